@@ -13,36 +13,34 @@ import (
 	"savant/telemetry"
 )
 
-// How many rows a page of events has, and of steps; and how many rows are sent at once
-// to a page that shows them as it is scrolled.
 const (
-	eventsPage = 100
-	groupsPage = 50
-	maxRows    = 500
+	eventsPage = 100 // events on a page
+	groupsPage = 50  // steps on a page, when events are grouped
+	maxRows    = 500 // rows in one response to a page that scrolls
 )
 
-// filterOf returns which events of a run are shown. It is in the query of the address.
+// filterOf reads the filter of a run's events from the request's query.
 func filterOf(r *http.Request) events.Filter {
 	query := r.URL.Query()
 	step, _ := strconv.Atoi(query.Get("step"))
 	return events.Filter{Types: slices.DeleteFunc(slices.Clone(query["type"]), func(each string) bool { return each == "" }), Query: query.Get("q"), Step: step}
 }
 
-// timeline are the events of a run, a page of them, and one with its details.
+// timeline is a page of a run's events, and the details of the chosen one.
 type timeline struct {
 	Filter  events.Filter
 	Types   []telemetry.Type
 	Grouped bool
 	Epoch   string
 	Total   int // events of the run, without the filter
-	Found   int // events that the filter lets through
+	Found   int // events that match the filter
 	Events  []eventRow
 	Groups  []group
 	Pager   pager
-	Rows    url.Values // the query that further rows of the same filter have
+	Rows    url.Values // the query that asks for more rows of this filter
 	Chosen  *eventView
-	At      int  // the number of the chosen event, from 1; 0 where it is not among the found
-	Gone    bool // the chosen event is not in the trace any more
+	At      int  // number of the chosen event, from 1; 0 if it does not match the filter
+	Gone    bool // the chosen event is no longer in the trace
 	Close   url.Values
 }
 
@@ -55,8 +53,8 @@ type group struct {
 	Events                     []eventRow
 }
 
-// selectEvents returns the events of a run that a request asks for, with what was
-// written up to now.
+// selectEvents brings the index of events up to date and returns the events of a run
+// that match the request's filter.
 func (h *Hub) selectEvents(r *http.Request, run string) (events.Selection, error) {
 	if err := h.index.Refresh(); err != nil {
 		return events.Selection{}, err
@@ -89,7 +87,7 @@ func (h *Hub) fillTimeline(r *http.Request, run string, view *timeline) error {
 	return err
 }
 
-// choose takes over the details of the event that the address names.
+// choose fills in the details of the event that the request's query names.
 func (h *Hub) choose(r *http.Request, run string, selected events.Selection, view *timeline) error {
 	place, named := telemetry.ParsePlace(r.URL.Query().Get("event"))
 	if !named {
@@ -105,7 +103,8 @@ func (h *Hub) choose(r *http.Request, run string, selected events.Selection, vie
 	return nil
 }
 
-// eventAt returns the details of an event of a run; nil where it is not there.
+// eventAt returns the details of an event of a run, or nil if the run has no event at
+// that place.
 func (h *Hub) eventAt(run string, place telemetry.Place) (*eventView, error) {
 	found, err := h.index.Read([]telemetry.Place{place})
 	if err != nil || found[0].Type == "" || found[0].RunID != run {
@@ -115,7 +114,7 @@ func (h *Hub) eventAt(run string, place telemetry.Place) (*eventView, error) {
 	return &view, nil
 }
 
-// rows returns a part of the selected events.
+// rows returns the selected events from number from to before number to, from 0.
 func (h *Hub) rows(r *http.Request, selected events.Selection, from, to int) ([]eventRow, error) {
 	found, err := h.index.Read(selected.Places[from:to])
 	if err != nil {
@@ -133,8 +132,8 @@ func (h *Hub) rows(r *http.Request, selected events.Selection, from, to int) ([]
 	return rows, nil
 }
 
-// groups returns a page of steps with their events. What a step decided stands above
-// them, also where the filter leaves that event out.
+// groups returns a page of steps with their events. Each has the step's decision, even
+// if the filter excludes that event.
 func (h *Hub) groups(r *http.Request, run string, selected events.Selection, at *pager) ([]group, error) {
 	decided, err := h.index.Select(run, events.Filter{Types: []string{string(telemetry.ReasoningStep)}})
 	if err != nil {
@@ -182,8 +181,8 @@ func (h *Hub) groups(r *http.Request, run string, selected events.Selection, at 
 	return out, nil
 }
 
-// sentRows is what a page that is scrolled is sent: rows of the list as they are in a
-// page, and how many there are.
+// sentRows is the response to a page that scrolls: rows as HTML, and how many events
+// there are.
 type sentRows struct {
 	Epoch string   `json:"epoch"`
 	Total int      `json:"total"`
@@ -192,7 +191,7 @@ type sentRows struct {
 	Rows  []string `json:"rows"`
 }
 
-// sendRows sends count rows from a number on, which counts from 0.
+// sendRows sends count rows, beginning with number from. The first event is number 0.
 func (h *Hub) sendRows(w http.ResponseWriter, r *http.Request) {
 	run := r.PathValue("run")
 	selected, err := h.selectEvents(r, run)
@@ -222,10 +221,10 @@ func (h *Hub) sendRows(w http.ResponseWriter, r *http.Request) {
 		sent.Rows = append(sent.Rows, text.String())
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(sent) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(sent) // fails only if the browser is gone
 }
 
-// sendEvent sends the details of one event as they are in a page.
+// sendEvent sends the details of one event as HTML.
 func (h *Hub) sendEvent(w http.ResponseWriter, r *http.Request) {
 	place, named := telemetry.ParsePlace(r.URL.Query().Get("event"))
 	if !named {
@@ -244,5 +243,5 @@ func (h *Hub) sendEvent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(text.Bytes()) // whoever asked may be gone
+	_, _ = w.Write(text.Bytes()) // fails only if the browser is gone
 }

@@ -42,8 +42,8 @@ type indexOut struct {
 	Repos []indexState `json:"repos"`
 }
 
-// indexState is what an index holds. Updated is empty, and AgeSeconds 0, for
-// an index that was never built: the first search builds it.
+// indexState describes an index. If it was never built, Updated is empty and
+// AgeSeconds is 0; the first search builds it.
 type indexState struct {
 	Repo       string         `json:"repo,omitempty"`
 	Files      int            `json:"files"`

@@ -26,22 +26,22 @@ type treeIn struct {
 
 type treeOut struct {
 	Path string `json:"path"`
-	// Entries are sorted; a folder stands before what is in it.
+	// Entries are sorted; a folder comes before its entries.
 	Entries []treeEntry `json:"entries"`
-	// Files counts all files below path, shown or not.
+	// Files counts all files below path, listed or not.
 	Files int `json:"files"`
-	// Truncated says that entries within the depth are missing.
+	// Truncated means that entries within the depth are missing.
 	Truncated bool `json:"truncated"`
 	// Unread counts folders of the project that cannot be read.
 	Unread int `json:"unread,omitempty"`
 }
 
-// treeEntry is a file, or a folder, whose path ends in a slash.
+// treeEntry is a file or a folder. A folder's path ends in a slash.
 type treeEntry struct {
 	Path string `json:"path"`
 	// Files counts the files below a folder.
 	Files int `json:"files,omitempty"`
-	// Cut says that not all that is in the folder is listed.
+	// Cut means that the folder has entries that are not listed.
 	Cut bool `json:"cut,omitempty"`
 }
 

@@ -2,14 +2,14 @@ package graph
 
 import "math/big"
 
-// Reduce returns the edges of a graph without circles that no longer way implies: what
-// comes after what is the same. Their order stays.
+// Reduce returns the transitive reduction of an acyclic graph: it drops the edges
+// that a longer path implies. The other edges keep their order.
 func Reduce(nodes int, edges []Edge) []Edge {
 	below := make([][]int, nodes)
 	for _, edge := range edges {
 		below[edge.From] = append(below[edge.From], edge.To)
 	}
-	reach := make([]*big.Int, nodes) // the nodes that come after a node
+	reach := make([]*big.Int, nodes) // the nodes reachable from a node
 	var visit func(int)
 	visit = func(i int) {
 		if reach[i] != nil {

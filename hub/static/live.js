@@ -1,13 +1,14 @@
-// Tells which runs have new events. One tab of a browser holds the stream for all of its
-// tabs, since a browser has six connections to a server; when that tab is closed, another
-// takes over. A tab is told names of runs only, and asks for what it shows.
+// Reports which runs have new events. One tab holds the stream for all tabs of a
+// browser, because a browser opens at most six connections to a server. If that tab is
+// closed, another takes over. The stream has only names of runs; each tab requests what
+// it shows.
 const channel = new BroadcastChannel("savant-live");
 const listeners = new Set();
 let state = "connecting"; // or open, retrying, closed
 let holds = false; // whether this tab has the stream
 let source = null;
-let again = 0; // the timer of the next try
-let last = ""; // the place of the last message: a stream that is made anew begins there
+let again = 0; // the timer of the next attempt
+let last = ""; // id of the last message; a new stream begins after it
 
 function hear(message) {
   if (message.kind === "hello") {
@@ -30,21 +31,21 @@ function open() {
   source.addEventListener("reset", (event) => { last = event.lastEventId; tell({ kind: "changed", runs: null }); });
   source.addEventListener("error", () => {
     if (source.readyState !== EventSource.CLOSED) return tell({ kind: "state", state: "retrying" });
-    tell({ kind: "state", state: "closed" }); // the session has ended; a new one may come from another tab
+    tell({ kind: "state", state: "closed" }); // the session has ended; another tab may start a new one
     again = setTimeout(open, 2000);
   });
 }
 
-let release = null; // gives the lock to another tab
+let release = null; // releases the lock, so that another tab gets it
 function hold() {
   holds = true;
   open();
   return new Promise((resolve) => { release = resolve; });
 }
 
-// The lock is held until the tab is closed or shows another page, which a browser may keep
-// for the way back. Without locks, as over plain HTTP from another machine, each tab has
-// its own stream.
+// start requests the lock. The tab holds it until it is closed or shows another page; a
+// browser may keep the old page for "back". Without locks, as over plain HTTP from
+// another machine, each tab has its own stream.
 function start() {
   channel.postMessage({ kind: "hello" });
   if (navigator.locks) navigator.locks.request("savant-live", hold);
@@ -69,8 +70,8 @@ function startOnce() {
   start();
 }
 
-// listen calls a function with each message: {kind: "changed", runs: names, or null for
-// any} and {kind: "state", state}.
+// listen calls a function with each message: {kind: "state", state} and {kind:
+// "changed", runs}, where runs is a list of names, or null if any run may have changed.
 export function listen(listener) {
   listeners.add(listener);
   startOnce();

@@ -1,9 +1,9 @@
-// Moves through the versions and the steps of a run without loading the page again. The
-// server makes what is shown; without this script each link and form loads the page.
+// Shows other versions and steps of a run without loading the page again. The server
+// renders them; without this script each link and form loads a page.
 let loading = null;
 
-// load shows the part of another address of this page in the place of the present one.
-// Where it cannot, it loads that address, unless nobody asked for it.
+// load replaces the element "moment" by that of another address of this page. If it
+// fails, it opens that address. With unasked it throws instead.
 async function load(address, push, unasked) {
   if (loading) loading.abort();
   const own = loading = new AbortController();
@@ -25,12 +25,12 @@ async function load(address, push, unasked) {
   } catch (failed) {
     if (own.signal.aborted) return;
     if (unasked) throw failed;
-    location.assign(address); // the browser says what is wrong
+    location.assign(address); // the browser shows what is wrong
   }
 }
 
-// reveal scrolls the graph to the chosen step, else to where the run stands or has failed,
-// unless it can be seen.
+// reveal scrolls the graph until it shows the selected step, else an issued one, else a
+// failed one.
 function reveal(shown) {
   const frame = shown.querySelector(".scroll");
   const inner = (kind) => [...shown.querySelectorAll(`.node.${kind}`)].find((node) => !node.querySelector(`.node.${kind}`));
@@ -41,7 +41,7 @@ function reveal(shown) {
   if (box.top < edge.top || box.bottom > edge.bottom) frame.scrollTop += (box.top + box.bottom - edge.top - edge.bottom) / 2;
 }
 
-// identity is what finds a control again in the page that takes the place of this one.
+// identity returns what identifies a control, so that restore finds it in the new page.
 function identity(element) {
   if (!element || !element.closest("#moment")) return null;
   return { id: element.id, label: element.getAttribute("aria-label"), text: element.textContent };
@@ -60,7 +60,7 @@ function restore(next, focused, scrolled) {
   (same || selected)?.focus({ preventScroll: true });
 }
 
-// addressOf is the address that a form asks for.
+// addressOf returns the address that a form requests.
 function addressOf(form) {
   const address = new URL(form.getAttribute("action") || "", location.href);
   address.search = new URLSearchParams(new FormData(form)).toString();
@@ -97,12 +97,12 @@ document.addEventListener("click", (event) => {
 
 window.addEventListener("popstate", () => load(new URL(location.href), false));
 
-// The page of a run as it is moves on with it: once a second, while it can be seen, the
-// hub is asked for the version.
+// A page of a run's latest version follows the run: while it is visible, it asks the
+// hub for the version once a second.
 const live = document.getElementById("run-live");
 let known = live?.dataset.version;
 
-// follow takes over what stands beside the graph. A form that is being filled in stays.
+// follow updates the parts beside the graph. A form that somebody is filling in stays.
 function follow(parsed) {
   known = parsed.getElementById("run-live")?.dataset.version ?? known;
   for (const id of ["facts", "outcome", "asked", "history"]) {
@@ -112,24 +112,24 @@ function follow(parsed) {
   }
 }
 
-// busy says whether somebody fills in a form, or has opened one.
+// busy reports whether somebody is filling in a form or has opened one.
 function busy(shown) {
   return shown.contains(document.activeElement) || shown.querySelector(".act[open], .ask details[open]") !== null ||
     [...shown.querySelectorAll("input, textarea, select")].some((each) => each.type === "checkbox" || each.type === "radio" ? each.checked !== each.defaultChecked
       : each.tagName === "SELECT" ? ![...each.options].every((option) => option.selected === option.defaultSelected || !each.querySelector("[selected]")) : each.value !== each.defaultValue);
 }
 
-// away says whether the hub could not be asked the last time, so that it was said.
+// away means that the page shows a problem with the connection to the hub.
 let away = false;
 
 function tell(text) {
-  if (text === "" && !away) return; // what the page says of the run stays
+  if (text === "" && !away) return; // keep the message about the run
   away = text !== "";
   live.textContent = text;
 }
 
-// look asks for the version, once at a time. A page that could not be loaded stays, and is
-// asked for again.
+// look asks for the version; one request at a time. If the page cannot be loaded, the
+// present one stays and the next look tries again.
 let looking = false;
 async function look() {
   if (looking || document.visibilityState !== "visible" || new URLSearchParams(location.search).has("version")) return;

@@ -1,16 +1,16 @@
-// The events of a run: the list has the rows that can be seen, and asks the server for
-// them as it is scrolled; new events come live; an event opens in the panel beside. The
-// rows come from the template that the page is made of. Without this script the page is
-// as it was loaded.
+// The events of a run. The list contains only visible rows and requests more as it is
+// scrolled. New events appear live, and an event opens in the panel beside the list.
+// The server renders the rows with the page's own template. Without this script the
+// page shows one page of events.
 import { listen } from "./live.js";
 
 const list = document.getElementById("events");
 const panel = document.getElementById("details");
 
 const rowHeight = 32; // as in hub.css
-const chunkSize = 100; // rows that are asked for at once
-const maxChunks = 12; // what is kept of them
-const beyond = 15; // rows that are made above and below what can be seen
+const chunkSize = 100; // rows in one request
+const maxChunks = 12; // chunks to keep
+const beyond = 15; // rows above and below the visible ones
 
 class Rows {
   constructor(scroller, list) {
@@ -18,13 +18,13 @@ class Rows {
     this.list = list;
     this.epoch = list.dataset.epoch;
     this.found = Number(list.dataset.found);
-    this.chunks = new Map(); // by number, those used last at the end
+    this.chunks = new Map(); // by number; the most recently used is last
     this.asked = new Set();
     this.shown = new Map(); // elements by the number of their row
     this.atEnd = true;
-    this.wanted = null; // the number of the row that is to have the focus
+    this.wanted = null; // number of the row that will get the focus
     this.changed = () => {};
-    const there = [...list.children]; // the rows of the page that was loaded are those of a chunk
+    const there = [...list.children]; // the loaded page's rows are one chunk
     if (there.length > 0) this.chunks.set(Math.floor((there[0].value - 1) / chunkSize), there.map((each) => each.outerHTML));
     list.replaceChildren();
     scroller.classList.add("scrolls");
@@ -40,7 +40,7 @@ class Rows {
 
   resize() { this.list.style.height = `${Math.max(this.found, 1) * rowHeight}px`; }
 
-  // settle keeps the end in view where it was.
+  // settle scrolls to the end if the end was visible.
   settle() { if (this.atEnd) this.scroller.scrollTop = this.scroller.scrollHeight; }
 
   show(number) {
@@ -49,7 +49,7 @@ class Rows {
     this.draw();
   }
 
-  // key moves the focus among the rows, so that Tab has one stop for all of them.
+  // key moves the focus among the rows, so that they are a single stop for Tab.
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || this.found === 0) return;
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / rowHeight) - 1);
@@ -57,11 +57,11 @@ class Rows {
     if (by === undefined) return;
     event.preventDefault();
     const on = document.activeElement.closest("#events > .row");
-    const first = Math.ceil(this.scroller.scrollTop / rowHeight); // that can be seen
+    const first = Math.ceil(this.scroller.scrollTop / rowHeight); // first visible row
     this.focus(on ? on.value - 1 + by : Math.abs(by) === 1 ? first : first + by);
   }
 
-  // focus gives it to a row, once that is here.
+  // focus scrolls to a row and gives it the focus once it is loaded.
   focus(number) {
     this.wanted = Math.min(this.found - 1, Math.max(0, number));
     const top = this.wanted * rowHeight;
@@ -93,7 +93,8 @@ class Rows {
     link.focus({ preventScroll: true });
   }
 
-  // place adds a row where it belongs among the shown, so that it is read in order.
+  // place inserts a row in the order of numbers, so that screen readers read it in
+  // order.
   place(number, markup) {
     const row = new DOMParser().parseFromString(markup, "text/html").body.firstElementChild;
     row.style.top = `${number * rowHeight}px`;
@@ -109,8 +110,8 @@ class Rows {
     return row;
   }
 
-  // chunk returns rows that are here, and asks for those that are not, or of which there
-  // are more now.
+  // chunk returns the rows of a chunk that are loaded, and requests the chunk if rows
+  // are missing.
   chunk(number) {
     const rows = this.chunks.get(number);
     const wanted = Math.min(chunkSize, this.found - number * chunkSize);
@@ -118,7 +119,7 @@ class Rows {
       this.chunks.delete(number);
       this.chunks.set(number, rows);
     }
-    if (!rows || rows.length < wanted) this.ask(number).catch(() => {}); // asked again when the hub is there again
+    if (!rows || rows.length < wanted) this.ask(number).catch(() => {}); // requested again when the hub is back
     return rows;
   }
 
@@ -139,7 +140,7 @@ class Rows {
   }
 
   take(number, sent) {
-    if (sent.epoch !== this.epoch) { // old events are gone, and the others have new numbers
+    if (sent.epoch !== this.epoch) { // old events were removed, so numbers have changed
       this.epoch = sent.epoch;
       this.chunks.clear();
       for (const element of this.shown.values()) element.remove();
@@ -155,11 +156,10 @@ class Rows {
     this.changed(sent);
   }
 
-  // refresh asks for the end of the list, and so for how long it is.
+  // refresh requests the last chunk. The response also has the number of events.
   refresh() { return this.ask(Math.floor(this.found / chunkSize)); }
 }
 
-// Live.
 const says = { connecting: "Connecting…", open: "Connected.", retrying: "The hub does not answer. Trying again…",
   closed: "Not live: the session has ended. Open the link that savant hub prints." };
 
@@ -170,7 +170,7 @@ function follow(rows) {
   const counted = document.getElementById("live-count");
   let wanted = true;
   let state = "connecting";
-  let behind = false; // the run has changed since the rows were asked for
+  let behind = false; // the run has changed since the last request
   let asking = false;
 
   const say = (text) => { if (said.textContent !== text) said.textContent = text; };
@@ -179,8 +179,8 @@ function follow(rows) {
     counted.textContent = `${sent.found.toLocaleString("en")} of ${sent.total.toLocaleString("en")} events`;
   };
 
-  // One request at a time, and none while nobody looks: however many events there are,
-  // a page asks for the rows that it shows.
+  // One request at a time, and none while the tab is hidden. The load on the server
+  // does not depend on how many events are written.
   async function catchUp() {
     if (!behind || asking || !wanted || document.visibilityState !== "visible") return;
     asking = true;
@@ -188,7 +188,7 @@ function follow(rows) {
     try {
       await rows.refresh();
     } catch {
-      behind = true; // asked again with the next message
+      behind = true; // the next message tries again
     }
     asking = false;
     if (behind && state === "open") setTimeout(catchUp, 500);
@@ -204,7 +204,7 @@ function follow(rows) {
 
   listen((message) => {
     if (message.kind === "state") {
-      if (message.state === "open" && state !== "open") behind = true; // it was away
+      if (message.state === "open" && state !== "open") behind = true; // events may have been missed
       state = message.state;
       if (wanted) say(says[state]);
     } else if (message.runs === null || message.runs.includes(list.dataset.run)) {
@@ -212,7 +212,7 @@ function follow(rows) {
     }
     catchUp();
   });
-  // A tab that was hidden, frozen or left may not have heard everything.
+  // A tab that was hidden, frozen or left may have missed messages.
   function back() {
     behind = true;
     catchUp();
@@ -225,8 +225,8 @@ function follow(rows) {
   turn(true);
 }
 
-// The panel. Its event is in the address, so that it can be linked to, and back and
-// forward work.
+// The panel's event is in the address, so that it can be linked to and the browser's
+// back and forward work.
 const chosen = () => new URLSearchParams(location.search).get("event") ?? "";
 
 function mark(link) {
@@ -251,7 +251,8 @@ async function fill() {
 
 const panelAddress = `${location.pathname}/event`;
 
-// turnTo shows another event, or none. The focus goes back to where the event was opened.
+// turnTo shows another event, or none. On closing, the focus returns to the event's
+// row.
 function turnTo(place) {
   const before = chosen();
   const query = new URLSearchParams(location.search);
@@ -276,7 +277,7 @@ addEventListener("popstate", fill);
 
 if (list) {
   const rows = new Rows(document.getElementById("scroller"), list);
-  document.querySelector(".pager")?.remove(); // the list has all of them
+  document.querySelector(".pager")?.remove(); // the list shows all events
   const at = Number(list.dataset.at);
   if (at > 0) rows.show(at - 1);
   else rows.settle();

@@ -66,7 +66,7 @@ Try it: go test . ./engines/%[1]s && go run ./cmd/savant call %[1]s.hello --args
 	return err
 }
 
-// sourceTree opens Savant's sources around the working folder.
+// sourceTree opens the checkout of Savant's sources that the working folder is in.
 func sourceTree() (*os.Root, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -86,7 +86,7 @@ func sourceTree() (*os.Root, error) {
 	return root, nil
 }
 
-// isSource reports whether a folder is the top of Savant's sources.
+// isSource reports whether a folder is the root of Savant's sources.
 func isSource(folder string) bool {
 	module, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil || !bytes.HasPrefix(module, []byte("module savant\n")) {
@@ -96,10 +96,10 @@ func isSource(folder string) bool {
 	return err == nil
 }
 
-// packageName matches an engine's name that is also a Go package's.
+// packageName matches names that both an engine and its Go package can have.
 var packageName = pattern.Lazy(`^[a-z][a-z0-9]{0,31}$`)
 
-// notPackages are names with a meaning for Go or in MCP_SERVICE.
+// notPackages are names that have a meaning in Go or in MCP_SERVICE.
 var notPackages = []string{"internal", "vendor", "testdata", "main", "init", settings.All}
 
 func checkEngineName(tree *os.Root, name string, taken []string) error {
@@ -119,7 +119,7 @@ func checkEngineName(tree *os.Root, name string, taken []string) error {
 	return nil
 }
 
-// writeEngine writes the folder of a new engine, whole or not at all.
+// writeEngine writes the folder of a new engine. If it fails, it removes the folder.
 func writeEngine(tree *os.Root, name string) error {
 	folder := path.Join("engines", name)
 	err := tree.Mkdir(folder, 0o755)

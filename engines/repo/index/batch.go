@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Bounds of one transaction: a build that is stopped loses at most this much.
+// Bounds of one transaction. A build that is stopped loses at most this much work.
 const (
 	batchFiles = 1000
 	batchTerms = 8 << 20 // bytes
 )
 
-// batches writes the work of one refresh, as several transactions. Documents
-// come by ascending id of their files: FTS5 writes out what it has collected
-// whenever an id is smaller than the one before.
+// batches writes the work of one refresh in several transactions. Documents must
+// come by ascending file id, because FTS5 flushes its pending terms when an id is
+// smaller than the one before.
 type batches struct {
 	index *Index
 	done  Changes
 
-	// What follows is of the transaction under way; tx is nil between two.
+	// The fields below belong to the open transaction; tx is nil if there is none.
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt // closed with the transaction
 	put      []*file
@@ -32,7 +32,7 @@ type batches struct {
 	err      error
 }
 
-// begin starts a transaction, unless one is under way.
+// begin starts a transaction unless one is open.
 func (b *batches) begin(ctx context.Context) {
 	if b.tx == nil && b.err == nil {
 		b.tx, b.err = b.index.db.BeginTx(ctx, nil)
@@ -40,7 +40,7 @@ func (b *batches) begin(ctx context.Context) {
 	}
 }
 
-// exec runs a statement, unless one has failed.
+// exec runs a statement unless an earlier one failed.
 func (b *batches) exec(ctx context.Context, statement string, args ...any) sql.Result {
 	if b.err != nil {
 		return nil
@@ -57,7 +57,7 @@ func (b *batches) exec(ctx context.Context, statement string, args ...any) sql.R
 	return result
 }
 
-// remove takes files out of the index, which are sorted by id.
+// remove deletes files from the index. They must be sorted by id.
 func (b *batches) remove(ctx context.Context, gone []*file) {
 	for _, each := range gone {
 		b.begin(ctx)
@@ -69,8 +69,8 @@ func (b *batches) remove(ctx context.Context, gone []*file) {
 	b.removed, b.renamed = gone, len(gone) > 0
 }
 
-// add writes a document, unless its file is as the index knows it. A file keeps
-// the id that it had.
+// add writes a document unless the index already has that state of its file. A
+// known file keeps its id.
 func (b *batches) add(ctx context.Context, d document) {
 	f, known := d.file, d.known
 	if known != nil && d.same && f.stamp == known.stamp && f.racy == known.racy {
@@ -100,14 +100,14 @@ func (b *batches) add(ctx context.Context, d document) {
 
 func (b *batches) full() bool { return len(b.put) >= batchFiles || b.terms >= batchTerms }
 
-// commit ends the transaction under way, and publishes the catalog that it makes.
+// commit commits the open transaction and publishes the new catalog.
 func (b *batches) commit(ctx context.Context) error {
 	if b.tx == nil {
 		return b.err
 	}
 	b.exec(ctx, "UPDATE meta SET generation = generation + 1, built = ?", time.Now().UnixMilli())
 	if b.renamed {
-		b.exec(ctx, "UPDATE meta SET listing = NULL") // it is of other files
+		b.exec(ctx, "UPDATE meta SET listing = NULL") // it lists other files
 		b.index.saved = time.Time{}
 	}
 	if b.err != nil {
@@ -124,14 +124,15 @@ func (b *batches) commit(ctx context.Context) error {
 	return nil
 }
 
-// rollback drops the transaction under way, if there is one.
+// rollback rolls back the open transaction, if there is one.
 func (b *batches) rollback() {
 	if b.tx != nil {
-		_ = b.tx.Rollback() // nothing is lost that is not read again
+		_ = b.tx.Rollback() // the next refresh reads these files again
 	}
 }
 
-// byID sorts candidates as batches needs them: new files have the largest ids.
+// byID sorts candidates by id, as batches needs them. New files come last, since
+// they get the largest ids.
 func byID(candidates []candidate) {
 	slices.SortStableFunc(candidates, func(x, y candidate) int { return int(x.id() - y.id()) })
 }

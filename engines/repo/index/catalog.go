@@ -16,12 +16,12 @@ const (
 	skippedBinary     = "binary"
 	skippedLarge      = "too_large"
 	skippedUnreadable = "unreadable"
-	skippedWithheld   = "withheld" // for what it holds
+	skippedWithheld   = "withheld" // because of its content
 
-	unreadableFolders = "unreadable_folders" // whose files nobody knows
+	unreadableFolders = "unreadable_folders" // their files are not known
 )
 
-// causes has each cause at the number that the database holds for it.
+// causes has each cause at the index that the database stores for it.
 var causes = []string{"", skippedBinary, skippedLarge, skippedUnreadable, skippedWithheld}
 
 // file is a row of the catalog.
@@ -30,17 +30,17 @@ type file struct {
 	path    string
 	stamp   files.Stamp
 	hash    uint64 // of its content
-	words   int    // how many it has
+	words   int    // number of words
 	skipped string // why it is not indexed, or ""
-	racy    bool   // it may have changed since without its stamp changing
+	racy    bool   // its content may have changed although its stamp has not
 }
 
-// stateSize is the length of a file's state in the database: seven numbers of 8
-// bytes, little endian. One value is read several times faster than ten columns,
-// and all of them are read when an index is opened.
+// stateSize is the length of a file's state in the database: seven little-endian
+// numbers of 8 bytes. Opening an index reads every file's state, and one value is
+// read several times faster than a column for each number.
 const stateSize = 7 * 8
 
-// state encodes all of a file but its id and path.
+// state encodes all fields of a file except its id and path.
 func (f *file) state() []byte {
 	flags := uint64(slices.Index(causes, f.skipped)) << 1
 	if f.racy {
@@ -53,7 +53,7 @@ func (f *file) state() []byte {
 	return data
 }
 
-// restore decodes a state; false is one that no index writes.
+// restore decodes a state. It returns false for a state that no index writes.
 func (f *file) restore(state []byte) bool {
 	if len(state) != stateSize || f.id < 1 || f.id > maxID {
 		return false
@@ -69,21 +69,21 @@ func (f *file) restore(state []byte) bool {
 	return true
 }
 
-// edition tells the states of an index apart.
+// edition identifies a state of an index.
 type edition struct {
-	generation int64 // each writer increases it
-	built      int64 // when that was, in milliseconds since 1970: an index begun anew counts from 0 again
+	generation int64 // each writer increases it; 0 in a new index
+	built      int64 // when that was, in milliseconds since 1970
 }
 
-// catalog is the table of files, in memory: each search and each refresh needs
-// all of it. It is never changed.
+// catalog is the table of files. It is kept in memory because each search and each
+// refresh needs all of it. A catalog is immutable.
 type catalog struct {
 	edition edition
 	files   []*file // by path
 	byID    []*file // nil where no file has that id
 	indexed int     // files that are not skipped
 	unread  int     // files that could not be read
-	words   int64   // in all files
+	words   int64   // of all files
 }
 
 // newCatalog returns a catalog of files that are sorted by path.
@@ -107,8 +107,8 @@ func newCatalog(of edition, sorted []*file) *catalog {
 	return c
 }
 
-// readCatalog reads the table of files, and what the last process left of its
-// listing. errStale is a table that no index writes.
+// readCatalog reads the table of files and the listing that was saved last. It
+// returns errStale for a table that no index writes.
 func readCatalog(ctx context.Context, db *sql.DB) (read *catalog, listing []byte, err error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -148,15 +148,15 @@ func readFiles(ctx context.Context, tx *sql.Tx) (read []*file, err error) {
 	}
 	slices.SortFunc(read, byPath)
 	for i := 1; i < len(read); i++ {
-		if read[i].path == read[i-1].path { // two processes wrote at once, where files cannot be locked
+		if read[i].path == read[i-1].path { // written by two processes without locks
 			return nil, errStale
 		}
 	}
 	return read, rows.Err()
 }
 
-// maxID bounds the ids of files, since tables in memory are as long as the
-// largest. An index that reaches it is built anew.
+// maxID bounds the ids of files, because tables in memory are as long as the
+// largest id. An index that reaches it is rebuilt.
 const maxID = 4_000_000
 
 // querier is a database or a transaction.
@@ -172,8 +172,8 @@ func editionOf(ctx context.Context, from querier) (of edition, err error) {
 	return of, err
 }
 
-// with returns a catalog with other files: removed ones are of this catalog,
-// and one of a path that is here already takes its place.
+// with returns this catalog without the removed files and with those of put. A file
+// of put replaces the one that has its path.
 func (c *catalog) with(of edition, removed, put []*file) *catalog {
 	leaving := make(map[*file]bool, len(removed))
 	for _, f := range removed {

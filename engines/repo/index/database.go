@@ -17,12 +17,13 @@ import (
 	"savant/internal/filelock"
 )
 
-// version is that of the index's format: an index of another one is built anew.
+// version is the version of the index's format. An index of another version is
+// rebuilt.
 const version = 2
 
-// ddl makes the tables. Terms are a set for each file (detail=none), and the text
-// is not kept (content=”), so an index is small beside what it indexes. meta has
-// one row; listing is a files.Tree's State, or NULL.
+// ddl creates the tables. The index stays small because it keeps only a set of
+// terms for each file (detail=none) and no text (content=”). meta has one row;
+// listing is the State of a files.Tree, or NULL.
 const ddl = `
 CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL, state BLOB NOT NULL);
 CREATE VIRTUAL TABLE terms USING fts5(held, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_:/+'");
@@ -33,13 +34,12 @@ INSERT INTO meta VALUES(0, 0, NULL);
 PRAGMA user_version = 2;
 `
 
-// optimize merges all segments of the terms into one, which makes a query several
-// times faster than the segments that a build leaves
-// (https://sqlite.org/fts5.html#the_optimize_command).
+// optimize merges the segments that a build leaves into one. Queries are then
+// several times faster (https://sqlite.org/fts5.html#the_optimize_command).
 const optimize = "INSERT INTO terms(terms) VALUES('optimize')"
 
-// connections bounds how many queries run at once. Each connection has a page
-// cache of its own, of 4 MB.
+// connections bounds how many queries run at once. Each connection has its own page
+// cache of 4 MB.
 const (
 	connections  = 3
 	pragmas      = "&_pragma=cache_size(-4000)&_pragma=synchronous(normal)&_pragma=journal_size_limit(4194304)&_pragma=wal_autocheckpoint(1000)"
@@ -51,8 +51,8 @@ func openFile(file, pragmas string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String()+pragmas)
 }
 
-// openDatabase opens the index's file; in a new one it makes the tables. errStale:
-// the index has to be built again.
+// openDatabase opens the file of an index and creates the tables in a new one. It
+// returns errStale if the index must be rebuilt.
 func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
 	db, err := openFile(file, mainPragmas)
 	if err != nil {
@@ -72,10 +72,10 @@ func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
 	return db, nil
 }
 
-// errStale says that the index cannot be used as it is.
+// errStale means that the index must be rebuilt.
 var errStale = errors.New("the index is of another version, or damaged")
 
-// isStale says whether building the index again would help.
+// isStale reports whether rebuilding the index can fix the error.
 func isStale(err error) bool {
 	if errors.Is(err, errStale) {
 		return true
@@ -107,8 +107,8 @@ func removeDatabase(file string) error {
 	return failed
 }
 
-// lock makes this the only writer of an index, in any process. It waits until
-// ctx ends. Readers never wait for it. The lock ends with its process.
+// lock takes the lock of an index's only writer, across processes. It waits until
+// ctx ends. Readers need no lock. The system releases it when the process ends.
 func lock(ctx context.Context, file string) (release func(), err error) {
 	opened, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -117,14 +117,15 @@ func lock(ctx context.Context, file string) (release func(), err error) {
 	if err := filelock.Acquire(ctx, "the index in the user's cache folder", func() (bool, error) { return filelock.TryLock(opened, true) }); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return func() { _ = opened.Close() }, nil // nothing was written
+	return func() { _ = opened.Close() }, nil // nothing is written to the lock's file
 }
 
 func notWritten(cause error) error {
 	return fault.New(fault.ToolFailed, "the index cannot be written in the user's cache folder: %w; %s", cause, otherCache())
 }
 
-// coded gives an error of the index its code, and says what the user can do.
+// coded turns an error of the index into a fault.Error that says what the user can
+// do.
 func coded(err error) error {
 	var known *fault.Error
 	switch {

@@ -2,7 +2,7 @@ package index
 
 import "bytes"
 
-// definers are the words that a definition begins with, in any language.
+// definers are the keywords that begin a definition, in any language.
 var definers = wordSet("func type class def fn struct enum trait interface impl module namespace function record object macro " +
 	"message service rpc defmodule defmacro protocol extension union typedef sub proc package const var let val static")
 
@@ -10,8 +10,8 @@ var definers = wordSet("func type class def fn struct enum trait interface impl 
 var modifiers = wordSet("pub public private protected internal static export default async abstract final unsafe extern inline " +
 	"virtual override sealed data open partial readonly declare const crate in")
 
-// atMargin are definers that also declare local names: they count only without
-// indentation.
+// atMargin are definers that can also declare local names. They count only on a
+// line without indentation.
 var atMargin = wordSet("const var let val static")
 
 func wordSet(list string) map[string]bool {
@@ -22,11 +22,11 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// maxBeforeName is how many words of a line are looked at for a definer.
+// maxBeforeName is how many words of a line are examined for a definer.
 const maxBeforeName = 5
 
-// definition returns where a line names what it defines: "func (s *Server)
-// Serve(" names Serve, "# Getting started" all of its words.
+// definition returns the name that a line defines: Serve for "func (s *Server)
+// Serve(", the whole heading for "# Getting started" in Markdown.
 func definition(line []byte, language string) (name span, ok bool) {
 	indented := len(line) > 0 && (line[0] == ' ' || line[0] == '\t')
 	text := bytes.TrimLeft(line, " \t")
@@ -65,8 +65,8 @@ func definedAfter(line []byte, language string, indented bool) (span, bool) {
 	return span{}, false
 }
 
-// named returns the name that follows a definer: past the receiver of a Go
-// method, and past further definers ("static const", "enum class").
+// named returns the name that follows a definer. It skips the receiver of a Go
+// method and further definers ("static const", "enum class").
 func named(line []byte, at int, language string) (span, bool) {
 	for at < len(line) && line[at] == ' ' {
 		at++

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// A file is indexed as the set of its terms. The index only answers which files
-// have a term; everything else is read from the file. A mark before a term says
-// more about it.
+// A file is indexed as the set of its terms. The index only says which files have a
+// term; everything else is read from the file. A term is stored again with a mark
+// before it if the mark's condition holds.
 const (
 	markDefined  = ':' // the file defines a name that has the term
 	markPath     = '/' // the file's path has the term
-	markFrequent = '+' // the term stands in the file often
+	markFrequent = '+' // the term occurs in the file often
 )
 
-// bytesPerWord is about how much text brings one word that was not there before.
+// bytesPerWord estimates how much text adds one new word, to size a map.
 const bytesPerWord = 40
 
-// often is how many times a frequent term is in a file, at least.
+// often is how many times a frequent term occurs at least.
 const often = 5
 
-// counts says how often each text occurs. A text that is already there is counted
-// without a copy of it, which most words of a file are.
+// counts says how often each text occurs. Its values are pointers so that counting
+// a text again does not allocate, which is the case for most words of a file.
 type counts map[string]*int
 
 func (c counts) add(text []byte, times int) {
@@ -43,7 +43,7 @@ type reader struct {
 // termsOf returns the terms of a file, separated by spaces, and the number of its
 // words.
 func termsOf(path string, text []byte, language string) (terms string, words int) {
-	written := make(counts, len(text)/bytesPerWord) // words as they are written
+	written := make(counts, len(text)/bytesPerWord) // words in their original case
 	for word := range eachWord(text) {
 		words++
 		if word.end-word.start <= maxWord {
@@ -59,7 +59,7 @@ func termsOf(path string, text []byte, language string) (terms string, words int
 	return r.join(), words
 }
 
-// eachTerm yields a word in lower case, and its parts where it has several.
+// eachTerm yields a word in lower case, and its parts if it has several.
 func (r *reader) eachTerm(word []byte, yield func([]byte)) {
 	r.fold = fold(r.fold[:0], word)
 	if whole := trimmed(r.fold); len(whole) > 0 {
@@ -82,7 +82,7 @@ func (r *reader) definitions(text []byte, language string) {
 	}
 }
 
-// marked adds the terms of a text under a mark.
+// marked adds the terms of a text with a mark.
 func (r *reader) marked(mark byte, text []byte) {
 	for word := range eachWord(text) {
 		if word.end-word.start <= maxWord {

@@ -8,14 +8,14 @@ import (
 	"savant/fault"
 )
 
-// filter says which files a query is about.
+// filter restricts a query to some files.
 type filter struct {
 	globs     []files.Glob
 	languages []string
 }
 
-// newFilter reads what a query is about: INVALID_PARAMS for a pattern that is
-// none, and for a language that no file can have.
+// newFilter reads a query's paths and languages. A malformed pattern and an unknown
+// language are INVALID_PARAMS.
 func newFilter(q Query) (*filter, error) {
 	globs, err := files.ParseGlobs(q.Paths)
 	if err != nil {

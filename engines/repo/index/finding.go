@@ -12,16 +12,16 @@ import (
 	"savant/fault"
 )
 
-// finding is what one file has of a query, as it is on the disk now.
+// finding is how one file matches a query, by its present content.
 type finding struct {
 	file    *file
 	found   []bool    // leaves in the text or the path
-	times   []float64 // how often each is in the text; another form counts half
+	times   []float64 // how often each leaf is in the text; another form counts half
 	defined []bool    // leaves in the name of a definition
 	inPath  []bool
 	lines   *lines
 	score   float64
-	rows    []Row // the best places, the best first
+	rows    []Row // the best places, best first
 }
 
 // finding examines a file and makes its rows.
@@ -36,8 +36,8 @@ func (s *search) finding(f *file, raw []byte) finding {
 	return made
 }
 
-// examine reads what a text has of the leaves; weights say what each is worth
-// on a line.
+// examine looks for the leaves in a text. A line's score is the sum of the weights
+// of its leaves.
 func examine(f *file, raw []byte, leaves []leaf, weights []float64) finding {
 	made := finding{file: f, found: make([]bool, len(leaves)), times: make([]float64, len(leaves)),
 		defined: make([]bool, len(leaves)), inPath: make([]bool, len(leaves))}
@@ -57,19 +57,19 @@ func examine(f *file, raw []byte, leaves []leaf, weights []float64) finding {
 	return made
 }
 
-// lines collects what stands on each line of a text.
+// lines collects the leaves on each line of a text.
 type lines struct {
 	raw      []byte
 	language string
 	leaves   []leaf
 	weights  []float64
-	marked   map[int]*mark // by where the line begins
+	marked   map[int]*mark // by the offset of the line
 }
 
 type mark struct {
 	leaves uint64 // a bit for each leaf on the line
 	score  float64
-	first  int // where the first leaf is
+	first  int // offset of the first leaf
 	name   span
 	named  bool
 }
@@ -78,11 +78,11 @@ func newLines(raw []byte, language string, leaves []leaf, weights []float64) *li
 	return &lines{raw: raw, language: language, leaves: leaves, weights: weights, marked: map[int]*mark{}}
 }
 
-// definitionFactor is how much better a line is for a leaf it defines.
+// definitionFactor multiplies the weight of a leaf on a line that defines it.
 const definitionFactor = 2.5
 
-// mark notes a leaf at a place, and says whether its line defines a name that
-// has it.
+// mark notes a leaf at a place and reports whether the place is in a name that its
+// line defines.
 func (l *lines) mark(at, leaf int, weight float64) (defines bool) {
 	start := bytes.LastIndexByte(l.raw[:at], '\n') + 1
 	m := l.marked[start]
@@ -110,27 +110,27 @@ func (l *lines) end(start int) int {
 	return len(l.raw)
 }
 
-// A line with other words of the query near it is better: a comment and what it is
-// about, a heading and the text below.
+// Leaves on the lines near a line add to its score, as with a comment and its code,
+// or a heading and its text.
 const (
 	linesBefore, linesAfter = 3, 6
 	nearFactor              = 0.4
 )
 
-// apart is how far from each other the places of one file are, in lines.
+// apart is how many lines the rows of one file are apart, at least.
 const apart = 12
 
-// spot is a line that was found.
+// spot is a line with leaves.
 type spot struct {
-	start, number int // the line: where it begins, and its number from 1
-	first         int // where its first leaf is
+	start, number int // its offset, and its number from 1
+	first         int // offset of its first leaf
 	leaves        uint64
 	score         float64
-	share         float64 // score as a part of the best one's
+	share         float64 // its score divided by the best line's
 }
 
-// best returns the lines with the most, at most count, the first of equals. Where no
-// line has anything it is the first that is not blank.
+// best returns the lines with the highest scores, at most count, earlier lines first
+// among equals. If no line has a leaf, it returns the first that is not blank.
 func (l *lines) best(count int) []spot {
 	if len(l.marked) == 0 {
 		start := len(l.raw) - len(bytes.TrimLeft(l.raw, " \t\r\n"))
@@ -152,8 +152,8 @@ func (l *lines) best(count int) []spot {
 	return best
 }
 
-// spots returns the lines with leaves, in the order of the text, each with what the
-// lines near it add.
+// spots returns the lines with leaves in the order of the text. A leaf that is only
+// on a line nearby adds nearFactor of its weight.
 func (l *lines) spots() []spot {
 	var spots []spot
 	number, from := 1, 0
@@ -179,8 +179,8 @@ func (l *lines) spots() []spot {
 	return spots
 }
 
-// number returns the number of the line that begins at start; the one that begins at
-// from has a number.
+// number returns the number of the line at offset start, given the number of an
+// earlier line at offset from.
 func (l *lines) number(from, number, start int) int {
 	return number + bytes.Count(l.raw[from:start], []byte("\n"))
 }
@@ -188,8 +188,8 @@ func (l *lines) number(from, number, start int) int {
 // maxSnippet is the longest snippet, in bytes.
 const maxSnippet = 240
 
-// snippetOf returns a line without the space around it, cut around a place
-// where it is too long.
+// snippetOf returns a line without surrounding space. A long line is cut so that it
+// shows the given place.
 func snippetOf(line []byte, at int) string {
 	trimmedLine := bytes.TrimSpace(line)
 	at -= bytes.Index(line, trimmedLine)

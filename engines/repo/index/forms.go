@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// minStem is the length of the shortest stem that other forms are made of: a
-// shorter one has too many meanings.
+// minStem is the length of the shortest stem that other forms are made from.
+// Shorter ones match too many unrelated words.
 const minStem = 3
 
-// endings are English suffixes, in the order in which they are tried.
+// endings are English suffixes in the order in which they are tried.
 var endings = []string{"ations", "ation", "ators", "ator", "ings", "ing", "ers", "ies", "ied", "ions", "ion", "ed", "er", "es", "e", "s", "y"}
 
-// forms returns other forms that a word of a question may have in a file:
-// parsed, parsing and parser for parse. They need not all be words.
+// forms returns other forms of a word to look for: parsed, parsing and parser for
+// parse. Some of them are not English words.
 func forms(word string) []string {
 	var made []string
 	for _, stem := range stems(word) {
@@ -29,11 +29,11 @@ func forms(word string) []string {
 	return slices.DeleteFunc(made, func(form string) bool { return form == word || len(form) < minStem })
 }
 
-// stems returns the word without its ending, or the word.
+// stems returns the stem of an English word; none for other words.
 func stems(word string) []string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {
-			return nil // not a word of prose
+			return nil // not an English word
 		}
 	}
 	for _, ending := range endings {
@@ -52,15 +52,15 @@ func stems(word string) []string {
 	return []string{word}
 }
 
-// Names of files are often abbreviated: a long word of a question is also looked
-// for by its first letters.
+// File names are often abbreviated, so a path also matches a long word by the word's
+// first letters.
 const (
 	minAbbreviated  = 6
 	minAbbreviation = 3
 )
 
-// abbreviations returns the beginnings a path may have for a word: deref for
-// dereference.
+// abbreviations returns the beginnings by which a path matches a word, for example
+// deref for dereference.
 func abbreviations(word string) []string {
 	if len(stems(word)) == 0 || len(word) < minAbbreviated {
 		return nil

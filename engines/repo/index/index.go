@@ -1,6 +1,6 @@
-// Package index is full text search over the files of a folder. An SQLite FTS5
-// table in the user's cache folder says which files have a term. Lines and
-// snippets are read from the files at each query, so they are never stale.
+// Package index is full-text search over the files of a folder. An SQLite FTS5
+// table in the user's cache folder says which files have a term. Each query reads
+// lines and snippets from the files, so they are never stale.
 package index
 
 import (
@@ -25,37 +25,36 @@ import (
 type Options struct {
 	// Folder is what is indexed. It must exist.
 	Folder string
-	// CacheFolder holds the indexes; savant/index in the user's cache folder
-	// when empty.
+	// CacheFolder holds the indexes. If it is empty, it is savant/index in the
+	// user's cache folder.
 	CacheFolder string
 	// Withheld are the files that are neither indexed nor found.
 	Withheld withheld.Files
 }
 
-// Index is the index of one folder. It may be used by several goroutines at
-// once, and several processes may have an Index of the same folder.
+// Index is the index of one folder. Several goroutines may use it at once, and
+// several processes may have an Index of the same folder.
 type Index struct {
 	folder, file string
 	root         *os.Root
 
-	// refreshing is held by the one Refresh at a time, which alone uses the tree,
-	// saved and current.
+	// refreshing is a lock: only its holder uses tree, saved and current.
 	refreshing chan struct{}
 	tree       *files.Tree
 	kept       withheld.Files
-	saved      time.Time // when the listing that the database holds was made
-	current    bool      // the index has what the tree has
+	saved      time.Time // when the listing in the database was made
+	current    bool      // the index agrees with the tree
 
-	mutex   sync.RWMutex // guards what follows; held for reading while db is read
-	db      *sql.DB      // nil where it was damaged and could not be renewed
-	opened  os.FileInfo  // of the file that db is
+	mutex   sync.RWMutex // guards the fields below; held for reading while db is read
+	db      *sql.DB      // nil if it was damaged and could not be renewed
+	opened  os.FileInfo  // of the file that db has open
 	catalog *catalog
-	unseen  Unread // by the last look at the folder
+	unseen  Unread // what the last look at the folder could not read
 }
 
-// Open opens the index of a folder; Refresh fills it. An index that is damaged or
-// of another version is replaced. Errors are TOOL_FAILED: the folder cannot be
-// read (a files.FolderError), or the cache folder cannot be used.
+// Open opens the index of a folder; Refresh fills it. It replaces an index that is
+// damaged or of another version. Errors are TOOL_FAILED: the folder cannot be read
+// (a files.FolderError), or the cache folder cannot be used.
 func Open(ctx context.Context, options Options) (*Index, error) {
 	folder, err := resolved(options.Folder)
 	if err != nil {
@@ -99,8 +98,8 @@ func resolved(folder string) (string, error) {
 	return full, nil
 }
 
-// NoUsersCache says that the user has no cache folder, for example because HOME
-// is not set. An XDG_CACHE_HOME that cannot be used is an error of Open instead.
+// NoUsersCache reports whether the user has no cache folder, for example because
+// HOME is not set. An unusable XDG_CACHE_HOME is an error of Open instead.
 func NoUsersCache() bool {
 	_, err := os.UserCacheDir()
 	return err != nil && os.Getenv("XDG_CACHE_HOME") == ""
@@ -110,7 +109,7 @@ func NoUsersCache() bool {
 func place(cache, folder string) (string, error) {
 	if cache == "" {
 		users, err := os.UserCacheDir()
-		if err != nil || !filepath.IsAbs(users) { // a relative HOME would be a folder of the work
+		if err != nil || !filepath.IsAbs(users) { // a relative HOME is in the working folder
 			return "", fault.New(fault.ToolFailed, "there is no cache folder for the index: %s", otherCache())
 		}
 		cache = filepath.Join(users, "savant", "index")
@@ -122,7 +121,7 @@ func place(cache, folder string) (string, error) {
 	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v2.sqlite"), nil
 }
 
-// otherCache says how the cache folder is chosen, see os.UserCacheDir.
+// otherCache says how to choose another cache folder, see os.UserCacheDir.
 func otherCache() string {
 	variable := "XDG_CACHE_HOME"
 	switch runtime.GOOS {
@@ -134,7 +133,7 @@ func otherCache() string {
 	return "set " + variable + " to a folder that can be written, by its whole path"
 }
 
-// Close closes the index. No call may be under way.
+// Close closes the index. No other call may be running.
 func (ix *Index) Close() error {
 	var failed error
 	if ix.db != nil {

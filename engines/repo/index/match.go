@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// maxPlaces bounds how many places of one leaf are looked at in one file.
+// maxPlaces bounds how many places of one leaf are examined in one file.
 const maxPlaces = 200
 
-// maxGap is how many bytes may separate two words of a phrase: a line's end,
-// indentation and the mark of a comment.
+// maxGap is how many bytes may separate two words of a phrase. It allows for a line
+// break, indentation and a comment's prefix.
 const maxGap = 40
 
-// text is a file as it is now, and in lower case.
+// text is a file's content, and the same in lower case. Offsets in both agree.
 type text struct{ raw, folded []byte }
 
 func newText(raw []byte) text { return text{raw, fold(make([]byte, 0, len(raw)), raw)} }
 
-// places returns where a leaf begins in a text. Exact is how many of them are
-// the word itself, not another form.
+// places returns where a leaf begins in a text. exact counts those that are the word
+// itself, not another form.
 func (l *leaf) places(in text) (places []int, exact int) {
 	needle := []byte(l.needle())
 	for at := 0; len(places) < maxPlaces; {
@@ -39,7 +39,7 @@ func (l *leaf) places(in text) (places []int, exact int) {
 	return places, exact
 }
 
-// shortIn says whether a part of the path is an abbreviation of the word.
+// shortIn reports whether a part of the path is an abbreviation of the word.
 func (l *leaf) shortIn(name text) bool {
 	for word := range eachWord(name.raw) {
 		for part := range eachPart(name.raw[word.start:word.end]) {
@@ -51,7 +51,7 @@ func (l *leaf) shortIn(name text) bool {
 	return false
 }
 
-// needle returns what every form of the leaf begins with.
+// needle returns the common prefix of the leaf's forms.
 func (l *leaf) needle() string {
 	needle := l.parts[0]
 	if l.whole != "" && len(l.parts) == 1 {
@@ -65,8 +65,8 @@ func (l *leaf) needle() string {
 	return needle
 }
 
-// fits says whether the leaf is at a place of the text, as a word, as parts of a
-// word, or as a phrase.
+// fits reports whether the leaf is at a place of the text: as a word, as parts of a
+// word, or as a phrase. itself is false for another form.
 func (l *leaf) fits(in text, at int) (fits, itself bool) {
 	word, ok := wordAround(in.raw, at)
 	if !ok || word.end-word.start > maxWord {
@@ -91,7 +91,7 @@ func (l *leaf) fits(in text, at int) (fits, itself bool) {
 	return len(l.parts) == 1 && l.inForms(in.folded[part.start:part.end]), false
 }
 
-// is compares a word of a file with one that is looked for.
+// is compares a word of a file with a wanted one.
 func (l *leaf) is(found []byte, wanted string, last bool) bool {
 	if l.prefix && last {
 		return bytes.HasPrefix(found, []byte(wanted))
@@ -101,7 +101,7 @@ func (l *leaf) is(found []byte, wanted string, last bool) bool {
 
 func (l *leaf) inForms(found []byte) bool { return slices.Contains(l.forms, string(found)) }
 
-// phraseAt says whether the parts of the leaf follow each other from a part on.
+// phraseAt reports whether the leaf's parts follow each other, beginning at a part.
 func (l *leaf) phraseAt(in text, word, part span) bool {
 	for i, wanted := range l.parts {
 		last := i == len(l.parts)-1
@@ -119,7 +119,7 @@ func (l *leaf) phraseAt(in text, word, part span) bool {
 	return true
 }
 
-// wordAround returns the word that a place is in.
+// wordAround returns the word around a place.
 func wordAround(raw []byte, at int) (span, bool) {
 	start := at
 	for start > 0 && at-start <= maxWord {
@@ -148,7 +148,7 @@ func partAt(raw []byte, word span, at int) (span, bool) {
 	return span{}, false
 }
 
-// partAfter returns the part that follows another, in the same word or the next.
+// partAfter returns the next part, in the same word or the next one.
 func partAfter(raw []byte, word, part span) (nextOne, nextPartOfIt span, ok bool) {
 	for {
 		if next, found := nextPart(raw[word.start:word.end], part.end-word.start); found {

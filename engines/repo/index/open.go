@@ -15,10 +15,11 @@ import (
 )
 
 // busyAttempts is how often opening is tried while another process creates the
-// database, since SQLite does not wait for that.
+// database. SQLite itself does not wait for that.
 const busyAttempts = 500
 
-// load opens the database and reads its catalog. Nobody else may use either.
+// load opens the database and reads its catalog. The caller must have exclusive use
+// of both.
 func (ix *Index) load(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		err := ix.loadOnce(ctx)
@@ -44,7 +45,7 @@ func (ix *Index) loadOnce(ctx context.Context) error {
 	}
 	opened, err := os.Stat(ix.file)
 	if err != nil {
-		return errors.Join(errStale, db.Close()) // it was taken away under us
+		return errors.Join(errStale, db.Close()) // it was removed meanwhile
 	}
 	ix.db, ix.opened, ix.catalog, ix.current = db, opened, read, false
 	ix.saved = time.Time{}
@@ -55,8 +56,8 @@ func (ix *Index) loadOnce(ctx context.Context) error {
 	return nil
 }
 
-// replaced says whether the open database is no longer the one in the cache
-// folder: another process began a new one, or somebody removed it.
+// replaced reports whether the open database is no longer the file in the cache
+// folder, because it was removed or another process created a new one.
 func (ix *Index) replaced() bool {
 	if ix.db == nil {
 		return true
@@ -65,9 +66,9 @@ func (ix *Index) replaced() bool {
 	return err != nil || !os.SameFile(now, ix.opened)
 }
 
-// renew replaces a damaged database by an empty one, or by the one that another
-// process has put in its place. It waits for the searches under way. Only Open
-// and the holder of refreshing may call it.
+// renew replaces a damaged database by the one that another process has put in its
+// place, else by an empty one. It waits for running searches. Only Open and the
+// holder of refreshing may call it.
 func (ix *Index) renew(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(ix.file), 0o700); err != nil {
 		return fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w", files.Plain(err))
@@ -81,7 +82,7 @@ func (ix *Index) renew(ctx context.Context) error {
 	defer ix.mutex.Unlock()
 	replaced := ix.replaced()
 	if ix.db != nil {
-		_ = ix.db.Close() // it is damaged or gone: there is nothing to save
+		_ = ix.db.Close() // it is damaged or gone: nothing needs saving
 		ix.db = nil
 	}
 	if replaced {
@@ -95,8 +96,8 @@ func (ix *Index) renew(ctx context.Context) error {
 	return ix.load(ctx)
 }
 
-// repair builds an index again that a search found damaged, unless somebody else
-// has done so meanwhile.
+// repair rebuilds an index that a search found damaged, unless another search has
+// done so meanwhile.
 func (ix *Index) repair(ctx context.Context, damaged *sql.DB) error {
 	if err := ix.begin(ctx); err != nil {
 		return err

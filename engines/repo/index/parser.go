@@ -14,8 +14,8 @@ type parser struct {
 	depth  int
 }
 
-// question takes every word that says something; any of them will do. A
-// question of nothing else is taken with all its words.
+// question reads a question: a file matches if it has any of its words. Stop words
+// are dropped unless the question has no others.
 func (p *parser) question() {
 	for _, all := range []bool{false, true} {
 		var nodes []*node
@@ -61,7 +61,8 @@ func (p *parser) expression() error {
 	return nil
 }
 
-// positive says whether a node asks for something that is there.
+// positive reports whether a node requires a word, so that not every file without
+// its words matches.
 func (n *node) positive() bool {
 	switch n.operator {
 	case opLeaf:
@@ -126,7 +127,7 @@ func (p *parser) all() (*node, error) {
 	return made, nil
 }
 
-// not reads one operand; nil where its text has no word ("--").
+// not reads one operand. It returns nil for one without letters or digits ("--").
 func (p *parser) not() (*node, error) {
 	if _, negated := p.next("!"); negated {
 		inner, err := p.not()

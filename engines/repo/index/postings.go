@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// postings are the files that hold a leaf, by id, ascending.
+// postings are the ids of the files that have a leaf, ascending.
 type postings struct {
-	body     []int64 // all that hold it
-	frequent []int64 // those that hold it often
-	defined  []int64 // those that define a name with it
-	path     []int64 // those whose path has it
+	body     []int64 // files whose text has it
+	frequent []int64 // files that have it often
+	defined  []int64 // files that define a name with it
+	path     []int64 // files whose path has it
 }
 
-// fetch asks the index for a leaf. The answer has every file with the leaf, and
-// maybe files that have its parts apart; reading the file decides.
+// fetch asks the index for a leaf. The answer has every file with the leaf. It may
+// also have files where the parts are not together; reading the file decides.
 func (l *leaf) fetch(ctx context.Context, db *sql.DB) (found postings, err error) {
 	for _, each := range []struct {
 		mark string
@@ -30,8 +30,8 @@ func (l *leaf) fetch(ctx context.Context, db *sql.DB) (found postings, err error
 	return found, nil
 }
 
-// match writes the leaf as an FTS5 expression over terms with a mark. Terms
-// are quoted, so that nothing in a query is syntax.
+// match returns the leaf as an FTS5 expression over terms with a mark. Terms are
+// quoted, so that nothing in them is read as FTS5 syntax.
 func (l *leaf) match(mark string) string {
 	var parts []string
 	for i, part := range l.parts {
@@ -59,8 +59,8 @@ func quoted(term string, prefix bool) string {
 	return `"` + term + `"`
 }
 
-// ids runs an FTS5 query. The ids come as one text, since a row for each would
-// cost more than finding them.
+// ids runs an FTS5 query. It reads the ids as one text, because reading a row for
+// each would cost more than finding them.
 func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
 	var list sql.NullString
 	if err := db.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM terms WHERE terms MATCH ?", match).Scan(&list); err != nil {
@@ -81,8 +81,8 @@ func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
 	return found, nil
 }
 
-// match writes a node as an FTS5 expression that finds at least the files that
-// match. Negated nodes are left out; reading the file decides about them.
+// match returns a node as an FTS5 expression that finds every matching file, and
+// maybe others. Negated nodes are left out; reading the file decides about them.
 func (n *node) match(leaves []leaf) string {
 	if n.operator == opLeaf {
 		l := &leaves[n.leaf]
@@ -101,7 +101,7 @@ func (n *node) match(leaves []leaf) string {
 	return "(" + strings.Join(parts, between) + ")"
 }
 
-// holds says whether a node is true of a file, given which leaves it has.
+// holds reports whether a node is true for a file, given which leaves the file has.
 func (n *node) holds(found []bool) bool {
 	switch n.operator {
 	case opLeaf:

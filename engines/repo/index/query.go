@@ -14,7 +14,7 @@ const (
 	maxDepth  = 16
 )
 
-// Query is what is looked for.
+// Query says what to look for.
 type Query struct {
 	// Text is a question or some words. "..." is a phrase, foo* a prefix.
 	// Identifiers are split: readFile finds read_file too.
@@ -23,27 +23,28 @@ type Query struct {
 	// AND, OR, NOT and parentheses are operators. Otherwise files with all the
 	// words come first, and those with some follow.
 	Literal bool
-	// Limit is the most rows; 10 when zero. PerFile is the most rows of one file; 1
-	// when zero.
+	// Limit bounds the rows, 10 when zero. PerFile bounds the rows of one file, 1 when
+	// zero.
 	Limit, PerFile int
-	// Paths are folders or globs a file must have one of; Languages likewise.
+	// Paths are folders or globs. A file must match one of them, and be in one of
+	// Languages. An empty list matches every file.
 	Paths, Languages []string
 }
 
-// leaf is a word or phrase that is looked for, in lower case.
+// leaf is a word or phrase to look for, in lower case.
 type leaf struct {
-	text   string   // as it was asked
-	parts  []string // in this order, with nothing but separators between
+	text   string   // as in the query
+	parts  []string // in this order, with only separators between them
 	whole  string   // the same as one identifier; "" for a phrase
-	forms  []string // other forms of a single word: plurals and such
-	short  []string // beginnings that a path may have for the word: env for environment
-	prefix bool     // the last part is only the beginning
+	forms  []string // other forms of a single word, such as plurals
+	short  []string // abbreviations that a path may have: env for environment
+	prefix bool     // the last part is only the beginning of a word
 }
 
 // node is an expression: a leaf, or an operator over others.
 type node struct {
 	operator operator
-	leaf     int // of the leaf operator: index into ParsedQuery.leaves
+	leaf     int // index into ParsedQuery.leaves, for opLeaf
 	nodes    []*node
 }
 
@@ -56,13 +57,13 @@ const (
 	opNot
 )
 
-// ParsedQuery is a query taken apart; it may be asked of several indexes.
+// ParsedQuery is a parsed query. It can be used with several indexes.
 type ParsedQuery struct {
 	leaves  []leaf
 	root    *node
 	filter  *filter
 	literal bool
-	ofTests bool // the query speaks of tests
+	ofTests bool // the query is about tests
 	limit   int
 	perFile int
 }
@@ -72,8 +73,8 @@ func (q *ParsedQuery) add(l leaf) *node {
 	return &node{operator: opLeaf, leaf: len(q.leaves) - 1}
 }
 
-// Parse takes a query apart. Errors are INVALID_PARAMS, with what is wrong, and
-// LIMIT_EXCEEDED for a query that is too long.
+// Parse parses a query. Errors are INVALID_PARAMS, or LIMIT_EXCEEDED for a query
+// that is too long.
 func Parse(query Query) (*ParsedQuery, error) {
 	if err := query.check(); err != nil {
 		return nil, err
@@ -129,8 +130,8 @@ type token struct {
 	prefix bool
 }
 
-// lex splits a query at spaces and quotes; a literal one at parentheses and
-// operators too.
+// lex splits a query at spaces and quotes. In a literal query parentheses and
+// operators are tokens too.
 func lex(text string, literal bool) ([]token, error) {
 	var tokens []token
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimLeft(text, " \t\r\n") {
@@ -177,7 +178,7 @@ func wordToken(word string, literal bool) token {
 	return token{kind: 'w', text: word, prefix: prefix}
 }
 
-// leafOf makes a leaf of a word or phrase; ok is false where it has none.
+// leafOf makes a leaf of a token; ok is false if it has no letters or digits.
 func leafOf(t token) (made leaf, ok bool) {
 	text := []byte(t.text)
 	made = leaf{text: t.text, prefix: t.prefix}

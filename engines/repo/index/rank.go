@@ -7,8 +7,8 @@ import (
 	"savant/internal/words"
 )
 
-// What a leaf adds if it is in the name of a definition or in the path, as a
-// multiple of its weight.
+// What a leaf adds to a score if it is in the name of a definition or in the path,
+// as a multiple of its weight.
 const (
 	definedBoost = 1.2
 	pathBoost    = 2.5
@@ -20,8 +20,7 @@ const (
 	guessOften  = 2 * often
 )
 
-// testFactor is the worth of a test relative to the code it tests, if the query
-// is not about tests.
+// testFactor multiplies the score of a test if the query is not about tests.
 const testFactor = 0.6
 
 // kindFactor returns the factor by which a file's kind changes its score.
@@ -32,8 +31,8 @@ func (s *search) kindFactor(path string) float64 {
 	return testFactor
 }
 
-// isTest says whether a path is that of a test or its data, by the conventions of
-// many languages.
+// isTest reports whether a path is that of a test or its data, by the conventions
+// of many languages.
 func isTest(path string) bool {
 	path = "/" + strings.ToLower(path)
 	base := path[strings.LastIndexByte(path, '/')+1:]
@@ -41,14 +40,14 @@ func isTest(path string) bool {
 		strings.Contains(base, "_test.") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_")
 }
 
-// speaksOfTests says whether a query is about tests.
+// speaksOfTests reports whether a query is about tests.
 func speaksOfTests(leaves []leaf) bool {
 	return slices.ContainsFunc(leaves, func(l leaf) bool {
 		return slices.ContainsFunc(l.parts, func(part string) bool { return strings.HasPrefix(part, "test") || part == "spec" })
 	})
 }
 
-// count says how many files have each leaf.
+// count counts the files that have each leaf.
 func (s *search) count(c *catalog) Counts {
 	counts := Counts{Files: c.indexed, Words: map[string]int{}}
 	for i, found := range s.found {
@@ -59,8 +58,8 @@ func (s *search) count(c *catalog) Counts {
 	return counts
 }
 
-// estimate scores every file by the index alone; scores are by id. A score is
-// multiplied by the share of the question that the file covers.
+// estimate scores every file, by id, from the index alone. A score is multiplied by
+// the share of the query's weight that the file's leaves have.
 func (s *search) estimate(c *catalog) []float64 {
 	scores := make([]float64, len(c.byID))
 	covered := make([]float64, len(c.byID))
@@ -81,7 +80,7 @@ func (s *search) estimate(c *catalog) []float64 {
 	return scores
 }
 
-// estimate adds one leaf to the scores, and its weight to what each file covers.
+// estimate adds one leaf to the scores, and its weight to what each file has.
 func (p *postings) estimate(weight, average float64, c *catalog, scores, covered []float64) {
 	seen := make(map[int64]bool, len(p.frequent))
 	for _, id := range p.frequent {

@@ -20,19 +20,19 @@ import (
 const (
 	// maxFileBytes is the largest file that is indexed.
 	maxFileBytes = 1 << 20
-	// binaryProbe is how much of a file is searched for a NUL byte, as git does.
+	// binaryProbe is how many bytes are searched for a NUL byte, as in git.
 	binaryProbe = 8000
-	// maxWorkers bounds how many files are read at once, readAtOnce how many are
-	// read before they are written.
+	// maxWorkers bounds how many files are read at once. readAtOnce is how many are
+	// read before the first of them is written.
 	maxWorkers = 4
 	readAtOnce = 100
 )
 
-// document is a file made ready to be written.
+// document is a file that is ready to be written to the index.
 type document struct {
 	file  file
-	known *file // as it is in the catalog, or nil
-	same  bool  // its content is what the index has
+	known *file // its entry in the catalog, or nil
+	same  bool  // its content has not changed
 	terms string
 }
 
@@ -64,7 +64,7 @@ func (ix *Index) read(name string) (text []byte, skipped string) {
 	return text, ""
 }
 
-// has says whether there is a regular file of a name, readable or not.
+// has reports whether a regular file of this name exists, readable or not.
 func (ix *Index) has(name string) bool {
 	info, err := ix.root.Lstat(filepath.FromSlash(name))
 	if err != nil {
@@ -73,7 +73,7 @@ func (ix *Index) has(name string) bool {
 	return info.Mode().IsRegular()
 }
 
-// readBounded reads a file, one byte more than is indexed at most.
+// readBounded reads a file, but only one byte beyond maxFileBytes.
 func readBounded(opened fs.File) ([]byte, error) {
 	info, err := opened.Stat()
 	if err != nil {
@@ -97,9 +97,9 @@ func hashOf(text []byte) uint64 {
 	return sum.Sum64()
 }
 
-// readAll makes documents of files on several processors. They come in the order
-// of the files, some at a time, so that some are read while others are written.
-// The channel is closed after the last, or when ctx ends.
+// readAll makes documents of files in parallel. It sends them in the order of the
+// files and in chunks, so that reading goes on while a chunk is written. It closes
+// the channel after the last one, or when ctx ends.
 func (ix *Index) readAll(ctx context.Context, candidates []candidate) <-chan []document {
 	out := make(chan []document)
 	go func() {
@@ -117,7 +117,7 @@ func (ix *Index) readAll(ctx context.Context, candidates []candidate) <-chan []d
 	return out
 }
 
-// inParallel calls do with each number below length, on several processors.
+// inParallel calls do with each number below length, in maxWorkers goroutines.
 func inParallel(length int, do func(i int)) {
 	var group sync.WaitGroup
 	for worker := range maxWorkers {

@@ -8,14 +8,14 @@ import (
 	"savant/engines/repo/files"
 )
 
-// Progress is told how far building has come: files done of all there are.
+// Progress is called while the index is built: done files of total.
 type Progress func(done, total int)
 
 // Changes says what a Refresh found.
 type Changes struct {
 	// Updated files are new or have other content; Removed ones are gone.
 	Updated, Removed int
-	// First is a Refresh that found nothing indexed before it.
+	// First is true if nothing was indexed before this Refresh.
 	First bool
 }
 
@@ -30,16 +30,16 @@ type candidate struct {
 	path  string
 	stamp files.Stamp
 	racy  bool
-	known *file // as it is in the catalog, or nil
+	known *file // its entry in the catalog, or nil
 }
 
 func (w work) empty() bool { return len(w.updated) == 0 && len(w.removed) == 0 }
 
-// Refresh brings the index up to date with the folder: all files the first
-// time, then those whose stamp changed. It is cheap when nothing has changed.
-// What was done when ctx ends is kept, and the next Refresh goes on from there.
-// Of several processes one writes, the others wait. A damaged index is built
-// anew. Progress may be nil. Errors are TOOL_FAILED.
+// Refresh brings the index up to date with the folder: all files the first time,
+// later those whose stamp changed. It is cheap if nothing changed. If ctx ends,
+// the work done is kept and the next Refresh continues it. One process writes at a
+// time; the others wait. A damaged index is rebuilt. progress may be nil. Errors
+// are TOOL_FAILED.
 func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error) {
 	if progress == nil {
 		progress = func(int, int) {}
@@ -57,7 +57,7 @@ func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error
 	return changes, coded(err)
 }
 
-// begin waits until nobody else refreshes; end lets the next one.
+// begin takes the lock refreshing; end releases it.
 func (ix *Index) begin(ctx context.Context) error {
 	select {
 	case ix.refreshing <- struct{}{}:
@@ -101,8 +101,8 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 	return ix.write(ctx, ix.compare(), progress)
 }
 
-// follow reads the catalog again if another process has written. errStale: the
-// file of the index was replaced.
+// follow reads the catalog again if another process has written. It returns errStale
+// if the file of the index was replaced.
 func (ix *Index) follow(ctx context.Context) error {
 	if ix.replaced() {
 		return errStale
@@ -119,21 +119,21 @@ func (ix *Index) follow(ctx context.Context) error {
 	return nil
 }
 
-// publish lets searches see another catalog.
+// publish makes searches use another catalog.
 func (ix *Index) publish(next *catalog) {
 	ix.mutex.Lock()
 	defer ix.mutex.Unlock()
 	ix.catalog, ix.current = next, false
 }
 
-// compare returns what differs between the folder and the index. A racy file is
-// read again until its stamp can be trusted, and so is one that could not be
-// read. Without one, an index that does not differ is current until the folder
-// or the index changes.
+// compare returns what differs between the folder and the index. A racy file, and
+// one that could not be read, counts as changed in every refresh until its stamp
+// can be trusted. If there is no such file and nothing differs, the index is
+// current until the folder or the index changes.
 func (ix *Index) compare() work {
 	var todo work
 	certain := true
-	left, stamps := ix.catalog.files, ix.tree.Stamps() // names and left are both sorted
+	left, stamps := ix.catalog.files, ix.tree.Stamps() // left and the names are sorted
 	for i, path := range ix.tree.Names() {
 		seen := stamps[i]
 		if seen == (files.Stamp{}) {
@@ -158,9 +158,9 @@ func (ix *Index) compare() work {
 	return todo
 }
 
-// saveListing leaves a new listing to the next process, unless another process
-// has written meanwhile. The index has its files. If saving fails, the next
-// process lists the files itself.
+// saveListing saves a new listing in the index for the next process, unless another
+// process has written meanwhile. The index must have the listing's files. If saving
+// fails, the next process lists the files itself.
 func (ix *Index) saveListing(ctx context.Context) {
 	if ix.saved.Equal(ix.tree.Listed()) {
 		return
@@ -176,7 +176,8 @@ func (ix *Index) saveListing(ctx context.Context) {
 	}
 }
 
-// write applies work in several transactions, while files are read for the next.
+// write applies the work in several transactions. It reads files for the next one
+// meanwhile.
 func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	byID(todo.updated)
@@ -208,7 +209,7 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 		return b.done, err
 	}
 	if 2*b.done.Updated >= len(ix.catalog.files) {
-		_, _ = ix.db.ExecContext(ctx, optimize) // an index in several segments is as correct, only slower
+		_, _ = ix.db.ExecContext(ctx, optimize) // without it, the index is correct but slower
 	}
 	progress(done, len(todo.updated))
 	ix.saveListing(ctx)

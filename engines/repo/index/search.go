@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Row is a place that answers a query.
+// Row is a place that matches a query.
 type Row struct {
 	// Path is relative to the folder, with slashes; Line counts from 1.
 	Path    string
@@ -22,16 +22,16 @@ type Row struct {
 // Bounds of a search.
 const (
 	defaultLimit = 10
-	// minExamined and examinedPerRow say how many files are read at first: the
-	// index only estimates the order, the files' text decides it.
+	// minExamined and examinedPerRow say how many files are read at first. More are
+	// read than are shown, because the index only estimates the order.
 	minExamined    = 30
 	examinedPerRow = 3
-	// maxExamined bounds how many files are read if most do not match after all,
-	// as with a phrase of common words.
+	// maxExamined bounds how many files are read if most of them do not match, as
+	// with a phrase of common words.
 	maxExamined = 3000
 )
 
-// Answer is what a query finds.
+// Answer is the result of a query.
 type Answer struct {
 	Rows    []Row
 	Counts  Counts
@@ -41,16 +41,16 @@ type Answer struct {
 
 // Counts say how rare the words of a query are.
 type Counts struct {
-	// Files is how many files have words at all.
+	// Files is the number of indexed files.
 	Files int
-	// Words is how many of them have a word of the query, in their text or their path, by
-	// the word as it was asked.
+	// Words is how many of them have a word in their text or path, by the word as
+	// the query has it.
 	Words map[string]int
 }
 
-// Find brings the index up to date, as Refresh does, and searches: what it finds
-// is never older than the call. A row holds what its file says now; a file that is
-// gone or no longer matches has no row. Errors are TOOL_FAILED.
+// Find brings the index up to date, as Refresh does, and searches. Rows show the
+// present content of their files; a file that is gone or no longer matches has no
+// row. Errors are TOOL_FAILED.
 func (ix *Index) Find(ctx context.Context, query *ParsedQuery, progress Progress) (Answer, error) {
 	changes, err := ix.Refresh(ctx, progress)
 	if err != nil {
@@ -63,8 +63,8 @@ func (ix *Index) Find(ctx context.Context, query *ParsedQuery, progress Progress
 	return Answer{Rows: rows, Counts: counts, Changes: changes, Unread: missed}, err
 }
 
-// search finds files by the index as it is and reads the best of them; unread
-// counts those that exist and cannot be read. A damaged index is built anew, once.
+// search finds files by the present index and reads the best of them. unread counts
+// those that exist and cannot be read. A damaged index is rebuilt, once.
 func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, counts Counts, unread int, err error) {
 	s := &search{ParsedQuery: query, index: ix}
 	rows, err = s.run(ctx)
@@ -77,14 +77,14 @@ func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, co
 	return rows, s.counts, int(s.unread.Load()), coded(err)
 }
 
-// search is one query under way.
+// search is one running query.
 type search struct {
 	*ParsedQuery
 	index   *Index
 	db      *sql.DB // that was asked
 	found   []postings
-	weights []float64 // of the leaves: the rarer the more
-	average float64   // words in a file
+	weights []float64 // of the leaves; rare leaves weigh more
+	average float64   // mean number of words of a file
 	counts  Counts
 	unread  atomic.Int64
 }
@@ -158,7 +158,7 @@ type scored struct {
 	score float64
 }
 
-// fetchAll asks for each leaf, several at once.
+// fetchAll fetches all leaves, several at once.
 func fetchAll(ctx context.Context, db *sql.DB, leaves []leaf) ([]postings, error) {
 	found := make([]postings, len(leaves))
 	failed := make([]error, len(leaves))

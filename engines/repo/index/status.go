@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// Unread counts what exists and could not be read, so that it was not searched.
+// Unread counts the files and folders that could not be read and so were not
+// searched.
 type Unread struct{ Files, Folders int }
 
 // Status says what is indexed.
 type Status struct {
 	Files   int            `json:"files"`
 	Bytes   int64          `json:"bytes"`
-	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable, withheld; unreadable_folders, which are no files
-	// IndexBytes is the size of the index on disk, with what is kept beside it.
+	Skipped map[string]int `json:"skipped"` // by cause: files, and unreadable_folders
+	// IndexBytes is the size of the index on disk, with its write-ahead log.
 	IndexBytes int64 `json:"index_bytes"`
-	// Updated is when the index last changed; zero where it never did.
+	// Updated is when the index last changed; zero if it was never built.
 	Updated time.Time `json:"updated"`
 }
 
-// Status returns what was indexed by the last Refresh of any process.
+// Status describes the index as of the last Open or Refresh of ix.
 func (ix *Index) Status(ctx context.Context) (Status, error) {
 	ix.mutex.RLock()
 	defer ix.mutex.RUnlock()

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// A word is a run of letters, digits, marks and underscores: an identifier, or
-// a word of prose. Scripts written without spaces have a word for each
-// character. The same rules read files and queries.
+// A word is a sequence of letters, digits, marks and underscores: an identifier or
+// a word of prose. In scripts without spaces each character is a word. The same
+// rules apply to files and queries.
 
-// maxWord is the longest word that is indexed, in bytes: what is longer is
-// data, not a name. A SHA-256 in hexadecimal still fits.
+// maxWord is the length of the longest word that is indexed, in bytes. Longer ones
+// are data, not names. A SHA-256 in hexadecimal still fits.
 const maxWord = 64
 
 // Kinds of bytes.
@@ -49,7 +49,7 @@ var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Kata
 // span is a piece of a text, in bytes.
 type span struct{ start, end int }
 
-// nextWord returns the first word at or after from; ok is false at the end.
+// nextWord returns the first word at or after from; ok is false if there is none.
 func nextWord(text []byte, from int) (found span, ok bool) {
 	start := from
 	for start < len(text) && kinds[text[start]] == other {
@@ -94,8 +94,8 @@ func each(next func(from int) (span, bool)) iter.Seq[span] {
 	}
 }
 
-// wordCharacter returns how many bytes of a word stand at i, none where there
-// is no word; alone says that the character is a word by itself.
+// wordCharacter returns the length of the character at i if it can be part of a
+// word, else 0. alone means that the character is a word by itself.
 func wordCharacter(text []byte, i int) (length int, alone bool) {
 	switch kinds[text[i]] {
 	case other:
@@ -114,8 +114,8 @@ func wideCharacter(text []byte) (length int, alone bool) {
 	return length, unicode.In(r, unspaced...)
 }
 
-// nextPart returns the first part at or after from of a word: camelCase,
-// HTTPServer and snake_case have two each, utf8 has one.
+// nextPart returns a word's first part at or after from. camelCase, HTTPServer and
+// snake_case have two parts each, utf8 has one.
 func nextPart(word []byte, from int) (found span, ok bool) {
 	start := from
 	for start < len(word) && word[start] == '_' {
@@ -128,7 +128,7 @@ func nextPart(word []byte, from int) (found span, ok bool) {
 	return span{start, end}, end > start
 }
 
-// newPart says whether a part begins at i, where another is before it.
+// newPart reports whether a part other than the first begins at i.
 func newPart(word []byte, i int) bool {
 	if kinds[word[i]] == wide {
 		return newWidePart(word, i)
@@ -145,8 +145,8 @@ func newWidePart(word []byte, i int) bool {
 	return utf8.RuneStart(word[i]) && unicode.IsUpper(r) && !unicode.IsUpper(before)
 }
 
-// fold appends text in lower case to into, byte for byte as long as it was, so
-// that places in one are places in the other.
+// fold appends text in lower case to into. A character whose lower case has another
+// length stays as it is, so that offsets in both texts agree.
 func fold(into, text []byte) []byte {
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -169,7 +169,7 @@ func fold(into, text []byte) []byte {
 	return into
 }
 
-// trimmed returns a word without the underscores around it.
+// trimmed returns a word without leading and trailing underscores.
 func trimmed(word []byte) []byte {
 	return bytes.Trim(word, "_")
 }
