@@ -69,11 +69,12 @@ func triggered(rules []Rule, goal string) []Rule {
 }
 
 // Placeholders in a phrase: gap matches up to three words, request the number of a pull or
-// merge request (#12, !12, or 12 at the end of the text). A phrase that begins with whole
-// must match the whole text.
+// merge request (#12, !12, or 12 at the end of the text), commits a range of git
+// (main...feature). A phrase that begins with whole must match the whole text.
 const (
 	gap     = "…"
 	request = "{request}"
+	commits = "{range}"
 	whole   = "="
 )
 
@@ -94,11 +95,14 @@ func says(text, phrase string) bool {
 		case i > 0:
 			wanted.WriteByte(' ')
 		}
-		if each == request {
+		switch each {
+		case request:
 			wanted.WriteString(`(?:[#!]\d+|\d+\W*$)`)
-			continue
+		case commits:
+			wanted.WriteString(`[\w/@{}~^.-]*[\w}~^]\.{2,3}[\w/@{}~^-][\w./@{}~^-]*`)
+		default:
+			wanted.WriteString(regexp.QuoteMeta(each))
 		}
-		wanted.WriteString(regexp.QuoteMeta(each))
 	}
 	expression, err := regexp.Compile(begin + wanted.String() + end)
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))

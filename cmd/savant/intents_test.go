@@ -29,7 +29,8 @@ func TestGoalsThatMeanAReview(t *testing.T) {
 		"Could you review the merge request !12?": "merge_request_review", "Code review": "local_review", "Review my code": "local_review",
 		"review this diff": "local_review", "this diff": "local_review", "my code": "local_review", "Review !42": "merge_request_review",
 		"please review #42": "merge_request_review", "pull request 12": "merge_request_review", "this MR": "merge_request_review", "my PR": "merge_request_review",
-		"Explain this diff": "", "Review the last 3 commits of docs": "", "merge request 12 into main": "", "How is a code review done here?": "", "Where is the PR template?": "",
+		"review main...feature": "merge_request_review", "Please check v1.2..HEAD~1": "merge_request_review", "Code review of origin/main..dev": "merge_request_review",
+		"Review the docs... and then stop": "", "Review it..": "", "Explain this diff": "", "Review the last 3 commits of docs": "", "merge request 12 into main": "", "How is a code review done here?": "", "Where is the PR template?": "",
 	} {
 		var stdout, stderr strings.Builder
 		code := run(t.Context(), []string{"run", "--skip-git", goal}, []string{"SAVANT_PATH=" + t.TempDir(), "REASONING_API_URL=" + api.URL,
