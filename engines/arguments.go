@@ -81,6 +81,18 @@ func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Log
 	return args, nil
 }
 
+// advised adds to the refusal of a call's arguments what the tool says about it.
+func (r *row) advised(ctx context.Context, args json.RawMessage, refused error) error {
+	if r.tool.Advise == nil {
+		return refused
+	}
+	sent, _, err := readArguments(args)
+	if err != nil {
+		return refused
+	}
+	return r.tool.Advise(ctx, sent, refused)
+}
+
 // refused adds the tool's name to the error.
 func (r *row) refused(err error) error {
 	coded := fault.From(err)

@@ -102,7 +102,7 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 	}
 	accepted, err := t.row.accept(ctx, args, table.options.Logger)
 	if err != nil {
-		return Result{}, err
+		return Result{}, t.row.advised(ctx, args, err)
 	}
 	within, err := guarded(ctx, t.row.tool, accepted)
 	if err != nil {

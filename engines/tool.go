@@ -27,6 +27,9 @@ type Tool struct {
 	// are dropped. It refuses the call with an error if an undeclared argument was
 	// probably meant as a declared one. Nil drops all of them.
 	Stray func(declared, stray map[string]json.RawMessage) error
+	// Advise returns the refusal of a call's arguments with what is to be done instead.
+	// It is given the arguments as they were sent. nil adds nothing.
+	Advise func(ctx context.Context, sent map[string]json.RawMessage, refused error) error
 	// derived is the input schema that Bind generated. It is valid by construction and
 	// compiled on the first call: compiling all of them would take half of a server's
 	// start.

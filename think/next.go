@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"savant/fault"
@@ -84,6 +86,44 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 		return settled{}, err
 	}
 	return e.settle(ctx, l, given)
+}
+
+// Waits returns the refusal of an answer that could not be read with what waits in the
+// run that it was for: the instruction, and the step where the answer named none.
+func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
+	meant := ""
+	if in.RunID == "" {
+		key, err := e.implied(ctx, in.Workflow)
+		if err != nil {
+			return refused
+		}
+		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	}
+	l, err := e.open(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return refused
+	}
+	defer l.mu.Unlock()
+	if in.StepID == "" && l.now.Final == nil && l.now.Blocked == nil {
+		refused = fault.From(refused).Hinted(stepHint(l.key.Run, l.now.Instructions))
+	}
+	return ofImplied(meant, e.repeatInstruction(l, in.StepID, refused))
+}
+
+// namedSteps bounds the steps that an error names.
+const namedSteps = 5
+
+// stepHint names the steps of a run that wait, the zero Hint where none does.
+func stepHint(run string, waiting []flow.Instruction) fault.Hint {
+	var steps []string
+	for _, next := range waiting[:min(len(waiting), namedSteps)] {
+		steps = append(steps, fmt.Sprintf("%q (%s)", next.StepID, next.Call))
+	}
+	if len(steps) == 0 {
+		return fault.Hint{}
+	}
+	return fault.Hint{Text: fmt.Sprintf("run %s waits for step %s: send run_id, step_id and its whole result as result_snapshot, or its receipt as result_ref",
+		run, strings.Join(steps, ", "))}
 }
 
 // repeatInstruction adds to the error of a refused answer the instruction to do: the
