@@ -53,10 +53,16 @@ func (p *program) tableOfRuns(list []agent.Report) error {
 		fmt.Fprintln(p.Stderr, "no runs of the agent; those of workflows: savant state list")
 	}
 	now := time.Now()
-	return terminal.Table(p.Stdout, []string{"RUN", "STATUS", "STEPS", "CHANGED", "GOAL"}, list, func(each agent.Report) []string {
+	err := terminal.Table(p.Stdout, []string{"RUN", "STATUS", "STEPS", "CHANGED", "GOAL"}, list, func(each agent.Report) []string {
 		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
 		return []string{each.RunID, string(each.Status), strconv.Itoa(each.Steps), terminal.When(each.Updated, now), goal}
 	})
+	for _, each := range list { // why a run does not go on, such as a label that no worker has
+		if each.Warning != "" && (each.Status == agent.StatusQueued || each.Status == agent.StatusInterrupted) {
+			fmt.Fprintf(p.Stderr, "savant: %s is %s: %s\n", each.RunID, each.Status, terminal.Visible(each.Warning))
+		}
+	}
+	return err
 }
 
 func (p *program) runsShowCommand() *cobra.Command {
