@@ -38,8 +38,8 @@ var (
 	exchange = regexp.MustCompile("(?s)<!-- run: ([a-z._]+) -->\n```json\n(.*?)```.*?<!-- reply -->\n```json\n(.*?)```")
 )
 
-// TestDocumentedWorkflowsAreValid holds every whole workflow in the documents
-// against the parser, the linker and the published schema.
+// TestDocumentedWorkflowsAreValid checks every complete workflow in the documents with
+// the parser, the linker and the published schema.
 func TestDocumentedWorkflowsAreValid(t *testing.T) {
 	library := library.New(library.Layer{Files: savant.Files})
 	set, err := library.Schemas()
@@ -67,8 +67,8 @@ func TestDocumentedWorkflowsAreValid(t *testing.T) {
 	require.Greater(t, found, 2)
 }
 
-// TestBundledWorkflowsFitTheirPublishedSchema keeps schemas/workflow.json and
-// the parser from drifting apart.
+// TestBundledWorkflowsFitTheirPublishedSchema checks that schemas/workflow.json accepts
+// what the parser accepts.
 func TestBundledWorkflowsFitTheirPublishedSchema(t *testing.T) {
 	library := library.New(library.Layer{Files: savant.Files})
 	set, err := library.Schemas()
@@ -83,8 +83,8 @@ func TestBundledWorkflowsFitTheirPublishedSchema(t *testing.T) {
 	}
 }
 
-// TestDocumentedCallsAnswerAsWritten makes the calls of docs/tools.md in their
-// order and compares the replies.
+// TestDocumentedCallsAnswerAsWritten makes the calls of docs/tools.md in order and
+// compares the replies.
 func TestDocumentedCallsAnswerAsWritten(t *testing.T) {
 	text, err := os.ReadFile("docs/tools.md")
 	require.NoError(t, err)
@@ -118,11 +118,11 @@ var (
 	function = regexp.MustCompile("`(?:(\\w+)\\.)?(\\w+)`")
 )
 
-// longestWay is how many functions of ours a call of think.next goes through.
+// longestWay bounds how many of Savant's functions a call of think.next goes through.
 const longestWay = 30
 
-// TestTheWayOfACallIsThere looks each function of docs/architecture.md up in its
-// file, and counts them.
+// TestTheWayOfACallIsThere checks that each function named in docs/architecture.md is
+// in its file, and counts the functions.
 func TestTheWayOfACallIsThere(t *testing.T) {
 	page, err := os.ReadFile("docs/architecture.md")
 	require.NoError(t, err)
@@ -144,8 +144,7 @@ func TestTheWayOfACallIsThere(t *testing.T) {
 	require.LessOrEqual(t, count, longestWay)
 }
 
-// TestRunFileFitsItsPublishedSchema holds a state file that a run wrote
-// against schemas/run.json.
+// TestRunFileFitsItsPublishedSchema checks a run's state file with schemas/run.json.
 func TestRunFileFitsItsPublishedSchema(t *testing.T) {
 	root := t.TempDir()
 	store, err := state.Open(root, state.Options{})
@@ -169,8 +168,8 @@ func TestRunFileFitsItsPublishedSchema(t *testing.T) {
 	}
 }
 
-// TestEachPromiseOfSecurityNamesItsTest: the last column of the table names files of
-// tests that there are.
+// TestEachPromiseOfSecurityNamesItsTest checks that the test files named in the last
+// column of the table exist.
 func TestEachPromiseOfSecurityNamesItsTest(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
 	require.NoError(t, err)

@@ -15,15 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rule says what a package may import: the packages it names, all of which have
-// a lower height, and the foundations below it.
+// rule says what a package may import: the packages that it names, which must have a
+// lower height, and the foundations below it.
 type rule struct {
 	height  int
 	imports []string
 }
 
-// TestNoPatternIsCompiledAtTheStart: compiling all regular expressions would take a
-// tenth of the program's start.
+// TestNoPatternIsCompiledAtTheStart checks that regular expressions are compiled when
+// first used. Compiling all of them would take a tenth of the program's start.
 func TestNoPatternIsCompiledAtTheStart(t *testing.T) {
 	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
@@ -38,11 +38,11 @@ func TestNoPatternIsCompiledAtTheStart(t *testing.T) {
 // top is above every other height.
 const top = 99
 
-// foundations need not be named in a rule.
+// foundations may be imported without being named in a rule.
 var foundations = []string{"fault", "internal/jsonvalue", "internal/pattern", "internal/redact", "internal/regular", "internal/visible"}
 
-// rules are the packages of docs/architecture.md, by folder. A row changes by
-// decision, not to make a build pass; a package without a row fails.
+// rules are the packages of docs/architecture.md, by folder. Every package needs a row.
+// Change a row only if the design changes, not to make a build pass.
 var rules = map[string]rule{
 	".":                             {height: 0},
 	"cmd/savant":                    {height: top, imports: []string{"cmd/savant/app", "cmd/savant/cli", "cmd/savant/commands"}},
@@ -133,8 +133,8 @@ var rules = map[string]rule{
 	"agent/agenttest":            {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 
-// users names the packages that may import a library which shapes the program,
-// so that the library can be replaced: one, or several with spaces between.
+// users names the packages that may import a large library, separated by spaces. They
+// are few, so that the library can be replaced.
 var users = map[string]string{
 	"github.com/go-json-experiment/json":    "internal/jsonvalue",
 	"github.com/mark3labs/mcp-go":           "engines/mcpio engines/mcpclient",
@@ -152,28 +152,28 @@ var users = map[string]string{
 	"github.com/MicahParks":                 "internal/access",
 }
 
-// testLibraries are for tests, and for the packages that hold tests for others.
+// testLibraries are for tests, and for packages that contain tests for others.
 var (
 	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine", "testing"}
 	testPackages  = []string{"think/state/statetest", "agent/agenttest", "internal/mongotest"}
 )
 
-// pure packages decide from their arguments alone, so they may not reach what
-// could tell them anything else.
+// pure packages decide from their arguments alone, so they may not import packages that
+// do input or output.
 var (
 	pure      = []string{"think/flow", "think/flow/expression"}
 	forbidden = []string{"os", "net", "time", "math/rand", "io/fs", "syscall", "runtime", "crypto/rand", "unsafe"}
 )
 
 // pureFunctions are the function types of the core, "type or function: field or
-// parameter", with the reason why none can read or write while a run goes on.
+// parameter", each with the reason why it does no input or output during a run.
 var pureFunctions = map[string]string{
 	"references: visit": "the core's own: takes the references of a template one by one",
 	"lacks: references": "the core's own: the references of a template or an artifact",
 }
 
-// TestTheCoreIsGivenNoFunctions: a function in a field or a parameter could do
-// input and output, which no import shows.
+// TestTheCoreIsGivenNoFunctions checks the fields and parameters of the core for
+// functions. Such a function could do input or output that no import shows.
 func TestTheCoreIsGivenNoFunctions(t *testing.T) {
 	files := token.NewFileSet()
 	found := map[string]bool{}
@@ -195,7 +195,7 @@ func TestTheCoreIsGivenNoFunctions(t *testing.T) {
 	}
 }
 
-// functionsIn returns the function types that are fields, parameters or named.
+// functionsIn returns the function types of fields and parameters, and named ones.
 func functionsIn(parsed *ast.File) (found []string) {
 	for _, decl := range parsed.Decls {
 		switch decl := decl.(type) {
@@ -283,7 +283,7 @@ func judge(each imported) string {
 	return ""
 }
 
-// within says whether an import is a package, or below it.
+// within reports whether an import is a package or below it.
 func (i imported) within(folder string) bool {
 	return i.path == folder || strings.HasPrefix(i.path, folder+"/")
 }
@@ -292,7 +292,7 @@ func (r rule) allows(target string) bool {
 	return slices.Contains(r.imports, "*") || slices.Contains(r.imports, target) || slices.Contains(foundations, target) && rules[target].height < r.height
 }
 
-// TestImportsPointDownward keeps the table itself honest.
+// TestImportsPointDownward checks that the rules themselves only name lower packages.
 func TestImportsPointDownward(t *testing.T) {
 	for folder, row := range rules {
 		for _, target := range row.imports {
@@ -309,8 +309,8 @@ func TestImportsPointDownward(t *testing.T) {
 // maxFiles is how many files that are not tests a folder may have.
 const maxFiles = 25
 
-// TestFoldersAreSmall keeps a folder to what a reader can take in, and the table
-// to the packages there are.
+// TestFoldersAreSmall checks that no folder has more than maxFiles files, and that each
+// row of the rules has a package.
 func TestFoldersAreSmall(t *testing.T) {
 	files := map[string]map[string]bool{}
 	for _, each := range allImports(t) {
@@ -328,7 +328,7 @@ func TestFoldersAreSmall(t *testing.T) {
 	}
 }
 
-// TestImportsRefuse shows that each kind of wrong import is noticed.
+// TestImportsRefuse checks that judge finds each kind of wrong import.
 func TestImportsRefuse(t *testing.T) {
 	for _, each := range []imported{
 		{"fault", "fault/x.go", "savant/internal/jsonvalue"},
@@ -384,8 +384,8 @@ func allImports(t *testing.T) []imported {
 	return all
 }
 
-// skipped leaves out what is no part of the module: hidden folders, test data,
-// installed packages and nested modules.
+// skipped skips what does not belong to the module: hidden folders, test data, installed
+// packages and nested modules.
 func skipped(tree fs.FS, name string, entry fs.DirEntry) error {
 	base := entry.Name()
 	hidden := name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_"))

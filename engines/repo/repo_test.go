@@ -49,7 +49,7 @@ func call(t testing.TB, registry *engines.Registry, tool string, args map[string
 	return out, nil
 }
 
-// TestOutlines holds the outline of a source in each language against a golden.
+// TestOutlines compares the outline of a source in each language with a golden file.
 func TestOutlines(t *testing.T) {
 	names, err := filepath.Glob("testdata/outline/*")
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// A caller can ask for several places of a file, and how rare the words are.
+// TestSearchCountsWordsAndGivesSeveralPlaces checks per_file and counts.
 func TestSearchCountsWordsAndGivesSeveralPlaces(t *testing.T) {
 	far := strings.Repeat("nothing\n", 20)
 	_, registry := project(t, map[string]string{"a.txt": "a zebra\n" + far + "the zebra and its stripes\n" + far + "zebras\n", "b.txt": "stripes\n", "c.txt": "c\n"})
@@ -202,8 +202,8 @@ func TestMemoryIsBoundedAndFound(t *testing.T) {
 	require.ErrorIs(t, write(map[string]any{"name": "a", "text": " \n"}), fault.InvalidParams)
 }
 
-// FuzzPaths shows that no path leads outside, to a secret, or to a failure
-// inside.
+// FuzzPaths checks that no path leads outside the project, to a secret, or to an
+// INTERNAL error.
 func FuzzPaths(f *testing.F) {
 	folder, registry := project(f, map[string]string{"in/a.go": "package a", ".git/config": "forbidden", ".env": "forbidden"})
 	require.NoError(f, os.WriteFile(filepath.Join(filepath.Dir(folder), "forbidden.txt"), []byte("forbidden"), 0o644))

@@ -14,8 +14,8 @@ import (
 	"savant/engines/repo/index"
 )
 
-// TestAPersonHearsOfLongBuilds: nothing of short ones, of others a line every
-// two seconds and one at the end.
+// TestAPersonHearsOfLongBuilds checks the log: nothing for short builds; for others a
+// line every two seconds and one at the end.
 func TestAPersonHearsOfLongBuilds(t *testing.T) {
 	for batches, expected := range map[int][]string{
 		3:  nil, // 300 ms each
@@ -44,7 +44,7 @@ func TestAPersonHearsOfLongBuilds(t *testing.T) {
 	}
 }
 
-// TestAClientHearsAll: a client that asked for progress gets each step.
+// TestAClientHearsAll checks that a client that asked for progress gets each step.
 func TestAClientHearsAll(t *testing.T) {
 	var heard []float64
 	b := &building{logger: slog.New(slog.DiscardHandler), client: func(done, _ float64, _ string) { heard = append(heard, done) }}

@@ -14,7 +14,7 @@ import (
 	"savant/internal/withheld"
 )
 
-// TestNoPipeMakesAListingWait puts pipes where files with rules are read.
+// TestNoPipeMakesAListingWait puts pipes in the place of files with ignore rules.
 func TestNoPipeMakesAListingWait(t *testing.T) {
 	for _, name := range []string{".gitignore", "sub/.gitignore", ".git/info/exclude", ".git/config", ".git/HEAD", ".git/index", ".git/commondir"} {
 		folder := t.TempDir()

@@ -18,7 +18,7 @@ func write(t *testing.T, folder, name, text string) {
 	require.NoError(t, os.WriteFile(full, []byte(text), 0o644))
 }
 
-// aged gives all of a folder times at which nothing is racy.
+// aged gives the files of a folder times that are old enough not to be racy.
 func aged(t *testing.T, tree *Tree) {
 	t.Helper()
 	for range 500 {
@@ -32,7 +32,8 @@ func aged(t *testing.T, tree *Tree) {
 	t.Fatal("the listing is never trusted")
 }
 
-// All files are looked at again after a while, and the watch goes on.
+// TestEventsAreNotTrustedForever checks that all files are checked again after a while,
+// and that watching continues.
 func TestEventsAreNotTrustedForever(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "text\n")
@@ -55,7 +56,8 @@ func TestEventsAreNotTrustedForever(t *testing.T) {
 	require.True(t, changed)
 }
 
-// A State lets the next process trust the listing, as long as no source changed.
+// TestRestore checks that a State lets the next process use the listing as long as no
+// source of it changed.
 func TestRestore(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "text\n")

@@ -18,7 +18,8 @@ import (
 	"savant/engines/repo/index"
 )
 
-// trees are real ones: Go's own sources, and but in short mode the whole module cache.
+// trees returns the trees to measure: Go's own sources and, except in short mode, the
+// whole module cache.
 func trees(b *testing.B) map[string]string {
 	out, err := exec.Command("go", "env", "GOROOT", "GOMODCACHE").Output()
 	require.NoError(b, err)
@@ -31,7 +32,7 @@ func trees(b *testing.B) map[string]string {
 	return trees
 }
 
-// asked are the words that both this index and ripgrep are asked for.
+// asked are the words that both the index and ripgrep search for.
 var asked = []string{"handler", "deadline", "readFile", "checksum", "marshal", "canceled", "tokenizer", "goroutine", "histogram", "certificate"}
 
 type samples []time.Duration
@@ -48,21 +49,20 @@ func (s samples) quantile(q float64) float64 {
 	return float64(sorted[int(q*float64(len(sorted)-1))]) / float64(time.Millisecond)
 }
 
-// builds are the indexes that benchmarks share: each tree is built once, in a
-// process of its own.
+// builds are the indexes that benchmarks share. Each is built once, in its own process.
 var builds = struct {
 	sync.Mutex
 	byName map[string]measuredBuild
 }{byName: map[string]measuredBuild{}}
 
-// measuredBuild is an index with what building it took.
+// measuredBuild is an index with the cost of building it.
 type measuredBuild struct {
 	cache string
 	took  time.Duration
 	peak  float64 // MB
 }
 
-// buildOf builds the index of a tree, or returns the one there is.
+// buildOf returns the index of a tree and builds it the first time.
 func buildOf(b *testing.B, name, folder string) measuredBuild {
 	builds.Lock()
 	defer builds.Unlock()
@@ -79,7 +79,7 @@ func buildOf(b *testing.B, name, folder string) measuredBuild {
 	return made
 }
 
-// warm reads a tree, so that the build is not one of the disk.
+// warm reads a tree, so that a build does not measure the disk.
 func warm(b *testing.B, folder string) {
 	require.NoError(b, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -89,7 +89,7 @@ func warm(b *testing.B, folder string) {
 	}))
 }
 
-// BenchmarkBuild takes the rate of a build, the size of the index beside the
+// BenchmarkBuild measures the rate of a build, the size of the index relative to the
 // text, and the peak of memory.
 func BenchmarkBuild(b *testing.B) {
 	for name, folder := range trees(b) {
@@ -106,7 +106,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// buildInChild returns the peak of resident memory in MB, 0 where it is not known.
+// buildInChild returns the peak of resident memory in MB, or 0 if it is not known.
 func buildInChild(b *testing.B, folder, cache string) (peak float64) {
 	out, err := childCommand(folder, cache).Output()
 	require.NoError(b, err, string(out))
@@ -118,10 +118,10 @@ func buildInChild(b *testing.B, folder, cache string) (peak float64) {
 	return peak
 }
 
-// BenchmarkQuery asks for words beside `rg -c`, in turns. search is the query
-// alone; first, second and third are those of a process, with opening the index
-// and looking for changes; later is one of a process that runs on; looked looks
-// at every file, as where the kernel does not tell of changes.
+// BenchmarkQuery compares queries with `rg -c`, in turns. search is the query alone.
+// first, second and third are a process's first queries, including opening the index
+// and looking for changes; later is a later one. looked checks every file, as on
+// systems whose kernel does not report changes.
 func BenchmarkQuery(b *testing.B) {
 	ripgrep, err := exec.LookPath("rg")
 	if err != nil {
@@ -164,8 +164,8 @@ func answerQuickly(b *testing.B, ix *index.Index, query index.Query) {
 	require.NoError(b, err)
 }
 
-// BenchmarkUpdate changes 1 and 100 of 5,000 files and takes the Refresh that
-// follows; none is a Refresh that finds nothing.
+// BenchmarkUpdate measures the Refresh after 1 and 100 of 5,000 files changed; none is a
+// Refresh that finds nothing.
 func BenchmarkUpdate(b *testing.B) {
 	folder := b.TempDir()
 	for i := range 5000 {
@@ -188,10 +188,9 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch compares searches in Go's sources with a walk through the
-// tree that reads each file's status, in turns: first/walk is the first search
-// of a new process with opening the index, later/walk one of a process that
-// runs on.
+// BenchmarkSearch compares searches in Go's sources with a walk that reads each file's
+// status, in turns. first/walk is the first search of a process, including opening the
+// index; later/walk is a later search.
 func BenchmarkSearch(b *testing.B) {
 	folder := trees(b)["go"]
 	cache := buildOf(b, "go", folder).cache
@@ -221,9 +220,9 @@ func walk(b *testing.B, folder string) {
 	}))
 }
 
-// BenchmarkManyChanges changes 1,000 of Go's sources and takes the search that
-// follows: changed/read is beside reading those files once, changed/build beside
-// the first search, which builds the index.
+// BenchmarkManyChanges measures the search after 1,000 of Go's sources changed:
+// changed/read relative to reading those files once, changed/build relative to the first
+// search, which builds the index.
 func BenchmarkManyChanges(b *testing.B) {
 	folder := b.TempDir()
 	require.NoError(b, os.CopyFS(folder, os.DirFS(trees(b)["go"])))

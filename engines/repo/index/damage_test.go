@@ -31,7 +31,7 @@ func database(t testing.TB, cache string) string {
 	return files[0]
 }
 
-// damage overwrites all of an index but its first page.
+// damage overwrites all of an index except its first page.
 func damage(t testing.TB, file string) {
 	const page = 4096
 	info, err := os.Stat(file)
@@ -53,8 +53,8 @@ func built(t testing.TB, folder string) (cache string) {
 	return cache
 }
 
-// TestASearchThatMeetsDamage: it has the index built anew and is answered, and
-// so is another process that had the damaged one open.
+// TestASearchThatMeetsDamage checks that a search rebuilds a damaged index and succeeds,
+// also in another process that had the damaged one open.
 func TestASearchThatMeetsDamage(t *testing.T) {
 	folder := t.TempDir()
 	manyFiles(t, folder, 200)
@@ -72,7 +72,7 @@ func TestASearchThatMeetsDamage(t *testing.T) {
 	require.Zero(t, refresh(t, other).Updated, "both have the same index")
 }
 
-// TestSearchesWhileAnIndexIsRenewed: none of those under way fails.
+// TestSearchesWhileAnIndexIsRenewed checks that no running search fails.
 func TestSearchesWhileAnIndexIsRenewed(t *testing.T) {
 	folder := t.TempDir()
 	manyFiles(t, folder, 200)
@@ -100,7 +100,7 @@ func TestSearchesWhileAnIndexIsRenewed(t *testing.T) {
 	require.Len(t, search(t, ix, index.Query{Text: "needle", Limit: 50}), 50)
 }
 
-// TestAnIndexThatIsTakenAway: with its cache folder, while it is open.
+// TestAnIndexThatIsTakenAway removes the cache folder while the index is open.
 func TestAnIndexThatIsTakenAway(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	write(t, folder, "a.txt", "needle\n")
@@ -111,8 +111,8 @@ func TestAnIndexThatIsTakenAway(t *testing.T) {
 	require.FileExists(t, database(t, cache))
 }
 
-// TestAFullDisk: the error says so, what was indexed is kept, and the next
-// Refresh goes on.
+// TestAFullDisk checks that the error names the cause, that the work done is kept, and
+// that the next Refresh continues.
 func TestAFullDisk(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	write(t, folder, "a.txt", "needle\n")

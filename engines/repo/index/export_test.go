@@ -10,12 +10,11 @@ import (
 // Tree returns what an index knows of its folder.
 func Tree(ix *Index) *files.Tree { return ix.tree }
 
-// Current says whether the index has what the folder has, and no file changed
-// too recently for its stamp to tell.
+// Current reports whether the index agrees with the folder and no file is racy.
 func Current(ix *Index) bool { return ix.current }
 
-// LimitSize lets an index grow by no more than some pages, as a full disk
-// does. It is left with one connection, since the limit is one of a connection.
+// LimitSize lets an index grow by at most some pages, to simulate a full disk. It leaves
+// the index one connection, since SQLite's limit applies to a connection.
 func LimitSize(ix *Index, more int) (lift func() error, err error) {
 	ix.db.SetMaxOpenConns(1)
 	var pages, limit int
@@ -28,7 +27,7 @@ func LimitSize(ix *Index, more int) (lift func() error, err error) {
 	}, err
 }
 
-// Search asks an index as it is, without a look at the folder.
+// Search searches an index without bringing it up to date.
 func Search(ctx context.Context, ix *Index, query *ParsedQuery) ([]Row, error) {
 	rows, _, _, err := ix.search(ctx, query)
 	return rows, err

@@ -47,7 +47,7 @@ func search(t testing.TB, ix *index.Index, query index.Query) []index.Row {
 	return rows
 }
 
-// ask parses a query and asks an index as it is.
+// ask parses a query and searches an index without bringing it up to date.
 func ask(ix *index.Index, query index.Query) ([]index.Row, error) {
 	parsed, err := index.Parse(query)
 	if err != nil {
@@ -56,7 +56,7 @@ func ask(ix *index.Index, query index.Query) ([]index.Row, error) {
 	return index.Search(context.Background(), ix, parsed)
 }
 
-// find is ask after a look at the folder.
+// find brings the index up to date and then searches.
 func find(t require.TestingT, ix *index.Index, query index.Query) []index.Row {
 	parsed, err := index.Parse(query)
 	require.NoError(t, err)
@@ -135,7 +135,8 @@ func TestFilters(t *testing.T) {
 	require.Equal(t, []string{"src/deep/c.py"}, paths(search(t, ix, index.Query{Text: "needle", Languages: []string{"py"}})))
 }
 
-// TestWhatIsNotIndexed: binaries, large files, what is ignored, what leads out.
+// TestWhatIsNotIndexed checks that binary, large and ignored files, and links out of the
+// folder, are not indexed.
 func TestWhatIsNotIndexed(t *testing.T) {
 	for _, git := range []bool{true, false} {
 		folder, outside := t.TempDir(), t.TempDir()
@@ -163,8 +164,8 @@ func TestWhatIsNotIndexed(t *testing.T) {
 	}
 }
 
-// TestARepositoryCannotRunPrograms: configuration that names programs is read
-// by git, and nothing of it runs.
+// TestARepositoryCannotRunPrograms checks that programs named in a repository's git
+// configuration are not run.
 func TestARepositoryCannotRunPrograms(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
@@ -179,8 +180,8 @@ func TestARepositoryCannotRunPrograms(t *testing.T) {
 	require.NoFileExists(t, trap)
 }
 
-// TestARepositoryCannotLeadElsewhere: git lists where core.worktree points to,
-// and not so for us.
+// TestARepositoryCannotLeadElsewhere checks that core.worktree, which git follows, does
+// not make Savant list another folder.
 func TestARepositoryCannotLeadElsewhere(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
 	write(t, outside, "names/of/others.txt", "needle\n")
@@ -230,7 +231,7 @@ func TestACancelledBuildGoesOn(t *testing.T) {
 	require.Equal(t, 1050-status.Files, refresh(t, open(t, folder, cache)).Updated)
 }
 
-// TestManyAtOnce: several indexes of one folder, as several processes have.
+// TestManyAtOnce uses several indexes of one folder at once, as several processes do.
 func TestManyAtOnce(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a", "b", "c", "d"} {

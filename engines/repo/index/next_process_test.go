@@ -12,15 +12,15 @@ import (
 	"savant/engines/repo/index"
 )
 
-// process opens an index and asks it, as a short process does. It ends without
-// Close, as one that is killed: the index is saved by then.
+// process opens an index and searches it, as a short process does. It does not call
+// Close, like a killed process; the index must be saved by then.
 func process(t testing.TB, folder, cache, query string) (found []string, listed time.Time) {
 	ix := opened(t, folder, cache)
 	t.Cleanup(func() { require.NoError(t, ix.Close()) })
 	return paths(find(t, ix, words(query))), index.Tree(ix).Listed()
 }
 
-// settled has processes ask until the next one need not list the folder anew.
+// settled runs processes until the next one need not list the folder again.
 func settled(t testing.TB, folder, cache string) (listed time.Time) {
 	deadline := time.Now().Add(time.Minute)
 	for _, before := process(t, folder, cache, "needle"); ; before = listed {
@@ -32,7 +32,8 @@ func settled(t testing.TB, folder, cache string) (listed time.Time) {
 	}
 }
 
-// TestTheNextProcess does not list what did not change, and sees what did.
+// TestTheNextProcess checks that a new process does not list an unchanged folder again,
+// and that it sees changes.
 func TestTheNextProcess(t *testing.T) {
 	home, folder, cache := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

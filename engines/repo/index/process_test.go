@@ -15,7 +15,7 @@ import (
 	"savant/engines/repo/index"
 )
 
-// Variables that make the test program build an index and nothing else.
+// These environment variables make the test program only build an index.
 const (
 	childFolder = "INDEX_TEST_FOLDER"
 	childCache  = "INDEX_TEST_CACHE"
@@ -37,7 +37,7 @@ func builtFolder() string {
 	return filepath.Join(os.TempDir(), fmt.Sprint("savant-index-bench-", os.Getpid()))
 }
 
-// child builds an index and says how far it is, then its peak of memory.
+// child builds an index and prints its progress, then its peak of memory.
 func child(folder, cache string) int {
 	ix, err := index.Open(context.Background(), index.Options{Folder: folder, CacheFolder: cache})
 	if err == nil {
@@ -62,7 +62,8 @@ func childCommand(folder, cache string) *exec.Cmd {
 	return command
 }
 
-// TestKilledWhileBuilding: what a killed process did is kept, and another goes on.
+// TestKilledWhileBuilding checks that the work of a killed process is kept and that
+// another process continues it.
 func TestKilledWhileBuilding(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	const files = 1100
@@ -85,7 +86,7 @@ func TestKilledWhileBuilding(t *testing.T) {
 	require.Len(t, search(t, ix, index.Query{Text: "needle", Limit: 50}), 50)
 }
 
-// TestTwoProcessesAtOnce: both build, and both are right.
+// TestTwoProcessesAtOnce checks that two processes can build an index at once.
 func TestTwoProcessesAtOnce(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	for i := range 1100 {

@@ -13,16 +13,15 @@ import (
 	"savant/engines/repo/index"
 )
 
-// questions are what a person might ask about a public module, each with the
-// file that answers.
+// questions are questions about a public module, each with the file that answers it.
 type questions struct {
 	Module, Version string
 	Questions       []struct{ Question, Path string }
 }
 
-// TestQuestionsFindTheirFile: the right file is in the first five for at least
-// 25 of the 30 questions that the ranking was adjusted with in view, and for
-// nearly all of those that were asked of another module afterwards.
+// TestQuestionsFindTheirFile checks that the right file is among the first five for at
+// least 25 of the 30 questions that the ranking was tuned with, and for nearly all
+// questions about another module, which were written afterwards.
 func TestQuestionsFindTheirFile(t *testing.T) {
 	for file, bar := range map[string]int{"questions.json": 25, "questions_unseen.json": 13} {
 		t.Run(file, func(t *testing.T) {
@@ -37,7 +36,7 @@ func TestQuestionsFindTheirFile(t *testing.T) {
 	}
 }
 
-// answered counts the questions whose file is in the first five.
+// answered counts the questions whose file is among the first five.
 func answered(t *testing.T, asked questions) (good int) {
 	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", asked.Module).Output()
 	require.NoError(t, err, "the module is in this project's go.mod")

@@ -16,9 +16,9 @@ import (
 	"savant/fault"
 )
 
-// TestAnyHistoryAnswersAsAFreshIndex: after any writes, removals and renames
-// an index that lived through them answers as one built afterwards, whether it
-// looks at every file or hears from the kernel.
+// TestAnyHistoryAnswersAsAFreshIndex checks that after any writes, removals and renames
+// an updated index gives the same answers as a new one, whether it checks every file or
+// relies on the kernel's events.
 func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 	if os.Getenv("CI") == "" { // each history takes a third of a second
 		checks := flag.Lookup("rapid.checks").Value
@@ -46,7 +46,7 @@ func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 	})
 }
 
-// history is a folder, and an index that lives through what happens to it.
+// history is a folder that changes, and an index that is kept up to date with it.
 type history struct {
 	folder  string
 	old     *index.Index
@@ -115,7 +115,7 @@ func opened(t require.TestingT, folder, cache string) *index.Index {
 	return ix
 }
 
-// settle refreshes until stamps are trusted, and the kernel where that is possible.
+// settle refreshes until stamps are trusted and, where possible, the kernel's events.
 func (h *history) settle(t *rapid.T) {
 	h.refresh(t) // the second look begins to watch
 	for h.refresh(t); !index.Current(h.old); h.refresh(t) {
@@ -130,7 +130,7 @@ func must(folder string, err error) string {
 	return folder
 }
 
-// FuzzQuery: whatever is asked is answered or refused with a code.
+// FuzzQuery checks that every query gets an answer or an error with a code.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{"alpha", `"alpha beta"*`, "a AND (b OR NOT c)", "NOT", "((((", "readFile*", "検索 größe", "\"", "a'b:c/d+e"} {
 		f.Add(seed, true)

@@ -11,7 +11,8 @@ import (
 	"savant/engines/repo/index"
 )
 
-// What no model may read is not found either, and none of its words are kept.
+// TestSecretsAreNotFound checks that withheld files are not found and that the index
+// has none of their words.
 func TestSecretsAreNotFound(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{".env": "PASSWORD=xylophone", "deploy/id_ed25519": "xylophone", "tls/server.pem": "xylophone",

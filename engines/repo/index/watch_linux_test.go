@@ -12,14 +12,14 @@ import (
 	"savant/engines/repo/index"
 )
 
-// watched returns an index of a folder that trusts the kernel.
+// watched returns an index that relies on the kernel's events.
 func watched(t testing.TB, folder string) *index.Index {
 	ix := open(t, folder, t.TempDir())
 	settle(t, ix)
 	return ix
 }
 
-// settle refreshes until all stamps and the kernel are trusted.
+// settle refreshes until all stamps and the kernel's events are trusted.
 func settle(t testing.TB, ix *index.Index) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -29,8 +29,8 @@ func settle(t testing.TB, ix *index.Index) {
 	}
 }
 
-// TestWhatIsHeard: each way to change a file without its folder showing it,
-// and what changes folders.
+// TestWhatIsHeard checks each way to change a file that does not change its folder, and
+// changes of folders.
 func TestWhatIsHeard(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
 	write(t, folder, "a/one.txt", "needle\n")
@@ -68,7 +68,7 @@ func rename(t testing.TB, folder, from, to string) {
 	require.NoError(t, os.Rename(filepath.Join(folder, from), filepath.Join(folder, to)))
 }
 
-// TestWhatTheKernelLoses: with more events than it keeps, all files are looked at.
+// TestWhatTheKernelLoses checks that all files are checked after the kernel lost events.
 func TestWhatTheKernelLoses(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"a.txt", "b.txt", "c.txt", "old/x.txt", "older/x.txt"} {
@@ -88,7 +88,8 @@ func TestWhatTheKernelLoses(t *testing.T) {
 	require.ElementsMatch(t, []string{"c.txt", "old/x.txt"}, paths(search(t, ix, words("needle"))))
 }
 
-// TestWrittenThroughMemory: the kernel is silent until the file is let go.
+// TestWrittenThroughMemory checks a change through a memory map, which the kernel reports
+// only when the file is closed.
 func TestWrittenThroughMemory(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "nothing\n")
