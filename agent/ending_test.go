@@ -102,3 +102,32 @@ func TestAnOldStatusIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusError, list[0].Status)
 }
+
+// endsMeanwhile is a place where a run ends between the first look at its journal and the
+// look at its claim.
+type endsMeanwhile struct {
+	memory.Place
+	looked *bool
+}
+
+func (e endsMeanwhile) Records(id string) ([]memory.Record, error) {
+	records, err := e.Place.Records(id)
+	if err == nil && !*e.looked {
+		*e.looked = true
+		records = records[:len(records)-1]
+	}
+	return records, err
+}
+
+// A run that ends while another process reads it is not reported as interrupted.
+func TestARunThatEndsWhileItIsReadHasEnded(t *testing.T) {
+	w := newWorld(t, script(read, answer), nil)
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, ended(t, run).Status)
+	other := agent.New(agent.Options{Memory: memory.Over(endsMeanwhile{w.store.Place, new(bool)}, time.Now)})
+	t.Cleanup(other.Close)
+	report, err := other.Report(run.ID())
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, report.Status)
+}

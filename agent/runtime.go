@@ -267,15 +267,28 @@ func (r *Runtime) Report(id string) (Report, error) {
 	if run := r.running(id); run != nil {
 		return run.Report(), nil
 	}
+	report, err := r.recorded(id)
+	if err == nil {
+		err = r.stand(&report)
+	}
+	if err != nil || report.Status != StatusInterrupted {
+		return report, err
+	}
+	// It may have ended after its journal was read and before its claim was.
+	if again, err := r.recorded(id); err == nil && again.Status != StatusInterrupted {
+		return again, nil
+	}
+	return report, nil
+}
+
+// recorded returns the report of a run by its journal alone: a run without an end record
+// is interrupted.
+func (r *Runtime) recorded(id string) (Report, error) {
 	records, err := r.options.Memory.Records(id)
 	if err != nil {
 		return Report{}, err
 	}
-	report, err := reportOf(id, records)
-	if err == nil {
-		err = r.stand(&report)
-	}
-	return report, err
+	return reportOf(id, records)
 }
 
 // List returns all runs, the last changed first, without their transcripts.
@@ -306,10 +319,8 @@ func (r *Runtime) readEnd(report *Report) {
 	if report.Status != StatusInterrupted || !r.options.Memory.Shared() {
 		return
 	}
-	if records, err := r.options.Memory.Records(report.RunID); err == nil {
-		if read, err := reportOf(report.RunID, records); err == nil {
-			report.Status, report.Steps, report.Final = read.Status, read.Steps, read.Final
-		}
+	if read, err := r.recorded(report.RunID); err == nil {
+		report.Status, report.Steps, report.Final = read.Status, read.Steps, read.Final
 	}
 }
 
