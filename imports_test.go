@@ -384,8 +384,8 @@ func allImports(t *testing.T) []imported {
 	return all
 }
 
-// skipped skips what does not belong to the module: hidden folders, test data, installed
-// packages and nested modules.
+// skipped skips what does not belong to the module: hidden folders, test data,
+// installed packages and nested modules.
 func skipped(tree fs.FS, name string, entry fs.DirEntry) error {
 	base := entry.Name()
 	hidden := name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_"))

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestOtherSystems type-checks all code and tests for Windows and macOS; it does not run
-// them. It reads the imports' sources, because compiling them takes ten times as long.
+// TestOtherSystems type-checks all code and tests for Windows and macOS; it does not
+// run them. It reads the imports' sources, because compiling them takes ten times as
+// long.
 func TestOtherSystems(t *testing.T) {
 	if os.Getenv("CI") == "" {
 		t.Skip("it takes a while: CI=true, or make platforms")

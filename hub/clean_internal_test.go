@@ -34,8 +34,8 @@ type everyField struct {
 
 type named string
 
-// TestEveryTextOfAViewIsCleaned: whatever field a text is in, its secrets go, and what
-// it was made from stays as it is.
+// TestEveryTextOfAViewIsCleaned checks that secrets are removed from every field of a
+// view, and that the original value does not change.
 func TestEveryTextOfAViewIsCleaned(t *testing.T) {
 	bad := "a\u202e " + token
 	list := []string{bad}
@@ -53,8 +53,8 @@ func TestEveryTextOfAViewIsCleaned(t *testing.T) {
 	require.Equal(t, bad, view.Pointer.Text)
 }
 
-// TestAViewHasNoFieldThatStaysAsItIs: a field that cannot be cleaned is a fault of the
-// program, and not passed over.
+// TestAViewHasNoFieldThatStaysAsItIs checks that a field that cannot be cleaned is an
+// error, not skipped.
 func TestAViewHasNoFieldThatStaysAsItIs(t *testing.T) {
 	require.Panics(t, func() { clean(redact.Shapes(), page{View: struct{ text string }{token}}) })
 }

@@ -26,7 +26,8 @@ func optionsAt(address string) Options {
 	return Options{Address: address, Folder: "/folder", Logger: slog.New(slog.DiscardHandler)}
 }
 
-// TestASessionEnds, and is known to the same hub when it is started again, and to no other.
+// TestASessionEnds also checks that a restarted hub still knows a session and that
+// another hub does not.
 func TestASessionEnds(t *testing.T) {
 	now := time.Now()
 	options := optionsAt("127.0.0.1:9999")
@@ -73,7 +74,8 @@ func TestASessionEnds(t *testing.T) {
 	require.False(t, known)
 }
 
-// TestAGateStandsOnThisMachine unless there is a token.
+// TestAGateStandsOnThisMachine checks that a gate without a token accepts only loopback
+// addresses.
 func TestAGateStandsOnThisMachine(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:1", "[::]:1", "192.0.2.1:1", "example.org:1", "127.0.0.1"} {
 		_, err := newGate(optionsAt(address))
@@ -92,7 +94,8 @@ func TestAGateStandsOnThisMachine(t *testing.T) {
 	}
 }
 
-// TestASessionOfATokenEndsWithIt, has its scopes alone, and is of its folder.
+// TestASessionOfATokenEndsWithIt also checks that the session has only the scopes and
+// the folder of its token.
 func TestASessionOfATokenEndsWithIt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens.json")
 	secret, err := access.Add(t.Context(), file, webguard.Token{Name: "phone", Scopes: []string{"read"}})

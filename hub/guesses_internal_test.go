@@ -13,7 +13,8 @@ import (
 	"savant/fault"
 )
 
-// TestWrongTokensAreLimited for the address they come from, and for nobody else.
+// TestWrongTokensAreLimited checks that wrong tokens are limited for each address, and
+// that other addresses are not affected.
 func TestWrongTokensAreLimited(t *testing.T) {
 	options := optionsAt("127.0.0.1:9999")
 	options.Token = "the right one"
@@ -47,7 +48,8 @@ func TestWrongTokensAreLimited(t *testing.T) {
 	require.LessOrEqual(t, len(gate.guesses.of), guessesAtPlace)
 }
 
-// TestAPageOfWrongTokens says so, and a session goes on.
+// TestAPageOfWrongTokens checks that the page reports the limit and that an existing
+// session continues.
 func TestAPageOfWrongTokens(t *testing.T) {
 	s := newSite(t)
 	for range guessesAtOnce {

@@ -13,13 +13,13 @@ import (
 	"savant/think/state"
 )
 
-// broken panics where a run stands is asked.
+// broken panics when it is asked for a run's state.
 type broken struct{ noStandings }
 
 func (broken) Standing(context.Context, state.Info) Standing { panic("no such standing") }
 
-// TestAPanicInAPage is an error in the log, with the page's path, and a coded answer that
-// does not have the cause.
+// TestAPanicInAPage checks that the log has an error with the page's path, and that the
+// response has a code but not the cause.
 func TestAPanicInAPage(t *testing.T) {
 	s := newSite(t, "release", release, "inner", repairs)
 	s.plan("release", "r1", nil)

@@ -25,7 +25,7 @@ import (
 	"savant/think/state"
 )
 
-// site is a hub over a folder, whose pages are asked for with a session.
+// site is a hub of a folder. Its pages are requested with a session.
 type site struct {
 	t       testing.TB
 	hub     *Hub
@@ -33,7 +33,7 @@ type site struct {
 	cookie  *http.Cookie
 }
 
-// noStandings says of every run what the listing says.
+// noStandings leaves the state of every run as the listing has it.
 type noStandings struct{}
 
 func (noStandings) Standing(_ context.Context, run state.Info) Standing {
@@ -43,7 +43,7 @@ func (noStandings) Driven(state.Key) bool                  { return false }
 func (noStandings) Deciders(context.Context) []Decider     { return nil }
 func (noStandings) Unanswered(context.Context) (int, bool) { return 0, false }
 
-// newSite returns a hub of a folder with workflows, each a name and its text.
+// newSite returns a hub of a new folder with workflows, given as names and texts.
 func newSite(t testing.TB, workflows ...string) *site {
 	t.Helper()
 	folder := t.TempDir()
@@ -55,7 +55,7 @@ func newSite(t testing.TB, workflows ...string) *site {
 	return openSite(t, folder)
 }
 
-// openSite returns a hub of a folder, as a program that was just started has it.
+// openSite returns a hub of a folder, as in a newly started program.
 func openSite(t testing.TB, folder string) *site {
 	t.Helper()
 	store, err := state.Open(folder, state.Options{})
@@ -136,8 +136,8 @@ func nodes(page string) map[string]string {
 	return out
 }
 
-// TestARunIsDrawn as it is and as it was, each step with its state in colour, word and
-// shape.
+// TestARunIsDrawn checks the latest and earlier versions of a run. Each step shows its
+// state by colour, word and shape.
 func TestARunIsDrawn(t *testing.T) {
 	s := newSite(t, "release", release, "inner", repairs)
 	s.plan("release", "r1", nil)
@@ -173,7 +173,8 @@ func TestARunIsDrawn(t *testing.T) {
 	require.Equal(t, nodes(open), nodes(s.page("/runs/release/r1?version=x")))
 }
 
-// TestThePanelSaysWhy a step stands where it does, with what think.explain says.
+// TestThePanelSaysWhy checks that the panel explains a step's state as think.explain
+// does.
 func TestThePanelSaysWhy(t *testing.T) {
 	s := newSite(t, "release", release, "inner", repairs)
 	s.plan("release", "r1", nil)
@@ -199,7 +200,7 @@ func TestThePanelSaysWhy(t *testing.T) {
 	require.Contains(t, s.page("/runs/release/r1?step=nothing"), "has no step")
 }
 
-// TestWhatChangedBetweenVersions, and between two runs.
+// TestWhatChangedBetweenVersions compares two versions of a run, and two runs.
 func TestWhatChangedBetweenVersions(t *testing.T) {
 	s := newSite(t, "release", release, "inner", repairs)
 	s.plan("release", "r1", nil)
@@ -226,7 +227,8 @@ func TestWhatChangedBetweenVersions(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/compare?left=release%2Fr1&right=release%2Fnone", nil).Code)
 }
 
-// TestAVerdictAtAClick is what savant verify says, and needs a form of the session.
+// TestAVerdictAtAClick checks that the page shows the verdict of savant verify, and
+// that it needs a form of the session.
 func TestAVerdictAtAClick(t *testing.T) {
 	s := newSite(t, "release", release, "inner", repairs)
 	s.plan("release", "r1", nil)
@@ -250,8 +252,8 @@ func TestAVerdictAtAClick(t *testing.T) {
 // bad is a text that would break out of a page that does not escape it.
 const bad = "</title></text></svg>\"'><script>alert(1)</script>{{.}}\u202e " + token
 
-// TestHostileTextsInAGraph are shown as text: in captures, conditions, messages, inputs
-// and addresses.
+// TestHostileTextsInAGraph checks that markup in captures, conditions, messages, inputs
+// and addresses is shown as text.
 func TestHostileTextsInAGraph(t *testing.T) {
 	quoted, err := json.Marshal(bad)
 	require.NoError(t, err)
@@ -283,8 +285,7 @@ func TestHostileTextsInAGraph(t *testing.T) {
 	}
 }
 
-// longRun is a workflow with a loop of so many items of 1 KB, and 40 steps with a
-// condition.
+// longRun returns a workflow with a loop over items of 1 KB and 40 conditional steps.
 func longRun(items int, condition string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "limits: {items: %d, steps: %d}\nparams:\n  list: {type: array}\nsteps:\n", items, 2*items+200)
@@ -305,8 +306,8 @@ func (s *site) planLong(items int) {
 	s.plan("long", "r1", map[string]any{"list": list})
 }
 
-// TestTheFirstViewOfALongRunIsSmall: loops are folded and lists come in pages, so the
-// page of 10,000 steps has less than 300 KB.
+// TestTheFirstViewOfALongRunIsSmall checks that the page of 10,000 steps has less than
+// 300 KB, because loops are folded and lists are paged.
 func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
 	s := newSite(t, "long", longRun(10_000, "few.n"))
 	s.planLong(10_000)
@@ -317,8 +318,8 @@ func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
 	require.Less(t, len(s.page("/runs/long/r1?step=each&q=each_9")), 300<<10)
 }
 
-// TestAPartOfALargeWorkflowIsDrawn, that around the step asked for; all where that is
-// wanted.
+// TestAPartOfALargeWorkflowIsDrawn checks that the part around the requested step is
+// drawn, and the whole on request.
 func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("steps:\n  - {id: s0, call: llm.generate, input_template: {task: x}}\n")
@@ -335,10 +336,9 @@ func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	require.Len(t, nodes(s.page("/runs/large/r1?graph=whole")), 300)
 }
 
-// BenchmarkFirstView measures the first view of a run. The run of 10,000 steps may take
-// as long as the one of 100, once the program has opened it; "cold" has it opened anew,
-// from a journal with a record for each step, and "records" is what reading that journal
-// takes alone.
+// BenchmarkFirstView measures the first view of a run. Once the program has opened it,
+// a run of 10,000 steps should take no longer than one of 100. "cold" opens the run
+// anew from a journal with a record for each step; "records" only reads that journal.
 func BenchmarkFirstView(b *testing.B) {
 	for _, items := range []int{100, 10_000} {
 		s := newSite(b, "long", longRun(items, "len(all)"))

@@ -11,7 +11,8 @@ import (
 	"savant/internal/redact"
 )
 
-// TestAPageOpensWhereTheRunStands: nobody has to look for the step that failed, or waits.
+// TestAPageOpensWhereTheRunStands checks that the page shows the failed or waiting
+// step.
 func TestAPageOpensWhereTheRunStands(t *testing.T) {
 	const panel = `aria-label="Step"><p class="hint">`
 	s := newSite(t, "ship", "steps:\n  - {id: first, call: llm.generate, input_template: {task: x}, capture_as: first}\n"+
@@ -41,7 +42,8 @@ func TestAPageOpensWhereTheRunStands(t *testing.T) {
 	require.NotContains(t, gone, `href="/workflows/ship"`)
 }
 
-// TestOutputsAreTakenApart: texts of tools are shown as they are, without their secrets.
+// TestOutputsAreTakenApart checks that texts of tools are shown unchanged except for
+// their secrets.
 func TestOutputsAreTakenApart(t *testing.T) {
 	h := &Hub{options: Options{Redactor: redact.Shapes()}}
 	parts := func(text string) []outputPart { return clean(h.options.Redactor, h.outputOf(text)) }

@@ -12,8 +12,8 @@ import (
 	"savant/telemetry"
 )
 
-// readSince returns the steps of the events after a cursor, which goes through its
-// text each time, as between processes.
+// readSince returns the steps of the events after a cursor. It encodes and decodes the
+// cursor each time, as processes do.
 func readSince(t *testing.T, r *telemetry.Recorder, c *telemetry.Cursor) (steps []int, lost bool) {
 	t.Helper()
 	kept, ok := telemetry.ParseCursor(c.String())
@@ -28,8 +28,9 @@ func readSince(t *testing.T, r *telemetry.Recorder, c *telemetry.Cursor) (steps 
 	return steps, lost
 }
 
-// TestACursorLosesNothing reads while files are moved, in parts of any length, and sees
-// each event once and in order. What was moved twice is said to be lost.
+// TestACursorLosesNothing reads parts of any length while files are rotated. Each event
+// comes once and in order. Events of a file that was rotated twice are reported as
+// lost.
 func TestACursorLosesNothing(t *testing.T) {
 	for _, every := range []int{1, 3, 7, 40} {
 		r, _ := recorder(t, telemetry.Options{MaxFile: 12_000})
@@ -63,8 +64,9 @@ func TestACursorLosesNothing(t *testing.T) {
 	require.Equal(t, 101, steps[len(steps)-1])
 }
 
-// TestALineIsReadOnceItIsWhole: a line that is being written is left for the next time,
-// one that is no JSON is passed over, and a place where reading stopped is kept.
+// TestALineIsReadOnceItIsWhole checks that an incomplete line is left for the next
+// read, that a line that is not JSON is skipped, and that the place where reading
+// stopped is kept.
 func TestALineIsReadOnceItIsWhole(t *testing.T) {
 	r, folder := recorder(t, telemetry.Options{})
 	var c telemetry.Cursor

@@ -13,8 +13,8 @@ import (
 	"savant/telemetry"
 )
 
-// TestADeletedFolderIsMadeAgain: whoever clears or moves logs/ under a recorder
-// loses what was there, and nothing of what follows.
+// TestADeletedFolderIsMadeAgain checks that a recorder loses no later event after logs/
+// is deleted or moved.
 func TestADeletedFolderIsMadeAgain(t *testing.T) {
 	for name, take := range map[string]func(string) error{
 		"deleted": os.RemoveAll,

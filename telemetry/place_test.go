@@ -11,8 +11,8 @@ import (
 	"savant/telemetry"
 )
 
-// TestLinesAreFoundAtTheirPlaces reads every line of both files again, in any order, also
-// once the newer file was moved.
+// TestLinesAreFoundAtTheirPlaces reads every line of both files again, in any order,
+// also after the newer file was rotated.
 func TestLinesAreFoundAtTheirPlaces(t *testing.T) {
 	folder := t.TempDir()
 	root, err := os.OpenRoot(folder)

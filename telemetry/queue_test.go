@@ -53,7 +53,7 @@ func TestFlushWaitsForWhatWasHandedOver(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestWhatFindsNoPlaceIsCounted holds the work up while too much is handed over.
+// TestWhatFindsNoPlaceIsCounted blocks the worker and adds more than the queue holds.
 func TestWhatFindsNoPlaceIsCounted(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once

@@ -12,7 +12,8 @@ import (
 	"savant/telemetry"
 )
 
-// The lines of a run are found in both files, in order, whatever else is there.
+// TestWhatIsWrittenOfARunIsFound checks that a run's lines are found in both files, in
+// order, among other lines.
 func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
 	r, folder := recorder(t, telemetry.Options{MaxFile: 4000})
 	require.NoError(t, r.Written("r1", func(telemetry.Event, []byte) { require.Fail(t, "nothing is written") }))
@@ -44,7 +45,8 @@ func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
 	require.NoError(t, none.Written("r1", nil))
 }
 
-// Where the files are in another folder, what older programs wrote is read, too.
+// TestWrittenInTwoFolders checks that files in the folder of older versions are read
+// too.
 func TestWrittenInTwoFolders(t *testing.T) {
 	r, folder := recorder(t, telemetry.Options{})
 	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1", Step: 1})
@@ -66,7 +68,7 @@ func TestWrittenInTwoFolders(t *testing.T) {
 	require.NoError(t, reading.Close())
 }
 
-// What a kill left of a line does not spoil the next.
+// TestATornLineIsEnded checks that a torn line does not damage the next one.
 func TestATornLineIsEnded(t *testing.T) {
 	r, folder := recorder(t, telemetry.Options{})
 	trace := filepath.Join(folder, filepath.FromSlash(telemetry.TraceFile))

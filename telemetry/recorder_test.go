@@ -41,7 +41,7 @@ func lines(t *testing.T, folder, name string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// full has every field, as an agent may fill it.
+// full returns an event with every field filled in.
 func full(kind telemetry.Type) telemetry.Event {
 	return telemetry.Event{Type: kind, Source: telemetry.SourceAgent, SessionID: "s1", RunID: "r1", Workflow: "hello", StepID: "a", Step: 2,
 		Model: "m", PromptTokens: 10, OutputTokens: 3, Action: "tool", ToolName: "git.log", CallID: "2.0",
@@ -147,8 +147,8 @@ func TestALargeEventIsStillOneLine(t *testing.T) {
 	require.Contains(t, written[0], "left_out")
 }
 
-// TestWritersOfSeveralFilesAtOnce has recorders, each with its own open files
-// as processes have, write across many rotations: every line whole, none twice.
+// TestWritersOfSeveralFilesAtOnce has several recorders, each with its own open files
+// like a process, write across many rotations. Every line must be whole and unique.
 func TestWritersOfSeveralFilesAtOnce(t *testing.T) {
 	folder := t.TempDir()
 	root, err := os.OpenRoot(folder)
@@ -182,8 +182,8 @@ func TestWritersOfSeveralFilesAtOnce(t *testing.T) {
 	require.Less(t, info.Size(), int64(21_000), "a file is moved at the first line over the limit")
 }
 
-// TestOneLineForOneFailure: at the terminal a denied call is one line, and so is one
-// that failed.
+// TestOneLineForOneFailure checks that a denied call and a failed call are one line
+// each at the terminal.
 func TestOneLineForOneFailure(t *testing.T) {
 	denied := telemetry.Event{Type: telemetry.PolicyDenied, Step: 1, ToolName: "git.log", Metadata: map[string]any{"rule": "deny"}}
 	call := telemetry.Event{Type: telemetry.ToolCallCompleted, Step: 1, ToolName: "git.log", Status: "denied", Error: &telemetry.Failure{Code: "TOOL_DENIED"}}

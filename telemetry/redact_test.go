@@ -13,7 +13,7 @@ import (
 	"savant/telemetry"
 )
 
-// planted are secrets by shape: no environment tells of them.
+// planted are secrets that are recognized by their form, not from the environment.
 var planted = []string{
 	"sk-proj-" + "abcdefghijklmnop1234",
 	"AKIA" + "IOSFODNN7EXAMPLE",
@@ -55,8 +55,8 @@ func TestSecretsPlantedEverywhereAreGone(t *testing.T) {
 	}
 }
 
-// forms are what of a secret must be nowhere: for an address and a header, the
-// part that is secret.
+// forms returns the texts that must not appear anywhere. For an address and a header it
+// is the secret part.
 func forms(secret string) []string {
 	switch {
 	case strings.HasPrefix(secret, "Bearer"):

@@ -11,7 +11,8 @@ import (
 	"savant/telemetry"
 )
 
-// TestTheIndexFollowsTheTrace: it has each event once, whatever files come and go.
+// TestTheIndexFollowsTheTrace checks that the index has each event once, whatever files
+// appear and disappear.
 func TestTheIndexFollowsTheTrace(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"savant/hub/graph"
 )
 
-// drawn is a graph without circles, of any shape, and its drawing.
+// drawn returns a random acyclic graph and its drawing.
 func drawn(t *rapid.T) (edges []graph.Edge, drawing graph.Drawing) {
 	var nodes []graph.Size
 	for range rapid.IntRange(0, 40).Draw(t, "nodes") {
@@ -47,7 +47,7 @@ func numbers(count int) []int {
 	return out
 }
 
-// TestNodesDoNotOverlap, and all is within the drawing.
+// TestNodesDoNotOverlap also checks that everything is within the drawing.
 func TestNodesDoNotOverlap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, drawing := drawn(t)
@@ -60,7 +60,8 @@ func TestNodesDoNotOverlap(t *testing.T) {
 	})
 }
 
-// TestEdgesLeadDown from their node to their node, and through no other.
+// TestEdgesLeadDown checks that each edge leads down from its first node to its second
+// and crosses no other node.
 func TestEdgesLeadDown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edges, drawing := drawn(t)
@@ -86,8 +87,8 @@ func TestEdgesLeadDown(t *testing.T) {
 	})
 }
 
-// TestAChainIsStraight: nodes of any width under each other have one middle, and a tree
-// has no crossings.
+// TestAChainIsStraight checks that the nodes of a chain are centered below each other,
+// whatever their widths.
 func TestAChainIsStraight(t *testing.T) {
 	drawing, err := graph.Layout([]graph.Size{{Width: 40, Height: 10}, {Width: 200, Height: 10}, {Width: 80, Height: 10}}, []graph.Edge{{From: 0, To: 1}, {From: 1, To: 2}, {From: 0, To: 2}})
 	require.NoError(t, err)
@@ -99,7 +100,7 @@ func TestAChainIsStraight(t *testing.T) {
 	require.Len(t, long, 6, "the long edge has a bend beside the node between")
 }
 
-// TestEdgesOfATreeDoNotCross, whatever the order that its nodes are in.
+// TestEdgesOfATreeDoNotCross checks trees whose nodes are in any order.
 func TestEdgesOfATreeDoNotCross(t *testing.T) {
 	// 0 has 1 and 2; of their children 3 and 4, the first named comes last.
 	drawing, err := graph.Layout(make([]graph.Size, 5), []graph.Edge{{From: 0, To: 1}, {From: 0, To: 2}, {From: 2, To: 3}, {From: 1, To: 4}})
@@ -119,8 +120,9 @@ func TestWhatIsNotLaidOut(t *testing.T) {
 	require.Empty(t, drawing.Nodes)
 }
 
-// large is a graph of many nodes: each comes after the one before it, one some way up,
-// and one far above, so that long edges need more bends than there are.
+// large returns a graph of many nodes. Each has edges from the node before it, from one
+// some way up and from one far above, so that its long edges need more bends than are
+// allowed.
 func large(count int) ([]graph.Size, []graph.Edge) {
 	nodes, edges := make([]graph.Size, count), []graph.Edge{}
 	for i := range nodes {
@@ -134,7 +136,7 @@ func large(count int) ([]graph.Size, []graph.Edge) {
 	return nodes, edges
 }
 
-// TestALargeGraph has bounded bends: no time is measured here, BenchmarkLayout does.
+// TestALargeGraph checks that bends are bounded. BenchmarkLayout measures the time.
 func TestALargeGraph(t *testing.T) {
 	t.Parallel()
 	nodes, edges := large(2000)
@@ -160,8 +162,8 @@ func BenchmarkLayout(b *testing.B) {
 	}
 }
 
-// TestReducedEdgesImplyTheOthers: no edge is left that others imply, and what comes
-// after what stays.
+// TestReducedEdgesImplyTheOthers checks that no remaining edge is implied by others,
+// and that the same nodes are reachable as before.
 func TestReducedEdgesImplyTheOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(2, 12).Draw(t, "nodes")
@@ -182,7 +184,7 @@ func TestReducedEdgesImplyTheOthers(t *testing.T) {
 	})
 }
 
-// after says for each two nodes whether one comes after the other.
+// after returns the pairs of nodes of which the second is reachable from the first.
 func after(count int, edges []graph.Edge) map[graph.Edge]bool {
 	out := map[graph.Edge]bool{}
 	for _, edge := range edges {

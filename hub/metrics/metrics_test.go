@@ -29,8 +29,8 @@ var (
 	labelPair  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"`)
 )
 
-// parse reads the text format as Prometheus does: each metric has its help, its type and
-// then all of its samples, none twice.
+// parse reads the text format as Prometheus does: each metric has its help, its type
+// and then all of its samples, without duplicates.
 func parse(t *testing.T, text string) map[string][]sample {
 	t.Helper()
 	found, seen, family, kind := map[string][]sample{}, map[string]bool{}, "", ""
@@ -102,7 +102,8 @@ func TestTheTextIsOneOfPrometheus(t *testing.T) {
 	require.Empty(t, found["savant_open_runs"], "what does not stand so any more is gone")
 }
 
-// TestHistogramsAddUp: the buckets grow, the last one has all, and the sum is in seconds.
+// TestHistogramsAddUp checks that buckets are cumulative, that the last one counts
+// everything, and that the sum is in seconds.
 func TestHistogramsAddUp(t *testing.T) {
 	m := metrics.New()
 	for _, each := range []float64{0, 5, 5.001, 80, 400_000} {
@@ -126,7 +127,7 @@ func TestHistogramsAddUp(t *testing.T) {
 	require.InDelta(t, 400.090001, counted["savant_tool_call_duration_seconds_sum"], 1e-6)
 }
 
-// TestSeriesAreBounded: whoever calls tools under made up names fills no memory.
+// TestSeriesAreBounded checks that calls of invented tool names cannot fill the memory.
 func TestSeriesAreBounded(t *testing.T) {
 	m := metrics.New()
 	for i := range 1000 {
@@ -146,8 +147,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	require.False(t, math.IsNaN(sum))
 }
 
-// TestTheDashboardAsksForMetricsThatThereAre holds every query of the dashboard, and the
-// table of the documentation, against the metrics that are published.
+// TestTheDashboardAsksForMetricsThatThereAre checks that every metric in the
+// dashboard's queries and in the documentation's table is published.
 func TestTheDashboardAsksForMetricsThatThereAre(t *testing.T) {
 	known := map[string]metrics.Family{}
 	for _, each := range metrics.Families() {

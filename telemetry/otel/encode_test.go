@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnySpanIsReadAsItWas holds the encoding against the published decoder.
+// TestAnySpanIsReadAsItWas decodes spans with the published decoder and compares them.
 func TestAnySpanIsReadAsItWas(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.Just("\xff\xfe"), rapid.Just(""))
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,7 +44,7 @@ func TestAnySpanIsReadAsItWas(t *testing.T) {
 	})
 }
 
-// valid is what a text becomes on its way.
+// valid returns a text as it should arrive.
 func valid(text string) string {
 	if text == "\xff\xfe" {
 		return "\uFFFD"

@@ -42,15 +42,15 @@ func newWorld(t testing.TB, options otel.Options, secrets ...string) *world {
 	return w
 }
 
-// close sends everything, however long that takes.
+// close sends all spans, however long that takes.
 func (w *world) close(t testing.TB) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	w.tracing.Close(ctx)
 }
 
-// run is an agent's run as a client asks for it: request, call, run, decision
-// and the call that it leads to.
+// run records an agent's run as a client starts it: request, call, run, decision, and
+// the call that follows.
 func run(w *world, ctx context.Context, decide func(context.Context)) {
 	ctx, request := w.Span(ctx, telemetry.Event{Type: telemetry.Request, ToolName: "agent.run",
 		Metadata: map[string]any{telemetry.MetaRequestID: "7", telemetry.MetaProtocol: "2025-06-18"}})
@@ -147,7 +147,7 @@ func TestErrorsOfRequests(t *testing.T) {
 	require.Equal(t, "UNKNOWN_TOOL", values(r.span(t, "tools/call").GetAttributes())["savant.error.code"])
 }
 
-// TestNoSecretReachesACollector plants one wherever an event has room.
+// TestNoSecretReachesACollector puts a secret into every field of an event.
 func TestNoSecretReachesACollector(t *testing.T) {
 	const secret = "planted-secret-value"
 	r := newReceiver(t)
@@ -210,8 +210,8 @@ func TestWhatACollectorDoesNotTakeIsToldOnceAndCounted(t *testing.T) {
 	}
 }
 
-// TestACollectorThatNeverAnswersHoldsNobodyUp: calls go on, and closing ends
-// with its context.
+// TestACollectorThatNeverAnswersHoldsNobodyUp checks that calls are not delayed, and
+// that closing ends with its context.
 func TestACollectorThatNeverAnswersHoldsNobodyUp(t *testing.T) {
 	r := newReceiver(t)
 	blocked := make(chan struct{})

@@ -164,8 +164,8 @@ func answerQuickly(b *testing.B, ix *index.Index, query index.Query) {
 	require.NoError(b, err)
 }
 
-// BenchmarkUpdate measures the Refresh after 1 and 100 of 5,000 files changed; none is a
-// Refresh that finds nothing.
+// BenchmarkUpdate measures the Refresh after 1 and 100 of 5,000 files changed; none is
+// a Refresh that finds nothing.
 func BenchmarkUpdate(b *testing.B) {
 	folder := b.TempDir()
 	for i := range 5000 {
@@ -221,8 +221,8 @@ func walk(b *testing.B, folder string) {
 }
 
 // BenchmarkManyChanges measures the search after 1,000 of Go's sources changed:
-// changed/read relative to reading those files once, changed/build relative to the first
-// search, which builds the index.
+// changed/read relative to reading those files once, changed/build relative to the
+// first search, which builds the index.
 func BenchmarkManyChanges(b *testing.B) {
 	folder := b.TempDir()
 	require.NoError(b, os.CopyFS(folder, os.DirFS(trees(b)["go"])))

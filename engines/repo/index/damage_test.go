@@ -53,8 +53,8 @@ func built(t testing.TB, folder string) (cache string) {
 	return cache
 }
 
-// TestASearchThatMeetsDamage checks that a search rebuilds a damaged index and succeeds,
-// also in another process that had the damaged one open.
+// TestASearchThatMeetsDamage checks that a search rebuilds a damaged index and
+// succeeds, also in another process that had the damaged one open.
 func TestASearchThatMeetsDamage(t *testing.T) {
 	folder := t.TempDir()
 	manyFiles(t, folder, 200)

@@ -13,8 +13,8 @@ func Tree(ix *Index) *files.Tree { return ix.tree }
 // Current reports whether the index agrees with the folder and no file is racy.
 func Current(ix *Index) bool { return ix.current }
 
-// LimitSize lets an index grow by at most some pages, to simulate a full disk. It leaves
-// the index one connection, since SQLite's limit applies to a connection.
+// LimitSize lets an index grow by at most some pages, to simulate a full disk. It
+// leaves the index one connection, since SQLite's limit applies to a connection.
 func LimitSize(ix *Index, more int) (lift func() error, err error) {
 	ix.db.SetMaxOpenConns(1)
 	var pages, limit int

@@ -135,8 +135,8 @@ func TestFilters(t *testing.T) {
 	require.Equal(t, []string{"src/deep/c.py"}, paths(search(t, ix, index.Query{Text: "needle", Languages: []string{"py"}})))
 }
 
-// TestWhatIsNotIndexed checks that binary, large and ignored files, and links out of the
-// folder, are not indexed.
+// TestWhatIsNotIndexed checks that binary, large and ignored files, and links out of
+// the folder, are not indexed.
 func TestWhatIsNotIndexed(t *testing.T) {
 	for _, git := range []bool{true, false} {
 		folder, outside := t.TempDir(), t.TempDir()

@@ -68,7 +68,8 @@ func rename(t testing.TB, folder, from, to string) {
 	require.NoError(t, os.Rename(filepath.Join(folder, from), filepath.Join(folder, to)))
 }
 
-// TestWhatTheKernelLoses checks that all files are checked after the kernel lost events.
+// TestWhatTheKernelLoses checks that all files are checked after the kernel lost
+// events.
 func TestWhatTheKernelLoses(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"a.txt", "b.txt", "c.txt", "old/x.txt", "older/x.txt"} {
@@ -88,8 +89,8 @@ func TestWhatTheKernelLoses(t *testing.T) {
 	require.ElementsMatch(t, []string{"c.txt", "old/x.txt"}, paths(search(t, ix, words("needle"))))
 }
 
-// TestWrittenThroughMemory checks a change through a memory map, which the kernel reports
-// only when the file is closed.
+// TestWrittenThroughMemory checks a change through a memory map, which the kernel
+// reports only when the file is closed.
 func TestWrittenThroughMemory(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "nothing\n")
