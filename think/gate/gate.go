@@ -10,10 +10,12 @@ import "encoding/json"
 type Kind string
 
 // The kinds of events. A client has more; those are Other, and nothing is decided.
+// TurnMayEnd asks as TurnEnd does, but the end is not counted: it may not come.
 const (
 	BeforeTool Kind = "before_tool"
 	AfterTool  Kind = "after_tool"
 	TurnEnd    Kind = "turn_end"
+	TurnMayEnd Kind = "turn_may_end"
 	Other      Kind = "other"
 )
 

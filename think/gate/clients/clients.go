@@ -102,7 +102,7 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 	if e.Kind == gate.Other && asksForTool(named, e) {
 		named, e.Kind = c.BeforeTool(), gate.BeforeTool
 	}
-	if e.Kind == gate.TurnEnd && e.Agent != "" {
+	if (e.Kind == gate.TurnEnd || e.Kind == gate.TurnMayEnd) && e.Agent != "" {
 		e.Kind = gate.Other // a subagent ends, not the session's turn
 	}
 	project := said.text(c.project)

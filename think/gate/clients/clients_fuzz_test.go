@@ -24,7 +24,7 @@ func fuzz(f *testing.F, name string) {
 		if err != nil {
 			return
 		}
-		require.Contains(t, []gate.Kind{gate.BeforeTool, gate.AfterTool, gate.TurnEnd, gate.Other}, report.Kind)
+		require.Contains(t, []gate.Kind{gate.BeforeTool, gate.AfterTool, gate.TurnEnd, gate.TurnMayEnd, gate.Other}, report.Kind)
 		if len(report.Input) > 0 {
 			require.True(t, json.Valid(report.Input), "%s", report.Input)
 		}

@@ -59,7 +59,7 @@ func TestEventsOfEachClient(t *testing.T) {
 					"tool": report.Tool, "folder": report.Folder, "project": report.Project, "input": report.Input, "output": len(report.Output) > 0,
 					"places": gate.Places(report.Event)}
 				for _, verdict := range []gate.Verdict{gate.Pass, gate.Refuse, gate.Hold} {
-					if verdict == gate.Refuse && report.Kind != gate.BeforeTool || verdict == gate.Hold && report.Kind != gate.TurnEnd {
+					if verdict == gate.Refuse && report.Kind != gate.BeforeTool || verdict == gate.Hold && report.Kind != gate.TurnEnd && report.Kind != gate.TurnMayEnd {
 						continue
 					}
 					answer := client.Answer(report.Named, gate.Decision{Verdict: verdict, Reason: "REASON"})

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"encoding/json"
+	"maps"
 
 	"savant/think/gate"
 )
@@ -13,7 +14,7 @@ func table() []Client {
 		claudeLike("codex"),
 		geminiCLI(),
 		claudeLike("qwen-code"),
-		ownPlugin("opencode"),
+		opencode(),
 		cline(),
 		cursor(),
 		vscode(),
@@ -56,6 +57,14 @@ func geminiCLI() Client {
 func ownPlugin(name string) Client {
 	c := claudeLike(name)
 	c.silent, c.refuse, c.hold = false, deny, blocked
+	return c
+}
+
+// opencode runs a plugin, which also asks when a text of the model ends.
+func opencode() Client {
+	c := ownPlugin("opencode")
+	c.kinds = maps.Clone(c.kinds)
+	c.kinds["TextEnd"] = gate.TurnMayEnd
 	return c
 }
 

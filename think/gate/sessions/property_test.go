@@ -137,7 +137,9 @@ func TestSessionsAreHeldToTheirRunsAlone(t *testing.T) {
 			},
 			"end": func(r *rapid.T) {
 				s := session.Draw(r, "session")
+				asked := m.ask(event(s, gate.TurnMayEnd, "", ""))
 				decided, held := m.ask(event(s, gate.TurnEnd, "", "")), false
+				require.Equal(r, decided, asked, "an end that may come is not counted")
 				for _, name := range m.open(s) {
 					run, pair := m.runs[name], m.pairs[s][name]
 					if pair.stopped != run.at {

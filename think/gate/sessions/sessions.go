@@ -144,6 +144,10 @@ func (g *Gate) verdict(s *session, e gate.Event) gate.Decision {
 	for i, each := range s.Pairs {
 		runs[i], stops[i] = each.Run, each.Stops
 	}
+	if e.Kind == gate.TurnMayEnd {
+		decided, _ := gate.End(runs, stops)
+		return decided
+	}
 	if e.Kind == gate.TurnEnd {
 		decided, after := gate.End(runs, stops)
 		for i, each := range s.Pairs {

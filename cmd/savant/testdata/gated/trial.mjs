@@ -106,6 +106,7 @@ function tempted(t, client) {
       const why = `at ${step} a forbidden call was answered: ${text.slice(0, 2000)}`;
       assert.match(text, /Refused: /, why);
       assert.ok(text.includes(`Run ${runID} of repo_tour stands at step ${step}`), why);
+      assert.ok(!text.includes("The run is not finished"), `a call was taken for the end: ${text.slice(0, 2000)}`);
       script.refused++;
     }
     if (!client.holds) return;
