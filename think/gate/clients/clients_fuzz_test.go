@@ -11,15 +11,19 @@ import (
 	"savant/think/gate/clients"
 )
 
-// fuzz reads what a client might send: it never panics, and what it answers is JSON.
-func fuzz(f *testing.F, name string) {
-	client, err := clients.Find(name)
-	require.NoError(f, err)
-	for _, each := range samples(f, name) {
-		f.Add([]byte(each.Stdin), "")
+// FuzzClients reads what a client might send: it never panics, and what it answers is
+// JSON. which is the client's place among the names.
+func FuzzClients(f *testing.F) {
+	names := clients.Names()
+	for which, name := range names {
+		for _, each := range samples(f, name) {
+			f.Add(uint8(which), []byte(each.Stdin), "")
+		}
+		f.Add(uint8(which), []byte(`{"tool_input":"{","workspace_roots":[1]}`), "preToolUse")
 	}
-	f.Add([]byte(`{"tool_input":"{","workspace_roots":[1]}`), "preToolUse")
-	f.Fuzz(func(t *testing.T, text []byte, event string) {
+	f.Fuzz(func(t *testing.T, which uint8, text []byte, event string) {
+		client, err := clients.Find(names[int(which)%len(names)])
+		require.NoError(t, err)
 		report, err := client.Read(text, event)
 		if err != nil {
 			return
@@ -41,15 +45,3 @@ func fuzz(f *testing.F, name string) {
 		require.True(t, answer.Stdout == "" || json.Valid([]byte(answer.Stdout)), answer.Stdout)
 	})
 }
-
-func FuzzClaudeCode(f *testing.F) { fuzz(f, "claude-code") }
-func FuzzCodex(f *testing.F)      { fuzz(f, "codex") }
-func FuzzGeminiCLI(f *testing.F)  { fuzz(f, "gemini-cli") }
-func FuzzQwenCode(f *testing.F)   { fuzz(f, "qwen-code") }
-func FuzzOpencode(f *testing.F)   { fuzz(f, "opencode") }
-func FuzzCline(f *testing.F)      { fuzz(f, "cline") }
-func FuzzCursor(f *testing.F)     { fuzz(f, "cursor") }
-func FuzzVSCode(f *testing.F)     { fuzz(f, "vscode") }
-func FuzzCopilotCLI(f *testing.F) { fuzz(f, "copilot-cli") }
-func FuzzWindsurf(f *testing.F)   { fuzz(f, "windsurf") }
-func FuzzKiro(f *testing.F)       { fuzz(f, "kiro") }
