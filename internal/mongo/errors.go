@@ -72,11 +72,16 @@ func Away(err error) bool {
 	return away(err) || driver.IsTimeout(err) || repeatable(failed.Cause) || errors.As(err, &exception) && exception.WriteConcernError != nil
 }
 
-// repeatable reports that a call may be sent again at once: its connection broke,
-// or the servers elected another primary meanwhile.
+// repeatable reports that a call may be sent again at once: its connection broke, or that
+// of another call did before this one had any, or the servers elected another primary
+// meanwhile.
 func repeatable(err error) bool {
 	if away(err) || errors.Is(err, context.Canceled) || driver.IsTimeout(err) {
 		return false
+	}
+	var pool interface{ Retryable() bool } // the driver's error of a call that got no connection
+	if errors.As(err, &pool) && pool.Retryable() {
+		return true
 	}
 	var labeled driver.LabeledError
 	return driver.IsNetworkError(err) || errors.As(err, &labeled) && labeled.HasErrorLabel("RetryableWriteError")

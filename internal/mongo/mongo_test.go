@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
@@ -133,6 +134,42 @@ func TestOneInsertWins(t *testing.T) {
 	for key := range keys {
 		require.LessOrEqual(t, won[key].Load(), int64(1), "key %d was won twice", key)
 		require.True(t, won[key].Load() == 1 || unsure[key].Load(), "nobody won key %d", key)
+	}
+}
+
+// A call that waited for a connection when another call found the connection broken failed
+// because the database was away, too.
+func TestAwayBeforeAConnection(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	proxy := mongotest.NewProxy(t, server, 1)
+	uri := proxy.URI(mongotest.NewDatabase()) + "?maxPoolSize=1&serverSelectionTimeoutMS=200"
+	documents := open(t, uri).Collection("state_records")
+	for range 3 {
+		ready := make(chan struct{}, 32)
+		var calls sync.WaitGroup
+		for range cap(ready) {
+			calls.Go(func() {
+				var err error
+				for said := false; err == nil; {
+					if _, _, err = documents.Find(t.Context(), "a"); err == nil && !said {
+						said = true
+						ready <- struct{}{}
+					}
+				}
+				assert.True(t, mongo.Away(err), "%v", err)
+			})
+		}
+		for range cap(ready) {
+			<-ready
+		}
+		proxy.Refuse(true)
+		calls.Wait()
+		proxy.Refuse(false)
+		require.Eventually(t, func() bool {
+			_, _, err := documents.Find(t.Context(), "a")
+			return err == nil
+		}, time.Minute, time.Millisecond)
 	}
 }
 
