@@ -364,7 +364,7 @@ func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
 		returned = &Returned{Err: errors.New(workerEnded), Blameless: true}
 	}
 	if returned != nil || errors.As(err, &returned) {
-		w.giveBack(ctx, job, returned)
+		_ = w.giveBack(ctx, job, returned) // without it the lease runs out
 		return
 	}
 	result := Result{Answer: answer, Owner: w.Owner, Claim: job.Claim}
@@ -430,23 +430,23 @@ func (w *Worker) beat(ctx context.Context, job Job, lose context.CancelCauseFunc
 	}
 }
 
-// giveBack makes the job claimable at once.
-func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) {
+// giveBack makes the job claimable at once. After an error it may be or not.
+func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 	defer cancel()
 	reason := fault.Cut(why.Error(), 1000)
 	if why.Blameless {
 		reason = blamelessMark + reason
 	}
-	// On failure the lease expires.
 	_, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", numbered(job.Claim)), Meta: reason})
 	now := time.Now()
 	if err != nil || listKey(job.ID, now) == job.entry.Key {
-		return
+		return err
 	}
 	// Other workers check a new entry at once, but a known entry only at their next check
 	// of its owner.
 	if err := w.Queue.list(ctx, job.ID, job.entry.Meta, now); err == nil {
 		_ = w.Queue.documents.Delete(ctx, job.entry.Key) // a worker that finds the job ended removes it
 	}
+	return nil
 }
