@@ -123,8 +123,10 @@ func TestClientsThatAreNotKnown(t *testing.T) {
 	_, err := clients.Find("claude")
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.ErrorContains(t, err, "claude-code")
-	_, err = clients.Plugin("codex", []string{"savant"})
-	require.ErrorIs(t, err, fault.InvalidParams)
+	for _, name := range []string{"codex", "ask", "../plugins/cline"} {
+		_, err = clients.Plugin(name, []string{"savant"})
+		require.ErrorIs(t, err, fault.InvalidParams, name)
+	}
 }
 
 func TestThePluginStartsTheProgram(t *testing.T) {
@@ -132,6 +134,9 @@ func TestThePluginStartsTheProgram(t *testing.T) {
 		text, err := clients.Plugin(name, []string{`C:\Program Files\savant.exe`, "--path", "/a b", "hook", name})
 		require.NoError(t, err)
 		require.Contains(t, text, `const COMMAND = ["C:\\Program Files\\savant.exe","--path","/a b","hook","`+name+`"]`)
+		require.Equal(t, 1, strings.Count(text, "import "), "the file stands alone")
+		require.Equal(t, 1, strings.Count(text, "export "), "the client takes each export for a plugin")
+		require.Equal(t, 1, strings.Count(text, "function ask("))
 	}
 }
 

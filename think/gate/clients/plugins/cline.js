@@ -1,52 +1,15 @@
 // Savant's gate for Cline. While a run of a workflow is open in a conversation, only the
 // call that Savant issued passes. Cline has no hook that keeps a turn from ending.
 // Written by `savant hook cline --plugin`; it asks the program below about each event.
-import { spawn } from "node:child_process"
+import { ask, refusal } from "./ask.js"
 
-const COMMAND = ["savant"]
 const LIMIT_MS = 2500 // Cline waits for three seconds, and then lets the tool pass
-
-// gated are the sessions that called Think: where Savant cannot be asked, no tool of
-// theirs passes.
-const gated = new Set()
-
-// ask sends an event to Savant and returns its decision.
-function ask(event, until = Date.now() + LIMIT_MS) {
-  if (/think[._](plan|next)(_[0-9a-z]+)?$/.test(event.tool_name ?? "")) gated.add(event.session_id)
-  const failed = (why) => ({ unasked: true, ...(event.hook_event_name === "PreToolUse" && gated.has(event.session_id) && refusal(why)) })
-  return new Promise((resolve) => {
-    let child
-    try {
-      child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
-    } catch (error) {
-      return resolve(failed(error.message))
-    }
-    const timer = setTimeout(() => { child.kill("SIGKILL"); resolve(failed("no answer in time")) }, Math.max(until - Date.now(), 0))
-    let out = ""
-    child.stdout.on("data", (part) => { out += part })
-    child.stdin.on("error", () => {})
-    child.on("error", (error) => { clearTimeout(timer); resolve(failed(error.message)) })
-    child.on("close", (status) => {
-      clearTimeout(timer)
-      try {
-        resolve(status === 0 ? JSON.parse(out || "{}") : failed(`exit status ${status}`))
-      } catch {
-        resolve(failed("its answer is no JSON"))
-      }
-    })
-    child.stdin.end(JSON.stringify(event))
-  })
-}
-
-function refusal(why) {
-  return { decision: "deny", reason: `Refused: Savant's gate could not be asked (${why}). Tell the person.` }
-}
 
 // untold are, by session, the results of Think's calls that Savant could not be told of.
 // It is told before the next call, because it learns from them which run is open.
 const untold = new Map()
 
-async function tell(result, until) {
+async function tell(result, until = Date.now() + LIMIT_MS) {
   untold.set(result.session_id, result)
   const said = await ask(result, until)
   if (!said.unasked) untold.delete(result.session_id)

@@ -1,42 +1,10 @@
 // Savant's gate for opencode. While a run of a workflow is open in a session, only the
 // call that Savant issued passes, and the model's turn does not end before the run does.
 // Written by `savant hook opencode --plugin`; it asks the program below about each event.
-import { spawn } from "node:child_process"
+import { ask } from "./ask.js"
 
-const COMMAND = ["savant"]
 const LIMIT_MS = 10000
-
-// gated are the sessions that called Think: where Savant cannot be asked, no tool of
-// theirs passes.
-const gated = new Set()
-
-// ask sends an event to Savant and returns its decision.
-function ask(event) {
-  if (/think[._](plan|next)(_[0-9a-z]+)?$/.test(event.tool_name ?? "")) gated.add(event.session_id)
-  const failed = (why) => event.hook_event_name === "PreToolUse" && gated.has(event.session_id) ? { decision: "deny", reason: `Refused: Savant's gate could not be asked (${why}). Tell the person.` } : {}
-  return new Promise((resolve) => {
-    let child
-    try {
-      child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
-    } catch (error) {
-      return resolve(failed(error.message))
-    }
-    const timer = setTimeout(() => { child.kill("SIGKILL"); resolve(failed("no answer in time")) }, LIMIT_MS)
-    let out = ""
-    child.stdout.on("data", (part) => { out += part })
-    child.stdin.on("error", () => {})
-    child.on("error", (error) => { clearTimeout(timer); resolve(failed(error.message)) })
-    child.on("close", (status) => {
-      clearTimeout(timer)
-      try {
-        resolve(status === 0 ? JSON.parse(out || "{}") : failed(`exit status ${status}`))
-      } catch {
-        resolve(failed("its answer is no JSON"))
-      }
-    })
-    child.stdin.end(JSON.stringify(event))
-  })
-}
+const asked = (event) => ask(event, Date.now() + LIMIT_MS)
 
 export const Savant = async ({ client, directory }) => {
   const roots = new Map() // the session that a subagent's session belongs to
@@ -89,12 +57,12 @@ export const Savant = async ({ client, directory }) => {
 
   return {
     "tool.execute.before": async (input, output) => {
-      const said = await ask(await event("PreToolUse", input.sessionID, { tool_name: input.tool, tool_input: output.args ?? {}, tool_use_id: input.callID }))
+      const said = await asked(await event("PreToolUse", input.sessionID, { tool_name: input.tool, tool_input: output.args ?? {}, tool_use_id: input.callID }))
       if (said.decision) throw new Error(said.reason)
     },
     "tool.execute.after": async (input, output) => {
       if (!/think[._](plan|next|reset)$/.test(input.tool)) return
-      await ask(await event("PostToolUse", input.sessionID, { tool_name: input.tool, tool_input: input.args ?? {}, tool_use_id: input.callID, tool_response: output }))
+      await asked(await event("PostToolUse", input.sessionID, { tool_name: input.tool, tool_input: input.args ?? {}, tool_use_id: input.callID, tool_response: output }))
     },
     // opencode waits for this hook, not for events. A text may be the last of the turn: a
     // message that is there before the step ends keeps the loop going.
@@ -102,7 +70,7 @@ export const Savant = async ({ client, directory }) => {
       await ended.get(sessionID)
       const written = await reply(sessionID, messageID)
       if (!written || held.has(messageID)) return
-      const said = await ask(await event("TextEnd", sessionID, {}))
+      const said = await asked(await event("TextEnd", sessionID, {}))
       if (said.decision === "block" && await goOn(sessionID, written, said.reason)) held.add(messageID)
     },
     // Where a call followed the text, the turn was not about to end: the model does not
@@ -123,7 +91,7 @@ export const Savant = async ({ client, directory }) => {
       ended.set(part.sessionID, (async () => {
         const written = await reply(part.sessionID, part.messageID)
         if (!written) return
-        const said = await ask(await event("Stop", part.sessionID, {}))
+        const said = await asked(await event("Stop", part.sessionID, {}))
         if (said.decision === "block" && !waits) await goOn(part.sessionID, written, said.reason)
       })())
     },

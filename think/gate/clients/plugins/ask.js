@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process"
+
+const COMMAND = ["savant"]
+
+// gated are the sessions that called Think: where Savant cannot be asked, no tool of
+// theirs passes.
+const gated = new Set()
+
+export function refusal(why) {
+  return { decision: "deny", reason: `Refused: Savant's gate could not be asked (${why}). Tell the person.` }
+}
+
+// ask sends an event to Savant and returns its decision. unasked marks one that was made
+// without Savant, which did not answer before the time until.
+export function ask(event, until) {
+  if (/think[._](plan|next)(_[0-9a-z]+)?$/.test(event.tool_name ?? "")) gated.add(event.session_id)
+  const failed = (why) => ({ unasked: true, ...(event.hook_event_name === "PreToolUse" && gated.has(event.session_id) && refusal(why)) })
+  return new Promise((resolve) => {
+    let child
+    try {
+      child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
+    } catch (error) {
+      return resolve(failed(error.message))
+    }
+    const timer = setTimeout(() => { child.kill("SIGKILL"); resolve(failed("no answer in time")) }, Math.max(until - Date.now(), 0))
+    let out = ""
+    child.stdout.on("data", (part) => { out += part })
+    child.stdin.on("error", () => {})
+    child.on("error", (error) => { clearTimeout(timer); resolve(failed(error.message)) })
+    child.on("close", (status) => {
+      clearTimeout(timer)
+      try {
+        resolve(status === 0 ? JSON.parse(out || "{}") : failed(`exit status ${status}`))
+      } catch {
+        resolve(failed("its answer is no JSON"))
+      }
+    })
+    child.stdin.end(JSON.stringify(event))
+  })
+}
