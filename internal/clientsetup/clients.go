@@ -23,8 +23,11 @@ type Client struct {
 	// own and project return its configuration files for a person and for a project; nil if
 	// it has none.
 	own, project func(Target) []wanted
-	// off are the settings that switch Savant off.
-	off []off
+	// Limits are ways in which the client goes on without the hooks, which no file shows.
+	Limits []string
+	// places are the files with settings that can switch Savant off; nil if none are
+	// known.
+	places func(Target) []place
 }
 
 // wanted is a file with its wanted content: entries, or the whole text.

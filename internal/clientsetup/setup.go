@@ -30,6 +30,8 @@ type Target struct {
 	Project string
 	// Folder is the server's SAVANT_PATH for a client without projects; it may be empty.
 	Folder string
+	// Root stands before the paths of the administrator's files; "" is the machine's.
+	Root string
 	// OS is the operating system, in Go's names.
 	OS string
 	// Variable looks up an environment variable.

@@ -5,67 +5,204 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"savant/internal/configedit"
 )
 
-// off is a setting of a client that keeps it from running Savant's hooks or server: a
-// value at a path, or one element of the list there.
-type off struct {
-	path  []string
-	value any
+// toggle is a setting of a client that can keep it from running Savant's hooks or
+// server.
+type toggle struct {
+	path []string
+	// off reports whether a value does so, and says tells it to a person.
+	off  func(value any, there bool) bool
+	says string
 }
 
-var (
-	claudeOff = []off{{[]string{"disableAllHooks"}, true}}
-	codexOff  = []off{{[]string{"features", "hooks"}, false}, {[]string{"features", "codex_hooks"}, false}}
-	geminiOff = []off{{[]string{"hooksConfig", "enabled"}, false}, {[]string{"hooksConfig", "disabled"}, "savant"}, {[]string{"mcp", "excluded"}, "savant"}}
-)
+func dotted(path []string) string { return strings.Join(path, ".") }
 
-func (o off) String() string {
-	name := strings.Join(o.path, ".")
-	if element, ok := o.value.(string); ok {
-		return fmt.Sprintf("%q in %s", element, name)
+// is switches Savant off by a value.
+func is(value any, path ...string) toggle {
+	return toggle{path, func(found any, _ bool) bool { return found == value }, fmt.Sprintf("%s = %v", dotted(path), value)}
+}
+
+// names switches Savant off by its name in a list: as a text, or in a member of an
+// object.
+func names(path ...string) toggle {
+	return toggle{path, func(found any, _ bool) bool { return slices.ContainsFunc(listOf(found), isSavant) }, `"savant" in ` + dotted(path)}
+}
+
+// leavesOut switches Savant off by a list of what is permitted. A list that names
+// something by other means than a name may permit it.
+func leavesOut(path ...string) toggle {
+	return toggle{path, func(found any, _ bool) bool {
+		list, there := found.([]any)
+		return there && !slices.ContainsFunc(list, func(each any) bool { return isSavant(each) || nameOf(each) == "" })
+	}, dotted(path) + ` without "savant"`}
+}
+
+// lacks switches Savant off by a file that has no such value.
+func lacks(path ...string) toggle {
+	return toggle{path, func(_ any, there bool) bool { return !there }, dotted(path) + ", which is missing,"}
+}
+
+func isSavant(element any) bool { return nameOf(element) == "savant" }
+
+func nameOf(element any) string {
+	switch element := element.(type) {
+	case string:
+		return element
+	case map[string]any:
+		name, _ := element["serverName"].(string)
+		return name
 	}
-	return fmt.Sprintf("%s = %v", name, o.value)
+	return ""
+}
+
+// place is a file in which a client looks for settings.
+type place struct {
+	path    string
+	format  configedit.Format
+	toggles []toggle
+	// absent says that a missing file counts as an empty one.
+	absent bool
+}
+
+// machine is a file that an administrator writes, by operating system.
+func (t Target) machine(linux, darwin, windows string) string {
+	path := map[string]string{"darwin": darwin, "windows": windows}[t.OS]
+	if path == "" {
+		path = linux
+	}
+	return t.Root + path
+}
+
+// own is the target of the person's own files.
+func (t Target) own() Target {
+	t.Project = ""
+	return t
+}
+
+// folder is a file of the folder that the client is taken to work in.
+func (t Target) folder(name ...string) string {
+	base := t.Folder
+	if t.Project != "" {
+		base = t.Project
+	}
+	return filepath.Join(append([]string{base}, name...)...)
+}
+
+func claudePlaces(t Target) []place {
+	settings := filepath.Join(t.own().below("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
+	toggles := []toggle{is(true, "disableAllHooks"), names("disabledMcpjsonServers"), names("deniedMcpServers")}
+	policy := func(name string) string {
+		return t.machine("/etc/claude-code/"+name, "/Library/Application Support/ClaudeCode/"+name, `C:\Program Files\ClaudeCode\`+name)
+	}
+	return []place{{path: settings, toggles: toggles},
+		{path: t.folder(".claude", "settings.json"), toggles: toggles}, {path: t.folder(".claude", "settings.local.json"), toggles: toggles},
+		{path: policy("managed-settings.json"), toggles: append(toggles, is(true, "allowManagedHooksOnly"), leavesOut("allowedMcpServers"))},
+		{path: policy("managed-mcp.json"), toggles: []toggle{lacks("mcpServers", "savant")}}}
+}
+
+func codexPlaces(t Target) []place {
+	toggles := []toggle{is(false, "features", "hooks"), is(false, "features", "codex_hooks"), is(false, "mcp_servers", "savant", "enabled")}
+	own := place{path: t.below("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, toggles: toggles}
+	if t.Project != "" { // Codex reads the files of a project that it trusts
+		trust := []string{"projects", t.Project, "trust_level"}
+		own.absent = true
+		own.toggles = append(own.toggles, toggle{trust, func(level any, _ bool) bool { return level != "trusted" }, dotted(trust) + `, which is not "trusted",`})
+	}
+	return []place{own, {path: t.folder(".codex", "config.toml"), format: configedit.TOML, toggles: toggles},
+		{path: t.machine("/etc/codex/requirements.toml", "/etc/codex/requirements.toml", `C:\ProgramData\OpenAI\Codex\requirements.toml`), format: configedit.TOML,
+			toggles: []toggle{is(false, "features", "hooks"), is(false, "features", "codex_hooks"), is(true, "allow_managed_hooks_only")}}}
+}
+
+func geminiPlaces(t Target) []place {
+	return geminiLike(t, "gemini", t.machine("/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", `C:\ProgramData\gemini-cli\settings.json`),
+		[]toggle{is(false, "hooksConfig", "enabled"), names("hooksConfig", "disabled"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
+}
+
+func qwenPlaces(t Target) []place {
+	return geminiLike(t, "qwen", t.machine("/etc/qwen-code/settings.json", "/Library/Application Support/QwenCode/settings.json", `C:\ProgramData\qwen-code\settings.json`),
+		[]toggle{is(true, "disableAllHooks"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
+}
+
+// geminiLike is Gemini CLI, and a client made from it. Neither reads the settings of a
+// folder that a person does not trust; folders below a trusted one are trusted, too.
+func geminiLike(t Target, name, machine string, toggles []toggle) []place {
+	places := []place{{path: t.own().in("."+name, "settings.json"), toggles: toggles}, {path: t.folder("."+name, "settings.json"), toggles: toggles}, {path: machine, toggles: toggles}}
+	if t.Project != "" {
+		places = append(places, place{path: t.own().in("."+name, "trustedFolders.json"), toggles: []toggle{{nil, func(folders any, _ bool) bool { return distrusts(folders, t.Project) }, "the person's distrust of " + t.Project}}})
+	}
+	return places
+}
+
+// distrusts reports whether the nearest folder with a decision is not trusted.
+func distrusts(folders any, at string) bool {
+	decided, _ := folders.(map[string]any)
+	for {
+		switch decided[at] {
+		case "DO_NOT_TRUST":
+			return true
+		case "TRUST_FOLDER", "TRUST_PARENT":
+			return false
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			return false
+		}
+		at = above
+	}
+}
+
+func opencodePlaces(t Target) []place {
+	toggles := []toggle{is(false, "mcp", "savant", "enabled"), is(false, "tools", "savant*"), is(false, "tools", "savant_*")}
+	folder := filepath.Join(t.below("XDG_CONFIG_HOME", ".config"), "opencode")
+	return []place{{path: filepath.Join(folder, "opencode.json"), toggles: toggles}, {path: filepath.Join(folder, "opencode.jsonc"), toggles: toggles},
+		{path: t.folder("opencode.json"), toggles: toggles}, {path: t.folder("opencode.jsonc"), toggles: toggles}}
+}
+
+func vscodePlaces(t Target) []place {
+	files := "~/.copilot/hooks"
+	if t.Project != "" {
+		files = ".github/hooks"
+	}
+	toggles := []toggle{is(false, "chat.useChatHooks"), is(false, "chat.hookFilesLocations", files), is("none", "chat.mcp.access")}
+	return []place{{path: t.own().application("Code", "User", "settings.json"), toggles: toggles}, {path: t.folder(".vscode", "settings.json"), toggles: toggles}}
+}
+
+func copilotPlaces(t Target) []place {
+	toggles := []toggle{is(true, "disableAllHooks")}
+	return []place{{path: t.own().in(".copilot", "settings.json"), toggles: toggles}, {path: t.own().in(".copilot", "config.json"), toggles: toggles}}
 }
 
 // Off is a setting that a person has to change, because setup leaves it alone.
 type Off struct{ Path, Setting string }
 
-// Off returns the settings that switch Savant off: a project's hooks obey the person's
-// own settings, too. Codes as Setup.
+// Off returns the settings that switch Savant off: the person's, the project's that the
+// client works in, and the administrator's, as all of them count. Codes as Setup.
 func (c Client) Off(t Target) ([]Off, error) {
-	files, err := c.files(t)
-	if err != nil {
-		return nil, err
-	}
-	if t.Project != "" {
-		own := t
-		own.Project = ""
-		files = append(files, c.own(own)...)
+	if c.places == nil {
+		return nil, nil
 	}
 	var found []Off
-	for _, file := range files {
-		if file.whole != "" || len(c.off) == 0 {
-			continue
-		}
+	for _, file := range c.places(t) {
 		text, err := os.ReadFile(file.path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && !file.absent {
 			continue
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, refused(file.path, err)
 		}
-		for _, each := range c.off {
-			value, _, err := configedit.Get(text, file.format, each.path)
+		for _, each := range file.toggles {
+			value, there, err := configedit.Get(text, file.format, each.path)
 			if err != nil {
 				return nil, refused(file.path, err)
 			}
-			if value == each.value || slices.Contains(listOf(value), each.value) {
-				found = append(found, Off{file.path, each.String()})
+			if off := (Off{file.path, each.says}); each.off(value, there) && !slices.Contains(found, off) {
+				found = append(found, off)
 			}
 		}
 	}

@@ -75,6 +75,9 @@ func (d *doctor) run(ctx context.Context, args []string) error {
 		d.switches(client, t)
 		d.examine(ctx, client, found)
 		d.trust(ctx, client, t)
+		for _, each := range client.Limits {
+			d.note(each)
+		}
 	}
 	if tried == 0 {
 		fmt.Fprintln(d.Stdout, "Savant is set up for no client here. savant setup lists the clients.")
@@ -89,6 +92,9 @@ func (d *doctor) right(format string, args ...any) {
 	fmt.Fprintf(d.Stdout, "  ok     %s\n", terminal.Visible(redact.Shapes().Text(fmt.Sprintf(format, args...))))
 }
 
+// note tells of what the doctor cannot try.
+func (d *doctor) note(what string) { fmt.Fprintf(d.Stdout, "  note   %s\n", what) }
+
 func (d *doctor) wrong(what, remedy string) {
 	d.failed = true
 	fmt.Fprintf(d.Stdout, "  wrong  %s\n         do: %s\n", terminal.Visible(redact.Shapes().Text(what)), terminal.Visible(remedy))
@@ -101,7 +107,7 @@ func (d *doctor) switches(client clientsetup.Client, t clientsetup.Target) {
 		d.wrong(fault.From(err).Message(), "mend the file")
 	}
 	for _, each := range found {
-		d.wrong("the client runs no hook or server of Savant, because of "+each.Setting+" in "+each.Path, "take it out of "+each.Path)
+		d.wrong("the client runs no hook or server of Savant, because of "+each.Setting+" in "+each.Path, "change it in "+each.Path)
 	}
 }
 
