@@ -113,13 +113,13 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 }
 
 // asksForTool reports whether an event of an unknown name precedes a call: it has a
-// tool, or unnamed arguments, and no result.
+// tool, or no name at all, and no result.
 func asksForTool(named string, e gate.Event) bool {
 	named = strings.ToLower(named)
 	if len(e.Output) > 0 || strings.HasPrefix(named, "post") || strings.HasPrefix(named, "after") {
 		return false
 	}
-	return e.Tool != "" || named == "" && len(e.Input) > 0
+	return e.Tool != "" || named == ""
 }
 
 func (c Client) kind(named string) gate.Kind {

@@ -169,6 +169,8 @@ func TestEventsOfNoKnownName(t *testing.T) {
 	for event, want := range map[string]gate.Kind{
 		`"tool_name":"Bash"`:                                         gate.BeforeTool,
 		`"tool_input":{"a":1}`:                                       gate.BeforeTool,
+		`"command":"touch x"`:                                        gate.BeforeTool,
+		`"tool_response":{}`:                                         gate.Other,
 		`"hook_event_name":"New"`:                                    gate.Other,
 		`"hook_event_name":"pretooluse","tool_name":"Bash"`:          gate.BeforeTool,
 		`"hook_event_name":"New","tool_name":"Bash"`:                 gate.BeforeTool,

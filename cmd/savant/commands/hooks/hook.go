@@ -113,7 +113,7 @@ func (h *hook) printPlugin(client, path string) error {
 func (h *hook) answer(ctx context.Context, client clients.Client, path string) clients.Answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	asked := &asking{client: client, path: path, event: h.event}
+	asked := &asking{client: client, path: path, event: h.event, variable: h.Variable}
 	decided := make(chan clients.Answer, 1)
 	go func() {
 		defer func() {
@@ -136,6 +136,7 @@ func (h *hook) answer(ctx context.Context, client clients.Client, path string) c
 type asking struct {
 	client      clients.Client
 	path, event string
+	variable    func(string) (string, bool) // of the environment
 	known       atomic.Pointer[known]
 }
 
@@ -151,7 +152,7 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 		return a.failed(ctx, fault.New(fault.Internal, "the client's event could not be read: %w", err))
 	}
 	report, err := a.client.Read(text, a.event)
-	a.known.Store(&known{report, projectOf(a.path, h.Variable, report.Project)})
+	a.known.Store(&known{report, a.project(report.Project)})
 	if err != nil {
 		return a.failed(ctx, err)
 	}
@@ -163,12 +164,16 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 	return a.client.Answer(report.Named, opened.Ask(ctx, report.Event))
 }
 
+func (a *asking) project(reported string) string {
+	return projectOf(a.client.Name, a.path, a.variable, reported)
+}
+
 // failed is the answer if nothing could be decided: it refuses every tool if a session
 // of the client has a run here.
 func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
 	event := a.known.Load()
 	if event == nil {
-		event = &known{path: projectOf(a.path, func(string) (string, bool) { return "", false }, "")}
+		event = &known{path: a.project("")}
 	}
 	if event.Named == "" {
 		event.Named, event.Kind = a.client.BeforeTool(), gate.BeforeTool
@@ -185,19 +190,19 @@ func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
 }
 
 // projectVariables are the variables by which clients name the project to their hooks.
-var projectVariables = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"}
+// A client that is started inside another inherits the other's, so each reads its own.
+var projectVariables = map[string]string{"claude-code": "CLAUDE_PROJECT_DIR", "gemini-cli": "GEMINI_PROJECT_DIR", "qwen-code": "QWEN_PROJECT_DIR"}
 
 // projectOf finds SAVANT_PATH as the server of the same project does: the named folder,
 // else the client's project, or the nearest one above it.
-func projectOf(named string, variable func(string) (string, bool), reported string) string {
+func projectOf(client, named string, variable func(string) (string, bool), reported string) string {
 	if named != "" {
 		return named
 	}
 	folder := reported
-	for _, each := range projectVariables {
-		if text, ok := variable(each); ok && text != "" {
+	if name, ok := projectVariables[client]; ok {
+		if text, _ := variable(name); text != "" {
 			folder = text
-			break
 		}
 	}
 	if folder == "" {

@@ -59,6 +59,20 @@ func TestWhatGoesWrongIsRefused(t *testing.T) {
 	}
 }
 
+// TestAnEventThatCannotBeReadIsOfTheClientsProject: the variable names the project where
+// the event does not.
+func TestAnEventThatCannotBeReadIsOfTheClientsProject(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, ".savant", "hooks"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "hooks", "claude-code-1.json"), []byte("{}"), 0o600))
+	client, err := clients.Find("claude-code")
+	require.NoError(t, err)
+	for _, stdin := range []io.Reader{strings.NewReader("no JSON"), breaking{func() error { panic("broken") }}} {
+		h := &hook{Program: &cli.Program{Stdin: stdin, Stderr: io.Discard, World: cli.World{Environment: []string{"CLAUDE_PROJECT_DIR=" + folder}}}}
+		require.Contains(t, h.answer(t.Context(), client, "").Stdout, "Refused")
+	}
+}
+
 // TestHostileEvents: whatever is wrong with an event, it is refused while a run of its
 // session is open, and passes otherwise.
 func TestHostileEvents(t *testing.T) {
@@ -124,13 +138,16 @@ func TestTheProjectIsTheServersOwn(t *testing.T) {
 	variables := func(text string) func(string) (string, bool) {
 		return func(name string) (string, bool) { _, value, ok := strings.Cut(text, name+"="); return value, ok }
 	}
-	for i, c := range []struct{ named, variables, reported, want string }{
-		{"/named", "CLAUDE_PROJECT_DIR=" + top, sub, "/named"},
-		{"", "", sub, top},
-		{"", "CLAUDE_PROJECT_DIR=" + top, "/elsewhere", top},
-		{"", "QWEN_PROJECT_DIR=" + sub, "", top},
-		{"", "", top, top},
+	for i, c := range []struct{ client, named, variables, reported, want string }{
+		{"claude-code", "/named", "CLAUDE_PROJECT_DIR=" + top, sub, "/named"},
+		{"claude-code", "", "", sub, top},
+		{"claude-code", "", "CLAUDE_PROJECT_DIR=" + top, "/elsewhere", top},
+		{"qwen-code", "", "QWEN_PROJECT_DIR=" + sub, "", top},
+		{"gemini-cli", "", "GEMINI_PROJECT_DIR=" + sub, "/elsewhere", top},
+		{"claude-code", "", "", top, top},
+		{"codex", "", "CLAUDE_PROJECT_DIR=/elsewhere", sub, top}, // started inside Claude Code
+		{"qwen-code", "", "CLAUDE_PROJECT_DIR=/elsewhere", sub, top},
 	} {
-		require.Equal(t, c.want, projectOf(c.named, variables(c.variables), c.reported), fmt.Sprint(i))
+		require.Equal(t, c.want, projectOf(c.client, c.named, variables(c.variables), c.reported), fmt.Sprint(i))
 	}
 }
