@@ -116,13 +116,19 @@ func encoded(reply any) (json.RawMessage, error) {
 // was waiting for it.
 func (x *Exchanges) Deliver(m *jsonrpc.Message) bool { return x.connection.questions.Deliver(m) }
 
-// Listen sends list changes to an initialized client until ctx ends.
-func (x *Exchanges) Listen(ctx context.Context, send func(message any) error) {
+// Listen sends list changes to an initialized client until ctx ends. It calls begin
+// after it has subscribed the client: no change is lost that comes after the client sees
+// that the stream has begun. send may be called before begin returns. An error of begin
+// ends Listen.
+func (x *Exchanges) Listen(ctx context.Context, begin func() error, send func(message any) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	one := &subscription{cancel: cancel, filter: allChanges(), send: send}
 	x.connection.subscriptions.add(one, func() {})
 	defer x.connection.subscriptions.remove(one)
+	if begin() != nil {
+		return
+	}
 	select {
 	case <-ctx.Done():
 	case <-x.ctx.Done():

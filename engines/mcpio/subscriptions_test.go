@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines/mcpio"
+	"savant/internal/jsonrpc"
 )
 
 // watched returns options whose lists change when the channel is sent one.
@@ -83,6 +84,33 @@ func TestSubscriptionsListen(t *testing.T) {
 	lines, err := w.rest()
 	require.NoError(t, err)
 	require.Contains(t, lines[len(lines)-1], `"id":"sub","result"`, "the request is answered when the client leaves")
+}
+
+// A change made when a listener sees that its stream has begun is sent to it.
+func TestAStreamThatBeginsMissesNoChange(t *testing.T) {
+	o := options(t, echo())
+	server, err := mcpio.New(o)
+	require.NoError(t, err)
+	exchanges := server.Exchanges()
+	defer exchanges.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	sent := make(chan any, 1)
+	begin := func() error {
+		require.NoError(t, o.Registry.ReplaceTools("test", tool("test.late", echo().Call)))
+		select {
+		case message := <-sent:
+			require.Equal(t, "notifications/tools/list_changed", message.(jsonrpc.Notification).Method)
+		case <-ctx.Done():
+			require.Fail(t, "the change is lost")
+		}
+		return errPlain
+	}
+	exchanges.Listen(ctx, begin, func(message any) error {
+		sent <- message
+		return nil
+	})
+	require.NoError(t, ctx.Err(), "a stream that cannot begin ends Listen")
 }
 
 // A cancelled subscription is over, without a reply.

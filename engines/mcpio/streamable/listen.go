@@ -27,9 +27,6 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request, _ access.Caller,
 		return
 	}
 	answer := &answer{writer: w, control: http.NewResponseController(w), stream: true}
-	if answer.comment() != nil {
-		return
-	}
 	stop := answer.keepAlive(keepAliveInterval)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -40,7 +37,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request, _ access.Caller,
 		case <-ctx.Done():
 		}
 	}()
-	project.Exchanges.Listen(ctx, answer.send)
+	project.Exchanges.Listen(ctx, answer.comment, answer.send)
 	stop()
 	answer.finish(nil)
 }

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // served is a server with tools of the tests, at a real listener.
 type served struct {
 	t        *testing.T
+	ctx      context.Context // of the requests; it ends when the test seems stuck
 	url      string
 	answers  *streamable.Server
 	tokens   string // the file
@@ -64,10 +65,16 @@ func (b *lockedBuffer) String() string {
 	return b.Buffer.String()
 }
 
+// hang is how long a test waits before it calls something stuck.
+const hang = time.Minute
+
 // serve starts a server that needs tokens if it is not open.
 func serve(t *testing.T, open bool, change ...func(*streamable.Options)) *served {
 	t.Helper()
 	s := &served{t: t, question: "Ship it?", logged: &lockedBuffer{}, tokens: filepath.Join(t.TempDir(), "tokens.json"), release: make(chan struct{}), begun: make(chan struct{}, 100), ended: make(chan error, 100)}
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	t.Cleanup(cancel)
+	s.ctx = ctx
 	s.registry = engines.NewRegistry(engines.Options{})
 	require.NoError(t, s.registry.Add(s.tools()...))
 	server, err := mcpio.New(mcpio.Options{Registry: s.registry})
@@ -165,7 +172,7 @@ type reply struct {
 // ask sends a request; headers are pairs.
 func (s *served) ask(method, path, body string, headers ...string) *reply {
 	s.t.Helper()
-	answer, err := http.DefaultClient.Do(s.request(s.t.Context(), method, path, strings.NewReader(body), headers...))
+	answer, err := http.DefaultClient.Do(s.request(s.ctx, method, path, strings.NewReader(body), headers...))
 	require.NoError(s.t, err)
 	return s.read(answer)
 }
@@ -267,7 +274,7 @@ func TestAnotherServerKnowsTheSession(t *testing.T) {
 	require.NotEmpty(t, id)
 	require.NotEqual(t, id, first.post(initialize).header.Get("Mcp-Session-Id"))
 
-	answer, err := http.DefaultClient.Do(second.request(t.Context(), http.MethodPost, streamable.Path, strings.NewReader(call("test.ask")), "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25"))
+	answer, err := http.DefaultClient.Do(second.request(second.ctx, http.MethodPost, streamable.Path, strings.NewReader(call("test.ask")), "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25"))
 	require.NoError(t, err)
 	defer answer.Body.Close()
 	events := bufio.NewScanner(answer.Body)
@@ -381,7 +388,7 @@ func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
 	body, write := io.Pipe()
 	defer write.Close()
 	go func() { _, _ = io.WriteString(write, `{"jsonrpc"`) }()
-	answer, err := http.DefaultClient.Do(s.request(t.Context(), http.MethodPost, streamable.Path, body))
+	answer, err := http.DefaultClient.Do(s.request(s.ctx, http.MethodPost, streamable.Path, body))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusRequestTimeout, s.read(answer).status)
 }
@@ -463,7 +470,7 @@ func TestQuotas(t *testing.T) {
 func TestClientsThatLeave(t *testing.T) {
 	s := serve(t, true)
 	leave := func(body string, headers ...string) {
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(s.ctx)
 		go func() {
 			<-s.begun
 			cancel()
@@ -501,7 +508,7 @@ func TestClientsThatLeave(t *testing.T) {
 func TestStreams(t *testing.T) {
 	s := serve(t, true)
 	open := func(method, body string, headers ...string) *bufio.Scanner {
-		answer, err := http.DefaultClient.Do(s.request(t.Context(), method, streamable.Path, strings.NewReader(body), headers...))
+		answer, err := http.DefaultClient.Do(s.request(s.ctx, method, streamable.Path, strings.NewReader(body), headers...))
 		require.NoError(t, err)
 		t.Cleanup(func() { answer.Body.Close() })
 		require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
