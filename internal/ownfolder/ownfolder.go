@@ -60,20 +60,19 @@ func LogFolder(root *os.Root) string {
 // it is no error: the project only sees more untracked files. State is made for
 // StateLogs.
 func Mkdir(root *os.Root, name string, permission os.FileMode) error {
-	switch name {
-	case Logs:
-		return mkdirLogs(root, permission)
-	case StateLogs:
+	text, own := ignored[name]
+	if !own {
+		return root.Mkdir(name, permission)
+	}
+	if name == StateLogs {
 		if err := Mkdir(root, State, permission); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	err := root.Mkdir(name, permission)
-	text, own := ignored[name]
-	if !own || err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	err := mkdirWhole(root, name, permission, text)
+	if name != Logs && errors.Is(err, fs.ErrExist) {
+		ignore(root, name, text)
 	}
-	ignore(root, name, text)
 	return err
 }
 
@@ -85,23 +84,27 @@ func ignore(root *os.Root, folder, text string) {
 	}
 }
 
-// mkdirLogs makes Logs with its .gitignore at once: another process that sees the
-// folder without would take it for somebody else's.
-func mkdirLogs(root *os.Root, permission os.FileMode) error {
-	if _, err := root.Lstat(Logs); !errors.Is(err, fs.ErrNotExist) {
-		return root.Mkdir(Logs, permission)
+// mkdirWhole makes a folder with its .gitignore at once: another process that sees Logs
+// without one would take it for somebody else's, and git would list the file in it. The
+// folder is prepared below one named .git, where git looks for no files.
+func mkdirWhole(root *os.Root, name string, permission os.FileMode, text string) error {
+	if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return root.Mkdir(name, permission)
 	}
-	made := "." + Logs + "-" + strings.ToLower(rand.Text())
-	if err := root.Mkdir(made, permission); err != nil {
-		return err
+	above := path.Join(path.Dir(name), "."+strings.TrimPrefix(path.Base(name), ".")+"-"+strings.ToLower(rand.Text()))
+	made := above + "/.git/" + path.Base(name)
+	for _, each := range []string{above, path.Dir(made), made} {
+		if err := root.Mkdir(each, permission); err != nil {
+			return errors.Join(err, root.RemoveAll(above))
+		}
 	}
-	ignore(root, made, logsIgnored)
-	err := root.Rename(made, Logs)
-	if err == nil {
-		return nil
-	}
-	if gone := root.RemoveAll(made); gone != nil {
+	ignore(root, made, text)
+	err := root.Rename(made, name)
+	if gone := root.RemoveAll(above); gone != nil {
 		return errors.Join(err, gone)
 	}
-	return root.Mkdir(Logs, permission) // fs.ErrExist, where another process was first
+	if err != nil {
+		return root.Mkdir(name, permission) // fs.ErrExist, where another process was first
+	}
+	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/ownfolder"
@@ -42,6 +44,38 @@ func TestCleanTreeStaysClean(t *testing.T) {
 		write(name)
 	}
 	require.Equal(t, "?? .savant/ci.yaml\n?? .savant/mcp.json\n?? .savant/memory/notes.md\n", git("status", "--porcelain", "-uall"))
+}
+
+// git never lists a folder of Savant's while it is made: a tool that runs git status
+// beside it would take the tree for changed.
+func TestMakingAFolderIsNotSeen(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
+	made := make(chan struct{})
+	go func() {
+		defer close(made)
+		for i := range 100 {
+			project := filepath.Join(folder, strconv.Itoa(i))
+			assert.NoError(t, os.Mkdir(project, 0o700))
+			root, err := os.OpenRoot(project)
+			assert.NoError(t, err)
+			for _, name := range []string{ownfolder.State, ownfolder.Logs} {
+				assert.NoError(t, ownfolder.Mkdir(root, name, 0o700))
+				assert.FileExists(t, filepath.Join(project, name, ".gitignore"))
+			}
+			assert.NoError(t, root.Close())
+		}
+	}()
+	for making := true; making; {
+		select {
+		case <-made:
+			making = false
+		default:
+		}
+		seen, err := exec.Command("git", "-C", folder, "status", "--porcelain", "-uall").Output()
+		assert.NoError(t, err)
+		assert.Empty(t, string(seen))
+	}
 }
 
 func TestFolderOfTheProjectIsLeftAlone(t *testing.T) {
