@@ -212,13 +212,13 @@ function follow(rows) {
     }
     catchUp();
   });
-  // A tab that was hidden, frozen or left may have missed messages.
+  // A tab that was hidden or left may have missed messages. One that was frozen was
+  // hidden before.
   function back() {
     behind = true;
     catchUp();
   }
   document.addEventListener("visibilitychange", back);
-  document.addEventListener("resume", back);
   addEventListener("pageshow", (event) => { if (event.persisted) back(); });
   button.addEventListener("click", () => turn(!wanted));
   bar.hidden = false;

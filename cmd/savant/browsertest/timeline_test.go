@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -170,8 +171,7 @@ func TestManyTabsShareOneStream(t *testing.T) {
 }
 
 // TestASlowTabLosesNothing: 5,000 events come at once while a tab has a twentieth of the
-// processor. A frozen tab is not tested: a browser without a screen does not always let
-// a frozen page go on.
+// processor.
 func TestASlowTabLosesNothing(t *testing.T) {
 	wanted(t)
 	const burst = 5_000
@@ -190,4 +190,54 @@ func TestASlowTabLosesNothing(t *testing.T) {
 	slow.until(row+`.includes("5000 retry")`, burst)
 	require.NotContains(t, eval[string](slow, `document.querySelector("main").innerText`), "None of the")
 	require.Less(t, eval[int](slow, `document.querySelectorAll("#events li").length`), 150)
+}
+
+// deafness lets a page lose the messages of other tabs, as a frozen one and one that is
+// kept for "back" may, and say whether it can be seen.
+const deafness = `
+  window.deaf = false;
+  const Whole = BroadcastChannel;
+  window.BroadcastChannel = class extends Whole {
+    addEventListener(kind, take) { super.addEventListener(kind, (event) => { if (!window.deaf) take(event); }); }
+  };
+  let seen = "visible";
+  Object.defineProperty(document, "visibilityState", { get: () => seen });
+  window.become = (state) => { seen = state; document.dispatchEvent(new Event("visibilitychange")); return true; };`
+
+// TestATabThatHeardNothingCatchesUp: what was written while a tab was hidden or kept for
+// "back" is there when it can be seen again, each event once, though no message says so.
+func TestATabThatHeardNothingCatchesUp(t *testing.T) {
+	wanted(t)
+	folder := t.TempDir()
+	savantIn(t, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	h := serve(t, folder, "127.0.0.1:0")
+	first := h.enter() // it has the stream
+	first.open(h.base + runPage + "one?type=retry")
+	first.says("#live-state", "Connected.")
+	tab := first.another()
+	_, err := chromedp.Call(tab.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: deafness})
+	require.NoError(t, err)
+	tab.open(h.base + runPage + "one?type=retry")
+	tab.says("#live-state", "Connected.")
+	written := 0
+	eval[bool](tab, `window.deaf = true`) // until the end: a late message would do what is tested
+	for _, missed := range []struct{ leave, come string }{
+		{`become("hidden")`, `become("visible")`},
+		{`true`, `dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`},
+	} {
+		require.True(t, eval[bool](tab, missed.leave))
+		for range 150 { // more than one request brings
+			written++
+			trace(t, folder, telemetry.Event{Type: telemetry.Retry, RunID: "one", Step: written, Timestamp: "2026-01-02T03:04:05Z"})
+		}
+		first.until(row+`.includes($1 + " retry")`, written)
+		require.NotContains(t, eval[string](tab, row, written), "retry")
+		require.True(t, eval[bool](tab, missed.come))
+		tab.until(row+`.includes($1 + " retry")`, written)
+	}
+	for number := 1; number <= written; number += 10 {
+		eval[bool](tab, `(document.getElementById("scroller").scrollTop = ($1 - 3) * 32) >= -96`, number)
+		tab.until(row+`.includes($1 + " retry")`, number)
+		require.Equal(t, 1, eval[int](tab, `document.querySelectorAll("#events li[value='" + $1 + "']").length`, number))
+	}
 }
