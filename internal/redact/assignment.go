@@ -15,6 +15,9 @@ func assignments(secret func(r *reading, at, end int) span) []word {
 	for _, text := range []string{"token", "key", "secret", "password", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials"} {
 		list = append(list, word{text: text, fold: true, secret: secret})
 	}
+	for _, text := range []string{"_PASS", "_PWD"} { // of a variable, and no step of a compiler
+		list = append(list, word{text: text, secret: secret})
+	}
 	for _, text := range []string{"\u212a", "\u017fec", "a\u017f", "s\u017f", "e\u017f", "l\u017f"} {
 		list = append(list, word{text: text, fold: true, secret: func(*reading, int, int) span { return span{} }})
 	}
@@ -22,7 +25,7 @@ func assignments(secret func(r *reading, at, end int) span) []word {
 }
 
 // keyNames are the words before "key" that make it a secret.
-var keyNames = []string{"api", "access", "private", "secret", "auth", "signing", "encryption"}
+var keyNames = []string{"api", "access", "private", "secret", "auth", "signing", "encryption", "subscription", "preshared", "account", "master"}
 
 // namesSecret reports whether the name that ends at end, with a word from at, is
 // that of a secret.
@@ -33,9 +36,9 @@ func namesSecret(text string, at, end int) bool {
 	if !strings.EqualFold(text[at:end], "key") {
 		return true
 	}
-	before := strings.ToLower(strings.TrimRight(text[max(0, at-12):at], "_-"))
-	return text[at:end] == "KEY" && at > 0 && text[at-1] == '_' ||
-		slices.ContainsFunc(keyNames, func(name string) bool { return strings.HasSuffix(before, name) })
+	before := strings.ToLower(strings.TrimRight(text[max(0, at-14):at], "_-"))
+	return !strings.HasSuffix(before, "public") && (text[at:end] == "KEY" && at > 0 && text[at-1] == '_' ||
+		slices.ContainsFunc(keyNames, func(name string) bool { return strings.HasSuffix(before, name) }))
 }
 
 // value is a value that is assigned to a name.
@@ -55,6 +58,7 @@ func assignment(r *reading, end int) (value, bool) {
 	} else {
 		at = end
 	}
+	at = r.valueMember(end, at)
 	sign := r.run(at, spaces)
 	at = r.run(sign, signs)
 	var v value
@@ -77,7 +81,36 @@ func assignment(r *reading, end int) (value, bool) {
 	return v, from < len(r.text)
 }
 
+// valueMember returns the end of "value" where a name and its value are two members:
+// {"name": "DB_PASSWORD", "value": …}, key="ApiKey" value="…". name ends at end, or
+// with its quote at at.
+func (r *reading) valueMember(end, at int) int {
+	if !r.has(at, between) && !strings.HasPrefix(r.text[at:], `\n`) {
+		return at
+	}
+	from, lines := r.run(at, between), false
+	for strings.HasPrefix(r.text[from:], `\n`) { // in JSON inside a text
+		from, lines = r.run(from+len(`\n`), between), true
+	}
+	if at == end && !lines && !strings.ContainsAny(r.text[at:from], "\n") { // neither in quotes nor on its line
+		return at
+	}
+	begin := r.run(from, escapes)
+	if r.has(begin, quotes) {
+		begin++
+	}
+	to := begin + len("value")
+	if to > len(r.text) || !strings.EqualFold(r.text[begin:to], "value") {
+		return at
+	}
+	if last := r.run(to, escapes); r.has(last, quotes) {
+		return last + 1
+	}
+	return to
+}
+
 var (
+	between = bytesOf(" \t\r\n,+")
 	spaces  = bytesOf(" \t")
 	escapes = bytesOf(`\`)
 	quotes  = bytesOf("\"'`")
@@ -269,7 +302,9 @@ func (r *reading) isSecretKey(at int) bool {
 	return strings.Contains(r.text[r.nameStart(at):at], "SECRET")
 }
 
-func isPassword(name string) bool { return strings.HasPrefix(strings.ToLower(name), "pass") }
+func isPassword(name string) bool {
+	return strings.HasPrefix(strings.ToLower(name), "pass") || name == "_PASS" || name == "_PWD"
+}
 
 // inSentence reports whether a word stands right before the name: in "unrecognized
 // token: 'x'" the name is no name.

@@ -41,11 +41,15 @@ func exampleWord(text string) bool {
 	case "string", "redacted", "true", "false", "none", "null", "admin", "root", "guest", "postgres", "mysql", "demo", "example", "dummy", "changeme", "change-me", "change_me":
 		return true
 	}
-	if exampleCount().MatchString(text) || shortened(text) {
+	if exampleCount().MatchString(text) || version().MatchString(text) || shortened(text) {
 		return true
 	}
 	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == ""
 }
+
+// version matches what a file of dependencies has behind a package's name, such as
+// "tough-cookie": "npm:^4.1.4".
+var version = pattern.Lazy(`^(npm:|workspace:)?([~^]|[<>]=?|v|==?)? ?\d+\.\d+\.\d+(-[a-z]+\.?\d*)?$`)
 
 // mostShown is how many bytes of a secret that is shown shortened may be shown.
 const mostShown = 24

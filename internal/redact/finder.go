@@ -61,9 +61,11 @@ func (f *finder) with(lists ...[]word) *finder {
 
 // The finders without values are shared by all redactors.
 var (
-	everything = sync.OnceValue(func() *finder { return newFinder(shapes(credentials, userInfo), services(), assignments(assigned)) })
-	literals   = sync.OnceValue(func() *finder {
-		return newFinder(shapes(likelyCredentials, likelyUserInfo), services(), assignments(literal))
+	everything = sync.OnceValue(func() *finder {
+		return newFinder(shapes(credentials, userInfo, privateKey), services(), assignments(assigned))
+	})
+	literals = sync.OnceValue(func() *finder {
+		return newFinder(shapes(likelyCredentials, likelyUserInfo, likelyPrivateKey), services(), assignments(literal))
 	})
 )
 

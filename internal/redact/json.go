@@ -106,11 +106,15 @@ func (r *Redactor) object(object map[string]any) (clean any, changed bool) {
 	made := make(map[string]any, len(object))
 	for name, value := range object {
 		hinted := r.hinted(name)
-		if text, isText := value.(string); hinted && isText && text != "" && r.names && SecretName(name) {
+		text, isText := value.(string)
+		if isText && text != "" && r.names && (hinted && SecretName(name) || name == "value" && r.namedSecret(object)) {
 			made[r.Text(name)], changed = Mark, true
 			continue
 		}
 		item, differs := r.value(value)
+		if isText && !differs && r.names {
+			item, differs = r.member(name, text)
+		}
 		shown := name
 		if hinted {
 			shown = r.Text(name)
@@ -119,4 +123,31 @@ func (r *Redactor) object(object map[string]any) (clean any, changed bool) {
 		changed = changed || differs || shown != name
 	}
 	return made, changed
+}
+
+// namedSecret reports whether an object says what its value is, and that is a secret:
+// {"name": "API_TOKEN", "value": …}.
+func (r *Redactor) namedSecret(object map[string]any) bool {
+	for _, member := range []string{"name", "key"} {
+		if name, isText := object[member].(string); isText && SecretName(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// member redacts a text that is a secret together with the name of its member, as the
+// rules have it: "auth": "YWRh…".
+func (r *Redactor) member(name, text string) (clean string, changed bool) {
+	before := `"` + name + `"`
+	if !r.hinted(before) {
+		return text, false
+	}
+	before += `: "`
+	for _, found := range r.direct(before + text + `"`) {
+		if found.to > len(before) {
+			return Mark, true
+		}
+	}
+	return text, false
 }

@@ -41,9 +41,9 @@ func (r *reading) follows(at int, before byte) bool { return at > 0 && r.text[at
 func (r *reading) has(at int, of *set) bool { return at >= 0 && at < len(r.text) && of[r.text[at]] }
 
 // keyEnd returns the end of a private key that continues at a place: behind its
-// last line, or the end of the text.
-func (r *reading) keyEnd(at int) int {
-	const line, dashes = "-----END ", "-----"
+// last line, which begins with line, or the end of the text.
+func (r *reading) keyEnd(at int, line string) int {
+	const dashes = "----"
 	if r.ends.from <= at && at < r.ends.to {
 		return r.ends.to
 	}
@@ -52,6 +52,9 @@ func (r *reading) keyEnd(at int) int {
 		end += at + len(line)
 		if last := strings.Index(r.text[end:], dashes); last >= 0 {
 			r.ends.to = end + last + len(dashes)
+			if r.has(r.ends.to, hyphen) {
+				r.ends.to++
+			}
 		}
 	}
 	return r.ends.to
@@ -82,6 +85,7 @@ const letters, digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 
 var (
 	blanks       = bytesOf(" \t\r\n")
 	dots         = bytesOf(".")
+	hyphen       = bytesOf("-")
 	alphanumeric = bytesOf(letters + digits)
 	wordBytes    = bytesOf(letters + digits + "_")
 	keyBytes     = bytesOf(letters + digits + "_-")

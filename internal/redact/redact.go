@@ -136,6 +136,16 @@ func (r *Redactor) spans(text string) []span {
 	if r.words.none() {
 		return nil
 	}
+	all := r.direct(text)
+	if r.names {
+		all = append(all, r.inner(text, layers)...)
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return all
+}
+
+// direct returns the places of secrets that stand in a text as they are.
+func (r *Redactor) direct(text string) []span {
 	var all []span
 	var read *reading // made where there is something to read
 	for at := 0; ; at++ {
@@ -158,13 +168,15 @@ func (r *Redactor) spans(text string) []span {
 	if read != nil {
 		all = append(all, read.found...)
 	}
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return all
 }
 
-// hinted reports whether a text has any of the words. A text without them holds no
-// secret.
+// hinted reports whether a text has any of the words, or something that is encoded.
+// A text without them holds no secret.
 func (r *Redactor) hinted(text string) bool {
+	if r.names && encoded(text) {
+		return true
+	}
 	for at := 0; ; at++ {
 		var words []word
 		if at, words = r.words.next(text, at); at < 0 {

@@ -246,7 +246,7 @@ func FuzzText(f *testing.F) {
 func TestNoTextTakesLong(t *testing.T) {
 	const size = 1 << 18
 	for _, part := range []string{"token=", "token:", "sk-", "-eyJ", "eyJabcdefg.", "://", "a://b", "-----BEGIN PRIVATE KEY-----", "bearer ", "basic\t", "token=\"", "token='token=\"",
-		`token=\"`, "authorization: ", "PASSWORD=", `token\\\\`, "aaaaaaaa", "secret  =", "key", "cookie:\n"} {
+		`token=\"`, "authorization: ", "PASSWORD=", `token\\\\`, "aaaaaaaa", "secret  =", "key", "cookie:\n", "%41", "%25", "a%3Ab\\u0041", "QUFB", "LS0tLS1CRUdJTi\n", "-END "} {
 		text := strings.Repeat(part, size/len(part))
 		r := redact.New("aaaaaaaaaaaaaaaa")
 		for _, each := range []*redact.Redactor{r, r.Certain(), r.Known()} {

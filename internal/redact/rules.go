@@ -26,26 +26,32 @@ type rule struct {
 	group int
 	// entropy is the least entropy of a key, in bits a byte.
 	entropy float64
+	// assigned: the secret has no shape of its own, but stands where one is given. It
+	// must have digits and letters, or many capitals among small letters.
+	assigned bool
 }
 
-// gitleaks lets few bytes follow a key. In a sentence, in markup and in an address
+// gitleaks lets few bytes stand around a key. In a sentence, in markup and in an address
 // others do, such as a comma, a bracket or an ampersand.
 const (
 	endOfKey      = `(?:[\x60'"\s;]|\\[nr]|$)`
 	endOfAzureKey = `(?:$|[\\'"\x60\s<),])`
 	anyEnd        = `(?:[^\w-]|$)`
+
+	beginOfAzureKey = `(?:^|[\\'"\x60\s>=:(,)])`
+	anyBegin        = `(?:^|[^\w~.-])`
 )
 
 // rules are those of the file.
 var rules = sync.OnceValue(func() []*rule {
 	var list []*rule
-	ends := strings.NewReplacer(endOfKey, anyEnd, endOfAzureKey, anyEnd)
+	ends := strings.NewReplacer(endOfKey, anyEnd, endOfAzureKey, anyEnd, beginOfAzureKey, anyBegin)
 	for line := range strings.Lines(rulesFile) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5)
 		if strings.HasPrefix(line, "#") || len(fields) != 5 {
 			continue
 		}
-		made := &rule{name: fields[0], keywords: strings.Fields(fields[3]), pattern: pattern.Lazy(ends.Replace(fields[4]))}
+		made := &rule{name: fields[0], keywords: strings.Fields(fields[3]), assigned: strings.HasSuffix(fields[0], "-assigned"), pattern: pattern.Lazy(ends.Replace(fields[4]))}
 		made.entropy, _ = strconv.ParseFloat(fields[1], 64) // a test reads all of them
 		made.group, _ = strconv.Atoi(fields[2])
 		list = append(list, made)
@@ -95,20 +101,37 @@ func (k *rule) search(r *reading, at int) {
 			continue
 		}
 		found := k.secret(match)
-		if key := r.text[from+found.from : from+found.to]; entropy(key) > min(k.entropy, mostEntropy) && !areWords(key) && !(k.name == userRule && exampleUser(key)) {
+		if key := r.text[from+found.from : from+found.to]; k.isKey(key) {
 			end := from + found.to
-			if end == to { // the part may have cut it
+			switch {
+			case end == to: // the part may have cut it
 				end = r.run(end, tokenBytes)
+			case keyBytes[r.text[end-1]]: // a newer form of the key may be longer
+				end = r.run(end, keyBytes)
 			}
 			r.found = append(r.found, span{from + found.from, end})
 		}
 	}
 }
 
+// isKey reports whether what the pattern matched is a secret, and not words, nor what
+// examples have in place of one.
+func (k *rule) isKey(text string) bool {
+	switch {
+	case entropy(text) <= min(k.entropy, mostEntropy) || areWords(text) || exampleWord(text):
+		return false
+	case k.name == userRule:
+		return !exampleUser(text)
+	case k.assigned:
+		return (mixed(text) || changes(text)*4 > len(text)) && !selector().MatchString(text) && !fileName().MatchString(text)
+	}
+	return true
+}
+
 // inBase64 reports whether a place is within data in base64, in which a key would be
-// found by chance.
+// found by chance. A line that a diff adds begins with +, too.
 func (r *reading) inBase64(at int) bool {
-	return r.follows(at, '+') || at >= longestKey && strings.IndexFunc(r.text[at-longestKey:at], func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }) < 0
+	return r.follows(at, '+') && r.has(at-2, base64Bytes) || at >= longestKey && strings.IndexFunc(r.text[at-longestKey:at], func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }) < 0
 }
 
 var base64Bytes = bytesOf(letters + digits + "+/")

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -19,11 +20,11 @@ var keys = []struct {
 	{"sk_ pk_ rk_ whsec_", keyBytes, 8, 0, longWord},
 	{"ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", keyBytes, 8, 20, longWord},
 	{"glpat-", keyBytes, 8, 20, 0},
-	{"xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8, 20, 0}, // Slack
-	{"AKIA ASIA", alphanumeric, 12, 16, 0},                                  // AWS
-	{"AIza", keyBytes, 12, 16, 0},                                           // Google
-	{"AKID", alphanumeric, 28, 0, longWord},                                 // Tencent
-	{"hf_ npm_", alphanumeric, 30, 30, 0},                                   // Hugging Face, npm
+	{"xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8, 20, 0}, // Slack
+	{"AKIA ASIA", alphanumeric, 12, 16, 0},                                        // AWS
+	{"AIza", keyBytes, 12, 16, 0},                                                 // Google
+	{"AKID", alphanumeric, 28, 0, longWord},                                       // Tencent
+	{"hf_ npm_", alphanumeric, 30, 30, 0},                                         // Hugging Face, npm
 	// Google; Groq, xAI, Nvidia, Tavily, Cerebras, Pinecone, LangSmith, Perplexity; Docker, Supabase, Sentry, Figma; Square,
 	// Flutterwave, Shopify; New Relic, Contentful, CircleCI, Tailscale, Atlassian
 	{"GOCSPX- gsk_ xai- nvapi- tvly- csk- pcsk_ lsv2_pt_ lsv2_sk_ pplx- dckr_pat_ dckr_oat_ sb_secret_ sntrys_ sntryu_ figd_ figo_", keyBytes, 20, 20, 0},
@@ -36,13 +37,14 @@ var keys = []struct {
 }
 
 // shapes are the words of texts that look like a secret by themselves. What follows
-// a scheme and stands before the host of an address is judged by the two functions.
-func shapes(credentials, userInfo func(r *reading, at, end int) span) []word {
+// a scheme, stands before the host of an address, and a block with a private key are
+// judged by the functions.
+func shapes(credentials, userInfo, block func(r *reading, at, end int) span) []word {
 	list := []word{
 		{text: "eyJ", secret: webToken},
 		{text: "bearer", fold: true, secret: credentials},
 		{text: "basic", fold: true, secret: credentials},
-		{text: "PRIVATE KEY", secret: privateKey},
+		{text: "PRIVATE KEY", secret: block},
 		{text: "://", secret: userInfo},
 		{text: ":AA", secret: telegram},
 		{text: "pat", likely: hasDot, secret: airtable},
@@ -97,7 +99,8 @@ func telegram(r *reading, at, end int) span {
 	for from > 0 && at-from <= 11 && '0' <= r.text[from-1] && r.text[from-1] <= '9' {
 		from--
 	}
-	if to := r.run(at+1, keyBytes); at-from >= 8 && at-from <= 11 && r.begins(from) && to-at > 33 && to-at < 40 {
+	begins := r.begins(from) || strings.HasSuffix(r.text[:from], "/bot") || strings.HasSuffix(r.text[:from], "bot") && r.begins(from-len("bot"))
+	if to := r.run(at+1, keyBytes); at-from >= 8 && at-from <= 11 && begins && to-at > 33 && to-at < 40 {
 		return span{from, to}
 	}
 	return span{}
@@ -150,19 +153,21 @@ func discordBegins() []string {
 	return all
 }
 
-// webToken is a JSON web token (RFC 7519): two or three parts in base64, separated
-// by dots, the first an object.
+// webToken is a JSON web token (RFC 7519), signed or encrypted: two to five parts in
+// base64, separated by dots, the first an object.
 func webToken(r *reading, at, end int) span {
 	head := r.run(end, keyBytes)
 	if !r.begins(at) || head-end < 6 || head == len(r.text) || r.text[head] != '.' {
 		return span{}
 	}
 	body := r.run(head+1, keyBytes)
-	switch {
-	case body-head <= 4:
+	if body-head <= 4 {
 		return span{}
-	case body < len(r.text) && r.text[body] == '.':
-		return span{at, r.run(body+1, keyBytes)}
+	}
+	for range 3 {
+		if r.has(body, dots) {
+			body = r.run(body+1, keyBytes)
+		}
 	}
 	return span{at, body}
 }
@@ -221,15 +226,32 @@ func random(text string) bool {
 // maxLabel is how many bytes may precede PRIVATE KEY in its line.
 const maxLabel = 40
 
-// privateKey is a block of RFC 7468 or OpenPGP, to its end or that of the text.
+// privateKey is a block of RFC 7468, RFC 4716 or OpenPGP, to its end or that of the
+// text.
 func privateKey(r *reading, at, end int) span {
 	before := max(0, at-maxLabel)
-	from := strings.LastIndex(r.text[before:at], "-----BEGIN ")
-	if from < 0 || !strings.HasPrefix(strings.TrimPrefix(r.text[end:], " BLOCK"), "-----") {
-		return span{}
+	for _, dashes := range []string{"-----", "---- "} {
+		from := strings.LastIndex(r.text[before:at], dashes+"BEGIN ")
+		if from < 0 || !strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(r.text[end:], " BLOCK"), " "), "----") {
+			continue
+		}
+		return span{before + from, r.keyEnd(end, dashes+"END ")}
 	}
-	return span{before + from, r.keyEnd(end)}
+	return span{}
 }
+
+// likelyPrivateKey is a private key, and not a block that shows where one goes: among
+// its first keyHead bytes is a line of longWord letters in base64 or more.
+func likelyPrivateKey(r *reading, at, end int) span {
+	found := privateKey(r, at, end)
+	inside := r.text[end:max(end, min(found.to, end+keyHead))]
+	if slices.ContainsFunc(strings.FieldsFunc(inside, func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }), func(line string) bool { return len(line) >= longWord }) {
+		return found
+	}
+	return span{}
+}
+
+const keyHead = 2048
 
 // userInfo is the user and password of an address.
 func userInfo(r *reading, at, end int) span {

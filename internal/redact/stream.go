@@ -6,8 +6,11 @@ import (
 )
 
 // maxHeld is how much of a stream is held back while it may be half of a secret, in
-// bytes: a secret has no space in it.
-const maxHeld = 512
+// bytes: a secret has no space in it, except a private key (maxKey).
+const (
+	maxHeld = 512
+	maxKey  = 16 << 10
+)
 
 // Stream passes on a text that comes in parts, word by word and without secrets. It is
 // safe for concurrent use.
@@ -32,7 +35,26 @@ func (s *Stream) Add(part string) {
 	if len(text)-end > maxHeld {
 		end = len(text)
 	}
+	if key := unfinishedKey(text); key >= 0 && len(text)-key <= maxKey {
+		end = min(end, key)
+	}
 	s.pass(text, end)
+}
+
+// unfinishedKey returns where a private key begins of which the end did not come yet,
+// or -1.
+func unfinishedKey(text string) int {
+	begin := strings.LastIndex(text, "-BEGIN ")
+	if begin < 0 {
+		return -1
+	}
+	if _, last, has := strings.Cut(text[begin:], "-END "); has && strings.Contains(last, "----") {
+		return -1
+	}
+	if line, _, whole := strings.Cut(text[begin:], "\n"); whole && !strings.Contains(line, "PRIVATE KEY") {
+		return -1
+	}
+	return strings.LastIndexAny(text[:begin], " \n\t") + 1
 }
 
 // Flush tells what was held back, at the end.
