@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines"
+	"savant/internal/mongotest"
 	"savant/think/gate"
 )
 
@@ -25,6 +26,7 @@ type gatedClient struct {
 	wrap               func(reply string) any
 	refused, held      func(answer map[string]any) string // the reason, "" where it passes
 	mcpTool            bool                               // it asks the running server
+	environment        []string                           // of its hooks and of the server
 	server             *server
 	t                  *testing.T
 	folder, session    string
@@ -90,6 +92,7 @@ func (c *gatedClient) ask(event string, more map[string]any) map[string]any {
 	command := exec.Command("savant", "hook", c.name)
 	command.Dir, command.Stdin, command.Stderr = c.folder, bytes.NewReader(text), os.Stderr
 	command.Env = append(slices.DeleteFunc(os.Environ(), func(each string) bool { return strings.HasPrefix(each, "SAVANT_") }), "XDG_CACHE_HOME="+c.t.TempDir())
+	command.Env = append(command.Env, c.environment...)
 	out, err := command.Output()
 	require.NoError(c.t, err)
 	answer := map[string]any{}
@@ -143,54 +146,88 @@ func TestAClientIsHeldToItsRun(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := client
-			c.t, c.folder, c.session = t, repository(t, "one\n", "two\n"), "s1"
-			c.server = serveIn(t, c.folder)
-			require.Empty(t, c.tries(c.shell, map[string]any{"command": "ls"}), "no run is open")
-			reply := c.does("think.plan", map[string]any{"workflow": "repo_tour", "run_id": "r1"})
-			refused := 0
-			for reply["done"] != true {
-				next := reply["instruction"].(map[string]any)
-				call, input := next["call"].(string), next["input"].(map[string]any)
-				own := c.prefix + strings.ReplaceAll(call, ".", "_")
-				for tool, args := range map[string]any{c.shell: map[string]any{"command": "touch x"}, c.write: map[string]any{"file_path": "x"},
-					"mcp__other__run": map[string]any{}, own: map[string]any{"repo": "elsewhere"}, c.prefix + "ci_run": map[string]any{"name": "x"}} {
-					reason := c.tries(tool, args)
-					require.Contains(t, reason, "Refused: ", tool)
-					require.Contains(t, reason, "call "+call+" with exactly", tool)
-					refused++
-				}
-				if c.end != "" {
-					require.Contains(t, c.held(c.ask(c.end, nil)), "call "+call)
-				}
-				result := c.does(call, input)
-				reply = c.does("think.next", map[string]any{"run_id": "r1", "step_id": next["step_id"], "result_ref": result["_receipt"]})
-			}
-			require.Equal(t, "done", reply["outcome"])
-			if c.end != "" {
-				require.Empty(t, c.held(c.ask(c.end, nil)))
-			}
-			require.Empty(t, c.tries(c.shell, map[string]any{"command": "ls"}), "the run has ended")
-			require.Positive(t, refused)
-			for command, want := range map[string]string{"verify": fmt.Sprintf("identical; witness %d gateway; refused %d", refused/5, refused), "state show": fmt.Sprintf("%d calls that were not issued", refused)} {
-				out, err := exec.Command("savant", append(strings.Fields(command), "r1", "--path", c.folder)...).Output()
-				require.NoError(t, err)
-				require.Contains(t, string(out), want)
-			}
+			isHeld(t, client)
 		})
+	}
+}
+
+// TestAClientIsHeldToItsRunInADatabase is the same with the runs in a database.
+func TestAClientIsHeldToItsRunInADatabase(t *testing.T) {
+	skipInShort(t)
+	server := mongotest.Start(t)
+	for _, client := range gatedClients()[1:3] {
+		client.environment = []string{"SAVANT_STORE=mongo", "MONGO_URI=" + server.URI(mongotest.NewDatabase())}
+		t.Run(client.name, func(t *testing.T) { isHeld(t, client) })
+	}
+}
+
+func isHeld(t *testing.T, c gatedClient) {
+	c.t, c.folder, c.session = t, repository(t, "one\n", "two\n"), "s1"
+	c.server = serveIn(t, c.folder, c.environment...)
+	require.Empty(t, c.tries(c.shell, map[string]any{"command": "ls"}), "no run is open")
+	const run = "r1"
+	reply := c.does("think.plan", map[string]any{"workflow": "repo_tour", "run_id": run})
+	refused := 0
+	for reply["done"] != true {
+		next := reply["instruction"].(map[string]any)
+		call, input := next["call"].(string), next["input"].(map[string]any)
+		own := c.prefix + strings.ReplaceAll(call, ".", "_")
+		for tool, args := range map[string]any{c.shell: map[string]any{"command": "touch x"}, c.write: map[string]any{"file_path": "x"},
+			"mcp__other__run": map[string]any{}, own: map[string]any{"repo": "elsewhere"}, c.prefix + "ci_run": map[string]any{"name": "x"}} {
+			reason := c.tries(tool, args)
+			require.Contains(t, reason, "Refused: ", tool)
+			require.Contains(t, reason, "call "+call+" with exactly", tool)
+			refused++
+		}
+		if c.end != "" {
+			require.Contains(t, c.held(c.ask(c.end, nil)), "call "+call)
+		}
+		result := c.does(call, input)
+		reply = c.does("think.next", map[string]any{"run_id": run, "step_id": next["step_id"], "result_ref": result["_receipt"]})
+	}
+	require.Equal(t, "done", reply["outcome"])
+	if c.end != "" {
+		require.Empty(t, c.held(c.ask(c.end, nil)))
+	}
+	require.Empty(t, c.tries(c.shell, map[string]any{"command": "ls"}), "the run has ended")
+	require.Positive(t, refused)
+	for command, want := range map[string]string{"verify": fmt.Sprintf("identical; witness %d gateway; refused %d", refused/5, refused), "state show": fmt.Sprintf("%d calls that were not issued", refused)} {
+		shows := exec.Command("savant", append(strings.Fields(command), run, "--path", c.folder)...)
+		shows.Env = append(os.Environ(), c.environment...)
+		out, err := shows.Output()
+		require.NoError(t, err)
+		require.Contains(t, string(out), want)
 	}
 }
 
 // TestEnforcementThatIsRequired: a plan needs a hook that saw the call.
 func TestEnforcementThatIsRequired(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	t.Run("folder", func(t *testing.T) {
+		folder := enforced(t)
+		testEnforcement(t, folder, folder)
+	})
+	t.Run("database", func(t *testing.T) { // the server is of another folder than the hooks
+		uri := mongotest.Start(t).URI(mongotest.NewDatabase())
+		testEnforcement(t, enforced(t), t.TempDir(), "SAVANT_STORE=mongo", "MONGO_URI="+uri)
+	})
+}
+
+// enforced is a project with a workflow that needs hooks.
+func enforced(t *testing.T) (folder string) {
+	folder = t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "held.yaml"),
 		[]byte("name: held\nversion: \"1\"\nenforce: required\nsteps:\n  - {id: a, call: llm.generate, allow: [Bash], input_template: {task: t}}\n  - {id: b, call: llm.generate, input_template: {task: t}}\n"), 0o600))
+	return folder
+}
+
+// testEnforcement plans and answers where a server works in a folder, and its clients in
+// another or the same.
+func testEnforcement(t *testing.T, serves, folder string, environment ...string) {
 	c := gatedClients()[0]
-	c.t, c.folder, c.session = t, folder, "s1"
-	c.server = serveIn(t, folder)
+	c.t, c.folder, c.session, c.environment = t, folder, "s1", environment
+	c.server = serveIn(t, serves, environment...)
 	c.server.send(t, 1, "think.plan", map[string]any{"workflow": "held"})
 	require.True(t, c.server.lines.Scan())
 	require.Contains(t, c.server.lines.Text(), "HOOKS_MISSING")
@@ -198,7 +235,7 @@ func TestEnforcementThatIsRequired(t *testing.T) {
 	reply := c.does("think.plan", map[string]any{"workflow": "held"})
 	require.Equal(t, []any{"Bash"}, reply["instruction"].(map[string]any)["allow"])
 	require.Empty(t, c.tries("Bash", map[string]any{"command": "make"}))
-	require.Contains(t, c.tries("Read", map[string]any{"file_path": "workflows/held.yaml"}), "these tools are allowed: Bash")
+	require.Contains(t, c.tries("Read", map[string]any{"file_path": "README.md"}), "these tools are allowed: Bash")
 	c.server.send(t, 2, "think.plan", map[string]any{"workflow": "held"})
 	require.True(t, c.server.lines.Scan())
 	require.Contains(t, c.server.lines.Text(), "HOOKS_MISSING", "a probe counts once")

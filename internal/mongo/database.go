@@ -35,6 +35,9 @@ type Options struct {
 	// Now is the clock of this process, for the times of documents; nil: that of the
 	// machine.
 	Now func() time.Time
+	// Within is when a call is given up, whatever the URI says, for whoever has to answer
+	// soon; 0: the usual times.
+	Within time.Duration
 	// Sent is called with each command before it is sent, as extended JSON; for
 	// tests. It may be nil.
 	Sent func(name, command string)
@@ -64,6 +67,9 @@ func Open(with Options) (*Database, error) {
 	set := options.Client().SetServerSelectionTimeout(noticed).SetConnectTimeout(noticed).SetTimeout(patience).ApplyURI(uri).
 		SetAppName("savant").SetReadPreference(readpref.Primary()).
 		SetReadConcern(readconcern.Majority()).SetWriteConcern(writeconcern.Majority())
+	if with.Within > 0 {
+		set.SetServerSelectionTimeout(with.Within).SetConnectTimeout(with.Within).SetTimeout(with.Within)
+	}
 	if with.Sent != nil {
 		set.SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
 			with.Sent(e.CommandName, e.Command.String())

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"savant/engines"
 	"savant/engines/ci"
@@ -41,7 +40,7 @@ func (a *App) AddEngines() error {
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
 	reviewing, reviewTools := review.Engine(a.Tools)
-	opened, err := sessions.Open(a.Path, time.Now)
+	opened, err := sessions.Open(a.Path, sessions.Options{Shared: a.sharedRuns})
 	if err != nil {
 		return err
 	}
@@ -58,14 +57,7 @@ func (a *App) AddEngines() error {
 
 // hooks returns how clients' hooks take part in Think's tools.
 func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
-	probed, continued := opened.Probed, opened.Continued
-	if a.settings.Store == settings.StoreMongo { // the gate reads the journals of the folder
-		probed = func(context.Context, string, string) (bool, error) {
-			return false, fault.New(fault.HooksMissing, "the workflow has to be enforced, and runs in MongoDB are not: keep runs in the folder, SAVANT_STORE=%s", settings.StoreFile)
-		}
-		continued = nil
-	}
-	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: probed, Continued: continued,
+	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: opened.Probed, Continued: opened.Continued,
 		Ask: func(ctx context.Context, in guide.HookInput) (any, error) {
 			client, err := clients.Find(in.Client)
 			if err != nil {
@@ -81,6 +73,12 @@ func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
 			}
 			return jsonvalue.TextOrValue(cmp.Or(client.Answer(report.Named, opened.Ask(ctx, report.Event)).Stdout, "{}")), nil
 		}}
+}
+
+// sharedRuns is sessions.Options.Shared.
+func (a *App) sharedRuns() (sessions.Shared, error) {
+	shared, _ := a.Store.(sessions.Shared) // the store of a folder is none
+	return shared, nil
 }
 
 func (a *App) ciOptions() ci.Options {

@@ -26,7 +26,7 @@ type about struct {
 func (a about) nothing() bool { return len(a.runs) == 0 && a.probe == "" }
 
 // about reads what an event says of runs.
-func (g *Gate) about(e gate.Event) (about, error) {
+func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
 	name, prefix, ok := gate.ThinkTool(e.Tool)
 	if !ok || e.Kind != gate.BeforeTool && e.Kind != gate.AfterTool {
 		return about{}, nil
@@ -51,7 +51,7 @@ func (g *Gate) about(e gate.Event) (about, error) {
 		}
 	}
 	for _, id := range ids {
-		found, err := g.reader.Find(id)
+		found, err := g.find(ctx, id)
 		if errors.Is(err, fault.InvalidParams) {
 			continue // not a valid run id
 		}
@@ -67,16 +67,22 @@ func (g *Gate) about(e gate.Event) (about, error) {
 	return said, nil
 }
 
-// asked notes that the hook was asked about a call that answers a step, in the runs that
-// it names, or in all of the session where it names none.
-func (s *session) asked(about about) {
-	for _, each := range s.Pairs {
-		if len(about.runs) > 0 && !slices.Contains(about.runs, each.key()) || slices.Contains(each.Asked, about.step) {
-			continue
-		}
-		if each.Asked = append(each.Asked, about.step); len(each.Asked) > maxAsked {
-			each.Asked = each.Asked[1:]
-		}
+// continued returns the pairs that a call is about that answers a step: those of the runs
+// that it names, or all of the session where it names none.
+func (a about) continued(s *session) []*pair {
+	if a.step == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Pairs), func(each *pair) bool { return len(a.runs) > 0 && !slices.Contains(a.runs, each.key()) })
+}
+
+// asked notes that the hook was asked about a call that answers a step.
+func (p *pair) asked(step string) {
+	if slices.Contains(p.Asked, step) {
+		return
+	}
+	if p.Asked = append(p.Asked, step); len(p.Asked) > maxAsked {
+		p.Asked = p.Asked[1:]
 	}
 }
 
@@ -189,21 +195,17 @@ func (g *Gate) append(ctx context.Context, p *pair, refusal gate.Refusal) error 
 	if err != nil {
 		return fault.New(fault.Internal, "encoding a refusal: %w", err)
 	}
-	store, err := state.Open(g.path, state.Options{Now: g.now})
-	if err != nil {
-		return err
-	}
 	for range attempts {
-		_, err = store.Append(ctx, p.key(), state.Record{Version: p.Mark.Version + 1, Kind: gate.KindRefused, Status: p.Run.Status, Data: data, State: p.Mark.State})
+		err = g.write(ctx, p.key(), state.Record{Version: p.Mark.Version + 1, Kind: gate.KindRefused, Status: p.Run.Status, Data: data, State: p.Mark.State})
 		if err == nil || !errors.Is(err, fault.StateConflict) {
 			break
 		}
-		if err = g.follow(p); err != nil || !p.Run.Open() {
+		if err = g.follow(ctx, p); err != nil || !p.Run.Open() {
 			break
 		}
 	}
 	if err == nil {
-		err = g.follow(p)
+		err = g.follow(ctx, p)
 	}
-	return errors.Join(err, store.Close())
+	return err
 }

@@ -13,6 +13,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/internal/ownfolder"
 	"savant/internal/regular"
+	"savant/think/state"
 )
 
 // A probe says that hooks were asked about a call of think.plan just before it: then the
@@ -33,6 +34,34 @@ func probeOf(workflow, run string) string {
 	return digest[:min(len(digest), 24)]
 }
 
+// stepOf names a call of think.next.
+func stepOf(key state.Key, step string) string {
+	digest, _ := jsonvalue.Digest(map[string]any{"workflow": key.Workflow, "run": key.Run, "step": step})
+	return digest
+}
+
+// announce notes in the folder that hooks were asked about a call.
+func (g *Gate) announce(s *session, about about) error {
+	for _, each := range about.continued(s) {
+		each.asked(about.step)
+	}
+	if about.probe == "" {
+		return nil
+	}
+	return g.probed(about.probe)
+}
+
+// share is announce for runs in a database. What cannot be noted does not count: where it
+// is required, the server refuses the call.
+func share(ctx context.Context, shared Shared, s *session, about about) {
+	if about.probe != "" {
+		_ = shared.Announce(ctx, about.probe)
+	}
+	for _, each := range about.continued(s) {
+		_ = shared.Announce(ctx, stepOf(each.key(), about.step))
+	}
+}
+
 // probed notes that hooks were asked about a call.
 func (g *Gate) probed(digest string) error {
 	if err := g.mkdir(); err != nil {
@@ -47,18 +76,25 @@ func (g *Gate) probed(digest string) error {
 			_ = g.root.Remove(path.Join(probeFolder, entry.Name())) // it counts no more either way
 		}
 	}
-	return g.write(path.Join(probeFolder, digest+suffix), probe{g.now()})
+	return g.replace(path.Join(probeFolder, digest+suffix), probe{g.now()})
 }
 
 // Probed reports whether hooks were asked about a call of think.plan that is being made
 // now, and forgets that they were.
 func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
+	shared, err := g.shared()
+	if err != nil {
+		return false, err
+	}
+	if shared != nil {
+		return shared.Announced(ctx, probeOf(workflow, run), probeExpiry)
+	}
 	name := path.Join(probeFolder, probeOf(workflow, run)+suffix)
 	if _, err := g.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	found := false
-	err := g.locked(ctx, func() error {
+	err = g.locked(ctx, func() error {
 		data, err := regular.ReadFile(g.root, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -82,6 +118,13 @@ func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
 // Continued reports whether a session's hook announced the current call of think.next,
 // and consumes the announcement: another session's call of the same step needs its own.
 func (g *Gate) Continued(ctx context.Context, workflow, run, step string) (bool, error) {
+	shared, err := g.shared()
+	if err != nil {
+		return false, err
+	}
+	if shared != nil {
+		return shared.Announced(ctx, stepOf(state.Key{Workflow: workflow, Run: run}, step), probeExpiry)
+	}
 	names, err := g.sessionFiles()
 	if err != nil || len(names) == 0 {
 		return false, err

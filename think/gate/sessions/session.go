@@ -47,7 +47,7 @@ type session struct {
 // pair binds a run to the session.
 type pair struct {
 	Run gate.Run `json:"run"`
-	// Mark is up to where the run's journal was read.
+	// Mark is up to where the run's records were read.
 	Mark state.Mark `json:"mark"`
 	// Seen is when the session last called Think for the run; long after, it is
 	// forgotten.
@@ -106,10 +106,10 @@ func (g *Gate) save(name string, s *session) error {
 		}
 		return nil
 	}
-	return g.write(name, s)
+	return g.replace(name, s)
 }
 
-func (g *Gate) write(name string, value any) error {
+func (g *Gate) replace(name string, value any) error {
 	data, err := jsonvalue.Encode(value)
 	if err != nil {
 		return fault.New(fault.Internal, "encoding %s: %w", name, err)

@@ -1,7 +1,8 @@
 // Package sessions stores the state of the gate: which run belongs to which
 // conversation of which client, learned from the calls of Think that hooks report. It
-// reads the runs' journals, asks package gate for decisions, and records refusals. Its
-// files are in .savant of one project.
+// reads the runs' records, asks package gate for decisions, and records refusals. Its
+// files are in .savant of one project, also where the runs are in a database: so it knows
+// without the database whether a conversation is held to a run.
 package sessions
 
 import (
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"savant/fault"
@@ -26,12 +28,22 @@ type Gate struct {
 	root   *os.Root
 	path   string
 	reader *state.Reader
+	shared func() (Shared, error)
 	now    func() time.Time
 }
 
-// Open returns the gate of the folder SAVANT_PATH. now is the clock; nil is time.Now.
-// Nothing is written before a run is planned.
-func Open(savantPath string, now func() time.Time) (*Gate, error) {
+// Options of Open. The zero value is a gate of runs in the folder.
+type Options struct {
+	// Shared returns the database that has the runs, or nil if the folder has them. It is
+	// called once, when a run is looked up first.
+	Shared func() (Shared, error)
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Open returns the gate of the folder SAVANT_PATH. Nothing is written before a run is
+// planned.
+func Open(savantPath string, options Options) (*Gate, error) {
 	path, err := filepath.Abs(savantPath)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
@@ -47,10 +59,13 @@ func Open(savantPath string, now func() time.Time) (*Gate, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	if now == nil {
-		now = time.Now
+	if options.Now == nil {
+		options.Now = time.Now
 	}
-	return &Gate{root, path, reader, now}, nil
+	if options.Shared == nil {
+		options.Shared = func() (Shared, error) { return nil, nil }
+	}
+	return &Gate{root, path, reader, sync.OnceValues(options.Shared), options.Now}, nil
 }
 
 // Close ends the gate.
@@ -69,7 +84,7 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		return gate.Decision{}
 	}
 	name := fileOf(e)
-	about, err := g.about(e)
+	about, err := g.about(ctx, e)
 	if _, missing := g.root.Stat(name); errors.Is(missing, os.ErrNotExist) && (err != nil || about.nothing()) {
 		return gate.Decision{} // no run of this session is gated, and this event plans none
 	}
@@ -92,17 +107,17 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 func (g *Gate) Gated(ctx context.Context, client string) bool {
 	names, err := g.sessionFiles()
 	return err != nil || slices.ContainsFunc(names, func(name string) bool {
-		return strings.HasPrefix(name, folder+"/"+client+"-") && (ctx.Err() != nil || g.holds(name))
+		return strings.HasPrefix(name, folder+"/"+client+"-") && (ctx.Err() != nil || g.holds(ctx, name))
 	})
 }
 
 // holds reports whether a session's file may have an open run.
-func (g *Gate) holds(name string) bool {
+func (g *Gate) holds(ctx context.Context, name string) bool {
 	s, err := g.load(name)
 	if err != nil || s == nil {
 		return err != nil
 	}
-	return g.catchUp(s, g.now()) != nil || len(s.Pairs) > 0
+	return g.catchUp(ctx, s, g.now()) != nil || len(s.Pairs) > 0
 }
 
 // decide decides on an event while the files are locked.
@@ -114,21 +129,25 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 	if s == nil {
 		s = &session{Format: format, Client: e.Client, Session: e.Session}
 	}
-	if about.probe != "" {
-		if err := g.probed(about.probe); err != nil {
-			return gate.Decision{}, err
-		}
+	shared, err := g.shared()
+	if err != nil {
+		return gate.Decision{}, err
 	}
 	now := g.now()
 	for _, key := range about.runs {
 		s.learn(about.prefix)
 		s.pair(key, now)
 	}
-	if about.step != "" {
-		s.asked(about)
+	if shared == nil {
+		if err := g.announce(s, about); err != nil {
+			return gate.Decision{}, err
+		}
 	}
-	if err := g.catchUp(s, now); err != nil {
+	if err := g.catchUp(ctx, s, now); err != nil {
 		return gate.Decision{}, err
+	}
+	if shared != nil {
+		share(ctx, shared, s, about)
 	}
 	decided := g.verdict(s, e)
 	if decided.Verdict == gate.Refuse {
@@ -160,15 +179,15 @@ func (g *Gate) verdict(s *session, e gate.Event) gate.Decision {
 	return gate.Decide(runs, s.Prefixes, e)
 }
 
-// catchUp updates the runs of a session from their journals. It forgets runs that
+// catchUp updates the runs of a session from their records. It forgets runs that
 // ended, were removed, or were not continued by the session for a long time.
-func (g *Gate) catchUp(s *session, now time.Time) error {
+func (g *Gate) catchUp(ctx context.Context, s *session, now time.Time) error {
 	for _, each := range s.Pairs {
 		if now.Sub(each.Seen) > expiry {
 			each.Run.Status = ""
 			continue
 		}
-		if err := g.follow(each); err != nil && !errors.Is(err, fault.UnknownRun) {
+		if err := g.follow(ctx, each); err != nil && !errors.Is(err, fault.UnknownRun) {
 			return err
 		} else if err != nil {
 			each.Run.Status = ""
@@ -178,9 +197,9 @@ func (g *Gate) catchUp(s *session, now time.Time) error {
 	return nil
 }
 
-// follow applies the records that a run's journal has behind the pair's mark.
-func (g *Gate) follow(p *pair) error {
-	found, mark, whole, err := g.reader.After(p.key(), p.Mark)
+// follow applies the records that a run has behind the pair's mark.
+func (g *Gate) follow(ctx context.Context, p *pair) error {
+	found, mark, whole, err := g.after(ctx, p.key(), p.Mark)
 	if err != nil {
 		return err
 	}
@@ -189,7 +208,7 @@ func (g *Gate) follow(p *pair) error {
 		p.Run, ok, err = p.Run.Follow(read(found))
 	}
 	if !ok && !whole { // a reset: what it goes back to is before the mark
-		found, mark, _, err = g.reader.After(p.key(), state.Mark{})
+		found, mark, _, err = g.after(ctx, p.key(), state.Mark{})
 	}
 	if !ok && err == nil {
 		p.Run, err = gate.Standing(p.key().Workflow, p.key().Run, read(found))

@@ -14,17 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/mongo"
+	"savant/internal/mongotest"
 	"savant/think/gate"
 	"savant/think/gate/sessions"
 	"savant/think/state"
+	"savant/think/state/mongostate"
 )
 
-// project is a folder with runs, whose records are made as Think makes them, and a gate.
+// project is a folder and its runs, whose records are made as Think makes them, and a gate.
 type project struct {
-	t    require.TestingT
-	path string
-	now  time.Time
-	gate *sessions.Gate
+	t        require.TestingT
+	path     string
+	database *mongo.Database // nil: the runs are in the folder
+	now      time.Time
+	gate     *sessions.Gate
 }
 
 func newProject(t require.TestingT, path string) *project {
@@ -33,11 +37,56 @@ func newProject(t require.TestingT, path string) *project {
 	return p
 }
 
+// everywhere tests a gate of runs in the folder, and of runs in a database.
+func everywhere(t *testing.T, test func(*testing.T, *project)) {
+	t.Run("folder", func(t *testing.T) {
+		p := newProject(t, t.TempDir())
+		defer p.close()
+		test(t, p)
+	})
+	t.Run("database", func(t *testing.T) {
+		server := mongotest.Start(t)
+		p := &project{t: t, path: t.TempDir(), database: open(t, server.URI(mongotest.NewDatabase())), now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
+		p.restart()
+		defer p.close()
+		test(t, p)
+	})
+}
+
+func open(t *testing.T, uri string) *mongo.Database {
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, database.Close(context.Background())) })
+	return database
+}
+
+// opened returns the gate as another process of the project opens it.
+func (p *project) opened() (*sessions.Gate, error) {
+	options := sessions.Options{Now: func() time.Time { return p.now }}
+	if p.database != nil {
+		options.Shared = func() (sessions.Shared, error) {
+			return mongostate.Open(p.database, mongostate.Options{Now: options.Now})
+		}
+	}
+	return sessions.Open(p.path, options)
+}
+
+func (p *project) store() state.Backend {
+	if p.database == nil {
+		store, err := state.Open(p.path, state.Options{})
+		require.NoError(p.t, err)
+		return store
+	}
+	store, err := mongostate.Open(p.database, mongostate.Options{Now: func() time.Time { return p.now }})
+	require.NoError(p.t, err)
+	return store
+}
+
 // restart is what every event of a client does: another process opens the gate.
 func (p *project) restart() {
 	p.close()
 	var err error
-	p.gate, err = sessions.Open(p.path, func() time.Time { return p.now })
+	p.gate, err = p.opened()
 	require.NoError(p.t, err)
 }
 
@@ -49,8 +98,7 @@ func (p *project) close() {
 
 // record appends a record to a run: what it hands out, and how the run stands then.
 func (p *project) record(run, kind, status string, issued ...gate.Issued) {
-	store, err := state.Open(p.path, state.Options{})
-	require.NoError(p.t, err)
+	store := p.store()
 	defer func() { require.NoError(p.t, store.Close()) }()
 	key := state.Key{Workflow: "tour", Run: run}
 	version, _, err := store.Head(context.Background(), key)
@@ -64,8 +112,7 @@ func (p *project) record(run, kind, status string, issued ...gate.Issued) {
 }
 
 func (p *project) records(run string) []state.Record {
-	store, err := state.Open(p.path, state.Options{})
-	require.NoError(p.t, err)
+	store := p.store()
 	defer func() { require.NoError(p.t, store.Close()) }()
 	records, err := store.Records(context.Background(), state.Key{Workflow: "tour", Run: run}, 0, 0)
 	require.NoError(p.t, err)
@@ -108,27 +155,27 @@ func (p *project) tries(session, tool, input string) gate.Verdict {
 }
 
 func TestASessionIsHeldToItsRun(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`), "before the run is known")
-	p.planned("one", "r1")
-	require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
-	require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`), "another session")
-	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`))
-	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r1"}`))
-	sub := event("one", gate.BeforeTool, "Write", `{}`)
-	sub.Agent = "a1"
-	require.Equal(t, gate.Refuse, p.ask(sub).Verdict, "a subagent")
-	p.record("r1", "result", "running", step(2))
-	require.Equal(t, gate.Refuse, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "the step before")
-	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":2}`))
-	p.record("r1", "reset", "running", step(1))
-	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "after a reset")
-	p.record("r1", "result", "done")
-	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
-	require.Equal(t, 3, p.refused("r1"))
-	require.Empty(t, filesOf(t, p.path), "a session without runs leaves no file")
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`), "before the run is known")
+		p.planned("one", "r1")
+		require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
+		require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`), "another session")
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`))
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r1"}`))
+		sub := event("one", gate.BeforeTool, "Write", `{}`)
+		sub.Agent = "a1"
+		require.Equal(t, gate.Refuse, p.ask(sub).Verdict, "a subagent")
+		p.record("r1", "result", "running", step(2))
+		require.Equal(t, gate.Refuse, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "the step before")
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":2}`))
+		p.record("r1", "reset", "running", step(1))
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "after a reset")
+		p.record("r1", "result", "done")
+		require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+		require.Equal(t, 3, p.refused("r1"))
+		require.Empty(t, filesOf(t, p.path), "a session without runs leaves no file")
+	})
 }
 
 // TestRepliesAsClientsWrapThem: each client hands the reply of think.plan on in its own way.
@@ -158,44 +205,44 @@ func TestRepliesAsClientsWrapThem(t *testing.T) {
 }
 
 func TestASessionThatGoesOnWithARun(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","workflow":"tour"}`))
-	require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
-	require.Equal(t, gate.Pass, p.tries("two", "mcp__savant__think_next", `{"run_id":"elsewhere"}`), "a run of another project")
-	require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
-	require.Equal(t, gate.Pass, p.tries("two", "mcp__savant__think_state_get", `{"run_id":"r1"}`), "only looking")
-	require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","workflow":"tour"}`))
+		require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
+		require.Equal(t, gate.Pass, p.tries("two", "mcp__savant__think_next", `{"run_id":"elsewhere"}`), "a run of another project")
+		require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
+		require.Equal(t, gate.Pass, p.tries("two", "mcp__savant__think_state_get", `{"run_id":"r1"}`), "only looking")
+		require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
+	})
 }
 
 func TestAPairEnds(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	p.record("r2", "plan", "running", step(1))
-	p.planned("one", "r1")
-	p.planned("one", "r2")
-	p.now = p.now.Add(11 * time.Hour)
-	p.tries("one", "mcp__savant__think_next", `{"run_id":"r2"}`)
-	p.now = p.now.Add(2 * time.Hour)
-	require.Equal(t, "r2", p.ask(event("one", gate.BeforeTool, "Bash", `{}`)).Run, "r1 is forgotten")
-	released, err := p.gate.Release(t.Context(), "r1")
-	require.NoError(t, err)
-	require.Empty(t, released)
-	released, err = p.gate.Release(t.Context(), "r2")
-	require.NoError(t, err)
-	require.Equal(t, []state.Key{{Workflow: "tour", Run: "r2"}}, released)
-	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		p.record("r2", "plan", "running", step(1))
+		p.planned("one", "r1")
+		p.planned("one", "r2")
+		p.now = p.now.Add(11 * time.Hour)
+		p.tries("one", "mcp__savant__think_next", `{"run_id":"r2"}`)
+		p.now = p.now.Add(2 * time.Hour)
+		require.Equal(t, "r2", p.ask(event("one", gate.BeforeTool, "Bash", `{}`)).Run, "r1 is forgotten")
+		released, err := p.gate.Release(t.Context(), "r1")
+		require.NoError(t, err)
+		require.Empty(t, released)
+		released, err = p.gate.Release(t.Context(), "r2")
+		require.NoError(t, err)
+		require.Equal(t, []state.Key{{Workflow: "tour", Run: "r2"}}, released)
+		require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+	})
 }
 
 func TestARunThatIsGone(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	p.planned("one", "r1")
-	require.NoError(t, os.RemoveAll(filepath.Join(p.path, ".savant", "state", "tour")))
-	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		p.planned("one", "r1")
+		require.NoError(t, p.store().Delete(t.Context(), state.Key{Workflow: "tour", Run: "r1"}))
+		require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+	})
 }
 
 // TestDamageIsRefused: of the journal, and of the gate's own file.
@@ -241,113 +288,113 @@ func TestALockThatIsKeptIsRefused(t *testing.T) {
 
 // TestRefusalsAreBounded: one by one at first, then one record for many.
 func TestRefusalsAreBounded(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	p.planned("one", "r1")
-	for range 100 {
-		require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{"command":"x"}`))
-	}
-	require.Len(t, p.records("r1"), 1+8+3) // 16, 32 and 64
-	require.Equal(t, 64, p.refused("r1"))
-	p.record("r1", "result", "running", step(2))
-	p.tries("one", "Bash", `{}`)
-	require.Equal(t, 101, p.refused("r1"), "the next record counts the rest")
-	for _, each := range p.records("r1") {
-		require.NotContains(t, string(each.Data), "command", "the input is a digest")
-	}
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		p.planned("one", "r1")
+		for range 100 {
+			require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{"command":"x"}`))
+		}
+		require.Len(t, p.records("r1"), 1+8+3) // 16, 32 and 64
+		require.Equal(t, 64, p.refused("r1"))
+		p.record("r1", "result", "running", step(2))
+		p.tries("one", "Bash", `{}`)
+		require.Equal(t, 101, p.refused("r1"), "the next record counts the rest")
+		for _, each := range p.records("r1") {
+			require.NotContains(t, string(each.Data), "command", "the input is a digest")
+		}
+	})
 }
 
 // TestManyAtOnce: hooks of parallel calls run at the same time.
 func TestManyAtOnce(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	p.planned("one", "r1")
-	var asked sync.WaitGroup
-	for i := range 8 {
-		asked.Go(func() {
-			opened, err := sessions.Open(p.path, func() time.Time { return p.now })
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer func() { _ = opened.Close() }()
-			for range 2 {
-				if decided := opened.Ask(context.Background(), event("one", gate.BeforeTool, fmt.Sprintf("Tool%d", i), `{}`)); decided.Verdict != gate.Refuse || decided.Why != gate.NotIssued {
-					t.Errorf("%+v", decided)
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		p.planned("one", "r1")
+		var asked sync.WaitGroup
+		for i := range 8 {
+			asked.Go(func() {
+				opened, err := p.opened()
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			}
-		})
-	}
-	asked.Wait()
-	require.Equal(t, 16, p.refused("r1"))
+				defer func() { _ = opened.Close() }()
+				for range 2 {
+					if decided := opened.Ask(context.Background(), event("one", gate.BeforeTool, fmt.Sprintf("Tool%d", i), `{}`)); decided.Verdict != gate.Refuse || decided.Why != gate.NotIssued {
+						t.Errorf("%+v", decided)
+					}
+				}
+			})
+		}
+		asked.Wait()
+		require.Equal(t, 16, p.refused("r1"))
+	})
 }
 
 func TestAProbeCountsOnce(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	probed := func(workflow, run string) bool {
-		found, err := p.gate.Probed(t.Context(), workflow, run)
-		require.NoError(t, err)
-		return found
-	}
-	require.False(t, probed("tour", ""))
-	p.tries("one", "mcp__savant__think_plan", `{"workflow":"tour@1"}`)
-	require.False(t, probed("other", ""))
-	require.False(t, probed("tour", "r1"))
-	require.True(t, probed("tour", ""))
-	require.False(t, probed("tour", ""), "it was used")
-	p.tries("one", "mcp__savant__think_plan", `{"workflow":"tour"}`)
-	p.now = p.now.Add(2 * time.Hour)
-	require.False(t, probed("tour", ""), "it is too old")
+	everywhere(t, func(t *testing.T, p *project) {
+		probed := func(workflow, run string) bool {
+			found, err := p.gate.Probed(t.Context(), workflow, run)
+			require.NoError(t, err)
+			return found
+		}
+		require.False(t, probed("tour", ""))
+		p.tries("one", "mcp__savant__think_plan", `{"workflow":"tour@1"}`)
+		require.False(t, probed("other", ""))
+		require.False(t, probed("tour", "r1"))
+		require.True(t, probed("tour", ""))
+		require.False(t, probed("tour", ""), "it was used")
+		p.tries("one", "mcp__savant__think_plan", `{"workflow":"tour"}`)
+		p.now = p.now.Add(2 * time.Hour)
+		require.False(t, probed("tour", ""), "it is too old")
+	})
 }
 
 // TestAContinuationCountsOnce: each call of think.next for a step needs a hook of its own.
 func TestAContinuationCountsOnce(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	p.record("r2", "plan", "running", step(1))
-	continued := func(run, step string) bool {
-		found, err := p.gate.Continued(t.Context(), "tour", run, step)
-		require.NoError(t, err)
-		return found
-	}
-	require.False(t, continued("r1", "s1"))
-	p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","step_id":"s1"}`)
-	p.tries("two", "mcp__savant__think_next", `{"run_id":"r2","step_id":"s1"}`)
-	require.False(t, continued("r1", "s2"), "another step")
-	require.True(t, continued("r1", "s1"))
-	require.False(t, continued("r1", "s1"), "it was used")
-	require.True(t, continued("r2", "s1"), "another run")
-	p.tries("one", "mcp__savant__think_next", `{"step_id":"s2"}`)
-	require.True(t, continued("r1", "s2"), "the session's own run")
-	require.False(t, continued("r2", "s2"))
-	p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","step_id":"s1"}`)
-	p.now = p.now.Add(2 * time.Hour)
-	require.False(t, continued("r1", "s1"), "it is too old")
-	for n := range 40 {
-		p.tries("one", "mcp__savant__think_next", fmt.Sprintf(`{"run_id":"r1","step_id":"n%d"}`, n))
-	}
-	require.False(t, continued("r1", "n0"), "a client that never calls does not fill the file")
-	require.True(t, continued("r1", "n39"))
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		p.record("r2", "plan", "running", step(1))
+		continued := func(run, step string) bool {
+			found, err := p.gate.Continued(t.Context(), "tour", run, step)
+			require.NoError(t, err)
+			return found
+		}
+		require.False(t, continued("r1", "s1"))
+		p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","step_id":"s1"}`)
+		p.tries("two", "mcp__savant__think_next", `{"run_id":"r2","step_id":"s1"}`)
+		require.False(t, continued("r1", "s2"), "another step")
+		require.True(t, continued("r1", "s1"))
+		require.False(t, continued("r1", "s1"), "it was used")
+		require.True(t, continued("r2", "s1"), "another run")
+		p.tries("one", "mcp__savant__think_next", `{"step_id":"s2"}`)
+		require.True(t, continued("r1", "s2"), "the session's own run")
+		require.False(t, continued("r2", "s2"))
+		p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","step_id":"s1"}`)
+		p.now = p.now.Add(2 * time.Hour)
+		require.False(t, continued("r1", "s1"), "it is too old")
+		for n := range 40 {
+			p.tries("one", "mcp__savant__think_next", fmt.Sprintf(`{"run_id":"r1","step_id":"n%d"}`, n))
+		}
+		require.Equal(t, p.database != nil, continued("r1", "n0"), "a client that never calls does not fill the file; of a database, it is pruned")
+		require.True(t, continued("r1", "n39"))
+	})
 }
 
 // TestCallsOfNoSession: they are refused while a session of the client has an open run.
 func TestCallsOfNoSession(t *testing.T) {
-	p := newProject(t, t.TempDir())
-	defer p.close()
-	p.record("r1", "plan", "running", step(1))
-	require.Equal(t, gate.Pass, p.tries("", "Bash", `{}`))
-	p.tries("one", "mcp__savant__think_next", `{"run_id":"r1"}`)
-	require.Equal(t, gate.Refuse, p.tries("", "Bash", `{}`))
-	other := event("", gate.BeforeTool, "Bash", `{}`)
-	other.Client = "codex"
-	require.Equal(t, gate.Pass, p.ask(other).Verdict, "another client")
-	require.Equal(t, gate.Pass, p.ask(event("", gate.TurnEnd, "", "")).Verdict)
-	p.record("r1", "result", "done")
-	require.Equal(t, gate.Pass, p.tries("", "Bash", `{}`), "the run has ended")
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		require.Equal(t, gate.Pass, p.tries("", "Bash", `{}`))
+		p.tries("one", "mcp__savant__think_next", `{"run_id":"r1"}`)
+		require.Equal(t, gate.Refuse, p.tries("", "Bash", `{}`))
+		other := event("", gate.BeforeTool, "Bash", `{}`)
+		other.Client = "codex"
+		require.Equal(t, gate.Pass, p.ask(other).Verdict, "another client")
+		require.Equal(t, gate.Pass, p.ask(event("", gate.TurnEnd, "", "")).Verdict)
+		p.record("r1", "result", "done")
+		require.Equal(t, gate.Pass, p.tries("", "Bash", `{}`), "the run has ended")
+	})
 }
 
 // TestLinksLeadOut: a place is where its links lead.
@@ -396,4 +443,79 @@ func TestAJournalThatWasRepaired(t *testing.T) {
 	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":3}`))
 	require.NoError(t, os.WriteFile(file, append([]byte(first+"\n"), `{"version":2,"torn`...), 0o600))
 	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "a torn record is not there")
+}
+
+// TestARunThatWasRepairedOrBegunAnew: what was known of its end does not count any more.
+func TestARunThatWasRepairedOrBegunAnew(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *project) {
+		p.record("r1", "plan", "running", step(1))
+		p.record("r1", "result", "running", step(2))
+		p.planned("one", "r1")
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":2}`))
+		key := state.Key{Workflow: "tour", Run: "r1"}
+		store := p.store()
+		_, err := store.Repair(t.Context(), key, 1)
+		require.NoError(t, err)
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`))
+		p.record("r1", "result", "running", step(3))
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":3}`))
+		require.NoError(t, store.Delete(t.Context(), key))
+		require.NoError(t, store.Close())
+		p.record("r1", "plan", "running", step(4))
+		p.record("r1", "result", "running", step(5))
+		p.record("r1", "result", "running", step(6))
+		require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":6}`))
+		require.Equal(t, gate.Refuse, p.tries("one", "mcp__savant__git_show", `{"n":3}`))
+	})
+}
+
+// TestTheDatabaseIsAway: a session that is held to a run is refused every tool, and told
+// why; another one is not touched. A person can release a run meanwhile.
+func TestTheDatabaseIsAway(t *testing.T) {
+	proxy := mongotest.NewProxy(t, mongotest.Start(t), 1)
+	p := &project{t: t, path: t.TempDir(), now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
+	p.database = open(t, proxy.URI(mongotest.NewDatabase())+"?serverSelectionTimeoutMS=200")
+	p.restart()
+	defer p.close()
+	for _, run := range []string{"r1", "r2"} {
+		p.record(run, "plan", "running", step(1))
+		p.planned("of "+run, run)
+	}
+	proxy.Refuse(true)
+	for _, call := range []string{`git_show`, `think_next`} {
+		decided := p.ask(event("of r1", gate.BeforeTool, "mcp__savant__"+call, `{"n":1}`))
+		require.Equal(t, gate.GateFailed, decided.Why)
+		require.Contains(t, decided.Reason, "the database at 127.0.0.1:")
+		require.Contains(t, decided.Reason, "savant hook release")
+	}
+	require.Equal(t, gate.Pass, p.ask(event("of r1", gate.TurnEnd, "", "")).Verdict, "nothing would bound holding it")
+	require.Equal(t, gate.Refuse, p.tries("", "Bash", `{}`), "any session of the client")
+	require.Equal(t, gate.Pass, p.tries("three", "Bash", `{}`))
+	require.Equal(t, gate.Pass, p.tries("three", "mcp__savant__think_plan", `{"workflow":"tour"}`), "the server says so itself")
+	require.Equal(t, gate.Pass, p.tries("three", "mcp__savant__think_next", `{"run_id":"r1"}`))
+	_, err := p.gate.Probed(t.Context(), "tour", "")
+	require.ErrorIs(t, err, fault.StateNotSaved)
+	released, err := p.gate.Release(t.Context(), "r2")
+	require.NoError(t, err)
+	require.Len(t, released, 1)
+	require.Equal(t, gate.Pass, p.tries("of r2", "Bash", `{}`))
+	proxy.Refuse(false)
+	require.Eventually(t, func() bool { return p.tries("of r1", "mcp__savant__git_show", `{"n":1}`) == gate.Pass }, time.Minute, time.Millisecond)
+	require.Equal(t, gate.NotIssued, p.ask(event("of r1", gate.BeforeTool, "Bash", `{}`)).Why)
+}
+
+// TestSettingsThatCannotBeRead: nobody knows where the runs are, so a session that may be
+// held to one is refused.
+func TestSettingsThatCannotBeRead(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.planned("one", "r1")
+	opened, err := sessions.Open(p.path, sessions.Options{Shared: func() (sessions.Shared, error) { return nil, fault.New(fault.InvalidParams, "no such store") }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, opened.Close()) }()
+	decided := opened.Ask(t.Context(), event("one", gate.BeforeTool, "Bash", `{}`))
+	require.Equal(t, gate.GateFailed, decided.Why)
+	require.Contains(t, decided.Reason, "no such store")
+	require.Equal(t, gate.Decision{}, opened.Ask(t.Context(), event("two", gate.BeforeTool, "Bash", `{}`)))
 }

@@ -2,6 +2,7 @@ package mongostate
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,8 +50,8 @@ func (s *Store) erased(ctx context.Context, key state.Key) (seq, times int, err 
 }
 
 // FinishMoves implements state.Upkeep: it removes the logs of runs that were erased
-// from the trash long ago, and old receipts. The last entry of a removed log is kept as
-// a tombstone, so that a late writer's insert fails.
+// from the trash long ago, old receipts, and old announcements of hooks. The last entry
+// of a removed log is kept as a tombstone, so that a late writer's insert fails.
 func (s *Store) FinishMoves(ctx context.Context) ([]state.Key, error) {
 	hints, err := s.hints(ctx, state.Filter{})
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *Store) FinishMoves(ctx context.Context) ([]state.Key, error) {
 		return err
 	})
 	if err == nil {
-		err = s.gcReceipts(ctx)
+		err = errors.Join(s.gcOld(ctx, s.receipts), s.gcOld(ctx, s.announced))
 	}
 	return removed, s.notSaved(ctx, "what is left of erased runs was not removed", err)
 }
@@ -125,10 +126,10 @@ func (s *Store) removeSnapshots(ctx context.Context, key state.Key) error {
 	return nil
 }
 
-// gcReceipts removes the receipts, and the last calls, that are too old.
-func (s *Store) gcReceipts(ctx context.Context) error {
+// gcOld removes the documents of a collection that are older than receipts are kept.
+func (s *Store) gcOld(ctx context.Context, of *mongo.Collection) error {
 	var old []string
-	err := s.receipts.Heads(ctx, " ", "~", func(document mongo.Document) error {
+	err := of.Heads(ctx, " ", "~", func(document mongo.Document) error {
 		if s.now().Sub(document.Time) > receiptAge {
 			old = append(old, document.Key)
 		}
@@ -137,7 +138,7 @@ func (s *Store) gcReceipts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.receipts.Delete(ctx, old...)
+	return of.Delete(ctx, old...)
 }
 
 // GCArtifacts implements state.Upkeep. Any occurrence of a digest in a document counts.

@@ -34,6 +34,7 @@ type Store struct {
 	projections, checkpoints *mongo.Collection
 	artifacts, damaged       *mongo.Collection
 	receipts, imported       *mongo.Collection
+	announced                *mongo.Collection // calls that clients' hooks were asked about
 
 	places *lru.Cache[state.Key, place]
 	known  *lru.Cache[string, bool] // workflows that have their document
@@ -64,7 +65,8 @@ func Open(database *mongo.Database, options Options) (*Store, error) {
 		records: database.Collection("state_records"), runs: database.Collection("state_runs"), workflows: database.Collection("state_workflows"),
 		projections: database.Collection("state_projections"), checkpoints: database.Collection("state_checkpoints"),
 		artifacts: database.Collection("artifacts"), damaged: database.Collection("artifacts_damaged"),
-		receipts: database.Collection("receipts"), imported: database.Collection("state_imported")}, nil
+		receipts: database.Collection("receipts"), imported: database.Collection("state_imported"),
+		announced: database.Collection("hook_calls")}, nil
 }
 
 // Close implements state.Backend. Whoever opened the database closes it.

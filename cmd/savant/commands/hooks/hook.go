@@ -14,14 +14,17 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/fault"
+	"savant/internal/mongo"
 	"savant/internal/settings"
 	"savant/think/gate"
 	"savant/think/gate/clients"
 	"savant/think/gate/sessions"
+	"savant/think/state/mongostate"
 )
 
 // limit bounds the hook's time. Clients wait longer, but let the tool pass after their
@@ -59,6 +62,7 @@ type hook struct {
 	*cli.Program
 	event  string
 	plugin bool
+	flags  *pflag.FlagSet // nil: none were given
 }
 
 func (h *hook) run(command *cobra.Command, args []string) error {
@@ -66,6 +70,7 @@ func (h *hook) run(command *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	h.flags = command.Flags()
 	path := ""
 	if flag := command.Flags().Lookup(flagPath); flag != nil && flag.Changed {
 		path = flag.Value.String()
@@ -119,7 +124,7 @@ func (h *hook) answer(ctx context.Context, client clients.Client, path string) c
 		defer func() {
 			if panicked := recover(); panicked != nil {
 				fmt.Fprintf(h.Stderr, "savant hook: %v\n%s", panicked, debug.Stack())
-				decided <- asked.failed(ctx, fault.New(fault.Internal, "the gate failed"))
+				decided <- asked.failed(ctx, h, fault.New(fault.Internal, "the gate failed"))
 			}
 		}()
 		decided <- asked.decide(ctx, h)
@@ -128,7 +133,7 @@ func (h *hook) answer(ctx context.Context, client clients.Client, path string) c
 	case answer := <-decided:
 		return answer
 	case <-ctx.Done():
-		return asked.failed(ctx, fault.New(fault.Internal, "the gate did not decide within %s", limit))
+		return asked.failed(ctx, h, fault.New(fault.Internal, "the gate did not decide within %s", limit))
 	}
 }
 
@@ -149,14 +154,14 @@ type known struct {
 func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 	text, err := io.ReadAll(io.LimitReader(h.Stdin, maxEvent))
 	if err != nil {
-		return a.failed(ctx, fault.New(fault.Internal, "the client's event could not be read: %w", err))
+		return a.failed(ctx, h, fault.New(fault.Internal, "the client's event could not be read: %w", err))
 	}
 	report, err := a.client.Read(text, a.event)
 	a.known.Store(&known{report, a.project(report.Project)})
 	if err != nil {
-		return a.failed(ctx, err)
+		return a.failed(ctx, h, err)
 	}
-	opened, err := sessions.Open(a.known.Load().path, nil)
+	opened, err := h.open(a.known.Load().path)
 	if err != nil { // a folder that cannot be opened has no run of this session
 		return a.client.Answer(report.Named, gate.Decision{})
 	}
@@ -170,7 +175,7 @@ func (a *asking) project(reported string) string {
 
 // failed is the answer if nothing could be decided: it refuses every tool if a session
 // of the client has a run here.
-func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
+func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answer {
 	event := a.known.Load()
 	if event == nil {
 		event = &known{path: a.project("")}
@@ -178,7 +183,7 @@ func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
 	if event.Named == "" {
 		event.Named, event.Kind = a.client.BeforeTool(), gate.BeforeTool
 	}
-	opened, err := sessions.Open(event.path, nil)
+	opened, err := h.open(event.path)
 	if err != nil {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
@@ -187,6 +192,37 @@ func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	return a.client.Answer(event.Named, gate.Failed(event.Kind, cause))
+}
+
+// patience bounds a call of the database, so that its absence is told within the limit.
+const patience = time.Second
+
+// open opens the gate of a folder. Its runs are where the settings of the folder's server
+// have them. They are read when the session may be held to a run, since most are not.
+func (h *hook) open(path string) (*sessions.Gate, error) {
+	return sessions.Open(path, sessions.Options{Shared: func() (sessions.Shared, error) {
+		loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
+			if row.Env == settings.EnvPath {
+				return path, true
+			}
+			if h.flags != nil && h.flags.Changed(row.Flag) {
+				return h.flags.Lookup(row.Flag).Value.String(), true
+			}
+			return "", false
+		}, func(row settings.Setting) (string, bool) { return h.Variable(row.Env) }, app.Trust(h.World.Environment))
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "the settings: %w", err)
+		}
+		if loaded.Store != settings.StoreMongo {
+			return nil, nil
+		}
+		at := loaded.Mongo
+		database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: at.URI, Host: at.Host, Environment: at.Environment}, Within: patience})
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "%w", err)
+		}
+		return mongostate.Open(database, mongostate.Options{}) // this process ends soon, and the connection with it
+	}})
 }
 
 // projectVariables are the variables by which clients name the project to their hooks.
@@ -222,7 +258,7 @@ func (h *hook) release(command *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opened, err := sessions.Open(path, nil)
+	opened, err := sessions.Open(path, sessions.Options{}) // what it releases is in the folder
 	if err != nil {
 		return err
 	}

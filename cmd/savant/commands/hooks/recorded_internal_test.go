@@ -58,7 +58,7 @@ func project(t *testing.T, run, call string, input json.RawMessage) string {
 // bind binds the session of an event to a run, as its call of think.next does. prefix is
 // the client's for Savant's tools.
 func bind(t *testing.T, folder, run, prefix string, e gate.Event) {
-	opened, err := sessions.Open(folder, nil)
+	opened, err := sessions.Open(folder, sessions.Options{})
 	require.NoError(t, err)
 	e.Kind, e.Tool, e.Input = gate.BeforeTool, prefix+"think_next", json.RawMessage(`{"run_id":"`+run+`","step_id":"none"}`)
 	require.Equal(t, gate.Decision{}, opened.Ask(t.Context(), e))
