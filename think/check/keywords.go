@@ -29,7 +29,7 @@ var foreign = map[string]string{
 	"desc": "write description", "example": "write examples, a list",
 }
 
-// Misnamed is a keyword of a schema that means nothing.
+// Misnamed is a keyword of a schema that means nothing, or a schema that nothing fits.
 type Misnamed struct {
 	// Pointer leads to it, RFC 6901; Tokens are its parts.
 	Pointer string
@@ -39,8 +39,8 @@ type Misnamed struct {
 	Certain bool
 }
 
-// Keywords returns what a JSON Schema says in words that mean nothing, which
-// validators pass over in silence.
+// Keywords returns what a JSON Schema says in words that mean nothing, and what can
+// never be met, which validators pass over in silence.
 func Keywords(schema any) []Misnamed {
 	var found []Misnamed
 	keywordsOf(schema, nil, 0, &found)
@@ -51,6 +51,11 @@ func keywordsOf(schema any, at []string, depth int, found *[]Misnamed) {
 	written, ok := schema.(map[string]any)
 	if !ok || depth > 40 || len(*found) >= 20 {
 		return
+	}
+	if name, never := neverAllowed(written); never {
+		below := append(slices.Clone(at), "required")
+		*found = append(*found, Misnamed{Pointer: pointerTo(below), Tokens: below, Certain: true,
+			Message: fmt.Sprintf("nothing can fit: %q is required, and additionalProperties: false does not allow it; name it in properties", fault.Cut(name, 60))})
 	}
 	for _, key := range sortedKeys(written) {
 		value, below := written[key], append(slices.Clone(at), key)
@@ -76,15 +81,36 @@ func keywordsOf(schema any, at []string, depth int, found *[]Misnamed) {
 	}
 }
 
+// neverAllowed returns a property that an object must have and must not have.
+func neverAllowed(schema map[string]any) (name string, never bool) {
+	if schema["type"] != "object" || schema["additionalProperties"] != false || schema["patternProperties"] != nil {
+		return "", false
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for _, each := range items(schema["required"]) {
+		if name, isText := each.(string); isText {
+			if _, listed := properties[name]; !listed {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// pointerTo writes a JSON pointer (RFC 6901).
+func pointerTo(tokens []string) string {
+	var pointer strings.Builder
+	for _, token := range tokens {
+		pointer.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1"))
+	}
+	return pointer.String()
+}
+
 func misnamed(key string, at []string) (Misnamed, bool) {
 	if strings.HasPrefix(key, "x-") || strings.HasPrefix(key, "$") {
 		return Misnamed{}, false // annotations of others
 	}
-	var pointer strings.Builder
-	for _, token := range at {
-		pointer.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1"))
-	}
-	wrong := Misnamed{Pointer: pointer.String(), Tokens: at, Message: fmt.Sprintf("%q is no keyword of JSON Schema and has no effect", fault.Cut(key, 60))}
+	wrong := Misnamed{Pointer: pointerTo(at), Tokens: at, Message: fmt.Sprintf("%q is no keyword of JSON Schema and has no effect", fault.Cut(key, 60))}
 	nearest := fault.Nearest(key, keywords)
 	switch fix := foreign[key]; {
 	case fix != "":

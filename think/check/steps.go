@@ -33,6 +33,18 @@ func (c *checker) workflow() {
 	c.unused()
 }
 
+// choices finds answers that a human.ask lists where nobody looks for them.
+func (c *checker) choices(step *flow.Step) {
+	if step.Call != flow.CallAsk || member(step.Template(), "schema") != nil || step.Schema != nil {
+		return
+	}
+	for _, key := range []string{"choices", "options", "enum", "values"} {
+		if member(step.Template(), key) != nil {
+			c.at(fault.YAMLSchemaViolation, warning, step.Path()+".input_template."+key, "%s offers a person nothing to choose from: write schema: {enum: […]}", key)
+		}
+	}
+}
+
 func (c *checker) step(step *flow.Step) {
 	in, sites := c.scopeOf(step), step.Sites()
 	if step.Foreach != nil {
@@ -63,6 +75,7 @@ func (c *checker) step(step *flow.Step) {
 		c.childParams(step, in)
 	}
 	c.callOf(step)
+	c.choices(step)
 	if tool, known := c.tool(step.Call); known && step.Tool() != "" {
 		c.arguments(step, tool, in)
 	}

@@ -104,8 +104,16 @@ func (p *parser) call(step *Step, node *yaml.Node) {
 	case strings.Contains(step.Call, "{{"):
 		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "a call is a literal name, never a template")
 	case !toolName().MatchString(step.Call) || len(step.Call) > 128:
-		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "call %q: a tool is written server.tool%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls, ", or one of "+strings.Join(reservedCalls, ", ")))
+		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "call %q: a tool is written server.tool%s%s", fault.Cut(step.Call, 80), dotted(step.Call), suggestion(step.Call, reservedCalls, ", or one of "+strings.Join(reservedCalls, ", ")))
 	}
+}
+
+// dotted suggests how a tool is written in a workflow that clients list as git_log.
+func dotted(call string) string {
+	if written := strings.Replace(call, "_", ".", 1); written != call && toolName().MatchString(written) {
+		return ", as in " + written
+	}
+	return ""
 }
 
 // collisions finds two steps with one id, one capture twice, and ids that a

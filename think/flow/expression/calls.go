@@ -124,7 +124,11 @@ func (r *rewriter) function(n *ast.CallNode) ast.Node {
 	message := "there are no methods"
 	if callee, ok := n.Callee.(*ast.MemberNode); ok {
 		if name, ok := callee.Property.(*ast.StringNode); ok {
-			message += fmt.Sprintf(": instead of x.%s(…) write %s(x, …)", name.Value, name.Value)
+			if meant, other := similar[name.Value]; other {
+				message += fmt.Sprintf(": instead of x.%s(…) use %s", name.Value, meant)
+			} else {
+				message += fmt.Sprintf(": instead of x.%s(…) write %s(x, …)", name.Value, name.Value)
+			}
 		}
 	}
 	return r.fail(n, fault.ExpressionError, message)

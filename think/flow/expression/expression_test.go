@@ -346,6 +346,8 @@ func TestErrors(t *testing.T) {
 		{`length(text)`, expr, 0, `use len`},
 		{`text.upper()`, expr, 5, `there are no methods`},
 		{`object.a(1)`, expr, 7, `there are no methods`},
+		{`list.size()`, expr, 5, `instead of x.size(…) use len`},
+		{`"a" if true else "b"`, expr, 4, `write condition ? a : b`},
 		{`len()`, expr, 0, `len takes 1 argument, found 0`},
 		{`split("a")`, expr, 0, `split takes 2 to 3 arguments, found 1`},
 		{`concat()`, expr, 0, `concat takes at least 1 argument`},

@@ -150,6 +150,7 @@ var hints = map[string]string{
 	`unexpected "OR"`:  "write or, or ||",
 	`unexpected "NOT"`: "write not, or !",
 	`unexpected "is"`:  "use == to compare",
+	`unexpected "if"`:  "write condition ? a : b",
 	`unexpected "."`:   "the item of a predicate, as in .name, is known only inside map, filter and the like",
 	`unexpected "#"`:   "the item of a predicate, as in #, is known only inside map, filter and the like",
 	`unexpected "&"`:   "write and, or &&",
