@@ -47,6 +47,9 @@ type Options struct {
 	Settings    *settings.Loaded
 	// Stderr gets the log for people.
 	Stderr io.Writer
+	// LogLines gets the lines of that log in the place of Stderr, if whatever else a
+	// command writes there must not be interrupted; nil: Stderr gets them.
+	LogLines io.Writer
 	// Serving: the command serves clients, whose only trace is the log.
 	Serving bool
 	// Looking: the command only reads and creates no folder of logs.

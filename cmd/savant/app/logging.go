@@ -35,7 +35,7 @@ const (
 // which is the protocol's. Secrets are redacted, and paths below SAVANT_PATH are
 // relative.
 func (a *App) openLog() {
-	a.log = &logFile{complain: a.options.Stderr}
+	a.log = &logFile{complain: a.logLines()}
 	if a.openLogFolder() {
 		a.log.file = logfile.New(a.Root, path.Join(a.logs, logName), maxLog)
 	}
@@ -115,9 +115,17 @@ func (a *App) screenLevel() slog.Level {
 func (a *App) screen(clean attributes) slog.Handler {
 	level, out := a.screenLevel(), a.options.Stderr
 	if terminal.Is(out) {
-		return tint.NewTextHandler(out, &tint.Options{Level: level, NoColor: !terminal.Coloured(out, a.variable), ReplaceAttr: clean})
+		return tint.NewTextHandler(a.logLines(), &tint.Options{Level: level, NoColor: !terminal.Coloured(out, a.variable), ReplaceAttr: clean})
 	}
-	return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
+	return slog.NewTextHandler(a.logLines(), &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
+}
+
+// logLines returns where lines for people are written.
+func (a *App) logLines() io.Writer {
+	if a.options.LogLines != nil {
+		return a.options.LogLines
+	}
+	return a.options.Stderr
 }
 
 // logFile is savant.log in the folder of logs. A write failure is reported once, and

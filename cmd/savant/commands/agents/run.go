@@ -102,6 +102,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 				p.Open.Progress = shown.progress
 			}
 			p.Open.Observe, p.Open.Wrote, p.Open.Unsaved = shown.event, shown.wrote, shown.unsavedStep
+			p.Open.LogLines = logLines{shown}
 			p.Open.WroteStep = func(runID, _, text string) { shown.wrote(runID, 0, text) }
 			if want.quiet && want.outputFormat != outputStream {
 				p.Open.Wrote, p.Open.WroteStep = nil, nil

@@ -189,6 +189,17 @@ func (s *shownRun) endLine() {
 	}
 }
 
+// logLines shows lines of the log among the steps of a run: each begins a line.
+type logLines struct{ *shownRun }
+
+// Write writes whole lines.
+func (l logLines) Write(lines []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLine()
+	return l.program.Stderr.Write(lines)
+}
+
 // end is called when the run has ended.
 func (s *shownRun) end() {
 	s.mu.Lock()

@@ -41,8 +41,22 @@ type underway struct {
 // text. It must be called before the program is opened.
 func (p *program) showSteps() *stepLines {
 	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
-	p.Open.WroteStep = shown.wrote
+	p.Open.WroteStep, p.Open.LogLines = shown.wrote, logLines{shown}
 	return shown
+}
+
+// logLines shows lines of the log among the steps: each begins a line.
+type logLines struct{ *stepLines }
+
+// Write writes whole lines.
+func (l logLines) Write(lines []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLine()
+	if len(l.underway) > 0 {
+		fmt.Fprint(l.out, terminal.ClearLine)
+	}
+	return l.out.Write(lines)
 }
 
 // wrote shows a piece of a model's text for a step.
