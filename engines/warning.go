@@ -3,7 +3,13 @@ package engines
 import "context"
 
 // Warning says that the model of a step of a run did not see all of the step's input.
-type Warning struct{ StepID, Text string }
+type Warning struct {
+	StepID string
+	Text   string
+	// Seen has the texts of the input that were cut: how many of their first lines the
+	// model saw.
+	Seen map[string]int
+}
 
 type warningsKey struct{}
 

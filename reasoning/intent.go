@@ -74,6 +74,9 @@ type Prompt struct {
 	Hash     string    `json:"hash"`
 	Tokens   int       `json:"tokens"`
 	Sections []Section `json:"sections"`
+	// Seen has the texts of a question's data that were cut: how many of their first lines
+	// were shown whole.
+	Seen map[string]int `json:"seen,omitempty"`
 }
 
 // Section is one part of a prompt. Trimmed counts the tokens left out.

@@ -27,6 +27,8 @@ type NextInput struct {
 	// ResultRef is the receipt of the call, in place of its result.
 	ResultRef string `json:"result_ref,omitempty" doc:"in place of result_snapshot: the _receipt of the tool's reply"`
 	Attempt   int    `json:"attempt,omitempty" doc:"the attempt this answers"`
+	// Warnings are those of a runtime that answered the step itself.
+	Warnings []Warning `json:"-"`
 }
 
 // Next takes a result and returns what comes next. Errors: VALIDATION_FAILED
@@ -184,7 +186,8 @@ type submission struct {
 	// fork took it from.
 	carried string
 	// during is the version of the answer whose call asked for this one, or 0.
-	during int
+	during   int
+	warnings []Warning
 }
 
 // maxValues bounds the JSON values of a result, including JSON inside its texts. A
@@ -207,7 +210,7 @@ func (in NextInput) submission(raw json.RawMessage) (submission, error) {
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
 	}
-	return submission{Answer: flow.Answer{Step: in.StepID, Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw}, nil
+	return submission{Answer: flow.Answer{Step: in.StepID, Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw, warnings: in.Warnings}, nil
 }
 
 func (in NextInput) tooLarge() error {
@@ -257,7 +260,7 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled
 	}
 	answer.Late = e.late(l, answer.Step)
 	data := answerData{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Result: given.raw}
+		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Warnings: given.warnings, Result: given.raw}
 	if len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
 			return settled{}, err

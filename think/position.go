@@ -78,3 +78,53 @@ func (l *live) blockedAt() []string {
 	}
 	return nil
 }
+
+// Warning says that a step was answered by a model that did not see all of its input.
+type Warning struct {
+	Text string `json:"text"`
+	// Seen has the texts of the input that were cut: how many of their first lines the
+	// model saw.
+	Seen map[string]int `json:"seen,omitempty"`
+}
+
+// StepWarnings are the warnings of a step's last answer.
+type StepWarnings struct {
+	StepID   string
+	Warnings []Warning
+}
+
+// Warnings returns the warnings of a run's answers that still stand, in the order of the
+// answers: UNKNOWN_RUN, STATE_CORRUPT.
+func (e *Engine) Warnings(ctx context.Context, workflow, run string) ([]StepWarnings, error) {
+	l, err := e.open(ctx, workflow, run)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	records, err := e.Store.Records(ctx, l.key, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	line, err := Effective(records)
+	if err != nil {
+		return nil, err
+	}
+	var all []StepWarnings
+	for _, record := range line {
+		if record.Kind != kindResult {
+			continue
+		}
+		var data struct {
+			Step     string    `json:"step"`
+			Warnings []Warning `json:"warnings"`
+		}
+		if err := decodeData(record, &data); err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(w StepWarnings) bool { return w.StepID == data.Step })
+		if len(data.Warnings) > 0 {
+			all = append(all, StepWarnings{data.Step, data.Warnings})
+		}
+	}
+	return all, nil
+}

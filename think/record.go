@@ -79,7 +79,8 @@ type answerData struct {
 	Receipt string `json:"receipt,omitempty"`
 	Late    bool   `json:"late,omitempty"`
 	// During is the version of the answer whose call asked the person.
-	During int `json:"during,omitempty"`
+	During   int       `json:"during,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"`
 	// ResultRef is the artifact that holds a large result.
 	ResultRef string `json:"result_ref,omitempty"`
 	// Result is the answer as it came; a large one stands under ResultRef.

@@ -415,7 +415,7 @@ func (e *Engine) recorded(ctx context.Context, record state.Record) (given submi
 	if err != nil {
 		return given, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
-	return submission{raw: raw, carried: data.Receipt, Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value,
+	return submission{raw: raw, carried: data.Receipt, warnings: data.Warnings, Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value,
 		Digest: data.Digest, Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}}, nil
 }
 

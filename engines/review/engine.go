@@ -220,7 +220,22 @@ type reportOut struct {
 	Report   Report `json:"report"`
 }
 
-func (e *engine) report(ctx context.Context, in Report) (reportOut, error) {
-	in.warn(engines.WarningsFrom(ctx))
-	return reportOut{in.Markdown(), in}, nil
+type reportIn struct {
+	Report
+	Repo  string `json:"repo,omitempty" doc:"As review.change got it."`
+	Bytes int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"As review.change got it."`
+}
+
+func (e *engine) report(ctx context.Context, in reportIn) (reportOut, error) {
+	report := in.Report
+	if warnings := engines.WarningsFrom(ctx); len(warnings) > 0 {
+		var parts []part
+		// A working tree that has changed since has other parts: the report then names parts
+		// and no lines.
+		if c, err := e.loaded(ctx, placeIn{in.Repo, report.Change.Source, report.Change.Digest, in.Bytes}); err == nil {
+			parts = c.parts
+		}
+		report.warn(warnings, parts)
+	}
+	return reportOut{report.Markdown(), report}, nil
 }

@@ -59,14 +59,52 @@ func (p part) changes() (count int) {
 func (p part) text(files map[string]fileChange) string {
 	var out strings.Builder
 	for i, each := range p.passages {
-		switch {
-		case i == 0 || p.passages[i-1].path != each.path:
-			file := files[each.path]
-			fmt.Fprintf(&out, "## %s (%s)\n", each.path, file.told())
-		default:
+		if p.begins(i) {
+			fmt.Fprintf(&out, "## %s (%s)\n", each.path, files[each.path].told())
+		} else {
 			out.WriteString("      …\n")
 		}
 		out.WriteString(each.text())
 	}
 	return out.String()
+}
+
+// begins reports whether a passage is the first one of its file.
+func (p part) begins(passage int) bool {
+	return passage == 0 || p.passages[passage-1].path != p.passages[passage].path
+}
+
+// after returns what of a part comes after a number of lines of its text, by file, and
+// how many changed lines that is.
+func (p part) after(shown int) (rest []unseen, changed int) {
+	at := 0
+	for _, each := range p.passages {
+		at++ // the heading, or the ellipsis
+		for i, line := range each.lines {
+			if i > 0 && !follows(each.lines[i-1], line) {
+				at++ // an ellipsis
+			}
+			if at++; at <= shown || line.Kind == ' ' {
+				continue
+			}
+			if len(rest) == 0 || rest[len(rest)-1].Path != each.path {
+				rest = append(rest, unseen{Path: each.path, From: nextNew(each.lines[i:])})
+			}
+			rest[len(rest)-1].Lines++
+			changed++
+		}
+	}
+	return rest, changed
+}
+
+// nextNew is the number that the first of some lines has in the new version, or would
+// have if it was not removed.
+func nextNew(lines []line) int {
+	removed := lines[0].Old
+	for _, each := range lines {
+		if each.New > 0 {
+			return each.New
+		}
+	}
+	return removed
 }

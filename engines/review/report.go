@@ -42,7 +42,7 @@ type Manifest struct {
 type Lines struct {
 	All      int `json:"all"`
 	Reviewed int `json:"reviewed"`
-	// Cut are in parts that a model did not see as a whole.
+	// Cut were not seen, since the prompt of the model had no room for all of a part.
 	Cut     int `json:"cut,omitempty"`
 	LeftOut int `json:"left_out"`
 }
@@ -53,12 +53,22 @@ type partInfo struct {
 	Paths  []string `json:"paths"`
 	Lines  int      `json:"lines" doc:"changed lines"`
 	Cut    bool     `json:"cut,omitempty" doc:"a model did not see it as a whole"`
+	// Unseen says what of a part that was cut was not seen.
+	Unseen []unseen `json:"unseen,omitempty"`
+}
+
+// unseen is what a model did not see of a file in a part that was cut.
+type unseen struct {
+	Path  string `json:"path"`
+	From  int    `json:"from,omitempty" doc:"the first line that was not seen, in the new version"`
+	Lines int    `json:"lines" doc:"changed lines from there on"`
 }
 
 // warn adds the warnings of the run that makes the report. Item N of a step that reads
-// parts, such as review_0, reads part N+1. The lines of a part that was cut do not count
-// as reviewed, since it is unknown which of them were seen.
-func (r *Report) warn(warnings []engines.Warning) {
+// parts, such as review_0, reads part N+1. The lines that were not seen do not count as
+// reviewed: without the parts, which are nil if the change is not at hand, or without the
+// number of lines that were seen, those are all of the part.
+func (r *Report) warn(warnings []engines.Warning, parts []part) {
 	r.Change.Parts = slices.Clone(r.Change.Parts)
 	for _, each := range warnings {
 		if !slices.Contains(r.Warnings, each.Text) {
@@ -69,9 +79,19 @@ func (r *Report) warn(warnings []engines.Warning) {
 			continue
 		}
 		cut := &r.Change.Parts[item]
+		lines, told := each.Seen["part"]
+		missing := cut.Lines
+		switch {
+		case len(each.Seen) > 0 && !told: // something else was cut
+			continue
+		case told && item < len(parts):
+			if cut.Unseen, missing = parts[item].after(lines); missing == 0 {
+				continue // only lines around a change
+			}
+		}
 		cut.Cut = true
-		r.Change.Lines.Cut += cut.Lines
-		r.Change.Lines.Reviewed -= cut.Lines
+		r.Change.Lines.Cut += missing
+		r.Change.Lines.Reviewed -= missing
 	}
 }
 
@@ -111,7 +131,7 @@ func (r Report) writeSeen(out *strings.Builder) {
 	lines := r.Change.Lines
 	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d parts.", lines.Reviewed, lines.All, len(r.Change.Parts))
 	if lines.Cut > 0 {
-		fmt.Fprintf(out, " %d lines are in parts that were not seen as a whole.", lines.Cut)
+		fmt.Fprintf(out, " %d lines were not seen.", lines.Cut)
 	}
 	if lines.LeftOut > 0 {
 		fmt.Fprintf(out, " %d lines were left out.", lines.LeftOut)
@@ -123,8 +143,8 @@ func (r Report) writeSeen(out *strings.Builder) {
 			change += " from " + cell(file.RenamedFrom)
 		}
 		seen := "reviewed"
-		if cut := r.cutPartsOf(file.Path); cut != "" {
-			seen = "not seen as a whole: " + cut
+		if cut := r.unseenOf(file.Path); len(cut) > 0 {
+			seen = "not seen: " + strings.Join(cut, "; ")
 		}
 		if file.LeftOut != "" {
 			seen = "left out: " + file.LeftOut
@@ -136,18 +156,22 @@ func (r Report) writeSeen(out *strings.Builder) {
 	}
 }
 
-// cutPartsOf names the parts with lines of a file that were not seen as a whole.
-func (r Report) cutPartsOf(path string) string {
-	var cut []string
+// unseenOf says what of a file was not seen.
+func (r Report) unseenOf(path string) (all []string) {
 	for _, each := range r.Change.Parts {
+		where := fmt.Sprintf("some of part %d", each.Number)
+		if each.Unseen != nil {
+			i := slices.IndexFunc(each.Unseen, func(u unseen) bool { return u.Path == path })
+			if i < 0 {
+				continue
+			}
+			where = fmt.Sprintf("%d lines of part %d, from line %d on", each.Unseen[i].Lines, each.Number, each.Unseen[i].From)
+		}
 		if each.Cut && slices.Contains(each.Paths, path) {
-			cut = append(cut, strconv.Itoa(each.Number))
+			all = append(all, where)
 		}
 	}
-	if len(cut) == 0 {
-		return ""
-	}
-	return "part " + strings.Join(cut, ", ")
+	return all
 }
 
 func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -13,6 +13,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think"
 	"savant/think/flow"
 )
 
@@ -24,6 +25,8 @@ type result struct {
 	receipt string
 	// left is set if the step is left to somebody else; the attempt then did nothing.
 	left *left
+	// warnings say what the model that answered did not see.
+	warnings []think.Warning
 	// void: the attempt was interrupted and does not count.
 	void bool
 }
@@ -149,8 +152,12 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	if v.driver.Generate == nil {
 		return result{left: &left{ForModel, noModel}}, nil
 	}
+	var warnings []think.Warning
 	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
-		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Warn: func(text string) { v.warn(next.StepID, text) }}
+		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics,
+		Warn: func(text string, seen map[string]int) {
+			warnings = append(warnings, think.Warning{Text: text, Seen: seen})
+		}}
 	if next.SuccessSchema != nil {
 		question.Schema = encoded(next.SuccessSchema)
 	}
@@ -164,9 +171,9 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{}, err
 	}
 	if _, err := jsonvalue.Decode(answer); err != nil {
-		return result{snapshot: encoded(string(answer))}, nil // text: Think reads JSON in a code fence
+		answer = encoded(string(answer)) // text: Think reads JSON in a code fence
 	}
-	return result{snapshot: answer}, nil
+	return result{snapshot: answer, warnings: warnings}, nil
 }
 
 // failure converts an error to what a client would report: a CallToolResult with

@@ -114,17 +114,33 @@ func (v *drive) tell(event Event) {
 	}
 }
 
-// warn adds a warning to the outcome, and to the context of later calls.
-func (v *drive) warn(stepID, text string) {
+// warn notes the warnings of a step's answer, which was recorded with them, in the place
+// of those of an earlier answer.
+func (v *drive) warn(stepID string, warnings []think.Warning) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.warnings = append(v.warnings, engines.Warning{StepID: stepID, Text: text})
+	v.warnings = slices.DeleteFunc(v.warnings, func(w engines.Warning) bool { return w.StepID == stepID })
+	for _, each := range warnings {
+		v.warnings = append(v.warnings, engines.Warning{StepID: stepID, Text: each.Text, Seen: each.Seen})
+	}
 }
 
 func (v *drive) warned() []engines.Warning {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.warnings)
+}
+
+// remember reads the warnings of a run that an earlier drive began.
+func (v *drive) remember(ctx context.Context) error {
+	recorded, err := v.driver.Think.Warnings(ctx, v.at.workflow, v.at.run)
+	if err != nil {
+		return err
+	}
+	for _, each := range recorded {
+		v.warn(each.StepID, each.Warnings)
+	}
+	return nil
 }
 
 // running is the outcome for a caller that stops waiting while the drive continues.
@@ -174,6 +190,9 @@ const lookAgain = time.Second
 // follow executes the run's instructions until it has ended or all of them wait for
 // somebody else.
 func (v *drive) follow(workers *workers) (*Outcome, error) {
+	if err := v.remember(v.ctx); err != nil {
+		return nil, err
+	}
 	others := time.NewTicker(lookAgain)
 	defer others.Stop()
 	for claimed := v.driver.Claim == nil; ; {

@@ -39,9 +39,10 @@ type Question struct {
 	Attempt     int
 	Issued      int
 	Diagnostics []fault.Diagnostic
-	// Warn adds a warning for a person to the Outcome, for example that the input was
-	// truncated.
-	Warn func(string)
+	// Warn adds a warning for a person to the answer, and to the Outcome: the model did
+	// not see all of the input. seen has the texts of the input that were cut: how many of
+	// their first lines it saw. It must not be called after Generate has returned.
+	Warn func(text string, seen map[string]int)
 }
 
 // Generate answers a Question with JSON, or with text that contains JSON. It returns

@@ -90,7 +90,7 @@ func (w *workers) stop() {
 // continue.
 func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
 	ctx := context.WithoutCancel(v.ctx) // completed work must be recorded
-	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt}
+	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings}
 	if in.ResultRef = done.receipt; in.ResultRef != "" {
 		_, err = v.driver.Think.Next(ctx, in)
 	}
@@ -99,10 +99,12 @@ func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err 
 		_, err = v.driver.Think.Next(ctx, in)
 	}
 	if err == nil {
+		v.warn(done.next.StepID, done.warnings)
 		return nil, nil, nil
 	}
 	coded := fault.From(err)
 	if _, recorded := coded.Extra["state"]; recorded {
+		v.warn(done.next.StepID, done.warnings)
 		return coded, nil, nil
 	}
 	if coded.Code == fault.NotWitnessed {

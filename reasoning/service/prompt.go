@@ -175,6 +175,9 @@ func (d *draft) prompt() Prompt {
 	for i, text := range d.texts {
 		made.Description.Sections = append(made.Description.Sections,
 			reasoning.Section{Name: d.sections[i].name, Tokens: Tokens(text), Trimmed: d.dropped[i]})
+		if d.sections[i].name == "input" && d.dropped[i] > 0 {
+			made.Description.Seen = seen(d.request, text)
+		}
 	}
 	made.System, made.User = d.messages()
 	made.Description.Tokens = Tokens(made.System) + Tokens(made.User)

@@ -41,14 +41,8 @@ func writeNotes(request reasoning.Request, limit int) string {
 // If it is too long, it cuts the longest texts to the same length, each with a note;
 // then the longest lists; at last the whole.
 func writeInput(request reasoning.Request, limit int) string {
-	data := request.Data()
-	if data == "" {
-		return ""
-	}
-	data = redact.Shapes().Certain().Text(data)
-	value, err := jsonvalue.DecodeStored([]byte(data))
-	members, isObject := value.(map[string]any)
-	if err != nil || !isObject {
+	members, data := dataOf(request)
+	if members == nil {
 		return cut(data, limit)
 	}
 	whole := written(members)
@@ -60,6 +54,47 @@ func writeInput(request reasoning.Request, limit int) string {
 		text = shortest(func(length int) string { return written(shorten(members, shortestText, length)) }, 1, len(whole), limit)
 	}
 	return cut(text, limit)
+}
+
+// dataOf returns the data of a question as a model may see it, and its members; nil if
+// it is no object.
+func dataOf(request reasoning.Request) (members map[string]any, data string) {
+	if data = request.Data(); data == "" {
+		return nil, ""
+	}
+	data = redact.Shapes().Certain().Text(data)
+	if value, err := jsonvalue.DecodeStored([]byte(data)); err == nil {
+		members, _ = value.(map[string]any)
+	}
+	return members, data
+}
+
+// seen returns, for each text of the data that a section does not show whole, how many
+// of its first lines it shows.
+func seen(request reasoning.Request, section string) map[string]int {
+	members, _ := dataOf(request)
+	cut := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		text, isText := members[name].(string)
+		if !isText {
+			continue
+		}
+		_, shown, found := strings.Cut("\n"+section, heading(name))
+		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+		count := 0
+		for ; found && count < len(lines); count++ {
+			line, rest, more := strings.Cut(shown, "\n")
+			if line != lines[count] {
+				break
+			}
+			shown, found = rest, more
+			section = rest
+		}
+		if count < len(lines) {
+			cut[name] = count
+		}
+	}
+	return cut
 }
 
 // shortestText is the length in bytes below which a text is not cut.
@@ -132,10 +167,13 @@ func written(value any) string {
 		if !isText {
 			text = jsonText(members[name])
 		}
-		out.WriteString("## " + name + "\n" + strings.TrimRight(text, "\n"))
+		out.WriteString(strings.TrimLeft(heading(name), "\n") + strings.TrimRight(text, "\n"))
 	}
 	return out.String()
 }
+
+// heading is what stands before a member of the data.
+func heading(name string) string { return "\n## " + name + "\n" }
 
 // jsonText encodes a value that was decoded from JSON.
 func jsonText(value any) string {

@@ -130,7 +130,8 @@ func TestWhereWhatWasLeftOut(t *testing.T) {
 	require.Contains(t, shown, `["a.go","b.go"]`)
 	require.Regexp(t, `## patch\n\+first line\n(.|\n)*\+a line of the patch\n… \(\d+ of 21003 tokens left out\)\n\n## title`, shown)
 	require.Len(t, intent.Warnings, 1)
-	require.Regexp(t, `the input of step judge was cut: ollama:small did not see \d+ tokens of it, since its prompt has a budget of 8000 \(agent.prompt.slm_budget_tokens\)`, intent.Warnings[0])
+	require.Regexp(t, `the input of step judge was cut: ollama:small did not see \d+ tokens of it \(patch from its line \d+ on\), since its prompt has a budget of 8000 \(agent.prompt.slm_budget_tokens\)`, intent.Warnings[0])
+	require.Equal(t, map[string]int{"patch": 1 + strings.Count(shown, "+a line of the patch\n")}, intent.Prompt.Seen)
 	_, trimmed := sizes(service.Prompt{Description: *intent.Prompt})
 	require.Positive(t, trimmed["input"])
 }

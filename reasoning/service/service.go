@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -260,8 +261,20 @@ func (c *conversation) signed(intent reasoning.Intent, chosen choice) reasoning.
 	intent.Prompt = &c.prompt.Description
 	intent.Repairs = append(slices.Clone(c.repairs), intent.Repairs...)
 	if left := cutInput(c.prompt); left > 0 {
-		intent.Warnings = append(intent.Warnings, fmt.Sprintf("the input of step %s was cut: %s did not see %d tokens of it, since its prompt has a budget of %d (%s)",
-			c.request.Question.StepID, intent.Model, left, chosen.budget, cmp.Or(chosen.setting, "its own window has no room for more")))
+		intent.Warnings = append(intent.Warnings, fmt.Sprintf("the input of step %s was cut: %s did not see %d tokens of it%s, since its prompt has a budget of %d (%s)",
+			c.request.Question.StepID, intent.Model, left, where(c.prompt.Description.Seen), chosen.budget, cmp.Or(chosen.setting, "its own window has no room for more")))
 	}
 	return intent
+}
+
+// where says from where on texts were not seen.
+func where(seen map[string]int) string {
+	var cut []string
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		cut = append(cut, fmt.Sprintf("%s from its line %d on", name, seen[name]+1))
+	}
+	if len(cut) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(cut, ", ") + ")"
 }

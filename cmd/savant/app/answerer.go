@@ -40,9 +40,7 @@ func (a *App) answerer() (workflow.Generate, error) {
 			name = inside.Name()
 		}
 		question.Input = clean.JSON(question.Input)
-		ctx, recorded := a.observeStep(ctx, question, &floor)
-		defer recorded()
-		return a.answered(ctx, client, name, question)
+		return a.answered(ctx, client, name, question, &floor)
 	}, nil
 }
 
@@ -127,7 +125,7 @@ const howToAnswer = `You answer one step of a workflow. Do the task of the goal 
 Answer with action "finish" and with final holding the whole answer as JSON, without any other text.`
 
 // answered asks for one decision, which must be to finish, and returns its final.
-func (a *App) answered(ctx context.Context, client *reasoning.Client, name string, question workflow.Question) (json.RawMessage, error) {
+func (a *App) answered(ctx context.Context, client *reasoning.Client, name string, question workflow.Question, floor *speaker) (json.RawMessage, error) {
 	driver := howToAnswer
 	if len(question.Schema) > 0 {
 		driver += "\nThe answer has to fit this JSON Schema:\n" + string(question.Schema)
@@ -135,8 +133,10 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 	request := reasoning.Request{SessionID: question.RunID, RunID: question.RunID, Step: question.Attempt,
 		Driver: reasoning.Driver{Version: "step", Text: driver}, Policy: reasoning.Policy{NoTools: true, MustFinish: true, Notes: notes(question)},
 		Limits: reasoning.Limits{MaxSteps: question.Attempt, StepsLeft: 1, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond)}}
-	intent, err := client.Decide(ctx, request.Ask(reasoning.Question{Workflow: question.Workflow, StepID: question.StepID,
+	observed, recorded := a.observeStep(ctx, question, floor)
+	intent, err := client.Decide(observed, request.Ask(reasoning.Question{Workflow: question.Workflow, StepID: question.StepID,
 		Attempt: question.Attempt, Issued: question.Issued, Schema: question.Schema}, question.Input))
+	recorded()
 	switch {
 	case err != nil:
 		return nil, err
@@ -147,9 +147,25 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 	}
 	for _, warning := range intent.Warnings {
 		a.Logger.WarnContext(ctx, warning, "run", question.RunID, "step", question.StepID)
-		question.Warn(warning)
+		question.Warn(warning, seenOf(question.Input, intent.Prompt))
 	}
 	return json.RawMessage(strings.TrimSpace(intent.Final)), nil
+}
+
+// seenOf returns how many lines a model saw of those members of an input that were cut
+// for it.
+func seenOf(input json.RawMessage, prompt *reasoning.Prompt) map[string]int {
+	var members map[string]json.RawMessage
+	if prompt == nil || json.Unmarshal(input, &members) != nil {
+		return nil
+	}
+	seen := map[string]int{}
+	for name := range members {
+		if lines, cut := prompt.Seen[name]; cut {
+			seen[name] = max(0, lines)
+		}
+	}
+	return seen
 }
 
 // notes say what was wrong with the previous attempt.
