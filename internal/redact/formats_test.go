@@ -329,8 +329,11 @@ func carriers() map[string]func(string) string {
 		"address": func(s string) string {
 			return "https://x.example/cb?state=1&note=" + strings.ReplaceAll(url.QueryEscape(s), "+", "%20") + "&z=2"
 		},
-		"log":      func(s string) string { return "2026-01-02T03:04:05Z INFO app: using " + s + " for upload id=7" },
-		"diff":     func(s string) string { return "@@ -1 +1 @@\n-old\n" + indent("+", s) + "\n context\n" },
+		"log":  func(s string) string { return "2026-01-02T03:04:05Z INFO app: using " + s + " for upload id=7" },
+		"diff": func(s string) string { return "@@ -1 +1 @@\n-old\n" + indent("+", s) + "\n context\n" },
+		"diff in JSON": func(s string) string {
+			return "output: " + inJSON("@@ -1 +1 @@\n-old\n"+indent("+", s)+"\n context\n") + ", exit code 0"
+		},
 		"markdown": func(s string) string { return "| a | `" + s + "` |" },
 		"prose":    func(s string) string { return "My credentials are " + s + ", please use them." },
 		"XML":      func(s string) string { return "<note>" + s + "</note>" },

@@ -131,7 +131,7 @@ func (k *rule) isKey(text string) bool {
 // inBase64 reports whether a place is within data in base64, in which a key would be
 // found by chance. A line that a diff adds begins with +, too.
 func (r *reading) inBase64(at int) bool {
-	return r.follows(at, '+') && r.has(at-2, base64Bytes) || at >= longestKey && strings.IndexFunc(r.text[at-longestKey:at], func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }) < 0
+	return r.follows(at, '+') && r.has(at-2, base64Bytes) && !strings.HasSuffix(r.text[:at-1], `\n`) || at >= longestKey && strings.IndexFunc(r.text[at-longestKey:at], func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }) < 0
 }
 
 var base64Bytes = bytesOf(letters + digits + "+/")
