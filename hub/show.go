@@ -78,7 +78,11 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
-	h.show(w, r, status, "problem.html", page{Title: http.StatusText(status), Problem: fault.From(err).Message(), Code: fault.From(err).Code})
+	title := http.StatusText(status)
+	if status == http.StatusUnprocessableEntity {
+		title = "The workflow is not valid"
+	}
+	h.show(w, r, status, "problem.html", page{Title: title, Problem: fault.From(err).Message(), Code: fault.From(err).Code})
 }
 
 // refuse and closed render the refusal of a visitor.
@@ -159,8 +163,11 @@ func statusOf(err error) int {
 	case errors.Is(err, fault.StateConflict), errors.Is(err, fault.InvalidTransition), errors.Is(err, fault.ApprovalRequired),
 		errors.Is(err, fault.ResetNotAllowed), errors.Is(err, fault.IDCollision), errors.Is(err, fault.CheckpointNotFound), errors.Is(err, fault.RunCancelled):
 		return http.StatusConflict
-	case errors.Is(err, fault.ToolDenied):
+	case errors.Is(err, fault.ToolDenied), errors.Is(err, fault.TrustRequired):
 		return http.StatusForbidden
+	case errors.Is(err, fault.YAMLSchemaViolation), errors.Is(err, fault.UnresolvedVar), errors.Is(err, fault.CyclicDependency), errors.Is(err, fault.AmbiguousName),
+		errors.Is(err, fault.DuplicateCapture), errors.Is(err, fault.ExpressionError), errors.Is(err, fault.UnknownTool), errors.Is(err, fault.SchemaNotFound):
+		return http.StatusUnprocessableEntity // the workflow has to be mended
 	}
 	return http.StatusInternalServerError
 }

@@ -137,7 +137,8 @@ async function look() {
   try {
     const answer = await fetch(`${live.dataset.at}/version`, { credentials: "same-origin" });
     if (answer.status === 401) return tell("The session has ended. Open the link that savant hub prints.");
-    if (!answer.ok) return;
+    if (answer.status === 404) return tell("The run is gone: it was deleted. What is shown is how it stood.");
+    if (!answer.ok) return tell("The hub cannot read the run. Load the page again to see why.");
     const { version } = await answer.json();
     if (String(version) !== known) await load(new URL(location.href), false, true);
     tell("");

@@ -24,3 +24,20 @@ func TestARunMovesOnAcrossARestart(t *testing.T) {
 	p.says("#version-shown", "v3 of v3")
 	p.until(`window.stays`) // the page was not loaded again
 }
+
+// TestARunIsDeletedWhileItIsShown: its page says so, and goes on when it is back.
+func TestARunIsDeletedWhileItIsShown(t *testing.T) {
+	wanted(t)
+	folder, answer := planned(t, "r1")
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + "/runs/steps/r1")
+	p.says("#version-shown", "v1 of v1")
+	savantIn(t, folder, "state", "delete", "r1")
+	p.says("#run-live", "The run is gone")
+	p.says("h1", "r1") // what was shown stays
+	savantIn(t, folder, "state", "restore", "r1")
+	answer("each_0", `"x"`)
+	p.says("#version-shown", "v2 of v2")
+	p.until(`document.getElementById("run-live").textContent === ""`)
+}
