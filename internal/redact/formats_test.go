@@ -147,6 +147,7 @@ func documentedKeys(seed uint64) (list []lookalike) {
 	one("consul", "CONSUL_HTTP_TOKEN=", uuid())
 	one("nomad", "NOMAD_TOKEN=", uuid())
 	one("terraform", "", m(w, 14)+".atlasv1."+m(u, 67))
+	one("putty", "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\n", m(b64, 48))
 	one("age", "AGE-SECRET-KEY-1", m("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58))
 	one("age pq", "AGE-SECRET-KEY-PQ-1", m("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58))
 	one("pgp", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQdG", m(b64, 60)+"\n"+m(b64, 64)+"\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----")
@@ -334,9 +335,10 @@ func carriers() map[string]func(string) string {
 		"diff in JSON": func(s string) string {
 			return "output: " + inJSON("@@ -1 +1 @@\n-old\n"+indent("+", s)+"\n context\n") + ", exit code 0"
 		},
-		"markdown": func(s string) string { return "| a | `" + s + "` |" },
-		"prose":    func(s string) string { return "My credentials are " + s + ", please use them." },
-		"XML":      func(s string) string { return "<note>" + s + "</note>" },
+		"JSON in a diff": func(s string) string { return "@@ -1 +1 @@\n-[]\n+[" + inJSON(s) + "]\n" },
+		"markdown":       func(s string) string { return "| a | `" + s + "` |" },
+		"prose":          func(s string) string { return "My credentials are " + s + ", please use them." },
+		"XML":            func(s string) string { return "<note>" + s + "</note>" },
 		"base64": func(s string) string {
 			return "  note: " + base64.StdEncoding.EncodeToString([]byte("export NOTE="+s+"\n"))
 		},
