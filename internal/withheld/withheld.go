@@ -89,7 +89,7 @@ func (f Files) shows(name string) bool {
 
 // names are files that hold credentials by convention.
 var names = setOf(".netrc _netrc .git-credentials .npmrc .pypirc .pgpass pgpass.conf .htpasswd .my.cnf .mylogin.cnf .envrc .dockercfg .dockerconfigjson .s3cfg .boto " +
-	".vault-token .vault_pass .terraformrc terraform.rc credentials.tfrc.json .databrickscfg rclone.conf kaggle.json kubeconfig .kubeconfig credentials " +
+	".vault-token .vault_pass .terraformrc terraform.rc credentials.tfrc.json .databrickscfg rclone.conf kaggle.json kubeconfig kubeconfig.yaml kubeconfig.yml .kubeconfig credentials " +
 	"credentials.json application_default_credentials.json access_tokens.db credentials.db .pulumi-credentials.json .secrets secrets.yaml secrets.yml secrets.json secrets.toml master.key")
 
 // folders are those whose files all count: ssh, cloud services, clusters, key rings.
@@ -98,7 +98,7 @@ var folders = setOf(".ssh .aws .azure .gcloud .kube .gnupg .password-store .oci 
 // within are files that count in a folder of a certain name only.
 var within = setOf(".docker/config.json gcloud/credentials gcloud/legacy_credentials gh/hosts.yml glab-cli/config.yml .cargo/credentials .cargo/credentials.toml " +
 	".m2/settings.xml .m2/settings-security.xml .composer/auth.json composer/auth.json .streamlit/secrets.toml .snowsql/config .config/hub .gradle/gradle.properties " +
-	".terraform/terraform.tfstate .bundle/config .nuget/nuget.config")
+	".terraform/terraform.tfstate .bundle/config .nuget/nuget.config etc/shadow etc/gshadow")
 
 // endings are those of private keys, key stores, password databases and states.
 var endings = setOf(".key .pem .p8 .p12 .pfx .pkcs12 .jks .keystore .ppk .kdbx .kdb .keychain .ovpn .tfstate .kubeconfig .env")

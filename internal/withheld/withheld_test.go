@@ -11,7 +11,7 @@ import (
 func TestWhatIsWithheld(t *testing.T) {
 	var all withheld.Files
 	for _, name := range []string{".env", ".env.local", "sub/.ENV.Production", "prod.env", "config/db.env", ".envrc", ".aws/credentials", "home/.aws/config", ".ssh/config",
-		".ssh/known_hosts", "a/.SSH/id_work", ".kube/config", "kubeconfig", "prod.kubeconfig", ".docker/config.json", ".dockercfg", "terraform.tfstate", "x/terraform.tfstate.backup",
+		".ssh/known_hosts", "a/.SSH/id_work", ".kube/config", "kubeconfig", "deploy/kubeconfig.yaml", "prod.kubeconfig", "image/etc/shadow", ".docker/config.json", ".dockercfg", "terraform.tfstate", "x/terraform.tfstate.backup",
 		"terraform.tfstate.d/prod/terraform.tfstate", "credentials.json", "google-credentials.json", "my-credentials.json", "service-account.json", "service_account_key.json",
 		"serviceAccountKey.json", "prod-service-account.json", "client_secret_123.apps.googleusercontent.com.json", "app-firebase-adminsdk-x1.json", "gcp-sa-key.json", ".netrc",
 		".npmrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", "id_rsa", "keys/id_ed25519", "id_rsa.old", "id_ecdsa_sk", "server.key", "tls.pem", "x.p12", "x.ppk", "AuthKey.p8",
@@ -20,7 +20,7 @@ func TestWhatIsWithheld(t *testing.T) {
 		require.True(t, all.Has(name), name)
 	}
 	for _, name := range []string{".env.example", ".env.sample", "example.env", "sample.env", ".env.local.example", ".env.dist", "credentials.example.json", "main.go", "env.go", "environment.md",
-		"docs/ssh/config", "aws/credentials.go", "docker/config.json", "kube/config.yaml", "id_rsa.pub", "id_rsa_test.go", "service-account.md", "service_accounts.go",
+		"docs/ssh/config", "aws/credentials.go", "docker/config.json", "kube/config.yaml", "shadow", "shadow.go", "id_rsa.pub", "id_rsa_test.go", "service-account.md", "service_accounts.go",
 		"credentials.schema.json", "accountservice.json", "package.json", "tsconfig.json", ".github/workflows/ci.yml", "tfstate.go", "keys.json", ".gitignore", "monkey.go",
 		".environment", "a.envelope", "terraform.tf", "src/credentials/index.ts", "idrsa", "id_rsatools.py"} {
 		require.False(t, all.Has(name), name)
