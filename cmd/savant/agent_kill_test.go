@@ -69,6 +69,7 @@ func decision(step int) string {
 // and again, and resumes it: each decision that was received is asked for once,
 // each step is there once, and the transcript is that of a run left alone.
 func TestKilledAnywhereARunGoesOn(t *testing.T) {
+	t.Parallel()
 	kills := 10
 	if os.Getenv("CI") != "" {
 		kills = 40

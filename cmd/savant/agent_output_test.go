@@ -26,6 +26,7 @@ var modelAnswers = []string{
 // shown is in the trace, by its hash and the sizes of its sections, and the
 // same questions give the same bytes.
 func TestAPromptLeavesItsSizes(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer, err := json.Marshal(modelAnswers[asked%len(modelAnswers)])
@@ -71,6 +72,7 @@ func TestAPromptLeavesItsSizes(t *testing.T) {
 // for each event, the first run_started and the last run_finished, and then
 // {"type":"report","report":{…}} with the same report.
 func TestOutputsHaveTheirShapes(t *testing.T) {
+	t.Parallel()
 	s := setStage(t, "../../agent/testdata/scenarios/tool_then_finish.txtar")
 	got := byCommand(t, s)
 	require.Equal(t, telemetry.RunStarted, got.events[0].Type)

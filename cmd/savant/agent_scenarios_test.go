@@ -56,6 +56,7 @@ const enough = 40
 // their own, by the command and over MCP, against the same goldens: outside of
 // CI each in one of the two ways, in turns.
 func TestScenariosFromOutside(t *testing.T) {
+	t.Parallel()
 	skipInShort(t) // package agent plays them within one process
 	files, err := filepath.Glob("../../agent/testdata/scenarios/*.txtar")
 	require.NoError(t, err)

@@ -86,6 +86,7 @@ var interrupts = map[string]func(testing.TB, *waiting){
 // TestARunIsInterrupted whatever it waits for: it ends, is exit code 130, and
 // is saved.
 func TestARunIsInterrupted(t *testing.T) {
+	t.Parallel()
 	for wait := range answersOf {
 		for way, interrupt := range interrupts {
 			t.Run(wait+", "+way, func(t *testing.T) {
@@ -102,6 +103,7 @@ func TestARunIsInterrupted(t *testing.T) {
 }
 
 func TestAnInterruptSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
 	w := startWaiting(t, "question", "text")
 	require.NoError(t, w.Process.Signal(os.Interrupt))
 	require.Error(t, w.Wait())

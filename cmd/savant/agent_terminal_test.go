@@ -34,6 +34,7 @@ func atTerminal(t *testing.T) (person, program *os.File) {
 // TestATerminalIsAskedBeforeADestructiveCall plays the scenarios in which a
 // person answers: the question names the call, and what is typed decides.
 func TestATerminalIsAskedBeforeADestructiveCall(t *testing.T) {
+	t.Parallel()
 	for name, typed := range map[string]string{"destructive_confirmed": "y\n", "destructive_declined": "n\n"} {
 		t.Run(name, func(t *testing.T) {
 			s := setStage(t, "../../agent/testdata/scenarios/"+name+".txtar")
@@ -55,6 +56,7 @@ func TestATerminalIsAskedBeforeADestructiveCall(t *testing.T) {
 // TestATerminalIsAskedAboutTheCallsOfAWorkflow: a workflow that a person ordered is
 // not asked about, what it would destroy is.
 func TestATerminalIsAskedAboutTheCallsOfAWorkflow(t *testing.T) {
+	t.Parallel()
 	for typed, runs := range map[string]bool{"y\n": true, "n\n": false, "\n": false} {
 		t.Run(strings.TrimSpace(typed), func(t *testing.T) {
 			s := setStage(t, "../../agent/testdata/scenarios/finish.txtar")
@@ -85,6 +87,7 @@ func TestATerminalIsAskedAboutTheCallsOfAWorkflow(t *testing.T) {
 
 // TestAQuestionAtTheTerminalIsInterrupted: who is asked may also press Ctrl-C.
 func TestAQuestionAtTheTerminalIsInterrupted(t *testing.T) {
+	t.Parallel()
 	s := setStage(t, "../../agent/testdata/scenarios/destructive_confirmed.txtar")
 	person, program := atTerminal(t)
 	command := s.command()

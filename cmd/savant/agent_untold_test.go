@@ -22,6 +22,7 @@ import (
 // TestWhatAKillKeptFromTheTraceIsTold: wherever the trace of a run ends, the run
 // that goes on tells the rest of what the journal has, each event once.
 func TestWhatAKillKeptFromTheTraceIsTold(t *testing.T) {
+	t.Parallel()
 	const prompt = `"prompt":{"hash":"0123","tokens":7,"sections":[]}`
 	api := &agenttest.API{Log: &agenttest.Journal{}, Answers: []json.RawMessage{
 		json.RawMessage(`{"action":"tool","calls":[{"tool_name":"think.workflows.list"},{"tool_name":"context.tree"}],` + prompt + `}`),

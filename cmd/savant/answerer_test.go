@@ -16,6 +16,7 @@ import (
 // The steps of a driven workflow that want a model go to the Reasoning API that
 // is set, without secrets; a refused answer comes again with what was wrong.
 func TestTheReasoningAPIAnswersGenerateSteps(t *testing.T) {
+	t.Parallel()
 	answers := []string{`{"txt":"Hello"}`, "```json\n{\"text\":\"Hello, world!\"}\n```", `{"text":"Hello!"}`}
 	var asked []reasoning.Request
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,6 +49,7 @@ func TestTheReasoningAPIAnswersGenerateSteps(t *testing.T) {
 
 // One that cannot be reached leaves the run where it is: no answer is made up.
 func TestAReasoningAPIThatIsGoneLeavesTheStep(t *testing.T) {
+	t.Parallel()
 	api := httptest.NewServer(http.NotFoundHandler())
 	api.Close()
 	var stdout, stderr strings.Builder

@@ -33,6 +33,7 @@ outputs:
 // TestTwoBuildsAgree: the same answers get the same replies from two builds of
 // the program, and what one recorded the other verifies.
 func TestTwoBuildsAgree(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the program")
 	}

@@ -15,6 +15,7 @@ import (
 // A run of a workflow is driven by one process at a time: what it calls is called
 // once. One that is over is there for everybody.
 func TestARunIsDrivenByOneProcess(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	run := func(args ...string) (string, int) {
 		command := exec.Command("savant", append([]string{"--path", folder}, args...)...)

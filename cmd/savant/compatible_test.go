@@ -11,6 +11,7 @@ import (
 // TestRunsOfBeforeGoOn takes in a run that a Savant recorded whose replies had all
 // that was outstanding: its record verifies, and it can be gone on with.
 func TestRunsOfBeforeGoOn(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	exported, err := filepath.Abs(filepath.Join("testdata", "parallel_before.savant"))
 	require.NoError(t, err)
@@ -33,6 +34,7 @@ func TestRunsOfBeforeGoOn(t *testing.T) {
 // result with isError and a message alone was a value: the run keeps that reading to its
 // end, and so does a fork of it.
 func TestFailuresOfBeforeStayValues(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	exported, err := filepath.Abs(filepath.Join("testdata", "plain_failure_before.savant"))
 	require.NoError(t, err)

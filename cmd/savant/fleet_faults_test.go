@@ -106,6 +106,7 @@ func (f *faults) tell(format string, args ...any) {
 // whoever paid it was killed or stopped, a call that is not to be made twice is not, and
 // every run ends.
 func TestFleetFaults(t *testing.T) {
+	t.Parallel()
 	rounds, seed := 1, uint64(1)
 	if os.Getenv("CI") != "" {
 		rounds = 3

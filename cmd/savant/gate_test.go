@@ -138,6 +138,7 @@ func (c *gatedClient) does(tool string, input any) map[string]any {
 // for each event of the client's hooks. At every instruction the model first tries a
 // shell, a file, another server's tool, another input and an early end.
 func TestAClientIsHeldToItsRun(t *testing.T) {
+	t.Parallel()
 	skipInShort(t)
 	for _, client := range gatedClients() {
 		name := client.name
@@ -153,6 +154,7 @@ func TestAClientIsHeldToItsRun(t *testing.T) {
 
 // TestAClientIsHeldToItsRunInADatabase is the same with the runs in a database.
 func TestAClientIsHeldToItsRunInADatabase(t *testing.T) {
+	t.Parallel()
 	skipInShort(t)
 	server := mongotest.Start(t)
 	for _, client := range gatedClients()[1:3] {
@@ -256,6 +258,7 @@ func testEnforcement(t *testing.T, serves, folder string, environment ...string)
 
 // TestReadingToolsOnlyRead: what the gate lets pass as reading is annotated so.
 func TestReadingToolsOnlyRead(t *testing.T) {
+	t.Parallel()
 	a := openApp(t, t.TempDir())
 	for _, name := range gate.OwnReads() {
 		tool, known := a.Tools.Resolve(name)

@@ -14,6 +14,7 @@ import (
 // formatted. The sources themselves are not touched: the new files are laid over
 // them.
 func TestGeneratedEngineWorks(t *testing.T) {
+	t.Parallel()
 	sources, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	checkout := t.TempDir()

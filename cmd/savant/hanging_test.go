@@ -33,6 +33,7 @@ func unhung(t *testing.T, folder string, args ...string) {
 // TestNoPipeHangsTheProgram puts a pipe, which nobody writes or reads, in the place
 // of each file that a folder can bring.
 func TestNoPipeHangsTheProgram(t *testing.T) {
+	t.Parallel()
 	skipInShort(t)
 	look, list, run := []string{"tools"}, []string{"workflows", "list"}, []string{"workflows", "run", "hello", "--run-id", "r1"}
 	check, prune, sessions := []string{"state", "check", "--all"}, []string{"state", "prune", "--older-than", "1h"}, []string{"runs", "list"}
@@ -69,6 +70,7 @@ func TestNoPipeHangsTheProgram(t *testing.T) {
 
 // TestASignalEndsWhateverIsWaitedFor: input that does not come, a lock, a pipe.
 func TestASignalEndsWhateverIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	locked := filepath.Join(folder, ".savant", "memory")
 	require.NoError(t, os.MkdirAll(locked, 0o755))

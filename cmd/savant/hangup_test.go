@@ -19,6 +19,7 @@ import (
 // TestAClosedTerminalLeavesNoCommandBehind: whatever ends a call, the command
 // that it started ends too, and the exit code says that it was interrupted.
 func TestAClosedTerminalLeavesNoCommandBehind(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			if signals.Ignored(signal) {

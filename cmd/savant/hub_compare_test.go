@@ -9,6 +9,7 @@ import (
 
 // TestTwoRunsOfTheAgentAreCompared step by step, and a run is offered others of its goal.
 func TestTwoRunsOfTheAgentAreCompared(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "context.status", "--force-finish", "one goal")
 	savantIn(t, folder, "run", "--quiet", "--run-id", "a2", "--force-tool", "git.status", "--force-finish", "one goal")

@@ -82,6 +82,7 @@ var rowKind = regexp.MustCompile(`<span class="kind">([^<]+)</span>`)
 // TestARunInAnotherProcessIsSeenLive opens the page of a run while it goes on
 // elsewhere, and sees the rest of it come: the very rows that the page has afterwards.
 func TestARunInAnotherProcessIsSeenLive(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	running := runningAgent(t, folder, "going")
 	h := serveHub(t, folder)
@@ -107,6 +108,7 @@ func TestARunInAnotherProcessIsSeenLive(t *testing.T) {
 // it was cut off, has each event once and in order, and streams that nobody reads hold
 // nobody up.
 func TestABurstLosesNothing(t *testing.T) {
+	t.Parallel()
 	const burst = 5000
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "many", "a goal")
@@ -169,6 +171,7 @@ func writeBurst(t testing.TB, folder string, from, count int) {
 // TestAStreamGoesOnWhereItWas: a browser that comes back gets what changed since,
 // and of nothing else; the id of another hub, or a made up one, of everything.
 func TestAStreamGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	for _, run := range []string{"one", "many"} {
 		savantIn(t, folder, "run", "--quiet", "--run-id", run, "a goal")
@@ -193,6 +196,7 @@ func TestAStreamGoesOnWhereItWas(t *testing.T) {
 
 // TestTheDetailsOfAnEvent: each row leads to them, and only those of the run are shown.
 func TestTheDetailsOfAnEvent(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "git.status", "--force-finish")
 	savantIn(t, folder, "run", "--quiet", "--run-id", "a2", "a goal")

@@ -12,6 +12,7 @@ import (
 
 // TestAPageThatIsNotThere says so, and where to go; it is no fault of a parameter.
 func TestAPageThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	h := serveHub(t, t.TempDir())
 	status, body, _ := h.ask(h.client, http.MethodGet, "/nowhere", nil)
 	require.Equal(t, http.StatusNotFound, status)
@@ -27,6 +28,7 @@ func TestAPageThatIsNotThere(t *testing.T) {
 
 // TestAStepKeepsItsDecisionAboveIt, also where the filter leaves the event of it out.
 func TestAStepKeepsItsDecisionAboveIt(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "--force-tool", "git.status", "--force-finish")
 	h := serveHub(t, folder)
@@ -43,6 +45,7 @@ func TestAStepKeepsItsDecisionAboveIt(t *testing.T) {
 
 // TestACancelledRunSaysOnceByWhom, and offers no file that is not there for its fork.
 func TestACancelledRunSaysOnceByWhom(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "workflows", "asks.yaml")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))

@@ -117,6 +117,7 @@ const hubPages = "/ /runs /runs/w/r /workflows /workflows/repo_tour /diagnostics
 // TestTheHubIsForWhoHasItsLink: no page says anything without a session, a link gives
 // one once, and nobody can make one up.
 func TestTheHubIsForWhoHasItsLink(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "the goal of it")
 	h := serveHub(t, folder)
@@ -159,6 +160,7 @@ func TestTheHubIsForWhoHasItsLink(t *testing.T) {
 // TestTheHubRefusesOtherSites plays a site with a name that leads here, a site that
 // sends forms here, and a page at another port, which the cookie is sent for.
 func TestTheHubRefusesOtherSites(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "--max-steps", "1", "a goal")
 	h := serveHub(t, folder)
@@ -188,6 +190,7 @@ func TestTheHubRefusesOtherSites(t *testing.T) {
 // TestAChangeNeedsAFormOfTheSession ends a run of the agent, which only the form of the
 // page can.
 func TestAChangeNeedsAFormOfTheSession(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	running := runningAgent(t, folder, "going")
 	h := serveHub(t, folder)
@@ -246,6 +249,7 @@ const (
 // TestHostileTextsAreShownAsText has them in every field of an event, in a goal, in a
 // workflow and its run, and in addresses.
 func TestHostileTextsAreShownAsText(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "hostile", hostile)
 	quoted, err := json.Marshal(hostile)
@@ -317,6 +321,7 @@ func requireHarmless(t *testing.T, path, body string) {
 
 // TestTheHubShowsWhatTheCommandsSay compares pages with the command line.
 func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	empty := serveHub(t, folder)
 	for path, says := range map[string]string{"/": "savant workflows run NAME", "/runs": "savant workflows run NAME", "/diagnostics/agents": "savant run &#34;what you want&#34;"} {
@@ -378,6 +383,7 @@ func quotesOf(text string) string { return strings.ReplaceAll(text, "&#34;", `"`
 
 // TestTheHubListensHereAlone refuses addresses that others can reach.
 func TestTheHubListensHereAlone(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.org:0", "nonsense"} {
 		var stderr bytes.Buffer
 		code := run(t.Context(), []string{"hub", "--address", address, "--path", t.TempDir()}, nil, strings.NewReader(""), io.Discard, &stderr)

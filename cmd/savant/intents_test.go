@@ -17,6 +17,7 @@ import (
 // person to a review, and from other words not. Whoever decides is told which rule
 // was met, and never what is for clients.
 func TestGoalsThatMeanAReview(t *testing.T) {
+	t.Parallel()
 	var asked reasoning.Request
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = reasoning.Request{}
@@ -50,6 +51,7 @@ func TestGoalsThatMeanAReview(t *testing.T) {
 // TestAPromptsFileOverlaysTheBundledOne: a prompts.yml that sets one persona keeps the
 // driver prompt, the rules and the other personas that are bundled.
 func TestAPromptsFileOverlaysTheBundledOne(t *testing.T) {
+	t.Parallel()
 	var asked reasoning.Request
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = reasoning.Request{}

@@ -19,6 +19,7 @@ import (
 // one event for each call, with the reason for the switch, and the lines of the
 // runtime log.
 func TestEachModelCallOfARunIsInTheTrace(t *testing.T) {
+	t.Parallel()
 	o := newOllama(t, map[string][]string{
 		"small": {`{"action":"tool","tool_name":"git.log","args":{"limit":1},"reasoning":"look first"}`, "I do not know", "really not"},
 		"large": {`{"action":"finish","final":"the answer"}`}})
@@ -69,6 +70,7 @@ func TestEachModelCallOfARunIsInTheTrace(t *testing.T) {
 // TestADrivenRunLeavesItsModelCalls: the events of a workflow that is run without a
 // client name its run, workflow and step, and say what a model was shown.
 func TestADrivenRunLeavesItsModelCalls(t *testing.T) {
+	t.Parallel()
 	o := newOllama(t, map[string][]string{"small": {`{"action":"finish","final":"{\"text\":\"Hello!\"}"}`}})
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
@@ -113,6 +115,7 @@ steps:
 // in the trace like a model, and what it was shown, with the same hash for the
 // same question.
 func TestAnOutsideServiceLeavesPromptAndCall(t *testing.T) {
+	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(reasoning.Intent{Action: reasoning.ActionFinish, Final: "so", Model: "house:model", PromptTokens: 5, OutputTokens: 2})
 	}))

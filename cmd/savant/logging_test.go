@@ -16,6 +16,7 @@ import (
 // Libraries log by themselves, net/http what a server sent unasked: that goes
 // the way of all logs, and stderr is what it was.
 func TestALogOfLibrariesHasNoSecrets(t *testing.T) {
+	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusNoContent)

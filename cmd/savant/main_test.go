@@ -234,6 +234,7 @@ func openApp(t testing.TB, folder string) *app.App {
 // Every schema that is published compiles: the registry leaves that to the first
 // call, and to clients.
 func TestEveryToolIsSound(t *testing.T) {
+	t.Parallel()
 	a := openApp(t, t.TempDir())
 	require.NotEmpty(t, a.Tools.Tools())
 	for _, tool := range a.Tools.Tools() {
@@ -248,6 +249,7 @@ const maxThinkList = 8 << 10
 
 // TestPublishedList holds the list of tools that clients of think see.
 func TestPublishedList(t *testing.T) {
+	t.Parallel()
 	var stdout, stderr strings.Builder
 	code := run(t.Context(), []string{"tools", "--json"}, []string{"MCP_SERVICE=think", "SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 	require.Zero(t, code, stderr.String())

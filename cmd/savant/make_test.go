@@ -12,6 +12,7 @@ import (
 // make ask hands the question to the program as it was given: neither make nor
 // the shell reads it.
 func TestMakeHandsOverTheQuestion(t *testing.T) {
+	t.Parallel()
 	make, err := exec.LookPath("make")
 	if err != nil {
 		t.Skip("make is not installed")

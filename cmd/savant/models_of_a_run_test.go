@@ -19,6 +19,7 @@ const finishing = `{"action":"finish","final":"so it is"}`
 // TestAnOllamaWithTheDefaultModelsDecides: where nobody is chosen, an Ollama that has
 // phi3.5 or llama3 decides, and the first line says so.
 func TestAnOllamaWithTheDefaultModelsDecides(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		has         []string
 		environment []string
@@ -49,6 +50,7 @@ func TestAnOllamaWithTheDefaultModelsDecides(t *testing.T) {
 // TestFlagsNameTheModels: --slm=NAME and --llm=NAME say which they are, and alone they
 // say who decides.
 func TestFlagsNameTheModels(t *testing.T) {
+	t.Parallel()
 	o := newOllama(t, map[string][]string{"phi3.5": {finishing}, "llama3:latest": {finishing}})
 	for line, want := range map[string][]string{
 		"--slm=phi3.5 --llm=llama3:latest":       {"phi3.5"},
@@ -75,6 +77,7 @@ func TestFlagsNameTheModels(t *testing.T) {
 // TestWhatAModelWritesIsShownAsItComes: on stderr, and in lines of stream-json, and
 // without secrets.
 func TestWhatAModelWritesIsShownAsItComes(t *testing.T) {
+	t.Parallel()
 	o := newOllama(t, map[string][]string{"m": {`{"action": "finish", "final": "the token is ` + plantedSecret + ` and no more"}`}})
 	environment := []string{"SAVANT_PATH=" + t.TempDir(), "OLLAMA_HOST=" + o.URL, "SLM_MODEL=m", "MY_API_TOKEN=" + plantedSecret}
 	var stdout, stderr strings.Builder
@@ -111,6 +114,7 @@ func TestWhatAModelWritesIsShownAsItComes(t *testing.T) {
 // TestWhatARunCosts: by the prices of the settings, in the report, in the trace, and
 // the same after the run.
 func TestWhatARunCosts(t *testing.T) {
+	t.Parallel()
 	o := newOllama(t, map[string][]string{"small": {"no", "no"}, "large": {finishing}})
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "config"), 0o700))

@@ -23,6 +23,7 @@ import (
 // A run whose database goes away says so with code, host and cause, and how to give up.
 // It goes on by itself when the database is back. Ctrl-C ends it, and says how to go on.
 func TestARunIsToldThatItsDatabaseIsAway(t *testing.T) {
+	t.Parallel()
 	database := mongotest.Start(t)
 	if database.Foreign() {
 		t.Skip("the database is killed")

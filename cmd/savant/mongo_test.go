@@ -52,6 +52,7 @@ func TestScriptsOverMongo(t *testing.T) {
 // server is killed, and the next, in another folder, goes on. In between the database
 // is killed, too.
 func TestRunsInADatabaseOutliveTheirServers(t *testing.T) {
+	t.Parallel()
 	const together, steps = 6, 20
 	kills := 3
 	if os.Getenv("CI") != "" {
@@ -90,6 +91,7 @@ func TestRunsInADatabaseOutliveTheirServers(t *testing.T) {
 // Of several processes that answer one step at the same moment, one is accepted. The
 // others are told so, and one of them is killed on the way.
 func TestProcessesAnswerOneStep(t *testing.T) {
+	t.Parallel()
 	const processes, steps = 4, 5
 	database := mongotest.Start(t)
 	uri, folder := database.URI(mongotest.NewDatabase()), t.TempDir()

@@ -12,6 +12,7 @@ import (
 // A server that is written into the file while clients are served comes with
 // its tools: they are told, and a call need not wait for that.
 func TestAServerComesWhileClientsAreServed(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
 	s := serveIn(t, folder, "MCP_SERVICE=all")
@@ -42,6 +43,7 @@ func TestAServerComesWhileClientsAreServed(t *testing.T) {
 // A client that is there before a server was ever seen is told when its tools
 // have come.
 func TestClientsAreToldOfAServerSeenFirst(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
 	config := `{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "git"}}}}`

@@ -23,6 +23,7 @@ const started = `trap '' TERM HUP PIPE; sleep 300 & echo $$ $! > ids.new; mv ids
 // A server that is killed leaves nothing running: neither the command of a call
 // nor a mounted server, nor what these have started.
 func TestAKilledServerLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ file, content, tool string }{
 		"ci":    {".savant/ci.yaml", `commands: {tests: {command: [sh, -c, "` + started + `"]}}`, "ci.run_tests"},
 		"mount": {".savant/mcp.json", `{"mcpServers": {"other": {"command": "sh", "args": ["-c", "` + started + `"]}}}`, "other.anything"},
@@ -72,6 +73,7 @@ func isGroupGone(group int) bool {
 // No process is left behind: a mounted server that ends neither with its input
 // nor by SIGTERM is killed, and so is what it started.
 func TestASignalEndsMountedServers(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	self, err := exec.LookPath("savant")
 	require.NoError(t, err)

@@ -50,6 +50,7 @@ func (s *stage) enough(t *testing.T) {
 // Whoever sits at the terminal sees how far a call is that takes long, whatever made
 // it. The answer alone is on stdout.
 func TestATerminalShowsHowFarLongWorkIs(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args  []string
 		asks  bool
@@ -87,6 +88,7 @@ func TestATerminalShowsHowFarLongWorkIs(t *testing.T) {
 
 // Work that says nothing shows that it goes on, and for how long.
 func TestATerminalShowsSecondsOfSilentWork(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args  []string
 		shows string
@@ -113,6 +115,7 @@ func TestATerminalShowsSecondsOfSilentWork(t *testing.T) {
 
 // A script that reads stderr, and who asked for quiet, is not told.
 func TestOnlyATerminalShowsHowFarLongWorkIs(t *testing.T) {
+	t.Parallel()
 	agent := []string{"run", "--force-tool", "ci.run", "--force-args", `{"name":"dig"}`, "--force-finish", "--allow", "*", "go"}
 	for name, args := range map[string][]string{"a workflow": {"workflows", "run", "dig"}, "an agent": agent, "a quiet agent": append(agent, "--quiet")} {
 		t.Run(name, func(t *testing.T) {

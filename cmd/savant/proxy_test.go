@@ -77,6 +77,7 @@ func decideThrough(t *testing.T, environment ...string) (out string, err error) 
 // The proxies of the environment are used as other programs use them: in the
 // clear for http, as a tunnel, which sees no token, for https.
 func TestTheReasoningAPIIsReachedThroughAProxy(t *testing.T) {
+	t.Parallel()
 	api := httptest.NewTLSServer(http.HandlerFunc(decideAnything))
 	t.Cleanup(api.Close)
 	authority := filepath.Join(t.TempDir(), "authority.pem")
@@ -102,6 +103,7 @@ func TestTheReasoningAPIIsReachedThroughAProxy(t *testing.T) {
 
 // What is wrong with a proxy is told without its password.
 func TestAProxyThatIsGone(t *testing.T) {
+	t.Parallel()
 	p := newProxy(t, "")
 	p.Close()
 	out, err := decideThrough(t, "REASONING_API_URL=http://api.example", "HTTP_PROXY="+strings.Replace(p.URL, "http://", "http://ada:lovelace@", 1))

@@ -81,6 +81,7 @@ func project(t *testing.T, name, workflow string) string {
 // Each step and each item of a loop gets its own answer, from a service that keeps
 // what it answered, too; a run of the same id in another folder as well.
 func TestAServiceThatKeepsItsAnswersMixesNoneUp(t *testing.T) {
+	t.Parallel()
 	service := &keeper{kept: map[string]string{}}
 	api := httptest.NewServer(service)
 	defer api.Close()
@@ -121,6 +122,7 @@ const asksForChanges = `{"decision":"request_changes","summary":"Pay drops the e
 // The model that gives the verdict of review_v1 sees the change, and its answer is
 // wanted in the schema of the step.
 func TestTheVerdictIsAskedWithTheChange(t *testing.T) {
+	t.Parallel()
 	folder := repository(t, "package pay\n", "package pay\n\nfunc Pay() error { _ = send(); return nil }\n")
 	models := newOllama(t, map[string][]string{"small": {asksForChanges}})
 	var stdout, stderr strings.Builder
@@ -139,6 +141,7 @@ func TestTheVerdictIsAskedWithTheChange(t *testing.T) {
 // A patch that is larger than the prompt is cut in its place, and that is said in the
 // log and in the trace; a large model sees all of it.
 func TestALargePatchIsCutAndTold(t *testing.T) {
+	t.Parallel()
 	var after strings.Builder
 	for i := range 3500 {
 		fmt.Fprintf(&after, "// line %d of the patch\n", i)
@@ -169,6 +172,7 @@ func TestALargePatchIsCutAndTold(t *testing.T) {
 // What can never be cut and does not fit leaves the step to somebody else, and says
 // how large it is and what to do.
 func TestATaskThatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
 	models := newOllama(t, map[string][]string{"small": {asksForChanges}})
 	large := strings.Replace(twoSteps, "Say one.", strings.Repeat("Say one. ", 4000), 1)
 	var stdout, stderr strings.Builder

@@ -70,6 +70,7 @@ func newPayment(t *testing.T) *payment {
 // TestEveryQuestionIsAnsweredOnce kills workers and the database at random moments, and
 // stops a worker until others have taken over what it held. When it wakes, it writes late.
 func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	questions, kills := 24, 3
 	if os.Getenv("CI") != "" {
 		questions, kills = 80, 10

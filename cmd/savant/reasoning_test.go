@@ -16,6 +16,7 @@ import (
 
 // TestReasoningIsServedToOthers has one program ask another, with a token.
 func TestReasoningIsServedToOthers(t *testing.T) {
+	t.Parallel()
 	address, stop := serveReasoning(t, "SAVANT_PATH="+t.TempDir(), "REASONING_API_TOKEN=sekrit", "LLM_PROVIDER=offline")
 	const request = `{"session_id":"s","run_id":"r1","step":1,"goal":"the loop","persona":{},"driver":{},"rules":[],"tools":[],"policy":{},
 		"memory":{"steps":[]},"last_output":[],"limits":{}}`
@@ -69,6 +70,7 @@ func serveReasoning(t *testing.T, environment ...string) (address string, stop f
 // TestAServiceThatIsStartedAgainKeepsItsAnswers: a question that was answered before is not
 // paid for again, and each call of a model is in the trace of the service.
 func TestAServiceThatIsStartedAgainKeepsItsAnswers(t *testing.T) {
+	t.Parallel()
 	o := newOllama(t, map[string][]string{"small": {`{"action":"finish","final":"the answer"}`}})
 	folder := t.TempDir()
 	for range 2 {

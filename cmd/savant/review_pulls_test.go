@@ -96,6 +96,7 @@ func shownLines(prompt string) (lines []shownLine) {
 // repositories with seeded defects: each changed line reaches the model once, each prompt
 // is within its budget, and each defect is found at its line.
 func TestMergedPullRequestsAreReadWhole(t *testing.T) {
+	t.Parallel()
 	bundle, err := filepath.Abs(filepath.Join("testdata", "pulls", "pulls.bundle"))
 	require.NoError(t, err)
 	for _, name := range []string{"cobra-1035", "cobra-1643", "cobra-1654", "pflag-425", "go-cmp-15"} {

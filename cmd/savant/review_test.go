@@ -83,6 +83,7 @@ func findDefects(part string) []map[string]any {
 // TestAReviewSeesTheWholeChange starts the program as a user would, on a change with
 // seeded defects.
 func TestAReviewSeesTheWholeChange(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	git := func(args ...string) string {
 		command := exec.CommandContext(t.Context(), "git", append([]string{"-C", folder, "-c", "user.name=Ada", "-c", "user.email=ada@example.com"}, args...)...)

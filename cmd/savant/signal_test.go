@@ -20,6 +20,7 @@ import (
 // A server that is told to end while calls are under way ends well, and what
 // it had acknowledged is on disk and replays.
 func TestASignalLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
 	const steps = 300
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -69,6 +70,7 @@ func verified(t *testing.T, folder, run string) int {
 
 // A call that never ends does not keep the server.
 func TestAStuckCallDoesNotDelayASignal(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	stuck := filepath.Join(folder, "bin", "git")
 	require.NoError(t, os.Mkdir(filepath.Dir(stuck), 0o755))
@@ -85,6 +87,7 @@ func TestAStuckCallDoesNotDelayASignal(t *testing.T) {
 
 // A client that closes stderr early goes on being served.
 func TestAClosedStderrDoesNotEndTheServer(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	reads, writes, err := os.Pipe()
 	require.NoError(t, err)

@@ -231,6 +231,7 @@ func (m *slipping) finish() {
 // of its own. It is told what is wrong and what to do, or it loses nothing; and
 // the run comes to the end that it would have come to.
 func TestEverySlipIsToldOrLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, need := range []string{"git", "sh"} {
 		if _, err := exec.LookPath(need); err != nil {
 			t.Skip(need + " is not installed")

@@ -20,6 +20,7 @@ var (
 // TestOneSyncAStep counts, as the system sees it, what a step waits for: from
 // one reply to the next exactly one sync.
 func TestOneSyncAStep(t *testing.T) {
+	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("strace is not installed")

@@ -34,6 +34,7 @@ func (u *untilSeen) Write(p []byte) (int, error) {
 // TestWhatAServiceOutsideWritesIsShownAsItComes: a model writes its second half only after
 // the first was shown, through `savant reasoning serve`, to an agent and to a workflow.
 func TestWhatAServiceOutsideWritesIsShownAsItComes(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer string // in two halves
 		args   []string

@@ -122,6 +122,7 @@ func asking(t *testing.T, tool string) (address string, parents func() []string)
 // mounted server, which is a process of its own; what is secret is in no span
 // and no line.
 func TestOneTraceFromTheClientToTheLastServer(t *testing.T) {
+	t.Parallel()
 	folder, c := t.TempDir(), newCollector(t)
 	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
@@ -187,6 +188,7 @@ func callIn(t *testing.T, environment ...string) (stdout, stderr string) {
 }
 
 func TestTheSpansOfACommandAreSentBeforeItEnds(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t)
 	patient := func(a *app.App) error { // however slow this machine is
 		a.FlushTime = hang
@@ -201,6 +203,7 @@ func TestTheSpansOfACommandAreSentBeforeItEnds(t *testing.T) {
 }
 
 func TestACollectorThatIsGoneFailsNothing(t *testing.T) {
+	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	plain, _ := callIn(t)
@@ -212,6 +215,7 @@ func TestACollectorThatIsGoneFailsNothing(t *testing.T) {
 
 // Variables that are set for other programs do not stop this one.
 func TestVariablesOfOpenTelemetryThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	plain, _ := callIn(t)
 	for variables, warning := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                                 "expected http://HOST:PORT",
@@ -229,6 +233,7 @@ func TestVariablesOfOpenTelemetryThatDoNotFit(t *testing.T) {
 
 // A collector that never answers holds no call up, and no end.
 func TestACollectorThatHangsHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	blocked := make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-blocked }))
 	defer hanging.Close()
@@ -251,6 +256,7 @@ func TestACollectorThatHangsHoldsNothingUp(t *testing.T) {
 
 // Large arguments are left out of the trace; whose call it was is not.
 func TestLargeArgumentsAreLeftOut(t *testing.T) {
+	t.Parallel()
 	written := traceOfCall(t, "think.validate", fmt.Sprintf(`{"workflow": "none", "run_id": "r1", "step_id": "greet", "response": %q}`, strings.Repeat("x", (16<<10))))
 	require.Less(t, len(written), 2000)
 	require.Contains(t, written, `"left_out":"args: `)
@@ -259,6 +265,7 @@ func TestLargeArgumentsAreLeftOut(t *testing.T) {
 
 // The journal has what a step was answered with.
 func TestAnAnswerIsOneLineOfTheTrace(t *testing.T) {
+	t.Parallel()
 	written := traceOfCall(t, "think.next", `{"workflow": "hello", "run_id": "r1", "step_id": "greet", "result_snapshot": "the-answer"}`)
 	require.Equal(t, 1, strings.Count(written, "\n"), written)
 	require.Contains(t, written, `"type":"tool_call_completed"`)

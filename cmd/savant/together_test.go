@@ -13,6 +13,7 @@ import (
 // Runs move at once through one server that is killed again and again: each goes
 // on with the answer it was not told of, and its record can be verified.
 func TestRunsAtOnceOutliveTheirServer(t *testing.T) {
+	t.Parallel()
 	const together, steps = 16, 40
 	kills := 3
 	if os.Getenv("CI") != "" {

@@ -41,6 +41,7 @@ func places(t testing.TB, folder, name, text string) {
 // is there and whatever the client asks, until a person says yes. It ends when they
 // take that back.
 func TestAServerWrittenWhileServingWaitsForAPerson(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
 	s := serveIn(t, folder, "MCP_SERVICE=all", "LOG_LEVEL=warn")
@@ -101,6 +102,7 @@ func (s *server) answerTo(t *testing.T, id int) string {
 
 // No address that a folder names is even connected to, by whatever is run there.
 func TestNothingLeavesBeforeAPersonAcceptedIt(t *testing.T) {
+	t.Parallel()
 	var connections atomic.Int32
 	var sent atomic.Value
 	collector := httptest.NewUnstartedServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {

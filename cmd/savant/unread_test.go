@@ -22,6 +22,7 @@ const untilGo = `commands: {tests: {command: [sh, -c, "echo $$ > written; mv wri
 // A client that closed its stream gets the answer to a long call while it reads;
 // one that is gone keeps no server, and no command, running.
 func TestACallEndsWithItsReaderNotWithItsStream(t *testing.T) {
+	t.Parallel()
 	for _, reads := range []bool{true, false} {
 		t.Run("reads "+strconv.FormatBool(reads), func(t *testing.T) {
 			folder := t.TempDir()

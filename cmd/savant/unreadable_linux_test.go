@@ -95,6 +95,7 @@ type object = map[string]any
 // TestAJournalWithoutPermission: a client is told which file of a run cannot be
 // read or written, why, and what to do.
 func TestAJournalWithoutPermission(t *testing.T) {
+	t.Parallel()
 	folder := newProject(t)
 	begun := serveMortal(t, folder)
 	begun.call("think.plan", object{"workflow": "hello", "run_id": "r1", "params": object{"name": "Ada"}})
@@ -116,6 +117,7 @@ func TestAJournalWithoutPermission(t *testing.T) {
 // TestAProjectWithoutPermission: what cannot be read is no empty project, and
 // what is left of it is searched with a note of the rest.
 func TestAProjectWithoutPermission(t *testing.T) {
+	t.Parallel()
 	m := serveMortal(t, newProject(t))
 	m.place("seen.md", "the zebra\n")
 	m.place("closed/unseen.md", "the zebra\n")
@@ -148,6 +150,7 @@ func TestAProjectWithoutPermission(t *testing.T) {
 
 // TestAMemoryWithoutPermission: writing is refused with what to do.
 func TestAMemoryWithoutPermission(t *testing.T) {
+	t.Parallel()
 	m := serveMortal(t, newProject(t))
 	m.place(".savant/memory/n.md", "before\n")
 	m.permit(".savant/memory", 0o555)
@@ -161,6 +164,7 @@ func TestAMemoryWithoutPermission(t *testing.T) {
 // TestAProjectThatWasMoved: the runs go on, in the folder that is open; what
 // goes by the name says that it is gone.
 func TestAProjectThatWasMoved(t *testing.T) {
+	t.Parallel()
 	folder := newProject(t)
 	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
 	m := serveMortal(t, folder)
@@ -176,6 +180,7 @@ func TestAProjectThatWasMoved(t *testing.T) {
 
 // TestACacheThatCannotBeUsed: search says which variable to set.
 func TestACacheThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	closed := filepath.Join(t.TempDir(), "savant", "index")
@@ -190,6 +195,7 @@ func TestACacheThatCannotBeUsed(t *testing.T) {
 
 // TestLogsThatAreDeletedComeBack: under a server that runs on, with one warning.
 func TestLogsThatAreDeletedComeBack(t *testing.T) {
+	t.Parallel()
 	folder := newProject(t)
 	m := serveMortal(t, folder, "LOG_LEVEL=warn", "SLOW_THRESHOLD_MS=0") // or a slow call would be a warning, too
 	plan := func(run string) {
@@ -221,6 +227,7 @@ func TestLogsThatAreDeletedComeBack(t *testing.T) {
 // TestWorkflowsThatCannotBeListed: what is bundled is not all there is, nor does
 // it take the place of what cannot be read.
 func TestWorkflowsThatCannotBeListed(t *testing.T) {
+	t.Parallel()
 	m := serveMortal(t, newProject(t))
 	m.place("workflows/own.yaml", "name: own\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n")
 	require.NotContains(t, m.call("think.workflows.list", object{}), `"note"`)
@@ -235,6 +242,7 @@ func TestWorkflowsThatCannotBeListed(t *testing.T) {
 // TestAFullDiskIsTold: whatever is kept, the client is told what was not, and
 // what to do, without a path of the machine.
 func TestAFullDiskIsTold(t *testing.T) {
+	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("strace is not installed")

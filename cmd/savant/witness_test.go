@@ -103,6 +103,7 @@ func largeRepository(t *testing.T) string {
 // TestFabricatedResultIsRefused is what a client meets that makes a result up,
 // and then calls the tool: through the server's standard streams.
 func TestFabricatedResultIsRefused(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}

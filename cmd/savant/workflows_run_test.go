@@ -35,6 +35,7 @@ func patientIn(t *testing.T) (folder string) {
 
 // A run that is interrupted says how to go on, and stands where it stood.
 func TestAnInterruptedRunCanBeContinued(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			folder := patientIn(t)
@@ -65,6 +66,7 @@ func TestAnInterruptedRunCanBeContinued(t *testing.T) {
 // that is cancelled interrupts it and has no reply; the end of the server
 // interrupts it, too, and loses nothing.
 func TestARunGoesOnInTheServer(t *testing.T) {
+	t.Parallel()
 	folder := patientIn(t)
 	s := serveIn(t, folder, "MCP_SERVICE=workflow")
 	status := func(id int) string {
@@ -96,6 +98,7 @@ func TestARunGoesOnInTheServer(t *testing.T) {
 
 // Who interrupts before there is a run is told so, in JSON where that was asked for.
 func TestARunThatIsInterruptedBeforeItBegins(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "w.yaml"), []byte("name: w\nversion: \"1\"\nsteps: [{id: a, call: human.approve}]\n"), 0o600))
@@ -117,6 +120,7 @@ func TestARunThatIsInterruptedBeforeItBegins(t *testing.T) {
 // A run that one process drives is cancelled by another: the first ends at once, though
 // its step would be tried again in an hour.
 func TestADrivenRunIsCancelled(t *testing.T) {
+	t.Parallel()
 	folder := patientIn(t)
 	command := exec.Command("savant", "workflows", "run", "patient", "--run-id", "r1", "--path", folder)
 	stderr, err := command.StderrPipe()
