@@ -18,6 +18,7 @@ import (
 // Parts of an artifact, one after the other, are the whole, and no character is
 // taken apart.
 func TestArtifactsAreReadInParts(t *testing.T) {
+	t.Parallel()
 	engine := think.New(think.Options{Library: library.New(), Store: statetest.NewMemory()})
 	defer engine.Close()
 	rapid.Check(t, func(t *rapid.T) {

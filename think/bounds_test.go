@@ -95,6 +95,7 @@ func fat(parallel int) string {
 // However much a workflow has to say, what plan and next answer is cut to what
 // clients show, and errors stay under 20 KB.
 func TestRepliesStayShort(t *testing.T) {
+	t.Parallel()
 	for _, parallel := range []int{1, 4} {
 		t.Run(fmt.Sprintf("parallel %d", parallel), func(t *testing.T) { playFat(t, parallel) })
 	}
@@ -125,6 +126,7 @@ func playFat(t *testing.T, parallel int) {
 }
 
 func TestDriverPromptIsShort(t *testing.T) {
+	t.Parallel()
 	l := openLocal(t, t.TempDir())
 	defer l.close(t)
 	prompt := l.call(t, "think.driver_prompt", json.RawMessage(`{}`))

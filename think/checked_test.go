@@ -16,6 +16,7 @@ import (
 // A plan of an unchanged workflow is checked once for each version of the tools, and
 // what a caller does to the findings stays with it.
 func TestAWorkflowIsCheckedOnceForItsTools(t *testing.T) {
+	t.Parallel()
 	asked, version := 0, uint64(1)
 	input := `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	engine := think.New(think.Options{

@@ -68,6 +68,7 @@ func openClocked(t *testing.T, root string, c *clock) *think.Engine {
 // young enough: it is said that the clock is the cause, and a reset hands the
 // step out by the new time. An old receipt stays refused.
 func TestAClockThatWasSetBackIsToldAndMended(t *testing.T) {
+	t.Parallel()
 	root, c := t.TempDir(), &clock{at: time.Unix(1_800_000_000, 0)}
 	engine := openClocked(t, root, c)
 	_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "clocked", RunID: "r"})
@@ -99,6 +100,7 @@ func TestAClockThatWasSetBackIsToldAndMended(t *testing.T) {
 // However the clock is set between steps and processes, a run that needs no
 // receipt goes on, repeats its replies, and replays.
 func TestARunDoesNotDependOnTheClock(t *testing.T) {
+	t.Parallel()
 	check(t, 400, func(r *rapid.T) {
 		root, c := t.TempDir(), &clock{at: time.Unix(1_800_000_000, 0)}
 		jump := rapid.Custom(func(r *rapid.T) time.Duration {

@@ -19,6 +19,7 @@ import (
 // edit, which no hash shows. What follows from the run still must, so that a
 // replay finds an edit of the answer, and of each part of the reply.
 func TestAForgedRecordDiffers(t *testing.T) {
+	t.Parallel()
 	root := keptFolder(t)
 	w := openLocal(t, root)
 	defer w.close(t)

@@ -26,6 +26,7 @@ outputs: {sum: "{{ sum }}"}
 // gets one reply whoever gives it, of different answers one wins, and the run
 // ends where it ends when answered in turn.
 func TestAnswersAtOnce(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	place(t, root, "wide.yaml", []byte(wide))
 	servers := []*local{openLocal(t, root), openLocal(t, root)}

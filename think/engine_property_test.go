@@ -28,6 +28,7 @@ import (
 // forks and resets come out at the recorded hashes. Wherever a run stands it can be
 // cancelled, unless it has ended, and then only a fork goes on.
 func TestEnginesAgree(t *testing.T) {
+	t.Parallel()
 	check(t, 300, func(t *rapid.T) {
 		g := generate(t, false)
 		if len(static.Graph(g.compile(t), nil).Errors) > 0 {

@@ -15,6 +15,7 @@ import (
 // Of the runs in memory the one used longest ago leaves first, and is read again
 // when it is asked for.
 func TestTheRunUsedLongestAgoLeavesTheMemory(t *testing.T) {
+	t.Parallel()
 	engine := New(Options{Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/two.yaml": {Data: []byte(twoSteps)}}}), Store: statetest.NewMemory()})
 	t.Cleanup(engine.Close)
 	key := func(i int) state.Key { return state.Key{Workflow: "two", Run: fmt.Sprint("r", i)} }

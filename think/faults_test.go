@@ -27,6 +27,7 @@ import (
 // fail before it is done, and after: then the store has what it refused. Outside CI
 // the run goes on after every third fault.
 func TestNoFaultOfTheStoreIsTakenForAnAnswer(t *testing.T) {
+	t.Parallel()
 	for name, each := range faultyCalls() {
 		for _, reopened := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s reopened %t", name, reopened), func(t *testing.T) {

@@ -31,6 +31,7 @@ func (r *reads) Records(ctx context.Context, key state.Key, after, limit int) ([
 // Two servers that take the steps of a run in turns read of it only what they have not
 // seen: a step costs the same at the end of a long run as at its beginning.
 func TestAnEngineReadsOnlyWhatItHasNotSeen(t *testing.T) {
+	t.Parallel()
 	const steps, longest = 60, 3
 	var text strings.Builder
 	text.WriteString("name: turns\nversion: '1.0'\nsteps:\n")

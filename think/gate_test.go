@@ -20,6 +20,7 @@ import (
 // as it is. Replies are the same but for their versions, the record replays identically,
 // and what the gate reads from the records is what the run waits for.
 func TestRefusalsChangeNothing(t *testing.T) {
+	t.Parallel()
 	check(t, 150, func(t *rapid.T) {
 		g := generate(t, false)
 		if len(static.Graph(g.compile(t), nil).Errors) > 0 {

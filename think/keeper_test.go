@@ -30,6 +30,7 @@ import (
 // outside CI) through what can be done with a run: it is whole, its export imports elsewhere as the same, and
 // its answers lead its own workflow the same way.
 func TestEveryRunCanBeKept(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
 	set, err := library.New(library.Layer{Files: savant.Files}).Schemas()
@@ -189,6 +190,7 @@ func damage(t *rapid.T, file string) {
 // TestRepairAfterAnyDamage: whatever file is damaged, a repair leaves runs that
 // are whole and replay, at most as far as they were, and no other run changes.
 func TestRepairAfterAnyDamage(t *testing.T) {
+	t.Parallel()
 	whole := keptFolder(t)
 	check(t, 500, func(rt *rapid.T) {
 		root, err := os.MkdirTemp(t.TempDir(), "r")
@@ -273,6 +275,7 @@ func requireReplays(t *rapid.T, w *world, key state.Key) {
 // TestPruneByAge moves the clock: finished runs go when their time has come,
 // those in progress never.
 func TestPruneByAge(t *testing.T) {
+	t.Parallel()
 	root := keptFolder(t)
 	w := openLocal(t, root)
 	defer w.close(t)

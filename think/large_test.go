@@ -17,6 +17,7 @@ import (
 // A result of too many values is refused before it is decoded, costs no attempt
 // and is not recorded.
 func TestAResultOfTooManyValuesIsRefused(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"workflows/one.yaml": {Data: []byte("name: one\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n")}}
 	engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: statetest.NewMemory()})
 	defer engine.Close()

@@ -21,6 +21,7 @@ func (panicking) Open(string) (fs.File, error) { panic("of a workflow's file") }
 // A panic while a workflow is parsed ahead is for the request alone, which is
 // where it is told and survived.
 func TestAPanicAheadOfARequestEndsNothingElse(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"workflows/one.yaml": {Data: []byte("name: one\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n")}}
 	options := Options{Library: library.New(library.Layer{Files: files}), Store: statetest.NewMemory(), Now: time.Now}
 	first := New(options)

@@ -80,6 +80,7 @@ func askingEngine(t *testing.T) *think.Engine {
 }
 
 func TestClientThatCanAskFillsParametersAndAnswersForThePerson(t *testing.T) {
+	t.Parallel()
 	engine := askingEngine(t)
 	somebody := &person{answers: []engines.Answer{accept(`{"who":"Ada"}`), accept(`{"approved":true}`), accept(`{"colour":"red"}`)}}
 	planned, err := engine.Plan(somebody.context(), think.PlanInput{Workflow: "asking", RunID: "r1"})
@@ -102,6 +103,7 @@ func TestClientThatCanAskFillsParametersAndAnswersForThePerson(t *testing.T) {
 // What a client's form took and the step does not is no answer, and no fault of
 // the model's, whose result is recorded: the question stands.
 func TestAnAnswerThatDoesNotFitLeavesTheRunWaiting(t *testing.T) {
+	t.Parallel()
 	engine := askingEngine(t)
 	clumsy := &person{answers: []engines.Answer{accept(`{"approved":"yes"}`), accept(`{"approved":true}`), accept(`{"colour":"green"}`)}}
 	_, err := engine.Plan(clumsy.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
@@ -122,6 +124,7 @@ func TestAnAnswerThatDoesNotFitLeavesTheRunWaiting(t *testing.T) {
 }
 
 func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
+	t.Parallel()
 	engine := askingEngine(t)
 	nobody := &person{}
 	_, err := engine.Plan(nobody.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
@@ -146,6 +149,7 @@ func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
 }
 
 func TestDecliningTheFormDeclinesTheApproval(t *testing.T) {
+	t.Parallel()
 	engine := askingEngine(t)
 	unwilling := &person{answers: []engines.Answer{{Action: "decline"}}}
 	_, err := engine.Plan(unwilling.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
@@ -158,6 +162,7 @@ func TestDecliningTheFormDeclinesTheApproval(t *testing.T) {
 }
 
 func TestAnswerThatDoesNotFitTheQuestionIsNotRecorded(t *testing.T) {
+	t.Parallel()
 	engine := askingEngine(t)
 	ctx := context.Background()
 	_, err := engine.Plan(ctx, think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
@@ -182,6 +187,7 @@ func TestAnswerThatDoesNotFitTheQuestionIsNotRecorded(t *testing.T) {
 // What is approved was shown: a question that a form cannot show whole is not put to
 // a person by a form.
 func TestAPersonIsAskedOnlyWhatTheySee(t *testing.T) {
+	t.Parallel()
 	for name, each := range map[string]struct {
 		plan  any
 		shown string // "": nobody is asked
@@ -220,6 +226,7 @@ func TestAPersonIsAskedOnlyWhatTheySee(t *testing.T) {
 // A form that waits for its person is taken back once somebody answered in another
 // place, and the call goes on with the next question.
 func TestAnAnswerGivenElsewhereEndsTheForm(t *testing.T) {
+	t.Parallel()
 	engine := askingEngine(t)
 	forms, taken := make(chan engines.Elicitation), 0
 	ctx := engines.WithCaller(context.Background(), engines.Caller{Elicit: func(ctx context.Context, form engines.Elicitation) (engines.Answer, error) {
@@ -256,6 +263,7 @@ func TestAnAnswerGivenElsewhereEndsTheForm(t *testing.T) {
 // A form's fields hide nothing either: one that would is asked for as text, with the
 // schema in the question.
 func TestAFormHidesNoField(t *testing.T) {
+	t.Parallel()
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	engine := think.New(think.Options{Person: guide.Person, Store: store, Now: time.Now, NewID: func() string { return "fresh" },

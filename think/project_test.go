@@ -71,6 +71,7 @@ steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{
 // The file of the latest run is of the one that moved last, in whatever order
 // runs are written.
 func TestTheLatestRunIsTheOneThatMovedLast(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"workflows/two.yaml": {Data: []byte(twoSteps)}}
 	folder := t.TempDir()
 	store, err := state.Open(folder, state.Options{})

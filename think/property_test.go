@@ -42,6 +42,7 @@ func first(int) int { return 0 }
 // The same workflow, parameters and results give the same instructions, changes
 // and hashes, byte for byte; and every step is settled as the language says.
 func TestRunsAreDeterministic(t *testing.T) {
+	t.Parallel()
 	check(t, 2000, func(t *rapid.T) {
 		g := generate(t, false)
 		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: true}
@@ -61,6 +62,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 // A run whose recorded answers are resumed comes to the same state as one that
 // settles them.
 func TestResumingComesToTheSame(t *testing.T) {
+	t.Parallel()
 	check(t, 1000, func(t *rapid.T) {
 		g := generate(t, false)
 		graph := g.compile(t)
@@ -141,6 +143,7 @@ func byID(t *rapid.T, run *flow.Run) map[string]flow.StepStatus {
 // Parallel answers may come in any order: where no failure ends a workflow, the
 // final state and the outputs are the same.
 func TestOrderOfAnswersDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	check(t, 2000, func(t *rapid.T) {
 		g := generate(t, true)
 		graph := g.compile(t)
@@ -171,6 +174,7 @@ var blocks = regexp.MustCompile(`c\d+\.n > 1`)
 // What is generated without a mistake is not blamed before it runs.
 // Without CI it is 400 workflows: a few are left out.
 func TestChecksBlameNothingThatIsRight(t *testing.T) {
+	t.Parallel()
 	check(t, 4000, func(t *rapid.T) {
 		g := generate(t, false)
 		for _, text := range g.files {

@@ -19,6 +19,7 @@ import (
 // Long captures leave the memory after a while, and are all there when a later
 // step asks for them: in the process that took them, and in another.
 func TestLongCapturesAreReadBack(t *testing.T) {
+	t.Parallel()
 	const items = 150
 	root := t.TempDir()
 	files := fstest.MapFS{"workflows/loop.yaml": {Data: []byte(`name: loop

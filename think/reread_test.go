@@ -36,6 +36,7 @@ func (s *countingStore) Artifact(ctx context.Context, digest string) ([]byte, er
 // A run that is opened reads a long result once, however many of its steps were decided
 // by it.
 func TestALongResultIsReadOnceAReplay(t *testing.T) {
+	t.Parallel()
 	const steps = 20
 	var text strings.Builder
 	text.WriteString("name: w\nversion: \"1\"\nsteps:\n  - {id: get, call: s.tool, capture_as: long}\n")

@@ -20,6 +20,7 @@ import (
 // the registry in this process, and through a server in another over its
 // standard streams. Both must give the trace that the file holds.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []string{"testdata/*.txtar", "../workflows/*.test.txtar"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)

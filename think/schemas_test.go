@@ -23,6 +23,7 @@ import (
 // A run goes on under the schemas it was planned with, also after a restart
 // and although somebody made one stricter meanwhile.
 func TestRunKeepsItsSchemas(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	files := fstest.MapFS{
 		"schemas/Finding.json": {Data: []byte(`{"type":"object","required":["a"]}`), ModTime: time.Unix(1, 0)},
@@ -68,6 +69,7 @@ steps:
 // rest are listed and planned. Once it is mended, so are they, and it is found
 // out although nothing of the file changed but that it can be read.
 func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
+	t.Parallel()
 	workflow := func(name, schema string) []byte {
 		return []byte("name: " + name + "\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: A}, success_schema: " + schema + "}\n")
 	}
@@ -115,6 +117,7 @@ func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
 // it runs, it is told again when it is followed again: the file is mended, the
 // run keeps what it began with.
 func TestARunKeepsWhatWasBroken(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"schemas/Bad.json": {Data: []byte(`{"type"`), ModTime: time.Unix(1, 0)},
 		"workflows/ask.yaml": {Data: []byte(`name: ask
 version: "1.0"
@@ -151,6 +154,7 @@ steps:
 // A run is pinned to the schemas that its first instruction was made with, also
 // where somebody edits one while a person is asked for the parameters.
 func TestARunIsPinnedToTheSchemasItWasReadWith(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"schemas/S.json": {Data: []byte(`{"type":"string"}`), ModTime: time.Unix(1, 0)},
 		"workflows/asks.yaml": {Data: []byte(`name: asks
 version: "1.0"

@@ -67,6 +67,7 @@ func get(t *testing.T, engine *think.Engine, in think.StateGetInput) *think.Stat
 
 // The pages of a long run together are its whole state, and none is long.
 func TestALongStateComesInPages(t *testing.T) {
+	t.Parallel()
 	engine := pagedRun(t, 1500, 300, strings.Repeat("long ", 20_000))
 	whole := get(t, engine, think.StateGetInput{Limit: -1})
 	require.Empty(t, whole.More)
@@ -117,6 +118,7 @@ func TestALongStateComesInPages(t *testing.T) {
 }
 
 func TestAShortStateIsWhole(t *testing.T) {
+	t.Parallel()
 	engine := pagedRun(t, 3, 2, "short")
 	whole, page := get(t, engine, think.StateGetInput{Limit: -1}), get(t, engine, think.StateGetInput{})
 	require.Equal(t, whole, page)
@@ -128,6 +130,7 @@ func TestAShortStateIsWhole(t *testing.T) {
 }
 
 func TestPagesThatAreNone(t *testing.T) {
+	t.Parallel()
 	engine := pagedRun(t, 3, 0, "short")
 	for _, in := range []think.StateGetInput{{After: "each"}, {Section: "steps", After: "none"}, {Section: "history", After: "x"}} {
 		in.RunID = "r"

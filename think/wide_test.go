@@ -84,6 +84,7 @@ func (c *client) follow(workflow string, params any) {
 // A parallel run hands each instruction out once, in replies of a bounded size,
 // and takes no more bytes than the serial one, plus a tenth.
 func TestParallelRepliesStayShort(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for name, parallel := range map[string]string{"serial": "1", "parallel": "4", "many": "1000"} {
 		place(t, root, name+".yaml", []byte(strings.NewReplacer("NAME", name, "N}", parallel+"}").Replace(wideYAML)))
@@ -116,6 +117,7 @@ func TestParallelRepliesStayShort(t *testing.T) {
 // What does not fit waits as a step that is ready, and an answer that is refused
 // repeats its own instruction.
 func TestInstructionsThatDoNotFitWait(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	place(t, root, "wide.yaml", []byte(strings.NewReplacer("NAME", "wide", "N}", "6}").Replace(wideYAML)))
 	l := openLocal(t, root)

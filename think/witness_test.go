@@ -30,6 +30,7 @@ outputs: {size: "{{ state.size }}"}
 // a result of any length, and the run has the whole of it; also when the result
 // was too large to be handed on, so that the model never saw it whole.
 func TestLargeResultAdvancesWithAShortRequest(t *testing.T) {
+	t.Parallel()
 	for _, bytes := range []int{1, 9 << 10, 1_000_000, 1_100_000} {
 		for kind, open := range map[string]func(*testing.T, string) driver{
 			"here":  func(t *testing.T, root string) driver { return openLocal(t, root) },
@@ -85,6 +86,7 @@ func readVar(t *testing.T, d driver, name string) string {
 // TestOneReceiptGivenAtOnce: whoever hands it in, from two processes and often,
 // gets the one reply that is recorded.
 func TestOneReceiptGivenAtOnce(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	place(t, root, "large.yaml", []byte(fmt.Sprintf(largeWorkflow, 100_000)))
 	first, second := openLocal(t, root), openLocal(t, root)
@@ -114,6 +116,7 @@ func TestOneReceiptGivenAtOnce(t *testing.T) {
 
 // Who forgot the result of a step that takes only receipts is asked for one.
 func TestAWitnessedStepWithoutAResultAsksForTheReceipt(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	place(t, root, "large.yaml", []byte(fmt.Sprintf(largeWorkflow, 10)))
 	l := openLocal(t, root)
@@ -127,6 +130,7 @@ func TestAWitnessedStepWithoutAResultAsksForTheReceipt(t *testing.T) {
 
 // A receipt of a call that a run made by itself is good for no other run.
 func TestAReceiptIsBoundToTheRunThatMadeTheCall(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	place(t, root, "large.yaml", []byte(fmt.Sprintf(largeWorkflow, 9)))
 	d := openLocal(t, root)

@@ -66,6 +66,7 @@ var servers = map[string]string{"vscode": "servers", "opencode": "mcp"}
 
 // TestOddFiles: each comes back byte by byte, or is refused and not touched.
 func TestOddFiles(t *testing.T) {
+	t.Parallel()
 	for _, client := range clientsetup.All() {
 		t.Run(client.Name, func(t *testing.T) {
 			t.Parallel()

@@ -64,6 +64,7 @@ func levels(t *testing.T, c clientsetup.Client) []clientsetup.Target {
 }
 
 func TestWhatWasThereComesBackByteByByte(t *testing.T) {
+	t.Parallel()
 	for _, client := range clientsetup.All() {
 		t.Run(client.Name, func(t *testing.T) {
 			t.Parallel()
@@ -113,6 +114,7 @@ func comesBack(t *testing.T, client clientsetup.Client) {
 
 // After an edit of the person, undo takes out Savant's entries only.
 func TestUndoKeepsWhatThePersonChangedSince(t *testing.T) {
+	t.Parallel()
 	client, target := found(t, "claude-code"), target(t)
 	settings := filepath.Join(target.Home, ".claude", "settings.json")
 	write(t, settings, people["hooks of others"], 0o600)
@@ -129,6 +131,7 @@ func TestUndoKeepsWhatThePersonChangedSince(t *testing.T) {
 }
 
 func TestAnotherPathOfTheProgramReplacesTheEntries(t *testing.T) {
+	t.Parallel()
 	for _, client := range clientsetup.All() {
 		target := target(t)
 		apply(t, client, target)
@@ -142,6 +145,7 @@ func TestAnotherPathOfTheProgramReplacesTheEntries(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsRefusedUntouched(t *testing.T) {
+	t.Parallel()
 	for _, client := range clientsetup.All() {
 		for name, text := range refusedOnes {
 			target := target(t)
@@ -160,6 +164,7 @@ func TestWhatCannotBeReadIsRefusedUntouched(t *testing.T) {
 }
 
 func TestFilesThatAreNoOrdinaryOnes(t *testing.T) {
+	t.Parallel()
 	client := found(t, "gemini-cli")
 	t.Run("a link stays one", func(t *testing.T) {
 		target := target(t)
@@ -204,6 +209,7 @@ func TestFilesThatAreNoOrdinaryOnes(t *testing.T) {
 }
 
 func TestAFileThatChangesMeanwhileIsNotOverwritten(t *testing.T) {
+	t.Parallel()
 	client, target := found(t, "gemini-cli"), target(t)
 	changes, err := client.Setup(target)
 	require.NoError(t, err)
@@ -215,6 +221,7 @@ func TestAFileThatChangesMeanwhileIsNotOverwritten(t *testing.T) {
 }
 
 func TestAnUnknownClientIsToldTheNearest(t *testing.T) {
+	t.Parallel()
 	_, err := clientsetup.Find("claude-cod")
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.Contains(t, fault.From(err).Hint.Text, "claude-code")

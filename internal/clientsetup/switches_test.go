@@ -14,6 +14,7 @@ import (
 // TestSwitchesOfTheClients holds the settings by which each client runs no hook or
 // server of Savant. ~ is the home folder, . the folder worked in, and / the machine's.
 func TestSwitchesOfTheClients(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		client, file, text, says string
 		project                  bool

@@ -101,6 +101,7 @@ func TestAQuestionIsDecidedOnceForAllWhoWait(t *testing.T) {
 }
 
 func TestErrorsAreNotKept(t *testing.T) {
+	t.Parallel()
 	model := &counting{err: fault.New(fault.ReasoningUnavailable, "down")}
 	inside := service.New(service.Options{SLM: model})
 	for range 2 {
@@ -171,6 +172,7 @@ func (g *gated) Generate(ctx context.Context, prompt models.Prompt) (models.Repl
 
 // The model answers when the client asks for the second time.
 func TestAClientWaitsForASlowModel(t *testing.T) {
+	t.Parallel()
 	model := &gated{gate: make(chan struct{})}
 	handler := service.NewHandler(service.HandlerOptions{Decider: service.New(service.Options{SLM: model}), Schema: requestSchema(t)})
 	asked := 0

@@ -52,6 +52,7 @@ func serve(t *testing.T, d decider) *httptest.Server {
 
 // The client and the service agree over HTTP as they do inside the program.
 func TestTheServiceOverHTTP(t *testing.T) {
+	t.Parallel()
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: serve(t, decider{}).URL, Token: token})
 	require.NoError(t, err)
 	t.Cleanup(transport.Close)
@@ -65,6 +66,7 @@ func TestTheServiceOverHTTP(t *testing.T) {
 
 // A page that somebody looks at does not spend what their models cost.
 func TestAPageInABrowserIsRefused(t *testing.T) {
+	t.Parallel()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serve(t, decider{}).URL+"/agent_intent", strings.NewReader("{}"))
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
@@ -78,6 +80,7 @@ func TestAPageInABrowserIsRefused(t *testing.T) {
 
 // A model that asks to wait makes the service ask to wait.
 func TestRetryAfterIsPassedOn(t *testing.T) {
+	t.Parallel()
 	busy := &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "it answered HTTP 429"), After: 1500 * time.Millisecond}
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: serve(t, decider{busy}).URL, Token: token})
 	require.NoError(t, err)
@@ -89,6 +92,7 @@ func TestRetryAfterIsPassedOn(t *testing.T) {
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	good := `{"session_id":"s","run_id":"r","step":1,"goal":"g","persona":{},"driver":{},"rules":[],"tools":[],"policy":{},"memory":{"steps":[]},"last_output":[],"limits":{}}`
 	for name, c := range map[string]struct {
 		method, path, auth, body string

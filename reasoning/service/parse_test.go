@@ -14,6 +14,7 @@ import (
 var offered = []reasoning.Tool{{Name: "git.log"}, {Name: "context.search"}}
 
 func TestWhatModelsWrite(t *testing.T) {
+	t.Parallel()
 	const call = `{"action":"tool","tool_name":"git.log","args":{"limit":3}}`
 	for name, c := range map[string]struct{ text, want string }{
 		"JSON":               {call, call},
@@ -46,6 +47,7 @@ func TestWhatModelsWrite(t *testing.T) {
 }
 
 func TestWhatModelsWriteThatIsNoIntent(t *testing.T) {
+	t.Parallel()
 	for text, why := range map[string]string{
 		"":                                     "empty",
 		"I cannot help.":                       "expected a JSON object",

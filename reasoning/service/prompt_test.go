@@ -20,6 +20,7 @@ func build(t require.TestingT, request reasoning.Request) service.Prompt {
 }
 
 func TestGoldenPrompt(t *testing.T) {
+	t.Parallel()
 	prompt := build(t, whole())
 	text := "=== system\n" + prompt.System + "\n=== user\n" + prompt.User + "\n"
 	require.Equal(t, golden(t, "testdata/prompt.txt", text), text)
@@ -44,6 +45,7 @@ const slack = 20 // a section's title and the note of what was left out
 // The goal is never cut; everything else is cut to its budget, and the whole never
 // has more than its own. In a larger prompt the sections are larger.
 func TestALargeRequestFitsTheBudget(t *testing.T) {
+	t.Parallel()
 	request := large()
 	for _, budget := range []int{service.SmallBudget, service.LargeBudget} {
 		prompt, err := service.Build(request, budget, strings.Repeat("wrong ", 2000))
@@ -64,6 +66,7 @@ func TestALargeRequestFitsTheBudget(t *testing.T) {
 // The sections make room in a fixed order, the next only when the one before is
 // gone; those that are never cut stay whole, or the request is refused.
 func TestTheOrderOfTrimming(t *testing.T) {
+	t.Parallel()
 	request := large()
 	request.Goal = "goal"
 	request.Driver.Text = ""
@@ -97,6 +100,7 @@ func TestTheOrderOfTrimming(t *testing.T) {
 }
 
 func TestSecretsDoNotReachAModel(t *testing.T) {
+	t.Parallel()
 	request := whole()
 	for _, planted := range []string{"Authorization: Bearer abcdefghijklmnop", "sk-ant-REDACTED", `{\"password\": \"hunter2hunter2\"}`, "postgres://ada:hunter2@host/db",
 		"DB_PASSWORD=hunter2", "ghp_" + "abcdefghijklmnopqrstuvwxyz012345"} {
@@ -111,6 +115,7 @@ func TestSecretsDoNotReachAModel(t *testing.T) {
 }
 
 func TestThePromptIsAFunctionOfTheRequest(t *testing.T) {
+	t.Parallel()
 	text := rapid.StringN(0, 3000, 12_000)
 	rapid.Check(t, func(t *rapid.T) {
 		request := whole()

@@ -32,6 +32,7 @@ func input(t require.TestingT, members map[string]any) string {
 
 // What fits the schema is the answer, however the model wraps it.
 func TestAnAnswerThatFitsIsAccepted(t *testing.T) {
+	t.Parallel()
 	const yes = `{"decision":"approve"}`
 	for name, c := range map[string]struct{ schema, text, want string }{
 		"exactly":                {verdict, yes, yes},
@@ -68,6 +69,7 @@ func TestAnAnswerThatFitsIsAccepted(t *testing.T) {
 }
 
 func TestAnAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"maybe"}`, `{"decision":"approve"}`}}
 	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
 	require.NoError(t, err)
@@ -85,6 +87,7 @@ func TestAnAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 
 // The offline planner is no model: it answers no step.
 func TestThePlannerAnswersNoStep(t *testing.T) {
+	t.Parallel()
 	_, err := service.New(service.Options{}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
 	require.ErrorIs(t, err, fault.ReasoningUnavailable)
 	require.ErrorContains(t, err, "set SAVANT_SLM")
@@ -93,6 +96,7 @@ func TestThePlannerAnswersNoStep(t *testing.T) {
 // Data is cut in its place, and the cut is told; task and schema are whole, and the
 // prompt never has more than its budget.
 func TestOnlyDataIsCut(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		members := map[string]any{"task": strings.Repeat("Judge this. ", rapid.IntRange(1, 500).Draw(t, "task")) + "END"}
 		for i := range rapid.IntRange(0, 5).Draw(t, "members") {
@@ -121,6 +125,7 @@ func TestOnlyDataIsCut(t *testing.T) {
 }
 
 func TestWhereWhatWasLeftOut(t *testing.T) {
+	t.Parallel()
 	members := map[string]any{"task": "Judge.", "patch": "+first line\n" + strings.Repeat("+a line of the patch\n", 4000), "title": "A short title", "files": []any{"a.go", "b.go"}}
 	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}
 	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, members), verdict))
@@ -138,6 +143,7 @@ func TestWhereWhatWasLeftOut(t *testing.T) {
 
 // The large model is asked for what the small one would not see whole.
 func TestALargeQuestionGoesToTheLargeModel(t *testing.T) {
+	t.Parallel()
 	request := judge(input(t, map[string]any{"task": "Judge.", "patch": strings.Repeat("+a line of the patch\n", 4000)}), verdict)
 	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}
 	llm := &scripted{name: "ollama:large", lines: []string{`{"decision":"approve"}`}}
@@ -160,6 +166,7 @@ func TestALargeQuestionGoesToTheLargeModel(t *testing.T) {
 }
 
 func TestWhatCannotBeCutIsRefused(t *testing.T) {
+	t.Parallel()
 	slm := &scripted{name: "ollama:small"}
 	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, map[string]any{"task": strings.Repeat("Judge this. ", 3000)}), verdict))
 	require.ErrorIs(t, err, fault.LimitExceeded)
@@ -176,6 +183,7 @@ type narrow struct {
 func (n narrow) Window(context.Context) int { return n.window }
 
 func TestAModelsOwnWindowBoundsThePrompt(t *testing.T) {
+	t.Parallel()
 	request := judge(input(t, map[string]any{"task": "Judge.", "patch": strings.Repeat("+a line of the patch\n", 4000)}), verdict)
 	for window, most := range map[int]int{8192: 5120, 0: 8000, 1 << 20: 8000} {
 		slm := narrow{&scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}, window}

@@ -19,6 +19,7 @@ import (
 )
 
 func TestWithoutAModelThePlannerDecides(t *testing.T) {
+	t.Parallel()
 	inside := service.New(service.Options{})
 	require.Contains(t, inside.Name(), "not a model")
 	intent, err := inside.Decide(t.Context(), reasoning.Request{RunID: "r1", Step: 1, Goal: "Where is the loop?"})
@@ -28,6 +29,7 @@ func TestWithoutAModelThePlannerDecides(t *testing.T) {
 }
 
 func TestAModelDecides(t *testing.T) {
+	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{`{"action":"finish","final":"done","model":"somebody else","prompt_tokens":9}`}}
 	client := reasoning.New(reasoning.Options{Transport: service.New(service.Options{SLM: slm})})
 	intent, err := client.Decide(t.Context(), whole())
@@ -42,6 +44,7 @@ func TestAModelDecides(t *testing.T) {
 }
 
 func TestABadAnswerIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{"I would rather not.", finish}}
 	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
 	require.NoError(t, err)
@@ -52,6 +55,7 @@ func TestABadAnswerIsAskedForOnceMore(t *testing.T) {
 }
 
 func TestAfterTwoBadAnswersTheLargeModelIsAsked(t *testing.T) {
+	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{"no", "no"}}
 	llm := &scripted{name: "anthropic:large", lines: []string{finish}}
 	intent, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole())
@@ -62,6 +66,7 @@ func TestAfterTwoBadAnswersTheLargeModelIsAsked(t *testing.T) {
 }
 
 func TestWhatCannotBeUsedInTheEndIsAnError(t *testing.T) {
+	t.Parallel()
 	for name, forced := range map[string]bool{"forced": true, "not forced": false} {
 		slm := &scripted{name: "ollama:small", lines: []string{"no", "no"}}
 		llm := &scripted{name: "anthropic:large", lines: []string{"no", "no"}}
@@ -76,6 +81,7 @@ func TestWhatCannotBeUsedInTheEndIsAnError(t *testing.T) {
 }
 
 func TestWhichModelIsAsked(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*reasoning.Request)
 		want   string
@@ -104,6 +110,7 @@ func TestWhichModelIsAsked(t *testing.T) {
 // Each reason to ask the large model stands in the call that is observed, and work
 // of other kinds stays with the small one.
 func TestWhyTheLargeModelIsAsked(t *testing.T) {
+	t.Parallel()
 	goal := func(text string) func(*reasoning.Request) { return func(r *reasoning.Request) { r.Goal = text } }
 	patch := func(lines int) string {
 		return "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@ func f\n" + strings.Repeat("+x := 1\n", lines)
@@ -160,6 +167,7 @@ func TestWhyTheLargeModelIsAsked(t *testing.T) {
 
 // A switch because of unusable answers is told with the calls before it.
 func TestEachCallOfAModelIsTold(t *testing.T) {
+	t.Parallel()
 	slm, llm := &scripted{name: "ollama:s", lines: []string{"no", "no"}}, &scripted{name: "ollama:l", lines: []string{finish}}
 	var told []string
 	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) {
@@ -171,6 +179,7 @@ func TestEachCallOfAModelIsTold(t *testing.T) {
 }
 
 func TestTheOnlyModelThereIs(t *testing.T) {
+	t.Parallel()
 	only := &scripted{name: "only", lines: []string{finish, finish}}
 	request := whole()
 	intent, err := service.New(service.Options{LLM: only}).Decide(t.Context(), request)
@@ -189,6 +198,7 @@ func TestTheOnlyModelThereIs(t *testing.T) {
 }
 
 func TestAModelThatFailsIsNotReplaced(t *testing.T) {
+	t.Parallel()
 	slm := &scripted{name: "slm", err: fault.New(fault.ReasoningUnavailable, "it is down")}
 	llm := &scripted{name: "llm", lines: []string{finish}}
 	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole())

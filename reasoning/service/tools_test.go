@@ -14,6 +14,7 @@ import (
 // Of many tools those that fit the goal keep their descriptions, as many as there is
 // room for, and none of the others is left out.
 func TestTheMostFittingToolsKeepTheirDescriptions(t *testing.T) {
+	t.Parallel()
 	request := whole()
 	request.Goal = "Which invoices were paid late?"
 	request.Tools = nil
