@@ -50,7 +50,11 @@ func FromLength(least int, values ...string) *Redactor {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	return &Redactor{names: true, words: everything().with(known(all)),
+	words := everything()
+	if len(all) > 0 {
+		words = words.with(known(all))
+	}
+	return &Redactor{names: true, words: words,
 		certain: sync.OnceValue(func() *Redactor { return certain(all) }), known: sync.OnceValue(func() *Redactor { return data(all) })}
 }
 
