@@ -48,7 +48,10 @@ func Own(prefixes []string, tool string) (name string, ok bool) {
 }
 
 // elsewhere are prefixes that clients use for the tools of every server.
-var elsewhere = []string{"mcp__", "mcp_", "MCP:", "@"}
+var elsewhere = []string{"mcp__", "mcp_", unnamed, "@"}
+
+// unnamed is the prefix of a client that does not say which server a tool is of.
+const unnamed = "MCP:"
 
 // spellings returns a tool's name as a workflow may write it: without what the client
 // puts before it.
@@ -65,13 +68,20 @@ func spellings(prefixes []string, tool string) []string {
 	return found
 }
 
-// named reports whether a client's tool is the one that a workflow calls by a name.
+// named reports whether a client's tool is the one that a workflow calls by a name. If the
+// client does not say which server a tool is of, it may be of the one that the call names.
 func named(prefixes []string, tool, call string) bool {
+	if own, is := strings.CutPrefix(tool, unnamed); is {
+		if _, short, has := strings.Cut(call, "."); has && dotted(own) == dotted(short) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(spellings(prefixes, tool), func(each string) bool { return dotted(each) == dotted(call) })
 }
 
 // dotted converts a name to lower case and each run of other characters to a dot,
-// because clients replace dots by one or two underscores. Stars are kept, for patterns.
+// because clients replace dots by one or two underscores. At the beginning they count for
+// nothing. Stars are kept, for patterns.
 func dotted(name string) string {
 	var out strings.Builder
 	gap := false
@@ -89,6 +99,9 @@ func dotted(name string) string {
 			c += 'a' - 'A'
 		}
 		out.WriteByte(c)
+	}
+	if gap {
+		out.WriteByte('.')
 	}
 	return out.String()
 }

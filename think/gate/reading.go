@@ -85,21 +85,22 @@ func Places(e Event) []string {
 	return found
 }
 
-// textsOf returns all texts within a value; those with a file's address as its path.
+// nowhere is a place that is in no project.
+const nowhere = "/"
+
+// textsOf returns all texts within a value. An address of a file is its path; any other
+// address is nowhere.
 func textsOf(value json.RawMessage) []string {
 	decoded, err := jsonvalue.DecodeStored(value)
 	if err != nil {
-		return []string{"/"} // which is in no project
+		return []string{nowhere}
 	}
 	var found []string
 	var walk func(any)
 	walk = func(value any) {
 		switch value := value.(type) {
 		case string:
-			if path, isFile := strings.CutPrefix(value, "file://"); isFile {
-				value = path
-			}
-			found = append(found, value)
+			found = append(found, pathOf(value))
 		case []any:
 			for _, each := range value {
 				walk(each)
@@ -112,6 +113,24 @@ func textsOf(value json.RawMessage) []string {
 	}
 	walk(decoded)
 	return found
+}
+
+// pathOf returns the path that a text names. A client may read what is encoded in an
+// address otherwise than Savant does, so such a path is nowhere.
+func pathOf(text string) string {
+	scheme, path, isAddress := strings.Cut(text, "://")
+	switch {
+	case !isAddress || strings.ContainsFunc(scheme, func(c rune) bool { return !isSchemes(c) }):
+		return text
+	case scheme == "file" && strings.HasPrefix(path, "/") && !strings.ContainsAny(path, "%?#"):
+		return path
+	}
+	return nowhere
+}
+
+// isSchemes reports whether a letter may be in the scheme of an address.
+func isSchemes(c rune) bool {
+	return c < 0x80 && alphanumeric(byte(c)) || strings.ContainsRune("+-.", c)
 }
 
 func sortedKeys(object map[string]any) []string {

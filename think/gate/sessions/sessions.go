@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/ownfolder"
@@ -238,27 +239,34 @@ func (g *Gate) resolve(e gate.Event) []string {
 	for _, place := range gate.Places(e) {
 		switch {
 		case strings.HasPrefix(place, "~"), strings.Contains(place, "{") && (strings.Contains(place, "..") || strings.Contains(place, "{/") || strings.Contains(place, ",/")):
-			place = string(filepath.Separator) // the home folder, and alternatives that may lead out
+			place = outside // the home folder, and alternatives that may lead out
 		case !filepath.IsAbs(place):
-			place = filepath.Join(from, place)
+			place = from + string(filepath.Separator) + place
 		}
-		found = append(found, real(filepath.Clean(place)))
+		resolved := real(filepath.Clean(place))
+		if strings.Contains(place, "..") && resolved != real(place) {
+			resolved = outside // behind a link: some clients take ".." from where it leads
+		}
+		found = append(found, resolved)
 	}
 	return found
 }
 
-// real resolves the links of as much of a path as exists.
+// outside is a place that is in no project.
+const outside = string(filepath.Separator)
+
+// real resolves the links of as much of an absolute path as exists, element by element,
+// as the system does.
 func real(place string) string {
-	rest := ""
-	for at := place; ; at = filepath.Dir(at) {
+	volume := filepath.VolumeName(place)
+	at := volume + string(filepath.Separator)
+	for _, name := range strings.FieldsFunc(place[len(volume):], func(c rune) bool { return c < utf8.RuneSelf && os.IsPathSeparator(uint8(c)) }) {
+		at = filepath.Join(at, name)
 		if resolved, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(resolved, rest)
+			at = resolved
 		}
-		if filepath.Dir(at) == at {
-			return place
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
 	}
+	return at
 }
 
 // Release lets go of a run in every session, or of all runs where run is "". It returns

@@ -403,10 +403,16 @@ func TestLinksLeadOut(t *testing.T) {
 	defer p.close()
 	require.NoError(t, os.Symlink("/etc", filepath.Join(p.path, "out")))
 	require.NoError(t, os.Mkdir(filepath.Join(p.path, "in"), 0o700))
+	beside := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(beside, "deep"), 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(beside, "deep"), filepath.Join(p.path, "deep")))
 	p.record("r1", "plan", "running", gate.Issued{Step: "s", Call: "llm.generate", Input: json.RawMessage(`{}`)})
 	p.planned("one", "r1")
 	for place, want := range map[string]gate.Verdict{"in/a.go": gate.Pass, filepath.Join(p.path, "in"): gate.Pass, "in/../in/new": gate.Pass,
 		"out/passwd": gate.Refuse, "../x": gate.Refuse, "/etc/passwd": gate.Refuse, "~/.ssh/id": gate.Refuse, filepath.Join(p.path, "out", "x"): gate.Refuse, "file:///etc/passwd": gate.Refuse,
+		"deep/../x": gate.Refuse, filepath.Join(p.path, "deep") + "/../x": gate.Refuse, "deep/../*": gate.Refuse, "new/../in/a.go": gate.Pass,
+		"file://" + p.path + "/in/a.go": gate.Pass, "file://localhost/etc/passwd": gate.Refuse, "file://" + p.path + "/%2e%2e/x": gate.Refuse, "FILE:///etc/passwd": gate.Refuse,
+		"vscode-remote://host/etc/passwd": gate.Refuse, "in/a b://c": gate.Pass,
 		"{a,b}/*.go": gate.Pass, "{/etc/passwd,a}": gate.Refuse, "{a,/etc}/x": gate.Refuse, "{..,a}/x": gate.Refuse} {
 		input, err := json.Marshal(map[string]any{"file_path": place})
 		require.NoError(t, err)
