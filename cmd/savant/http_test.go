@@ -106,6 +106,19 @@ func (s *overHTTP) callHTTP(t testing.TB, token, tool string, args any) (int, st
 	return answer.StatusCode, string(text)
 }
 
+// get asks for a path of the server without a token.
+func (s *overHTTP) get(t testing.TB, path string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(s.address, "/mcp")+path, nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(text)
+}
+
 // balanced is the address of a load balancer that gives each request to the next server.
 func balanced(t testing.TB, servers ...*overHTTP) string {
 	var turn atomic.Int64

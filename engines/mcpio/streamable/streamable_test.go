@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -383,14 +385,42 @@ func TestWhatIsNoMessageIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.ask(http.MethodGet, "/.well-known/oauth-protected-resource", "").status)
 }
 
+// A client that does not send what it announced is answered, whether it is let in or not,
+// and its connection ends: it would hold it for ever.
 func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
-	s := serve(t, true, func(o *streamable.Options) { o.BodyTime = time.Millisecond })
-	body, write := io.Pipe()
-	defer write.Close()
-	go func() { _, _ = io.WriteString(write, `{"jsonrpc"`) }()
-	answer, err := http.DefaultClient.Do(s.request(s.ctx, http.MethodPost, streamable.Path, body))
-	require.NoError(t, err)
-	require.Equal(t, http.StatusRequestTimeout, s.read(answer).status)
+	in := serve(t, true, func(o *streamable.Options) { o.BodyTime = time.Millisecond })
+	out := serve(t, false, func(o *streamable.Options) { o.BodyTime = time.Millisecond })
+	for _, each := range []struct {
+		s            *served
+		path, method string
+		headers      []string
+		status       int
+	}{
+		{in, streamable.Path, http.MethodPost, nil, http.StatusRequestTimeout},
+		{out, streamable.Path, http.MethodPost, nil, http.StatusUnauthorized},
+		{out, streamable.Path, http.MethodPut, nil, http.StatusMethodNotAllowed},
+		{out, streamable.Path, http.MethodPost, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
+		{out, "/healthz", http.MethodGet, nil, http.StatusOK},
+		{out, "/nowhere", http.MethodPost, nil, http.StatusNotFound},
+	} {
+		for _, length := range []string{"Content-Length: 500", "Transfer-Encoding: chunked"} {
+			connection, err := net.Dial("tcp", strings.TrimPrefix(each.s.url, "http://"))
+			require.NoError(t, err)
+			require.NoError(t, connection.SetDeadline(time.Now().Add(hang)))
+			_, err = fmt.Fprintf(connection, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n%s\r\n", each.method, each.path, length)
+			require.NoError(t, err)
+			for i := 0; i < len(each.headers); i += 2 {
+				_, err = fmt.Fprintf(connection, "%s: %s\r\n", each.headers[i], each.headers[i+1])
+				require.NoError(t, err)
+			}
+			_, err = io.WriteString(connection, "\r\n")
+			require.NoError(t, err)
+			said, err := io.ReadAll(connection) // until the server ends the connection
+			require.NoError(t, err, "%s %s, %s: %s", each.method, each.path, length, said)
+			require.Contains(t, string(said), fmt.Sprintf("HTTP/1.1 %d ", each.status), "%s %s, %s", each.method, each.path, length)
+			require.NoError(t, connection.Close())
+		}
+	}
 }
 
 func TestOtherHostsAndSitesAreRefused(t *testing.T) {
@@ -463,6 +493,38 @@ func TestQuotas(t *testing.T) {
 		require.NotEmpty(t, got.header.Get("Retry-After"))
 	}
 	require.Equal(t, http.StatusOK, s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization", daily).status, "lists are no calls")
+}
+
+// Each of many tokens has its own quota, however many ask at once.
+func TestQuotasOfManyTokens(t *testing.T) {
+	const tokens, calls, perDay = 40, 8, 5
+	s := serve(t, false)
+	var all sync.WaitGroup
+	accepted := make([]atomic.Int32, tokens)
+	for n := range tokens {
+		token := "Bearer " + s.token(webguard.Token{Name: fmt.Sprint("t", n), Scopes: []string{"read"}, PerDay: perDay})
+		for range calls {
+			all.Go(func() {
+				answer, err := http.DefaultClient.Do(s.request(s.ctx, http.MethodPost, streamable.Path, strings.NewReader(call("test.read")), "Authorization", token))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer answer.Body.Close()
+				switch answer.StatusCode {
+				case http.StatusOK:
+					accepted[n].Add(1)
+				case http.StatusTooManyRequests:
+				default:
+					t.Error(answer.Status)
+				}
+			})
+		}
+	}
+	all.Wait()
+	for n := range tokens {
+		require.EqualValues(t, perDay, accepted[n].Load(), n)
+	}
 }
 
 // A client that leaves cancels its call from revision 2026-07-28 on; before, the call
