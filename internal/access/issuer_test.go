@@ -1,13 +1,19 @@
 package access_test
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,6 +33,9 @@ type issuer struct {
 	named   string // what its metadata calls it; empty: url
 	fetched atomic.Int32
 	down    atomic.Bool
+
+	mu   sync.Mutex
+	keys map[string]crypto.Signer // what it publishes, by kid
 }
 
 const audience = "https://savant.example/mcp"
@@ -34,7 +43,7 @@ const audience = "https://savant.example/mcp"
 func newIssuer(t *testing.T) *issuer {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	i := &issuer{t: t, key: key}
+	i := &issuer{t: t, key: key, keys: map[string]crypto.Signer{"one": key}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 		if i.down.Load() {
@@ -49,19 +58,41 @@ func newIssuer(t *testing.T) *issuer {
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.fetched.Add(1)
-		point, err := i.key.PublicKey.Bytes()
-		if err != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			return
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		list := []any{}
+		for kid, key := range i.keys {
+			list = append(list, published(kid, key.Public()))
 		}
-		part := func(data []byte) string { return base64.RawURLEncoding.EncodeToString(data) }
-		_ = json.NewEncoder(w).Encode(map[string]any{"keys": []any{map[string]string{"kty": "EC", "crv": "P-256", "kid": "one", "use": "sig", "alg": "ES256",
-			"x": part(point[1:33]), "y": part(point[33:])}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"keys": list})
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	i.url = server.URL
 	return i
+}
+
+// published is a key as an issuer publishes it (RFC 7517).
+func published(kid string, key crypto.PublicKey) map[string]string {
+	part := func(data []byte) string { return base64.RawURLEncoding.EncodeToString(data) }
+	switch key := key.(type) {
+	case *rsa.PublicKey:
+		return map[string]string{"kty": "RSA", "kid": kid, "use": "sig", "alg": "RS256", "n": part(key.N.Bytes()), "e": part(big.NewInt(int64(key.E)).Bytes())}
+	case *ecdsa.PublicKey:
+		point, err := key.Bytes()
+		if err != nil {
+			panic(err)
+		}
+		return map[string]string{"kty": "EC", "crv": "P-256", "kid": kid, "use": "sig", "alg": "ES256", "x": part(point[1:33]), "y": part(point[33:])}
+	}
+	panic("no key of the tests")
+}
+
+// publish replaces the keys that an issuer publishes.
+func (i *issuer) publish(keys map[string]crypto.Signer) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.keys = keys
 }
 
 // sign makes a token; change may spoil it.
@@ -103,6 +134,9 @@ func TestTokensOfAnIssuer(t *testing.T) {
 	require.True(t, caller.May(access.Read))
 	require.False(t, caller.May(access.Approve))
 
+	_, err = door.Caller(t.Context(), i.sign(i.key, jwt.SigningMethodES256, func(_ jwt.MapClaims, h map[string]any) { delete(h, "kid") }))
+	require.NoError(t, err, "a token need not name its key")
+
 	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	spoilt := func(change func(jwt.MapClaims, map[string]any)) string {
@@ -120,6 +154,7 @@ func TestTokensOfAnIssuer(t *testing.T) {
 		"not yet":          spoilt(func(c jwt.MapClaims, _ map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() }),
 		"nobody's":         spoilt(func(c jwt.MapClaims, _ map[string]any) { delete(c, "sub") }),
 		"an unknown key":   spoilt(func(_ jwt.MapClaims, h map[string]any) { h["kid"] = "two" }),
+		"no key named":     i.sign(stranger, jwt.SigningMethodES256, func(_ jwt.MapClaims, h map[string]any) { delete(h, "kid") }),
 		"another type":     spoilt(func(_ jwt.MapClaims, h map[string]any) { h["typ"] = "dpop+jwt" }),
 		"no token":         "a.b.c",
 		"a made-up secret": "savant_x",
@@ -130,6 +165,49 @@ func TestTokensOfAnIssuer(t *testing.T) {
 		require.NotContains(t, err.Error(), token, what)
 	}
 	require.LessOrEqual(t, i.fetched.Load(), int32(3), "tokens of unknown keys cost the issuer nothing")
+}
+
+// An issuer that changes its keys is followed at the first token of a new one, which may be
+// of another kind. A key that it no longer publishes counts no more, and a public key is
+// not taken for a shared secret.
+func TestAnIssuerThatChangesItsKeys(t *testing.T) {
+	i := newIssuer(t)
+	door := i.door()
+	accepted := func(token string) bool {
+		_, err := door.Caller(t.Context(), token)
+		if err != nil {
+			require.ErrorIs(t, err, access.ErrWrongToken)
+		}
+		return err == nil
+	}
+	require.True(t, accepted(i.good()))
+	require.EqualValues(t, 1, i.fetched.Load())
+
+	next, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	i.publish(map[string]crypto.Signer{"one": i.key, "two": next})
+	of := func(key any, method jwt.SigningMethod, kid string) string {
+		return i.sign(key, method, func(_ jwt.MapClaims, h map[string]any) { h["kid"] = kid })
+	}
+	require.True(t, accepted(of(next, jwt.SigningMethodRS256, "two")))
+	require.True(t, accepted(i.good()), "both are published")
+	require.EqualValues(t, 2, i.fetched.Load())
+	require.False(t, accepted(of(next, jwt.SigningMethodRS256, "one")), "a key under another's name")
+	der, err := x509.MarshalPKIXPublicKey(next.Public())
+	require.NoError(t, err)
+	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	require.False(t, accepted(of(text, jwt.SigningMethodHS256, "two")), "a public key as a shared secret")
+	for range 20 {
+		require.False(t, accepted(of(next, jwt.SigningMethodRS256, "made-up")))
+	}
+	require.EqualValues(t, 2, i.fetched.Load(), "keys that nobody has cost the issuer nothing")
+
+	i.publish(map[string]crypto.Signer{"two": next})
+	fresh := i.door() // as after the hour for which keys are kept
+	_, err = fresh.Caller(t.Context(), i.good())
+	require.ErrorIs(t, err, access.ErrWrongToken, "a key that was withdrawn")
+	_, err = fresh.Caller(t.Context(), of(next, jwt.SigningMethodRS256, "two"))
+	require.NoError(t, err)
 }
 
 func TestAnIssuerThatCannotBeTrusted(t *testing.T) {
