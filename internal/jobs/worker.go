@@ -408,26 +408,47 @@ const lastMoment = time.Second
 // beat sends heartbeats until ctx ends, and cancels the job if it has ended or was
 // taken over.
 func (w *Worker) beat(ctx context.Context, job Job, lose context.CancelCauseFunc) {
-	for {
+	for pause := untilBeat(w.Lease, nil); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(w.Lease / 4):
+		case <-time.After(pause):
 		}
-		_, ended, err := w.Queue.Result(ctx, job.ID)
-		if err != nil {
-			continue
-		}
-		_, over, err := w.Queue.documents.Find(ctx, key(job.ID, "claim", numbered(job.Claim+1)))
-		if err != nil {
-			continue
-		}
-		if ended || over {
+		err := w.renew(ctx, job)
+		if errors.Is(err, ErrLost) {
 			lose(ErrLost)
 			return
 		}
-		_ = w.Queue.documents.Replace(ctx, mongo.Document{Key: key(job.ID, "beat", numbered(job.Claim))}) // the next one may come through
+		pause = untilBeat(w.Lease, err)
 	}
+}
+
+// untilBeat returns the pause before the next heartbeat: a quarter of the lease, less after
+// one that failed, so that a short outage of the database does not cost the lease.
+func untilBeat(lease time.Duration, failed error) time.Duration {
+	if failed != nil {
+		return lease / 16
+	}
+	return lease / 4
+}
+
+// renew sends one heartbeat, for a quarter of the lease at most. ErrLost says that the job
+// has ended or was taken over.
+func (w *Worker) renew(ctx context.Context, job Job) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Lease/4)
+	defer cancel()
+	_, ended, err := w.Queue.Result(ctx, job.ID)
+	if err != nil {
+		return err
+	}
+	_, over, err := w.Queue.documents.Find(ctx, key(job.ID, "claim", numbered(job.Claim+1)))
+	switch {
+	case err != nil:
+		return err
+	case ended || over:
+		return ErrLost
+	}
+	return w.Queue.documents.Replace(ctx, mongo.Document{Key: key(job.ID, "beat", numbered(job.Claim))})
 }
 
 // giveBack makes the job claimable at once. After an error it may be or not.
