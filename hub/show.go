@@ -79,8 +79,11 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
 	title := http.StatusText(status)
-	if status == http.StatusUnprocessableEntity {
+	switch status {
+	case http.StatusUnprocessableEntity:
 		title = "The workflow is not valid"
+	case http.StatusServiceUnavailable:
+		title = "Runs cannot be read or saved now"
 	}
 	h.show(w, r, status, "problem.html", page{Title: title, Problem: fault.From(err).Message(), Code: fault.From(err).Code})
 }
@@ -168,6 +171,8 @@ func statusOf(err error) int {
 	case errors.Is(err, fault.YAMLSchemaViolation), errors.Is(err, fault.UnresolvedVar), errors.Is(err, fault.CyclicDependency), errors.Is(err, fault.AmbiguousName),
 		errors.Is(err, fault.DuplicateCapture), errors.Is(err, fault.ExpressionError), errors.Is(err, fault.UnknownTool), errors.Is(err, fault.SchemaNotFound):
 		return http.StatusUnprocessableEntity // the workflow has to be mended
+	case errors.Is(err, fault.StateNotSaved):
+		return http.StatusServiceUnavailable // the database is away, or the disk fails
 	}
 	return http.StatusInternalServerError
 }

@@ -80,10 +80,14 @@ func (s standings) Unanswered(ctx context.Context) (count int, queued bool) {
 	if s.queue == nil {
 		return 0, false
 	}
+	count, err := s.askQueue(ctx)
+	return count, err == nil
+}
+
+func (s standings) askQueue(ctx context.Context) (int, error) {
 	asking, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	count, err := s.queue.Unanswered(asking)
-	return count, err == nil
+	return s.queue.Unanswered(asking)
 }
 
 // Deciders returns who decides for the agent, and whether they are reachable. It
@@ -94,12 +98,11 @@ func (s standings) Deciders(ctx context.Context) []hub.Decider {
 		return []hub.Decider{{Name: "nobody", State: "denied", About: fault.From(given.Waiting).Message()}}
 	}
 	if s.queue != nil {
-		who := hub.Decider{Name: s.decider, State: "offline", Reason: "the database does not answer"}
-		if count, reached := s.Unanswered(ctx); reached {
-			who.State, who.Reason = "reachable", ""
-			who.About = fmt.Sprintf("questions without an answer: %d; savant reasoning work answers them", count)
+		count, err := s.askQueue(ctx)
+		if err != nil {
+			return []hub.Decider{{Name: s.decider, State: "offline", About: "a queue in MongoDB", Reason: err.Error()}}
 		}
-		return []hub.Decider{who}
+		return []hub.Decider{{Name: s.decider, State: "reachable", About: fmt.Sprintf("questions without an answer: %d; savant reasoning work answers them", count)}}
 	}
 	if given.URL != "" {
 		return []hub.Decider{reached(ctx, hub.Decider{Name: s.decider, About: "a Reasoning API outside"}, given.URL)}
