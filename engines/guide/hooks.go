@@ -2,6 +2,7 @@ package guide
 
 import (
 	"context"
+	"errors"
 
 	"savant/fault"
 	"savant/think"
@@ -72,6 +73,9 @@ func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput)
 			return e.Next(ctx, in)
 		}
 		at, err := e.Position(ctx, in.Workflow, in.RunID)
+		if errors.Is(err, fault.StateNotSaved) {
+			return nil, err // the database is away, and Next would wait for it once more
+		}
 		if err != nil || at.Final != nil || at.Blocked != nil || !at.Enforced && !h.Required {
 			return e.Next(ctx, in) // its error is more precise
 		}

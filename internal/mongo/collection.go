@@ -62,6 +62,8 @@ func (c *Collection) Insert(ctx context.Context, document Document) (won bool, e
 	if err != nil {
 		return false, err
 	}
+	ctx, cancel := c.database.bounded(ctx)
+	defer cancel()
 	for attempt := 1; ; attempt++ {
 		_, err := c.documents.InsertOne(ctx, row)
 		switch {
@@ -99,7 +101,7 @@ func (c *Collection) Find(ctx context.Context, key string) (Document, bool, erro
 }
 
 func (c *Collection) find(ctx context.Context, key string) (row stored, there bool, err error) {
-	err = c.retry(func() error { return c.documents.FindOne(ctx, byKey(key)).Decode(&row) })
+	err = c.retry(ctx, func(ctx context.Context) error { return c.documents.FindOne(ctx, byKey(key)).Decode(&row) })
 	if errors.Is(err, driver.ErrNoDocuments) {
 		return stored{}, false, nil
 	}
@@ -148,7 +150,7 @@ func (c *Collection) Heads(ctx context.Context, from, to string, visit func(Docu
 func (c *Collection) each(ctx context.Context, from, to string, how *options.FindOptionsBuilder, visit func(stored) error) error {
 	within := bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}}}
 	var cursor *driver.Cursor
-	err := c.retry(func() (err error) {
+	err := c.retry(ctx, func(ctx context.Context) (err error) {
 		cursor, err = c.documents.Find(ctx, within, how.SetSort(bson.D{{Key: "_id", Value: 1}}))
 		return err
 	})
@@ -186,7 +188,7 @@ func (c *Collection) Replace(ctx context.Context, document Document) error {
 			return err
 		}
 	}
-	err := c.retry(func() error {
+	err := c.retry(ctx, func(ctx context.Context) error {
 		_, err := c.documents.ReplaceOne(ctx, byKey(row.Key), row, options.Replace().SetUpsert(true))
 		if driver.IsDuplicateKeyError(err) { // another one was first
 			_, err = c.documents.ReplaceOne(ctx, byKey(row.Key), row)
@@ -227,7 +229,7 @@ func (c *Collection) Delete(ctx context.Context, keys ...string) error {
 		if !there {
 			continue
 		}
-		err = c.retry(func() error {
+		err = c.retry(ctx, func(ctx context.Context) error {
 			_, err := c.documents.DeleteOne(ctx, byKey(key))
 			return err
 		})
@@ -241,10 +243,13 @@ func (c *Collection) Delete(ctx context.Context, keys ...string) error {
 	return nil
 }
 
-// retry repeats a call that does the same when it is done twice.
-func (c *Collection) retry(call func() error) error {
+// retry repeats a call that does the same when it is done twice, as long as one call may
+// take.
+func (c *Collection) retry(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := c.database.bounded(ctx)
+	defer cancel()
 	for attempt := 1; ; attempt++ {
-		err := call()
+		err := call(ctx)
 		if err == nil || attempt == attempts || !repeatable(err) {
 			return err
 		}

@@ -22,11 +22,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 )
 
-// A server that is away is told after noticed, and a call that a server does not
-// answer is given up after patience. A URI may have other times.
+// A server that cannot be reached is told after noticed, and a call that a server does not
+// answer is given up after patience, attempts included. A URI may have other times:
+// serverSelectionTimeoutMS and connectTimeoutMS, and timeoutMS.
 const (
 	noticed  = 2 * time.Second
-	patience = 10 * time.Second
+	patience = 5 * time.Second
 )
 
 // Options of Open.
@@ -49,6 +50,8 @@ type Database struct {
 	at     *driver.Database
 	host   string
 	now    func() time.Time
+	// patience bounds a call, attempts included; 0: none.
+	patience time.Duration
 	// hasStreams says whether the server has streams of changes; nil: it was not asked yet.
 	hasStreams atomic.Pointer[bool]
 }
@@ -65,7 +68,8 @@ func Open(with Options) (*Database, error) {
 		return nil, errors.Join(errURI, errors.New(withoutSecrets(err.Error(), uri)))
 	}
 	set := options.Client().SetServerSelectionTimeout(noticed).SetConnectTimeout(noticed).SetTimeout(patience).ApplyURI(uri).
-		SetAppName("savant").SetReadPreference(readpref.Primary()).
+		SetAppName("savant").SetRetryReads(false). // Collection.retry repeats them
+		SetReadPreference(readpref.Primary()).
 		SetReadConcern(readconcern.Majority()).SetWriteConcern(writeconcern.Majority())
 	if with.Within > 0 {
 		set.SetServerSelectionTimeout(with.Within).SetConnectTimeout(with.Within).SetTimeout(with.Within)
@@ -83,7 +87,19 @@ func Open(with Options) (*Database, error) {
 	if now == nil {
 		now = time.Now
 	}
-	return &Database{client: client, at: client.Database(with.database(parsed.Database)), host: hosts(set), now: now}, nil
+	d := &Database{client: client, at: client.Database(with.database(parsed.Database)), host: hosts(set), now: now}
+	if set.Timeout != nil {
+		d.patience = *set.Timeout
+	}
+	return d, nil
+}
+
+// bounded returns a context that ends with the patience for one call.
+func (d *Database) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.patience <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d.patience)
 }
 
 // Close ends the connections.

@@ -36,7 +36,7 @@ func (c *Collection) writeParts(ctx context.Context, document Document) (stored,
 		size := cut(rest)
 		part := stored{Key: row.part(row.Parts), Nonce: row.Nonce, Time: row.Time, Meta: row.Key, Body: value(rest[:size])}
 		rest = rest[size:]
-		err := c.retry(func() error {
+		err := c.retry(ctx, func(ctx context.Context) error {
 			_, err := c.parts.InsertOne(ctx, part)
 			if driver.IsDuplicateKeyError(err) { // the nonce is nobody else's
 				return nil
@@ -108,7 +108,7 @@ func (c *Collection) join(ctx context.Context, row stored) (Document, error) {
 	document := row.document()
 	for number := range row.Parts {
 		var part stored
-		err := c.retry(func() error { return c.parts.FindOne(ctx, byKey(row.part(number))).Decode(&part) })
+		err := c.retry(ctx, func(ctx context.Context) error { return c.parts.FindOne(ctx, byKey(row.part(number))).Decode(&part) })
 		if errors.Is(err, driver.ErrNoDocuments) {
 			return Document{}, fmt.Errorf("%s: %w", row.Key, ErrPartMissing)
 		}
@@ -122,7 +122,7 @@ func (c *Collection) join(ctx context.Context, row stored) (Document, error) {
 
 func (c *Collection) deleteParts(ctx context.Context, row stored) error {
 	for number := range row.Parts {
-		err := c.retry(func() error {
+		err := c.retry(ctx, func(ctx context.Context) error {
 			_, err := c.parts.DeleteOne(ctx, byKey(row.part(number)))
 			return err
 		})
