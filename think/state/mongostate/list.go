@@ -104,18 +104,19 @@ func (s *Store) each(ctx context.Context, runs []found, look func(context.Contex
 	return group.Wait()
 }
 
-// info describes a run: by its hint where its log has not moved on since.
+// info describes a run: by its hint, or by what this process saw later, where its log has
+// not moved on since.
 func (s *Store) info(ctx context.Context, key state.Key, hint hinted) (info state.Info, there bool, err error) {
 	info = state.Info{Workflow: key.Workflow, Run: key.Run, Status: hint.Status, Version: hint.Version, Created: hint.Created, Updated: hint.Updated}
-	next, moved, err := s.find(ctx, key, hint.Seq+1)
-	if err != nil || !moved && hint.Seq > 0 {
-		return info, err == nil && hint.Version > 0, err
-	}
-	var at place
-	if moved {
-		at, err = s.locateAfter(ctx, key, next)
-	} else {
+	at, known := s.remembered(key)
+	if known && at.seq > hint.Seq || hint.Seq == 0 {
 		at, err = s.locate(ctx, key)
+	} else {
+		next, moved, lost := s.find(ctx, key, hint.Seq+1)
+		if lost != nil || !moved {
+			return info, lost == nil && hint.Version > 0, lost
+		}
+		at, err = s.locateAfter(ctx, key, place{from: hint.From, created: hint.Created}, next)
 	}
 	if err == nil {
 		at, err = s.withCreated(ctx, key, at)

@@ -59,20 +59,23 @@ func (s *Store) locate(ctx context.Context, key state.Key) (place, error) {
 		return place{}, err
 	}
 	if there {
-		return s.locateAfter(ctx, key, next)
+		return s.locateAfter(ctx, key, at, next)
 	}
 	s.remember(key, at)
 	return at, nil
 }
 
-// locateAfter is locate from an entry that is known.
-func (s *Store) locateAfter(ctx context.Context, key state.Key, known entry) (place, error) {
+// locateAfter is locate from an entry that is known, after an earlier place.
+func (s *Store) locateAfter(ctx context.Context, key state.Key, before place, known entry) (place, error) {
 	last, err := s.end(ctx, key, known)
 	if err != nil {
 		return place{}, err
 	}
 	at, err := s.placeOf(ctx, key, last)
 	if err == nil {
+		if at.from == before.from { // the same first record
+			at.created = before.created
+		}
 		s.remember(key, at)
 	}
 	return at, err

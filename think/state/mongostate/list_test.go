@@ -1,0 +1,46 @@
+package mongostate_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/mongo"
+	"savant/internal/mongotest"
+	"savant/think/state"
+)
+
+// A process that listed a run looks once whether it has moved on, although its hint is old.
+func TestTheSecondListingLooksOnce(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	uri := server.URI(mongotest.NewDatabase())
+	writer := open(t, uri)
+	key := state.Key{Workflow: "w", Run: "r"}
+	var last state.Record
+	write := func(version int) {
+		var err error
+		last, err = writer.Append(t.Context(), key, step(version, 0, version))
+		require.NoError(t, err)
+	}
+	for version := 1; version <= 6; version++ {
+		write(version)
+	}
+	commands := &filters{seen: map[string]int{}}
+	reader := openWith(t, mongo.Options{Address: mongo.Address{URI: uri}, Sent: commands.sent})
+	list := func(finds int) {
+		t.Helper()
+		before := commands.seen["find"]
+		infos, err := reader.List(t.Context(), state.Filter{})
+		require.NoError(t, err)
+		require.Len(t, infos, 1)
+		require.Equal(t, state.Info{Workflow: "w", Run: "r", Status: last.Status, Version: last.Version, Created: infos[0].Created, Updated: last.Time}, infos[0])
+		require.NotEmpty(t, infos[0].Created)
+		require.Equal(t, finds, commands.seen["find"]-before)
+	}
+	list(1 + 6) // the hints; 2, 3, 5 and 9, then 7 and 6
+	list(1 + 1)
+	write(7)
+	list(1 + 2)
+	list(1 + 1)
+}
