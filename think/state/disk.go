@@ -24,12 +24,25 @@ type disk interface {
 	atomicfile.FS
 	// Open opens a file with the flags of os.OpenFile.
 	Open(name string, flags int) (file, error)
+	// Folder opens a folder, from which several files are opened faster.
+	Folder(name string) (folder, error)
 	Mkdir(name string) error
 	Stat(name string) (stat, error)
 	// Entries returns what is in a folder, unsorted.
 	Entries(folder string) ([]entry, error)
 	// Touch sets the time of a file's last change to now.
 	Touch(name string) error
+	Close() error
+}
+
+// opener opens files: a disk, or one of its folders.
+type opener interface {
+	Open(name string, flags int) (file, error)
+}
+
+// folder is an open folder of a disk; names are relative to it.
+type folder interface {
+	opener
 	Close() error
 }
 
@@ -81,7 +94,7 @@ func namesIn(target disk, folder string) ([]string, error) {
 type identity struct{ device, inode uint64 }
 
 // openFile opens a file and returns its stat.
-func openFile(target disk, name string, flags int) (file, stat, error) {
+func openFile(target opener, name string, flags int) (file, stat, error) {
 	opened, err := target.Open(name, flags)
 	if err != nil {
 		return nil, stat{}, err
@@ -117,7 +130,12 @@ func readHead(target disk, name string) (Record, error) {
 // readRange reads the bytes from one offset up to another, or fewer if the file
 // was cut meanwhile.
 func readRange(source io.ReaderAt, from, to int64) ([]byte, error) {
-	data := make([]byte, to-from)
+	return readInto(make([]byte, to-from), source, from, to)
+}
+
+// readInto is readRange into a buffer, up to its end.
+func readInto(buffer []byte, source io.ReaderAt, from, to int64) ([]byte, error) {
+	data := buffer[:min(int64(len(buffer)), to-from)]
 	n, err := source.ReadAt(data, from)
 	if errors.Is(err, io.EOF) {
 		err = nil

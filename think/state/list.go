@@ -57,7 +57,15 @@ func (d *Dir) listRun(ctx context.Context, key Key) ([]Info, error) {
 	_, err := d.disk.Stat(name)
 	switch {
 	case err == nil:
-		if info, ok := d.infoOf(key); ok {
+		in, err := d.disk.Folder(runsFolder(key.Workflow))
+		if absent(err) {
+			return nil, nil // deleted meanwhile
+		}
+		if err != nil {
+			return nil, notRead(name, err)
+		}
+		defer func() { _ = in.Close() }() // only read
+		if info, ok := infoOf(in, key, &ends{}); ok {
 			return []Info{info}, nil
 		}
 	case !absent(err):
@@ -89,7 +97,15 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	d.mu.Lock()
 	known := d.listings[workflow]
 	d.mu.Unlock()
-	infos, now := []Info{}, make(map[string]listed, len(entries))
+	in, err := d.disk.Folder(folder)
+	if absent(err) {
+		return nil, nil // deleted meanwhile
+	}
+	if err != nil {
+		return nil, notRead(folder, err)
+	}
+	defer func() { _ = in.Close() }() // only read
+	infos, now, buffer := []Info{}, make(map[string]listed, len(entries)), ends{}
 	for _, each := range entries {
 		run, ok := cutSuffix(each.name, journalSuffix)
 		if !ok {
@@ -101,7 +117,7 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 		found := known[run]
 		if !found.stat.same(each.stat) {
 			found.stat = each.stat
-			found.info, found.ok = d.infoOf(Key{workflow, run})
+			found.info, found.ok = infoOf(in, Key{workflow, run}, &buffer)
 		}
 		if now[run] = found; found.ok {
 			infos = append(infos, found.info)
@@ -113,43 +129,48 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	return infos, nil
 }
 
-// infoOf describes a run from the two ends of its journal; false if it has no
-// record.
-func (d *Dir) infoOf(key Key) (Info, bool) {
+// listBlock is the size in bytes of the first read from each end of a journal. The
+// last usually contains the last record, because large values are artifacts.
+const listBlock = 4 << 10
+
+// ends has room for the two ends of a journal.
+type ends struct{ first, last [listBlock]byte }
+
+// infoOf describes a run from the two ends of its journal, which is in an open folder;
+// false if it has no record.
+func infoOf(in folder, key Key, buffer *ends) (Info, bool) {
 	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
-	opened, now, err := openFile(d.disk, journalName(key), os.O_RDONLY)
+	opened, now, err := openFile(in, key.Run+journalSuffix, os.O_RDONLY)
 	if err != nil {
 		return info, !missing(err)
 	}
 	defer func() { _ = opened.Close() }() // only read
-	start, err := readRange(opened, 0, min(now.size, headLength))
+	start, err := readInto(buffer.first[:], opened, 0, now.size)
 	first := headOf(start)
 	if err != nil || checkBinding(journalName(key), key, first) != nil {
 		return info, true
 	}
 	info.Created, info.Updated = first.Time, first.Time
-	last, err := lastRecord(opened, key, now.size)
+	tail := start
+	if now.size > listBlock {
+		tail, err = readInto(buffer.last[:], opened, now.size-listBlock, now.size)
+	}
+	var last Record
+	if err == nil {
+		last, err = lastRecord(opened, key, tail, now.size)
+	}
 	if err == nil && last.Version > 0 {
 		info.Status, info.Version, info.Updated = last.Status, last.Version, last.Time
 	}
 	return info, err != nil || last.Version > 0
 }
 
-// listBlock is the size in bytes of the first read from the end of a journal. It
-// usually contains the last record, because large values are artifacts.
-const listBlock = 4 << 10
-
-// lastRecord returns what stands before the data of the last record that is
-// whole. If the journal does not end with a record that matches its hash, all of
-// it is read.
-func lastRecord(source file, key Key, size int64) (last Record, err error) {
-	from := max(0, size-listBlock)
-	tail, err := readRange(source, from, size)
-	if err != nil {
-		return Record{}, err
-	}
+// lastRecord returns what stands before the data of the last whole record of a journal,
+// given the end of it. If that does not end with a record that matches its hash, all of
+// the journal is read.
+func lastRecord(source file, key Key, tail []byte, size int64) (last Record, err error) {
 	line, ended := bytes.CutSuffix(tail, []byte("\n"))
-	if begin := bytes.LastIndexByte(line, '\n') + 1; ended && (begin > 0 || from == 0) && isWhole(line[begin:]) {
+	if begin := bytes.LastIndexByte(line, '\n') + 1; ended && (begin > 0 || int64(len(tail)) == size) && isWhole(line[begin:]) {
 		return headOf(line[begin:]), nil
 	}
 	s := scanner{name: journalName(key), key: key, file: source, size: size}

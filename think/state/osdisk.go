@@ -42,6 +42,14 @@ func (d osDisk) Open(name string, flags int) (file, error) {
 	return osFile{opened}, nil
 }
 
+func (d osDisk) Folder(name string) (folder, error) {
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return osDisk{root: root}, nil
+}
+
 func (d osDisk) Mkdir(name string) error { return ownfolder.Mkdir(d.root, name, folderPermission) }
 
 func (d osDisk) Stat(name string) (stat, error) {

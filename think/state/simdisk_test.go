@@ -121,6 +121,32 @@ func (d *simDisk) Open(name string, flags int) (file, error) {
 	return &simHandle{disk: d, file: found, name: name}, nil
 }
 
+// simBelow is an open folder of a simDisk.
+type simBelow struct {
+	disk *simDisk
+	name string
+}
+
+func (d *simDisk) Folder(name string) (folder, error) {
+	if err := d.hit("folder " + name); err != nil {
+		return nil, err
+	}
+	if d.folders[name] == nil {
+		return nil, syscall.ENOENT
+	}
+	d.open++
+	return &simBelow{d, name}, nil
+}
+
+func (b *simBelow) Open(name string, flags int) (file, error) {
+	return b.disk.Open(path.Join(b.name, name), flags)
+}
+
+func (b *simBelow) Close() error {
+	b.disk.open--
+	return nil
+}
+
 func (d *simDisk) newFile() *simFile {
 	d.inodes++
 	return &simFile{inode: d.inodes, locks: map[*simHandle]bool{}}
