@@ -161,21 +161,28 @@ func (s *session) learn(prefix string) {
 }
 
 // pair binds a run to the session, or renews the binding. After the expiry the binding
-// starts anew, so that earlier held ends of turn do not count.
-func (s *session) pair(key state.Key, at time.Time) {
+// starts anew, so that earlier held ends of turn do not count. INVALID_PARAMS if the session
+// has too many: no open run is forgotten for another.
+func (s *session) pair(key state.Key, at time.Time) error {
 	for _, each := range s.Pairs {
 		if each.key() == key {
 			if at.Sub(each.Seen) > expiry {
 				each.Stops = gate.Stops{}
 			}
 			each.Seen = at
-			return
+			return nil
 		}
 	}
 	if len(s.Pairs) >= maxPairs {
-		s.Pairs = s.Pairs[1:]
+		return full()
 	}
 	s.Pairs = append(s.Pairs, &pair{Run: gate.Run{Workflow: key.Workflow, ID: key.Run}, Seen: at})
+	return nil
+}
+
+// full is the error of a session that begins one run more than it may have.
+func full() error {
+	return fault.New(fault.InvalidParams, "this session has %d open runs; finish one of them first", maxPairs)
 }
 
 // sessionFiles lists the files of all sessions.

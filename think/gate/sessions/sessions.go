@@ -135,9 +135,19 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 		return gate.Decision{}, err
 	}
 	now := g.now()
+	if len(s.Pairs) >= maxPairs { // some may have ended meanwhile
+		if err := g.catchUp(ctx, s, now); err != nil {
+			return gate.Decision{}, err
+		}
+		if about.probe != "" && len(s.Pairs) >= maxPairs {
+			return gate.Decision{}, full()
+		}
+	}
 	for _, key := range about.runs {
 		s.learn(about.prefix)
-		s.pair(key, now)
+		if err := s.pair(key, now); err != nil {
+			return gate.Decision{}, err
+		}
 	}
 	if shared == nil {
 		if err := g.announce(s, about); err != nil {

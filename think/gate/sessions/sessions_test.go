@@ -397,6 +397,27 @@ func TestCallsOfNoSession(t *testing.T) {
 	})
 }
 
+// TestNoOpenRunIsForgottenForAnother: a session that has as many as it may have plans no other.
+func TestNoOpenRunIsForgottenForAnother(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	for i := range 33 {
+		p.record(fmt.Sprintf("r%d", i), "plan", "running", step(i))
+		p.planned("one", fmt.Sprintf("r%d", i))
+	}
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":0}`), "the first is still held")
+	require.Equal(t, gate.Refuse, p.tries("one", "mcp__savant__git_show", `{"n":32}`))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r0"}`))
+	for tool, input := range map[string]string{"mcp__savant__think_next": `{"run_id":"r32"}`, "mcp__savant__think_plan": `{"workflow":"tour"}`} {
+		decided := p.ask(event("one", gate.BeforeTool, tool, input))
+		require.Equal(t, gate.GateFailed, decided.Why, tool)
+		require.Contains(t, decided.Reason, "has 32 open runs")
+	}
+	p.record("r0", "result", "done")
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r32"}`))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":32}`))
+}
+
 // TestLinksLeadOut: a place is where its links lead.
 func TestLinksLeadOut(t *testing.T) {
 	p := newProject(t, t.TempDir())
