@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
 		"savant-in-scenario":  func() { os.Exit(inScenario()) },
 		"savant-ledger":       func() { os.Exit(ledger()) },
+		"savant-forge":        func() { os.Exit(serveForge()) },
 	})
 }
 

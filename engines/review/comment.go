@@ -2,18 +2,20 @@ package review
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
-// The tools of mounted servers that read and write comments, GitHub's first.
+// The tools of mounted servers that read and write comments, GitHub's first. GitLab's
+// server has gitlabNote in the place of gitlabComment from 19.4 on.
 const (
 	githubComment = "add_issue_comment"
-	gitlabComment = "create_merge_request_note"
 	gitlabNotes   = "get_merge_request_notes"
+	gitlabComment = "create_merge_request_note"
+	gitlabNote    = "save_note"
 )
 
 type commentIn struct {
@@ -26,46 +28,59 @@ type commentOut struct {
 	Why    string `json:"why,omitempty" doc:"why nothing was posted"`
 }
 
-// comment posts a report once. The comment carries a mark with the head commit; if a
-// comment with the same mark exists, nothing is posted. So repeated calls are
+// comment posts a report once. The comment ends with a line that names the head commit;
+// if a comment with that line exists, nothing is posted. So repeated calls are
 // idempotent.
 func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) {
 	if in.Source.Number == 0 || in.Source.Project == "" || in.Source.Head == "" {
 		return commentOut{}, fault.New(fault.InvalidParams, "source: only a pull or merge request of a known project has comments").
 			Hinted(fault.Hint{Text: "give the address of the request as target"})
 	}
-	mark := fmt.Sprintf("<!-- savant review of %s -->", in.Source.Head)
-	body := in.Markdown + "\n" + mark + "\n"
-	read, readArgs, write, writeArgs, err := e.commentTools(in.Source, body)
+	// The line is visible, since servers take HTML comments out of what they show to models.
+	mark := "Savant review of " + in.Source.Head
+	to, err := e.commentTools(in.Source, in.Markdown+"\n---\n"+mark+"\n")
 	if err != nil {
 		return commentOut{}, err
 	}
-	before, err := e.askPages(ctx, read, readArgs)
+	before, err := e.askPages(ctx, to.list, to.listArgs)
 	if err != nil {
 		return commentOut{}, err
 	}
-	// JSON may escape < and >, so only the text with the commit is compared.
-	if strings.Contains(strings.Join(before, "\n"), "savant review of "+in.Source.Head) {
+	if strings.Contains(strings.ToLower(strings.Join(before, "\n")), strings.ToLower(mark)) {
 		return commentOut{Why: "a review of this commit was posted before"}, nil
 	}
 	var answer string
-	return commentOut{Posted: true}, e.ask(ctx, write, writeArgs, &answer)
+	return commentOut{Posted: true}, e.ask(ctx, to.add.Name, to.addArgs, &answer)
 }
 
-// commentTools returns the tools that list and add comments of a request, with their
-// arguments.
-func (e *engine) commentTools(at source, body string) (read engines.Tool, readArgs map[string]any, write string, writeArgs map[string]any, err error) {
-	adds, found := e.find(githubComment)
-	if lists, listed := e.find(githubRead); found && listed {
-		owner, name, _ := strings.Cut(at.Project, "/")
-		return lists, at.githubArgs("get_comments"), adds.Name, map[string]any{"owner": owner, "repo": name, "issue_number": at.Number, "body": body}, nil
+// commenting are the tools that list and add comments of a request, with their arguments.
+type commenting struct {
+	list, add         engines.Tool
+	listArgs, addArgs map[string]any
+}
+
+// commentTools returns the tools of one mounted server that list and add comments.
+func (e *engine) commentTools(at source, body string) (commenting, error) {
+	if list, found := e.find(githubRead); found && at.Kind != kindGitLab {
+		if add, found := e.toolOf(engines.EngineOf(list.Name), githubComment); found {
+			owner, name, _ := strings.Cut(at.Project, "/")
+			return commenting{list, add, at.githubArgs("get_comments"),
+				map[string]any{"owner": owner, "repo": name, "issue_number": at.Number, "body": body}}, nil
+		}
 	}
-	adds, found = e.find(gitlabComment)
-	if lists, listed := e.find(gitlabNotes); found && listed {
-		args := at.gitlabArgs(adds)
-		args["body"] = body
-		return lists, at.gitlabArgs(lists), adds.Name, args, nil
+	if list, found := e.find(gitlabNotes); found && at.Kind != kindGitHub {
+		for _, name := range []string{gitlabComment, gitlabNote} {
+			if add, found := e.toolOf(engines.EngineOf(list.Name), name); found {
+				args := at.gitlabArgs(add)
+				args["body"] = quickAction().ReplaceAllString(body, `$1\/`)
+				return commenting{list, add, at.gitlabArgs(list), args}, nil
+			}
+		}
 	}
-	return engines.Tool{}, nil, "", nil, fault.New(fault.EngineOffline, "no mounted server lists and adds comments of requests").
+	return commenting{}, fault.New(fault.EngineOffline, "no mounted server lists and adds comments of requests").
 		Hinted(fault.Hint{Text: "mount GitHub's or GitLab's MCP server in .savant/mcp.json"})
 }
+
+// quickAction matches the beginning of a line that GitLab would carry out, such as
+// /merge. Its server refuses a comment with one, also in a quotation.
+var quickAction = pattern.Lazy(`(?m)^([ \t]*)/(?:\b)`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,15 +17,17 @@ import (
 // The tools for pull and merge requests of mounted servers: the official servers of
 // GitHub and GitLab, and common others, which differ in the names of arguments.
 const (
-	githubRead  = "pull_request_read"
-	gitlabRead  = "get_merge_request"
-	gitlabDiffs = "get_merge_request_diffs"
+	githubRead    = "pull_request_read"
+	gitlabRead    = "get_merge_request"
+	gitlabDiffs   = "get_merge_request_diffs"
+	gitlabCommits = "get_merge_request_commits"
 )
 
 // resolveForge asks a mounted server for a request that is not in the repository.
 func (e *engine) resolveForge(ctx context.Context, wanted target) (source, error) {
-	if tool, found := e.find(githubRead); found && !strings.Contains(wanted.host, "gitlab") && wanted.project != "" {
-		at := source{Forge: engines.EngineOf(tool.Name), Project: wanted.project, Number: wanted.number}
+	at := source{Kind: wanted.kind, Project: wanted.project, Number: wanted.number}
+	if tool, found := e.find(githubRead); found && wanted.kind != kindGitLab && wanted.project != "" {
+		at.Forge = engines.EngineOf(tool.Name)
 		var request struct {
 			Head struct {
 				SHA string `json:"sha"`
@@ -35,10 +38,10 @@ func (e *engine) resolveForge(ctx context.Context, wanted target) (source, error
 		}
 		err := e.ask(ctx, tool.Name, at.githubArgs("get"), &request)
 		at.Base, at.Head = request.Base.SHA, request.Head.SHA
-		return at, err
+		return at.withHead(tool.Name, err)
 	}
-	if tool, found := e.find(gitlabRead); found && wanted.project != "" {
-		at := source{Forge: engines.EngineOf(tool.Name), Project: wanted.project, Number: wanted.number}
+	if tool, found := e.find(gitlabRead); found && wanted.kind != kindGitHub && wanted.project != "" {
+		at.Forge = engines.EngineOf(tool.Name)
 		var request struct {
 			SHA  string `json:"sha"`
 			Refs struct {
@@ -48,23 +51,59 @@ func (e *engine) resolveForge(ctx context.Context, wanted target) (source, error
 		}
 		err := e.ask(ctx, tool.Name, at.gitlabArgs(tool), &request)
 		at.Base, at.Head = request.Refs.Base, cmp.Or(request.Refs.Head, request.SHA)
-		return at, err
+		if err == nil && at.Head == "" {
+			at.Head, err = e.lastCommit(ctx, at)
+		}
+		return at.withHead(tool.Name, err)
 	}
 	return source{}, fault.New(fault.InvalidParams, "target: request %d is not in this repository, and no mounted server was asked: "+
 		"it takes the address of the request, and GitHub's or GitLab's MCP server", wanted.number).
 		Hinted(fault.Hint{Text: "fetch it: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
 }
 
+// withHead returns the source, or TOOL_FAILED if the forge did not say its head commit:
+// without one a change counts as the working tree.
+func (s source) withHead(tool string, err error) (source, error) {
+	if err == nil && s.Head == "" {
+		err = fault.New(fault.ToolFailed, "%s did not say the head commit of request %d", tool, s.Number)
+	}
+	return s, err
+}
+
+// lastCommit asks for the newest commit of a merge request: GitLab's server, from 19.3
+// on, describes a request without its commits.
+func (e *engine) lastCommit(ctx context.Context, at source) (string, error) {
+	tool, found := e.toolOf(at.Forge, gitlabCommits)
+	if !found {
+		return "", nil
+	}
+	args := at.gitlabArgs(tool)
+	if _, sized := propertiesOf(tool)["per_page"]; sized {
+		args["per_page"] = 1
+	}
+	var commits []struct {
+		ID string `json:"id"`
+	}
+	if err := e.ask(ctx, tool.Name, args, &commits); err != nil || len(commits) == 0 {
+		return "", err
+	}
+	return commits[0].ID, nil // the newest comes first
+}
+
 // readForge returns the files of a request with their patches.
 func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, error) {
-	if name := from.Forge + "." + githubRead; e.has(name) {
+	if tool, found := e.toolOf(from.Forge, githubRead); found {
 		var text string
-		if err := e.ask(ctx, name, from.githubArgs("get_diff"), &text); err != nil {
+		if err := e.ask(ctx, tool.Name, from.githubArgs("get_diff"), &text); err != nil {
 			return nil, err
 		}
-		return parseGitDiff(text), nil
+		files := parseGitDiff(text)
+		if len(files) == 0 && strings.TrimSpace(text) != "" {
+			return nil, fault.New(fault.ToolFailed, "%s answered no diff: %s", tool.Name, fault.Cut(oneParagraph(text), 200))
+		}
+		return files, nil
 	}
-	tool, found := e.find(gitlabDiffs)
+	tool, found := e.toolOf(from.Forge, gitlabDiffs)
 	if !found {
 		return nil, fault.New(fault.EngineOffline, "the server %s, which has the change, is not there", from.Forge)
 	}
@@ -152,17 +191,18 @@ func propertiesOf(tool engines.Tool) map[string]property {
 // maxPages bounds how many pages of one list are read.
 const maxPages = 100
 
-// askPages calls a listing tool of a mounted server and returns its answers: one, or
-// for a paged tool those up to the first that is empty, not a list, or equal to the
-// previous one.
+// askPages calls a listing tool of a mounted server and returns its answers. A tool with
+// numbered pages is asked until an answer is empty, not a list, or equal to the previous
+// one; a tool with cursors, until it says that there is no next page.
 func (e *engine) askPages(ctx context.Context, tool engines.Tool, args map[string]any) (answers []string, err error) {
 	properties := propertiesOf(tool)
-	for _, size := range []string{"perPage", "per_page"} {
+	_, paged := properties["page"]
+	_, cursors := properties["after"]
+	for _, size := range []string{"perPage", "per_page", "first"} {
 		if _, has := properties[size]; has {
 			args[size] = 100
 		}
 	}
-	_, paged := properties["page"]
 	for page := 1; page <= maxPages; page++ {
 		if paged {
 			args["page"] = page
@@ -173,14 +213,36 @@ func (e *engine) askPages(ctx context.Context, tool engines.Tool, args map[strin
 		}
 		var list []json.RawMessage
 		isList := json.Unmarshal([]byte(text), &list) == nil
-		if page > 1 && (!isList || len(list) == 0 || text == answers[page-2]) {
+		if page > 1 && !cursors && (!isList || len(list) == 0 || text == answers[page-2]) {
 			return answers, nil
 		}
-		if answers = append(answers, text); !paged || !isList || len(list) == 0 {
+		answers = append(answers, text)
+		next := nextPage(text)
+		switch {
+		case cursors && next != "" && next != args["after"]:
+			args["after"] = next
+		case !paged || !isList || len(list) == 0:
 			return answers, nil
 		}
 	}
 	return nil, fault.New(fault.LimitExceeded, "%s listed more than %d pages", tool.Name, maxPages)
+}
+
+// nextPage returns the cursor of the page after a list of notes, as GraphQL has it; "" if
+// there is none.
+func nextPage(text string) string {
+	var list struct {
+		Notes struct {
+			PageInfo struct {
+				HasNextPage bool   `json:"hasNextPage"`
+				EndCursor   string `json:"endCursor"`
+			} `json:"pageInfo"`
+		} `json:"notes"`
+	}
+	if json.Unmarshal([]byte(text), &list) != nil || !list.Notes.PageInfo.HasNextPage {
+		return ""
+	}
+	return list.Notes.PageInfo.EndCursor
 }
 
 // find returns the tool of a mounted server by its own name.
@@ -196,38 +258,64 @@ func (e *engine) find(own string) (engines.Tool, bool) {
 	return tools[i], true
 }
 
-func (e *engine) has(name string) bool {
-	return slices.ContainsFunc(e.tools.Tools(), func(tool engines.Tool) bool { return tool.Name == name })
+// toolOf returns the tool of an engine by its own name.
+func (e *engine) toolOf(engine, own string) (engines.Tool, bool) {
+	tools := e.tools.Tools()
+	i := slices.IndexFunc(tools, func(tool engines.Tool) bool { return tool.Name == engine+"."+own })
+	if i < 0 {
+		return engines.Tool{}, false
+	}
+	return tools[i], true
 }
 
-// ask calls a tool of a mounted server and decodes its JSON or text.
+// ask calls a tool of a mounted server and decodes its JSON or text. An answer over the
+// limit of a result is LIMIT_EXCEEDED: its beginning would look like all of it.
 func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into any) error {
 	raw, err := jsonvalue.Encode(args)
 	if err != nil {
 		return fault.From(err)
 	}
 	result, err := e.tools.Invoke(ctx, tool, raw)
-	if err != nil {
+	switch {
+	case errors.Is(err, fault.LimitExceeded) || result.Artifact != "":
+		return fault.New(fault.LimitExceeded, "%s answered more than one result may have", tool).
+			Hinted(fault.Hint{Text: "fetch the request and review it here: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
+	case err != nil:
 		return err
 	}
-	var content struct {
-		Content []struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		} `json:"content"`
-	}
-	text := string(result.JSON)
-	if json.Unmarshal(result.JSON, &content) == nil && len(content.Content) > 0 {
-		text = ""
-		for _, block := range content.Content {
-			text += block.Text
-		}
-	}
+	text := textOf(result.JSON)
 	if plain, wanted := into.(*string); wanted {
 		*plain = text
 		return nil
 	}
 	return decode(tool, text, into)
+}
+
+// textOf returns the JSON or text that a mounted server answered: its text, whether it
+// comes as content or as {"text": …}, the list that GitLab's server puts into an object as
+// items, else the object.
+func textOf(result json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(result, &members) != nil {
+		return string(result)
+	}
+	var text string
+	if len(members) == 1 && json.Unmarshal(members["text"], &text) == nil {
+		return text
+	}
+	var blocks []struct {
+		Text string `json:"text"`
+	}
+	if len(members) == 1 && json.Unmarshal(members["content"], &blocks) == nil {
+		for _, block := range blocks {
+			text += block.Text
+		}
+		return text
+	}
+	if items := members["items"]; members["metadata"] != nil && len(members) == 2 && len(items) > 0 && items[0] == '[' {
+		return string(items)
+	}
+	return string(result)
 }
 
 // decode decodes the JSON of a tool's answer.

@@ -187,3 +187,40 @@ func TestARequestThatIsNowhere(t *testing.T) {
 	require.Contains(t, fault.From(err).Hint.Text, "git fetch origin pull/N/head")
 	d.refused(fault.InvalidParams, "review.comment", map[string]any{"source": map[string]any{}, "markdown": "x"})
 }
+
+// TestShapesOfAnswers: a mounted server's text comes as {"text": …}, a list of GitLab's
+// server within an object. What is no diff, or only the beginning of one, is an error and
+// never a change without files.
+func TestShapesOfAnswers(t *testing.T) {
+	var answer any
+	d := newDesk(t)
+	read := engines.Tool{Name: "github.pull_request_read", Description: "A tool of a forge.", Input: json.RawMessage(`{"type":"object","properties":{"method":{}}}`),
+		Call: func(_ context.Context, raw json.RawMessage) (any, error) {
+			if strings.Contains(string(raw), `"get"`) {
+				return map[string]any{"head": map[string]string{"sha": "a2"}}, nil
+			}
+			return answer, nil
+		}}
+	require.NoError(t, d.tools.AddEngine(engines.Engine{Name: "github"}, read))
+	d.write("a.txt", "1\n")
+	d.commit("begin")
+	change := func(number string) (m review.Manifest, err error) {
+		result, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(`{"target":"https://github.com/ada/it/pull/`+number+`"}`))
+		if err == nil {
+			require.NoError(t, json.Unmarshal(result.JSON, &m))
+		}
+		return m, err
+	}
+	answer = map[string]string{"text": requestPatch}
+	m, err := change("1")
+	require.NoError(t, err)
+	require.Len(t, m.Files, 4)
+	answer = map[string]string{"text": "Sorry, this diff cannot be shown."}
+	_, err = change("2")
+	require.ErrorIs(t, err, fault.ToolFailed)
+	require.ErrorContains(t, err, "Sorry, this diff cannot be shown.")
+	answer = map[string]string{"text": requestPatch + strings.Repeat("+more\n", 1<<18)}
+	_, err = change("3")
+	require.ErrorIs(t, err, fault.LimitExceeded)
+	require.Contains(t, fault.From(err).Hint.Text, "git fetch origin")
+}

@@ -23,11 +23,19 @@ type source struct {
 	Head      string `json:"head,omitempty"`
 	MergeBase bool   `json:"merge_base,omitempty"`
 	// Forge is the engine of the forge that has the change; empty if it is in the
-	// repository. Project and Number identify the request there.
+	// repository. Project and Number identify the request there. Kind is github or
+	// gitlab, if the address of the request says so.
 	Forge   string `json:"forge,omitempty"`
+	Kind    string `json:"kind,omitempty"`
 	Project string `json:"project,omitempty"`
 	Number  int    `json:"number,omitempty"`
 }
+
+// The kinds of forges, which differ in the tools of their servers.
+const (
+	kindGitHub = "github"
+	kindGitLab = "gitlab"
+)
 
 // fixed reports whether the change is immutable.
 func (s source) fixed() bool { return s.Head != "" }
@@ -37,8 +45,8 @@ type target struct {
 	from, to string // of a range
 	branch   string
 	project  string // of a forge: owner/name, or a path of groups
-	host     string
-	number   int // of a pull or merge request
+	kind     string // of a forge, if known
+	number   int    // of a pull or merge request
 }
 
 var (
@@ -96,7 +104,11 @@ func parseAddress(text string) (target, error) {
 	if number == 0 || project == "" {
 		return target{}, fault.New(fault.InvalidParams, "target: %q is no address of a pull or merge request", fault.Cut(text, 200))
 	}
-	return target{project: project, host: address.Host, number: number}, nil
+	kind := kindGitHub
+	if parts[at] == "merge_requests" {
+		kind = kindGitLab
+	}
+	return target{project: project, kind: kind, number: number}, nil
 }
 
 // The usual names of a branch's base, most likely first.
@@ -183,7 +195,7 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 			return source{}, err
 		}
 		found, err := e.against(ctx, repo, head, base)
-		found.Project, found.Number = wanted.project, wanted.number
+		found.Kind, found.Project, found.Number = wanted.kind, wanted.project, wanted.number
 		return found, err
 	}
 	return e.resolveForge(ctx, wanted)

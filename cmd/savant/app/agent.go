@@ -43,7 +43,7 @@ func (a *App) openAgent() error {
 		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.settings.Reasoning.Prices.Of, Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
-		Prepare: a.awaitMounts, Prompts: a.prompts, Repo: a.repository,
+		Prepare: a.AwaitMounts, Prompts: a.prompts, Repo: a.repository,
 		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
 		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, Now: time.Now, NewID: newID, Logger: a.Logger})
@@ -87,9 +87,9 @@ func (a *App) openFleet() (*memory.Store, error) {
 	return memory.Over(place, time.Now), nil
 }
 
-// awaitMounts waits until the tools of mounted servers are known, so that the first run
-// of the agent can use them.
-func (a *App) awaitMounts(ctx context.Context) {
+// AwaitMounts waits until the tools of mounted servers are known, so that a first run can
+// use them.
+func (a *App) AwaitMounts(ctx context.Context) {
 	if a.Mounts == nil {
 		return
 	}
