@@ -82,6 +82,9 @@ func TestPrices(t *testing.T) {
 	cost, known = loaded.Reasoning.Prices.Of("ollama:phi3.5", 9, 1_000_000)
 	require.True(t, known)
 	require.InDelta(t, 0.5, cost, 1e-9)
+	tagged, known := loaded.Reasoning.Prices.Of("ollama:phi3.5:latest", 9, 1_000_000)
+	require.True(t, known)
+	require.InDelta(t, cost, tagged, 0)
 	_, known = loaded.Reasoning.Prices.Of("openai:other", 1, 1)
 	require.False(t, known)
 }

@@ -13,7 +13,8 @@ type Price struct {
 	Output float64 `json:"output"`
 }
 
-// Prices are those of models, by PROVIDER:NAME or by NAME alone.
+// Prices are those of models, by PROVIDER:NAME or by NAME alone. Without a tag, a name
+// of Ollama means the tag latest, as it does there.
 type Prices map[string]Price
 
 // perPrice is how many tokens a price is for.
@@ -21,9 +22,13 @@ const perPrice = 1_000_000
 
 // Of returns what tokens of a model cost, and false where its price is not known.
 func (p Prices) Of(model string, promptTokens, outputTokens int) (cost float64, known bool) {
+	provider, name, named := strings.Cut(model, ":")
 	price, known := p[model]
-	if _, name, named := strings.Cut(model, ":"); !known && named {
+	if !known && named {
 		price, known = p[name]
+	}
+	if untagged, latest := strings.CutSuffix(name, ":latest"); !known && latest {
+		return p.Of(provider+":"+untagged, promptTokens, outputTokens)
 	}
 	return (price.Input*float64(promptTokens) + price.Output*float64(outputTokens)) / perPrice, known
 }
