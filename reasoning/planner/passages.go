@@ -41,8 +41,10 @@ const (
 // Weights of a passage: for its title, for a value, and for words found only in the
 // body of a declaration, a heading, the path or an example.
 const (
-	titled    = 0.8  // a title with the same words as the goal
+	titled    = 1.2  // a title with the same words as the goal
+	filed     = 0.6  // a file whose name has the same words as the goal
 	hasValue  = 1.25 // it has a value of the requested kind
+	ofValue   = 1.6  // its title is one
 	hasCount  = 1.4  // it has a number of the counted things
 	named     = 1.6  // it declares an identifier of the goal: weighs as much as a document
 	inBody    = 0.5
@@ -168,9 +170,16 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 		return
 	}
 	s.score = p.cover(append(slices.Clone(fields), field{s.path, inPath})...) / p.weight()
-	s.score *= 1 + titled*p.likeness(title)
-	if expected := p.question.value; expected != nil && slices.ContainsFunc(fields, func(f field) bool { return expected().MatchString(f.text) }) {
-		s.score *= hasValue
+	like := p.likeness(title)
+	s.score *= (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
+	if expected := p.question.value; expected != nil {
+		has := func(f field) bool { return expected().MatchString(f.text) }
+		switch {
+		case expected().MatchString(title):
+			s.score *= ofValue
+		case slices.ContainsFunc(fields, has):
+			s.score *= hasValue
+		}
 	}
 	if counted := p.question.counted; counted != nil && slices.ContainsFunc(fields, func(f field) bool { return counted.MatchString(f.text) }) {
 		s.score *= hasCount

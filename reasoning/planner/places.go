@@ -65,7 +65,7 @@ func (p *planner) places() []place {
 		if hit.Path == "" {
 			continue
 		}
-		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + p.rank(hit)
+		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + p.rank(hit) + filed*p.likenessOfFile(hit.Path)
 		if p.followed(declared(hit.Snippet)) || hit.heading && p.weigh(hit.Snippet) > 0 {
 			score += definition
 		}
@@ -164,6 +164,25 @@ func apart(chosen []place, at place) bool {
 		}
 	}
 	return true
+}
+
+// likenessOfFile is the similarity of the goal and the name of a file of the kind that
+// suits the question; 0 for other files.
+func (p *planner) likenessOfFile(name string) float64 {
+	base := path.Base(name)
+	suits := false
+	switch p.question.kind {
+	case explain:
+		suits = isDocument(base)
+	case locate:
+		suits = !isDocument(base) && !isTest(base)
+	case tests:
+		suits = isTest(base)
+	}
+	if !suits {
+		return 0
+	}
+	return p.likeness(strings.TrimSuffix(base, path.Ext(base)))
 }
 
 // standing weighs a file by its kind. Sources rank above documents for "where"

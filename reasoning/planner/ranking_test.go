@@ -29,6 +29,11 @@ var shop = fstest.MapFS{
 		"// Take takes an order of a customer and checks its price.\nfunc Take(price int) Order { return Order{price} }\n")},
 	"order/refund.go": {Data: []byte("package order\n\n// refundOrder gives the price of an order back to the customer.\nfunc refundOrder(o Order) int { return o.Price }\n\n" +
 		"// validateRefund says whether an order may be refunded.\nfunc validateRefund(o Order) bool { return o.Price > 0 }\n")},
+	"docs/carriers.md": {Data: []byte("# Carriers\n\nA carrier takes parcels.\n\n## Adding one\n\nWrite a type with `Take`, and add it to the list.\n")},
+	"parcel/carrier.go": {Data: []byte("package parcel\n\n// Carrier takes parcels.\ntype Carrier interface{ Take(parcel int) }\n\n" +
+		"// load adds a parcel to a carrier.\nfunc load(c Carrier, parcels int) {}\n")},
+	"order/refund_groups.go": {Data: []byte("package order\n\n// validateRefundGroups validates refunds of orders: each order of a group may be refunded.\nfunc validateRefundGroups(orders []Order) bool {\n" +
+		"\tfor _, order := range orders {\n\t\tif !validateRefund(order) {\n\t\t\treturn false\n\t\t}\n\t}\n\treturn true\n}\n")},
 	"parcel/parcel.go": {Data: []byte("// Package parcel sends parcels to customers.\npackage parcel\n\n// Send sends the parcel of an order.\nfunc Send(order int) {}\n\n" +
 		"// weigh returns the weight of a parcel in grams.\nfunc weigh() int { return 0 }\n")},
 	"order/order_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// TestTake takes an order.\nfunc TestTake(t *testing.T) { Take(1) }\n")},
@@ -59,6 +64,8 @@ func TestTheBestPlaceComesFirst(t *testing.T) {
 		"How do I approve a refund?":                           `docs/refunds.md:\d+, under "Approving a refund"`,
 		"How do I get started with the shop?":                  `README.md:\d+, under "Getting started"`,
 		"What is a refund?":                                    `docs/refunds.md:\d+, under "Refunds"`,
+		"How do I add a carrier?":                              `docs/carriers.md:`,
+		"Where is a refund validated?":                         `order/refund.go:\d+, validateRefund\n`,
 		"Which tests cover an order?":                          `order/order_test.go:`,
 		"Where are parcels of orders of the customers sent to": `parcel/parcel.go:`,
 	} {
