@@ -218,7 +218,7 @@ func TestAGuardedValueOfTheFileIsNotUsed(t *testing.T) {
 		case row.Kind == settings.Folders:
 			value = filepath.Dir(t.TempDir())
 		case len(row.Allowed) > 0:
-			value = row.Allowed[0]
+			value = row.Allowed[len(row.Allowed)-1]
 		case row.Kind == settings.Switch:
 			value = "true"
 		case row.Kind != settings.Address:

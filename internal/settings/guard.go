@@ -44,6 +44,11 @@ func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 	switch {
 	case !row.Guarded || value.Origin.Source != FromFile || value.Text == "":
 		return part, false, nil
+	case row.Key == storeKey:
+		if storeName(value.Text) == StoreFile {
+			return part, false, nil
+		}
+		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "keeps runs, with all their content, in a database: "+value.Text)
 	case row.Kind == Folders:
 		content, shown := g.outside(value)
 		if len(content) == 0 {

@@ -14,12 +14,15 @@ type Mongo struct {
 	Environment string
 }
 
+// storeKey is the setting that says where runs are kept.
+const storeKey = "store"
+
 // EnvMongoURI is the variable that messages name.
 const EnvMongoURI = "MONGO_URI"
 
 func mongoRows() []Setting {
 	return []Setting{
-		{Flag: "store", Env: "SAVANT_STORE", Key: "store", Default: StoreFile, Allowed: []string{StoreFile, StoreMongo}, normal: storeName,
+		{Flag: "store", Env: "SAVANT_STORE", Key: storeKey, Default: StoreFile, Allowed: []string{StoreFile, StoreMongo}, Guarded: true, normal: storeName,
 			Doc: "where runs are kept: file, the folder .savant, or mongo, a database that several machines share", field: func(s *Settings) any { return &s.Store }},
 		{Flag: "mongo-uri", Env: EnvMongoURI, Key: "mongo.uri", Kind: Address, Guarded: true,
 			Doc: "connection string of MongoDB; a database that it names is used whatever SAVANT_ENV is", field: func(s *Settings) any { return &s.Mongo.URI }},

@@ -67,7 +67,7 @@ func reasoningRows() []Setting {
 			Doc: "address of a Reasoning API; without one the service inside decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
 		{Flag: "reasoning-transport", Env: "REASONING_TRANSPORT", Key: "reasoning.transport", Default: TransportHTTP, Allowed: []string{TransportHTTP, TransportMongo}, Guarded: true,
 			Doc: "how decisions are asked for: http, or mongo, a queue in MongoDB", field: func(s *Settings) any { return &s.Reasoning.Transport }},
-		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, SentTo: "reasoning.api_url",
+		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, Guarded: true, SentTo: "reasoning.api_url",
 			Doc: "bearer token for it", field: func(s *Settings) any { return &s.Reasoning.Token }},
 		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds an attempt to reach it may take", field: func(s *Settings) any { return &s.Reasoning.Timeout }},
