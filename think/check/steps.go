@@ -132,13 +132,10 @@ func (c *checker) callOf(step *flow.Step) {
 	switch {
 	case step.Witness == "required" && step.Tool() == "":
 		c.at(fault.YAMLSchemaViolation, "", path+".witness", "%s is no tool: nothing leaves a receipt, so witness: required can never be met; remove it", step.Call)
-	case prefix != "think" && prefix != "agent":
-	case step.Witness == "required":
-		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s leaves no receipt that a step could take, so witness: required can never be met", step.Call)
 	case prefix == "think":
-		c.at(fault.YAMLSchemaViolation, warning, path+".call", "%s steers runs and is no work of a step: to run another workflow call flow.run", step.Call)
-	default:
-		c.at(fault.YAMLSchemaViolation, warning, path+".call", "%s starts a run of the agent beside this one: call the tools themselves, or llm.generate", step.Call)
+		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s steers runs and is no work of a step: to run another workflow call flow.run", step.Call)
+	case prefix == "agent":
+		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s starts a run of the agent beside this one: call the tools themselves, or llm.generate", step.Call)
 	}
 }
 
