@@ -247,7 +247,7 @@ func inHeaderValue(text string) bool {
 		return false
 	}
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t;,=\\", c) }), func(part string) bool {
-		return len(part) >= 12 && mixed(part) && !selector().MatchString(part) && !shortened(part) && !areWords(part) && !inTemplate(part) && !exampleBasic(part)
+		return len(part) >= 12 && mixed(part) && !selector().MatchString(part) && !shortened(part) && !filledIn(strings.ToLower(part)) && !areWords(part) && !inTemplate(part) && !exampleBasic(part)
 	})
 }
 
@@ -328,7 +328,7 @@ var number = pattern.Lazy(`^([-+]?0[xXoObB][0-9a-fA-F_]{1,16}[uUlL]*|(u?int|floa
 
 // secretNamed matches the name of another variable with a secret, or of its test:
 // testRSA2048PrivateKey, X-Fake-Token-2.
-var secretNamed = pattern.Lazy(`(?i)^@?[a-z][\w-]*(token|key|secret|password|passwd|passphrase|cookie|credentials?)[-_]?\d{0,4}$`)
+var secretNamed = pattern.Lazy(`(?i)^@?[a-z][\w-]*(token|key|secret|password|passwd|pwd|passphrase|cookie|credentials?)[-_]?\d{0,4}$`)
 
 // selector matches a member access: process.env.API_KEY_1.
 var selector = pattern.Lazy(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)

@@ -12,11 +12,14 @@ import (
 // examplePair reports whether a user and a password are those of an example: one word for
 // both, a password that stands for another, or what exampleWord knows.
 func examplePair(user, password string) bool {
-	user, password = strings.Trim(user, quoteBytes), strings.Trim(password, quoteBytes)
-	return exampleWord(password) || strings.EqualFold(user, password) || password != "" && placeholder[password[0]]
+	user, password = strings.Trim(user, quoteBytes), strings.ReplaceAll(strings.Trim(password, quoteBytes), "%20", " ")
+	return exampleWord(password) || namedForWhatItIs().MatchString(password) || strings.EqualFold(user, password) || password != "" && placeholder[password[0]]
 }
 
 const quoteBytes = "\"'"
+
+// namedForWhatItIs matches what stands for a password in an address: aws_secret_access_key.
+var namedForWhatItIs = pattern.Lazy(`^[a-z]+(_[a-z]+)*_(key|secret|token|pass|password)$`)
 
 // basicPair returns the user and the password that a text has in base64, as in the
 // header of basic authentication.
@@ -32,20 +35,23 @@ func basicPair(text string) (user, password string, is bool) {
 // exampleCount matches what examples have in place of a secret: mypass, test-token,
 // abc123, password1.
 var exampleCount = pattern.Lazy(`^((abc|default|dummy|example|fake|foo|hashed|my|not|a|sample|some|super|test|the|user|your)[-_ ]?){0,3}` +
-	`(abc|bar|foo|key|pass|passwd|password|pwd|secret|test|token|value)[-_]?(\d|12|1?23|1234|12345|123456)?$`)
+	`(abc|bar|foo|key|pass|passwd|password|pwd|secret|test|token|value|xyz)[-_]?(\d|12|1?23|1234|12345|123456|456|789)?$`)
 
 // exampleWord reports whether a text is what examples have in place of a secret.
 func exampleWord(text string) bool {
 	text = strings.ToLower(text)
 	switch text {
-	case "string", "redacted", "true", "false", "none", "null", "admin", "root", "guest", "postgres", "mysql", "demo", "example", "dummy", "changeme", "change-me", "change_me":
+	case "string", "redacted", "true", "false", "none", "null", "admin", "root", "guest", "tiger", "postgres", "mysql", "demo", "example", "dummy", "changeme", "change-me", "change_me":
 		return true
 	}
 	if exampleCount().MatchString(text) || version().MatchString(text) || shortened(text) {
 		return true
 	}
-	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == ""
+	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == "" || filledIn(text) || strings.HasPrefix(text, "abcdefghijklmnopqrstuvwxyz")
 }
+
+// filledIn reports whether a text in small letters ends in what holds the place of a key.
+func filledIn(text string) bool { return strings.HasSuffix(text, "xxxxxx") }
 
 // version matches what a file of dependencies has behind a package's name, such as
 // "tough-cookie": "npm:^4.1.4".
@@ -65,7 +71,7 @@ func shortened(text string) bool {
 // program made has digits, or is longer.
 func severalWordsOrOne(text string) bool { return oneWord().MatchString(text) || areWords(text) }
 
-var oneWord = pattern.Lazy(`^[a-z]{1,12}$`)
+var oneWord = pattern.Lazy(`^[A-Z]?[a-z]{1,12}$`)
 
 // areWords reports whether a text is some words with - and _ between them, as the name
 // of a thing is: _aj_ruby2_keywords, todos-vuejs-3.x.

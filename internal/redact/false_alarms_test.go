@@ -56,7 +56,11 @@ func TestNamesAndWordsAreNoSecrets(t *testing.T) {
 		"R7V/oy2y9XufNFnO2FU050DHMeq0dQllSPaM/xq8n", "SO_USER_COOKIE = 0x1015", "type Dircookie = uint64", `com.Token = "// indirect"`,
 		`"forgot_password": "Passwort vergessen?"`, `"password": "Password"`, `"secret": "\u3299\ufe0f"`, "arn:aws:secretsmanager:us-east-1:1:secret:Name-6RandomCharacters",
 		`unrecognized token: "x'48695'"`, "EARTH GLOBE ASIA-AUSTRALIA", "Cookie: string // of the request", "authorization: `Basic ${btoa('user:pass12345678')}`",
-		"mDx+EAAAAAABIhckPhtUAAABIiRQkSMdEAAAAAAABIhckPhtUAAABIiRQkSMdE1", "export MCP_CLIENT_SECRET=your_client_secret", "refresh_token=ghr_original_refresh_token"} {
+		"mDx+EAAAAAABIhckPhtUAAABIiRQkSMdEAAAAAAABIhckPhtUAAABIiRQkSMdE1", "export MCP_CLIENT_SECRET=your_client_secret", "refresh_token=ghr_original_refresh_token",
+		"Password: b64Pwd,", "azureblockblob://DefaultAzureCredential@STORAGE_ACCOUNT_URL", "HTTPS://jo%40email.com:a%20secret@example.de:1234/",
+		"--otp-secret-key=ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "OTHER_KEY=Some Value", "mysql://scott:tiger@localhost/foo", "s3://aws_key:aws_secret@bucket",
+		"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", `token := "xoxb-1234-xxxxxx"`, "app_token: 'xoxb-my-bot-token'",
+		"oauth_token: abc456"} {
 		require.Equal(t, text, r.Text(text))
 	}
 	require.Equal(t, "sk_stream_wait_memory", New().Text("sk_stream_wait_memory"))

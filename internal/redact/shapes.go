@@ -20,11 +20,11 @@ var keys = []struct {
 	{"sk_ pk_ rk_ whsec_", keyBytes, 8, 0, longWord},
 	{"ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", keyBytes, 8, 20, longWord},
 	{"glpat-", keyBytes, 8, 20, 0},
-	{"xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8, 20, 0}, // Slack
-	{"AKIA ASIA", alphanumeric, 12, 16, 0},                                        // AWS
-	{"AIza", keyBytes, 12, 16, 0},                                                 // Google
-	{"AKID", alphanumeric, 28, 0, longWord},                                       // Tencent
-	{"hf_ npm_", alphanumeric, 30, 30, 0},                                         // Hugging Face, npm
+	{"xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8, 20, 12}, // Slack
+	{"AKIA ASIA", alphanumeric, 12, 16, 0},                                         // AWS
+	{"AIza", keyBytes, 12, 16, 0},                                                  // Google
+	{"AKID", alphanumeric, 28, 0, longWord},                                        // Tencent
+	{"hf_ npm_", alphanumeric, 30, 30, 0},                                          // Hugging Face, npm
 	// Google; Groq, xAI, Nvidia, Tavily, Cerebras, Pinecone, LangSmith, Perplexity; Docker, Supabase, Sentry, Figma; Square,
 	// Flutterwave, Shopify; New Relic, Contentful, CircleCI, Tailscale, Atlassian
 	{"GOCSPX- gsk_ xai- nvapi- tvly- csk- pcsk_ lsv2_pt_ lsv2_sk_ pplx- dckr_pat_ dckr_oat_ sb_secret_ sntrys_ sntryu_ figd_ figo_", keyBytes, 20, 20, 0},
@@ -56,7 +56,7 @@ func shapes(credentials, userInfo, block func(r *reading, at, end int) span) []w
 		for prefix := range strings.FieldsSeq(each.prefixes) {
 			list = append(list, word{text: prefix, likely: beginsKey, secret: func(r *reading, at, end int) span {
 				to := r.run(end, each.of)
-				if strings.Trim(r.text[end:min(to, end+maxJudged)], "xX-") == "" { // glpat-xxxxxxxx
+				if rest := strings.ToLower(r.text[end:min(to, end+maxJudged)]); strings.Trim(rest, "x-") == "" || filledIn(rest) { // glpat-xxxxxxxx
 					return span{}
 				}
 				if each.word > 0 && !dense(r.text[end:min(to, end+maxJudged)], each.word) {
@@ -267,7 +267,7 @@ func likelyUserInfo(r *reading, at, end int) span {
 	found := userInfo(r, at, end)
 	user, password, has := strings.Cut(r.text[found.from:min(found.to, found.from+maxJudged)], ":")
 	switch {
-	case found.from == found.to, placeholder[r.text[found.from]], !has && !(len(user) >= longWord && dense(user, longWord) && !strings.Contains(user, ";")):
+	case found.from == found.to, placeholder[r.text[found.from]], !has && (len(user) < longWord || !dense(user, longWord) || strings.Contains(user, ";") || secretNamed().MatchString(user)):
 		return span{}
 	case has && (len(password) <= shortest || examplePair(user, password)):
 		return span{}
