@@ -8,6 +8,10 @@ CLIENTS  := cmd/savant/testdata/clients
 SUITE    := cmd/savant/testdata/conformance
 GATED    := cmd/savant/testdata/gated
 
+# All targets share one build: static, as it is released, and quick to link.
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 # Flags for go test, the time for each benchmark and for each fuzz target.
 TESTFLAGS ?=
 BENCHTIME ?= 1s
@@ -16,10 +20,10 @@ FUZZTIME  ?= 10s
 .PHONY: help demo-fleet build test browser pictures hub race lint bench fuzz ask demo clients gated conformance think-test ferret install dist dist-check platforms clean
 
 build: ## bin/savant
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
+	go build -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
 
 install: ## the program into the folder of go install
-	go install -trimpath -ldflags '$(LDFLAGS)' ./cmd/savant
+	go install -ldflags '$(LDFLAGS)' ./cmd/savant
 
 OWNER ?= OWNER
 dist: ## packages for all platforms in dist/: make dist VERSION=v1.2.3 OWNER=name
@@ -34,7 +38,7 @@ test: ## all tests
 	go test $(TESTFLAGS) ./...
 
 ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
-	cd internal/ferret && go build -trimpath -tags ferretdb_no_postgresql -o ../../bin/ferret .
+	cd internal/ferret && go build -tags ferretdb_no_postgresql -o ../../bin/ferret .
 
 # axe-core is installed into a scratch folder, where there is npm.
 browser: ## the pages of the hub in a real browser; needs chromium, and npm for axe-core
