@@ -27,7 +27,7 @@ func TestAReviewTellsWhatItsModelDidNotSee(t *testing.T) {
 				"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 			require.Equal(t, exitOK, code, stdout.String()+stderr.String())
 			require.Contains(t, stdout.String(), ": comment\n\nNothing was found in what was seen.")
-			seen := regexp.MustCompile(`(?m)^(\d+) of 300 changed lines, in 1 parts\. (\d+) lines were not seen\.$`).FindStringSubmatch(stdout.String())
+			seen := regexp.MustCompile(`(?m)^(\d+) of 300 changed lines, in 1 part\. (\d+) lines were not seen\.$`).FindStringSubmatch(stdout.String())
 			require.NotNil(t, seen, stdout.String())
 			reviewed, _ := strconv.Atoi(seen[1])
 			unseen, _ := strconv.Atoi(seen[2])

@@ -22,6 +22,15 @@ var (
 // at the top of a file.
 var generatedMark = pattern.Lazy(`(?m)^\W*(?:Code generated .* DO NOT EDIT|@generated\b|(?i:auto-?generated)\b.*(?i:do not (?:edit|modify)))`)
 
+// templates are the endings of files that people write for generators: a mark in them is
+// that of what is made from them.
+var templates = []string{".tmpl", ".tpl", ".gotmpl", ".j2", ".mustache", ".hbs", ".erb", ".ejs"}
+
+// isGenerated reports whether the top of a file has a generator's mark.
+func isGenerated(name, top string) bool {
+	return !slices.Contains(templates, path.Ext(name)) && generatedMark().MatchString(top)
+}
+
 // leftOut returns why a file is not reviewed, by its name and kind, or "".
 func leftOut(file fileChange) string {
 	base := path.Base(file.Path)

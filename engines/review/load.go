@@ -85,7 +85,7 @@ func (e *engine) load(ctx context.Context, repo string, from source, room int) (
 				file.LeftOut = noLines(file)
 			case slices.ContainsFunc(hunks, func(hunk passage) bool { return hunk.longest() > room }):
 				file.LeftOut, hunks = "a line is longer than a part", nil
-			case generatedMark().MatchString(e.top(ctx, repo, from, hunks[0])):
+			case isGenerated(file.Path, e.top(ctx, repo, from, hunks[0])):
 				file.LeftOut, hunks = "generated", nil
 			}
 			c.hunks[file.Path] = hunks

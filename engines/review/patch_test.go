@@ -76,7 +76,7 @@ func TestReportsAreReadableAsMarkdown(t *testing.T) {
 	text := r.Markdown()
 	require.Contains(t, text, "# Review of main..feature: request changes\n\nTwo # lines\n")
 	require.Contains(t, text, "### major: a|b.go:3\n\nIt is ## wrong\n\n````\n```\nx\n````\n")
-	require.Contains(t, text, "1 of 3 changed lines, in 1 parts. 2 lines were left out.")
+	require.Contains(t, text, "1 of 3 changed lines, in 1 part. 2 lines were left out.")
 	require.Contains(t, text, "| `a\\|b.go` | modified | +1 -0 | reviewed |\n| `go.sum` | modified | +2 -0 | left out: lock file |")
 	require.Equal(t, 1, strings.Count(text, "\n# Review")+strings.Count(text[:9], "# Review"))
 }

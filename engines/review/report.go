@@ -129,7 +129,7 @@ func (r Report) Markdown() string {
 // writeSeen writes how many lines were reviewed, and what was not.
 func (r Report) writeSeen(out *strings.Builder) {
 	lines := r.Change.Lines
-	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d parts.", lines.Reviewed, lines.All, len(r.Change.Parts))
+	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d part%s.", lines.Reviewed, lines.All, len(r.Change.Parts), plural(len(r.Change.Parts)))
 	if lines.Cut > 0 {
 		fmt.Fprintf(out, " %d lines were not seen.", lines.Cut)
 	}
@@ -172,6 +172,13 @@ func (r Report) unseenOf(path string) (all []string) {
 		}
 	}
 	return all
+}
+
+func plural(count int) string {
+	if count == 1 {
+		return ""
+	}
+	return "s"
 }
 
 func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }

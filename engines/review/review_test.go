@@ -199,6 +199,7 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	d.write("page.js", "var x = \""+strings.Repeat("x", 20_000)+"\"\n")
 	d.git("add", "page.js")
 	d.write("new.go", "package a\n")
+	d.write("kind.go.tmpl", made)
 	d.write("fresh/long.txt", strings.Repeat("a line of a file that git does not know\n", 3000))
 	d.write("fresh/empty.txt", "")
 	d.write("fresh/.env", "TOKEN=x\n")
@@ -212,7 +213,7 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 		left[file.Path] = file.LeftOut
 	}
 	require.Equal(t, map[string]string{"kind_string.go": "generated", "old_string.go": "generated", "hand.go": "",
-		"page.js": "a line is longer than a part", "wide.txt": "a line is longer than a part", "new.go": "", "fresh/long.txt": "",
+		"page.js": "a line is longer than a part", "wide.txt": "a line is longer than a part", "new.go": "", "kind.go.tmpl": "", "fresh/long.txt": "",
 		"fresh/empty.txt": "no lines changed", "fresh/data": "untracked, and no text file that can be read", "vendor/new.go": "vendored",
 		"fresh/.env": "untracked, and models do not see a file of this name"}, left)
 	read := 0

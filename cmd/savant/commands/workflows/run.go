@@ -66,7 +66,9 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, show
 // terminal. It shows steps on stderr, and asks the person at the terminal.
 func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, shown *stepLines, wait bool) (*workflow.Outcome, error) {
 	first := request
-	a.AwaitMounts(ctx)
+	if request.Workflow == reviewWorkflow { // it looks for the server of a forge
+		a.AwaitMounts(ctx)
+	}
 	for {
 		outcome, err := shown.during(func() (*workflow.Outcome, error) { return a.Driver.Run(ctx, request, shown.tell) })
 		if outcome == nil && ctx.Err() != nil {
