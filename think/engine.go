@@ -136,7 +136,9 @@ type live struct {
 	commands map[string]string
 	times    map[int]time.Time // when outstanding steps were issued, by version
 	refused  int               // calls that the gate refused
-	used     int               // the last use, as the engine counts; the engine's to guard
+	// writing is how long the readable file took to write last; the projector guards it.
+	writing time.Duration
+	used    int // the last use, as the engine counts; the engine's to guard
 }
 
 // moved notes where a run stands after a record that was made at a time.

@@ -34,8 +34,12 @@ type due struct {
 	first, last time.Time
 }
 
-// maxRests is how many rests a run that does not rest is written after.
-const maxRests = 5
+// A run that does not rest is written after maxRests rests, and after maxShare times as
+// long as writing it took: in a long run, writing takes at most a fiftieth of the time.
+const (
+	maxRests = 5
+	maxShare = 50
+)
 
 func newProjector(e *Engine) *projector {
 	return &projector{engine: e, every: e.ProjectEvery, closing: make(chan struct{}), waiting: map[state.Key]*due{}, latest: map[string]string{}}
@@ -150,35 +154,41 @@ func (p *projector) loop() {
 
 // write writes the runs whose debounce has expired, and reports whether others wait.
 func (p *projector) write(at time.Time) bool {
-	for _, l := range p.rested(at) {
-		if err := p.writeRun(l); err != nil {
-			p.again(l, err)
-			p.engine.Logger.Debug("the readable state was not written", "run", l.key.String(), "error", err)
-		}
-	}
+	p.writeAll(p.take(func(each *due) bool {
+		return at.Sub(each.last) >= p.every || at.Sub(each.first) >= max(maxRests*p.every, maxShare*each.run.writing)
+	}))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = len(p.waiting) > 0
 	return p.running
 }
 
-// rested removes and returns the runs whose debounce has expired.
-func (p *projector) rested(at time.Time) []*live {
+func (p *projector) writeAll(runs []*live) {
+	for _, l := range runs {
+		if err := p.writeRun(l); err != nil {
+			p.again(l, err)
+			p.engine.Logger.Debug("the readable state was not written", "run", l.key.String(), "error", err)
+		}
+	}
+}
+
+// take removes and returns the waiting runs that are to be written.
+func (p *projector) take(now func(*due) bool) []*live {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var rested []*live
+	var runs []*live
 	for key, each := range p.waiting {
-		if at.Sub(each.last) >= p.every || at.Sub(each.first) >= maxRests*p.every {
-			rested = append(rested, each.run)
+		if now(each) {
+			runs = append(runs, each.run)
 			delete(p.waiting, key)
 		}
 	}
-	return rested
+	return runs
 }
 
 // writeRun writes a run without blocking its steps.
 func (p *projector) writeRun(l *live) error {
-	ctx := context.Background()
+	ctx, began := context.Background(), time.Now()
 	l.mu.Lock()
 	if l.run == nil {
 		l.mu.Unlock()
@@ -190,7 +200,11 @@ func (p *projector) writeRun(l *live) error {
 		return err
 	}
 	snapshot.NotLatest, snapshot.Lazy = p.passed(l.key), true
-	return p.engine.Store.Save(ctx, l.key, "", snapshot)
+	err = p.engine.Store.Save(ctx, l.key, "", snapshot)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.writing = time.Since(began)
+	return err
 }
 
 // close writes what waits and returns when nothing is under way.
@@ -202,5 +216,5 @@ func (p *projector) close() {
 	p.closed = true
 	p.mu.Unlock()
 	p.writing.Wait()
-	p.write(time.Now().Add(maxRests * p.every))
+	p.writeAll(p.take(func(*due) bool { return true }))
 }

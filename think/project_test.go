@@ -68,6 +68,39 @@ steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{
 	})
 }
 
+// A file that takes long to write is written less often: after fifty times as long.
+func TestAFileThatIsSlowToWriteIsWrittenSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := fstest.MapFS{"workflows/long.yaml": {Data: []byte(`{name: long, version: "1.0", params: {n: {type: array}},
+steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{{item}}"}}]}`)}}
+		store := &slow{Storage: statetest.NewMemory()}
+		engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store})
+		defer engine.Close()
+		_, err := engine.Plan(t.Context(), PlanInput{Workflow: "long", RunID: "r", Params: map[string]any{"n": make([]any, 100)}})
+		require.NoError(t, err)
+		for at := range 40 { // 20 seconds without a rest
+			_, err := engine.Next(t.Context(), NextInput{RunID: "r", StepID: fmt.Sprintf("s_%d", at), ResultSnapshot: json.RawMessage(`"x"`)})
+			require.NoError(t, err)
+			time.Sleep(500 * time.Millisecond)
+		}
+		require.EqualValues(t, 2, store.written.Load(), "after 5 seconds, and 10 seconds after that")
+	})
+}
+
+// slow is a store that takes 200 ms to write the readable state of a run under way.
+type slow struct {
+	state.Storage
+	written atomic.Int32
+}
+
+func (s *slow) Save(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
+	if snapshot.Lazy {
+		time.Sleep(200 * time.Millisecond)
+		s.written.Add(1)
+	}
+	return s.Storage.Save(ctx, key, name, snapshot)
+}
+
 // The file of the latest run is of the one that moved last, in whatever order
 // runs are written.
 func TestTheLatestRunIsTheOneThatMovedLast(t *testing.T) {

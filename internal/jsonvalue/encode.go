@@ -29,6 +29,24 @@ func Encode(value any) ([]byte, error) {
 	return encodeStandard(value)
 }
 
+// EncodeIndented is Encode for people to read: each member and item on a line of its
+// own. It takes memory for about size bytes at once.
+func EncodeIndented(value any, size int) ([]byte, error) {
+	var out bytes.Buffer
+	out.Grow(size)
+	err := json.MarshalWrite(&out, value, canonical, jsontext.WithIndent("  "))
+	if err == nil && !bytes.Contains(out.Bytes(), []byte("\u2028")) && !bytes.Contains(out.Bytes(), []byte("\u2029")) {
+		return out.Bytes(), nil
+	}
+	data, err := encodeStandard(value)
+	if err != nil {
+		return nil, err
+	}
+	out.Reset()
+	err = std.Indent(&out, data, "", "  ")
+	return out.Bytes(), err
+}
+
 // encodeStandard encodes with encoding/json. Digests cover every byte, and the
 // other library differs in two cases: text that is not UTF-8 (here the escape
 // \ufffd), and U+2028 and U+2029 (here escapes, but not in a json.RawMessage).
@@ -48,7 +66,7 @@ var asWritten = json.JoinOptions(tolerant, jsontext.PreserveRawStrings(true))
 // Compact returns a copy of a JSON value without the white space between its tokens.
 // Strings and numbers stay as they are written.
 func Compact(data []byte) ([]byte, error) {
-	compact, err := jsontext.AppendFormat(nil, data, asWritten)
+	compact, err := jsontext.AppendFormat(make([]byte, 0, len(data)), data, asWritten)
 	if err != nil {
 		return nil, located(err, 0, data)
 	}

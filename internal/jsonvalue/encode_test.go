@@ -65,8 +65,17 @@ func FuzzEncode(f *testing.F) {
 			got, err := jsonvalue.Encode(each)
 			require.NoError(t, err)
 			require.Equal(t, encoded(t, each), string(got))
+			got, err = jsonvalue.EncodeIndented(each, 0)
+			require.NoError(t, err)
+			require.Equal(t, indented(t, each), string(got))
 		}
 	})
+}
+
+func indented(t testing.TB, value any) string {
+	var out bytes.Buffer
+	require.NoError(t, json.Indent(&out, []byte(encoded(t, value)), "", "  "))
+	return out.String()
 }
 
 func TestEncodeOfOtherKinds(t *testing.T) {
@@ -76,9 +85,14 @@ func TestEncodeOfOtherKinds(t *testing.T) {
 		got, err := jsonvalue.Encode(value)
 		require.NoError(t, err)
 		require.Equal(t, encoded(t, value), string(got))
+		got, err = jsonvalue.EncodeIndented(value, 0)
+		require.NoError(t, err)
+		require.Equal(t, indented(t, value), string(got))
 	}
 	for _, value := range []any{math.NaN(), json.Number("x"), []any{func() {}}, map[string]any{"a": make(chan int)}, json.RawMessage("x")} {
 		_, err := jsonvalue.Encode(value)
+		require.Error(t, err)
+		_, err = jsonvalue.EncodeIndented(value, 0)
 		require.Error(t, err)
 	}
 }

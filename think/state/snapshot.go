@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -217,15 +216,9 @@ func EncodeSnapshot(key Key, snapshot Snapshot, now time.Time) ([]byte, error) {
 	snapshot.State, snapshot.Digest = compact, digestOf(compact, "")
 	snapshot.Format, snapshot.Workflow, snapshot.Run = Format, key.Workflow, key.Run
 	snapshot.Time = cmp.Or(snapshot.Time, now.UTC().Format(time.RFC3339Nano))
-	whole, err := jsonvalue.Encode(snapshot)
-	var text bytes.Buffer
-	if err == nil {
-		text.Grow(2 * len(whole))
-		err = json.Indent(&text, whole, "", "  ")
-	}
+	text, err := jsonvalue.EncodeIndented(snapshot, 3*len(compact))
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
 	}
-	text.WriteByte('\n')
-	return text.Bytes(), nil
+	return append(text, '\n'), nil
 }
