@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,6 +30,7 @@ import (
 	"savant/internal/mongo"
 	"savant/internal/mongotest"
 	"savant/reasoning"
+	"savant/think/state"
 )
 
 // oneFleet is a database, servers and workers, each a process of its own, and a
@@ -49,10 +51,13 @@ type oneFleet struct {
 	workers map[string]*exec.Cmd // by name
 	names   map[string]string    // of workers, by owner in the database
 	answers map[string]string    // of guided runs: the servers that answered
-	asked   atomic.Int64         // questions to the Reasoning API
+	work    atomic.Int64         // questions to the Reasoning API, and calls of guided runs
 	paid    map[string]int       // how often each decision was paid for, by run and step
-	due     map[int64]func()     // what happens with a question
+	due     map[int64]func()     // what happens with a question or a call
 }
+
+// guidedSteps is how many steps a guided run has, beside its plan.
+const guidedSteps = 6
 
 func newFleet(t *testing.T, seed uint64) *oneFleet {
 	f := &oneFleet{t: t, database: mongotest.Start(t), folder: t.TempDir(), workers: map[string]*exec.Cmd{}, names: map[string]string{}, answers: map[string]string{}, paid: map[string]int{}}
@@ -66,6 +71,7 @@ func newFleet(t *testing.T, seed uint64) *oneFleet {
 	api := httptest.NewServer(http.HandlerFunc(f.decide))
 	t.Cleanup(api.Close)
 	f.environment = []string{"SAVANT_STORE=mongo", "MONGO_URI=" + uri, "REASONING_API_URL=" + api.URL, "AGENT_LABELS=folder=demo", "HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir()}
+	longWorkflow(t, f.folder, guidedSteps)
 	require.NoError(t, os.WriteFile(f.folder+"/notes.md", []byte("# Notes\nThe fleet carries out runs.\n"), 0o600))
 	return f
 }
@@ -77,9 +83,7 @@ func (f *oneFleet) decide(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if happens := f.due[f.asked.Add(1)]; happens != nil {
-		happens()
-	}
+	f.happens()
 	f.mu.Lock()
 	f.paid[fmt.Sprint(request.RunID, " ", request.Step)]++
 	f.mu.Unlock()
@@ -91,6 +95,13 @@ func (f *oneFleet) decide(w http.ResponseWriter, r *http.Request) {
 		answer = fmt.Sprintf(`{"action":"tool","tool_name":"context.search","args":{"query":"fleet %d"}}`, request.Step)
 	}
 	_, _ = w.Write([]byte(answer))
+}
+
+// happens lets happen what is due.
+func (f *oneFleet) happens() {
+	if happens := f.due[f.work.Add(1)]; happens != nil {
+		happens()
+	}
 }
 
 // fleetLease is short, so that runs of lost workers are taken over soon, and long beside
@@ -182,27 +193,33 @@ func (f *oneFleet) ordered(n int) (report agent.Report, err error) {
 	return report, err
 }
 
-// guided goes through the workflow hello, each step at the next server.
+// guidedRun and guidedResult name a guided run, and what its client answers to a step.
+func guidedRun(n int) string { return fmt.Sprintf("guided%02d", n) }
+
+func guidedResult(run string, step int) string { return fmt.Sprintf("%s has answered s%d", run, step) }
+
+// guided goes through a workflow, each step at the next server. A step whose reply was lost
+// is refused when it is repeated, which shows that it was recorded.
 func (f *oneFleet) guided(n int) error {
-	run := fmt.Sprintf("guided%02d", n)
-	steps := []struct {
-		tool, enough string
-		args         map[string]any
-	}{
-		{"think.plan", "ID_COLLISION", map[string]any{"workflow": "hello", "params": map[string]any{"name": "Ada"}, "run_id": run}},
-		{"think.next", "INVALID_TRANSITION", map[string]any{"run_id": run, "step_id": "greet", "result_snapshot": map[string]any{"text": "Good to see you, Ada!"}}},
-		{"think.next", "INVALID_TRANSITION", map[string]any{"run_id": run, "step_id": "reply", "result_snapshot": map[string]any{"text": "And you!"}}},
-	}
-	var by []string
-	for i, step := range steps {
-		_, at, err := f.call(n+i, step.tool, step.args, step.enough)
+	run, by := guidedRun(n), map[string]int{}
+	for step := -1; step < guidedSteps; step++ {
+		f.happens()
+		tool, enough, args := "think.plan", "ID_COLLISION", map[string]any{"workflow": "long", "run_id": run}
+		if step >= 0 {
+			tool, enough, args = "think.next", "INVALID_TRANSITION", map[string]any{"run_id": run, "step_id": fmt.Sprint("s", step), "result_snapshot": guidedResult(run, step)}
+		}
+		_, at, err := f.call(n+step+1, tool, args, enough)
 		if err != nil {
 			return err
 		}
-		by = append(by, fmt.Sprintf("server %d", at+1))
+		by[fmt.Sprintf("server %d", at+1)]++
+	}
+	var list []string
+	for _, server := range slices.Sorted(maps.Keys(by)) {
+		list = append(list, fmt.Sprintf("%s: %d", server, by[server]))
 	}
 	f.mu.Lock()
-	f.answers[run] = strings.Join(by, ", ")
+	f.answers[run] = strings.Join(list, ", ")
 	f.mu.Unlock()
 	return nil
 }
@@ -248,6 +265,15 @@ func (f *oneFleet) check(reports []agent.Report) {
 	result, _, err := f.call(1, "think.state.list", map[string]any{"limit": 300}, "")
 	require.NoError(f.t, err)
 	require.Equal(f.t, len(f.answers), strings.Count(string(result), `"status":"done"`), "%s", result)
+	store := storeOf(f.t, f.database.URI(f.databaseName))
+	for run := range f.answers {
+		records, err := store.Records(f.t.Context(), state.Key{Workflow: "long", Run: run}, 0, 0)
+		require.NoError(f.t, err)
+		require.Len(f.t, records, 1+guidedSteps, "of guided run %s a step is lost, or there twice", run)
+		for step := range guidedSteps {
+			require.Contains(f.t, string(records[1+step].Data), guidedResult(run, step), "guided run %s", run)
+		}
+	}
 }
 
 // drivers are the workers that had a run, in order.
@@ -277,7 +303,7 @@ func (f *oneFleet) table(reports []agent.Report) string {
 	}
 	slices.Sort(runs)
 	for _, run := range runs {
-		fmt.Fprintf(out, "%s\tdone\t3\t%s\n", run, f.answers[run])
+		fmt.Fprintf(out, "%s\tdone\t%d\t%s\n", run, guidedSteps, f.answers[run])
 	}
 	_ = out.Flush()
 	return text.String()
@@ -307,7 +333,8 @@ func TestFleet(t *testing.T) {
 		runs = 20
 	}
 	f := newFleet(t, 1)
-	f.due = map[int64]func(){int64(runs): func() { f.signal("worker 1", syscall.SIGKILL) }, int64(runs + runs/2): f.killServer}
+	// Each run has four questions, and each guided run seven calls.
+	f.due = map[int64]func(){int64(3 * runs): func() { f.signal("worker 1", syscall.SIGKILL) }, int64(4 * runs): f.killServer}
 	reports := f.play(runs)
 	f.check(reports)
 	if os.Getenv(EnvDemoFleet) != "" {
