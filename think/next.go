@@ -29,6 +29,9 @@ type NextInput struct {
 	Attempt   int    `json:"attempt,omitempty" doc:"the attempt this answers"`
 	// Warnings are those of a runtime that answered the step itself.
 	Warnings []Warning `json:"-"`
+	// Admit is asked about an answer to a run that goes on, with the run held, and says why
+	// it is not taken; nil takes all. enforced: the run's workflow requires hooks.
+	Admit func(workflow, run string, enforced bool) error `json:"-"`
 }
 
 // Next takes a result and returns what comes next. Errors: VALIDATION_FAILED
@@ -70,6 +73,11 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 	}()
 	if err := l.run.Cancelled(); err != nil {
 		return settled{}, err
+	}
+	if in.Admit != nil && l.now.Final == nil && l.now.Blocked == nil {
+		if err := in.Admit(l.key.Workflow, l.key.Run, l.run.Graph().Enforced()); err != nil {
+			return settled{}, err
+		}
 	}
 	if in.ResultRef != "" {
 		return e.nextByReceipt(ctx, l, in)

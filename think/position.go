@@ -16,8 +16,6 @@ type Position struct {
 	Workflow, RunID string
 	Version         int
 	Status          flow.Status
-	// Enforced says that a workflow of the run has enforce: required.
-	Enforced bool
 	// Outstanding are the instructions that wait for an answer, in declaration
 	// order.
 	Outstanding []flow.Instruction
@@ -49,7 +47,7 @@ func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position,
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	at := &Position{Workflow: l.key.Workflow, RunID: l.key.Run, Version: l.now.Version, Status: l.now.Status, Enforced: l.run.Graph().Enforced(),
+	at := &Position{Workflow: l.key.Workflow, RunID: l.key.Run, Version: l.now.Version, Status: l.now.Status,
 		Outstanding: slices.Clone(l.now.Instructions), Ran: l.now.Ran, Final: l.now.Final}
 	if l.now.Blocked != nil {
 		at.Blocked, at.Failed = blockedFault(l.now), l.blockedAt()

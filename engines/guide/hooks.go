@@ -2,7 +2,6 @@ package guide
 
 import (
 	"context"
-	"errors"
 
 	"savant/fault"
 	"savant/think"
@@ -69,22 +68,17 @@ func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 // hook saw the call, for example in a session that did not plan the run.
 func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput) (*think.Reply, error) {
 	return func(ctx context.Context, in think.NextInput) (*think.Reply, error) {
-		if h.Continued == nil {
-			return e.Next(ctx, in)
-		}
-		at, err := e.Position(ctx, in.Workflow, in.RunID)
-		if errors.Is(err, fault.StateNotSaved) {
-			return nil, err // the database is away, and Next would wait for it once more
-		}
-		if err != nil || at.Final != nil || at.Blocked != nil || !at.Enforced && !h.Required {
-			return e.Next(ctx, in) // its error is more precise
-		}
-		continued, err := h.Continued(ctx, at.Workflow, at.RunID, in.StepID)
-		if err != nil {
-			return nil, err
-		}
-		if !continued {
-			return nil, hooksMissing()
+		if h.Continued != nil {
+			in.Admit = func(workflow, run string, enforced bool) error {
+				if !enforced && !h.Required {
+					return nil
+				}
+				continued, err := h.Continued(ctx, workflow, run, in.StepID)
+				if err == nil && !continued {
+					err = hooksMissing()
+				}
+				return err
+			}
 		}
 		return e.Next(ctx, in)
 	}
