@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +12,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/internal/mongo"
+	"savant/internal/mongotest"
 )
 
 // longSteps is how many steps the workflow of these benchmarks has.
@@ -70,41 +75,74 @@ func BenchmarkNextHTTP(b *testing.B) {
 
 // BenchmarkClientsHTTP counts the steps that one server, and three on the same folder
 // behind a balancer, take in a second from clients that each go through a run of their own.
-func BenchmarkClientsHTTP(b *testing.B) {
+func BenchmarkClientsHTTP(b *testing.B) { clientsHTTP(b, func(testing.TB) []string { return nil }) }
+
+// BenchmarkClientsDatabase is the same with the runs in a database, beside the inserts that
+// as many clients get from it in a second.
+func BenchmarkClientsDatabase(b *testing.B) {
+	server := mongotest.Start(b)
+	for _, clients := range []int{1, 4, 16} {
+		b.Run(fmt.Sprintf("inserts/clients=%d", clients), func(b *testing.B) { insertsOf(b, server, clients) })
+	}
+	clientsHTTP(b, func(testing.TB) []string {
+		return []string{"SAVANT_STORE=mongo", "MONGO_URI=" + server.URI(mongotest.NewDatabase())}
+	})
+}
+
+func clientsHTTP(b *testing.B, environment func(testing.TB) []string) {
 	for _, servers := range []int{1, 3} {
 		for _, clients := range []int{1, 4, 16} {
 			b.Run(fmt.Sprintf("servers=%d/clients=%d", servers, clients), func(b *testing.B) {
-				folder := b.TempDir()
+				folder, with := b.TempDir(), append(environment(b), "LOG_LEVEL=error")
 				longWorkflow(b, folder, longSteps)
 				var all []*overHTTP
 				for range servers {
-					all = append(all, serveHTTP(b, folder, "LOG_LEVEL=error"))
+					all = append(all, serveHTTP(b, folder, with...))
 				}
 				front := all[0]
 				if servers > 1 {
 					front = &overHTTP{address: balanced(b, all...)}
 				}
-				var left atomic.Int64
-				left.Store(int64(b.N))
 				runs := make([]*longRun, clients)
 				for n := range runs {
 					runs[n] = &longRun{name: fmt.Sprintf("c%d", n), call: front.calling(b)}
 					runs[n].plan()
 				}
-				b.ResetTimer()
-				began := time.Now()
-				var working sync.WaitGroup
-				for _, run := range runs {
-					working.Go(func() {
-						for left.Add(-1) >= 0 {
-							run.next()
-							run.plan()
-						}
-					})
-				}
-				working.Wait()
-				b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "steps/s")
+				perSecond(b, clients, "steps/s", func(client int) {
+					runs[client].next()
+					runs[client].plan()
+				})
 			})
 		}
 	}
+}
+
+// insertsOf counts the inserts of documents as long as the record of a step.
+func insertsOf(b *testing.B, server *mongotest.Server, clients int) {
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: server.URI(mongotest.NewDatabase())}})
+	require.NoError(b, err)
+	defer func() { _ = database.Close(context.Background()) }()
+	documents, body := database.Collection("bare"), []byte(strings.Repeat("x", payload))
+	perSecond(b, clients, "inserts/s", func(int) {
+		_, err := documents.Insert(b.Context(), mongo.Document{Key: rand.Text(), Body: body})
+		require.NoError(b, err)
+	})
+}
+
+// perSecond reports how often in a second clients at once do something.
+func perSecond(b *testing.B, clients int, unit string, do func(client int)) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	b.ResetTimer()
+	began := time.Now()
+	var working sync.WaitGroup
+	for client := range clients {
+		working.Go(func() {
+			for left.Add(-1) >= 0 {
+				do(client)
+			}
+		})
+	}
+	working.Wait()
+	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), unit)
 }
