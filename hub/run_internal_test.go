@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -283,6 +284,19 @@ func TestHostileTextsInAGraph(t *testing.T) {
 		require.Less(t, answer.Code, 500, path)
 		require.NotContains(t, answer.Body.String(), "<script>")
 	}
+}
+
+// TestAWorkflowWithoutRuns says how one is started, unless it cannot be; and shows choices
+// and defaults as they were written.
+func TestAWorkflowWithoutRuns(t *testing.T) {
+	s := newSite(t, "good", "params:\n  p: {type: array, default: [\"a & <b>\"]}\n  q: {type: string, enum: [\"<c>\", d]}\nsteps:\n  - {id: a, call: flow.set, input_template: {value: \"{{ params.p }}{{ params.q }}\"}}\n",
+		"broken", "steps:\n  - {id: a, call: flow.set, input_template: {value: \"{{ nope }}\"}}\n")
+	good, broken := s.page("/workflows/good"), s.page("/workflows/broken")
+	require.Contains(t, good, "Start one with <code>savant workflows run good</code>")
+	require.Contains(t, broken, "There are none yet.")
+	require.NotContains(t, broken, "Start one with")
+	require.Contains(t, html.UnescapeString(good), `["a & <b>"]`)
+	require.Contains(t, html.UnescapeString(good), `{"enum":["<c>","d"]}`)
 }
 
 // longRun returns a workflow with a loop over items of 1 KB and 40 conditional steps.

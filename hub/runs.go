@@ -2,11 +2,11 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"savant/fault"
 	"savant/internal/access"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/state"
 )
@@ -72,7 +72,7 @@ func (h *Hub) infoOf(ctx context.Context, key state.Key) (state.Info, error) {
 
 // compact returns a value as JSON on one line.
 func compact(value any) string {
-	raw, err := json.Marshal(value)
+	raw, err := jsonvalue.Encode(value)
 	if err != nil {
 		return err.Error()
 	}

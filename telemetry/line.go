@@ -22,7 +22,10 @@ func Line(e Event) string {
 	var text string
 	switch e.Type {
 	case RunStarted:
-		text = "started " + strconv.Quote(metadata(e, "goal"))
+		text = "started without a goal"
+		if goal := metadata(e, "goal"); goal != "" {
+			text = "started " + strconv.Quote(goal)
+		}
 	case ToolCallCompleted:
 		if e.Status != "denied" { // a denial has its own line
 			text = callLine(e)

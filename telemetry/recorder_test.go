@@ -188,6 +188,7 @@ func TestOneLineForOneFailure(t *testing.T) {
 	denied := telemetry.Event{Type: telemetry.PolicyDenied, Step: 1, ToolName: "git.log", Metadata: map[string]any{"rule": "deny"}}
 	call := telemetry.Event{Type: telemetry.ToolCallCompleted, Step: 1, ToolName: "git.log", Status: "denied", Error: &telemetry.Failure{Code: "TOOL_DENIED"}}
 	require.Equal(t, "1 denied git.log by deny", telemetry.Line(denied))
+	require.Equal(t, "started without a goal", telemetry.Line(telemetry.Event{Type: telemetry.RunStarted}))
 	require.Empty(t, telemetry.Line(call))
 	call.Status = "failed"
 	require.Contains(t, telemetry.Line(call), "1 tool git.log")

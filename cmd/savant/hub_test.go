@@ -339,6 +339,7 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	require.Contains(t, h.page("/"), "offline-planner</td>")
 	require.NotContains(t, h.page("/"), "none waits for anybody")
 	require.Contains(t, h.page("/diagnostics/agents/a1?type=tool_call_started"), `<span class="line">1 git.status</span>`)
+	require.Contains(t, h.page("/diagnostics/agents"), "no goal: its first call was given")
 	run := h.page("/runs/asks/r1")
 	require.Contains(t, run, "waiting</span> for a person at <code>sure</code>")
 	var history struct {
