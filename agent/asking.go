@@ -69,9 +69,12 @@ func (a *asking) confirm(ctx context.Context, tool string, args json.RawMessage)
 	defer stop()
 	defer context.AfterFunc(a.ctx, stop)()
 	answer, err := a.ask(ctx, engines.Elicitation{Message: question, Schema: json.RawMessage(approveCall)})
+	if err != nil || answer.Action == "cancel" {
+		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "the form was not answered"})
+	}
 	var content struct {
 		Approved bool `json:"approved"`
 	}
-	agreed := err == nil && answer.Action == "accept" && json.Unmarshal(answer.Content, &content) == nil && content.Approved
+	agreed := answer.Action == "accept" && json.Unmarshal(answer.Content, &content) == nil && content.Approved
 	return agreed, nil
 }

@@ -73,6 +73,21 @@ func TestAClientsPersonIsAskedAboutADestructiveCall(t *testing.T) {
 	}
 }
 
+// What a person declined is not asked again in the run, however often a model insists. What
+// was not answered is.
+func TestADeclinedCallIsNotAskedAboutAgain(t *testing.T) {
+	insist := `{"action":"tool","tool_name":"test.destroy","args":{"text":"x"}}`
+	for action, asked := range map[string]int{"decline": 2, "cancel": 4} {
+		w := newWorld(t, script(insist, insist, `{"action":"tool","tool_name":"test.destroy","args":{"text":"y"}}`, insist, answer), nil)
+		someone := &person{answer: engines.Answer{Action: action}}
+		report, err := called[agent.Report](t, w, engines.WithCaller(t.Context(), someone.caller()), "agent.run", `{"goal": "g"}`)
+		require.NoError(t, err)
+		require.Len(t, someone.asked, asked, action)
+		require.ErrorIs(t, report.Transcript[3].Calls[0].Error, fault.ToolDenied)
+		require.NoFileExists(t, filepath.Join(w.folder, "written"))
+	}
+}
+
 func TestToolsThatRunOthersAreAnnotatedForWhatTheyCanDo(t *testing.T) {
 	for _, tool := range newWorld(t, nil, nil).runtime.Tools() {
 		require.Equal(t, tool.Name == "agent.run", tool.Destructive && tool.OpenWorld, tool.Name)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"savant/engines"
 	"savant/fault"
@@ -54,10 +55,32 @@ type guard struct {
 	unasked []string
 	dryRun  bool
 	cues    cues
+	no      *declined
+}
+
+// declined are the calls that the person declined in this run. They are not asked about
+// again: neither a step's next attempt nor a model that insists wears the person down.
+type declined struct {
+	mu    sync.Mutex
+	calls map[string]bool
+}
+
+func callKey(tool string, args json.RawMessage) string { return tool + " " + string(args) }
+
+func (d *declined) add(call string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls[call] = true
+}
+
+func (d *declined) has(call string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls[call]
 }
 
 func newGuard(policy Policy, options RunOptions) guard {
-	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: slices.Concat(policy.Allow, options.Approve)}
+	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: slices.Concat(policy.Allow, options.Approve), no: &declined{calls: map[string]bool{}}}
 	if options.Typed {
 		g.unasked = append(g.unasked, options.Allow...)
 	}
@@ -211,16 +234,21 @@ func (g guard) asks(t engines.Tool, o order) bool {
 }
 
 // confirm asks the person about a destructive call: TOOL_DENIED when the answer
-// is no.
+// is no, or was no before.
 func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage, o order) error {
 	if !g.asks(t, o) || g.policy.Confirm == nil {
 		return nil
+	}
+	call := callKey(t.Name, args)
+	if g.no.has(call) {
+		return denied(t.Name, RuleDestructive).Hinted(fault.Hint{Text: "a person declined this very call in this run, and is not asked again"})
 	}
 	yes, err := g.policy.Confirm(ctx, t.Name, args)
 	if err != nil {
 		return err
 	}
 	if !yes {
+		g.no.add(call)
 		return denied(t.Name, RuleDestructive)
 	}
 	return nil
