@@ -89,8 +89,9 @@ func (f Files) shows(name string) bool {
 
 // names are files that hold credentials by convention.
 var names = setOf(".netrc _netrc .git-credentials .npmrc .pypirc .pgpass pgpass.conf .htpasswd .my.cnf .mylogin.cnf .envrc .dockercfg .dockerconfigjson .s3cfg .boto " +
-	".vault-token .vault_pass .terraformrc terraform.rc credentials.tfrc.json .databrickscfg rclone.conf kaggle.json kubeconfig kubeconfig.yaml kubeconfig.yml .kubeconfig credentials " +
-	"credentials.json application_default_credentials.json access_tokens.db credentials.db .pulumi-credentials.json .secrets secrets.yaml secrets.yml secrets.json secrets.toml master.key")
+	".vault-token .vault_pass .vault_password vault_pass.txt vault_password.txt .terraformrc terraform.rc credentials.tfrc.json .databrickscfg rclone.conf kaggle.json kubeconfig kubeconfig.yaml kubeconfig.yml .kubeconfig credentials " +
+	"credentials.json application_default_credentials.json access_tokens.db credentials.db .pulumi-credentials.json .secrets secrets.yaml secrets.yml secrets.json secrets.toml master.key " +
+	"credentials.csv local.settings.json .bash_history .zsh_history .sh_history .psql_history .mysql_history .rediscli_history .node_repl_history .python_history")
 
 // folders are those whose files all count: ssh, cloud services, clusters, key rings.
 var folders = setOf(".ssh .aws .azure .gcloud .kube .gnupg .password-store .oci .aliyun .chef .gem")
@@ -106,7 +107,7 @@ var endings = setOf(".key .pem .p8 .p12 .pfx .pkcs12 .jks .keystore .ppk .kdbx .
 // secret reports whether a file may hold secrets, by the parts of its path in small
 // letters.
 func secret(segments []string) bool {
-	base := segments[len(segments)-1]
+	base := original(segments[len(segments)-1])
 	for i, folder := range segments[:len(segments)-1] {
 		if folders[folder] || within[folder+"/"+segments[i+1]] {
 			return true
@@ -124,6 +125,23 @@ func secret(segments []string) bool {
 	}
 	return privateKey(base)
 }
+
+// original is the name of the file that a file is a copy of, by what editors and people
+// append: .env~, prod.env.bak.
+func original(base string) string {
+	for {
+		name := strings.TrimRight(base, "~")
+		if ending := path.Ext(name); copies[ending] && ending != name {
+			name = strings.TrimSuffix(name, ending)
+		}
+		if name == base || name == "" {
+			return base
+		}
+		base = name
+	}
+}
+
+var copies = setOf(".bak .backup .old .orig .save .swp .swo .copy")
 
 // privateKey reports the usual names of private keys of ssh: id_rsa, id_ed25519.old.
 func privateKey(base string) bool {

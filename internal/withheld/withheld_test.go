@@ -16,13 +16,15 @@ func TestWhatIsWithheld(t *testing.T) {
 		"serviceAccountKey.json", "prod-service-account.json", "client_secret_123.apps.googleusercontent.com.json", "app-firebase-adminsdk-x1.json", "gcp-sa-key.json", ".netrc",
 		".npmrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", "id_rsa", "keys/id_ed25519", "id_rsa.old", "id_ecdsa_sk", "server.key", "tls.pem", "x.p12", "x.ppk", "AuthKey.p8",
 		".git/config", "a/.git/HEAD", ".savant/ci.yaml", ".cargo/credentials.toml", ".config/gh/hosts.yml", ".config/gcloud/application_default_credentials.json",
-		".config/gcloud/legacy_credentials/a/adc.json", ".gnupg/secring.gpg", ".vault-token", ".m2/settings.xml", "./.env", "a/../.env"} {
+		".config/gcloud/legacy_credentials/a/adc.json", ".gnupg/secring.gpg", ".vault-token", ".m2/settings.xml", "./.env", "a/../.env",
+		".env~", "prod.env.bak", ".prod.env.swp", "credentials.json.orig", "server.key.old", ".netrc.bak~", "credentials.csv", ".bash_history", "ansible/vault_pass.txt", "local.settings.json"} {
 		require.True(t, all.Has(name), name)
 	}
 	for _, name := range []string{".env.example", ".env.sample", "example.env", "sample.env", ".env.local.example", ".env.dist", "credentials.example.json", "main.go", "env.go", "environment.md",
 		"docs/ssh/config", "aws/credentials.go", "docker/config.json", "kube/config.yaml", "shadow", "shadow.go", "id_rsa.pub", "id_rsa_test.go", "service-account.md", "service_accounts.go",
 		"credentials.schema.json", "accountservice.json", "package.json", "tsconfig.json", ".github/workflows/ci.yml", "tfstate.go", "keys.json", ".gitignore", "monkey.go",
-		".environment", "a.envelope", "terraform.tf", "src/credentials/index.ts", "idrsa", "id_rsatools.py"} {
+		".environment", "a.envelope", "terraform.tf", "src/credentials/index.ts", "idrsa", "id_rsatools.py",
+		"main.go.bak", ".bak", "~", "history.go", ".env.example~", "id_rsa.pub.bak"} {
 		require.False(t, all.Has(name), name)
 	}
 }
