@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -38,6 +39,17 @@ func TestAFileNamedWorkflowsHidesNothing(t *testing.T) {
 	found, err := libraryOf(t, folder).Find("hello", "")
 	require.NoError(t, err)
 	require.Equal(t, "hello", found.Name)
+}
+
+// TestAFileWithAVersionInItsNameIsNotListedAsAnother: hello@1.0.yaml is not listed with what
+// the bundled hello, version 1.0, does.
+func TestAFileWithAVersionInItsNameIsNotListedAsAnother(t *testing.T) {
+	folder := t.TempDir()
+	place(t, folder, "hello@1.0.yaml", []byte("name: hello\nversion: \"9\"\nsteps: [{id: a, call: flow.set, input_template: {value: 1}}]\n"))
+	entries := libraryOf(t, folder).List()
+	at := slices.IndexFunc(entries, func(e library.Entry) bool { return e.Name == "hello@1.0" })
+	require.ErrorIs(t, entries[at].Err, fault.YAMLSchemaViolation)
+	require.Nil(t, entries[at].Workflow)
 }
 
 // libraryOf returns the library that a server has: a folder over the bundled files.

@@ -81,6 +81,9 @@ func (l *Library) sizeOf(at int, name string) (file string, size int64) {
 // listed returns the workflow of a name for a listing. Of a large file it reads only
 // the beginning: whether the rest is valid shows when it is used or validated.
 func (l *Library) listed(name string) (*flow.Workflow, error) {
+	if strings.Contains(name, "@") { // Find would take another file for it
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s/%s.yaml: the name of a file has no @, which separates a name from a version: rename it", workflowFolder, name)
+	}
 	for at := range slices.Backward(l.layers) {
 		file, size := l.sizeOf(at, name)
 		switch {

@@ -162,11 +162,19 @@ func (p *Program) forPeople(said *fault.Error) string {
 // publish.
 var ErrNotPublished = errors.New("which is not among those of")
 
+// path names SAVANT_PATH within a sentence, if the settings could be read.
+func (p *Program) path() string {
+	if p.Settings.Path == "" {
+		return ""
+	}
+	return fmt.Sprintf(", which is %q", p.Settings.Path)
+}
+
 // hint returns general advice about an error without its own hint, or the zero Hint.
 func (p *Program) hint(said *fault.Error) fault.Hint {
 	switch {
 	case strings.Contains(said.Details, "path escapes from parent"): // the text of os.Root
-		return fault.Hint{Text: fmt.Sprintf("what Savant keeps has to be inside SAVANT_PATH, which is %q: no link may lead out of it", p.Settings.Path)}
+		return fault.Hint{Text: fmt.Sprintf("what Savant keeps has to be inside SAVANT_PATH%s: no link may lead out of it", p.path())}
 	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
 		return fault.Hint{Text: fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.Settings.Path)}
 	case said.Code == fault.UnknownRun:
