@@ -20,7 +20,8 @@ type place struct {
 }
 
 // weighWords sets the inverse document frequency of each word of the goal, normalized
-// to an average of 1. Words that no file contains get the average.
+// to an average of 1. Words that no file contains get the average. Words for the kind of
+// value that is asked for then count half: a place that has such a value need not say so.
 func (p *planner) weighWords() {
 	sum, found := 0.0, 0
 	for i, w := range p.words {
@@ -35,6 +36,9 @@ func (p *planner) weighWords() {
 			p.words[i].weight = 1
 		} else {
 			p.words[i].weight *= float64(found) / sum
+		}
+		if p.question.sought != "" && mentions(p.question.sought, p.words[i].stem) {
+			p.words[i].weight /= 2
 		}
 	}
 }

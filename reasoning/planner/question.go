@@ -30,6 +30,8 @@ type question struct {
 	period  period
 	// value matches the expected value of a question about a number or a variable.
 	value func() *regexp.Regexp
+	// sought are the words of the goal that only say which kind of value is expected.
+	sought string
 	// counted matches the things that a "how many" question counts; nil for other questions.
 	counted *regexp.Regexp
 	// authors: the answer counts commits by author. when: the answer is dates.
@@ -95,7 +97,7 @@ func ask(goal string, now time.Time) question {
 	}
 	switch {
 	case is(asksVariable):
-		asked.value = variable
+		asked.value, asked.sought = variable, strings.ToLower(asksVariable().FindString(text))
 	case is(asksNumber):
 		asked.value = number
 	}

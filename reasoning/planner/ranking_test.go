@@ -94,3 +94,14 @@ func TestWordsWeighByTheFilesThatHaveThem(t *testing.T) {
 	require.Contains(t, intent.Final, "the best first: b.go:1")
 	require.NotContains(t, intent.Final, "Nothing fits")
 }
+
+// The words that say which kind of value is asked for count less than its meaning.
+func TestTheRowOfAVariableComesBeforeTextAboutVariables(t *testing.T) {
+	result := `{"counts":{"files":100,"words":{"environment":10,"variable":10,"sets":25,"folder":20,"shop":95}},"rows":[{"path":"docs/a.md","line":3,"snippet":"environment variable","score":2}]}`
+	text := `# Settings\n\nA setting of the shop can be a flag, an environment variable, or a key of a file under SHOP_HOME.\n\n` +
+		`| variable | meaning |\n| --- | --- |\n| SHOP_PATH | the folder of the shop; not set, it is this one |\n`
+	intent := planner.Plan(reasoning.Request{Goal: "Which environment variable sets the folder of the shop?", Step: 2, Tools: offered, Limits: reasoning.Limits{StepsLeft: 1},
+		LastOutput: []reasoning.Outcome{{ToolName: "context.search", Args: json.RawMessage(`{"query":"environment variable sets folder shop"}`), Result: json.RawMessage(result)},
+			{ToolName: "context.read", Args: json.RawMessage(`{}`), Result: json.RawMessage(`{"path":"docs/a.md","start_line":1,"text":"` + text + `"}`)}}}, asked)
+	require.Contains(t, intent.Final, "the best first: docs/a.md:7,")
+}
