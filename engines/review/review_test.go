@@ -308,6 +308,11 @@ func TestTheTargetIsFound(t *testing.T) {
 	d.write("a.txt", "3\n")
 	m := call[review.Manifest](d, "review.change", map[string]any{"target": "review my changes"})
 	require.Equal(t, [2]string{second, ""}, [2]string{m.Source.Base, m.Source.Head})
+	require.Equal(t, m.Digest, call[review.Manifest](d, "review.change", map[string]any{"target": "HEAD"}).Digest)
+	// What is no target is never taken for one that was not given.
+	for _, target := range []string{"https://github.com/ada/it/compare/main...feature", "https://example.com/ada/it", "feat*", "main:feature"} {
+		d.refused(fault.InvalidParams, "review.change", map[string]any{"target": target})
+	}
 	d.write("a.txt", "4\n") // edited while it is reviewed
 	d.refused(fault.StateConflict, "review.part", map[string]any{"source": m.Source, "digest": m.Digest, "part": 1})
 	d.refused(fault.InvalidParams, "review.part", map[string]any{"source": m.Source, "part": 2})

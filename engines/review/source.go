@@ -60,7 +60,8 @@ var (
 
 // parseTarget parses what to review, a name or a sentence: a range, the address or
 // number of a pull request, a branch, or nothing for the current branch. A range, with
-// two dots or three, means the commits of its end since the merge base, as on forges.
+// two dots or three, means the commits of its end since the merge base, as on forges. One
+// word that is none of these is INVALID_PARAMS.
 func parseTarget(text string) (target, error) {
 	if address := requestURL().FindString(text); address != "" {
 		return parseAddress(address)
@@ -77,9 +78,14 @@ func parseTarget(text string) (target, error) {
 		if match == nil {
 			continue
 		}
-		if name := strings.Join(match[1:], ""); name != "HEAD" && !slices.Contains(pronouns, strings.ToLower(name)) {
-			return target{branch: name}, nil
+		name := strings.Join(match[1:], "")
+		if name == "HEAD" || slices.Contains(pronouns, strings.ToLower(name)) {
+			return target{}, nil
 		}
+		return target{branch: name}, nil
+	}
+	if words := strings.Fields(text); len(words) == 1 {
+		return target{}, fault.New(fault.InvalidParams, "target: %q is no branch, range, number or address of a pull or merge request", fault.Cut(words[0], 200))
 	}
 	return target{}, nil
 }
