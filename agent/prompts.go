@@ -69,8 +69,8 @@ func triggered(rules []Rule, goal string) []Rule {
 }
 
 // Placeholders in a phrase: gap matches up to three words, request the number of a pull or
-// merge request (#12, !12, or 12 at the end of the text), commits a range of git
-// (main...feature). A phrase that begins with whole must match the whole text.
+// merge request (#12, !12, or 12 at the end of the text) or its address, commits a range of
+// git (main...feature). A phrase that begins with whole must match the whole text.
 const (
 	gap     = "…"
 	request = "{request}"
@@ -97,7 +97,7 @@ func says(text, phrase string) bool {
 		}
 		switch each {
 		case request:
-			wanted.WriteString(`(?:[#!]\d+|\d+\W*$)`)
+			wanted.WriteString(`(?:[#!]\d+|\d+\W*$|https?://\S+/(?:pulls?|merge_requests)/\d+\S*)`)
 		case commits:
 			wanted.WriteString(`[\w/@{}~^.-]*[\w}~^]\.{2,3}[\w/@{}~^-][\w./@{}~^-]*`)
 		default:

@@ -21,6 +21,12 @@ func TestAPhraseIsSaidAsWholeWords(t *testing.T) {
 	require.False(t, says("review all of what is in mr 7", "review … mr"))
 	require.True(t, says("prüfe die ÄNDERUNG", "änderung"))
 	require.False(t, says("anything", " "))
+	for _, text := range []string{"review #12", "Please review !12 now", "review 12.", "review https://github.com/ada/it/pull/12", "review https://git.example.com/a/b/-/merge_requests/7/diffs today"} {
+		require.True(t, says(text, "review {request}"), text)
+	}
+	for _, text := range []string{"review 12 files", "review https://example.com/pull/me", "review it"} {
+		require.False(t, says(text, "review {request}"), text)
+	}
 }
 
 func TestCuesAreFoundAsPeopleWriteThem(t *testing.T) {
