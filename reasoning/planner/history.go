@@ -157,7 +157,9 @@ func (p *planner) writeHistory(out *strings.Builder) bool {
 	case p.question.when:
 		newest, oldest := past.Commits[0], past.Commits[len(past.Commits)-1]
 		fmt.Fprintf(out, "Last changed %s by %s: %s %s\n", newest.Date, newest.Author, newest.Short, newest.Subject)
-		if !past.Truncated {
+		if past.Truncated {
+			fmt.Fprintf(out, "The first commit was not looked for: these are the newest %d.\n", len(past.Commits))
+		} else {
 			fmt.Fprintf(out, "First commit %s by %s: %s %s\n", oldest.Date, oldest.Author, oldest.Short, oldest.Subject)
 		}
 		fmt.Fprintf(out, "Looked at: %s.\n", which)

@@ -69,6 +69,7 @@ func TestTheCommitsAreTold(t *testing.T) {
 		{"Who wrote most of the commits?", `,"authors":[{"name":"Bob","commits":40},{"name":"Ada","commits":2}]`, "Bob made the most, counted over all commits:\n\n   > 40: Bob\n   > 2: Ada"},
 		{"Who changed loop.go?", "", "counted over all commits"},
 		{"When was loop.go changed?", "", "Last changed 2026-11-21T10:00:00Z by Ada: b2 Mend the loop\nFirst commit 2026-11-20T10:00:00Z by Bob: a1 Begin"},
+		{"When was the first commit made?", `,"truncated":true`, "by Ada: b2 Mend the loop\nThe first commit was not looked for: these are the newest 2.\n"},
 	} {
 		outcome := reasoning.Outcome{ToolName: "git.log", Args: json.RawMessage(`{}`), Result: json.RawMessage(fmt.Sprintf(commits, c.more))}
 		intent := planner.Plan(reasoning.Request{Goal: c.goal, Step: 2, Tools: []reasoning.Tool{past}, LastOutput: []reasoning.Outcome{outcome}}, asked)
