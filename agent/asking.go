@@ -59,11 +59,11 @@ func (a *asking) confirm(ctx context.Context, tool string, args json.RawMessage)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ask == nil {
-		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "no call waits for the run, so nobody can be asked; agent.status with wait_ms lets a person be asked"})
+		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "no call waits for the run, so Savant cannot ask a person; it can during agent.status with wait_ms"})
 	}
 	question := "The agent wants to call " + visible.Line(tool) + " with " + visible.Line(string(args)) + ". Allow this call?"
 	if len(question) > maxQuestion {
-		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "its arguments are too long to be shown whole in a form; run the agent at a terminal: savant run"})
+		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "its arguments are too long for a form; run the agent at a terminal: savant run"})
 	}
 	ctx, stop := context.WithCancel(ctx) // the run may end before the person answers, and so may the call
 	defer stop()

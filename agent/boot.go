@@ -17,7 +17,7 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 	}
 	if options.Prompts != nil {
 		prompts, err := options.Prompts(r.ctx)
-		r.warn("prompts.yml is not read", err)
+		r.warn("prompts.yml cannot be read", err)
 		brief.prompts = prompts
 	}
 	brief.rules = triggered(brief.prompts.Rules, r.options.Goal)
@@ -32,7 +32,7 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 	}
 	if options.Repo != nil && !r.options.SkipGit && !r.options.DryRun {
 		repo, err := options.Repo(r.ctx)
-		r.warn("the repository is not described", err)
+		r.warn("the repository cannot be described", err)
 		brief.repo = repo
 	}
 	r.backfillTrace()
@@ -138,7 +138,7 @@ func (r *Run) led() (workflow, parameter, because string) {
 		return "", "", ""
 	}
 	names, err := r.runtime.options.Workflows(r.ctx)
-	r.warn("the workflows are not listed", err)
+	r.warn("the workflows cannot be listed", err)
 	return named(names, r.options.Goal), "", becauseNamed
 }
 

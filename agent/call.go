@@ -82,12 +82,12 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	allowed := tool.Name != "" && r.guard.denies(tool, r.orderOf(a)) == ""
 	key := cacheKey(a.Call)
 	if a.incomplete {
-		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run went on: its arguments held what looks like a secret, "+
-			"which is not kept; whether the call before had an effect is not known", a.ToolName)
+		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run continued: its arguments held what looks like a secret, "+
+			"which is not kept; it is not known whether the earlier call had an effect", a.ToolName)
 		return made
 	}
 	if a.uncertain {
-		made.Error = fault.New(fault.ToolFailed, "%s was begun by a worker that was lost, and was not called again: whether it had an effect is not known; find out before it is called once more", a.ToolName)
+		made.Error = fault.New(fault.ToolFailed, "a worker called %s and was lost, and the call was not repeated: it is not known whether it had an effect; find out before you call it again", a.ToolName)
 		return made
 	}
 	if allowed && r.options.DryRun && changes(tool) {
@@ -109,7 +109,7 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	} else {
 		made.Output = r.runtime.redactor.JSON(result.JSON)
 		made, err = r.session.Keep(made)
-		r.warn("an output is not kept whole", err)
+		r.warn("an output was not stored completely", err)
 	}
 	r.remembersResult(key, made, tool)
 	return made

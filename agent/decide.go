@@ -13,7 +13,7 @@ import (
 func (r *Run) loop(t turn) (turn, Signal, error) {
 	if t.index >= r.options.MaxSteps {
 		t.outcome = outcome{Status: StatusMaxSteps, Final: r.summary(),
-			Warning: "the limit of steps was reached before the goal was; this is what was found"}
+			Warning: "the limit of steps was reached before the goal; this is what was found"}
 		return t, exhausted, nil
 	}
 	return t, ask, nil

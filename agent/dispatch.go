@@ -43,7 +43,7 @@ func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(
 		return "", err
 	}
 	if _, withheld := r.withoutSecrets(options.ForceArgs); withheld {
-		return "", invalid("force_args", "they hold what looks like a secret, which is not kept, so that no other process could use them")
+		return "", invalid("force_args", "they hold what looks like a secret; Savant does not store it, so no other process could use it")
 	}
 	began := r.options.Now()
 	session, err := r.create(options, began)
@@ -52,7 +52,7 @@ func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(
 	}
 	session.Describe(memory.Head{Goal: options.Goal, Status: string(StatusRunning), Started: stamp(began), State: map[string]any{"max_steps": options.MaxSteps}})
 	if _, err := session.Save(); err != nil {
-		r.options.Logger.WarnContext(ctx, "the snapshot of a run is not written", "run", options.RunID, "cause", err.Error())
+		r.options.Logger.WarnContext(ctx, "the snapshot of a run was not written", "run", options.RunID, "cause", err.Error())
 	}
 	if err := session.Close(); err != nil {
 		return "", err
@@ -77,7 +77,7 @@ func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dis
 	case err != nil:
 		return err
 	case report.open() && goal != "" && goal != report.Goal:
-		return fault.New(fault.InvalidTransition, "run %s is still at its goal: wait for its end, or cancel it, before it gets another one", id)
+		return fault.New(fault.InvalidTransition, "run %s still works on its goal: wait for its end, or cancel it, before you give it another goal", id)
 	case report.Status == StatusOK && (goal == "" || goal == report.Goal), report.Status == StatusRunning:
 		return nil
 	}
@@ -163,7 +163,7 @@ func (r *Runtime) stand(report *Report) error {
 		return err
 	case standing.Quiet:
 		report.Status, report.Final, report.Error = StatusInterrupted, "", nil
-		report.Warning = "the process that drives the run, " + standing.Owner + ", has shown no sign of life for long"
+		report.Warning = "the process that drives the run, " + standing.Owner + ", has sent no heartbeat for a long time"
 	case standing.Open:
 		report.Status, report.Final, report.Warning, report.Error = StatusRunning, "", standing.Note, nil
 		if standing.Waiting {

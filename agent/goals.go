@@ -59,10 +59,10 @@ func (r *Runtime) nextGoal(goal string, h *history, maxSteps int) (newGoal, erro
 	}
 	next := newGoal{Goal: r.redactor.Text(strings.TrimSpace(goal)), MaxSteps: h.lastStep() + maxSteps, Time: stamp(r.options.Now())}
 	if len(next.Goal) > maxGoal {
-		return next, invalid("goal", "it is longer than 20,000 bytes; put the details into a file and name it")
+		return next, invalid("goal", "it is longer than 20,000 bytes; put the details into a file and name the file")
 	}
 	if next.MaxSteps > maxMaxSteps {
-		return next, invalid("max_steps", fmt.Sprintf("run has %d steps already, and %d are the most; begin a new run", h.lastStep(), maxMaxSteps))
+		return next, invalid("max_steps", fmt.Sprintf("the run already has %d steps, and %d are the maximum; start a new run", h.lastStep(), maxMaxSteps))
 	}
 	return next, nil
 }

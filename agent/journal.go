@@ -78,7 +78,7 @@ func (r *Run) append(kind string, data any, durability memory.Durability) error 
 	if tell == nil {
 		tell = func(run string, err error) {
 			if err != nil {
-				r.runtime.options.Logger.Warn("a step is not saved yet; trying again", "run", run, "error", err)
+				r.runtime.options.Logger.Warn("a step could not be saved; trying again", "run", run, "error", err)
 			} else {
 				r.runtime.options.Logger.Info("the step is saved", "run", run)
 			}
@@ -120,7 +120,7 @@ func readHistory(id string, records []memory.Record) (history, error) {
 		}
 	}
 	if h.started.Time == "" {
-		return h, fault.New(fault.StateCorrupt, "the journal of run %s has no beginning: the run never began; give its goal to a new run", id)
+		return h, fault.New(fault.StateCorrupt, "the journal of run %s has no first record: the run never started; give its goal to a new run", id)
 	}
 	return h, nil
 }
@@ -210,7 +210,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, more
 		return nil, turn{}, err
 	}
 	if h.started.Withheld && len(h.decisions) == 0 {
-		return nil, turn{}, fault.New(fault.InvalidParams, "force_args: they held what looks like a secret, which is not kept, and were not used yet; give the order to a new run")
+		return nil, turn{}, fault.New(fault.InvalidParams, "force_args: they held what looks like a secret, so they were not stored, and the tool was not called yet; start a new run with them")
 	}
 	began, err := time.Parse(time.RFC3339Nano, h.started.Time)
 	if err != nil {

@@ -93,7 +93,7 @@ func fits(pattern string, names, empty []string) bool {
 
 func noFit(argument, pattern string, known []string) error {
 	shown := fault.Cut(pattern, 60)
-	message := "\"" + shown + "\" fits no tool and no engine"
+	message := "\"" + shown + "\" matches no tool and no engine"
 	err := fault.New(fault.InvalidParams, "%s: %s", argument, message).With(fault.Diagnostic{Path: argument, Message: message})
 	last := spellings(pattern)
 	meant := strings.Trim(last[len(last)-1], "*?.[]_")

@@ -135,9 +135,9 @@ func refused(tool, rule string) error {
 	err := denied(tool, rule)
 	switch rule {
 	case RuleAllow:
-		err = err.Hinted(fault.Hint{Text: "--allow leaves only what it names; --approve " + tool + " forbids nothing"})
+		err = err.Hinted(fault.Hint{Text: "--allow permits only the tools that it names; --approve " + tool + " forbids nothing"})
 	case RuleDestructive:
-		err = err.Hinted(fault.Hint{Text: "nobody can be asked here; a person approves it by name (--approve " + tool + ") or at a terminal"})
+		err = err.Hinted(fault.Hint{Text: "nobody can be asked here; approve it by name (--approve " + tool + ") or at a terminal"})
 	}
 	return err
 }

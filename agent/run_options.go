@@ -76,11 +76,11 @@ func (o *RunOptions) check() error {
 	case strings.TrimSpace(o.Goal) == "" && o.ForceTool == "" && o.Workflow == "" && !o.ForceFinish:
 		return invalid("goal", "say what is wanted")
 	case len(o.Goal) > maxGoal:
-		return invalid("goal", "it is longer than 20,000 bytes; put the details into a file and name it")
+		return invalid("goal", "it is longer than 20,000 bytes; put the details into a file and name the file")
 	case o.MaxSteps < 0 || o.MaxSteps > maxMaxSteps:
 		return invalid("max_steps", "expected 1 to 1000")
 	case o.ForceTool != "" && o.Workflow != "":
-		return invalid("force_tool", "a workflow is forced already")
+		return invalid("force_tool", "a workflow is already forced")
 	case o.Model != "" && o.Model != reasoning.ModelSLM && o.Model != reasoning.ModelLLM:
 		return invalid("model", "expected slm or llm")
 	case len(o.ForceArgs) > 0 && !isObject(o.ForceArgs):
@@ -88,7 +88,7 @@ func (o *RunOptions) check() error {
 	}
 	for _, pattern := range slices.Concat(o.Allow, o.Deny, o.Approve) {
 		if !validPattern(pattern) {
-			return invalid("allow, approve and deny", "a pattern is the name of a tool, where * stands for any part: git.*; got "+fault.Cut(pattern, 60))
+			return invalid("allow, approve and deny", "expected the name of a tool, in which * stands for any part, as in git.*; got "+fault.Cut(pattern, 60))
 		}
 	}
 	for _, label := range o.Needs {

@@ -89,7 +89,7 @@ type Runtime struct {
 // Why a run is ended from outside.
 var (
 	errCanceled = errors.New("canceled by user")
-	errClosed   = errors.New("the program ends")
+	errClosed   = errors.New("the program is stopping")
 )
 
 // New returns a runtime. Close ends it.
@@ -191,7 +191,7 @@ type more struct {
 func (r *Runtime) resume(id string, more more) (*Run, error) {
 	if run := r.running(id); run != nil {
 		if more.goal != "" && more.goal != run.options.Goal {
-			return nil, fault.New(fault.InvalidTransition, "run %s is still at its goal: wait for its end, or cancel it, before it gets another one", id)
+			return nil, fault.New(fault.InvalidTransition, "run %s still works on its goal: wait for its end, or cancel it, before you give it another goal", id)
 		}
 		return run, nil
 	}
@@ -214,11 +214,11 @@ func (r *Runtime) launch(id string, open func() (*Run, turn, error)) (*Run, erro
 	defer r.mu.Unlock()
 	switch {
 	case r.ctx.Err() != nil:
-		return nil, fault.New(fault.EngineOffline, "the program ends; no run begins")
+		return nil, fault.New(fault.EngineOffline, "the program is stopping and starts no run")
 	case r.runs[id] != nil:
-		return nil, fault.New(fault.IDCollision, "run %s goes on already", id)
+		return nil, fault.New(fault.IDCollision, "run %s is already running", id)
 	case len(r.runs) >= maxRuns:
-		return nil, fault.New(fault.EngineBusy, "%d runs go on already; wait for one to end or cancel it", len(r.runs))
+		return nil, fault.New(fault.EngineBusy, "%d runs are already running; wait for one to end, or cancel one", len(r.runs))
 	}
 	run, t, err := open()
 	if err != nil {
@@ -257,7 +257,7 @@ func (r *Runtime) Cancel(id string) error {
 	case report.Status == StatusCanceled:
 		return nil
 	case report.Status == StatusInterrupted:
-		return fault.New(fault.InvalidTransition, "run %s was interrupted and does not go on: there is nothing to cancel", id)
+		return fault.New(fault.InvalidTransition, "run %s was interrupted: there is nothing to cancel", id)
 	}
 	return fault.New(fault.InvalidTransition, "run %s has ended already (%s): there is nothing to cancel", id, report.Status)
 }

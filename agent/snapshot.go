@@ -30,7 +30,7 @@ func (r *Run) snapshot(t turn) (turn, Signal, error) {
 
 func (r *Run) remember(step memory.Step) {
 	fitted, err := r.session.Fit(step.Calls)
-	r.warn("an output is not kept whole", err)
+	r.warn("an output was not stored completely", err)
 	if len(step.Calls) > 0 {
 		r.recent.notes = notesOf(step.Calls)
 	}
@@ -89,7 +89,7 @@ func (r *Run) save(step int, ended outcome) {
 	if err == nil {
 		step = held.Steps // the run may have made a step meanwhile
 	} else {
-		r.runtime.options.Logger.Warn("the snapshot of a run is not written", "run", r.ID(), "cause", err.Error())
+		r.runtime.options.Logger.Warn("the snapshot of a run was not written", "run", r.ID(), "cause", err.Error())
 		e = telemetry.Event{Type: telemetry.Error, Error: failure(err)}
 	}
 	r.event(step, e)
@@ -108,13 +108,13 @@ func (r *Run) conclude(state State, t turn) telemetry.Event {
 	r.unwritten = unwritten
 	r.save(t.index, t.outcome)
 	if unwritten != nil {
-		t.outcome.Warning = "how the run ended is not written: " + fault.From(unwritten).Message()
+		t.outcome.Warning = "the end of the run was not written: " + fault.From(unwritten).Message()
 	}
 	r.update(func(report *Report) { report.end(t.outcome) })
 	e := r.recordEnd(t.index, t.outcome)
 	r.runtime.options.Recorder.Flush()
 	if err := r.session.Close(); err != nil {
-		r.runtime.options.Logger.Warn("the files of a run are not closed", "run", r.ID(), "cause", err.Error())
+		r.runtime.options.Logger.Warn("the files of a run could not be closed", "run", r.ID(), "cause", err.Error())
 	}
 	return e
 }

@@ -50,11 +50,11 @@ func stuckBecause(traces []trace) string {
 	count := len(traces)
 	switch {
 	case count >= sameSteps && repeats(traces[count-sameSteps:], 1):
-		return fmt.Sprintf("the same step was made %d times with the same result (%s)", sameSteps, traces[count-1].what)
+		return fmt.Sprintf("the same step was taken %d times with the same result (%s)", sameSteps, traces[count-1].what)
 	case count >= 2*alternations && repeats(traces[count-2*alternations:], 2):
-		return fmt.Sprintf("two steps were made in turns %d times with the same results (%s, %s)", alternations, traces[count-2].what, traces[count-1].what)
+		return fmt.Sprintf("two steps alternated %d times with the same results (%s, %s)", alternations, traces[count-2].what, traces[count-1].what)
 	case count >= fruitlessSteps && !slices.ContainsFunc(traces[count-fruitlessSteps:], func(t trace) bool { return !t.fruitless }):
-		return fmt.Sprintf("the last %d steps called nothing that worked", fruitlessSteps)
+		return fmt.Sprintf("no call of the last %d steps succeeded", fruitlessSteps)
 	}
 	return ""
 }

@@ -81,7 +81,7 @@ func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
 		return r.dispatched(ctx, in)
 	}
 	if len(in.Labels) > 0 {
-		return Report{}, invalid("labels", "runs of this folder are carried out here; workers take those of a database: SAVANT_STORE=mongo")
+		return Report{}, invalid("labels", "this process carries out the runs of this folder; workers take the runs of a database: SAVANT_STORE=mongo")
 	}
 	run, err := r.startOrResume(ctx, in)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *Runtime) mayGoOn(in RunInput) error {
 		return err
 	}
 	if name := in.ofNewRun(); name != "" {
-		return invalid(name, fmt.Sprintf("run %s has that from its beginning; leave it out, or leave out run_id for a new run", in.RunID))
+		return invalid(name, fmt.Sprintf("run %s got it when it started; leave it out, or leave out run_id for a new run", in.RunID))
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (in RunInput) forceArgs() (json.RawMessage, error) {
 	case in.ForceArgs == nil:
 		return nil, nil
 	case in.ForceTool == "" && len(in.ForceArgs) > 0:
-		return nil, invalid("force_args", "they are those of force_tool, which is missing")
+		return nil, invalid("force_args", "they belong to force_tool, which is missing")
 	}
 	encoded, err := jsonvalue.Encode(in.ForceArgs)
 	if err != nil {

@@ -32,7 +32,7 @@ func (r *Run) backfillTrace() {
 			has.calls[callEvent{e.Type, e.CallID}] = true
 		}
 	})
-	r.warn("what the trace lacks is not known", err)
+	r.warn("the events that the trace lacks cannot be read", err)
 	for _, each := range r.unrecorded.decisions {
 		if err == nil && each.Step >= has.decided {
 			r.backfillStep(each, has)

@@ -43,7 +43,7 @@ func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
 	output, err := r.session.Whole(call) // the call may hold a truncated report
 	var end workflowEnd
 	if err := errors.Join(err, json.Unmarshal(output, &end)); err != nil {
-		r.warn("what became of a workflow cannot be read", err)
+		r.warn("the result of a workflow cannot be read", err)
 		return outcome{}
 	}
 	switch {
@@ -132,9 +132,9 @@ func (b beginning) text() string {
 
 // Why a run begins with a workflow.
 const (
-	becauseOrdered = "it was ordered"
+	becauseOrdered = "it was requested"
 	becauseNamed   = "the goal names it"
 )
 
 // becauseOfRule names the rule of prompts.yml that selected the workflow.
-func becauseOfRule(name string) string { return "the rule " + name + " leads to it" }
+func becauseOfRule(name string) string { return "the rule " + name + " matches the goal" }

@@ -26,7 +26,7 @@ func (a Aliases) Stray(declared, stray map[string]json.RawMessage) error {
 		}
 		if len(meant) > 0 {
 			is := strings.Join(meant, " or ")
-			return fault.New(fault.InvalidParams, "there is no argument %q: send it as %s", fault.Cut(sent, 80), is).
+			return fault.New(fault.InvalidParams, "unknown argument %q: send it as %s", fault.Cut(sent, 80), is).
 				With(fault.Diagnostic{Path: sent, Message: "no argument has this name", Expected: is, Actual: strconv.Quote(fault.Cut(sent, 80))})
 		}
 	}

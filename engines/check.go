@@ -74,7 +74,7 @@ func objectOf(what string, raw json.RawMessage) (map[string]any, error) {
 	}
 	root, _ := value.(map[string]any)
 	if root["type"] != "object" {
-		return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: the root is not of type object", what)
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: the root must have the type object", what)
 	}
 	return root, nil
 }

@@ -72,7 +72,7 @@ func (e Engine) check(tools []Tool) error {
 	}
 	for _, tool := range tools {
 		if EngineOf(tool.Name) != e.Name {
-			return fault.New(fault.InvalidParams, "%q is not a tool of engine %s: its name has to begin with %s.", fault.Cut(tool.Name, maxName), e.Name, e.Name)
+			return fault.New(fault.InvalidParams, "%q is not a tool of engine %s: its name must begin with %s.", fault.Cut(tool.Name, maxName), e.Name, e.Name)
 		}
 	}
 	return nil

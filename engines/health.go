@@ -45,7 +45,7 @@ func (r *Registry) Health(ctx context.Context) []Health {
 func (r *Registry) healthOf(ctx context.Context, name string) Health {
 	port := r.table.now().engines[name]
 	if port == nil { // removed meanwhile
-		return Health{Engine: name, Tools: []string{}, Status: Status{State: Offline, Reason: "it is gone"}}
+		return Health{Engine: name, Tools: []string{}, Status: Status{State: Offline, Reason: "the engine was removed"}}
 	}
 	health := Health{Engine: name, Description: port.engine.Description, Tools: []string{},
 		Status: r.table.status(ctx, port), Running: len(port.places), Waiting: int(port.waiting.Load()), Left: int(port.left.Load())}
@@ -70,7 +70,7 @@ func (t *table) status(ctx context.Context, of *port) Status {
 		defer func() {
 			if cause := recover(); cause != nil {
 				t.options.Logger.ErrorContext(ctx, "asking for a status panicked", "engine", of.engine.Name, "panic", cause)
-				said <- Status{State: Offline, Reason: "its status cannot be told; the log has the cause"}
+				said <- Status{State: Offline, Reason: "its status is not known; the log has the cause"}
 			}
 		}()
 		said <- of.engine.Status(ctx)
@@ -82,7 +82,7 @@ func (t *table) status(ctx context.Context, of *port) Status {
 		}
 	case <-ctx.Done():
 	}
-	return Status{State: Offline, Reason: "it did not say how it is"}
+	return Status{State: Offline, Reason: "it did not report its status"}
 }
 
 // remember stores why the engine was offline.

@@ -125,10 +125,10 @@ func TestHealth(t *testing.T) {
 
 		want := map[string]engines.Status{
 			"lost":   {State: engines.Offline, Reason: "no answer"},
-			"odd":    {State: engines.Offline, Reason: "its status cannot be told; the log has the cause"},
+			"odd":    {State: engines.Offline, Reason: "its status is not known; the log has the cause"},
 			"off":    {State: engines.Disabled, Reason: "switched off"},
 			"plain":  {State: engines.Ready},
-			"silent": {State: engines.Offline, Reason: "it did not say how it is"},
+			"silent": {State: engines.Offline, Reason: "it did not report its status"},
 		}
 		all := table.Health(t.Context())
 		require.Len(t, all, len(want))

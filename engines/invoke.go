@@ -198,7 +198,7 @@ func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error 
 	switch {
 	case errors.As(err, &known):
 		if known.Code == fault.Internal {
-			t.options.Logger.ErrorContext(ctx, "a tool failed inside", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
+			t.options.Logger.ErrorContext(ctx, "a tool failed with an internal error", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
 		}
 		if t.options.Hint != nil {
 			return known.Hinted(t.options.Hint(tool, known))
@@ -207,7 +207,7 @@ func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error 
 	case errors.Is(err, context.Canceled):
 		return fault.New(fault.ToolFailed, "%s was cancelled: %w", tool, context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fault.New(fault.ToolTimeout, "%s took longer than its caller waits: %w", tool, context.DeadlineExceeded)
+		return fault.New(fault.ToolTimeout, "%s took longer than its caller waited: %w", tool, context.DeadlineExceeded)
 	}
 	t.options.Logger.ErrorContext(ctx, "a tool failed", "tool", tool, "cause", err.Error())
 	return fault.From(err)

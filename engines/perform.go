@@ -17,7 +17,7 @@ import (
 const grace = 2 * time.Second
 
 // errTimeout is the cause of the context of a call that exceeded its timeout.
-var errTimeout = errors.New("the time of the call is over")
+var errTimeout = errors.New("the call timed out")
 
 // returned is what a tool returned: its value with its JSON encoding, or an error.
 type returned struct {
@@ -77,7 +77,7 @@ func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) ret
 // error to report.
 func (t *table) panicked(ctx context.Context, tool string, cause any) error {
 	t.options.Logger.ErrorContext(ctx, "a tool panicked", "tool", tool, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-	return fault.New(fault.Internal, "%s failed inside; the log has the cause", tool)
+	return fault.New(fault.Internal, "%s failed with an internal error; the log has the cause", tool)
 }
 
 // wait waits for a tool until the grace period after the end of ctx.
@@ -93,7 +93,7 @@ func (t *table) wait(ctx context.Context, row *row, done <-chan returned) return
 	case got := <-done:
 		return got
 	case <-patience.C:
-		t.options.Logger.WarnContext(ctx, "a tool goes on after its call was over", "tool", row.tool.Name)
+		t.options.Logger.WarnContext(ctx, "a tool still runs although its call has ended", "tool", row.tool.Name)
 		row.port.left.Add(1)
 		go func() {
 			<-done

@@ -89,7 +89,7 @@ func (r *Registry) AddEngine(engine Engine, tools ...Tool) error {
 	}
 	return r.table.change(tools, func(next *contents) error {
 		if next.engines[engine.Name] != nil {
-			return fault.New(fault.IDCollision, "there is an engine %s already", engine.Name)
+			return fault.New(fault.IDCollision, "engine %s already exists", engine.Name)
 		}
 		next.engines[engine.Name] = newPort(engine)
 		return nil

@@ -131,10 +131,10 @@ func TestArgumentsThatDoNotFitAreExplained(t *testing.T) {
 		{`{"workflow":"a","style":"shrt"}`, `x.echo: style: expected one of "short", "long", got "shrt"; did you mean "short"?`},
 		{`{"workflow":"a","params":{"x":1e999}}`, `x.echo: argument params: number 1e999 is out of bounds`},
 		{`{"workflow":"a","any":1e999}`, `number 1e999 is out of bounds`},
-		{`{"workflow":"a","workflow":"b"}`, `x.echo: arguments are not JSON: member "workflow" is given twice`},
+		{`{"workflow":"a","workflow":"b"}`, `x.echo: arguments are not JSON: member "workflow" appears twice`},
 		{`[1]`, `x.echo: arguments: expected a JSON object, got [1]`},
 		{`{"a":`, `x.echo: arguments are not JSON: unexpected end of JSON input`},
-		{`{"workflow":"a","any":{"n":1,"n":2}}`, `x.echo: arguments are not JSON: member "n" is given twice`},
+		{`{"workflow":"a","any":{"n":1,"n":2}}`, `x.echo: arguments are not JSON: member "n" appears twice`},
 		{"{\"text\":\"caf\xe9\"}", `x.echo: arguments are not JSON: text is not UTF-8`},
 		{`"{} {}"`, `x.echo: arguments are not JSON: invalid character '{' after top-level value`},
 	}

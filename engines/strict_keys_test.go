@@ -53,7 +53,7 @@ func TestNamesHaveCase(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, flat{Limit: 3}, got)
 	_, err = call(plain, `{"limit":3,"limit":4}`)
-	require.ErrorContains(t, err, "is given twice")
+	require.ErrorContains(t, err, "appears twice")
 }
 
 // A value that fits the schema but not the Go type is refused with its path.

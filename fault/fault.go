@@ -119,7 +119,7 @@ func (e *Error) Attach(name string, value any) *Error {
 type Hint struct {
 	// Call is the tool or command to call, if there is one.
 	Call string
-	// Text follows Call ("shows the runs there are"), or is the whole hint.
+	// Text follows Call ("lists the runs"), or is the whole hint.
 	Text string
 }
 

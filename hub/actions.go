@@ -22,14 +22,14 @@ import (
 var said = map[string]string{
 	"answered": "The answer is recorded.",
 	"started":  "The run has begun.",
-	"goes-on":  "The run goes on here.",
+	"goes-on":  "The run continues here.",
 	"forked":   "This run begins with the answers of the one it was forked from.",
 	"reset":    "The run is back at the version you chose. Nothing was erased.",
-	"resumed":  "The run goes on here.",
-	"canceled": "The run is told to end.",
+	"resumed":  "The run continues here.",
+	"canceled": "The run was told to end.",
 	"ended":    "The run is cancelled. A fork begins a new one with its answers.",
-	"imported": "The run was taken in. All that it says of witnesses and approvals is claimed.",
-	"existed":  "This very run is here already.",
+	"imported": "The run was imported. Savant here did not see its witnesses and approvals.",
+	"existed":  "This run is already here, identical.",
 }
 
 func runPath(key state.Key) string {
@@ -54,7 +54,7 @@ type actsView struct {
 
 // errReadOnly refuses changes in a read-only hub.
 func errReadOnly() error {
-	return fault.New(fault.ToolDenied, "this hub only shows: it was started with --read-only")
+	return fault.New(fault.ToolDenied, "this hub is read-only: it was started with --read-only")
 }
 
 // changeable returns why a run must not be changed here: STATE_CONFLICT if another
@@ -66,7 +66,7 @@ func (h *Hub) changeable(ctx context.Context, key state.Key) (state.Info, error)
 	}
 	imported, err := h.options.Think.Imports.Imported(ctx, key)
 	if err == nil && imported == info.Version {
-		err = fault.New(fault.ToolDenied, "run %s was imported and is only shown here: savant state fork %s begins a run of yours with its answers", key.Run, key.Run)
+		err = fault.New(fault.ToolDenied, "run %s was imported and is read-only here: savant state fork %s starts your own run with its answers", key.Run, key.Run)
 	}
 	return info, err
 }
@@ -143,7 +143,7 @@ func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
 	if err == nil && h.options.Standings.Driven(key) {
-		err = fault.New(fault.StateConflict, "run %s goes on already", key.Run)
+		err = fault.New(fault.StateConflict, "run %s is already running", key.Run)
 	}
 	if err != nil {
 		h.fail(w, r, err)
@@ -167,7 +167,7 @@ func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
 	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "fork", Workflow: key.Workflow, RunID: key.Run,
 		FromStep: r.PostFormValue("from"), NewRunID: r.PostFormValue("new"), Adopt: r.PostFormValue("adopt") != ""})
 	if err == nil && out.Difference != nil {
-		err = fault.New(fault.StateConflict, "nothing was started: at v%d the answers lead elsewhere under the file as it is now. Recorded: %s. Now: %s. Fork from v%d or earlier to leave these answers behind",
+		err = fault.New(fault.StateConflict, "nothing was started: at v%d the answers lead to other steps under the present file. Recorded: %s. Now: %s. Fork from v%d or earlier to leave these answers behind",
 			out.Difference.Version, fault.Cut(out.Difference.Recorded, 400), fault.Cut(out.Difference.Replayed, 400), max(1, out.Difference.Version-1))
 	}
 	if err != nil {
@@ -182,7 +182,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
 	if err == nil && h.options.Standings.Driven(key) {
-		err = fault.New(fault.StateConflict, "run %s is being driven: end that first", key.Run)
+		err = fault.New(fault.StateConflict, "another process drives run %s: end that process first", key.Run)
 	}
 	to := r.PostFormValue("to")
 	if err == nil && to == "" { // a reset without a checkpoint deletes the run
@@ -191,7 +191,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		_, err = h.options.Think.Reset(r.Context(), think.ResetInput{Workflow: key.Workflow, RunID: key.Run, Checkpoint: to, Force: r.PostFormValue("force") != ""})
 		if errors.Is(err, fault.ResetNotAllowed) {
-			err = fault.New(fault.ResetNotAllowed, "run %s has ended: tick \"also though it has ended\" to take it back", key.Run)
+			err = fault.New(fault.ResetNotAllowed, "run %s has ended: tick \"although it has ended\" to reset it", key.Run)
 		}
 	}
 	if err != nil {

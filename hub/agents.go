@@ -95,7 +95,7 @@ func (h *Hub) downloadTrace(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(append(raw, '\n')) // the client may be gone
 	})
 	if err != nil {
-		h.options.Logger.WarnContext(r.Context(), "a trace was not sent whole", "run", report.RunID, "cause", err.Error())
+		h.options.Logger.WarnContext(r.Context(), "a trace was not sent completely", "run", report.RunID, "cause", err.Error())
 	}
 }
 

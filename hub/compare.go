@@ -233,7 +233,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 	var stands [2]Standing
 	for i, key := range []state.Key{left, right} {
 		if key.Run == "" {
-			return fault.New(fault.InvalidParams, "%q: name a run as WORKFLOW/RUN", fault.Cut(key.Workflow, 100))
+			return fault.New(fault.InvalidParams, "%q: expected WORKFLOW/RUN", fault.Cut(key.Workflow, 100))
 		}
 		info, err := h.infoOf(ctx, key)
 		if err != nil {
@@ -244,7 +244,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 			Status: stands[i].Status})
 	}
 	if left.Workflow != right.Workflow {
-		view.Problem = "these are runs of two workflows: steps are paired by their names"
+		view.Problem = "these runs have different workflows: steps are paired by their names"
 	}
 	changes, err := audit.New(h.options.Think).Between(ctx, audit.At{Key: left}, audit.At{Key: right})
 	if err != nil {
@@ -409,7 +409,7 @@ func (v *compareView) addAgentFacts(sides [2]agent.Report) {
 		return telemetry.Elapsed(sum)
 	}
 	if v.fact("Goal", sides[0].Goal, sides[1].Goal); sides[0].Goal != sides[1].Goal {
-		v.Problem = "these runs have two goals"
+		v.Problem = "these runs have different goals"
 	}
 	v.fact("Status", string(sides[0].Status), string(sides[1].Status))
 	v.fact("Steps", strconv.Itoa(sides[0].Steps), strconv.Itoa(sides[1].Steps))

@@ -28,7 +28,7 @@ type eventRow struct {
 
 func rowOf(e events.Event) eventRow {
 	if e.Type == "" {
-		return eventRow{Place: e.Place.String(), Text: "This line of the trace cannot be read any more."}
+		return eventRow{Place: e.Place.String(), Text: "This line of the trace can no longer be read."}
 	}
 	return eventRow{Place: e.Place.String(), Type: string(e.Type), Time: e.Timestamp, Status: e.Status, Text: fault.Cut(textOf(e.Event), maxRowText)}
 }

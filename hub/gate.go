@@ -205,11 +205,11 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 		changes := r.Method != http.MethodGet && r.Method != http.MethodHead
 		switch {
 		case changes && r.ContentLength > formLimit(r): // of which the form could not be read
-			refuse(w, r, fault.New(fault.LimitExceeded, "what is sent has more than %d kB, and a page takes no more; savant state import takes larger files", formLimit(r)>>10))
+			refuse(w, r, fault.New(fault.LimitExceeded, "the form has more than %d kB, the limit of a page; savant state import takes larger files", formLimit(r)>>10))
 		case changes && who.session != "" && !webguard.Equal(formToken(r), who.csrf()):
-			refuse(w, r, fault.New(fault.ToolDenied, "the form is not one of this session: load the page again"))
+			refuse(w, r, fault.New(fault.ToolDenied, "the form does not belong to this session: load the page again"))
 		case !who.May(access.Read):
-			refuse(w, r, fault.New(fault.ToolDenied, "the token has not the scope read"))
+			refuse(w, r, fault.New(fault.ToolDenied, "the token does not have the scope read"))
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -47,7 +47,7 @@ func (g *guesses) limiter(r *http.Request) *rate.Limiter {
 func (g *gate) try(r *http.Request, token string, now time.Time) ([]access.Scope, error) {
 	limiter := g.guesses.limiter(r)
 	if limiter.TokensAt(now) < 1 {
-		return nil, fault.New(fault.LimitExceeded, "too many wrong tokens came from this address: try again in %d seconds", guessesPause/time.Second)
+		return nil, fault.New(fault.LimitExceeded, "this address sent too many wrong tokens: try again in %d seconds", guessesPause/time.Second)
 	}
 	scopes, err := g.bearer(r.Context(), token)
 	if err != nil {

@@ -213,7 +213,7 @@ func (h *Hub) allowed(r *http.Request, scope access.Scope) error {
 	case h.options.ReadOnly:
 		return errReadOnly()
 	case !visitorFrom(r).May(scope):
-		return fault.New(fault.ToolDenied, "the token has not the scope %s", scope)
+		return fault.New(fault.ToolDenied, "the token does not have the scope %s", scope)
 	}
 	return nil
 }

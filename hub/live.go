@@ -61,7 +61,7 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 		defer watcher.Close()
 		told = watcher.Events
 	} else {
-		logger.Warn("live pages look at the trace once a second: its changes are not told", "cause", err.Error())
+		logger.Warn("live pages read the trace once a second, because the system reports no changes", "cause", err.Error())
 	}
 	for failed := false; ; {
 		if watcher != nil {

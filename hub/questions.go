@@ -122,7 +122,7 @@ func (h *Hub) answerable(ctx context.Context, key state.Key) error {
 		return errReadOnly()
 	}
 	if h.options.NoAnswers {
-		return fault.New(fault.ToolDenied, "answers are not taken in this hub (SAVANT_HUB_ANSWERS): savant approve %s takes them at a terminal", key.Run)
+		return fault.New(fault.ToolDenied, "this hub takes no answers (SAVANT_HUB_ANSWERS): use savant approve %s at a terminal", key.Run)
 	}
 	_, err := h.changeable(ctx, key)
 	return err
@@ -159,12 +159,12 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 	asked := h.questionsOf(r.Context(), key)
 	at := slices.IndexFunc(asked, func(q question) bool { return q.Step == step })
 	if at < 0 {
-		h.fail(w, r, fault.New(fault.StateConflict, "step %s of run %s does not wait for an answer any more: it was answered, or the run went on", fault.Cut(step, 100), key.Run))
+		h.fail(w, r, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run))
 		return
 	}
 	q := asked[at]
 	if q.Digest != digest {
-		h.fail(w, r, fault.New(fault.StateConflict, "what step %s asks has changed since the page was loaded: go back to the run, read it again, and answer that", fault.Cut(step, 100)))
+		h.fail(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: go back to the run, read the question again and answer it", fault.Cut(step, 100)))
 		return
 	}
 	answer, ok := q.read(r.PostForm)

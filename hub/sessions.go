@@ -53,7 +53,7 @@ func openSessions(folder, hub string, logger *slog.Logger) *sessions {
 		return s
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		logger.Warn("sessions of the hub are not kept", "cause", err.Error())
+		logger.Warn("sessions of the hub could not be saved", "cause", err.Error())
 		return s
 	}
 	s.folder, s.name = folder, digestOf(hub)[:32]+".json"
@@ -133,7 +133,7 @@ func (s *sessions) keep() {
 		err = s.write(data)
 	}
 	if err != nil {
-		s.logger.WarnContext(context.Background(), "sessions of the hub are not kept", "cause", err.Error())
+		s.logger.WarnContext(context.Background(), "sessions of the hub could not be saved", "cause", err.Error())
 	}
 }
 

@@ -130,7 +130,7 @@ func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
 	case key == "" && h.gate.takesTokens():
 		h.show(w, r, http.StatusOK, "enter.html", page{Title: "Enter"})
 	default:
-		h.closed(w, r, fault.New(fault.ToolDenied, "the link was followed already, or is of another start: savant hub prints a new one"))
+		h.closed(w, r, fault.New(fault.ToolDenied, "the link was already used, or belongs to an earlier start: savant hub prints a new one"))
 	}
 }
 

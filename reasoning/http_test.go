@@ -156,8 +156,8 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 		"504":           {respond(504, ""), fault.ReasoningUnavailable, "HTTP 504", 3},
 		"503, tomorrow": {respond(503, "", "Retry-After", "86400"), fault.ReasoningUnavailable, "HTTP 503", 1},
 		"another host":  {respond(307, "", "Location", elsewhere.URL), fault.ReasoningUnavailable, "another host", 1},
-		"a GET":         {respond(302, "", "Location", "/elsewhere"), fault.ReasoningUnavailable, "without the request", 1},
-		"a circle":      {respond(307, "", "Location", "/agent_intent"), fault.ReasoningUnavailable, "more than 3 times", 4},
+		"a GET":         {respond(302, "", "Location", "/elsewhere"), fault.ReasoningUnavailable, "would change the request", 1},
+		"a circle":      {respond(307, "", "Location", "/agent_intent"), fault.ReasoningUnavailable, "more than 3 redirects", 4},
 		"reset":         {reset, fault.ReasoningUnavailable, "did not decide after 3 attempts", 3},
 	} {
 		t.Run(name, func(t *testing.T) {

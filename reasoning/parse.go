@@ -166,7 +166,7 @@ func (r *repairer) finish(intent *Intent) {
 		r.refuse("action is %q, but final is missing", intent.Action)
 		return
 	}
-	r.repaired("final was missing: the reasoning stands for it")
+	r.repaired("final was missing: the reasoning was used instead")
 	intent.Final = intent.Reasoning
 }
 

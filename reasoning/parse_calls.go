@@ -19,13 +19,13 @@ func (r *repairer) tool(intent *Intent) {
 	case has && len(intent.Calls) == 0:
 		intent.ToolName, intent.Args = single.ToolName, single.Args
 	case has && !slices.ContainsFunc(intent.Calls, single.equal):
-		r.repaired("tool_name stood beside calls: it is the first of them")
+		r.repaired("tool_name was sent with calls: it was used as the first call")
 		intent.Calls = slices.Insert(intent.Calls, 0, single)
 	case !has && len(intent.Calls) == 0:
 		r.refuse("action is %q, but tool_name is missing", intent.Action)
 	}
 	if len(intent.Calls) > MaxCalls {
-		r.refuse("%d calls; at most %d are taken", len(intent.Calls), MaxCalls)
+		r.refuse("%d calls; at most %d are allowed", len(intent.Calls), MaxCalls)
 	}
 }
 

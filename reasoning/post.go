@@ -95,7 +95,7 @@ func (w *watched) Read(into []byte) (int, error) {
 func send(ctx context.Context, client *http.Client, method, address string, header http.Header, body []byte) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, fault.New(fault.ReasoningUnavailable, "the address is not one to post to")
+		return nil, fault.New(fault.ReasoningUnavailable, "the address cannot be used")
 	}
 	request.Header = header
 	if method == http.MethodPost {

@@ -44,7 +44,7 @@ func TestABrokenFileConcernsThoseWhoReferToIt(t *testing.T) {
 	local, err := set.With(map[string]any{"Over": true})
 	require.NoError(t, err)
 	_, err = local.Named("Far")
-	require.ErrorContains(t, err, "nothing is at", "a workflow's own schema wins over a broken file")
+	require.ErrorContains(t, err, "points to nothing", "a workflow's own schema wins over a broken file")
 }
 
 // Whatever is wrong with a file is said with its place, where it has one.
@@ -61,7 +61,7 @@ func TestWhatIsWrongWithAFileIsPlaced(t *testing.T) {
 		strings.Repeat("[", 20): "a.json:1:21: not JSON",
 		"{\n \"properties\": {\n  \"a\": {\"type\": \"strin\"}}}":     "a.json:3:17: /properties/a/type: value must be one of",
 		"{\n \"allOf\": [true,\n  {\"pattern\": \"(\"}]}":             "a.json:3:15: /allOf/1/pattern: missing closing",
-		"{\n \"x\": [[1], {\"$ref\": 1}],\n \"$ref\": \"#/nowhere\"}": "a.json:3:10: /$ref: nothing is at",
+		"{\n \"x\": [[1], {\"$ref\": 1}],\n \"$ref\": \"#/nowhere\"}": "a.json:3:10: /$ref: $ref points to nothing",
 	} {
 		_, err := load(t, "a.json", text).Named("a")
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
@@ -96,7 +96,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	set, err := schemas.LoadFolder("s", unreadable{files, "s/A.json"})
 	require.NoError(t, err)
 	_, err = set.Named("A")
-	require.EqualError(t, err, "YAML_SCHEMA_VIOLATION: schema file s/A.json: cannot be read: permission denied; mend it or remove it")
+	require.EqualError(t, err, "YAML_SCHEMA_VIOLATION: schema file s/A.json: cannot be read: permission denied; correct it or remove it")
 	require.NotEmpty(t, set.Unread())
 	_, err = set.Named("B")
 	require.NoError(t, err)

@@ -79,7 +79,7 @@ func (g *graph) checkPaths(at place, root *node) {
 	case c.cycle != nil:
 		g.wrong(at, "a $ref leads back to itself without going into the value")
 	case most > maxPaths:
-		g.wrong(at, "judging one value would take more than "+strconv.Itoa(maxPaths)+" subschemas")
+		g.wrong(at, "checking one value would take more than "+strconv.Itoa(maxPaths)+" subschemas")
 	}
 }
 

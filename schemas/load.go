@@ -94,7 +94,7 @@ func broken(file string, line, column int, format string, because error) source 
 	if line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", file, line, column)
 	}
-	return source{file: file, broken: fault.New(fault.YAMLSchemaViolation, "schema file %s: %w; mend it or remove it", where, message).
+	return source{file: file, broken: fault.New(fault.YAMLSchemaViolation, "schema file %s: %w; correct it or remove it", where, message).
 		With(fault.Diagnostic{File: file, Line: line, Column: column, Message: message.Error()})}
 }
 

@@ -94,7 +94,7 @@ func (g *graph) refer(made *node, at place, schema map[string]any, reference str
 	}
 	target, value, found := g.locate(place{address: address}, fragment)
 	if !found {
-		g.wrong(at.child("$ref"), "nothing is at "+reference)
+		g.wrong(at.child("$ref"), "$ref points to nothing: "+reference)
 		return
 	}
 	schema["$ref"] = address + "#" + escapePointer(target.pointer)

@@ -113,10 +113,10 @@ func (s *Schema) Check(value any) (err error) {
 		count, _ = size(value, 0)
 	}
 	if count > maxValues {
-		return fault.New(fault.LimitExceeded, "the value holds %d values; at most %d are judged against %s", count, maxValues, s.label())
+		return fault.New(fault.LimitExceeded, "the value holds %d values; at most %d are checked against %s", count, maxValues, s.label())
 	}
 	if s.tooMuch(value, count) {
-		return fault.New(fault.LimitExceeded, "judging this value against %s would take too long: the schema multiplies with the value's depth", s.label())
+		return fault.New(fault.LimitExceeded, "checking this value against %s would take too long: the schema multiplies with the value's depth", s.label())
 	}
 	if err := s.compiled.Validate(value); err != nil {
 		return s.misfit(value, err)

@@ -160,7 +160,7 @@ func TestWhatIsWrongInASchemaIsPointedAt(t *testing.T) {
 		{`{"$schema":5}`, `/$schema expected one of`},
 		{`{"items":{"$dynamicRef":"#x"}}`, `/items/$dynamicRef $dynamicRef is not supported; use $ref`},
 		{`{"items":{"$id":"x"}}`, `/items/$id $id inside a schema`},
-		{`{"$ref":"#/nowhere"}`, `/$ref nothing is at #/nowhere`},
+		{`{"$ref":"#/nowhere"}`, `/$ref $ref points to nothing: #/nowhere`},
 		{`{"$ref":"#"}`, `a $ref leads back to itself`},
 		{`{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#"}]}}}`, `a $ref leads back to itself`},
 		{`{"multipleOf":0}`, `/multipleOf`},

@@ -65,7 +65,7 @@ func (GitRef) Check(text string) string {
 	case strings.HasPrefix(text, "-"):
 		return "begins with -, as an option does"
 	case strings.HasPrefix(text, "/"), strings.HasSuffix(text, "/"), strings.Contains(text, "//"):
-		return "has a / too many"
+		return "has an extra /"
 	case strings.Contains(text, ".."), strings.HasSuffix(text, "."), strings.Contains(text, "@{"):
 		return "has .., @{ or a . at the end"
 	case strings.ContainsAny(text, " ~^:?*[\\"):
@@ -102,7 +102,7 @@ func (s *Set) Validator(name string) (Validator, error) {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	unknown := fault.New(fault.SchemaNotFound, "no check is named %q; there are %s", fault.Cut(name, 80), strings.Join(known, ", "))
+	unknown := fault.New(fault.SchemaNotFound, "no check is named %q; the checks are %s", fault.Cut(name, 80), strings.Join(known, ", "))
 	if nearest := fault.Nearest(name, known); nearest != "" {
 		unknown = fault.New(fault.SchemaNotFound, "no check is named %q; did you mean %q?", fault.Cut(name, 80), nearest)
 	}
@@ -130,7 +130,7 @@ func checkText(by Validator, value any, at string, found []fault.Diagnostic) []f
 			found = checkText(by, each, fmt.Sprintf("%s/%d", at, i), found)
 		}
 	default:
-		found = append(found, fault.Diagnostic{Pointer: at, Message: "is no text and no list of texts", Expected: by.Name(), Actual: shorten(v)})
+		found = append(found, fault.Diagnostic{Pointer: at, Message: "is neither a text nor a list of texts", Expected: by.Name(), Actual: shorten(v)})
 	}
 	return found
 }

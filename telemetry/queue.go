@@ -150,6 +150,6 @@ func (r *Recorder) recordBatch(events []Event) {
 	r.record(events)
 	if dropped := r.queue.dropped.Swap(0); dropped > 0 {
 		r.Record(Event{Type: Error, Error: &Failure{Code: "LIMIT_EXCEEDED",
-			Details: fmt.Sprintf("%d events were not recorded: too many waited", dropped)}})
+			Details: fmt.Sprintf("%d events were not recorded: the queue was full", dropped)}})
 	}
 }

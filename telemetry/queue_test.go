@@ -71,7 +71,7 @@ func TestWhatFindsNoPlaceIsCounted(t *testing.T) {
 	require.NoError(t, r.Close())
 	require.Len(t, events, 1+4096+1)
 	at := slices.IndexFunc(events, func(e telemetry.Event) bool { return e.Type == telemetry.Error })
-	require.Equal(t, "904 events were not recorded: too many waited", events[at].Error.Details)
+	require.Equal(t, "904 events were not recorded: the queue was full", events[at].Error.Details)
 }
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

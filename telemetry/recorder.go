@@ -154,7 +154,7 @@ func (r *Recorder) write(events []Event) {
 	anew, err := r.trace.Append(trace) // first, since it has a line for each event
 	r.complain(r.trace, err)
 	if anew && err == nil {
-		r.options.Logger.Warn("the folder of the telemetry was deleted or moved: it is made again", "file", r.trace.Name())
+		r.options.Logger.Warn("the telemetry folder was deleted or moved; it is created again", "file", r.trace.Name())
 	}
 	_, err = r.runtime.Append(readable)
 	r.complain(r.runtime, err)
@@ -164,7 +164,7 @@ func (r *Recorder) write(events []Event) {
 func (r *Recorder) complain(file *output, err error) {
 	if err != nil && !file.failed {
 		file.failed = true
-		r.options.Logger.Warn("a file of the telemetry is not written", "file", file.Name(), "cause", ownfolder.Reason(err).Error())
+		r.options.Logger.Warn("a telemetry file cannot be written", "file", file.Name(), "cause", ownfolder.Reason(err).Error())
 	}
 }
 

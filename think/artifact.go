@@ -7,8 +7,8 @@ import (
 	"savant/fault"
 )
 
-// defaultPart is the size of a part in bytes: small enough for the client that
-// shows least of an answer.
+// defaultPart is the default size of a part in bytes; it fits the smallest limit that a
+// client has for a reply.
 const defaultPart = 3000
 
 // Part is a part of a long value.
@@ -51,7 +51,7 @@ func partOf(data []byte, offset, limit int) (*Part, error) {
 	return part, nil
 }
 
-// What the URIs of runs and artifacts begin with.
+// Prefixes of the URIs of runs and artifacts.
 const (
 	RunPrefix      = "savant://runs/"
 	ArtifactPrefix = "savant://artifacts/"

@@ -37,9 +37,9 @@ func (e *Engine) Cancel(ctx context.Context, in CancelInput) (*Reply, error) {
 	in.By, in.Reason = visible.Line(strings.TrimSpace(in.By)), visible.Line(strings.TrimSpace(in.Reason))
 	switch {
 	case in.By == "":
-		return nil, fault.New(fault.InvalidParams, "who cancels the run is missing")
+		return nil, fault.New(fault.InvalidParams, "the name of the person who cancels the run is missing")
 	case len(in.By)+len(in.Reason) > maxReason:
-		return nil, fault.New(fault.InvalidParams, "the reason is longer than %d bytes: say it shorter", maxReason)
+		return nil, fault.New(fault.InvalidParams, "the reason is longer than %d bytes: shorten it", maxReason)
 	}
 	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestAClockThatWasSetBackIsToldAndMended(t *testing.T) {
 	for range 2 { // also as another process has it
 		_, err = engine.Next(t.Context(), think.NextInput{RunID: "r", StepID: "b", ResultRef: "now"})
 		require.ErrorIs(t, err, fault.NotWitnessed)
-		require.ErrorContains(t, err, "the clock was set back by 1h0m0s since; set it right, or hand the step out again with think.reset, and call tool.look again")
+		require.ErrorContains(t, err, "the clock was set back by 1h0m0s since; set it right, or issue the step again with think.reset, and call tool.look again")
 		engine = openClocked(t, root, c)
 	}
 	_, err = engine.Reset(t.Context(), think.ResetInput{RunID: "r", Checkpoint: "v2"})

@@ -81,7 +81,7 @@ func recordFacts(now flow.Outcome, record state.Record) []fact {
 	return facts
 }
 
-// answerFacts are the digests by which an answer is known again.
+// answerFacts compares the digests of an answer.
 func (e *Engine) answerFacts(ctx context.Context, now flow.Outcome, record state.Record) ([]fact, error) {
 	var data answerData
 	if err := decodeData(record, &data); err != nil {

@@ -297,7 +297,7 @@ func (e *Engine) Locate(ctx context.Context, workflow, run string) (state.Key, e
 		e.named[run] = found[0].Key()
 		return e.named[run], nil
 	case 0:
-		return state.Key{}, fault.New(fault.UnknownRun, "no run %q", fault.Cut(run, 120)).Hinted(fault.Hint{Call: "think.state.list", Text: "shows the runs there are"})
+		return state.Key{}, fault.New(fault.UnknownRun, "no run %q", fault.Cut(run, 120)).Hinted(fault.Hint{Call: "think.state.list", Text: "lists the runs"})
 	}
 	return state.Key{}, fault.New(fault.InvalidParams, "several workflows have a run %q: name the workflow", run)
 }

@@ -18,14 +18,14 @@ type Event struct {
 	Time    string `json:"time"`
 	Step    string `json:"step,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Refused is the code that a failed attempt was answered with.
+	// Refused is the error code of a failed attempt.
 	Refused fault.Code `json:"refused,omitempty"`
 	To      int        `json:"to,omitempty"`
 	// Witness is the witness of a step's result: "self", "gateway" or "person". For the
 	// gateway, Receipt is the receipt of the call.
 	Witness string `json:"witness,omitempty"`
 	Receipt string `json:"receipt,omitempty"`
-	// By and Reason are of who cancelled the run.
+	// By and Reason say who cancelled the run, and why.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Refusal is the call that the gate refused.

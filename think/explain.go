@@ -216,7 +216,7 @@ func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
 	x.Waiting = append(x.Waiting, waiting)
 }
 
-// whySkipped says a cause in words, with the condition.
+// whySkipped explains a cause in words, with the condition.
 func whySkipped(line flow.Line) string {
 	if line.Cause == "when" {
 		return Cause(line.Cause) + ": " + line.When
@@ -231,17 +231,17 @@ func Cause(cause string) string {
 	case "when":
 		return "its condition is false"
 	case "missing_data":
-		return "it needs " + of + ", which no step gave"
+		return "it needs " + of + ", and no step gave it"
 	case "upstream_failed":
-		return "step " + of + " before it failed"
+		return "an earlier step, " + of + ", failed"
 	case "no_dependency_done":
-		return "no step before it is done"
+		return "none of the steps it depends on is done"
 	case "run_failed":
 		return "the run had failed"
 	case "cancelled":
 		return "the run was cancelled"
 	case "skip_rest":
-		return "a step failed that skips the rest"
+		return "a failed step skips the rest of the run"
 	}
 	return cause
 }
@@ -268,7 +268,7 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 			line += fmt.Sprintf(", attempt %d", each.Attempt)
 		}
 		if each.Since != "" {
-			line += ", handed out " + each.Since + " ago"
+			line += ", issued " + each.Since + " ago"
 		}
 		waiting = append(waiting, line)
 	}
@@ -290,7 +290,7 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 	}
 	switch {
 	case now.Blocked != nil:
-		fmt.Fprintf(&text, "It cannot go on: %s. Mend the workflow's file, then fork the run: think.debug {run_id, action: fork, adopt: true}.\n", now.Blocked.Message())
+		fmt.Fprintf(&text, "It cannot go on: %s. Correct the workflow's file, then fork the run: think.debug {run_id, action: fork, adopt: true}.\n", now.Blocked.Message())
 	case now.Final != nil:
 		fmt.Fprintf(&text, "It is over: %s\n", now.Final.Summary)
 		if x.Status == flow.Cancelled {
@@ -300,7 +300,7 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 			text.WriteString("To open it again: " + flow.Reopen(x.RunID, x.answered(), true) + "\n")
 		}
 	case len(x.Waiting) > 0 && !slices.ContainsFunc(x.Waiting, func(each waitingStep) bool { return each.For != "person" }):
-		text.WriteString("Nobody but a person can move it on.\n")
+		text.WriteString("Only a person can continue it.\n")
 	default:
 		text.WriteString("To go on, do what the instruction says and answer with think.next.\n")
 	}

@@ -8,17 +8,17 @@ import (
 	"savant/think/state"
 )
 
-// Adoption is a graph that a fork follows in the place of its run's, and the
-// named schemas that it was read with.
+// Adoption is a graph that a fork follows instead of its run's graph, and the named
+// schemas of that graph.
 type Adoption struct {
 	Graph   *flow.Graph
 	Schemas library.Named
 }
 
-// Fork starts a new run, of an id unless that is empty, with the answers of an
-// old one up to the last of records. A person's answers do not carry over: the
-// fork stops before the first. Nor does a cancellation. adopted, unless it is nil, takes the place of the
-// run's graph. INVALID_PARAMS, STATE_CONFLICT, STATE_CORRUPT.
+// Fork starts a new run with the answers of an old one up to the last of records; an
+// empty id draws a new id. A person's answers do not carry over: the fork stops before
+// the first. A cancellation does not carry over either. adopted, unless nil, replaces
+// the run's graph. INVALID_PARAMS, STATE_CONFLICT, STATE_CORRUPT.
 func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record, id string, adopted *Adoption) (*Reply, error) {
 	past, err := e.replay(ctx, key, records, 0)
 	if err != nil {
@@ -67,7 +67,8 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 	return restored(e.standing(ctx, l))
 }
 
-// carry gives a recorded answer to a fork, which refuses it where the run did.
+// carry gives a recorded answer to a fork. If the run refused it, the fork refuses it
+// too.
 func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) error {
 	given, err := e.recorded(ctx, record)
 	if err != nil {

@@ -24,7 +24,7 @@ type NextInput struct {
 	// ResultSnapshot is any JSON value, null too; it is absent where a
 	// ResultRef is given, and to ask where a person's step stands.
 	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" doc:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps and with result_ref"`
-	// ResultRef is the receipt of the call, in place of its result.
+	// ResultRef is the receipt of the call, instead of its result.
 	ResultRef string `json:"result_ref,omitempty" doc:"in place of result_snapshot: the _receipt of the tool's reply"`
 	Attempt   int    `json:"attempt,omitempty" doc:"the attempt this answers"`
 	// Warnings are those of a runtime that answered the step itself.
@@ -98,8 +98,8 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 	return e.settle(ctx, l, given)
 }
 
-// Waits returns the refusal of an answer that could not be read with what waits in the
-// run that it was for: the instruction, and the step where the answer named none.
+// Waits adds what the run waits for to the refusal of an answer that could not be read:
+// the instruction, and the step if the answer named none.
 func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
 	meant := ""
 	if in.RunID == "" {
@@ -183,7 +183,7 @@ type settled struct {
 	waiting *Pending
 }
 
-// submission is an answer as it was handed in.
+// submission is an answer as the client sent it.
 type submission struct {
 	flow.Answer
 	// raw is the result as it came.
@@ -193,7 +193,7 @@ type submission struct {
 	// carried is the id of the receipt that the answer had in the run that a
 	// fork took it from.
 	carried string
-	// during is the version of the answer whose call asked for this one, or 0.
+	// during is the version of the answer whose call led to this one, or 0.
 	during   int
 	warnings []Warning
 }
@@ -222,7 +222,7 @@ func (in NextInput) submission(raw json.RawMessage) (submission, error) {
 }
 
 func (in NextInput) tooLarge() error {
-	return fault.New(fault.ResultTooLarge, "the result of step %q has more than %d JSON values: keep it elsewhere and answer with where it is",
+	return fault.New(fault.ResultTooLarge, "the result of step %q has more than %d JSON values: store it elsewhere and answer with its location",
 		fault.Cut(in.StepID, 120), maxValues)
 }
 
@@ -331,8 +331,8 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 	return settled{replied, record.Version, l.waiting()}, nil
 }
 
-// refusal returns an error of the core as a client sees it: what blocks a run
-// is said with the run's name.
+// refusal returns an error of the core as a client sees it; the reason of a blocked run
+// names the run.
 func (e *Engine) refusal(l *live, err error) error {
 	if blocked := l.now.Blocked; blocked != nil && errors.Is(err, blocked) {
 		return blockedFault(l.now)

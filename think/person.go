@@ -21,7 +21,7 @@ type Pending struct {
 	StepID   string `json:"step_id"`
 	Call     string `json:"call"`
 	Message  string `json:"message"`
-	// Input is all that the person is shown.
+	// Input is everything that the person is shown.
 	Input any `json:"input"`
 	// Digest binds an answer to exactly this.
 	Digest string `json:"digest"`
@@ -58,8 +58,7 @@ func (l *live) pending() []Pending {
 	return list
 }
 
-// waiting returns what a person is asked first, where the run waits for nothing
-// but a person.
+// waiting returns the first question to a person, if the run waits only for persons.
 func (l *live) waiting() *Pending {
 	if list := l.pending(); l.now.Status == flow.Waiting && len(list) > 0 {
 		return &list[0]
@@ -135,7 +134,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error)
 			return restored(e.whereabouts(ctx, *asked)) // answered elsewhere
 		}
 		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
-			e.Logger.Info("an answer of a person does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
+			e.Logger.Info("a person's answer does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
 			break
 		}
 		if err != nil {
@@ -146,7 +145,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error)
 	return restored(replied, nil)
 }
 
-// whereabouts replies where the run of a question is now.
+// whereabouts replies with the present state of the run of a question.
 func (e *Engine) whereabouts(ctx context.Context, asked Pending) (settled, error) {
 	l, err := e.open(ctx, asked.Workflow, asked.RunID)
 	if err != nil {
@@ -161,12 +160,12 @@ func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending) (any, bool) {
 	message, whole := question(p)
 	if !whole { // the form says where it is shown whole, and what is filled in here answers nothing
 		_, err := ask(ctx, Form{Message: tooLong(p, len(message)), Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
-		e.Logger.Info("a question is too long for a form and waits for the hub or savant approve", "run", p.RunID, "step", p.StepID, "error", err)
+		e.Logger.Info("a question is too long for a form; it waits in the hub and for savant approve", "run", p.RunID, "step", p.StepID, "error", err)
 		return nil, false
 	}
 	answer, err := ask(ctx, Form{Message: message, Schema: form(p)})
 	if err != nil {
-		e.Logger.Info("the client did not put the question to a person", "run", p.RunID, "step", p.StepID, "error", err)
+		e.Logger.Info("the client did not ask the person", "run", p.RunID, "step", p.StepID, "error", err)
 		return nil, false
 	}
 	content, _ := jsonvalue.Decode(answer.Content)

@@ -40,7 +40,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		key.Run = e.NewID()
 	}
 	if in.Workflow == "" {
-		return nil, fault.New(fault.InvalidParams, "workflow is missing").Hinted(fault.Hint{Call: "think.workflows.list", Text: "shows what there is"})
+		return nil, fault.New(fault.InvalidParams, "workflow is missing").Hinted(fault.Hint{Call: "think.workflows.list", Text: "lists the workflows"})
 	}
 	if err := key.Validate(); err != nil {
 		if meant := e.Library.Meant(in.Workflow); meant != "" && meant != name {
@@ -146,8 +146,8 @@ func plainName(workflow string) string {
 	return name
 }
 
-// existing returns a run where it stands, if its parameters are those given, if
-// any are.
+// existing returns an existing run in its present state, if its parameters equal the
+// given ones, if any.
 func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]any) (*Reply, error) {
 	l, err := e.open(ctx, key.Workflow, key.Run)
 	if err != nil {
@@ -180,7 +180,7 @@ func (e *Engine) standing(ctx context.Context, l *live) (settled, error) {
 	return settled{reply: composed(l.now, everything, e.drifted(l.pins), nil), waiting: l.waiting()}, nil
 }
 
-// repeat returns the reply that a version was answered with.
+// repeat returns the recorded reply of a version.
 func (e *Engine) repeat(ctx context.Context, l *live, version int) (settled, error) {
 	record, err := e.record(ctx, l.past(), version)
 	if err != nil {
@@ -287,8 +287,8 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	return settled{answer, 1, l.waiting()}, nil
 }
 
-// notPlanned is the error of a run of which something was not saved before its first
-// record: it says so of the run.
+// notPlanned adds to an error that the run was not planned, because something could not
+// be saved before its first record.
 func notPlanned(key state.Key, err error) error {
 	failed := fault.From(err)
 	if failed.Code != fault.StateNotSaved {
@@ -336,8 +336,8 @@ func blockedFault(out flow.Outcome) *fault.Error {
 		Hint: fault.Hint{Text: WayOut(out.RunID, cause)}}
 }
 
-// WayOut explains how to recover from a blocked run: a new run under the corrected
-// file.
+// WayOut explains how to recover from a blocked run: start a new run under the
+// corrected file.
 func WayOut(run string, cause *fault.Error) string {
 	file := "the workflow"
 	if len(cause.Diagnostics) > 0 && cause.Diagnostics[0].File != "" {
@@ -346,7 +346,7 @@ func WayOut(run string, cause *fault.Error) string {
 			file += ":" + strconv.Itoa(line)
 		}
 	}
-	return "mend " + file + ", then: savant state fork " + run + " --adopt"
+	return "correct " + file + ", then: savant state fork " + run + " --adopt"
 }
 
 // unknownTools returns a warning for each tool that the client will not find here:
@@ -393,7 +393,7 @@ func (e *Engine) notFound(ctx context.Context, tool string, driven bool) (messag
 	}
 	if e.Missing != nil {
 		if err := e.Missing(ctx, tool); err != nil {
-			return "the tool " + tool + " is not there now: " + fault.From(err).Message(), true
+			return "the tool " + tool + " is not available now: " + fault.From(err).Message(), true
 		}
 	}
 	message = "this server has no tool " + tool + "; the client must have it"

@@ -10,8 +10,8 @@ import (
 	"savant/think/flow"
 )
 
-// Position is where a run stands, for a runtime that carries out its steps
-// itself: nothing in it is shortened, as a Reply is for a model.
+// Position is the state of a run for a runtime that carries out its steps itself.
+// Unlike a Reply for a model, nothing in it is shortened.
 type Position struct {
 	Workflow, RunID string
 	Version         int
@@ -32,8 +32,8 @@ type Position struct {
 	Last *Reply
 }
 
-// Position returns where a run stands: UNKNOWN_RUN, STATE_CORRUPT. The
-// workflow may be left out where the run's id is unique, and the run where one is open.
+// Position returns the state of a run: UNKNOWN_RUN, STATE_CORRUPT. The workflow may be
+// omitted if the run's id is unique, and the run if exactly one is open.
 func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position, error) {
 	if run == "" {
 		key, err := e.implied(ctx, workflow)
@@ -77,7 +77,7 @@ func (l *live) blockedAt() []string {
 	return nil
 }
 
-// Warning says that a step was answered by a model that did not see all of its input.
+// Warning says that the model that answered a step did not see all of its input.
 type Warning struct {
 	Text string `json:"text"`
 	// Seen has the texts of the input that were cut: how many of their first lines the
@@ -91,8 +91,8 @@ type StepWarnings struct {
 	Warnings []Warning
 }
 
-// Warnings returns the warnings of a run's answers that still stand, in the order of the
-// answers: UNKNOWN_RUN, STATE_CORRUPT.
+// Warnings returns the warnings of a run's answers that are still in effect, in the
+// order of the answers: UNKNOWN_RUN, STATE_CORRUPT.
 func (e *Engine) Warnings(ctx context.Context, workflow, run string) ([]StepWarnings, error) {
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {

@@ -53,7 +53,7 @@ func (e *Engine) project(ctx context.Context, l *live, now bool) {
 	}
 	if err := e.projectHeld(context.WithoutCancel(ctx), l); err != nil {
 		e.projects.again(l, err)
-		e.Logger.Warn("the readable state was not written; the journal has all of it", "run", l.key.String(), "error", err)
+		e.Logger.Warn("the projection was not written; the journal is complete", "run", l.key.String(), "error", err)
 	}
 }
 
@@ -167,7 +167,7 @@ func (p *projector) writeAll(runs []*live) {
 	for _, l := range runs {
 		if err := p.writeRun(l); err != nil {
 			p.again(l, err)
-			p.engine.Logger.Debug("the readable state was not written", "run", l.key.String(), "error", err)
+			p.engine.Logger.Debug("the projection was not written", "run", l.key.String(), "error", err)
 		}
 	}
 }

@@ -10,16 +10,15 @@ import (
 	"savant/think/state"
 )
 
-// The kinds of records that a run's journal holds; KindReset goes back to an
-// earlier version, and nothing follows a cancellation.
+// The kinds of records in a run's journal. KindReset returns to an earlier version; no
+// record follows a cancellation.
 const (
 	kindPlan      = "plan"
 	kindResult    = "result"
 	kindPerson    = "person"
 	kindCancelled = "cancelled"
 	KindReset     = "reset"
-	// KindRefused notes a call that the gate kept the client from making. It changes
-	// nothing of the run.
+	// KindRefused records a call that the gate refused. It does not change the run.
 	KindRefused = gate.KindRefused
 )
 
@@ -98,7 +97,7 @@ func (d answerData) witness() string {
 	return d.Witness
 }
 
-// resetData is the data of a reset's record.
+// resetData is the data of a reset record.
 type resetData struct {
 	To    int    `json:"to"`
 	Name  string `json:"checkpoint,omitempty"`

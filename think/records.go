@@ -10,7 +10,7 @@ import (
 	"savant/think/state"
 )
 
-// This file is what the packages that audit and maintain runs build on.
+// This file has the functions that audit and maintenance build on.
 
 // View is a read-only run, at its latest or an earlier version.
 type View struct {
@@ -64,8 +64,8 @@ func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Reco
 	return &Replay{View{e, past{key, records}, out.run, out.now}, out.plan}, nil
 }
 
-// Restart makes a run again up to its plan, under another graph unless that is
-// nil: INVALID_PARAMS where the parameters do not fit that.
+// Restart replays a run up to its plan, under another graph unless it is nil:
+// INVALID_PARAMS if the parameters do not fit that graph.
 func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Record, graph *flow.Graph) (*Replay, error) {
 	plan, err := planOf(records)
 	if err != nil {
@@ -83,7 +83,7 @@ func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Rec
 	return &Replay{View{e, past{key, records}, run, now}, plan}, nil
 }
 
-// Now is where the run stands.
+// Now is the present state of the run.
 func (v *View) Now() flow.Outcome { return v.now }
 
 // File is the file of the run's workflow.

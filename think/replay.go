@@ -98,7 +98,7 @@ func refusalOf(record state.Record) *gate.Refusal {
 	return refusal
 }
 
-// takeOver puts a run that was made again from its records into memory.
+// takeOver makes a replayed run the run in memory.
 func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	last := records[len(records)-1]
 	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
@@ -122,7 +122,7 @@ func (e *Engine) record(ctx context.Context, p past, version int) (state.Record,
 	}
 	records, err := e.Store.Records(ctx, p.key, version-1, 1)
 	if err == nil && len(records) == 0 {
-		err = fault.New(fault.StateCorrupt, "run %s: record %d is gone", p.key, version)
+		err = fault.New(fault.StateCorrupt, "run %s: record %d is missing", p.key, version)
 	}
 	if err != nil {
 		return state.Record{}, err
@@ -204,7 +204,7 @@ func (e *Engine) explain(ctx context.Context, p past, run *flow.Run, step string
 	return explained, err
 }
 
-// replayed is a run made again from its records.
+// replayed is a run that was replayed from its records.
 type replayed struct {
 	run  *flow.Run
 	now  flow.Outcome

@@ -116,7 +116,7 @@ const (
 // maxHandedOut bounds the instructions of one reply after the first, in bytes.
 const maxHandedOut = 60_000
 
-// restored returns what the client is sent for what an event came to.
+// restored converts the outcome of an event to the reply or error for the client.
 func restored(replied settled, err error) (*Reply, error) {
 	if err == nil && replied.Fault != nil {
 		err = replied.refusal()
@@ -338,7 +338,7 @@ func (r *Reply) bound(now flow.Outcome) {
 	}
 }
 
-// cutRationales shortens the explanations of the instructions; items of a loop share
+// cutRationales shortens the rationales of the instructions; the items of a loop share
 // one.
 func (r *Reply) cutRationales() {
 	said := map[string]bool{}
@@ -354,7 +354,7 @@ func (r *Reply) cutRationales() {
 // SeeExplain replaces a schema that does not fit a reply.
 const SeeExplain = "see think.explain"
 
-// nameSchemas replaces long schemas by where they can be read.
+// nameSchemas replaces long schemas by the place where they can be read.
 func (r *Reply) nameSchemas() {
 	r.each(func(i *Instruction) {
 		if len(i.SuccessSchema) >= 200 {

@@ -13,13 +13,13 @@ import (
 	"savant/think/state"
 )
 
-// ResetInput says where a run goes back to.
+// ResetInput names the checkpoint that a run returns to.
 type ResetInput struct {
 	Workflow   string `json:"workflow,omitempty"`
 	RunID      string `json:"run_id,omitempty" doc:"default: the open run"`
 	Checkpoint string `json:"checkpoint,omitempty" doc:"a version such as v3, a step id (before its answer), a named checkpoint, or start"`
 	Save       string `json:"save,omitempty" doc:"name a checkpoint of the present state instead"`
-	Force      bool   `json:"force,omitempty" doc:"also a finished run; without a checkpoint: move the run to the trash"`
+	Force      bool   `json:"force,omitempty" doc:"also reset a finished run; without a checkpoint: move the run to the trash"`
 }
 
 // ResetOutput is the state after a reset, with the issued instructions.
@@ -106,7 +106,7 @@ func (e *Engine) discard(ctx context.Context, l *live, force bool) (*ResetOutput
 
 func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*ResetOutput, error) {
 	if _, ok := versionOf(name); ok || name == "start" {
-		return nil, fault.New(fault.InvalidParams, "%q names a checkpoint that exists by itself; choose another name", name)
+		return nil, fault.New(fault.InvalidParams, "%q is the name of a built-in checkpoint; choose another name", name)
 	}
 	snapshot, err := e.snapshotOf(ctx, l)
 	if err != nil {

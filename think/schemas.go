@@ -24,8 +24,8 @@ func (e *Engine) pinSchemas(ctx context.Context, named library.Named) (_ string,
 	return e.Store.PutArtifact(ctx, named.Text)
 }
 
-// pinnedSchemas returns the named schemas of a digest, and whether they are the
-// current ones; the current ones where a run was planned before they were kept.
+// pinnedSchemas returns the named schemas of a digest, and whether they are the current
+// ones. Runs planned before schemas were pinned use the current ones.
 func (e *Engine) pinnedSchemas(ctx context.Context, digest string) (set *schemas.Set, current bool, err error) {
 	now, err := e.Library.Named()
 	if digest == "" || err == nil && digest == now.Digest {

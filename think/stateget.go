@@ -20,7 +20,7 @@ type StateGetInput struct {
 	List     string `json:"list,omitempty" doc:"the list of one loop, by its step id"`
 	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history" doc:"a page of one section"`
 	After    string `json:"after,omitempty" doc:"with section: the page after this name, see more"`
-	Artifact string `json:"artifact,omitempty" doc:"instead of a run: a value kept by this SHA-256, in parts"`
+	Artifact string `json:"artifact,omitempty" doc:"instead of a run: the value with this SHA-256, in parts"`
 	Offset   int    `json:"offset,omitempty" min:"0"`
 	// Limit bounds what is returned, in bytes; below 0, which no client can
 	// send, nothing does.

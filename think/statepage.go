@@ -35,7 +35,7 @@ type longList struct {
 // section does not have.
 func (p *statePage) fill(run *flow.Run) error {
 	if p.in.After != "" && p.in.Section == "" {
-		return fault.New(fault.InvalidParams, "after is for one section: name it, too")
+		return fault.New(fault.InvalidParams, "after needs section, the section to continue")
 	}
 	snapshot := p.out.Snapshot
 	p.last, p.left = map[string]string{}, max(p.in.Limit-len(encoded(p.out)), p.in.Limit/4)

@@ -76,7 +76,7 @@ func (e *Engine) quoting(text string) func(*ValidateOutput, error) (*ValidateOut
 
 func (e *Engine) validateResponse(in ValidateInput) (*ValidateOutput, error) {
 	if len(in.Response) == 0 {
-		return nil, fault.New(fault.InvalidParams, "response is missing: the value to hold against the schema")
+		return nil, fault.New(fault.InvalidParams, "response is missing: the value to check against the schema")
 	}
 	wanted, err := jsonvalue.Decode(in.Schema)
 	if err != nil {

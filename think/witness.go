@@ -29,10 +29,10 @@ func (s submission) receiptID() string {
 func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (settled, error) {
 	if snapshot := string(in.ResultSnapshot); snapshot != "" && snapshot != "null" {
 		return settled{}, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
-			With(fault.Diagnostic{Path: "result_ref", Message: "there is a result_snapshot too", Expected: "one of both"})
+			With(fault.Diagnostic{Path: "result_ref", Message: "result_snapshot was sent, too", Expected: "one of both"})
 	}
 	if e.Receipt == nil {
-		return settled{}, fault.New(fault.NotWitnessed, "result_ref: no call is witnessed here; send the result as result_snapshot")
+		return settled{}, fault.New(fault.NotWitnessed, "result_ref: this server keeps no receipts; send the result as result_snapshot")
 	}
 	if claim := flow.ClaimOf(in.ResultRef); claim.Receipt != "" { // also quoted, or as JSON
 		in.ResultRef = claim.Receipt
@@ -91,7 +91,7 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, in NextInput, claim f
 
 // notAResult refuses an unknown receipt sent as a result.
 func notAResult(id string) error {
-	return fault.New(fault.NotWitnessed, "result_snapshot is only a receipt, and %q is none that is kept here: call the tool through Savant and send the _receipt of its reply as result_ref, or send its whole result as result_snapshot", fault.Cut(id, 60)).
+	return fault.New(fault.NotWitnessed, "result_snapshot is only a receipt, and no receipt %q is kept here: call the tool through Savant and send the _receipt of its reply as result_ref, or send its whole result as result_snapshot", fault.Cut(id, 60)).
 		With(fault.Diagnostic{Path: "result_snapshot", Message: "a receipt is not a result", Expected: "the tool's whole result, or result_ref", Actual: fault.Cut(id, 60)})
 }
 
@@ -116,7 +116,7 @@ func (e *Engine) holdAgainstTool(l *live, given submission) error {
 		return nil // the tool failed
 	}
 	misfit := fault.From(first)
-	return fault.New(fault.ValidationFailed, "step %q: this is not what %s answers: %s. Call %s and send its _receipt as result_ref, or its whole result as it came; if the call failed, with \"isError\": true",
+	return fault.New(fault.ValidationFailed, "step %q: this is not a result of %s: %s. Call %s and send its _receipt as result_ref, or its whole result as it came; if the call failed, with \"isError\": true",
 		given.Step, next.Call, misfit.Message(), next.Call).With(misfit.Diagnostics...)
 }
 
@@ -178,11 +178,11 @@ func (e *Engine) attest(ctx context.Context, l *live, step string, receipt state
 		return err
 	}
 	if asked, known := l.times[next.Version]; known && receipt.Time.Before(asked) {
-		return unwitnessed(step, receipt, "is of a call made before the step was handed out: "+e.whenToCall(next.Call, asked),
+		return unwitnessed(step, receipt, "belongs to a call made before the step was issued: "+e.whenToCall(next.Call, asked),
 			"after "+asked.UTC().Format(time.RFC3339Nano), receipt.Time.UTC().Format(time.RFC3339Nano))
 	}
 	if planned, held := l.commands[receipt.Command]; len(l.commands) > 0 && receipt.CommandDigest != "" && (!held || planned != receipt.CommandDigest) {
-		return unwitnessed(step, receipt, "is of the command "+receipt.Command+", which is not what it was when the run was planned: put the command back, or plan a new run",
+		return unwitnessed(step, receipt, "belongs to the command "+receipt.Command+", which is not what it was when the run was planned: put the command back, or plan a new run",
 			"command "+cmp.Or(planned, "none of that name"), "command "+receipt.CommandDigest)
 	}
 	return e.attestChoice(ctx, l, step, receipt)
@@ -196,7 +196,7 @@ func (e *Engine) attestChoice(ctx context.Context, l *live, step string, receipt
 	case receipt.Run == l.key.Run:
 		return nil
 	case receipt.Run != "":
-		return unwitnessed(step, receipt, "is of a call that run "+receipt.Run+" made for itself: make the call yourself", "a call for this run", "run "+receipt.Run)
+		return unwitnessed(step, receipt, "belongs to a call that run "+receipt.Run+" made for itself: make the call yourself", "a call for this run", "run "+receipt.Run)
 	case e.Latest == nil:
 		return nil
 	}
@@ -204,14 +204,14 @@ func (e *Engine) attestChoice(ctx context.Context, l *live, step string, receipt
 	if err != nil || latest.ID == "" || latest.ID == receipt.ID || latest.Output == receipt.Output || latest.Time.Before(receipt.Time) {
 		return err
 	}
-	return unwitnessed(step, receipt, "is not of the latest call of "+receipt.Tool+", which had another result: send "+latest.ID, latest.ID, receipt.ID)
+	return unwitnessed(step, receipt, "does not belong to the latest call of "+receipt.Tool+", which had another result: send "+latest.ID, latest.ID, receipt.ID)
 }
 
 // whenToCall explains how to get a recent enough receipt. While the clock is before the
 // time the step was issued, no call can produce one.
 func (e *Engine) whenToCall(call string, asked time.Time) string {
 	if behind := asked.Sub(e.Now()); behind > 0 {
-		return fmt.Sprintf("the clock was set back by %s since; set it right, or hand the step out again with think.reset, and call %s again",
+		return fmt.Sprintf("the clock was set back by %s since; set it right, or issue the step again with think.reset, and call %s again",
 			behind.Round(time.Second), call)
 	}
 	return "call " + call + " again now"
@@ -222,9 +222,9 @@ func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error
 	tool, digest, err := e.Asked(next.Call, encoded(next.Input))
 	switch {
 	case tool != receipt.Tool:
-		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", not of "+next.Call, next.Call, receipt.Tool)
+		return unwitnessed(next.StepID, receipt, "belongs to a call of "+receipt.Tool+", not of "+next.Call, next.Call, receipt.Tool)
 	case err != nil:
-		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", which refuses the input of the instruction: "+fault.From(err).Message(),
+		return unwitnessed(next.StepID, receipt, "belongs to a call of "+receipt.Tool+", which refuses the input of the instruction: "+fault.From(err).Message(),
 			string(encoded(next.Input)), orAbsent(receipt.Arguments))
 	case digest != receipt.Input:
 		return otherInput(next, receipt)
@@ -235,7 +235,7 @@ func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error
 // otherInput describes a receipt with other arguments: both inputs, and each member
 // that differs.
 func otherInput(next flow.Instruction, receipt state.Receipt) error {
-	what := "is of a call of " + receipt.Tool + " with other arguments: call it with exactly the instruction's input"
+	what := "belongs to a call of " + receipt.Tool + " with other arguments: call it with exactly the instruction's input"
 	input := encoded(next.Input)
 	if len(receipt.Arguments) == 0 {
 		return unwitnessed(next.StepID, receipt, what, string(input), "other arguments, which the receipt does not keep")
@@ -278,5 +278,5 @@ func orAbsent(value json.RawMessage) string {
 
 func unwitnessed(step string, receipt state.Receipt, what, expected, actual string) error {
 	return fault.New(fault.NotWitnessed, "step %q: the receipt %s %s", step, receipt.ID, what).
-		With(fault.Diagnostic{Path: "result_ref", Message: "the receipt is not of this instruction", Expected: expected, Actual: actual})
+		With(fault.Diagnostic{Path: "result_ref", Message: "the receipt does not belong to this instruction", Expected: expected, Actual: actual})
 }

@@ -89,7 +89,7 @@ func (f *Fleet) dispatch(ctx context.Context, given agent.Order, needs string) (
 	}
 	job = mongosessions.JobID(given.RunID, number)
 	err = place.Jobs.EnqueueFor(ctx, job, needs, body)
-	return job, mongo.Coded(fault.StateNotSaved, "run "+given.RunID+" was not given to a worker", err)
+	return job, mongo.Coded(fault.StateNotSaved, "run "+given.RunID+" was not queued for a worker", err)
 }
 
 // Work configures a worker.
@@ -136,7 +136,7 @@ func (f *Fleet) Serve(ctx context.Context, work Work) error {
 func (f *Fleet) unlist(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := f.options.Place.Jobs.Unlist(ctx); err != nil && ctx.Err() == nil && f.options.Logger != nil {
-			f.options.Logger.Debug("the list of waiting runs was not tidied", "error", err)
+			f.options.Logger.Debug("the list of waiting runs was not cleaned", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -238,7 +238,7 @@ func (f *Fleet) endIfLost(ctx context.Context, id string) error {
 	if err == nil && lost {
 		err = place.Jobs.EndLost(ctx, job.ID)
 	}
-	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not gone on with", err)
+	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not continued", err)
 }
 
 // Here starts a run, or resumes one if options is nil, and drives it in this process.

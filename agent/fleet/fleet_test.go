@@ -354,7 +354,7 @@ func TestARunThatWasLeftIsInterrupted(t *testing.T) {
 	require.Equal(t, agent.StatusRunning, status(20*time.Minute, "minutes").Status, "clocks may be apart by minutes")
 	left := status(2*time.Hour, "hours")
 	require.Equal(t, agent.StatusInterrupted, left.Status)
-	require.Contains(t, left.Warning, "the process that drives the run, here, has shown no sign of life for long")
+	require.Contains(t, left.Warning, "the process that drives the run, here, has sent no heartbeat for a long time")
 	close(let)
 	<-run.Done()
 }

@@ -88,7 +88,7 @@ func (r *roster) note(ctx context.Context, needs string) string {
 		}
 	}
 	if needs == "" {
-		return "no worker is there to take the run; start one: savant work"
+		return "no running worker could take the run; start one: savant work"
 	}
-	return fmt.Sprintf("none of the workers that are there (%d) has what the run needs, %s; start one that does: savant work%s", len(present), needs, flags(needs))
+	return fmt.Sprintf("none of the %d running workers has the labels that the run needs, %s; start one that has them: savant work%s", len(present), needs, flags(needs))
 }

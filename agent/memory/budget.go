@@ -98,7 +98,7 @@ func summary(steps []remembered) string {
 	}
 	var lines []string
 	if first > 0 {
-		lines = append(lines, fmt.Sprintf("(%d earlier steps are not told)", first))
+		lines = append(lines, fmt.Sprintf("(%d earlier steps are left out)", first))
 	}
 	for _, each := range steps[first:] {
 		lines = append(lines, each.line)

@@ -60,7 +60,7 @@ func Copy(ctx context.Context, from, to *Store, id string) (Copied, error) {
 // session copies one session.
 func (c *Copied) session(ctx context.Context, from, to *Store, id string) error {
 	if from.Running(id) || to.Running(id) {
-		return fault.New(fault.StateConflict, "run %s goes on: copy it when it has ended", id)
+		return fault.New(fault.StateConflict, "run %s is running: copy it when it has ended", id)
 	}
 	records, err := from.Records(id)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Copied) session(ctx context.Context, from, to *Store, id string) error 
 func (c *Copied) add(ctx context.Context, from, to *Store, journal Journal, id string, records, present []Record) error {
 	for i := range min(len(present), len(records)) {
 		if !same(present[i], records[i]) {
-			return fault.New(fault.StateConflict, "run %s went on differently in the two stores after record %d: nothing of it was copied", id, i)
+			return fault.New(fault.StateConflict, "run %s has different records in the two stores after record %d: nothing was copied", id, i)
 		}
 	}
 	if len(present) > len(records) {

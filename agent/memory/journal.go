@@ -56,7 +56,7 @@ func ReadLine(line []byte, number int) (Record, error) {
 		return Record{}, fmt.Errorf("record %d: %w", number, err)
 	}
 	if r.Number != number {
-		return Record{}, fmt.Errorf("record %d stands where %d is expected", r.Number, number)
+		return Record{}, fmt.Errorf("record %d is where record %d is expected", r.Number, number)
 	}
 	return r, nil
 }
@@ -65,7 +65,7 @@ func ReadLine(line []byte, number int) (Record, error) {
 // do. A journal cannot be repaired, because no other file has its decisions.
 func Damaged(id string, cause error) *fault.Error {
 	return fault.New(fault.StateCorrupt, "%s: %w; the file is kept as it is, and the run cannot go on:", journalName(id), cause).
-		Hinted(fault.Hint{Call: "agent.list", Text: "shows its goal, for a new run, and " + snapshotName(id) + " what it had done"})
+		Hinted(fault.Hint{Call: "agent.list", Text: "shows its goal, for a new run; " + snapshotName(id) + " shows what it had done"})
 }
 
 // readJournal returns the records of a journal and the byte offsets where the last one

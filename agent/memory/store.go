@@ -37,17 +37,17 @@ func checkID(id string) error {
 
 // Unknown is UNKNOWN_RUN for a missing session.
 func Unknown(id string) error {
-	return fault.New(fault.UnknownRun, "there is no run %s", id).Hinted(fault.Hint{Call: "agent.list", Text: "shows the runs there are"})
+	return fault.New(fault.UnknownRun, "there is no run %s", id).Hinted(fault.Hint{Call: "agent.list", Text: "lists the runs"})
 }
 
 // Collision is ID_COLLISION for an existing session.
 func Collision(id string) error {
-	return fault.New(fault.IDCollision, "there is a run %s already", id)
+	return fault.New(fault.IDCollision, "run %s already exists", id)
 }
 
 // Conflict is STATE_CONFLICT for a session that is open elsewhere.
 func Conflict(id string) error {
-	return fault.New(fault.StateConflict, "run %s is going on already", id)
+	return fault.New(fault.StateConflict, "run %s is already running", id)
 }
 
 // Create begins a session. The errors are ID_COLLISION for an id that exists, and
@@ -97,7 +97,7 @@ func (s *Store) Load(id string) (Snapshot, error) {
 	}
 	var snapshot Snapshot
 	if err := json.Unmarshal(data, &snapshot); err != nil {
-		return Snapshot{}, fault.New(fault.StateCorrupt, "%s: %w; remove it: the journal beside it has the run", snapshotName(id), err)
+		return Snapshot{}, fault.New(fault.StateCorrupt, "%s: %w; remove it: the journal in the same folder has the run", snapshotName(id), err)
 	}
 	return snapshot, nil
 }

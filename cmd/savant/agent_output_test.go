@@ -22,7 +22,7 @@ var modelAnswers = []string{
 	`{"action":"finish","final":"the answer"}`,
 }
 
-// TestAPromptLeavesItsSizes asks a model through the service inside: what it was
+// TestAPromptLeavesItsSizes asks a model through the built-in service: what it was
 // shown is in the trace, by its hash and the sizes of its sections, and the
 // same questions give the same bytes.
 func TestAPromptLeavesItsSizes(t *testing.T) {

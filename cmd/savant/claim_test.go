@@ -36,7 +36,7 @@ func TestARunIsDrivenByOneProcess(t *testing.T) {
 
 	said, code := run("workflows", "run", "hello", "--run-id", "r")
 	require.Equal(t, 6, code, said)
-	require.Contains(t, said, "STATE_CONFLICT: run r is being driven by another process; it can be continued when that has ended")
+	require.Contains(t, said, "STATE_CONFLICT: another process drives run r; continue the run when that process has ended")
 	_, code = run("workflows", "run", "hello", "--run-id", "other")
 	require.Equal(t, 8, code)
 	for _, step := range []string{"greet", "reply"} { // a client that is guided is not kept out

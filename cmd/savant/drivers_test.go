@@ -53,7 +53,7 @@ func TestARunInADatabaseIsDrivenByOneProcess(t *testing.T) {
 
 	out, err := on(other, "workflows", "run", "patient", "--run-id", "r1").CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(out), "STATE_CONFLICT: run r1 is being driven by another process; it can be continued when that has ended")
+	require.Contains(t, string(out), "STATE_CONFLICT: another process drives run r1; continue the run when that process has ended")
 	out, err = on(other, "state", "list").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Regexp(t, `r1 +patient +running`, string(out))

@@ -72,16 +72,16 @@ func TestATokenOpensTheHubAtAnotherAddress(t *testing.T) {
 		require.Contains(t, body, "scope run")
 		page := entered.page("/workflows/ships")
 		require.NotContains(t, page, `action="/workflows/ships/start"`)
-		require.Contains(t, page, "the token has not the scope run, so it cannot start one")
+		require.Contains(t, page, "the token does not have the scope run, so it cannot start one")
 		page = entered.page("/runs/ships/r1")
 		for _, change := range []string{"fork", "reset", "cancel", "go-on"} {
 			require.NotContains(t, page, `action="/runs/ships/r1/`+change)
 		}
-		require.Contains(t, page, "the token has not the scope guide, so it cannot fork, reset or cancel this run.")
+		require.Contains(t, page, "the token does not have the scope guide, so it cannot fork, reset or cancel this run.")
 		require.NotContains(t, entered.page("/runs"), `action="/runs/import"`)
 		if expected == http.StatusForbidden {
 			require.NotContains(t, page, `action="/runs/ships/r1/answer"`)
-			require.Contains(t, page, "the token has not the scope approve")
+			require.Contains(t, page, "the token does not have the scope approve")
 			status, body = entered.send("/runs/ships/r1/answer", form)
 			require.Equal(t, http.StatusForbidden, status, body)
 		} else {

@@ -406,7 +406,7 @@ func TestAHubThatOnlyShows(t *testing.T) {
 
 	without := serveHub(t, folder, "--hub-answers=false")
 	page = without.page("/runs/ships/r1")
-	require.Contains(t, page, "answers are not taken in this hub")
+	require.Contains(t, page, "this hub takes no answers")
 	form := without.formOf(page, "/runs/ships/r1/cancel") // the token of the session
 	form.Set("step", "sure")
 	form.Set("decision", "approve")
@@ -459,9 +459,9 @@ func TestAnExportIsTakenIn(t *testing.T) {
 	require.Contains(t, h.page("/runs"), "There are none yet.")
 	status, body := send(token, whole)
 	require.Equal(t, http.StatusOK, status, body)
-	require.Contains(t, body, "The run was taken in.")
+	require.Contains(t, body, "The run was imported.")
 	require.Contains(t, body, "Ship it?")
-	require.Contains(t, body, "was imported and is only shown here")
+	require.Contains(t, body, "was imported and is read-only here")
 	for _, change := range []string{"answer", "fork", "reset", "cancel", "go-on"} {
 		require.NotContains(t, body, `action="/runs/ships/r1/`+change)
 		status, body := h.send("/runs/ships/r1/"+change, url.Values{"csrf": {token}, "to": {"start"}})
@@ -470,7 +470,7 @@ func TestAnExportIsTakenIn(t *testing.T) {
 	require.Contains(t, h.page("/runs"), `<span class="kind">imported</span>`)
 	require.Contains(t, h.page("/"), `<span class="kind">imported</span>`)
 	_, body = send(token, whole)
-	require.Contains(t, body, "This very run is here already.")
+	require.Contains(t, body, "This run is already here, identical.")
 }
 
 // TestHostileQuestionsAreShownAsText has markup, hidden characters and a secret in every

@@ -24,7 +24,7 @@ func TestTwoRunsOfTheAgentAreCompared(t *testing.T) {
 	require.Regexp(t, `<tr class="has"><th scope="row">#1 <span class="differs">`, both)
 	require.Regexp(t, `<tr><th scope="row">Goal</th>`, both)
 	require.NotContains(t, both, "two goals")
-	require.Contains(t, h.page("/compare?kind=agent&left=a1&right=a3"), "these runs have two goals")
+	require.Contains(t, h.page("/compare?kind=agent&left=a1&right=a3"), "these runs have different goals")
 	same := h.page("/compare?kind=agent&left=a2&right=a2&only=differences")
 	require.NotContains(t, same, "<code>git.status</code>")
 	status, _, _ := h.ask(h.client, http.MethodGet, "/compare?kind=agent&left=a1&right=none", nil)

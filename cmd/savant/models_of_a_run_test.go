@@ -66,7 +66,7 @@ func TestFlagsNameTheModels(t *testing.T) {
 		require.Equal(t, want, o.models(), line)
 	}
 	for line, message := range map[string]string{"--slm --llm": "one of them", "--slm=": "expected the name of a model",
-		"--slm=m --reasoning-api-url=http://127.0.0.1:1": "has another decide"} {
+		"--slm=m --reasoning-api-url=http://127.0.0.1:1": "names another service"} {
 		var stdout, stderr strings.Builder
 		code := run(t.Context(), append([]string{"run", "What?"}, strings.Fields(line)...), []string{"SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 		require.Equal(t, 2, code, line)

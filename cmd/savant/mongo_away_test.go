@@ -73,7 +73,7 @@ func TestARunIsToldThatItsDatabaseIsAway(t *testing.T) {
 	proxy.Refuse(false)
 	await(lines, "the step is saved; the run goes on", told)
 	require.NoError(t, run.Process.Signal(os.Interrupt))
-	await(lines, "the last step is not saved; when the database is back, go on with: savant run --resume r")
+	await(lines, "the last step was not saved; when the database is back, continue with: savant run --resume r")
 	for lines.Scan() {
 	}
 	require.Error(t, run.Wait())
@@ -99,7 +99,7 @@ type askedError struct {
 // stdout and over HTTP. When the database is back the same call goes on, without a restart.
 func TestCallsWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
-	const cannot = "cannot be reached: .+; start the database or mend MONGO_URI, then repeat the call"
+	const cannot = "cannot be reached: .+; start the database or correct MONGO_URI, then repeat the call"
 	for what, way := range map[string]struct {
 		away, back func(*mongotest.Server, *mongotest.Proxy)
 		cause      string

@@ -78,7 +78,7 @@ func TestModelsAreNamedAlikeEverywhere(t *testing.T) {
 	}
 	code, stderr = savant("review", "--slm=house", "--reasoning-api-url=http://127.0.0.1:1")
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "--slm names a model of the service inside, and REASONING_API_URL has another decide")
+	require.Contains(t, stderr, "--slm names a model of the built-in service, and REASONING_API_URL names another service")
 }
 
 // TestAttemptsCountAsRetries: a model's HTTP 500 is a call, and the one after it says so.

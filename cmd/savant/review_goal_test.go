@@ -38,7 +38,7 @@ func TestAGoalThatMeansAReview(t *testing.T) {
 		args  []string
 		holds []string
 	}{
-		"nobody can be asked": {nil, []string{"Tests: not run.", "Step tests failed: TOOL_FAILED: TOOL_DENIED: ci.run_tests may not be called: destructive; nobody can be asked here; a person approves it by name (--approve ci.run_tests)"}},
+		"nobody can be asked": {nil, []string{"Tests: not run.", "Step tests failed: TOOL_FAILED: TOOL_DENIED: ci.run_tests may not be called: destructive; nobody can be asked here; approve it by name (--approve ci.run_tests)"}},
 		"approved":            {[]string{"--approve", "ci.run_tests"}, []string{"Tests: passed."}},
 		"allowed":             {[]string{"--allow", "workflow.*,review.*,git.*,ci.run_tests"}, []string{"Tests: passed."}},
 	} {
@@ -50,7 +50,7 @@ func TestAGoalThatMeansAReview(t *testing.T) {
 			code := run(t.Context(), append([]string{"run", "review my code"}, c.args...), []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL,
 				"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + os.Getenv("XDG_CONFIG_HOME")}, strings.NewReader(""), &stdout, &stderr)
 			require.Equal(t, exitOK, code, stdout.String()+stderr.String())
-			require.Contains(t, stderr.String(), "begins with workflow review_mr, because the rule local_review leads to it")
+			require.Contains(t, stderr.String(), "begins with workflow review_mr, because the rule local_review matches the goal")
 			for _, want := range append(c.holds, "# Review of uncommitted changes: comment", "### minor: pay.txt:2", "One line could say more") {
 				require.Contains(t, stdout.String(), want)
 			}

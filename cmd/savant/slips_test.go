@@ -112,7 +112,7 @@ var slips = []slip{
 	{"JSON with a comma too many", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": `{"text": "Hello", "n": 1,}`}, `VALIDATION_FAILED.*is not JSON \(a comma too many\).*"instruction":`, ""},
 	{"JSON with single quotes", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": `{'text': 'Hello', 'n': 1}`}, `VALIDATION_FAILED.*is not JSON.*"instruction":`, ""},
 	{"JSON in JSON", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": `"{\"text\": \"Hello\", \"n\": 1}"`}, `VALIDATION_FAILED.*send the JSON value itself`, ""},
-	{"an answer within result", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": args{"result": good}}, `VALIDATION_FAILED.*what it has under \\"result\\" fits: send that alone`, ""},
+	{"an answer within result", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": args{"result": good}}, `VALIDATION_FAILED.*the value under \\"result\\" fits: send only that value`, ""},
 	{"the arguments in the result", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": args{"step_id": "say", "result_snapshot": good}}, `VALIDATION_FAILED.*\\"result_snapshot\\" fits`, ""},
 	{"an array for an object", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": []any{good}}, `VALIDATION_FAILED.*its only item fits`, ""},
 	{"the input as the answer", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "result_snapshot": args{"task": "Greet nobody", "commits": 1}}, `VALIDATION_FAILED.*missing property`, ""},
@@ -122,7 +122,7 @@ var slips = []slip{
 	{"a failure with its text", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"isError": true, "text": "no git here"}}, `TOOL_FAILED.*no git here.*"instruction":`, ""},
 	{"a failure with an error", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"isError": true, "error": "no git here"}}, `TOOL_FAILED.*no git here`, ""},
 	{"a failure whose content is text", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"isError": true, "content": "no git here"}}, `TOOL_FAILED.*no git here`, ""},
-	{"isError beside the result", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "isError": true, "result_snapshot": "no git here"}, `INVALID_PARAMS.*isError belongs into the result`, ""},
+	{"isError beside the result", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "isError": true, "result_snapshot": "no git here"}, `INVALID_PARAMS.*isError belongs in the result`, ""},
 	// Steps and attempts.
 	{"an attempt as text", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "attempt": "1", "result_snapshot": good}, `INVALID_PARAMS.*attempt: expected integer.*"instruction":\{"step_id":"say"`, ""},
 	{"a number as the step", "say", "think_next", args{"run_id": "$RUN", "step_id": 5, "result_snapshot": good}, `INVALID_PARAMS.*step_id: expected string.*"instruction":\{"step_id":"say"`, ""},

@@ -128,7 +128,7 @@ func TestAProjectWithoutPermission(t *testing.T) {
 	for range 3 { // the third relies on the kernel's events and checks no file
 		answer := m.call("context.search", search)
 		require.Contains(t, answer, `"seen.md"`)
-		require.Contains(t, answer, "not searched, since it cannot be read: 1 file, 1 folder; check the permissions")
+		require.Contains(t, answer, "not searched, because it cannot be read: 1 file, 1 folder; check the permissions")
 	}
 	m.fails(fault.ToolFailed, "context.read", object{"path": "closed/unseen.md"}, `"closed/unseen.md" cannot be read: permission denied`)
 	require.Contains(t, m.call("context.index", object{}), `"unreadable_folders":1`)
@@ -173,7 +173,7 @@ func TestAProjectThatWasMoved(t *testing.T) {
 	require.NoError(t, os.Rename(folder, folder+"-moved"))
 	for tool, args := range map[string]object{"context.search": {"query": "zebra"}, "context.index": {}, "context.read": {"path": "seen.md"}, "context.tree": {},
 		"context.memory_write": {"name": "n", "text": "t"}, "context.memory_search": {"query": "zebra"}, "git.status": {}} {
-		m.fails(fault.ToolFailed, tool, args, "SAVANT_PATH", "it was moved or deleted: bring it back, or start Savant with where it is now")
+		m.fails(fault.ToolFailed, tool, args, "SAVANT_PATH", "it was moved or deleted: put it back, or start Savant with its new path")
 	}
 	require.Contains(t, m.call("think.plan", object{"workflow": "hello", "params": object{"name": "Ada"}}), `"greet"`)
 }
@@ -234,7 +234,7 @@ func TestWorkflowsThatCannotBeListed(t *testing.T) {
 	m.permit("workflows", 0o311)
 	defer m.permit("workflows", 0o755)
 	answer := m.call("think.workflows.list", object{})
-	require.Contains(t, answer, "the folder workflows cannot be listed, and what is in it is missing here: permission denied; make it readable")
+	require.Contains(t, answer, "the folder workflows cannot be listed, so its files are missing here: permission denied; make it readable")
 	require.NotContains(t, answer, `"own"`)
 	m.fails(fault.YAMLSchemaViolation, "think.plan", object{"workflow": "hello"}, "workflows/hello.yaml cannot be read: permission denied")
 }

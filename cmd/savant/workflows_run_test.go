@@ -108,7 +108,7 @@ func TestARunThatIsInterruptedBeforeItBegins(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, append([]string{"workflows", "run", "w"}, format...), []string{"SAVANT_PATH=" + folder, "HOME=" + folder}, strings.NewReader(""), &stdout, &stderr)
 		require.Equal(t, exitInterrupted, code, stderr.String())
-		require.Contains(t, stderr.String(), "the run of w was interrupted before it began: give the same command again")
+		require.Contains(t, stderr.String(), "the run of w was interrupted before it started: run the same command again")
 		if format == nil {
 			require.Empty(t, stdout.String())
 		} else {
@@ -131,7 +131,7 @@ func TestADrivenRunIsCancelled(t *testing.T) {
 	require.Contains(t, lines.Text(), "again in 1h0m0s")
 	out, err := exec.Command("savant", "state", "cancel", "r1", "--reason", "no more", "--path", folder).CombinedOutput()
 	require.NoError(t, err, string(out))
-	require.Contains(t, string(out), "the process that drives it ends its calls")
+	require.Contains(t, string(out), "the process that drives it stops its calls")
 	require.True(t, lines.Scan())
 	require.Regexp(t, `^run r1 of patient: cancelled: patient 1.0: cancelled by .+: no more, 0 of 1 steps ran$`, lines.Text())
 	require.Error(t, command.Wait())

@@ -48,7 +48,7 @@ type command struct {
 func (r *runner) load() (map[string]command, error) {
 	src, err := r.text()
 	if errors.Is(err, errNoFile) {
-		return nil, fault.New(fault.EngineOffline, "there is no %s, which names the commands that may run: `savant init` writes one", File)
+		return nil, fault.New(fault.EngineOffline, "there is no %s; it names the commands that may run, and `savant init` writes it", File)
 	}
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (r *runner) text() ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errNoFile
 	case err != nil:
-		return nil, fault.New(fault.EngineOffline, "%s cannot be read; it must be a file below SAVANT_PATH: %w", File, err)
+		return nil, fault.New(fault.EngineOffline, "%s cannot be read; it must be a file inside SAVANT_PATH: %w", File, err)
 	case len(src) > maxFile:
 		return nil, fault.New(fault.LimitExceeded, "%s is larger than %d bytes", File, maxFile)
 	}
@@ -123,7 +123,7 @@ func (r *runner) root() (*os.Root, error) {
 		err = failed.Err // without the path, which clients need not know
 	}
 	if err != nil {
-		return nil, fault.New(fault.EngineOffline, "the folder of SAVANT_PATH cannot be opened: %w; put it back, or start Savant where it is now", err)
+		return nil, fault.New(fault.EngineOffline, "the folder of SAVANT_PATH cannot be opened: %w; put it back, or start Savant with its new path", err)
 	}
 	return root, nil
 }
@@ -160,12 +160,12 @@ func choose(commands map[string]command, name string) (command, error) {
 // as a whole.
 func (c command) allows(args []string) error {
 	if len(args) > maxArgs {
-		return fault.New(fault.LimitExceeded, "args: %d arguments; at most %d are taken", len(args), maxArgs)
+		return fault.New(fault.LimitExceeded, "args: %d arguments; at most %d are allowed", len(args), maxArgs)
 	}
 	for i, arg := range args {
 		if len(arg) > maxArg || strings.ContainsRune(arg, 0) || !c.matches(arg) {
 			return fault.New(fault.InvalidParams, "args[%d]: %q is not allowed for %s: %s", i, fault.Cut(arg, 200), c.name, c.allowed()).
-				With(fault.Diagnostic{Path: fmt.Sprintf("args[%d]", i), Expected: c.allowed(), Actual: fault.Cut(arg, 200), Message: "an argument that " + File + " does not allow"})
+				With(fault.Diagnostic{Path: fmt.Sprintf("args[%d]", i), Expected: c.allowed(), Actual: fault.Cut(arg, 200), Message: File + " does not allow this argument"})
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ func (r *Report) Commanded() (name, digest, file string) {
 const ExitTimedOut = 124
 
 // errTimeout is the cause of the context of a command that timed out.
-var errTimeout = errors.New("the command's time is over")
+var errTimeout = errors.New("the command took too long")
 
 // execute runs a command to its end, and ends all its processes.
 func (r *runner) execute(ctx context.Context, chosen command, args []string) (*Report, error) {
@@ -125,7 +125,7 @@ func (r *runner) folder(of command) (*os.Root, error) {
 	defer root.Close()
 	dir, err := root.OpenRoot(filepath.FromSlash(of.dir))
 	if err != nil {
-		return nil, fault.New(fault.YAMLSchemaViolation, "%s: commands.%s.dir: %q is no folder below SAVANT_PATH", File, of.name, of.dir)
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s: commands.%s.dir: %q is not a folder inside SAVANT_PATH", File, of.name, of.dir)
 	}
 	return dir, nil
 }

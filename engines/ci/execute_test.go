@@ -218,7 +218,7 @@ func TestAMovedFolderIsTold(t *testing.T) {
 	require.NoError(t, os.Rename(folder, folder+".moved"))
 	_, err := report(t, registry, t.Context())
 	require.ErrorIs(t, err, fault.EngineOffline)
-	require.ErrorContains(t, err, "the folder of SAVANT_PATH cannot be opened: no such file or directory; put it back, or start Savant where it is now")
+	require.ErrorContains(t, err, "the folder of SAVANT_PATH cannot be opened: no such file or directory; put it back, or start Savant with its new path")
 	require.NotContains(t, err.Error(), folder)
 	require.NoError(t, os.Rename(folder+".moved", folder))
 	got, err := report(t, registry, t.Context())

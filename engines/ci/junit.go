@@ -32,7 +32,7 @@ func (j *junitReading) line(text string) (string, bool) { return text, true }
 func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) (*tests, string) {
 	names, err := fs.Glob(dir.FS(), report)
 	if err != nil {
-		return nil, "the report cannot be looked for: not a pattern"
+		return nil, "the report cannot be found: its path is not a pattern"
 	}
 	read := 0
 	for _, name := range names[:min(len(names), maxReports)] {
@@ -58,7 +58,7 @@ func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) 
 func (j *junitReading) file(dir *os.Root, name string) error {
 	file, err := dir.Open(name)
 	if err != nil {
-		return errors.New("it cannot be opened below the command's folder")
+		return errors.New("it cannot be opened inside the command's folder")
 	}
 	defer file.Close()
 	return j.read(io.LimitReader(file, maxReportBytes))
@@ -114,7 +114,7 @@ func latin(charset string, source io.Reader) (io.Reader, error) {
 	case "iso-8859-1", "latin1", "us-ascii", "ascii":
 		return charmap.ISO8859_1.NewDecoder().Reader(source), nil
 	}
-	return nil, fmt.Errorf("it is written in %q; expected UTF-8", charset)
+	return nil, fmt.Errorf("its encoding is %q; UTF-8 is expected", charset)
 }
 
 // enter and leave track the names of the enclosing suites.

@@ -28,7 +28,7 @@ func TestOutcomeOfACommand(t *testing.T) {
 		`command: ["true"], parser: tap`:                        {ci.NoTests, 0, "no test was found in the output; is the parser right?"},
 		`command: ["true"], parser: junit, report: a.xml`:       {ci.NoTests, 0, "the command did not write a.xml"},
 		`command: ["false"], parser: tap`:                       {ci.Failed, 1, "no test was found in the output; is the parser right?"},
-		`command: [echo, "1..0 # SKIP no disk"], parser: tap`:   {ci.NoTests, 0, "no test ran: all that were found were skipped"},
+		`command: [echo, "1..0 # SKIP no disk"], parser: tap`:   {ci.NoTests, 0, "no test ran: all tests that were found were skipped"},
 		`command: [printf, "1..1\nok 1 a\n"], parser: tap`:      {ci.Passed, 0, ""},
 		`command: [printf, "1..1\nnot ok 1 a\n"], parser: tap`:  {ci.Failed, 0, ""},
 		`command: [printf, "ok 1\nok 2 # SKIP\n"], parser: tap`: {ci.Passed, 0, ""},

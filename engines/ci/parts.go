@@ -51,7 +51,7 @@ func (c command) shown() []string {
 		line("with %s=%s", name, c.env[name])
 	}
 	if names := c.inserted(); len(names) > 0 {
-		line("gets from your environment %s", strings.Join(names, ", "))
+		line("reads from your environment %s", strings.Join(names, ", "))
 	}
 	if len(c.patterns) > 0 {
 		line("with arguments of a model, %s", c.allowed())

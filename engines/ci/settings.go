@@ -176,7 +176,7 @@ func (s *settingsReader) parser(members map[string]any, where string, into *comm
 			s.wrong(below(where, keyReport), "not a pattern of paths: %v", err)
 		}
 	case into.parser == parserJUnit:
-		s.wrong(below(where, keyParser), "junit needs report: the path the command writes its XML to, below dir")
+		s.wrong(below(where, keyParser), "junit needs report, the path of the XML that the command writes, relative to dir")
 	}
 }
 
@@ -194,7 +194,7 @@ func (s *settingsReader) texts(value any, where string) []string {
 		if texts[i], ok = item.(string); !ok {
 			s.wrong(fmt.Sprintf("%s[%d]", where, i), "expected text, got %s: put it in quotes", jsonvalue.Kind(item))
 		} else if strings.ContainsRune(texts[i], 0) {
-			s.wrong(fmt.Sprintf("%s[%d]", where, i), "a NUL cannot be part of it")
+			s.wrong(fmt.Sprintf("%s[%d]", where, i), "it must not contain a NUL")
 		}
 	}
 	return texts
@@ -205,7 +205,7 @@ func (s *settingsReader) local(value any, where string) string {
 	text, ok := value.(string)
 	clean := path.Clean(text)
 	if !ok || text == "" || !fs.ValidPath(clean) || strings.ContainsRune(text, 0) {
-		s.wrong(where, "expected a relative path that stays below, with slashes")
+		s.wrong(where, "expected a relative path inside the folder, with slashes")
 		return "."
 	}
 	return clean
@@ -218,11 +218,11 @@ func (s *settingsReader) variables(value any, where string) map[string]string {
 		text, ok := value.(string)
 		switch {
 		case !variableName().MatchString(name):
-			s.wrong(below(where, name), "not a name of a variable")
+			s.wrong(below(where, name), "not the name of a variable")
 		case !ok:
 			s.wrong(below(where, name), "expected text, got %s: put it in quotes", jsonvalue.Kind(value))
 		case strings.ContainsRune(text, 0):
-			s.wrong(below(where, name), "a NUL cannot be part of it")
+			s.wrong(below(where, name), "it must not contain a NUL")
 		default:
 			env[name] = text
 		}

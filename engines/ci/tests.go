@@ -73,7 +73,7 @@ func (t *tests) report(into *Report, hidden *redact.Redactor) {
 const noTest = "no test was found in the output; is the parser right?"
 
 // noneRan is the note if all tests were skipped.
-const noneRan = "no test ran: all that were found were skipped"
+const noneRan = "no test ran: all tests that were found were skipped"
 
 // allSkipped reports whether there are tests of which none ran.
 func (t *tests) allSkipped() bool { return t != nil && t.passed+t.failed == 0 && t.skipped > 0 }

@@ -95,7 +95,7 @@ func gitFailed(complaint *gitrun.Complaint, root string) error {
 		return match[:at] + "…"
 	})
 	if text == "" {
-		text = "git failed and did not say why"
+		text = "git failed and gave no reason"
 	}
 	return fault.New(fault.ToolFailed, "%s", fault.Cut(text, 1000))
 }

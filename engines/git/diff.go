@@ -61,7 +61,7 @@ func (e *engine) diff(ctx context.Context, in diffIn) (changes, error) {
 // sides returns the arguments of git diff for the two sides.
 func (r *repository) sides(ctx context.Context, in diffIn) ([]string, error) {
 	if in.Staged && in.To != "" {
-		return nil, fault.New(fault.InvalidParams, "staged compares the index, so to cannot be given")
+		return nil, fault.New(fault.InvalidParams, "staged compares the index, so leave out to")
 	}
 	if in.MergeBase && in.From == "" {
 		return nil, fault.New(fault.InvalidParams, "merge_base needs from")

@@ -171,5 +171,5 @@ func (l links) checkLink(path string) error {
 // repository.
 func denied(path string) error {
 	folder := filepath.Base(filepath.Dir(path))
-	return fault.New(fault.ToolDenied, "%s of the repository leads outside the allowed roots, or is no regular file", filepath.ToSlash(filepath.Join(folder, filepath.Base(path))))
+	return fault.New(fault.ToolDenied, "%s of the repository leads outside the allowed roots, or is not a regular file", filepath.ToSlash(filepath.Join(folder, filepath.Base(path))))
 }

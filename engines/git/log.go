@@ -113,7 +113,7 @@ func (r *repository) countAuthors(ctx context.Context, selected []string, h *his
 		number, err := strconv.Atoi(count)
 		at := strings.LastIndex(person, " <")
 		if err != nil || at < 0 {
-			return fault.New(fault.ToolFailed, "git shortlog printed a line that is no count: %q", line)
+			return fault.New(fault.ToolFailed, "git shortlog printed a line without a count: %q", line)
 		}
 		h.Authors = append(h.Authors, author{Name: person[:at], Email: strings.TrimSuffix(person[at+2:], ">"), Commits: number})
 	}

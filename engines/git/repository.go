@@ -156,7 +156,7 @@ func inside(roots []string, path string) (string, error) {
 		}
 		return resolved, nil
 	}
-	return "", fault.New(fault.ToolDenied, "the repository, or the data it keeps, is outside the allowed roots")
+	return "", fault.New(fault.ToolDenied, "the repository, or its data, is outside the allowed roots")
 }
 
 func outside(roots []string, path string) bool {
@@ -192,8 +192,8 @@ func notOpened(err error, root string) error {
 	case !errors.As(err, &complaint):
 		return err
 	case complaint.NoRepository():
-		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree is here, up to the folder that may be read: "+
-			"name one inside SAVANT_PATH or SAVANT_GIT_ROOTS").
+		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree was found, up to the top folder that may be read: "+
+			"name a folder inside SAVANT_PATH or SAVANT_GIT_ROOTS").
 			With(fault.Diagnostic{Path: "repo", Message: "no git repository with a working tree is here"})
 	}
 	return gitFailed(complaint, root)

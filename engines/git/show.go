@@ -51,7 +51,7 @@ func (r *repository) describe(ctx context.Context, hash string) (commit, error) 
 	}
 	commits := parseCommits(out.Records())
 	if len(commits) != 1 {
-		return commit{}, fault.New(fault.LimitExceeded, "the message of commit %s is longer than one answer holds", hash)
+		return commit{}, fault.New(fault.LimitExceeded, "the message of commit %s is too long for one answer", hash)
 	}
 	return commits[0], nil
 }

@@ -52,8 +52,8 @@ func withAliases(t *engines.Tool) {
 func strayFailure(stray map[string]json.RawMessage) error {
 	for _, name := range []string{"isError", "is_error", "iserror"} {
 		if string(stray[name]) == "true" {
-			return fault.New(fault.InvalidParams, `%s belongs into the result: send result_snapshot as {"isError": true, "content": [{"type": "text", "text": …}]}`, name).
-				With(fault.Diagnostic{Path: name, Message: "it is no argument", Expected: "result_snapshot.isError"})
+			return fault.New(fault.InvalidParams, `%s belongs in the result: send result_snapshot as {"isError": true, "content": [{"type": "text", "text": …}]}`, name).
+				With(fault.Diagnostic{Path: name, Message: "not an argument", Expected: "result_snapshot.isError"})
 		}
 	}
 	return nil

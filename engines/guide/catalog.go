@@ -37,7 +37,7 @@ func Catalog(ctx context.Context, e *think.Engine) (engines.Offer, error) {
 			{URITemplate: think.RunPrefix + "{workflow}/{run_id}", Name: "run", Title: "The state of a run", MIMEType: "application/json"},
 			{URITemplate: think.RunPrefix + "{workflow}/{run_id}/steps/{step_id}", Name: "step", Title: "Why a step is where it is", MIMEType: "application/json"},
 			{URITemplate: think.RunPrefix + "{workflow}/{run_id}/vars/{+name}", Name: "capture", Title: "A capture of a run, whole", MIMEType: "application/json"},
-			{URITemplate: think.ArtifactPrefix + "{sha256}", Name: "artifact", Title: "A value kept by its content", MIMEType: "application/json"},
+			{URITemplate: think.ArtifactPrefix + "{sha256}", Name: "artifact", Title: "A value, addressed by its SHA-256", MIMEType: "application/json"},
 		}}, nil
 }
 

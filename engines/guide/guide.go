@@ -70,7 +70,7 @@ func NoTool(name string) fault.Hint {
 	case kind == "human" && (rest == "approve" || rest == "ask"):
 		return fault.Hint{Text: "human." + rest + " is a step that only a person answers: show them its input and how to answer, wait, and then call think.next with its step_id and no result_snapshot"}
 	case kind == "flow" && (rest == "set" || rest == "assert" || rest == "run"):
-		return fault.Hint{Text: "flow." + rest + " is a step that Savant does itself: answer the instruction that waits with think.next"}
+		return fault.Hint{Text: "flow." + rest + " is a step that Savant does itself: answer the outstanding instruction with think.next"}
 	}
 	return fault.Hint{}
 }

@@ -85,6 +85,6 @@ func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput)
 }
 
 func hooksMissing() error {
-	return fault.New(fault.HooksMissing, "the workflow has to be enforced, and no hook of this client was asked about the call").
-		Hinted(fault.Hint{Text: "a person sets the hooks up and starts the client anew: savant setup CLIENT; docs/enforcement.md says which clients can"})
+	return fault.New(fault.HooksMissing, "the workflow must be enforced, and no hook of this client announced the call").
+		Hinted(fault.Hint{Text: "a person must set up the hooks and restart the client: savant setup CLIENT; docs/enforcement.md lists the clients that can"})
 }

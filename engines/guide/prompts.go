@@ -67,7 +67,7 @@ func marked(entry library.Entry) string {
 	case entry.Origin != library.Project:
 		return ""
 	case entry.Replaces:
-		return " (of this project, in the place of the bundled one)"
+		return " (of this project; it replaces the bundled one)"
 	}
 	return " (of this project)"
 }

@@ -105,7 +105,7 @@ func (c catalog) readArtifact(ctx context.Context, digest string) (string, error
 func (c catalog) readRun(ctx context.Context, rest string) (string, error) {
 	parts := strings.SplitN(rest, "/", 4)
 	if len(parts) < 2 {
-		return "", fault.New(fault.UnknownRun, "a run is savant://runs/WORKFLOW/RUN")
+		return "", fault.New(fault.UnknownRun, "the address of a run is savant://runs/WORKFLOW/RUN")
 	}
 	parts = append(parts, "", "")
 	workflow, run, kind, name := parts[0], parts[1], parts[2], parts[3]
@@ -124,7 +124,7 @@ func (c catalog) readRun(ctx context.Context, rest string) (string, error) {
 	case kind == "outputs":
 		value, err = c.think.Outputs(ctx, workflow, run)
 	default:
-		err = fault.New(fault.InvalidParams, "a run has steps/ID, vars/NAME and outputs")
+		err = fault.New(fault.InvalidParams, "a run has only steps/ID, vars/NAME and outputs")
 	}
 	if err != nil {
 		return "", err

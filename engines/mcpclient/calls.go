@@ -148,7 +148,7 @@ func (c *Client) Invoke(ctx context.Context, name string, args any, progress fun
 		result.Structured = nil
 	}
 	if result.Type != "" && result.Type != string(mcp.ResultTypeComplete) {
-		return CallResult{}, fault.New(fault.ToolFailed, "%s asks for more than arguments (%s), which this client cannot give", name, fault.Cut(result.Type, 40))
+		return CallResult{}, fault.New(fault.ToolFailed, "%s asks for further input (%s), which this client does not support", name, fault.Cut(result.Type, 40))
 	}
 	return result, nil
 }

@@ -78,7 +78,7 @@ type link interface {
 // ErrSessionOver is the cause of ENGINE_OFFLINE if a server over HTTP no longer knows
 // the session. The request had no effect. The client must connect again, and the tools
 // may have changed.
-var ErrSessionOver = errors.New("the server has forgotten the session")
+var ErrSessionOver = errors.New("the server no longer knows the session")
 
 // newClient returns a client without its link.
 func newClient(ctx context.Context, options Options) *Client {

@@ -58,7 +58,7 @@ func lacksInitialize(err error) bool {
 }
 
 // errNotLegacy is the cause if the server does not support initialize.
-var errNotLegacy = errors.New("the server does not take initialize")
+var errNotLegacy = errors.New("the server does not support initialize")
 
 // discover negotiates revision 2026-07-28, where every request carries the client's
 // information.
@@ -77,7 +77,7 @@ func (c *Client) discover(ctx context.Context, told *greeting) error {
 		return err
 	}
 	if version := mcp.NegotiateMutuallySupportedVersion(found.Supported); !mcp.IsModernProtocol(version) {
-		return fault.New(fault.EngineOffline, "the server speaks no revision of the protocol that Savant does")
+		return fault.New(fault.EngineOffline, "the server supports no protocol revision that Savant supports")
 	}
 	told.ProtocolVersion = assumed.ProtocolVersion
 	if info, is := found.Meta[mcp.MetaKeyServerInfo].(map[string]any); is {

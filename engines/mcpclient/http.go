@@ -37,7 +37,7 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 		transport.WithContinuousListening())
 	if err != nil {
 		c.end()
-		return nil, fault.New(fault.InvalidParams, "url: not an address")
+		return nil, fault.New(fault.InvalidParams, "url: expected an address")
 	}
 	h := &httpLink{client: c, requests: requests, guard: guarded}
 	c.link = h
@@ -183,7 +183,7 @@ func (h *httpLink) failure(method string, err error) error {
 	case errors.As(err, &status):
 		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)
 	case errors.Is(err, httpclient.ErrRedirected):
-		return fault.New(fault.EngineOffline, "the server redirects to another address, which is not followed: its headers are for this one alone")
+		return fault.New(fault.EngineOffline, "the server redirects to another address; Savant does not follow it, because the headers are for this address only")
 	}
 	return fault.New(fault.EngineOffline, "the server cannot be reached, or its answer to %s is not what the protocol says", method)
 }

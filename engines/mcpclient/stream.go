@@ -53,7 +53,7 @@ func (s *streamLink) close() error {
 	case <-s.ended():
 		return err
 	case <-patience.C:
-		return fault.New(fault.EngineOffline, "the server did not end within %s of its input", closeGrace)
+		return fault.New(fault.EngineOffline, "the server did not end within %s after its input closed", closeGrace)
 	}
 }
 

@@ -104,7 +104,7 @@ func (r *request) fail(code int, err error) error {
 }
 
 func tooLarge(r *request) *jsonrpc.Reply {
-	return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, fmt.Sprintf("%s takes at most %d bytes beside its arguments", fault.Cut(r.Method, maxEcho), maxProtocolBytes), nil)
+	return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, fmt.Sprintf("%s takes at most %d bytes in addition to its arguments", fault.Cut(r.Method, maxEcho), maxProtocolBytes), nil)
 }
 
 // internalReply is the fallback reply; the cause is logged.

@@ -66,7 +66,7 @@ func (s *Server) findPrompt(ctx context.Context, r *request) (engines.Prompt, er
 		}
 		names[i] = prompt.Name
 	}
-	unknown := fault.New(fault.PromptNotFound, "there is no prompt %q", fault.Cut(name, 100))
+	unknown := fault.New(fault.PromptNotFound, "no prompt is named %q", fault.Cut(name, 100))
 	if nearest := fault.Nearest(name, names); nearest != "" {
 		unknown = unknown.Hinted(fault.DidYouMean(nearest))
 	}

@@ -126,7 +126,7 @@ func replyTo(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
 func (c *connection) unwritten(err error) {
 	switch {
 	case errors.Is(err, jsonrpc.ErrEncoding):
-		c.server.logger.Error("a message is not written", "error", err)
+		c.server.logger.Error("a message could not be written", "error", err)
 	case !errors.Is(err, jsonrpc.ErrClosed):
 		c.stop(fault.New(fault.EngineOffline, "writing to the client: %w", err))
 	}

@@ -25,7 +25,7 @@ func (r *request) ask(ctx context.Context, question engines.Elicitation) (engine
 	case m := <-answer:
 		return answerOf(m)
 	case <-ctx.Done():
-		_ = r.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked is over"}))
+		_ = r.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked has ended"}))
 		return engines.Answer{}, noAnswer(ctx)
 	case <-r.gone:
 		return engines.Answer{}, fault.New(fault.EngineOffline, "the client left before the question was answered")
@@ -54,7 +54,7 @@ func answerOf(m *jsonrpc.Message) (engines.Answer, error) {
 	if m.Error != nil {
 		var failure jsonrpc.Error
 		if json.Unmarshal(m.Error, &failure) != nil {
-			failure.Message = "it did not say why"
+			failure.Message = "it gave no reason"
 		}
 		return engines.Answer{}, fault.New(fault.ToolFailed, "the client could not ask: %s", failure.Message)
 	}

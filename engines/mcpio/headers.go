@@ -49,7 +49,7 @@ func (s *Server) CheckHeaders(header http.Header, m *jsonrpc.Message) *jsonrpc.R
 	mismatch := func(why string) *jsonrpc.Reply { return jsonrpc.Fail(id, mcp.HEADER_MISMATCH, why, nil) }
 	for name, values := range header {
 		if len(values) > 1 && isProtocolHeader(name) {
-			return mismatch("the header " + name + " is there twice")
+			return mismatch("the header " + name + " appears twice")
 		}
 	}
 	modern := !HasSessions(named) || !HasSessions(stated)
@@ -59,7 +59,7 @@ func (s *Server) CheckHeaders(header http.Header, m *jsonrpc.Message) *jsonrpc.R
 	case !modern || m.IsNotification():
 		return nil
 	case m.IsResponse():
-		return jsonrpc.Fail(id, jsonrpc.InvalidRequest, "from revision "+mcp.ProtocolVersion20260728+" on a client sends no responses: answers go with the request that is sent again", nil)
+		return jsonrpc.Fail(id, jsonrpc.InvalidRequest, "from revision "+mcp.ProtocolVersion20260728+" on, a client sends no responses: it repeats the request with the answers", nil)
 	case named == "":
 		return mismatch("the header " + HeaderRevision + " is missing")
 	case stated == "":

@@ -23,7 +23,7 @@ func reportInvalidParams(ctx context.Context, _ any, method mcp.MCPMethod, _ any
 }
 
 func invalidParams(method string) string {
-	return "this is not what the protocol has as a request of " + method
+	return "these are not valid params of " + method
 }
 
 // wrongMember names the member with the wrong type, if the error identifies it.

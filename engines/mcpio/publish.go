@@ -16,7 +16,7 @@ import (
 // that they send, each with the reason. A client that passes tool names to a model's
 // API must not be listed: those allow [A-Za-z0-9_-] only.
 var dottedClients = map[string]string{
-	"savant": "our own client; names go to a person, never to a model's API",
+	"savant": "our own client; a person reads the names, never a model's API",
 }
 
 // tools returns the current list of tools for a client, by the name that it sends (""
@@ -67,7 +67,7 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	}{"input": {tool.Input, &entry.RawInputSchema}, "output": {entry.RawOutputSchema, &entry.RawOutputSchema}} {
 		shown, whole := visibleSchema(schema.raw)
 		if !whole {
-			return entry, unpublishable(tool.Name, "has a name or value in its %s schema with characters that cannot be seen", what)
+			return entry, unpublishable(tool.Name, "has invisible characters in a name or value of its %s schema", what)
 		}
 		*schema.into = shown
 	}

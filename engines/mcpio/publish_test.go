@@ -182,6 +182,6 @@ func TestAToolWithAHiddenNameIsNotListed(t *testing.T) {
 	for _, schema := range []string{`{"type":"object","properties":{"a\u200b":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"enum":["b\u202e"]}}}`} {
 		hiding := echo()
 		hiding.Input = json.RawMessage(schema)
-		require.ErrorContains(t, mcpio.Publishable(hiding), "cannot be seen")
+		require.ErrorContains(t, mcpio.Publishable(hiding), "invisible characters")
 	}
 }

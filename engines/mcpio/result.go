@@ -36,7 +36,7 @@ func newOutcome(target engines.Target, result engines.Result, err error) outcome
 	output := target.Output()
 	if err == nil && result.Artifact != "" && len(output.Published) > 0 {
 		// An excerpt does not fit the output schema.
-		err = fault.New(fault.LimitExceeded, "the result is too large to hand on; \"result\" says where it is kept").Attach("result", result.JSON)
+		err = fault.New(fault.LimitExceeded, "the result is too large for a reply; \"result\" says where it is kept").Attach("result", result.JSON)
 	}
 	done := outcome{result: &callResult{IsError: err != nil}}
 	content, whole := result.Value.(engines.Content)

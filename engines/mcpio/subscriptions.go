@@ -149,7 +149,7 @@ func (c *connection) watch(ctx context.Context, watch func(context.Context, func
 		}
 	}()
 	if err := watch(ctx, c.changed); err != nil && ctx.Err() == nil {
-		c.server.logger.Warn("changes are not announced any more", "error", err)
+		c.server.logger.Warn("changes are no longer announced", "error", err)
 	}
 }
 

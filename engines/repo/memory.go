@@ -65,7 +65,7 @@ func (e *reader) memoryWrite(ctx context.Context, in memoryWriteIn) (memoryWrite
 	}
 	if line := e.secretIn(in.Text); line > 0 {
 		return memoryWriteOut{}, fault.New(fault.ToolDenied, "text: line %d has what looks like a secret; nothing was written. "+
-			"What is remembered is shown to models and may be committed: say where the secret is kept, and leave it out", line)
+			"Models read the memory, and it may be committed: write where the secret is kept instead of the secret", line)
 	}
 	e.writing.Lock()
 	defer e.writing.Unlock()
@@ -134,7 +134,7 @@ func newContent(root *os.Root, in memoryWriteIn) (string, error) {
 	content := strings.TrimRight(in.Text, "\n") + "\n"
 	switch known := slices.Contains(names, in.Name); {
 	case !known && len(names) >= maxMemories:
-		return "", fault.New(fault.LimitExceeded, "the memory has %d files already; add to one of them", len(names))
+		return "", fault.New(fault.LimitExceeded, "the memory already has %d files; add to one of them", len(names))
 	case known && in.Mode != "replace":
 		before, err := memoryText(root, in.Name)
 		if err != nil {
@@ -143,7 +143,7 @@ func newContent(root *os.Root, in memoryWriteIn) (string, error) {
 		content = strings.TrimRight(before, "\n") + "\n\n" + content
 	}
 	if len(content) > maxMemoryBytes {
-		return "", fault.New(fault.LimitExceeded, "%s would have %d bytes; at most %d are kept: replace it with something shorter, or use another name",
+		return "", fault.New(fault.LimitExceeded, "%s would have %d bytes; at most %d are kept: write something shorter, or use another name",
 			in.Name, len(content), maxMemoryBytes)
 	}
 	return content, nil

@@ -130,7 +130,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 	case patterns != nil:
 		out.Definitions = matched(source, patterns)
 	default:
-		return outlineOut{}, fault.New(fault.InvalidParams, "path: no outline is known for %s; context.read reads it", fault.Cut(in.Path, 200)).
+		return outlineOut{}, fault.New(fault.InvalidParams, "path: %s has no outline; context.read reads it", fault.Cut(in.Path, 200)).
 			With(fault.Diagnostic{Path: "path", Expected: "Go, Python, JavaScript, TypeScript, Rust, Java, C, C++, Ruby, Markdown or a Makefile", Actual: fault.Cut(in.Path, 200), Message: "no outline for this kind of file"})
 	}
 	if len(out.Definitions) > maxDefinitions {

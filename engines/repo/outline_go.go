@@ -16,7 +16,7 @@ func goDefinitions(source string) ([]definition, string) {
 	file, err := parser.ParseFile(files, "", source, parser.SkipObjectResolution|parser.AllErrors)
 	note := ""
 	if err != nil {
-		note = "the file does not parse; what stands behind an error may be missing"
+		note = "the file does not parse; definitions after an error may be missing"
 	}
 	found := []definition{}
 	if file == nil {

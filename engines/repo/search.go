@@ -170,7 +170,7 @@ func noteOn(rows int, unread index.Unread) string {
 		notes = append(notes, "nothing was found: try other or fewer words, a prefix*, or no paths and language")
 	}
 	if unread != (index.Unread{}) {
-		notes = append(notes, fmt.Sprintf("not searched, since it cannot be read: %s, %s; check the permissions",
+		notes = append(notes, fmt.Sprintf("not searched, because it cannot be read: %s, %s; check the permissions",
 			counted(unread.Files, "file"), counted(unread.Folders, "folder")))
 	}
 	return strings.Join(notes, "; ")

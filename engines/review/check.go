@@ -60,13 +60,13 @@ func (c *change) locate(f Finding) (at int, why string) {
 	file, known := c.files[f.Path]
 	switch {
 	case !known:
-		return 0, "the file is not in the change"
+		return 0, "the change does not contain the file"
 	case file.LeftOut != "":
 		return 0, "the file was not reviewed: " + file.LeftOut
 	}
 	quote := quoted(f.Evidence)
 	if len(quote) == 0 {
-		return 0, "it quotes nothing"
+		return 0, "it has no evidence"
 	}
 	best := -1
 	for _, hunk := range c.hunks[f.Path] {
@@ -82,7 +82,7 @@ func (c *change) locate(f Finding) (at int, why string) {
 		}
 	}
 	if best < 0 {
-		return 0, "its evidence is not in the patch of the file"
+		return 0, "the patch of the file does not contain its evidence"
 	}
 	return best, ""
 }

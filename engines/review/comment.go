@@ -77,7 +77,7 @@ func (e *engine) commentTools(at source, body string) (commenting, error) {
 			}
 		}
 	}
-	return commenting{}, fault.New(fault.EngineOffline, "no mounted server lists and adds comments of requests").
+	return commenting{}, fault.New(fault.EngineOffline, "no mounted server can list and add comments of requests").
 		Hinted(fault.Hint{Text: "mount GitHub's or GitLab's MCP server in .savant/mcp.json"})
 }
 

@@ -53,7 +53,7 @@ func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 	commenting := engines.BindReading("review.comment", "Post a review", e.comment,
 		"Posts the report as a comment of the pull or merge request, with GitHub's or GitLab's MCP server; at most once for each head commit.")
 	commenting.ReadOnly, commenting.OpenWorld = false, true
-	return engines.Engine{Name: Name, Description: "reads changes for reviews, and holds findings against them"}, []engines.Tool{
+	return engines.Engine{Name: Name, Description: "reads changes for reviews, and checks findings against them"}, []engines.Tool{
 		engines.BindReading("review.change", "What is reviewed", e.change,
 			"Says what a review is about: the files of a change, what of it is left out and why, and in how many parts it is read. "+
 				"The change is a branch, a range, a pull or merge request, or the uncommitted changes."),
@@ -161,7 +161,7 @@ func (e *engine) loaded(ctx context.Context, in placeIn) (*change, error) {
 		return nil, err
 	}
 	if in.Digest != "" && in.Digest != c.digest {
-		return nil, fault.New(fault.StateConflict, "the change is not the one that review.change described: it was edited since").
+		return nil, fault.New(fault.StateConflict, "the change was edited after review.change described it").
 			Hinted(fault.Hint{Call: "review.change", Text: "begins the review again"})
 	}
 	return c, nil
@@ -186,8 +186,8 @@ func (e *engine) part(ctx context.Context, in partIn) (partOut, error) {
 		return partOut{}, err
 	}
 	if in.Part > len(c.parts) {
-		return partOut{}, fault.New(fault.InvalidParams, "part: there are %d", len(c.parts)).
-			With(fault.Diagnostic{Path: "part", Expected: "a number that review.change lists", Message: "there is no such part"})
+		return partOut{}, fault.New(fault.InvalidParams, "part: the change has %d parts", len(c.parts)).
+			With(fault.Diagnostic{Path: "part", Expected: "a number that review.change lists", Message: "unknown part"})
 	}
 	each := c.parts[in.Part-1]
 	return partOut{Number: in.Part, Of: len(c.parts), Paths: each.paths(), Lines: each.changes(), Text: each.text(c.files)}, nil

@@ -56,7 +56,7 @@ func (e *engine) resolveForge(ctx context.Context, wanted target) (source, error
 		}
 		return at.withHead(tool.Name, err)
 	}
-	return source{}, fault.New(fault.InvalidParams, "target: request %d is not in this repository, and no mounted server was asked: "+
+	return source{}, fault.New(fault.InvalidParams, "target: request %d is not in this repository, and no mounted server could be asked: "+
 		"it takes the address of the request, and GitHub's or GitLab's MCP server", wanted.number).
 		Hinted(fault.Hint{Text: "fetch it: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
 }
@@ -105,7 +105,7 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 	}
 	tool, found := e.toolOf(from.Forge, gitlabDiffs)
 	if !found {
-		return nil, fault.New(fault.EngineOffline, "the server %s, which has the change, is not there", from.Forge)
+		return nil, fault.New(fault.EngineOffline, "the server %s, which has the change, is not available", from.Forge)
 	}
 	type fileDiff struct {
 		OldPath   string `json:"old_path"`
@@ -321,7 +321,7 @@ func textOf(result json.RawMessage) string {
 // decode decodes the JSON of a tool's answer.
 func decode(tool, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return fault.New(fault.ToolFailed, "%s answered what cannot be read as JSON: %w", tool, err)
+		return fault.New(fault.ToolFailed, "the answer of %s is not JSON: %w", tool, err)
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func (e *engine) call(ctx context.Context, tool string, args any, into any) erro
 		return err
 	}
 	if err := json.Unmarshal(result.JSON, into); err != nil {
-		return fault.New(fault.ToolFailed, "%s answered what cannot be read: %w", tool, err)
+		return fault.New(fault.ToolFailed, "the answer of %s cannot be read: %w", tool, err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func parsePatch(path, patch string) ([]passage, error) {
 				old, removed = old+1, removed-1
 			case '\\': // no newline at the end of the file
 			default:
-				return nil, fmt.Errorf("%s: %q begins no line of a hunk", path, lines[i][:1])
+				return nil, fmt.Errorf("%s: no line of a hunk begins with %q", path, lines[i][:1])
 			}
 		}
 		hunks = append(hunks, hunk)

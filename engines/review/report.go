@@ -152,7 +152,7 @@ func (r Report) writeSeen(out *strings.Builder) {
 		fmt.Fprintf(out, "| %s | %s | +%d -%d | %s |\n", cell(file.Path), change, file.Additions, file.Deletions, seen)
 	}
 	if len(r.Dropped) > 0 {
-		fmt.Fprintf(out, "\nDropped, since the change does not bear them out:\n\n%s", ungrounded(r.Dropped))
+		fmt.Fprintf(out, "\nDropped, because the change does not support them:\n\n%s", ungrounded(r.Dropped))
 	}
 }
 

@@ -214,8 +214,8 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{"kind_string.go": "generated", "old_string.go": "generated", "hand.go": "",
 		"page.js": "a line is longer than a part", "wide.txt": "a line is longer than a part", "new.go": "", "kind.go.tmpl": "", "fresh/long.txt": "",
-		"fresh/empty.txt": "no lines changed", "fresh/data": "untracked, and no text file that can be read", "vendor/new.go": "vendored",
-		"fresh/.env": "untracked, and models do not see a file of this name"}, left)
+		"fresh/empty.txt": "no lines changed", "fresh/data": "untracked, and not a readable text file", "vendor/new.go": "vendored",
+		"fresh/.env": "untracked, and models may not read a file with this name"}, left)
 	read := 0
 	for _, each := range m.Parts {
 		text := call[partText](d, "review.part", map[string]any{"source": m.Source, "digest": m.Digest, "part": each.Number}).Text
@@ -261,8 +261,8 @@ func TestFindingsAreHeldAgainstThePatch(t *testing.T) {
 		why = append(why, each.Path+" "+each.Why)
 	}
 	require.Equal(t, []string{"a.go:24 blocker", "a.go:6 major", "a.go:7 note"}, kept)
-	require.Equal(t, []string{"a.go its evidence is not in the patch of the file", "b.go the file is not in the change",
-		"go.sum the file was not reviewed: lock file", "a.go it quotes nothing"}, why)
+	require.Equal(t, []string{"a.go the patch of the file does not contain its evidence", "b.go the change does not contain the file",
+		"go.sum the file was not reviewed: lock file", "a.go it has no evidence"}, why)
 	require.Equal(t, 1, got.Merged)
 }
 

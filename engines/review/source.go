@@ -108,7 +108,7 @@ func parseAddress(text string) (target, error) {
 	}
 	project := strings.TrimSuffix(strings.Join(parts[:max(at, 0)], "/"), "/-")
 	if number == 0 || project == "" {
-		return target{}, fault.New(fault.InvalidParams, "target: %q is no address of a pull or merge request", fault.Cut(text, 200))
+		return target{}, fault.New(fault.InvalidParams, "target: %q is not the address of a pull or merge request", fault.Cut(text, 200))
 	}
 	kind := kindGitHub
 	if parts[at] == "merge_requests" {

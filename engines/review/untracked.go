@@ -31,7 +31,7 @@ func (e *engine) untracked(ctx context.Context, repo string) (files []fileChange
 	}
 	if tree.Truncated {
 		return nil, fault.New(fault.LimitExceeded, "the working tree has more changed files than git.status lists (%d)", len(tree.Files)).
-			Hinted(fault.Hint{Text: "name those that git should not know in .gitignore"})
+			Hinted(fault.Hint{Text: "name the files that git should ignore in .gitignore"})
 	}
 	for _, each := range tree.Files {
 		if each.Worktree != "untracked" {
@@ -71,11 +71,11 @@ func (e *engine) readUntracked(ctx context.Context, repo string, file *fileChang
 		err := e.call(ctx, "context.read", map[string]any{"path": path.Join(repo, file.Path), "start_line": start}, &read)
 		switch {
 		case errors.Is(err, fault.ToolDenied):
-			file.LeftOut = "untracked, and models do not see a file of this name"
+			file.LeftOut = "untracked, and models may not read a file with this name"
 		case errors.Is(err, fault.UnknownTool):
 			file.LeftOut = "untracked; git add -N lets it be read"
 		case errors.Is(err, fault.InvalidParams), errors.Is(err, fault.LimitExceeded):
-			file.LeftOut = "untracked, and no text file that can be read"
+			file.LeftOut = "untracked, and not a readable text file"
 		case err != nil:
 			return err
 		case read.Truncated && read.EndLine-start+1 > strings.Count(read.Text, "\n"):

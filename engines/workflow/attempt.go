@@ -50,7 +50,7 @@ func pauseBefore(backoff string, attempt int) time.Duration {
 }
 
 // errLate is the cause of the context of a step that exceeded its timeout.
-var errLate = errors.New("the step's timeout is over")
+var errLate = errors.New("the step timed out")
 
 // attempt executes an instruction once, within its timeout.
 func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
@@ -113,16 +113,16 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 	}
 	// A step that starts agents or moves runs would escape its own guards.
 	if engine := engines.EngineOf(next.Call); engine == "think" || engine == "agent" {
-		return result{}, fault.New(fault.ToolDenied, "a step that Savant carries out itself may not call %s", next.Call)
+		return result{}, fault.New(fault.ToolDenied, "Savant does not call %s for a step", next.Call)
 	}
 	got, err := v.invoke(ctx, next)
 	switch {
 	case errors.Is(err, fault.UnknownTool):
-		return result{left: &left{ForTool, "Savant has no such tool here, a client may: " + fault.From(err).Message()}}, nil
+		return result{left: &left{ForTool, "Savant does not have this tool, a client may have it: " + fault.From(err).Message()}}, nil
 	case err != nil:
 		return result{receipt: got.Receipt}, err
 	case got.Artifact != "" && got.Receipt == "":
-		return result{}, fault.New(fault.LimitExceeded, "the result of %s is too large to be handed on without a receipt", next.Call)
+		return result{}, fault.New(fault.LimitExceeded, "the result of %s is too large for a reply without a receipt", next.Call)
 	}
 	return result{snapshot: got.JSON, receipt: got.Receipt}, nil
 }

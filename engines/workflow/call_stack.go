@@ -29,7 +29,7 @@ func (s callStack) checkDepth() error {
 	if len(s) < flow.MaxWorkflowDepth {
 		return nil
 	}
-	return fault.New(fault.LimitExceeded, "%d runs wait for this one already: a workflow that runs itself must end sooner", len(s))
+	return fault.New(fault.LimitExceeded, "%d runs already wait for this one: a workflow that runs itself must end sooner", len(s))
 }
 
 // checkCycle returns CYCLIC_DEPENDENCY if the run is on the stack: it would wait for

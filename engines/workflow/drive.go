@@ -57,7 +57,7 @@ func (v *drive) run() {
 		}
 	}
 	if v.err != nil && !v.interrupted() {
-		v.driver.Logger.WarnContext(v.ctx, "a run is driven no further", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
+		v.driver.Logger.WarnContext(v.ctx, "a run is no longer driven", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
 	}
 }
 

@@ -94,7 +94,7 @@ func New(options Options) *Driver {
 }
 
 // errStopping is the cause when the program stops its drives.
-var errStopping = errors.New("the program stops")
+var errStopping = errors.New("the program is stopping")
 
 // Interrupt makes every drive end soon, and lets no other begin. It does not wait;
 // Close does.
@@ -204,14 +204,14 @@ func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive,
 	running := d.drives[at]
 	switch {
 	case d.closed:
-		return nil, nil, fault.New(fault.EngineOffline, "the program stops; run %s can be continued", at.run)
+		return nil, nil, fault.New(fault.EngineOffline, "the program is stopping; run %s can be continued", at.run)
 	case running != nil && len(above) > 0:
 		// Two runs that wait for each other would wait forever.
-		return nil, nil, fault.New(fault.StateConflict, "run %s is being driven already: a workflow cannot wait for it", at.run)
+		return nil, nil, fault.New(fault.StateConflict, "run %s is already being driven: a workflow cannot wait for it", at.run)
 	case running != nil:
 		return running, running.enter(watch), nil
 	case len(above) == 0 && d.top >= d.Drives:
-		return nil, nil, fault.New(fault.EngineBusy, "%d runs are being driven already; run %s waits: call again with its run_id", d.top, at.run)
+		return nil, nil, fault.New(fault.EngineBusy, "%d runs are already being driven; run %s waits: call again with its run_id", d.top, at.run)
 	}
 	begun := newDrive(ctx, d, at)
 	d.drives[at] = begun

@@ -53,7 +53,7 @@ func TestTheToolRunsAWorkflowThatRunsAnother(t *testing.T) {
 
 func TestAWorkflowThatRunsItselfEnds(t *testing.T) {
 	cases := map[string]struct{ input, want string }{
-		"for ever":  {"{workflow: main}", `LIMIT_EXCEEDED: 8 runs wait for this one already`},
+		"for ever":  {"{workflow: main}", `LIMIT_EXCEEDED: 8 runs already wait for this one`},
 		"in itself": {"{workflow: main, run_id: '{{ run.id }}'}", `CYCLIC_DEPENDENCY: run r of workflow main would wait for itself`},
 		"a pending": {"{workflow: asks}", `run fresh1 of workflow asks is pending: step a waits for a person`},
 	}

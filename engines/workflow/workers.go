@@ -117,7 +117,7 @@ func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err 
 // meanwhile, else the error.
 func (v *drive) overtaken(ctx context.Context, next flow.Instruction, err error) error {
 	if errors.Is(err, fault.StateConflict) {
-		return fault.New(fault.StateConflict, "run %s is driven by another program, too: %w", v.at.run, err)
+		return fault.New(fault.StateConflict, "another program drives run %s, too: %w", v.at.run, err)
 	}
 	at, failed := v.look(ctx)
 	if failed != nil {

@@ -34,7 +34,7 @@ const (
 // Families are all metrics, in the order in which they are written.
 func Families() []Family {
 	return []Family{
-		{steps, Counter, "Steps that were made: of the agent, and records of workflows.", []string{"kind"}},
+		{steps, Counter, "Steps of the agent, and records of workflows.", []string{"kind"}},
 		{decisions, Counter, "Decisions of the agent by action.", []string{"action", "model"}},
 		{decisionSeconds, Histogram, "Time for a decision of the agent.", []string{"model"}},
 		{calls, Counter, "Completed calls of tools by outcome.", []string{"tool", "source", "outcome"}},
@@ -44,15 +44,15 @@ func Families() []Family {
 		{tokens, Counter, "Tokens that models read and wrote.", []string{"model", "direction"}},
 		{cost, Counter, "What calls of models cost by llm.prices, in its currency.", []string{"model"}},
 		{denied, Counter, "Calls that policy did not let through.", []string{"rule"}},
-		{retries, Counter, "Second tries of decisions and calls.", nil},
+		{retries, Counter, "Repeated attempts of decisions and calls.", nil},
 		{failures, Counter, "Errors by code.", []string{"code"}},
 		{runsStarted, Counter, "Runs of the agent that were started.", nil},
 		{runsFinished, Counter, "Runs of the agent that ended, by status.", []string{"status"}},
 		{runSeconds, Histogram, "Time for a run of the agent.", []string{"status"}},
 		{open, Gauge, "Runs that have not ended.", []string{"kind", "status"}},
-		{queue, Gauge, "Open runs of workflows that wait, by whom they wait for.", []string{"for"}},
-		{unanswered, Gauge, "Questions to who decides that are in the queue in MongoDB and have no answer yet.", nil},
-		{lost, Counter, "How often events may have gone unseen, since the trace was moved aside twice between two looks.", nil},
+		{queue, Gauge, "Open runs of workflows that wait, by who must answer.", []string{"for"}},
+		{unanswered, Gauge, "Questions for a decision in the queue in MongoDB that have no answer yet.", nil},
+		{lost, Counter, "How often events may have been missed because the trace rotated twice between two reads.", nil},
 	}
 }
 

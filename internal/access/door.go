@@ -23,7 +23,7 @@ var (
 
 // DoorOptions configure a Door.
 type DoorOptions struct {
-	// File is the file of tokens. It may be absent, and is reloaded when it changes.
+	// File is the token file. It may be absent, and is reloaded when it changes.
 	File string
 	// Issuer is an authorization server whose tokens are also accepted; it may be nil.
 	Issuer *Issuer
@@ -86,7 +86,7 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 		if err == nil {
 			return caller, nil
 		}
-		d.options.Logger.InfoContext(ctx, "a token of the authorisation server is refused", "cause", err.Error())
+		d.options.Logger.InfoContext(ctx, "a token of the authorisation server was refused", "cause", err.Error())
 	}
 	return Caller{}, fault.New(fault.ToolDenied, "%w", ErrWrongToken)
 }
@@ -105,7 +105,7 @@ func (d *Door) held() webguard.Tokens {
 	}
 	d.info = info
 	if d.tokens, err = Tokens(d.options.File); err != nil {
-		d.options.Logger.Error("no token of the file is accepted", "error", fault.From(err).Message())
+		d.options.Logger.Error("the token file cannot be used, so its tokens are refused", "error", fault.From(err).Message())
 	}
 	return d.tokens
 }

@@ -59,7 +59,7 @@ func Revoke(ctx context.Context, path, name string) error {
 		held.tokens = slices.DeleteFunc(held.tokens, named(name))
 		if len(held.tokens) == before {
 			return fault.New(fault.InvalidParams, "there is no token named %q", fault.Cut(name, 100)).
-				Hinted(fault.Hint{Call: "savant token list", Text: "shows those there are"})
+				Hinted(fault.Hint{Call: "savant token list", Text: "lists the tokens"})
 		}
 		return nil
 	})
@@ -138,5 +138,5 @@ func unsaved(path string, err error) error {
 	if errors.As(err, &failed) {
 		err = failed.Err
 	}
-	return fault.New(fault.StateNotSaved, "the file of tokens %s: %w", path, err)
+	return fault.New(fault.StateNotSaved, "the token file %s: %w", path, err)
 }

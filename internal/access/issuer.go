@@ -55,7 +55,7 @@ func NewIssuer(address, audience string, logger *slog.Logger) (*Issuer, error) {
 		return nil, fault.New(fault.InvalidParams, "the address of the authorisation server: %w", err)
 	}
 	if audience == "" {
-		return nil, fault.New(fault.InvalidParams, "tokens of an authorisation server need an audience, so that those for other servers are refused")
+		return nil, fault.New(fault.InvalidParams, "an authorisation server needs an audience, so that tokens for other servers are refused")
 	}
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -94,14 +94,14 @@ func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 		return Caller{}, err
 	}
 	if typ, _ := parsed.Header["typ"].(string); typ != "" && !isAccessToken(typ) {
-		return Caller{}, fmt.Errorf("it is a token of type %q, not an access token", fault.Cut(typ, 40))
+		return Caller{}, fmt.Errorf("the token has the type %q; an access token is needed", fault.Cut(typ, 40))
 	}
 	name := said.Subject
 	if name == "" {
 		name = said.ClientID
 	}
 	if name == "" {
-		return Caller{}, errors.New("it says not whose it is")
+		return Caller{}, errors.New("the token names no subject")
 	}
 	return Caller{Name: "oauth:" + fault.Cut(name, 100), Scopes: known(append(strings.Fields(said.Scope), scopeList(said.Scp)...))}, nil
 }
@@ -143,7 +143,7 @@ func (i *Issuer) keySet(ctx context.Context) (keyfunc.Keyfunc, error) {
 			NoErrorReturnFirstHTTPReq: &must, RateLimitWaitMax: time.Millisecond, RefreshUnknownKID: rate.NewLimiter(rate.Every(keysInterval), 1),
 			RefreshErrorHandlerFunc: func(string) func(context.Context, error) {
 				return func(ctx context.Context, err error) {
-					i.logger.WarnContext(ctx, "the keys of the authorisation server are not fetched", "cause", err.Error())
+					i.logger.WarnContext(ctx, "the keys of the authorisation server cannot be fetched", "cause", err.Error())
 				}
 			}})
 	}
@@ -199,7 +199,7 @@ func (i *Issuer) metadata(ctx context.Context, address string) (string, error) {
 	case json.NewDecoder(answer.Body).Decode(&said) != nil:
 		return "", fmt.Errorf("%s: it is not JSON", address)
 	case said.Issuer != i.address:
-		return "", fmt.Errorf("%s: it is of another issuer, %q", address, fault.Cut(said.Issuer, 200))
+		return "", fmt.Errorf("%s: it belongs to another issuer, %q", address, fault.Cut(said.Issuer, 200))
 	}
 	return said.Keys, secure(said.Keys)
 }

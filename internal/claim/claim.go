@@ -18,7 +18,7 @@ import (
 
 // ErrTaken says that another process, or another caller in this one, holds the
 // claim.
-var ErrTaken = errors.New("another process has it")
+var ErrTaken = errors.New("another process holds the claim")
 
 // Folder holds the lock files of claims, below Savant's own folder.
 const Folder = ownfolder.State + "/claims"

@@ -74,7 +74,7 @@ func (c Client) files(t Target) ([]wanted, error) {
 		return c.own(t), nil
 	}
 	if c.project == nil {
-		return nil, fault.New(fault.InvalidParams, "%s has no configuration of projects; leave out --project", c.Title)
+		return nil, fault.New(fault.InvalidParams, "%s has no configuration per project; leave out --project", c.Title)
 	}
 	return c.project(t), nil
 }

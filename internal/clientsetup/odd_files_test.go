@@ -117,10 +117,10 @@ func odd(t *testing.T, client clientsetup.Client, at int, name, text string) boo
 	require.Equal(t, text, content(), "%s: %s: nothing is written before Apply", client.Name, name)
 	if err != nil {
 		require.ErrorContains(t, err, path, name)
-		require.ErrorContains(t, err, "nothing is changed", name)
+		require.ErrorContains(t, err, "nothing was changed", name)
 		_, err := client.Undo(target)
 		if err != nil {
-			require.ErrorContains(t, err, "nothing is changed", name)
+			require.ErrorContains(t, err, "nothing was changed", name)
 		}
 		return false
 	}

@@ -61,7 +61,7 @@ func (c Client) Setup(t Target) ([]Change, error) {
 	return c.changes(t, func(w wanted, now Change) (Change, error) {
 		if w.whole != "" {
 			if now.Existed && !w.isOwn(t, now.Before) {
-				return now, refused(now.Path, fault.New(fault.InvalidParams, "a file of somebody else stands there; move it away"))
+				return now, refused(now.Path, fault.New(fault.InvalidParams, "Savant did not write this file; move it away"))
 			}
 			now.After = []byte(w.whole)
 			return now, nil
@@ -134,7 +134,7 @@ func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) (
 
 func refused(path string, err error) error {
 	said := fault.From(err)
-	return fault.New(said.Code, "%s: %s; nothing is changed", path, said.Details)
+	return fault.New(said.Code, "%s: %s; nothing was changed", path, said.Details)
 }
 
 // read reads a file, following links.
@@ -143,7 +143,7 @@ func read(path string) (Change, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return now, refused(path, fault.New(fault.InvalidParams, "the link leads nowhere"))
+			return now, refused(path, fault.New(fault.InvalidParams, "the symbolic link has no target; remove it"))
 		}
 		return now, nil
 	}
@@ -200,7 +200,7 @@ func (c Change) apply(now time.Time) error {
 		return err
 	}
 	if latest.Existed != c.Existed || !bytes.Equal(latest.Before, c.Before) {
-		return fault.New(fault.StateConflict, "%s has changed meanwhile; run it again", c.Path)
+		return fault.New(fault.StateConflict, "%s changed while the command ran; run the command again", c.Path)
 	}
 	folder := filepath.Dir(c.target)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -214,7 +214,7 @@ func (c Change) apply(now time.Time) error {
 	name := filepath.Base(c.target)
 	if c.Existed && !c.Gone {
 		if err := atomicfile.Write(root, name+".savant-"+now.UTC().Format(stamp)+".bak", c.Before, c.mode); err != nil {
-			return fault.New(fault.StateNotSaved, "save %s before it is changed: %w", c.Path, err)
+			return fault.New(fault.StateNotSaved, "back up %s before the change: %w", c.Path, err)
 		}
 	}
 	if c.Gone {

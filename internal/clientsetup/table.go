@@ -16,13 +16,13 @@ func table() []Client {
 			Notes: []string{"VS Code and Cursor read the hooks of Claude Code, too: do not set up both for the same project.",
 				"Hooks are read when Claude Code starts: restart it."}},
 		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, own: codexOwn, project: codexProject, places: codexPlaces,
-			Notes: []string{"Codex runs no hook that nobody has trusted: say yes to its question at the start, or use /hooks."}},
+			Notes: []string{"Codex runs only trusted hooks: answer yes to its question at the start, or use /hooks."}},
 		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, own: geminiOwn, project: geminiProject, places: geminiPlaces},
 		{Name: "qwen-code", Title: "Qwen Code", Hooks: true, home: []string{".qwen"}, own: qwenOwn, project: qwenProject, places: qwenPlaces},
 		{Name: "opencode", Title: "opencode", Hooks: true, home: []string{".config/opencode", ".local/share/opencode"}, own: opencodeOwn, project: opencodeProject, places: opencodePlaces},
 		{Name: "cline", Title: "Cline", Hooks: true, home: []string{".cline"}, own: clineOwn,
-			Notes: []string{"Cline has no hook at the end of a turn, so a turn that ends early is not held."},
-			Limits: []string{"Cline goes on without a plugin that has not loaded within four seconds, and then nothing is enforced. CLINE_PLUGIN_IMPORT_TIMEOUT_MS=60000 " +
+			Notes: []string{"Cline has no hook at the end of a turn, so Savant cannot stop a turn from ending early."},
+			Limits: []string{"Cline ignores a plugin that does not load within four seconds; then nothing is enforced. CLINE_PLUGIN_IMPORT_TIMEOUT_MS=60000 " +
 				"gives it more time; enforce: required in a workflow refuses to plan without it."}},
 		{Name: "claude-desktop", Title: "Claude Desktop", own: desktopOwn, home: []string{".config/Claude", "Library/Application Support/Claude", "AppData/Roaming/Claude"},
 			Notes: []string{"Claude Desktop has no hooks: nothing is enforced there."}},
@@ -32,9 +32,9 @@ func table() []Client {
 			Notes: []string{"VS Code reads the hooks of Claude Code, too: with both set up each call is asked about twice."}},
 		{Name: "copilot-cli", Title: "Copilot CLI", Hooks: true, home: []string{".copilot"}, own: copilotOwn, places: copilotPlaces},
 		{Name: "windsurf", Title: "Windsurf", Hooks: true, home: []string{".codeium/windsurf"}, own: windsurfOwn,
-			Notes: []string{"Windsurf has no hook at the end of a turn, so a turn that ends early is not held."}},
+			Notes: []string{"Windsurf has no hook at the end of a turn, so Savant cannot stop a turn from ending early."}},
 		{Name: "kiro", Title: "Kiro", Hooks: true, home: []string{".kiro"}, own: kiroOwn, project: kiroProject,
-			Notes: []string{"Kiro cannot hold the end of a turn, and tells no session: all its conversations of a folder count as one."}},
+			Notes: []string{"Kiro has no hook that can stop a turn from ending, and sends no session id: all its conversations in a folder count as one."}},
 	}
 }
 

@@ -60,7 +60,7 @@ func edited(text []byte, format Format, entries []Entry, removes bool) ([]byte, 
 		edit = removeJSON
 	}
 	if !utf8.Valid(text) {
-		return nil, fault.New(fault.InvalidParams, "the file is not UTF-8; nothing of it is changed")
+		return nil, fault.New(fault.InvalidParams, "the file is not UTF-8; it was not changed")
 	}
 	plain, marked := bytes.CutPrefix(text, bom)
 	for _, entry := range entries {
@@ -95,7 +95,7 @@ func splice(text []byte, from, to int, by string) []byte {
 // is a defect of this package.
 func unchangedElsewhere(made, wanted any) error {
 	if !reflect.DeepEqual(made, wanted) {
-		return fault.New(fault.Internal, "the edit would change more than its entry; the file is left as it is")
+		return fault.New(fault.Internal, "the edit would change more than its entry; the file was not changed")
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func find(text []byte, root hujson.Value, path []string) (at hujson.Value, missi
 			}
 			if found >= 0 {
 				line, column := jsonvalue.Place(text, list[k].start)
-				return at, nil, fault.New(fault.InvalidParams, "%d:%d: the key %q is there twice; remove one of them", line, column, name)
+				return at, nil, fault.New(fault.InvalidParams, "%d:%d: the key %q appears twice; remove one of them", line, column, name)
 			}
 			found = k
 		}

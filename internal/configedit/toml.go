@@ -90,7 +90,7 @@ func removeTOML(text []byte, entry Entry) ([]byte, error) {
 // inside a multi-line string may look like the header, so it takes the first candidate
 // whose change makes the file decode as wanted.
 func replaceBlock(text []byte, header string, wanted map[string]any, change func(from, to int) []byte) ([]byte, error) {
-	failed := error(fault.New(fault.InvalidParams, "%s is there, but not under a header of its own; remove it by hand", header))
+	failed := error(fault.New(fault.InvalidParams, "%s exists, but without a header of its own; remove it by hand", header))
 	for at := 0; at < len(text); {
 		from, to, ok := blockOf(text, at, header)
 		if !ok {

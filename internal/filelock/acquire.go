@@ -20,7 +20,7 @@ func Acquire(ctx context.Context, name string, try func() (bool, error)) error {
 	if locked, err := try(); locked || err != nil {
 		return err
 	}
-	held := fault.New(fault.StateConflict, "%s: another process has had it locked for %d seconds", name, int(patience/time.Second)).
+	held := fault.New(fault.StateConflict, "%s: another process has held its lock for %d seconds", name, int(patience/time.Second)).
 		Hinted(fault.Hint{Text: "end that process, or let it finish, and try again"})
 	limited, cancel := context.WithTimeoutCause(ctx, patience, held)
 	defer cancel()

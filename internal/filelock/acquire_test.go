@@ -22,7 +22,7 @@ func TestALockThatIsHeldIsToldAndGivenUp(t *testing.T) {
 		})
 		err := filelock.Acquire(ctx, "the file", func() (bool, error) { return false, nil })
 		require.ErrorIs(t, err, fault.StateConflict)
-		require.EqualError(t, err, "STATE_CONFLICT: the file: another process has had it locked for 30 seconds; end that process, or let it finish, and try again")
+		require.EqualError(t, err, "STATE_CONFLICT: the file: another process has held its lock for 30 seconds; end that process, or let it finish, and try again")
 		require.Equal(t, []time.Duration{2 * time.Second}, told)
 		require.Equal(t, 30*time.Second, time.Since(begun))
 	})

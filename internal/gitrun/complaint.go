@@ -38,7 +38,7 @@ func failed(ctx context.Context, err error, complaint string) error {
 	case !errors.As(err, &exit):
 		return fault.From(err)
 	case strings.Contains(complaint, "dubious ownership"):
-		return fault.New(fault.ToolDenied, "the repository belongs to another user; git's safe.directory would allow it")
+		return fault.New(fault.ToolDenied, "the repository belongs to another user; to allow it, add its folder to git's safe.directory")
 	}
 	return &Complaint{complaint}
 }

@@ -11,7 +11,7 @@ import (
 const maxRedirects = 3
 
 // ErrRedirected is the error of a refused redirect.
-var ErrRedirected = errors.New("its redirect is not followed")
+var ErrRedirected = errors.New("its redirect was not followed")
 
 // SameOrigin is a CheckRedirect for requests that carry credentials or a body. It
 // follows up to three redirects to the same scheme, host and port that keep the
@@ -22,9 +22,9 @@ func SameOrigin(next *http.Request, before []*http.Request) error {
 	case next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host:
 		return fmt.Errorf("%w: it leads to another host, %s", ErrRedirected, next.URL.Host)
 	case next.Method != first.Method:
-		return fmt.Errorf("%w: it goes on without the request; only 307 and 308 keep it", ErrRedirected)
+		return fmt.Errorf("%w: it would change the request; only 307 and 308 keep it", ErrRedirected)
 	case len(before) > maxRedirects:
-		return fmt.Errorf("%w: it redirects more than %d times", ErrRedirected, maxRedirects)
+		return fmt.Errorf("%w: there were more than %d redirects", ErrRedirected, maxRedirects)
 	}
 	return nil
 }

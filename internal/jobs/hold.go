@@ -11,7 +11,7 @@ import (
 )
 
 // ErrHeld says that somebody else holds a name.
-var ErrHeld = errors.New("somebody else holds it")
+var ErrHeld = errors.New("another process holds it")
 
 // Quiet is how long the owner of a claim shows no sign of life, by the clocks of both
 // machines, before lists call it lost. Clocks may differ by minutes, so it is long;

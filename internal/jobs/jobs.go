@@ -137,7 +137,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 
 // EndLost ends a job that is bound to a lost process.
 func (q *Queue) EndLost(ctx context.Context, id string) error {
-	_, err := q.settle(ctx, id, Result{Error: fault.New(fault.EngineOffline, "the process that had it was lost")})
+	_, err := q.settle(ctx, id, Result{Error: fault.New(fault.EngineOffline, "the process that had the job was lost")})
 	return err
 }
 

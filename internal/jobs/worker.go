@@ -139,7 +139,7 @@ func (w *Worker) Run(ctx context.Context) error {
 				down = true
 			}
 		case err == nil && down:
-			log.Info("the queue is back")
+			log.Info("the queue can be reached again")
 			down = false
 		}
 		if idle = min(idle*3/2, rest(entries, changes.Live())); found && err == nil {
@@ -242,7 +242,7 @@ func (w *Worker) claim(ctx context.Context, entry mongo.Document) (Job, bool, er
 	}
 	if failed >= w.MaxClaims {
 		_, err := w.Queue.settle(ctx, id, Result{Error: fault.New(fault.ReasoningUnavailable,
-			"it was set aside after %d attempts; the last one: %s", failed, why)})
+			"the job was set aside after %d attempts; the last one: %s", failed, why)})
 		return Job{}, false, err
 	}
 	found, there, err := w.Queue.documents.Find(ctx, id)

@@ -71,7 +71,7 @@ func ReadObject(object json.RawMessage, within string, into map[string]any) erro
 		case !wanted:
 			continue
 		case seen[name]:
-			return fmt.Errorf("%s%s is there twice", within, name)
+			return fmt.Errorf("%s%s appears twice", within, name)
 		}
 		seen[name] = true
 		kind := Kind(value)
@@ -114,7 +114,7 @@ func Kind(raw json.RawMessage) string {
 func nearMiss(object json.RawMessage, name string) string {
 	for sent := range jsonvalue.Members(object) {
 		if sent != name && strings.EqualFold(sent, name) {
-			return fmt.Sprintf("; %q was sent, and names are told apart by the case of their letters", sent)
+			return fmt.Sprintf("; %q was sent, and names are case-sensitive", sent)
 		}
 	}
 	return ""

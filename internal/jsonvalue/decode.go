@@ -37,7 +37,7 @@ var (
 var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Decode reads exactly one JSON value. It refuses what is not UTF-8, member
-// names given twice, nesting beyond 200 and numbers beyond float64, with an
+// duplicate names, nesting beyond 200 and numbers beyond float64, with an
 // *Error.
 func Decode(data []byte) (any, error) {
 	if err := checkUTF8(data); err != nil {
@@ -78,7 +78,7 @@ func decode(data []byte, unique bool) (any, error) {
 // decoder reads values token by token.
 type decoder struct {
 	*jsontext.Decoder
-	unique bool // member names given twice are refused
+	unique bool // duplicate member names are refused
 }
 
 func (d *decoder) value() (any, error) {
@@ -184,7 +184,7 @@ func located(err error, at int, data []byte) error {
 	return &Error{at, err}
 }
 
-func givenTwice(name string) error { return fmt.Errorf("member %.100q is given twice", name) }
+func givenTwice(name string) error { return fmt.Errorf("member %.100q appears twice", name) }
 
 // Unmarshal reads exactly one JSON value into a Go value. Member names are case
 // sensitive. It refuses what Decode refuses, except for depth, and reads a field

@@ -122,8 +122,8 @@ func TestUnmarshal(t *testing.T) {
 	require.Equal(t, "a", got.Name, "names are matched letter by letter")
 	require.Equal(t, []any{9007199254740993}, got.Any)
 	for text, expected := range map[string]string{
-		`{"name":"a","name":"b"}`: `given twice`,
-		`{"any":{"a":1,"a":2}}`:   `given twice`,
+		`{"name":"a","name":"b"}`: `appears twice`,
+		`{"any":{"a":1,"a":2}}`:   `appears twice`,
 		`{"deep":{"count":"x"}}`:  `"/deep/count" cannot be a string`,
 		`{"name":"a"} {}`:         `after top-level value`,
 		`{"name":`:                `unexpected end`,

@@ -21,10 +21,10 @@ type Address struct {
 }
 
 // ErrNoAddress says that neither a URI nor a host was given.
-var ErrNoAddress = errors.New("no database is named: set MONGO_URI, such as mongodb://127.0.0.1:27017/, or MONGO_HOST")
+var ErrNoAddress = errors.New("no database address is set: set MONGO_URI, such as mongodb://127.0.0.1:27017/, or MONGO_HOST")
 
 // errURI has no text of the URI, which may hold a password.
-var errURI = errors.New("MONGO_URI is no connection string: expected mongodb://HOST:PORT/DATABASE")
+var errURI = errors.New("MONGO_URI is not a connection string: expected mongodb://HOST:PORT/DATABASE")
 
 // uri returns the connection string.
 func (a Address) uri() (string, error) {

@@ -41,7 +41,7 @@ func Coded(code fault.Code, what string, err error) error {
 	case !errors.As(err, &failed):
 		return fault.New(code, "%s: %w", what, err)
 	case away(err):
-		return fault.New(code, "%s: %w; start the database or mend MONGO_URI, then repeat the call", what, err)
+		return fault.New(code, "%s: %w; start the database or correct MONGO_URI, then repeat the call", what, err)
 	}
 	return fault.New(code, "%s: %w; repeat the call when the cause is gone", what, err)
 }

@@ -26,7 +26,7 @@ func NotRead(name string, cause error) *fault.Error {
 func NotOpened(called string, cause error) *fault.Error {
 	advice := "check its permissions and its disk"
 	if errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, syscall.ENOTDIR) {
-		advice = "it was moved or deleted: bring it back, or start Savant with where it is now"
+		advice = "it was moved or deleted: put it back, or start Savant with its new path"
 	}
 	return fault.New(fault.ToolFailed, "%s cannot be read: %w; %s", called, Reason(cause), advice)
 }
@@ -65,10 +65,10 @@ var advices = []struct {
 	advice string
 }{
 	{fs.ErrPermission, "check the permissions and the owner of it and of the folders it is in, then repeat the call"},
-	{syscall.EROFS, "mount the disk for writing, or let SAVANT_PATH be a folder that can be written"},
+	{syscall.EROFS, "mount the disk for writing, or set SAVANT_PATH to a writable folder"},
 	{syscall.ENOSPC, "the disk is full: make room, then repeat the call"},
 	{syscall.EDQUOT, "the disk is full: make room, then repeat the call"},
-	{syscall.EIO, "the disk fails: see what the system logs of it, then repeat the call"},
+	{syscall.EIO, "the disk reports an error: read the system log, then repeat the call"},
 	{syscall.EMFILE, "too many files are open: repeat the call when fewer calls run, or raise the limit (ulimit -n)"},
 }
 

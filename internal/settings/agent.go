@@ -33,17 +33,17 @@ func agentRows() []Setting {
 		return Setting{Flag: flag, Env: env, Key: key, Kind: Number, Min: least, Max: most, Default: standard, Doc: doc, field: field}
 	}
 	return []Setting{
-		number("agent-max-steps", "AGENT_MAX_STEPS", "agent.max_steps", "25", "decisions of a run at most", 1, maxAgentSteps,
+		number("agent-max-steps", "AGENT_MAX_STEPS", "agent.max_steps", "25", "highest number of decisions in a run", 1, maxAgentSteps,
 			func(s *Settings) any { return &s.Agent.MaxSteps }),
 		number("agent-retry-limit", "AGENT_RETRY_LIMIT", "agent.retry_limit", "1",
-			"how often the agent makes a failed call again, of a tool that only reads or may be repeated", 0, maxRepeats,
+			"how often the agent repeats a failed call of a read-only or idempotent tool", 0, maxRepeats,
 			func(s *Settings) any { return &s.Agent.RetryLimit }),
 		number("agent-slm-budget-tokens", "AGENT_SLM_BUDGET_TOKENS", "agent.prompt.slm_budget_tokens", "8000",
-			"size of a prompt for the small model at most, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.SLMBudget }),
+			"largest prompt for the small model, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.SLMBudget }),
 		number("agent-llm-budget-tokens", "AGENT_LLM_BUDGET_TOKENS", "agent.prompt.llm_budget_tokens", "32000",
-			"size of a prompt for the large model at most, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.LLMBudget }),
+			"largest prompt for the large model, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.LLMBudget }),
 		{Flag: "agent-labels", Env: "AGENT_LABELS", Key: "agent.labels", Kind: List,
-			Doc:   "labels such as folder=shop: what a run that is begun here needs of the worker that carries it out, and what a worker here has",
+			Doc:   "labels such as folder=shop: a run that starts here needs a worker with these labels, and a worker here has them",
 			field: func(s *Settings) any { return &s.Agent.Labels }},
 		row("agent-disable-tools", "AGENT_DISABLE_TOOLS", "agent.disable_tools", "the agent may call no tool",
 			func(s *Settings) any { return &s.Agent.DisableTools }),

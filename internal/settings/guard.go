@@ -64,7 +64,7 @@ func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 			part.Shown = append(part.Shown, "and "+secret+", if it is set")
 		}
 	case row.Secret:
-		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "what is sent goes by a key of this folder, not by yours", "is the key for "+row.SentTo)
+		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "requests use a key of this folder instead of yours", "is the key for "+row.SentTo)
 	case row.Kind == Switch:
 		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "is "+value.Text+": "+about(row))
 	default:

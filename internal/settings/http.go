@@ -9,7 +9,7 @@ type HTTP struct {
 	// URL is the address of the server as clients know it, where another one stands
 	// before it.
 	URL string
-	// Tokens is the file of tokens; empty: the one of the user's configuration.
+	// Tokens is the token file; empty: the one of the user's configuration.
 	Tokens string
 	// Issuer is an authorisation server whose tokens count, and Audience what they have
 	// to be for; empty: URL.
@@ -47,12 +47,12 @@ func httpRows() []Setting {
 		{Flag: "http-issuer", Env: EnvHTTPIssuer, Key: "http.issuer", NotInFile: why,
 			Doc: "address of an OAuth authorisation server whose access tokens are accepted", field: func(s *Settings) any { return &s.HTTP.Issuer }},
 		{Flag: "http-audience", Env: "SAVANT_HTTP_AUDIENCE", Key: "http.audience", NotInFile: why,
-			Doc: "audience that its tokens have to name; by default the address of the server", field: func(s *Settings) any { return &s.HTTP.Audience }},
+			Doc: "audience that its tokens must name; by default the server's address", field: func(s *Settings) any { return &s.HTTP.Audience }},
 		{Flag: "http-max-body", Env: "SAVANT_HTTP_MAX_BODY", Key: "http.max_body", NotInFile: why, Kind: Number, Min: 1024, Max: maxHTTPBody, Default: "8388608",
-			Doc: "bytes of a message over HTTP at most", field: func(s *Settings) any { return &s.HTTP.MaxBody }},
+			Doc: "largest message over HTTP, in bytes", field: func(s *Settings) any { return &s.HTTP.MaxBody }},
 		{Flag: "http-per-minute", Env: "SAVANT_HTTP_PER_MINUTE", Key: "http.per_minute", NotInFile: why, Kind: Number, Max: maxPerMinute, Default: "6000",
-			Doc: "requests of one token in a minute at most, where the token does not say; 0 is any number", field: func(s *Settings) any { return &s.HTTP.PerMinute }},
+			Doc: "requests per minute of a token that sets no limit itself; 0: no limit", field: func(s *Settings) any { return &s.HTTP.PerMinute }},
 		{Flag: "http-drain-ms", Env: "SAVANT_HTTP_DRAIN_MS", Key: "http.drain_ms", NotInFile: why, Kind: Number, Min: 1, Max: maxDrain, Default: "1200",
-			Doc: "milliseconds that requests may take to be answered once the program is told to end", field: func(s *Settings) any { return &s.HTTP.Drain }},
+			Doc: "milliseconds that open requests get to finish when the program stops", field: func(s *Settings) any { return &s.HTTP.Drain }},
 	}
 }

@@ -8,7 +8,7 @@ import (
 // Reasoning says who decides what an agent does next, and where the models
 // are that the built-in reasoning service may use.
 type Reasoning struct {
-	// URL is the address of a Reasoning API, empty for the service inside the
+	// URL is the address of a Reasoning API, empty for the built-in service of the
 	// program; Token is its bearer token.
 	URL, Token string
 	// Transport is how it is asked: TransportHTTP, or TransportMongo for a queue.
@@ -16,7 +16,7 @@ type Reasoning struct {
 	// Timeout bounds one attempt to reach it, Retries those after the first.
 	Timeout time.Duration
 	Retries int
-	// SLM and LLM are the models of the service inside, as PROVIDER:NAME, or as a
+	// SLM and LLM are the models of the built-in service, as PROVIDER:NAME, or as a
 	// NAME of Provider. Provider is empty where none was chosen, and Offline
 	// where no model is to be asked. ModelTimeout bounds the answer of either.
 	SLM, LLM, Provider string
@@ -64,9 +64,9 @@ const maxRetries = 10
 func reasoningRows() []Setting {
 	return []Setting{
 		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning.api_url", Kind: Address, Guarded: true,
-			Doc: "address of a Reasoning API; without one the service inside decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
+			Doc: "address of a Reasoning API; without one the built-in service decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
 		{Flag: "reasoning-transport", Env: "REASONING_TRANSPORT", Key: "reasoning.transport", Default: TransportHTTP, Allowed: []string{TransportHTTP, TransportMongo}, Guarded: true,
-			Doc: "how decisions are asked for: http, or mongo, a queue in MongoDB", field: func(s *Settings) any { return &s.Reasoning.Transport }},
+			Doc: "how decisions are requested: http, or mongo, a queue in MongoDB", field: func(s *Settings) any { return &s.Reasoning.Transport }},
 		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, Guarded: true, SentTo: "reasoning.api_url",
 			Doc: "bearer token for it", field: func(s *Settings) any { return &s.Reasoning.Token }},
 		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
@@ -76,15 +76,15 @@ func reasoningRows() []Setting {
 	}
 }
 
-// modelRows are the models of the service inside.
+// modelRows are the models of the built-in service.
 func modelRows() []Setting {
 	return []Setting{
 		{Flag: "llm-provider", Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(slices.Clone(providers), Offline),
 			Doc: "provider of models that are named without one, ollama by default; offline asks no model", field: func(s *Settings) any { return &s.Reasoning.Provider }},
 		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model", OtherFlag: "slm", Guarded: true, OtherEnv: "SLM_MODEL",
-			Doc: "small model of the service inside, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
+			Doc: "small model of the built-in service, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
 		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model", OtherFlag: "llm", Guarded: true, OtherEnv: "LLM_MODEL",
-			Doc: "large model of the service inside, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
+			Doc: "large model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds a model may take to answer", field: func(s *Settings) any { return &s.Reasoning.ModelTimeout }},
 		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", OtherEnv: "OLLAMA_HOST", OtherKey: "llm.ollama_host", Kind: Address, Guarded: true, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
@@ -98,6 +98,6 @@ func modelRows() []Setting {
 		{Flag: "openai-key", Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, Guarded: true, SentTo: "llm.openai_url",
 			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.OpenAIKey }},
 		{Flag: "llm-prices", Env: "LLM_PRICES", Key: "llm.prices", Kind: PriceList,
-			Doc: "what a million tokens cost, by model: {\"MODEL\": {\"input\": 3, \"output\": 15}}", field: func(s *Settings) any { return &s.Reasoning.Prices }},
+			Doc: "price of a million tokens, by model: {\"MODEL\": {\"input\": 3, \"output\": 15}}", field: func(s *Settings) any { return &s.Reasoning.Prices }},
 	}
 }

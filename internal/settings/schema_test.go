@@ -25,8 +25,8 @@ var blocks = map[string]string{
 	"agent":        "What the agent may do.",
 	"hub":          "What is done in the web page.",
 	"mongo":        "The database that several machines share.",
-	"agent.prompt": "How large the prompts of the reasoning service inside may be.",
-	"llm":          "The models of the reasoning service inside.",
+	"agent.prompt": "How large the prompts of the built-in reasoning service may be.",
+	"llm":          "The models of the built-in reasoning service.",
 	"reasoning":    "Who decides what an agent does.",
 	"telemetry":    "What is logged and told.",
 }

@@ -151,7 +151,7 @@ func generalRows() []Setting {
 		{Flag: "service", Env: EnvServices, Key: "mcp_service", Kind: List, Default: All,
 			Doc: "engines to publish over MCP: a name, a comma list or all", needs: "an engine's name, a comma list or all", field: func(s *Settings) any { return &s.Services }},
 		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./", NotInFile: "is where this file is found",
-			Doc: "folder of workflows/, schemas/, config/, .savant/ and logs/; else the nearest one from here upward with .savant, workflows/ or .git", needs: "a folder", field: func(s *Settings) any { return &s.Path }},
+			Doc: "folder with workflows/, schemas/, config/, .savant/ and logs/; by default the nearest one, from here upward, with .savant, workflows/ or .git", needs: "a folder", field: func(s *Settings) any { return &s.Path }},
 		{Flag: "log-level", Env: EnvLogLevel, Key: "telemetry.log_level", Default: "info",
 			Allowed: []string{"debug", "info", "warn", "error"},
 			Doc:     "lowest level that is logged", field: func(s *Settings) any { return &s.LogLevel }},
@@ -167,12 +167,12 @@ func generalRows() []Setting {
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
 		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders, Guarded: true,
 			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.Repos }},
-		{Flag: "shown-files", Env: EnvShownFiles, Key: "shown_files", Kind: List, NotInFile: "says what of this project is kept from models",
-			Doc: "patterns of files that models may see though their names say that they hold secrets", field: func(s *Settings) any { return &s.ShownFiles }},
+		{Flag: "shown-files", Env: EnvShownFiles, Key: "shown_files", Kind: List, NotInFile: "decides what models may read of this project",
+			Doc: "patterns of files that models may read although their names suggest secrets", field: func(s *Settings) any { return &s.ShownFiles }},
 		{Flag: "trusted-hosts", Env: EnvTrustedHosts, Key: "trusted_hosts", Kind: List, NotInFile: "says which hosts this file may name",
-			Doc: "hosts that the file may name as addresses without being accepted by savant trust", field: func(s *Settings) any { return &s.TrustedHosts }},
-		{Flag: "trust", Env: EnvTrust, Key: "trust", Kind: List, NotInFile: "says whether what this folder brings is used",
-			Doc: "digest of what the folder brings, as savant trust prints it: accepted without being asked, for CI", field: func(s *Settings) any { return &s.Trust }},
+			Doc: "hosts that addresses in the file may name without savant trust", field: func(s *Settings) any { return &s.TrustedHosts }},
+		{Flag: "trust", Env: EnvTrust, Key: "trust", Kind: List, NotInFile: "decides whether the parts of this folder are used",
+			Doc: "digest of the folder's parts, as savant trust prints it: they are accepted without a question, for CI", field: func(s *Settings) any { return &s.Trust }},
 	}
 }
 

@@ -174,18 +174,18 @@ func (f *Folder) read() {
 		f.held, err = readKept(filepath.Join(f.keep, f.name()))
 	}
 	if err != nil {
-		f.failed = fmt.Errorf("what was trusted is not known, since the file that holds it cannot be read: %w", withoutPath(err))
+		f.failed = fmt.Errorf("the list of what is trusted cannot be read: %w", withoutPath(err))
 		return
 	}
 	f.info = info
 }
 
-var errNoFolder = errors.New("there is no folder for what is trusted: set XDG_CONFIG_HOME or HOME to one, by its whole path")
+var errNoFolder = errors.New("there is no folder for the list of what is trusted: set XDG_CONFIG_HOME or HOME to an absolute path")
 
 func readKept(file string) (held kept, err error) {
 	info, err := os.Stat(file)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKept) {
-		err = errors.New("it is not a file of Savant's")
+		err = errors.New("Savant did not write it")
 	}
 	var data []byte
 	if err == nil {
@@ -276,7 +276,7 @@ func (f *Folder) edit(change func([]answer) []answer) error {
 	defer f.mutex.Unlock()
 	err := f.write(change)
 	if err != nil && !errors.As(err, new(*fault.Error)) {
-		return fault.New(fault.StateNotSaved, "what was trusted could not be kept in %s: %w", filepath.Join(f.keep, f.name()), withoutPath(err))
+		return fault.New(fault.StateNotSaved, "the list of what is trusted could not be saved in %s: %w", filepath.Join(f.keep, f.name()), withoutPath(err))
 	}
 	return err
 }

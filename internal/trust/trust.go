@@ -111,13 +111,13 @@ const (
 
 // Hint says what a person can do about a part that is not used.
 func Hint() fault.Hint {
-	return fault.Hint{Call: "savant trust", Text: "shows it to a person, in the folder of SAVANT_PATH, and asks"}
+	return fault.Hint{Call: "savant trust", Text: "shows it to a person and asks; run it in the folder of SAVANT_PATH"}
 }
 
 // reasons say why a part is not used.
 var reasons = map[Answer]string{
 	Unsaid:  "nobody has trusted it yet",
-	Changed: "it is not what was trusted",
+	Changed: "it has changed since it was trusted",
 	Refused: "a person refused it",
 }
 

@@ -104,7 +104,7 @@ func TestADamagedFileAcceptsNothing(t *testing.T) {
 		require.NoError(t, os.WriteFile(files[0], []byte(damaged), 0o600))
 		said := trust.Open(configuration, path)
 		require.ErrorIs(t, said.Require(part(t, "a", "x")), fault.TrustRequired, damaged)
-		require.Contains(t, said.Require(part(t, "a", "x")).Error(), "the file that holds it cannot be read", damaged)
+		require.Contains(t, said.Require(part(t, "a", "x")).Error(), "the list of what is trusted cannot be read", damaged)
 		require.ErrorIs(t, said.Accept(part(t, "a", "x")), fault.StateNotSaved, damaged)
 		text, err := os.ReadFile(files[0])
 		require.NoError(t, err)

@@ -48,18 +48,18 @@ func ReadTokens(path string) (Tokens, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fault.New(fault.InvalidParams, "the file of tokens %s is not a regular file", path)
+		return nil, fault.New(fault.InvalidParams, "the token file %s is not a regular file", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxTokens+1))
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
 	if len(data) > maxTokens {
-		return nil, fault.New(fault.InvalidParams, "the file of tokens %s has more than %d bytes", path, maxTokens)
+		return nil, fault.New(fault.InvalidParams, "the token file %s has more than %d bytes", path, maxTokens)
 	}
 	tokens, err := parseTokens(data)
 	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the file of tokens %s: %w", path, err)
+		return nil, fault.New(fault.InvalidParams, "the token file %s: %w", path, err)
 	}
 	return tokens, nil
 }
@@ -69,7 +69,7 @@ func unreadable(path string, err error) error {
 	if errors.As(err, &failed) {
 		err = failed.Err
 	}
-	return fault.New(fault.InvalidParams, "the file of tokens %s cannot be read: %w", path, err)
+	return fault.New(fault.InvalidParams, "the token file %s cannot be read: %w", path, err)
 }
 
 // parseTokens reads what a file of tokens holds. Members that it does not know are

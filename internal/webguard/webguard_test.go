@@ -85,7 +85,7 @@ func TestTokensAreKnownByTheirDigests(t *testing.T) {
 	require.False(t, known, "no token is none")
 
 	for text, says := range map[string]string{`{}`: "it has no tokens", `{"tokens": []}`: "it has no tokens", `[]`: "cannot unmarshal", `{"tokens": [{"name": "ci", "digest": "` + one + `"}]}`: `the digest of token "ci"`,
-		`{"tokens": [{"digest": "sha256:ab"}]}`: "64 hexadecimal digits", `{`: "the file of tokens"} {
+		`{"tokens": [{"digest": "sha256:ab"}]}`: "64 hexadecimal digits", `{`: "the token file"} {
 		write(text)
 		_, err := webguard.ReadTokens(path)
 		require.ErrorIs(t, err, fault.InvalidParams, text)

@@ -70,8 +70,8 @@ var accountType = pattern.Lazy(`"type"\s*:\s*"(service_account|authorized_user|e
 
 // Denied is TOOL_DENIED of a file that is withheld.
 func Denied(name string) *fault.Error {
-	return fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(name, 200)).
-		Hinted(fault.Hint{Text: "a person can have files of that name shown by " + Setting})
+	return fault.New(fault.ToolDenied, "path: models may not read %q: it may hold secrets, or it belongs to Savant or git", fault.Cut(name, 200)).
+		Hinted(fault.Hint{Text: "a person can allow files of that name with " + Setting})
 }
 
 func (f Files) shows(name string) bool {

@@ -101,7 +101,7 @@ func (s *service) exchange(ctx context.Context, path string, header http.Header,
 	}
 	switch {
 	case errors.As(err, new(*reasoning.Pending)):
-		return made.reply, s.failed("answered HTTP 202, which is no answer")
+		return made.reply, s.failed("answered HTTP 202 without an answer")
 	case err != nil:
 		return made.reply, err
 	case made.refusal.Len() > 0 && made.text.Len() == 0:
@@ -123,7 +123,7 @@ func (s *service) part(answer []byte, into taker) error {
 		if coded := (*fault.Error)(nil); errors.As(err, &coded) {
 			return err
 		}
-		return s.failed("answered what is not its documented JSON")
+		return s.failed("sent an answer that is not its documented JSON")
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (s *service) objects(from io.Reader, into taker) error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return s.brokeOff(into)
 		case err != nil:
-			return s.failed("answered what is not its documented JSON")
+			return s.failed("sent an answer that is not its documented JSON")
 		}
 		if err := s.part(object, into); err != nil {
 			return err

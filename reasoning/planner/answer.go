@@ -18,7 +18,7 @@ const (
 
 // noModel ends every answer.
 const noModel = "No model was asked: this is the offline planner, which searches, reads and quotes. " +
-	"Set REASONING_API_URL, SAVANT_SLM or SAVANT_LLM for an answer that was thought about."
+	"Set REASONING_API_URL, SAVANT_SLM or SAVANT_LLM for an answer from a model."
 
 // enough is the coverage at which a passage counts as an answer. It is lower for long
 // goals, whose words rarely occur all together.
@@ -60,7 +60,7 @@ func (p *planner) answer() (text string, found bool) {
 func (p *planner) writeFound(out *strings.Builder) bool {
 	passages := p.passages()
 	if p.question.kind == history && p.tools.log == nil {
-		out.WriteString("The commits would answer this, and no tool that lists them is offered (git.log).\n")
+		out.WriteString("The commits would answer this, but no tool that lists them is available (git.log).\n")
 		passages = nil
 	}
 	if missing := p.missing(); len(p.found.searches) > 0 && len(missing) > 0 {
@@ -113,7 +113,7 @@ func (p *planner) writeNothing(out *strings.Builder) {
 	case len(p.found.searches) > 0:
 		fmt.Fprintf(out, "Nothing fits %q: nothing was found for %s.\n\n", fault.Cut(p.request.Goal, maxQuote), quoteAll(distinctTexts(p.found.searches)))
 	case p.tools.search == nil && len(p.tools.others) == 0:
-		out.WriteString("I have no tool to look: none of those offered searches text, and the goal names none that can be called as it is.\n\n")
+		out.WriteString("I cannot search: no available tool searches text, and the goal names none that I can call directly.\n\n")
 	default:
 		out.WriteString("I did not get to look.\n\n")
 	}

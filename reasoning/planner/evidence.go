@@ -174,7 +174,7 @@ func (p *planner) takeRead(outcome reasoning.Outcome) {
 	if json.Unmarshal(wholePart(outcome, `\n`, `"}`), &result) != nil || result.Path == "" {
 		p.found.readFailed = true
 		if !outcome.Cut { // in a truncated answer even the first line may be incomplete
-			p.found.failures = append(p.found.failures, "what "+outcome.ToolName+" answered cannot be read")
+			p.found.failures = append(p.found.failures, "the answer of "+outcome.ToolName+" cannot be read")
 		}
 		return
 	}

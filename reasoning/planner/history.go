@@ -132,7 +132,7 @@ func (p *planner) selected(paths []string) string {
 func (p *planner) takeLog(outcome reasoning.Outcome) {
 	var result record
 	if json.Unmarshal(wholePart(outcome, `},{`, `}],"truncated":true}`), &result) != nil {
-		p.found.failures = append(p.found.failures, "what "+outcome.ToolName+" answered cannot be read")
+		p.found.failures = append(p.found.failures, "the answer of "+outcome.ToolName+" cannot be read")
 		return
 	}
 	result.Truncated = result.Truncated || outcome.Cut

@@ -279,7 +279,7 @@ func TestPlannerWithoutToolsSaysSo(t *testing.T) {
 		request reasoning.Request
 		text    string
 	}{
-		{reasoning.Request{Goal: "Where is the loop?"}, "I have no tool to look"},
+		{reasoning.Request{Goal: "Where is the loop?"}, "I cannot search"},
 		{reasoning.Request{Goal: "Where is the loop?", Tools: offered, Policy: reasoning.Policy{NoTools: true}}, "No tool may be called"},
 		{reasoning.Request{Goal: "Where is the loop?", Tools: offered, Policy: reasoning.Policy{MustFinish: true}}, "I did not get to look"},
 		{reasoning.Request{Goal: "Where is the loop?", Tools: offered, Limits: reasoning.Limits{StepsLeft: 1}}, "I did not get to look"},

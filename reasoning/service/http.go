@@ -81,7 +81,7 @@ type handler struct {
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != "" { // CSRF: any web page can post to this machine
-		h.refuse(w, r, fault.New(fault.ToolDenied, "pages in a browser are not served"), http.StatusForbidden)
+		h.refuse(w, r, fault.New(fault.ToolDenied, "this service does not answer pages in a browser"), http.StatusForbidden)
 		return
 	}
 	if !h.authorized(r) {

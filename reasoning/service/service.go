@@ -55,7 +55,7 @@ func (s *Service) Name() string {
 	if len(names) == 0 {
 		names = []string{"the " + planner.Name + ", which is not a model"}
 	}
-	return "the reasoning service inside, with " + strings.Join(names, " and ")
+	return "the built-in reasoning service, with " + strings.Join(names, " and ")
 }
 
 // Decide returns the intent for a step. If a model's answer is unusable, it asks the
@@ -69,7 +69,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	case err != nil:
 		return reasoning.Intent{}, err
 	case first.model == nil && request.Question != nil:
-		return reasoning.Intent{}, fault.New(fault.ReasoningUnavailable, "step %s wants a model, and none is set: the offline planner is none", request.Question.StepID).
+		return reasoning.Intent{}, fault.New(fault.ReasoningUnavailable, "step %s needs a model, and none is set: the offline planner is not a model", request.Question.StepID).
 			Hinted(fault.Hint{Text: "set SAVANT_SLM or SAVANT_LLM"})
 	case first.model == nil:
 		return planner.Plan(request, time.Now()), nil
@@ -77,7 +77,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	asked := &conversation{service: s, request: request}
 	first, prompt, err := s.prepare(ctx, first, request)
 	if (err != nil || cutInput(prompt) > 0) && s.mayEscalate(first, request) {
-		why := fmt.Sprintf("what is asked does not fit the %d tokens of a prompt of %s", first.budget, first.model.Name())
+		why := fmt.Sprintf("the question does not fit the %d tokens of a prompt of %s", first.budget, first.model.Name())
 		first, prompt, err = s.prepare(ctx, s.large(why), request)
 		asked.note(why + ", so " + first.model.Name() + " was asked")
 	}

@@ -110,7 +110,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	rejected, err := e.send(ctx, spans)
 	if err != nil {
 		e.warnOnce.Do(func() {
-			e.logger.Warn("traces cannot be sent; spans are left out while that is so", "cause", err.Error())
+			e.logger.Warn("traces cannot be sent; spans are dropped until it works again", "cause", err.Error())
 		})
 		return nil
 	}
@@ -159,7 +159,7 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) (rej
 func (e *exporter) post(ctx context.Context, body []byte) (answer []byte, again time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address, bytes.NewReader(body))
 	if err != nil {
-		return nil, -1, errors.New("the address is not one to post to")
+		return nil, -1, errors.New("the address cannot be used")
 	}
 	request.Header = e.header.Clone()
 	response, err := e.client.Do(request)

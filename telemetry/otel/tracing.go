@@ -127,6 +127,6 @@ func (t *Tracing) Close(ctx context.Context) {
 	defer context.AfterFunc(ctx, t.exporter.stop)()     // then sending fails at once
 	_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // unsent spans are counted below
 	if missing := t.ended.Load() - t.exporter.delivered.Load(); missing > 0 {
-		t.logger.Warn("the collector of traces did not get every span", "missing", missing)
+		t.logger.Warn("the trace collector did not receive every span", "missing", missing)
 	}
 }

@@ -35,16 +35,16 @@ type Side struct {
 	Params       map[string]any
 }
 
-// StepChange is a step on both sides: nil where one has no such step. Same says that it
-// stands alike.
+// StepChange is a step of two states; a side is nil if that state does not have the
+// step. Same reports that its status is equal.
 type StepChange struct {
 	ID            string
 	Before, After *flow.StepStatus
 	Same          bool
 }
 
-// ValueChange is a capture that differs, with the places in which it does. Whole counts
-// the places, some of which may be left out.
+// ValueChange is a capture that differs, with the places that differ. Whole counts all
+// places; the list may omit some.
 type ValueChange struct {
 	Name       string
 	Places     []PlaceChange
@@ -53,8 +53,8 @@ type ValueChange struct {
 	SizeAfter  int
 }
 
-// PlaceChange is one place of a value, as an RFC 6901 pointer: nil where one side has
-// nothing there.
+// PlaceChange is one place of a value, as an RFC 6901 pointer. A side is nil if it has
+// no value there.
 type PlaceChange struct {
 	Path          string
 	Before, After json.RawMessage
@@ -148,7 +148,7 @@ func stepsBetween(before, after []flow.StepStatus) []StepChange {
 	return out
 }
 
-// valueBetween compares a capture of two states, nil where it is the same.
+// valueBetween compares a capture of two states. It returns nil if both are equal.
 func (a *Auditor) valueBetween(ctx context.Context, before, after *compared, name string) (*ValueChange, error) {
 	one, other := before.captures[name], after.captures[name]
 	if long, is := one.(flow.Long); is && long.SHA256 != "" && one == other {
@@ -181,8 +181,8 @@ func (a *Auditor) captureOf(ctx context.Context, side *compared, name string) (r
 	return raw, err
 }
 
-// placesBetween finds where two values differ. Of a value that is not there on one side,
-// or too long to look into, that is the whole.
+// placesBetween finds the places where two values differ. If one side has no value, or
+// a value is too long to compare, the only place is the whole value.
 func placesBetween(name string, before, after json.RawMessage) (*ValueChange, error) {
 	out := &ValueChange{Name: name, SizeBefore: len(before), SizeAfter: len(after), Whole: 1}
 	if before == nil || after == nil || max(len(before), len(after)) > maxCompared {

@@ -25,7 +25,7 @@ func New(engine *think.Engine) *Auditor { return &Auditor{engine} }
 // maxCapture is how long a capture may be in a state that is compared, in bytes.
 const maxCapture = 4000
 
-// DebugInput asks about the past of a run.
+// DebugInput asks about the history of a run.
 type DebugInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id"`
@@ -43,10 +43,10 @@ type DebugOutput struct {
 	Verdict string `json:"verdict,omitempty"`
 	// Log is the run's history up to the examined version.
 	Log []think.Event `json:"log,omitempty"`
-	// Imported is the version up to which the run was made elsewhere: the witnesses
-	// and approvals of these records are claimed, not seen here.
+	// Imported is the version up to which the records were imported: their witnesses
+	// and approvals were not verified here.
 	Imported int `json:"imported,omitempty"`
-	// Difference is the first record that did not come out the same.
+	// Difference is the first record that the replay did not reproduce.
 	Difference *think.Difference `json:"difference,omitempty"`
 	// Patch is an RFC 6902 patch between two states.
 	Patch json.RawMessage `json:"patch,omitempty"`
@@ -81,7 +81,7 @@ func (a *Auditor) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error
 	case "fork":
 		return a.fork(ctx, key, records, in)
 	}
-	return nil, fault.New(fault.InvalidParams, "action %q is none of replay, diff, step, fork", fault.Cut(in.Action, 60)).With(
+	return nil, fault.New(fault.InvalidParams, "unknown action %q: use replay, diff, step or fork", fault.Cut(in.Action, 60)).With(
 		fault.Diagnostic{Path: "action", Message: "unknown action", Expected: "replay, diff, step or fork", Actual: fault.Cut(in.Action, 60)})
 }
 

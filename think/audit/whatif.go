@@ -18,10 +18,10 @@ type Comparison struct {
 	// Release and Digest identify the other workflow.
 	Release string `json:"workflow_version"`
 	Digest  string `json:"workflow_digest"`
-	// Answers counts those that were replayed the same.
+	// Answers counts the answers that had the same effect.
 	Answers int    `json:"answers"`
 	Verdict string `json:"verdict"`
-	// Difference is the first place where the two part.
+	// Difference is the first difference.
 	Difference *think.Difference `json:"difference,omitempty"`
 }
 
@@ -70,9 +70,9 @@ func (a *Auditor) WhatIf(ctx context.Context, workflow, run string, source []byt
 	return out, nil
 }
 
-// divergence replays the answers that made the state after the last of records
-// through another graph, and returns the first that does not lead the same way:
-// nil when the graph can take the run over from there.
+// divergence replays, through another graph, the answers that led to the state after
+// the last of records. It returns the first difference; nil means that the run can
+// continue under that graph.
 func (a *Auditor) divergence(ctx context.Context, key state.Key, records []state.Record, graph *flow.Graph) (*think.Difference, error) {
 	both, err := a.replayBoth(ctx, key, records, graph)
 	if err != nil {
@@ -81,11 +81,10 @@ func (a *Auditor) divergence(ctx context.Context, key state.Key, records []state
 	return both.difference, nil
 }
 
-// pair is one run under two graphs: as it was recorded, and as the other graph
-// would have it.
+// pair is one run under two graphs: the recorded one and the other one.
 type pair struct {
 	recorded, other *think.Replay
-	// answers counts what both took the same way, before difference.
+	// answers counts the answers that had the same effect, before difference.
 	answers    int
 	difference *think.Difference
 }
@@ -115,7 +114,7 @@ func (a *Auditor) replayBoth(ctx context.Context, key state.Key, records []state
 	return both, nil
 }
 
-// take gives one recorded answer to both, if both wait for it.
+// take gives one recorded answer to both runs, if both wait for it.
 func (p *pair) take(ctx context.Context, record state.Record) (err error) {
 	step := think.EventOf(record).Step
 	if p.difference = p.compareIssued(record.Version, step); p.difference != nil {
@@ -173,7 +172,7 @@ func (p *pair) compareTaken(ctx context.Context, version int, step string) (*thi
 	return nil, nil
 }
 
-// compareEnds compares where both stand after the last answer.
+// compareEnds compares the states of both runs after the last answer.
 func (p *pair) compareEnds(version int) *think.Difference {
 	mine, theirs := standing(p.recorded.Now()), standing(p.other.Now())
 	if mine == theirs {

@@ -17,15 +17,15 @@ import (
 // Tool has the JSON Schemas of a tool's arguments and result; an unknown one is empty.
 type Tool struct {
 	Input, Output json.RawMessage
-	// Own says that it is one of Savant's, whose schemas name all that there is.
+	// Own reports that it is a tool of Savant, whose schemas name every field.
 	Own bool
 }
 
-// Tools returns what is known of a tool by its name.
+// Tools returns the schemas of a tool by its name.
 type Tools func(name string) (Tool, bool)
 
-// Report is the findings. An error certainly fails or is meaningless, a warning
-// probably; a note is about something without effect.
+// Report holds the findings. An error is certain, a warning is likely, and a note
+// reports something without effect.
 type Report struct{ Errors, Warnings, Notes []fault.Diagnostic }
 
 // Graph checks a workflow and its children. Diagnostics are in the order of each file,
@@ -160,8 +160,8 @@ func (c *checker) scopeOf(step *flow.Step) scope {
 	return s
 }
 
-// ready makes the types of the captures that an expression reads, and notes what
-// it reads.
+// ready makes the types of the captures that an expression reads, and records the
+// reads.
 func (c *checker) ready(program *expression.Program) {
 	for _, reference := range program.References() {
 		switch reference.Root {
@@ -173,7 +173,8 @@ func (c *checker) ready(program *expression.Program) {
 	}
 }
 
-// silently returns the type of an expression; what is wrong in it is said elsewhere.
+// silently returns the type of an expression without reporting its errors, which are
+// reported elsewhere.
 func (c *checker) silently(program *expression.Program, in scope) *Type {
 	c.ready(program)
 	found, _ := infer(program, in)
@@ -262,8 +263,8 @@ func (c *checker) text(t *flow.Template, words *expression.Text, site *flow.Site
 	return found
 }
 
-// capture returns the type of a capture. One that is being made, by a repeat that
-// reads its own, may be anything.
+// capture returns the type of a capture. While that type is being computed (a repeat
+// reads its own capture), it is unknown.
 func (c *checker) capture(name string) *Type {
 	if known := c.captures[name]; known != nil {
 		return known
@@ -340,8 +341,8 @@ func outputType(name string, tool Tool) *Type {
 	return r.typeOf(schema, schema, 0)
 }
 
-// outputsOf returns the outputs of the workflow that a step runs. One that reads a
-// skipped step is null.
+// outputsOf returns the type of the outputs of the workflow that a step runs. An output
+// that reads a skipped step is null.
 func (c *checker) outputsOf(step *flow.Step) *Type {
 	child := c.graph.Child(step.ID)
 	if child == nil {

@@ -44,8 +44,8 @@ type inference struct {
 	findings []finding
 	locals   map[string]*Type
 	items    []*Type // of the predicates around, the innermost last
-	// untyped are reads whose type the expression itself asks for, so that what is
-	// known of it says nothing about the branches.
+	// untyped are reads whose type the expression itself tests, so their known type
+	// says nothing about the branches.
 	untyped []string
 }
 
@@ -129,7 +129,7 @@ func (i *inference) conditional(n *ast.ConditionalNode) *Type {
 func (i *inference) truth(node ast.Node, what string) *Type {
 	found := i.node(node)
 	if found.kinds&boolean == 0 {
-		i.report(node, "", "%s has to be true or false, and this is %s%s", what, found.kinds, truthHint(found))
+		i.report(node, "", "%s must be true or false, not %s%s", what, found.kinds, truthHint(found))
 	}
 	return ofBool
 }
@@ -372,7 +372,7 @@ func (i *inference) field(of *Type, name string, l link, said string) *Type {
 		if name == "length" && of.kinds&(list|text) != 0 {
 			fix = ": write len(…)"
 		} else if of.kinds&^null == list {
-			fix = ": one item is read with [0], and map(…, ." + name + ") reads it of each"
+			fix = ": one item is read with [0], and map(…, ." + name + ") reads it from each"
 		}
 		i.absent(l.at, "", "%s is %s and has no field %q%s", subject(said), of.kinds&^null, fault.Cut(name, 60), fix)
 		return anything

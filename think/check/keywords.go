@@ -22,14 +22,15 @@ var (
 	keywords = slices.Concat(holdsSchema, holdsSchemas, holdsNamed, holdsOther)
 )
 
-// foreign are keywords of other languages that have no effect, with what does.
+// foreign are keywords of other schema languages, which have no effect here, with what
+// to write instead.
 var foreign = map[string]string{
 	"nullable": "write type: [string, null]", "optional": "leave the name out of required", "choices": "write enum", "values": "write enum", "options": "write enum",
 	"min": "write minimum, minLength or minItems", "max": "write maximum, maxLength or maxItems", "regex": "write pattern", "fields": "write properties",
 	"desc": "write description", "example": "write examples, a list",
 }
 
-// Misnamed is a keyword of a schema that means nothing, or a schema that nothing fits.
+// Misnamed is a keyword without a meaning, or a schema that no value fits.
 type Misnamed struct {
 	// Pointer leads to it, RFC 6901; Tokens are its parts.
 	Pointer string
@@ -39,8 +40,8 @@ type Misnamed struct {
 	Certain bool
 }
 
-// Keywords returns what a JSON Schema says in words that mean nothing, and what can
-// never be met, which validators pass over in silence.
+// Keywords finds keywords of a JSON Schema that mean nothing, and contradictions that
+// no value can satisfy. Validators ignore both silently.
 func Keywords(schema any) []Misnamed {
 	var found []Misnamed
 	keywordsOf(schema, nil, 0, &found)
@@ -55,7 +56,7 @@ func keywordsOf(schema any, at []string, depth int, found *[]Misnamed) {
 	if name, never := neverAllowed(written); never {
 		below := append(slices.Clone(at), "required")
 		*found = append(*found, Misnamed{Pointer: pointerTo(below), Tokens: below, Certain: true,
-			Message: fmt.Sprintf("nothing can fit: %q is required, and additionalProperties: false does not allow it; name it in properties", fault.Cut(name, 60))})
+			Message: fmt.Sprintf("no value can fit: %q is required, and additionalProperties: false forbids it; name it in properties", fault.Cut(name, 60))})
 	}
 	for _, key := range sortedKeys(written) {
 		value, below := written[key], append(slices.Clone(at), key)
@@ -81,7 +82,7 @@ func keywordsOf(schema any, at []string, depth int, found *[]Misnamed) {
 	}
 }
 
-// neverAllowed returns a property that an object must have and must not have.
+// neverAllowed returns a required property that the same object forbids.
 func neverAllowed(schema map[string]any) (name string, never bool) {
 	if schema["type"] != "object" || schema["additionalProperties"] != false || schema["patternProperties"] != nil {
 		return "", false
@@ -110,7 +111,7 @@ func misnamed(key string, at []string) (Misnamed, bool) {
 	if strings.HasPrefix(key, "x-") || strings.HasPrefix(key, "$") {
 		return Misnamed{}, false // annotations of others
 	}
-	wrong := Misnamed{Pointer: pointerTo(at), Tokens: at, Message: fmt.Sprintf("%q is no keyword of JSON Schema and has no effect", fault.Cut(key, 60))}
+	wrong := Misnamed{Pointer: pointerTo(at), Tokens: at, Message: fmt.Sprintf("%q is not a keyword of JSON Schema and has no effect", fault.Cut(key, 60))}
 	nearest := fault.Nearest(key, keywords)
 	switch fix := foreign[key]; {
 	case fix != "":

@@ -20,7 +20,7 @@ func (i *inference) need(node ast.Node, wanted kinds, what string) *Type {
 
 func (i *inference) needs(node ast.Node, found *Type, wanted kinds, what string) {
 	if found.kinds&wanted == 0 && found.kinds&^null != 0 {
-		i.report(node, "", "%s has to be %s, and this is %s", what, wanted, found.kinds)
+		i.report(node, "", "%s must be %s, not %s", what, wanted, found.kinds)
 	}
 }
 
@@ -87,7 +87,7 @@ func (i *inference) addition(n *ast.BinaryNode) *Type {
 	i.needs(n.Right, right, number|text, "the right side of +")
 	shared := loose(left.kinds) & loose(right.kinds) & (number | text)
 	if left.kinds&(number|text) != 0 && right.kinds&(number|text) != 0 && shared == 0 {
-		i.report(n, "", "+ needs two numbers or two strings, and these are %s and %s; string(…) makes a string of any value",
+		i.report(n, "", "+ needs two numbers or two strings, not %s and %s; string(…) makes a string of any value",
 			left.kinds&(number|text), right.kinds&(number|text))
 		return anything
 	}
@@ -127,8 +127,8 @@ func (i *inference) compare(n *ast.BinaryNode) {
 	i.report(n, "", "this comparison is never true: %s", differ(n, left, right))
 }
 
-// compareNull warns where a value that is never null is compared with null: as a rule to
-// ask whether a field is there, which only ?. can do.
+// compareNull warns about comparing a value that is never null with null. Its author
+// usually wants to know whether a field exists, which only ?. tests.
 func (i *inference) compareNull(n *ast.BinaryNode) {
 	value := n.Left
 	if isNull(value) {
@@ -139,7 +139,7 @@ func (i *inference) compareNull(n *ast.BinaryNode) {
 	if isNull(value) || dot < 0 || slices.Contains([]string{"state", "params", "run", "loop"}, read[:dot]) {
 		return
 	}
-	i.report(n, warning, "%s is never null, and without it the step is in error: to ask whether it is there write %s?%s", subject(read), read[:dot], read[dot:])
+	i.report(n, warning, "%s is never null, and the step fails if it is missing: to ask whether it exists write %s?%s", subject(read), read[:dot], read[dot:])
 }
 
 func isNull(node ast.Node) bool {
@@ -229,9 +229,9 @@ func (i *inference) membership(n *ast.BinaryNode) {
 	if right.kinds&(list|object) == 0 && right.kinds&^null != 0 {
 		fix := ""
 		if right.kinds&text != 0 {
-			fix = ": a string is searched with contains"
+			fix = ": use contains to search a string"
 		}
-		i.report(n.Right, "", "the right side of %s has to be a list or an object, and this is %s%s", n.Operator, right.kinds, fix)
+		i.report(n.Right, "", "the right side of %s must be a list or an object, not %s%s", n.Operator, right.kinds, fix)
 		return
 	}
 	if members, ok := n.Right.(*ast.ArrayNode); ok && left.kinds != 0 {

@@ -8,7 +8,7 @@ import (
 	"savant/schemas"
 )
 
-// Bounds of the reading of one schema. What lies beyond them is taken for any value.
+// Bounds on reading one schema. Beyond them any value is accepted.
 const (
 	maxDepth      = 12
 	maxSubschemas = 3000

@@ -50,7 +50,7 @@ func (c *checker) step(step *flow.Step) {
 	if step.Foreach != nil {
 		found := c.expression(step.Foreach, sites.Foreach, scope{params: c.params, captures: c.captures})
 		if found.kinds&list == 0 {
-			c.atSite(sites.Foreach, finding{code: fault.ForeachNotArray, message: fmt.Sprintf("foreach needs a list, and this is %s%s", found.kinds, listHint(found))})
+			c.atSite(sites.Foreach, finding{code: fault.ForeachNotArray, message: fmt.Sprintf("foreach needs a list, not %s%s", found.kinds, listHint(found))})
 		}
 	}
 	if step.When != nil {
@@ -106,7 +106,7 @@ func listHint(of *Type) string {
 // condition checks what decides whether something happens.
 func (c *checker) condition(key string, found *Type, site *flow.Site) {
 	if found.kinds&boolean == 0 {
-		c.atSite(site, finding{code: fault.ExpressionError, message: fmt.Sprintf("%s has to give true or false, and this gives %s%s", key, found.kinds, truthHint(found))})
+		c.atSite(site, finding{code: fault.ExpressionError, message: fmt.Sprintf("%s must give true or false, not %s%s", key, found.kinds, truthHint(found))})
 	}
 }
 
@@ -119,10 +119,10 @@ func (c *checker) assertion(step *flow.Step, that *Type, path string) {
 		if written, ok := t.Literal(); ok {
 			fix = fmt.Sprintf(": a text without {{ }} is not evaluated; write \"{{ %s }}\"", fault.Cut(fmt.Sprint(written), 60))
 		} else {
-			fix = ": the whole text has to be one {{ }}"
+			fix = ": the whole text must be one {{ }}"
 		}
 	}
-	c.atValue(fault.ExpressionError, "", path, 0, "that has to give true or false, and this gives %s%s", that.kinds, fix)
+	c.atValue(fault.ExpressionError, "", path, 0, "that must give true or false, not %s%s", that.kinds, fix)
 }
 
 // callOf checks whether the step's call can be answered.
@@ -131,11 +131,11 @@ func (c *checker) callOf(step *flow.Step) {
 	path := step.Path()
 	switch {
 	case step.Witness == "required" && step.Tool() == "":
-		c.at(fault.YAMLSchemaViolation, "", path+".witness", "%s is no tool: nothing leaves a receipt, so witness: required can never be met; remove it", step.Call)
+		c.at(fault.YAMLSchemaViolation, "", path+".witness", "%s is not a tool and leaves no receipt, so no answer can satisfy witness: required; remove it", step.Call)
 	case prefix == "think":
-		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s steers runs and is no work of a step: to run another workflow call flow.run", step.Call)
+		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s controls runs and does not belong in a step: to run another workflow call flow.run", step.Call)
 	case prefix == "agent":
-		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s starts a run of the agent beside this one: call the tools themselves, or llm.generate", step.Call)
+		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s starts a separate run of the agent: call the tools themselves, or llm.generate", step.Call)
 	}
 }
 
@@ -148,7 +148,7 @@ func (c *checker) childParams(step *flow.Step, in scope) {
 	}
 	if _, site, isText := given.Text(); isText {
 		if found := c.rendered(given, "", in, false); found.kinds&object == 0 {
-			c.atSite(site, finding{code: fault.InvalidParams, message: fmt.Sprintf("params must give a map, and this gives %s", found.kinds)})
+			c.atSite(site, finding{code: fault.InvalidParams, message: fmt.Sprintf("params must give a map, not %s", found.kinds)})
 		}
 		return
 	}
@@ -182,9 +182,9 @@ func (c *checker) fits(value *flow.Template, wanted *Type, path, what string, in
 	case found.kinds == 0 || wanted.kinds == 0:
 		return
 	case loose(found.kinds)&loose(wanted.kinds) == 0:
-		message = fmt.Sprintf("%s is %s, and this gives %s", what, wanted.kinds, found.kinds)
+		message = fmt.Sprintf("%s must be %s, not %s", what, wanted.kinds, found.kinds)
 	case found.values != nil && wanted.values != nil && !canEqual(found, wanted):
-		message = fmt.Sprintf("%s is one of %s, and this gives %s", what, shown(wanted.values), shown(found.values))
+		message = fmt.Sprintf("%s must be one of %s, not %s", what, shown(wanted.values), shown(found.values))
 	default:
 		return
 	}

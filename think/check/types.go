@@ -1,6 +1,6 @@
 // Package check finds what is wrong with a workflow before it runs: fields that no
-// result has, arguments that a tool does not take, conditions that can never hold.
-// It says only what is certain. What it cannot know it takes to be right.
+// result has, arguments that a tool does not take, conditions that can never hold. It
+// reports only what is certain or likely, and accepts what it cannot know.
 package check
 
 import (

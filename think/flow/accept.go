@@ -36,7 +36,7 @@ func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
 	return nil, u.advised(first, answer.Result)
 }
 
-// maxMembers is how many parts of a refused result are tried.
+// maxMembers bounds the parts of a refused result that are tried.
 const maxMembers = 20
 
 // advised adds the likely intention to the refusal of a result: a value nested in
@@ -52,12 +52,12 @@ func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
 		advice = adviceOnText(refused, value)
 	case []any:
 		if len(value) == 1 && u.fits(value[0]) {
-			advice = "its only item fits: send that alone"
+			advice = "its only item fits: send only that item"
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value))[:min(len(value), maxMembers)] {
 			if composed(value[name]) && u.fits(value[name]) {
-				advice = fmt.Sprintf("what it has under %q fits: send that alone", fault.Cut(name, 80))
+				advice = fmt.Sprintf("the value under %q fits: send only that value", fault.Cut(name, 80))
 				break
 			}
 		}
@@ -254,7 +254,7 @@ func (t Terms) normalise(value any) (any, *fault.Error) {
 // failed call.
 var failureKeys = []string{"text", "error", "message", "details", "reason"}
 
-// failureText is why a call failed, where that is said in another form than MCP's.
+// failureText returns the reason of a failed call that does not use MCP's form.
 func failureText(object map[string]any) string {
 	for _, key := range append([]string{"content"}, failureKeys...) {
 		switch said := object[key].(type) {
@@ -270,12 +270,11 @@ func failureText(object map[string]any) string {
 	return ""
 }
 
-// receiptKey is the member under which the reply of a tool that was called
-// through Savant carries its receipt.
+// receiptKey is the member of a tool's reply that holds the receipt of the call.
 const receiptKey = "_receipt"
 
-// claimPattern is a text that says a receipt and nothing else: the id alone, or
-// with the name under which it came.
+// claimPattern matches a text that holds only a receipt: the id, or the id with the
+// member's name.
 var claimPattern = pattern.Lazy(`(?i)^\W*(?:_?receipt\W+|result_ref\W+)?([a-z2-7]{8})\W*$`)
 
 // Claim is a receipt found in a result.
@@ -289,7 +288,7 @@ type Claim struct {
 	Whole bool
 }
 
-// ClaimOf finds the receipt that a result carries, or was sent in its place.
+// ClaimOf finds a receipt that is in a result, or that was sent instead of one.
 func ClaimOf(result any) Claim {
 	text, isText := result.(string)
 	if isText {
@@ -345,8 +344,8 @@ func claimIn(object map[string]any) Claim {
 	return Claim{Receipt: claim.Receipt, Alone: !rest, Whole: rest}
 }
 
-// Values returns what a result may mean once it is unwrapped, the likeliest
-// first; none where it says that the tool failed.
+// Values returns the possible values of an unwrapped result, the likeliest first; none
+// if the result reports a failed call.
 func (r *Run) Values(result any) []any {
 	var values []any
 	for _, reading := range readings(result) {
@@ -359,8 +358,8 @@ func (r *Run) Values(result any) []any {
 	return values
 }
 
-// withoutReceipt takes the receipt out of a reply that was handed in as it
-// came: it is no part of what the tool gave.
+// withoutReceipt removes the receipt from a reply that was sent as it came, because it
+// is not part of the tool's result.
 func withoutReceipt(value any) any {
 	object, ok := value.(map[string]any)
 	if _, carries := object[receiptKey].(string); !ok || !carries {
@@ -382,7 +381,7 @@ func contentText(content []any) string {
 	return strings.Join(parts, "\n")
 }
 
-// maxReceiptText is longer than every text that carries a receipt alone.
+// maxReceiptText exceeds the length of every text that holds only a receipt.
 const maxReceiptText = 1000
 
 // onlyReceipt reports whether a text only carries a receipt and is not part of the
@@ -396,12 +395,12 @@ func onlyReceipt(text string) bool {
 	return err == nil && len(object) == 1
 }
 
-// codeShape is how an error code of a tool looks.
+// codeShape matches the error code of a tool.
 var codeShape = pattern.Lazy(`^[A-Z][A-Z0-9_]{1,63}$`)
 
-// toolFailed is the failure of an attempt whose tool reported an error. Where
-// the tool said it as Savant does, with a code and details, these are shown;
-// else the text is.
+// toolFailed is the failure of an attempt whose tool reported an error. It has the
+// tool's code and details if the tool reports them as Savant does, else the tool's
+// text.
 func toolFailed(result map[string]any, text string) *fault.Error {
 	if said := toolFault(result, text); said != nil {
 		details := said.Error()
@@ -429,9 +428,9 @@ func (t Terms) failedCall(result any) bool {
 	return true
 }
 
-// toolFault reads {"error": CODE, "details": text, …} from the result of a call
-// that failed: from its text, else from what is structured; nil where neither
-// is one.
+// toolFault reads {"error": CODE, "details": text, …} from the result of a failed call:
+// from its text, else from its structured content. It returns nil if neither has that
+// form.
 func toolFault(result map[string]any, text string) *fault.Error {
 	structured, _ := jsonvalue.Encode(result["structuredContent"]) // it came from JSON
 	for _, each := range [][]byte{[]byte(text), structured} {

@@ -39,8 +39,8 @@ func (n *nodeState) activate() {
 	n.expand(len(n.list.items))
 }
 
-// blockedBy returns why the step is skipped for what came before it, and the
-// failed step behind it if there is one.
+// blockedBy returns the cause for which the step is skipped because of earlier steps,
+// and the failed step behind it, if any.
 func (n *nodeState) blockedBy() (cause, bad string) {
 	join, deps := n.step().Join, n.node().deps
 	if join != JoinDone {
@@ -61,8 +61,8 @@ func (n *nodeState) blockedBy() (cause, bad string) {
 	return "", ""
 }
 
-// decideWhen decides the condition for the node, or for one item; false means
-// that the run is blocked.
+// decideWhen evaluates the condition of the node, or of one item; false means that the
+// run is blocked.
 func (n *nodeState) decideWhen(u *unit) bool {
 	item := -1
 	if u != nil {
@@ -194,8 +194,8 @@ func (u *unit) set() {
 	u.succeed(value)
 }
 
-// succeed checks a value against the schema and settles the unit with it; used
-// for what the engine computes, which has no second attempt.
+// succeed checks a value that the engine computed and settles the unit with it; there
+// is no second attempt.
 func (u *unit) succeed(value any) {
 	if schema := u.step().Schema; schema != nil {
 		if err := schema.Check(value); err != nil {

@@ -104,16 +104,16 @@ func (u *unit) recapture(result []byte) ([]byte, error) {
 	value, problem := u.accept(Answer{Result: decoded})
 	u.extra = rare
 	if problem != nil {
-		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is not accepted any more: %s", u.id, problem.Message())
+		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is no longer accepted: %s", u.id, problem.Message())
 	}
 	if hexSum(value) != u.sum {
-		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q gives another value than it did", u.id)
+		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q now gives a different value", u.id)
 	}
 	return value, nil
 }
 
-// maxHeld bounds what is kept of long captures from one event for the next, in bytes of
-// JSON: a capture counts as it was given, and again once it is decoded.
+// maxHeld bounds the long captures that stay in memory between events, in bytes of
+// JSON. A decoded capture counts twice.
 const maxHeld = 32 << 20
 
 // hold notes a long capture that is in memory.
@@ -205,8 +205,8 @@ func (m *missing) beginning(n *nodeState, enough int) {
 	}
 }
 
-// longList is the size in bytes from which a loop's list is not put together
-// only to be shown.
+// longList is the size in bytes above which a loop's list is not assembled only to be
+// shown.
 const longList = 4 << 10
 
 // variable returns the node's capture under a name.

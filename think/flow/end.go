@@ -66,7 +66,7 @@ func (u *unit) end(status Status, cause string, failure *fault.Error) {
 	}
 }
 
-// conclude keeps what is still asked for of a unit that has ended.
+// conclude keeps the values of an ended unit that are still needed.
 func (u *unit) conclude(failure *fault.Error) {
 	kept := extra{failure: failure, rounds: u.rounds(), outputs: u.rare().outputs}
 	u.extra = nil
@@ -116,7 +116,7 @@ func (n *nodeState) captures(status Status) bool {
 	return status != Skipped && n.units[0].sum != ""
 }
 
-// settleNode ends a node and frees what waited for it.
+// settleNode ends a node and releases the nodes that waited for it.
 func (n *nodeState) settleNode(status Status, cause string) {
 	r, f := n.frame.run, n.frame
 	n.status, n.cause = status, cause
@@ -176,13 +176,13 @@ func (n *nodeState) haltUnits(cause string) {
 	}
 }
 
-// Cancellation says who ended a run before its end, and why.
+// Cancellation says who cancelled a run, and why.
 type Cancellation struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// causeCancelled is why a step of a cancelled run is skipped that had not ended.
+// causeCancelled is the cause of the steps that a cancellation skipped.
 const causeCancelled = "cancelled"
 
 // Cancel ends the run: it withdraws the outstanding instructions and issues no more. As
@@ -213,7 +213,7 @@ func (r *Run) Cancelled() error {
 		return nil
 	}
 	return fault.New(fault.RunCancelled, "run %s was %s", r.id, r.cancelled).
-		Hinted(fault.Hint{Text: "no step of it waits any more; a new run with its answers: savant state fork " + r.id})
+		Hinted(fault.Hint{Text: "none of its steps waits; to start a new run with its answers: savant state fork " + r.id})
 }
 
 // String describes the cancellation: "cancelled by ada: the branch is gone".

@@ -204,7 +204,7 @@ func shortened(value any) any {
 	return fault.Cut(string(data), maxOperand)
 }
 
-// Line is where one step stands among the steps of its run.
+// Line describes one step of a run.
 type Line struct {
 	ID, Call string
 	Status   Status

@@ -19,8 +19,8 @@ func (u *unit) touch() {
 	u.node.changed(u)
 }
 
-// changed notes that the hashes of a node and of all above it must be made
-// anew, because of one of its units where one is given.
+// changed marks the hashes of a node, and of everything above it, as outdated. If a
+// unit is given, it caused the change.
 func (n *nodeState) changed(by *unit) {
 	if by != nil && n.loop() && !by.stale {
 		by.stale = true

@@ -27,13 +27,13 @@ type Instruction struct {
 	Allow *[]string `json:"allow,omitempty"`
 	// SchemaName names SuccessSchema: its own name, else the id of its step.
 	SchemaName string `json:"-"`
-	// New says that the last event handed the instruction out, or asks for it
-	// again because the answer was refused.
+	// New reports that the last event issued the instruction, or issued it again
+	// because the answer was refused.
 	New bool `json:"-"`
 	// Version is the version that issued the step.
 	Version int `json:"-"`
-	// Shown identifies what a person is shown, where the step waits for one: an
-	// answer is good only for exactly that.
+	// Shown identifies what a person is shown; an answer is accepted only for exactly
+	// that.
 	Shown string `json:"-"`
 	// Diagnostics are the errors of the previous attempt.
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
@@ -184,8 +184,8 @@ func (s *Step) checks() any {
 	return fields
 }
 
-// Awaited returns which of the issued steps a step waits for, in their order; none for a
-// step that is not there.
+// Awaited returns the issued steps that a step waits for, in their order; none for an
+// unknown step.
 func (r *Run) Awaited(step string) (ids []string) {
 	n, _ := r.find(step)
 	if n == nil {

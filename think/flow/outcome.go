@@ -31,12 +31,12 @@ type Outcome struct {
 	ReadyTotal int
 	// Change is the effect of the last event.
 	Change Change
-	// Captured is the hex SHA-256 of what the answered step captured, where it
-	// is done, and Size its length in bytes.
+	// Captured is the hex SHA-256 of the capture of the answered step, if it is done,
+	// and Size its length in bytes.
 	Captured string
 	Size     int
-	// Exhausted is the answered step where its last attempt failed, and it was no
-	// person's no.
+	// Exhausted is the answered step if its last attempt failed, except when a person
+	// declined.
 	Exhausted string
 	// Blocked is why the run cannot go on, or nil.
 	Blocked *fault.Error
@@ -76,8 +76,8 @@ type Var struct {
 	Size  int
 }
 
-// Proceed continues an event whose missing captures were provided. Without a pending
-// event it returns the state of the run, with the last event's change.
+// Proceed continues an event after its missing captures were provided. Without a
+// pending event it returns the state of the run, with the last event's change.
 func (r *Run) Proceed() Outcome {
 	if refs := r.work(); len(refs) > 0 {
 		return Outcome{Missing: refs}
@@ -125,7 +125,7 @@ func (r *Run) begin(u *unit, digest string) {
 	u.attempts = append(u.attempts, attempt{digest, r.version})
 }
 
-// forgetEvent forgets what the event before did.
+// forgetEvent clears the effects of the previous event.
 func (r *Run) forgetEvent() {
 	for _, touched := range r.touched {
 		touched.seen = false
@@ -170,8 +170,8 @@ func (n *nodeState) describe() StepStatus {
 	return s
 }
 
-// standing is the status and cause of a node as a reader means it: issued as long as a
-// unit of it is.
+// standing is the status and cause of a node for a reader: a node counts as issued
+// while one of its units is issued.
 func (n *nodeState) standing() (Status, string) {
 	status := n.status
 	if status == Ready && slices.ContainsFunc(n.units, func(u unit) bool { return u.status == Issued }) {

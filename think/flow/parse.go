@@ -19,10 +19,10 @@ import (
 	"savant/think/flow/expression"
 )
 
-// Parse reads one workflow file. file names it in diagnostics, and its base
-// name is what the workflow must be called; an empty file skips that check.
-// The error lists every problem found, in the order of the file, each with
-// line and column; its code is that of the first.
+// Parse reads one workflow file. file is its name in diagnostics, and its base name
+// must equal the workflow's name; an empty file skips that check. The error lists every
+// problem with line and column, in the order of the file; its code is that of the first
+// problem.
 func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 	r := &report{file: file, needs: "; a workflow needs name, version and steps"}
 	p := &parser{report: r}
@@ -42,7 +42,7 @@ func (r *report) outcome(w *Workflow) (*Workflow, error) {
 	return w, nil
 }
 
-// ErrNoHead says that the steps of a workflow do not begin within what was read.
+// ErrNoHead says that the text ends before the key steps.
 var ErrNoHead = errors.New("the steps do not begin within what was read")
 
 // ParseHead reads the beginning of a large file: the workflow's name, metadata and
@@ -117,8 +117,8 @@ func subject(path string) string {
 	return path
 }
 
-// suggestion names the known word that is nearest to a name; where none is near
-// it returns otherwise.
+// suggestion names the known word nearest to a name, or returns otherwise if none is
+// near.
 func suggestion(name string, known []string, otherwise string) string {
 	if nearest := fault.Nearest(name, known); nearest != "" {
 		return "; did you mean " + strconv.Quote(nearest) + "?"
@@ -172,8 +172,8 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	}
 }
 
-// head reads all but what a workflow does: its name, version, description, schemas
-// and parameters.
+// head reads everything but the steps: name, version, description, schemas and
+// parameters.
 func (p *parser) head(w *Workflow, root *yaml.Node) (entries, bool) {
 	p.w = w
 	p.programs, p.texts = map[string]*expression.Program{}, map[string]*expression.Text{}
@@ -342,8 +342,8 @@ func (p *parser) params(node *yaml.Node) {
 	}
 }
 
-// impliedParams declares the parameters that a file without params reads: those that
-// are read softly may be left out.
+// impliedParams declares the parameters that a file without params reads. Those with
+// only soft reads are optional.
 func (p *parser) impliedParams() {
 	required := map[string]bool{}
 	note := func(references []expression.Reference) {

@@ -14,7 +14,7 @@ import (
 	"savant/think/flow/expression"
 )
 
-// raw is one step before its expressions are read: those may name any step.
+// raw is one step before its expressions are parsed, because they may name any step.
 type raw struct {
 	step *Step
 	keys entries
@@ -411,8 +411,8 @@ func (p *parser) repeat(s *Step, node *yaml.Node, scope expression.Scope) {
 	s.Until, s.untilAt = p.compile(keys.value("until"), at+".until", scope)
 }
 
-// inputs says of the language's own calls which key their input_template needs
-// and which it may have, nil for any.
+// inputs lists, for each of the language's own calls, the keys that its input_template
+// needs and may have; nil allows any.
 var inputs = map[string]struct {
 	needed string
 	known  []string

@@ -56,7 +56,7 @@ func (g *Graph) Picture() Picture {
 	return p
 }
 
-// RunPicture is a workflow of a run under way: its steps with where they stand.
+// RunPicture is a workflow of a run, with the status of its steps.
 type RunPicture struct {
 	Workflow string
 	// Unit is the step that runs the workflow, "" for the run's own workflow. Round is the
@@ -67,8 +67,8 @@ type RunPicture struct {
 	Edges         []Edge
 }
 
-// StepPicture is a step as the picture of a run shows it: its place in the graph, and
-// where it stands.
+// StepPicture is a step in the picture of a run: its place in the graph, and its
+// status.
 type StepPicture struct {
 	NodeInfo
 	Now StepStatus // with its id in the run

@@ -26,14 +26,14 @@ const (
 
 func (s Status) settled() bool { return s == Done || s == Skipped || s == Failed }
 
-// Terms are what a run keeps from its plan to its end, whichever program goes on with
-// it. The zero value is that of the first programs.
+// Terms stay the same from a run's plan to its end, whichever version of Savant
+// continues it. The zero value has the terms of the first versions.
 type Terms struct {
-	// Window bounds, in bytes, what one event hands out after the first instruction; 0
-	// is no bound.
+	// Window bounds, in bytes, what one event issues after the first instruction; 0 is
+	// no bound.
 	Window int `json:"window,omitempty"`
-	// PlainFailures says that a result with isError is a failure too where it says why in
-	// another form than MCP's. Without it, such a result is a value.
+	// PlainFailures reports that a result with isError counts as a failure even if its
+	// reason is not in MCP's form. Without it, such a result is a value.
 	PlainFailures bool `json:"plain_failures,omitempty"`
 }
 
@@ -74,7 +74,7 @@ type Run struct {
 	resuming bool
 }
 
-// task is work that an event leads to; exactly one field is set.
+// task is work that follows from an event; exactly one field is set.
 type task struct {
 	accept   *Answer
 	activate *nodeState

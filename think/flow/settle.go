@@ -68,10 +68,10 @@ func (u *unit) repeat(index int, digest string) (int, error) {
 	if given := u.attempts[index]; given.digest == digest {
 		return given.version, nil
 	}
-	conflict := fault.New(fault.StateConflict, "step %q has another answer already (attempt %d, recorded as version %d)",
+	conflict := fault.New(fault.StateConflict, "step %q already has a different answer (attempt %d, recorded as version %d)",
 		u.id, index+1, u.attempts[index].version)
 	if u.status == Failed && !u.step().Person() {
-		conflict = fault.New(fault.StateConflict, "step %q failed at its last attempt (%d, recorded as version %d) and takes no other answer",
+		conflict = fault.New(fault.StateConflict, "step %q failed at its last attempt (%d, recorded as version %d) and accepts no other answer",
 			u.id, index+1, u.attempts[index].version)
 	}
 	switch {
@@ -94,7 +94,7 @@ func Reopen(run, step string, over bool) string {
 
 func (u *unit) reopening() fault.Hint {
 	call, arguments, _ := strings.Cut(Reopen(u.run().id, u.id, u.run().final != nil), " ")
-	return fault.Hint{Call: call, Text: arguments + " goes back to before its answer"}
+	return fault.Hint{Call: call, Text: arguments + " returns to the version before its answer"}
 }
 
 func (r *Run) unknown(step string) error {
@@ -196,7 +196,7 @@ func (u *unit) admit(answer *Answer) error {
 			return fault.New(fault.ApprovalRequired, "step %q waits for a person: a model cannot answer it. Ask the person to run: savant approve %s %s", u.id, u.run().id, u.id).
 				Attach("expected", u.run().issuedIDs())
 		case answer.Shown != shown:
-			return fault.New(fault.ApprovalRequired, "the approval is void: what step %q asks is not what was shown; look at it again", u.id).
+			return fault.New(fault.ApprovalRequired, "the approval is void: the question of step %q is not the one that was shown; read it again", u.id).
 				With(fault.Diagnostic{Path: u.id, Message: "digest of what was shown", Expected: shown, Actual: answer.Shown})
 		}
 		answer.Witness = WitnessPerson

@@ -33,7 +33,7 @@ type nodeState struct {
 	index   int
 	status  Status
 	cause   string
-	bad     string // the failed step that what depends on this one is skipped for
+	bad     string // the failed step because of which later steps are skipped
 	waiting int    // unsettled dependencies
 	when    *bool
 	list    *loopList // of a loop, once decided

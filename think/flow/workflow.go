@@ -1,7 +1,7 @@
-// Package flow is the pure core of Think: it parses workflows, and decides what a run
-// does next from the workflow, its parameters and the results so far alone. It uses no
-// I/O, clock or randomness, so that equal inputs give equal instructions and state
-// hashes in any process. docs/language.md defines the language.
+// Package flow is the pure core of Think. It parses workflows and decides what a run
+// does next, from the workflow, its parameters and the results so far, and from nothing
+// else: no I/O, no clock, no randomness. So equal inputs give equal instructions and
+// state hashes in any process. docs/language.md defines the language.
 package flow
 
 import (
@@ -77,7 +77,8 @@ type Workflow struct {
 	set     *schemas.Set
 }
 
-// Whether a run may be planned by a session that no hooks hold to it.
+// The values of enforce: whether a session may plan a run without hooks that hold it to
+// the run.
 const (
 	EnforceOff      = "off"
 	EnforceRequired = "required"

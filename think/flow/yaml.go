@@ -21,9 +21,9 @@ const (
 	maxDepth  = 40
 )
 
-// readSource turns the bytes of a file into one YAML tree that holds nothing
-// but what JSON can say: no anchors, aliases, merges, tags, duplicate or
-// non-string keys, no second document.
+// readSource parses the bytes of a file into one YAML tree that holds only what JSON
+// can express: no anchors, aliases, merges, tags, duplicate or non-string keys, and no
+// second document.
 func (r *report) readSource(src []byte) *yaml.Node {
 	if len(src) > maxSource {
 		r.addAt(fault.LimitExceeded, "", place{1, 1}, "the file has %d bytes; at most %d are read", len(src), maxSource)

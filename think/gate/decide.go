@@ -111,7 +111,7 @@ func think(open []Run, name string, e Event) Decision {
 			Reason: "Refused: think.hook is for the client's hooks. " + run.next()}
 	case name == resetting && discards(input):
 		return Decision{Verdict: Refuse, Why: RunDiscarded, Workflow: run.Workflow, Run: run.ID,
-			Reason: "Refused: only a person may take the open run away: savant state delete " + run.ID + ". " + run.next()}
+			Reason: "Refused: only a person may delete the open run: savant state delete " + run.ID + ". " + run.next()}
 	}
 	return Decision{}
 }

@@ -173,7 +173,7 @@ func (l *Library) inLayer(at int, name string) (*flow.Workflow, error) {
 // unknown is the error for a name that no layer has.
 func (l *Library) unknown(name string) error {
 	unknown := fault.New(fault.UnknownWorkflow, "no workflow %q", fault.Cut(name, 80))
-	hint := fault.Hint{Call: "think.workflows.list", Text: "shows what there is"}
+	hint := fault.Hint{Call: "think.workflows.list", Text: "lists the workflows"}
 	if nearest := cmp.Or(l.Meant(name), fault.Nearest(name, l.Names())); nearest != "" {
 		hint = fault.DidYouMean(strconv.Quote(nearest))
 	} else if folder := l.folderNamed(name); folder != "" {

@@ -77,7 +77,7 @@ func TestAFolderThatCannotBeListedIsTold(t *testing.T) {
 	folder := t.TempDir()
 	place(t, folder, "own.yaml", []byte("name: own\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n"))
 	all := library.New(library.Layer{Files: savant.Files}, library.Layer{Files: unlistable{os.DirFS(folder)}})
-	const said = "the folder workflows cannot be listed, and what is in it is missing here: permission denied; make it readable, or move it away"
+	const said = "the folder workflows cannot be listed, so its files are missing here: permission denied; make it readable, or move it away"
 
 	require.ErrorContains(t, all.Unlisted(), said)
 	found, err := all.Find("own", "")

@@ -113,7 +113,7 @@ func (l *Library) beginningOf(at int, name string, size int64) (*flow.Workflow, 
 	}
 	workflow, err := flow.ParseHead(name, src, set)
 	if errors.Is(err, flow.ErrNoHead) {
-		return nil, fault.New(fault.LimitExceeded, "%s has %d bytes, and its steps do not begin within the first %d, so it is not listed whole; savant workflows validate checks it", name, size, beginning)
+		return nil, fault.New(fault.LimitExceeded, "%s has %d bytes, and its steps do not begin within the first %d, so the list lacks its details; savant workflows validate checks it", name, size, beginning)
 	}
 	return workflow, err
 }
@@ -155,7 +155,7 @@ func (l *Library) Unlisted() error {
 	for _, layer := range l.layers {
 		_, err := fs.ReadDir(layer.Files, workflowFolder)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) && !isFile(layer.Files, workflowFolder) {
-			return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, and what is in it is missing here: %w; make it readable, or move it away",
+			return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, so its files are missing here: %w; make it readable, or move it away",
 				workflowFolder, withoutPath(err))
 		}
 	}

@@ -109,7 +109,7 @@ func versionsOf(prompts map[string]any, section string) (latest string, versions
 		versions[version] = promptVersion{file: file, complex: complex || whole}
 	}
 	if _, ok := versions[latest]; !ok {
-		return "", nil, fault.New(fault.PromptNotFound, "prompts.yml: %s.latest %q is none of %s.versions", section, latest, section)
+		return "", nil, fault.New(fault.PromptNotFound, "prompts.yml: %s.latest %q is not in %s.versions", section, latest, section)
 	}
 	return latest, versions, nil
 }

@@ -82,7 +82,7 @@ func (l *Library) Named() (Named, error) {
 		all[name], _ = set.Source(name)
 		if broken := set.Broken(name); broken != nil {
 			all[name] = broken.Message()
-			l.Logger.Warn("a schema file is of no use; workflows that refer to it are refused", "error", broken.Message())
+			l.Logger.Warn("a schema file cannot be used; workflows that refer to it are refused", "error", broken.Message())
 		}
 	}
 	text, err := jsonvalue.Encode(all)

@@ -235,7 +235,7 @@ func (a *archive) checkCheckpoints() error {
 	for _, each := range a.checkpoints {
 		named := state.Key{Workflow: a.key.Workflow, Run: each.Name} // of the same alphabet
 		if named.Validate() != nil || each.Version < 1 || each.Version > len(a.records) {
-			return notArchive("its checkpoint " + fault.Cut(each.Name, 100) + " is of no version")
+			return notArchive("its checkpoint " + fault.Cut(each.Name, 100) + " has no version")
 		}
 	}
 	return nil
@@ -254,7 +254,7 @@ func (r *archiveReader) end(zipped *gzip.Reader, source *bufio.Reader) error {
 		return notArchive("it is damaged at its end")
 	}
 	if _, err := source.ReadByte(); !errors.Is(err, io.EOF) {
-		return notArchive("something follows it")
+		return notArchive("it has data after its end")
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func (c *copyOfRun) copy(ctx context.Context) error {
 	}
 	for i, record := range present[:min(len(present), len(records))] {
 		if record.Hash != records[i].Hash {
-			return fault.New(fault.StateConflict, "run %s went on differently in the two stores after version v%d: nothing of it was copied", c.key, i)
+			return fault.New(fault.StateConflict, "run %s has different records in the two stores after version v%d: nothing was copied", c.key, i)
 		}
 	}
 	if len(present) > len(records) {

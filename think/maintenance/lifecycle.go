@@ -168,7 +168,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 		}
 		out.Runs = append(out.Runs, info)
 	}
-	in.tell(0, 0, "looking for artifacts that no run names")
+	in.tell(0, 0, "looking for artifacts that no run refers to")
 	out.Swept, err = k.dir.GCArtifacts(ctx, artifactGrace, in.DryRun)
 	return out, err
 }

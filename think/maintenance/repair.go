@@ -31,12 +31,12 @@ func (k *Keeper) Check(ctx context.Context, key state.Key) ([]state.Problem, err
 
 // Repaired lists what a repair restored, and what is permanently lost.
 type Repaired struct {
-	// Version is where the run stands now; 0 when no record of it is whole, and
-	// the run is gone.
+	// Version is the latest version now; 0 if the run has no complete record and is
+	// lost.
 	Version int `json:"version"`
-	// Lost are the records after it that are known of.
+	// Lost are the known records after that version.
 	Lost []LostRecord `json:"lost"`
-	// Restored are the files that were made again.
+	// Restored are the files that were recomputed.
 	Restored []string `json:"restored"`
 	// Kept are the folders of the trash that have the damaged files.
 	Kept []string `json:"kept"`

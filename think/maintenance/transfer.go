@@ -74,7 +74,7 @@ func (k *Keeper) Import(ctx context.Context, from io.Reader) (*Transferred, erro
 	version, hash, err := k.dir.Head(ctx, packed.key)
 	out.Existed = err == nil && version == out.Version && hash == out.Hash
 	if err == nil && !out.Existed {
-		return nil, fault.New(fault.StateConflict, "run %s exists, at version v%d; the file has another one, at v%d", packed.key, version, out.Version)
+		return nil, fault.New(fault.StateConflict, "run %s already exists, at version v%d, and differs from the file, at v%d", packed.key, version, out.Version)
 	}
 	return out, k.install(ctx, packed)
 }

@@ -73,9 +73,9 @@ func journalOf(key Key, records []Record) (last Link, data []byte, err error) {
 
 func importName(key Key) string { return path.Join(importFolder, key.Workflow, key.Run+jsonSuffix) }
 
-// MarkImported notes that the records of a run up to a link were made elsewhere: what
-// they say of witnesses and approvals was not seen here. The note is of exactly these
-// records, so it says nothing about another run of the name.
+// MarkImported records that the records of a run up to a link were imported: their
+// witnesses and approvals were not verified here. The mark names exactly these records,
+// so it does not apply to another run with the same name.
 func (d *Dir) MarkImported(ctx context.Context, key Key, last Link) error {
 	if err := key.Validate(); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (d *Dir) MarkImported(ctx context.Context, key Key, last Link) error {
 	return d.replace(name, append(data, '\n'), atomicfile.Durable)
 }
 
-// Imported returns the version up to which the records of a run were made elsewhere,
-// 0 for a run of this folder.
+// Imported returns the version up to which the records of a run were imported, 0 for a
+// run of this folder.
 func (d *Dir) Imported(ctx context.Context, key Key) (version int, err error) {
 	if err := key.Validate(); err != nil {
 		return 0, err

@@ -34,7 +34,8 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	}
 	present, err := readAll(d.disk, name)
 	if err == nil {
-		// Touched, so that no collection removes it before a record names it.
+		// The modification time is renewed, so that no garbage collection removes the
+		// artifact before a record names it.
 		err = d.disk.Touch(name)
 	}
 	if err != nil || !bytes.Equal(present, data) {

@@ -19,7 +19,7 @@ type point struct {
 	end  int64
 }
 
-// link returns what the next record has to follow.
+// link returns what the next record must follow.
 func (c chain) link() Link { return Link{len(c), c.hashOf(len(c))} }
 
 // hashOf returns the hash of a version's record, or "".
@@ -30,7 +30,7 @@ func (c chain) hashOf(version int) string {
 	return c[version-1].hash
 }
 
-// end returns where the records end. What the file has beyond is torn.
+// end returns the offset at which the records end. Anything after it is a torn write.
 func (c chain) end() int64 { return c.endOf(len(c)) }
 
 // endOf returns where the record of a version ends, 0 for version 0.

@@ -13,8 +13,8 @@ type Problem struct {
 	File string `json:"file"`
 	// Message describes the problem, with the record for a journal.
 	Message string `json:"message"`
-	// Blocking is set for what keeps the run from going on. The rest are
-	// projections that are passed over.
+	// Blocking reports that the run cannot continue with the problem. Other problems
+	// concern projections, which are ignored.
 	Blocking bool `json:"blocking"`
 }
 
@@ -26,7 +26,7 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 		return j.replay(0, 0, func(Link, []byte) error { return nil })
 	})
 	if errors.Is(err, fault.UnknownRun) && d.orphan(key) {
-		err = corrupt(journalName(key), "has no record, though other files of the run are there")
+		err = corrupt(journalName(key), "has no record, although other files of the run exist")
 	}
 	if isCorrupt(err) {
 		// Without the journal the other files cannot be checked.

@@ -64,7 +64,7 @@ func (d *Dir) trashedRun(folder string) (workflow, run string) {
 // that an interrupted call cannot leave a partially restorable run.
 func (d *Dir) GCTrash(_ context.Context, item Trashed) error {
 	if path.Dir(item.Folder) != trashFolder {
-		return fault.New(fault.InvalidParams, "%q is no folder of the trash", fault.Cut(item.Folder, 300))
+		return fault.New(fault.InvalidParams, "%q is not a folder of the trash", fault.Cut(item.Folder, 300))
 	}
 	if item.Run != "" {
 		name := path.Join(item.Folder, item.Run+journalSuffix)

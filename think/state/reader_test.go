@@ -24,7 +24,7 @@ func TestWhoReadsIsToldOfReading(t *testing.T) {
 		if err != nil {
 			calls++
 			require.NotErrorIs(t, err, fault.StateNotSaved, disk.trace[len(disk.trace)-1])
-			require.ErrorContains(t, err, "r.journal cannot be read: input/output error; the disk fails")
+			require.ErrorContains(t, err, "r.journal cannot be read: input/output error; the disk reports an error")
 		}
 	}
 	require.Greater(t, calls, 4, "open, stat, lock, read, sync")

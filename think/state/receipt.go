@@ -73,7 +73,7 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 		if err != nil {
 			return err
 		}
-		return fault.New(fault.IDCollision, "there is a receipt %s already", receipt.ID)
+		return fault.New(fault.IDCollision, "receipt %s already exists", receipt.ID)
 	}
 	data, err := EncodeReceipt(receipt)
 	if err != nil {
@@ -129,7 +129,7 @@ func receiptName(id string) (string, error) {
 // CheckReceiptID returns INVALID_PARAMS for what is no id.
 func CheckReceiptID(id string) error {
 	if !receiptPattern().MatchString(id) {
-		return fault.New(fault.InvalidParams, "%q is no receipt: expected the 8 characters of a-z and 2-7 that a reply has under _receipt", fault.Cut(id, 60))
+		return fault.New(fault.InvalidParams, "%q is not a receipt: expected the 8 characters of a-z and 2-7 that a reply has under _receipt", fault.Cut(id, 60))
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 
 // Repaired lists what Repair restored and what is lost.
 type Repaired struct {
-	// Version is the last good one, where the run stands now; 0 when no record
-	// of it is whole, and the run is gone.
+	// Version is the last good version, which is now the latest; 0 if the run has no
+	// complete record and is lost.
 	Version int
 	// Lost are the records known to have come after it, by version. One that
 	// cannot be read has nothing but its Version.
@@ -26,12 +26,11 @@ type Repaired struct {
 	Checkpoints []CheckpointInfo
 }
 
-// Repair makes a run whole again: its journal ends before the first record that
-// is damaged, or after the version upTo unless that is 0, and no snapshot or
-// checkpoint stands for a record that is gone. Every file that it takes away
-// or changes is kept in the trash first. A run without damage is left as it is.
-// STATE_CORRUPT wrapping ErrNewerFormat for files of a newer format, which are
-// not touched; UNKNOWN_RUN.
+// Repair restores a damaged run. The journal then ends before the first damaged record,
+// or after the version upTo unless that is 0, and no snapshot or checkpoint refers to a
+// removed record. First it copies every file that it removes or changes to the trash. A
+// run without damage is unchanged. STATE_CORRUPT wrapping ErrNewerFormat for files of a
+// newer format, which are not touched; UNKNOWN_RUN.
 func (d *Dir) Repair(ctx context.Context, key Key, upTo int) (Repaired, error) {
 	if err := key.Validate(); err != nil {
 		return Repaired{}, err
@@ -86,7 +85,7 @@ func (r *repair) run(upTo int) error {
 	return r.restore(text, bad)
 }
 
-// restore moves what is damaged to the trash and puts what is good in its place,
+// restore moves damaged files to the trash and puts the good content in their place,
 // the journal last: until then the run is as damaged as before.
 func (r *repair) restore(text []byte, bad []snapshotFile) error {
 	kept, err := r.dir.makeTrash(damagedLabel + trashLabel(r.key))
@@ -187,8 +186,8 @@ func (r *repair) noteCheckpoint(file snapshotFile) {
 	}
 }
 
-// lost lists the records after the last good one: those that can still be read,
-// and the numbers of those that are known to have been there.
+// lost lists the records after the last good one: the readable ones, and the versions
+// of those that are known to have existed.
 func (r *repair) lost() []Record {
 	byVersion := map[int]Record{}
 	known := max(r.known, len(r.found.chain)+r.found.lines)

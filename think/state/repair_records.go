@@ -8,12 +8,12 @@ import (
 
 // foundRecords is the readable records of a possibly damaged journal.
 type foundRecords struct {
-	// chain is the whole records before the damage.
+	// chain has the complete records before the damage.
 	chain
-	// damage is why the rest is not part of the chain; nil if all of the file
-	// is, or all but a torn record.
+	// damage is the reason why the rest is not part of the chain; nil if the chain is
+	// the whole file, except for a torn record.
 	damage error
-	// beyond are the records after the chain that are whole by themselves.
+	// beyond are the records after the chain that are intact by themselves.
 	beyond []Record
 	// lines counts the lines after the chain, whole or not.
 	lines int

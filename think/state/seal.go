@@ -64,7 +64,7 @@ func seal(key Key, last Link, record Record, now time.Time) (Record, []byte, err
 		return Record{}, nil, fault.New(fault.InvalidParams, "the data of a record is not JSON: %w", err)
 	}
 	if len(line) > maxRecord {
-		return Record{}, nil, fault.New(fault.LimitExceeded, "a record of %d bytes is over %d", len(line), maxRecord)
+		return Record{}, nil, fault.New(fault.LimitExceeded, "a record has %d bytes; at most %d are allowed", len(line), maxRecord)
 	}
 	return record, line, nil
 }

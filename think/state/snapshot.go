@@ -200,7 +200,7 @@ func DecodeSnapshot(name string, key Key, data []byte) (Snapshot, error) {
 	if inner := jsonvalue.Member(found.State, "version"); inner != nil {
 		var version int
 		if json.Unmarshal(inner, &version) == nil && version != 0 && version != found.Version {
-			return Snapshot{}, corrupt(name, "says version %d of a state of version %d", found.Version, version)
+			return Snapshot{}, corrupt(name, "names version %d, but its state has version %d", found.Version, version)
 		}
 	}
 	return found, nil

@@ -181,7 +181,7 @@ func (p *Place) Records(id string) (records []memory.Record, err error) {
 	for i, each := range documents {
 		number := i + 1
 		if each.Key != recordKey(id, number) {
-			return nil, fault.New(fault.StateCorrupt, "run %s: the document %s stands where %s is expected; the run cannot go on", id, each.Key, recordKey(id, number))
+			return nil, fault.New(fault.StateCorrupt, "run %s: the document %s is where %s is expected; the run cannot go on", id, each.Key, recordKey(id, number))
 		}
 		record, err := memory.ReadLine(each.Body, number)
 		if err != nil {

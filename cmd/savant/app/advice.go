@@ -25,7 +25,7 @@ func hintForTool(tool string, said *fault.Error) fault.Hint {
 // hintForRun is the hint for clients about an error of a workflow's run.
 func hintForRun(said *fault.Error) fault.Hint {
 	if said.Code == fault.UnknownRun {
-		return fault.Hint{Call: "think.state.list", Text: "shows the runs there are"}
+		return fault.Hint{Call: "think.state.list", Text: "lists the runs"}
 	}
 	return OnDamage(said)
 }

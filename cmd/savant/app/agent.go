@@ -95,7 +95,7 @@ func (a *App) AwaitMounts(ctx context.Context) {
 	}
 	a.Mounts.Reload()
 	if err := a.AwaitServers(ctx, a.Tools); err != nil {
-		a.Logger.DebugContext(ctx, "mounted servers were not waited for", "cause", err.Error())
+		a.Logger.DebugContext(ctx, "the wait for mounted servers ended early", "cause", err.Error())
 	}
 }
 

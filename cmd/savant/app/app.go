@@ -119,7 +119,7 @@ type App struct {
 func AbsolutePath(s settings.Settings) (string, error) {
 	path, err := filepath.Abs(s.Path)
 	if err != nil {
-		return "", Misconfigured(fault.New(fault.InvalidParams, "%s is %q, and the folder this was started in is gone: go to another, or name one with --path (%w)",
+		return "", Misconfigured(fault.New(fault.InvalidParams, "%s is %q, and the working folder was deleted: change to another one, or name one with --path (%w)",
 			settings.EnvPath, s.Path, err))
 	}
 	return path, nil
@@ -188,7 +188,7 @@ func checkOwnFolder(root *os.Root) error {
 	if err != nil || info.IsDir() {
 		return nil
 	}
-	return Misconfigured(fault.New(fault.InvalidParams, "%s is a file in the folder of %s, and Savant keeps its state in a folder of that name: move the file away, or let %s be another folder",
+	return Misconfigured(fault.New(fault.InvalidParams, "%s is a file in the folder of %s, and Savant keeps its state in a folder of that name: move the file away, or set %s to another folder",
 		ownfolder.State, settings.EnvPath, settings.EnvPath))
 }
 

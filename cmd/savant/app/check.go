@@ -60,14 +60,14 @@ func (a *App) workflowFiles(paths []string) ([]string, error) {
 		case info.IsDir():
 			inside, err := filesIn(path)
 			if err == nil && len(inside) == 0 {
-				err = fault.New(fault.UnknownWorkflow, "%s: no workflow file is in this folder: one ends in .yaml or .yml", path)
+				err = fault.New(fault.UnknownWorkflow, "%s: this folder has no workflow file (.yaml or .yml)", path)
 			}
 			if err != nil {
 				return nil, err
 			}
 			files = append(files, inside...)
 		case !isWorkflow(path):
-			return nil, fault.New(fault.InvalidParams, "%s: expected a workflow file, which ends in .yaml or .yml", path)
+			return nil, fault.New(fault.InvalidParams, "%s: expected a workflow file (.yaml or .yml)", path)
 		default:
 			files = append(files, path)
 		}

@@ -19,7 +19,7 @@ func (a *App) Undriven(key state.Key) error {
 	if !a.Driven(key) {
 		return nil
 	}
-	return fault.New(fault.StateConflict, "run %s is being driven by another process: end that first", key.Run)
+	return fault.New(fault.StateConflict, "another process drives run %s: end that process first", key.Run)
 }
 
 // Driven reports whether a process drives a run now.
@@ -57,7 +57,7 @@ func (a *App) ForgetDrivers(ctx context.Context, erased []state.Trashed) error {
 			continue
 		}
 		if err := a.drivers.Remove(ctx, state.Key{Workflow: each.Workflow, Run: each.Run}.String()); err != nil {
-			return mongo.Coded(fault.StateNotSaved, "who drove run "+each.Run+" was not removed", err)
+			return mongo.Coded(fault.StateNotSaved, "the claim of run "+each.Run+" was not removed", err)
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ const driverLease = 15 * time.Second
 func (a *App) claimShared(ctx context.Context, workflow, run string) (release func(), err error) {
 	held, err := a.drivers.Hold(ctx, state.Key{Workflow: workflow, Run: run}.String(), fmt.Sprintf("%s/%d", hostname(), os.Getpid()), driverLease,
 		func(holder jobs.Holder) {
-			a.Logger.InfoContext(ctx, "the run has a driver; waiting for a sign of life of it, and driving the run if there is none", "run", run, "driver", holder.Owner, "lease", driverLease)
+			a.Logger.InfoContext(ctx, "the run has a driver; waiting for its heartbeat, and driving the run if none comes", "run", run, "driver", holder.Owner, "lease", driverLease)
 		})
 	switch {
 	case errors.Is(err, jobs.ErrHeld):
@@ -81,7 +81,7 @@ func (a *App) claimShared(ctx context.Context, workflow, run string) (release fu
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, mongo.Coded(fault.StateNotSaved, "run "+run+" was not taken to be driven", err)
+		return nil, mongo.Coded(fault.StateNotSaved, "run "+run+" could not be claimed", err)
 	}
 	return func() { held(a.unfinished(workflow, run)) }, nil
 }
@@ -93,7 +93,7 @@ func hostname() string {
 }
 
 func drivenElsewhere(run string) error {
-	return fault.New(fault.StateConflict, "run %s is being driven by another process; it can be continued when that has ended", run)
+	return fault.New(fault.StateConflict, "another process drives run %s; continue the run when that process has ended", run)
 }
 
 // unfinished reports whether a run without a driver stands at a call that Savant would

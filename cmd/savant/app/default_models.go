@@ -83,7 +83,7 @@ func ollamaModels(ctx context.Context, address string) []string {
 	return names
 }
 
-// lateService is the service inside the program. It looks for models on first use, so
+// lateService is the built-in service. It looks for models on first use, so
 // that no command waits for an Ollama without need.
 type lateService struct {
 	settings settings.Reasoning

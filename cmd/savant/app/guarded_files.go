@@ -74,11 +74,11 @@ func (g guardedFiles) part(name string) (part trust.Part, info fs.FileInfo, guar
 	if same, err := fs.ReadFile(g.bundled, name); err == nil && string(same) == string(text) {
 		return trust.Part{Text: string(text)}, info, false, nil // it replaces nothing
 	}
-	shown := "is what models are told"
+	shown := "is shown to models"
 	if kind != trust.Prompt {
-		shown = "takes the place of the bundled " + string(kind)
+		shown = "replaces the bundled " + string(kind)
 	} else if _, err := fs.Stat(g.bundled, name); err == nil {
-		shown += ", in the place of the bundled file"
+		shown += " instead of the bundled file"
 	}
 	id := name
 	if kind != trust.Prompt {

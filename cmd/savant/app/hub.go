@@ -23,7 +23,7 @@ import (
 type HubAt struct {
 	Address  string
 	ReadOnly bool
-	// Tokens is the file of tokens for the hub.
+	// Tokens is the token file for the hub.
 	Tokens string
 }
 
@@ -102,10 +102,10 @@ func (s standings) Deciders(ctx context.Context) []hub.Decider {
 		if err != nil {
 			return []hub.Decider{{Name: s.decider, State: "offline", About: "a queue in MongoDB", Reason: err.Error()}}
 		}
-		return []hub.Decider{{Name: s.decider, State: "reachable", About: fmt.Sprintf("questions without an answer: %d; savant reasoning work answers them", count)}}
+		return []hub.Decider{{Name: s.decider, State: "reachable", About: fmt.Sprintf("unanswered questions: %d; savant reasoning work answers them", count)}}
 	}
 	if given.URL != "" {
-		return []hub.Decider{reached(ctx, hub.Decider{Name: s.decider, About: "a Reasoning API outside"}, given.URL)}
+		return []hub.Decider{reached(ctx, hub.Decider{Name: s.decider, About: "an external Reasoning API"}, given.URL)}
 	}
 	found := withDefaults(ctx, given)
 	var out []hub.Decider

@@ -63,7 +63,7 @@ func (a *App) openLogFolder() (written bool) {
 }
 
 // LogsElsewhere says why the folder of logs is not the usual one.
-const LogsElsewhere = "the logs go to " + ownfolder.StateLogs + "/: " + ownfolder.Logs + "/ is there and is not Savant's own"
+const LogsElsewhere = "the logs go to " + ownfolder.StateLogs + "/: " + ownfolder.Logs + "/ exists and was not made by Savant"
 
 // ExposedFile warns that others on the machine may read a secret in the file of
 // settings.
@@ -147,7 +147,7 @@ func (l *logFile) Write(record []byte) (int, error) {
 	}
 	if _, err := l.file.Append(record); err != nil {
 		l.lost = true
-		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", l.file.Name(), ownfolder.Reason(err))
+		fmt.Fprintf(l.complain, "savant: warning: %s cannot be written: %v\n", l.file.Name(), ownfolder.Reason(err))
 	}
 	return len(record), nil
 }

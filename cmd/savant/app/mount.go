@@ -41,7 +41,7 @@ func (a *App) AwaitServers(ctx context.Context, published *engines.Registry) err
 	defer a.sayWaiting()()
 	a.Mounts.Discover(bounded, published.Engines()...)
 	if ctx.Err() != nil {
-		return fault.New(fault.EngineOffline, "interrupted while mounted servers were waited for")
+		return fault.New(fault.EngineOffline, "interrupted while waiting for mounted servers")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 // Reasoner returns the client of the deciding service, and the service's name.
 // REASONING_API_URL selects only that service, REASONING_TRANSPORT=mongo only the
-// queue: there is no fallback to the service inside. observe is called with each failed
+// queue: there is no fallback to the built-in service. observe is called with each failed
 // attempt and may be nil.
 func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
 	options := reasoning.Options{Timeout: s.Timeout, Retries: s.Retries, Observe: observe}
@@ -46,14 +46,14 @@ func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reaso
 		return reasoning.New(options), options.Name, nil
 	}
 	if undecided(s) {
-		options.Transport, options.Name, options.Timeout = &lateService{settings: s}, "the reasoning service inside", 0
+		options.Transport, options.Name, options.Timeout = &lateService{settings: s}, "the built-in reasoning service", 0
 		return reasoning.New(options), options.Name, nil
 	}
 	inside, err := reasoningService(s)
 	if err != nil {
 		return nil, "", Misconfigured(err)
 	}
-	// The service inside sets its own timeouts for models.
+	// The built-in service sets its own timeouts for models.
 	options.Transport, options.Name, options.Timeout = inside, inside.Name(), 0
 	return reasoning.New(options), options.Name, nil
 }
@@ -66,7 +66,7 @@ func (r refused) RoundTrip(context.Context, reasoning.Request) (json.RawMessage,
 	return nil, r.why
 }
 
-// reasoningService returns the service inside the program, with the configured models.
+// reasoningService returns the built-in service, with the configured models.
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	provider := s.Provider
 	if provider == settings.Offline {
@@ -92,7 +92,7 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 // keptAnswers is the folder of `savant reasoning serve` for answers, below SAVANT_PATH.
 const keptAnswers = ownfolder.State + "/answers"
 
-// ReasoningHandler serves the service inside over HTTP to callers with the token, until
+// ReasoningHandler serves the built-in service over HTTP to callers with the token, until
 // ctx ends.
 func (a *App) ReasoningHandler(ctx context.Context) (http.Handler, error) {
 	s := a.settings.Reasoning
@@ -131,13 +131,13 @@ func (a *App) answersFolder() *os.Root {
 		folder, err = a.Root.OpenRoot(keptAnswers)
 	}
 	if err != nil {
-		a.Logger.Warn("answers are kept in memory alone", "cause", ownfolder.Reason(err).Error())
+		a.Logger.Warn("answers are kept in memory only", "cause", ownfolder.Reason(err).Error())
 		return nil
 	}
 	return folder
 }
 
-// AnswerQueue answers questions of the queue with the service inside, until ctx ends.
+// AnswerQueue answers questions of the queue with the built-in service, until ctx ends.
 // It fails at once if the database is not configured.
 func (a *App) AnswerQueue(ctx context.Context, work mongoqueue.Work, begun func(decider, queue string)) error {
 	s := a.settings.Reasoning

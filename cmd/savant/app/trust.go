@@ -84,9 +84,9 @@ func (a *App) sayUnused() {
 	if more := len(names) - maxNamed; more > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
-	said := "this folder brings what is not used until a person trusts it: savant trust shows it and asks"
+	said := "this folder has parts that Savant does not use until a person trusts them: savant trust shows them and asks"
 	if len(a.settings.Trust) > 0 {
-		said += " (" + settings.EnvTrust + " is not the digest of what it brings now)"
+		said += " (" + settings.EnvTrust + " is not the digest of its parts now)"
 	}
 	a.Logger.Warn(said, "parts", strings.Join(names, ", "))
 }

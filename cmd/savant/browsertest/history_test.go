@@ -113,7 +113,7 @@ func TestImportInThePage(t *testing.T) {
 	}
 	send(file)
 	p.says("h1", "r1")
-	p.says(".said", "The run was taken in.")
+	p.says(".said", "The run was imported.")
 	p.says("#facts", "Imported")
 	p.says("#facts", "there is no such workflow here")
 	require.Zero(t, eval[int](p, `document.querySelectorAll("details.act, .ask form").length`), "it is only shown")

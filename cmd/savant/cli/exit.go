@@ -178,9 +178,9 @@ func (p *Program) hint(said *fault.Error) fault.Hint {
 	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
 		return fault.Hint{Text: fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.Settings.Path)}
 	case said.Code == fault.UnknownRun:
-		return fault.Hint{Call: "savant state list", Text: "shows the runs there are"}
+		return fault.Hint{Call: "savant state list", Text: "lists the runs"}
 	case said.Code == fault.UnknownTool && len(said.Diagnostics) == 0 && !errors.Is(said, ErrNotPublished):
-		return fault.Hint{Call: "savant tools", Text: "lists those there are"}
+		return fault.Hint{Call: "savant tools", Text: "lists them"}
 	}
 	for _, sign := range []string{".savant/state/", ".savant/artifacts/", "does not follow from the records before it"} {
 		if strings.Contains(said.Details, sign) {

@@ -71,10 +71,10 @@ func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
 // TellHeld reports that the command waits for a lock of another process.
 func (p *Program) TellHeld(name string) {
 	if p.logger != nil {
-		p.logger.Warn("waiting for another process, which has locked "+name, "file", name)
+		p.logger.Warn("another process holds the lock of "+name+"; waiting for it", "file", name)
 		return
 	}
-	fmt.Fprintf(p.Stderr, "savant: waiting for another process, which has locked %s\n", name)
+	fmt.Fprintf(p.Stderr, "savant: another process holds the lock of %s; waiting for it\n", name)
 }
 
 // NameFolder prints on stderr which folder a command works in, if it is neither the

@@ -21,11 +21,11 @@ func (p *program) configCommand() *cobra.Command {
 
 func (p *program) configShowCommand() *cobra.Command {
 	var origin bool
-	command := &cobra.Command{Use: "show", Short: "Print every setting with the value that holds", Args: cli.Positional(cobra.NoArgs),
-		Long: "Print every setting with the value that holds, by its name in " + settings.FileName + ". Of a secret only whether it is\n" +
-			"set is shown. With --origin, say where each value is from: a flag, a variable, a line of the file, or the default.",
+	command := &cobra.Command{Use: "show", Short: "Print every setting with its effective value", Args: cli.Positional(cobra.NoArgs),
+		Long: "Print every setting with its effective value, by its name in " + settings.FileName + ". Of a secret it\n" +
+			"shows only whether it is set. With --origin it says where each value comes from: a flag, a variable, a line of the file, or the default.",
 		RunE: func(*cobra.Command, []string) error { return p.showConfig(origin) }}
-	command.Flags().BoolVar(&origin, "origin", false, "say where each value is from")
+	command.Flags().BoolVar(&origin, "origin", false, "say where each value comes from")
 	return p.JSONFlag(command)
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) enginesCommand() *cobra.Command {
-	return cli.Group("engines", "List the engines, and say how they are", p.enginesListCommand(), p.enginesStatusCommand(), p.engineApproveCommand())
+	return cli.Group("engines", "List the engines and their status", p.enginesListCommand(), p.enginesStatusCommand(), p.engineApproveCommand())
 }
 
 // listedEngine is an engine in `savant engines list --json`.
@@ -53,8 +53,8 @@ func (p *program) listEngines(a *app.App) error {
 }
 
 func (p *program) enginesStatusCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "status", Short: "Ask every engine how it is", Args: cli.Positional(cobra.NoArgs),
-		Long: "Ask every engine how it is: ready, idle (it starts with the first call), offline or disabled, with the reason.",
+	return p.JSONFlag(&cobra.Command{Use: "status", Short: "Ask every engine for its status", Args: cli.Positional(cobra.NoArgs),
+		Long: "Ask every engine for its status: ready, idle (it starts with the first call), offline or disabled, with the reason.",
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
 			return p.showHealth(ctx, a)
 		})})
@@ -112,7 +112,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 		return err
 	}
 	if launch != "" {
-		fmt.Fprintf(p.Stdout, "%s is started in another way than was approved:\n\n%s\n", name, launch)
+		fmt.Fprintf(p.Stdout, "the command of %s has changed since it was approved:\n\n%s\n", name, launch)
 		if err := p.accepted(ctx, "Start it, to see its tools?", yes); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 	if err := a.Mounts.Accept(review); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stdout, "Accepted. %s is called as it is now.\n", name)
+	fmt.Fprintf(p.Stdout, "Accepted. Savant now calls %s with this definition.\n", name)
 	return nil
 }
 
@@ -145,10 +145,10 @@ func (p *program) printReview(review mount.Review) {
 	}
 	switch {
 	case review.Same():
-		fmt.Fprintf(p.Stdout, "%s is what was approved; there is nothing to accept.\n", review.Server)
+		fmt.Fprintf(p.Stdout, "%s has not changed since it was approved; there is nothing to accept.\n", review.Server)
 		return
 	case review.First:
-		fmt.Fprintf(p.Stdout, "%s was never seen before. Its tools:\n\n", review.Server)
+		fmt.Fprintf(p.Stdout, "%s is new. Its tools:\n\n", review.Server)
 	}
 	for _, each := range review.Changes {
 		fmt.Fprintf(p.Stdout, "tool %s is %s:\n%s\n", each.Tool, each.Kind, each.Diff)
@@ -172,5 +172,5 @@ func (p *program) accepted(ctx context.Context, question string, yes bool, parts
 	if err := p.Loaded.Folder.Refuse(parts...); err != nil {
 		return err
 	}
-	return fault.New(fault.ApprovalRequired, "nothing was accepted, and the no is kept: %s is not used; savant trust asks again", parts[0])
+	return fault.New(fault.ApprovalRequired, "nothing was accepted, and your no was recorded: %s is not used; savant trust asks again", parts[0])
 }

@@ -28,7 +28,7 @@ import (
 var templates embed.FS
 
 func (p *program) generateCommand() *cobra.Command {
-	return cli.Group("generate", "Write what new parts of Savant begin with", p.generateEngineCommand())
+	return cli.Group("generate", "Write the files of a new part of Savant", p.generateEngineCommand())
 }
 
 func (p *program) generateEngineCommand() *cobra.Command {
@@ -75,7 +75,7 @@ func sourceTree() (*os.Root, error) {
 	for !isSource(folder) {
 		above := filepath.Dir(folder)
 		if above == folder {
-			return nil, app.Misconfigured(fault.New(fault.InvalidParams, "engines are generated inside a checkout of Savant's sources, and this folder is in none"))
+			return nil, app.Misconfigured(fault.New(fault.InvalidParams, "engines are generated inside a checkout of Savant's sources, and this folder is not in one"))
 		}
 		folder = above
 	}
@@ -105,14 +105,14 @@ var notPackages = []string{"internal", "vendor", "testdata", "main", "init", set
 func checkEngineName(tree *os.Root, name string, taken []string) error {
 	switch {
 	case !packageName().MatchString(name) || token.IsKeyword(name) || slices.Contains(notPackages, name):
-		return fault.New(fault.InvalidParams, "%q is not a name for an engine: expected up to 32 small letters and digits, and no word of Go's own", fault.Cut(name, 100))
+		return fault.New(fault.InvalidParams, "%q is not a name for an engine: expected up to 32 small letters and digits, and no keyword of Go", fault.Cut(name, 100))
 	case slices.Contains(taken, name):
-		return fault.New(fault.IDCollision, "there is an engine %s already", name)
+		return fault.New(fault.IDCollision, "engine %s already exists", name)
 	}
 	_, err := tree.Lstat(path.Join("engines", name))
 	switch {
 	case err == nil:
-		return fault.New(fault.IDCollision, "engines/%s is there already", name)
+		return fault.New(fault.IDCollision, "engines/%s already exists", name)
 	case !errors.Is(err, fs.ErrNotExist):
 		return fault.New(fault.Internal, "engines/%s: %w", name, err)
 	}

@@ -25,7 +25,7 @@ func (p *program) hubCommand() *cobra.Command {
 	var readOnly bool
 	command := &cobra.Command{Use: "hub", Short: "Serve a web page of all runs, workflows and engines",
 		Long: "Serve a web page of all runs, workflows and engines here. It prints a link that opens the page once, for the person at\n" +
-			"this terminal; the browser then has a session of 12 hours. It listens on this machine alone, unless there are tokens.",
+			"this terminal; the browser then has a session of 12 hours. It listens on this machine only, unless there are tokens.",
 		Example: "  savant hub\n  savant hub --address 127.0.0.1:0",
 		Args:    cli.Positional(cobra.NoArgs),
 		RunE:    p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.serveHub(ctx, a, address, readOnly) })}

@@ -49,7 +49,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	proposal := ci.Recognise(root.FS())
 	if len(proposal.Commands) == 0 {
 		return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, "+
-			"pytest or tox, or a Makefile with a target test; docs/ci.md says how %s is written by hand", ci.File)
+			"pytest or tox, or a Makefile with a target test; docs/ci.md says how to write %s by hand", ci.File)
 	}
 	fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Content(string(proposal.YAML)))
 	if err := p.agreeToWrite(ctx, yes); err != nil {
@@ -66,7 +66,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 // initBefore reports that commands exist already, and which of them are not yet
 // trusted.
 func (p *program) initBefore() error {
-	said := ci.File + " is there already and stays as it is."
+	said := ci.File + " already exists and was not changed."
 	parts, _ := ci.Parts(p.Settings.Path, flow.ReadYAMLPlaces) // errors in the file are reported where it is used
 	if slices.ContainsFunc(parts, func(each trust.Part) bool { return !p.Loaded.Folder.Accepts(each) }) {
 		said += " Not all of it runs yet: savant trust shows what it would run, and asks."
@@ -93,7 +93,7 @@ func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
 		return nil
 	}
 	if !terminal.Is(p.Stdin) {
-		fmt.Fprintln(p.Stderr, "savant: nothing was written, since nobody can be asked here; to write it without being asked: savant init --yes")
+		fmt.Fprintln(p.Stderr, "savant: nothing was written, because nobody can be asked here; to write it without a question: savant init --yes")
 		return cli.StatusError(cli.ExitUsage)
 	}
 	if agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stdout, "Write it?"); agreed {

@@ -20,7 +20,7 @@ func (p *program) mcpCommand() *cobra.Command {
 	var beside string
 	command := &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout, or over HTTP with --http HOST:PORT", Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context(), beside) }}
-	command.Flags().StringVar(&beside, "hub", "", "serve the hub, too, at HOST:PORT such as 127.0.0.1:9999; its link is on stderr")
+	command.Flags().StringVar(&beside, "hub", "", "serve the hub, too, at HOST:PORT such as 127.0.0.1:9999; its link is printed on stderr")
 	return command
 }
 

@@ -26,8 +26,8 @@ func (p *program) reasoningCommand() *cobra.Command {
 func (p *program) decideCommand() *cobra.Command {
 	var given string
 	command := &cobra.Command{Use: "decide --request @FILE|-", Short: "Ask for the decision of one request and print the intent",
-		Long: "Ask for the decision of one request (schemas/reasoning_request.json) and print the intent as it was checked and " +
-			"repaired: a way to try a Reasoning API.",
+		Long: "Ask for the decision of one request (schemas/reasoning_request.json) and print the checked and " +
+			"repaired intent: a way to try a Reasoning API.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			raw, err := p.ArgumentsOf("--request", given)
@@ -65,8 +65,8 @@ func (p *program) decideOnce(ctx context.Context, a *app.App, raw json.RawMessag
 
 func (p *program) reasoningServeCommand() *cobra.Command {
 	var address string
-	command := &cobra.Command{Use: "serve", Short: "Serve POST /agent_intent with the reasoning service inside",
-		Long: "Serve POST /agent_intent with the reasoning service inside. REASONING_API_TOKEN, where it is set, is the bearer " +
+	command := &cobra.Command{Use: "serve", Short: "Serve POST /agent_intent with the built-in reasoning service",
+		Long: "Serve POST /agent_intent with the built-in reasoning service. REASONING_API_TOKEN, where it is set, is the bearer " +
 			"token that callers must have; without one only an address of this machine is served. At such an address a request has to name an address, localhost or " +
 			"the host of --address, so that no web page can ask under a name of its own.\n\n" +
 			"An answer is kept for an hour, in .savant/answers, also if the service is started again. A request with the same Idempotency-Key gets it again, and no model is paid.",

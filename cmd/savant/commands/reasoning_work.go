@@ -25,10 +25,10 @@ const (
 
 func (p *program) reasoningWorkCommand() *cobra.Command {
 	work := mongoqueue.Work{}
-	command := &cobra.Command{Use: "work", Short: "Answer questions of the queue in MongoDB with the reasoning service inside",
+	command := &cobra.Command{Use: "work", Short: "Answer questions of the queue in MongoDB with the built-in reasoning service",
 		Long: "Answer the questions that agents with REASONING_TRANSPORT=mongo put into the queue " + mongoqueue.Collection + " of MongoDB. Any number of\n" +
-			"workers may do so, on any machine. An answer is recorded once, also where two workers computed it. A worker that ends gives back\n" +
-			"what it has not answered; one that is lost loses it when the lease is over.",
+			"workers may do so, on any machine. Each question gets one answer, even if two workers computed one. A worker that ends gives back\n" +
+			"its open questions; if a worker is lost, they return to the queue when the lease ends.",
 		Example: "  MONGO_URI=mongodb://db:27017/ savant reasoning work --concurrency 4",
 		Args:    cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -40,7 +40,7 @@ func (p *program) reasoningWorkCommand() *cobra.Command {
 		}}
 	command.Flags().IntVar(&work.Concurrency, "concurrency", 1, "how many questions are answered at once")
 	command.Flags().IntVar(&work.MaxClaims, "attempts", 3, "failed attempts after which a question is set aside with an error")
-	command.Flags().DurationVar(&work.Lease, "lease", 30*time.Second, "how long a question stays with a worker that gives no sign of life")
+	command.Flags().DurationVar(&work.Lease, "lease", 30*time.Second, "how long a question stays with a worker that sends no heartbeat")
 	command.Flags().DurationVar(&work.Keep, "keep", 30*24*time.Hour, "how long answered questions are kept")
 	return command
 }

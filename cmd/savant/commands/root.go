@@ -110,7 +110,7 @@ func helpForKnown(root *cobra.Command) {
 // flag of every command.
 func usageTemplate(whole string) string {
 	const list = "{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
-	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\nEach setting is a flag, too: savant --help lists them, savant config show says what holds.", 1)
+	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\nEach setting is a flag, too: savant --help lists them, savant config show prints their values.", 1)
 }
 
 // configure reads the settings, before any command runs.
@@ -139,7 +139,7 @@ func (p *program) refuseModels(command *cobra.Command) error {
 	}
 	for _, row := range settings.Table() {
 		if flag := command.Flags().Lookup(row.OtherFlag); flag != nil && flag.Changed && flag.Value.Type() == "string" {
-			return cli.UsageError("--" + row.OtherFlag + " names a model of the service inside, and " + settings.EnvReasoningURL + " has another decide: leave one out")
+			return cli.UsageError("--" + row.OtherFlag + " names a model of the built-in service, and " + settings.EnvReasoningURL + " names another service: leave one out")
 		}
 	}
 	return nil

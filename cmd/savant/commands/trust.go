@@ -27,21 +27,21 @@ type trustFlags struct{ list, revoke, yes bool }
 
 func (p *program) trustCommand() *cobra.Command {
 	var given trustFlags
-	command := &cobra.Command{Use: "trust [PART…]", Short: "See what this folder would start, send to or replace, and accept it",
-		Long: "See what this folder brings that starts programs (" + ci.File + ", " + mount.File + "), says where content is sent or what is\n" +
-			"read outside the folder (" + settings.FileName + "), or takes the place of bundled prompts, workflows and schemas.\n" +
-			"None of it is used until you say yes here. The answer is kept in your own folder of configuration, by folder and content:\n" +
-			"what changes later is shown and asked about again. A part is named KIND:NAME, as --list prints it; without one all are meant.\n" +
+	command := &cobra.Command{Use: "trust [PART…]", Short: "Review what this folder would start, send to or replace, and accept it",
+		Long: "Review the parts of this folder that start programs (" + ci.File + ", " + mount.File + "), say where content is sent or what is\n" +
+			"read outside the folder (" + settings.FileName + "), or replace bundled prompts, workflows and schemas.\n" +
+			"None of them is used until you say yes here. The answer is kept in your own configuration folder, by folder and content:\n" +
+			"a part that changes later is shown and asked about again. --list prints the name of each part, KIND:NAME; without one all are meant.\n" +
 			"It asks at a terminal; elsewhere --yes accepts what is printed, and " + settings.EnvTrust + "=DIGEST accepts exactly what has that digest.",
 		RunE: func(command *cobra.Command, parts []string) error {
 			if given.list && given.revoke {
-				return cli.UsageError("--list and --revoke: one of them")
+				return cli.UsageError("--list and --revoke exclude each other: leave one out")
 			}
 			return p.trust(command.Context(), given, parts)
 		}}
-	command.Flags().BoolVar(&given.list, "list", false, "list what this folder brings and what was said about it; start and change nothing")
-	command.Flags().BoolVar(&given.revoke, "revoke", false, "forget what was said about these parts, or about the whole folder")
-	command.Flags().BoolVar(&given.yes, "yes", false, "accept without asking; what was refused only where it is named")
+	command.Flags().BoolVar(&given.list, "list", false, "list the parts of this folder and the answers about them; start and change nothing")
+	command.Flags().BoolVar(&given.revoke, "revoke", false, "forget the answers about these parts, or about the whole folder")
+	command.Flags().BoolVar(&given.yes, "yes", false, "accept without asking; a refused part only if it is named")
 	return p.JSONFlag(command)
 }
 
@@ -83,11 +83,11 @@ func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
 		if slices.Contains(known, id) {
 			continue
 		}
-		unknown := fault.New(fault.InvalidParams, "this folder brings no %q that has to be trusted", fault.Cut(id, 100))
+		unknown := fault.New(fault.InvalidParams, "this folder has no part %q that must be trusted", fault.Cut(id, 100))
 		if near := fault.Nearest(id, known); near != "" {
 			return unknown.Hinted(fault.DidYouMean(visible.Line(near)))
 		}
-		return unknown.Hinted(fault.Hint{Call: "savant trust --list", Text: "shows what it brings"})
+		return unknown.Hinted(fault.Hint{Call: "savant trust --list", Text: "lists its parts"})
 	}
 	return nil
 }
@@ -109,11 +109,11 @@ func (p *program) warnOf(problems []error) {
 }
 
 func (p *program) nothingToTrust(folder *trust.Folder, parts []trust.Part) error {
-	said := "Nothing here has to be trusted.\n"
+	said := "Nothing here must be trusted.\n"
 	refused := slices.ContainsFunc(parts, func(each trust.Part) bool { return folder.Said(each) == trust.Refused })
 	switch {
 	case refused:
-		said = "There is nothing new. What was refused stays so, unless it is named: savant trust --list shows it.\n"
+		said = "There is nothing new. Refused parts stay refused unless you name them: savant trust --list shows them.\n"
 	case len(parts) > 0:
 		said = fmt.Sprintf("There is nothing new: %s trusted. For CI: %s=%s\n", terminal.Count(len(parts), "part"), settings.EnvTrust, trust.Digest(parts))
 	}
@@ -124,17 +124,17 @@ func (p *program) nothingToTrust(folder *trust.Folder, parts []trust.Part) error
 // notes describe the current answer about a part.
 var notes = map[trust.Answer]string{
 	trust.Unsaid:  "",
-	trust.Changed: " (not as it was trusted)",
+	trust.Changed: " (changed since it was trusted)",
 	trust.Refused: " (refused before)",
 }
 
 // showParts prints what the answer will be bound to, with the digest of all.
 func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part) {
-	fmt.Fprintf(p.Stdout, "What is in %s is not used until you trust it:\n\n", visible.Line(folder.Path))
+	fmt.Fprintf(p.Stdout, "Savant does not use these parts of %s until you trust them:\n\n", visible.Line(folder.Path))
 	for _, each := range asked {
 		p.showPart(each, notes[folder.Said(each)])
 	}
-	fmt.Fprintf(p.Stdout, "The digest of all that the folder brings, for CI: %s=%s\n", settings.EnvTrust, trust.Digest(all))
+	fmt.Fprintf(p.Stdout, "The digest of all parts of the folder, for CI: %s=%s\n", settings.EnvTrust, trust.Digest(all))
 }
 
 // showPart prints one part: its name, its lines and its text.
@@ -163,7 +163,7 @@ func (p *program) ownEyes(text string) string {
 func (p *program) settle(ctx context.Context, path string, yes bool, asked []trust.Part) error {
 	agreed, err := p.agrees(ctx, "Trust "+these(len(asked))+"?", yes)
 	if errors.Is(err, errNobody) {
-		fmt.Fprintf(p.Stderr, "savant: nothing was trusted, since nobody can be asked here; to trust what is printed: savant trust --yes, or set %s\n", settings.EnvTrust)
+		fmt.Fprintf(p.Stderr, "savant: nothing was trusted, because nobody can be asked here; to trust what is printed: savant trust --yes, or set %s\n", settings.EnvTrust)
 		return cli.StatusError(cli.ExitUsage)
 	}
 	if err != nil {
@@ -173,13 +173,13 @@ func (p *program) settle(ctx context.Context, path string, yes bool, asked []tru
 		if err := p.Loaded.Folder.Refuse(asked...); err != nil {
 			return err
 		}
-		fmt.Fprintln(p.Stderr, "savant: nothing was trusted, and you are not reminded of it; savant trust asks again")
+		fmt.Fprintln(p.Stderr, "savant: nothing was trusted, and Savant does not ask again by itself; savant trust asks again")
 		return cli.StatusError(cli.ExitFailed)
 	}
 	if err := acceptParts(p.Loaded.Folder, path, asked...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "Trusted: %s. A savant mcp that runs takes it over by itself, but settings and its instructions with its next start.\n",
+	_, err = fmt.Fprintf(p.Stdout, "Trusted: %s. A running savant mcp uses it at once, except for settings and its instructions, which need a restart.\n",
 		terminal.Count(len(asked), "part"))
 	return err
 }
@@ -264,7 +264,7 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(p.Stderr, "nothing here has to be trusted")
+		fmt.Fprintln(p.Stderr, "nothing here must be trusted")
 	}
 	return terminal.Table(p.Stdout, []string{"FOLDER", "ANSWERS"}, elsewhere, func(each trust.Elsewhere) []string {
 		return []string{visible.Line(each.Folder), fmt.Sprintf("%d accepted, %d refused", each.Accepted, each.Refused)}
@@ -279,6 +279,6 @@ func (p *program) revokeTrust(folder *trust.Folder, ids []string) error {
 	if p.JSON {
 		return p.Print(map[string]any{"folder": folder.Path, "forgotten": gone})
 	}
-	_, err = fmt.Fprintf(p.Stdout, "Forgot what was said about %s of %s.\n", terminal.Count(gone, "part"), visible.Line(folder.Path))
+	_, err = fmt.Fprintf(p.Stdout, "Forgot the answers about %s of %s.\n", terminal.Count(gone, "part"), visible.Line(folder.Path))
 	return err
 }

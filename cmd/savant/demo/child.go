@@ -76,7 +76,7 @@ func childSettings(own settings.Settings, path, top string) []string {
 func (c *child) stop() error {
 	err := c.client.Close()
 	if ended := c.command.Wait(); ended != nil && err == nil {
-		err = fault.New(fault.EngineOffline, "the server ended badly: %w", ended)
+		err = fault.New(fault.EngineOffline, "the server ended with an error: %w", ended)
 	}
 	return err
 }

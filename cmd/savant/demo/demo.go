@@ -74,7 +74,7 @@ func topOf(ctx context.Context, folder string) (string, error) {
 			"git refuses to read %s: %w; if you trust it, run `git config --global --add safe.directory FOLDER` with its top folder", folder, err))
 	case err != nil:
 		return "", app.Misconfigured(fault.New(fault.InvalidParams,
-			"%s is not in a git repository with a working tree: go to one, or name one with --repo", folder))
+			"%s is not in a git repository with a working tree: change to one, or name one with --repo", folder))
 	}
 	return strings.TrimSuffix(string(out.Data), "\n"), nil
 }
@@ -175,7 +175,7 @@ func ask(ctx context.Context, client *mcpclient.Client, tool string, args, into 
 		return err
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fault.New(fault.Internal, "%s answered what cannot be read: %w", tool, err)
+		return fault.New(fault.Internal, "the answer of %s cannot be read: %w", tool, err)
 	}
 	return nil
 }

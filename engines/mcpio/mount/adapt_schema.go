@@ -36,7 +36,7 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 	tool.Title = fault.Cut(visible.Line(tool.Title), 100)
 	description := visible.Text(strings.TrimSpace(tool.Description))
 	if description == "" {
-		description = "The tool " + definition.Name + " of the MCP server " + engine + ", which does not describe it."
+		description = "The tool " + definition.Name + " of the MCP server " + engine + ", which gives no description."
 	}
 	schema, err := jsonvalue.Decode(tool.Input)
 	if err != nil && len(tool.Input) > 0 {
@@ -184,7 +184,7 @@ var pinnedMembers = []string{"name", "title", "description", "inputSchema", "out
 func pinOf(definition mcpclient.Definition) (pin, error) {
 	whole, err := jsonvalue.Decode(definition.Raw)
 	if err != nil {
-		return pin{}, fault.New(fault.ValidationFailed, "its definition is not JSON that can be kept: %w", err)
+		return pin{}, fault.New(fault.ValidationFailed, "its definition is not valid JSON: %w", err)
 	}
 	members, _ := whole.(map[string]any)
 	kept := map[string]any{}

@@ -20,7 +20,7 @@ const maxMisfit = 500
 
 // notYet is the function of a tool that is only validated.
 func notYet(context.Context, json.RawMessage) (any, error) {
-	return nil, fault.New(fault.EngineOffline, "the server is not there yet")
+	return nil, fault.New(fault.EngineOffline, "the server has not started yet")
 }
 
 // caller returns the function that calls a tool by the server's name for it. check, if
@@ -49,10 +49,10 @@ func (s *server) caller(tool string, check func(json.RawMessage) error) func(con
 func (s *server) checkOutput(check func(json.RawMessage) error, tool string, result mcpclient.CallResult) error {
 	said := fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText)
 	if result.Structured == nil {
-		return fault.New(fault.ToolFailed, "%s: its answer lacks what its output schema promises; it says: %s", tool, said)
+		return fault.New(fault.ToolFailed, "%s: its answer does not fit its output schema; it says: %s", tool, said)
 	}
 	if err := check(result.Structured); err != nil {
-		return fault.New(fault.ToolFailed, "%s: its answer is not what its output schema promises: %s; it says: %s", tool,
+		return fault.New(fault.ToolFailed, "%s: its answer does not fit its output schema: %s; it says: %s", tool,
 			fault.Cut(s.launch.secrets.Text(fault.From(err).Message()), maxMisfit), said)
 	}
 	return nil
@@ -97,7 +97,7 @@ func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 // notBegun returns the error of a call that timed out while the server was starting.
 func (s *server) notBegun(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fault.New(fault.ToolTimeout, "%s was still starting when the time of the call was over; it was not called", s.entry.name)
+		return fault.New(fault.ToolTimeout, "%s was still starting when the call timed out; it was not called", s.entry.name)
 	}
 	return ctx.Err()
 }
@@ -108,7 +108,7 @@ func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)
 	details := s.launch.hidden.Text(coded.Message())
 	if !live.alive() {
-		return fault.New(fault.EngineOffline, "%s ended before it answered %s; whether the call had an effect is not known", s.entry.name, tool)
+		return fault.New(fault.EngineOffline, "%s ended before it answered %s; it is not known whether the call had an effect", s.entry.name, tool)
 	}
 	switch {
 	case errors.Is(err, mcpclient.ErrSessionOver):
@@ -128,7 +128,7 @@ func (s *server) content(tool string, result mcpclient.CallResult) (any, error) 
 	text := result.Text()
 	if result.IsError {
 		if text == "" {
-			text = "it failed and did not say why"
+			text = "it failed and gave no reason"
 		}
 		return nil, fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(s.launch.secrets.Text(text), maxErrorText))
 	}
@@ -152,7 +152,7 @@ func (s *server) content(tool string, result mcpclient.CallResult) (any, error) 
 func structured(result mcpclient.CallResult, own json.RawMessage, text string) (json.RawMessage, error) {
 	if own != nil {
 		if value, err := jsonvalue.Decode(own); err != nil || jsonvalue.Kind(value) != "object" {
-			return nil, errors.New("its structured content is no JSON object")
+			return nil, errors.New("its structured content is not a JSON object")
 		}
 		return own, nil
 	}

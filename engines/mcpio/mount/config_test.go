@@ -18,7 +18,7 @@ func TestAFileThatIsNoneMountsNothing(t *testing.T) {
 		`{"mcpServer": {}}`:     `did you mean "mcpServers"?`,
 		`{"mcpServers": []}`:    "expected an object of servers",
 		`{} {}`:                 "after top-level value",
-		`{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`: `"a" is there twice`,
+		`{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`: `"a" appears twice`,
 	} {
 		w := newWorld(t, text).open()
 		require.Len(t, w.mounts.Problems(), 1, text)
@@ -39,7 +39,7 @@ func TestABadEntryIsOneEngineOffline(t *testing.T) {
 		`{"comand": "x"}`:                                  `unknown key "comand", did you mean "command"? (.savant/mcp.json:2:10)`,
 		`{}`:                                               "expected command or url",
 		`{"command": "x", "url": "http://h/"}`:             "not both",
-		`{"command": 1}`:                                   "expected a text that is not empty (.savant/mcp.json:2:21)",
+		`{"command": 1}`:                                   "expected a non-empty text (.savant/mcp.json:2:21)",
 		`{"command": "x", "args": "y"}`:                    "expected a list of texts",
 		`{"command": "x", "env": {"A": 1}}`:                "expected an object of names and texts",
 		`{"command": "x", "headers": {}}`:                  "headers are for servers with a url",
@@ -47,7 +47,7 @@ func TestABadEntryIsOneEngineOffline(t *testing.T) {
 		`{"url": "http://h/", "headers": {"X-Key": "a\u0007${API_TOKEN}"}}`: "headers: the value of X-Key has a line break or another control character",
 		`{"command": "x", "timeout": -1}`:                                   "expected seconds",
 		`{"command": "x", "allow": ["["]}`:                                  "expected patterns",
-		`{"command": "x", "type": "sse"}`:                                   "is not spoken",
+		`{"command": "x", "type": "sse"}`:                                   "is not supported",
 		`{"command": "x", "command": "y"}`:                                  "twice",
 		`{"url": "ftp://host/"}`:                                            "expected http:// or https:// and a host",
 		`{"url": "https://h/${NO_SUCH}"}`:                                   "the variable NO_SUCH is not set",

@@ -64,7 +64,7 @@ func entries(file string, data []byte) ([]entry, error) {
 	}
 	for i := range all {
 		if slices.ContainsFunc(all[:i], func(e entry) bool { return e.name == all[i].name }) {
-			return nil, fault.New(fault.InvalidParams, "%s: the server %q is there twice", file, all[i].name)
+			return nil, fault.New(fault.InvalidParams, "%s: the server %q appears twice", file, all[i].name)
 		}
 	}
 	return all, nil
@@ -94,7 +94,7 @@ func (d *document) entry(group string, named jsonvalue.NodeMember) entry {
 		key, has := fields[each.Name]
 		switch {
 		case seen[each.Name]:
-			made.fail(d.wrong(each.Offset, at+"."+each.Name, "the key is there twice"))
+			made.fail(d.wrong(each.Offset, at+"."+each.Name, "the key appears twice"))
 		case has:
 			if !decode(each.Value, key.into(&made)) || key.fits != nil && !key.fits(&made) {
 				made.fail(d.wrong(each.Value.Offset, at+"."+each.Name, "expected "+key.expected))
@@ -124,7 +124,7 @@ func (e *entry) complete() string {
 	case e.command != "" && e.url != "":
 		return "expected command or url, not both"
 	case e.url == "" && e.isHTTP(), e.command == "" && e.kind == "stdio":
-		return "type does not fit the other keys"
+		return "type contradicts the other keys"
 	case e.url != "" && (e.args != nil || e.env != nil || e.dir != ""):
 		return "args, env and cwd are for servers with a command"
 	case e.command != "" && e.headers != nil:

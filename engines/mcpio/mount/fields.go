@@ -22,13 +22,13 @@ type field struct {
 }
 
 const (
-	aText    = "a text that is not empty"
+	aText    = "a non-empty text"
 	patterns = `patterns of names, as in ["read_*"]`
 )
 
 // fields are the keys of a server.
 var fields = map[string]field{
-	"type": {"stdio or http; the transport HTTP+SSE of 2024-11-05 is not spoken", func(e *entry) any { return &e.kind },
+	"type": {"stdio or http; the transport HTTP+SSE of 2024-11-05 is not supported", func(e *entry) any { return &e.kind },
 		func(e *entry) bool { return e.kind == "stdio" || e.isHTTP() }},
 	"command": {aText, func(e *entry) any { return &e.command }, func(e *entry) bool { return isText(e.command) }},
 	"args": {"a list of texts", func(e *entry) any { return &e.args }, func(e *entry) bool {

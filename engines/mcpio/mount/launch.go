@@ -148,7 +148,7 @@ func (x *expansion) holdHeader(name, held string) {
 func (x *expansion) checkHeader(name, held string) {
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if x.err == nil && strings.ContainsFunc(held, isControl) {
-		x.err = fault.New(fault.InvalidParams, "headers: the value of %s has a line break or another control character, which no header can have", name)
+		x.err = fault.New(fault.InvalidParams, "headers: the value of %s has a line break or another control character; remove it", name)
 	}
 }
 

@@ -67,7 +67,7 @@ func readLock(root *os.Root) (*lockFile, error) {
 		err = json.Unmarshal(data, held)
 	}
 	if err != nil || held.Version != 1 || !held.whole() {
-		return nil, fault.New(fault.StateCorrupt, "%s cannot be read: put it back, or remove it to trust every server anew", lockName)
+		return nil, fault.New(fault.StateCorrupt, "%s cannot be read: restore it, or remove it and trust every server again", lockName)
 	}
 	return held, nil
 }
@@ -97,7 +97,7 @@ func (l *lockFile) whole() bool {
 func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
 	err := editLock(root, name, edit)
 	if err != nil && !errors.As(err, new(*fault.Error)) {
-		return ownfolder.NotSaved(lockName+", which is to hold what is trusted of "+name+",", err)
+		return ownfolder.NotSaved(lockName+", which lists what is trusted of "+name+",", err)
 	}
 	return err
 }

@@ -125,7 +125,7 @@ func (m *Mounts) problem(err error) {
 	m.mutex.Lock()
 	m.problems = append(m.problems, coded)
 	m.mutex.Unlock()
-	m.options.Logger.Error("not every server of .savant/mcp.json is mounted", "reason", coded.Message()+place(coded))
+	m.options.Logger.Error("some servers of .savant/mcp.json are not mounted", "reason", coded.Message()+place(coded))
 }
 
 // Problems returns what is wrong with the file of servers apart from its engines: it is
@@ -151,7 +151,7 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 		Timeout: time.Duration(each.timeout), Status: s.status})
 	if err != nil {
 		s.end(err)
-		m.problem(fault.New(fault.IDCollision, "%s: server %s: its name is that of another engine: rename it", configName, each.name))
+		m.problem(fault.New(fault.IDCollision, "%s: server %s: another engine has this name: rename it", configName, each.name))
 		return
 	}
 	m.set(append(m.all(), s))

@@ -176,10 +176,10 @@ func TestAnswersAreHeldAgainstTheirOutputSchema(t *testing.T) {
 		"outputSchema":{"type":"object","properties":{"do":{"type":"string"},"n":{"type":["integer","string"],"maxLength":5}},"required":["n"]}}]`)
 	require.Contains(t, w.called("fake.echo", "structured"), "9007199254740993")
 	for do, said := range map[string]string{
-		`{"do":"arguments","n":1.5}`:              `echo: its answer is not what its output schema promises: the value does not fit the schema: /n: expected integer or string, got 1.5; it says: `,
+		`{"do":"arguments","n":1.5}`:              `echo: its answer does not fit its output schema: the value does not fit the schema: /n: expected integer or string, got 1.5; it says: `,
 		`{"do":"arguments"}`:                      `missing property "n"`,
 		`{"do":"arguments","n":"` + secret + `"}`: `[redacted]`,
-		`{"do":"json"}`:                           `echo: its answer lacks what its output schema promises; it says: {"a": 1}`,
+		`{"do":"json"}`:                           `echo: its answer does not fit its output schema; it says: {"a": 1}`,
 		`{"do":"fail"}`:                           `echo: it broke: [redacted]`,
 	} {
 		_, err := w.registry.Call(t.Context(), "fake.echo", json.RawMessage(do))
@@ -259,7 +259,7 @@ func TestWhatIsNoMessageIsPassedOver(t *testing.T) {
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""))
 	w.close()
 	require.Less(t, len(w.log.String()), 200_000)
-	require.Eventually(t, func() bool { return strings.Contains(w.log.String(), "more than is logged") }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(w.log.String(), "too much for the log") }, time.Minute, 10*time.Millisecond)
 	require.NotContains(t, w.log.String(), secret)
 }
 
@@ -321,7 +321,7 @@ func TestAMuteServer(t *testing.T) {
 	cancel()
 	w.mounts.Discover(ctx, "mute")
 	require.Equal(t, engines.Idle, w.status("mute").State)
-	require.Equal(t, "it is started, and has not answered yet", w.status("mute").Reason)
+	require.Equal(t, "it is starting", w.status("mute").Reason)
 	_, err := w.call("mute.any", "")
 	require.Error(t, err)
 	w.close()
@@ -335,7 +335,7 @@ func TestACallOfAServerThatIsStillStarting(t *testing.T) {
 	w.write("tools.json", "silence")
 	_, err := w.open().call("fake.a", "")
 	require.ErrorIs(t, err, fault.ToolTimeout)
-	require.ErrorContains(t, err, "fake was still starting when the time of the call was over; it was not called")
+	require.ErrorContains(t, err, "fake was still starting when the call timed out; it was not called")
 }
 
 // Many callers of a server that crashes again and again each get an answer or

@@ -27,10 +27,10 @@ var reserved = []string{"agent", "ci", "context", "flow", "git", "human", "llm",
 // checkEngineName returns what is wrong with a server's name, or "".
 func checkEngineName(name string) string {
 	if len(name) > maxEngineName || !engineName().MatchString(name) {
-		return fmt.Sprintf("the name of a server has letters, digits, - and single _, and at most %d bytes: rename it", maxEngineName)
+		return fmt.Sprintf("a server's name may have letters, digits, - and single _, and at most %d bytes: rename it", maxEngineName)
 	}
 	if slices.Contains(reserved, strings.ToLower(name)) {
-		return "the name is one of Savant's own: rename it"
+		return "Savant uses this name itself: rename it"
 	}
 	return ""
 }
@@ -78,7 +78,7 @@ func canonicals(engine string, tools []string) (names, refused map[string]string
 				names[tool] = canonical(engine, tool)
 				continue
 			}
-			refused[tool] = "its name becomes that of another tool, " + canonical(engine, tool)
+			refused[tool] = "its name becomes the name of another tool, " + canonical(engine, tool)
 		}
 	}
 	return names, refused

@@ -130,13 +130,13 @@ func (e *entry) shown() []string {
 		line("with the header %s: %s", name, e.headers[name])
 	}
 	if names := e.variables(); len(names) > 0 {
-		line("gets from your environment %s", strings.Join(names, ", "))
+		line("reads from your environment %s", strings.Join(names, ", "))
 	}
 	if e.allow != nil {
 		line("offers only the tools %s", strings.Join(e.allow, ", "))
 	}
 	if len(e.deny) > 0 {
-		line("does not offer the tools %s", strings.Join(e.deny, ", "))
+		line("hides the tools %s", strings.Join(e.deny, ", "))
 	}
 	return lines
 }

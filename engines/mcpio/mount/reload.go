@@ -12,7 +12,7 @@ import (
 )
 
 // errReplaced is why a server ends whose entry was changed or removed.
-var errReplaced = errors.New("it was taken out of " + configName + ", or changed there; if it is still there, call again")
+var errReplaced = errors.New("it was removed from " + configName + " or changed there; if it is still there, call again")
 
 // Reload reads the file of servers: it adds new servers, removes missing ones with
 // their tools, and replaces changed ones. If the file as a whole is wrong, the servers
@@ -70,7 +70,7 @@ func (m *Mounts) take(all []entry) {
 			continue
 		}
 		each.retire(errReplaced)
-		m.options.Logger.Info("a server is no longer mounted as it was", "server", each.entry.name)
+		m.options.Logger.Info("a server's entry was removed or changed", "server", each.entry.name)
 	}
 	m.set(kept)
 	for _, each := range all {

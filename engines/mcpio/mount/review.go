@@ -152,7 +152,7 @@ func (m *Mounts) Accept(review Review) error {
 		return review.next
 	})
 	if err == nil && stale {
-		err = fault.New(fault.StateConflict, "what is trusted of %s changed meanwhile: look again", review.Server)
+		err = fault.New(fault.StateConflict, "the list of what is trusted of %s changed meanwhile: review it again", review.Server)
 	}
 	if err == nil {
 		m.Refresh()
@@ -164,7 +164,7 @@ func (m *Mounts) Accept(review Review) error {
 func (m *Mounts) Refresh() {
 	for _, each := range m.all() {
 		if err := each.refresh(); err != nil {
-			m.options.Logger.Warn("what is trusted of a server is not known", "server", each.entry.name, "reason", fault.From(err).Message())
+			m.options.Logger.Warn("the list of what is trusted of a server cannot be read", "server", each.entry.name, "reason", fault.From(err).Message())
 		}
 	}
 }

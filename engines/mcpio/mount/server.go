@@ -79,7 +79,7 @@ func (s *server) session(ctx context.Context) (*session, error) {
 			s.mutex.Unlock()
 			return live, nil
 		case starting == nil && wait > maxWait:
-			err := fault.New(fault.EngineOffline, "%s is offline and tried again in %v: %s", s.entry.name, wait.Round(time.Second), s.reason())
+			err := fault.New(fault.EngineOffline, "%s is offline and will be tried again in %v: %s", s.entry.name, wait.Round(time.Second), s.reason())
 			s.mutex.Unlock()
 			return nil, err
 		case starting == nil && wait <= 0:

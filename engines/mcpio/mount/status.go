@@ -22,7 +22,7 @@ func (s *server) status(context.Context) engines.Status {
 	case s.fixed != nil:
 		return engines.Status{State: engines.Offline, Reason: s.fixed.Details + place(s.fixed)}
 	case s.live == nil && s.starting != nil:
-		return engines.Status{State: engines.Idle, Reason: s.notes("it is started, and has not answered yet")}
+		return engines.Status{State: engines.Idle, Reason: s.notes("it is starting")}
 	case s.live == nil && s.failed != nil:
 		return engines.Status{State: engines.Offline, Reason: s.reason()}
 	case s.live == nil:
@@ -55,7 +55,7 @@ func (s *server) notes(first string) string {
 		parts = append(parts, lines...)
 	}
 	if len(s.changed) > 0 {
-		parts = append(parts, "see and accept with: savant engines approve "+s.entry.name)
+		parts = append(parts, "review it with: savant engines approve "+s.entry.name)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -40,7 +40,7 @@ func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slo
 			dropped++
 		}
 		if dropped > 0 && (over || ended) {
-			logger.Info("a server wrote more than is logged", "server", server, "lines", dropped)
+			logger.Info("a server wrote too much for the log", "server", server, "lines", dropped)
 			dropped = 0
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // Why a tool differs from its pin.
 const (
-	isChanged = "its definition is not the one that was approved"
+	isChanged = "its definition has changed since it was approved"
 	isNew     = "it is new and was not approved"
 )
 
@@ -55,7 +55,7 @@ func (s *server) adopt(began *session) error {
 }
 
 func launchChanged(name string) string {
-	return "how " + name + " is started is not what was approved: see and accept with savant engines approve " + name
+	return "the command of " + name + " has changed since it was approved: review it with savant engines approve " + name
 }
 
 // pinAll returns the pins of definitions, by name; refused holds the reasons of those
@@ -149,7 +149,7 @@ func (s *server) refusal(tool string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if why, is := s.changed[tool]; is {
-		return fault.New(fault.ToolChanged, "the tool %s of %s is not called: %s; a person can see and accept the change with: savant engines approve %s",
+		return fault.New(fault.ToolChanged, "the tool %s of %s was not called: %s; a person can review the change with: savant engines approve %s",
 			fault.Cut(tool, 100), s.entry.name, why, s.entry.name)
 	}
 	return nil

@@ -45,7 +45,7 @@ func TestAChangedToolIsRefusedUntilApproved(t *testing.T) {
 	require.ErrorIs(t, err, fault.ToolChanged)
 	require.ErrorContains(t, err, "savant engines approve fake")
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.other", ""))
-	require.Contains(t, w.status("fake").Reason, "echo: its definition is not the one that was approved")
+	require.Contains(t, w.status("fake").Reason, "echo: its definition has changed since it was approved")
 	tool, known := w.registry.Resolve("fake.echo")
 	require.True(t, known)
 	require.Equal(t, "Echoes.", tool.Description, "what was approved is listed")
@@ -165,7 +165,7 @@ func TestForeignDefinitions(t *testing.T) {
 	))
 	require.Equal(t, []string{"fake.A.b", "fake.A_b_c", "fake.any", "fake.git", "fake.large",
 		"fake.longlonglonglonglonglonglonglonglo_cc8458d7", "fake.no_slash.and.dot", "fake.odd", "fake.same_name"}, w.status("fake").Tools)
-	require.Contains(t, w.status("fake").Reason, "same name: its name becomes that of another tool, fake.same_name")
+	require.Contains(t, w.status("fake").Reason, "same name: its name becomes the name of another tool, fake.same_name")
 	for _, tool := range w.registry.Engine("fake") {
 		require.NotEmpty(t, tool.Description, tool.Name)
 		require.True(t, tool.Destructive && tool.OpenWorld, tool.Name)
@@ -204,7 +204,7 @@ func TestNamesOfOthersAreKept(t *testing.T) {
 	entry := fakeEntry(t, "good", "")
 	w := newWorld(t, `{"mcpServers": {"git": `+entry+`, "a b": `+entry+`, "fake": `+entry+`}}`).open().discover()
 	require.Len(t, w.mounts.Problems(), 2)
-	require.Contains(t, w.mounts.Problems()[0].Details, "one of Savant's own")
+	require.Contains(t, w.mounts.Problems()[0].Details, "Savant uses this name itself")
 	require.Contains(t, w.mounts.Problems()[1].Details, `server "a b"`)
 	require.Equal(t, []string{"git.status"}, w.status("git").Tools)
 	require.Equal(t, []string{"fake.echo"}, w.status("fake").Tools)

@@ -23,7 +23,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request, _ access.Caller,
 		s.refuse(w, r, http.StatusMethodNotAllowed, nil, fault.New(fault.InvalidParams, "revision %s has no such stream: send subscriptions/listen", fault.Cut(peer.Protocol, 40)))
 		return
 	case !strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), eventStream):
-		s.refuse(w, r, http.StatusNotAcceptable, nil, fault.New(fault.InvalidParams, "a client has to accept text/event-stream"))
+		s.refuse(w, r, http.StatusNotAcceptable, nil, fault.New(fault.InvalidParams, "a client must accept text/event-stream"))
 		return
 	}
 	answer := &answer{writer: w, control: http.NewResponseController(w), stream: true}

@@ -22,11 +22,11 @@ import (
 func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Caller, project *Project) {
 	stream, ok := acceptable(r)
 	if !ok {
-		s.refuse(w, r, http.StatusNotAcceptable, nil, fault.New(fault.InvalidParams, "a client has to accept application/json and text/event-stream"))
+		s.refuse(w, r, http.StatusNotAcceptable, nil, fault.New(fault.InvalidParams, "a client must accept application/json and text/event-stream"))
 		return
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		s.refuse(w, r, http.StatusUnsupportedMediaType, nil, fault.New(fault.InvalidParams, "the content type has to be application/json"))
+		s.refuse(w, r, http.StatusUnsupportedMediaType, nil, fault.New(fault.InvalidParams, "the content type must be application/json"))
 		return
 	}
 	data, status, err := s.body(w, r)

@@ -20,7 +20,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, id j
 	if coded.Code == fault.Internal {
 		s.options.Logger.ErrorContext(r.Context(), "a request failed", append(attributes, "cause", errors.Join(coded.Unwrap()...).Error())...)
 	} else {
-		s.options.Logger.InfoContext(r.Context(), "a request is refused", append(attributes, "details", coded.Details)...)
+		s.options.Logger.InfoContext(r.Context(), "a request was refused", append(attributes, "details", coded.Details)...)
 	}
 	if id == nil {
 		id = jsonrpc.NoID
@@ -54,7 +54,7 @@ func (s *Server) forbid(w http.ResponseWriter, r *http.Request, id json.RawMessa
 	}
 	scopes := strings.Join(names, " ")
 	w.Header().Set("WWW-Authenticate", s.bearer([]string{`error="insufficient_scope"`, `scope="` + scopes + `"`}))
-	s.refuse(w, r, http.StatusForbidden, id, fault.New(fault.ToolDenied, "this needs the scope %s, which the token %q has not", scopes, caller.Name).Attach("scope", scopes))
+	s.refuse(w, r, http.StatusForbidden, id, fault.New(fault.ToolDenied, "this needs the scope %s, and the token %q does not have it", scopes, caller.Name).Attach("scope", scopes))
 }
 
 func (s *Server) bearer(parameters []string) string {

@@ -57,7 +57,7 @@ func peerOf(header http.Header) (peer mcpio.Peer, scope string, err error) {
 		err = json.Unmarshal(data, &s)
 	}
 	if err != nil || s.Nonce == "" || s.Protocol == "" {
-		return peer, "", fault.New(fault.InvalidParams, "the session is not known here: initialize again")
+		return peer, "", fault.New(fault.InvalidParams, "the session is unknown here: initialize again")
 	}
 	return mcpio.Peer{Name: s.Name, Title: s.Title, Version: s.Version, Protocol: s.Protocol, Forms: s.Forms}, id, nil
 }

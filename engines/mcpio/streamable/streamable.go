@@ -129,7 +129,7 @@ func (s *Server) authorized(next serve) http.HandlerFunc {
 		if !s.begin() {
 			w.Header().Set("Retry-After", "1")
 			w.Header().Set("Connection", "close")
-			s.refuse(w, r, http.StatusServiceUnavailable, nil, fault.New(fault.EngineOffline, "the server is ending: ask another one, or again"))
+			s.refuse(w, r, http.StatusServiceUnavailable, nil, fault.New(fault.EngineOffline, "the server is stopping: try another server, or try again"))
 			return
 		}
 		defer s.finish()

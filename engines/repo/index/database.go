@@ -76,7 +76,7 @@ func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
 }
 
 // errStale means that the index must be rebuilt.
-var errStale = errors.New("the index is of another version, or damaged")
+var errStale = errors.New("the index has another version, or is damaged")
 
 // isStale reports whether rebuilding the index can fix the error.
 func isStale(err error) bool {
@@ -139,7 +139,7 @@ func coded(err error) error {
 	}
 	switch primary(err) {
 	case sqlite3.SQLITE_FULL:
-		return fault.New(fault.ToolFailed, "the disk that holds the user's cache folder is full: make room and search again, what is indexed is kept; or %s", otherCache())
+		return fault.New(fault.ToolFailed, "the disk that holds the user's cache folder is full: make room and search again (the index built so far is kept), or %s", otherCache())
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return notWritten(err)
 	case sqlite3.SQLITE_INTERRUPT:

@@ -115,7 +115,7 @@ func place(cache, folder string) (string, error) {
 		cache = filepath.Join(users, "savant", "index")
 	}
 	if err := os.MkdirAll(cache, 0o700); err != nil {
-		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w; %s", files.Plain(err), otherCache())
+		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w; %s", files.Plain(err), otherCache())
 	}
 	sum := sha256.Sum256([]byte(folder))
 	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v2.sqlite"), nil
@@ -130,7 +130,7 @@ func otherCache() string {
 	case "darwin", "ios":
 		variable = "HOME"
 	}
-	return "set " + variable + " to a folder that can be written, by its whole path"
+	return "set " + variable + " to the absolute path of a writable folder"
 }
 
 // Close closes the index. No other call may be running.

@@ -56,7 +56,7 @@ func (p *parser) expression() error {
 	}
 	p.query.root = root
 	if !root.positive() {
-		return bad("NOT alone finds nothing: say what is looked for, as in cache NOT test")
+		return bad("NOT alone finds nothing: add what to look for, as in cache NOT test")
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (p *parser) not() (*node, error) {
 			return nil, err
 		}
 		if _, closed := p.next(")"); !closed {
-			return nil, bad("a ( has no partner: close it")
+			return nil, bad("a ( is not closed")
 		}
 		return inner, nil
 	}

@@ -99,7 +99,7 @@ func Parse(query Query) (*ParsedQuery, error) {
 	case len(made.leaves) == 0:
 		return nil, bad("the query has no word: give letters or digits")
 	case len(made.leaves) > maxLeaves:
-		return nil, fault.New(fault.LimitExceeded, "query: %d words, at most %d are taken", len(made.leaves), maxLeaves)
+		return nil, fault.New(fault.LimitExceeded, "query: %d words; at most %d are allowed", len(made.leaves), maxLeaves)
 	}
 	made.ofTests = speaksOfTests(made.leaves)
 	made.filter, err = newFilter(query)
@@ -111,7 +111,7 @@ func (q Query) check() error {
 	case strings.TrimSpace(q.Text) == "":
 		return bad("the query is empty: give some words, a \"phrase\" or a prefix*")
 	case len(q.Text) > maxQuery:
-		return fault.New(fault.LimitExceeded, "query: %d bytes, at most %d are taken", len(q.Text), maxQuery)
+		return fault.New(fault.LimitExceeded, "query: %d bytes; at most %d are allowed", len(q.Text), maxQuery)
 	case !utf8.ValidString(q.Text):
 		return bad("the query is not UTF-8")
 	}
@@ -139,7 +139,7 @@ func lex(text string, literal bool) ([]token, error) {
 		case text[0] == '"':
 			phrase, rest, closed := strings.Cut(text[1:], `"`)
 			if !closed && literal {
-				return nil, bad("a \" has no partner: close the phrase")
+				return nil, bad("a \" is not closed")
 			}
 			rest, prefix := strings.CutPrefix(rest, "*")
 			tokens = append(tokens, token{kind: 'p', text: phrase, prefix: prefix})

@@ -107,7 +107,7 @@ func membership(e *evaluation) any {
 		_, found := container[e.str(0)]
 		return found
 	case string:
-		e.fail("in looks in a list or an object: a string is searched with contains")
+		e.fail("in searches a list or an object: use contains to search a string")
 	default:
 		e.fail("in needs a list or an object on its right, found %s", kind(container))
 	}

@@ -154,7 +154,7 @@ var hints = map[string]string{
 	`unexpected "."`:   "the item of a predicate, as in .name, is known only inside map, filter and the like",
 	`unexpected "#"`:   "the item of a predicate, as in #, is known only inside map, filter and the like",
 	`unexpected "&"`:   "write and, or &&",
-	`unexpected ":"`:   "an object that a predicate gives stands in parentheses, as in map(list, ({a: .b}))",
+	`unexpected ":"`:   "write an object that a predicate gives in parentheses, as in map(list, ({a: .b}))",
 }
 
 // byteOffset returns where in the source its rune number runes begins.

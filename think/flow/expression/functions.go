@@ -115,7 +115,7 @@ func turn(e *evaluation) any {
 // test is turn for a predicate that must return a boolean.
 func test(e *evaluation) any {
 	if _, ok := e.args[0].(bool); !ok {
-		e.fail("a predicate has to give true or false, found %s", kind(e.args[0]))
+		e.fail("a predicate must give true or false, found %s", kind(e.args[0]))
 	}
 	return turn(e)
 }

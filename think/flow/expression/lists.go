@@ -16,7 +16,7 @@ func end(items []any, index int) any {
 func take(e *evaluation) any {
 	items, count := e.list(0), e.integer(1, 0)
 	if count < 0 {
-		e.fail("take needs a count that is not negative")
+		e.fail("take needs a count of 0 or more")
 		return nil
 	}
 	return e.copied(items[:min(count, len(items))])

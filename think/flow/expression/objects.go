@@ -50,7 +50,7 @@ func fromPairs(e *evaluation) any {
 // objectKey is the key of {(key): value}.
 func objectKey(e *evaluation) any {
 	if _, ok := e.args[0].(string); !ok {
-		e.fail("a key has to be a string, found %s", kind(e.args[0]))
+		e.fail("a key must be a string, found %s", kind(e.args[0]))
 	}
 	return e.args[0]
 }

@@ -103,7 +103,7 @@ func step(value, key any, optional bool) (next any, problem string) {
 	case string:
 		return character(v, key, optional)
 	case nil:
-		return nil, fmt.Sprintf("is null and has no member %s; ?. reads it where there may be none", shown(key))
+		return nil, fmt.Sprintf("is null and has no member %s; write ?. if it may be missing", shown(key))
 	default:
 		return nil, fmt.Sprintf("is %s and has no member %s", kind(value), shown(key))
 	}

@@ -87,7 +87,7 @@ func repeat(e *evaluation) any {
 	text, times := e.str(0), e.integer(1, 0)
 	switch {
 	case times < 0:
-		e.fail("repeat needs a count that is not negative")
+		e.fail("repeat needs a count of 0 or more")
 	case len(text) > 0 && times > maxText/len(text):
 		e.produce(maxText + 1)
 	case e.produce(len(text) * times):

@@ -156,7 +156,7 @@ func payloadOf(text []byte) (payload, error) {
 	var said payload
 	text = []byte(strings.TrimPrefix(string(text), "\ufeff"))
 	if err := jsonvalue.UnmarshalStored(text, &said); err != nil || said == nil {
-		return nil, fault.New(fault.InvalidParams, "the client's event is no JSON object")
+		return nil, fault.New(fault.InvalidParams, "the client's event is not a JSON object")
 	}
 	return said, nil
 }

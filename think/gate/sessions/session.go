@@ -144,7 +144,7 @@ func (g *Gate) locked(ctx context.Context, work func() error) error {
 	}
 	defer func() { _ = file.Close() }() // and with it the lock
 	if err := filelock.Wait(ctx, func() (bool, error) { return filelock.TryLock(file, true) }); err != nil {
-		return fault.New(fault.StateConflict, "%s: another process has had it locked for too long: %w", lockName, err)
+		return fault.New(fault.StateConflict, "%s: another process has held its lock for too long: %w", lockName, err)
 	}
 	return work()
 }

@@ -80,7 +80,7 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	}
 	if e.Session == "" {
 		if e.Kind == gate.BeforeTool && g.Gated(ctx, e.Client) {
-			return gate.Failed(e.Kind, fault.New(fault.InvalidParams, "the client does not say which session the call is of"))
+			return gate.Failed(e.Kind, fault.New(fault.InvalidParams, "the client's event does not name its session"))
 		}
 		return gate.Decision{}
 	}

@@ -74,7 +74,7 @@ func (s *Store) FinishMoves(ctx context.Context) ([]state.Key, error) {
 	if err == nil {
 		err = errors.Join(s.gcOld(ctx, s.receipts), s.gcOld(ctx, s.announced))
 	}
-	return removed, s.notSaved(ctx, "what is left of erased runs was not removed", err)
+	return removed, s.notSaved(ctx, "the remains of erased runs were not removed", err)
 }
 
 // remove removes all entries of an erased log except the last, the tombstone.
@@ -162,7 +162,7 @@ func (s *Store) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) 
 			return nil
 		})
 		if err != nil {
-			return removed, s.notRead(ctx, "what names artifacts", err)
+			return removed, s.notRead(ctx, "the references to artifacts", err)
 		}
 	}
 	for _, document := range old {

@@ -152,7 +152,7 @@ func (s *Store) change(ctx context.Context, key state.Key, change func(place) (v
 		}
 		text, err := jsonvalue.Encode(wanted)
 		if err != nil {
-			return fault.New(fault.Internal, "encoding what is the run %s: %w", key, err)
+			return fault.New(fault.Internal, "encoding the state of run %s: %w", key, err)
 		}
 		next := entry{seq: at.seq + 1, meta: meta{Op: isView}, body: text}
 		won, err := s.insert(ctx, key, next)

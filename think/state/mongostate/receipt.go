@@ -27,7 +27,7 @@ func (s *Store) PutReceipt(ctx context.Context, receipt state.Receipt) error {
 		return s.notSaved(ctx, what, err)
 	}
 	if !won {
-		return fault.New(fault.IDCollision, "there is a receipt %s already", receipt.ID)
+		return fault.New(fault.IDCollision, "receipt %s already exists", receipt.ID)
 	}
 	if receipt.Run != "" {
 		return nil

@@ -83,7 +83,7 @@ func (s *Store) GCTrash(ctx context.Context, item state.Trashed) error {
 	number, ours := strings.CutPrefix(item.Folder, trashFolder+key.String()+"@")
 	first, err := strconv.Atoi(number)
 	if !ours || err != nil {
-		return fault.New(fault.InvalidParams, "%q is nothing that was deleted", fault.Cut(item.Folder, 300))
+		return fault.New(fault.InvalidParams, "%q was not deleted", fault.Cut(item.Folder, 300))
 	}
 	err = s.change(ctx, key, func(at place) (view, error) {
 		left := slices.DeleteFunc(slices.Clone(at.trash), func(each deleted) bool { return each.Run.seq(1) == first })

@@ -56,10 +56,10 @@ func modelFlags(flags *pflag.FlagSet, want *runFlags) {
 func (p *program) readModels(want *runFlags) error {
 	inside := &p.Loaded.Reasoning
 	if inside.URL != "" && (want.slm.name != "" || want.llm.name != "") {
-		return cli.UsageError("--slm and --llm name models of the service inside, and " + settings.EnvReasoningURL + " has another decide: leave one out")
+		return cli.UsageError("--slm and --llm name models of the built-in service, and " + settings.EnvReasoningURL + " names another service: leave one out")
 	}
 	if want.slm.forced && want.llm.forced {
-		return cli.UsageError("--slm and --llm: one of them")
+		return cli.UsageError("--slm and --llm exclude each other: leave one out")
 	}
 	if want.slm.name != "" {
 		inside.SLM = want.slm.name

@@ -73,7 +73,7 @@ func (f outputFlag) Set(text string) error {
 		f.program.JSON, f.program.Lines = given != outputText, given == outputStream
 		return nil
 	}
-	return errors.New("there is no such format")
+	return errors.New("unknown format")
 }
 
 // program is the command line in this package.
@@ -112,18 +112,18 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&want.input, "agent-input", "", "the goal")
 	flags.StringVar(&want.file, "agent-file", "", "a file that holds the goal, - for stdin")
-	flags.IntVar(&want.maxSteps, "max-steps", 0, "decisions at most; without it agent.max_steps holds")
+	flags.IntVar(&want.maxSteps, "max-steps", 0, "highest number of decisions; default: agent.max_steps")
 	flags.BoolVar(&want.order.DryRun, "dry-run", false, "ask nobody and change nothing")
 	flags.StringVar(&want.order.ForceTool, "force-tool", "", "a tool to call first")
 	flags.StringVar(&want.args, "force-args", "", "its arguments: JSON, @FILE to read them from a file, - from stdin")
 	flags.BoolVar(&want.order.ForceFinish, "force-finish", false, "end after the forced tool")
-	flags.StringSliceVar(&want.allow, "allow", nil, "only tools of these patterns: git.*; may be repeated")
-	flags.StringSliceVar(&want.order.Approve, "approve", nil, "do not ask about destructive calls of these patterns; forbids nothing; may be repeated")
-	flags.StringSliceVar(&want.deny, "deny", nil, "no tools of these patterns; may be repeated")
+	flags.StringSliceVar(&want.allow, "allow", nil, "allow only tools that match these patterns, such as git.*; may be repeated")
+	flags.StringSliceVar(&want.order.Approve, "approve", nil, "do not ask about destructive calls that match these patterns; forbids nothing; may be repeated")
+	flags.StringSliceVar(&want.deny, "deny", nil, "forbid tools that match these patterns; may be repeated")
 	flags.BoolVar(&want.order.ReadOnly, "read-only", false, "only tools that change nothing")
 	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")
-	flags.StringVar(&want.order.Persona, "persona", "", "who the agent speaks as, of prompts.yml")
-	flags.StringVar(&want.resume, "resume", "", "go on with this run, with its goal or a new one")
+	flags.StringVar(&want.order.Persona, "persona", "", "a persona of prompts.yml for the agent")
+	flags.StringVar(&want.resume, "resume", "", "continue this run, with its goal or a new one")
 	flags.StringVar(&want.order.RunID, "run-id", "", "name the new run")
 	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
 	flags.Var(outputFlag{p, &want.outputFormat}, "output", "text, json or stream-json")

@@ -17,7 +17,7 @@ func (p *program) readRunFlags(command *cobra.Command, want *runFlags, args []st
 		return cli.UsageError("--max-steps: expected a number from 1")
 	}
 	if want.args != "" && want.order.ForceTool == "" {
-		return cli.UsageError("--force-args: they are those of --force-tool, which is missing")
+		return cli.UsageError("--force-args: --force-tool is missing")
 	}
 	if want.args != "" {
 		raw, err := p.ArgumentsOf("--force-args", want.args)
@@ -83,12 +83,12 @@ func readResume(command *cobra.Command, want *runFlags) error {
 	}
 	for _, name := range ofNewRuns {
 		if command.Flags().Changed(name) {
-			return cli.UsageError("--resume goes on with a run as it was ordered: leave out --" + name + ", or begin a new run")
+			return cli.UsageError("--resume continues a run with its first options: leave out --" + name + ", or start a new run")
 		}
 	}
 	for name, given := range map[string]modelFlag{"slm": want.slm, "llm": want.llm} {
 		if given.forced {
-			return cli.UsageError("--resume goes on with a run as it was ordered: leave out --" + name + ", or name a model with --" + name + "=NAME")
+			return cli.UsageError("--resume continues a run with its first options: leave out --" + name + ", or name a model with --" + name + "=NAME")
 		}
 	}
 	if command.Flags().Changed("max-steps") {

@@ -23,7 +23,7 @@ import (
 // RunsCommand is `savant runs`.
 func RunsCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
-	return cli.Group("runs", "Look at the runs of the agent, and end them", p.runsListCommand(), p.runsShowCommand(),
+	return cli.Group("runs", "Inspect the runs of the agent, and end them", p.runsListCommand(), p.runsShowCommand(),
 		p.runsCancelCommand(), p.runsTraceCommand())
 }
 
@@ -141,7 +141,7 @@ func (p *program) runsCancelCommand() *cobra.Command {
 			if p.JSON {
 				return p.Print(map[string]any{"run_id": args[0], "canceled": true})
 			}
-			standing := "is told to end"
+			standing := "was told to end"
 			if report, err := a.Agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
 				standing = "is canceled"
 			}
@@ -152,8 +152,8 @@ func (p *program) runsCancelCommand() *cobra.Command {
 
 func (p *program) runsTraceCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: cli.Positional(cobra.ExactArgs(1)),
-		Long: "Print the events of a run, of the agent or of a workflow, a line each; with --json as they are in the trace. What was moved\n" +
-			"aside twice is gone.",
+		Long: "Print the events of a run, of the agent or of a workflow, a line each; with --json as they are in the trace. Events\n" +
+			"that rotated out of the trace are missing.",
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			_, unknown := a.Agent.Report(args[0])
 			if unknown != nil && !errors.Is(unknown, fault.UnknownRun) {

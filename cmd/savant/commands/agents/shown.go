@@ -162,7 +162,7 @@ func (s *shownRun) unsavedStep(runID string, err error) {
 		return
 	}
 	fmt.Fprintf(s.program.Stderr, "savant: %s\n", terminal.Visible(err.Error()))
-	fmt.Fprintf(s.program.Stderr, "savant: the step is kept, and saved when the database is back; to give up, press Ctrl-C, and go on later with: savant run --resume %s\n", runID)
+	fmt.Fprintf(s.program.Stderr, "savant: the step is in memory and will be saved when the database is back; to give up, press Ctrl-C, and continue later with: savant run --resume %s\n", runID)
 }
 
 // leave says how to go on with a run that ends while a step is not saved: its end may not
@@ -172,7 +172,7 @@ func (s *shownRun) leave(runID string) {
 	defer s.mu.Unlock()
 	if s.unsaved {
 		s.endLine()
-		fmt.Fprintf(s.program.Stderr, "savant: the last step is not saved; when the database is back, go on with: savant run --resume %s\n", runID)
+		fmt.Fprintf(s.program.Stderr, "savant: the last step was not saved; when the database is back, continue with: savant run --resume %s\n", runID)
 	}
 }
 

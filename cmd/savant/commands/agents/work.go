@@ -27,8 +27,8 @@ func WorkCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	work := fleet.Work{}
 	command := &cobra.Command{Use: "work", Short: "Carry out runs of the agent that wait in MongoDB",
-		Long: "Carry out runs of the agent that were begun on any machine with SAVANT_STORE=mongo. Any number of workers may do so. A worker\n" +
-			"that ends gives back what it has in hand; a run whose worker is lost is taken by another when the lease is over, and goes on from\n" +
+		Long: "Carry out runs of the agent that were started on any machine with SAVANT_STORE=mongo. Any number of workers may do so. A worker\n" +
+			"that ends gives back its runs; if a worker is lost, another one takes its runs when the lease ends, and continues each from\n" +
 			"its last step. A worker takes the runs whose labels it has: those of --label and of agent.labels.",
 		Example: "  SAVANT_STORE=mongo MONGO_URI=mongodb://db:27017/ savant work --concurrency 4 --label folder=shop",
 		Args:    cli.Positional(cobra.NoArgs),
@@ -39,15 +39,15 @@ func WorkCommand(shared *cli.Program) *cobra.Command {
 			return p.With(command.Context(), func(a *app.App) error { return p.work(command.Context(), a, work) })
 		}}
 	command.Flags().IntVar(&work.Concurrency, "concurrency", 1, "how many runs are carried out at once")
-	command.Flags().StringSliceVar(&work.Labels, "label", nil, "what this machine has: folder=NAME; may be repeated")
-	command.Flags().DurationVar(&work.Lease, "lease", fleet.Lease, "how long a run stays with a worker that gives no sign of life")
+	command.Flags().StringSliceVar(&work.Labels, "label", nil, "a label of this machine, such as folder=NAME; may be repeated")
+	command.Flags().DurationVar(&work.Lease, "lease", fleet.Lease, "how long a run stays with a worker that sends no heartbeat")
 	command.Flags().IntVar(&work.MaxClaims, "attempts", 10, "failed attempts after which a run is set aside")
 	return command
 }
 
 func (p *program) work(ctx context.Context, a *app.App, work fleet.Work) error {
 	if a.Fleet == nil {
-		return app.Misconfigured(fault.New(fault.InvalidParams, "workers take runs of a database: set SAVANT_STORE=mongo and MONGO_URI"))
+		return app.Misconfigured(fault.New(fault.InvalidParams, "workers take runs from a database: set SAVANT_STORE=mongo and MONGO_URI"))
 	}
 	work.Labels = append(slices.Clone(p.Settings.Agent.Labels), work.Labels...)
 	for _, each := range work.Labels {

@@ -89,7 +89,7 @@ func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t cli
 	hooks, err := untrusted(ctx, path, t)
 	if err != nil || len(hooks) == 0 {
 		if err != nil {
-			fmt.Fprintf(s.Stderr, "savant: Codex could not be asked about its trust in the hooks: %s\n", terminal.Visible(err.Error()))
+			fmt.Fprintf(s.Stderr, "savant: Codex did not say whether it trusts the hooks: %s\n", terminal.Visible(err.Error()))
 		}
 		return nil
 	}
@@ -109,7 +109,7 @@ func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t cli
 	_, err = appServer(ctx, path, t.Folder, "config/batchWrite", map[string]any{"filePath": nil, "expectedVersion": nil,
 		"edits": []any{map[string]any{"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}}})
 	if err != nil {
-		return app.Misconfigured(fault.New(fault.ToolFailed, "Codex did not take the trust over: %w; use /hooks in Codex", err))
+		return app.Misconfigured(fault.New(fault.ToolFailed, "Codex did not accept the trust: %w; use /hooks in Codex", err))
 	}
 	fmt.Fprintf(s.Stdout, "Codex trusts %s.\n", terminal.Count(len(hooks), "hook"))
 	return nil

@@ -40,7 +40,7 @@ func DoctorCommand(p *cli.Program) *cobra.Command {
 	d := &doctor{Program: p}
 	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try a client's configuration of Savant: start the server, fire the hook",
 		Long: "Starts the server as the client's configuration says, lists its tools, plans a run in an empty folder, and fires the configured\n" +
-			"hook with a call that the run does not allow: it has to be refused. Without CLIENT it tries every client that is set up here.",
+			"hook with a call that the run does not allow: the hook must refuse it. Without CLIENT it tries every client that is set up here.",
 		Args: cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
 		RunE: func(command *cobra.Command, args []string) error { return d.run(command.Context(), args) }}
 	command.Flags().BoolVar(&d.project, "project", false, "try the configuration of this project, not your own")
@@ -69,7 +69,7 @@ func (d *doctor) run(ctx context.Context, args []string) error {
 		tried++
 		fmt.Fprintf(d.Stdout, "%s\n", client.Title)
 		if err != nil {
-			d.wrong(fault.From(err).Message(), "mend the file, then savant setup "+client.Name)
+			d.wrong(fault.From(err).Message(), "correct the file, then run savant setup "+client.Name)
 			continue
 		}
 		d.switches(client, t)
@@ -104,10 +104,10 @@ func (d *doctor) wrong(what, remedy string) {
 func (d *doctor) switches(client clientsetup.Client, t clientsetup.Target) {
 	found, err := client.Off(t)
 	if err != nil {
-		d.wrong(fault.From(err).Message(), "mend the file")
+		d.wrong(fault.From(err).Message(), "correct the file")
 	}
 	for _, each := range found {
-		d.wrong("the client runs no hook or server of Savant, because of "+each.Setting+" in "+each.Path, "change it in "+each.Path)
+		d.wrong("the client runs no hook or server of Savant because of "+each.Setting+" in "+each.Path, "change it in "+each.Path)
 	}
 }
 
@@ -117,7 +117,7 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 		remedy += " --project"
 	}
 	for _, path := range found.Missing {
-		d.wrong(path+" lacks an entry of Savant, or has another one than setup writes", remedy)
+		d.wrong(path+" lacks an entry of Savant, or its entry differs from the one that setup writes", remedy)
 	}
 	if len(found.Server.Words) == 0 {
 		d.wrong("no server is configured", remedy)
@@ -125,12 +125,12 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 	}
 	if path := found.Server.Env["SAVANT_PATH"]; filepath.IsAbs(path) {
 		if at, err := os.Stat(path); err != nil || !at.IsDir() {
-			d.wrong("SAVANT_PATH of the server names "+path+", which is no folder", remedy+", or make the folder")
+			d.wrong("SAVANT_PATH of the server names "+path+", which is not a folder", remedy+", or create the folder")
 		}
 	}
 	folder, err := os.MkdirTemp("", "savant-doctor-")
 	if err != nil {
-		d.wrong("a folder for the trial cannot be made: "+err.Error(), "make room in "+os.TempDir())
+		d.wrong("a temporary folder cannot be created: "+err.Error(), "make room in "+os.TempDir())
 		return
 	}
 	defer os.RemoveAll(folder)
@@ -155,14 +155,14 @@ func (d *doctor) trust(ctx context.Context, client clientsetup.Client, t clients
 	}
 	path, err := exec.LookPath("codex")
 	if err != nil {
-		d.right("codex is not on the PATH, so its trust in the hooks was not asked for")
+		d.right("codex is not on the PATH, so its trust in the hooks is not known")
 		return
 	}
 	switch hooks, err := untrusted(ctx, path, t); {
 	case err != nil:
-		d.wrong("Codex could not be asked about its trust in the hooks: "+fault.From(err).Message(), "codex app-server")
+		d.wrong("Codex did not say whether it trusts the hooks: "+fault.From(err).Message(), "codex app-server")
 	case len(hooks) > 0:
-		d.wrong("Codex does not trust "+terminal.Count(len(hooks), "hook")+", and runs none that it does not trust", "savant setup codex")
+		d.wrong("Codex does not trust "+terminal.Count(len(hooks), "hook")+", and runs only trusted hooks", "savant setup codex")
 	default:
 		d.right("Codex trusts the hooks")
 	}
@@ -233,7 +233,7 @@ func (d *doctor) fire(ctx context.Context, client clientsetup.Client, hook clien
 	case err != nil:
 		d.wrong("the hook does not work: "+fault.From(err).Message(), remedy)
 	case !strings.Contains(answer, "Refused"):
-		d.wrong("the hook lets a call pass that the run does not allow", remedy)
+		d.wrong("the hook permits a call that the run does not allow", remedy)
 	default:
 		d.right("the hook refuses a call that the run does not allow")
 	}

@@ -34,15 +34,15 @@ type setup struct {
 func SetupCommand(p *cli.Program) *cobra.Command {
 	s := &setup{Program: p}
 	command := &cobra.Command{Use: "setup [CLIENT]", Short: "Write Savant into a client's configuration: the server and its hooks",
-		Long: "Writes the MCP server and the hooks into the client's configuration, shows the change and asks first. What others wrote there stays;\n" +
-			"what stood in a file is kept beside it, with a time stamp. Without CLIENT it shows which clients are here.\n\nClients: " +
+		Long: "Writes the MCP server and the hooks into the client's configuration, shows the change and asks first. Other entries stay;\n" +
+			"the old file is kept next to the new one, with a time stamp. Without CLIENT it shows which clients are here.\n\nClients: " +
 			strings.Join(clientsetup.Names(), ", ") + ".",
 		Example: "  savant setup claude-code --dry-run\n  savant setup codex --project\n  savant setup claude-code --undo",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
 		RunE: func(command *cobra.Command, args []string) error { return s.run(command.Context(), args) }}
 	command.Flags().BoolVar(&s.project, "project", false, "write the configuration of this project, not your own")
 	command.Flags().BoolVar(&s.dryRun, "dry-run", false, "show the change and write nothing")
-	command.Flags().BoolVar(&s.undo, "undo", false, "take Savant's entries out again")
+	command.Flags().BoolVar(&s.undo, "undo", false, "remove Savant's entries")
 	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
 	command.Flags().StringVar(&s.service, "service", "think,git,context,ci", "the services that the server publishes")
 	return command
@@ -159,7 +159,7 @@ func (s *setup) agreed(ctx context.Context, files int) error {
 
 func (s *setup) done(client clientsetup.Client, files int) {
 	if s.undo {
-		fmt.Fprintf(s.Stdout, "Taken out of %s.\n", terminal.Count(files, "file"))
+		fmt.Fprintf(s.Stdout, "Removed from %s.\n", terminal.Count(files, "file"))
 		return
 	}
 	fmt.Fprintf(s.Stdout, "%s is set up. Try it: savant doctor %s\n", client.Title, client.Name)

@@ -42,7 +42,7 @@ const maxEvent = 64 << 20
 func Command(p *cli.Program, configure func(*cobra.Command, []string) error) *cobra.Command {
 	h := &hook{Program: p}
 	command := &cobra.Command{
-		Use: "hook CLIENT", Short: "Answer a client's hook: hold its model to the run that it planned",
+		Use: "hook CLIENT", Short: "Answer a client's hook: keep its model to the run that it planned",
 		Long: "Reads an event of the client's hook on stdin and answers in the client's form. While a run that the session planned is open, " +
 			"only the issued call passes, and the model's turn does not end.\n\nClients: " + strings.Join(clients.Names(), ", ") + ".\ndocs/enforcement.md says what each can enforce.",
 		Args: cli.Positional(cobra.ExactArgs(1)), ValidArgs: clients.Names(),
@@ -50,8 +50,8 @@ func Command(p *cli.Program, configure func(*cobra.Command, []string) error) *co
 		RunE:              h.run,
 	}
 	command.Flags().StringVar(&h.event, "event", "", "the event's name, for clients that do not say it")
-	command.Flags().BoolVar(&h.plugin, "plugin", false, "print the file that the client loads in the place of hooks (opencode, cline)")
-	release := &cobra.Command{Use: "release [RUN]", Short: "Let go of a run, or of all runs, in every session",
+	command.Flags().BoolVar(&h.plugin, "plugin", false, "print the file that the client loads instead of hooks (opencode, cline)")
+	release := &cobra.Command{Use: "release [RUN]", Short: "Release a run, or all runs, in every session",
 		Args: cli.Positional(cobra.MaximumNArgs(1)), PersistentPreRunE: configure, RunE: h.release}
 	command.AddCommand(release)
 	return command
@@ -102,7 +102,7 @@ func (h *hook) printPlugin(client, path string) error {
 	started := []string{program}
 	if path != "" {
 		if path, err = filepath.Abs(path); err != nil {
-			return fault.New(fault.Internal, "the working folder is gone: %w", err)
+			return fault.New(fault.Internal, "the working folder was deleted: %w", err)
 		}
 		started = append(started, "--"+flagPath, path)
 	}

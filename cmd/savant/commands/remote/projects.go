@@ -50,7 +50,7 @@ func (p *projects) of(_ context.Context, folder string) (*streamable.Project, er
 	p.mu.Lock()
 	if p.ctx.Err() != nil {
 		p.mu.Unlock()
-		return nil, fault.New(fault.EngineOffline, "the server is ending")
+		return nil, fault.New(fault.EngineOffline, "the server is stopping")
 	}
 	one := p.open[folder]
 	if one == nil {
@@ -100,7 +100,7 @@ func (p *projects) begin(one *project, folder string) error {
 // one and the folder's own settings.
 func (p *projects) openFolder(folder string) (*app.App, error) {
 	if !filepath.IsAbs(folder) {
-		return nil, fault.New(fault.InvalidParams, "%q: a token's folder is named by its whole path", folder)
+		return nil, fault.New(fault.InvalidParams, "%q: name the folder of a token by its absolute path", folder)
 	}
 	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
 		if row.Env == settings.EnvPath {
@@ -117,7 +117,7 @@ func (p *projects) openFolder(folder string) (*app.App, error) {
 		return nil, err
 	}
 	if own := p.program.Settings; loaded.Store == settings.StoreMongo && own.Store == settings.StoreMongo && loaded.Mongo == own.Mongo {
-		return nil, fault.New(fault.InvalidParams, "the runs of this folder would be in the database of the server, where its bearer would meet those of others: start a server of its own for it, with another database")
+		return nil, fault.New(fault.InvalidParams, "the runs of this folder would be in the database of the server, together with the runs of others: start a separate server for it, with another database")
 	}
 	options := p.program.Open
 	options.Version, options.Environment, options.Engines = p.program.World.Version, p.program.World.Environment, p.program.World.Engines
@@ -135,7 +135,7 @@ func (p *projects) close() {
 	var all sync.WaitGroup
 	for _, one := range open {
 		all.Go(func() {
-			one.once.Do(func() { one.err = errors.New("the server is ending") })
+			one.once.Do(func() { one.err = errors.New("the server is stopping") })
 			if one.served != nil {
 				one.served.Exchanges.Close()
 			}

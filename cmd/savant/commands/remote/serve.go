@@ -63,7 +63,7 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 	if given.Issuer != "" {
 		audience := cmp.Or(given.Audience, given.URL)
 		if audience == "" {
-			return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "%s needs %s, or SAVANT_HTTP_AUDIENCE: what tokens have to be for", settings.EnvHTTPIssuer, settings.EnvHTTPURL))
+			return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "%s needs %s, or SAVANT_HTTP_AUDIENCE, the audience of its tokens", settings.EnvHTTPIssuer, settings.EnvHTTPURL))
 		}
 		if given.Audience == "" {
 			audience = resource(given.URL)
@@ -84,7 +84,7 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 	return door, issuer, nil
 }
 
-// TokenFile is the file of tokens.
+// TokenFile is the token file.
 func TokenFile(p *cli.Program) string {
 	if p.Settings.HTTP.Tokens != "" {
 		return p.Settings.HTTP.Tokens
@@ -124,7 +124,7 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }, ErrorLog: nil}
 	fmt.Fprintf(p.Stderr, "savant: serving MCP at http://%s%s\n", listener.Addr(), streamable.Path)
 	if door.Open() {
-		fmt.Fprintln(p.Stderr, "savant: any program of this machine may ask; once there is a token (savant token add NAME), the next start asks for one")
+		fmt.Fprintln(p.Stderr, "savant: any program of this machine may ask; create a token (savant token add NAME) and restart to require one")
 	}
 	if p.World.EndWithin != nil {
 		p.World.EndWithin(given.Drain + endGrace)
@@ -139,7 +139,7 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), given.Drain)
 	defer cancel()
 	if answering.End(draining) != nil {
-		a.Logger.Warn("requests are cut off", "after", given.Drain)
+		a.Logger.Warn("open requests are cut off", "after", given.Drain)
 	}
 	projects.close()
 	err = server.Close()

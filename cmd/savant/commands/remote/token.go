@@ -29,9 +29,9 @@ func addCommand(p *cli.Program) *cobra.Command {
 	var scopes []string
 	token := webguard.Token{}
 	command := &cobra.Command{Use: "add NAME", Short: "Make a token and print it, once",
-		Long: "Make a token and print it, once: only its digest is kept. It counts at once, also for servers that run.\n\n" +
-			"Scopes: read looks, guide is led through workflows, run calls every tool; each includes the one before. approve may answer\n" +
-			"what a person is asked.",
+		Long: "Make a token and print it, once: only its digest is kept. It is valid at once, also for running servers.\n\n" +
+			"Scopes: read may look, guide may follow workflows, run may call every tool; each includes the one before. approve may answer\n" +
+			"for a person.",
 		Example: "  savant token add laptop\n  savant token add ci --scope read --folder /srv/shop --per-day 1000",
 		Args:    cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -39,9 +39,9 @@ func addCommand(p *cli.Program) *cobra.Command {
 			return add(command.Context(), p, token, scopes)
 		}}
 	command.Flags().StringSliceVar(&scopes, "scope", []string{string(access.Guide)}, "what its bearer may do: "+access.List())
-	command.Flags().StringVar(&token.Path, "folder", "", "the one folder that its bearer works in, as another SAVANT_PATH; that of the server by default")
-	command.Flags().IntVar(&token.PerMinute, "per-minute", 0, "requests in a minute at most; 0: as the server says")
-	command.Flags().IntVar(&token.PerDay, "per-day", 0, "calls of tools in a day at most; 0: any number")
+	command.Flags().StringVar(&token.Path, "folder", "", "the only folder that its bearer may use, as SAVANT_PATH; default: the server's folder")
+	command.Flags().IntVar(&token.PerMinute, "per-minute", 0, "highest number of requests per minute; 0: the server's limit")
+	command.Flags().IntVar(&token.PerDay, "per-day", 0, "highest number of tool calls per day; 0: no limit")
 	return p.JSONFlag(command)
 }
 
@@ -55,7 +55,7 @@ func add(ctx context.Context, p *cli.Program, token webguard.Token, scopes []str
 	case token.PerMinute < 0 || token.PerDay < 0:
 		return cli.UsageError("--per-minute, --per-day: expected a number from 0")
 	case strings.TrimSpace(token.Name) == "" || visible.Line(token.Name) != token.Name || len(token.Name) > 100:
-		return fault.New(fault.InvalidParams, "a token's name is a line of up to 100 characters that can be seen")
+		return fault.New(fault.InvalidParams, "a token's name is one line of up to 100 visible characters")
 	}
 	for _, each := range known {
 		token.Scopes = append(token.Scopes, string(each))
@@ -84,7 +84,7 @@ func add(ctx context.Context, p *cli.Program, token webguard.Token, scopes []str
 	return err
 }
 
-// writable returns the file of tokens, if there is one.
+// writable returns the token file, if there is one.
 func writable(p *cli.Program) (string, error) {
 	if path := TokenFile(p); path != "" {
 		return filepath.Abs(path)
@@ -117,7 +117,7 @@ func bound(n int) string {
 }
 
 func revokeCommand(p *cli.Program) *cobra.Command {
-	command := &cobra.Command{Use: "revoke NAME", Short: "Remove a token: it counts no more, also at servers that run", Args: cli.Positional(cobra.ExactArgs(1)),
+	command := &cobra.Command{Use: "revoke NAME", Short: "Remove a token: it is invalid at once, also for running servers", Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			path, err := writable(p)
 			if err == nil {

@@ -16,10 +16,10 @@ import (
 
 func (p *program) stateCancelCommand() *cobra.Command {
 	var reason string
-	command := p.changeCommand(&cobra.Command{Use: "cancel RUN", Short: "End a run that is not to go on",
-		Long: "End a run that is not to go on, also while another process drives it or a person is asked. No step of it is\n" +
-			"handed out any more, and an answer to it is told who cancelled it and why. What was done stays; a call under way\n" +
-			"is ended. A cancelled run is not taken back: savant state fork starts a new run with its answers.",
+	command := p.changeCommand(&cobra.Command{Use: "cancel RUN", Short: "End a run that should not continue",
+		Long: "End a run that should not continue, also while another process drives it or a person is asked. None of its steps is\n" +
+			"issued any more; a late answer is refused with the name of the person who cancelled the run, and the reason. What was\n" +
+			"done stays; a running call is stopped. A cancelled run cannot be reset: savant state fork starts a new run with its answers.",
 		Example: "  savant state cancel 01k2… --reason 'the branch is gone'",
 		Args:    cli.Positional(cobra.ExactArgs(1))},
 		func(ctx context.Context, a *app.App, key state.Key, _ []string) error {
@@ -31,7 +31,7 @@ func (p *program) stateCancelCommand() *cobra.Command {
 			}
 			fmt.Fprintf(p.Stdout, "run %s is cancelled: %s\n", key.Run, terminal.Visible(out.Summary))
 			if driven {
-				fmt.Fprintln(p.Stdout, "the process that drives it ends its calls")
+				fmt.Fprintln(p.Stdout, "the process that drives it stops its calls")
 			}
 			_, err = fmt.Fprintf(p.Stdout, "a new run with its answers: savant state fork %s\n", key.Run)
 			return err

@@ -26,16 +26,16 @@ func (p *program) changeCommand(command *cobra.Command, work func(ctx context.Co
 		}
 		return work(ctx, a, key, args[1:])
 	})
-	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	return p.JSONFlag(command)
 }
 
 func (p *program) stateForkCommand() *cobra.Command {
 	var in audit.DebugInput
 	command := p.changeCommand(&cobra.Command{Use: "fork RUN", Short: "Start a new run with the answers of another one",
-		Long: "Start a new run with the answers that another one has so far, or had at --from. The old run stays as it is.\n\n" +
-			"With --adopt the new run follows the workflow's file as it is now: mend the file of a run that is blocked, then\n" +
-			"fork it. If the answers would have led elsewhere under the new file, nothing is started, the first difference is\n" +
+		Long: "Start a new run with the answers of another run, all of them or those up to --from. The old run stays as it is.\n\n" +
+			"With --adopt the new run follows the workflow's file as it is now: correct the file of a blocked run, then\n" +
+			"fork it. If the answers lead to other steps under the new file, nothing is started, the first difference is\n" +
 			"shown, and the exit code is 3; --from an earlier step leaves those answers behind.",
 		Example: "  savant state fork 01k2… --adopt\n  savant state fork 01k2… --from review --run-id again",
 		Args:    cli.Positional(cobra.ExactArgs(1))},
@@ -60,7 +60,7 @@ func (p *program) fork(ctx context.Context, a *app.App, key state.Key, in audit.
 	}
 	if out.Difference != nil {
 		p.printDifference(key, out.Difference)
-		fmt.Fprintf(p.Stderr, "savant: nothing was started: the answers lead elsewhere under the file as it is now; to begin before that: savant state fork %s --adopt --from v%d\n",
+		fmt.Fprintf(p.Stderr, "savant: nothing was started: the answers lead to other steps under the present file; to start before the difference: savant state fork %s --adopt --from v%d\n",
 			key.Run, max(1, out.Difference.Version-1))
 		return verdict(nil, out.Difference)
 	}
@@ -92,7 +92,7 @@ func (p *program) stateResetCommand() *cobra.Command {
 			}
 			out, err := a.Think.Reset(ctx, think.ResetInput{Workflow: key.Workflow, RunID: key.Run, Checkpoint: rest[0], Force: force})
 			if said := fault.From(err); err != nil && said.Code == fault.ResetNotAllowed {
-				return fault.New(said.Code, "run %s has ended: --force takes it back all the same", key.Run)
+				return fault.New(said.Code, "run %s has ended: --force resets it all the same", key.Run)
 			}
 			if err != nil || p.JSON {
 				return p.Printed(out, err)
@@ -101,13 +101,13 @@ func (p *program) stateResetCommand() *cobra.Command {
 				standing(&think.Reply{State: out.State, Instruction: out.Instruction}), key.Workflow, key.Run)
 			return nil
 		})
-	command.Flags().BoolVar(&force, "force", false, "also a run that has ended")
+	command.Flags().BoolVar(&force, "force", false, "also reset a run that has ended")
 	return command
 }
 
 func (p *program) stateDeleteCommand() *cobra.Command {
-	return p.changeCommand(&cobra.Command{Use: "delete RUN", Short: "Move a run to the trash, however it stands",
-		Long: "Move a run to the trash, however it stands. savant state restore brings it back, until savant state prune --purge.",
+	return p.changeCommand(&cobra.Command{Use: "delete RUN", Short: "Move a run to the trash, whatever its status",
+		Long: "Move a run to the trash, whatever its status. savant state restore brings it back, until savant state prune --purge.",
 		Args: cli.Positional(cobra.ExactArgs(1))},
 		func(ctx context.Context, a *app.App, key state.Key, _ []string) error {
 			if err := a.Undriven(key); err != nil {

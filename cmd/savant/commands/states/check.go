@@ -39,10 +39,10 @@ type checkReport struct {
 func (p *program) stateCheckCommand() *cobra.Command {
 	var workflow string
 	var all, repair bool
-	command := &cobra.Command{Use: "check [RUN]", Short: "Verify what is kept of runs, and repair it",
-		Long: "Verify every record, snapshot, checkpoint and artifact that is kept of a run, or of all of them.\n\n" +
+	command := &cobra.Command{Use: "check [RUN]", Short: "Verify the files of runs, and repair them",
+		Long: "Verify every record, snapshot, checkpoint and artifact of a run, or of all runs.\n\n" +
 			"With --repair a damaged run goes back to its last good version. The damaged files are kept in the trash,\n" +
-			"and what is lost is told. Exit code 3 if something is or stays wrong.",
+			"and the command lists what was lost. Exit code 3 if something is still wrong.",
 		Args: cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			if all && len(args) > 0 {
@@ -51,8 +51,8 @@ func (p *program) stateCheckCommand() *cobra.Command {
 			p.Open.Looking = !repair
 			return p.With(command.Context(), func(a *app.App) error { return p.checkRuns(command.Context(), a, workflow, args, repair) })
 		}}
-	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
-	command.Flags().BoolVar(&all, "all", false, "check all runs, as without a RUN")
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, if the run id is not unique")
+	command.Flags().BoolVar(&all, "all", false, "check all runs, the default without RUN")
 	command.Flags().BoolVar(&repair, "repair", false, "restore the last good version of what is damaged")
 	return p.JSONFlag(command)
 }
@@ -151,7 +151,7 @@ func (p *program) printRepaired(done *maintenance.Repaired) {
 		fmt.Fprintln(p.Stdout, "  "+terminal.Visible(fmt.Sprintf(format, args...)))
 	}
 	if done.Version == 0 {
-		line("the run is gone: no record of it is whole")
+		line("the run is lost: it has no complete record")
 	} else {
 		line("repaired: the run stands at v%d", done.Version)
 	}

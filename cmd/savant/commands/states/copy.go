@@ -20,10 +20,9 @@ func (p *program) stateCopyCommand() *cobra.Command {
 	var from, to string
 	var in maintenance.CopyInput
 	command := &cobra.Command{Use: "copy [RUN] --from STORE --to STORE", Short: "Copy runs between the folder and the database",
-		Long: "Copy records, artifacts and checkpoints of runs, and the runs of the agent, from one store to the other (file is the folder of\n" +
-			"SAVANT_PATH, mongo the database of MONGO_URI), and verify them. What is there already stays, so a copy that was\n" +
-			"interrupted can be repeated. A run that went on differently in the two is left alone. What was deleted, and\n" +
-			"receipts, are not copied.",
+		Long: "Copy records, artifacts and checkpoints of runs, and the runs of the agent, from one store to the other (file: the folder of\n" +
+			"SAVANT_PATH; mongo: the database of MONGO_URI), and verify them. What is already there stays, so an interrupted\n" +
+			"copy can be repeated. A run that differs in the two stores is not copied, nor are deleted runs and receipts.",
 		Args: cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			for _, each := range []string{from, to} {

@@ -25,10 +25,10 @@ func (p *program) statePruneCommand() *cobra.Command {
 	var in maintenance.PruneInput
 	var age string
 	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
-		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
-			"artifacts that no run names any more, and claims that nobody holds. A run in progress and a damaged one stay.\n\n" +
-			"With --purge also permanently erase what has been in the trash for so long, and runs of the agent that ended and changed\n" +
-			"last longer than AGE ago.",
+		Long: "Move finished runs to the trash that last changed longer than AGE ago (30d, 2w, 12h), and remove\n" +
+			"artifacts that no run refers to and claims that nobody holds. Running and damaged runs stay.\n\n" +
+			"With --purge also permanently erase what has been in the trash for longer than AGE, and runs of the agent that ended\n" +
+			"and last changed longer than AGE ago.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			if in.OlderThan, err = parseAge(age); err != nil {
@@ -60,9 +60,9 @@ func (p *program) statePruneCommand() *cobra.Command {
 				return errors.Join(p.printPruned(done), err)
 			})
 		}}
-	command.Flags().StringVar(&age, "older-than", "", "how long ago: a number of d, w, or a duration such as 12h")
-	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only say what would be removed")
-	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what is in the trash for so long")
+	command.Flags().StringVar(&age, "older-than", "", "how long ago: days (30d), weeks (2w) or a duration such as 12h")
+	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only list what would be removed")
+	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what has been in the trash for that long")
 	return p.JSONFlag(command)
 }
 
@@ -139,6 +139,6 @@ func (p *program) stateRestoreCommand() *cobra.Command {
 			_, err = fmt.Fprintf(p.Stdout, "%s is back\n", key)
 			return err
 		})}
-	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	return p.JSONFlag(command)
 }

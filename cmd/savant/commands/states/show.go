@@ -30,12 +30,12 @@ func (p *program) runCommand(use, short string, work func(context.Context, *app.
 			}
 			return work(ctx, a, key)
 		})}
-	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	return p.JSONFlag(command)
 }
 
 func (p *program) stateShowCommand() *cobra.Command {
-	return p.runCommand("show", "Show where a run stands", func(ctx context.Context, a *app.App, key state.Key) error {
+	return p.runCommand("show", "Show the status of a run", func(ctx context.Context, a *app.App, key state.Key) error {
 		found, err := a.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Limit: -1})
 		if err != nil || p.JSON {
 			return p.Printed(found, err)
@@ -84,7 +84,7 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 		row("refused", refusedCalls(found.Refused))
 	}
 	if found.Imported > 0 {
-		row("imported", fmt.Sprintf("at v%d; witnesses and approvals up to there are claimed", found.Imported))
+		row("imported", fmt.Sprintf("at v%d; Savant here did not see the witnesses and approvals up to there", found.Imported))
 	}
 	for _, each := range found.Checkpoints {
 		row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))

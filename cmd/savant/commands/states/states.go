@@ -21,7 +21,7 @@ type program struct{ *cli.Program }
 // Command is `savant state`.
 func Command(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
-	return cli.Group("state", "Look at runs, and look after them", p.stateListCommand(), p.stateGetCommand(), p.stateShowCommand(),
+	return cli.Group("state", "Inspect and maintain runs", p.stateListCommand(), p.stateGetCommand(), p.stateShowCommand(),
 		p.stateHistoryCommand(), p.stateForkCommand(), p.stateResetCommand(), p.stateCancelCommand(), p.stateDeleteCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateRestoreCommand(), p.stateCopyCommand(), p.stateExportCommand(),
 		p.stateImportCommand())
 }
@@ -81,7 +81,7 @@ func (p *program) stateGetCommand() *cobra.Command {
 			found, err := a.Think.StateGet(ctx, in)
 			return p.Printed(found, err)
 		})}
-	command.Flags().StringVar(&in.Workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().StringVar(&in.Workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	command.Flags().StringVar(&in.Var, "var", "", "print only this capture")
 	return p.JSONFlag(command)
 }

@@ -95,7 +95,7 @@ func notWritten(file string, err error) error {
 }
 
 func (p *program) stateImportCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "import FILE", Short: "Take in a run that export wrote, once all of it is verified", Args: cli.Positional(cobra.ExactArgs(1)),
+	return p.JSONFlag(&cobra.Command{Use: "import FILE", Short: "Import a run that export wrote, after verifying all of it", Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			from, closeFile, err := p.Readable(args[0])
 			if err != nil {
@@ -106,7 +106,7 @@ func (p *program) stateImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.printTransferred(done, "taken in from "+args[0])
+			return p.printTransferred(done, "imported from "+args[0])
 		})})
 }
 
@@ -115,7 +115,7 @@ func (p *program) printTransferred(done *maintenance.Transferred, what string) e
 		return p.Print(done)
 	}
 	if done.Existed {
-		what = "is here already, the very same"
+		what = "is already here, identical"
 	}
 	_, err := fmt.Fprintf(p.Stdout, "%s/%s at v%d, with %s: %s\n", done.Workflow, done.Run, done.Version,
 		terminal.Count(done.Artifacts, "artifact"), terminal.Visible(what))

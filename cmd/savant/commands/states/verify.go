@@ -32,11 +32,11 @@ func VerifyCommand(shared *cli.Program) *cobra.Command {
 			}
 			return p.verify(ctx, a, key, verbose)
 		})
-	command.Long = "Replay a run and compare every state and instruction with its record. It says how many results Savant saw come\n" +
-		"about itself (gateway), a person gave, or whoever answered vouches for (self); with --verbose that of each step.\n\n" +
-		"With --against the recorded answers go through another version of the workflow, and the first place is shown\n" +
-		"where it would have led elsewhere. Exit code 3 if anything differs."
-	command.Flags().BoolVar(&verbose, "verbose", false, "list each step with who saw its result")
+	command.Long = "Replay a run and compare every state and instruction with its record. It counts the results that Savant saw itself\n" +
+		"(gateway), that a person gave, and that only the client vouches for (self); --verbose lists each step.\n\n" +
+		"With --against the recorded answers go through another version of the workflow, and the first difference is\n" +
+		"shown. Exit code 3 if anything differs."
+	command.Flags().BoolVar(&verbose, "verbose", false, "list each step with the witness of its result")
 	command.Flags().StringVar(&file, "against", "", "another version of the run's workflow; - for stdin")
 	return command
 }
@@ -104,7 +104,7 @@ func imported(version int) string {
 	if version == 0 {
 		return ""
 	}
-	return fmt.Sprintf("  imported at v%d: witnesses and approvals up to there are claimed, nothing here saw them\n", version)
+	return fmt.Sprintf("  imported at v%d: Savant here did not see the witnesses and approvals up to there\n", version)
 }
 
 // witnessed formats a witness: "witness gateway, receipt …".

@@ -27,10 +27,10 @@ type byHand struct {
 
 func (p *program) workflowsAnswerCommand() *cobra.Command {
 	var given byHand
-	command := &cobra.Command{Use: "answer RUN [STEP]", Short: "Answer a step that a run left to a model or to another client",
-		Long: "Answer a step that a run left to a model (llm.generate), or to a client that has a tool which Savant has not.\n" +
-			"Without --result it prints what is asked. A result that does not fit is refused, and the step waits as before.\n" +
-			"What is asked of a person (human.approve, human.ask) is answered with savant approve.",
+	command := &cobra.Command{Use: "answer RUN [STEP]", Short: "Answer a step that waits for a model or for another client",
+		Long: "Answer a step that waits for a model (llm.generate), or for a client with a tool that Savant does not have.\n" +
+			"Without --result it prints the question. A result that does not fit is refused, and the step still waits.\n" +
+			"For a question to a person (human.approve, human.ask) use savant approve.",
 		Example: "  savant workflows answer 01k2… greet\n" +
 			`  savant workflows answer 01k2… greet --result '{"text": "Hello!"}'`,
 		Args: cli.Positional(cobra.RangeArgs(1, 2)),
@@ -39,9 +39,9 @@ func (p *program) workflowsAnswerCommand() *cobra.Command {
 			p.Open.Looking = given.result == "" && given.receipt == "" && !given.editor
 			return p.With(command.Context(), func(a *app.App) error { return p.answerByHand(command.Context(), a, given) })
 		}}
-	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, where its id is not unique")
-	command.Flags().BoolVar(&given.editor, "editor", false, "write the result in $EDITOR, with what is asked above it")
-	command.Flags().StringVar(&given.receipt, "receipt", "", "in place of a result: the _receipt of the step's call, made with savant call")
+	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, if the run id is not unique")
+	command.Flags().BoolVar(&given.editor, "editor", false, "write the result in $EDITOR, below the question")
+	command.Flags().StringVar(&given.receipt, "receipt", "", "instead of a result: the _receipt of the step's call, made with savant call")
 	command.Flags().StringVar(&given.result, "result", "", "the step's whole result: JSON, @FILE to read it from a file, - from stdin")
 	return p.JSONFlag(command)
 }
@@ -57,7 +57,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		return err
 	}
 	if given.editor && (given.result != "" || given.receipt != "") {
-		return cli.UsageError("--editor, --result and --receipt: one of them")
+		return cli.UsageError("--editor, --result and --receipt exclude each other: give one")
 	}
 	if given.result == "" && given.receipt == "" && !given.editor {
 		asked, err := outstanding(at, given.step)
@@ -100,7 +100,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 // handIn submits the result, or the receipt that stands for it.
 func (p *program) handIn(ctx context.Context, a *app.App, in think.NextInput, given byHand) (*think.Reply, error) {
 	if given.receipt != "" && given.result != "" {
-		return nil, cli.UsageError("--result and --receipt: one of them")
+		return nil, cli.UsageError("--result and --receipt exclude each other: leave one out")
 	}
 	if in.ResultRef = given.receipt; in.ResultRef != "" {
 		return a.Think.Next(ctx, in)
@@ -140,7 +140,7 @@ func outstanding(at *think.Position, step string) (flow.Instruction, error) {
 	waiting := terminal.Visible(strings.Join(ids, ", "))
 	switch {
 	case len(ids) == 0:
-		return flow.Instruction{}, fault.New(fault.InvalidTransition, "run %s is %s: no step of it waits for an answer", at.RunID, at.Status)
+		return flow.Instruction{}, fault.New(fault.InvalidTransition, "run %s is %s: none of its steps waits for an answer", at.RunID, at.Status)
 	case step == "":
 		return flow.Instruction{}, cli.UsageError("run " + at.RunID + " waits for several answers; name one of " + waiting)
 	}

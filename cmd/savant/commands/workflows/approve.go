@@ -32,19 +32,19 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	var said approval
 	command := &cobra.Command{Use: "approve RUN [STEP]", Short: "Answer a step that waits for a person",
-		Long: "Answer a step that waits for a person: human.approve or human.ask. It shows what is asked and asks for your answer,\n" +
-			"at a terminal only, so that nothing but a person can give it.",
+		Long: "Answer a step that waits for a person: human.approve or human.ask. It shows the question and asks for your answer,\n" +
+			"at a terminal only, so that only a person can give it.",
 		Args: cli.Positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			said.run, said.step, said.answered = args[0], strings.Join(args[1:], ""), command.Flags().Changed("answer")
 			return p.With(command.Context(), func(a *app.App) error { return p.approve(command.Context(), a, said) })
 		}}
 	flags := command.Flags()
-	flags.StringVar(&said.workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	flags.StringVar(&said.workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	flags.BoolVar(&said.decline, "decline", false, "decline instead of approving")
 	flags.StringVar(&said.comment, "comment", "", "a comment, kept with the answer")
 	flags.StringVar(&said.answer, "answer", "", "the answer to a question: JSON, or text")
-	flags.BoolVar(&said.editor, "editor", false, "write the answer to a question in $EDITOR, with what is asked above it")
+	flags.BoolVar(&said.editor, "editor", false, "write the answer to a question in $EDITOR, below the question")
 	command.MarkFlagsMutuallyExclusive("answer", "editor")
 	return command
 }
@@ -99,7 +99,7 @@ func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pendin
 	answer, err := p.decide(asking, a, asked, said)
 	stop()
 	if <-elsewhere {
-		return nil, fault.New(fault.StateConflict, "step %s of run %s was answered elsewhere meanwhile", asked.StepID, asked.RunID)
+		return nil, fault.New(fault.StateConflict, "step %s of run %s was meanwhile answered elsewhere", asked.StepID, asked.RunID)
 	}
 	return answer, err
 }
@@ -115,11 +115,11 @@ func chosen(waiting []think.Pending, said approval) (think.Pending, error) {
 	}
 	switch {
 	case len(waiting) == 0:
-		return think.Pending{}, fault.New(fault.InvalidTransition, "run %s waits for nobody", said.run)
+		return think.Pending{}, fault.New(fault.InvalidTransition, "run %s waits for no person", said.run)
 	case said.step == "":
 		return think.Pending{}, cli.UsageError("run " + terminal.Visible(said.run) + " waits for several answers; name one of " + terminal.Visible(strings.Join(ids, ", ")))
 	}
-	return think.Pending{}, fault.New(fault.UnknownStep, "step %s waits for nobody; waiting: %s", said.step, strings.Join(ids, ", "))
+	return think.Pending{}, fault.New(fault.UnknownStep, "step %s waits for no person; waiting: %s", said.step, strings.Join(ids, ", "))
 }
 
 // show prints exactly what the answer will be bound to.

@@ -32,7 +32,7 @@ func (p *program) approves(ctx context.Context) (approved bool, err error) {
 		case "l", "later", "":
 			return false, terminal.ErrNoAnswer
 		}
-		fmt.Fprintln(p.Stdout, "Answer y, d or l: d declines, l leaves the step as it is.")
+		fmt.Fprintln(p.Stdout, "Answer y, d or l: d declines, l answers later.")
 	}
 }
 
@@ -201,11 +201,11 @@ func (f field) question(choices []choice) string {
 	kinds, hint := f.kinds(), ""
 	switch {
 	case len(choices) > 0 && f.several():
-		hint = "some of the list, with commas between"
+		hint = "entries of the list, separated by commas"
 	case len(choices) > 0 && numbered(choices):
 		hint = fmt.Sprintf("1-%d", len(choices))
 	case len(choices) > 0:
-		hint = "one of the list"
+		hint = "an entry of the list"
 	case slices.Equal(kinds, []string{"boolean"}):
 		hint = "y/n"
 	case slices.Equal(kinds, []string{"array"}):

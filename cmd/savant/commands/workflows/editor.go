@@ -23,7 +23,7 @@ func (p *program) edited(ctx context.Context, shown any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	above := "# Write the answer below these lines: JSON, or text. These lines are left out.\n# " +
+	above := "# Write the answer below these lines: JSON, or text. These lines are removed.\n# " +
 		strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n# ") + "\n"
 	file, err := temporary(above)
 	if err != nil {

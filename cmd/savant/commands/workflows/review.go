@@ -39,8 +39,8 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 	want := reviewWanted{wanted: wanted{name: reviewWorkflow}}
 	command := &cobra.Command{Use: "review [BRANCH|RANGE|NUMBER|ADDRESS]", Short: "Review a change with a model, and print the report",
 		Long: "Review a branch, a range (main...feature), a pull or merge request by its number or address, or what is not committed.\n" +
-			"The whole change is read in parts, each finding has to quote it, and the report says what was and was not seen.\n" +
-			"A model has to be set (SAVANT_SLM, SAVANT_LLM or REASONING_API_URL), else the review waits for one; a client reviews with\n" +
+			"The whole change is read in parts, each finding must quote it, and the report lists what was and was not read.\n" +
+			"It needs a model (SAVANT_SLM, SAVANT_LLM or REASONING_API_URL), and waits without one; a client reviews with\n" +
 			"the workflow review_mr.\n\n" +
 			"Exit codes: 0 no changes are asked for, 1 changes are asked for. A review that failed never ends with 1, but with the code of its\n" +
 			"error, or 3 if that has none; 8 it waits, 130 it was interrupted.",
@@ -65,13 +65,13 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 			return nil
 		}}
 	flags := command.Flags()
-	flags.StringVar(&want.base, "base", "", "what a branch is compared with, from where it branched off (default main or master)")
+	flags.StringVar(&want.base, "base", "", "what a branch is compared with, from the point where it branched off (default main or master)")
 	flags.StringVar(&want.repo, "repo", "", "the repository, a folder below the project (default the project)")
 	flags.StringVar(&want.project, "project", "", "the project on the forge, owner/name")
-	flags.StringVar(&want.jira, "jira", "", "the ticket behind the change, PROJ-12, which a mounted Jira server has")
-	flags.StringVar(&want.focus, "focus", "", "what to look at, in the order of importance")
+	flags.StringVar(&want.jira, "jira", "", "the ticket of the change, such as PROJ-12, from a mounted Jira server")
+	flags.StringVar(&want.focus, "focus", "", "what to look at, most important first")
 	flags.BoolVar(&want.noTests, "no-tests", false, "do not run the project's tests")
-	flags.BoolVar(&want.post, "post", false, "post the report as a comment of the request, after you agreed")
+	flags.BoolVar(&want.post, "post", false, "post the report as a comment of the request, after you confirm")
 	flags.StringVar(&want.output, "output", "markdown", "markdown, json or sarif")
 	flags.StringVar(&want.file, "output-file", "", "write the report to this file instead of stdout")
 	flags.StringVar(&want.run, "run-id", "", "continue this review, or name a new one")

@@ -33,8 +33,8 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 	var want wanted
 	command := &cobra.Command{Use: "run NAME", Short: "Run a workflow here, without a client",
 		Long: "Run a workflow here: Savant calls its tools itself, shows each step on stderr and prints the outputs on stdout.\n" +
-			"At a terminal it asks you what the workflow asks a person. It stops where a model or another client has to answer,\n" +
-			"and says how to go on. A run that was interrupted is continued by --run-id.",
+			"At a terminal it asks you the questions to a person. It stops where a model or another client must answer,\n" +
+			"and says how to continue. A run that was interrupted is continued by --run-id.",
 		Example: "  savant workflows run repo_tour --param commits=3\n  savant workflows run repo_tour --run-id 01k2…",
 		Args:    cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -46,7 +46,7 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
 	flags.StringVar(&want.params, "params", "", "the parameters as JSON, @FILE to read them from a file, - from stdin")
 	flags.StringVar(&want.run, "run-id", "", "continue this run, or name a new one")
-	flags.BoolVar(&want.wait, "wait", false, "wait for what a person answers in another place: the hub, or savant approve")
+	flags.BoolVar(&want.wait, "wait", false, "wait for a person's answer from another place: the hub, or savant approve")
 	return p.JSONFlag(command)
 }
 
@@ -73,7 +73,7 @@ func (p *program) drive(ctx context.Context, a *app.App, request workflow.Reques
 		outcome, err := shown.during(func() (*workflow.Outcome, error) { return a.Driver.Run(ctx, request, shown.tell) })
 		if outcome == nil && ctx.Err() != nil {
 			return &workflow.Outcome{Status: workflow.Interrupted, RunID: first.RunID, Workflow: first.Workflow,
-				Note: "It was interrupted before anything was done: give the same command again."}, nil
+				Note: "It was interrupted before it started: run the same command again."}, nil
 		}
 		if outcome == nil || err != nil && ctx.Err() == nil {
 			return nil, p.withParameters(err, first.Workflow)
@@ -95,7 +95,7 @@ func (p *program) withParameters(err error, workflow string) error {
 	if coded == nil || p.JSON || coded.Code != fault.InvalidParams || !strings.Contains(coded.Message(), "params.") {
 		return err
 	}
-	return fault.New(coded.Code, "%s; give it as --param NAME=VALUE: savant workflows read %s shows which there are", coded.Message(), workflow).
+	return fault.New(coded.Code, "%s; give it as --param NAME=VALUE: savant workflows read %s lists the parameters", coded.Message(), workflow).
 		With(coded.Diagnostics...)
 }
 
@@ -231,7 +231,7 @@ func printPending(out io.Writer, outcome *workflow.Outcome) {
 	pending := outcome.Pending
 	fmt.Fprintf(out, "  step %s waits for a %s. %s\n", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why))
 	if pending.For != workflow.ForPerson {
-		fmt.Fprintf(out, "  to answer it yourself: savant workflows answer %s %s --editor, or --result JSON|@FILE|-; without either it shows what is asked\n",
+		fmt.Fprintf(out, "  to answer it yourself: savant workflows answer %s %s --editor, or --result JSON|@FILE|-; without either it shows the question\n",
 			outcome.RunID, terminal.Visible(pending.StepID))
 	}
 }
@@ -244,7 +244,7 @@ func PrintEnd(p *cli.Program, outcome *workflow.Outcome) {
 		fmt.Fprint(out, terminal.ClearLine)
 	}
 	if outcome.RunID == "" {
-		fmt.Fprintf(out, "the run of %s was interrupted before it began: give the same command again\n", terminal.Visible(outcome.Workflow))
+		fmt.Fprintf(out, "the run of %s was interrupted before it started: run the same command again\n", terminal.Visible(outcome.Workflow))
 		return
 	}
 	fmt.Fprintf(out, "run %s of %s: %s", outcome.RunID, outcome.Workflow, outcome.Status)

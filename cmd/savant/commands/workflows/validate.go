@@ -18,8 +18,8 @@ func (p *program) validateCommand() *cobra.Command {
 	var strict bool
 	var format string
 	command := &cobra.Command{Use: "validate [NAME|PATH…]", Short: "Check workflows by name, workflow files, or all of a folder",
-		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH, with its schemas.\n" +
-			"What is known before a run is checked: the form, names, fields of results, arguments of tools, conditions, schemas.\n" +
+		Long: "Check workflows by name, workflow files, or all of a folder; by default those of SAVANT_PATH, with its schemas.\n" +
+			"It checks what is known before a run: the form, names, fields of results, arguments of tools, conditions, schemas.\n" +
 			"Prints file:line:col: error: message [CODE] with the line; exit code 3 if there are errors.\n" +
 			"--format sarif is for code scanning, --format github for annotations of GitHub's workflows.",
 		Example: "  savant workflows validate\n  savant workflows validate workflows/review.yaml --format github",
@@ -44,7 +44,7 @@ func (p *program) validate(ctx context.Context, a *app.App, paths []string, stri
 		format = "json"
 	}
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) || p.JSON && format != "json" {
-		return cli.UsageError("--format " + terminal.Visible(format) + ": expected text, json, sarif or github, and --json stands for json")
+		return cli.UsageError("--format " + terminal.Visible(format) + ": expected text, json, sarif or github; --json is the same as json")
 	}
 	p.JSON = p.JSON || format == "json"
 	found, err := a.CheckWorkflows(ctx, paths, strict)

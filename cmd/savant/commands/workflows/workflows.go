@@ -47,7 +47,7 @@ func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.Cata
 			about = "not valid: " + workflow.Error
 		}
 		if workflow.Held != "" {
-			about = "(" + workflow.Held + " is not used before savant trust) " + about // first, since a terminal truncates the end
+			about = "(" + workflow.Held + " is not used until savant trust accepts it) " + about // first, since a terminal truncates the end
 		}
 		return []string{workflow.ID, workflow.Version, origin(workflow), parameters(workflow.Params), strings.ReplaceAll(about, "\n", " ")}
 	})
