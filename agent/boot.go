@@ -120,15 +120,15 @@ func (r *Run) detect() (workflow, parameter, because string) {
 	if r.runtime.options.DisableDetect || !exists || r.guard.cues.noRun || r.guard.denies(tool, r.options.orderOf(tool.Name)) != "" {
 		return "", "", ""
 	}
-	workflow, parameter, because = r.led()
+	workflow, parameter, because = r.selectWorkflow()
 	if workflow == "" || forbids(r.options.Goal, workflow) {
 		return "", "", ""
 	}
 	return workflow, parameter, because
 }
 
-// led returns the workflow that a rule or a name in the goal selects.
-func (r *Run) led() (workflow, parameter, because string) {
+// selectWorkflow returns the workflow that a rule or a name in the goal selects.
+func (r *Run) selectWorkflow() (workflow, parameter, because string) {
 	for _, each := range r.briefing.rules {
 		if each.Workflow != "" {
 			return each.Workflow, each.ParamFromGoal, becauseOfRule(each.Name)

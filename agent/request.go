@@ -21,7 +21,7 @@ func (r *Run) request(step int) reasoning.Request {
 		Persona: brief.persona, Driver: brief.prompts.Driver, Rules: triggered, Repo: brief.repo, Tools: offered,
 		Policy: reasoning.Policy{Model: r.options.Model, ReadOnly: r.guard.policy.ReadOnly, NoTools: len(offered) == 0,
 			MustFinish: left == 1 && r.options.MaxSteps > 1, Stuck: almostStuck(r.recent.traces), Notes: r.recent.notes},
-		Memory: r.remembered(), LastOutput: outcomes(r.recent.calls),
+		Memory: r.memory(), LastOutput: outcomes(r.recent.calls),
 		Limits: reasoning.Limits{MaxSteps: r.options.MaxSteps, StepsLeft: left, MaxCalls: reasoning.MaxCalls,
 			TimeoutMS: r.runtime.options.TimeoutMS},
 	}
@@ -37,8 +37,8 @@ func (r *Run) offered() []reasoning.Tool {
 	return offered
 }
 
-// remembered converts the memory for the Reasoning API.
-func (r *Run) remembered() reasoning.Memory {
+// memory converts the memory for the Reasoning API.
+func (r *Run) memory() reasoning.Memory {
 	view := r.session.View()
 	steps := make([]reasoning.Step, len(view.Steps))
 	for i, each := range view.Steps {

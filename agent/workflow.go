@@ -50,7 +50,7 @@ func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
 	case end.Status == "cancelled" || end.Outcome == "cancelled":
 		return outcome{Status: StatusError, Final: end.Summary, Error: fault.New(fault.RunCancelled, "run %s: %s", end.RunID, end.Summary)}
 	case end.Done || end.Outcome == "done" || end.Status == "done" || end.Status == "ok":
-		return outcome{Status: StatusOK, Final: end.told(readable(output))}
+		return outcome{Status: StatusOK, Final: end.answer(readable(output))}
 	case end.Status == "failed" || end.Outcome == "failed":
 		return outcome{Status: StatusError, Final: end.failure(), Error: fault.New(fault.ToolFailed, "workflow %s failed: %s", end.Workflow, end.Summary)}
 	case end.Status == "blocked":
@@ -77,9 +77,9 @@ func (e workflowEnd) failure() string {
 	return e.withFailed(e.Summary)
 }
 
-// told is the answer of a completed workflow: its report, else the text given, plus its
+// answer returns the answer of a completed workflow: its report, else otherwise, plus its
 // warnings and failed steps.
-func (e workflowEnd) told(otherwise string) string {
+func (e workflowEnd) answer(otherwise string) string {
 	var outputs struct {
 		Markdown string `json:"markdown"`
 	}

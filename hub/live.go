@@ -73,7 +73,7 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 			logger.Warn("the trace cannot be read", "cause", err.Error())
 		}
 		if c.index.Now() != before {
-			c.tell()
+			c.announce()
 		}
 		if !c.wait(ctx, told, ticker.C) {
 			return
@@ -92,7 +92,7 @@ func (c *changes) wait(ctx context.Context, told <-chan fsnotify.Event, tick <-c
 		case <-tick:
 			return true
 		case <-told:
-			grown = grown || c.heard()
+			grown = grown || c.observed()
 		case <-pause:
 			rested = true
 		}
@@ -100,13 +100,13 @@ func (c *changes) wait(ctx context.Context, told <-chan fsnotify.Event, tick <-c
 	return true
 }
 
-func (c *changes) heard() bool {
+func (c *changes) observed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waiting > 0
 }
 
-func (c *changes) tell() {
+func (c *changes) announce() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.next)

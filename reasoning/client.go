@@ -94,9 +94,9 @@ func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 // ask makes attempts until one is answered, and counts them.
 func (c *Client) ask(ctx context.Context, request Request) (answer []byte, attempts int, err error) {
 	attempt := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step}
-	asking, heard := ctx, (*heard)(nil)
+	asking, heard := ctx, (*newText)(nil)
 	if c.options.Remote {
-		asking, heard = hearing(ctx)
+		asking, heard = observeNewText(ctx)
 	}
 	answer, err = backoff.Retry(ctx, func() ([]byte, error) {
 		attempt.Number++
@@ -143,7 +143,7 @@ const (
 )
 
 // attempt makes a round trip and polls while the service is Pending.
-func (c *Client) attempt(ctx context.Context, request Request, heard *heard) ([]byte, error) {
+func (c *Client) attempt(ctx context.Context, request Request, heard *newText) ([]byte, error) {
 	began := time.Now()
 	for {
 		heard.again()

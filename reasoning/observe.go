@@ -92,8 +92,8 @@ func (o Observer) Call(c ModelCall) {
 // counting returns an observer of one decision that sets ModelCall.Retry, across all
 // attempts.
 func (o Observer) counting() Observer {
-	told := o.Called
-	if told == nil {
+	called := o.Called
+	if called == nil {
 		return o
 	}
 	var mu sync.Mutex
@@ -103,7 +103,7 @@ func (o Observer) counting() Observer {
 		c.Retry = max(c.Retry, before)
 		before++
 		mu.Unlock()
-		told(c)
+		called(c)
 	}
 	return o
 }

@@ -215,17 +215,17 @@ func Patience(header http.Header, now time.Time) time.Duration {
 	if header.Get("Retry-After") != "" {
 		return RetryAfter(header.Get("Retry-After"), now)
 	}
-	var usedUp, untold time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
+	var usedUp, unlimited time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
 	for _, limit := range limits() {
 		left, wait := header.Get(limit.remaining), until(header.Get(limit.reset), now)
 		switch left {
 		case "0":
 			usedUp = max(usedUp, wait)
 		case "":
-			untold = max(untold, wait)
+			unlimited = max(unlimited, wait)
 		}
 	}
-	return cmp.Or(usedUp, untold)
+	return cmp.Or(usedUp, unlimited)
 }
 
 // limit names the two headers of a rate limit: the remaining count and the time of its

@@ -90,26 +90,26 @@ func lineError(line string, after time.Duration) error {
 	return &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it answered %s", fault.Cut(line, maxReceived)), After: after}
 }
 
-// heard forwards the streamed text of a service. A service that is polled again streams
-// from the beginning; heard forwards only the new part.
-type heard struct {
+// newText forwards the streamed text of a service. A service that is polled again streams
+// from the beginning; newText forwards only the new part.
+type newText struct {
 	tell     func(string)
 	told, at int
 }
 
-// hearing returns a context whose observer receives text through a heard; nil if the
+// observeNewText returns a context whose observer receives text through a newText; nil if the
 // observer has no Wrote.
-func hearing(ctx context.Context) (context.Context, *heard) {
+func observeNewText(ctx context.Context) (context.Context, *newText) {
 	observer := ObserverFrom(ctx)
 	if observer.Wrote == nil {
 		return ctx, nil
 	}
-	h := &heard{tell: observer.Wrote}
+	h := &newText{tell: observer.Wrote}
 	observer.Wrote = h.wrote
 	return WithObserver(ctx, observer), h
 }
 
-func (h *heard) wrote(text string) {
+func (h *newText) wrote(text string) {
 	h.at += len(text)
 	if fresh := min(h.at-h.told, len(text)); fresh > 0 {
 		h.told = h.at
@@ -118,7 +118,7 @@ func (h *heard) wrote(text string) {
 }
 
 // attempt begins another attempt, whose text starts anew.
-func (h *heard) attempt() {
+func (h *newText) attempt() {
 	if h != nil && h.told > 0 {
 		h.tell("\n")
 		h.told = 0
@@ -126,7 +126,7 @@ func (h *heard) attempt() {
 }
 
 // again begins another round trip of the same attempt.
-func (h *heard) again() {
+func (h *newText) again() {
 	if h != nil {
 		h.at = 0
 	}

@@ -26,7 +26,7 @@ func lines(answers ...string) http.HandlerFunc {
 }
 
 // TestAnAnswerInLines: a service that goes on writes from the beginning, and nothing is
-// heard twice; another attempt has a text of its own.
+// heard twice; another attempt has its own text.
 func TestAnAnswerInLines(t *testing.T) {
 	const text, done = `{"text":"%s"}` + "\n", `{"action":"finish","final":"done"}` + "\n"
 	line := func(of string) string { return fmt.Sprintf(text, of) }

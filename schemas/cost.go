@@ -39,11 +39,11 @@ type counter struct {
 const counting = -1
 
 func (c *counter) count(n *node) int {
-	switch known, met := c.known[n]; {
-	case met && known == counting:
+	switch known, found := c.known[n]; {
+	case found && known == counting:
 		c.cycle = n
 		return many
-	case met:
+	case found:
 		return known
 	}
 	c.known[n] = counting
@@ -100,7 +100,7 @@ type meter struct {
 
 func (m *meter) cost(n *node, value any) int {
 	key := identify(n, value)
-	if known, met := m.known[key]; met {
+	if known, found := m.known[key]; found {
 		return known
 	}
 	total := n.weight

@@ -150,8 +150,8 @@ func lastToken(location string) string {
 	return tokens[len(tokens)-1]
 }
 
-// tidy sorts diagnostics by file, pointer and message, and drops duplicates.
-func tidy(diagnostics []fault.Diagnostic) []fault.Diagnostic {
+// sortUnique sorts diagnostics by file, pointer and message, and drops duplicates.
+func sortUnique(diagnostics []fault.Diagnostic) []fault.Diagnostic {
 	slices.SortStableFunc(diagnostics, func(a, b fault.Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
 	})

@@ -57,7 +57,7 @@ func (s *Set) compileDiagnostics(name string, documents map[string]any, err erro
 
 // placed sorts diagnostics and adds line and column to the first ones.
 func (s *Set) placed(found []fault.Diagnostic) []fault.Diagnostic {
-	found = tidy(found)
+	found = sortUnique(found)
 	for i := range found[:min(maxPlaced, len(found))] {
 		d := &found[i]
 		held, known := s.sources[strings.TrimSuffix(path.Base(d.File), ".json")]

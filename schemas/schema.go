@@ -129,7 +129,7 @@ func (s *Schema) misfit(value any, err error) error {
 	if !errors.As(err, &invalid) {
 		return fault.From(fmt.Errorf("schemas: %w", err))
 	}
-	return s.failed(tidy(explainer{documents: s.documents, value: value}.explain(invalid)))
+	return s.failed(sortUnique(explainer{documents: s.documents, value: value}.explain(invalid)))
 }
 
 func (s *Schema) failed(found []fault.Diagnostic) error {

@@ -156,27 +156,27 @@ func stateFacts(now flow.Outcome, was delta) []fact {
 		fact{"changed steps ", strconv.Itoa(len(was.Steps) + was.StepsMore), strconv.Itoa(len(change.Steps))},
 		fact{"changed captures ", strconv.Itoa(len(was.Vars) + was.VarsMore), strconv.Itoa(len(change.Vars))})
 	for _, id := range sortedKeys(was.Steps) {
-		told := was.Steps[id]
+		recorded := was.Steps[id]
 		is := flow.StepStatus{}
 		if at := slices.IndexFunc(change.Steps, func(s flow.StepStatus) bool { return s.ID == id }); at >= 0 {
 			is = change.Steps[at]
 		}
-		told.Details, is.Details = "", ""
-		facts = append(facts, fact{"step " + id + " ", string(encoded(told)), string(encoded(is))})
+		recorded.Details, is.Details = "", ""
+		facts = append(facts, fact{"step " + id + " ", string(encoded(recorded)), string(encoded(is))})
 	}
 	for _, name := range sortedKeys(was.Vars) {
-		told := was.Vars[name]
+		recorded := was.Vars[name]
 		at := slices.IndexFunc(change.Vars, func(v flow.Var) bool { return v.Name == name })
-		if at < 0 || !tells(now, string(told), change.Vars[at]) {
-			facts = append(facts, fact{"capture " + name + " ", string(told), "another"})
+		if at < 0 || !shows(now, string(recorded), change.Vars[at]) {
+			facts = append(facts, fact{"capture " + name + " ", string(recorded), "another"})
 		}
 	}
 	return facts
 }
 
-// tells reports whether a reply shows a capture, in full or shortened.
-func tells(now flow.Outcome, told string, is flow.Var) bool {
-	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool { return told == string(shorten(now, is, size)) })
+// shows reports whether a reply shows a capture, in full or shortened.
+func shows(now flow.Outcome, recorded string, is flow.Var) bool {
+	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool { return recorded == string(shorten(now, is, size)) })
 }
 
 // endFacts compares the final result of a run.
@@ -196,19 +196,19 @@ func endFacts(now flow.Outcome, was *Reply) []fact {
 		{"outputs ", string(was.Outputs), string(is.Outputs)},
 		{"steps that ran ", ran, strconv.Itoa(final.Ran)},
 	}
-	for i, told := range was.Failed { // may be shortened, like the artifacts
+	for i, recorded := range was.Failed { // may be shortened, like the artifacts
 		made := flow.Failure{}
 		if i < len(final.Failed) {
 			made = final.Failed[i]
 		}
-		facts = append(facts, fact{"failed ", told.Step + " " + string(told.Code), made.Step + " " + string(made.Code)})
+		facts = append(facts, fact{"failed ", recorded.Step + " " + string(recorded.Code), made.Step + " " + string(made.Code)})
 	}
-	for i, told := range was.Artifacts { // a long reply was shortened
+	for i, recorded := range was.Artifacts { // a long reply was shortened
 		made := ""
 		if i < len(final.Artifacts) {
 			made = string(encoded(artifactOf(final.Artifacts[i])))
 		}
-		facts = append(facts, fact{"artifact ", string(encoded(told)), made})
+		facts = append(facts, fact{"artifact ", string(encoded(recorded)), made})
 	}
 	return facts
 }

@@ -144,14 +144,14 @@ type live struct {
 // moved notes where a run stands after a record that was made at a time.
 func (l *live) moved(out flow.Outcome, record state.Record, at time.Time) {
 	l.times[record.Version] = at
-	l.stands(out, record)
+	l.update(out, record)
 }
 
-// stands notes where a run stands after a record whose time is known.
-func (l *live) stands(out flow.Outcome, record state.Record) {
+// update sets the state of a run after a record whose time is known.
+func (l *live) update(out flow.Outcome, record state.Record) {
 	l.now, l.version, l.hash = out, record.Version, record.Hash
 	l.now.Change, l.now.Rejected = flow.Change{}, nil
-	l.run.Shed()
+	l.run.ReleaseCaptures()
 	maps.DeleteFunc(l.times, func(version int, _ time.Time) bool {
 		return !slices.ContainsFunc(out.Instructions, func(next flow.Instruction) bool { return next.Version == version })
 	})

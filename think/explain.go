@@ -39,7 +39,7 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	return e.explain(ctx, l.past(), l.run, in.StepID)
+	return e.explain(ctx, l.history(), l.run, in.StepID)
 }
 
 // ExplainAny implements think.explain: it returns a StepExplanation or a

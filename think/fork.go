@@ -20,7 +20,7 @@ type Adoption struct {
 // the first. A cancellation does not carry over either. adopted, unless nil, replaces
 // the run's graph. INVALID_PARAMS, STATE_CONFLICT, STATE_CORRUPT.
 func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record, id string, adopted *Adoption) (*Reply, error) {
-	past, err := e.replay(ctx, key, records, 0)
+	history, err := e.replay(ctx, key, records, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -29,8 +29,8 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	last := records[len(records)-1]
-	begin := beginning{graph: past.run.Graph(), schemas: past.plan.Schemas, params: past.plan.Params, terms: past.plan.Terms,
-		commands: past.plan.Commands, from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
+	begin := beginning{graph: history.run.Graph(), schemas: history.plan.Schemas, params: history.plan.Params, terms: history.plan.Terms,
+		commands: history.plan.Commands, from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
 	if adopted != nil {
 		begin.graph, begin.schemas, begin.named = adopted.Graph, "", adopted.Schemas
 		if begin.params, err = adopted.Graph.Workflow.Bind(begin.params); err != nil {
@@ -64,7 +64,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 			return nil, err
 		}
 	}
-	return restored(e.standing(ctx, l))
+	return restored(e.currentReply(ctx, l))
 }
 
 // carry gives a recorded answer to a fork. If the run refused it, the fork refuses it

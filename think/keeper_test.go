@@ -290,11 +290,11 @@ func TestPruneByAge(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	require.Empty(t, prune("719h", maintenance.PruneInput{OlderThan: month}).Runs)
 	require.Len(t, prune("721h", maintenance.PruneInput{OlderThan: month, DryRun: true, Purge: true}).Runs, 3)
-	told := map[string]float64{}
+	recorded := map[string]float64{}
 	out := prune("721h", maintenance.PruneInput{OlderThan: month, Purge: true,
-		Progress: func(_, total float64, message string) { told[message] = total }})
-	require.Contains(t, told, "pruning runs")
-	require.GreaterOrEqual(t, told["pruning runs"], 3.0)
+		Progress: func(_, total float64, message string) { recorded[message] = total }})
+	require.Contains(t, recorded, "pruning runs")
+	require.GreaterOrEqual(t, recorded["pruning runs"], 3.0)
 	require.Len(t, out.Runs, 3)
 	require.Empty(t, out.Purged)
 	require.Empty(t, prune("1440h", maintenance.PruneInput{OlderThan: month, Purge: true}).Purged)

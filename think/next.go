@@ -231,19 +231,19 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settl
 	next, outstanding := l.instruction(step)
 	switch {
 	case outstanding && next.Shown != "":
-		return e.standing(ctx, l)
+		return e.currentReply(ctx, l)
 	case outstanding && next.Witness == "required":
 		return settled{}, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
 	case outstanding:
 		return settled{}, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
 	}
-	explained, err := e.explain(ctx, l.past(), l.run, step)
+	explained, err := e.explain(ctx, l.history(), l.run, step)
 	if err != nil {
 		return settled{}, err
 	}
 	answered := explained.Status == flow.Done || explained.Status == flow.Failed // as a declined approval has
 	if answered && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
-		replied, err := e.standing(ctx, l) // a person has answered meanwhile
+		replied, err := e.currentReply(ctx, l) // a person has answered meanwhile
 		replied.waiting = nil
 		return replied, err
 	}
@@ -299,7 +299,7 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled
 
 // append completes the event of an answer and writes its record.
 func (e *Engine) append(ctx context.Context, l *live, answered answerData, out flow.Outcome) (settled, error) {
-	out, err := e.proceed(ctx, l.past(), l.run, out)
+	out, err := e.proceed(ctx, l.history(), l.run, out)
 	if err != nil {
 		return settled{}, err
 	}

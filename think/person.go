@@ -100,7 +100,7 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 
 // check validates an answer without applying it.
 func (e *Engine) check(ctx context.Context, l *live, step string, value any, person bool) error {
-	return e.query(ctx, l.past(), l.run, func() ([]flow.Ref, error) { return l.run.Check(step, value, person) })
+	return e.query(ctx, l.history(), l.run, func() ([]flow.Ref, error) { return l.run.Check(step, value, person) })
 }
 
 // maxForms bounds how many questions one call puts to a person.
@@ -152,7 +152,7 @@ func (e *Engine) whereabouts(ctx context.Context, asked Pending) (settled, error
 		return settled{}, err
 	}
 	defer l.mu.Unlock()
-	return e.standing(ctx, l)
+	return e.currentReply(ctx, l)
 }
 
 // elicit puts one question to the person behind the client.

@@ -166,11 +166,11 @@ func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]a
 	if l.version == 1 {
 		return restored(e.repeat(ctx, l, 1))
 	}
-	return restored(e.standing(ctx, l))
+	return restored(e.currentReply(ctx, l))
 }
 
-// standing is the reply to "where is this run?".
-func (e *Engine) standing(ctx context.Context, l *live) (settled, error) {
+// currentReply is the reply to "where is this run?".
+func (e *Engine) currentReply(ctx context.Context, l *live) (settled, error) {
 	if l.now.Blocked != nil {
 		return settled{}, blockedFault(l.now)
 	}
@@ -182,7 +182,7 @@ func (e *Engine) standing(ctx context.Context, l *live) (settled, error) {
 
 // repeat returns the recorded reply of a version.
 func (e *Engine) repeat(ctx context.Context, l *live, version int) (settled, error) {
-	record, err := e.record(ctx, l.past(), version)
+	record, err := e.record(ctx, l.history(), version)
 	if err != nil {
 		return settled{}, err
 	}
@@ -191,7 +191,7 @@ func (e *Engine) repeat(ctx context.Context, l *live, version int) (settled, err
 		return settled{}, err
 	}
 	for at := version + 1; at <= l.version; at++ { // one by one: what follows may be long
-		record, err := e.record(ctx, l.past(), at)
+		record, err := e.record(ctx, l.history(), at)
 		if err != nil {
 			return settled{}, err
 		}
@@ -241,7 +241,7 @@ type beginning struct {
 func termsOf(workflow *flow.Workflow) flow.Terms {
 	terms := flow.Terms{PlainFailures: true}
 	if workflow.Limits.Parallel > 1 {
-		terms.Window = maxHandedOut - maxReply
+		terms.Window = maxIssued - maxReply
 	}
 	return terms
 }
@@ -294,9 +294,9 @@ func notPlanned(key state.Key, err error) error {
 	if failed.Code != fault.StateNotSaved {
 		return err
 	}
-	told := *failed
-	told.Details = "run " + key.String() + " was not planned: " + failed.Details
-	return &told
+	recorded := *failed
+	recorded.Details = "run " + key.String() + " was not planned: " + failed.Details
+	return &recorded
 }
 
 // toolsOf lists the tools that a workflow and those it runs call.

@@ -59,7 +59,7 @@ func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position,
 	for _, each := range at.Final.Failed {
 		at.Failed = append(at.Failed, each.Step)
 	}
-	at.Last, err = restored(e.standing(ctx, l))
+	at.Last, err = restored(e.currentReply(ctx, l))
 	return at, err
 }
 

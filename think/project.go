@@ -68,7 +68,7 @@ func (e *Engine) projectHeld(ctx context.Context, l *live) error {
 // snapshotOf returns the readable state of a held run. Long values are named, not
 // repeated: the journal and the artifacts have them.
 func (e *Engine) snapshotOf(ctx context.Context, l *live) (state.Snapshot, error) {
-	whole, err := e.snapshot(ctx, l.past(), l.run, maxVar)
+	whole, err := e.snapshot(ctx, l.history(), l.run, maxVar)
 	if err != nil {
 		return state.Snapshot{}, err
 	}

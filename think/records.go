@@ -15,7 +15,7 @@ import (
 // View is a read-only run, at its latest or an earlier version.
 type View struct {
 	engine *Engine
-	past   past
+	past   history
 	run    *flow.Run
 	now    flow.Outcome
 }
@@ -30,7 +30,7 @@ func (e *Engine) View(ctx context.Context, key state.Key, version int, look func
 	}
 	if version <= 0 || version == l.version {
 		defer l.mu.Unlock()
-		return look(&View{e, l.past(), l.run, l.now})
+		return look(&View{e, l.history(), l.run, l.now})
 	}
 	latest := l.version
 	l.mu.Unlock()
@@ -61,7 +61,7 @@ func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{View{e, past{key, records}, out.run, out.now}, out.plan}, nil
+	return &Replay{View{e, history{key, records}, out.run, out.now}, out.plan}, nil
 }
 
 // Restart replays a run up to its plan, under another graph unless it is nil:
@@ -80,7 +80,7 @@ func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Rec
 		return nil, err
 	}
 	run, now := graph.StartOn(key.Run, plan.Params, plan.Terms)
-	return &Replay{View{e, past{key, records}, run, now}, plan}, nil
+	return &Replay{View{e, history{key, records}, run, now}, plan}, nil
 }
 
 // Now is the present state of the run.
@@ -197,12 +197,12 @@ func (e *Engine) CheckpointAt(ctx context.Context, key state.Key, name string, v
 	if version < 1 || version > len(records) {
 		return fault.New(fault.CheckpointNotFound, "run %q has no version v%d", key.Run, version)
 	}
-	past, err := e.replay(ctx, key, records, version)
+	history, err := e.replay(ctx, key, records, version)
 	if err != nil {
 		return err
 	}
 	l := &live{key: key}
-	l.takeOver(past, records[:version])
+	l.takeOver(history, records[:version])
 	snapshot, err := e.snapshotOf(ctx, l)
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func (e *Engine) follow(ctx context.Context, l *live, version int) (followed boo
 		return false, nil
 	}
 	line := slices.DeleteFunc(slices.Clone(records), isRefusal)
-	now, err := e.applyAll(ctx, l.past(), l.run, l.now, line)
+	now, err := e.applyAll(ctx, l.history(), l.run, l.now, line)
 	last := records[len(records)-1]
 	if err != nil || now.Hash != last.State {
 		return false, nil // the full replay reports damaged records
@@ -71,7 +71,7 @@ func (e *Engine) follow(ctx context.Context, l *live, version int) (followed boo
 		}
 	}
 	l.refused += refusalsIn(records)
-	l.stands(now, last)
+	l.update(now, last)
 	return true, nil
 }
 
@@ -101,22 +101,22 @@ func refusalOf(record state.Record) *gate.Refusal {
 // takeOver makes a replayed run the run in memory.
 func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	last := records[len(records)-1]
-	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
+	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, issueTimes(records, replayed.now)
 	l.commands, l.refused = replayed.plan.Commands, refusalsIn(records)
-	l.stands(replayed.now, last)
+	l.update(replayed.now, last)
 }
 
-// past is where the recorded answers of a run are read from: the records in
+// history is where the recorded answers of a run are read from: the records in
 // hand, which begin with the first, else the store.
-type past struct {
+type history struct {
 	key     state.Key
 	records []state.Record
 }
 
-func (l *live) past() past { return past{key: l.key} }
+func (l *live) history() history { return history{key: l.key} }
 
 // record returns the record of a version.
-func (e *Engine) record(ctx context.Context, p past, version int) (state.Record, error) {
+func (e *Engine) record(ctx context.Context, p history, version int) (state.Record, error) {
 	if version <= len(p.records) {
 		return p.records[version-1], nil
 	}
@@ -131,7 +131,7 @@ func (e *Engine) record(ctx context.Context, p past, version int) (state.Record,
 }
 
 // provide gives the core recorded answers whose captures are not in memory.
-func (e *Engine) provide(ctx context.Context, p past, run *flow.Run, refs []flow.Ref) error {
+func (e *Engine) provide(ctx context.Context, p history, run *flow.Run, refs []flow.Ref) error {
 	for _, ref := range refs {
 		record, err := e.record(ctx, p, ref.Version)
 		if err != nil {
@@ -153,7 +153,7 @@ func (e *Engine) provide(ctx context.Context, p past, run *flow.Run, refs []flow
 }
 
 // proceed continues an event, providing captures until none is missing.
-func (e *Engine) proceed(ctx context.Context, p past, run *flow.Run, out flow.Outcome) (flow.Outcome, error) {
+func (e *Engine) proceed(ctx context.Context, p history, run *flow.Run, out flow.Outcome) (flow.Outcome, error) {
 	for len(out.Missing) > 0 {
 		if err := e.provide(ctx, p, run, out.Missing); err != nil {
 			return out, err
@@ -164,7 +164,7 @@ func (e *Engine) proceed(ctx context.Context, p past, run *flow.Run, out flow.Ou
 }
 
 // query asks the core again until nothing is missing for the answer.
-func (e *Engine) query(ctx context.Context, p past, run *flow.Run, question func() ([]flow.Ref, error)) error {
+func (e *Engine) query(ctx context.Context, p history, run *flow.Run, question func() ([]flow.Ref, error)) error {
 	for {
 		refs, err := question()
 		if err != nil || len(refs) == 0 {
@@ -178,7 +178,7 @@ func (e *Engine) query(ctx context.Context, p past, run *flow.Run, question func
 
 // snapshot returns the whole state of a run, captures of more than longest bytes
 // as flow.Long.
-func (e *Engine) snapshot(ctx context.Context, p past, run *flow.Run, longest int) (whole flow.Snapshot, err error) {
+func (e *Engine) snapshot(ctx context.Context, p history, run *flow.Run, longest int) (whole flow.Snapshot, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
 		whole, refs = run.Snapshot(longest)
 		return refs, nil
@@ -187,7 +187,7 @@ func (e *Engine) snapshot(ctx context.Context, p past, run *flow.Run, longest in
 }
 
 // capture returns the JSON of a capture, or nil.
-func (e *Engine) capture(ctx context.Context, p past, run *flow.Run, name string) (value json.RawMessage, err error) {
+func (e *Engine) capture(ctx context.Context, p history, run *flow.Run, name string) (value json.RawMessage, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
 		value, refs = run.Var(name)
 		return refs, nil
@@ -196,7 +196,7 @@ func (e *Engine) capture(ctx context.Context, p past, run *flow.Run, name string
 }
 
 // explain explains the status of a run's step.
-func (e *Engine) explain(ctx context.Context, p past, run *flow.Run, step string) (explained *flow.Explanation, err error) {
+func (e *Engine) explain(ctx context.Context, p history, run *flow.Run, step string) (explained *flow.Explanation, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
 		explained, refs, err = run.Explain(step)
 		return refs, err
@@ -224,7 +224,7 @@ func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Reco
 	if upTo <= 0 || upTo > len(records) {
 		upTo = len(records)
 	}
-	out, err := e.replayRecords(ctx, past{key, records[:upTo]})
+	out, err := e.replayRecords(ctx, history{key, records[:upTo]})
 	if err != nil {
 		return nil, ofRun(key, err)
 	}
@@ -242,7 +242,7 @@ func ofRun(key state.Key, err error) error {
 	return &named
 }
 
-func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
+func (e *Engine) replayRecords(ctx context.Context, p history) (*replayed, error) {
 	plan, err := planOf(p.records)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 }
 
 // applyAll applies records that follow each other to a run that stands at now.
-func (e *Engine) applyAll(ctx context.Context, p past, run *flow.Run, now flow.Outcome, line []state.Record) (flow.Outcome, error) {
+func (e *Engine) applyAll(ctx context.Context, p history, run *flow.Run, now flow.Outcome, line []state.Record) (flow.Outcome, error) {
 	for i, record := range line {
 		var err error
 		if i < len(line)-1 {
@@ -289,9 +289,9 @@ func (e *Engine) applyAll(ctx context.Context, p past, run *flow.Run, now flow.O
 	return now, nil
 }
 
-// handedOut returns when the outstanding steps were issued, by version. A reset issues
+// issueTimes returns when the outstanding steps were issued, by version. A reset issues
 // them anew, even if the clock was set back meanwhile.
-func handedOut(records []state.Record, now flow.Outcome) map[int]time.Time {
+func issueTimes(records []state.Record, now flow.Outcome) map[int]time.Time {
 	reset := 0
 	for _, record := range records {
 		if record.Kind == KindReset {
@@ -335,7 +335,7 @@ func Effective(records []state.Record) ([]state.Record, error) {
 }
 
 // apply applies a record as it was applied at first: checks, templates and all.
-func (e *Engine) apply(ctx context.Context, p past, run *flow.Run, record state.Record) (flow.Outcome, error) {
+func (e *Engine) apply(ctx context.Context, p history, run *flow.Run, record state.Record) (flow.Outcome, error) {
 	out, refused, err := e.give(ctx, p, run, record)
 	if refused != nil {
 		return out, doesNotFollow(record, refused)
@@ -345,7 +345,7 @@ func (e *Engine) apply(ctx context.Context, p past, run *flow.Run, record state.
 
 // give gives a recorded answer to a run, which may refuse it. The answer is decoded for
 // each call, because the run takes ownership of it.
-func (e *Engine) give(ctx context.Context, p past, run *flow.Run, record state.Record) (out flow.Outcome, refused, err error) {
+func (e *Engine) give(ctx context.Context, p history, run *flow.Run, record state.Record) (out flow.Outcome, refused, err error) {
 	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // renders the instructions after resume
 		return out, nil, err
 	}
@@ -371,7 +371,7 @@ func doesNotFollow(record state.Record, err error) error {
 
 // resume applies a record that later records confirm: a step that it settled as done is
 // neither checked nor rendered.
-func (e *Engine) resume(ctx context.Context, p past, run *flow.Run, record state.Record) error {
+func (e *Engine) resume(ctx context.Context, p history, run *flow.Run, record state.Record) error {
 	var data answerData
 	if err := decodeData(record, &data); err != nil {
 		return err

@@ -113,8 +113,8 @@ const (
 	maxOutputs     = 1200
 )
 
-// maxHandedOut bounds the instructions of one reply after the first, in bytes.
-const maxHandedOut = 60_000
+// maxIssued bounds the instructions of one reply after the first, in bytes.
+const maxIssued = 60_000
 
 // restored converts the outcome of an event to the reply or error for the client.
 func restored(replied settled, err error) (*Reply, error) {
@@ -190,7 +190,7 @@ func (r *Reply) handOut(now flow.Outcome, whole scope) {
 	for _, next := range now.Instructions {
 		wired := wire(next)
 		size += len(wired.Input) + len(wired.SuccessSchema) + len(wired.Rationale)
-		if fits := len(r.Instructions) == 0 || size <= maxHandedOut-maxReply; whole == everything && fits || whole == changes && next.New {
+		if fits := len(r.Instructions) == 0 || size <= maxIssued-maxReply; whole == everything && fits || whole == changes && next.New {
 			r.Instructions, names = append(r.Instructions, wired), append(names, next.SchemaName)
 			continue
 		}

@@ -162,27 +162,27 @@ func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.R
 }
 
 func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, to int, name string) (*ResetOutput, error) {
-	past, err := e.replay(ctx, l.key, records, to)
+	history, err := e.replay(ctx, l.key, records, to)
 	if err != nil {
 		return nil, err
 	}
-	past.run.SkipTo(len(records) + 1)
-	if past.now, err = e.proceed(ctx, l.past(), past.run, past.run.Proceed()); err != nil {
+	history.run.SkipTo(len(records) + 1)
+	if history.now, err = e.proceed(ctx, l.history(), history.run, history.run.Proceed()); err != nil {
 		return nil, err
 	}
-	past.now.Change = flow.Change{}
-	out := composed(past.now, everything, e.drifted(past.plan.Pins), nil).Reply
+	history.now.Change = flow.Change{}
+	out := composed(history.now, everything, e.drifted(history.plan.Pins), nil).Reply
 	data, err := jsonvalue.Encode(resetData{To: to, Name: name, Reply: reply{Reply: out}})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
 	}
-	record, err := e.Store.Append(ctx, l.key, state.Record{Version: past.now.Version, Kind: KindReset, Time: stamp(e.Now()),
-		Status: string(past.now.Status), Data: data, State: past.now.Hash})
+	record, err := e.Store.Append(ctx, l.key, state.Record{Version: history.now.Version, Kind: KindReset, Time: stamp(e.Now()),
+		Status: string(history.now.Status), Data: data, State: history.now.Hash})
 	if err != nil {
 		l.forget()
 		return nil, err
 	}
-	l.takeOver(past, append(records, record))
+	l.takeOver(history, append(records, record))
 	e.project(ctx, l, true)
 	return &ResetOutput{OK: true, State: out.State, Instruction: out.Instruction, Instructions: out.Instructions,
 		Schemas: out.Schemas, Outstanding: out.Outstanding, Note: out.Note}, nil

@@ -129,7 +129,7 @@ func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.R
 		}
 		return nil, fault.New(fault.UnresolvedVar, "run %q has no loop %q with a list", l.key.Run, fault.Cut(in.List, 120))
 	}
-	value, err := e.capture(ctx, l.past(), l.run, in.Var)
+	value, err := e.capture(ctx, l.history(), l.run, in.Var)
 	if err != nil || value != nil {
 		return value, err
 	}
@@ -144,7 +144,7 @@ func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.R
 // statePage returns all of a run's state that the limit allows, or of one of
 // its sections.
 func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*StateGet, error) {
-	first, err := e.record(ctx, l.past(), 1)
+	first, err := e.record(ctx, l.history(), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot)
 		if !ok {
 			continue
 		}
-		long, err := e.capture(ctx, l.past(), l.run, name)
+		long, err := e.capture(ctx, l.history(), l.run, name)
 		if err != nil {
 			return err
 		}

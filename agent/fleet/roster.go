@@ -19,16 +19,16 @@ type roster struct {
 	workers *mongo.Collection
 
 	mu   sync.Mutex
-	seen map[string]sighting // by worker
+	seen map[string]heartbeat // by worker
 }
 
-type sighting struct {
+type heartbeat struct {
 	nonce string
 	at    time.Time
 }
 
 func newRoster(workers *mongo.Collection) *roster {
-	return &roster{workers: workers, seen: map[string]sighting{}}
+	return &roster{workers: workers, seen: map[string]heartbeat{}}
 }
 
 // stay sends heartbeats of a worker until ctx ends, and removes workers that are gone.
@@ -50,7 +50,7 @@ func (r *roster) stay(ctx context.Context, owner, labels string, pause time.Dura
 func (r *roster) present(ctx context.Context, remove bool) (labels [][]string, err error) {
 	var gone []mongo.Document
 	err = r.workers.Heads(ctx, "", "\U0010ffff", func(d mongo.Document) error {
-		if r.lives(d) {
+		if r.alive(d) {
 			labels = append(labels, split(d.Meta))
 		} else {
 			gone = append(gone, d)
@@ -65,12 +65,12 @@ func (r *roster) present(ctx context.Context, remove bool) (labels [][]string, e
 	return labels, err
 }
 
-func (r *roster) lives(d mongo.Document) bool {
+func (r *roster) alive(d mongo.Document) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.seen[d.Key]
 	if last.nonce != d.Nonce {
-		r.seen[d.Key] = sighting{d.Nonce, time.Now()}
+		r.seen[d.Key] = heartbeat{d.Nonce, time.Now()}
 		return true
 	}
 	return time.Since(last.at) < Lease

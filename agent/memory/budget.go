@@ -37,15 +37,15 @@ type View struct {
 	Steps   []Step
 }
 
-// remembered is a step with its size and summary line.
-type remembered struct {
+// sizedStep is a step with its size and summary line.
+type sizedStep struct {
 	Step
 	line string // of the summary
 	size int
 }
 
 // view returns the latest steps that fit into budget characters.
-func view(steps []remembered, budget int) View {
+func view(steps []sizedStep, budget int) View {
 	omitted, summarized := 0, ""
 	if !fits(steps, budget) && len(steps) > wholeSteps {
 		omitted = len(steps) - wholeSteps
@@ -60,7 +60,7 @@ func view(steps []remembered, budget int) View {
 	return v
 }
 
-func stepsOf(list []remembered) []Step {
+func stepsOf(list []sizedStep) []Step {
 	steps := make([]Step, len(list))
 	for i, each := range list {
 		steps[i] = each.Step
@@ -69,7 +69,7 @@ func stepsOf(list []remembered) []Step {
 }
 
 // fits reports whether steps need at most budget characters.
-func fits(steps []remembered, budget int) bool {
+func fits(steps []sizedStep, budget int) bool {
 	for _, each := range steps {
 		budget -= each.size + 1 // 1 for the comma
 	}
@@ -90,7 +90,7 @@ func encoded(value any) json.RawMessage {
 }
 
 // summary has one line for each step: the latest that fit, in order.
-func summary(steps []remembered) string {
+func summary(steps []sizedStep) string {
 	first, length := len(steps), 0
 	for first > 0 && length+len(steps[first-1].line)+1 <= maxSummary {
 		first--

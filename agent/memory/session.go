@@ -25,7 +25,7 @@ type Session struct {
 
 	mu       sync.Mutex // guards what follows
 	head     Head
-	steps    []remembered
+	steps    []sizedStep
 	failures []Failure
 }
 
@@ -112,7 +112,7 @@ func (s *Session) Whole(call Call) (json.RawMessage, error) {
 func (s *Session) Remember(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.steps = append(s.steps, remembered{step, summarize(step), size(step)})
+	s.steps = append(s.steps, sizedStep{step, summarize(step), size(step)})
 	s.failures = append(s.failures, step.failures()...)
 }
 

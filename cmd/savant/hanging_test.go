@@ -93,7 +93,7 @@ func TestASignalEndsWhateverIsWaitedFor(t *testing.T) {
 			require.NoError(t, command.Start())
 			if args[1%len(args)] == "context.memory_write" { // it tells that it waits
 				lines := bufio.NewScanner(stderr)
-				for lines.Scan() && !strings.Contains(lines.Text(), "waiting for another process") {
+				for lines.Scan() && !strings.Contains(lines.Text(), "another process holds the lock of") {
 					continue
 				}
 				require.Contains(t, lines.Text(), ".savant/memory")

@@ -65,7 +65,7 @@ func TestFlagsNameTheModels(t *testing.T) {
 		require.Equal(t, exitOK, code, stderr.String())
 		require.Equal(t, want, o.models(), line)
 	}
-	for line, message := range map[string]string{"--slm --llm": "one of them", "--slm=": "expected the name of a model",
+	for line, message := range map[string]string{"--slm --llm": "exclude each other", "--slm=": "expected the name of a model",
 		"--slm=m --reasoning-api-url=http://127.0.0.1:1": "names another service"} {
 		var stdout, stderr strings.Builder
 		code := run(t.Context(), append([]string{"run", "What?"}, strings.Fields(line)...), []string{"SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)

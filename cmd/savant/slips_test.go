@@ -98,8 +98,8 @@ var slips = []slip{
 	{"a receipt and a result", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_ref": "$RECEIPT", "result_snapshot": "one commit"}, `exclude each other`, ""},
 	{"a result where only a receipt counts", "seen", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"commits": []any{}}}, `NOT_WITNESSED.*result_ref.*"instruction":`, ""},
 	// Results that no tool gave.
-	{"Done", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": "Done"}, `VALIDATION_FAILED.*not what git_log answers`, ""},
-	{"prose for a tool's result", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"text": "There is one commit."}}, `VALIDATION_FAILED.*not what git_log answers`, ""},
+	{"Done", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": "Done"}, `VALIDATION_FAILED.*not a result of git_log`, ""},
+	{"prose for a tool's result", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"text": "There is one commit."}}, `VALIDATION_FAILED.*not a result of git_log`, ""},
 	{"a retyped result", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"commits": []any{args{"subject": "Begin"}}}}, `VALIDATION_FAILED.*result_ref`, ""},
 	{"an error without isError", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"error": "TOOL_FAILED", "details": "no git", "diagnostics": []any{}}}, `VALIDATION_FAILED.*isError`, ""},
 	{"null", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": nil}, `"error":"(VALIDATION_FAILED|INVALID_PARAMS)"`, ""},

@@ -189,7 +189,7 @@ func TestACacheThatCannotBeUsed(t *testing.T) {
 	for _, cache := range []string{file, filepath.Dir(filepath.Dir(closed)), "relative"} {
 		m := serveMortal(t, newProject(t), "XDG_CACHE_HOME="+cache)
 		m.place("seen.md", "the zebra\n")
-		m.fails(fault.ToolFailed, "context.search", object{"query": "zebra"}, "set XDG_CACHE_HOME to a folder that can be written")
+		m.fails(fault.ToolFailed, "context.search", object{"query": "zebra"}, "set XDG_CACHE_HOME to the absolute path of a writable folder")
 	}
 }
 

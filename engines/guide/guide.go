@@ -32,11 +32,11 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
 	tools := []engines.Tool{
-		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, spelt(hooks.required(e), speltReply)), "Start a workflow", writes, eager, withParams(e)),
-		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, spelt(hooks.continues(e), speltReply)), "Next instruction", writes, eager, withInstruction(e)),
-		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", spelt(e.Library.DriverPrompt, speltPrompt)), "Driver prompt", eager),
-		tool(engines.Bind("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", spelt(e.ExplainAny, speltExplanation)), "Explain a run or a step"),
-		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", spelt(e.Reset, speltReset)), "Reset a run", writes, repeats, destroys),
+		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, withParams(e)),
+		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, withInstruction(e)),
+		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", adapted(e.Library.DriverPrompt, adaptPrompt)), "Driver prompt", eager),
+		tool(engines.Bind("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", adapted(e.ExplainAny, adaptExplanation)), "Explain a run or a step"),
+		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", adapted(e.Reset, adaptReset)), "Reset a run", writes, repeats, destroys),
 		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
 		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
 		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", e.StateGet), "State of a run"),

@@ -13,8 +13,8 @@ import (
 	"savant/think/library"
 )
 
-// spelt adapts the texts of an answer to the client.
-func spelt[In, Out any](answer func(context.Context, In) (Out, error), texts func(Out, func(string) string) Out) func(context.Context, In) (Out, error) {
+// adapted adapts the texts of an answer to the client.
+func adapted[In, Out any](answer func(context.Context, In) (Out, error), texts func(Out, func(string) string) Out) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
 		out, err := answer(ctx, in)
 		caller := engines.CallerFrom(ctx)
@@ -25,7 +25,7 @@ func spelt[In, Out any](answer func(context.Context, In) (Out, error), texts fun
 	}
 }
 
-func speltReply(reply *think.Reply, spell func(string) string) *think.Reply {
+func adaptReply(reply *think.Reply, spell func(string) string) *think.Reply {
 	out := *reply
 	out.Note = spell(out.Note)
 	if next := out.Instruction; next != nil && string(next.SuccessSchema) == strconv.Quote(think.SeeExplain) {
@@ -36,13 +36,13 @@ func speltReply(reply *think.Reply, spell func(string) string) *think.Reply {
 	return &out
 }
 
-func speltReset(reset *think.ResetOutput, spell func(string) string) *think.ResetOutput {
+func adaptReset(reset *think.ResetOutput, spell func(string) string) *think.ResetOutput {
 	out := *reset
 	out.Note = spell(out.Note)
 	return &out
 }
 
-func speltExplanation(explained any, spell func(string) string) any {
+func adaptExplanation(explained any, spell func(string) string) any {
 	run, ok := explained.(*think.RunExplanation)
 	if !ok {
 		return explained
@@ -52,8 +52,8 @@ func speltExplanation(explained any, spell func(string) string) any {
 	return &out
 }
 
-// speltPrompt adapts the text and keeps the original's hash.
-func speltPrompt(prompt *library.DriverPrompt, spell func(string) string) *library.DriverPrompt {
+// adaptPrompt adapts the text and keeps the original's hash.
+func adaptPrompt(prompt *library.DriverPrompt, spell func(string) string) *library.DriverPrompt {
 	out := *prompt
 	out.PromptMD = spell(out.PromptMD)
 	sum := sha256.Sum256([]byte(out.PromptMD))

@@ -53,21 +53,21 @@ type Client struct {
 	life context.Context
 	end  context.CancelFunc
 
-	// greeting describes the server; nil before greet has succeeded.
-	greeting *greeting
+	// serverInfo describes the server; nil before connect has succeeded.
+	server *serverInfo
 
 	// tokens numbers the progress tokens; reports holds their callbacks.
 	tokens  atomic.Int64
 	reports sync.Map
 }
 
-// link carries messages to one server and back. ask and tell may be called
+// link carries messages to one server and back. ask and notify may be called
 // concurrently; their errors are ENGINE_OFFLINE if the server is gone or ctx ended.
 type link interface {
 	// ask sends a request and returns the reply. If ctx ends first, it cancels the
 	// request at the server.
 	ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error)
-	tell(ctx context.Context, method string, params map[string]any) error
+	notify(ctx context.Context, method string, params map[string]any) error
 	// agree sets the protocol revision for all further messages.
 	agree(version string)
 	// close ends the link; ended is closed when no more messages can come.
@@ -96,7 +96,7 @@ func newClient(ctx context.Context, options Options) *Client {
 func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, options Options) (*Client, error) {
 	c := newClient(ctx, options)
 	c.link = openStream(c, stdin, stdout)
-	if err := c.greet(ctx); err != nil {
+	if err := c.connect(ctx); err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
 	return c, nil
@@ -105,8 +105,8 @@ func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, option
 // ServerInfo returns the server's name and version, and the negotiated protocol
 // revision.
 func (c *Client) ServerInfo() (name, version, protocol string) {
-	told := c.greeting
-	return told.ServerInfo.Name, told.ServerInfo.Version, told.ProtocolVersion
+	server := c.server
+	return server.ServerInfo.Name, server.ServerInfo.Version, server.ProtocolVersion
 }
 
 // Done is closed when the connection has ended.
@@ -123,7 +123,7 @@ func (c *Client) Ping(ctx context.Context) error {
 
 // request sends one request and decodes its result into result.
 func (c *Client) request(ctx context.Context, method string, params map[string]any, result any) error {
-	answer, err := c.link.ask(ctx, method, c.enveloped(c.greeting, params))
+	answer, err := c.link.ask(ctx, method, c.enveloped(c.server, params))
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,12 @@ func (c *Client) request(ctx context.Context, method string, params map[string]a
 
 // enveloped adds the _meta that revisions without initialize require in every request:
 // the client's name and capabilities.
-func (c *Client) enveloped(told *greeting, params map[string]any) map[string]any {
-	if told == nil || !mcp.IsModernProtocol(told.ProtocolVersion) {
+func (c *Client) enveloped(server *serverInfo, params map[string]any) map[string]any {
+	if server == nil || !mcp.IsModernProtocol(server.ProtocolVersion) {
 		return params
 	}
 	meta := map[string]any{
-		mcp.MetaKeyProtocolVersion:    told.ProtocolVersion,
+		mcp.MetaKeyProtocolVersion:    server.ProtocolVersion,
 		mcp.MetaKeyClientCapabilities: c.capabilities(),
 		mcp.MetaKeyClientInfo:         map[string]any{"name": c.options.Name, "version": c.options.Version},
 	}
@@ -159,13 +159,13 @@ func decodeReply(m *jsonrpc.Message, result any) error {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: it has neither a result nor an error")
 		}
 		if err := decode(m.Result, result); err != nil {
-			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", misfit(err))
+			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", describeMismatch(err))
 		}
 		return nil
 	}
 	failure := new(rpcError)
 	if err := decode(m.Error, failure); err != nil {
-		return fault.New(fault.ToolFailed, "the server's error is not what the protocol says: %s", misfit(err))
+		return fault.New(fault.ToolFailed, "the server's error is not what the protocol says: %s", describeMismatch(err))
 	}
 	if coded := new(fault.Error); json.Unmarshal(failure.Data, coded) == nil && coded.Code != "" {
 		return coded
@@ -193,8 +193,8 @@ func decode(data []byte, into any) error {
 	return jsonvalue.Unmarshal(data, into)
 }
 
-// misfit returns, in the protocol's terms, which part of an answer has the wrong type.
-func misfit(err error) string {
+// describeMismatch returns, in the protocol's terms, which part of an answer has the wrong type.
+func describeMismatch(err error) string {
 	var wrong *jsonvalue.Misfit
 	switch {
 	case !errors.As(err, &wrong):

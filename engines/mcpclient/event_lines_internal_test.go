@@ -45,12 +45,12 @@ func (e endless) Read(into []byte) (int, error) { return copy(into, e), nil }
 // not.
 func TestAStreamWithoutEventsIsEnded(t *testing.T) {
 	for _, text := range []string{": ping\n\n", "\n", "event: x\n", "dat", ":", "id: 1\ndat: 2\n\n"} {
-		told := 0
-		lines := &eventLines{in: bufio.NewReader(endless(text)), body: io.NopCloser(nil), silent: func() { told++ }}
+		server := 0
+		lines := &eventLines{in: bufio.NewReader(endless(text)), body: io.NopCloser(nil), silent: func() { server++ }}
 		read, err := io.Copy(io.Discard, lines)
 		require.ErrorIs(t, err, errQuiet, text)
 		require.LessOrEqual(t, read, int64(maxQuiet+8192))
-		require.Equal(t, 1, told)
+		require.Equal(t, 1, server)
 	}
 	large := "data: " + strings.Repeat("x", 2*maxQuiet) + "\n\n"
 	lines := &eventLines{in: bufio.NewReader(strings.NewReader(strings.Repeat(": ping\n"+large, 3))), body: io.NopCloser(nil)}

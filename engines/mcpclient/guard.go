@@ -67,15 +67,15 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	case !explained:
 		_ = response.Body.Close() // the body is not used
 		return nil, statusError(response.StatusCode)
-	case forgotten(request, response, why):
+	case sessionLost(request, response, why):
 		response.StatusCode = http.StatusNotFound // the protocol's status for this
 	}
 	return response, nil
 }
 
-// forgotten reports whether a restarted server refuses an unknown session with 400, as
+// sessionLost reports whether a restarted server refuses an unknown session with 400, as
 // the example servers of several SDKs do.
-func forgotten(request *http.Request, response *http.Response, why rpcError) bool {
+func sessionLost(request *http.Request, response *http.Response, why rpcError) bool {
 	return response.StatusCode == http.StatusBadRequest && request.Header.Get(transport.HeaderKeySessionID) != "" &&
 		strings.Contains(strings.ToLower(why.Message), "session")
 }

@@ -45,7 +45,7 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 	requests.SetRequestHandler(h.requested)
 	err = requests.Start(c.life) // from then on it listens, to servers before 2026-07-28
 	if err == nil {
-		err = c.greet(ctx)
+		err = c.connect(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.close())
@@ -152,11 +152,11 @@ func (h *httpLink) tellCancelled(id mcp.RequestId) {
 	h.cancels.Go(func() {
 		ctx, cancel := context.WithTimeout(h.client.life, cancelGrace)
 		defer cancel()
-		_ = h.tell(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
+		_ = h.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
 	})
 }
 
-func (h *httpLink) tell(ctx context.Context, method string, params map[string]any) error {
+func (h *httpLink) notify(ctx context.Context, method string, params map[string]any) error {
 	said := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION,
 		Notification: mcp.Notification{Method: method, Params: mcp.NotificationParams{AdditionalFields: params}}}
 	if err := h.requests.SendNotification(ctx, said); err != nil {

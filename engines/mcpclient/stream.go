@@ -120,7 +120,7 @@ func (s *streamLink) send(value any) <-chan error {
 	return sent
 }
 
-func (s *streamLink) tell(ctx context.Context, method string, params map[string]any) error {
+func (s *streamLink) notify(ctx context.Context, method string, params map[string]any) error {
 	var given any // nil, not an empty map
 	if params != nil {
 		given = params

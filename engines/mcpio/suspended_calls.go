@@ -42,14 +42,14 @@ type execution struct {
 	pacer atomic.Pointer[pacer]
 	// brought is an answer that came with the call; nil once used, or if there was
 	// none.
-	brought *broughtAnswer
+	brought *retriedAnswer
 	// pending is the open question of a suspended call.
 	pending question
 	timer   *time.Timer
 }
 
-// broughtAnswer is the answer to a question that another server asked.
-type broughtAnswer struct {
+// retriedAnswer is the answer to a question that another server asked.
+type retriedAnswer struct {
 	digest string // of the question
 	raw    []byte
 }
@@ -64,7 +64,7 @@ type question struct {
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e := &execution{tool: asked.target.Name(), key: asked.key, cancel: cancel,
-		asks: make(chan question), done: make(chan outcome, 1), brought: asked.broughtAnswer()}
+		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{Elicit: e.ask}
 	if asked.pacer != nil {
@@ -141,15 +141,15 @@ func (e *execution) digest(asked engines.Elicitation) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// broughtAnswer returns the answer that came with a call which is not suspended on this
+// retriedAnswer returns the answer that came with a call which is not suspended on this
 // server, if the call is idempotent.
-func (asked *call) broughtAnswer() *broughtAnswer {
+func (asked *call) retriedAnswer() *retriedAnswer {
 	_, digest, _ := strings.Cut(asked.params.RequestState, ".")
 	answer, given := asked.params.InputResponses[questionID]
 	if digest == "" || !given || !asked.target.Idempotent() {
 		return nil
 	}
-	return &broughtAnswer{digest, answer}
+	return &retriedAnswer{digest, answer}
 }
 
 // suspendedCalls are the calls that wait for their client.

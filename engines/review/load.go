@@ -36,8 +36,8 @@ type fileChange struct {
 	patch       string
 }
 
-// told describes a file's change, for the heading of its part.
-func (f fileChange) told() string {
+// describe describes a file's change, for the heading of its part.
+func (f fileChange) describe() string {
 	text := fmt.Sprintf("%s, +%d -%d", f.Status, f.Additions, f.Deletions)
 	if f.RenamedFrom != "" {
 		text += ", from " + f.RenamedFrom

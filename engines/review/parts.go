@@ -60,7 +60,7 @@ func (p part) text(files map[string]fileChange) string {
 	var out strings.Builder
 	for i, each := range p.passages {
 		if p.begins(i) {
-			fmt.Fprintf(&out, "## %s (%s)\n", each.path, files[each.path].told())
+			fmt.Fprintf(&out, "## %s (%s)\n", each.path, files[each.path].describe())
 		} else {
 			out.WriteString("      …\n")
 		}

@@ -79,12 +79,12 @@ func (r *Report) warn(warnings []engines.Warning, parts []part) {
 			continue
 		}
 		cut := &r.Change.Parts[item]
-		lines, told := each.Seen["part"]
+		lines, known := each.Seen["part"]
 		missing := cut.Lines
 		switch {
-		case len(each.Seen) > 0 && !told: // something else was cut
+		case len(each.Seen) > 0 && !known: // something else was cut
 			continue
-		case told && item < len(parts):
+		case known && item < len(parts):
 			if cut.Unseen, missing = parts[item].after(lines); missing == 0 {
 				continue // only lines around a change
 			}

@@ -57,7 +57,7 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 	if !sleep(ctx, pauseBefore(next.Backoff, next.Attempt)) {
 		return finished{next: next, result: result{void: true}}
 	}
-	v.tell(Event{Kind: Begins, StepID: next.StepID, Call: next.Call, Attempt: next.Attempt})
+	v.emit(Event{Kind: Begins, StepID: next.StepID, Call: next.Call, Attempt: next.Attempt})
 	began := time.Now()
 	limited := ctx
 	if limit, err := time.ParseDuration(next.Timeout); err == nil {
@@ -90,7 +90,7 @@ func (v *drive) working(ctx context.Context, next flow.Instruction) func(done, t
 		if total > 0 {
 			message += fmt.Sprintf(": %.0f of %.0f", done, total)
 		}
-		v.tell(Event{Kind: Working, StepID: next.StepID, Call: next.Call, Attempt: next.Attempt, Doing: message})
+		v.emit(Event{Kind: Working, StepID: next.StepID, Call: next.Call, Attempt: next.Attempt, Doing: message})
 	}
 }
 

@@ -103,7 +103,7 @@ func (v *drive) leave(w *watcher) {
 	delete(v.watchers, w)
 }
 
-func (v *drive) tell(event Event) {
+func (v *drive) emit(event Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.last != nil {
@@ -256,7 +256,7 @@ func (v *drive) handIn(workers *workers, done finished) error {
 	}
 	if done.left != nil {
 		workers.left[done.next.StepID], event.Why = *done.left, done.left.why
-		v.tell(event)
+		v.emit(event)
 		return nil
 	}
 	return v.tellSettled(event, done.next, refused)
@@ -278,7 +278,7 @@ func (v *drive) tellSettled(event Event, next flow.Instruction, refused *fault.E
 	if explained.Status == flow.Issued {
 		event.Kind, event.Wait = Refused, pauseBefore(next.Backoff, explained.Attempt)
 	}
-	v.tell(event)
+	v.emit(event)
 	return nil
 }
 

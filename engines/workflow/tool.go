@@ -94,10 +94,10 @@ func progress(ctx context.Context) func(Event) {
 	if report == nil {
 		return nil
 	}
-	told := 0.0
+	steps := 0.0
 	return func(event Event) {
-		told++
-		report(told, 0, event.String())
+		steps++
+		report(steps, 0, event.String())
 	}
 }
 

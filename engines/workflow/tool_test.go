@@ -110,11 +110,11 @@ func TestClientsThatGiveUpAreAnsweredInTime(t *testing.T) {
 func TestTheClientIsToldAndAsked(t *testing.T) {
 	tool := engines.Bind("tool.x", "Answers.", func(context.Context, struct{}) (any, error) { return map[string]any{}, nil })
 	registry, _ := house(t, one("steps: [{id: a, call: tool.x}, {id: ask, deps: [a], call: human.approve, input_template: {message: Go}}, {id: b, deps: [ask], call: tool.x}]"), tool)
-	var told []string
+	var steps []string
 	caller := engines.Caller{
 		Progress: func(done, _ float64, message string) {
-			require.Equal(t, float64(len(told)+1), done)
-			told = append(told, message)
+			require.Equal(t, float64(len(steps)+1), done)
+			steps = append(steps, message)
 		},
 		Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
 			require.Contains(t, asked.Message, "Go")
@@ -124,12 +124,12 @@ func TestTheClientIsToldAndAsked(t *testing.T) {
 	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Done, outcome.Status)
-	require.Equal(t, []string{"a: tool.x", "a: done", "b: tool.x", "b: done"}, told)
+	require.Equal(t, []string{"a: tool.x", "a: done", "b: tool.x", "b: done"}, steps)
 
 	caller.Elicit = func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		return engines.Answer{Action: "cancel"}, nil
 	}
-	told = nil
+	steps = nil
 	outcome, err = call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r2"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Waiting, outcome.Status)
@@ -202,11 +202,11 @@ func TestTheClientIsToldHowFarAStepIs(t *testing.T) {
 	files := one("steps: [{id: a, call: workflow.workflow_run, input_template: {workflow: below}}]")
 	files["below"] = "name: below\nversion: \"1\"\nsteps: [{id: b, call: tool.x}]\n"
 	registry, _ := house(t, files, tool)
-	var told []string
-	caller := engines.Caller{Progress: func(_, _ float64, message string) { told = append(told, message) }}
+	var steps []string
+	caller := engines.Caller{Progress: func(_, _ float64, message string) { steps = append(steps, message) }}
 	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Done, outcome.Status)
 	late(5, 0, "too late")
-	require.Equal(t, []string{"a: workflow.workflow_run", "a: b: tool.x", "a: b: indexing files: 3 of 9", "a: b: ok  pay", "a: b: done", "a: done"}, told)
+	require.Equal(t, []string{"a: workflow.workflow_run", "a: b: tool.x", "a: b: indexing files: 3 of 9", "a: b: ok  pay", "a: b: done", "a: done"}, steps)
 }

@@ -14,7 +14,7 @@ const (
 )
 
 // Acquire is Wait for a lock that processes hold only briefly. After two seconds it
-// calls the function of Telling; after thirty it fails with STATE_CONFLICT. name
+// calls the function of WithNotice; after thirty it fails with STATE_CONFLICT. name
 // describes the lock for a person.
 func Acquire(ctx context.Context, name string, try func() (bool, error)) error {
 	if locked, err := try(); locked || err != nil {
@@ -24,17 +24,17 @@ func Acquire(ctx context.Context, name string, try func() (bool, error)) error {
 		Hinted(fault.Hint{Text: "end that process, or let it finish, and try again"})
 	limited, cancel := context.WithTimeoutCause(ctx, patience, held)
 	defer cancel()
-	if tell, listens := ctx.Value(teller{}).(func(string)); listens {
-		timer := time.AfterFunc(notice, func() { tell(name) })
+	if notify, ok := ctx.Value(noticeKey{}).(func(string)); ok {
+		timer := time.AfterFunc(notice, func() { notify(name) })
 		defer timer.Stop()
 	}
 	return Wait(limited, try)
 }
 
-type teller struct{}
+type noticeKey struct{}
 
-// Telling returns a context for which Acquire calls tell with the name of a lock that
+// WithNotice returns a context for which Acquire calls notify with the name of a lock that
 // it waits for.
-func Telling(ctx context.Context, tell func(name string)) context.Context {
-	return context.WithValue(ctx, teller{}, tell)
+func WithNotice(ctx context.Context, notify func(name string)) context.Context {
+	return context.WithValue(ctx, noticeKey{}, notify)
 }

@@ -16,7 +16,7 @@ func TestALockThatIsHeldIsToldAndGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var told []time.Duration
-		ctx := filelock.Telling(t.Context(), func(name string) {
+		ctx := filelock.WithNotice(t.Context(), func(name string) {
 			require.Equal(t, "the file", name)
 			told = append(told, time.Since(begun))
 		})
@@ -31,7 +31,7 @@ func TestALockThatIsHeldIsToldAndGivenUp(t *testing.T) {
 func TestALockThatComesFreeIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		ctx := filelock.Telling(t.Context(), func(string) { t.Error("told") })
+		ctx := filelock.WithNotice(t.Context(), func(string) { t.Error("told") })
 		require.NoError(t, filelock.Acquire(ctx, "the file", func() (bool, error) { return time.Since(begun) > time.Second, nil }))
 		time.Sleep(time.Minute)
 	})

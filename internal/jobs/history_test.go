@@ -154,7 +154,7 @@ func TestAJobIsHeldByOneAfterTheOther(t *testing.T) {
 		for i := range count {
 			require.NoError(t, queue.Enqueue(ctx, fmt.Sprint("j", i), nil))
 		}
-		worker := &Worker{Queue: queue, Owner: fmt.Sprint("w", client), Lease: time.Hour, MaxClaims: math.MaxInt, seen: map[string]sighting{}}
+		worker := &Worker{Queue: queue, Owner: fmt.Sprint("w", client), Lease: time.Hour, MaxClaims: math.MaxInt, seen: map[string]observation{}}
 		group.Go(func() {
 			ready.Done()
 			ready.Wait()

@@ -63,7 +63,7 @@ func (q *Queue) Holder(ctx context.Context, name string) (Holder, error) {
 // is looked at. ErrHeld: somebody else holds it.
 func (q *Queue) Hold(ctx context.Context, name, owner string, lease time.Duration, waits func(Holder)) (release func(left bool), err error) {
 	var first Holder
-	var seen sighting
+	var seen observation
 	for {
 		found, err := q.Holder(ctx, name)
 		if err != nil {

@@ -14,9 +14,9 @@ func TestALookThatComesLateBeginsTheLeaseAnew(t *testing.T) {
 	const lease = 8 * time.Second
 	began := time.Now()
 	after := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
-	lives := func(s sighting, now time.Time) bool { return now.Sub(s.at) < lease }
+	lives := func(s observation, now time.Time) bool { return now.Sub(s.at) < lease }
 
-	var s sighting
+	var s observation
 	for second := 0; second < 8; second += 2 {
 		s = s.look("c", "b", after(second), lease)
 		require.True(t, lives(s, after(second)))

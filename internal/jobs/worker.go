@@ -50,7 +50,7 @@ type Worker struct {
 	// Log may be nil.
 	Log *slog.Logger
 
-	seen map[string]sighting // the last sighting of each job's owner, by entry of the list
+	seen map[string]observation // the last observation of each job's owner, by entry of the list
 
 	mu    sync.Mutex
 	taken map[string]bool // jobs in this process
@@ -72,22 +72,22 @@ func (r *Returned) Unwrap() error { return r.Err }
 // ErrLost is the cause when the job of a context was taken over, or has ended.
 var ErrLost = errors.New("the job was taken over, cancelled or ended by somebody else")
 
-// sighting is a claim and its heartbeat, with the time of first observation by this
+// observation is a claim and its heartbeat, with the time of first observation by this
 // process's clock. The job is not checked before next, because until then its claim
 // certainly holds or the job rests.
-type sighting struct {
+type observation struct {
 	claim, beat string
 	at, next    time.Time
 	late        bool // a look at it came late
 }
 
-// look is what is known of a claim whose beat was seen at a moment. A look that comes
-// late begins the lease anew, once: what kept this process from looking, such as a database
-// that was away for less than a call waits, may have kept the owner from a sign of life.
-func (s sighting) look(claim, beat string, now time.Time, lease time.Duration) sighting {
+// look returns the observation after a claim with a heartbeat was read at a time. A late
+// look restarts the lease, once: the cause of the delay, such as an unreachable database,
+// may have stopped the owner's heartbeat, too.
+func (s observation) look(claim, beat string, now time.Time, lease time.Duration) observation {
 	switch late := now.Sub(s.next) > lease/2; {
 	case s.claim != claim || s.beat != beat:
-		s = sighting{claim: claim, beat: beat, at: now}
+		s = observation{claim: claim, beat: beat, at: now}
 	case late && !s.late:
 		s.at, s.late = now, true
 	}
@@ -159,7 +159,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // length is the number of listed entries.
 func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) (found bool, length int, err error) {
 	var entries, bound []mongo.Document
-	seen := map[string]sighting{}
+	seen := map[string]observation{}
 	err = w.Queue.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
 		length++
 		known, looked := w.seen[d.Key]
@@ -275,7 +275,7 @@ func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
 	if len(claims) > 0 {
 		last = claims[len(claims)-1]
 	}
-	if w.lives(ctx, id, entry.Key, len(claims), last) {
+	if w.alive(ctx, id, entry.Key, len(claims), last) {
 		return nil
 	}
 	return w.Queue.EndLost(ctx, id)
@@ -296,10 +296,10 @@ func (w *Worker) failedClaims(ctx context.Context, id, entry string, claims []mo
 			if !blameless {
 				n, why = n+1, reason
 			}
-			if last && reason != workerEnded && n < w.MaxClaims && !w.rested(entry, claim.Key) {
+			if last && reason != workerEnded && n < w.MaxClaims && !w.pauseOver(entry, claim.Key) {
 				return n, true, why, nil
 			}
-		case last && w.lives(ctx, id, entry, i+1, claim):
+		case last && w.alive(ctx, id, entry, i+1, claim):
 			return n, true, why, nil
 		default:
 			n++
@@ -314,23 +314,24 @@ const blamelessMark = "ending: "
 // workerEnded is the reason of a worker that ends: another one can do the job at once.
 const workerEnded = "the worker ended"
 
-// attemptPause is how long a job rests that was given back for another reason, which may
-// be over then: its attempts would else be used up at once. A short lease shortens it.
+// attemptPause is the pause after a claim was returned for another reason, so that a short
+// failure does not use up all attempts. A short lease shortens it.
 const attemptPause = time.Second
 
-// rested says whether the pause after a claim that was given back is over, as seen from here.
-func (w *Worker) rested(entry, claim string) bool {
+// pauseOver reports whether the pause after a returned claim has ended, by this process's
+// clock.
+func (w *Worker) pauseOver(entry, claim string) bool {
 	now, last := time.Now(), w.seen[entry]
-	if seen := (sighting{claim: claim, beat: "given back"}); last.claim != seen.claim || last.beat != seen.beat {
+	if seen := (observation{claim: claim, beat: "given back"}); last.claim != seen.claim || last.beat != seen.beat {
 		seen.at, seen.next = now, now.Add(min(w.Lease/4, attemptPause))
 		last, w.seen[entry] = seen, seen
 	}
 	return !now.Before(last.next)
 }
 
-// lives reports whether the owner of a claim sent a heartbeat within the lease, by this
+// alive reports whether the owner of a claim sent a heartbeat within the lease, by this
 // process's clock. It is checked four times in a lease.
-func (w *Worker) lives(ctx context.Context, id, entry string, n int, claim mongo.Document) bool {
+func (w *Worker) alive(ctx context.Context, id, entry string, n int, claim mongo.Document) bool {
 	nonce := claim.Nonce
 	if beat, there, err := w.Queue.documents.Find(ctx, key(id, "beat", numbered(n))); err != nil {
 		clear(w.seen)

@@ -12,13 +12,13 @@ import (
 // name is relative to SAVANT_PATH. Its details reach clients: they have the
 // cause without the path it happened on, and what to do about it.
 func NotSaved(name string, cause error) *fault.Error {
-	return told(fault.StateNotSaved, name+" was not saved", cause)
+	return withAdvice(fault.StateNotSaved, name+" was not saved", cause)
 }
 
 // NotRead is INTERNAL of a file or folder that is there and could not be read,
 // with details as NotSaved has them.
 func NotRead(name string, cause error) *fault.Error {
-	return told(fault.Internal, name+" cannot be read", cause)
+	return withAdvice(fault.Internal, name+" cannot be read", cause)
 }
 
 // NotOpened is TOOL_FAILED of a folder that a setting names and that cannot be
@@ -31,7 +31,7 @@ func NotOpened(called string, cause error) *fault.Error {
 	return fault.New(fault.ToolFailed, "%s cannot be read: %w; %s", called, Reason(cause), advice)
 }
 
-func told(code fault.Code, what string, cause error) *fault.Error {
+func withAdvice(code fault.Code, what string, cause error) *fault.Error {
 	failure := fault.New(code, "%s: %w", what, reason{cause})
 	if advice := adviceOn(cause); advice != "" {
 		failure.Details += "; " + advice

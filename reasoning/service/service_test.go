@@ -169,13 +169,13 @@ func TestWhyTheLargeModelIsAsked(t *testing.T) {
 func TestEachCallOfAModelIsTold(t *testing.T) {
 	t.Parallel()
 	slm, llm := &scripted{name: "ollama:s", lines: []string{"no", "no"}}, &scripted{name: "ollama:l", lines: []string{finish}}
-	var told []string
+	var sent []string
 	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) {
-		told = append(told, fmt.Sprint(call.Model, " ", call.Provider(), " ", call.Purpose, " ", call.Retry, " ", call.Switch))
+		sent = append(sent, fmt.Sprint(call.Model, " ", call.Provider(), " ", call.Purpose, " ", call.Retry, " ", call.Switch))
 	}})
 	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(ctx, whole())
 	require.NoError(t, err)
-	require.Equal(t, []string{"ollama:s ollama decide 0 ", "ollama:s ollama decide 1 ", "ollama:l ollama decide 2 ollama:s gave no usable answer"}, told)
+	require.Equal(t, []string{"ollama:s ollama decide 0 ", "ollama:s ollama decide 1 ", "ollama:l ollama decide 2 ollama:s gave no usable answer"}, sent)
 }
 
 func TestTheOnlyModelThereIs(t *testing.T) {

@@ -36,15 +36,15 @@ func (t *transcript) listener(tell func(string)) func() (more <-chan struct{}) {
 	if tell == nil {
 		return func() <-chan struct{} { return nil }
 	}
-	told := 0
+	sent := 0
 	return func() <-chan struct{} {
 		t.mu.Lock()
 		if t.more == nil {
 			t.more = make(chan struct{})
 		}
-		more, parts := t.more, t.parts[told:]
+		more, parts := t.more, t.parts[sent:]
 		t.mu.Unlock()
-		told += len(parts)
+		sent += len(parts)
 		for _, each := range parts {
 			tell(each)
 		}

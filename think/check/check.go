@@ -281,7 +281,7 @@ func (c *checker) capture(name string) *Type {
 		result = c.silently(step.Extract, in)
 	}
 	if step.Schema != nil {
-		result = meet(result, c.typed(step.Schema.JSON(), "the success_schema of step "+step.ID, open))
+		result = intersect(result, c.typed(step.Schema.JSON(), "the success_schema of step "+step.ID, open))
 	}
 	if step.OnFailure == flow.Continue {
 		result = result.withNull()

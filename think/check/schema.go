@@ -36,11 +36,11 @@ func (r *reader) typeOf(schema, root any, depth int) *Type {
 	found := r.own(written, root, depth)
 	if reference, ok := written["$ref"].(string); ok {
 		if target, document, known := r.follow(reference, root); known {
-			found = meet(found, r.typeOf(target, document, depth+1))
+			found = intersect(found, r.typeOf(target, document, depth+1))
 		}
 	}
 	for _, each := range items(written["allOf"]) {
-		found = meet(found, r.typeOf(each, root, depth+1))
+		found = intersect(found, r.typeOf(each, root, depth+1))
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		var choices []*Type
@@ -48,7 +48,7 @@ func (r *reader) typeOf(schema, root any, depth int) *Type {
 			choices = append(choices, r.typeOf(each, root, depth+1))
 		}
 		if len(choices) > 0 {
-			found = meet(found, join(choices...))
+			found = intersect(found, join(choices...))
 		}
 	}
 	return found
@@ -58,7 +58,7 @@ func (r *reader) typeOf(schema, root any, depth int) *Type {
 func (r *reader) own(schema map[string]any, root any, depth int) *Type {
 	made := &Type{kinds: kindsOf(schema["type"]), origin: r.origin}
 	if constant, said := schema["const"]; said {
-		made = meet(made, literal(constant))
+		made = intersect(made, literal(constant))
 	}
 	if values, ok := schema["enum"].([]any); ok && len(values) > 0 && len(values) <= maxValues {
 		made.values = values

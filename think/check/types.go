@@ -231,41 +231,41 @@ func (t *Type) field(name string) (*Type, openness) {
 	return anything, open
 }
 
-// meet returns a type of the values that both types have.
-func meet(a, b *Type) *Type {
+// intersect returns a type of the values that both types have.
+func intersect(a, b *Type) *Type {
 	switch {
 	case a == anything:
 		return b
 	case b == anything:
 		return a
 	}
-	met := &Type{kinds: a.kinds & b.kinds}
-	if met.kinds == 0 {
+	both := &Type{kinds: a.kinds & b.kinds}
+	if both.kinds == 0 {
 		return anything // the two contradict each other: nothing can be said
 	}
 	switch {
 	case a.values == nil:
-		met.values = b.values
+		both.values = b.values
 	case b.values == nil:
-		met.values = a.values
+		both.values = a.values
 	default:
-		met.values = []any{}
+		both.values = []any{}
 		for _, value := range a.values {
 			if slices.ContainsFunc(b.values, func(other any) bool { return same(value, other) }) {
-				met.values = append(met.values, value)
+				both.values = append(both.values, value)
 			}
 		}
 	}
 	switch {
 	case a.item == nil:
-		met.item = b.item
+		both.item = b.item
 	case b.item == nil:
-		met.item = a.item
+		both.item = a.item
 	default:
-		met.item = meet(a.item, b.item)
+		both.item = intersect(a.item, b.item)
 	}
-	met.meetFields(a, b)
-	return met
+	both.meetFields(a, b)
+	return both
 }
 
 func (t *Type) meetFields(a, b *Type) {
@@ -278,7 +278,7 @@ func (t *Type) meetFields(a, b *Type) {
 			other, certain := pair[1].field(name)
 			switch {
 			case other != nil:
-				t.fields[name] = meet(own, other)
+				t.fields[name] = intersect(own, other)
 			case ofTool(certain) && !ofTool(pair[0].openness):
 				t.fields[name] = own // the workflow's own schema names it
 			}
@@ -290,7 +290,7 @@ func (t *Type) meetFields(a, b *Type) {
 	case b.rest == nil:
 		t.rest = a.rest
 	default:
-		t.rest = meet(a.rest, b.rest)
+		t.rest = intersect(a.rest, b.rest)
 	}
 }
 

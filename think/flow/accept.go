@@ -442,9 +442,9 @@ func toolFault(result map[string]any, text string) *fault.Error {
 	return nil
 }
 
-// hopeless reports whether a result is a permanent failure: its error has "retry":
+// permanentFailure reports whether a result is a permanent failure: its error has "retry":
 // false. The caller of the tool knows that better than the workflow's retry rule.
-func hopeless(value any) bool {
+func permanentFailure(value any) bool {
 	object, _ := value.(map[string]any)
 	if failed, _ := object["isError"].(bool); !failed {
 		return false
@@ -454,6 +454,6 @@ func hopeless(value any) bool {
 	if said == nil {
 		return false
 	}
-	again, told := said.Extra["retry"].(json.RawMessage)
-	return told && string(again) == "false"
+	again, given := said.Extra["retry"].(json.RawMessage)
+	return given && string(again) == "false"
 }

@@ -95,9 +95,9 @@ func (n *nodeState) decideList() bool {
 	case err != nil:
 		n.frame.run.block(where.failure(err))
 	case !ok:
-		n.frame.run.block(where.unfit(fault.ForeachNotArray, "foreach must give a list, not "+kind(value), "array", kind(value)))
+		n.frame.run.block(where.mismatch(fault.ForeachNotArray, "foreach must give a list, not "+kind(value), "array", kind(value)))
 	case len(list) > limit:
-		n.frame.run.block(where.unfit(fault.LimitExceeded, "the loop has "+strconv.Itoa(len(list))+" items; limits.items is "+strconv.Itoa(limit),
+		n.frame.run.block(where.mismatch(fault.LimitExceeded, "the loop has "+strconv.Itoa(len(list))+" items; limits.items is "+strconv.Itoa(limit),
 			"at most "+strconv.Itoa(limit), strconv.Itoa(len(list))))
 	default:
 		n.list = &loopList{items: list}
@@ -115,13 +115,13 @@ func (s *source) decide(name string, program *expression.Program, env expression
 	}
 	yes, ok := value.(bool)
 	if !ok {
-		return false, s.unfit(fault.ExpressionError, name+" must give true or false, not "+kind(value), "boolean", kind(value))
+		return false, s.mismatch(fault.ExpressionError, name+" must give true or false, not "+kind(value), "boolean", kind(value))
 	}
 	return yes, nil
 }
 
-// unfit is the error of an expression whose value cannot be used.
-func (s *source) unfit(code fault.Code, message, expected, actual string) *fault.Error {
+// mismatch is the error of an expression whose value cannot be used.
+func (s *source) mismatch(code fault.Code, message, expected, actual string) *fault.Error {
 	at := s.at(0)
 	return fault.New(code, "%s:%d:%d: %s", s.file, at.line, at.column, message).With(fault.Diagnostic{
 		File: s.file, Path: s.path, Line: at.line, Column: at.column, Message: message, Expected: expected, Actual: actual})
@@ -222,7 +222,7 @@ func (u *unit) assert() {
 	}
 	yes, ok := value.(bool)
 	if !ok {
-		u.run().block(u.misfit(that, "flow.assert: that must give true or false, not "+kind(value)))
+		u.run().block(u.mismatch(that, "flow.assert: that must give true or false, not "+kind(value)))
 		return
 	}
 	if yes {
@@ -246,8 +246,8 @@ func (u *unit) assert() {
 
 func (u *unit) file() string { return u.frame().graph.Workflow.File }
 
-// misfit is an EXPRESSION_ERROR at a template.
-func (u *unit) misfit(t *template, message string) *fault.Error {
+// mismatch is an EXPRESSION_ERROR at a template.
+func (u *unit) mismatch(t *template, message string) *fault.Error {
 	at := u.step().at
 	path := u.step().path
 	if t.where != nil {

@@ -124,10 +124,10 @@ func (u *unit) hold() {
 	}
 }
 
-// Shed releases long captures from memory. Their answers must be durable. Call it when
+// ReleaseCaptures releases long captures from memory. Their answers must be durable. Call it when
 // no event is expected soon, because the captures also serve as a cache for the next
 // event.
-func (r *Run) Shed() {
+func (r *Run) ReleaseCaptures() {
 	for _, u := range r.held {
 		u.value, u.away = nil, true
 		u.node.away++
@@ -253,7 +253,7 @@ func (r *Run) frames() []*frame {
 }
 
 // capture returns the value of a capture for expressions, which do not change it. A
-// long one is decoded once, and kept until Shed.
+// long one is decoded once, and kept until ReleaseCaptures.
 func (f *frame) capture(name string) any {
 	at, ok := f.graph.captures[name]
 	if !ok {

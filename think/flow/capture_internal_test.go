@@ -48,7 +48,7 @@ func TestALongCaptureIsDecodedOnce(t *testing.T) {
 	require.Empty(t, give(t, run, "get", result).Missing)
 	read := func() { run.root.capture("long") }
 	require.Zero(t, testing.AllocsPerRun(10, read), "it was decoded for the condition of a")
-	run.Shed()
+	run.ReleaseCaptures()
 	require.Empty(t, run.values)
 
 	require.Equal(t, []Ref{{Step: "get", Version: 2}}, give(t, run, "a", []byte("1")).Missing)
@@ -84,7 +84,7 @@ func TestWhatIsProvidedIsWhatWasCaptured(t *testing.T) {
 		"as it came":    {spaced, true},
 		"as it is kept": {result, true},
 	} {
-		run.Shed()
+		run.ReleaseCaptures()
 		err := run.Provide(ref, c.given)
 		require.Equal(t, c.fits, err == nil, name)
 		value, missing := run.Var("long")

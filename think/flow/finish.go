@@ -47,7 +47,7 @@ func (u *unit) round() {
 		}
 		given, ok := rendered.(map[string]any)
 		if !ok {
-			r.block(u.misfit(template, "params must give a map, not "+kind(rendered)))
+			r.block(u.mismatch(template, "params must give a map, not "+kind(rendered)))
 			return
 		}
 		values = given

@@ -256,7 +256,7 @@ func (g *Graph) cycle(waiting []int) []int {
 	seen := map[int]int{}
 	var walk []int
 	for {
-		if start, met := seen[at]; met {
+		if start, visited := seen[at]; visited {
 			loop := walk[start:]
 			smallest := slices.Index(loop, slices.Min(loop))
 			return append(slices.Clone(loop[smallest:]), loop[:smallest]...)

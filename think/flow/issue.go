@@ -129,7 +129,7 @@ func (u *unit) checkQuestion(rendered any) error {
 		return nil
 	}
 	if _, err := u.frame().graph.Workflow.set.Inline(input["schema"]); err != nil {
-		return u.misfit(u.step().input.field("schema"), "human.ask: schema: "+fault.From(err).Message())
+		return u.mismatch(u.step().input.field("schema"), "human.ask: schema: "+fault.From(err).Message())
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (r *Run) begin(u *unit, digest string) {
 	r.forgetEvent()
 	r.answered = u
 	if r.heldSize > maxHeld {
-		r.Shed()
+		r.ReleaseCaptures()
 	}
 	r.version++
 	u.attempts = append(u.attempts, attempt{digest, r.version})

@@ -472,7 +472,7 @@ func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
 }
 
 // template reads a value whose texts may hold {{ }}.
-func (p *parser) template(node *yaml.Node, at *trail, scope expression.Scope) *template {
+func (p *parser) template(node *yaml.Node, at *yamlPath, scope expression.Scope) *template {
 	switch node.Kind {
 	case yaml.MappingNode:
 		t := &template{form: objectForm, fields: make([]field, 0, len(node.Content)/2)}
@@ -481,13 +481,13 @@ func (p *parser) template(node *yaml.Node, at *trail, scope expression.Scope) *t
 			if strings.Contains(key.Value, "{{") {
 				p.add(fault.YAMLSchemaViolation, at.path(), key, "a key cannot be a template: build the map with an expression instead")
 			}
-			t.fields = append(t.fields, field{key.Value, p.template(node.Content[i+1], &trail{above: at, key: key.Value}, scope)})
+			t.fields = append(t.fields, field{key.Value, p.template(node.Content[i+1], &yamlPath{above: at, key: key.Value}, scope)})
 		}
 		return t
 	case yaml.SequenceNode:
 		t := &template{form: listForm, fields: make([]field, 0, len(node.Content))}
 		for i, item := range node.Content {
-			t.fields = append(t.fields, field{value: p.template(item, &trail{above: at, index: i + 1}, scope)})
+			t.fields = append(t.fields, field{value: p.template(item, &yamlPath{above: at, index: i + 1}, scope)})
 		}
 		return t
 	}

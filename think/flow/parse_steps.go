@@ -353,7 +353,7 @@ func (p *parser) expressions(r raw) {
 		}
 	}
 	if node := keys.value("input_template"); node != nil {
-		s.input = p.template(node, &trail{above: &trail{key: s.path}, key: "input_template"}, inner)
+		s.input = p.template(node, &yamlPath{above: &yamlPath{key: s.path}, key: "input_template"}, inner)
 		if s.input.form != objectForm {
 			p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "input_template must be a map, not %s", kind(valueOf(node)))
 		}
@@ -493,12 +493,12 @@ func (p *parser) ending(keys entries) {
 		} else {
 			for i := 0; i+1 < len(node.Content); i += 2 {
 				name := node.Content[i].Value
-				p.w.Outputs = append(p.w.Outputs, Output{name, p.template(node.Content[i+1], &trail{above: &trail{key: "outputs"}, key: name}, p.scope)})
+				p.w.Outputs = append(p.w.Outputs, Output{name, p.template(node.Content[i+1], &yamlPath{above: &yamlPath{key: "outputs"}, key: name}, p.scope)})
 			}
 		}
 	}
 	if node := keys.value("summary"); node != nil {
-		if t := p.template(node, &trail{key: "summary"}, p.scope); t.form == textForm {
+		if t := p.template(node, &yamlPath{key: "summary"}, p.scope); t.form == textForm {
 			p.w.summary = t
 		} else if text, ok := t.literal.(string); ok {
 			p.w.summary = &template{literal: text}

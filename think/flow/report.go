@@ -55,16 +55,16 @@ func (r *report) failure(name string) error {
 	return err.With(r.diagnostics...)
 }
 
-// trail is the path of a value: a key or an index below another trail, nil for
+// yamlPath is the path of a value: a key or an index below another trail, nil for
 // the whole file. Its text is made for a diagnostic only.
-type trail struct {
-	above *trail
+type yamlPath struct {
+	above *yamlPath
 	key   string
 	index int // from 1 in a list, 0 for a key
 }
 
 // path returns the text of the trail: "steps[2].when".
-func (t *trail) path() string {
+func (t *yamlPath) path() string {
 	switch {
 	case t == nil:
 		return ""

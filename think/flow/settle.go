@@ -176,7 +176,7 @@ func (u *unit) take(answer Answer) {
 	case problem == nil:
 		u.settle(Done, "", value, nil)
 		u.hold()
-	case u.step().Person() || u.attempt > u.step().Retry.Max || hopeless(answer.Result):
+	case u.step().Person() || u.attempt > u.step().Retry.Max || permanentFailure(answer.Result):
 		u.fail(problem)
 	default:
 		u.attempt++

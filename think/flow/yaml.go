@@ -80,7 +80,7 @@ func invalidUTF8(src []byte) int {
 	return -1
 }
 
-func (r *report) checkNode(node *yaml.Node, at *trail, depth int, count *int) {
+func (r *report) checkNode(node *yaml.Node, at *yamlPath, depth int, count *int) {
 	*count++
 	switch {
 	case *count > maxNodes:
@@ -109,7 +109,7 @@ func (r *report) checkNode(node *yaml.Node, at *trail, depth int, count *int) {
 		r.checkMapping(node, at, depth, count)
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			r.checkNode(item, &trail{above: at, index: i + 1}, depth+1, count)
+			r.checkNode(item, &yamlPath{above: at, index: i + 1}, depth+1, count)
 		}
 	case yaml.ScalarNode:
 		if notANumber(node) {
@@ -118,7 +118,7 @@ func (r *report) checkNode(node *yaml.Node, at *trail, depth int, count *int) {
 	}
 }
 
-func (r *report) tag(at *trail, node *yaml.Node, written string) {
+func (r *report) tag(at *yamlPath, node *yaml.Node, written string) {
 	r.add(fault.YAMLSchemaViolation, at.path(), node, "an unquoted ! is a YAML tag and its text is lost: write it quoted, %q", fault.Cut(written, 80))
 }
 
@@ -138,7 +138,7 @@ func (r *report) startsWith(node *yaml.Node, first byte) bool {
 	return r.offset < len(line) && line[r.offset] == first
 }
 
-func (r *report) checkMapping(node *yaml.Node, at *trail, depth int, count *int) {
+func (r *report) checkMapping(node *yaml.Node, at *yamlPath, depth int, count *int) {
 	seen := make(map[string]int, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
@@ -158,7 +158,7 @@ func (r *report) checkMapping(node *yaml.Node, at *trail, depth int, count *int)
 		if key.Tag != "!!str" && ofStep(at.path()) {
 			r.add(fault.YAMLSchemaViolation, at.path(), key, "the key %s is not text: quote it", key.Value)
 		}
-		r.checkNode(value, &trail{above: at, key: key.Value}, depth+1, count)
+		r.checkNode(value, &yamlPath{above: at, key: key.Value}, depth+1, count)
 	}
 }
 

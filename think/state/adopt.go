@@ -42,7 +42,7 @@ func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 		if version := len(j.verified.chain); version > 0 {
 			return runExists(key, version)
 		}
-		if err := d.trashLeftovers(key); err != nil {
+		if err := d.trashRemains(key); err != nil {
 			return err
 		}
 		if err := d.MarkImported(ctx, key, last); err != nil {

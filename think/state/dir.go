@@ -197,7 +197,7 @@ func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) 
 		if version := len(j.verified.chain); version > 0 {
 			return runExists(key, version)
 		}
-		if err := d.trashLeftovers(key); err != nil {
+		if err := d.trashRemains(key); err != nil {
 			return err
 		}
 		// The name becomes durable first. Then the append alone decides, as for

@@ -126,9 +126,9 @@ func (d *Dir) dropLatest(key Key) error {
 	return nil
 }
 
-// trashLeftovers moves the files that an interrupted Delete left of an earlier run of
+// trashRemains moves the files that an interrupted Delete left of an earlier run of
 // this name to the trash, so that the new run does not adopt them.
-func (d *Dir) trashLeftovers(key Key) error {
+func (d *Dir) trashRemains(key Key) error {
 	_, snapshotErr := d.disk.Stat(snapshotName(key))
 	_, checkpointErr := d.disk.Stat(checkpointFolder(key))
 	if missing(snapshotErr) && missing(checkpointErr) {

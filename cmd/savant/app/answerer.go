@@ -29,7 +29,7 @@ func (a *App) answerer() (workflow.Generate, error) {
 	}
 	late, _ := client.Transport().(*lateService)
 	clean := a.redactor.Certain()
-	var floor speaker
+	var floor displayedStep
 	return func(ctx context.Context, question workflow.Question) (json.RawMessage, error) {
 		name := name
 		if late != nil {
@@ -44,13 +44,13 @@ func (a *App) answerer() (workflow.Generate, error) {
 	}, nil
 }
 
-// speaker selects one of several concurrent steps whose text is shown. It is safe for
+// displayedStep selects one of several concurrent steps whose text is shown. It is safe for
 // concurrent use.
-type speaker struct{ held sync.Mutex }
+type displayedStep struct{ held sync.Mutex }
 
 // listen returns a function that shows a step's text if no other step is being shown,
 // and a function to call at its end.
-func (s *speaker) listen(clean *redact.Redactor, tell func(text string)) (wrote func(string), end func()) {
+func (s *displayedStep) listen(clean *redact.Redactor, tell func(text string)) (wrote func(string), end func()) {
 	if tell == nil {
 		return nil, func() {}
 	}
@@ -98,7 +98,7 @@ func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ c
 
 // observeStep is observe for a step of a driven run. The model's text is shown unless
 // another step's is.
-func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *speaker) (_ context.Context, recorded func()) {
+func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ context.Context, recorded func()) {
 	var tell func(string)
 	if told := a.options.WroteStep; told != nil {
 		tell = func(text string) { told(question.RunID, question.StepID, text) }
@@ -125,7 +125,7 @@ const howToAnswer = `You answer one step of a workflow. Do the task of the goal 
 Answer with action "finish" and with final holding the whole answer as JSON, without any other text.`
 
 // answered asks for one decision, which must be to finish, and returns its final.
-func (a *App) answered(ctx context.Context, client *reasoning.Client, name string, question workflow.Question, floor *speaker) (json.RawMessage, error) {
+func (a *App) answered(ctx context.Context, client *reasoning.Client, name string, question workflow.Question, floor *displayedStep) (json.RawMessage, error) {
 	driver := howToAnswer
 	if len(question.Schema) > 0 {
 		driver += "\nThe answer must fit this JSON Schema:\n" + string(question.Schema)

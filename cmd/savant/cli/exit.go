@@ -180,7 +180,7 @@ func (p *Program) hint(said *fault.Error) fault.Hint {
 	case said.Code == fault.UnknownRun:
 		return fault.Hint{Call: "savant state list", Text: "lists the runs"}
 	case said.Code == fault.UnknownTool && len(said.Diagnostics) == 0 && !errors.Is(said, ErrNotPublished):
-		return fault.Hint{Call: "savant tools", Text: "lists them"}
+		return fault.Hint{Call: "savant tools", Text: "lists the tools"}
 	}
 	for _, sign := range []string{".savant/state/", ".savant/artifacts/", "does not follow from the records before it"} {
 		if strings.Contains(said.Details, sign) {

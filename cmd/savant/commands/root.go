@@ -39,7 +39,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	command, err := root.ExecuteContextC(filelock.Telling(ctx, p.TellHeld))
+	command, err := root.ExecuteContextC(filelock.WithNotice(ctx, p.TellHeld))
 	p.Command = command.CommandPath()
 	return p.ended(ctx, p.Report(err))
 }

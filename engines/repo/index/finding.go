@@ -120,8 +120,8 @@ const (
 // apart is how many lines the rows of one file are apart, at least.
 const apart = 12
 
-// spot is a line with leaves.
-type spot struct {
+// candidateLine is a line with leaves.
+type candidateLine struct {
 	start, number int // its offset, and its number from 1
 	first         int // offset of its first leaf
 	leaves        uint64
@@ -131,52 +131,52 @@ type spot struct {
 
 // best returns the lines with the highest scores, at most count, earlier lines first
 // among equals. If no line has a leaf, it returns the first that is not blank.
-func (l *lines) best(count int) []spot {
+func (l *lines) best(count int) []candidateLine {
 	if len(l.marked) == 0 {
 		start := len(l.raw) - len(bytes.TrimLeft(l.raw, " \t\r\n"))
 		start = bytes.LastIndexByte(l.raw[:start], '\n') + 1
-		return []spot{{start: start, number: l.number(0, 1, start), first: start, share: 1}}
+		return []candidateLine{{start: start, number: l.number(0, 1, start), first: start, share: 1}}
 	}
-	spots := l.spots()
-	slices.SortStableFunc(spots, func(a, b spot) int { return cmp.Compare(b.score, a.score) })
-	var best []spot
-	for _, each := range spots {
+	candidates := l.candidates()
+	slices.SortStableFunc(candidates, func(a, b candidateLine) int { return cmp.Compare(b.score, a.score) })
+	var best []candidateLine
+	for _, each := range candidates {
 		if len(best) == count {
 			break
 		}
-		if !slices.ContainsFunc(best, func(other spot) bool { return max(other.number-each.number, each.number-other.number) < apart }) {
-			each.share = each.score / spots[0].score
+		if !slices.ContainsFunc(best, func(other candidateLine) bool { return max(other.number-each.number, each.number-other.number) < apart }) {
+			each.share = each.score / candidates[0].score
 			best = append(best, each)
 		}
 	}
 	return best
 }
 
-// spots returns the lines with leaves in the order of the text. A leaf that is only
+// candidates returns the lines with leaves in the order of the text. A leaf that is only
 // on a line nearby adds nearFactor of its weight.
-func (l *lines) spots() []spot {
-	var spots []spot
+func (l *lines) candidates() []candidateLine {
+	var candidates []candidateLine
 	number, from := 1, 0
 	for _, start := range slices.Sorted(maps.Keys(l.marked)) {
 		m := l.marked[start]
 		number, from = l.number(from, number, start), start
-		spots = append(spots, spot{start: start, number: number, first: m.first, leaves: m.leaves, score: m.score})
+		candidates = append(candidates, candidateLine{start: start, number: number, first: m.first, leaves: m.leaves, score: m.score})
 	}
-	for i := range spots {
+	for i := range candidates {
 		missing := uint64(0)
-		for j := i - 1; j >= 0 && spots[i].number-spots[j].number <= linesBefore; j-- {
-			missing |= spots[j].leaves
+		for j := i - 1; j >= 0 && candidates[i].number-candidates[j].number <= linesBefore; j-- {
+			missing |= candidates[j].leaves
 		}
-		for j := i + 1; j < len(spots) && spots[j].number-spots[i].number <= linesAfter; j++ {
-			missing |= spots[j].leaves
+		for j := i + 1; j < len(candidates) && candidates[j].number-candidates[i].number <= linesAfter; j++ {
+			missing |= candidates[j].leaves
 		}
 		for leaf, weight := range l.weights {
-			if (missing&^spots[i].leaves)&(1<<leaf) != 0 {
-				spots[i].score += nearFactor * weight
+			if (missing&^candidates[i].leaves)&(1<<leaf) != 0 {
+				candidates[i].score += nearFactor * weight
 			}
 		}
 	}
-	return spots
+	return candidates
 }
 
 // number returns the number of the line at offset start, given the number of an

@@ -9,9 +9,9 @@ import (
 	"savant/fault"
 )
 
-// greeting describes the server: the result of initialize, or of server/discover in
+// serverInfo describes the server: the result of initialize, or of server/discover in
 // revisions without initialize.
-type greeting struct {
+type serverInfo struct {
 	ProtocolVersion string `json:"protocolVersion"`
 	ServerInfo      struct {
 		Name    string `json:"name"`
@@ -19,35 +19,35 @@ type greeting struct {
 	} `json:"serverInfo"`
 }
 
-// greet initializes the connection, or discovers a server without initialize.
-func (c *Client) greet(ctx context.Context) error {
-	told := new(greeting)
-	err := c.initialize(ctx, told)
+// connect initializes the connection, or discovers a server without initialize.
+func (c *Client) connect(ctx context.Context) error {
+	server := new(serverInfo)
+	err := c.initialize(ctx, server)
 	if err != nil && lacksInitialize(err) && ctx.Err() == nil {
-		if c.discover(ctx, told) == nil {
+		if c.discover(ctx, server) == nil {
 			err = nil
 		}
 	}
 	if err == nil {
-		c.greeting = told
+		c.server = server
 	}
 	return err
 }
 
-func (c *Client) initialize(ctx context.Context, told *greeting) error {
+func (c *Client) initialize(ctx context.Context, server *serverInfo) error {
 	answer, err := c.link.ask(ctx, string(mcp.MethodInitialize), map[string]any{
 		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION,
 		"capabilities":    c.capabilities(),
 		"clientInfo":      map[string]any{"name": c.options.Name, "version": c.options.Version},
 	})
 	if err == nil {
-		err = decodeReply(answer, told)
+		err = decodeReply(answer, server)
 	}
 	if err != nil {
 		return err
 	}
-	c.link.agree(told.ProtocolVersion)
-	return c.link.tell(ctx, string(mcp.MethodNotificationInitialized), nil)
+	c.link.agree(server.ProtocolVersion)
+	return c.link.notify(ctx, string(mcp.MethodNotificationInitialized), nil)
 }
 
 // lacksInitialize reports whether initialize failed in the way of servers of revision
@@ -62,8 +62,8 @@ var errNotLegacy = errors.New("the server does not support initialize")
 
 // discover negotiates revision 2026-07-28, where every request carries the client's
 // information.
-func (c *Client) discover(ctx context.Context, told *greeting) error {
-	assumed := &greeting{ProtocolVersion: mcp.LATEST_PROTOCOL_VERSION}
+func (c *Client) discover(ctx context.Context, server *serverInfo) error {
+	assumed := &serverInfo{ProtocolVersion: mcp.LATEST_PROTOCOL_VERSION}
 	c.link.agree(assumed.ProtocolVersion)
 	answer, err := c.link.ask(ctx, string(mcp.MethodServerDiscover), c.enveloped(assumed, nil))
 	var found struct {
@@ -79,10 +79,10 @@ func (c *Client) discover(ctx context.Context, told *greeting) error {
 	if version := mcp.NegotiateMutuallySupportedVersion(found.Supported); !mcp.IsModernProtocol(version) {
 		return fault.New(fault.EngineOffline, "the server supports no protocol revision that Savant supports")
 	}
-	told.ProtocolVersion = assumed.ProtocolVersion
+	server.ProtocolVersion = assumed.ProtocolVersion
 	if info, is := found.Meta[mcp.MetaKeyServerInfo].(map[string]any); is {
-		told.ServerInfo.Name, _ = info["name"].(string)
-		told.ServerInfo.Version, _ = info["version"].(string)
+		server.ServerInfo.Name, _ = info["name"].(string)
+		server.ServerInfo.Version, _ = info["version"].(string)
 	}
 	return nil
 }
