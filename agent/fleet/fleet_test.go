@@ -284,7 +284,7 @@ func TestWithoutTheDatabase(t *testing.T) {
 }
 
 // Machines whose clocks are apart by minutes share runs as others do: nobody loses a run
-// that shows signs of life, whoever is lost loses it after a lease, and no step is there
+// that sends heartbeats, whoever is lost loses it after a lease, and no step is there
 // twice.
 func TestClocksThatAreApart(t *testing.T) {
 	t.Parallel()
@@ -330,7 +330,7 @@ func TestClocksThatAreApart(t *testing.T) {
 	require.Empty(t, pruned, "what is minutes old is not an hour old")
 }
 
-// A run whose process was killed is interrupted once it has shown no sign of life for long,
+// A run whose process was killed is interrupted once it has sent no heartbeat for long,
 // though no worker is there to notice.
 func TestARunThatWasLeftIsInterrupted(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ type Standing struct {
 	// Waiting: no process has claimed it yet. Note says why, if known.
 	Waiting bool
 	Note    string
-	// Quiet: the driving process has shown no sign of life for long.
+	// Quiet: the driving process has sent no heartbeat for long.
 	Quiet bool
 	// Canceled: it was cancelled and not resumed since.
 	Canceled bool

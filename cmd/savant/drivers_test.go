@@ -19,7 +19,7 @@ import (
 )
 
 // A run in a database is driven by one process of all machines. When that was killed,
-// another one drives it once no sign of life came for a lease.
+// another one drives it once no heartbeat came for a lease.
 func TestARunInADatabaseIsDrivenByOneProcess(t *testing.T) {
 	t.Parallel()
 	database := mongotest.Start(t)

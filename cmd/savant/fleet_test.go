@@ -105,7 +105,7 @@ func (f *oneFleet) happens() {
 }
 
 // fleetLease is short, so that runs of lost workers are taken over soon, and long beside
-// what a busy machine keeps a worker from showing a sign of life.
+// what a busy machine keeps a worker from sending a heartbeat.
 const fleetLease = 3 * time.Second
 
 // worker starts a worker and waits until it works.

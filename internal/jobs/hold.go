@@ -13,7 +13,7 @@ import (
 // ErrHeld says that somebody else holds a name.
 var ErrHeld = errors.New("another process holds it")
 
-// Quiet is how long the owner of a claim shows no sign of life, by the clocks of both
+// Quiet is how long the owner of a claim sends no heartbeat, by the clocks of both
 // machines, before lists call it lost. Clocks may differ by minutes, so it is long;
 // nothing but what is shown is decided by it.
 const Quiet = time.Hour
@@ -27,7 +27,7 @@ type Holder struct {
 	Owner string
 	// Holds: the owner has not let go of it.
 	Holds bool
-	// Quiet: the owner holds it, but has shown no sign of life for long.
+	// Quiet: the owner holds it, but has sent no heartbeat for long.
 	Quiet bool
 	// Left: the owner let go of it, and left work.
 	Left bool
@@ -57,10 +57,10 @@ func (q *Queue) Holder(ctx context.Context, name string) (Holder, error) {
 	return out, err
 }
 
-// Hold gives a name to one holder at a time, with claims and signs of life as jobs have
-// them. release lets go of it, and says whether work is left. A holder that shows no sign
-// of life for a lease, while this call looks, is lost; waits is called once when a holder
-// is looked at. ErrHeld: somebody else holds it.
+// Hold gives a name to one holder at a time, by claims and heartbeats like those of jobs.
+// release ends the claim, and tells whether work is left. A holder that sends no heartbeat
+// for a lease during this call is lost. waits is called once if there is a holder.
+// ErrHeld: another process holds the name.
 func (q *Queue) Hold(ctx context.Context, name, owner string, lease time.Duration, waits func(Holder)) (release func(left bool), err error) {
 	var first Holder
 	var seen observation
@@ -99,7 +99,7 @@ func (q *Queue) Hold(ctx context.Context, name, owner string, lease time.Duratio
 	}
 }
 
-// keep shows signs of life for a claim until it is released. They are frequent: whoever
+// keep sends heartbeats for a claim until it is released. They are frequent: whoever
 // wants the name waits for one.
 func (q *Queue) keep(ctx context.Context, name string, claim int, lease time.Duration) (release func(left bool)) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -12,7 +12,7 @@ import (
 	"savant/internal/mongotest"
 )
 
-// A name has one holder at a time; one that shows signs of life keeps it, and one that lets
+// A name has one holder at a time; one that sends heartbeats keeps it, and one that lets
 // go of it says whether work is left.
 func TestANameHasOneHolder(t *testing.T) {
 	server := mongotest.Start(t)

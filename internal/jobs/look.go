@@ -21,7 +21,7 @@ type Standing struct {
 	Owner  string
 	// Returned: the last claim was given back, so the job waits again.
 	Returned bool
-	// Seen is the last sign of life of the owner, by the owner's clock.
+	// Seen is the time of the owner's last heartbeat, by the owner's clock.
 	Seen time.Time
 	// Ended: the job has a result. Cancelled: it was cancelled.
 	Ended, Cancelled bool
@@ -30,7 +30,7 @@ type Standing struct {
 // Waiting reports whether the job is unfinished and unclaimed.
 func (s Standing) Waiting() bool { return !s.Ended && (s.Claims == 0 || s.Returned) }
 
-// Quiet says that the owner of a job has shown no sign of life for long. It is for lists.
+// Quiet says that the owner of a job has sent no heartbeat for long. It is for lists.
 func (q *Queue) Quiet(job Standing) bool { return q.documents.Now().Sub(job.Seen) > Quiet }
 
 // Look returns the standing of the jobs with an id prefix, sorted by id. It takes one

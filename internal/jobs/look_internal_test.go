@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A lease runs out when its owner showed no sign of life while it was looked at. Who could
+// A lease runs out when its owner sent no heartbeat while it was looked at. Who could
 // not look for a while, as when the database was away, gives the owner another lease, but
 // one only: a worker that is always busy takes the job of a lost one in the end.
 func TestALookThatComesLateBeginsTheLeaseAnew(t *testing.T) {
@@ -26,8 +26,8 @@ func TestALookThatComesLateBeginsTheLeaseAnew(t *testing.T) {
 
 	s = s.look("c", "b", after(13), lease)
 	require.True(t, lives(s, after(13)), "nobody looked for seven seconds")
-	require.True(t, lives(s.look("c", "b2", after(30), lease), after(30)), "it showed a sign of life")
+	require.True(t, lives(s.look("c", "b2", after(30), lease), after(30)), "it sent a heartbeat")
 	require.False(t, lives(s.look("c", "b", after(30), lease), after(30)), "it is late again")
 	s = s.look("c", "b2", after(15), lease)
-	require.True(t, lives(s.look("c", "b2", after(40), lease), after(40)), "a sign of life counts anew")
+	require.True(t, lives(s.look("c", "b2", after(40), lease), after(40)), "a heartbeat counts again")
 }

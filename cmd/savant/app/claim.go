@@ -66,7 +66,7 @@ func (a *App) ForgetDrivers(ctx context.Context, erased []state.Trashed) error {
 // driversCollection has the claims by which one process of all machines drives a run.
 const driversCollection = "state_drivers"
 
-// driverLease is how long a run stays with a driver that shows no sign of life.
+// driverLease is how long a run stays with a driver that sends no heartbeat.
 const driverLease = 15 * time.Second
 
 // claimShared is claimHere for runs in the database, among all machines.
