@@ -57,7 +57,8 @@ func serveForge() int {
 }
 
 func (f forge) add(to *mcpserver.MCPServer, name, properties string, answer func(forgeStore, mcp.CallToolRequest) (any, error)) {
-	tool := mcp.Tool{Name: name, Description: "A tool of a forge.", RawInputSchema: json.RawMessage(`{"type":"object","properties":{` + properties + `}}`)}
+	no := false
+	tool := mcp.Tool{Name: name, Annotations: mcp.ToolAnnotation{DestructiveHint: &no}, Description: "A tool of a forge.", RawInputSchema: json.RawMessage(`{"type":"object","properties":{` + properties + `}}`)}
 	to.AddTool(tool, func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		store, err := readForge(f.file)
 		if err != nil {

@@ -135,3 +135,18 @@ func TestWhatCannotBePostedIsToldFirst(t *testing.T) {
 	require.NotContains(t, said, "llm.generate")
 	require.Empty(t, p.comments())
 }
+
+// TestAnAgentPostsNothingUnasked: where nobody can be asked, a model posts nothing, also
+// where the server of the forge says that its tool destroys nothing.
+func TestAnAgentPostsNothingUnasked(t *testing.T) {
+	p := newPosting(t, "gitlab")
+	p.has(forgeStore{Head: "a1"})
+	o := newOllama(t, map[string][]string{"llama3": {
+		`{"action": "tool", "tool_name": "review.comment", "args": {"source": {"head": "a1", "project": "ada/it", "number": 12, "kind": "gitlab"}, "markdown": "Merge it."}}`,
+		`{"action": "finish", "final": "so be it"}`}})
+	command, out := p.savant("run", "Say that it may be merged.")
+	command.Env = append(command.Env, "OLLAMA_HOST="+o.URL)
+	require.NoError(t, command.Run(), out.String())
+	require.Contains(t, out.String(), "denied review.comment by destructive")
+	require.Empty(t, p.comments())
+}
