@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/reasoning"
 )
 
 // newGoal is the record of a new goal for a run that had ended or was interrupted.
@@ -81,7 +82,7 @@ func (r *Run) question() string {
 		return r.options.Goal
 	}
 	var out strings.Builder
-	out.WriteString(r.options.Goal + "\n\nEarlier in this conversation:")
+	out.WriteString(r.options.Goal + reasoning.EarlierMark)
 	for _, each := range r.earlier[max(0, len(r.earlier)-maxExchanges):] {
 		fmt.Fprintf(&out, "\n- Asked: %s", fault.Cut(each.goal, maxExchanged))
 		if each.final != "" {

@@ -7,6 +7,9 @@ import (
 	"savant/internal/jsonvalue"
 )
 
+// EarlierMark separates a goal from those before it and their answers.
+const EarlierMark = "\n\nEarlier in this conversation:"
+
 // Request asks for the decision of one step: POST /agent_intent. A Reasoning API is
 // stateless, so the request contains all that the answer depends on.
 type Request struct {
@@ -14,7 +17,8 @@ type Request struct {
 	SessionID string `json:"session_id"`
 	RunID     string `json:"run_id"`
 	Step      int    `json:"step"`
-	// Goal is what the person wants, in their words.
+	// Goal is what the person wants, in their words. In a conversation the earlier goals
+	// and answers follow EarlierMark.
 	Goal string `json:"goal"`
 	// Question is set if the request is for the answer of a workflow's step.
 	Question *Question `json:"question,omitempty"`

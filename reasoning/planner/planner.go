@@ -31,8 +31,10 @@ const (
 // repository goes to a tool that lists commits. For any other question it searches for
 // the words of the goal, reads the best places, searches for the names found there,
 // reads again, and answers with quotes. A goal that asks for a change is refused. Plan
-// is deterministic within a day; now is the reference for "last week".
+// is deterministic within a day; now is the reference for "last week". It does not read
+// the earlier goals of a conversation: their words would be searched for, too.
 func Plan(request reasoning.Request, now time.Time) reasoning.Intent {
+	request.Goal, _, _ = strings.Cut(request.Goal, reasoning.EarlierMark)
 	p := &planner{request: request, question: ask(request.Goal, now), tools: chooseTools(request)}
 	p.words = wordsOf(p.question.subject, p.question.kind != history)
 	p.gather()

@@ -236,6 +236,14 @@ func TestPlannerQuotesPathAndLine(t *testing.T) {
 	w.checkQuotes(t, final)
 }
 
+// TestPlannerReadsTheNewGoalOfAConversation: the words before it are not searched for.
+func TestPlannerReadsTheNewGoalOfAConversation(t *testing.T) {
+	const goal = "How does the indexer build?"
+	_, alone := pursue(t, newWorld(t, small), reasoning.Request{Goal: goal, Tools: offered})
+	_, later := pursue(t, newWorld(t, small), reasoning.Request{Goal: goal + reasoning.EarlierMark + "\n- Asked: Where is the slider?\n  Answered: Not found.", Tools: offered})
+	require.Equal(t, alone, later)
+}
+
 // Without a tool that reads, the hits themselves are followed and quoted.
 func TestPlannerWithoutReading(t *testing.T) {
 	w := newWorld(t, small)
