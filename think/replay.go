@@ -311,7 +311,7 @@ func issueTimes(records []state.Record, now flow.Outcome) map[int]time.Time {
 // replaces all records after the version it names. Refusals of the gate change no state
 // and are omitted. STATE_CORRUPT.
 func Effective(records []state.Record) ([]state.Record, error) {
-	var line []state.Record
+	line := make([]state.Record, 0, len(records))
 	for at := len(records); at > 0; {
 		record := records[at-1]
 		if record.Kind != KindReset {

@@ -27,7 +27,6 @@ const stopGrace = 100 * time.Millisecond
 //
 // Serve closes neither stream. If a Read is blocked when ctx ends, it stays blocked
 // until in is closed.
-// until in is closed.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -215,13 +215,20 @@ func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) 
 
 // Records implements Store.
 func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record, error) {
-	found := []Record{}
+	var found []Record
 	err := d.with(ctx, key, replaying, func(j *runJournal) error {
+		count := len(j.verified.chain) - max(after, 0)
+		if limit > 0 {
+			count = min(count, limit)
+		}
+		found = make([]Record, 0, max(count, 0))
 		return j.replay(after, limit, func(link Link, line []byte) error {
 			record, err := recordOf(line)
 			if err != nil {
 				return corruptRecord(j.name, link.Version, "is not JSON")
 			}
+			// The same texts as those in the chain, to save memory.
+			record.Prev, record.Hash = j.verified.hashOf(link.Version-1), j.verified.hashOf(link.Version)
 			found = append(found, record)
 			return nil
 		})
