@@ -433,11 +433,8 @@ func untilBeat(lease time.Duration, failed error) time.Duration {
 	return lease / 4
 }
 
-// renew sends one heartbeat, for a quarter of the lease at most. ErrLost says that the job
-// has ended or was taken over.
+// renew sends one heartbeat. ErrLost says that the job has ended or was taken over.
 func (w *Worker) renew(ctx context.Context, job Job) error {
-	ctx, cancel := context.WithTimeout(ctx, w.Lease/4)
-	defer cancel()
 	_, ended, err := w.Queue.Result(ctx, job.ID)
 	if err != nil {
 		return err
