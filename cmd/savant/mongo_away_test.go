@@ -137,6 +137,9 @@ func TestCallsWithoutTheDatabase(t *testing.T) {
 				require.False(t, got.Result.IsError, got.Result.StructuredContent)
 			}
 			way.away(database, proxy)
+			status, body := web.get(t, "/readyz") // the first that meets it
+			require.Equal(t, http.StatusServiceUnavailable, status)
+			require.JSONEq(t, `{"status":"failed","error":"STATE_NOT_SAVED"}`, body)
 			for over, call := range calls {
 				for range 2 { // over a connection that there was, and without one
 					got := call("think.next", map[string]any{"run_id": over, "step_id": "greet", "result_snapshot": map[string]any{"text": "Hello, Ada!"}})
@@ -145,9 +148,6 @@ func TestCallsWithoutTheDatabase(t *testing.T) {
 					require.Regexp(t, "the database at 127.0.0.1:[0-9]+: "+way.cause, got.Result.StructuredContent.Details)
 				}
 			}
-			status, body := web.get(t, "/readyz")
-			require.Equal(t, http.StatusServiceUnavailable, status)
-			require.JSONEq(t, `{"status":"failed","error":"STATE_NOT_SAVED"}`, body)
 			status, _ = web.get(t, "/healthz")
 			require.Equal(t, http.StatusOK, status)
 

@@ -14,8 +14,9 @@ import (
 // metadataPath is where clients find the accepted authorisation server (RFC 9728).
 const metadataPath = "/.well-known/oauth-protected-resource"
 
-// readyPatience bounds how long the store may take to answer.
-const readyPatience = 5 * time.Second
+// readyPatience bounds how long the store may take to answer. A database says before that
+// that it does not.
+const readyPatience = 10 * time.Second
 
 // metadataAddress is the public URL of metadataPath.
 func (s *Server) metadataAddress() string {
