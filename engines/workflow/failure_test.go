@@ -67,8 +67,6 @@ func TestFailuresOfToolsAreTheStepsFailures(t *testing.T) {
 	}{
 		"coded":    {"tool.x", fault.New(fault.EngineOffline, "tool is down"), "ENGINE_OFFLINE: tool is down", 2},
 		"plain":    {"tool.x", errors.New("secret"), "INTERNAL: ", 2},
-		"guides":   {"think.next", nil, "TOOL_DENIED: ", 0},
-		"agents":   {"agent.run", nil, "TOOL_DENIED: ", 0},
 		"argument": {"tool.x", fault.New(fault.InvalidParams, "tool.x: missing argument"), "INVALID_PARAMS: tool.x: missing argument", 1},
 		"changed":  {"tool.x", fault.New(fault.ToolChanged, "tool.x is another"), "TOOL_CHANGED: ", 1},
 	}
@@ -95,6 +93,19 @@ func TestFailuresOfToolsAreTheStepsFailures(t *testing.T) {
 			status, _ = b.status("b")
 			require.Equal(t, flow.Done, status)
 		})
+	}
+}
+
+// A step that would move runs or start agents is refused at plan, so nothing is called.
+func TestStepsThatMoveRunsAreNotPlanned(t *testing.T) {
+	for _, call := range []string{"think.next", "agent.run"} {
+		b := setup(t, nil, one("steps: [{id: a, call: "+call+"}]"), workflow.Options{
+			Toolbox: tools(func(_ context.Context, name string, _ json.RawMessage) (engines.Result, error) {
+				t.Errorf("%s was called", name)
+				return gives(`{}`)
+			})})
+		_, err := b.driver.Run(t.Context(), request, b.watch)
+		require.ErrorIs(t, err, fault.YAMLSchemaViolation, call)
 	}
 }
 
