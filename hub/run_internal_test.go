@@ -191,7 +191,7 @@ func TestThePanelSaysWhy(t *testing.T) {
 
 	waits := s.page("/runs/release/r1?step=review_1")
 	require.Contains(t, waits, "waits for a model")
-	require.Contains(t, waits, "&#34;task&#34;: &#34;b&#34;", "the input that it was handed out with")
+	require.Contains(t, waits, "&#34;task&#34;: &#34;b&#34;", "the input that it was issued with")
 	answered := s.page("/runs/release/r1?step=review_0")
 	require.Contains(t, answered, `<a href="?version=2#graph">v2</a>`)
 	require.Contains(t, answered, "seen by self")

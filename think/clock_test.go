@@ -64,7 +64,7 @@ func openClocked(t *testing.T, root string, c *clock) *think.Engine {
 	return engine
 }
 
-// While the clock shows a time before a step was handed out, no receipt can be
+// While the clock shows a time before a step was issued, no receipt can be
 // young enough: it is said that the clock is the cause, and a reset hands the
 // step out by the new time. An old receipt stays refused.
 func TestAClockThatWasSetBackIsToldAndMended(t *testing.T) {
@@ -115,7 +115,7 @@ func TestARunDoesNotDependOnTheClock(t *testing.T) {
 				engine = openClocked(t, root, c)
 			}
 			in := think.NextInput{RunID: "r", StepID: step, ResultSnapshot: json.RawMessage(`1`)}
-			if step == "c" { // b between them, handed out anew by the clock as it is
+			if step == "c" { // b between them, issued again by the present clock
 				_, err = engine.Reset(t.Context(), think.ResetInput{RunID: "r", Checkpoint: "v2"})
 				require.NoError(r, err)
 				_, err = engine.Next(t.Context(), think.NextInput{RunID: "r", StepID: "b", ResultRef: "now"})

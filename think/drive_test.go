@@ -132,7 +132,7 @@ func (w *watcher) look(now flow.Outcome) {
 	}
 	for _, id := range slices.Concat(ids, ready) {
 		if w.settled[id] {
-			w.t.Fatalf("%s is handed out again", id)
+			w.t.Fatalf("%s is issued again", id)
 		}
 	}
 	if all := slices.Concat(ids, ready); len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {

@@ -56,14 +56,14 @@ func (c *client) read(reply json.RawMessage) (done bool) {
 		got.Instructions = append(got.Instructions, got.Instruction)
 	}
 	for _, id := range got.Outstanding {
-		require.Contains(c.t, c.known, id, "an id stands for what was handed out whole")
+		require.Contains(c.t, c.known, id, "an id stands for what was issued whole")
 	}
 	for _, each := range got.Instructions {
 		id := member(c.t, each, "step_id")
 		c.known[id], c.order = each, append(c.order, id)
 		c.copies[id]++
 	}
-	require.Len(c.t, c.known, len(got.Outstanding)+len(got.Instructions), "what waits is handed out or named")
+	require.Len(c.t, c.known, len(got.Outstanding)+len(got.Instructions), "what waits is issued or named")
 	return got.Done
 }
 
@@ -101,7 +101,7 @@ func TestParallelRepliesStayShort(t *testing.T) {
 			c := &client{t: t, driver: l, run: fmt.Sprintf("r%d", size), known: map[string]json.RawMessage{}, copies: map[string]int{}}
 			c.follow(workflow, map[string]any{"pages": pages})
 			for id, copies := range c.copies {
-				require.Equal(t, 1, copies, "%s: %s is handed out once", workflow, id)
+				require.Equal(t, 1, copies, "%s: %s is issued once", workflow, id)
 			}
 			require.Less(t, c.largest, max(60_000, size+4_000), workflow)
 			read[workflow] = c.bytes

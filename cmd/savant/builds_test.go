@@ -94,7 +94,7 @@ func driveBranching(t *testing.T, command *exec.Cmd, folder string) []string {
 }
 
 // stepOf returns a step that waits after a reply: the first it hands out, else
-// the first that was handed out before.
+// the first that was issued before.
 func stepOf(t *testing.T, line string) string {
 	type instruction struct {
 		StepID string `json:"step_id"`
