@@ -31,6 +31,13 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (sett
 		return settled{}, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
 			With(fault.Diagnostic{Path: "result_ref", Message: "result_snapshot was sent, too", Expected: "one of both"})
 	}
+	if next, outstanding := l.instruction(in.StepID); outstanding && next.Shown != "" { // whatever the receipt is of
+		given, err := in.submission(json.RawMessage("null"))
+		if err != nil {
+			return settled{}, err
+		}
+		return e.settle(ctx, l, given) // APPROVAL_REQUIRED
+	}
 	if e.Receipt == nil {
 		return settled{}, fault.New(fault.NotWitnessed, "result_ref: this server keeps no receipts; send the result as result_snapshot")
 	}
