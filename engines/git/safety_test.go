@@ -197,6 +197,18 @@ func TestNoProgramOfASubmoduleIsRun(t *testing.T) {
 	require.NoFileExists(t, mark)
 }
 
+// In another encoding the fields of a commit would be split at the wrong places, and the
+// repository would decide what stands in which.
+func TestCommitsAreReadInUTF8WhateverIsConfigured(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("Größe", "a.txt", "1\n")
+	for _, encoding := range []string{"UTF-16", "ISO-8859-1"} {
+		w.git("config", "i18n.logOutputEncoding", encoding)
+		require.Equal(t, []any{"Größe"}, rows(w.must("git.log", `{}`)["commits"], "subject"), encoding)
+		require.Equal(t, "Größe", w.must("git.show", `{}`)["commit"].(map[string]any)["subject"], encoding)
+	}
+}
+
 func TestFilesGitIsConfiguredToReadAreNotQuoted(t *testing.T) {
 	w := newWorkshop(t)
 	w.commit("first", "a.txt", "1\n")

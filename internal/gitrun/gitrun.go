@@ -27,6 +27,7 @@ var settings = []string{
 	"protocol.allow=never",
 	"log.showSignature=false",
 	"log.mailmap=false",
+	"i18n.logOutputEncoding=UTF-8",
 	"status.submoduleSummary=false",
 	"submodule.recurse=false",
 	"safe.bareRepository=explicit",
