@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -99,7 +100,7 @@ func (e *engine) change(ctx context.Context, in changeIn) (Manifest, error) {
 		return Manifest{}, err
 	}
 	m := c.manifest()
-	m.Title = from.title(in.Target)
+	m.Title = from.title(wanted)
 	m.CheckedOut, err = e.checkedOut(ctx, in.Repo, from)
 	return m, err
 }
@@ -128,11 +129,19 @@ func (c *change) manifest() Manifest {
 	return m
 }
 
-// title names a change in a few words.
-func (s source) title(target string) string {
+// title names a change in a few words: as the person named it, without the words around.
+func (s source) title(wanted target) string {
 	switch {
-	case target != "":
-		return fault.Cut(oneParagraph(target), 200)
+	case s.Number > 0 && s.Kind == kindGitLab:
+		return fmt.Sprintf("%s!%d", s.Project, s.Number)
+	case s.Number > 0 && s.Project != "":
+		return fmt.Sprintf("%s#%d", s.Project, s.Number)
+	case s.Number > 0:
+		return fmt.Sprintf("request %d", s.Number)
+	case wanted.from != "":
+		return wanted.from + "..." + wanted.to
+	case wanted.branch != "":
+		return wanted.branch
 	case s.Head == "":
 		return "uncommitted changes"
 	}

@@ -299,6 +299,7 @@ func TestTheTargetIsFound(t *testing.T) {
 		m := call[review.Manifest](d, "review.change", map[string]any{"target": target})
 		require.Equal(t, want, [2]string{m.Source.Base, m.Source.Head}, target)
 		require.Len(t, m.Files, 1, target) // and not b.txt, which main got since
+		require.NotContains(t, m.Title, "review", "a title has no words around a name: %s", target)
 	}
 	d.refused(fault.InvalidParams, "review.change", map[string]any{"target": "#99"})
 	d.refused(fault.InvalidParams, "review.change", map[string]any{"target": "nowhere"})
