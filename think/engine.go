@@ -32,8 +32,8 @@ type Options struct {
 	Tool check.Tools
 	// ToolsVersion changes whenever Tool may answer otherwise; nil: it never does.
 	ToolsVersion func() uint64
-	// Unpublished returns the engine of a tool that is there and not offered to the
-	// client, "" for any other tool; nil: all are offered.
+	// Unpublished returns the engine of a known tool that this server does not publish,
+	// "" for any other tool; nil: all are published.
 	Unpublished func(name string) (engine string)
 	// Missing returns why the engine of an unknown tool is unavailable, or nil if there is
 	// no such engine. It may be nil.
@@ -46,14 +46,14 @@ type Options struct {
 	// Latest returns the last call of a tool with arguments of a digest that a client
 	// made through the registry; nil: none is known.
 	Latest func(ctx context.Context, tool, input string) (state.LatestCall, error)
-	// Commands returns the digests of the commands that some tools may carry out, by
-	// name, as they are now; nil where the tools carry out none. Without it no run is
-	// held to its commands.
+	// Commands returns the current digests of the commands that some tools may carry
+	// out, by name; nil if no tool does. Without it, runs are not bound to their
+	// commands.
 	Commands func(tools []string) map[string]string
-	// Imports knows which runs were imported; nil: none was.
+	// Imports knows which runs were imported; nil: none.
 	Imports Imports
-	// Asked returns a call as a receipt has it: the canonical name of the tool,
-	// and the digest of its arguments. Required with Receipt.
+	// Asked returns the canonical name of a called tool and the digest of its
+	// arguments, as a receipt has them. Required with Receipt.
 	Asked func(call string, input json.RawMessage) (tool, digest string, err error)
 	// Fits checks a value against the output schema of a tool: VALIDATION_FAILED, or nil
 	// if the tool or its schema is unknown. A nil Fits checks nothing.
@@ -97,11 +97,12 @@ type checkedGraph struct {
 	found check.Report
 }
 
-// maxChecked bounds the graphs whose findings are remembered; all go when it is reached.
+// maxChecked bounds the cached findings of graphs. The cache is emptied when it is
+// full.
 const maxChecked = 64
 
-// checked returns what is wrong with a workflow. The library gives the same graph while
-// its files do not change, so a plan of it costs no second look.
+// checked returns what is wrong with a workflow. The library returns the same graph
+// while its files do not change, so a second plan uses the cache.
 func (e *Engine) checked(graph *flow.Graph) check.Report {
 	var tools uint64
 	if e.ToolsVersion != nil {
@@ -128,7 +129,7 @@ type live struct {
 	mu      sync.Mutex
 	key     state.Key
 	run     *flow.Run
-	now     flow.Outcome // where the run stands, without the last change
+	now     flow.Outcome // the present state, without the last change
 	version int          // of the last record applied
 	hash    string       // of the last record applied
 	pins    map[string]pin
@@ -136,12 +137,12 @@ type live struct {
 	commands map[string]string
 	times    map[int]time.Time // when outstanding steps were issued, by version
 	refused  int               // calls that the gate refused
-	// writing is how long the readable file took to write last; the projector guards it.
+	// writing is how long the last projection took; the projector guards it.
 	writing time.Duration
-	used    int // the last use, as the engine counts; the engine's to guard
+	used    int // last use, by the engine's counter; guarded by the engine's mutex
 }
 
-// moved notes where a run stands after a record that was made at a time.
+// moved sets the state of a run after a record, with the time of the record.
 func (l *live) moved(out flow.Outcome, record state.Record, at time.Time) {
 	l.times[record.Version] = at
 	l.update(out, record)
@@ -176,8 +177,8 @@ func (l *live) outstanding() []string {
 	return ids
 }
 
-// maxLive bounds the runs in memory: the one used longest ago leaves. maxNamed
-// bounds the ids whose workflow is remembered.
+// maxLive bounds the runs in memory; the least recently used one is evicted. maxNamed
+// bounds the cached workflows of ids.
 const (
 	maxLive  = 128
 	maxNamed = 4096

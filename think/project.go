@@ -12,19 +12,19 @@ import (
 	"savant/think/state"
 )
 
-// projector writes the readable files of runs behind the requests, once a run
-// has rested. The journal is the truth: a lost file loses nothing.
+// projector writes the projections of runs in the background, debounced. The journal is
+// authoritative: losing a projection loses nothing.
 type projector struct {
 	engine  *Engine
-	every   time.Duration // how long a run rests before it is written
+	every   time.Duration // the debounce of a projection
 	closing chan struct{}
-	writing sync.WaitGroup // the loop, which runs while something waits
+	writing sync.WaitGroup // the loop, which runs while projections are pending
 
 	mu      sync.Mutex
 	closed  bool
 	running bool // the loop
 	waiting map[state.Key]*due
-	latest  map[string]string // the run of each workflow that moved last
+	latest  map[string]string // the latest changed run of each workflow
 }
 
 // due is a run with a pending projection: the times of its first and last change since
@@ -34,8 +34,9 @@ type due struct {
 	first, last time.Time
 }
 
-// A run that does not rest is written after maxRests rests, and after maxShare times as
-// long as writing it took: in a long run, writing takes at most a fiftieth of the time.
+// In an unbroken stream of changes a run is written after maxRests debounces, and after
+// maxShare times as long as writing it took: in a long run, writing takes at most a
+// fiftieth of the time.
 const (
 	maxRests = 5
 	maxShare = 50
@@ -81,7 +82,7 @@ func (e *Engine) snapshotOf(ctx context.Context, l *live) (state.Snapshot, error
 		Hash: l.now.Hash, Record: l.hash, State: data}, nil
 }
 
-// nameLong puts where they can be read in the place of long captures.
+// nameLong replaces long captures by the place where they can be read.
 func nameLong(whole *flow.Snapshot) {
 	for name, value := range whole.Vars {
 		if long, ok := value.(flow.Long); ok {
@@ -102,7 +103,7 @@ func (p *projector) moved(l *live, now bool) {
 	p.wait(l)
 }
 
-// wait has a run written once it has rested; p.mu is held.
+// wait schedules the projection of a run after the debounce; p.mu is held.
 func (p *projector) wait(l *live) {
 	at := time.Now()
 	if waiting := p.waiting[l.key]; waiting != nil {
@@ -138,7 +139,7 @@ func (p *projector) drop(key state.Key) {
 	delete(p.waiting, key)
 }
 
-// loop writes what has rested until nothing waits.
+// loop writes pending projections until there are none.
 func (p *projector) loop() {
 	tick := time.NewTicker(max(p.every/4, 1))
 	defer tick.Stop()

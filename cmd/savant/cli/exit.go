@@ -174,7 +174,7 @@ func (p *Program) path() string {
 func (p *Program) hint(said *fault.Error) fault.Hint {
 	switch {
 	case strings.Contains(said.Details, "path escapes from parent"): // the text of os.Root
-		return fault.Hint{Text: fmt.Sprintf("what Savant keeps has to be inside SAVANT_PATH%s: no link may lead out of it", p.path())}
+		return fault.Hint{Text: fmt.Sprintf("Savant keeps its files inside SAVANT_PATH%s: no link may lead out of it", p.path())}
 	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
 		return fault.Hint{Text: fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.Settings.Path)}
 	case said.Code == fault.UnknownRun:
