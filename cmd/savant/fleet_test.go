@@ -334,7 +334,7 @@ func TestFleet(t *testing.T) {
 	}
 	f := newFleet(t, 1)
 	// Each run has four questions, and each guided run seven calls.
-	f.due = map[int64]func(){int64(3 * runs): func() { f.signal("worker 1", syscall.SIGKILL) }, int64(4 * runs): f.killServer}
+	f.due = map[int64]func(){int64(8 * runs): func() { f.signal("worker 1", syscall.SIGKILL) }, int64(4 * runs): f.killServer}
 	reports := f.play(runs)
 	f.check(reports)
 	if os.Getenv(EnvDemoFleet) != "" {
