@@ -55,11 +55,11 @@ func watch(ctx context.Context, index *events.Index, folder string, logger *slog
 func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger) {
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
-	var told chan fsnotify.Event
+	var changed chan fsnotify.Event
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		told = watcher.Events
+		changed = watcher.Events
 	} else {
 		logger.Warn("live pages read the trace once a second, because the system reports no changes", "cause", err.Error())
 	}
@@ -75,7 +75,7 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 		if c.index.Now() != before {
 			c.announce()
 		}
-		if !c.wait(ctx, told, ticker.C) {
+		if !c.wait(ctx, changed, ticker.C) {
 			return
 		}
 	}
@@ -83,7 +83,7 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 
 // wait returns when the trace should be read again; false after the end of ctx. Without
 // a stream that is only once a second.
-func (c *changes) wait(ctx context.Context, told <-chan fsnotify.Event, tick <-chan time.Time) bool {
+func (c *changes) wait(ctx context.Context, changed <-chan fsnotify.Event, tick <-chan time.Time) bool {
 	pause := time.After(settling)
 	for grown, rested := false, false; !grown || !rested; {
 		select {
@@ -91,7 +91,7 @@ func (c *changes) wait(ctx context.Context, told <-chan fsnotify.Event, tick <-c
 			return false
 		case <-tick:
 			return true
-		case <-told:
+		case <-changed:
 			grown = grown || c.observed()
 		case <-pause:
 			rested = true

@@ -94,15 +94,15 @@ func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 // ask makes attempts until one is answered, and counts them.
 func (c *Client) ask(ctx context.Context, request Request) (answer []byte, attempts int, err error) {
 	attempt := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step}
-	asking, heard := ctx, (*newText)(nil)
+	asking, output := ctx, (*newText)(nil)
 	if c.options.Remote {
-		asking, heard = observeNewText(ctx)
+		asking, output = observeNewText(ctx)
 	}
 	answer, err = backoff.Retry(ctx, func() ([]byte, error) {
 		attempt.Number++
 		started := time.Now()
-		heard.attempt()
-		answer, err := c.attempt(asking, request, heard)
+		output.attempt()
+		answer, err := c.attempt(asking, request, output)
 		attempt.Err, attempt.Elapsed = err, time.Since(started)
 		return answer, retryable(err)
 	}, backoff.WithMaxTries(uint(c.options.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithBackOff(&backoff.ExponentialBackOff{
@@ -143,10 +143,10 @@ const (
 )
 
 // attempt makes a round trip and polls while the service is Pending.
-func (c *Client) attempt(ctx context.Context, request Request, heard *newText) ([]byte, error) {
+func (c *Client) attempt(ctx context.Context, request Request, output *newText) ([]byte, error) {
 	began := time.Now()
 	for {
-		heard.again()
+		output.again()
 		answer, err := c.roundTrip(ctx, request)
 		var pending *Pending
 		if !errors.As(err, &pending) {

@@ -94,7 +94,7 @@ func lineError(line string, after time.Duration) error {
 // from the beginning; newText forwards only the new part.
 type newText struct {
 	tell     func(string)
-	told, at int
+	sent, at int
 }
 
 // observeNewText returns a context whose observer receives text through a newText; nil if the
@@ -111,17 +111,17 @@ func observeNewText(ctx context.Context) (context.Context, *newText) {
 
 func (h *newText) wrote(text string) {
 	h.at += len(text)
-	if fresh := min(h.at-h.told, len(text)); fresh > 0 {
-		h.told = h.at
+	if fresh := min(h.at-h.sent, len(text)); fresh > 0 {
+		h.sent = h.at
 		h.tell(text[len(text)-fresh:])
 	}
 }
 
 // attempt begins another attempt, whose text starts anew.
 func (h *newText) attempt() {
-	if h != nil && h.told > 0 {
+	if h != nil && h.sent > 0 {
 		h.tell("\n")
-		h.told = 0
+		h.sent = 0
 	}
 }
 

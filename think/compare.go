@@ -118,13 +118,13 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 	}
 	facts := []fact{{"done ", strconv.FormatBool(recorded.Done), strconv.FormatBool(now.Final != nil)}}
 	if now.Final == nil {
-		told := min(len(recorded.Ready), len(now.Ready)) // a long reply was shortened
-		facts = append(facts, fact{"ready ", strings.Join(recorded.Ready, " "), strings.Join(now.Ready[:told], " ")},
+		shown := min(len(recorded.Ready), len(now.Ready)) // a long reply was shortened
+		facts = append(facts, fact{"ready ", strings.Join(recorded.Ready, " "), strings.Join(now.Ready[:shown], " ")},
 			fact{"steps ready ", strconv.Itoa(len(recorded.Ready) + recorded.ReadyMore), strconv.Itoa(now.ReadyTotal)})
 	}
-	waits, told := []string{}, slices.Clone(recorded.Outstanding)
+	waits, issued := []string{}, slices.Clone(recorded.Outstanding)
 	for _, each := range was {
-		told = append(told, each.StepID)
+		issued = append(issued, each.StepID)
 	}
 	for _, next := range now.Instructions {
 		waits = append(waits, next.StepID)
@@ -134,8 +134,8 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 		}
 	}
 	slices.Sort(waits)
-	slices.Sort(told)
-	return append(facts, fact{"outstanding ", strings.Join(told, " "), strings.Join(waits, " ")})
+	slices.Sort(issued)
+	return append(facts, fact{"outstanding ", strings.Join(issued, " "), strings.Join(waits, " ")})
 }
 
 // essence is the content of an instruction without its explanations.

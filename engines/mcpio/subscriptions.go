@@ -68,15 +68,15 @@ func (s *subscriptions) end() {
 func (s *subscriptions) of(method string) []*subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var told []*subscription
+	var matching []*subscription
 	for one := range s.open {
 		if (method == mcp.MethodNotificationToolsListChanged && one.filter.ToolsListChanged) ||
 			(method == mcp.MethodNotificationPromptsListChanged && one.filter.PromptsListChanged) ||
 			(method == mcp.MethodNotificationResourcesListChanged && one.filter.ResourcesListChanged) {
-			told = append(told, one)
+			matching = append(matching, one)
 		}
 	}
-	return told
+	return matching
 }
 
 // startListening serves subscriptions/listen, which lasts until the client cancels it

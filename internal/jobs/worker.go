@@ -105,8 +105,8 @@ const (
 )
 
 // rest returns the longest pause for a number of listed entries.
-func rest(entries int, told bool) time.Duration {
-	if told {
+func rest(entries int, notified bool) time.Duration {
+	if notified {
 		return longestIdle
 	}
 	return min(lastIdle+time.Duration(entries)*idleForEntry, longestIdle)

@@ -29,10 +29,10 @@ type ChangeStreams struct {
 	opened  int64
 }
 
-// changeStream is the changes that one stream has not told yet, of keys from and below to.
+// changeStream is the changes that one stream has not reported yet, of keys from and below to.
 type changeStream struct {
 	from, to string
-	told     int
+	reported int
 	changed  chan struct{} // has a value when there may be more
 	inserted []bson.D
 }
@@ -211,8 +211,8 @@ func (c *ChangeStreams) tell(keys []string) {
 			if key < stream.from || key >= stream.to {
 				continue
 			}
-			stream.told++
-			stream.inserted = append(stream.inserted, bson.D{{Key: "_id", Value: bson.D{{Key: "_data", Value: strconv.Itoa(stream.told)}}}})
+			stream.reported++
+			stream.inserted = append(stream.inserted, bson.D{{Key: "_id", Value: bson.D{{Key: "_data", Value: strconv.Itoa(stream.reported)}}}})
 			select {
 			case stream.changed <- struct{}{}:
 			default:

@@ -100,8 +100,8 @@ func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ c
 // another step's is.
 func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ context.Context, recorded func()) {
 	var tell func(string)
-	if told := a.options.WroteStep; told != nil {
-		tell = func(text string) { told(question.RunID, question.StepID, text) }
+	if show := a.options.WroteStep; show != nil {
+		tell = func(text string) { show(question.RunID, question.StepID, text) }
 	}
 	wrote, end := floor.listen(a.redactor.Certain(), tell)
 	ctx, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID}, wrote)

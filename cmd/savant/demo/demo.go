@@ -94,7 +94,7 @@ func named(path, top string) string {
 // tour drives the run and returns its last reply.
 func tour(ctx context.Context, client *mcpclient.Client, show *display, repo string) (think.Reply, error) {
 	var reply think.Reply
-	if err := greet(ctx, client, show); err != nil {
+	if err := connect(ctx, client, show); err != nil {
 		return reply, err
 	}
 	err := ask(ctx, client, "think.plan", map[string]any{"workflow": demoWorkflow, "params": map[string]any{"repo": repo}}, &reply)
@@ -104,8 +104,8 @@ func tour(ctx context.Context, client *mcpclient.Client, show *display, repo str
 	return reply, err
 }
 
-// greet shows what a client reads first: the tools and the driver prompt.
-func greet(ctx context.Context, client *mcpclient.Client, show *display) error {
+// connect shows what a client reads first: the tools and the driver prompt.
+func connect(ctx context.Context, client *mcpclient.Client, show *display) error {
 	tools, err := client.Tools(ctx)
 	if err != nil {
 		return err
