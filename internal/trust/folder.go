@@ -185,7 +185,7 @@ var errNoFolder = errors.New("there is no folder for the list of what is trusted
 func readKept(file string) (held kept, err error) {
 	info, err := os.Stat(file)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKept) {
-		err = errors.New("Savant did not write it")
+		err = fmt.Errorf("it is not a regular file of at most %d MB", maxKept>>20)
 	}
 	var data []byte
 	if err == nil {
