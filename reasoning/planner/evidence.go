@@ -55,13 +55,21 @@ type reading struct {
 	lines []string
 }
 
-// gather reads the outcomes of the run. Those of the last step come from the last
-// output, because memory may have cut them or lack them.
+// gather reads the outcomes of the run's present goal: of an earlier one the last step
+// has another action than a tool or a reason, and what was found for it answers another
+// question. The outcomes of the last step come from the last output, because memory may
+// have cut them or lack them.
 func (p *planner) gather() {
 	p.found.counts.Words = map[string]int{}
 	steps, last := p.request.Memory.Steps, p.request.LastOutput
 	if count := len(steps); len(last) > 0 && count > 0 && steps[count-1].Index == p.request.Step-1 {
 		steps = steps[:count-1]
+	}
+	for i, step := range slices.Backward(steps) {
+		if step.Action != reasoning.ActionTool && step.Action != reasoning.ActionReason {
+			steps = steps[i+1:]
+			break
+		}
 	}
 	for _, step := range steps {
 		p.take(step.Outcomes)

@@ -236,12 +236,22 @@ func TestPlannerQuotesPathAndLine(t *testing.T) {
 	w.checkQuotes(t, final)
 }
 
-// TestPlannerReadsTheNewGoalOfAConversation: the words before it are not searched for.
+// TestPlannerReadsTheNewGoalOfAConversation: the words before it are not searched for,
+// and what was found for them is no answer.
 func TestPlannerReadsTheNewGoalOfAConversation(t *testing.T) {
 	const goal = "How does the indexer build?"
 	_, alone := pursue(t, newWorld(t, small), reasoning.Request{Goal: goal, Tools: offered})
 	_, later := pursue(t, newWorld(t, small), reasoning.Request{Goal: goal + reasoning.EarlierMark + "\n- Asked: Where is the slider?\n  Answered: Not found.", Tools: offered})
 	require.Equal(t, alone, later)
+
+	earlier, _ := pursue(t, newWorld(t, small), reasoning.Request{Goal: goal, Tools: offered})
+	for i := range earlier {
+		earlier[i].Index = 0
+	}
+	request := reasoning.Request{Goal: "What is a zyxwv?" + reasoning.EarlierMark, Tools: offered}
+	request.Memory.Steps = append(earlier, reasoning.Step{Action: reasoning.ActionFinish})
+	_, unknown := pursue(t, newWorld(t, small), request)
+	require.NotContains(t, unknown, "> ")
 }
 
 // Without a tool that reads, the hits themselves are followed and quoted.
@@ -337,8 +347,8 @@ func TestPlannerReadsTheBeginningOfWhatWasCut(t *testing.T) {
 		return reasoning.Outcome{ToolName: tool, Args: json.RawMessage(args), Result: text, Cut: true}
 	}
 	steps := []reasoning.Step{
-		{Index: 1, Outcomes: []reasoning.Outcome{cut("context.search", `{"query":"loop"}`, `{"rows":[{"path":"a.go","line":7,"snippet":"the loop"},{"path":"b`)}},
-		{Index: 2, Outcomes: []reasoning.Outcome{cut("context.read", `{"path":"a.go","start_line":7}`, `{"path":"a.go","text":"func loop() {\n\tprint(\"a\\n\")\n\treturn \"b\\nc`)}},
+		{Index: 1, Action: reasoning.ActionTool, Outcomes: []reasoning.Outcome{cut("context.search", `{"query":"loop"}`, `{"rows":[{"path":"a.go","line":7,"snippet":"the loop"},{"path":"b`)}},
+		{Index: 2, Action: reasoning.ActionTool, Outcomes: []reasoning.Outcome{cut("context.read", `{"path":"a.go","start_line":7}`, `{"path":"a.go","text":"func loop() {\n\tprint(\"a\\n\")\n\treturn \"b\\nc`)}},
 	}
 	intent := planner.Plan(reasoning.Request{Goal: "Where is the loop?", Step: 3, Tools: offered, Memory: reasoning.Memory{Steps: steps},
 		Limits: reasoning.Limits{StepsLeft: 1}}, asked)
