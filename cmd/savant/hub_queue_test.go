@@ -35,7 +35,7 @@ func TestTheHubTellsOfTheQueue(t *testing.T) {
 			return strings.Contains(text, "\nsavant_decision_queue_depth "+count+"\n")
 		}, hang, 100*time.Millisecond)
 		require.Eventually(t, func() bool {
-			return strings.Contains(h.page("/"), "questions without an answer: "+count+";")
+			return strings.Contains(h.page("/"), "unanswered questions: "+count+";")
 		}, hang, 100*time.Millisecond)
 	}
 	says("0")

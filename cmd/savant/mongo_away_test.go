@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,12 +52,13 @@ func TestARunIsToldThatItsDatabaseIsAway(t *testing.T) {
 	t.Cleanup(api.Close)
 	folder := t.TempDir()
 	savant := func(args ...string) (*exec.Cmd, *bufio.Scanner) {
-		command := exec.Command("savant", append([]string{"run", "--path", folder}, args...)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*hang) // a line that never comes ends the test
+		t.Cleanup(cancel)
+		command := exec.CommandContext(ctx, "savant", append([]string{"run", "--path", folder}, args...)...)
 		command.Env = append(os.Environ(), "SAVANT_STORE=mongo", "MONGO_URI="+uri, "REASONING_API_URL="+api.URL, "HOME="+folder, "XDG_CACHE_HOME="+folder)
 		stderr, err := command.StderrPipe()
 		require.NoError(t, err)
 		require.NoError(t, command.Start())
-		t.Cleanup(func() { _ = command.Process.Kill() })
 		return command, bufio.NewScanner(stderr)
 	}
 	await := func(lines *bufio.Scanner, texts ...string) {
@@ -69,7 +71,7 @@ func TestARunIsToldThatItsDatabaseIsAway(t *testing.T) {
 	}
 	const told = "savant: STATE_NOT_SAVED: run r was not saved: the database at "
 	run, lines := savant("--run-id", "r", "look for it")
-	await(lines, told, "press Ctrl-C, and go on later with: savant run --resume r")
+	await(lines, told, "press Ctrl-C, and continue later with: savant run --resume r")
 	proxy.Refuse(false)
 	await(lines, "the step is saved; the run goes on", told)
 	require.NoError(t, run.Process.Signal(os.Interrupt))
