@@ -133,7 +133,15 @@ var model = porcupine.Model{
 // requireLinearizable fails unless the calls could have happened one after the other.
 func (h *history) requireLinearizable(t *testing.T) {
 	t.Helper()
-	require.NotEqual(t, porcupine.Illegal, porcupine.CheckOperationsTimeout(model, h.operations, time.Minute), "the history is not linearizable")
+	for _, part := range model.Partition(h.operations) {
+		if porcupine.CheckOperationsTimeout(model, part, time.Minute) != porcupine.Illegal {
+			continue
+		}
+		for _, each := range part {
+			t.Logf("%v to %v: client %d: %s", time.Duration(each.Call), time.Duration(each.Return), each.ClientId, model.DescribeOperation(each.Input, each.Output))
+		}
+		require.Fail(t, "the history is not linearizable")
+	}
 }
 
 // step is a record that names who wrote it.
