@@ -48,7 +48,8 @@ func TestStore(t *testing.T) {
 	fewerChecks(t)
 	commands := &filters{seen: map[string]int{}}
 	statetest.RunBackend(t, func(t *testing.T) state.Backend {
-		return openWith(t, mongo.Options{Address: mongo.Address{URI: server.URI(mongotest.NewDatabase())}, Sent: commands.sent})
+		// On a busy machine a call of many at once may take longer than the default.
+		return openWith(t, mongo.Options{Address: mongo.Address{URI: server.URI(mongotest.NewDatabase()) + "?timeoutMS=60000"}, Sent: commands.sent})
 	})
 	require.Empty(t, commands.wrong, "a filter that is no key")
 	for _, each := range []string{"find", "insert", "update"} {
