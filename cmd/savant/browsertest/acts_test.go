@@ -107,7 +107,7 @@ steps:
 	p.follow(`.answer button.yes`)
 	p.draws(".node.issued", "log")
 	p.follow(`form[action$="/go-on"] button`)
-	p.says(".said", "goes on here")
+	p.says(".said", "continues here")
 	p.says("#facts", "done")
 	require.JSONEq(t, `7`, captured(t, folder, "r1", "last"))
 }
@@ -125,7 +125,7 @@ func TestResumeInThePage(t *testing.T) {
 	p.open(h.base + "/diagnostics/agents/going")
 	p.says(".facts .status", "canceled")
 	p.follow(`form[action$="/resume"] button`)
-	p.says(".said", "goes on here")
+	p.says(".said", "continues here")
 	require.Eventually(t, func() bool { // the events of the page have the end of the cancelled attempt, too
 		run := savantIn(t, folder, "runs", "show", "going", "--json")
 		return run != "" && !strings.Contains(run, `"status": "running"`) && !strings.Contains(run, `"status": "canceled"`)
@@ -134,6 +134,6 @@ func TestResumeInThePage(t *testing.T) {
 	p.unfold("Go on with a new goal")
 	p.types("#goal", "another goal")
 	p.follow(`details form[action$="/resume"] button`)
-	p.says(".said", "goes on here")
+	p.says(".said", "continues here")
 	p.says("#events", "another goal")
 }

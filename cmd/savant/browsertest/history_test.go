@@ -119,7 +119,7 @@ func TestImportInThePage(t *testing.T) {
 	require.Zero(t, eval[int](p, `document.querySelectorAll("details.act, .ask form").length`), "it is only shown")
 	p.open(h.base + "/runs")
 	send(file)
-	p.says(".said", "is here already")
+	p.says(".said", "is already here")
 
 	broken := filepath.Join(t.TempDir(), "broken")
 	data, err := os.ReadFile(file)
