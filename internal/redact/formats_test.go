@@ -67,7 +67,7 @@ func documentedKeys(seed uint64) (list []lookalike) {
 	one("stripe whsec hex", "whsec_", m(hexa, 64))
 	one("stripe client secret", "pi_3"+m(w, 23)+"_secret_", m(w, 25))
 	one("npm", "npm_", m(w, 36))
-	one("npmrc", "//registry.npmjs.org/:_authToken=", m(hexa, 8)+"-"+uuid()[9:])
+	one("npmrc", "//npm.example.org/:_authToken=", m(hexa, 8)+"-"+uuid()[9:])
 	one("npmrc _auth", "//nexus.example.com/repository/npm/:_auth=", m(b64, 32))
 	one("pypi", "pypi-AgEIcHlwaS5vcmcC", m(u, 160))
 	one("pypi test", "pypi-AgENdGVzdC5weXBpLm9yZwIk", m(u, 160))
