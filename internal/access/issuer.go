@@ -23,12 +23,14 @@ import (
 )
 
 // The issuer's timeout, the tolerated clock skew, the interval of key refreshes for
-// unknown keys, and the largest metadata.
+// unknown keys, how long a token of an unknown key waits for such a refresh and its
+// answer, and the largest metadata.
 const (
-	issuerPatience = 10 * time.Second
-	clockLeeway    = 30 * time.Second
-	keysInterval   = 10 * time.Second
-	maxMetadata    = 1 << 20
+	issuerPatience  = 10 * time.Second
+	clockLeeway     = 30 * time.Second
+	keysInterval    = 10 * time.Second
+	refreshPatience = 3 * time.Second
+	maxMetadata     = 1 << 20
 )
 
 // Issuer is an authorization server whose access tokens (JSON Web Tokens, RFC 9068) are
@@ -140,7 +142,7 @@ func (i *Issuer) keySet(ctx context.Context) (keyfunc.Keyfunc, error) {
 	if err == nil {
 		must := false
 		i.keys, err = keyfunc.NewDefaultOverrideCtx(i.life, []string{address}, keyfunc.Override{Client: i.client, HTTPTimeout: issuerPatience,
-			NoErrorReturnFirstHTTPReq: &must, RateLimitWaitMax: time.Millisecond, RefreshUnknownKID: rate.NewLimiter(rate.Every(keysInterval), 1),
+			NoErrorReturnFirstHTTPReq: &must, RateLimitWaitMax: refreshPatience, RefreshUnknownKID: rate.NewLimiter(rate.Every(keysInterval), 1),
 			RefreshErrorHandlerFunc: func(string) func(context.Context, error) {
 				return func(ctx context.Context, err error) {
 					i.logger.WarnContext(ctx, "the keys of the authorisation server cannot be fetched", "cause", err.Error())

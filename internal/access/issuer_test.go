@@ -33,6 +33,7 @@ type issuer struct {
 	named   string // what its metadata calls it; empty: url
 	fetched atomic.Int32
 	down    atomic.Bool
+	latency time.Duration // of the network between the issuer and this server
 
 	mu   sync.Mutex
 	keys map[string]crypto.Signer // what it publishes, by kid
@@ -58,6 +59,7 @@ func newIssuer(t *testing.T) *issuer {
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.fetched.Add(1)
+		time.Sleep(i.latency)
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		list := []any{}
@@ -172,6 +174,7 @@ func TestTokensOfAnIssuer(t *testing.T) {
 // not taken for a shared secret.
 func TestAnIssuerThatChangesItsKeys(t *testing.T) {
 	i := newIssuer(t)
+	i.latency = 50 * time.Millisecond
 	door := i.door()
 	accepted := func(token string) bool {
 		_, err := door.Caller(t.Context(), token)
