@@ -163,7 +163,8 @@ func (c *Client) attempt(ctx context.Context, request Request, output *newText) 
 	}
 }
 
-// roundTrip is one round trip within the timeout.
+// roundTrip is one round trip within the timeout. A transport that found out in its last
+// moment why there is no answer keeps its own error.
 func (c *Client) roundTrip(ctx context.Context, request Request) ([]byte, error) {
 	if c.options.Timeout <= 0 {
 		return c.options.Transport.RoundTrip(ctx, request)
@@ -171,7 +172,7 @@ func (c *Client) roundTrip(ctx context.Context, request Request) ([]byte, error)
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	answer, err := c.options.Transport.RoundTrip(bounded, request)
-	if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+	if errors.Is(err, context.DeadlineExceeded) && bounded.Err() != nil && ctx.Err() == nil {
 		return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "no answer within %s", c.options.Timeout)}
 	}
 	return answer, err

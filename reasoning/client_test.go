@@ -106,6 +106,23 @@ func TestEachAttemptHasItsTimeout(t *testing.T) {
 	})
 }
 
+// A transport that found out in its last moment why there is no answer is heard.
+func TestTheCauseOfATimeoutIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := func(err error) func(context.Context) (json.RawMessage, error) {
+			return func(ctx context.Context) (json.RawMessage, error) {
+				<-ctx.Done()
+				return nil, err
+			}
+		}
+		unclaimed := &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "no worker")}
+		transport := &script{late(&reasoning.Pending{}), late(unclaimed)}
+		_, err := reasoning.New(reasoning.Options{Transport: transport, Timeout: 5 * time.Second}).Decide(t.Context(), question)
+		require.ErrorContains(t, err, "no worker")
+		require.Empty(t, *transport, "a question that is being answered is asked for again")
+	})
+}
+
 func TestCancellingInterruptsAtOnce(t *testing.T) {
 	stopped := errors.New("stopped by a person")
 	for name, line := range map[string]func(context.Context) (json.RawMessage, error){"an attempt": hangs, "a pause": fails(busy(20 * time.Second))} {
