@@ -28,7 +28,7 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 	took := r.runtime.options.Now().Sub(began)
 	if err != nil {
 		r.recordCalls(t.index, calls)
-		r.update(func(report *Report) { report.pay(r.cost(calls)) })
+		r.update(func(report *Report) { report.Spent.add(r.spentOnAll(calls)) })
 		if r.ctx.Err() != nil {
 			return t, canceled, nil
 		}
@@ -37,14 +37,14 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 		return t, failed, err
 	}
 	t = newTurn(t.index, r.cleanIntent(intent), nil)
-	t.cost = r.cost(calls)
+	t.spent = r.spentOnAll(calls)
 	if err := r.appendDecision(t); err != nil {
 		return t, failed, err
 	}
 	r.recordPrompt(t)
 	r.recordCalls(t.index, calls)
 	r.recordDecision(t, took)
-	r.update(func(report *Report) { report.add(t.intent, t.cost) })
+	r.update(func(report *Report) { report.add(t.intent, t.spent) })
 	return r.follow(t)
 }
 

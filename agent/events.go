@@ -2,10 +2,12 @@ package agent
 
 import (
 	"cmp"
+	"sync"
 	"time"
 
 	"savant/agent/memory"
 	"savant/fault"
+	"savant/internal/redact"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -33,9 +35,7 @@ func (r *Run) recordPrompt(t turn) {
 func (r *Run) recordCalls(step int, calls []reasoning.ModelCall) {
 	for _, each := range calls {
 		e := each.Event()
-		if cost, known := r.price(each); known {
-			e.Metadata["cost"] = cost
-		}
+		r.spentOn(each).AddTo(e.Metadata)
 		r.event(step, e)
 	}
 }
@@ -121,9 +121,7 @@ func (r *Run) recordEnd(step int, ended outcome) telemetry.Event {
 		DurationMS: milliseconds(r.runtime.options.Now().Sub(r.began)),
 		Metadata: map[string]any{"final": ended.Final, "steps": report.Steps, "warning": ended.Warning, "tool_calls": toolCalls(report.Transcript),
 			"finishes": finishes(report.Transcript)}}
-	if report.Cost != nil {
-		e.Metadata["cost"] = *report.Cost
-	}
+	report.AddTo(e.Metadata)
 	if ended.Error != nil {
 		e.Error = failure(ended.Error)
 		r.event(step, telemetry.Event{Type: telemetry.Error, Error: e.Error, Metadata: map[string]any{"ends_run": true}})
@@ -131,4 +129,19 @@ func (r *Run) recordEnd(step int, ended outcome) telemetry.Event {
 	r.event(step, e)
 	e.RunID = r.ID()
 	return e
+}
+
+// wrote returns a callback for each part of a model's answer, and a flush for its end.
+// Both do nothing without Options.Wrote.
+func (r *Run) wrote(step int) (wrote func(string), flush func()) {
+	tell := r.runtime.options.Wrote
+	if tell == nil {
+		return nil, func() {}
+	}
+	first := sync.OnceFunc(r.runtime.options.Recorder.Flush) // shows earlier events first
+	s := redact.NewStream(r.runtime.redactor, func(text string) {
+		first()
+		tell(r.ID(), step, text)
+	})
+	return s.Add, s.Flush
 }

@@ -36,8 +36,8 @@ type decision struct {
 	Intent reasoning.Intent `json:"intent"`
 	// Withheld has the numbers of the calls whose arguments lost secrets.
 	Withheld []int `json:"withheld,omitempty"`
-	// Cost of the decision; nil if unknown.
-	Cost *float64 `json:"cost,omitempty"`
+	// Spent is the cost of the decision.
+	Spent
 
 	time string // when it was written
 }
@@ -57,7 +57,7 @@ type begunRecord struct {
 
 // appendDecision writes a decision, without the secrets in its arguments.
 func (r *Run) appendDecision(t turn) error {
-	written := decision{Step: t.index, Intent: t.intent, Cost: t.cost}
+	written := decision{Step: t.index, Intent: t.intent, Spent: t.spent}
 	var withheld bool
 	if written.Intent.Args, withheld = r.runtime.withoutSecrets(t.intent.Args); withheld && len(t.intent.Calls) == 0 {
 		written.Withheld = []int{0}
@@ -230,7 +230,7 @@ func (r *Run) replay(h *history) (t turn) {
 			r.recent = recent{}
 		}
 		t = h.turn(each)
-		r.report.add(each.Intent, each.Cost)
+		r.report.add(each.Intent, each.Spent)
 		if len(t.asked) > 0 {
 			continue
 		}
@@ -257,7 +257,7 @@ func reportOf(id string, records []memory.Record) (Report, error) {
 	}
 	report := Report{RunID: id, Status: StatusInterrupted, Goal: h.options().Goal, Transcript: []memory.Step{}}
 	for _, each := range h.decisions {
-		report.add(each.Intent, each.Cost)
+		report.add(each.Intent, each.Spent)
 		if t := h.turn(each); len(t.asked) == 0 {
 			report.Steps = each.Step
 			report.Transcript = append(report.Transcript, t.step())

@@ -160,29 +160,16 @@ type Report struct {
 	Model        string `json:"model,omitempty"`
 	PromptTokens int    `json:"prompt_tokens,omitempty"`
 	OutputTokens int    `json:"output_tokens,omitempty"`
-	// Cost of the models by the prices of the settings; nil if no price is known.
-	Cost       *float64      `json:"cost,omitempty"`
+	Spent
 	Transcript []memory.Step `json:"transcript,omitempty"`
 }
 
 // add adds the tokens and cost of a decision.
-func (r *Report) add(intent reasoning.Intent, cost *float64) {
-	r.pay(cost)
+func (r *Report) add(intent reasoning.Intent, spent Spent) {
+	r.Spent.add(spent)
 	r.Model = intent.Model
 	r.PromptTokens += intent.PromptTokens
 	r.OutputTokens += intent.OutputTokens
-}
-
-// pay adds a cost, if known.
-func (r *Report) pay(cost *float64) {
-	if cost == nil {
-		return
-	}
-	sum := *cost
-	if r.Cost != nil {
-		sum += *r.Cost
-	}
-	r.Cost = &sum
 }
 
 // The texts of a cancellation.

@@ -32,7 +32,7 @@ type Options struct {
 	// Unsaved is called when a step cannot be saved yet and is tried again, with the reason,
 	// and with nil once it was saved; nil: it is logged. Several goroutines call it.
 	Unsaved func(runID string, err error)
-	// Price returns the cost of a model's tokens, if known; it may be nil.
+	// Price returns the cost of a model's tokens, if known; nil without prices.
 	Price  func(model string, promptTokens, outputTokens int) (cost float64, known bool)
 	Memory *memory.Store
 	// Recorder may be nil: then nothing is recorded.

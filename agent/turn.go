@@ -16,8 +16,8 @@ type turn struct {
 	intent reasoning.Intent
 	asked  []asked       // the calls still to be made
 	done   []memory.Call // the calls by number; those still to be made are empty
-	// cost of the decision; nil if unknown.
-	cost *float64
+	// spent is the cost of the decision.
+	spent Spent
 	// outcome is how the run ends; it has no status while the run goes on.
 	outcome outcome
 }

@@ -72,15 +72,16 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	if report.Error != nil {
 		view.Because = report.Error.Error()
 	}
-	if report.Cost != nil {
-		view.Cost = strconv.FormatFloat(*report.Cost, 'g', 4, 64)
-	}
+	view.Cost = report.Describe(amount)
 	if err := h.fillTimeline(r, report.RunID, &view.timeline); err != nil {
 		h.fail(w, r, err)
 		return
 	}
 	h.show(w, r, http.StatusOK, "agent.html", page{Title: report.RunID, At: "agents", View: view})
 }
+
+// amount formats a cost.
+func amount(cost float64) string { return strconv.FormatFloat(cost, 'g', 4, 64) }
 
 // downloadTrace sends the events of a run as NDJSON.
 func (h *Hub) downloadTrace(w http.ResponseWriter, r *http.Request) {

@@ -393,12 +393,6 @@ func (h *Hub) compareAgents(r *http.Request, view *compareView) error {
 }
 
 func (v *compareView) addAgentFacts(sides [2]agent.Report) {
-	cost := func(report agent.Report) string {
-		if report.Cost == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*report.Cost, 'g', 4, 64)
-	}
 	duration := func(report agent.Report) string {
 		sum := 0.0
 		for _, step := range report.Transcript {
@@ -416,7 +410,7 @@ func (v *compareView) addAgentFacts(sides [2]agent.Report) {
 	v.fact("Model", sides[0].Model, sides[1].Model)
 	v.fact("Tokens in → out", usage{sides[0].PromptTokens, sides[0].OutputTokens}.String(), usage{sides[1].PromptTokens, sides[1].OutputTokens}.String())
 	v.fact("Time in tools", duration(sides[0]), duration(sides[1]))
-	v.fact("Cost", cost(sides[0]), cost(sides[1]))
+	v.fact("Cost", sides[0].Describe(amount), sides[1].Describe(amount))
 	v.fact("Answer", fault.Cut(sides[0].Final, panelShown), fault.Cut(sides[1].Final, panelShown))
 }
 

@@ -85,7 +85,7 @@ func (h *Hub) eventView(e events.Event) eventView {
 	}
 	view.Reasoning, _ = e.Metadata["decision_summary"].(string)
 	if cost, known := e.Metadata["cost"].(float64); known {
-		view.Cost = strconv.FormatFloat(cost, 'g', 4, 64)
+		view.Cost = amount(cost)
 	}
 	if raw, err := json.Marshal(e.Metadata["sections"]); err == nil {
 		_ = json.Unmarshal(raw, &view.Sections) // an external service may use another format: the metadata below have it

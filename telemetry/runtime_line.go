@@ -92,6 +92,13 @@ func sessionLine(e Event) string {
 	if cost, priced := e.Metadata["cost"].(float64); priced {
 		text += fmt.Sprintf(", cost %.4f", cost)
 	}
+	if models, partial := e.Metadata["unpriced"].([]any); partial {
+		names := make([]string, len(models))
+		for i, model := range models {
+			names[i] = fmt.Sprint(model)
+		}
+		text += ", no price for " + strings.Join(names, ", ")
+	}
 	return text + failure(e) + ": " + fault.Cut(metadata(e, "final"), maxFinal)
 }
 

@@ -139,3 +139,28 @@ func TestWhatARunCosts(t *testing.T) {
 	require.InDelta(t, 0.001, ofType(events, telemetry.LLMCall)[0].Metadata["cost"], 1e-9)
 	require.Contains(t, runtimeLog(t, folder), ", cost 0.3020: ")
 }
+
+// TestACostWithoutAPriceSaysSo: a sum that lacks calls of a model names the model, in the
+// report, at the terminal, in the trace and in the hub.
+func TestACostWithoutAPriceSaysSo(t *testing.T) {
+	t.Parallel()
+	o := newOllama(t, map[string][]string{"small": {"no", "no"}, "large": {finishing}})
+	folder := t.TempDir()
+	environment := []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small", "LLM_MODEL=large", `LLM_PRICES={"large": {"input": 1000, "output": 20000}}`}
+	var stdout, stderr strings.Builder
+	require.Equal(t, exitOK, run(t.Context(), []string{"run", "--skip-git", "--output", "json", "What is it?"}, environment, strings.NewReader(""), &stdout, &stderr), stderr.String())
+	var report agent.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &report))
+	require.InDelta(t, 0.3, *report.Cost, 1e-9)
+	require.Equal(t, []string{"ollama:small"}, report.Unpriced, "once, though it was called twice")
+	stdout.Reset()
+	require.Equal(t, exitOK, run(t.Context(), []string{"runs", "show", report.RunID}, environment, strings.NewReader(""), &stdout, &stderr))
+	require.Contains(t, stdout.String(), "\ncost    0.30, partial: no price for ollama:small\n")
+	events := traceOf(t, folder)
+	require.Equal(t, []any{"ollama:small"}, ofType(events, telemetry.RunFinished)[0].Metadata["unpriced"])
+	calls := ofType(events, telemetry.LLMCall)
+	require.Equal(t, []any{"ollama:small"}, calls[0].Metadata["unpriced"])
+	require.NotContains(t, calls[2].Metadata, "unpriced")
+	require.Contains(t, runtimeLog(t, folder), ", cost 0.3000, no price for ollama:small: ")
+	require.Contains(t, serveHub(t, folder).page("/diagnostics/agents/"+report.RunID), "<dd>0.3, partial: no price for ollama:small</dd>")
+}

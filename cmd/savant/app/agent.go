@@ -40,7 +40,7 @@ func (a *App) openAgent() error {
 		defer func() { a.Fleet.Use(a.Agent) }()
 	}
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.settings.Reasoning.Prices.Of, Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
+		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.price(), Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
 		Prepare: a.AwaitMounts, Prompts: a.prompts, Repo: a.repository,
@@ -48,6 +48,14 @@ func (a *App) openAgent() error {
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
 		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, Now: time.Now, NewID: newID, Logger: a.Logger})
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
+}
+
+// price returns the prices of models; nil if the settings have none.
+func (a *App) price() func(model string, promptTokens, outputTokens int) (float64, bool) {
+	if len(a.settings.Reasoning.Prices) == 0 {
+		return nil
+	}
+	return a.settings.Reasoning.Prices.Of
 }
 
 // OpenSessions opens the runs of the agent in the folder or in the database, regardless

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"savant/agent"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/redact"
@@ -111,12 +112,10 @@ func (a *App) observeStep(ctx context.Context, question workflow.Question, floor
 	}
 }
 
-// priced returns the event of a model call, with its cost if the price is known.
+// priced returns the event of a model call, with its cost by the prices of the settings.
 func (a *App) priced(call reasoning.ModelCall) telemetry.Event {
 	e := call.Event()
-	if cost, known := a.settings.Reasoning.Prices.Of(call.Model, call.PromptTokens, call.OutputTokens); known && !call.Cached {
-		e.Metadata["cost"] = cost
-	}
+	agent.SpentOn(call, a.price()).AddTo(e.Metadata)
 	return e
 }
 

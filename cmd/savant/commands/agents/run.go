@@ -229,8 +229,8 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 	}
 	if !want.quiet {
 		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
-		if report.Cost != nil {
-			end += ", cost " + money(*report.Cost)
+		if cost := report.Describe(money); cost != "" {
+			end += ", cost " + terminal.Visible(cost)
 		}
 		if report.Model != "" {
 			end += ", last decided by " + terminal.Visible(report.Model)

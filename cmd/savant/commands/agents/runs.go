@@ -90,8 +90,8 @@ func (p *program) showReport(report agent.Report) {
 	if report.PromptTokens+report.OutputTokens > 0 {
 		fmt.Fprintf(p.Stdout, "tokens  %d+%d\n", report.PromptTokens, report.OutputTokens)
 	}
-	if report.Cost != nil {
-		fmt.Fprintf(p.Stdout, "cost    %s\n", money(*report.Cost))
+	if cost := report.Describe(money); cost != "" {
+		fmt.Fprintf(p.Stdout, "cost    %s\n", terminal.Visible(cost))
 	}
 	for _, step := range report.Transcript {
 		fmt.Fprintln(p.Stdout, terminal.Visible(stepLine(step)))
