@@ -33,7 +33,7 @@ func TestTheExitCodeOfAReview(t *testing.T) {
 	}{
 		"approved":          {[]string{none, verdict("approve")}, nil, exitOK, ""},
 		"changes asked for": {[]string{blocker, verdict("request_changes")}, nil, 1, ""},
-		"failed":            {[]string{blocker, verdict("approve")}, nil, 3, "The verdict approves a change with a blocker"},
+		"vetoed":            {[]string{blocker, verdict("approve")}, nil, 1, "request_changes: 1 finding in 2 of 2 changed lines."},
 		"no such branch":    {[]string{none}, []string{"nosuch"}, 3, "expected a commit of this repository"},
 		"no model":          {nil, []string{"--llm-provider=offline"}, 8, "No model is set: name one with SAVANT_LLM or --llm=PROVIDER:NAME"},
 	} {

@@ -79,4 +79,11 @@ func TestReportsAreReadableAsMarkdown(t *testing.T) {
 	require.Contains(t, text, "1 of 3 changed lines, in 1 part. 2 lines were left out.")
 	require.Contains(t, text, "| `a\\|b.go` | modified | +1 -0 | reviewed |\n| `go.sum` | modified | +2 -0 | left out: lock file |")
 	require.Equal(t, 1, strings.Count(text, "\n# Review")+strings.Count(text[:9], "# Review"))
+
+	r.Vetoes = []string{"a finding is a blocker", "its tests did not pass"}
+	require.Contains(t, r.Markdown(), ": request changes\n\nVeto: the reviewer approved this change, but a finding is a blocker, and its tests did not pass. So changes are asked for.\n\nTwo # lines\n")
+	sarif, err := r.SARIF()
+	require.NoError(t, err)
+	require.Contains(t, string(sarif), "Veto: the reviewer approved this change")
+	require.NotContains(t, text, "Veto")
 }

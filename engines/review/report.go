@@ -11,10 +11,12 @@ import (
 
 // Report is the result of a review.
 type Report struct {
-	Change   Manifest  `json:"change"`
-	Decision string    `json:"decision"`
-	Summary  string    `json:"summary"`
-	Reasons  []string  `json:"reasons,omitempty"`
+	Change   Manifest `json:"change"`
+	Decision string   `json:"decision"`
+	Summary  string   `json:"summary"`
+	Reasons  []string `json:"reasons,omitempty"`
+	// Vetoes are why the verdict, an approval, does not count: Decision is not its own.
+	Vetoes   []string  `json:"vetoes,omitempty"`
 	Findings []Finding `json:"findings"`
 	Dropped  []Dropped `json:"dropped,omitempty"`
 	// Tests is the outcome of the tests, or why they were not run.
@@ -99,7 +101,11 @@ func (r *Report) warn(warnings []engines.Warning, parts []part) {
 // coverage.
 func (r Report) Markdown() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# Review of %s: %s\n\n%s\n", r.Change.Title, strings.ReplaceAll(r.Decision, "_", " "), oneParagraph(r.Summary))
+	fmt.Fprintf(&out, "# Review of %s: %s\n\n", r.Change.Title, strings.ReplaceAll(r.Decision, "_", " "))
+	for _, veto := range r.vetoed() {
+		out.WriteString(veto + "\n\n")
+	}
+	out.WriteString(oneParagraph(r.Summary) + "\n")
 	for _, reason := range r.Reasons {
 		fmt.Fprintf(&out, "\n- %s", oneParagraph(reason))
 	}
@@ -126,15 +132,23 @@ func (r Report) Markdown() string {
 	return out.String()
 }
 
+// vetoed says why an approval does not count; nil if it does, or if there is none.
+func (r Report) vetoed() []string {
+	if len(r.Vetoes) == 0 {
+		return nil
+	}
+	return []string{"Veto: the reviewer approved this change, but " + oneParagraph(strings.Join(r.Vetoes, ", and ")) + ". So changes are asked for."}
+}
+
 // writeSeen writes how many lines were reviewed, and what was not.
 func (r Report) writeSeen(out *strings.Builder) {
 	lines := r.Change.Lines
 	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d part%s.", lines.Reviewed, lines.All, len(r.Change.Parts), plural(len(r.Change.Parts)))
 	if lines.Cut > 0 {
-		fmt.Fprintf(out, " %d lines were not seen.", lines.Cut)
+		fmt.Fprintf(out, " %s not seen.", linesWere(lines.Cut))
 	}
 	if lines.LeftOut > 0 {
-		fmt.Fprintf(out, " %d lines were left out.", lines.LeftOut)
+		fmt.Fprintf(out, " %s left out.", linesWere(lines.LeftOut))
 	}
 	out.WriteString("\n\n| file | change | lines | |\n| --- | --- | --- | --- |\n")
 	for _, file := range r.Change.Files {
@@ -165,13 +179,21 @@ func (r Report) unseenOf(path string) (all []string) {
 			if i < 0 {
 				continue
 			}
-			where = fmt.Sprintf("%d lines of part %d, from line %d on", each.Unseen[i].Lines, each.Number, each.Unseen[i].From)
+			where = fmt.Sprintf("%d line%s of part %d, from line %d on", each.Unseen[i].Lines, plural(each.Unseen[i].Lines), each.Number, each.Unseen[i].From)
 		}
 		if each.Cut && slices.Contains(each.Paths, path) {
 			all = append(all, where)
 		}
 	}
 	return all
+}
+
+// linesWere begins a sentence about a number of lines.
+func linesWere(count int) string {
+	if count == 1 {
+		return "1 line was"
+	}
+	return fmt.Sprintf("%d lines were", count)
 }
 
 func plural(count int) string {

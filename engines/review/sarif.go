@@ -87,7 +87,7 @@ func (r Report) SARIF() ([]byte, error) {
 		run.Results = append(run.Results, result)
 	}
 	invocation := sarifInvocation{Successful: true}
-	for _, each := range r.Warnings {
+	for _, each := range append(r.vetoed(), r.Warnings...) {
 		invocation.Notifications = append(invocation.Notifications, sarifNotification{"warning", sarifMessage{each}})
 	}
 	run.Invocations = []sarifInvocation{invocation}
