@@ -210,6 +210,27 @@ func TestStatusOfBranches(t *testing.T) {
 	require.Equal(t, []any{"", head}, []any{status["branch"], status["head"]})
 }
 
+// Remotes are listed if asked for, without what may be secret in an address.
+func TestStatusOfRemotes(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first")
+	require.NotContains(t, w.must("git.status", `{"remotes":true}`), "remotes")
+	w.git("remote", "add", "a", "https://ada:hunter2@example.com/ada/it.git?key=hunter2#hunter2")
+	w.git("remote", "add", "b", "hunter2@example.com:ada/it.git")
+	w.git("remote", "add", "c", "../it")
+	w.git("remote", "add", "d", "ssh://git@example.com:2222/ada/it")
+	w.git("remote", "add", "e", "https://ada:hunter2@example.com/%zz")
+	w.git("config", "remote.d.partialclonefilter", "blob:none")
+	require.NotContains(t, w.must("git.status", `{}`), "remotes")
+	require.Equal(t, []any{
+		map[string]any{"name": "a", "url": "https://example.com/ada/it.git"},
+		map[string]any{"name": "b", "url": "example.com:ada/it.git"},
+		map[string]any{"name": "c", "url": "../it"},
+		map[string]any{"name": "d", "url": "ssh://example.com:2222/ada/it"},
+		map[string]any{"name": "e", "url": ""},
+	}, w.must("git.status", `{"remotes":true}`)["remotes"])
+}
+
 func TestConflictsAreUnmerged(t *testing.T) {
 	w := newWorkshop(t)
 	w.commit("first", "a.txt", "1\n")

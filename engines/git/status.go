@@ -12,6 +12,8 @@ type statusIn struct {
 	Repo  string `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
 	Limit int    `json:"limit,omitempty" min:"1" max:"10000" doc:"Most files to list; default 500."`
 	All   bool   `json:"all_untracked,omitempty" doc:"List each file of untracked folders, not the folders."`
+	// Remotes asks for the remotes.
+	Remotes bool `json:"remotes,omitempty" doc:"Also list the remotes, without users and passwords."`
 }
 
 // status is the state of a working tree. Branch is empty when HEAD is detached,
@@ -24,6 +26,7 @@ type status struct {
 	Behind    int           `json:"behind"`
 	Clean     bool          `json:"clean"`
 	Files     []changedFile `json:"files"`
+	Remotes   []remote      `json:"remotes,omitempty"`
 	Truncated bool          `json:"truncated"`
 	Note      string        `json:"note,omitempty"`
 }
@@ -51,6 +54,11 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 		return status{}, err
 	}
 	made := parseStatus(out.Records())
+	if in.Remotes {
+		if made.Remotes, err = r.remotes(ctx); err != nil {
+			return status{}, err
+		}
+	}
 	for _, f := range made.Files {
 		if f.submodule {
 			if err := r.checkSubmodule(ctx, f.Path); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,8 @@ const (
 )
 
 // resolveForge asks a mounted server for a request that is not in the repository.
-func (e *engine) resolveForge(ctx context.Context, wanted target) (source, error) {
+// foreign is a ref of the number that comes from another project, or "".
+func (e *engine) resolveForge(ctx context.Context, wanted target, foreign string) (source, error) {
 	at := source{Kind: wanted.kind, Project: wanted.project, Number: wanted.number}
 	if tool, found := e.find(githubRead); found && wanted.kind != kindGitLab && wanted.project != "" {
 		at.Forge = engines.EngineOf(tool.Name)
@@ -55,6 +57,11 @@ func (e *engine) resolveForge(ctx context.Context, wanted target) (source, error
 			at.Head, err = e.lastCommit(ctx, at)
 		}
 		return at.withHead(tool.Name, err)
+	}
+	if foreign != "" {
+		return source{}, fault.New(fault.InvalidParams, "target: %s is here, but no remote that it can come from is %s, and no mounted server could be asked for request %d of that project",
+			foreign, fault.Cut(wanted.project, 200), wanted.number).
+			Hinted(fault.Hint{Text: fmt.Sprintf("add the project as a remote (git remote add NAME ADDRESS) and fetch its request; or review what is here by its number, %d", wanted.number)})
 	}
 	return source{}, fault.New(fault.InvalidParams, "target: request %d is not in this repository, and no mounted server could be asked: "+
 		"it takes the address of the request, and GitHub's or GitLab's MCP server", wanted.number).

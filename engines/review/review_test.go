@@ -266,6 +266,55 @@ func TestFindingsAreHeldAgainstThePatch(t *testing.T) {
 	require.Equal(t, 1, got.Merged)
 }
 
+// The number of a request says nothing without its project: a head that was fetched from
+// another one is not taken for it.
+func TestAFetchedRequestIsOfTheProjectOfARemote(t *testing.T) {
+	d := newDesk(t)
+	d.write("a.txt", "1\n")
+	d.commit("begin")
+	d.git("checkout", "-q", "-b", "feature")
+	d.write("a.txt", "2\n")
+	feature := d.commit("feature")
+	d.git("checkout", "-q", "main")
+	const address = "https://github.com/ada/it/pull/12"
+	for _, c := range []struct {
+		ref     string
+		remotes []string
+		taken   bool
+	}{
+		{"refs/pull/12/head", nil, true},
+		{"refs/pull/12/head", []string{"origin", "https://github.com/Ada/It.git"}, true},
+		{"refs/pull/12/head", []string{"origin", "git@github.com:ada/it.git"}, true},
+		{"refs/pull/12/head", []string{"origin", "ssh://git@git.example.com:2222/ada/it/"}, true},
+		{"refs/pull/12/head", []string{"origin", "/srv/it.git"}, true},
+		{"refs/heads/pr/12", []string{"origin", "https://github.com/eve/it", "upstream", "https://github.com/ada/it"}, true},
+		{"refs/remotes/pr/12", []string{"origin", "https://github.com/ada/it"}, true},
+		{"refs/pull/12/head", []string{"origin", "https://github.com/eve/it"}, false},
+		{"refs/pull/12/head", []string{"origin", "https://github.com/canada/it"}, false},
+		{"refs/pull/12/head", []string{"origin", "git@github.com:ada/it-docs.git"}, false},
+		{"refs/remotes/origin/pull/12/head", []string{"origin", "https://github.com/eve/it", "upstream", "https://github.com/ada/it"}, false},
+	} {
+		d.git("update-ref", c.ref, feature)
+		for i := 0; i < len(c.remotes); i += 2 {
+			d.git("remote", "add", c.remotes[i], c.remotes[i+1])
+		}
+		if c.taken {
+			m := call[review.Manifest](d, "review.change", map[string]any{"target": address})
+			require.Equal(t, feature, m.Source.Head, c)
+		} else {
+			_, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(`{"target":"`+address+`"}`))
+			require.ErrorIs(t, err, fault.InvalidParams)
+			require.ErrorContains(t, err, c.ref+" is here, but no remote that it can come from is ada/it")
+		}
+		m := call[review.Manifest](d, "review.change", map[string]any{"target": "12"})
+		require.Equal(t, feature, m.Source.Head, "without a project it is what is here")
+		for i := 0; i < len(c.remotes); i += 2 {
+			d.git("remote", "remove", c.remotes[i])
+		}
+		d.git("update-ref", "-d", c.ref)
+	}
+}
+
 // What is reviewed is found by a branch, a range, a number, a sentence.
 func TestTheTargetIsFound(t *testing.T) {
 	d := newDesk(t)

@@ -189,9 +189,17 @@ func (e *engine) against(ctx context.Context, repo, head, base string) (source, 
 		Hinted(fault.Hint{Text: "name a base, or a range such as main...HEAD"})
 }
 
-// resolveRequest finds a pull or merge request: its head if it was fetched, else on the
-// forge.
+// resolveRequest finds a pull or merge request: its head if it was fetched from the
+// project, else on the forge.
 func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target, base string) (source, error) {
+	var from remotes
+	if wanted.project != "" {
+		var err error
+		if from, err = e.remotes(ctx, repo); err != nil {
+			return source{}, err
+		}
+	}
+	foreign := ""
 	for _, name := range refsOf(wanted.number) {
 		head, err := e.commit(ctx, repo, "target", name)
 		switch {
@@ -200,11 +208,55 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 		case err != nil:
 			return source{}, err
 		}
+		if !from.mayHave(name, wanted.project) {
+			foreign = name
+			continue
+		}
 		found, err := e.against(ctx, repo, head, base)
 		found.Kind, found.Project, found.Number = wanted.kind, wanted.project, wanted.number
 		return found, err
 	}
-	return e.resolveForge(ctx, wanted)
+	return e.resolveForge(ctx, wanted, foreign)
+}
+
+// remotes are the remotes of a repository, as git.status lists them.
+type remotes []remote
+
+type remote struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+func (e *engine) remotes(ctx context.Context, repo string) (remotes, error) {
+	var tree struct {
+		Remotes remotes `json:"remotes"`
+	}
+	err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1, "remotes": true}), &tree)
+	return tree.Remotes, err
+}
+
+// mayHave reports whether a ref can come from a project: a remote-tracking ref from its
+// own remote, any other from some remote. Without a project or a remote, or where a
+// remote is a path, it cannot be told, so it may.
+func (r remotes) mayHave(ref, project string) bool {
+	from := r
+	if tracked, tracks := strings.CutPrefix(ref, "refs/remotes/"); tracks {
+		name, _, _ := strings.Cut(tracked, "/")
+		if i := slices.IndexFunc(r, func(each remote) bool { return each.Name == name }); i >= 0 {
+			from = r[i : i+1]
+		}
+	}
+	return project == "" || len(r) == 0 || slices.ContainsFunc(from, func(each remote) bool { return each.isPath() || each.is(project) })
+}
+
+func (r remote) isPath() bool {
+	return !strings.Contains(r.URL, ":") || strings.HasPrefix(r.URL, "file:")
+}
+
+// is reports whether the address of a remote ends in the path of a project.
+func (r remote) is(project string) bool {
+	path := strings.TrimSuffix(strings.TrimRight(strings.ToLower(r.URL), "/"), ".git")
+	return strings.HasSuffix(strings.ReplaceAll(path, ":", "/"), "/"+strings.ToLower(project))
 }
 
 // commit returns the hash of a commit; INVALID_PARAMS if it does not exist.
