@@ -82,6 +82,7 @@ var rules = map[string]rule{
 	"internal/clientsetup":  {height: 4, imports: []string{"internal/atomicfile", "internal/configedit", "think/gate/clients"}},
 	"internal/mongo":        {height: 1},
 	"internal/mongotest":    {height: 2, imports: []string{"internal/filelock"}},
+	"internal/golden":       {height: 1},
 
 	"schemas":                {height: 1},
 	"think/flow/expression":  {height: 1},
@@ -155,7 +156,7 @@ var users = map[string]string{
 // testLibraries are for tests, and for packages that contain tests for others.
 var (
 	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine", "testing"}
-	testPackages  = []string{"think/state/statetest", "agent/agenttest", "internal/mongotest"}
+	testPackages  = []string{"think/state/statetest", "agent/agenttest", "internal/golden", "internal/mongotest"}
 )
 
 // pure packages decide from their arguments alone, so they may not import packages that

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/reasoning"
 	"savant/schemas"
@@ -69,13 +70,7 @@ func TestGoldenRequests(t *testing.T) {
 		var indented bytes.Buffer
 		require.NoError(t, json.Indent(&indented, body, "", "  "))
 		indented.WriteByte('\n')
-		path := filepath.Join("testdata", "request_"+name+".json")
-		if *update {
-			require.NoError(t, os.WriteFile(path, indented.Bytes(), 0o644))
-		}
-		golden, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(golden), indented.String())
+		golden.Compare(t, *update, filepath.Join("testdata", "request_"+name+".json"), indented.String())
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/commands"
 	"savant/cmd/savant/terminal"
+	"savant/internal/golden"
 	"savant/internal/settings"
 )
 
@@ -260,11 +261,5 @@ func TestPublishedList(t *testing.T) {
 	got, err := terminal.Indented(list)
 	require.NoError(t, err)
 
-	golden := filepath.Join("testdata", "tools_think.json")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "run go test ./cmd/savant -run PublishedList -update if this is meant")
+	golden.Compare(t, *update, filepath.Join("testdata", "tools_think.json"), got)
 }

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/internal/golden"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -42,13 +44,7 @@ func TestParsersReadWhatToolsWrite(t *testing.T) {
 			report.Tail, report.Truncated = out.tail.text()
 			got, err := json.MarshalIndent(report, "", "  ")
 			require.NoError(t, err)
-			golden := filepath.Join("testdata", file+".golden")
-			if *update {
-				require.NoError(t, os.WriteFile(golden, append(got, '\n'), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), string(got)+"\n")
+			golden.Compare(t, *update, filepath.Join("testdata", file+".golden"), string(got)+"\n")
 		})
 	}
 }

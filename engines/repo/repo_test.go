@@ -15,6 +15,7 @@ import (
 	"savant/engines"
 	"savant/engines/repo"
 	"savant/fault"
+	"savant/internal/golden"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -70,13 +71,7 @@ func TestOutlines(t *testing.T) {
 				fmt.Fprintf(&got, "%v-%v %v %v | %v\n", d["line"], d["end_line"], d["kind"], d["name"], d["signature"])
 			}
 			fmt.Fprintln(&got, "note:", out["note"])
-			golden := name + ".golden"
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), got.String())
+			golden.Compare(t, *update, name+".golden", got.String())
 		})
 	}
 }

@@ -13,10 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/golden"
 	"savant/internal/settings"
 )
 
-var update = flag.Bool("update", false, "write schemas/settings.json anew")
+var update = flag.Bool("update", false, "write schemas/settings.json and the golden files anew")
 
 const schemaFile = "../../schemas/settings.json"
 
@@ -34,13 +35,7 @@ var blocks = map[string]string{
 // TestTheSchemaIsTheTable holds schemas/settings.json and the table together:
 // keys, types, bounds, defaults and what is said of them.
 func TestTheSchemaIsTheTable(t *testing.T) {
-	got := schema(t)
-	if *update {
-		require.NoError(t, os.WriteFile(schemaFile, got, 0o644))
-	}
-	want, err := os.ReadFile(schemaFile)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), "run go test ./internal/settings -run Schema -update if this is meant")
+	golden.Compare(t, *update, schemaFile, string(schema(t)))
 }
 
 // object is a JSON object that keeps its order.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -75,18 +74,4 @@ func large() reasoning.Request {
 		request.Repo.Recent = append(request.Repo.Recent, fmt.Sprintf("folder/file%d.go", i))
 	}
 	return request
-}
-
-func golden(t *testing.T, path, got string) string {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/think/gate"
 	"savant/think/gate/clients"
@@ -50,7 +51,7 @@ func TestEventsOfEachClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, err := clients.Find(name)
 			require.NoError(t, err)
-			var golden strings.Builder
+			var lines strings.Builder
 			for _, each := range samples(t, name) {
 				report, err := client.Read(each.Stdin, "")
 				require.NoError(t, err)
@@ -67,16 +68,9 @@ func TestEventsOfEachClient(t *testing.T) {
 				}
 				text, err := jsonvalue.Encode(line)
 				require.NoError(t, err)
-				golden.Write(append(text, '\n'))
+				lines.Write(append(text, '\n'))
 			}
-			file := filepath.Join("testdata", "golden", name+".ndjson")
-			if *update {
-				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-				require.NoError(t, os.WriteFile(file, []byte(golden.String()), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			require.NoError(t, err)
-			require.Equal(t, string(want), golden.String(), "run go test ./think/gate/clients -update if this is meant")
+			golden.Compare(t, *update, filepath.Join("testdata", "golden", name+".ndjson"), lines.String())
 		})
 	}
 }
