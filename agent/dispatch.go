@@ -157,22 +157,22 @@ func (r *Runtime) stand(report *Report) error {
 	if !r.options.Memory.Shared() && report.Status != StatusInterrupted {
 		return nil
 	}
-	standing, err := r.options.Memory.Standing(report.RunID)
+	driver, err := r.options.Memory.DriverStatus(report.RunID)
 	switch {
 	case err != nil:
 		return err
-	case standing.Quiet:
+	case driver.HeartbeatOverdue:
 		report.Status, report.Final, report.Error = StatusInterrupted, "", nil
-		report.Warning = "the process that drives the run, " + standing.Owner + ", has sent no heartbeat for a long time"
-	case standing.Open:
-		report.Status, report.Final, report.Warning, report.Error = StatusRunning, "", standing.Note, nil
-		if standing.Waiting {
+		report.Warning = "the process that drives the run, " + driver.Owner + ", has sent no heartbeat for a long time"
+	case driver.Open:
+		report.Status, report.Final, report.Warning, report.Error = StatusRunning, "", driver.Note, nil
+		if driver.Waiting {
 			report.Status = StatusQueued
 		}
-	case standing.Canceled && report.Status == StatusInterrupted:
+	case driver.Canceled && report.Status == StatusInterrupted:
 		report.Status, report.Final = StatusCanceled, canceledByUser
 	case report.Status == StatusInterrupted:
-		report.Warning = standing.Note
+		report.Warning = driver.Note
 	}
 	return nil
 }

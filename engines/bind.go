@@ -58,14 +58,14 @@ func decode[In any](args json.RawMessage, in *In) error {
 		*in = *new(In)
 		err = jsonvalue.Unmarshal(args, in)
 	}
-	var misfit *jsonvalue.Misfit
+	var mismatch *jsonvalue.Mismatch
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &misfit):
-		path := pathOf(misfit.Pointer)
-		return fault.New(fault.InvalidParams, "%s: the value does not fit %s", path, misfit.Type).
-			With(fault.Diagnostic{Path: path, Expected: misfit.Type, Message: "the value is out of bounds"})
+	case errors.As(err, &mismatch):
+		path := pathOf(mismatch.Pointer)
+		return fault.New(fault.InvalidParams, "%s: the value does not fit %s", path, mismatch.Type).
+			With(fault.Diagnostic{Path: path, Expected: mismatch.Type, Message: "the value is out of bounds"})
 	}
 	return fault.New(fault.InvalidParams, "%w", err)
 }

@@ -58,7 +58,7 @@ func (p *port) enter(ctx context.Context) (*place, error) {
 	case p.places <- struct{}{}:
 		return taken, nil
 	case <-ctx.Done():
-		return nil, fault.New(fault.EngineBusy, "engine %s had no place for the call while it could wait: %w", p.engine.Name, ctx.Err())
+		return nil, fault.New(fault.EngineBusy, "every place of engine %s was taken until the call timed out or was cancelled: %w", p.engine.Name, ctx.Err())
 	}
 }
 

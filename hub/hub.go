@@ -1,5 +1,5 @@
-// Package hub serves the web page of Savant: its runs, workflows and engines, how each
-// run stands, and why it took its path. It reads through the same packages as the
+// Package hub serves the web page of Savant: its runs, workflows and engines, the state
+// of each run, and why it took its path. It reads through the same packages as the
 // command line and stores nothing but the digests of sessions.
 package hub
 
@@ -62,9 +62,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Standings says how runs and deciders stand, for people.
+// Standings returns the state of runs and deciders, for people.
 type Standings interface {
-	// Standing returns where a run of a workflow stands.
+	// Standing returns the state of a run of a workflow.
 	Standing(ctx context.Context, run state.Info) Standing
 	// Driven reports whether a process drives a run of a workflow now.
 	Driven(run state.Key) bool
@@ -75,7 +75,7 @@ type Standings interface {
 	Unanswered(ctx context.Context) (count int, queued bool)
 }
 
-// Standing is where a run stands: its status, for whom it waits, and at which steps.
+// Standing is the state of a run: its status, for whom it waits, and its current steps.
 type Standing struct {
 	Status, WaitsFor string
 	Steps            []string

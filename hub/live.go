@@ -25,8 +25,8 @@ const (
 	// lookAgain is the polling interval of the trace, in case its folder does not exist
 	// yet or its file system sends no events.
 	lookAgain = time.Second
-	// settling is the debounce of changes.
-	settling = 20 * time.Millisecond
+	// debounce is how long changes are collected before a page is notified.
+	debounce = 20 * time.Millisecond
 	// keepAlive is the interval of keep-alive messages.
 	keepAlive = 15 * time.Second
 	// sendTime bounds how long a page may take to receive a message.
@@ -84,7 +84,7 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 // wait returns when the trace should be read again; false after the end of ctx. Without
 // a stream that is only once a second.
 func (c *changes) wait(ctx context.Context, changed <-chan fsnotify.Event, tick <-chan time.Time) bool {
-	pause := time.After(settling)
+	pause := time.After(debounce)
 	for grown, rested := false, false; !grown || !rested; {
 		select {
 		case <-ctx.Done():

@@ -57,7 +57,7 @@ func readLines(from io.Reader, sent http.Header, wrote func(string)) (json.RawMe
 		var raw json.RawMessage
 		switch err := decoder.Decode(&raw); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it broke off in the middle of its answer")}
+			return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it ended its answer too early")}
 		case err != nil:
 			return nil, fault.New(fault.InvalidIntent, "a line of its answer is not JSON")
 		}

@@ -119,12 +119,12 @@ func (s *Schema) Check(value any) (err error) {
 		return fault.New(fault.LimitExceeded, "checking this value against %s would take too long: the schema multiplies with the value's depth", s.label())
 	}
 	if err := s.compiled.Validate(value); err != nil {
-		return s.misfit(value, err)
+		return s.violations(value, err)
 	}
 	return nil
 }
 
-func (s *Schema) misfit(value any, err error) error {
+func (s *Schema) violations(value any, err error) error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return fault.From(fmt.Errorf("schemas: %w", err))

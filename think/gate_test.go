@@ -102,14 +102,14 @@ func (s *refusing) follows() {
 	}
 	if from == 0 {
 		var err error
-		s.known, err = gate.Standing("main", "r", records)
+		s.known, err = gate.RunOf("main", "r", records)
 		require.NoError(s.t, err)
 		return
 	}
 	after, ok, err := s.known.Follow(records[from:])
 	require.NoError(s.t, err)
 	require.True(s.t, ok)
-	whole, err := gate.Standing("main", "r", records)
+	whole, err := gate.RunOf("main", "r", records)
 	require.NoError(s.t, err)
 	require.Equal(s.t, whole, after)
 	s.known = after
@@ -122,7 +122,7 @@ type viewed struct {
 }
 
 func (s *viewed) agrees() {
-	run, err := gate.Standing("main", "r", gateRecords(s.t, s.store))
+	run, err := gate.RunOf("main", "r", gateRecords(s.t, s.store))
 	require.NoError(s.t, err)
 	out, err := audit.New(s.engine).Debug(s.t.Context(), audit.DebugInput{Workflow: "main", RunID: "r", Action: "step"})
 	require.NoError(s.t, err)

@@ -122,9 +122,9 @@ func (e *Engine) holdAgainstTool(l *live, given submission) error {
 	if first == nil {
 		return nil // the tool failed
 	}
-	misfit := fault.From(first)
+	violation := fault.From(first)
 	return fault.New(fault.ValidationFailed, "step %q: this is not a result of %s: %s. Call %s and send its _receipt as result_ref, or its whole result as it came; if the call failed, with \"isError\": true",
-		given.Step, next.Call, misfit.Message(), next.Call).With(misfit.Diagnostics...)
+		given.Step, next.Call, violation.Message(), next.Call).With(violation.Diagnostics...)
 }
 
 // resultOfCall returns the result that a client would have sent: for a failed call a

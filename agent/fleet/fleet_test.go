@@ -40,7 +40,7 @@ func (asks) RoundTrip(_ context.Context, request reasoning.Request) (json.RawMes
 	}
 	final := "posted"
 	if failed := request.LastOutput[0].Error; failed != nil {
-		final = failed.Details
+		final = failed.Error()
 	}
 	return json.Marshal(map[string]string{"action": "finish", "final": final})
 }
@@ -164,7 +164,8 @@ func TestACallThatWasBegunIsNotRepeated(t *testing.T) {
 	other.work(t)
 	report := other.ended(t, id)
 	require.Equal(t, agent.StatusOK, report.Status)
-	require.Contains(t, report.Final, "it is not known whether it had an effect")
+	require.Contains(t, report.Final, string(fault.ToolFailed)+":")
+	require.Contains(t, report.Final, "box.post", "the call that was not repeated")
 	require.EqualValues(t, 1, posted.Load(), "the call was made twice")
 	before, err := other.place.Records(id)
 	require.NoError(t, err)
@@ -201,7 +202,7 @@ func TestCancelFromAnotherMachine(t *testing.T) {
 	asking := newMachine(t, uri, "asking", never)
 	waiting := asking.run(t, `{"goal":"post it","wait_ms":0}`)
 	require.Equal(t, agent.StatusQueued, waiting.Status)
-	require.Contains(t, waiting.Warning, "no running worker could take the run")
+	require.Contains(t, waiting.Warning, "savant work", "the command that starts a worker")
 	report, err := asking.call(t, "agent.cancel", `{"run_id":"`+waiting.RunID+`"}`)
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusCanceled, report.Status)
@@ -312,14 +313,15 @@ func TestClocksThatAreApart(t *testing.T) {
 		other := asking.run(t, `{"goal":"another one","wait_ms":50000}`)
 		require.Equal(t, agent.StatusOK, other.Status, n)
 		once(t, asking.place, other.RunID)
-		standing, err := asking.place.Standing(id)
+		driver, err := asking.place.DriverStatus(id)
 		require.NoError(t, err)
-		require.Equal(t, "behind", standing.Owner)
+		require.Equal(t, "behind", driver.Owner)
 	}
 	proxy.Refuse(true) // now it is lost
 	report := asking.ended(t, id)
 	require.Equal(t, agent.StatusOK, report.Status)
-	require.Contains(t, report.Final, "it is not known whether it had an effect")
+	require.Contains(t, report.Final, string(fault.ToolFailed)+":")
+	require.Contains(t, report.Final, "box.post", "the call that was not repeated")
 	proxy.Refuse(false)
 	close(let)
 	require.NoError(t, waitUntilGone(t, behind, id))
@@ -354,7 +356,7 @@ func TestARunThatWasLeftIsInterrupted(t *testing.T) {
 	require.Equal(t, agent.StatusRunning, status(20*time.Minute, "minutes").Status, "clocks may be apart by minutes")
 	left := status(2*time.Hour, "hours")
 	require.Equal(t, agent.StatusInterrupted, left.Status)
-	require.Contains(t, left.Warning, "the process that drives the run, here, has sent no heartbeat for a long time")
+	require.Contains(t, left.Warning, " here", "who drives the run")
 	close(let)
 	<-run.Done()
 }

@@ -147,7 +147,7 @@ func (f inFolder) own(id string, file *os.File) (*journalFile, error) {
 }
 
 // locked takes the lock of a journal until the file is closed. It retries briefly,
-// because Standing takes the lock for a moment.
+// because DriverStatus takes the lock for a moment.
 func locked(file *os.File) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
@@ -216,14 +216,14 @@ func (f inFolder) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	return list, nil
 }
 
-func (f inFolder) Standing(id string) (Standing, error) {
+func (f inFolder) DriverStatus(id string) (DriverStatus, error) {
 	file, err := f.openJournal(id, os.O_RDONLY)
 	if err != nil {
-		return Standing{}, err
+		return DriverStatus{}, err
 	}
 	defer func() { _ = file.Close() }() // only read
 	free, err := filelock.TryLock(file, false)
-	return Standing{Open: err == nil && !free}, nil
+	return DriverStatus{Open: err == nil && !free}, nil
 }
 
 func (f inFolder) Cancel(id string) error {

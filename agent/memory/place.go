@@ -30,8 +30,8 @@ type Place interface {
 	// Snapshots returns the snapshots of all sessions, in any order. Their steps may be
 	// left out.
 	Snapshots(ctx context.Context) ([]Snapshot, error)
-	// Standing says who drives a session.
-	Standing(id string) (Standing, error)
+	// DriverStatus says who drives a session.
+	DriverStatus(id string) (DriverStatus, error)
 	// Cancel asks the driver of a session to end it: UNKNOWN_RUN.
 	Cancel(id string) error
 	// Canceled reports whether Cancel was called for a session.
@@ -42,15 +42,15 @@ type Place interface {
 	Shared() bool
 }
 
-// Standing says who drives a session.
-type Standing struct {
+// DriverStatus says who drives a session.
+type DriverStatus struct {
 	// Open: the session is being driven or queued.
 	Open bool
 	// Waiting: no process has claimed it yet. Note says why, if known.
 	Waiting bool
 	Note    string
-	// Quiet: the driving process has sent no heartbeat for long.
-	Quiet bool
+	// HeartbeatOverdue: the driving process has sent no heartbeat for long.
+	HeartbeatOverdue bool
 	// Canceled: it was cancelled and not resumed since.
 	Canceled bool
 	// Owner names the driving process, if known.

@@ -104,16 +104,16 @@ func (s *Store) Load(id string) (Snapshot, error) {
 
 // Running reports whether a session is open, here or in another process.
 func (s *Store) Running(id string) bool {
-	standing, err := s.Standing(id)
-	return err == nil && standing.Open
+	driver, err := s.DriverStatus(id)
+	return err == nil && driver.Open
 }
 
-// Standing says who drives a session: UNKNOWN_RUN.
-func (s *Store) Standing(id string) (Standing, error) {
+// DriverStatus says who drives a session: UNKNOWN_RUN.
+func (s *Store) DriverStatus(id string) (DriverStatus, error) {
 	if err := checkID(id); err != nil {
-		return Standing{}, err
+		return DriverStatus{}, err
 	}
-	return s.Place.Standing(id)
+	return s.Place.DriverStatus(id)
 }
 
 // Cancel asks the driver of a session to end it. An unknown session is UNKNOWN_RUN.

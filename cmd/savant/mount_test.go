@@ -42,7 +42,7 @@ func TestAServerComesWhileClientsAreServed(t *testing.T) {
 
 // A client that is there before a server was ever seen is told when its tools
 // have come.
-func TestClientsAreToldOfAServerSeenFirst(t *testing.T) {
+func TestClientsAreNotifiedOfAServerSeenFirst(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))

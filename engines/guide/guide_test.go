@@ -138,7 +138,7 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	}
 }
 
-func TestChangedFilesAreTold(t *testing.T) {
+func TestChangesOfFilesAreNotified(t *testing.T) {
 	folder := t.TempDir()
 	_, catalog := open(t, library.Layer{Files: os.DirFS(folder), Folder: folder})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -195,7 +195,7 @@ func decode(data []byte, into any) error {
 
 // describeMismatch returns, in the protocol's terms, which part of an answer has the wrong type.
 func describeMismatch(err error) string {
-	var wrong *jsonvalue.Misfit
+	var wrong *jsonvalue.Mismatch
 	switch {
 	case !errors.As(err, &wrong):
 		return err.Error()

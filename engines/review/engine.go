@@ -54,7 +54,7 @@ func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 	commenting := engines.BindReading("review.comment", "Post a review", e.comment,
 		"Posts the report as a comment of the pull or merge request, with GitHub's or GitLab's MCP server; at most once for each head commit.")
 	commenting.ReadOnly, commenting.OpenWorld = false, true
-	commenting.Destructive = true // what is said in a person's name is not unsaid: the agent asks before
+	commenting.Destructive = true // a posted comment cannot be taken back, so the agent asks first
 	return engines.Engine{Name: Name, Description: "reads changes for reviews, and checks findings against them"}, []engines.Tool{
 		engines.BindReading("review.change", "What is reviewed", e.change,
 			"Says what a review is about: the files of a change, what of it is left out and why, and in how many parts it is read. "+
@@ -129,7 +129,8 @@ func (c *change) manifest() Manifest {
 	return m
 }
 
-// title names a change in a few words: as the person named it, without the words around.
+// title is a short name of a change: what the person named, without the rest of the
+// sentence.
 func (s source) title(wanted target) string {
 	switch {
 	case s.Number > 0 && s.Kind == kindGitLab:

@@ -285,7 +285,7 @@ func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into
 	result, err := e.tools.Invoke(ctx, tool, raw)
 	switch {
 	case errors.Is(err, fault.LimitExceeded) || result.Artifact != "":
-		return fault.New(fault.LimitExceeded, "%s answered more than one result may have", tool).
+		return fault.New(fault.LimitExceeded, "the answer of %s is larger than a result may be", tool).
 			Hinted(fault.Hint{Text: "fetch the request and review it here: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
 	case err != nil:
 		return err

@@ -22,8 +22,8 @@ var (
 // at the top of a file.
 var generatedMark = pattern.Lazy(`(?m)^\W*(?:Code generated .* DO NOT EDIT|@generated\b|(?i:auto-?generated)\b.*(?i:do not (?:edit|modify)))`)
 
-// templates are the endings of files that people write for generators: a mark in them is
-// that of what is made from them.
+// templates are the extensions of files that generators read. A mark in such a file is
+// meant for the generated file.
 var templates = []string{".tmpl", ".tpl", ".gotmpl", ".j2", ".mustache", ".hbs", ".erb", ".ejs"}
 
 // isGenerated reports whether the top of a file has a generator's mark.

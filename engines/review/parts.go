@@ -74,8 +74,8 @@ func (p part) begins(passage int) bool {
 	return passage == 0 || p.passages[passage-1].path != p.passages[passage].path
 }
 
-// after returns what of a part comes after a number of lines of its text, by file, and
-// how many changed lines that is.
+// after returns what follows the first lines of a part's text, by file, and the number of
+// changed lines in it.
 func (p part) after(shown int) (rest []unseen, changed int) {
 	at := 0
 	for _, each := range p.passages {

@@ -44,7 +44,7 @@ type Manifest struct {
 type Lines struct {
 	All      int `json:"all"`
 	Reviewed int `json:"reviewed"`
-	// Cut were not seen, since the prompt of the model had no room for all of a part.
+	// Cut lines were not seen: the prompt of the model had no room for the whole part.
 	Cut     int `json:"cut,omitempty"`
 	LeftOut int `json:"left_out"`
 }
@@ -55,7 +55,7 @@ type partInfo struct {
 	Paths  []string `json:"paths"`
 	Lines  int      `json:"lines" doc:"changed lines"`
 	Cut    bool     `json:"cut,omitempty" doc:"a model did not see it as a whole"`
-	// Unseen says what of a part that was cut was not seen.
+	// Unseen is what the model did not see of a part that was cut.
 	Unseen []unseen `json:"unseen,omitempty"`
 }
 
@@ -66,10 +66,10 @@ type unseen struct {
 	Lines int    `json:"lines" doc:"changed lines from there on"`
 }
 
-// warn adds the warnings of the run that makes the report. Item N of a step that reads
-// parts, such as review_0, reads part N+1. The lines that were not seen do not count as
-// reviewed: without the parts, which are nil if the change is not at hand, or without the
-// number of lines that were seen, those are all of the part.
+// warn adds the warnings of the run that makes the report. A warning about item N of a
+// step, such as review_0, is about part N+1: the lines that the model did not see do not
+// count as reviewed. If parts is nil, because the change cannot be read again, or the
+// number of seen lines is unknown, no line of the part counts.
 func (r *Report) warn(warnings []engines.Warning, parts []part) {
 	r.Change.Parts = slices.Clone(r.Change.Parts)
 	for _, each := range warnings {

@@ -50,7 +50,7 @@ steps:
 
 // A drive that is interrupted while it looks at its run, or waits to have it for
 // itself, says like any other where the run stands.
-func TestAnInterruptedClaimLeavesARunThatIsTold(t *testing.T) {
+func TestAnInterruptedClaimLeavesARunThatIsReported(t *testing.T) {
 	for name, claim := range map[string]func(context.Context) error{
 		"had":     func(context.Context) error { return nil },
 		"awaited": func(ctx context.Context) error { return context.Cause(ctx) },

@@ -180,7 +180,7 @@ func (v *drive) work() (*Outcome, error) {
 	if v.ctx.Err() != nil { // has priority over errors that it caused
 		err = context.Cause(v.ctx)
 	}
-	return v.standing(), err
+	return v.interruptedOutcome(), err
 }
 
 // lookAgain is how often a drive with long calls checks whether somebody else moved or
@@ -228,8 +228,8 @@ func (v *drive) follow(workers *workers) (*Outcome, error) {
 	}
 }
 
-// standing is the outcome of an interrupted drive; nil if it cannot be read.
-func (v *drive) standing() *Outcome {
+// interruptedOutcome is the outcome of an interrupted drive; nil if it cannot be read.
+func (v *drive) interruptedOutcome() *Outcome {
 	at, err := v.look(context.WithoutCancel(v.ctx))
 	switch {
 	case err != nil:

@@ -41,7 +41,7 @@ func Layout(nodes []Size, edges []Edge) (Drawing, error) {
 	}
 	for _, edge := range edges {
 		if min(edge.From, edge.To) < 0 || max(edge.From, edge.To) >= len(nodes) {
-			return Drawing{}, fault.New(fault.InvalidParams, "the edge %d → %d is of no node", edge.From, edge.To)
+			return Drawing{}, fault.New(fault.InvalidParams, "the edge %d → %d names a node that does not exist", edge.From, edge.To)
 		}
 	}
 	if err := l.rank(); err != nil {

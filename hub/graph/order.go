@@ -96,14 +96,14 @@ func inversions(numbers []int, most int) int {
 // align moves each row to its neighbours, down and up, so that edges run straight.
 func (l *layout) align() {
 	for row := range l.rows {
-		l.settle(row, func(place) []int { return nil })
+		l.position(row, func(place) []int { return nil })
 	}
 	for range sweeps / 2 {
 		for row := 1; row < len(l.rows); row++ {
-			l.settle(row, func(p place) []int { return p.above })
+			l.position(row, func(p place) []int { return p.above })
 		}
 		for row := len(l.rows) - 2; row >= 0; row-- {
-			l.settle(row, func(p place) []int { return p.below })
+			l.position(row, func(p place) []int { return p.below })
 		}
 	}
 	leftmost := math.Inf(1)
@@ -119,19 +119,19 @@ func (l *layout) align() {
 // left is where a place begins, on whole pixels.
 func (l *layout) left(p place) int { return int(math.Floor(p.x - float64(p.Width)/2)) }
 
-// group are neighbours in a row that stand as close as they may; x is where the first
-// of them would be best for all.
+// group is a run of neighbouring places without free space between them; x is the best
+// position of its first place for the whole group.
 type group struct {
 	x, weight float64
 	count     int
 }
 
-// settle puts the places of a row as near to their neighbours as the order and the
-// gaps allow: the least sum of squared distances (isotonic regression). Bends weigh
-// next to nothing, so that long edges go around what hangs together.
-func (l *layout) settle(row int, neighbours func(place) []int) {
+// position moves the places of a row as near to their neighbours as the order and the
+// gaps allow: it minimises the sum of squared distances (isotonic regression). Bends
+// have a small weight, so that long edges make room for nodes.
+func (l *layout) position(row int, neighbours func(place) []int) {
 	var groups []group
-	offset := 0.0 // of a place from the first of the row, where all stand close
+	offset := 0.0 // of a place from the first of the row, without free space between them
 	offsets := make([]float64, len(l.rows[row]))
 	for at, i := range l.rows[row] {
 		p := &l.nodes[i]
@@ -174,7 +174,7 @@ func (l *layout) gap(a, b place) float64 {
 	return columnGap
 }
 
-// mean is the middle of places: of the nodes among them, where there are some.
+// mean is the mean position of places, without the bends if there is a node.
 func (l *layout) mean(places []int) float64 {
 	sum, weight := 0.0, 0.0
 	nodes := slices.ContainsFunc(places, func(i int) bool { return !l.nodes[i].bend })

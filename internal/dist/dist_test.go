@@ -153,7 +153,7 @@ func TestTheVersionIsSemantic(t *testing.T) {
 	require.True(t, semantic(version), version)
 }
 
-func TestAnUnknownTargetIsToldWithTheKnownOnes(t *testing.T) {
+func TestAnUnknownTargetIsReportedWithTheKnownOnes(t *testing.T) {
 	_, err := targetsOf("linux/amd64,plan9/386")
 	require.ErrorContains(t, err, `"plan9/386"`)
 	require.ErrorContains(t, err, "windows/arm64")

@@ -13,10 +13,10 @@ import (
 // ErrHeld says that somebody else holds a name.
 var ErrHeld = errors.New("another process holds it")
 
-// Quiet is how long the owner of a claim sends no heartbeat, by the clocks of both
+// HeartbeatLimit is how long the owner of a claim sends no heartbeat, by the clocks of both
 // machines, before lists call it lost. Clocks may differ by minutes, so it is long;
 // nothing but what is shown is decided by it.
-const Quiet = time.Hour
+const HeartbeatLimit = time.Hour
 
 // unfinished is the meta of an end whose owner left work.
 const unfinished = "unfinished"
@@ -27,8 +27,8 @@ type Holder struct {
 	Owner string
 	// Holds: the owner has not let go of it.
 	Holds bool
-	// Quiet: the owner holds it, but has sent no heartbeat for long.
-	Quiet bool
+	// HeartbeatOverdue: the owner holds it, but has sent no heartbeat for long.
+	HeartbeatOverdue bool
 	// Left: the owner let go of it, and left work.
 	Left bool
 
@@ -53,7 +53,7 @@ func (q *Queue) Holder(ctx context.Context, name string) (Holder, error) {
 	if beats {
 		last = beat
 	}
-	out.Holds, out.beat, out.Quiet = true, last.Nonce, q.documents.Now().Sub(last.Time) > Quiet
+	out.Holds, out.beat, out.HeartbeatOverdue = true, last.Nonce, q.documents.Now().Sub(last.Time) > HeartbeatLimit
 	return out, err
 }
 

@@ -11,8 +11,8 @@ import (
 // cancelledMark is the meta of the result of a cancelled job.
 const cancelledMark = "cancelled"
 
-// Standing is the state of a job.
-type Standing struct {
+// Status is the state of a job.
+type Status struct {
 	ID string
 	// Needs is what the job requires of a worker.
 	Needs string
@@ -28,18 +28,20 @@ type Standing struct {
 }
 
 // Waiting reports whether the job is unfinished and unclaimed.
-func (s Standing) Waiting() bool { return !s.Ended && (s.Claims == 0 || s.Returned) }
+func (s Status) Waiting() bool { return !s.Ended && (s.Claims == 0 || s.Returned) }
 
-// Quiet says that the owner of a job has sent no heartbeat for long. It is for lists.
-func (q *Queue) Quiet(job Standing) bool { return q.documents.Now().Sub(job.Seen) > Quiet }
+// HeartbeatOverdue reports that the owner of a job has sent no heartbeat for long. It is for lists.
+func (q *Queue) HeartbeatOverdue(job Status) bool {
+	return q.documents.Now().Sub(job.Seen) > HeartbeatLimit
+}
 
-// Look returns the standing of the jobs with an id prefix, sorted by id. It takes one
+// Look returns the status of the jobs with an id prefix, sorted by id. It takes one
 // query and reads no bodies.
-func (q *Queue) Look(ctx context.Context, prefix string) (list []Standing, err error) {
+func (q *Queue) Look(ctx context.Context, prefix string) (list []Status, err error) {
 	err = q.documents.Heads(ctx, prefix, prefix+"\U0010ffff", func(d mongo.Document) error {
 		id, part, within := strings.Cut(d.Key, separator)
 		if !within {
-			list = append(list, Standing{ID: id, Needs: d.Meta})
+			list = append(list, Status{ID: id, Needs: d.Meta})
 			return nil
 		}
 		if len(list) > 0 && list[len(list)-1].ID == id {
@@ -52,7 +54,7 @@ func (q *Queue) Look(ctx context.Context, prefix string) (list []Standing, err e
 
 // note applies a document of the job. Documents come in key order: beats and claims
 // before ends, the result last.
-func (s *Standing) note(part string, d mongo.Document) {
+func (s *Status) note(part string, d mongo.Document) {
 	switch kind, number, _ := strings.Cut(part, separator); kind {
 	case "beat":
 		s.Seen = d.Time

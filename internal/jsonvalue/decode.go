@@ -179,7 +179,7 @@ func located(err error, at int, data []byte) error {
 	case errors.As(err, &syntax):
 		return &Error{int(syntax.ByteOffset), syntax.Err}
 	case errors.As(err, &semantic):
-		return &Error{int(semantic.ByteOffset), misfit(semantic)}
+		return &Error{int(semantic.ByteOffset), mismatch(semantic)}
 	}
 	return &Error{at, err}
 }
@@ -209,8 +209,8 @@ func UnmarshalStored(data []byte, into any) error {
 	return nil
 }
 
-// Misfit is the cause of an *Error if a value does not fit its Go type.
-type Misfit struct {
+// Mismatch is the cause of an *Error if a value does not fit its Go type.
+type Mismatch struct {
 	// Pointer is the place of the value (RFC 6901), "" for the whole.
 	Pointer string
 	// Kind is the kind of the JSON value: string, number, object, array, true,
@@ -219,7 +219,7 @@ type Misfit struct {
 	Err        error // why, or nil
 }
 
-func (m *Misfit) Error() string {
+func (m *Mismatch) Error() string {
 	what := "the value"
 	if m.Pointer != "" {
 		what = strconv.Quote(m.Pointer)
@@ -231,8 +231,8 @@ func (m *Misfit) Error() string {
 	return what + " cannot be a " + m.Kind
 }
 
-func misfit(err *json.SemanticError) *Misfit {
-	made := &Misfit{Pointer: string(err.JSONPointer), Kind: err.JSONKind.String(), Err: err.Err}
+func mismatch(err *json.SemanticError) *Mismatch {
+	made := &Mismatch{Pointer: string(err.JSONPointer), Kind: err.JSONKind.String(), Err: err.Err}
 	switch err.JSONKind {
 	case '{':
 		made.Kind = "object"

@@ -73,7 +73,7 @@ func (r *reader) member(prefix string, member jsonvalue.NodeMember) {
 func (r *reader) setting(row Setting, value jsonvalue.Node) {
 	text, wrong := row.text(value, r.folder)
 	if wrong == nil {
-		wrong = row.misfit(text)
+		wrong = row.verify(text)
 	}
 	if wrong != nil {
 		diagnostic := diagnose(r.data, value.Offset, row.Key, row.Key+": "+wrong.String())
@@ -93,8 +93,8 @@ func (r *reader) setting(row Setting, value jsonvalue.Node) {
 	r.values[row.Key] = made
 }
 
-// misfit says what is wrong with a text of the file; nil where it fits.
-func (s Setting) misfit(text string) *misfit {
+// verify says what is wrong with a text of the file; nil where it fits.
+func (s Setting) verify(text string) *mismatch {
 	expected := s.assign(new(Settings), text)
 	if expected == "" {
 		return nil
@@ -102,7 +102,7 @@ func (s Setting) misfit(text string) *misfit {
 	if s.Secret {
 		text = ""
 	}
-	return &misfit{expected, strconv.Quote(fault.Cut(text, maxShown))}
+	return &mismatch{expected, strconv.Quote(fault.Cut(text, maxShown))}
 }
 
 func (r *reader) row(key string) (Setting, bool) {

@@ -152,7 +152,7 @@ func (s *service) brokeOff(into taker) error {
 	if into.taken().ended {
 		return nil
 	}
-	return &reasoning.Temporary{Err: s.failed("broke off in the middle of its answer")}
+	return &reasoning.Temporary{Err: s.failed("ended its answer too early")}
 }
 
 func firstByte(from *bufio.Reader) (byte, error) {

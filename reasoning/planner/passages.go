@@ -65,7 +65,7 @@ func (p *planner) passages() []passage {
 			found = p.codePassages(each)
 		}
 		for _, s := range found {
-			s.score *= s.coverage * (1 + share) / 2 * p.standing(s.path)
+			s.score *= s.coverage * (1 + share) / 2 * p.kindWeight(s.path)
 			all = append(all, s)
 		}
 	}

@@ -76,7 +76,7 @@ func (p *planner) places() []place {
 		if expected := p.question.value; expected != nil && p.weigh(assigned(hit.Snippet)) > 0 && expected().MatchString(hit.Snippet) {
 			score += valued
 		}
-		all = append(all, place{hit.Path, max(1, hit.Line), hit.Snippet, score * p.standing(hit.Path)})
+		all = append(all, place{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
 	}
 	slices.SortStableFunc(all, func(a, b place) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.line-b.line)
@@ -189,10 +189,10 @@ func (p *planner) likenessOfFile(name string) float64 {
 	return p.likeness(strings.TrimSuffix(base, path.Ext(base)))
 }
 
-// standing weighs a file by its kind. Sources rank above documents for "where"
+// kindWeight weighs a file by its kind. Sources rank above documents for "where"
 // questions, below them for others; tests rank first if asked for. Data and vendored
 // code rank last.
-func (p *planner) standing(name string) float64 {
+func (p *planner) kindWeight(name string) float64 {
 	base := path.Base(name)
 	switch {
 	case strings.Contains(name, "testdata/") || strings.Contains(name, "node_modules/") || strings.Contains(name, "vendor/"):
@@ -247,7 +247,7 @@ func (p *planner) names() []string {
 	scores := map[string]float64{}
 	for _, each := range p.found.reads {
 		for _, line := range each.lines {
-			near := p.weigh(line) * p.standing(each.path)
+			near := p.weigh(line) * p.kindWeight(each.path)
 			if near == 0 {
 				continue
 			}

@@ -61,7 +61,7 @@ func TestAQuestionAboutThePastOfAPart(t *testing.T) {
 	require.JSONEq(t, `{"limit":50,"since":"2026-11-15T10:00:00Z","paths":["indexer"],"files":true}`, string(second.Args))
 }
 
-func TestTheCommitsAreTold(t *testing.T) {
+func TestTheCommitsAreReported(t *testing.T) {
 	commits := `{"commits":[{"short":"b2","author":"Ada","date":"2026-11-21T10:00:00Z","subject":"Mend the loop","files":["loop.go"]},
 		{"short":"a1","author":"Bob","date":"2026-11-20T10:00:00Z","subject":"Begin"}],"truncated":false%s}`
 	for _, c := range []struct{ goal, more, text string }{

@@ -145,7 +145,7 @@ func (p *pair) compareIssued(version int, step string) *think.Difference {
 		return nil
 	}
 	if theirs == "" {
-		theirs = standing(p.other.Now())
+		theirs = describeState(p.other.Now())
 	}
 	return difference(version, step, fault.Cut(mine, maxDifference), fault.Cut(theirs, maxDifference))
 }
@@ -174,7 +174,7 @@ func (p *pair) compareTaken(ctx context.Context, version int, step string) (*thi
 
 // compareEnds compares the states of both runs after the last answer.
 func (p *pair) compareEnds(version int) *think.Difference {
-	mine, theirs := standing(p.recorded.Now()), standing(p.other.Now())
+	mine, theirs := describeState(p.recorded.Now()), describeState(p.other.Now())
 	if mine == theirs {
 		return nil
 	}
@@ -201,8 +201,8 @@ func outcome(rejected *fault.Error) string {
 	return "refused: " + string(rejected.Code)
 }
 
-// standing describes what a run waits for, or how it ended.
-func standing(now flow.Outcome) string {
+// describeState describes what a run waits for, or how it ended.
+func describeState(now flow.Outcome) string {
 	if blocked := now.Blocked; blocked != nil {
 		return "blocked: " + string(blocked.Code) + ": " + blocked.Message()
 	}

@@ -56,7 +56,7 @@ func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 	}
 	e := n.graphExplanation()
 	e.StepID = step
-	e.Status, e.Cause = n.standing()
+	e.Status, e.Cause = n.shownStatus()
 	if u != nil {
 		e.Status, e.Cause = r.seen(u.status, u.cause)
 		e.Attempt = u.attempt
@@ -64,7 +64,7 @@ func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 	for _, dep := range n.node().deps {
 		d := &n.frame.nodes[dep]
 		e.DependsOn = append(e.DependsOn, d.id())
-		status, cause := d.standing()
+		status, cause := d.shownStatus()
 		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: status, Cause: cause})
 	}
 	e.Why = append(e.Why, n.conditions(u)...)
@@ -245,7 +245,7 @@ func (f *frame) outline(list []Line) []Line {
 func (n *nodeState) line() Line {
 	s := n.step()
 	line := Line{ID: n.id(), Call: s.Call, Declined: n.when != nil && !*n.when}
-	line.Status, line.Cause = n.standing()
+	line.Status, line.Cause = n.shownStatus()
 	if s.When != nil {
 		line.When = s.When.Source()
 	}

@@ -166,13 +166,13 @@ func (u *unit) describe() StepStatus {
 
 func (n *nodeState) describe() StepStatus {
 	s := StepStatus{ID: n.id()}
-	s.Status, s.Cause = n.standing()
+	s.Status, s.Cause = n.shownStatus()
 	return s
 }
 
-// standing is the status and cause of a node for a reader: a node counts as issued
+// shownStatus is the status and cause of a node for a reader: a node counts as issued
 // while one of its units is issued.
-func (n *nodeState) standing() (Status, string) {
+func (n *nodeState) shownStatus() (Status, string) {
 	status := n.status
 	if status == Ready && slices.ContainsFunc(n.units, func(u unit) bool { return u.status == Issued }) {
 		status = Issued

@@ -51,9 +51,9 @@ type recorded struct {
 	} `json:"reply"`
 }
 
-// Standing returns where a run stands after its records, all of them from the first:
+// RunOf returns the state of a run after its records, all of them from the first:
 // STATE_CORRUPT.
-func Standing(workflow, id string, records []Record) (Run, error) {
+func RunOf(workflow, id string, records []Record) (Run, error) {
 	run := Run{Workflow: workflow, ID: id}
 	line, err := effective(records)
 	if err != nil {

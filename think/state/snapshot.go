@@ -108,7 +108,7 @@ func (j *runJournal) checkpoint(name string) (Snapshot, error) {
 		return found, fault.New(fault.CheckpointNotFound, "run %q of workflow %q has no checkpoint %q", j.key.Run, j.key.Workflow, name)
 	}
 	if err == nil && !j.verified.standsFor(found) {
-		err = corrupt(file, "does not stand for a record of %s", j.name)
+		err = corrupt(file, "does not match a record of %s", j.name)
 	}
 	return found, err
 }
@@ -155,7 +155,7 @@ func ValidateNames(key Key, checkpoint string) error {
 }
 
 func notARecord(key Key, snapshot Snapshot) error {
-	return fault.New(fault.StateConflict, "the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
+	return fault.New(fault.StateConflict, "the snapshot of version v%d does not match a record of %s", snapshot.Version, key)
 }
 
 // unlessIgnorable returns the error of a snapshot that must not be passed over.

@@ -225,35 +225,35 @@ func (p *Place) Snapshots(ctx context.Context) (list []memory.Snapshot, err erro
 	return list, mongo.Coded(fault.StateNotSaved, "the runs of the agent were not listed", err)
 }
 
-// Standing returns the standing of a session's last job.
-func (p *Place) Standing(id string) (memory.Standing, error) {
+// DriverStatus says who drives a session.
+func (p *Place) DriverStatus(id string) (memory.DriverStatus, error) {
 	job, _, err := p.LastJob(p.ctx, id)
 	if err != nil {
-		return memory.Standing{}, err
+		return memory.DriverStatus{}, err
 	}
-	standing := memory.Standing{Open: job.ID != "" && !job.Ended, Canceled: job.Cancelled, Owner: job.Owner}
-	standing.Quiet = standing.Open && !job.Waiting() && p.Jobs.Quiet(job)
-	if standing.Waiting = standing.Open && job.Waiting(); standing.Waiting && p.Note != nil {
-		standing.Note = p.Note(p.ctx, job.Needs)
+	driver := memory.DriverStatus{Open: job.ID != "" && !job.Ended, Canceled: job.Cancelled, Owner: job.Owner}
+	driver.HeartbeatOverdue = driver.Open && !job.Waiting() && p.Jobs.HeartbeatOverdue(job)
+	if driver.Waiting = driver.Open && job.Waiting(); driver.Waiting && p.Note != nil {
+		driver.Note = p.Note(p.ctx, job.Needs)
 	}
 	if job.Ended && !job.Cancelled {
 		result, _, err := p.Jobs.Result(p.ctx, job.ID)
 		if err != nil {
-			return memory.Standing{}, notRead(id, err)
+			return memory.DriverStatus{}, notRead(id, err)
 		}
 		if result.Error != nil { // it was set aside, say
-			standing.Note = result.Error.Message()
+			driver.Note = result.Error.Message()
 		}
 	}
-	return standing, nil
+	return driver, nil
 }
 
-// LastJob returns the standing and the number of a session's last job; 0 if it has
+// LastJob returns the status and the number of a session's last job; 0 if it has
 // none.
-func (p *Place) LastJob(ctx context.Context, id string) (jobs.Standing, int, error) {
+func (p *Place) LastJob(ctx context.Context, id string) (jobs.Status, int, error) {
 	all, err := p.Jobs.Look(ctx, prefix(id))
 	if err != nil || len(all) == 0 {
-		return jobs.Standing{}, 0, notRead(id, err)
+		return jobs.Status{}, 0, notRead(id, err)
 	}
 	return all[len(all)-1], len(all), nil
 }

@@ -29,8 +29,8 @@ func (p *Place) Adopt(id string) (memory.Journal, []memory.Record, error) {
 // documents before it. It deletes the snapshots last, so that a failed removal stays
 // listed and can be repeated.
 func (p *Place) Remove(ctx context.Context, id string) error {
-	standing, err := p.Standing(id)
-	if err == nil && standing.Open {
+	driver, err := p.DriverStatus(id)
+	if err == nil && driver.Open {
 		err = memory.Conflict(id)
 	}
 	if err == nil {

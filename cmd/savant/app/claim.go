@@ -37,17 +37,17 @@ func (a *App) driver(ctx context.Context, key state.Key) (held, left bool) {
 	}
 	holder, err := a.drivers.Holder(ctx, key.String())
 	switch {
-	case err != nil: // whoever asks reads the run, too, and is told
+	case err != nil: // the caller reads the run too and reports the error
 		return held, left
 	case !holder.Holds:
 		return false, left || holder.Left
-	case holder.Quiet:
+	case holder.HeartbeatOverdue:
 		return false, true
 	}
 	return true, false
 }
 
-// ForgetDrivers removes from the database who drove runs that were erased.
+// ForgetDrivers removes the claims of erased runs from the database.
 func (a *App) ForgetDrivers(ctx context.Context, erased []state.Trashed) error {
 	if a.drivers == nil {
 		return nil
@@ -63,7 +63,8 @@ func (a *App) ForgetDrivers(ctx context.Context, erased []state.Trashed) error {
 	return nil
 }
 
-// driversCollection has the claims by which one process of all machines drives a run.
+// driversCollection holds the claims of drivers, so that one process of all machines
+// drives a run.
 const driversCollection = "state_drivers"
 
 // driverLease is how long a run stays with a driver that sends no heartbeat.
@@ -96,15 +97,15 @@ func drivenElsewhere(run string) error {
 	return fault.New(fault.StateConflict, "another process drives run %s; continue the run when that process has ended", run)
 }
 
-// unfinished reports whether a run without a driver stands at a call that Savant would
+// unfinished reports whether a run without a driver waits for a call that Savant would
 // make.
 func (a *App) unfinished(workflow, run string) bool {
 	at, err := a.Think.Position(context.Background(), workflow, run)
 	return err == nil && at.Blocked == nil && at.Final == nil && a.waitsFor(at.Outstanding) == forTool && a.knowsOne(at.Outstanding)
 }
 
-// claimRun has a run driven by one process at a time: of those of this folder, and of all
-// machines where runs are kept in the database.
+// claimRun takes the claim on a run, so that one process drives it at a time: one of this
+// folder, and if runs are kept in the database, one of all machines.
 func (a *App) claimRun(ctx context.Context, workflow, run string) (release func(), err error) {
 	free, err := a.claimHere(ctx, workflow, run)
 	if err != nil || a.drivers == nil {

@@ -63,7 +63,7 @@ type standings struct {
 	queue   *mongoqueue.Transport // nil if no queue carries the questions
 }
 
-// Standing returns where a run of a workflow stands.
+// Standing returns the state of a run of a workflow.
 func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 	at := s.app.StandingOf(ctx, run)
 	return hub.Standing{Status: at.Status, WaitsFor: at.WaitsFor, Steps: at.Steps}

@@ -8,7 +8,7 @@ import (
 	"savant/think/state"
 )
 
-// Standing is where a run stands, for people: what it does or for whom it waits.
+// Standing is the state of a run for people: what it does or for whom it waits.
 type Standing struct {
 	// Status is running (a process drives it), waiting, interrupted (its driver has
 	// ended), blocked, damaged, or the run's final status.
@@ -27,10 +27,10 @@ func (s Standing) String() string {
 	return s.Status
 }
 
-// Step names the steps that a run stands at, the first with the number of the rest.
+// Step names the current steps of a run.
 func (s Standing) Step() string { return strings.Join(s.Steps, ", ") }
 
-// StandingOf returns where a listed run stands. It opens only a run that has not ended;
+// StandingOf returns the state of a listed run. It opens only a run that has not ended;
 // one that cannot be opened is damaged.
 func (a *App) StandingOf(ctx context.Context, run state.Info) Standing {
 	if run.Status == string(flow.Done) || run.Status == string(flow.Cancelled) {

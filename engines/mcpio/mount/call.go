@@ -15,8 +15,8 @@ import (
 // maxErrorText is the maximum length of a failed tool's text in an error, in bytes.
 const maxErrorText = 4000
 
-// maxMisfit is the maximum length of a validation error, in bytes.
-const maxMisfit = 500
+// maxViolation is the maximum length of a validation error, in bytes.
+const maxViolation = 500
 
 // notYet is the function of a tool that is only validated.
 func notYet(context.Context, json.RawMessage) (any, error) {
@@ -53,7 +53,7 @@ func (s *server) checkOutput(check func(json.RawMessage) error, tool string, res
 	}
 	if err := check(result.Structured); err != nil {
 		return fault.New(fault.ToolFailed, "%s: its answer does not fit its output schema: %s; it says: %s", tool,
-			fault.Cut(s.launch.secrets.Text(fault.From(err).Message()), maxMisfit), said)
+			fault.Cut(s.launch.secrets.Text(fault.From(err).Message()), maxViolation), said)
 	}
 	return nil
 }

@@ -71,8 +71,7 @@ func List(ctx context.Context, folder string, kept withheld.Files) (Listing, err
 	return listing, nil
 }
 
-// own says whether a file is Savant's: its state, its logs, or part of what is
-// never listed, such as what no model may see.
+// own reports whether a file is never listed: Savant's state and logs, and withheld files.
 func (w *walk) own(name string) bool {
 	if strings.HasSuffix(name, "/") || w.kept.Has(name) {
 		return true

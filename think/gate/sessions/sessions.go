@@ -222,7 +222,7 @@ func (g *Gate) follow(ctx context.Context, p *pair) error {
 		found, mark, _, err = g.after(ctx, p.key(), state.Mark{})
 	}
 	if !ok && err == nil {
-		p.Run, err = gate.Standing(p.key().Workflow, p.key().Run, read(found))
+		p.Run, err = gate.RunOf(p.key().Workflow, p.key().Run, read(found))
 	}
 	if err == nil {
 		p.Mark = mark

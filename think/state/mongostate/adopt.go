@@ -112,7 +112,7 @@ func (s *Store) Imported(ctx context.Context, key state.Key) (version int, err e
 	}
 	var last state.Link
 	if json.Unmarshal(document.Body, &last) != nil || last.Version < 1 {
-		return 0, fault.New(fault.StateCorrupt, "state_imported %s: is not a note of an import", key)
+		return 0, fault.New(fault.StateCorrupt, "the document state_imported %s is not a note of an import", key)
 	}
 	records, err := s.Records(ctx, key, last.Version-1, 1)
 	if err != nil && !errors.Is(err, fault.UnknownRun) {

@@ -35,7 +35,7 @@ func (s *Store) Save(ctx context.Context, key state.Key, name string, snapshot s
 		return err
 	}
 	if stands, err := s.standsFor(ctx, key, at, snapshot); err != nil || !stands {
-		return cmp.Or(err, error(fault.New(fault.StateConflict, "the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)))
+		return cmp.Or(err, error(fault.New(fault.StateConflict, "the snapshot of version v%d does not match a record of %s", snapshot.Version, key)))
 	}
 	if name == "" {
 		return s.project(ctx, key, at, snapshot, text)
@@ -102,7 +102,7 @@ func (s *Store) verified(ctx context.Context, key state.Key, at place, document 
 	}
 	stands, err := s.standsFor(ctx, key, at, snapshot)
 	if err == nil && !stands {
-		err = fault.New(fault.StateCorrupt, "%s: does not stand for a record of %s", document.Key, key)
+		err = fault.New(fault.StateCorrupt, "%s: does not match a record of %s", document.Key, key)
 	}
 	if err != nil {
 		return state.Snapshot{}, err

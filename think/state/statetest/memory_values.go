@@ -55,7 +55,7 @@ func (m *Memory) findNamed(key state.Key, checkpoint string) (*run, error) {
 func (r *run) complete(key state.Key, snapshot state.Snapshot) (state.Snapshot, error) {
 	at := snapshot.Version - 1
 	if at < 0 || at >= len(r.records) || r.records[at].Hash != snapshot.Record {
-		return state.Snapshot{}, fault.New(fault.StateConflict, "version v%d is not of the journal", snapshot.Version)
+		return state.Snapshot{}, fault.New(fault.StateConflict, "version v%d is not in the journal", snapshot.Version)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, snapshot.State); err != nil {

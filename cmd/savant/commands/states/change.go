@@ -66,12 +66,12 @@ func (p *program) fork(ctx context.Context, a *app.App, key state.Key, in audit.
 	}
 	run := out.Reply.State.RunID
 	fmt.Fprintf(p.Stdout, "run %s begins with the answers of %s up to v%d%s\nto go on: savant workflows run %s --run-id %s\n",
-		run, key.Run, out.From, standing(out.Reply), key.Workflow, run)
+		run, key.Run, out.From, stateAfter(out.Reply), key.Workflow, run)
 	return nil
 }
 
-// standing says where a run stands after a change, for the end of a sentence.
-func standing(reply *think.Reply) string {
+// stateAfter returns the status and the step of a run after a change, as the end of a sentence.
+func stateAfter(reply *think.Reply) string {
 	text := "; it is " + string(reply.State.Status)
 	if reply.Instruction != nil {
 		text += " and stands at step " + terminal.Visible(reply.Instruction.StepID)
@@ -98,7 +98,7 @@ func (p *program) stateResetCommand() *cobra.Command {
 				return p.Printed(out, err)
 			}
 			fmt.Fprintf(p.Stdout, "run %s is back at %s%s\nto go on: savant workflows run %s --run-id %s\n", key.Run, terminal.Visible(rest[0]),
-				standing(&think.Reply{State: out.State, Instruction: out.Instruction}), key.Workflow, key.Run)
+				stateAfter(&think.Reply{State: out.State, Instruction: out.Instruction}), key.Workflow, key.Run)
 			return nil
 		})
 	command.Flags().BoolVar(&force, "force", false, "also reset a run that has ended")

@@ -149,20 +149,20 @@ func (q *questions) askValue(ctx context.Context, one field) (given bool, err er
 		why := "choose from the list"
 		for i, meant := range one.read(line, choices) {
 			one.put(meant)
-			misfit := q.misfit(one.at)
-			if misfit == "" {
+			violation := q.violation(one.at)
+			if violation == "" {
 				return true, nil
 			}
 			if i == 0 {
-				why = misfit
+				why = violation
 			}
 		}
 		fmt.Fprintf(q.Stdout, "That does not fit: %s.\n", terminal.Visible(why))
 	}
 }
 
-// misfit returns why the part of the answer at a pointer is invalid, or "".
-func (q *questions) misfit(at string) string {
+// violation returns why the part of the answer at a pointer is invalid, or "".
+func (q *questions) violation(at string) string {
 	if q.schema == nil {
 		return ""
 	}
