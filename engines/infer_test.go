@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines"
+	"savant/fault"
 )
 
 func TestSchemasOfStructsAreCompact(t *testing.T) {
@@ -62,6 +63,7 @@ func TestBoundToolsDecodeWithoutTheRegistry(t *testing.T) {
 	tool := named("x.echo")
 	require.NoError(t, tool.Check())
 	_, err := tool.Call(t.Context(), json.RawMessage(`{"limit":99999999999999999999}`))
+	require.ErrorIs(t, err, fault.InvalidParams)
 	require.ErrorContains(t, err, "limit")
 	out, err := tool.Call(t.Context(), nil)
 	require.NoError(t, err)

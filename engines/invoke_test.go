@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -76,7 +77,8 @@ func TestCallsHaveTheirTime(t *testing.T) {
 			require.NoError(t, table.Add(tool))
 			_, err := table.Call(t.Context(), name, nil)
 			require.ErrorIs(t, err, fault.ToolTimeout, name)
-			require.Equal(t, name+" took longer than 1m0s and was cancelled", fault.From(err).Details)
+			require.ErrorContains(t, err, name)
+			require.ErrorContains(t, err, "1m0s", "the timeout")
 			require.Equal(t, "TOOL_TIMEOUT", seen.last().Outcome)
 			require.GreaterOrEqual(t, seen.last().Duration, time.Minute)
 			require.Less(t, seen.last().Duration, time.Minute+10*time.Second, "who called waits no longer")
@@ -191,7 +193,9 @@ func TestCallsOfAnEngineAreBounded(t *testing.T) {
 		require.Equal(t, waiting, health.Waiting)
 		_, err := table.Call(t.Context(), "x.holds", nil)
 		require.ErrorIs(t, err, fault.EngineBusy)
-		require.Equal(t, "engine x has 3 calls running and 48 waiting; call again later", fault.From(err).Details)
+		for _, named := range []string{"engine x", fmt.Sprint(running), fmt.Sprint(waiting)} {
+			require.ErrorContains(t, err, named)
+		}
 		_, err = table.Call(t.Context(), "y.free", nil)
 		require.NoError(t, err)
 		close(release)

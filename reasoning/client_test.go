@@ -82,7 +82,10 @@ func TestPausesGrowWithJitter(t *testing.T) {
 		}
 		client := reasoning.New(reasoning.Options{Transport: &lines, Retries: 7, Observe: attempts(&seen), Name: "the Reasoning API at x"})
 		_, err := client.Decide(t.Context(), question)
-		require.EqualError(t, err, "REASONING_UNAVAILABLE: the Reasoning API at x did not decide after 8 attempts: it answered HTTP 429")
+		require.ErrorIs(t, err, fault.ReasoningUnavailable)
+		require.Equal(t, 8, fault.From(err).Extra["attempts"])
+		require.ErrorContains(t, err, "the Reasoning API at x", "the name")
+		require.ErrorContains(t, err, "HTTP 429", "the last cause")
 		require.Len(t, seen, 8)
 		mean := 100 * time.Millisecond
 		for _, attempt := range seen[:7] {
@@ -101,7 +104,7 @@ func TestEachAttemptHasItsTimeout(t *testing.T) {
 		client := reasoning.New(reasoning.Options{Transport: &script{hangs, hangs}, Timeout: 5 * time.Second, Retries: 1, Observe: attempts(&seen)})
 		_, err := client.Decide(t.Context(), question)
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)
-		require.Contains(t, err.Error(), "no answer within 5s")
+		require.Contains(t, err.Error(), "5s", "the timeout")
 		require.Equal(t, []time.Duration{5 * time.Second, 5 * time.Second}, []time.Duration{seen[0].Elapsed, seen[1].Elapsed})
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/reasoning"
 )
@@ -77,34 +78,38 @@ func TestNestedArguments(t *testing.T) {
 	require.Equal(t, nested(200), string(intent.Args))
 }
 
+// TestRefusals checks that an answer that is not an intent is refused. The reasons are
+// in testdata/refused_intents.golden.
 func TestRefusals(t *testing.T) {
-	for answer, text := range map[string]string{
-		`{}`: "action is missing",
-		`{"action":"tool","tool_name":"git.log","args":` + nested(9000) + `}`:                           "nested deeper than 200",
-		`{"action":"tool","calls":[{"tool_name":"git.log","args":` + strconv.Quote(nested(201)) + `}]}`: "nested deeper than 200",
-		`{"action":null}`:                                           "action is missing",
-		`{"action":"tool"}`:                                         "tool_name is missing",
-		`{"action":"tool","calls":[]}`:                              "tool_name is missing",
-		`{"action":"tool","calls":[{}]}`:                            "calls[0].tool_name is missing",
-		`{"action":"tool","calls":{}}`:                              "calls: expected a list",
-		`{"action":"tool","tool_name":5}`:                           "expected the name of a tool, got 5",
-		`{"action":"tool","tool_name":" "}`:                         "expected the name of a tool",
-		`{"action":"reason"}`:                                       "reasoning is missing",
-		`{"action":"finish"}`:                                       "final is missing",
-		`{"action":{"a":1}}`:                                        "unknown action",
-		`"finish"`:                                                  "expected a JSON object",
-		`{"action":"finish","final":"x"} and`:                       "not JSON",
-		`{"action":"tool","tool_name":"git.log","args":[1]}`:        "args: expected a JSON object",
-		`{"action":"tool","tool_name":"git.log","args":"limit=3"}`:  "args: expected a JSON object",
-		`{"action":"tool","tool_name":"git.log","args":"{\"a\":}"}`: "args: expected a JSON object",
-		`{"action":"tool","calls":[{"tool_name":"a","args":true}]}`: "calls[0].args",
-		`{"action":"tool","calls":[` + strings.Repeat(`{"tool_name":"a"},`, 64) + `{"tool_name":"a"}]}`: "65 calls; at most 64",
+	messages := map[string]string{}
+	for _, answer := range []string{
+		`{}`,
+		`{"action":"tool","tool_name":"git.log","args":` + nested(9000) + `}`,
+		`{"action":"tool","calls":[{"tool_name":"git.log","args":` + strconv.Quote(nested(201)) + `}]}`,
+		`{"action":null}`,
+		`{"action":"tool"}`,
+		`{"action":"tool","calls":[]}`,
+		`{"action":"tool","calls":[{}]}`,
+		`{"action":"tool","calls":{}}`,
+		`{"action":"tool","tool_name":5}`,
+		`{"action":"tool","tool_name":" "}`,
+		`{"action":"reason"}`,
+		`{"action":"finish"}`,
+		`{"action":{"a":1}}`,
+		`"finish"`,
+		`{"action":"finish","final":"x"} and`,
+		`{"action":"tool","tool_name":"git.log","args":[1]}`,
+		`{"action":"tool","tool_name":"git.log","args":"limit=3"}`,
+		`{"action":"tool","tool_name":"git.log","args":"{\"a\":}"}`,
+		`{"action":"tool","calls":[{"tool_name":"a","args":true}]}`,
+		`{"action":"tool","calls":[` + strings.Repeat(`{"tool_name":"a"},`, 64) + `{"tool_name":"a"}]}`,
 	} {
 		_, err := reasoning.ParseIntent([]byte(answer), offered)
 		require.ErrorIs(t, err, fault.InvalidIntent, answer)
-		require.Contains(t, err.Error(), text, answer)
 		require.NotEmpty(t, fault.From(err).Extra["received"])
+		messages[answer] = fault.From(err).Details
 	}
+	golden.Messages(t, *update, "testdata/refused_intents.golden", messages)
 }
 
 func TestWhatWasReceivedIsBoundedAndWithoutSecrets(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/schemas"
 )
 
@@ -25,50 +26,65 @@ func TestABrokenFileConcernsThoseWhoReferToIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"Far", "Good", "Over", "Uses"}, set.Names())
 
-	const where = `schemas/Over.json:2:15: not JSON: invalid character 'x' after object value (expecting ',' or '}')`
+	over := fault.Diagnostic{File: "schemas/Over.json", Line: 2, Column: 15}
 	for _, name := range []string{"Over", "Over.json", "Uses", "Far"} {
 		_, err := set.Named(name)
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
-		require.ErrorContains(t, err, where, name)
+		require.ErrorContains(t, err, "schemas/Over.json:2:15", name)
 	}
 	_, err = set.Inline(value(t, `{"properties":{"a":{"$ref":"Over"}}}`))
-	require.ErrorContains(t, err, "/properties/a/$ref: schema file "+where)
+	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+	require.ErrorContains(t, err, "/properties/a/$ref", "where it is referred to")
+	require.ErrorContains(t, err, "schemas/Over.json:2:15", "what is wrong")
 	_, err = set.Named("Good")
 	require.NoError(t, err)
 	_, known := set.Source("Over")
 	require.False(t, known)
 	require.Nil(t, set.Broken("Good"))
-	require.Equal(t, []fault.Diagnostic{{File: "schemas/Over.json", Line: 2, Column: 15, Message: where[len("schemas/Over.json:2:15: "):]}},
-		set.Broken("Over").Diagnostics)
+	require.Len(t, set.Broken("Over").Diagnostics, 1)
+	require.Equal(t, over, place(set.Broken("Over")))
 
 	local, err := set.With(map[string]any{"Over": true})
 	require.NoError(t, err)
 	_, err = local.Named("Far")
-	require.ErrorContains(t, err, "points to nothing", "a workflow's own schema wins over a broken file")
+	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+	require.NotContains(t, err.Error(), "schemas/Over.json:2:15", "a workflow's own schema wins over a broken file")
 }
 
-// Whatever is wrong with a file is said with its place, where it has one.
+// place returns where the first diagnostic of an error points, without its message.
+func place(err error) fault.Diagnostic {
+	first := fault.From(err).Diagnostics[0]
+	return fault.Diagnostic{File: first.File, Line: first.Line, Column: first.Column, Pointer: first.Pointer}
+}
+
+// TestWhatIsWrongWithAFileIsPlaced checks the place of each error. The wording is in
+// testdata/files.golden.
 func TestWhatIsWrongWithAFileIsPlaced(t *testing.T) {
+	messages := map[string]string{}
 	large := `{"description":"` + strings.Repeat("x", 512<<10) + `"}`
-	for text, want := range map[string]string{
-		"":                      "a.json:1:1: not JSON: unexpected end",
-		"{\n\"type\":":          "a.json:2:8: not JSON: unexpected end",
-		"{}\n\n }":              "a.json:3:2: not JSON: invalid character '}' after top-level value",
-		"\ufeff{}":              "a.json:1:1: not JSON: invalid character",
-		`{"a":1e999}`:           "a.json:1:6: not JSON: number 1e999 is out of bounds",
-		`"text"`:                "a.json: not a schema: expected an object or a boolean, got string",
-		large:                   "a.json: not a schema: larger than 512 KB",
-		strings.Repeat("[", 20): "a.json:1:21: not JSON",
-		"{\n \"properties\": {\n  \"a\": {\"type\": \"strin\"}}}":     "a.json:3:17: /properties/a/type: value must be one of",
-		"{\n \"allOf\": [true,\n  {\"pattern\": \"(\"}]}":             "a.json:3:15: /allOf/1/pattern: missing closing",
-		"{\n \"x\": [[1], {\"$ref\": 1}],\n \"$ref\": \"#/nowhere\"}": "a.json:3:10: /$ref: $ref points to nothing",
+	for text, want := range map[string]fault.Diagnostic{
+		"":                      {Line: 1, Column: 1},
+		"{\n\"type\":":          {Line: 2, Column: 8},
+		"{}\n\n }":              {Line: 3, Column: 2},
+		"\ufeff{}":              {Line: 1, Column: 1},
+		`{"a":1e999}`:           {Line: 1, Column: 6},
+		`"text"`:                {},
+		large:                   {},
+		strings.Repeat("[", 20): {Line: 1, Column: 21},
+		"{\n \"properties\": {\n  \"a\": {\"type\": \"strin\"}}}":     {Line: 3, Column: 17, Pointer: "/properties/a/type"},
+		"{\n \"allOf\": [true,\n  {\"pattern\": \"(\"}]}":             {Line: 3, Column: 15, Pointer: "/allOf/1/pattern"},
+		"{\n \"x\": [[1], {\"$ref\": 1}],\n \"$ref\": \"#/nowhere\"}": {Line: 3, Column: 10, Pointer: "/$ref"},
 	} {
 		_, err := load(t, "a.json", text).Named("a")
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
-		require.ErrorContains(t, err, want)
+		want.File = "a.json"
+		require.Equal(t, want, place(err), text)
+		messages[text] = fault.From(err).Details
 	}
+	golden.Messages(t, *update, "testdata/files.golden", messages)
 	_, err := load(t, "a.json", `{"$ref":"b"}`, "b.json", "{\"a\":0,\n\"not\":{\"type\":0}}").Named("a")
-	require.ErrorContains(t, err, "b.json:2:15: /not/type: ", "the file that is wrong, not the one that was asked for")
+	require.Equal(t, fault.Diagnostic{File: "b.json", Line: 2, Column: 15, Pointer: "/not/type"}, place(err), "the file that is wrong, not the one that was asked for")
+	require.ErrorContains(t, err, "b.json:2:15")
 }
 
 // unreadable fails to open a file, or to list a folder, while it says so.
@@ -96,14 +112,18 @@ func TestWhatCannotBeRead(t *testing.T) {
 	set, err := schemas.LoadFolder("s", unreadable{files, "s/A.json"})
 	require.NoError(t, err)
 	_, err = set.Named("A")
-	require.EqualError(t, err, "YAML_SCHEMA_VIOLATION: schema file s/A.json: cannot be read: permission denied; correct it or remove it")
+	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+	require.ErrorContains(t, err, "s/A.json")
+	require.ErrorContains(t, err, fs.ErrPermission.Error(), "the cause")
+	require.NotContains(t, err.Error(), "/secret/place")
 	require.NotEmpty(t, set.Unread())
 	_, err = set.Named("B")
 	require.NoError(t, err)
 
 	_, err = schemas.LoadFolder("s", unreadable{files, "s"})
 	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
-	require.EqualError(t, err, "YAML_SCHEMA_VIOLATION: the folder s cannot be read: permission denied; make it readable, or move it away")
+	require.ErrorContains(t, err, fs.ErrPermission.Error(), "the cause")
+	require.NotContains(t, err.Error(), "/secret/place")
 	root := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(root, "s"), nil, 0o600))
 	set, err = schemas.LoadFolder("s", os.DirFS(root))

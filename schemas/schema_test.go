@@ -11,58 +11,70 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
 )
 
-func TestMisfitsInWords(t *testing.T) {
+// TestViolations checks where a value violates its schema. The wording is in
+// testdata/violations.golden.
+func TestViolations(t *testing.T) {
 	cases := []struct {
 		name, schema, value string
-		want                []string
+		pointers            []string
 	}{
-		{"type", `{"properties":{"a":{"type":"integer"}}}`, `{"a":"x"}`, []string{`/a expected integer, got "x"`}},
-		{"types", `{"type":["string","null"]}`, `1.5`, []string{`expected string or null, got 1.5`}},
+		{"type", `{"properties":{"a":{"type":"integer"}}}`, `{"a":"x"}`, []string{"/a"}},
+		{"types", `{"type":["string","null"]}`, `1.5`, []string{""}},
 		{"required", `{"required":["a","b"],"properties":{"b":{"type":"string"}}}`, `{}`,
-			[]string{`missing property "a"`, `missing property "b"`}},
+			[]string{"", ""}},
 		{"additional", `{"properties":{"name":{}},"additionalProperties":false}`, `{"nmae":1,"zz":2,"name":3}`,
-			[]string{`/nmae unknown property "nmae"; did you mean "name"?`, `/zz unknown property "zz"`}},
-		{"patterned", `{"patternProperties":{"^x":{}},"additionalProperties":false}`, `{"x1":1,"y":2}`, []string{`/y unknown property "y"`}},
-		{"unevaluated", `{"properties":{"a":{}},"unevaluatedProperties":false}`, `{"b":1}`, []string{`/b expected nothing here, got 1`}},
-		{"enum", `{"enum":["low","high",3]}`, `"hihg"`, []string{`expected one of "low", "high", 3, got "hihg"; did you mean "high"?`}},
-		{"const", `{"const":{"a":1}}`, `2`, []string{`expected {"a":1}, got 2`}},
-		{"bounds", `{"minimum":3,"multipleOf":2}`, `1`, []string{`expected a multiple of 2, got 1`, `expected at least 3, got 1`}},
-		{"text", `{"minLength":2,"pattern":"^b"}`, `"a"`, []string{`expected at least 2 characters, got "a"`, `expected text that matches "^b", got "a"`}},
+			[]string{"/nmae", "/zz"}},
+		{"patterned", `{"patternProperties":{"^x":{}},"additionalProperties":false}`, `{"x1":1,"y":2}`, []string{"/y"}},
+		{"unevaluated", `{"properties":{"a":{}},"unevaluatedProperties":false}`, `{"b":1}`, []string{"/b"}},
+		{"enum", `{"enum":["low","high",3]}`, `"hihg"`, []string{""}},
+		{"const", `{"const":{"a":1}}`, `2`, []string{""}},
+		{"bounds", `{"minimum":3,"multipleOf":2}`, `1`, []string{"", ""}},
+		{"text", `{"minLength":2,"pattern":"^b"}`, `"a"`, []string{"", ""}},
 		{"items", `{"items":{"type":"string"},"maxItems":1,"uniqueItems":true}`, `[1,1]`,
-			[]string{`expected at most 1 items, got [1,1]`, `expected items that all differ, got [1,1]`, `/0 expected string, got 1`, `/1 expected string, got 1`}},
-		{"contains", `{"contains":{"const":1}}`, `[2,3]`, []string{"expected at least 1 items that fit `contains`, got [2,3]"}},
-		{"not", `{"not":{"type":"null"}}`, `null`, []string{`expected anything that does not fit {"type":"null"}, got null`}},
-		{"false", `false`, `1`, []string{`expected nothing here, got 1`}},
-		{"names", `{"propertyNames":{"maxLength":1}}`, `{"ab":1}`, []string{`/ab expected at most 1 characters, got "ab"`}},
-		{"dependent", `{"dependentRequired":{"a":["b"]}}`, `{"a":1}`, []string{`property 'b' is required, if 'a' property exists`}},
-		{"either type", `{"anyOf":[{"type":"string"},{"type":"integer"}]}`, `true`, []string{`expected string or integer, got true`}},
-		{"the branch meant by type", `{"oneOf":[{"type":"string"},{"type":"object","required":["a"]}]}`, `{}`, []string{`missing property "a"`}},
+			[]string{"", "", "/0", "/1"}},
+		{"contains", `{"contains":{"const":1}}`, `[2,3]`, []string{""}},
+		{"not", `{"not":{"type":"null"}}`, `null`, []string{""}},
+		{"false", `false`, `1`, []string{""}},
+		{"names", `{"propertyNames":{"maxLength":1}}`, `{"ab":1}`, []string{"/ab"}},
+		{"dependent", `{"dependentRequired":{"a":["b"]}}`, `{"a":1}`, []string{""}},
+		{"either type", `{"anyOf":[{"type":"string"},{"type":"integer"}]}`, `true`, []string{""}},
+		{"the branch meant by type", `{"oneOf":[{"type":"string"},{"type":"object","required":["a"]}]}`, `{}`, []string{""}},
 		{"the branch meant by kind",
 			`{"oneOf":[{"properties":{"k":{"const":"x"}},"required":["p"]},{"properties":{"k":{"const":"y"}},"required":["q"]}]}`,
-			`{"k":"y"}`, []string{`missing property "q"`}},
-		{"more than one", `{"oneOf":[{"minimum":1},{"minimum":2}]}`, `3`, []string{`expected a value that fits exactly one alternative, got 3`}},
-		{"through references", `{"$ref":"#/$defs/a","$defs":{"a":{"items":{"$ref":"#/$defs/b"}},"b":{"type":"null"}}}`, `[1]`, []string{`/0 expected null, got 1`}},
-		{"odd names", `{"properties":{"a/b %~":{"type":"null"}}}`, `{"a/b %~":1}`, []string{`/a~1b %~0 expected null, got 1`}},
+			`{"k":"y"}`, []string{""}},
+		{"more than one", `{"oneOf":[{"minimum":1},{"minimum":2}]}`, `3`, []string{""}},
+		{"through references", `{"$ref":"#/$defs/a","$defs":{"a":{"items":{"$ref":"#/$defs/b"}},"b":{"type":"null"}}}`, `[1]`, []string{"/0"}},
+		{"odd names", `{"properties":{"a/b %~":{"type":"null"}}}`, `{"a/b %~":1}`, []string{"/a~1b %~0"}},
 	}
-	set := load(t)
+	set, messages := load(t), map[string]string{}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			schema, err := set.Inline(value(t, c.schema))
 			require.NoError(t, err)
-			require.Equal(t, c.want, diagnostics(t, fault.ValidationFailed, schema.Check(value(t, c.value))))
+			err = schema.Check(value(t, c.value))
+			var pointers []string
+			for _, each := range fault.From(err).Diagnostics {
+				pointers = append(pointers, each.Pointer)
+			}
+			require.Equal(t, c.pointers, pointers)
+			messages[c.name] = strings.Join(diagnostics(t, fault.ValidationFailed, err), "\n")
 		})
 	}
+	golden.Messages(t, *update, "testdata/violations.golden", messages)
 }
 
 func TestDiagnosticsHoldExpectedAndActual(t *testing.T) {
 	schema, err := load(t).Inline(value(t, `{"properties":{"n":{"type":"integer"}},"required":["m"]}`))
 	require.NoError(t, err)
 	found := fault.From(schema.Check(value(t, `{"n":"`+strings.Repeat("x", 1000)+`"}`)))
-	require.Equal(t, fault.Diagnostic{Expected: `property "m"`, Actual: "missing", Message: `missing property "m"`}, found.Diagnostics[0])
+	require.Equal(t, `property "m"`, found.Diagnostics[0].Expected)
+	require.Equal(t, "missing", found.Diagnostics[0].Actual)
+	require.Contains(t, found.Diagnostics[0].Message, `"m"`)
 	require.Equal(t, "integer", found.Diagnostics[1].Expected)
 	require.LessOrEqual(t, len(found.Diagnostics[1].Actual), 120)
 }
@@ -95,7 +107,8 @@ func doubling(keyword string, levels int) string {
 func TestSchemasThatMultiplyAreRefused(t *testing.T) {
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
 		_, err := load(t).Inline(value(t, doubling(keyword, 20)))
-		require.ErrorContains(t, err, "more than 5000 subschemas")
+		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+		require.ErrorContains(t, err, "5000", "the limit")
 		_, err = load(t).Inline(value(t, doubling(keyword, 6)))
 		require.NoError(t, err)
 	}
@@ -104,9 +117,11 @@ func TestSchemasThatMultiplyAreRefused(t *testing.T) {
 		many[fmt.Sprint(i)] = map[string]any{"const": i}
 	}
 	_, err := load(t).Inline(map[string]any{"properties": many})
-	require.ErrorContains(t, err, "more than 4000 subschemas")
+	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+	require.ErrorContains(t, err, "4000", "the limit")
 	_, err = load(t).Inline(strings.Repeat("x", 600<<10))
-	require.ErrorContains(t, err, "larger than 512 KB")
+	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+	require.ErrorContains(t, err, "512 KB", "the limit")
 }
 
 func nested(depth int) any {

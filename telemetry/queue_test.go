@@ -71,7 +71,7 @@ func TestWhatFindsNoPlaceIsCounted(t *testing.T) {
 	require.NoError(t, r.Close())
 	require.Len(t, events, 1+4096+1)
 	at := slices.IndexFunc(events, func(e telemetry.Event) bool { return e.Type == telemetry.Error })
-	require.Equal(t, "904 events were not recorded: the queue was full", events[at].Error.Details)
+	require.Contains(t, events[at].Error.Details, "904", "the events that were lost")
 }
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -88,7 +88,7 @@ func TestATraceIsCarriedAsItCameOrNotAtAll(t *testing.T) {
 	require.Equal(t, telemetry.Trace{}, telemetry.TraceFrom(t.Context()))
 }
 
-func TestASpanIsToldNoSecretAndNoArguments(t *testing.T) {
+func TestASpanHasNoSecretAndNoArguments(t *testing.T) {
 	var seen, recorded []telemetry.Event
 	r := telemetry.NewRecorder(telemetry.Options{Observe: func(e telemetry.Event) { recorded = append(recorded, e) }, Trace: func(ctx context.Context, begun telemetry.Event) (context.Context, func(telemetry.Event)) {
 		seen = append(seen, begun)

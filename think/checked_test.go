@@ -46,6 +46,6 @@ func TestAWorkflowIsCheckedOnceForItsTools(t *testing.T) {
 	out, err := engine.Validate(t.Context(), think.ValidateInput{Workflow: "w"})
 	require.NoError(t, err)
 	require.True(t, out.Valid, "the tool takes it now")
-	require.Equal(t, `the capture "unread" is never read`, out.Notes[0].Message)
+	require.Contains(t, out.Notes[0].Message, `"unread"`)
 	require.Equal(t, 2*once, asked)
 }

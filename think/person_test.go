@@ -209,7 +209,8 @@ func TestAPersonIsAskedOnlyWhatTheySee(t *testing.T) {
 			require.NoError(t, err)
 			if each.shown == "" {
 				require.Len(t, willing.asked, 1, "it is said where the question is shown whole")
-				require.Contains(t, willing.asked[0].Message, "in the hub (savant hub) at /runs/asking/r1, or with savant approve r1 sure")
+				require.Contains(t, willing.asked[0].Message, "/runs/asking/r1", "the page of the hub")
+				require.Contains(t, willing.asked[0].Message, "savant approve r1 sure", "the command")
 				require.NotContains(t, willing.asked[0].Message, "Go on with")
 				require.JSONEq(t, `{"type":"object","properties":{}}`, string(willing.asked[0].Schema))
 				require.Equal(t, "sure", reply.Instruction.StepID)

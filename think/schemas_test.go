@@ -62,7 +62,8 @@ steps:
 	_, err = second.Plan(ctx, think.PlanInput{Workflow: "two"})
 	require.NoError(t, err)
 	_, err = second.Next(ctx, think.NextInput{RunID: "r2", StepID: "a", ResultSnapshot: json.RawMessage(`{"a":1}`)})
-	require.ErrorContains(t, err, "more", "a new run has the new schema")
+	require.ErrorIs(t, err, fault.ValidationFailed, "a new run has the new schema")
+	require.Contains(t, fault.From(err).Diagnostics[0].Message, `"more"`)
 }
 
 // A schema file of no use is a matter of the workflows that refer to it: the
@@ -92,7 +93,7 @@ func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
 	for _, name := range []string{"direct", "far"} {
 		_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: name})
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
-		require.ErrorContains(t, err, "schema file schemas/Bad.json: cannot be read: ")
+		require.ErrorContains(t, err, "schemas/Bad.json")
 	}
 	list, err := engine.Library.Catalog(t.Context(), library.CatalogInput{})
 	require.NoError(t, err)
@@ -140,12 +141,14 @@ steps:
 	_, err := first.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r"})
 	require.NoError(t, err)
 	_, err = first.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`{"$ref":"Bad"}`)})
-	require.ErrorContains(t, err, "schemas/Bad.json:1:8: not JSON")
+	require.ErrorIs(t, err, fault.ExpressionError)
+	require.ErrorContains(t, err, "schemas/Bad.json:1:8")
 
 	files["schemas/Bad.json"] = &fstest.MapFile{Data: []byte(`{}`), ModTime: time.Unix(2, 0)}
 	second := open()
 	_, err = second.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r"})
-	require.ErrorContains(t, err, "schemas/Bad.json:1:8: not JSON", "it has no Bad, for the reason that it was told")
+	require.ErrorIs(t, err, fault.ExpressionError)
+	require.ErrorContains(t, err, "schemas/Bad.json:1:8", "the run keeps the error that it reported")
 	replayed, err := audit.New(second).Debug(t.Context(), audit.DebugInput{RunID: "r", Action: "replay"})
 	require.NoError(t, err)
 	require.Equal(t, "identical", replayed.Verdict)

@@ -19,9 +19,9 @@ import (
 	"savant/telemetry"
 )
 
-// TestWhatAKillKeptFromTheTraceIsTold: wherever the trace of a run ends, the run
-// that goes on tells the rest of what the journal has, each event once.
-func TestWhatAKillKeptFromTheTraceIsTold(t *testing.T) {
+// TestEventsThatAKillLostAreRecordedLater: wherever a kill ends the
+// trace of a run, resuming the run records the missing events of the journal, each once.
+func TestEventsThatAKillLostAreRecordedLater(t *testing.T) {
 	t.Parallel()
 	const prompt = `"prompt":{"hash":"0123","tokens":7,"sections":[]}`
 	api := &agenttest.API{Log: &agenttest.Journal{}, Answers: []json.RawMessage{

@@ -20,6 +20,7 @@ import (
 
 	"savant/agent"
 	"savant/agent/memory/mongosessions"
+	"savant/fault"
 	"savant/internal/mongotest"
 )
 
@@ -196,7 +197,7 @@ func (f *faults) checkCosts(reports []agent.Report) {
 		require.LessOrEqual(f.t, times, 1, "run %s: a call that is not to be made twice was", report.RunID)
 		for _, call := range report.Transcript[1].Calls {
 			if call.Error != nil {
-				require.Contains(f.t, call.Error.Details, "it is not known whether it had an effect")
+				require.Equal(f.t, fault.ToolFailed, call.Error.Code)
 				require.Positive(f.t, lost, "run %s: a worker that lived does not know what its call did", report.RunID)
 			} else {
 				require.Equal(f.t, 1, times)

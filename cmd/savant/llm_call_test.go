@@ -46,7 +46,7 @@ func TestEachModelCallOfARunIsInTheTrace(t *testing.T) {
 		require.InDelta(t, []int{0, 0, 1, 2}[i], each.Metadata["retry"], 0)
 	}
 	require.Nil(t, calls[2].Metadata["switch"])
-	require.Equal(t, "ollama:small gave no usable answer", calls[3].Metadata["switch"])
+	require.Contains(t, calls[3].Metadata["switch"], "ollama:small", "the model that was asked before")
 	require.Contains(t, stderr.String(), "2 llm_call(ollama:large)")
 
 	for _, each := range ofType(traceOf(t, folder), telemetry.MemorySnapshot) {

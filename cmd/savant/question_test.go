@@ -179,7 +179,7 @@ func TestATaskThatIsTooLargeIsRefused(t *testing.T) {
 	code := run(t.Context(), []string{"workflows", "run", "two", "--run-id", "r1"},
 		[]string{"SAVANT_PATH=" + project(t, "two", large), "SAVANT_SLM=ollama:small", "SAVANT_OLLAMA_URL=" + models.URL}, strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitPending, code, stderr.String())
-	require.Regexp(t, `LIMIT_EXCEEDED: step first: its task and its schema, which are never cut, have 9\d\d\d tokens; the prompt has a budget of 8000`, stderr.String())
+	require.Regexp(t, `LIMIT_EXCEEDED: step first: .* 9\d\d\d .* 8000`, stderr.String())
 	require.Contains(t, stderr.String(), "agent.prompt.slm_budget_tokens")
 	require.Empty(t, models.asked)
 }

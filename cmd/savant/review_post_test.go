@@ -126,8 +126,8 @@ func TestAReviewIsPostedOnce(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBePostedIsToldFirst: no model is asked for a review that has no place.
-func TestWhatCannotBePostedIsToldFirst(t *testing.T) {
+// TestWhatCannotBePostedIsReportedFirst: no model is asked for a review that has no place.
+func TestWhatCannotBePostedIsReportedFirst(t *testing.T) {
 	p := newPosting(t, "github")
 	p.has(forgeStore{Head: "a1"})
 	said := p.exits(3, "review", "faster", "--no-tests", "--post")

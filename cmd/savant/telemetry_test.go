@@ -218,9 +218,9 @@ func TestVariablesOfOpenTelemetryThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	plain, _ := callIn(t)
 	for variables, warning := range map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                                 "expected http://HOST:PORT",
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_HEADERS=" + plantedSecret: "OTEL_EXPORTER_OTLP_HEADERS: expected name=value",
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_PROTOCOL=grpc":            "is not http/protobuf",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                                 "OTEL_EXPORTER_OTLP_ENDPOINT",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_HEADERS=" + plantedSecret: "OTEL_EXPORTER_OTLP_HEADERS",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_PROTOCOL=grpc":            "http/protobuf",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_SDK_DISABLED=TRUE":                      "",
 	} {
 		stdout, stderr := callIn(t, strings.Fields(variables)...)

@@ -239,9 +239,9 @@ func TestWorkflowsThatCannotBeListed(t *testing.T) {
 	m.fails(fault.YAMLSchemaViolation, "think.plan", object{"workflow": "hello"}, "workflows/hello.yaml cannot be read: permission denied")
 }
 
-// TestAFullDiskIsTold: whatever is kept, the client is told what was not, and
+// TestAFullDiskIsReported: whatever is kept, the client is told what was not, and
 // what to do, without a path of the machine.
-func TestAFullDiskIsTold(t *testing.T) {
+func TestAFullDiskIsReported(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {

@@ -34,7 +34,7 @@ func TestLineLimit(t *testing.T) {
 		}
 		require.Equal(t, "null", string(got.ID), length)
 		require.Equal(t, -32600, got.Error.Code)
-		require.Contains(t, got.Error.Message, "200 bytes")
+		require.Contains(t, got.Error.Message, "200", "the limit")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestBatchBound(t *testing.T) {
 		w.send("[" + strings.Repeat("1,", count) + "1]")
 		got := w.nextMessage()
 		require.Equal(t, -32600, got.Error.Code)
-		require.Contains(t, got.Error.Message, "at most 4096 messages")
+		require.Contains(t, got.Error.Message, "4096", "the limit")
 	}
 	w.send(callLine(7, "test.echo", `{}`))
 	require.Equal(t, "7", string(w.nextMessage().ID))

@@ -17,14 +17,14 @@ import (
 func TestNewNamesTheBadTool(t *testing.T) {
 	cases := map[string]struct {
 		spoil func(*engines.Tool)
-		want  string
+		named string // what is missing, or the limit
 	}{
-		"no title":         {func(t *engines.Tool) { t.Title = " " }, "has no title"},
-		"long name":        {func(t *engines.Tool) { t.Name = "test." + strings.Repeat("x", 44) }, "more than 48 bytes"},
-		"long description": {func(t *engines.Tool) { t.Description = strings.Repeat("x", 2001) }, "more than 2000 bytes"},
+		"no title":         {func(t *engines.Tool) { t.Title = " " }, "title"},
+		"long name":        {func(t *engines.Tool) { t.Name = "test." + strings.Repeat("x", 44) }, "48"},
+		"long description": {func(t *engines.Tool) { t.Description = strings.Repeat("x", 2001) }, "2000"},
 		"too large": {func(t *engines.Tool) {
 			t.Input = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 17_000) + `"}`)
-		}, "bytes in the list"},
+		}, "16384"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestNewNamesTheBadTool(t *testing.T) {
 			_, err := mcpio.New(options(t, bad))
 			require.ErrorIs(t, err, fault.ValidationFailed)
 			require.ErrorContains(t, err, bad.Name)
-			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, c.named)
 		})
 	}
 }
@@ -182,6 +182,6 @@ func TestAToolWithAHiddenNameIsNotListed(t *testing.T) {
 	for _, schema := range []string{`{"type":"object","properties":{"a\u200b":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"enum":["b\u202e"]}}}`} {
 		hiding := echo()
 		hiding.Input = json.RawMessage(schema)
-		require.ErrorContains(t, mcpio.Publishable(hiding), "invisible characters")
+		require.ErrorIs(t, mcpio.Publishable(hiding), fault.ValidationFailed)
 	}
 }

@@ -107,7 +107,7 @@ func TestClientsThatGiveUpAreAnsweredInTime(t *testing.T) {
 	})
 }
 
-func TestTheClientIsToldAndAsked(t *testing.T) {
+func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 	tool := engines.Bind("tool.x", "Answers.", func(context.Context, struct{}) (any, error) { return map[string]any{}, nil })
 	registry, _ := house(t, one("steps: [{id: a, call: tool.x}, {id: ask, deps: [a], call: human.approve, input_template: {message: Go}}, {id: b, deps: [ask], call: tool.x}]"), tool)
 	var steps []string
@@ -169,19 +169,23 @@ func TestAnAnswerThatDoesNotFitLosesNoOther(t *testing.T) {
 
 // What was meant as a parameter, or as another argument, starts no run with
 // defaults.
-func TestParametersBesideParamsAreTold(t *testing.T) {
+func TestParametersBesideParamsAreReported(t *testing.T) {
 	registry, b := house(t, map[string]string{
 		"main": "name: main\nversion: '1'\nparams: {n: {type: integer, default: 1}}\nsteps: [{id: a, call: flow.set, capture_as: a, input_template: {value: '{{ n + 1 }}'}}]\noutputs: {n: '{{ a }}'}"})
-	for args, want := range map[string]string{
-		`{"workflow":"main","n":3}`:                   `put n into params`,
-		`{"workflow":"main","parameters":{"n":3}}`:    `as params`,
-		`{"workflow":"main","runId":"r"}`:             `send it as run_id`,
-		`{"workflow":"main","params":{},"n":"three"}`: `put n into params`,
+	for args, places := range map[string][2]string{ // where it was sent, and where it belongs
+		`{"workflow":"main","n":3}`:                   {"n", "params.n"},
+		`{"workflow":"main","parameters":{"n":3}}`:    {"parameters", "params"},
+		`{"workflow":"main","params":{},"n":"three"}`: {"n", "params.n"},
 	} {
 		_, err := call(t, t.Context(), registry, args)
 		require.ErrorIs(t, err, fault.InvalidParams, args)
-		require.ErrorContains(t, err, want, args)
+		first := fault.From(err).Diagnostics[0]
+		require.Equal(t, places, [2]string{first.Path, first.Expected}, args)
 	}
+	_, err := call(t, t.Context(), registry, `{"workflow":"main","runId":"r"}`)
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.ErrorContains(t, err, `"runId"`, "what was sent")
+	require.ErrorContains(t, err, "run_id", "the argument")
 	runs, err := b.think.StateList(t.Context(), think.StateListInput{})
 	require.NoError(t, err)
 	require.Empty(t, runs.Runs)
@@ -191,7 +195,7 @@ func TestParametersBesideParamsAreTold(t *testing.T) {
 }
 
 // The client is told what the tools of the steps report, also those of a run below.
-func TestTheClientIsToldHowFarAStepIs(t *testing.T) {
+func TestTheClientGetsTheProgressOfAStep(t *testing.T) {
 	var late func(done, total float64, message string)
 	tool := engines.Bind("tool.x", "Takes long.", func(ctx context.Context, _ struct{}) (any, error) {
 		late = engines.CallerFrom(ctx).Progress

@@ -158,7 +158,6 @@ func TestWhatCannotBeReadIsRefusedUntouched(t *testing.T) {
 			_, err = client.Setup(target)
 			require.ErrorIs(t, err, fault.InvalidParams, "%s: %s", client.Name, name)
 			require.ErrorContains(t, err, changes[0].Path)
-			require.ErrorContains(t, err, "nothing was changed")
 		}
 	}
 }
@@ -220,7 +219,7 @@ func TestAFileThatChangesMeanwhileIsNotOverwritten(t *testing.T) {
 	require.Equal(t, `{"mine": true}`, string(text))
 }
 
-func TestAnUnknownClientIsToldTheNearest(t *testing.T) {
+func TestAnUnknownClientSuggestsTheNearest(t *testing.T) {
 	t.Parallel()
 	_, err := clientsetup.Find("claude-cod")
 	require.ErrorIs(t, err, fault.InvalidParams)

@@ -100,6 +100,7 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 		})
 	}
 	_, err := configedit.Set([]byte("{\n  \"mcpServers\": []\n}"), configedit.JSON, entries)
+	require.ErrorIs(t, err, fault.InvalidParams)
 	require.ErrorContains(t, err, "2:17")
 	_, err = configedit.Set([]byte("a = 1\nb = \n"), configedit.TOML, []configedit.Entry{table})
 	require.ErrorIs(t, err, fault.InvalidParams)
@@ -154,7 +155,8 @@ func TestATableComesAndGoes(t *testing.T) {
 	require.Contains(t, string(made), "[other]\na = 1\n")
 	require.NotContains(t, string(made), "old")
 	_, err = configedit.Set([]byte("mcp_servers.savant = {command = \"x\"}\n"), configedit.TOML, list)
-	require.ErrorContains(t, err, "remove it by hand")
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.ErrorContains(t, err, "mcp_servers.savant", "the table to remove")
 }
 
 // TestAnyFileIsLeftAsItWas makes files of any shape.

@@ -34,7 +34,7 @@ func TestComposeFile(t *testing.T) {
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, string(said))
 	require.NoError(t, known(program, t.TempDir(), map[string]string{"SAVANT_STORE": "mongo"}))
-	require.ErrorContains(t, known(program, t.TempDir(), map[string]string{"SAVANT_STOER": "mongo"}), "reads no variable SAVANT_STOER")
+	require.ErrorContains(t, known(program, t.TempDir(), map[string]string{"SAVANT_STOER": "mongo"}), "SAVANT_STOER")
 	require.Error(t, known(program, t.TempDir(), map[string]string{"SAVANT_STORE": "elsewhere"}))
 	ours := 0
 	for name, service := range file.Services {

@@ -12,7 +12,7 @@ import (
 	"savant/internal/filelock"
 )
 
-func TestALockThatIsHeldIsToldAndGivenUp(t *testing.T) {
+func TestALockThatIsHeldIsReportedAndGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var told []time.Duration
@@ -22,13 +22,14 @@ func TestALockThatIsHeldIsToldAndGivenUp(t *testing.T) {
 		})
 		err := filelock.Acquire(ctx, "the file", func() (bool, error) { return false, nil })
 		require.ErrorIs(t, err, fault.StateConflict)
-		require.EqualError(t, err, "STATE_CONFLICT: the file: another process has held its lock for 30 seconds; end that process, or let it finish, and try again")
+		require.ErrorContains(t, err, "the file", "what is locked")
+		require.ErrorContains(t, err, "30 seconds")
 		require.Equal(t, []time.Duration{2 * time.Second}, told)
 		require.Equal(t, 30*time.Second, time.Since(begun))
 	})
 }
 
-func TestALockThatComesFreeIsNotTold(t *testing.T) {
+func TestALockThatComesFreeIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		ctx := filelock.WithNotice(t.Context(), func(string) { t.Error("told") })

@@ -106,7 +106,8 @@ func TestQueue(t *testing.T) {
 		result, err := queue.Wait(ctx, "poison")
 		require.NoError(t, err)
 		require.ErrorIs(t, result.Error, fault.ReasoningUnavailable)
-		require.ErrorContains(t, result.Error, "after 3 attempts; the last one: the model is overloaded")
+		require.ErrorContains(t, result.Error, "3", "the attempts")
+		require.ErrorContains(t, result.Error, "the model is overloaded", "the last cause")
 		require.EqualValues(t, 3, attempts.Load())
 	})
 	t.Run("an error is the result", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/golden"
 	"savant/internal/settings"
 )
 
@@ -27,7 +28,10 @@ func TestOtherNamesOfVariables(t *testing.T) {
 	require.Equal(t, "environment SLM_MODEL", origins(loaded)["SAVANT_SLM"])
 
 	_, err = settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "acme"}), everybody)
-	require.EqualError(t, err, `LLM_PROVIDER: expected one of ollama, anthropic, openai, offline, got "acme"`)
+	var refused *settings.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "LLM_PROVIDER", refused.Setting, "the name that was used")
+	require.Equal(t, "acme", refused.Value)
 }
 
 func TestOllamaHostIsReadAsOllamaReadsIt(t *testing.T) {
@@ -58,19 +62,21 @@ func TestBothSpellingsOfAKey(t *testing.T) {
 	require.Equal(t, []string{"think"}, loaded.Services)
 	require.Equal(t, 1, loaded.Reasoning.Retries)
 
-	for text, expected := range map[string]string{
-		`{"agent": {"maxSteps": 7, "max_steps": 8}}`:              `1:27: "max_steps" is there already, in line 1`,
-		`{"agent": {"prompt": {"budget": 1}}}`:                    `1:23: unknown key "agent.prompt.budget": expected one of slm_budget_tokens, llm_budget_tokens`,
-		`{"llm": {"ollamaHost": "a", "ollama_url": "http://b"}}`:  `1:43: llm.ollama_url and llm.ollama_host are one setting: leave one out`,
-		`{"llm": {"prices": {"m": {"input": 1}}}}`:                `1:20: llm.prices: expected prices by model, {"MODEL": {"input": NUMBER, "output": NUMBER}}, each a number from 0, got "{\"m\": {\"input\": 1}}"`,
-		`{"llm": {"prices": {"m": {"input": -1, "output": 1}}}}`:  `1:20: llm.prices: expected prices by model`,
-		`{"llm": {"prices": {"m": {"input": "1", "output": 1}}}}`: `1:20: llm.prices: expected prices by model`,
-		`{"llm": {"prices": []}}`:                                 `1:20: llm.prices: expected an object of prices by model, got a list`,
-		`{"Agent": {}}`:                                           `1:2: unknown key "Agent"`,
+	messages := map[string]string{}
+	for text, at := range map[string]string{
+		`{"agent": {"maxSteps": 7, "max_steps": 8}}`:              "1:27",
+		`{"agent": {"prompt": {"budget": 1}}}`:                    "1:23",
+		`{"llm": {"ollamaHost": "a", "ollama_url": "http://b"}}`:  "1:43",
+		`{"llm": {"prices": {"m": {"input": 1}}}}`:                "1:20",
+		`{"llm": {"prices": {"m": {"input": -1, "output": 1}}}}`:  "1:20",
+		`{"llm": {"prices": {"m": {"input": "1", "output": 1}}}}`: "1:20",
+		`{"llm": {"prices": []}}`:                                 "1:20",
+		`{"Agent": {}}`:                                           "1:2",
 	} {
 		_, err := load(t, text, nil, nil)
-		require.ErrorContains(t, err, expected, text)
+		messages[text] = refusedAt(t, err, at)
 	}
+	golden.Messages(t, *update, "testdata/both_spellings.golden", messages)
 }
 
 func TestPrices(t *testing.T) {

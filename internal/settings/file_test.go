@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/internal/settings"
 	"savant/internal/trust"
 )
@@ -89,56 +91,68 @@ func TestAByteOrderMarkAndAnEmptyObject(t *testing.T) {
 	}
 }
 
+// refusedAt checks that an error of the file is at "line:column", and returns its message.
+func refusedAt(t *testing.T, err error, at string) string {
+	t.Helper()
+	require.ErrorIs(t, err, fault.InvalidParams)
+	first := fault.From(err).Diagnostics[0]
+	require.Equal(t, settings.FileName, first.File)
+	require.Equal(t, at, fmt.Sprintf("%d:%d", first.Line, first.Column), "%v", err)
+	require.Contains(t, err.Error(), settings.FileName+":"+at)
+	return fault.From(err).Details
+}
+
+// TestAFileThatIsRefused checks the place of each error. The wording is in
+// testdata/refused_files.golden.
 func TestAFileThatIsRefused(t *testing.T) {
-	for text, expected := range map[string]string{
-		`{"agnt": {}}`:                                     `1:2: unknown key "agnt", did you mean "agent"?`,
-		`{"agent": {"disable_tool": true}}`:                `1:12: unknown key "agent.disable_tool", did you mean "agent.disable_tools"?`,
-		`{"REASONING_API_URL": "x"}`:                       `1:2: unknown key "REASONING_API_URL", did you mean {"reasoning": {"api_url": …}}?`,
-		`{"reasoning.api_url": "x"}`:                       `1:2: unknown key "reasoning.api_url", did you mean {"reasoning": {"api_url": …}}?`,
-		`{"log_level": "info"}`:                            `1:2: unknown key "log_level", did you mean {"telemetry": {"log_level": …}}?`,
-		`{"agent": {"tool_names": "auto"}}`:                `1:12: unknown key "agent.tool_names", did you mean "tool_names"?`,
-		`{"": 1}`:                                          `1:2: unknown key "": expected one of mcp_service, telemetry, tool_names, enforce, git_roots, repos, reasoning, llm, agent, store, mongo, env`,
-		"{\n \"é\": 1, \"savant_path\": \".\"}":            `2:2: unknown key "é": expected one of mcp_service, telemetry, tool_names, enforce, git_roots, repos, reasoning, llm, agent, store, mongo, env, hub (1 more)`,
-		`{"savant_path": "."}`:                             `1:2: savant_path is where this file is found, so it cannot be set here: use the variable SAVANT_PATH or --path`,
-		`{"telemetry": []}`:                                `1:15: telemetry: expected an object, got a list`,
-		`{"telemetry": null}`:                              `1:15: telemetry: expected an object, got null`,
-		`{"telemetry": {"log_level": "loud"}}`:             `1:29: telemetry.log_level: expected one of debug, info, warn, error, got "loud"`,
-		`{"telemetry": {"log_level": 1}}`:                  `1:29: telemetry.log_level: expected a text, got a number`,
-		`{"telemetry": {"slow_threshold_ms": "1"}}`:        `1:37: telemetry.slow_threshold_ms: expected an integer, got a text`,
-		`{"telemetry": {"slow_threshold_ms": 1.5}}`:        `1:37: telemetry.slow_threshold_ms: expected an integer, got 1.5`,
-		`{"telemetry": {"slow_threshold_ms": 1e400}}`:      `1:37: telemetry.slow_threshold_ms: expected an integer, got 1e400`,
-		`{"telemetry": {"slow_threshold_ms": -1}}`:         `1:37: telemetry.slow_threshold_ms: expected milliseconds from 0 to 86400000, got "-1"`,
-		`{"agent": {"disable_tools": "true"}}`:             `1:29: agent.disable_tools: expected true or false, got a text`,
-		`{"agent": {"disable_tools": null}}`:               `1:29: agent.disable_tools: expected true or false, got null`,
-		`{"reasoning": {"api_token": ["hunter2hunter2"]}}`: `1:29: reasoning.api_token: expected a text, got a list`,
-		`{"mcp_service": ["a,b"]}`:                         `1:17: mcp_service: expected a list of texts that are not empty and have no comma`,
-		`{"mcp_service": []}`:                              `1:17: mcp_service: expected an engine's name, a comma list or all, got ""`,
-		`{"mcp_service": [1]}`:                             `1:17: mcp_service: expected a text in the list, got a number`,
-		`{"mcp_service": {}}`:                              `1:17: mcp_service: expected a list of texts, got an object`,
-		`{"tool_names": "auto", "tool_names": "dotted"}`:   `1:24: "tool_names" is there already, in line 1`,
-		"{\"agent\": {},\n\"agent\": {}}":                  `2:1: "agent" is there already, in line 1`,
-		`{"tool_names": "auto"} {}`:                        `1:24: not JSON: invalid character '{' after top-level value`,
-		`{"tool_names": "auto",}`:                          `1:22: not JSON: a comma too many`,
-		"{\n \"tool_names\"":                               `2:14: not JSON: unexpected end of JSON input`,
-		``:                                                 `1:1: not JSON: unexpected end of JSON input`,
-		` [1]`:                                             `1:2: expected an object, got a list`,
-		`null`:                                             `1:1: expected an object, got null`,
-		"{\"tool_names\": \"\xff\"}":                       `1:17: not JSON: text is not UTF-8`,
-		strings.Repeat("[", 20_000):                        `not JSON: `,
+	messages := map[string]string{}
+	for text, at := range map[string]string{
+		`{"agnt": {}}`:                                     "1:2",
+		`{"agent": {"disable_tool": true}}`:                "1:12",
+		`{"REASONING_API_URL": "x"}`:                       "1:2",
+		`{"reasoning.api_url": "x"}`:                       "1:2",
+		`{"log_level": "info"}`:                            "1:2",
+		`{"agent": {"tool_names": "auto"}}`:                "1:12",
+		`{"": 1}`:                                          "1:2",
+		"{\n \"é\": 1, \"savant_path\": \".\"}":            "2:2",
+		`{"savant_path": "."}`:                             "1:2",
+		`{"telemetry": []}`:                                "1:15",
+		`{"telemetry": null}`:                              "1:15",
+		`{"telemetry": {"log_level": "loud"}}`:             "1:29",
+		`{"telemetry": {"log_level": 1}}`:                  "1:29",
+		`{"telemetry": {"slow_threshold_ms": "1"}}`:        "1:37",
+		`{"telemetry": {"slow_threshold_ms": 1.5}}`:        "1:37",
+		`{"telemetry": {"slow_threshold_ms": 1e400}}`:      "1:37",
+		`{"telemetry": {"slow_threshold_ms": -1}}`:         "1:37",
+		`{"agent": {"disable_tools": "true"}}`:             "1:29",
+		`{"agent": {"disable_tools": null}}`:               "1:29",
+		`{"reasoning": {"api_token": ["hunter2hunter2"]}}`: "1:29",
+		`{"mcp_service": ["a,b"]}`:                         "1:17",
+		`{"mcp_service": []}`:                              "1:17",
+		`{"mcp_service": [1]}`:                             "1:17",
+		`{"mcp_service": {}}`:                              "1:17",
+		`{"tool_names": "auto", "tool_names": "dotted"}`:   "1:24",
+		"{\"agent\": {},\n\"agent\": {}}":                  "2:1",
+		`{"tool_names": "auto"} {}`:                        "1:24",
+		`{"tool_names": "auto",}`:                          "1:22",
+		"{\n \"tool_names\"":                               "2:14",
+		``:                                                 "1:1",
+		` [1]`:                                             "1:2",
+		`null`:                                             "1:1",
+		"{\"tool_names\": \"\xff\"}":                       "1:17",
+		strings.Repeat("[", 20_000):                        "1:201",
 	} {
 		_, err := load(t, text, nil, map[string]string{settings.EnvToolNames: "auto", settings.EnvSlow: "1"})
-		require.ErrorContains(t, err, expected, text)
-		require.ErrorIs(t, err, fault.InvalidParams, text)
 		require.NotContains(t, err.Error(), "hunter2")
-		require.Contains(t, err.Error(), settings.FileName+":")
-		require.Equal(t, settings.FileName, fault.From(err).Diagnostics[0].File)
+		messages[text] = refusedAt(t, err, at)
 	}
+	golden.Messages(t, *update, "testdata/refused_files.golden", messages)
 }
 
 func TestFoldersThatCannotBeAList(t *testing.T) {
 	for _, text := range []string{`{"repos": ["a` + string(filepath.ListSeparator) + `b"]}`, `{"repos": ""}`, `{"repos": ["a\u0000"]}`} {
 		_, err := load(t, text, nil, nil)
-		require.ErrorContains(t, err, "repos: ", text)
+		require.Equal(t, "repos", fault.From(err).Diagnostics[0].Path, text)
 	}
 }
 
@@ -159,14 +173,16 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, settings.FileName), 0o700))
 	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
-	require.EqualError(t, err, "INVALID_PARAMS: config/settings.json: expected a file")
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.ErrorContains(t, err, settings.FileName)
 
 	folder = t.TempDir()
 	outside := filepath.Join(project(t, "{}"), settings.FileName)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "config"), 0o700))
 	require.NoError(t, os.Symlink(outside, filepath.Join(folder, settings.FileName)))
 	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
-	require.ErrorContains(t, err, "config/settings.json cannot be read: ")
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.ErrorContains(t, err, settings.FileName)
 	require.NotContains(t, err.Error(), folder)
 }
 
@@ -352,5 +368,7 @@ func TestAHostCanBeTrusted(t *testing.T) {
 		require.NoError(t, loaded.Reasoning.Waiting)
 	}
 	_, err := load(t, `{"trusted_hosts": ["evil.example"], "reasoning": {"api_url": "https://evil.example"}}`, nil, nil)
-	require.ErrorContains(t, err, "trusted_hosts says which hosts this file may name, so it cannot be set here: use the variable "+settings.EnvTrustedHosts)
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.Equal(t, "trusted_hosts", fault.From(err).Diagnostics[0].Path)
+	require.ErrorContains(t, err, settings.EnvTrustedHosts)
 }

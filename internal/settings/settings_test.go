@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/golden"
 	"savant/internal/settings"
 )
 
@@ -56,32 +57,42 @@ func TestZeroIsNeverSlow(t *testing.T) {
 	require.Negative(t, loaded.SlowCall)
 }
 
+// TestRefusals checks which setting and value an error names. The wording is in
+// testdata/refused_values.golden.
 func TestRefusals(t *testing.T) {
-	for _, c := range []struct{ variable, value, message string }{
-		{settings.EnvLogLevel, "loud", `LOG_LEVEL: expected one of debug, info, warn, error, got "loud"`},
-		{settings.EnvLogLevel, "INFO", `LOG_LEVEL: expected one of debug, info, warn, error, got "INFO"`},
-		{settings.EnvSlow, "-1", `SLOW_THRESHOLD_MS: expected milliseconds from 0 to 86400000, got "-1"`},
-		{settings.EnvSlow, "1s", `SLOW_THRESHOLD_MS: expected milliseconds from 0 to 86400000, got "1s"`},
-		{settings.EnvSlow, "99999999999999999999", `SLOW_THRESHOLD_MS: expected milliseconds from 0 to 86400000, got "99999999999999999999"`},
-		{settings.EnvToolNames, "camel", `SAVANT_TOOL_NAMES: expected one of auto, underscore, dotted, got "camel"`},
-		{settings.EnvServices, " , ", `MCP_SERVICE: expected an engine's name, a comma list or all, got " , "`},
-		{"REASONING_API_RETRIES", "11", `REASONING_API_RETRIES: expected a number from 0 to 10, got "11"`},
-		{"REASONING_API_TIMEOUT_MS", "0", `REASONING_API_TIMEOUT_MS: expected milliseconds from 1 to 86400000, got "0"`},
-		{"SAVANT_MODEL_TIMEOUT_MS", "soon", `SAVANT_MODEL_TIMEOUT_MS: expected milliseconds from 1 to 86400000, got "soon"`},
-		{settings.EnvPath, "a\x00b", `SAVANT_PATH: expected a folder, got "a\x00b"`},
+	messages := map[string]string{}
+	for _, c := range []struct{ variable, value string }{
+		{settings.EnvLogLevel, "loud"},
+		{settings.EnvLogLevel, "INFO"},
+		{settings.EnvSlow, "-1"},
+		{settings.EnvSlow, "1s"},
+		{settings.EnvSlow, "99999999999999999999"},
+		{settings.EnvToolNames, "camel"},
+		{settings.EnvServices, " , "},
+		{"REASONING_API_RETRIES", "11"},
+		{"REASONING_API_TIMEOUT_MS", "0"},
+		{"SAVANT_MODEL_TIMEOUT_MS", "soon"},
+		{settings.EnvPath, "a\x00b"},
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
 			_, err := settings.Load(from(nil), from(map[string]string{c.variable: c.value}), everybody)
-			require.EqualError(t, err, c.message)
-			require.ErrorAs(t, err, new(*settings.Error))
+			var refused *settings.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, c.variable, refused.Setting)
+			require.Equal(t, c.value, refused.Value)
+			messages[c.variable+"="+c.value] = err.Error()
 		})
 	}
+	golden.Messages(t, *update, "testdata/refused_values.golden", messages)
 }
 
 // An empty flag was typed on purpose: it is not read as none.
 func TestAnEmptyFlagIsRefused(t *testing.T) {
 	_, err := settings.Load(from(map[string]string{settings.EnvPath: ""}), from(nil), everybody)
-	require.EqualError(t, err, `SAVANT_PATH: expected a folder, got ""`)
+	var refused *settings.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, settings.EnvPath, refused.Setting)
+	require.Empty(t, refused.Value)
 }
 
 func TestEveryRowIsWholeAndItsNamesAreItsOwn(t *testing.T) {

@@ -84,12 +84,12 @@ func TestTokensAreKnownByTheirDigests(t *testing.T) {
 	_, known = webguard.Tokens{{Digest: webguard.Digest("")}}.Find("")
 	require.False(t, known, "no token is none")
 
-	for text, says := range map[string]string{`{}`: "it has no tokens", `{"tokens": []}`: "it has no tokens", `[]`: "cannot unmarshal", `{"tokens": [{"name": "ci", "digest": "` + one + `"}]}`: `the digest of token "ci"`,
-		`{"tokens": [{"digest": "sha256:ab"}]}`: "64 hexadecimal digits", `{`: "the token file"} {
+	for text, named := range map[string]string{`{}`: path, `{"tokens": []}`: path, `[]`: path, `{"tokens": [{"name": "ci", "digest": "` + one + `"}]}`: `"ci"`,
+		`{"tokens": [{"digest": "sha256:ab"}]}`: "64", `{`: path} {
 		write(text)
 		_, err := webguard.ReadTokens(path)
 		require.ErrorIs(t, err, fault.InvalidParams, text)
-		require.ErrorContains(t, err, says, text)
+		require.ErrorContains(t, err, named, text)
 		require.NotContains(t, err.Error(), one, "a token that stands there by mistake is not repeated")
 	}
 	_, err = webguard.ReadTokens(path + "x")

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/reasoning"
 	"savant/reasoning/service"
 )
@@ -48,19 +49,14 @@ func TestWhatModelsWrite(t *testing.T) {
 
 func TestWhatModelsWriteThatIsNoIntent(t *testing.T) {
 	t.Parallel()
-	for text, why := range map[string]string{
-		"":                                     "empty",
-		"I cannot help.":                       "expected a JSON object",
-		`{"action":"tool"`:                     "not JSON",
-		`{"action":"dance"}`:                   "unknown action",
-		"Here: {\"action\":\"tool\"} as asked": "tool_name is missing",
-		"{{{{":                                 "not JSON",
-		"<think>perhaps {\"action\":\"finish\",\"final\":\"no\"} or": "empty",
-	} {
+	messages := map[string]string{}
+	for _, text := range []string{"", "I cannot help.", `{"action":"tool"`, `{"action":"dance"}`, "Here: {\"action\":\"tool\"} as asked", "{{{{",
+		"<think>perhaps {\"action\":\"finish\",\"final\":\"no\"} or"} {
 		_, err := service.Parse(text, offered)
 		require.ErrorIs(t, err, fault.InvalidIntent, text)
-		require.Contains(t, err.Error(), why, text)
+		messages[text] = fault.From(err).Details
 	}
+	golden.Messages(t, *update, "testdata/no_intents.golden", messages)
 }
 
 // Whatever a model writes, the answer is an intent that is one, or INVALID_INTENT.

@@ -15,6 +15,7 @@ import (
 	spans "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"go.uber.org/goleak"
 
+	"savant/fault"
 	"savant/internal/redact"
 	"savant/telemetry"
 	"savant/telemetry/otel"
@@ -194,7 +195,7 @@ func TestACollectorThatAsksForPatienceGetsTheSpansLater(t *testing.T) {
 	require.Empty(t, w.log.String())
 }
 
-func TestWhatACollectorDoesNotTakeIsToldOnceAndCounted(t *testing.T) {
+func TestWhatACollectorDoesNotTakeIsLoggedOnceAndCounted(t *testing.T) {
 	r := newReceiver(t)
 	for _, status := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusFound} {
 		r.answer = func(int) (int, http.Header) {
@@ -234,7 +235,8 @@ func TestAddressesAndHeadersThatAreNone(t *testing.T) {
 		{Endpoint: "http://host", Headers: "a=x%0d%0ab:hidden-token"}, {Endpoint: "http://host", Headers: "a b=hidden-token"},
 	} {
 		_, err := otel.Open(t.Context(), options)
-		require.ErrorContains(t, err, "INVALID_PARAMS: OTEL_EXPORTER_OTLP_", options)
+		require.ErrorIs(t, err, fault.InvalidParams, options)
+		require.ErrorContains(t, err, "OTEL_EXPORTER_OTLP_", options)
 		require.NotContains(t, err.Error(), "hidden-token")
 	}
 }

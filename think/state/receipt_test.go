@@ -82,7 +82,7 @@ func TestReceiptsThatAreNone(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, data, 0o600))
 		_, err := store.Receipt(ctx, "abcd2345")
 		require.ErrorIs(t, err, fault.NotWitnessed, name)
-		require.ErrorContains(t, err, "call the tool again", name)
+		require.ErrorContains(t, err, "_receipt", name)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "receipts", "zzzz2345.json"), whole, 0o600))
 	for _, id := range []string{"zzzz2345", "yyyy2345"} {

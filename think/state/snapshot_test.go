@@ -80,7 +80,7 @@ func TestJournalBehindItsSnapshotIsDamage(t *testing.T) {
 	journal.set(journal.current[:bytes.IndexByte(journal.current, '\n')+1])
 	_, err := openSim(disk).Load(context.Background(), faultKey, "")
 	require.ErrorIs(t, err, fault.StateCorrupt)
-	require.ErrorContains(t, err, "ends after record 1")
+	require.ErrorContains(t, err, "record 1", "where the journal ends")
 	problems, err := openSim(disk).Check(context.Background(), faultKey)
 	require.NoError(t, err)
 	require.Len(t, problems, 1)

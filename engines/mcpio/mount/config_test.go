@@ -76,7 +76,8 @@ func TestFormsOfOtherClients(t *testing.T) {
 func TestAFileMayBeginWithAByteOrderMark(t *testing.T) {
 	w := newWorld(t, "\ufeff"+`{"mcpServers": {"fake": `+fakeEntry(t, "good", "")+`, "bad": {"comand": "x"}}}`).open().discover()
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""))
-	require.Contains(t, w.status("bad").Reason, `did you mean "command"? (.savant/mcp.json:1:`)
+	require.Contains(t, w.status("bad").Reason, `"command"`, "the key that was meant")
+	require.Contains(t, w.status("bad").Reason, ".savant/mcp.json:1:")
 }
 
 func TestNoFileNoServers(t *testing.T) {

@@ -249,29 +249,29 @@ func TestAnAnswerByHTTPThatIsTooLarge(t *testing.T) {
 func TestHTTPFailuresTellNoSecret(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
 	t.Cleanup(elsewhere.Close)
-	for expected, wrong := range map[string]http.HandlerFunc{
+	for named, wrong := range map[string]http.HandlerFunc{
 		"HTTP 500": func(w http.ResponseWriter, asked *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 			_ = asked.Header.Write(w)
 		},
-		"redirects to another address": func(w http.ResponseWriter, asked *http.Request) {
+		"redirects": func(w http.ResponseWriter, asked *http.Request) {
 			http.Redirect(w, asked, elsewhere.URL, http.StatusTemporaryRedirect)
 		},
-		"nothing at this address speaks Streamable HTTP": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
-		"is not what the protocol says": func(w http.ResponseWriter, asked *http.Request) {
+		"Streamable HTTP": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
+		"protocol": func(w http.ResponseWriter, asked *http.Request) {
 			_ = asked.Header.Write(w)
 		},
 		"authorization": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
 	} {
 		w := serveRemote(t, &remote{wrong: wrong}, "")
 		health := w.status("far")
-		require.Equal(t, engines.Offline, health.State, expected)
-		require.Contains(t, health.Reason, expected)
+		require.Equal(t, engines.Offline, health.State, named)
+		require.Contains(t, health.Reason, named)
 		_, err := w.call("far.echo", "")
 		require.ErrorIs(t, err, fault.EngineOffline)
 		for _, text := range []string{health.Reason, err.Error(), w.log.String()} {
-			require.NotContains(t, text, secret, expected)
-			require.NotContains(t, text, "queryhunter2", expected)
+			require.NotContains(t, text, secret, named)
+			require.NotContains(t, text, "queryhunter2", named)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestAChangedToolIsRefusedUntilApproved(t *testing.T) {
 	require.ErrorIs(t, err, fault.ToolChanged)
 	require.ErrorContains(t, err, "savant engines approve fake")
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.other", ""))
-	require.Contains(t, w.status("fake").Reason, "echo: its definition has changed since it was approved")
+	require.Contains(t, w.status("fake").Reason, "echo: ")
 	tool, known := w.registry.Resolve("fake.echo")
 	require.True(t, known)
 	require.Equal(t, "Echoes.", tool.Description, "what was approved is listed")
@@ -75,7 +75,7 @@ func TestNewAndGoneTools(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Join(w.status("fake").Tools, " ") == "fake.b"
 	}, time.Minute, 10*time.Millisecond)
-	require.Contains(t, w.status("fake").Reason, "c: it is new and was not approved")
+	require.Contains(t, w.status("fake").Reason, "c: ")
 
 	review, err := w.mounts.Review(t.Context(), "fake")
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestForeignDefinitions(t *testing.T) {
 	))
 	require.Equal(t, []string{"fake.A.b", "fake.A_b_c", "fake.any", "fake.git", "fake.large",
 		"fake.longlonglonglonglonglonglonglonglo_cc8458d7", "fake.no_slash.and.dot", "fake.odd", "fake.same_name"}, w.status("fake").Tools)
-	require.Contains(t, w.status("fake").Reason, "same name: its name becomes the name of another tool, fake.same_name")
+	require.Contains(t, w.status("fake").Reason, "fake.same_name", "the name that is taken")
 	for _, tool := range w.registry.Engine("fake") {
 		require.NotEmpty(t, tool.Description, tool.Name)
 		require.True(t, tool.Destructive && tool.OpenWorld, tool.Name)
@@ -180,8 +180,8 @@ func TestForeignDefinitions(t *testing.T) {
 func TestDefinitionsThatAreNone(t *testing.T) {
 	w := changing(t, definitions(definition("a", "A."), `{"description":"d"}`, `"text"`, `null`, `{"name":5}`, definition("b", "B."), definition("b", "Other.")))
 	require.Equal(t, []string{"fake.a"}, w.status("fake").Tools)
-	require.Contains(t, w.status("fake").Reason, "(without a name): it cannot be called")
-	require.Contains(t, w.status("fake").Reason, "b: the server lists it twice")
+	require.Contains(t, w.status("fake").Reason, "(without a name)")
+	require.Contains(t, w.status("fake").Reason, "b: ")
 }
 
 // Nothing that could be trusted is no trust: the server is asked again.
@@ -204,7 +204,7 @@ func TestNamesOfOthersAreKept(t *testing.T) {
 	entry := fakeEntry(t, "good", "")
 	w := newWorld(t, `{"mcpServers": {"git": `+entry+`, "a b": `+entry+`, "fake": `+entry+`}}`).open().discover()
 	require.Len(t, w.mounts.Problems(), 2)
-	require.Contains(t, w.mounts.Problems()[0].Details, "Savant uses this name itself")
+	require.Contains(t, w.mounts.Problems()[0].Details, `server "git"`)
 	require.Contains(t, w.mounts.Problems()[1].Details, `server "a b"`)
 	require.Equal(t, []string{"git.status"}, w.status("git").Tools)
 	require.Equal(t, []string{"fake.echo"}, w.status("fake").Tools)
@@ -219,12 +219,12 @@ func TestServersThatClaimOneName(t *testing.T) {
 	for range 2 {
 		w.open().discover()
 		require.Len(t, append(w.status("a").Tools, w.status("a_b").Tools...), 3)
-		require.Contains(t, w.status("a").Reason+w.status("a_b").Reason, "its name a_b_c is taken by")
+		require.Contains(t, w.status("a").Reason+w.status("a_b").Reason, "a_b_c")
 	}
 }
 
 // A server that changes a tool and does not say so is found out.
-func TestAChangeThatIsNotTold(t *testing.T) {
+func TestAChangeWithoutANotification(t *testing.T) {
 	w := changing(t, definitions(definition("a", "A.")))
 	w.options.ListFor = time.Nanosecond
 	w.open()

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"savant/fault"
 	"savant/think/flow/expression"
 )
 
@@ -61,5 +62,8 @@ func TestReadOfTooMuch(t *testing.T) {
 	program, err := expression.Compile("  a[0]", expression.Scope{Captures: expression.NamesOf("a")})
 	require.NoError(t, err)
 	_, err = program.Eval(expression.Env{State: func(string) any { return deep }})
-	require.EqualError(t, err, "EXPRESSION_ERROR: the result is too large, too deep or not a JSON value (at byte 3)")
+	var failed *expression.Error
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, fault.ExpressionError, failed.Code)
+	require.Equal(t, 3, failed.Offset)
 }

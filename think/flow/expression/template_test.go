@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/golden"
 	"savant/think/flow/expression"
 )
 
@@ -63,25 +64,25 @@ func TestTextIsRenderedOnce(t *testing.T) {
 
 func TestTextErrors(t *testing.T) {
 	scope, env := surroundings(t)
+	messages := map[string]string{}
 	for _, c := range []struct {
-		source  string
-		code    fault.Code
-		offset  int
-		message string
+		source string
+		code   fault.Code
+		offset int
 	}{
-		{`a {{ b`, fault.ExpressionError, 2, `{{ is not closed by }}`},
-		{`a {{ "b }}`, fault.ExpressionError, 2, `a quote or a brace in it is not closed`},
-		{`a {{ {b: 1 }} c`, fault.ExpressionError, 2, `a quote or a brace`},
-		{`a {{ b } c }}`, fault.ExpressionError, 2, `is not closed`},
-		{`{{ }}`, fault.ExpressionError, 2, `is empty`},
-		{`a {{}} b`, fault.ExpressionError, 4, `is empty`},
-		{`a {{ pr = 1 }} b`, fault.ExpressionError, 8, `use == to compare`},
-		{`é {{ chnged.x }}`, fault.UnresolvedVar, 6, `did you mean changed?`},
-		{`{{ both }}`, fault.AmbiguousName, 3, `a capture and a parameter`},
-		{` {{ changed.fils }}`, fault.ExpressionError, 12, `did you mean "files"?`},
-		{`{{ pr }} {{ 1 / 0 }}`, fault.ExpressionError, 14, `division by zero`},
-		{`x{{ repeat("x", 1048576) }}`, fault.TemplateRenderError, 3, `longer than 1048576 bytes`},
-		{strings.Repeat(`{{ repeat("x", 600000) }}`, 2), fault.TemplateRenderError, 27, `longer than`},
+		{`a {{ b`, fault.ExpressionError, 2},
+		{`a {{ "b }}`, fault.ExpressionError, 2},
+		{`a {{ {b: 1 }} c`, fault.ExpressionError, 2},
+		{`a {{ b } c }}`, fault.ExpressionError, 2},
+		{`{{ }}`, fault.ExpressionError, 2},
+		{`a {{}} b`, fault.ExpressionError, 4},
+		{`a {{ pr = 1 }} b`, fault.ExpressionError, 8},
+		{`é {{ chnged.x }}`, fault.UnresolvedVar, 6},
+		{`{{ both }}`, fault.AmbiguousName, 3},
+		{` {{ changed.fils }}`, fault.ExpressionError, 12},
+		{`{{ pr }} {{ 1 / 0 }}`, fault.ExpressionError, 14},
+		{`x{{ repeat("x", 1048576) }}`, fault.TemplateRenderError, 3},
+		{strings.Repeat(`{{ repeat("x", 600000) }}`, 2), fault.TemplateRenderError, 27},
 	} {
 		text, err := expression.CompileText(c.source, scope)
 		if err == nil {
@@ -92,9 +93,10 @@ func TestTextErrors(t *testing.T) {
 		var failed *expression.Error
 		require.ErrorAs(t, err, &failed, c.source)
 		require.Equal(t, c.code, failed.Code, "%s: %s", c.source, failed)
-		require.Contains(t, failed.Message, c.message, c.source)
 		require.Equal(t, c.offset, failed.Offset, "%s: %s", c.source, failed)
+		messages[c.source] = failed.Message
 	}
+	golden.Messages(t, *update, "testdata/text_errors.golden", messages)
 }
 
 func TestTextKnowsWhatItReads(t *testing.T) {
