@@ -192,7 +192,7 @@ func TestAnAnswerInTheHubContinuesAWaitingCall(t *testing.T) {
 
 			h := serveHub(t, folder)
 			if len(message) > 8000 {
-				require.Contains(t, asked.Params.Message, "in the hub (savant hub) at /runs/ships/r1")
+				require.Contains(t, asked.Params.Message, "/runs/ships/r1", "the page of the hub")
 				require.Contains(t, h.page("/runs/ships/r1"), "AND DROP DATABASE prod", "the page shows all of it")
 			}
 			for _, answer := range [][]string{{"decision", "approve"}, {"field.0", "0", "field.1", "1"}} {

@@ -299,7 +299,7 @@ func TestAPauseBetweenStarts(t *testing.T) {
 	w.options.FirstPause = time.Hour
 	w.open().discover().discover().discover()
 	require.Equal(t, 1, strings.Count(w.log.String(), "a server does not start"))
-	require.Contains(t, w.status("dead").Reason, "the log has what it wrote to stderr")
+	require.Contains(t, w.status("dead").Reason, "stderr", "where its output is")
 }
 
 // A server that no longer answers anything is ended, and another begun.

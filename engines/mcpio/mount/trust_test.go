@@ -130,7 +130,7 @@ func TestADamagedLockFile(t *testing.T) {
 		w.write(".savant/mcp.lock.json", damaged)
 		w.open().discover()
 		require.Equal(t, engines.Offline, w.status("fake").State)
-		require.Contains(t, w.status("fake").Reason, "cannot be read")
+		require.Contains(t, w.status("fake").Reason, ".savant/mcp.lock.json")
 		_, err := w.mounts.Review(t.Context(), "fake")
 		require.ErrorIs(t, err, fault.StateCorrupt)
 	}
@@ -240,5 +240,5 @@ func TestTrustThatCannotBeKept(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(w.path, ".savant/mcp.lock"), 0o700))
 	w.open().discover()
 	require.Empty(t, w.status("fake").Tools)
-	require.Contains(t, w.status("fake").Reason, "was not saved")
+	require.Contains(t, w.status("fake").Reason, ".savant/mcp.lock")
 }

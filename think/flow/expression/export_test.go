@@ -1,0 +1,7 @@
+package expression
+
+// The messages of errors for which nothing better is known.
+const (
+	NotCompiled  = notCompiled
+	NotEvaluated = notEvaluated
+)
