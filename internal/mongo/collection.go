@@ -66,28 +66,32 @@ func (c *Collection) Insert(ctx context.Context, document Document) (won bool, e
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		_, err := c.documents.InsertOne(ctx, row)
-		switch {
-		case err == nil:
+		if err == nil {
 			return true, nil
-		case driver.IsDuplicateKeyError(err):
-			return c.ours(ctx, row)
-		case attempt == attempts || !repeatable(err):
+		}
+		if driver.IsDuplicateKeyError(err) {
+			won, there, lost := c.ours(ctx, row)
+			if there || lost != nil {
+				return won, lost
+			}
+			err = errNotShown
+		}
+		if err = interrupted(ctx, err); attempt == attempts || !repeatable(err) {
 			return false, c.database.failed(err)
 		}
 	}
 }
 
-// ours says whether the document of a key is the one that was to be inserted. A
-// reader sees only what a majority has.
-func (c *Collection) ours(ctx context.Context, row stored) (bool, error) {
+// ours says whether the document of a key is the one that was to be inserted, and whether
+// there is one. A reader sees only what a majority has: the document that is in the way may
+// not be there for it yet.
+func (c *Collection) ours(ctx context.Context, row stored) (won, there bool, err error) {
 	found, there, err := c.find(ctx, row.Key)
-	if err == nil && there && found.Nonce == row.Nonce {
-		return true, nil
-	}
-	if err == nil && row.Parts > 0 {
+	won = there && found.Nonce == row.Nonce
+	if there && !won && row.Parts > 0 {
 		err = c.deleteParts(ctx, row)
 	}
-	return false, err
+	return won, there, err
 }
 
 // Find returns the document of a key, and false if there is none.
@@ -167,7 +171,7 @@ func (c *Collection) each(ctx context.Context, from, to string, how *options.Fin
 			return err
 		}
 	}
-	return c.database.failed(cursor.Err())
+	return c.database.failed(interrupted(ctx, cursor.Err()))
 }
 
 // Replace puts a document in the place of the one of its key, if there is one. Of two
@@ -249,7 +253,7 @@ func (c *Collection) retry(ctx context.Context, call func(context.Context) error
 	ctx, cancel := c.database.bounded(ctx)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		err := call(ctx)
+		err := interrupted(ctx, call(ctx))
 		if err == nil || attempt == attempts || !repeatable(err) {
 			return err
 		}

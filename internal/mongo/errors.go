@@ -72,11 +72,32 @@ func Away(err error) bool {
 	return away(err) || driver.IsTimeout(err) || repeatable(failed.Cause) || errors.As(err, &exception) && exception.WriteConcernError != nil
 }
 
+var (
+	// errCut says that the driver gave a connection up before the call was sent over it.
+	errCut = errors.New("the connection was closed before the call was sent")
+	// errNotShown says that a document is in the way which readers do not see: it was
+	// removed, or a majority does not have it yet.
+	errNotShown = errors.New("a document of this key is there, and a majority did not confirm it")
+)
+
+// interrupted replaces an error of the driver that reads as if the caller had cancelled the call.
+// The driver closes connections by cancelling them, for example after lost heartbeats.
+func interrupted(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return errCut
+	}
+	return err
+}
+
 // repeatable reports that a call may be sent again at once: its connection broke, or that
-// of another call did before this one had any, or the servers elected another primary
-// meanwhile.
+// of another call did before this one had any, or took too long to make, or the servers
+// elected another primary meanwhile.
 func repeatable(err error) bool {
-	if away(err) || errors.Is(err, context.Canceled) || driver.IsTimeout(err) {
+	var queued topology.WaitQueueTimeoutError
+	switch {
+	case errors.Is(err, errCut), errors.Is(err, errNotShown), errors.As(err, &queued) && !errors.Is(err, context.Canceled):
+		return true
+	case away(err) || errors.Is(err, context.Canceled) || driver.IsTimeout(err):
 		return false
 	}
 	var pool interface{ Retryable() bool } // the driver's error of a call that got no connection

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"savant/fault"
 	"savant/internal/mongo"
@@ -135,6 +136,55 @@ func TestOneInsertWins(t *testing.T) {
 		require.LessOrEqual(t, won[key].Load(), int64(1), "key %d was won twice", key)
 		require.True(t, won[key].Load() == 1 || unsure[key].Load(), "nobody won key %d", key)
 	}
+}
+
+// A server that refuses a key before its readers see the document, as a replica set may
+// until a majority has it, decides nothing yet: the insert looks again.
+func TestTheDocumentInTheWayIsNotShownYet(t *testing.T) {
+	t.Parallel()
+	proxy := mongotest.NewProxy(t, mongotest.Start(t), 1)
+	database := open(t, proxy.URI(mongotest.NewDatabase()))
+	documents := database.Collection("documents")
+	ours, other := mongo.Document{Key: "a", Nonce: "ours"}, mongo.Document{Key: "b", Nonce: "other"}
+	for _, document := range []mongo.Document{ours, other} {
+		won, err := documents.Insert(t.Context(), document)
+		require.NoError(t, err)
+		require.True(t, won)
+	}
+	hide := func(finds int) {
+		var hidden atomic.Int64
+		proxy.Use(mongotest.Faults{Answer: func(command bson.D) bson.D {
+			if len(command) == 0 || command[0].Key != "find" || hidden.Add(1) > int64(finds) {
+				return nil
+			}
+			cursor := bson.D{{Key: "id", Value: int64(0)}, {Key: "ns", Value: database.Name() + ".documents"}, {Key: "firstBatch", Value: bson.A{}}}
+			return bson.D{{Key: "cursor", Value: cursor}, {Key: "ok", Value: 1.0}}
+		}})
+	}
+	hide(1)
+	won, err := documents.Insert(t.Context(), ours) // sent again, as after a lost answer
+	require.NoError(t, err)
+	require.True(t, won)
+	hide(1)
+	won, err = documents.Insert(t.Context(), mongo.Document{Key: "b", Nonce: "ours"})
+	require.NoError(t, err)
+	require.False(t, won)
+	hide(1000)
+	_, err = documents.Insert(t.Context(), ours)
+	require.Error(t, err, "nobody knows whose it is")
+	require.True(t, mongo.Away(err))
+}
+
+// Finding the server and making a connection are handshakes of their own, which may take
+// longer together than a server may take to be found.
+func TestASlowHandshake(t *testing.T) {
+	t.Parallel()
+	proxy := mongotest.NewProxy(t, mongotest.Start(t), 1)
+	proxy.Use(mongotest.Faults{Latency: 300 * time.Millisecond})
+	documents := open(t, proxy.URI(mongotest.NewDatabase())+"?serverSelectionTimeoutMS=1000&timeoutMS=60000").Collection("documents")
+	_, there, err := documents.Find(t.Context(), "a")
+	require.NoError(t, err)
+	require.False(t, there)
 }
 
 // A call that waited for a connection when another call found the connection broken failed

@@ -8,10 +8,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Faults are what a proxy does to messages, each with a chance from 0 to 1.
+// Faults are what a proxy does to messages: its latency, and accidents, each with a chance
+// from 0 to 1.
 type Faults struct {
+	// Latency is how long every message takes, to the server and back.
+	Latency time.Duration
 	// Delay holds a message back for up to MaxDelay.
 	Delay    float64
 	MaxDelay time.Duration
@@ -21,6 +26,9 @@ type Faults struct {
 	// Repeat sends a request a second time over a connection of its own, before or
 	// after the first, and drops the answer.
 	Repeat float64
+	// Answer is asked about each command. If it returns a document, the client gets that,
+	// and the server does not get the command. It may be nil.
+	Answer func(command bson.D) bson.D
 }
 
 // Proxy stands between clients and a server, at an address that stays the same
@@ -156,6 +164,12 @@ func (p *Proxy) pass(from, to net.Conn, requests bool) {
 		if fate.lost {
 			return
 		}
+		if reply := p.answer(message, requests); reply != nil {
+			if _, err := from.Write(reply); err != nil {
+				return
+			}
+			continue
+		}
 		if fate.repeated && fate.first {
 			p.repeat(message)
 		}
@@ -168,6 +182,26 @@ func (p *Proxy) pass(from, to net.Conn, requests bool) {
 	}
 }
 
+// answer is the reply to a request that does not reach the server, nil for any other.
+func (p *Proxy) answer(message []byte, request bool) []byte {
+	p.mu.Lock()
+	own := p.faults.Answer
+	p.mu.Unlock()
+	if !request || own == nil {
+		return nil
+	}
+	id, command, _ := readCommand(message)
+	document := own(command)
+	if document == nil {
+		return nil
+	}
+	reply, err := encodeReply(id, document)
+	if err != nil {
+		return nil
+	}
+	return reply
+}
+
 // fate is what happens to one message.
 type fate struct {
 	delay                 time.Duration
@@ -177,9 +211,9 @@ type fate struct {
 func (p *Proxy) decide(request bool) fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var decided fate
+	decided := fate{delay: p.faults.Latency}
 	if p.chance.Float64() < p.faults.Delay {
-		decided.delay = time.Duration(p.chance.Int64N(int64(p.faults.MaxDelay) + 1))
+		decided.delay += time.Duration(p.chance.Int64N(int64(p.faults.MaxDelay) + 1))
 	}
 	if request {
 		decided.lost = p.chance.Float64() < p.faults.Lose
