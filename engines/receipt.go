@@ -97,8 +97,8 @@ func digestOf(encoded json.RawMessage) (string, error) {
 	return jsonvalue.Digest(value)
 }
 
-// receiptGrace bounds how long storing a receipt may take. A cancelled call also leaves
-// a receipt, since it may have had an effect.
+// receiptGrace bounds how long storing a receipt may take after its call was cancelled,
+// which leaves a receipt too, since it may have had an effect.
 const receiptGrace = 2 * time.Second
 
 // leaveReceipt completes and stores a receipt and returns its id. If storing fails, the
@@ -123,13 +123,15 @@ func (t *table) leaveReceipt(ctx context.Context, tool string, args json.RawMess
 	return receipt.ID
 }
 
-// keep draws ids until one is unused.
+// keep draws ids until one is unused. The store, which may be a slow database, bounds the
+// time itself.
 func (t *table) keep(ctx context.Context, receipt *Receipt) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiptGrace)
+	storing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(receiptGrace, cancel) })()
 	for try := 1; ; try++ {
 		receipt.ID = strings.ToLower(rand.Text()[:receiptID])
-		err := t.options.Receipts(ctx, *receipt)
+		err := t.options.Receipts(storing, *receipt)
 		if !errors.Is(err, fault.IDCollision) || try == draws {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -90,6 +92,36 @@ func TestCancelledCallsLeaveReceipts(t *testing.T) {
 	require.Error(t, err)
 	require.Len(t, kept.receipts, 1)
 	require.True(t, kept.receipts[0].Failed)
+}
+
+// A database that takes seconds for each write gets the receipt of a call, unless the call
+// was cancelled: then the receipt is given up after a while.
+func TestASlowStoreGetsTheReceipt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept desk
+		options := kept.options()
+		options.Receipts = func(ctx context.Context, receipt engines.Receipt) error {
+			select {
+			case <-time.After(5 * time.Second):
+				return kept.keep(ctx, receipt)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		table := engines.NewRegistry(options)
+		ctx, cancel := context.WithCancel(t.Context())
+		require.NoError(t, table.Add(says("x.say", "hello"), does("x.wait", func(ctx context.Context) (any, error) {
+			cancel()
+			return nil, ctx.Err()
+		})))
+		result, err := table.Invoke(t.Context(), "x.say", nil)
+		require.NoError(t, err)
+		require.NotEmpty(t, result.Receipt)
+		require.Len(t, kept.receipts, 1)
+		_, err = table.Invoke(ctx, "x.wait", nil)
+		require.Error(t, err)
+		require.Len(t, kept.receipts, 1)
+	})
 }
 
 func TestLargeResultsAreKeptAside(t *testing.T) {

@@ -86,7 +86,7 @@ type claims struct {
 // Caller verifies a token's signature, audience and validity, and returns its bearer.
 // The error does not contain the token.
 func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
-	keys, err := i.keySet(ctx)
+	keys, err := i.keySet()
 	if err != nil {
 		return Caller{}, err
 	}
@@ -128,8 +128,9 @@ func scopeList(raw json.RawMessage) []string {
 }
 
 // keySet returns the issuer's keys. It caches a failure briefly, so that forged tokens
-// do not cause requests to the issuer.
-func (i *Issuer) keySet(ctx context.Context) (keyfunc.Keyfunc, error) {
+// do not cause requests to the issuer. All callers need the keys, so a caller that
+// leaves does not stop the request.
+func (i *Issuer) keySet() (keyfunc.Keyfunc, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.keys != nil {
@@ -138,7 +139,7 @@ func (i *Issuer) keySet(ctx context.Context) (keyfunc.Keyfunc, error) {
 	if i.why != nil && time.Since(i.tried) < keysInterval {
 		return nil, i.why
 	}
-	address, err := i.keysAddress(ctx)
+	address, err := i.keysAddress(i.life)
 	if err == nil {
 		must := false
 		i.keys, err = keyfunc.NewDefaultOverrideCtx(i.life, []string{address}, keyfunc.Override{Client: i.client, HTTPTimeout: issuerPatience,

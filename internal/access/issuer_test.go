@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -34,6 +35,7 @@ type issuer struct {
 	fetched atomic.Int32
 	down    atomic.Bool
 	latency time.Duration // of the network between the issuer and this server
+	asked   func()        // called at each request for the metadata; may be nil
 
 	mu   sync.Mutex
 	keys map[string]crypto.Signer // what it publishes, by kid
@@ -47,6 +49,9 @@ func newIssuer(t *testing.T) *issuer {
 	i := &issuer{t: t, key: key, keys: map[string]crypto.Signer{"one": key}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		if i.asked != nil {
+			i.asked()
+		}
 		if i.down.Load() {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
@@ -210,6 +215,19 @@ func TestAnIssuerThatChangesItsKeys(t *testing.T) {
 	_, err = fresh.Caller(t.Context(), i.good())
 	require.ErrorIs(t, err, access.ErrWrongToken, "a key that was withdrawn")
 	_, err = fresh.Caller(t.Context(), of(next, jwt.SigningMethodRS256, "two"))
+	require.NoError(t, err)
+}
+
+// A client that gives up while its token waits for the issuer's keys does not lock the
+// others out.
+func TestAClientThatLeavesWhileTheIssuerIsAsked(t *testing.T) {
+	i := newIssuer(t)
+	ctx, leave := context.WithCancel(t.Context())
+	i.asked = leave
+	door := i.door()
+	_, _ = door.Caller(ctx, i.good()) // nobody waits for this answer
+	require.Error(t, ctx.Err(), "the issuer was asked")
+	_, err := door.Caller(t.Context(), i.good())
 	require.NoError(t, err)
 }
 

@@ -42,6 +42,9 @@ const lookFor = 2 * time.Second
 // margin is the time reserved before a deadline to report why there is no answer.
 const margin = 100 * time.Millisecond
 
+// abandonFor bounds how long cancelling a question may take. The program is ending then.
+const abandonFor = time.Second
+
 // maxGenerations bounds how often a question is enqueued again after an error.
 const maxGenerations = 100
 
@@ -118,7 +121,7 @@ func (t *Transport) enqueue(ctx context.Context, request reasoning.Request) (id 
 // abandon cancels a question that nobody waits for. A claimed one is left, because a
 // resumed run can use its answer.
 func (t *Transport) abandon(ctx context.Context, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), margin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonFor)
 	defer cancel()
 	if owner, err := t.queue.Claimed(ctx, id); err == nil && owner == "" {
 		_ = t.queue.Cancel(ctx, id) // on failure a worker answers needlessly
