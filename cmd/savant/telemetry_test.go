@@ -202,6 +202,20 @@ func TestTheSpansOfACommandAreSentBeforeItEnds(t *testing.T) {
 	c.spans(t, "mine execute_tool think.workflows.list", 1)
 }
 
+// A collector that takes longer than a command, as over a slow network, gets its spans.
+func TestASlowCollectorGetsTheSpansOfACommand(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(700 * time.Millisecond)
+		c.ServeHTTP(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	_, stderr := callIn(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+slow.URL, "OTEL_SERVICE_NAME=mine")
+	require.Empty(t, stderr)
+	c.spans(t, "mine execute_tool think.workflows.list", 1)
+}
+
 func TestACollectorThatIsGoneFailsNothing(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())

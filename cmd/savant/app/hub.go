@@ -72,8 +72,12 @@ func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 // Driven reports whether a process drives a run of a workflow now.
 func (s standings) Driven(run state.Key) bool { return s.app.Driven(run) }
 
-// probePatience bounds how long a decider may take to accept a connection.
-const probePatience = 700 * time.Millisecond
+// probePatience bounds how long a decider may take to accept a connection, queuePatience
+// how long a database may take to count the questions, the handshake included.
+const (
+	probePatience = 700 * time.Millisecond
+	queuePatience = 2 * time.Second
+)
 
 // Unanswered counts the questions in the queue.
 func (s standings) Unanswered(ctx context.Context) (count int, queued bool) {
@@ -85,7 +89,7 @@ func (s standings) Unanswered(ctx context.Context) (count int, queued bool) {
 }
 
 func (s standings) askQueue(ctx context.Context) (int, error) {
-	asking, cancel := context.WithTimeout(ctx, probePatience)
+	asking, cancel := context.WithTimeout(ctx, queuePatience)
 	defer cancel()
 	return s.queue.Unanswered(asking)
 }

@@ -164,10 +164,12 @@ func withNames(e telemetry.Event) telemetry.Event {
 	return e
 }
 
-// How long closing waits for the last spans: normally, and after a signal.
+// How long closing waits for the last spans, normally and after a signal. To a collector
+// behind a slow network the TLS handshake alone may take half a second; after a signal the
+// connection is usually open.
 const (
-	flushUsually = 500 * time.Millisecond
-	flushHurried = 80 * time.Millisecond
+	flushUsually = 3 * time.Second
+	flushHurried = 500 * time.Millisecond
 )
 
 // flushTraces sends the last spans. After the end of ctx it takes at most flushHurried.

@@ -195,7 +195,8 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 }
 
 // patience bounds a call of the database, so that its absence is told within the limit.
-const patience = time.Second
+// The first call includes the handshake, which takes five round trips with TLS.
+const patience = limit - 200*time.Millisecond
 
 // open opens the gate of a folder. Its runs are where the settings of the folder's server
 // have them. They are read when the session may be held to a run, since most are not.
