@@ -68,6 +68,10 @@ func newFaults(t *testing.T, seed uint64) *faults {
 		f.keys = append(f.keys, state.Key{Workflow: "w", Run: fmt.Sprintf("r%d", i)})
 	}
 	f.until = 40
+	// FerretDB may be killed, or lose its client, between creating a collection and its
+	// unique index, and never makes the index then.
+	_, err := open(t, server.URI(f.name)).Append(t.Context(), state.Key{Workflow: "before", Run: "faults"}, step(1, 0, 0))
+	require.NoError(t, err)
 	return f
 }
 
@@ -77,7 +81,9 @@ func (f *faults) work(t *testing.T, clients, calls int) {
 	chance := rand.New(rand.NewPCG(f.seed, 2))
 	var group sync.WaitGroup
 	for client := range clients {
-		store := open(t, f.proxy.URI(f.name)+"?serverSelectionTimeoutMS=200")
+		// FerretDB may answer a find that exceeds maxTimeMS, which the driver derives from
+		// timeoutMS, with no document and no error.
+		store := open(t, f.proxy.URI(f.name)+"?serverSelectionTimeoutMS=200&timeoutMS=60000")
 		f.stores = append(f.stores, store)
 		own := rand.New(rand.NewPCG(f.seed, uint64(client)+10))
 		group.Go(func() {
@@ -119,11 +125,13 @@ func (f *faults) perhapsKill(t *testing.T, chance *rand.Rand) {
 		f.until = 1 + chance.IntN(8)
 		f.kills++
 		f.server.Kill()
+		f.proxy.Refuse(true) // the server of another test may get the address
 		return
 	}
 	f.until = 40 + chance.IntN(60)
 	f.server.Restart()
 	f.proxy.Follow(f.server)
+	f.proxy.Refuse(false)
 }
 
 // requireWhole looks at all runs once more, without faults, and at the history.
