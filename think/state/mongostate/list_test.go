@@ -1,6 +1,7 @@
 package mongostate_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,4 +44,45 @@ func TestTheSecondListingLooksOnce(t *testing.T) {
 	write(7)
 	list(1 + 2)
 	list(1 + 1)
+}
+
+// A process that has not seen a run before, and knows a version that it had, as a hook does,
+// does not look for its end from the beginning: over a slow network each look is a round trip.
+func TestRecordsAfterAKnownVersion(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	uri := server.URI(mongotest.NewDatabase())
+	writer := open(t, uri)
+	key := state.Key{Workflow: "w", Run: "r"}
+	var written []state.Record
+	append := func() {
+		record, err := writer.Append(t.Context(), key, step(len(written)+1, 0, len(written)+1))
+		require.NoError(t, err)
+		written = slices.Concat(written, []state.Record{record})
+	}
+	for range 20 {
+		append()
+	}
+	records := func(after int) (found []state.Record, finds int) {
+		t.Helper()
+		commands := &filters{seen: map[string]int{}}
+		reader := openWith(t, mongo.Options{Address: mongo.Address{URI: uri}, Sent: commands.sent})
+		found, err := reader.Records(t.Context(), key, after, 0)
+		require.NoError(t, err)
+		return found, commands.seen["find"]
+	}
+	found, finds := records(19)
+	require.Equal(t, written[19:], found)
+	require.Equal(t, 2+2, finds) // 20 and 21, then the records 19 and 20
+	found, _ = records(20)
+	require.Empty(t, found)
+
+	require.NoError(t, writer.Delete(t.Context(), key)) // the next run of the name has other numbers
+	written = nil
+	append()
+	append()
+	for after := range 25 {
+		found, _ = records(after)
+		require.Equal(t, len(written[min(after, 2):]), len(found), after)
+	}
 }

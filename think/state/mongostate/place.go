@@ -35,7 +35,12 @@ func (s *Store) live(ctx context.Context, key state.Key) (place, error) {
 	if err := key.Validate(); err != nil {
 		return place{}, err
 	}
-	at, err := s.locate(ctx, key)
+	return s.liveFrom(ctx, key, 0)
+}
+
+// liveFrom is live for a caller that has seen the record of a version.
+func (s *Store) liveFrom(ctx context.Context, key state.Key, version int) (place, error) {
+	at, err := s.locateFrom(ctx, key, version)
 	if err == nil && at.version() == 0 {
 		return place{}, unknownRun(key)
 	}
@@ -44,9 +49,24 @@ func (s *Store) live(ctx context.Context, key state.Key) (place, error) {
 
 // locate looks up where a run stands. What was seen before makes it one look.
 func (s *Store) locate(ctx context.Context, key state.Key) (place, error) {
+	return s.locateFrom(ctx, key, 0)
+}
+
+// locateFrom is locate for a caller that has seen the record of a version. In most runs it
+// is in the entry of that number, which spares the looks at earlier ones.
+func (s *Store) locateFrom(ctx context.Context, key state.Key, version int) (place, error) {
 	at, known := s.remembered(key)
 	if !known {
 		at = place{}
+	}
+	if version > at.seq+1 {
+		seen, there, err := s.find(ctx, key, version)
+		if err != nil {
+			return place{}, err
+		}
+		if there {
+			return s.locateAfter(ctx, key, at, seen)
+		}
 	}
 	next, there, err := s.find(ctx, key, at.seq+1)
 	if err != nil {

@@ -154,7 +154,10 @@ func (s *Store) Head(ctx context.Context, key state.Key) (version int, hash stri
 
 // Records implements state.Store.
 func (s *Store) Records(ctx context.Context, key state.Key, after, limit int) ([]state.Record, error) {
-	at, err := s.live(ctx, key)
+	if err := key.Validate(); err != nil {
+		return nil, err
+	}
+	at, err := s.liveFrom(ctx, key, after+1)
 	if err != nil {
 		return nil, err
 	}
