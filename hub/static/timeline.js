@@ -123,30 +123,35 @@ class Rows {
     return rows;
   }
 
+  // ask requests the rows of a chunk that are not loaded.
   async ask(number) {
     if (this.asked.has(number)) return;
     this.asked.add(number);
     try {
+      const loaded = this.chunks.get(number) ?? [];
       const address = new URL(this.list.dataset.rows, location.href);
-      address.searchParams.set("from", number * chunkSize);
-      address.searchParams.set("count", chunkSize);
+      address.searchParams.set("from", number * chunkSize + loaded.length);
+      address.searchParams.set("count", chunkSize - loaded.length);
       const answer = await fetch(address);
       if (!answer.ok) throw new Error(answer.statusText);
-      this.take(number, await answer.json());
+      this.take(number, loaded, await answer.json());
     } finally {
       this.asked.delete(number);
     }
     this.draw();
   }
 
-  take(number, sent) {
-    if (sent.epoch !== this.epoch) { // old events were removed, so numbers have changed
+  // take adds the rows that follow those loaded of a chunk. After old events were
+  // removed, numbers have changed: then all rows are requested again.
+  take(number, loaded, sent) {
+    const renumbered = sent.epoch !== this.epoch;
+    if (renumbered) {
       this.epoch = sent.epoch;
       this.chunks.clear();
       for (const element of this.shown.values()) element.remove();
       this.shown.clear();
     }
-    this.chunks.set(number, sent.rows);
+    if (!renumbered || loaded.length === 0) this.chunks.set(number, [...loaded, ...sent.rows]);
     while (this.chunks.size > maxChunks) this.chunks.delete(this.chunks.keys().next().value);
     if (sent.found !== this.found) {
       this.found = sent.found;

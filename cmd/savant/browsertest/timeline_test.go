@@ -3,6 +3,7 @@ package browsertest
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -54,6 +55,30 @@ func TestLive(t *testing.T) {
 	p.says("#live-state", "Connected.")
 	p.until(`(` + lastRow + `).includes("run_finished")`)
 	require.Equal(t, 1, eval[int](p, `[...document.querySelectorAll("#events .kind")].filter((each) => each.innerText === "run_finished").length`))
+}
+
+// TestOnlyNewRowsAreRequested: a page that follows a run requests no row that it has.
+func TestOnlyNewRowsAreRequested(t *testing.T) {
+	wanted(t)
+	folder := t.TempDir()
+	savantIn(t, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	retry := func(step int) {
+		trace(t, folder, telemetry.Event{Type: telemetry.Retry, RunID: "one", Step: step, Timestamp: "2026-01-02T03:04:05Z"})
+	}
+	for step := range 3 {
+		retry(step + 1)
+	}
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + runPage + "one?type=retry")
+	p.says("#live-state", "Connected.")
+	for step := 4; step <= 6; step++ {
+		retry(step)
+		p.until(row+`.includes($1 + " retry")`, step)
+	}
+	asked := eval[[]int](p, `performance.getEntriesByType("resource").map((each) => new URL(each.name)).filter((each) => each.pathname.endsWith("/rows")).map((each) => Number(each.searchParams.get("from")))`)
+	require.Subset(t, asked, []int{3, 4, 5})
+	require.GreaterOrEqual(t, slices.Min(asked), 3)
 }
 
 // TestFiltersAndDetailsAreInTheAddress: a filter, an event and the way back to them.
