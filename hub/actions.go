@@ -90,7 +90,7 @@ func (h *Hub) acts(r *http.Request, info state.Info, standing Standing, drift bo
 	}
 	if err := h.allowed(r, access.Run); err != nil && view.GoOn {
 		view.GoOn = false
-		view.Lacks = append(view.Lacks, fault.From(err).Details+", so it cannot go on with this run here")
+		view.Lacks = append(view.Lacks, fault.From(err).Details+", so it cannot continue this run here")
 	}
 	return view
 }

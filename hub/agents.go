@@ -64,7 +64,7 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 		ByStep: with(r, "view", "grouped"), Refresh: r.URL.Query()}
 	allowed := h.allowed(r, access.Run)
 	if allowed != nil {
-		view.Lacks = fault.From(allowed).Details + ", so it cannot cancel this run or go on with it"
+		view.Lacks = fault.From(allowed).Details + ", so it cannot cancel or continue this run"
 	}
 	view.Ends = report.Status == agent.StatusRunning && allowed == nil
 	view.Continue = report.Status != agent.StatusRunning && allowed == nil

@@ -161,8 +161,8 @@ type compareView struct {
 	DifferentParams bool
 }
 
-// choice is a run to compare with.
-type choice struct{ Value, Label string }
+// choice is a run to compare with; Changed is when it last changed.
+type choice struct{ Value, Label, Changed string }
 
 // comparedRun is one of the two runs.
 type comparedRun struct{ Name, Href, Status string }
@@ -225,7 +225,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 		return err
 	}
 	for _, each := range list.Runs {
-		view.Choices = append(view.Choices, choice{each.Workflow + "/" + each.Run, h.options.Standings.Standing(ctx, each).String() + ", " + when(each.Updated)})
+		view.Choices = append(view.Choices, choice{each.Workflow + "/" + each.Run, h.options.Standings.Standing(ctx, each).String(), each.Updated})
 	}
 	if view.Left == "" || view.Right == "" {
 		return nil
@@ -252,7 +252,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 	}
 	view.Changes = &changesView{Shown: true, Before: left.Run, After: right.Run}
 	h.fillChanges(r, view.Changes, changes, view.Only)
-	view.fact("Stands", stands[0].String(), stands[1].String())
+	view.fact("Status", stands[0].String(), stands[1].String())
 	return h.addFacts(r, view, changes)
 }
 
@@ -374,7 +374,11 @@ func (h *Hub) compareAgents(r *http.Request, view *compareView) error {
 	}
 	for _, each := range list {
 		if len(view.Choices) < runsPage && (goal == "" || each.Goal == goal) {
-			view.Choices = append(view.Choices, choice{each.RunID, string(each.Status) + ", " + each.Goal})
+			label := string(each.Status)
+			if each.Goal != "" {
+				label += ", " + each.Goal
+			}
+			view.Choices = append(view.Choices, choice{each.RunID, label, each.Updated})
 		}
 	}
 	if view.Left == "" || view.Right == "" {

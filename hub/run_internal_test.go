@@ -213,7 +213,7 @@ func TestWhatChangedBetweenVersions(t *testing.T) {
 	require.Regexp(t, `<code>review</code> <span class="differs">differs</span></th><td><span class="status going s-issued">issued</span></td><td><span class="status good s-done">done`, changed)
 	require.Regexp(t, `<code>reviews</code></th><td><span class="hint">nothing</span>`, changed)
 	require.NotContains(t, changed[strings.Index(changed, "From v1"):], "<code>strict</code>", "a step that stands alike is left out")
-	require.Contains(t, s.page("/runs/release/r1?from=3&to=3"), "No step stands otherwise")
+	require.Contains(t, s.page("/runs/release/r1?from=3&to=3"), "No step differs. The same in both: 10 steps.")
 	require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/runs/release/r1?from=1&to=9", nil).Code)
 	require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/runs/release/r1?from=-1&to=2", nil).Code)
 

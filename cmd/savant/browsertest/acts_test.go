@@ -131,7 +131,7 @@ func TestResumeInThePage(t *testing.T) {
 		return run != "" && !strings.Contains(run, `"status": "running"`) && !strings.Contains(run, `"status": "canceled"`)
 	}, time.Minute, 50*time.Millisecond)
 	p.open(h.base + "/diagnostics/agents/going")
-	p.unfold("Go on with a new goal")
+	p.unfold("Continue with a new goal")
 	p.types("#goal", "another goal")
 	p.follow(`details form[action$="/resume"] button`)
 	p.says(".said", "continues here")
