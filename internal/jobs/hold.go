@@ -10,33 +10,34 @@ import (
 	"savant/internal/mongo"
 )
 
-// ErrHeld says that somebody else holds a name.
+// ErrHeld means that another process holds a name.
 var ErrHeld = errors.New("another process holds it")
 
-// HeartbeatLimit is how long the owner of a claim sends no heartbeat, by the clocks of both
-// machines, before lists call it lost. Clocks may differ by minutes, so it is long;
-// nothing but what is shown is decided by it.
+// HeartbeatLimit is how long lists wait for a heartbeat before they call the owner of a
+// claim lost. Each machine uses its own clock, and clocks may differ by minutes, so the
+// limit is long. It affects only what is shown.
 const HeartbeatLimit = time.Hour
 
 // unfinished is the meta of an end whose owner left work.
 const unfinished = "unfinished"
 
-// Holder is what is known of who holds a name.
+// Holder describes the holder of a name.
 type Holder struct {
-	// Owner is who holds it, or held it last; empty for nobody ever.
+	// Owner is the current or the last holder; empty if there was none.
 	Owner string
-	// Holds: the owner has not let go of it.
+	// Holds: the owner has not released the name.
 	Holds bool
-	// HeartbeatOverdue: the owner holds it, but has sent no heartbeat for long.
+	// HeartbeatOverdue: the owner holds the name, but has sent no heartbeat for
+	// HeartbeatLimit.
 	HeartbeatOverdue bool
-	// Left: the owner let go of it, and left work.
+	// Left: the owner released the name and left unfinished work.
 	Left bool
 
 	claim int
 	beat  string
 }
 
-// Holder says who holds a name.
+// Holder returns the holder of a name.
 func (q *Queue) Holder(ctx context.Context, name string) (Holder, error) {
 	claims, err := q.claims(ctx, name)
 	if err != nil || len(claims) == 0 {
@@ -57,10 +58,10 @@ func (q *Queue) Holder(ctx context.Context, name string) (Holder, error) {
 	return out, err
 }
 
-// Hold gives a name to one holder at a time, by claims and heartbeats like those of jobs.
-// release ends the claim, and tells whether work is left. A holder that sends no heartbeat
-// for a lease during this call is lost. waits is called once if there is a holder.
-// ErrHeld: another process holds the name.
+// Hold gives a name to one holder at a time, by claims and heartbeats like those of
+// jobs. release ends the claim and says whether work is left. A holder that sends no
+// heartbeat for a lease during this call is considered lost. waits is called once if
+// there is a holder. The error is ErrHeld if another process holds the name.
 func (q *Queue) Hold(ctx context.Context, name, owner string, lease time.Duration, waits func(Holder)) (release func(left bool), err error) {
 	var first Holder
 	var seen observation
@@ -99,14 +100,14 @@ func (q *Queue) Hold(ctx context.Context, name, owner string, lease time.Duratio
 	}
 }
 
-// keep sends heartbeats for a claim until it is released. They are frequent: whoever
-// wants the name waits for one.
+// keep sends heartbeats for a claim until it is released. They are frequent, because a
+// process that wants the name waits for one.
 func (q *Queue) keep(ctx context.Context, name string, claim int, lease time.Duration) (release func(left bool)) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beating sync.WaitGroup
 	beating.Go(func() {
 		for ctx.Err() == nil {
-			_ = q.documents.Replace(ctx, mongo.Document{Key: key(name, "beat", numbered(claim))}) // the next one may come through
+			_ = q.documents.Replace(ctx, mongo.Document{Key: key(name, "beat", numbered(claim))}) // the next heartbeat may succeed
 			select {
 			case <-ctx.Done():
 			case <-time.After(lease / 16):

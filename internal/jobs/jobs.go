@@ -12,8 +12,9 @@
 //	j result       how it ended; the first one stands
 //	done TIME j    that it has ended; the list that Prune reads
 //
-// A lease is measured by the clock of whoever waits for its end: it has run out when
-// the claim's beat did not change for that long. No two clocks are compared.
+// A lease is measured by the clock of the process that waits for its end: it has
+// expired if the claim's heartbeat did not change for that long. Clocks are never
+// compared.
 package jobs
 
 import (

@@ -30,7 +30,8 @@ type Status struct {
 // Waiting reports whether the job is unfinished and unclaimed.
 func (s Status) Waiting() bool { return !s.Ended && (s.Claims == 0 || s.Returned) }
 
-// HeartbeatOverdue reports that the owner of a job has sent no heartbeat for long. It is for lists.
+// HeartbeatOverdue reports whether the owner of a job has sent no heartbeat for
+// HeartbeatLimit. It is for lists.
 func (q *Queue) HeartbeatOverdue(job Status) bool {
 	return q.documents.Now().Sub(job.Seen) > HeartbeatLimit
 }

@@ -45,7 +45,7 @@ type Worker struct {
 	Bound func(needs string) bool
 	// Prunes says that Prune will remove ended jobs.
 	Prunes bool
-	// Code is what a failure of the database is told under.
+	// Code is the code of errors about a failure of the database.
 	Code fault.Code
 	// Log may be nil.
 	Log *slog.Logger

@@ -11,19 +11,19 @@ import (
 
 // Address says where the database is.
 type Address struct {
-	// URI is a connection string, mongodb:// or mongodb+srv://. A database that it
-	// names wins over Environment.
+	// URI is a connection string, mongodb:// or mongodb+srv://. If it names a database,
+	// Environment is not used.
 	URI string
-	// Host is HOST or HOST:PORT, used where there is no URI.
+	// Host is HOST or HOST:PORT, used if there is no URI.
 	Host string
-	// Environment ends the name of the database: savant_development, savant_test.
+	// Environment is the suffix of the database name: savant_development, savant_test.
 	Environment string
 }
 
-// ErrNoAddress says that neither a URI nor a host was given.
+// ErrNoAddress means that neither a URI nor a host was given.
 var ErrNoAddress = errors.New("no database address is set: set MONGO_URI, such as mongodb://127.0.0.1:27017/, or MONGO_HOST")
 
-// errURI has no text of the URI, which may hold a password.
+// errURI repeats nothing of the URI, which may contain a password.
 var errURI = errors.New("MONGO_URI is not a connection string: expected mongodb://HOST:PORT/DATABASE")
 
 // uri returns the connection string.
@@ -47,6 +47,5 @@ func (a Address) database(named string) string {
 	return cmp.Or(named, "savant_"+cmp.Or(a.Environment, "development"))
 }
 
-// hosts are the servers of a connection, as messages name them: without user and
-// password.
+// hosts returns the servers of a connection for messages, without user and password.
 func hosts(of *options.ClientOptions) string { return strings.Join(of.Hosts, ",") }

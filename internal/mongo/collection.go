@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Document is what a collection keeps under a key.
+// Document is the value that a collection stores under a key.
 type Document struct {
 	// Key is unique in its collection.
 	Key string
-	// Nonce tells who wrote the document. Insert draws one where it is empty.
+	// Nonce identifies the insert that wrote the document. Insert chooses one if it is
+	// empty.
 	Nonce string
-	// Time is when it was written, in milliseconds; the present when zero.
+	// Time is when the document was written, in milliseconds; zero means now.
 	Time time.Time
-	// Meta is a short text beside the body, and Body the value. A large one is
-	// kept in parts.
+	// Meta is a short text; Body is the value, stored in parts if it is large.
 	Meta string
 	Body []byte
 }
@@ -34,11 +34,11 @@ type stored struct {
 	Time  time.Time `bson:"at"`
 	Meta  string    `bson:"meta,omitempty"`
 	Body  any       `bson:"body,omitempty"`
-	// Parts is how many parts the body has; 0 where it is in Body.
+	// Parts is the number of parts of the body; 0 if Body holds it.
 	Parts int `bson:"parts,omitempty"`
 }
 
-// Collection is documents by their keys.
+// Collection stores documents under unique keys.
 type Collection struct {
 	database         *Database
 	documents, parts *driver.Collection
@@ -47,12 +47,13 @@ type Collection struct {
 // Now is the time by the clock of this process.
 func (c *Collection) Now() time.Time { return c.database.now() }
 
-// attempts is how often a call is sent whose connection breaks.
+// attempts is the number of attempts of a call whose connection breaks.
 const attempts = 4
 
-// Insert adds a document unless there is one of its key, and says whether this one
-// is there now. A majority has it then. An insert that was sent twice, or whose
-// answer was lost, is known by its nonce. After an error it may be there or not.
+// Insert adds a document unless the key exists, and reports whether the stored document
+// is this one, confirmed by a majority. It recognises by the nonce an insert of its own
+// that was sent twice or whose answer was lost. After an error the document may be
+// stored or not.
 func (c *Collection) Insert(ctx context.Context, document Document) (won bool, err error) {
 	document.Nonce = cmp.Or(document.Nonce, rand.Text())
 	if document.Time.IsZero() {
@@ -82,9 +83,9 @@ func (c *Collection) Insert(ctx context.Context, document Document) (won bool, e
 	}
 }
 
-// ours says whether the document of a key is the one that was to be inserted, and whether
-// there is one. A reader sees only what a majority has: the document that is in the way may
-// not be there for it yet.
+// ours reports whether the stored document of a key is the inserted one, and whether
+// there is one. It reads only what a majority has confirmed, so the document that
+// prevented the insert may not be visible yet.
 func (c *Collection) ours(ctx context.Context, row stored) (won, there bool, err error) {
 	found, there, err := c.find(ctx, row.Key)
 	won = there && found.Nonce == row.Nonce
@@ -112,11 +113,11 @@ func (c *Collection) find(ctx context.Context, key string) (row stored, there bo
 	return row, err == nil, c.database.failed(err)
 }
 
-// atOnce is how many documents are looked up at the same time.
+// atOnce is the number of concurrent lookups.
 const atOnce = 16
 
-// FindAll returns the documents of keys, in their order. Where there is none the
-// document has no Key.
+// FindAll returns the documents of keys, in the given order. A missing document has no
+// Key.
 func (c *Collection) FindAll(ctx context.Context, keys []string) ([]Document, error) {
 	found := make([]Document, len(keys))
 	group, ctx := errgroup.WithContext(ctx)
@@ -130,8 +131,8 @@ func (c *Collection) FindAll(ctx context.Context, keys []string) ([]Document, er
 	return found, group.Wait()
 }
 
-// Range calls visit with the documents whose key is at least from and below to, by
-// key, whole.
+// Range calls visit with the whole documents whose keys are at least from and below to,
+// sorted by key.
 func (c *Collection) Range(ctx context.Context, from, to string, visit func(Document) error) error {
 	return c.each(ctx, from, to, options.Find(), func(row stored) error {
 		document, err := c.join(ctx, row)
@@ -174,8 +175,8 @@ func (c *Collection) each(ctx context.Context, from, to string, how *options.Fin
 	return c.database.failed(interrupted(ctx, cursor.Err()))
 }
 
-// Replace puts a document in the place of the one of its key, if there is one. Of two
-// at once either stays. It is for what can be made again.
+// Replace overwrites the document of a key, if it exists. Of two concurrent calls
+// either may win. Use it only for values that can be computed again.
 func (c *Collection) Replace(ctx context.Context, document Document) error {
 	document.Nonce = cmp.Or(document.Nonce, rand.Text())
 	if document.Time.IsZero() {
@@ -194,7 +195,7 @@ func (c *Collection) Replace(ctx context.Context, document Document) error {
 	}
 	err := c.retry(ctx, func(ctx context.Context) error {
 		_, err := c.documents.ReplaceOne(ctx, byKey(row.Key), row, options.Replace().SetUpsert(true))
-		if driver.IsDuplicateKeyError(err) { // another one was first
+		if driver.IsDuplicateKeyError(err) { // another insert was first
 			_, err = c.documents.ReplaceOne(ctx, byKey(row.Key), row)
 		}
 		return err
@@ -205,8 +206,7 @@ func (c *Collection) Replace(ctx context.Context, document Document) error {
 	return c.database.failed(err)
 }
 
-// DeleteThis removes a document unless another was put in its place, and says whether
-// it did.
+// DeleteThis removes a document unless it was replaced, and reports whether it did.
 func (c *Collection) DeleteThis(ctx context.Context, document Document) (gone bool, err error) {
 	row, there, err := c.find(ctx, document.Key)
 	if err != nil || !there || row.Nonce != document.Nonce {
@@ -247,8 +247,7 @@ func (c *Collection) Delete(ctx context.Context, keys ...string) error {
 	return nil
 }
 
-// retry repeats a call that does the same when it is done twice, as long as one call may
-// take.
+// retry repeats an idempotent call, within the time limit of one call.
 func (c *Collection) retry(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := c.database.bounded(ctx)
 	defer cancel()

@@ -1,10 +1,9 @@
-// Package mongo keeps documents under unique keys in MongoDB, and in what speaks its
-// protocol. One thing decides whatever is shared: an insert under a key, which only
-// the first one wins. Nothing else is asked of the server: no update under a
-// condition, no transaction, and no filter but the key. Where the server tells of changes,
-// waiting is shorter: see Watch.
+// Package mongo stores documents under unique keys in MongoDB or a compatible database.
+// Processes coordinate by one operation: of concurrent inserts under one key, only the
+// first succeeds. The package uses no conditional updates, no transactions, and no
+// filter but the key. If the server has change streams, waiting is shorter: see Watch.
 //
-// The driver is named here and nowhere else.
+// No other package uses the driver.
 package mongo
 
 import (
@@ -22,9 +21,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 )
 
-// A server that cannot be reached is told after noticed, and a call that a server does not
-// answer is given up after patience, attempts included. A URI may have other times:
-// serverSelectionTimeoutMS and connectTimeoutMS, and timeoutMS.
+// A server that cannot be reached is reported after noticed. A call that the server
+// does not answer fails after patience, retries included. A URI may set other times:
+// serverSelectionTimeoutMS, connectTimeoutMS and timeoutMS.
 const (
 	noticed  = 2 * time.Second
 	patience = 5 * time.Second
@@ -33,31 +32,30 @@ const (
 // Options of Open.
 type Options struct {
 	Address
-	// Now is the clock of this process, for the times of documents; nil: that of the
-	// machine.
+	// Now is this process's clock, for the times of documents; nil means the clock of
+	// the machine.
 	Now func() time.Time
-	// Within is when a call is given up, whatever the URI says, for whoever has to answer
-	// soon; 0: the usual times.
+	// Within bounds each call, whatever the URI says, for callers that must answer
+	// soon; 0 means the usual limits.
 	Within time.Duration
 	// Sent is called with each command before it is sent, as extended JSON; for
 	// tests. It may be nil.
 	Sent func(name, command string)
 }
 
-// Database is a connection to one database. Its methods may be called at once.
+// Database is a connection to one database. It is safe for concurrent use.
 type Database struct {
 	client *driver.Client
 	at     *driver.Database
 	host   string
 	now    func() time.Time
-	// patience bounds a call, attempts included; 0: none.
+	// patience bounds a call, retries included; 0: no limit.
 	patience time.Duration
-	// hasStreams says whether the server has streams of changes; nil: it was not asked yet.
+	// hasStreams reports whether the server has change streams; nil: not known yet.
 	hasStreams atomic.Pointer[bool]
 }
 
-// Open prepares a connection; the first call makes it. The error says what is wrong
-// with the address.
+// Open prepares a connection; the first call makes it. The error is about the address.
 func Open(with Options) (*Database, error) {
 	uri, err := with.uri()
 	if err != nil {
@@ -94,7 +92,7 @@ func Open(with Options) (*Database, error) {
 	return d, nil
 }
 
-// bounded returns a context that ends with the patience for one call.
+// bounded returns a context with the time limit of one call.
 func (d *Database) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.patience <= 0 {
 		return context.WithCancel(ctx)

@@ -13,10 +13,9 @@ import (
 	"savant/fault"
 )
 
-// Failure is a call that the database did not carry out, or of which nobody knows
-// whether it did.
+// Failure is the error of a call that failed, or whose effect is unknown.
 type Failure struct {
-	// Host is the servers that were asked.
+	// Host names the servers of the connection.
 	Host  string
 	Cause error
 }
@@ -28,8 +27,8 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Coded returns a failure under a code, with what could not be done and what to do.
-// An error that has a code stays as it is.
+// Coded gives a failure a code, says what failed, and adds advice. An error that
+// already has a code is returned unchanged.
 func Coded(code fault.Code, what string, err error) error {
 	var coded *fault.Error
 	var failed *Failure
@@ -46,7 +45,7 @@ func Coded(code fault.Code, what string, err error) error {
 	return fault.New(code, "%s: %w; repeat the call when the cause is gone", what, err)
 }
 
-// failed makes a Failure of an error of the driver.
+// failed converts the driver's error to a Failure.
 func (d *Database) failed(err error) error {
 	if err == nil {
 		return nil
@@ -54,14 +53,14 @@ func (d *Database) failed(err error) error {
 	return &Failure{Host: d.host, Cause: err}
 }
 
-// away reports that no server could be reached, so that nothing was sent.
+// away reports whether no server could be reached, so that nothing was sent.
 func away(err error) bool {
 	var selection topology.ServerSelectionError
 	return errors.As(err, &selection)
 }
 
-// Away reports that a call came to nothing, or nobody knows to what, because no server
-// could be reached, it did not answer, or a majority did not confirm: the same call may
+// Away reports whether a call failed because no server could be reached, it did not
+// answer, or a majority did not confirm. The effect may be unknown; the same call may
 // succeed later.
 func Away(err error) bool {
 	var failed *Failure
@@ -73,10 +72,10 @@ func Away(err error) bool {
 }
 
 var (
-	// errCut says that the driver gave a connection up before the call was sent over it.
+	// errCut means that the driver closed a connection before the call was sent.
 	errCut = errors.New("the connection was closed before the call was sent")
-	// errNotShown says that a document is in the way which readers do not see: it was
-	// removed, or a majority does not have it yet.
+	// errNotShown means that an existing document prevented an insert but cannot be read:
+	// it was removed, or a majority has not confirmed it yet.
 	errNotShown = errors.New("a document of this key is there, and a majority did not confirm it")
 )
 
@@ -89,9 +88,9 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// repeatable reports that a call may be sent again at once: its connection broke, or that
-// of another call did before this one had any, or took too long to make, or the servers
-// elected another primary meanwhile.
+// repeatable reports whether a call may be sent again at once: its connection, or the one
+// that it waited for, broke or took too long to open, or the servers elected another
+// primary.
 func repeatable(err error) bool {
 	var queued topology.WaitQueueTimeoutError
 	switch {
@@ -108,8 +107,8 @@ func repeatable(err error) bool {
 	return driver.IsNetworkError(err) || errors.As(err, &labeled) && labeled.HasErrorLabel("RetryableWriteError")
 }
 
-// reason is the shortest text that says why. Of a server that could not be reached
-// it is what happened at the last attempt.
+// reason returns the shortest description of a cause. For an unreachable server it is
+// the error of the last attempt.
 func reason(err error) string {
 	var selection topology.ServerSelectionError
 	if errors.As(err, &selection) {

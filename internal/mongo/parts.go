@@ -10,15 +10,15 @@ import (
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// partSize is how long a body may be before it is kept in parts, and the longest
-// part, in bytes. A document of MongoDB has at most 16 MB.
+// partSize is the maximum size of a body in one document, and of a part, in bytes. A
+// document of MongoDB has at most 16 MB.
 const partSize = 8 << 20
 
-// ErrPartMissing says that a document has lost a part.
+// ErrPartMissing means that a part of a document is missing.
 var ErrPartMissing = errors.New("a part of a document is missing")
 
-// split returns a document as the server is to have it. The parts of a large body are
-// written first, unless the key is taken: then nobody needs them.
+// split returns the row to store for a document. It writes the parts of a large body
+// first, unless the key already exists.
 func (c *Collection) split(ctx context.Context, document Document) (stored, error) {
 	if len(document.Body) <= partSize {
 		return document.row(), nil
@@ -29,7 +29,7 @@ func (c *Collection) split(ctx context.Context, document Document) (stored, erro
 	return c.writeParts(ctx, document)
 }
 
-// writeParts writes a large body. The parts belong to the document by its nonce.
+// writeParts writes the parts of a large body, under the document's nonce.
 func (c *Collection) writeParts(ctx context.Context, document Document) (stored, error) {
 	row := document.row().head()
 	for rest := document.Body; len(rest) > 0; row.Parts++ {
@@ -38,7 +38,7 @@ func (c *Collection) writeParts(ctx context.Context, document Document) (stored,
 		rest = rest[size:]
 		err := c.retry(ctx, func(ctx context.Context) error {
 			_, err := c.parts.InsertOne(ctx, part)
-			if driver.IsDuplicateKeyError(err) { // the nonce is nobody else's
+			if driver.IsDuplicateKeyError(err) { // the nonce is unique, so this call wrote it
 				return nil
 			}
 			return err
@@ -50,7 +50,7 @@ func (c *Collection) writeParts(ctx context.Context, document Document) (stored,
 	return row, nil
 }
 
-// row returns a document as the server has it where the body is not large.
+// row returns the row to store for a document without a large body.
 func (d Document) row() stored {
 	return stored{Key: d.Key, Nonce: d.Nonce, Time: d.Time.UTC(), Meta: d.Meta, Body: value(d.Body)}
 }
@@ -61,7 +61,7 @@ func (s stored) head() stored {
 	return s
 }
 
-// cut returns where to cut the first part off, between two characters.
+// cut returns where the first part ends, at a character boundary.
 func cut(body []byte) int {
 	if len(body) <= partSize {
 		return len(body)
@@ -74,8 +74,8 @@ func cut(body []byte) int {
 	return partSize
 }
 
-// value is a body as a string, so that a person and every server can read it, or as
-// bytes where it is no text.
+// value returns a body as a string, which people can read, or as bytes if it is not
+// text.
 func value(body []byte) any {
 	if utf8.Valid(body) {
 		return string(body)
@@ -95,7 +95,7 @@ func bytesOf(value any) []byte {
 	return nil
 }
 
-// part is the key of a part, from 0.
+// part returns the key of a part, counted from 0.
 func (s stored) part(number int) string { return fmt.Sprintf("%s/%04d", s.Nonce, number) }
 
 // document returns a row without the parts.

@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Changes tells of documents that are inserted, so that whoever waits for one need not
-// look for it again and again. Nothing is decided by it.
+// Changes notifies of inserted documents, so that a waiting caller need not poll. It is
+// an optimisation only: missing notifications do no harm.
 type Changes struct {
 	note chan struct{}
 	live atomic.Bool
@@ -20,21 +20,22 @@ type Changes struct {
 // Seen returns a channel that gets a value when there may be a new document.
 func (c *Changes) Seen() <-chan struct{} { return c.note }
 
-// Live says that the server tells of changes now. While it does not, one has to look.
+// Live reports whether notifications arrive now. If not, the caller must poll.
 func (c *Changes) Live() bool { return c.live.Load() }
 
 const (
-	// awaitChange is how long the server waits for a change before it says that there was none.
+	// awaitChange is how long the server waits before it reports that there was no
+	// change.
 	awaitChange = 2 * time.Second
-	// watchAgain is how long to wait before a stream of changes that broke is opened again.
+	// watchAgain is the pause before a broken change stream is opened again.
 	watchAgain = 10 * time.Second
-	// closeWithin is how long to wait until the server has heard that a stream is over.
+	// closeWithin bounds closing a stream at the server.
 	closeWithin = 50 * time.Millisecond
 )
 
-// Watch tells of documents that are inserted with a key that is at least from and below
-// to, until stop is called or ctx ends. Only a replica set and a sharded cluster have
-// streams of changes; with another server nothing is ever told.
+// Watch notifies of inserted documents whose key is at least from and below to, until
+// stop is called or ctx ends. Only a replica set and a sharded cluster have change
+// streams; other servers never notify.
 func (c *Collection) Watch(ctx context.Context, from, to string) (changes *Changes, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes = &Changes{note: make(chan struct{}, 1)}
@@ -58,8 +59,8 @@ func (c *Collection) Watch(ctx context.Context, from, to string) (changes *Chang
 	return changes, func() { cancel(); watching.Wait() }
 }
 
-// follow reads a stream of changes until it breaks. Its first note comes when the stream
-// is open: what was inserted before it does not tell.
+// follow reads a change stream until it breaks. It notifies once when the stream is
+// open, because earlier inserts are not reported.
 func (c *Collection) follow(ctx context.Context, from, to string, changes *Changes) {
 	within := bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}
 	stream, err := c.documents.Watch(ctx, bson.A{
@@ -67,12 +68,12 @@ func (c *Collection) follow(ctx context.Context, from, to string, changes *Chang
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: 1}}}},
 	}, options.ChangeStream().SetMaxAwaitTime(awaitChange))
 	if err != nil {
-		return // whoever waits looks by themselves
+		return // the caller polls
 	}
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
-		_ = stream.Close(closing) // a server that does not hear of it closes the stream later
+		_ = stream.Close(closing) // the server closes an abandoned stream later
 	}()
 	changes.live.Store(true)
 	for seen := true; stream.Err() == nil && stream.ID() != 0; seen = stream.TryNext(ctx) {
@@ -81,13 +82,13 @@ func (c *Collection) follow(ctx context.Context, from, to string, changes *Chang
 		}
 		select {
 		case changes.note <- struct{}{}:
-		default: // a note is there already
+		default: // a notification is pending
 		}
 	}
 }
 
-// streams says whether the server has streams of changes. known is false while it cannot
-// be asked.
+// streams reports whether the server has change streams. known is false if the server
+// cannot be asked.
 func (d *Database) streams(ctx context.Context) (has, known bool) {
 	if said := d.hasStreams.Load(); said != nil {
 		return *said, true

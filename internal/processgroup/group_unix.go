@@ -9,29 +9,29 @@ import (
 	"syscall"
 )
 
-// keeping is all that a keeper does: it waits until nobody holds the other end of
-// its input. Then its group, where the end of Savant's pipes did not end it, is
-// asked to end after a second, and killed after another, itself with it. What asks
-// a group to end is not meant for the keeper.
+// keeping is the keeper's shell script. It waits for the end of its input, which comes
+// when this process ends. Most programs end then because Savant's pipes close. After a
+// second it asks the rest of the group to end, and after another second it kills the
+// group and itself. It ignores the signal by which the group is asked to end.
 const keeping = `trap '' HUP INT QUIT TERM; read -r end; sleep 1; kill -s TERM 0; sleep 1; kill -s KILL 0`
 
-// Group is the process group of a program. It is led by a keeper, a shell that
-// ends all of it once this process is gone, also where it was killed: a
-// parent-death signal would reach the program alone, not what that has started.
-// A program that starts a session of its own leaves the group. All methods may
-// be called at once, once Start has returned.
+// Group is the process group of a program. Its leader is the keeper, a shell that ends
+// the whole group once this process has ended, even if it was killed. A parent-death
+// signal would end only the program, not its children. A program that starts a session
+// of its own leaves the group. All methods are safe for concurrent use after Start has
+// returned.
 type Group struct {
 	keeper *exec.Cmd
-	// held is the keeper's input. It closes with this process.
+	// held is the keeper's input. It closes when this process ends.
 	held *os.File
 
 	mu sync.Mutex
-	// id is that of the group; 0 where there is none yet, or none any more. Where
-	// no shell is to be had, the program leads it.
+	// id is the id of the group; 0 if there is none. Without a shell, the program leads
+	// the group.
 	id int
 }
 
-// New returns a group for one program. It has to be ended.
+// New returns a group for one program. The caller must call End.
 func New() *Group {
 	input, held, err := os.Pipe()
 	if err != nil {
@@ -48,7 +48,7 @@ func New() *Group {
 	return &Group{keeper: keeper, held: held, id: keeper.Process.Pid}
 }
 
-// Start starts the program, whose attributes it sets.
+// Start starts the program and sets its attributes.
 func (g *Group) Start(program *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,18 +77,18 @@ func (g *Group) signal(signal syscall.Signal) error {
 	return syscall.Kill(-g.id, signal)
 }
 
-// End kills what is left of the group, once its program has ended or did not
-// start. Calling it again does nothing.
+// End kills the rest of the group, after its program has ended or failed to start. It
+// may be called more than once.
 func (g *Group) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.id == 0 {
 		return
 	}
-	_ = syscall.Kill(-g.id, syscall.SIGKILL) // an error means that nothing was left
+	_ = syscall.Kill(-g.id, syscall.SIGKILL) // an error means that the group is empty
 	g.id = 0
 	if g.keeper != nil {
 		_ = g.held.Close()
-		_ = g.keeper.Wait() // killed, as it should be
+		_ = g.keeper.Wait() // it was killed
 	}
 }

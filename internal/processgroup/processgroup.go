@@ -1,3 +1,3 @@
-// Package processgroup starts programs so that all they start ends with them, and
-// with this process, however that ends.
+// Package processgroup starts programs so that they and their children end with this
+// process, however it ends.
 package processgroup

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// maxHeld is how much of a stream is held back while it may be half of a secret, in
-// bytes: a secret has no space in it, except a private key (maxKey).
+// maxHeld is how much of a stream is held back while it may be part of a secret, in
+// bytes: no secret contains a space, except a private key (maxKey).
 const (
 	maxHeld = 512
 	maxKey  = 16 << 10
 )
 
-// Stream passes on a text that comes in parts, word by word and without secrets. It is
-// safe for concurrent use.
+// Stream passes on a text that arrives in parts, word by word and without secrets. It
+// is safe for concurrent use.
 type Stream struct {
 	mu    sync.Mutex
 	held  strings.Builder
@@ -21,11 +21,11 @@ type Stream struct {
 	tell  func(string)
 }
 
-// NewStream returns a stream that tells what is added to it. Tell is not called by two
-// goroutines at once.
+// NewStream returns a stream that passes its text to tell. tell is never called
+// concurrently.
 func NewStream(clean *Redactor, tell func(string)) *Stream { return &Stream{clean: clean, tell: tell} }
 
-// Add takes the next part.
+// Add takes the next part of the text.
 func (s *Stream) Add(part string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,8 +41,8 @@ func (s *Stream) Add(part string) {
 	s.pass(text, end)
 }
 
-// unfinishedKey returns where a private key begins of which the end did not come yet,
-// or -1.
+// unfinishedKey returns where a private key begins whose end has not arrived yet, or
+// -1.
 func unfinishedKey(text string) int {
 	begin := strings.LastIndex(text, "-BEGIN ")
 	if begin < 0 {
@@ -57,14 +57,14 @@ func unfinishedKey(text string) int {
 	return strings.LastIndexAny(text[:begin], " \n\t") + 1
 }
 
-// Flush tells what was held back, at the end.
+// Flush passes on the rest, at the end of the text.
 func (s *Stream) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pass(s.held.String(), s.held.Len())
 }
 
-// pass tells the beginning of a text, and keeps the rest.
+// pass passes on the beginning of a text, and keeps the rest.
 func (s *Stream) pass(text string, end int) {
 	if end == 0 {
 		return

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Found is a folder above the working folder that was taken for SAVANT_PATH,
-// since nothing named one.
+// Found is a folder above the working folder that became SAVANT_PATH because nothing
+// set it.
 type Found struct {
-	// Folder is its absolute path; Sign is the entry that it was known by.
+	// Folder is its absolute path; Sign is the entry that identified it.
 	Folder, Sign string
 }
 
-// find looks for the project that the working folder is in, from there upward as
-// git does: the nearest folder with .savant, workflows/ or .git. It returns nil
-// where that is the working folder itself, or where there is none.
+// find looks for the project of the working folder, from there upward, as git does: the
+// nearest folder with .savant, workflows/ or .git. It returns nil if that is the
+// working folder itself, or if there is none.
 //
-// A folder above is taken only on the word of the person who runs the program: in
-// a folder that others may write to, anybody could put a .savant with commands. The
-// home folder and the root are not taken for a project from below.
+// A folder above is used only if it belongs to the user or to the owner of the working
+// folder: in a folder that others may write to, anybody could put a .savant with commands. The home folder and the root are
+// not used as the project of a folder below them.
 func find() *Found {
 	working, err := os.Getwd()
 	if err != nil {
@@ -29,8 +29,8 @@ func find() *Found {
 	return FindFrom(working)
 }
 
-// FindFrom is what SAVANT_PATH is for a program that works in a folder and that nobody
-// told: nil where that is the folder itself.
+// FindFrom returns SAVANT_PATH for a program that works in a folder and has no setting
+// for it; nil if that is the folder itself.
 func FindFrom(working string) *Found {
 	working, err := filepath.EvalSymlinks(working)
 	if err != nil {
@@ -70,8 +70,8 @@ func signOf(folder string) (sign string, info os.FileInfo) {
 	return "", nil
 }
 
-// holdsWorkflows tells workflows/ of Savant from other folders of that name: it has
-// YAML files, and is not that of a service, as .github/workflows.
+// holdsWorkflows reports whether workflows/ in a folder is Savant's: it has YAML files
+// and does not belong to a service, like .github/workflows.
 func holdsWorkflows(folder string) bool {
 	if strings.HasPrefix(filepath.Base(folder), ".") {
 		return false
@@ -83,8 +83,9 @@ func holdsWorkflows(folder string) bool {
 	})
 }
 
-// relative names a found folder as a person in the working folder would: "..". A
-// working folder that was reached by a link has another parent than its path says.
+// relative returns the path of a found folder relative to the working folder, such as
+// "..". It resolves links first, because the parent of a linked folder is another one
+// than its path says.
 func (f *Found) relative() string {
 	working, err := os.Getwd()
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"savant/internal/trust"
 )
 
-// guard passes over the values of the file that nobody accepted.
+// guard ignores the values of the file that no person has accepted.
 type guard struct {
 	path    string
 	hosts   []string
 	folder  *trust.Folder
-	waiting map[string]error // by Key: why a value of the file does not hold
-	// untrusted are the folders outside that git.* does not read for now.
+	waiting map[string]error // by Key: why a value of the file is not used
+	// untrusted are the folders outside SAVANT_PATH that git.* may not read.
 	untrusted map[string]error
 }
 
-// parts returns what the file brings that has to be accepted.
+// parts returns the parts of the file that need acceptance.
 func (g *guard) parts(given *sources, table []Setting) ([]trust.Part, error) {
 	var parts []trust.Part
 	for _, row := range table {
@@ -38,7 +38,7 @@ func (g *guard) parts(given *sources, table []Setting) ([]trust.Part, error) {
 	return parts, nil
 }
 
-// part returns the part that a value of the file is, if it has to be accepted.
+// part returns a value of the file as a part, if it needs acceptance.
 func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 	row := value.Setting
 	switch {
@@ -73,7 +73,7 @@ func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 	return part, true, err
 }
 
-// about is what a setting is, without its remarks.
+// about describes a setting, without its remarks.
 func about(row Setting) string {
 	head, _, _ := strings.Cut(row.Doc, ";")
 	head, _, _ = strings.Cut(head, ",")
@@ -107,8 +107,8 @@ func (g *guard) outside(value Value) (content [][2]string, shown []string) {
 	return content, shown
 }
 
-// pass returns the value that holds of those there are, the first before the
-// next: of the file only what was accepted.
+// pass returns the effective value: the first of all, but a value of the file only if
+// it was accepted.
 func (g *guard) pass(all []Value) (Value, error) {
 	value := all[0]
 	part, guarded, err := g.part(value)
@@ -132,14 +132,15 @@ func (g *guard) pass(all []Value) (Value, error) {
 	return all[1], nil
 }
 
-// providers of models, as llm.provider may name them; the first is that of a model
-// that is named without one.
+// providers are the providers of models that llm.provider may name; the first is the
+// default.
 var providers = []string{"ollama", "anthropic", "openai"}
 
-// decides returns why the models may not be asked that the person's own settings name: the
-// file says by which provider, address or key, and nobody accepted that. Without it they
-// would be asked at another host than the one that was meant. Nil: they may. A service or
-// a model that only the file names is left out like every other setting of it.
+// decides returns why the models of the user's own settings may not be asked: the file
+// changes their provider, address or key, and nobody accepted that. If Savant ignored
+// the file here, it would ask another host than intended. Nil means that they may be
+// asked. A service or model that only the file names is ignored like its other
+// settings.
 func (g *guard) decides(by Reasoning) error {
 	var keys []string
 	for _, model := range []string{by.SLM, by.LLM} {
@@ -167,7 +168,7 @@ func (g *guard) decides(by Reasoning) error {
 	return nil
 }
 
-// insideOnly is a list of folders without those outside.
+// insideOnly returns a list of folders without those outside SAVANT_PATH.
 func (g *guard) insideOnly(value Value) string {
 	return strings.Join(slices.DeleteFunc(value.Setting.list(value.Text), func(folder string) bool {
 		_, inside := trust.Inside(g.path, folder)
@@ -185,7 +186,7 @@ func sentTo(key string) string {
 	return ""
 }
 
-// host is the host of an address, whatever stands before it.
+// host returns the host of an address, without a scheme.
 func host(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
@@ -194,9 +195,9 @@ func host(address string) string {
 	return parsed.Host
 }
 
-// trusts reports whether an address is at one of the hosts, which may have a port.
-// A host that is reached unencrypted over a network has to be named with its
-// scheme: http://HOST.
+// trusts reports whether the host of an address is in a list; entries may have a port.
+// A host that is reached unencrypted over a network must be listed with its scheme:
+// http://HOST.
 func trusts(hosts []string, address string) bool {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {

@@ -2,26 +2,25 @@ package settings
 
 import "time"
 
-// HTTP says how MCP is served over HTTP.
+// HTTP configures MCP over HTTP.
 type HTTP struct {
-	// Address is where to listen, as HOST:PORT; empty: MCP is served on stdin and stdout.
+	// Address is the HOST:PORT to listen at; empty: MCP is served on stdin and stdout.
 	Address string
-	// URL is the address of the server as clients know it, where another one stands
-	// before it.
+	// URL is the public address of the server, if a proxy serves clients.
 	URL string
 	// Tokens is the token file; empty: the one of the user's configuration.
 	Tokens string
-	// Issuer is an authorisation server whose tokens count, and Audience what they have
-	// to be for; empty: URL.
+	// Issuer is an authorisation server whose tokens are accepted, and Audience the
+	// audience that they must have; empty: URL.
 	Issuer, Audience string
-	// MaxBody is how long a message may be, in bytes. PerMinute is how many requests a
-	// token may send in a minute; 0: any number.
+	// MaxBody is the maximum length of a message in bytes. PerMinute is the maximum
+	// number of requests of a token in a minute; 0: no limit.
 	MaxBody, PerMinute int
-	// Drain is how long requests may take to be answered once the program is told to end.
+	// Drain is how long running requests may take after the program was asked to end.
 	Drain time.Duration
 }
 
-// Names of variables that messages name.
+// Names of variables for messages.
 const (
 	EnvHTTP       = "SAVANT_HTTP"
 	EnvHTTPURL    = "SAVANT_HTTP_URL"

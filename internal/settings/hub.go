@@ -1,12 +1,12 @@
 package settings
 
-// Hub says who may see the hub's pages, and what is done in them.
+// Hub configures the web page: who may see it, and what it may do.
 type Hub struct {
-	// Answers: what a workflow asks a person may be answered in a page.
+	// Answers: a person may answer a workflow's questions on a page.
 	Answers bool
-	// Token lets in whoever has it.
+	// Token gives access to its bearer.
 	Token string
-	// URL is the address that browsers use, where it is not the one that is listened at.
+	// URL is the address for browsers, if it differs from the address to listen at.
 	URL string
 }
 

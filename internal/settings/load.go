@@ -6,14 +6,13 @@ import (
 	"savant/internal/trust"
 )
 
-// Lookup returns the text that a source has for a row, and false where it has
-// none.
+// Lookup returns the text that a source has for a row, and false if it has none.
 type Lookup func(Setting) (string, bool)
 
-// Loaded is what the sources say together.
+// Loaded is the result of all sources.
 type Loaded struct {
 	Settings
-	// Values are what holds, in the order of the table.
+	// Values are the effective values, in the order of the table.
 	Values []Value
 	// Secrets are the secrets of every source, also those that another source
 	// overrides. They are redacted wherever text is shown.
@@ -23,32 +22,32 @@ type Loaded struct {
 	// Found is the folder above the working folder that is SAVANT_PATH because
 	// nothing named one; nil otherwise.
 	Found *Found
-	// Parts are the values of the file that hold only once they are accepted.
+	// Parts are the values of the file that need acceptance.
 	Parts []trust.Part
-	// Folder is what was said about the folder of SAVANT_PATH.
+	// Folder holds the answers about the folder of SAVANT_PATH.
 	Folder *trust.Folder
 }
 
-// Trust returns what was said about the parts of the folder of SAVANT_PATH.
-// digests are those of SAVANT_TRUST, and parts what its file of settings brings.
+// Trust returns the answers about the parts of the folder of SAVANT_PATH. digests are
+// those of SAVANT_TRUST, parts those of its file of settings.
 type Trust func(path string, digests []string, parts []trust.Part) *trust.Folder
 
-// Chosen says whether a setting, named by its variable, is from any source but
-// its default. Of settings that were not loaded none is.
+// Chosen reports whether a setting, named by its variable, comes from a source other
+// than its default. It is false for settings that were not loaded.
 func (l *Loaded) Chosen(env string) bool {
 	return l != nil && slices.ContainsFunc(l.Values, func(v Value) bool {
 		return v.Setting.Env == env && v.Origin.Source != FromDefault
 	})
 }
 
-// Load reads the table from its sources: flags before variables before the
-// file under SAVANT_PATH before defaults. An empty variable counts as none,
-// since clients pass those on. A guarded value of the file is passed over unless
-// trusting accepts it. The error is an *Error for a flag or variable, and a
-// *fault.Error that names line and column for the file.
+// Load reads the table from its sources: a flag takes precedence over a variable, a
+// variable over the file below SAVANT_PATH, and the file over the default. An empty
+// variable counts as not set, since clients pass such variables. A guarded value of the
+// file is ignored unless trusting accepts it. The error is an *Error for a flag or
+// variable, and a *fault.Error with line and column for the file.
 //
-// Where nothing names SAVANT_PATH, it is the nearest folder with .savant, workflows/
-// or .git, from the working folder upward, else the working folder.
+// If nothing sets SAVANT_PATH, it is the nearest folder with .savant, workflows/ or
+// .git, from the working folder upward, else the working folder.
 func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
 	table := Table()
 	given := &sources{flag: flag, env: env}
@@ -56,7 +55,7 @@ func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
 	if given.all(table[at])[0].Origin.Source == FromDefault {
 		given.found = find()
 	}
-	early := new(Settings) // what has to be known before the file can be used
+	early := new(Settings) // the settings that are needed to read the file
 	for _, row := range table {
 		if row.NotInFile == "" {
 			continue
@@ -113,7 +112,7 @@ type sources struct {
 	found     *Found // in the place of the default of SAVANT_PATH
 }
 
-// all returns every value that there is for a row, the one that holds first.
+// all returns the values of a row from all sources, the effective one first.
 func (s *sources) all(row Setting) []Value {
 	var all []Value
 	if text, ok := s.flag(row); ok {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ollamaPort is where Ollama listens unless it is told otherwise.
+// ollamaPort is Ollama's default port.
 const ollamaPort = "11434"
 
-// ollamaAddress reads OLLAMA_HOST as Ollama itself does: HOST, HOST:PORT, :PORT
-// or a URL. The address that stands for all of a machine's is this machine's own.
+// ollamaAddress parses OLLAMA_HOST as Ollama does: HOST, HOST:PORT, :PORT or a URL. An
+// address that means all interfaces becomes this machine's own.
 func ollamaAddress(text string) string {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	if text == "" {
@@ -32,7 +32,7 @@ func ollamaAddress(text string) string {
 	}
 	switch {
 	case strings.Contains(at, "@"):
-		return text // it has a user, which whoever uses the address refuses
+		return text // it has a user, so the client of the model refuses it
 	case port != "":
 		host = net.JoinHostPort(host, port)
 	case strings.Contains(host, ":"):

@@ -5,33 +5,34 @@ import (
 	"time"
 )
 
-// Reasoning says who decides what an agent does next, and where the models
-// are that the built-in reasoning service may use.
+// Reasoning says who decides what an agent does next, and where the models of the
+// built-in reasoning service are.
 type Reasoning struct {
 	// URL is the address of a Reasoning API, empty for the built-in service of the
 	// program; Token is its bearer token.
 	URL, Token string
-	// Transport is how it is asked: TransportHTTP, or TransportMongo for a queue.
+	// Transport is TransportHTTP, or TransportMongo for a queue.
 	Transport string
-	// Timeout bounds one attempt to reach it, Retries those after the first.
+	// Timeout bounds one attempt to reach it; Retries is the number of further
+	// attempts.
 	Timeout time.Duration
 	Retries int
 	// SLM and LLM are the models of the built-in service, as PROVIDER:NAME, or as a
-	// NAME of Provider. Provider is empty where none was chosen, and Offline
-	// where no model is to be asked. ModelTimeout bounds the answer of either.
+	// NAME of Provider. Provider is empty if none was chosen, and Offline if no model
+	// may be asked. ModelTimeout bounds the answer of either.
 	SLM, LLM, Provider string
 	ModelTimeout       time.Duration
-	// SLMBudget and LLMBudget are how large a prompt for either may be, in
-	// estimated tokens.
+	// SLMBudget and LLMBudget are the maximum sizes of their prompts, in estimated
+	// tokens.
 	SLMBudget, LLMBudget int
-	// Prices are what tokens cost, by model.
+	// Prices are the prices of tokens, by model.
 	Prices Prices
 	// Addresses and keys of the providers.
 	OllamaURL                  string
 	AnthropicURL, AnthropicKey string
 	OpenAIURL, OpenAIKey       string
-	// Waiting is the error of asking a model that the person's settings name at an address
-	// that the file names, which nobody has accepted; nil without one.
+	// Waiting is why models of the user's settings may not be asked: the file gives
+	// their address, and nobody accepted it. Nil if they may.
 	Waiting error
 }
 
@@ -48,8 +49,8 @@ const (
 	EnvLLM          = "SAVANT_LLM"
 )
 
-// Offline is the provider that stands for no model at all: the offline planner
-// decides, and no Ollama is looked for.
+// Offline is the provider that disables models: the offline planner decides, and Savant
+// does not look for an Ollama.
 const Offline = "offline"
 
 // Bounds of a prompt's budget, in estimated tokens.
@@ -58,7 +59,7 @@ const (
 	maxBudget = 2_000_000
 )
 
-// maxRetries keeps a dead service from being asked for minutes.
+// maxRetries bounds how long an unreachable service is tried.
 const maxRetries = 10
 
 func reasoningRows() []Setting {

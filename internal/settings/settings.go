@@ -12,44 +12,45 @@ import (
 
 // Setting is one row of the table.
 type Setting struct {
-	// Flag is the long flag of the command line, without dashes; Env the
-	// environment variable; Key the place in the file of settings: a point
-	// stands for a nested object.
+	// Flag is the long flag of the command line, without dashes; Env is the environment
+	// variable; Key is the place in the file of settings, where a point separates
+	// nested objects.
 	Flag, Env, Key string
-	// Kind is what a value is in JSON. Min and Max bound a Number.
+	// Kind is the type of the value in JSON. Min and Max bound a Number.
 	Kind     Kind
 	Min, Max int
-	// Default is used where no source has a value.
+	// Default is used if no source has a value.
 	Default string
-	// Allowed are the only values there are; empty where any is possible.
+	// Allowed are the permitted values; empty permits any.
 	Allowed []string
-	// Doc is one line for a person.
+	// Doc is a one-line description.
 	Doc string
-	// Secret values are never shown, in errors and logs neither. SentTo is the
-	// Key of the address that a secret is sent to, where there is one.
+	// Secret values are never shown, not in errors or logs either. SentTo is the Key of
+	// the address that the secret is sent to, if there is one.
 	Secret bool
 	SentTo string
-	// NotInFile says why the file cannot hold the setting; empty: it can.
+	// NotInFile says why the file cannot contain the setting; empty: it can.
 	NotInFile string
-	// OtherEnv and OtherKey are other names of the variable and the key; empty for
-	// none. What has the first name comes before what has the other.
+	// OtherEnv and OtherKey are alternative names of the variable and the key, or
+	// empty. The first name takes precedence.
 	OtherEnv, OtherKey string
-	// OtherFlag is another name of the flag; empty for none.
+	// OtherFlag is an alternative name of the flag, or empty.
 	OtherFlag string
-	// Guarded: a value of the file holds only once a person accepted it, since
-	// the file may be somebody else's. Of folders only those outside are meant.
+	// Guarded: a value of the file is used only after a person accepted it, since
+	// somebody else may have written the file. For folders this concerns only those
+	// outside SAVANT_PATH.
 	Guarded bool
 
-	// needs says what is expected of a value that may not be empty.
+	// needs describes the expected value of a setting that must not be empty.
 	needs string
 	// field returns a pointer to the field that the setting fills.
 	field func(*Settings) any
-	// normal rewrites a value as every reader of it expects; nil keeps it.
+	// normal rewrites a value into its usual form; nil keeps it.
 	normal func(string) string
 }
 
-// Kind is the type of a value. All of them have a text, which is what flags
-// and variables hold.
+// Kind is the type of a value. Every type has a text form, which flags and variables
+// use.
 type Kind int
 
 const (
@@ -64,18 +65,18 @@ const (
 	// Folders are separated as in PATH; in JSON a list, or a text for one
 	// folder, and relative to SAVANT_PATH.
 	Folders
-	// Address is a URL: it may hold what is not for everybody, so its user,
-	// password and query are not shown.
+	// Address is a URL. Its user, password and query are not shown, since they may be
+	// secret.
 	Address
-	// PriceList is a JSON object: what each model costs.
+	// PriceList is a JSON object with the prices of models.
 	PriceList
 )
 
-// Settings are the values, checked and in their own types.
+// Settings are the validated values in their own types.
 type Settings struct {
-	// Services are the engines to publish, in the order given, each once;
-	// "all" stands for every engine there is. Given says whether a flag or
-	// variable has them: whoever started the program then asked for a server.
+	// Services are the engines to publish, in the given order without duplicates; "all"
+	// means every engine. Given reports that a flag or variable names them: then the
+	// program was started as a server.
 	Services []string
 	Given    bool
 	// Path is SAVANT_PATH: the folder of workflows, state and logs.
@@ -90,19 +91,19 @@ type Settings struct {
 	// Enforce says whether a run may be planned by a session without hooks: off or
 	// required.
 	Enforce string
-	// GitRoots are folders that git.* may read beside Path.
+	// GitRoots are folders that git.* may read in addition to Path.
 	GitRoots []string
-	// Untrusted are further GitRoots outside Path that the file names and nobody accepted,
+	// Untrusted are further GitRoots outside Path, from the file, that nobody accepted,
 	// with the reason.
 	Untrusted map[string]error
-	// Repos are folders that context.* reads beside Path.
+	// Repos are folders that context.* reads in addition to Path.
 	Repos []string
-	// ShownFiles are patterns of files that models may see, though their names say
-	// that they hold secrets.
+	// ShownFiles are patterns of files that models may see although their names suggest
+	// secrets.
 	ShownFiles []string
-	// TrustedHosts are hosts that the file may name: an address there holds
-	// without being accepted. Trust are digests of all that a folder brings: it
-	// is accepted as a whole where one of them fits.
+	// TrustedHosts are hosts that the file may name: their addresses need no
+	// acceptance. Trust are digests of all parts of a folder: if one of them matches,
+	// all parts are accepted.
 	TrustedHosts []string
 	Trust        []string
 	// Reasoning is who decides what an agent does, Agent what it may do.

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Source is where a value comes from.
+// Source is the kind of place that a value comes from.
 type Source string
 
-// The sources, the first before the next.
+// The sources, by descending precedence.
 const (
 	FromFlag        Source = "flag"
 	FromEnvironment Source = "environment"
@@ -45,16 +45,16 @@ func (o Origin) String() string {
 	return string(o.Source)
 }
 
-// Value is what holds for a setting, as text. It may be a secret: show Shown.
+// Value is the effective value of a setting, as text. It may be a secret: show Shown.
 type Value struct {
 	Setting Setting
 	Text    string
 	Origin  Origin
-	// written are the folders as the file has them.
+	// written are the folders as written in the file.
 	written []string
 }
 
-// What is shown of a secret, and of an empty text.
+// What Shown returns for a secret, and for an empty text.
 const (
 	shownSet    = "(set)"
 	shownNotSet = "(not set)"
@@ -63,8 +63,8 @@ const (
 // hidden stands for the parts of an address that are not shown.
 const hidden = "[redacted]"
 
-// Shown returns the text of a value for anybody to read: of a secret only
-// whether there is one, of an address no user, password and query.
+// Shown returns a value without secrets: for a secret only whether it is set, for an
+// address no user, password and query.
 func (v Value) Shown() string {
 	switch {
 	case v.Text == "":
@@ -97,8 +97,8 @@ func shownAddress(text string) string {
 	return shown
 }
 
-// JSON returns a value for anybody to read as the file would hold it: a
-// number, a boolean, a list or a text. For a secret it is true where it is set.
+// JSON returns a value without secrets in the form of the file: a number, a boolean, a
+// list or a text. For a secret it is true if the secret is set.
 func (v Value) JSON() any {
 	if v.Setting.Secret {
 		return v.Text != ""

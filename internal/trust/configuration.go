@@ -5,9 +5,9 @@ import (
 	"runtime"
 )
 
-// Configuration returns the user's folder of configuration, as an environment
-// names it: XDG_CONFIG_HOME, else what the system is used to. A folder that is not
-// named by its whole path is none: it would be another one in each folder.
+// Configuration returns the user's configuration folder for an environment:
+// XDG_CONFIG_HOME, or else the system's usual folder. A relative path counts as none,
+// since it would mean another folder in each working folder.
 func Configuration(variable func(name string) (string, bool)) string {
 	named := func(name string, below ...string) string {
 		folder, _ := variable(name)
@@ -28,8 +28,8 @@ func Configuration(variable func(name string) (string, bool)) string {
 	return named("HOME", ".config")
 }
 
-// Inside says whether a path, with its links resolved, is in a folder. What cannot
-// be resolved is not. target is the resolved path.
+// Inside reports whether a path, with its links resolved, is in a folder. It is false
+// for a path that cannot be resolved. target is the resolved path.
 func Inside(folder, path string) (target string, inside bool) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -20,10 +20,9 @@ import (
 	"savant/internal/filelock"
 )
 
-// Folder is what was said about the parts of one folder. It notices what other
-// processes write. A nil Folder accepts everything: for a program that brings its
-// own files, and for tests of what is not trust. It may be used by several
-// goroutines at once.
+// Folder holds the answers about the parts of one folder, and notices changes by other
+// processes. A nil Folder accepts everything: it is for programs that bring their own
+// files, and for tests. It is safe for concurrent use.
 type Folder struct {
 	// Path is the folder, with links resolved.
 	Path string
@@ -36,7 +35,7 @@ type Folder struct {
 	failed  error // why what was said is not known
 }
 
-// kept is the file of one folder.
+// kept is the file with the answers about one folder.
 type kept struct {
 	Version int `json:"version"` // 1
 	// Folder is for a person who looks at the file.
@@ -44,7 +43,7 @@ type kept struct {
 	Answers []answer `json:"answers"`
 }
 
-// answer is what was said of a part with this content.
+// answer is the answer about a part with this content.
 type answer struct {
 	Kind   Kind      `json:"kind"`
 	Name   string    `json:"name"`
@@ -53,15 +52,15 @@ type answer struct {
 	At     time.Time `json:"at"`
 }
 
-// maxKept bounds the file, in bytes; maxAnswers how many contents of one part are
-// remembered, so that a change of branch does not ask anew.
+// maxKept is the maximum size of the file in bytes. maxAnswers is how many contents of
+// one part are remembered, so that changing the branch asks nothing again.
 const (
 	maxKept    = 16 << 20
 	maxAnswers = 20
 )
 
-// Open returns what was said about a folder. configuration is the user's folder
-// of configuration; empty: there is none, and nothing is accepted.
+// Open returns the answers about a folder. configuration is the user's configuration
+// folder; if it is empty, nothing is accepted.
 func Open(configuration, path string) *Folder {
 	f := &Folder{Path: Resolved(path), allowed: map[string]bool{}}
 	if configuration != "" {
@@ -70,7 +69,7 @@ func Open(configuration, path string) *Folder {
 	return f
 }
 
-// Resolved is the absolute path without links, as far as it is there.
+// Resolved returns the absolute path without links, as far as the path exists.
 func Resolved(path string) string {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -89,7 +88,7 @@ func (f *Folder) name() string {
 
 func key(p Part) string { return p.ID() + " " + p.Digest }
 
-// Allow accepts parts for this process alone.
+// Allow accepts parts for this process only.
 func (f *Folder) Allow(parts ...Part) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -98,13 +97,13 @@ func (f *Folder) Allow(parts ...Part) {
 	}
 }
 
-// Said returns what was said about a part.
+// Said returns the answer about a part.
 func (f *Folder) Said(part Part) Answer {
 	said, _ := f.said(part)
 	return said
 }
 
-// said also returns why nothing is known.
+// said is Said, with the error if the answers cannot be read.
 func (f *Folder) said(part Part) (Answer, error) {
 	if f == nil {
 		return Accepted, nil
@@ -128,10 +127,10 @@ func (f *Folder) said(part Part) (Answer, error) {
 	return said, f.failed
 }
 
-// Accepts says whether a part may be used.
+// Accepts reports whether a part may be used.
 func (f *Folder) Accepts(part Part) bool { return f.Said(part) == Accepted }
 
-// Require returns nil if a part may be used: TRUST_REQUIRED says why it may not.
+// Require returns nil if a part may be used, else TRUST_REQUIRED with the reason.
 func (f *Folder) Require(part Part) error {
 	said, failed := f.said(part)
 	switch {
@@ -143,7 +142,7 @@ func (f *Folder) Require(part Part) error {
 	return required(part, said)
 }
 
-// Stamp changes when what was said may have changed.
+// Stamp changes when the answers may have changed.
 func (f *Folder) Stamp() string {
 	if f == nil || f.keep == "" {
 		return ""
@@ -155,8 +154,8 @@ func (f *Folder) Stamp() string {
 	return fmt.Sprintf("%d %d", info.ModTime().UnixNano(), info.Size())
 }
 
-// read reads the file if it changed; the mutex is held. What cannot be read
-// accepts nothing.
+// read reads the file if it changed; the mutex is held. An unreadable file accepts
+// nothing.
 func (f *Folder) read() {
 	if f.keep == "" {
 		f.failed = errNoFolder
@@ -203,7 +202,7 @@ func readKept(file string) (held kept, err error) {
 	return held, nil
 }
 
-// withoutPath leaves the path of this machine out.
+// withoutPath removes the path from an error.
 func withoutPath(err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
@@ -212,10 +211,10 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Accept keeps that a person accepted parts: STATE_NOT_SAVED.
+// Accept stores that a person accepted parts. The error is STATE_NOT_SAVED.
 func (f *Folder) Accept(parts ...Part) error { return f.say(Accepted, parts) }
 
-// Refuse keeps that a person refused parts: STATE_NOT_SAVED.
+// Refuse stores that a person refused parts. The error is STATE_NOT_SAVED.
 func (f *Folder) Refuse(parts ...Part) error { return f.say(Refused, parts) }
 
 func (f *Folder) say(said Answer, parts []Part) error {
@@ -230,7 +229,7 @@ func (f *Folder) say(said Answer, parts []Part) error {
 	})
 }
 
-// latest drops the oldest answers about a part beyond the bound.
+// latest drops the oldest answers about a part beyond the limit.
 func latest(held []answer, part Part) []answer {
 	same := func(a answer) bool { return a.Kind == part.Kind && a.Name == part.Name }
 	for count := len(slices.DeleteFunc(slices.Clone(held), func(a answer) bool { return !same(a) })); count > maxAnswers; count-- {
@@ -240,8 +239,8 @@ func latest(held []answer, part Part) []answer {
 	return held
 }
 
-// Forget drops what was said about the parts of these IDs, about all without any.
-// It returns how many parts that were.
+// Forget removes the answers about the parts with these IDs, or all answers without
+// any, and returns the number of parts.
 func (f *Folder) Forget(ids ...string) (int, error) {
 	gone := map[string]bool{}
 	err := f.edit(func(held []answer) []answer {
@@ -257,7 +256,7 @@ func (f *Folder) Forget(ids ...string) (int, error) {
 	return len(gone), err
 }
 
-// Known returns the IDs of the parts about which something was said, sorted.
+// Known returns the sorted IDs of the parts with an answer.
 func (f *Folder) Known() []string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -270,7 +269,7 @@ func (f *Folder) Known() []string {
 	return slices.Compact(ids)
 }
 
-// edit changes the file. Other processes that do the same wait.
+// edit changes the file under a lock between processes.
 func (f *Folder) edit(change func([]answer) []answer) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -321,15 +320,14 @@ func (f *Folder) write(change func([]answer) []answer) error {
 	return atomicfile.Write(root, f.name(), append(data, '\n'), 0o600)
 }
 
-// Elsewhere is a folder about which something was said.
+// Elsewhere is a folder with answers.
 type Elsewhere struct {
 	Folder   string `json:"folder"`
 	Accepted int    `json:"accepted"`
 	Refused  int    `json:"refused"`
 }
 
-// All returns every folder about which something was said, by path. Files that
-// cannot be read are left out.
+// All returns every folder with answers, by path. Unreadable files are omitted.
 func All(configuration string) []Elsewhere {
 	folder := filepath.Join(configuration, "savant", "trust")
 	files, _ := os.ReadDir(folder)

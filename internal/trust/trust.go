@@ -1,7 +1,7 @@
-// Package trust keeps what a person said about the parts of a folder that start
-// programs, say where content is sent, or take the place of what is bundled. It is
-// kept in the user's own configuration folder, so that no folder can say it of
-// itself. A part that nobody accepted is not used.
+// Package trust stores a person's answers about the parts of a folder that start
+// programs, choose where content is sent, or replace bundled files. The answers are in
+// the user's own configuration folder, so that a folder cannot accept its own parts. A
+// part that nobody accepted is not used.
 package trust
 
 import (
@@ -18,7 +18,7 @@ import (
 	"savant/internal/pattern"
 )
 
-// Kind says what a part is.
+// Kind is the kind of a part.
 type Kind string
 
 // The kinds of parts, in the order in which they are shown.
@@ -33,18 +33,17 @@ const (
 
 var order = []Kind{Server, Command, Setting, Prompt, Workflow, Schema}
 
-// Part is one thing that a folder brings and that is used only once a person has
-// accepted it.
+// Part is one thing in a folder that is used only after a person accepted it.
 type Part struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
-	// File is where it is written, relative to SAVANT_PATH.
+	// File is the file with the part, relative to SAVANT_PATH.
 	File string `json:"file"`
-	// Digest changes with everything that is accepted.
+	// Digest changes with every part of the content that is accepted.
 	Digest string `json:"digest"`
-	// Shown are the lines that tell a person what it does, as they are written
-	// there, with any secret: whoever shows them writes out what cannot be seen,
-	// and removes secrets where not only the person sees them.
+	// Shown are the lines that show a person what the part does, exactly as written,
+	// with any secret. The caller must make invisible characters visible, and remove
+	// secrets if others see the lines.
 	Shown []string `json:"shown"`
 	// Text is the content of a file that is accepted as a whole.
 	Text string `json:"text,omitempty"`
@@ -65,10 +64,10 @@ func OfFile(kind Kind, name, file string, text []byte, shown ...string) Part {
 	return Part{Kind: kind, Name: name, File: file, Digest: hex.EncodeToString(sum[:]), Shown: shown, Text: string(text)}
 }
 
-// ID names a part among those of its folder: server:files.
+// ID identifies a part in its folder: server:files.
 func (p Part) ID() string { return string(p.Kind) + ":" + p.Name }
 
-// String names a part in a sentence.
+// String describes a part within a sentence.
 func (p Part) String() string {
 	switch p.Kind {
 	case Server, Command, Setting:
@@ -79,15 +78,15 @@ func (p Part) String() string {
 	return fmt.Sprintf("%s, which has the name of a bundled %s,", p.File, p.Kind)
 }
 
-// Sort puts parts into the order in which they are shown.
+// Sort sorts parts into the order in which they are shown.
 func Sort(parts []Part) {
 	slices.SortStableFunc(parts, func(a, b Part) int {
 		return cmp.Or(slices.Index(order, a.Kind)-slices.Index(order, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// Digest is the digest of all parts of a folder together. It does not depend on
-// where the folder is.
+// Digest returns the digest of all parts of a folder. It does not depend on the place
+// of the folder.
 func Digest(parts []Part) string {
 	lines := make([]string, len(parts))
 	for i, each := range parts {
@@ -98,7 +97,7 @@ func Digest(parts []Part) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Answer is what a person said about a part.
+// Answer is a person's answer about a part.
 type Answer string
 
 // The answers. Changed: another content under the same name was accepted.
@@ -109,27 +108,27 @@ const (
 	Refused  Answer = "refused"
 )
 
-// Hint says what a person can do about a part that is not used.
+// Hint says how a person can accept a part.
 func Hint() fault.Hint {
 	return fault.Hint{Call: "savant trust", Text: "shows it to a person and asks; run it in the folder of SAVANT_PATH"}
 }
 
-// reasons say why a part is not used.
+// reasons are why a part is not used, by answer.
 var reasons = map[Answer]string{
 	Unsaid:  "nobody has trusted it yet",
 	Changed: "it has changed since it was trusted",
 	Refused: "a person refused it",
 }
 
-// required is the error about a part that is not used.
+// required returns the error about a part that is not used.
 func required(part Part, answer Answer) error {
 	return fault.New(fault.TrustRequired, "%s is not used: %s", part, reasons[answer]).Hinted(Hint())
 }
 
-// plainWord is an argument that needs no quotes to be seen whole.
+// plainWord is an argument that needs no quotes to be unambiguous.
 var plainWord = pattern.Lazy(`^[A-Za-z0-9_@%+=:,./~{}$-]+$`)
 
-// CommandLine writes a program and its arguments so that each can be told apart.
+// CommandLine formats a program with its arguments unambiguously.
 func CommandLine(words ...string) string {
 	shown := make([]string, len(words))
 	for i, each := range words {

@@ -18,29 +18,30 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Token is one that a server accepts. Only its digest is kept.
+// Token is an accepted token. Only its digest is stored.
 type Token struct {
 	Name string `json:"name"`
-	// Digest is "sha256:" and the digest of the token's bytes, in hexadecimal.
+	// Digest is "sha256:" and the digest of the token, in hexadecimal.
 	Digest string `json:"digest"`
-	// Scopes are what its bearer may do; what they mean is the server's.
+	// Scopes are the permissions of the bearer; the server defines their meaning.
 	Scopes []string `json:"scopes,omitempty"`
-	// Path is the one folder that its bearer works in; empty: that of the server.
+	// Path is the only folder of the bearer; empty: the server's.
 	Path string `json:"path,omitempty"`
-	// PerMinute is how many requests its bearer may send in a minute, PerDay how many
-	// tools they may call in a day; 0: what the server says.
+	// PerMinute is the maximum number of requests in a minute, PerDay that of tool
+	// calls in a day; 0: the server's limits.
 	PerMinute int `json:"per_minute,omitempty"`
 	PerDay    int `json:"per_day,omitempty"`
 }
 
-// Tokens are those that a server accepts.
+// Tokens are the accepted tokens of a server.
 type Tokens []Token
 
-// maxTokens is how large a file of tokens may be, in bytes.
+// maxTokens is the maximum size of a token file, in bytes.
 const maxTokens = 1 << 20
 
-// ReadTokens reads a file of tokens: {"tokens": [{"name", "digest", "scopes"}]}. A file
-// without one is an error, for it would keep everybody out. INVALID_PARAMS.
+// ReadTokens reads a token file: {"tokens": [{"name", "digest", "scopes"}]}. A file
+// without a token is an error, since it would exclude everybody. The error is
+// INVALID_PARAMS.
 func ReadTokens(path string) (Tokens, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,10 +73,9 @@ func unreadable(path string, err error) error {
 	return fault.New(fault.InvalidParams, "the token file %s cannot be read: %w", path, err)
 }
 
-// parseTokens reads what a file of tokens holds. Members that it does not know are
-// another server's.
+// parseTokens parses a token file. Unknown members belong to other servers.
 func parseTokens(data []byte) (Tokens, error) {
-	if _, err := jsonvalue.Decode(data); err != nil { // keys that are there twice, too
+	if _, err := jsonvalue.Decode(data); err != nil { // also refuses duplicate keys
 		return nil, err
 	}
 	var held struct{ Tokens Tokens }
@@ -94,22 +94,22 @@ func parseTokens(data []byte) (Tokens, error) {
 	return held.Tokens, nil
 }
 
-// ErrNoTokens is the cause of an error about a file of tokens without one.
+// ErrNoTokens is the cause of the error about a token file without tokens.
 var ErrNoTokens = errors.New("it has no tokens")
 
 const digestPrefix = "sha256:"
 
-// Digest is what is kept of a token.
+// Digest returns the stored form of a token.
 func Digest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return digestPrefix + hex.EncodeToString(sum[:])
 }
 
-// NewToken makes a token that nobody can guess.
+// NewToken returns a random token.
 func NewToken() string { return "savant_" + rand.Text() + rand.Text() }
 
-// Find returns the accepted token that a text is. Each is compared, and digests are, so
-// that the time it takes tells nothing of any token.
+// Find returns the accepted token with a text. It compares digests, and all of them, so
+// that its duration reveals nothing about a token.
 func (t Tokens) Find(text string) (Token, bool) {
 	given := Digest(text)
 	var found Token
@@ -131,5 +131,5 @@ func Bearer(r *http.Request) string {
 	return strings.TrimSpace(given)
 }
 
-// Equal compares two texts in a time that depends on their lengths alone.
+// Equal compares two texts in a time that depends only on their lengths.
 func Equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -1,5 +1,5 @@
-// Package webguard says which requests a server on HTTP may answer: those that name
-// the server, that come from no page of another site, and that bear a token.
+// Package webguard decides which HTTP requests a server may answer: those that name the
+// server, do not come from a page of another site, and carry a token.
 package webguard
 
 import (
@@ -13,19 +13,19 @@ import (
 	"savant/fault"
 )
 
-// Guard is what a server is known as.
+// Guard knows the names of a server.
 type Guard struct {
-	// Hosts are the values that the Host of a request may have, in lower case: with the
-	// port where the server has one of its own.
+	// Hosts are the permitted values of Host, in lower case, with the port if the
+	// server has a fixed one.
 	Hosts []string
-	// Addresses lets Host also be an address or localhost, at any port. A page whose name
-	// was led to this machine cannot send one: its requests name the page's host.
+	// Addresses also permits addresses and localhost as Host, at any port. A page that
+	// used DNS rebinding cannot send these: its requests name the page's host.
 	Addresses bool
-	// Origins are the origins of pages that may send requests, as "https://host:port".
+	// Origins are the origins of pages that may send requests: "https://host:port".
 	Origins []string
 }
 
-// CheckHost refuses a request that names another host, with TOOL_DENIED.
+// CheckHost refuses a request for another host with TOOL_DENIED.
 func (g Guard) CheckHost(r *http.Request) error {
 	host := strings.ToLower(r.Host)
 	if slices.Contains(g.Hosts, host) || g.Addresses && (isThisMachine(nameOf(host)) || slices.Contains(g.Hosts, nameOf(host))) {
@@ -38,7 +38,7 @@ func (g Guard) CheckHost(r *http.Request) error {
 	return fault.New(fault.ToolDenied, "this server is not known as %q: use %s", fault.Cut(r.Host, 100), expected)
 }
 
-// nameOf is a host without its port, in the form that names are compared in.
+// nameOf returns a host without its port, in a comparable form.
 func nameOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -51,9 +51,9 @@ func isThisMachine(name string) bool {
 	return err == nil || name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// CheckOrigin refuses a request that a page of another site sends, with TOOL_DENIED.
-// Programs send no Origin, and a person may follow a link from anywhere. Another port
-// of the same machine is another origin, though browsers send it the cookies.
+// CheckOrigin refuses a request from a page of another site with TOOL_DENIED. Programs
+// send no Origin, and a person may follow a link from anywhere. Another port of the
+// same machine is another origin, although browsers send it the same cookies.
 func (g Guard) CheckOrigin(r *http.Request) error {
 	denied := fault.New(fault.ToolDenied, "the request comes from another site")
 	for _, origin := range r.Header.Values("Origin") {
@@ -75,14 +75,14 @@ func (g Guard) CheckOrigin(r *http.Request) error {
 	return denied
 }
 
-// isOwn says whether an origin is the server itself, under the address that the request
-// names: whoever serves a page at an address and port has nothing of others there.
+// isOwn reports whether an origin is the server itself, under the address in the
+// request: that address and port belong to one server only.
 func (g Guard) isOwn(r *http.Request, from *url.URL) bool {
 	return g.Addresses && from.Scheme == "http" && strings.EqualFold(from.Host, r.Host) && isThisMachine(nameOf(strings.ToLower(r.Host)))
 }
 
-// IsLoopback reports whether an address to listen at, HOST:PORT, is of this machine
-// alone. A name other than localhost is not: it may come to mean another address.
+// IsLoopback reports whether HOST:PORT can be reached from this machine only. A name
+// other than localhost cannot be trusted to stay local.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
