@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -273,4 +274,24 @@ func TestReadingToolsOnlyRead(t *testing.T) {
 		require.True(t, known && name == tool.Name, tool.Name)
 	}
 	require.NoError(t, a.Close(t.Context()))
+}
+
+// A hook whose database is behind a slow network decides, although its many round trips
+// take longer than a decision in a folder may.
+func TestAHookWaitsForAFarDatabase(t *testing.T) {
+	t.Parallel()
+	proxy := mongotest.NewProxy(t, mongotest.Start(t), 1)
+	folder := t.TempDir()
+	environment := []string{"SAVANT_STORE=mongo", "MONGO_URI=" + proxy.URI(mongotest.NewDatabase()), "SAVANT_PATH=" + folder}
+	asks := func(input string, args ...string) string {
+		t.Helper()
+		var out, errs strings.Builder
+		require.Equal(t, exitOK, run(t.Context(), args, environment, strings.NewReader(input), &out, &errs), errs.String())
+		return out.String()
+	}
+	asks("", "call", "think.plan", "--args", `{"workflow": "hello", "run_id": "r1"}`)
+	next := `{"session_id": "s1", "hook_event_name": "PreToolUse", "tool_name": "mcp__savant__think_next", "tool_input": {"run_id": "r1"}}`
+	proxy.Use(mongotest.Faults{Latency: 110 * time.Millisecond})
+	require.Empty(t, asks(next, "hook", "codex", "--path", folder))
+	require.Contains(t, asks(`{"session_id": "s1", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}`, "hook", "codex", "--path", folder), "while you answer step greet")
 }

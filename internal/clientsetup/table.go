@@ -68,7 +68,7 @@ func matched(matcher string, hook object) object {
 const (
 	everyTool = "*"
 	thinkTool = "mcp__.*think.*"
-	seconds   = 10 // the hook answers within two
+	seconds   = 10 // the hook answers within two, with a database within eight
 )
 
 // claudeHooks start the program without a shell. onFailure refuses the call if the hook

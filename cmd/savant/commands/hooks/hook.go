@@ -27,9 +27,12 @@ import (
 	"savant/think/state/mongostate"
 )
 
-// limit bounds the hook's time. Clients wait longer, but let the tool pass after their
-// own timeout.
-const limit = 2 * time.Second
+// The limits of the hook's time: usually, and where the runs are in a database, which may be
+// behind a slow network. Clients wait longer, but let the tool pass after their own timeout.
+const (
+	limit    = 2 * time.Second
+	farLimit = 8 * time.Second
+)
 
 // flagPath names SAVANT_PATH on the command line.
 const flagPath = "path"
@@ -116,9 +119,11 @@ func (h *hook) printPlugin(client, path string) error {
 
 // answer decides within the limit, whatever fails.
 func (h *hook) answer(ctx context.Context, client clients.Client, path string) clients.Answer {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	asked := &asking{client: client, path: path, event: h.event, variable: h.Variable}
+	asked := &asking{client: client, path: path, event: h.event, variable: h.Variable, over: time.AfterFunc(limit, cancel)}
+	asked.within.Store(int64(limit))
+	defer asked.over.Stop()
 	decided := make(chan clients.Answer, 1)
 	go func() {
 		defer func() {
@@ -133,7 +138,7 @@ func (h *hook) answer(ctx context.Context, client clients.Client, path string) c
 	case answer := <-decided:
 		return answer
 	case <-ctx.Done():
-		return asked.failed(ctx, h, fault.New(fault.Internal, "the gate did not decide within %s", limit))
+		return asked.failed(ctx, h, fault.New(fault.Internal, "the gate did not decide within %s", time.Duration(asked.within.Load())))
 	}
 }
 
@@ -143,6 +148,16 @@ type asking struct {
 	path, event string
 	variable    func(string) (string, bool) // of the environment
 	known       atomic.Pointer[known]
+	over        *time.Timer  // ends the decision
+	within      atomic.Int64 // when, as a time.Duration
+}
+
+// far gives a decision that needs the database its time.
+func (a *asking) far() {
+	if a.over.Stop() {
+		a.over.Reset(farLimit)
+		a.within.Store(int64(farLimit))
+	}
 }
 
 // known is an event with its folder SAVANT_PATH.
@@ -161,7 +176,7 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 	if err != nil {
 		return a.failed(ctx, h, err)
 	}
-	opened, err := h.open(a.known.Load().path)
+	opened, err := h.open(a.known.Load().path, a.far)
 	if err != nil { // a folder that cannot be opened has no run of this session
 		return a.client.Answer(report.Named, gate.Decision{})
 	}
@@ -183,7 +198,7 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 	if event.Named == "" {
 		event.Named, event.Kind = a.client.BeforeTool(), gate.BeforeTool
 	}
-	opened, err := h.open(event.path)
+	opened, err := h.open(event.path, func() {})
 	if err != nil {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
@@ -195,12 +210,14 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 }
 
 // patience bounds a call of the database, so that its absence is told within the limit.
-// The first call includes the handshake, which takes five round trips with TLS.
-const patience = limit - 200*time.Millisecond
+// The first call includes the handshake, which takes eight round trips with TLS and a
+// password.
+const patience = 3 * time.Second
 
 // open opens the gate of a folder. Its runs are where the settings of the folder's server
-// have them. They are read when the session may be held to a run, since most are not.
-func (h *hook) open(path string) (*sessions.Gate, error) {
+// have them. They are read when the session may be held to a run, since most are not. far
+// is called if they name a database.
+func (h *hook) open(path string, far func()) (*sessions.Gate, error) {
 	return sessions.Open(path, sessions.Options{Shared: func() (sessions.Shared, error) {
 		loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
 			if row.Env == settings.EnvPath {
@@ -217,6 +234,7 @@ func (h *hook) open(path string) (*sessions.Gate, error) {
 		if loaded.Store != settings.StoreMongo {
 			return nil, nil
 		}
+		far()
 		at := loaded.Mongo
 		database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: at.URI, Host: at.Host, Environment: at.Environment}, Within: patience})
 		if err != nil {
