@@ -68,7 +68,7 @@ func (h *Hub) fillTimeline(r *http.Request, run string, view *timeline) error {
 	if err != nil {
 		return err
 	}
-	view.Epoch, view.Total, view.Found = selected.Epoch, selected.Total, len(selected.Places)
+	view.Epoch, view.Total, view.Found = selected.Epoch, selected.Total, selected.Len()
 	view.Rows, view.Close = without(r, "event", "page", "view"), without(r, "event")
 	if err := h.choose(r, run, selected, view); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (h *Hub) choose(r *http.Request, run string, selected events.Selection, vie
 		return err
 	}
 	view.Chosen = found
-	view.At = slices.Index(selected.Places, place) + 1
+	view.At = selected.Find(place) + 1
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (h *Hub) eventAt(run string, place telemetry.Place) (*eventView, error) {
 
 // rows returns the selected events from number from to before number to, from 0.
 func (h *Hub) rows(r *http.Request, selected events.Selection, from, to int) ([]eventRow, error) {
-	found, err := h.index.Read(selected.Places[from:to])
+	found, err := h.index.Read(selected.Places(from, to))
 	if err != nil {
 		return nil, err
 	}
@@ -140,16 +140,17 @@ func (h *Hub) groups(r *http.Request, run string, selected events.Selection, at 
 		return nil, err
 	}
 	decisions := map[int]telemetry.Place{}
-	for i, step := range decided.Steps {
-		decisions[step] = decided.Places[i]
+	for i := range decided.Len() {
+		decisions[decided.Step(i)] = decided.Place(i)
 	}
 	steps := map[int][]telemetry.Place{}
 	var order []int
-	for i, step := range selected.Steps {
+	for i := range selected.Len() {
+		step := selected.Step(i)
 		if steps[step] == nil {
 			order = append(order, step)
 		}
-		steps[step] = append(steps[step], selected.Places[i])
+		steps[step] = append(steps[step], selected.Place(i))
 	}
 	slices.Sort(order)
 	from, to, pager := paged(r, "page", len(order), groupsPage, last(len(order), groupsPage))
@@ -205,13 +206,13 @@ func (h *Hub) sendRows(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, fault.New(fault.InvalidParams, "from and count: expected numbers from 0, count up to %d", maxRows))
 		return
 	}
-	from = min(from, len(selected.Places))
-	rows, err := h.rows(r, selected, from, min(from+count, len(selected.Places)))
+	from = min(from, selected.Len())
+	rows, err := h.rows(r, selected, from, min(from+count, selected.Len()))
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	sent := sentRows{Epoch: selected.Epoch, Total: selected.Total, Found: len(selected.Places), From: from, Rows: []string{}}
+	sent := sentRows{Epoch: selected.Epoch, Total: selected.Total, Found: selected.Len(), From: from, Rows: []string{}}
 	for _, each := range clean(h.options.Redactor, rows) {
 		var text bytes.Buffer
 		if err := h.pages.ExecuteTemplate(&text, "row", each); err != nil {

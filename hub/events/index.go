@@ -131,7 +131,8 @@ func (x *Index) forget() {
 		numbers = append(numbers, uint16(len(files)))
 	}
 	for name, events := range x.runs {
-		events.entries = slices.DeleteFunc(events.entries, func(e entry) bool { return numbers[e.file] == 0 })
+		// In a copy: a Selection may have the present ones.
+		events.entries = slices.DeleteFunc(slices.Clone(events.entries), func(e entry) bool { return numbers[e.file] == 0 })
 		for i := range events.entries {
 			events.entries[i].file = numbers[events.entries[i].file] - 1
 		}

@@ -36,11 +36,14 @@ func TestTheIndexFollowsTheTrace(t *testing.T) {
 	selected, err := index.Select("r", events.Filter{Types: []string{"retry"}, Step: 7, Query: "XXX"})
 	require.NoError(t, err)
 	require.Equal(t, 10, selected.Total)
-	require.Len(t, selected.Places, 10)
+	require.Equal(t, 10, selected.Len())
+	require.Equal(t, 7, selected.Step(9))
+	require.Equal(t, 9, selected.Find(selected.Place(9)))
+	require.Equal(t, -1, selected.Find(telemetry.Place{}))
 	for _, none := range []events.Filter{{Types: []string{"error"}}, {Types: []string{"nothing"}}, {Step: 6}, {Query: "yyy"}} {
 		selected, err := index.Select("r", none)
 		require.NoError(t, err)
-		require.Empty(t, selected.Places, none)
+		require.Zero(t, selected.Len(), none)
 	}
 	runs, all, _ := index.Changed(before)
 	require.Empty(t, runs)
@@ -53,8 +56,12 @@ func TestTheIndexFollowsTheTrace(t *testing.T) {
 	require.False(t, all)
 
 	for range 30 { // a file is moved aside, and the one before it is gone
+		held, err := index.Select("r", events.Filter{})
+		require.NoError(t, err)
+		places := held.Places(0, held.Len())
 		write(5)
 		require.NoError(t, index.Refresh())
+		require.Equal(t, places, held.Places(0, held.Len()), "a selection stays as it was")
 	}
 	require.Equal(t, 33+450, seen)
 	require.Zero(t, index.Lost())
@@ -63,7 +70,7 @@ func TestTheIndexFollowsTheTrace(t *testing.T) {
 	selected, err = index.Select("r", events.Filter{})
 	require.NoError(t, err)
 	require.Less(t, selected.Total, 161)
-	found, err := index.Read(selected.Places)
+	found, err := index.Read(selected.Places(0, selected.Len()))
 	require.NoError(t, err)
 	for _, each := range found {
 		require.Equal(t, "r", each.RunID)
@@ -74,5 +81,5 @@ func TestTheIndexFollowsTheTrace(t *testing.T) {
 	require.EqualValues(t, 1, index.Lost())
 	selected, err = index.Select("r", events.Filter{})
 	require.NoError(t, err)
-	require.NotEmpty(t, selected.Places)
+	require.NotZero(t, selected.Len())
 }

@@ -15,14 +15,43 @@ type Filter struct {
 	Step  int      // 0: all
 }
 
-// Selection are the events of a run that a filter selects, by place.
+// Selection are the events of a run that a filter selects, numbered from 0. It does not
+// change when the index does.
 type Selection struct {
 	// Epoch changes when events are renumbered.
 	Epoch string
 	// Total is the number of the run's events, without the filter.
-	Total  int
-	Places []telemetry.Place
-	Steps  []int // the step of each place
+	Total   int
+	entries []entry
+	files   []string
+}
+
+// Len returns the number of selected events.
+func (s Selection) Len() int { return len(s.entries) }
+
+// Step returns the step of an event.
+func (s Selection) Step(number int) int { return int(s.entries[number].step) }
+
+// Place returns the place of an event.
+func (s Selection) Place(number int) telemetry.Place {
+	e := s.entries[number]
+	return telemetry.Place{File: s.files[e.file], At: e.at, Length: int(e.length)}
+}
+
+// Places returns the places of the events from a number to before another.
+func (s Selection) Places(from, to int) []telemetry.Place {
+	places := make([]telemetry.Place, 0, to-from)
+	for number := from; number < to; number++ {
+		places = append(places, s.Place(number))
+	}
+	return places
+}
+
+// Find returns the number of the event at a place, -1 if it is not selected.
+func (s Selection) Find(place telemetry.Place) int {
+	return slices.IndexFunc(s.entries, func(e entry) bool {
+		return e.at == place.At && int(e.length) == place.Length && s.files[e.file] == place.File
+	})
 }
 
 // Select returns the events of a run that a filter selects. It reads the trace only for
@@ -33,11 +62,12 @@ func (x *Index) Select(name string, f Filter) (Selection, error) {
 		return selected, nil
 	}
 	query := strings.ToLower(f.Query)
-	places, steps := selected.Places, selected.Steps
-	selected.Places, selected.Steps = nil, nil
+	all := selected.entries
+	places := selected.Places(0, len(all))
+	selected.entries = nil
 	err := x.recorder.At(places, func(i int, line []byte) bool {
 		if strings.Contains(strings.ToLower(string(line)), query) {
-			selected.Places, selected.Steps = append(selected.Places, places[i]), append(selected.Steps, steps[i])
+			selected.entries = append(selected.entries, all[i])
 		}
 		return true
 	})
@@ -48,7 +78,7 @@ func (x *Index) Select(name string, f Filter) (Selection, error) {
 func (x *Index) inMemory(name string, f Filter) Selection {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	selected := Selection{Epoch: x.epoch}
+	selected := Selection{Epoch: x.epoch, files: x.files}
 	events := x.runs[name]
 	if events == nil {
 		return selected
@@ -60,10 +90,13 @@ func (x *Index) inMemory(name string, f Filter) Selection {
 		}
 	}
 	selected.Total = len(events.entries)
+	if len(f.Types) == 0 && f.Step == 0 {
+		selected.entries = events.entries // they are only appended to
+		return selected
+	}
 	for _, e := range events.entries {
 		if (len(f.Types) == 0 || slices.Contains(kinds, e.kind)) && (f.Step == 0 || int32(f.Step) == e.step) {
-			selected.Places = append(selected.Places, telemetry.Place{File: x.files[e.file], At: e.at, Length: int(e.length)})
-			selected.Steps = append(selected.Steps, int(e.step))
+			selected.entries = append(selected.entries, e)
 		}
 	}
 	return selected

@@ -63,7 +63,8 @@ func BenchmarkPainted(b *testing.B) {
 // while its page is open in the browser and live, beside steps while it is not. The two
 // alternate in short blocks; of the ratios of neighbours it reports the median, and
 // between what it lies by their scatter (95 %). cpu is the same for the processor time of
-// the run's process, which other load moves less.
+// the run's process, which other load moves less; hub is that of the hub, for each of the
+// steps that the page shows.
 func BenchmarkOpenPage(b *testing.B) {
 	const pairs, steps = 40, 12 // a run has 1,000 steps at most
 	asked, decisions := make(chan struct{}), make(chan string)
@@ -78,7 +79,7 @@ func BenchmarkOpenPage(b *testing.B) {
 	h := serve(b, folder, "127.0.0.1:0")
 	p := h.enter()
 	var ratios, closed []float64
-	var used [2]float64 // with the page closed, and open
+	var used, byHub [2]float64 // with the page closed, and open
 	for round := 0; b.Loop(); round++ {
 		run, line := fmt.Sprint("going", round), 0
 		command := exec.Command("savant", "run", "--quiet", "--run-id", run, "--skip-git", "--max-steps", fmt.Sprint(2*pairs*steps+10), "a goal", "--path", folder)
@@ -87,8 +88,11 @@ func BenchmarkOpenPage(b *testing.B) {
 		require.NoError(b, command.Start())
 		<-asked
 		block := func(open int) float64 {
-			before := processorTime(command.Process.Pid)
-			defer func() { used[open] += processorTime(command.Process.Pid) - before }()
+			before, ofHub := processorTime(command.Process.Pid), processorTime(h.command.Process.Pid)
+			defer func() {
+				used[open] += processorTime(command.Process.Pid) - before
+				byHub[open] += processorTime(h.command.Process.Pid) - ofHub
+			}()
 			var took []float64
 			for range steps {
 				line++
@@ -128,9 +132,13 @@ func BenchmarkOpenPage(b *testing.B) {
 	b.ReportMetric(ratios[min(len(ratios)-1, int(n/2+far))], "at-most")
 	if used[0] > 0 {
 		b.ReportMetric(used[1]/used[0], "cpu-open/closed")
+		b.ReportMetric(byHub[1]*tick/(n*steps), "hub-ms/step")
 	}
 	b.ReportMetric(0, "ns/op") // left out
 }
+
+// tick is the unit of processorTime in milliseconds; Linux has the same on all machines.
+const tick = 10
 
 // processorTime is what a process has used, in ticks; 0 where the system does not tell.
 func processorTime(process int) float64 {
