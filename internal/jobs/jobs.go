@@ -20,6 +20,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -194,9 +195,18 @@ const (
 	lastPause  = time.Second
 )
 
-// Wait waits for the result of a job. It returns the cause of ctx if that ends first.
+// Wait waits for the result of a job. It returns the cause of ctx if that ends first. At a
+// deadline it finishes a look that it has begun: over a slow network most of the time is
+// spent looking, and a look that is cut reads as a failure of the database.
 func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
-	result, ended, err := q.Result(ctx, id)
+	looking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})()
+	result, ended, err := q.Result(looking, id)
 	if err != nil || ended {
 		return result, err
 	}
@@ -209,7 +219,7 @@ func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
 		case <-changes.Seen():
 		case <-time.After(pause):
 		}
-		result, ended, err := q.Result(ctx, id)
+		result, ended, err := q.Result(looking, id)
 		if err != nil || ended {
 			return result, err
 		}
