@@ -19,7 +19,7 @@ import (
 // ignores is what a run does when it calls a tool that heeds no context.
 const ignores = `{"action":"tool","tool_name":"test.ignore","args":{}}`
 
-// waits are what a run may wait for when it is told to end.
+// waits are what a run may wait for when it is asked to end.
 var waits = map[string]string{"heeding": hang, "ignoring": ignores, "question": `{"hang":true}`, "pause": `{"http":503}`}
 
 // busy is a run that waits.

@@ -236,12 +236,12 @@ func leavesNothing(t *testing.T, secret string) {
 	report := ended(t, run)
 	questions, err := json.Marshal(w.api.Requests())
 	require.NoError(t, err)
-	told, err := json.Marshal(report)
+	encoded, err := json.Marshal(report)
 	require.NoError(t, err)
-	for _, text := range []string{string(questions), string(told), w.log.Text()} {
+	for _, text := range []string{string(questions), string(encoded), w.log.Text()} {
 		require.NotContains(t, text, secret)
 	}
-	require.Contains(t, string(told), redact.Mark)
+	require.Contains(t, string(encoded), redact.Mark)
 	require.NoError(t, filepath.WalkDir(w.folder, func(name string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -292,8 +292,9 @@ func TestASnapshotThatCannotBeWrittenCostsNoRun(t *testing.T) {
 	require.Contains(t, w.log.Text(), "error 1 STATE_NOT_SAVED")
 }
 
-// TestATraceThatWasCutIsCompleted: when a run goes on after a crash, what its
-// journal knows and its trace does not is told, once and as of when it happened.
+// TestATraceThatWasCutIsCompleted: when a run continues after a crash, the events that its
+// journal has and its trace lacks are recorded, once and with the time at which they
+// happened.
 func TestATraceThatWasCutIsCompleted(t *testing.T) {
 	answers := []string{read, `{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"1"}},{"tool_name":"test.read","args":{"text":"2"}}]}`, `{"action":"reason","reasoning":"hm"}`}
 	w := newWorld(t, script(append(answers, answer)...), nil)

@@ -27,14 +27,14 @@ func called[Out any](t *testing.T, w *world, ctx context.Context, tool, args str
 
 func TestAgentRunAnswersOrSaysHowToGoOn(t *testing.T) {
 	w := newWorld(t, script(read, answer, hang), nil)
-	var told []string
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(done, total float64, message string) { told = append(told, message) }})
+	var reports []string
+	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(done, total float64, message string) { reports = append(reports, message) }})
 	report, err := called[agent.Report](t, w, ctx, "agent.run", `{"goal":"g"}`)
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, report.Status)
 	require.Equal(t, "the answer", report.Final)
 	require.Len(t, report.Transcript, 2)
-	require.NotEmpty(t, told)
+	require.NotEmpty(t, reports)
 
 	report, err = called[agent.Report](t, w, t.Context(), "agent_run", `{"goal":"g","wait_ms":0}`)
 	require.NoError(t, err)

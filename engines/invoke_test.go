@@ -89,7 +89,7 @@ func TestCallsHaveTheirTime(t *testing.T) {
 }
 
 // A caller that goes away, or whose own time is over, is answered whatever the
-// tool does: one without a timeout, a conductor's, and one with time left. What
+// tool does: one without a timeout, one of Think, and one with time left. What
 // goes on is counted, and keeps its place, until it ends.
 func TestNoToolHoldsItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

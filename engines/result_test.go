@@ -148,7 +148,7 @@ func TestLargeResultsAreKeptAside(t *testing.T) {
 
 	result, err = table.Invoke(t.Context(), "think.large", nil)
 	require.NoError(t, err)
-	require.Equal(t, json.RawMessage(whole), result.JSON, "a conductor bounds its results itself")
+	require.Equal(t, json.RawMessage(whole), result.JSON, "a tool of Think bounds its results itself")
 
 	table = engines.NewRegistry(engines.Options{ResultLimit: 1000})
 	require.NoError(t, table.Add(says("x.large", large)))

@@ -26,7 +26,7 @@ var said = map[string]string{
 	"forked":   "This run begins with the answers of the one it was forked from.",
 	"reset":    "The run is back at the version you chose. Nothing was erased.",
 	"resumed":  "The run continues here.",
-	"canceled": "The run was told to end.",
+	"canceled": "The run was asked to end.",
 	"ended":    "The run is cancelled. A fork begins a new one with its answers.",
 	"imported": "The run was imported. Savant here did not see its witnesses and approvals.",
 	"existed":  "This run is already here, identical.",

@@ -79,7 +79,7 @@ var interrupts = map[string]func(testing.TB, *waiting){
 	"terminate": func(t testing.TB, w *waiting) { require.NoError(t, w.Process.Signal(syscall.SIGTERM)) },
 	"runs cancel": func(t testing.TB, w *waiting) {
 		// The run may have ended before the command looks at it.
-		require.Regexp(t, `^run slow (was told to end|is canceled)\n$`, printed(t, w.folder, "runs", "cancel", "slow"))
+		require.Regexp(t, `^run slow (was asked to end|is canceled)\n$`, printed(t, w.folder, "runs", "cancel", "slow"))
 	},
 }
 

@@ -46,34 +46,34 @@ func TestEventsThatAKillLostAreRecordedLater(t *testing.T) {
 	records = records[:strings.LastIndex(string(records), `{"n":`)] // it had not ended
 	lines := slices.Collect(strings.Lines(string(whole)))
 
-	told := toldOf(t, lines)
-	require.Contains(t, told, "policy_denied 1.1")
-	require.Contains(t, told, "prompt_snapshot 1")
-	require.Contains(t, told, "tool_call_started 2.1")
+	recorded := eventsOf(t, lines)
+	require.Contains(t, recorded, "policy_denied 1.1")
+	require.Contains(t, recorded, "prompt_snapshot 1")
+	require.Contains(t, recorded, "tool_call_started 2.1")
 	for end := range lines {
 		require.NoError(t, os.WriteFile(trace, []byte(strings.Join(lines[:end], "")), 0o600))
 		require.NoError(t, os.WriteFile(journal, records, 0o600))
 		savant("run", "--resume", "r1")
 		after, err := os.ReadFile(trace)
 		require.NoError(t, err)
-		require.Equal(t, told, toldOf(t, slices.Collect(strings.Lines(string(after)))), "the trace ended after %d lines", end)
+		require.Equal(t, recorded, eventsOf(t, slices.Collect(strings.Lines(string(after)))), "the trace ended after %d lines", end)
 	}
 }
 
-// toldOf names the decisions and calls that lines of a trace tell of, sorted.
-func toldOf(t *testing.T, lines []string) []string {
+// eventsOf returns the decisions and calls in lines of a trace, sorted.
+func eventsOf(t *testing.T, lines []string) []string {
 	t.Helper()
-	var told []string
+	var recorded []string
 	for _, line := range lines {
 		var e telemetry.Event
 		require.NoError(t, json.Unmarshal([]byte(line), &e), line)
 		switch e.Type {
 		case telemetry.PromptSnapshot, telemetry.ReasoningStep:
-			told = append(told, fmt.Sprintf("%s %d", e.Type, e.Step))
+			recorded = append(recorded, fmt.Sprintf("%s %d", e.Type, e.Step))
 		case telemetry.PolicyDenied, telemetry.ToolCallStarted, telemetry.ToolCallCompleted:
-			told = append(told, fmt.Sprintf("%s %s", e.Type, e.CallID))
+			recorded = append(recorded, fmt.Sprintf("%s %s", e.Type, e.CallID))
 		}
 	}
-	slices.Sort(told)
-	return told
+	slices.Sort(recorded)
+	return recorded
 }

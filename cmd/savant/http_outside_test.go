@@ -154,7 +154,7 @@ func TestClientsThatSendSlowly(t *testing.T) {
 	require.Equal(t, cli.ExitOK, s.end(t), s.log())
 }
 
-// A server that is told to end answers the call that it has, refuses others, says at
+// A server that is asked to end answers the call that it has, refuses others, says at
 // /readyz that it is ending, and is gone then.
 func TestAServerThatEndsAnswersWhatItHas(t *testing.T) {
 	t.Parallel()

@@ -131,15 +131,15 @@ func TestTheHubBesideAClient(t *testing.T) {
 		stdout, err := command.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, command.Start())
-		told := tell(stderr)
-		line := told(t)
+		nextLine := linesOf(stderr)
+		line := nextLine(t)
 		for !strings.Contains(line, "hub") {
-			line = told(t)
+			line = nextLine(t)
 		}
 		if address != "127.0.0.1:0" {
 			require.Contains(t, line, "MCP is served without it")
 		} else {
-			_, link, found := strings.Cut(told(t), "open it once with ")
+			_, link, found := strings.Cut(nextLine(t), "open it once with ")
 			require.True(t, found)
 			base, _, _ := strings.Cut(link, "/enter")
 			h := &hubAt{t: t, base: base, link: link, client: browser(t)}

@@ -87,8 +87,8 @@ func TestAnAnswerInTheHubContinuesACommand(t *testing.T) {
 	var stdout strings.Builder
 	command.Stdout = &stdout
 	require.NoError(t, command.Start())
-	told := tell(stderr)
-	require.Contains(t, told(t), "step sure of run r1 waits for a person: answer it in the hub")
+	nextLine := linesOf(stderr)
+	require.Contains(t, nextLine(t), "step sure of run r1 waits for a person: answer it in the hub")
 
 	h := serveHub(t, folder)
 	page := h.page("/runs/ships/r1")
@@ -98,7 +98,7 @@ func TestAnAnswerInTheHubContinuesACommand(t *testing.T) {
 	status, body := h.answer("r1", "decision", "approve", "comment", "looks good")
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "The answer is recorded.")
-	require.Contains(t, told(t), "step where of run r1 waits")
+	require.Contains(t, nextLine(t), "step where of run r1 waits")
 
 	page = h.page("/runs/ships/r1")
 	require.Contains(t, page, `<option value="0">red</option><option value="1">blue</option>`)
@@ -128,7 +128,7 @@ func captured(t *testing.T, folder, run, name string) string {
 }
 
 // tell returns what gives the next line that a program says, and fails at its end.
-func tell(from io.Reader) func(*testing.T) string {
+func linesOf(from io.Reader) func(*testing.T) string {
 	lines := make(chan string, 1000) // more than any test has: nobody may read the last ones
 	go func() {
 		defer close(lines)

@@ -61,23 +61,23 @@ func TestRunsInADatabaseOutliveTheirServers(t *testing.T) {
 	database := mongotest.Start(t)
 	proxy := mongotest.NewProxy(t, database, 1)
 	uri, random := proxy.URI(mongotest.NewDatabase()), rand.New(rand.NewPCG(3, 4))
-	told := make([]int, together)
+	acknowledged := make([]int, together)
 	serve := func() *server {
 		folder := t.TempDir()
 		longWorkflow(t, folder, steps)
 		return serveIn(t, folder, "SAVANT_STORE=mongo", "MONGO_URI="+uri)
 	}
 	for range kills {
-		goOnTogether(t, serve(), told, steps, 1+random.IntN(together*steps/kills))
+		goOnTogether(t, serve(), acknowledged, steps, 1+random.IntN(together*steps/kills))
 		if !database.Foreign() {
 			database.Restart()
 			proxy.Follow(database)
 		}
 	}
-	goOnTogether(t, serve(), told, steps, together*(steps+1))
+	goOnTogether(t, serve(), acknowledged, steps, together*(steps+1))
 	store := storeOf(t, uri)
-	for r := range told {
-		require.Equal(t, steps, told[r])
+	for r := range acknowledged {
+		require.Equal(t, steps, acknowledged[r])
 		records, err := store.Records(t.Context(), state.Key{Workflow: "long", Run: fmt.Sprint("r", r)}, 0, 0)
 		require.NoError(t, err)
 		require.Len(t, records, steps+1, "each step is recorded once")
@@ -89,7 +89,7 @@ func TestRunsInADatabaseOutliveTheirServers(t *testing.T) {
 }
 
 // Of several processes that answer one step at the same moment, one is accepted. The
-// others are told so, and one of them is killed on the way.
+// others get an error that says so, and one of them is killed meanwhile.
 func TestProcessesAnswerOneStep(t *testing.T) {
 	t.Parallel()
 	const processes, steps = 4, 5

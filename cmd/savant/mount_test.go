@@ -10,7 +10,7 @@ import (
 )
 
 // A server that is written into the file while clients are served comes with
-// its tools: they are told, and a call need not wait for that.
+// its tools: they are notified, and a call need not wait for that.
 func TestAServerComesWhileClientsAreServed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -27,10 +27,10 @@ func TestAServerComesWhileClientsAreServed(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
 	trusts(t, folder)
 	said(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"inner_think_workflows_list","arguments":{}}}`)
-	told, answered := false, false
-	for !told || !answered {
-		require.True(t, s.lines.Scan(), "the client was never told")
-		told = told || strings.Contains(s.lines.Text(), "notifications/tools/list_changed")
+	notified, answered := false, false
+	for !notified || !answered {
+		require.True(t, s.lines.Scan(), "the client was never notified")
+		notified = notified || strings.Contains(s.lines.Text(), "notifications/tools/list_changed")
 		if strings.Contains(s.lines.Text(), `"id":2`) {
 			require.Contains(t, s.lines.Text(), "repo_tour")
 			answered = true
@@ -40,7 +40,7 @@ func TestAServerComesWhileClientsAreServed(t *testing.T) {
 	require.NoError(t, s.wait(t))
 }
 
-// A client that is there before a server was ever seen is told when its tools
+// A client that is there before a server was ever seen is notified when its tools
 // have come.
 func TestClientsAreNotifiedOfAServerSeenFirst(t *testing.T) {
 	t.Parallel()
@@ -68,5 +68,5 @@ func TestClientsAreNotifiedOfAServerSeenFirst(t *testing.T) {
 			return
 		}
 	}
-	require.Fail(t, "the client was never told")
+	require.Fail(t, "the client was never notified")
 }

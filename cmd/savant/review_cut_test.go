@@ -66,11 +66,11 @@ func TestWhatAModelDidNotSeeIsInEachForm(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(review("review", "--no-tests", "--output", "sarif")), &sarif))
-	told := sarif.Runs[0].Invocations[0]
-	require.True(t, told.ExecutionSuccessful)
-	require.Len(t, told.ToolExecutionNotifications, 1)
-	require.Equal(t, "warning", told.ToolExecutionNotifications[0].Level)
-	require.Contains(t, told.ToolExecutionNotifications[0].Message.Text, "step review_0")
+	invocation := sarif.Runs[0].Invocations[0]
+	require.True(t, invocation.ExecutionSuccessful)
+	require.Len(t, invocation.ToolExecutionNotifications, 1)
+	require.Equal(t, "warning", invocation.ToolExecutionNotifications[0].Level)
+	require.Contains(t, invocation.ToolExecutionNotifications[0].Message.Text, "step review_0")
 	lines := sarif.Runs[0].Properties.Lines
 	require.Positive(t, lines["cut"])
 	require.Equal(t, map[string]int{"all": 300, "reviewed": 300 - lines["cut"], "cut": lines["cut"], "left_out": 0}, lines)

@@ -17,7 +17,7 @@ import (
 	"savant/think/audit"
 )
 
-// A server that is told to end while calls are under way ends well, and what
+// A server that is asked to end while calls are under way ends well, and what
 // it had acknowledged is on disk and replays.
 func TestASignalLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Runs move at once through one server that is killed again and again: each goes
-// on with the answer it was not told of, and its record can be verified.
+// Several runs use one server that is killed again and again. Each continues with its
+// first answer that was not acknowledged, and its record can be verified.
 func TestRunsAtOnceOutliveTheirServer(t *testing.T) {
 	t.Parallel()
 	const together, steps = 16, 40
@@ -21,13 +21,13 @@ func TestRunsAtOnceOutliveTheirServer(t *testing.T) {
 	}
 	folder, random := t.TempDir(), rand.New(rand.NewPCG(1, 2))
 	longWorkflow(t, folder, steps)
-	told := make([]int, together) // the steps of each run that were acknowledged
+	acknowledged := make([]int, together) // the steps of each run that were acknowledged
 	for range kills {
-		goOnTogether(t, serveIn(t, folder), told, steps, 1+random.IntN(2*together*steps/kills))
+		goOnTogether(t, serveIn(t, folder), acknowledged, steps, 1+random.IntN(2*together*steps/kills))
 	}
-	goOnTogether(t, serveIn(t, folder), told, steps, together*(steps+1))
-	for r := range told {
-		require.Equal(t, steps, told[r])
+	goOnTogether(t, serveIn(t, folder), acknowledged, steps, together*(steps+1))
+	for r := range acknowledged {
+		require.Equal(t, steps, acknowledged[r])
 		if r%4 > 0 {
 			continue // each takes a process
 		}
@@ -40,17 +40,17 @@ func TestRunsAtOnceOutliveTheirServer(t *testing.T) {
 
 // goOnTogether answers steps of all runs, the next of each once the one before
 // is acknowledged, and kills the server after so many acknowledgements.
-func goOnTogether(t *testing.T, s *server, told []int, steps, last int) {
+func goOnTogether(t *testing.T, s *server, acknowledged []int, steps, last int) {
 	begin := func(r int) bool {
-		if told[r] == steps {
+		if acknowledged[r] == steps {
 			return false
 		}
-		s.send(t, r, "think.next", map[string]any{"run_id": fmt.Sprint("r", r), "step_id": fmt.Sprint("s", told[r]), "result_snapshot": fmt.Sprint("result ", told[r])})
+		s.send(t, r, "think.next", map[string]any{"run_id": fmt.Sprint("r", r), "step_id": fmt.Sprint("s", acknowledged[r]), "result_snapshot": fmt.Sprint("result ", acknowledged[r])})
 		return true
 	}
 	plans := 0
-	for r := range told {
-		if told[r] == 0 {
+	for r := range acknowledged {
+		if acknowledged[r] == 0 {
 			s.send(t, r, "think.plan", map[string]any{"workflow": "long", "run_id": fmt.Sprint("r", r)})
 			plans++
 		}
@@ -61,7 +61,7 @@ func goOnTogether(t *testing.T, s *server, told []int, steps, last int) {
 		require.False(t, got.Result.IsError, s.lines.Text())
 	}
 	open := 0
-	for r := range told {
+	for r := range acknowledged {
 		if begin(r) {
 			open++
 		}
@@ -70,7 +70,7 @@ func goOnTogether(t *testing.T, s *server, told []int, steps, last int) {
 		got, ok := s.read(t)
 		require.True(t, ok)
 		require.False(t, got.Result.IsError, s.lines.Text())
-		told[got.ID]++
+		acknowledged[got.ID]++
 		if !begin(got.ID) {
 			open--
 		}
@@ -78,7 +78,7 @@ func goOnTogether(t *testing.T, s *server, told []int, steps, last int) {
 	require.NoError(t, s.command.Process.Kill())
 	for got, ok := s.read(t); ok; got, ok = s.read(t) { // what it still said counts
 		require.False(t, got.Result.IsError, s.lines.Text())
-		told[got.ID]++
+		acknowledged[got.ID]++
 	}
 	require.Error(t, s.wait(t))
 }

@@ -143,8 +143,8 @@ func TestChangesOfFilesAreNotified(t *testing.T) {
 	_, catalog := open(t, library.Layer{Files: os.DirFS(folder), Folder: folder})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	told, ended := make(chan string, 100), make(chan error, 1)
-	go func() { ended <- catalog.Watch(ctx, func(list string) { told <- list }) }()
+	notified, ended := make(chan string, 100), make(chan error, 1)
+	go func() { ended <- catalog.Watch(ctx, func(list string) { notified <- list }) }()
 	// The watch may begin after a write, which it then does not notice: write
 	// until it does.
 	var first string
@@ -153,12 +153,12 @@ func TestChangesOfFilesAreNotified(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "ask.yaml"), []byte(askYAML+"# "+time.Now().String()), 0o644))
 		select {
-		case first = <-told:
+		case first = <-notified:
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 	require.Equal(t, "prompts", first)
-	require.Equal(t, "resources", <-told)
+	require.Equal(t, "resources", <-notified)
 	cancel()
 	require.NoError(t, <-ended)
 }

@@ -17,8 +17,8 @@ import (
 	"savant/think/flow"
 )
 
-// house is a registry that has the engine itself, as in the program.
-func house(t *testing.T, files map[string]string, more ...engines.Tool) (*engines.Registry, *bench) {
+// registryOf is a registry that has the engine itself, as in the program.
+func registryOf(t *testing.T, files map[string]string, more ...engines.Tool) (*engines.Registry, *bench) {
 	t.Helper()
 	registry := engines.NewRegistry(engines.Options{})
 	b := setup(t, nil, files, workflow.Options{Toolbox: registry})
@@ -34,7 +34,7 @@ func call(t *testing.T, ctx context.Context, registry *engines.Registry, args st
 }
 
 func TestTheToolRunsAWorkflowThatRunsAnother(t *testing.T) {
-	registry, b := house(t, map[string]string{
+	registry, b := registryOf(t, map[string]string{
 		"main": "name: main\nversion: '1'\nsteps: [{id: a, call: workflow.workflow_run, input_template: {workflow: inner, params: {n: 3}}, capture_as: a, extract: result.outputs}]\noutputs: {n: '{{ a.n }}'}",
 		"inner": "name: inner\nversion: '1'\nparams: {n: {type: integer}}\nsteps: [{id: a, call: flow.set, capture_as: a, input_template: {value: '{{ n + 1 }}'}}]\noutputs: {n: '{{ a }}', long: '" +
 			strings.Repeat("x", 5000) + "'}"})
@@ -59,7 +59,7 @@ func TestAWorkflowThatRunsItselfEnds(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			registry, b := house(t, map[string]string{
+			registry, b := registryOf(t, map[string]string{
 				"main": "name: main\nversion: '1'\nsteps: [{id: a, call: workflow.workflow_run, retry: {max: 0}, input_template: " + c.input + "}]",
 				"asks": "name: asks\nversion: '1'\nsteps: [{id: a, call: human.approve, input_template: {message: Go}}]"})
 			outcome, err := call(t, t.Context(), registry, `{"workflow":"main","run_id":"r"}`)
@@ -93,7 +93,7 @@ func TestClientsThatGiveUpAreAnsweredInTime(t *testing.T) {
 			_, err := waits(&calls)(ctx, "", nil)
 			return map[string]any{"n": 1}, err
 		})
-		registry, _ := house(t, one(slow), tool)
+		registry, _ := registryOf(t, one(slow), tool)
 		began := time.Now()
 		outcome, err := call(t, t.Context(), registry, `{"workflow":"main","run_id":"r"}`)
 		require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestClientsThatGiveUpAreAnsweredInTime(t *testing.T) {
 
 func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 	tool := engines.Bind("tool.x", "Answers.", func(context.Context, struct{}) (any, error) { return map[string]any{}, nil })
-	registry, _ := house(t, one("steps: [{id: a, call: tool.x}, {id: ask, deps: [a], call: human.approve, input_template: {message: Go}}, {id: b, deps: [ask], call: tool.x}]"), tool)
+	registry, _ := registryOf(t, one("steps: [{id: a, call: tool.x}, {id: ask, deps: [a], call: human.approve, input_template: {message: Go}}, {id: b, deps: [ask], call: tool.x}]"), tool)
 	var steps []string
 	caller := engines.Caller{
 		Progress: func(done, _ float64, message string) {
@@ -137,7 +137,7 @@ func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 
 // Who dismisses a question is not asked again by the same call.
 func TestAQuestionIsPutOnce(t *testing.T) {
-	registry, _ := house(t, one("steps: [{id: ask, call: human.approve, input_template: {message: Go}}]"))
+	registry, _ := registryOf(t, one("steps: [{id: ask, call: human.approve, input_template: {message: Go}}]"))
 	asked := 0
 	caller := engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		asked++
@@ -153,7 +153,7 @@ func TestAQuestionIsPutOnce(t *testing.T) {
 
 // An answer that was taken counts, also where the next one does not fit.
 func TestAnAnswerThatDoesNotFitLosesNoOther(t *testing.T) {
-	registry, _ := house(t, one("steps: [{id: go, call: human.approve, input_template: {message: Go}}, "+
+	registry, _ := registryOf(t, one("steps: [{id: go, call: human.approve, input_template: {message: Go}}, "+
 		"{id: n, deps: [go], call: human.ask, input_template: {message: How many, schema: {type: object, required: [n], properties: {n: {type: integer, maximum: 5}}}}}]"))
 	caller := engines.Caller{Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
 		if strings.Contains(asked.Message, "Go") {
@@ -170,7 +170,7 @@ func TestAnAnswerThatDoesNotFitLosesNoOther(t *testing.T) {
 // What was meant as a parameter, or as another argument, starts no run with
 // defaults.
 func TestParametersBesideParamsAreReported(t *testing.T) {
-	registry, b := house(t, map[string]string{
+	registry, b := registryOf(t, map[string]string{
 		"main": "name: main\nversion: '1'\nparams: {n: {type: integer, default: 1}}\nsteps: [{id: a, call: flow.set, capture_as: a, input_template: {value: '{{ n + 1 }}'}}]\noutputs: {n: '{{ a }}'}"})
 	for args, places := range map[string][2]string{ // where it was sent, and where it belongs
 		`{"workflow":"main","n":3}`:                   {"n", "params.n"},
@@ -205,7 +205,7 @@ func TestTheClientGetsTheProgressOfAStep(t *testing.T) {
 	})
 	files := one("steps: [{id: a, call: workflow.workflow_run, input_template: {workflow: below}}]")
 	files["below"] = "name: below\nversion: \"1\"\nsteps: [{id: b, call: tool.x}]\n"
-	registry, _ := house(t, files, tool)
+	registry, _ := registryOf(t, files, tool)
 	var steps []string
 	caller := engines.Caller{Progress: func(_, _ float64, message string) { steps = append(steps, message) }}
 	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)

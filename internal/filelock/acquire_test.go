@@ -15,16 +15,16 @@ import (
 func TestALockThatIsHeldIsReportedAndGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		var told []time.Duration
+		var reported []time.Duration
 		ctx := filelock.WithNotice(t.Context(), func(name string) {
 			require.Equal(t, "the file", name)
-			told = append(told, time.Since(begun))
+			reported = append(reported, time.Since(begun))
 		})
 		err := filelock.Acquire(ctx, "the file", func() (bool, error) { return false, nil })
 		require.ErrorIs(t, err, fault.StateConflict)
 		require.ErrorContains(t, err, "the file", "what is locked")
 		require.ErrorContains(t, err, "30 seconds")
-		require.Equal(t, []time.Duration{2 * time.Second}, told)
+		require.Equal(t, []time.Duration{2 * time.Second}, reported)
 		require.Equal(t, 30*time.Second, time.Since(begun))
 	})
 }
@@ -32,7 +32,7 @@ func TestALockThatIsHeldIsReportedAndGivenUp(t *testing.T) {
 func TestALockThatComesFreeIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		ctx := filelock.WithNotice(t.Context(), func(string) { t.Error("told") })
+		ctx := filelock.WithNotice(t.Context(), func(string) { t.Error("reported") })
 		require.NoError(t, filelock.Acquire(ctx, "the file", func() (bool, error) { return time.Since(begun) > time.Second, nil }))
 		time.Sleep(time.Minute)
 	})

@@ -20,8 +20,8 @@ import (
 // changes. The worker has rested for a while when it is asked, or has just answered.
 func BenchmarkRoundTrip(b *testing.B) {
 	server := mongotest.Start(b)
-	told := mongotest.NewChangeStreams(b, server)
-	for name, uri := range map[string]string{"looking": server.URI(mongotest.NewDatabase()), "told": told.URI(mongotest.NewDatabase())} {
+	streams := mongotest.NewChangeStreams(b, server)
+	for name, uri := range map[string]string{"looking": server.URI(mongotest.NewDatabase()), "streams": streams.URI(mongotest.NewDatabase())} {
 		b.Run(name+"/rested", func(b *testing.B) { roundTrip(b, uri, 500*time.Millisecond) })
 		b.Run(name+"/busy", func(b *testing.B) { roundTrip(b, uri, 0) })
 	}

@@ -15,14 +15,14 @@ import (
 	"savant/internal/mongotest"
 )
 
-// Where the database tells of changes, a worker that rests and whoever waits for an
-// answer are told, and need not look.
-func TestJobsOfWhichTheDatabaseTells(t *testing.T) {
+// If the database has change streams, an idle worker and a process that waits for an
+// answer are notified and need not poll.
+func TestJobsWithChangeStreams(t *testing.T) {
 	t.Parallel()
-	told := mongotest.NewChangeStreams(t, mongotest.Start(t))
+	double := mongotest.NewChangeStreams(t, mongotest.Start(t))
 	var mu sync.Mutex
 	streams := map[string]int{}
-	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: told.URI(mongotest.NewDatabase())}, Sent: func(name, command string) {
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: double.URI(mongotest.NewDatabase())}, Sent: func(name, command string) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, of := range []string{"todo", "result"} {
@@ -107,12 +107,12 @@ func TestAWorkerLetsOthersWorkInPeace(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-// A job that is given back rests before it is done again, though the worker is told of it
-// at once.
+// A job that is given back is not computed again before a pause, although the worker is
+// notified of it at once.
 func TestAJobThatIsGivenBackRests(t *testing.T) {
 	t.Parallel()
-	told := mongotest.NewChangeStreams(t, mongotest.Start(t))
-	queue := open(t, told.URI(mongotest.NewDatabase()))
+	double := mongotest.NewChangeStreams(t, mongotest.Start(t))
+	queue := open(t, double.URI(mongotest.NewDatabase()))
 	var mu sync.Mutex
 	var began []time.Time
 	work(t, queue, "w", func(context.Context, jobs.Job) ([]byte, error) {

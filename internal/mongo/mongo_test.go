@@ -226,7 +226,8 @@ func TestAwayBeforeAConnection(t *testing.T) {
 	}
 }
 
-// A database that is away is told with its host and cause, and found again.
+// The error about an unreachable database names its host and the cause. Later calls find
+// the database again.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Start(t)
@@ -237,9 +238,9 @@ func TestAway(t *testing.T) {
 	server.Kill()
 	_, err = documents.Insert(t.Context(), mongo.Document{Key: "b"})
 	require.Error(t, err)
-	told := mongo.Coded(fault.StateNotSaved, "run r was not saved", err)
-	require.ErrorIs(t, told, fault.StateNotSaved)
-	require.ErrorContains(t, told, strings.TrimPrefix(strings.TrimSuffix(proxy.URI(""), "/"), "mongodb://"))
+	coded := mongo.Coded(fault.StateNotSaved, "run r was not saved", err)
+	require.ErrorIs(t, coded, fault.StateNotSaved)
+	require.ErrorContains(t, coded, strings.TrimPrefix(strings.TrimSuffix(proxy.URI(""), "/"), "mongodb://"))
 	server.Restart()
 	proxy.Follow(server)
 	_, there, err := documents.Find(t.Context(), "a")

@@ -11,12 +11,11 @@ import (
 	"savant/internal/mongotest"
 )
 
-// Who watches is told of what is inserted in the range of their keys, also after the
-// connections broke.
+// A watcher is notified of inserts in its range of keys, also after its connections broke.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	told := mongotest.NewChangeStreams(t, mongotest.Start(t))
-	database := open(t, told.URI(mongotest.NewDatabase()))
+	streams := mongotest.NewChangeStreams(t, mongotest.Start(t))
+	database := open(t, streams.URI(mongotest.NewDatabase()))
 	documents := database.Collection("c")
 	changes, stop := documents.Watch(t.Context(), "a", "b")
 	defer stop()
@@ -37,8 +36,8 @@ func TestWatch(t *testing.T) {
 		t.Fatal("one document was inserted in the range")
 	default:
 	}
-	told.Break()
-	require.Eventually(t, func() bool { return told.Opened() == 2 }, time.Minute, time.Millisecond, "the driver opens the stream again")
+	streams.Break()
+	require.Eventually(t, func() bool { return streams.Opened() == 2 }, time.Minute, time.Millisecond, "the driver opens the stream again")
 	insert("a2")
 	<-changes.Seen()
 	require.True(t, changes.Live())

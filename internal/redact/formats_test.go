@@ -417,16 +417,16 @@ func TestMembersOfJSON(t *testing.T) {
 func TestAPrivateKeyInAStream(t *testing.T) {
 	random := made(letters+digits, 64)
 	for _, end := range []string{"\n-----END PRIVATE KEY-----\nthat was it", ""} {
-		var told strings.Builder
-		stream := NewStream(New(), func(text string) { told.WriteString(text) })
+		var passed strings.Builder
+		stream := NewStream(New(), func(text string) { passed.WriteString(text) })
 		for part := range strings.SplitAfterSeq("The key:\n-----BEGIN PRIVATE KEY-----\n"+random+"\n"+random+end, " ") {
 			for line := range strings.SplitAfterSeq(part, "\n") {
 				stream.Add(line)
 			}
 		}
 		stream.Flush()
-		require.NotContains(t, told.String(), random[:12])
-		require.Equal(t, "The key:\n"+Mark+strings.TrimPrefix(end, "\n-----END PRIVATE KEY-----"), told.String())
+		require.NotContains(t, passed.String(), random[:12])
+		require.Equal(t, "The key:\n"+Mark+strings.TrimPrefix(end, "\n-----END PRIVATE KEY-----"), passed.String())
 	}
 }
 

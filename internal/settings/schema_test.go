@@ -29,7 +29,7 @@ var blocks = map[string]string{
 	"agent.prompt": "How large the prompts of the built-in reasoning service may be.",
 	"llm":          "The models of the built-in reasoning service.",
 	"reasoning":    "Who decides what an agent does.",
-	"telemetry":    "What is logged and told.",
+	"telemetry":    "What is logged, and where traces go.",
 }
 
 // TestTheSchemaIsTheTable holds schemas/settings.json and the table together:

@@ -194,9 +194,9 @@ func requireNothing(t testing.TB, keeper *Keeper) {
 	keys, err := keeper.dir.Keys(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, keys)
-	swept, err := keeper.dir.GCArtifacts(context.Background(), 0, true)
+	collected, err := keeper.dir.GCArtifacts(context.Background(), 0, true)
 	require.NoError(t, err)
-	require.Zero(t, swept)
+	require.Zero(t, collected)
 }
 
 // TestImportRefusesAForgedChain: records that were sealed anew, so that the

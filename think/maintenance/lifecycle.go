@@ -126,8 +126,8 @@ type Pruned struct {
 	Runs []state.Info `json:"runs"`
 	// Purged were erased from the trash.
 	Purged []state.Trashed `json:"purged"`
-	// Swept counts the unreferenced artifacts.
-	Swept state.Collected `json:"swept"`
+	// Collected counts the unreferenced artifacts.
+	Collected state.Collected `json:"swept"`
 	// DryRun says that nothing was removed.
 	DryRun bool `json:"dry_run"`
 }
@@ -169,7 +169,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 		out.Runs = append(out.Runs, info)
 	}
 	in.tell(0, 0, "looking for artifacts that no run refers to")
-	out.Swept, err = k.dir.GCArtifacts(ctx, artifactGrace, in.DryRun)
+	out.Collected, err = k.dir.GCArtifacts(ctx, artifactGrace, in.DryRun)
 	return out, err
 }
 

@@ -19,13 +19,13 @@ func lose(disk *simDisk) { disk.crash(0, rand.New(rand.NewPCG(0, 0))) }
 // TestWhatIsReadIsDurable: another process was killed between write and sync.
 // Once a reader got its record, a crash must not lose it.
 func TestWhatIsReadIsDurable(t *testing.T) {
-	for name, told := range map[string]func(*Dir) error{
+	for name, read := range map[string]func(*Dir) error{
 		"records": func(d *Dir) error { _, err := d.Records(context.Background(), faultKey, 0, 0); return err },
 		"head":    func(d *Dir) error { _, _, err := d.Head(context.Background(), faultKey); return err },
 	} {
 		disk, file := smallRun(t, faultKey, 2)
 		open := openSim(disk)
-		require.NoError(t, told(open), name) // so that it finds a journal that grew
+		require.NoError(t, read(open), name) // so that it finds a journal that grew
 		_, line, err := seal(faultKey, lastOf(t, disk), smallRecord(3), fixedNow())
 		require.NoError(t, err)
 		handle, err := disk.Open(journalName(faultKey), 0)
@@ -33,7 +33,7 @@ func TestWhatIsReadIsDurable(t *testing.T) {
 		_, err = handle.WriteAt(line, int64(len(file.current)))
 		require.NoError(t, err)
 		for _, d := range []*Dir{open, openSim(disk)} {
-			require.NoError(t, told(d), name)
+			require.NoError(t, read(d), name)
 		}
 		lose(disk)
 		require.Equal(t, 3, lastOf(t, disk).Version, name)
@@ -58,15 +58,15 @@ func failSync(t *testing.T, kind simFault) (*simDisk, *Dir) {
 }
 
 // TestAFailedSyncIsNotTrusted: a record that a failed sync left in memory only
-// is gone, or is made durable before this process tells of it, or before any
-// process goes on after it.
+// is gone, or is made durable before this process returns it, or before any process
+// appends to it.
 func TestAFailedSyncIsNotTrusted(t *testing.T) {
 	for _, kind := range []simFault{failEIO, failHard} {
 		disk, d := failSync(t, kind)
-		told, _, err := d.Head(context.Background(), faultKey)
+		head, _, err := d.Head(context.Background(), faultKey)
 		require.NoError(t, err)
 		lose(disk)
-		require.Equal(t, told, lastOf(t, disk).Version)
+		require.Equal(t, head, lastOf(t, disk).Version)
 
 		disk, _ = failSync(t, kind)
 		other := openSim(disk)

@@ -53,9 +53,9 @@ func TestLargeResultsOfReceiptsAreArtifacts(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(1000))
 
-	swept, err := store.GCArtifacts(ctx, 0, false)
+	collected, err := store.GCArtifacts(ctx, 0, false)
 	require.NoError(t, err)
-	require.Zero(t, swept.Artifacts, "a receipt names it")
+	require.Zero(t, collected.Artifacts, "a receipt names it")
 	require.NoError(t, os.Remove(filepath.Join(folder, filepath.FromSlash(state.ArtifactFile(given.Artifact)))))
 	_, err = store.Receipt(ctx, given.ID)
 	require.ErrorIs(t, err, fault.NotWitnessed)

@@ -141,11 +141,11 @@ func (p *program) runsCancelCommand() *cobra.Command {
 			if p.JSON {
 				return p.Print(map[string]any{"run_id": args[0], "canceled": true})
 			}
-			standing := "was told to end"
+			outcome := "was asked to end"
 			if report, err := a.Agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
-				standing = "is canceled"
+				outcome = "is canceled"
 			}
-			fmt.Fprintf(p.Stdout, "run %s %s\n", args[0], standing)
+			fmt.Fprintf(p.Stdout, "run %s %s\n", args[0], outcome)
 			return nil
 		})})
 }

@@ -124,7 +124,7 @@ func (p *program) printPruned(pruned *pruned) error {
 		fmt.Fprintf(p.Stdout, "%s of processes that were killed: %s\n", terminal.Count(pruned.Claims, "claim"), removed)
 	}
 	_, err := fmt.Fprintf(p.Stdout, "%s %s, %s %s, %s (%d bytes) %s\n", terminal.Count(len(pruned.Runs), "run"), moved,
-		terminal.Count(len(pruned.Purged), "folder"), erased, terminal.Count(pruned.Swept.Artifacts, "artifact"), pruned.Swept.Bytes, removed)
+		terminal.Count(len(pruned.Purged), "folder"), erased, terminal.Count(pruned.Collected.Artifacts, "artifact"), pruned.Collected.Bytes, removed)
 	return err
 }
 
