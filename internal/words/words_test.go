@@ -23,3 +23,8 @@ func TestBM25(t *testing.T) {
 	require.Less(t, words.Frequency(1, 2), words.Frequency(1, 1))
 	require.Zero(t, words.Frequency(0, 1))
 }
+
+func TestIrregular(t *testing.T) {
+	require.Equal(t, []string{"hide", "hid", "hidden"}, words.Irregular("hidden"))
+	require.Nil(t, words.Irregular("parse"))
+}

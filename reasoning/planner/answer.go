@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 // Bounds of an answer.
 const (
 	maxPassages   = 5
+	maxTests      = 8
+	maxTestsOf    = 2 // of one file
 	maxQuote      = 200
 	maxOtherQuote = 1200
 	maxHits       = 6
@@ -68,7 +71,11 @@ func (p *planner) writeFound(out *strings.Builder) bool {
 	}
 	switch {
 	case len(passages) > 0:
-		return p.writePassages(out, mixed(passages, maxPassages, func(s passage) string { return s.path }))
+		count := maxPassages
+		if p.question.kind == tests {
+			passages, count = ofTests(passages), maxTests
+		}
+		return p.writePassages(out, mixed(passages, count, maxDocuments, func(s passage) string { return s.path }))
 	case len(p.found.rows) > 0:
 		p.writeHits(out)
 		return true
@@ -76,6 +83,30 @@ func (p *planner) writeFound(out *strings.Builder) bool {
 		p.writeNothing(out)
 	}
 	return false
+}
+
+// ofTests returns the tests, at most maxTestsOf of each file, in their order; without one
+// the passages in files of tests, and without one of these all.
+func ofTests(all []passage) []passage {
+	for _, fits := range []func(passage) bool{
+		func(s passage) bool { return s.testCase && isTest(path.Base(s.path)) },
+		func(s passage) bool { return isTest(path.Base(s.path)) },
+	} {
+		of := map[string]int{}
+		var kept []passage
+		for _, s := range all {
+			if !fits(s) {
+				continue
+			}
+			if of[s.path]++; of[s.path] <= maxTestsOf {
+				kept = append(kept, s)
+			}
+		}
+		if len(kept) > 0 {
+			return kept
+		}
+	}
+	return all
 }
 
 func (p *planner) writePassages(out *strings.Builder, passages []passage) bool {
@@ -138,9 +169,9 @@ func (p *planner) missing() (missing []string) {
 			}
 			continue
 		}
-		inHit := slices.ContainsFunc(p.found.rows, func(r row) bool { return mentions(strings.ToLower(r.Path+" "+r.Snippet), w.stem) })
+		inHit := slices.ContainsFunc(p.found.rows, func(r row) bool { return w.in(strings.ToLower(r.Path + " " + r.Snippet)) })
 		inRead := slices.ContainsFunc(p.found.reads, func(r reading) bool {
-			return mentions(strings.ToLower(r.path+" "+strings.Join(r.lines, "\n")), w.stem)
+			return w.in(strings.ToLower(r.path + " " + strings.Join(r.lines, "\n")))
 		})
 		if !inHit && !inRead {
 			missing = append(missing, w.text)

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"savant/internal/pattern"
@@ -77,17 +78,30 @@ func (d *documentReader) line(i int, q quoted) {
 		d.end()
 		d.heading = match[1]
 		d.section(i, q)
+	case text == "" && d.planner.question.list && d.introduces():
 	case text == "":
 		d.end()
 	case strings.HasPrefix(text, "|"):
 		d.end()
-		d.row(q, text)
+		d.row(i, q, text)
 	case listItem().MatchString(q.text):
-		d.end()
-		d.block = []quoted{q}
+		if !d.planner.question.list || !d.introduces() {
+			d.end()
+		}
+		d.block = append(d.block, q)
 	default:
 		d.block = append(d.block, q)
 	}
+}
+
+// introduces reports whether a list item continues the current block: its last line ends
+// in a colon, or it has an item.
+func (d *documentReader) introduces() bool {
+	if len(d.block) == 0 {
+		return false
+	}
+	last := d.block[len(d.block)-1].text
+	return strings.HasSuffix(strings.TrimSpace(last), ":") || slices.ContainsFunc(d.block, func(q quoted) bool { return listItem().MatchString(q.text) })
 }
 
 // section adds a heading with the lines that follow it, a fenced example completely. The
@@ -95,7 +109,8 @@ func (d *documentReader) line(i int, q quoted) {
 func (d *documentReader) section(i int, heading quoted) {
 	s := passage{path: d.reading.path, heading: d.heading, nameLine: heading.number, lines: []quoted{heading}}
 	fenced := false
-	for j := i + 1; j < len(d.reading.lines) && (j <= i+maxSection || fenced && len(s.lines) < maxExample); j++ {
+	whole := func() bool { return fenced || d.planner.question.list }
+	for j := i + 1; j < len(d.reading.lines) && (j <= i+maxSection || whole() && len(s.lines) < maxExample); j++ {
 		line := d.reading.lines[j]
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			fenced = !fenced
@@ -112,15 +127,20 @@ func (d *documentReader) section(i int, heading quoted) {
 	}
 }
 
-// row adds a row of a table, with the header row.
-func (d *documentReader) row(q quoted, text string) {
+// row adds a row of a table, with the header row if the reading has it.
+func (d *documentReader) row(i int, q quoted, text string) {
 	switch {
-	case d.header == nil:
+	case i+1 < len(d.reading.lines) && tableRule().MatchString(strings.TrimSpace(d.reading.lines[i+1])):
 		d.header = &q
 	case !tableRule().MatchString(text):
 		first, _, _ := strings.Cut(strings.TrimPrefix(text, "|"), "|")
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: q.number, lines: []quoted{*d.header, q}}, first,
-			field{text, 1.1}, field{d.header.text, inHeading}, field{d.heading, inHeading})
+		s := passage{path: d.reading.path, heading: d.heading, nameLine: q.number, lines: []quoted{q}, row: true}
+		fields := []field{{text, 1.1}, {d.heading, inHeading}}
+		if d.header != nil {
+			s.lines = []quoted{*d.header, q}
+			fields = append(fields, field{d.header.text, inHeading})
+		}
+		d.add(s, first, fields...)
 	}
 }
 
@@ -139,7 +159,7 @@ func (d *documentReader) end() {
 
 // longest bounds the quoted lines of a paragraph or an example.
 func (d *documentReader) longest() int {
-	if strings.HasPrefix(strings.TrimSpace(d.block[0].text), "```") {
+	if strings.HasPrefix(strings.TrimSpace(d.block[0].text), "```") || d.planner.question.list {
 		return maxExample
 	}
 	return maxSection

@@ -47,7 +47,7 @@ func (p *planner) searchSubject() ([]reasoning.Call, string) {
 		return nil, ""
 	}
 	query := join(p.words)
-	return []reasoning.Call{p.search(query, nil)}, "Look for the files of " + query + "."
+	return []reasoning.Call{p.search(query, nil, firstLimit)}, "Look for the files of " + query + "."
 }
 
 // hasSubject reports whether the question is about a part of the project.

@@ -3,8 +3,11 @@ package planner
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+
+	"savant/internal/pattern"
 )
 
 // passage is the unit of quoting: a declaration with its comment and the best lines of
@@ -17,6 +20,8 @@ type passage struct {
 	name     string
 	nameLine int
 	heading  string
+	row      bool // a row of a table
+	testCase bool // it declares a test
 	score    float64
 	// coverage is the weighted fraction of the goal's words in the passage, from 0 to 1.
 	coverage float64
@@ -43,10 +48,15 @@ const (
 const (
 	titled    = 1.2  // a title with the same words as the goal
 	filed     = 0.6  // a file whose name has the same words as the goal
+	foldered  = 0.2  // a test in such a folder
 	hasValue  = 1.25 // it has a value of the requested kind
 	ofValue   = 1.6  // its title is one
 	hasCount  = 1.4  // it has a number of the counted things
+	hasList   = 1.5  // it lists things, as the question asks for
+	noList    = 0.35 // it declares something else than a list
 	named     = 1.6  // it declares an identifier of the goal: weighs as much as a document
+	fitting   = 1.2  // it declares what the question asks for: a function, a test
+	unfitting = 0.6  // it declares something else in a test
 	inBody    = 0.5
 	inHeading = 0.8
 	inPath    = 0.5
@@ -130,7 +140,7 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	}
 	var body []quoted
 	if !isPackage(r.lines[i]) {
-		body = p.tellingLines(r, i+1)
+		body = p.bodyOf(r, i)
 	}
 	head := textOf(s.lines)
 	p.value(&s, s.name, field{head, 1}, field{textOf(body), inBody})
@@ -138,15 +148,40 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 		return passage{}, false
 	}
 	s.score *= 1.3 // a declaration says more than a line
-	if p.followed(s.name) {
-		s.score += definition
+	p.fit(&s, r.lines[i])
+	if p.question.list {
+		if isLiteral(r.lines[i]) {
+			s.score *= hasList
+		} else {
+			s.score *= noList
+		}
 	}
 	if telling(s.name) > 1 && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
 		s.score *= named
 	}
-	s.lines = append(s.lines, body...)
+	if p.question.kind != tests { // its name and comment say what it tests
+		s.lines = append(s.lines, body...)
+	}
 	return s, true
 }
+
+// fit weighs a passage by whether its line declares what the question asks for.
+func (p *planner) fit(s *passage, line string) {
+	s.testCase = isTestCase().MatchString(line)
+	switch {
+	case p.question.acts && isFunction().MatchString(line), p.question.kind == tests && s.testCase:
+		s.score *= fitting
+	case p.question.kind == tests:
+		s.score *= unfitting
+	}
+}
+
+var (
+	// isFunction matches the declaration of a function.
+	isFunction = pattern.Lazy(`\b(?:func|def|fn|function)\b`)
+	// isTestCase matches the declaration of a test.
+	isTestCase = pattern.Lazy(`^\s*(?:(?:async )?(?:func|def|fn|function)\s+(?:Test|test)|(?:it|test|describe)\()`)
+)
 
 // documented is the name declared by a line without a keyword, such as a field or a
 // constant in a block: its first word, if the comment above begins with it; else "".
@@ -166,12 +201,15 @@ func documented(lines []string, i int) string {
 // heading, or the first cell of a row, or "". The path counts only if the passage itself
 // has words of the goal.
 func (p *planner) value(s *passage, title string, fields ...field) {
-	if p.cover(slices.Clone(fields)...) == 0 {
+	if p.cover(slices.Clone(fields)...) == 0 && !p.ofNamedFile(*s) {
 		return
 	}
 	s.score = p.cover(append(slices.Clone(fields), field{s.path, inPath})...) / p.weight()
 	like := p.likeness(title)
 	s.score *= (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
+	if p.question.kind == tests {
+		s.score *= 1 + foldered*p.likeness(path.Base(path.Dir(s.path)))
+	}
 	if expected := p.question.value; expected != nil {
 		has := func(f field) bool { return expected().MatchString(f.text) }
 		switch {
@@ -184,11 +222,43 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	if counted := p.question.counted; counted != nil && slices.ContainsFunc(fields, func(f field) bool { return counted.MatchString(f.text) }) {
 		s.score *= hasCount
 	}
+	if p.question.list && isDocument(s.path) {
+		if !s.row && slices.ContainsFunc(fields, func(f field) bool { return lists(f.text) }) {
+			s.score *= hasList
+		} else {
+			s.score *= noList
+		}
+	}
 	texts := []string{s.path}
 	for _, f := range fields {
 		texts = append(texts, f.text)
 	}
 	s.coverage = p.coverage(texts...)
+}
+
+// ofNamedFile reports whether a passage is a test in a file that is named as what the
+// question asks the tests of.
+func (p *planner) ofNamedFile(s passage) bool {
+	return p.question.kind == tests && isTestCase().MatchString(s.lines[len(s.lines)-1].text) && p.likenessOfFile(s.path) >= plenty
+}
+
+// enumeration matches a sentence with at least three things.
+var enumeration = pattern.Lazy("[\\w*`)\"-]+,\\s+(?:[\\w./()*`\"-]+\\s+){0,3}?(?:[\\w./()*`\"-]+,?\\s+)(?:and|or)\\s+[\\w*`(\"-]")
+
+// minList is the number of items that make a list.
+const minList = 2
+
+// lists reports whether a text is a list: items, table rows, the elements of a literal,
+// or a sentence with several things.
+func lists(text string) bool {
+	items := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if listItem().MatchString(line) || strings.HasPrefix(line, "|") && !tableRule().MatchString(line) || strings.HasSuffix(line, ",") && len(strings.Fields(line)) <= minList {
+			items++
+		}
+	}
+	return items >= minList || enumeration().MatchString(text)
 }
 
 // isPackage reports whether a line is a package clause, of which only the comment counts.
@@ -210,6 +280,7 @@ func (p *planner) textAt(r reading, i int) (passage, bool) {
 		}
 	}
 	p.value(&s, assigned(line), field{line, 1}, field{textOf(near), inBody})
+	p.fit(&s, line)
 	return s, true
 }
 
@@ -225,6 +296,24 @@ func commentAbove(lines []string, at int) int {
 func isComment(line string) bool {
 	line = strings.TrimSpace(line)
 	return slices.ContainsFunc([]string{"//", "#", "/*", "*", `"""`, "--"}, func(mark string) bool { return strings.HasPrefix(line, mark) })
+}
+
+// bodyOf returns the lines of a declaration's body that are worth quoting: all of a
+// literal if the question asks for a list.
+func (p *planner) bodyOf(r reading, at int) (body []quoted) {
+	if p.question.list && isLiteral(r.lines[at]) {
+		for j := at + 1; j < len(r.lines) && len(body) < maxExample && !strings.HasPrefix(r.lines[j], "}"); j++ {
+			body = append(body, quoted{r.start + j, r.lines[j]})
+		}
+		return body
+	}
+	return p.tellingLines(r, at+1)
+}
+
+// isLiteral reports whether a declaration assigns a value of several lines.
+func isLiteral(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.Contains(line, "=") && strings.ContainsAny(line[len(line)-1:], "{[(")
 }
 
 // tellingLines are the lines of a body with most words of the goal, in their order.

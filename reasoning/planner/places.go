@@ -37,7 +37,7 @@ func (p *planner) weighWords() {
 		} else {
 			p.words[i].weight *= float64(found) / sum
 		}
-		if p.question.sought != "" && mentions(p.question.sought, p.words[i].stem) {
+		if p.question.sought != "" && p.words[i].in(p.question.sought) {
 			p.words[i].weight /= 2
 		}
 	}
@@ -54,7 +54,7 @@ func (p *planner) filesWith(w word) (with, all int) {
 			continue
 		}
 		all++
-		if mentions(strings.ToLower(hit.Path+" "+hit.Snippet), w.stem) {
+		if w.in(strings.ToLower(hit.Path + " " + hit.Snippet)) {
 			with++
 		}
 	}
@@ -62,7 +62,7 @@ func (p *planner) filesWith(w word) (with, all int) {
 }
 
 // places returns the best lines to read, best first: with enough distance for separate
-// readings, and at most two in a file.
+// readings, and at most maxOfFile in a file.
 func (p *planner) places() []place {
 	var all []place
 	for _, hit := range p.found.rows {
@@ -70,8 +70,11 @@ func (p *planner) places() []place {
 			continue
 		}
 		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + p.rank(hit) + filed*p.likenessOfFile(hit.Path)
-		if p.followed(declared(hit.Snippet)) || hit.heading && p.weigh(hit.Snippet) > 0 {
+		if p.followed(declared(hit.Snippet)) || p.isHeading(hit) && p.weigh(hit.Snippet) > 0 {
 			score += definition
+		}
+		if hit.whole && hit.share == 1 {
+			score += foremost
 		}
 		if expected := p.question.value; expected != nil && p.weigh(assigned(hit.Snippet)) > 0 && expected().MatchString(hit.Snippet) {
 			score += valued
@@ -83,25 +86,30 @@ func (p *planner) places() []place {
 	})
 	var best []place
 	for _, at := range all {
-		if apart(best, at) {
+		if p.apart(best, at) {
 			best = append(best, at)
 		}
 	}
 	return best
 }
 
-// maxDocuments bounds the documents among the files that are read or quoted, if there are
-// other files.
+// isHeading reports whether a hit is the heading of a section.
+func (p *planner) isHeading(hit row) bool {
+	return hit.heading || isDocument(hit.Path) && documentHeading().MatchString(hit.Snippet)
+}
+
+// maxDocuments bounds the documents among the files that are quoted, if there are other
+// files.
 const maxDocuments = 3
 
-// mixed returns the first count of all, not all of them from documents if there are
-// others.
-func mixed[T any](all []T, count int, pathOf func(T) string) []T {
+// mixed returns the first count of all, at most so many of them from documents if there
+// are others.
+func mixed[T any](all []T, count, most int, pathOf func(T) string) []T {
 	var chosen, rest []T
 	documents := 0
 	for _, each := range all {
 		if isDocument(pathOf(each)) {
-			if documents++; documents > maxDocuments {
+			if documents++; documents > most {
 				rest = append(rest, each)
 				continue
 			}
@@ -127,7 +135,8 @@ func (p *planner) rank(hit row) float64 {
 const (
 	otherWords = 0.7
 	definition = 0.25
-	valued     = 0.5 // it assigns a name of the goal the requested value
+	foremost   = 0.25 // the best hit of a search for all words
+	valued     = 0.5  // it assigns a name of the goal the requested value
 )
 
 // declared is the first name declared in a text, or "".
@@ -157,13 +166,17 @@ func (p *planner) followed(name string) bool {
 	})
 }
 
-func apart(chosen []place, at place) bool {
+// maxOfFile bounds the places that are read in one file.
+const maxOfFile = 3
+
+func (p *planner) apart(chosen []place, at place) bool {
 	same := 0
+	before, lines := p.window(at.path)
 	for _, other := range chosen {
 		if other.path != at.path {
 			continue
 		}
-		if same++; same == 2 || max(other.line-at.line, at.line-other.line) < readLines {
+		if same++; same == maxOfFile || at.line >= other.line-before && at.line < other.line-before+lines {
 			return false
 		}
 	}
@@ -186,8 +199,12 @@ func (p *planner) likenessOfFile(name string) float64 {
 	if !suits {
 		return 0
 	}
-	return p.likeness(strings.TrimSuffix(base, path.Ext(base)))
+	own := testAffix().ReplaceAllString(strings.TrimSuffix(base, path.Ext(base)), "")
+	return max(p.likeness(own), p.likeness(path.Base(path.Dir(name))+" "+own))
 }
+
+// testAffix is what makes the name of a file that of a test.
+var testAffix = pattern.Lazy(`(?:[_.]test|\.spec)$|^test_`)
 
 // kindWeight weighs a file by its kind. Sources rank above documents for "where"
 // questions, below them for others; tests rank first if asked for. Data and vendored

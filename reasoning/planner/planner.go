@@ -17,13 +17,13 @@ const Name = "offline-planner"
 // Limits of the planner's searches and readings. The answer is written from the last
 // step, which a request shows in full.
 const (
-	maxReads     = 5
+	maxReads     = 8
+	maxTestReads = 6 // longer ones
 	maxOther     = 2
+	firstLimit   = 30 // of the first search, whose step has no readings
 	searchLimit  = 12
 	perFile      = 3
-	readLines    = 40
-	linesBefore  = 10 // before a hit, for its comment or heading
-	maxFollowUps = 3
+	maxFollowUps = 5
 	maxOutlines  = 3
 )
 
@@ -98,31 +98,31 @@ func (p *planner) firstSearch() (calls []reasoning.Call, why string) {
 		return nil, ""
 	}
 	if p.tools.search != nil {
-		calls = p.wholeQueries()
+		calls = p.wholeQueries(firstLimit)
 	}
 	return append(calls, p.tools.others...), "Look for the words of the goal: " + strings.Join(strings.Fields(join(p.words)), ", ") + "."
 }
 
 // wholeQueries search for all words of the goal, in all files and in files of the kind
 // that suits the question.
-func (p *planner) wholeQueries() []reasoning.Call {
+func (p *planner) wholeQueries(limit int) []reasoning.Call {
 	if len(p.words) == 0 {
 		return nil
 	}
-	calls := []reasoning.Call{p.search(join(p.words), nil)}
+	calls := []reasoning.Call{p.search(join(p.words), nil, limit)}
 	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes(searchPaths) {
-		calls = append(calls, p.search(join(p.words), kind))
+		calls = append(calls, p.search(join(p.words), kind, limit))
 	}
 	return calls
 }
 
 // search returns a search call, limited to globs; nil searches all files.
-func (p *planner) search(query string, globs []string) reasoning.Call {
+func (p *planner) search(query string, globs []string, limit int) reasoning.Call {
 	var paths any
 	if globs != nil {
 		paths = globs
 	}
-	return p.tools.search.call(query, searchLimit, paths, perFile, true)
+	return p.tools.search.call(query, limit, paths, perFile, true)
 }
 
 // firstRead reads around the best hits.
@@ -142,9 +142,9 @@ func (p *planner) followUp() (calls []reasoning.Call, why string) {
 	if w, found := p.scarcest(); found {
 		names = append([]string{w.text}, names...)
 	}
-	calls = p.wholeQueries()
+	calls = p.wholeQueries(searchLimit)
 	for _, name := range names {
-		calls = append(calls, p.search(name, nil))
+		calls = append(calls, p.search(name, nil, searchLimit))
 	}
 	calls = append(calls, p.outlines()...)
 	return calls, "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
@@ -184,6 +184,19 @@ func (p *planner) secondRead() ([]reasoning.Call, string) {
 	return p.readPlaces("Read around what was found since: ")
 }
 
+// window returns how many lines before a hit are read, for its comment or heading, and how
+// many in all. The runtime shows 32 KB of all readings of a step, and the lines of
+// documents are long.
+func (p *planner) window(path string) (before, lines int) {
+	switch {
+	case isDocument(path):
+		return 8, 32
+	case p.question.kind == tests: // a file of tests may have many of them
+		return 20, 100
+	}
+	return 20, 60
+}
+
 // readPlaces reads the best places. It repeats the search, because memory may truncate
 // the earlier results.
 func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
@@ -191,13 +204,21 @@ func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
 		return nil, ""
 	}
 	var where []string
-	for _, at := range mixed(p.places(), maxReads, func(at place) string { return at.path }) {
-		first := max(1, at.line-linesBefore)
-		calls = append(calls, p.tools.read.call(at.path, first, first+readLines-1))
+	count := maxReads
+	if p.question.kind == tests {
+		count = maxTestReads
+	}
+	for i, at := range mixed(p.places(), count, maxReads-maxDocuments, func(at place) string { return at.path }) {
+		before, lines := p.window(at.path)
+		if i == 0 {
+			before, lines = 2*before, 2*lines
+		}
+		first := max(1, at.line-before)
+		calls = append(calls, p.tools.read.call(at.path, first, first+lines-1))
 		where = append(where, fmt.Sprintf("%s:%d", at.path, at.line))
 	}
 	if len(calls) > 0 && p.tools.search != nil {
-		calls = append(calls, p.wholeQueries()...)
+		calls = append(calls, p.wholeQueries(searchLimit)...)
 	}
 	return calls, why + strings.Join(where, ", ") + "."
 }

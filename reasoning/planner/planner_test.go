@@ -57,7 +57,7 @@ func newWorld(t *testing.T, tree fs.FS) *world {
 		if entry.IsDir() && (base == "node_modules" || base == "testdata" || len(base) > 1 && base[0] == '.') {
 			return fs.SkipDir
 		}
-		if entry.IsDir() || !slices.Contains([]string{".go", ".md", ".yaml"}, path.Ext(base)) {
+		if entry.IsDir() || !slices.Contains([]string{".go", ".md", ".ts", ".yaml"}, path.Ext(base)) {
 			return nil
 		}
 		data, err := fs.ReadFile(tree, name)
@@ -359,5 +359,5 @@ func TestPlannerReadsTheBeginningOfWhatWasCut(t *testing.T) {
 func TestPlannerKeepsToTheNumberOfCalls(t *testing.T) {
 	intent := planner.Plan(reasoning.Request{Goal: "Where is the stdio loop?", Tools: offered, Limits: reasoning.Limits{MaxCalls: 1}}, asked)
 	require.Equal(t, "context.search", intent.ToolName)
-	require.JSONEq(t, `{"query":"stdio loop","limit":12}`, string(intent.Args))
+	require.JSONEq(t, `{"query":"stdio loop","limit":30}`, string(intent.Args))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"savant/internal/pattern"
+	english "savant/internal/words"
 )
 
 // kind is what a goal asks for. It decides which sources are searched first.
@@ -36,6 +37,10 @@ type question struct {
 	counted *regexp.Regexp
 	// authors: the answer counts commits by author. when: the answer is dates.
 	authors, when bool
+	// list: the question asks for several things, so a list of them answers it.
+	list bool
+	// acts: the question asks where something is done, so a function answers it.
+	acts bool
 	// whether: the question asks whether something exists, so a word that no file contains
 	// means no.
 	whether bool
@@ -67,6 +72,9 @@ var (
 	pastWords   = pattern.Lazy(`(?i)\b(?:who|when|what|which|whose|show|list|tell|me|most|commits?|committed|changed?|changes|wrote|written|write|authors?|authored|made|create[ds]?|add(?:ed)?|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked|new|latest|recent|newest|happened|history|log|git|last|first|how many|there|files?|lines?|by|been|since|time|ever|on)\b`)
 )
 
+// asksList matches a question for things: which, or what, before a plural.
+var asksList = pattern.Lazy(`^(?i:which\s+[\w-]*[^\Wsui]s\b|(?:which|what)\s+(?:[\w-]+\s+){0,2}?[\w-]*[^\Wsui]s\s+(?:are|do|does|can|may|must|have|exist)\b)`)
+
 // Patterns of questions for a value, and of values.
 var (
 	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version|value|code|port|size)s?\b`)
@@ -81,7 +89,7 @@ var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven"
 // ask parses a goal; now is the reference time.
 func ask(goal string, now time.Time) question {
 	text := strings.TrimSpace(leading().ReplaceAllString(strings.TrimSpace(goal), ""))
-	asked := question{subject: goal, whether: asksWhether().MatchString(text)}
+	asked := question{subject: goal, whether: asksWhether().MatchString(text), list: asksList().MatchString(text)}
 	is := func(expression func() *regexp.Regexp) bool { return expression().MatchString(text) }
 	switch {
 	case is(asksChange):
@@ -93,7 +101,7 @@ func ask(goal string, now time.Time) question {
 	case is(asksTests):
 		asked.kind, asked.subject = tests, testWords().ReplaceAllString(text, " ")
 	case is(asksWhere):
-		asked.kind = locate
+		asked.kind, asked.acts = locate, slices.ContainsFunc(english.Of(text), isParticiple)
 	}
 	switch {
 	case is(asksVariable):
@@ -105,6 +113,11 @@ func ask(goal string, now time.Time) question {
 		asked.counted = regexp.MustCompile(`(?i)` + number().String() + `\S*\s+(?:[\pL-]+\s+){0,2}` + regexp.QuoteMeta(stem(strings.ToLower(match[1]))))
 	}
 	return asked
+}
+
+// isParticiple reports whether a lower-case word looks like a past participle.
+func isParticiple(word string) bool {
+	return len(word) > len("ed")+minVerb && strings.HasSuffix(word, "ed") || english.Irregular(word) != nil
 }
 
 // periodOf returns the period that a text selects, and the rest of the text.

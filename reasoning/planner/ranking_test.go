@@ -36,6 +36,16 @@ var shop = fstest.MapFS{
 		"\tfor _, order := range orders {\n\t\tif !validateRefund(order) {\n\t\t\treturn false\n\t\t}\n\t}\n\treturn true\n}\n")},
 	"parcel/parcel.go": {Data: []byte("// Package parcel sends parcels to customers.\npackage parcel\n\n// Send sends the parcel of an order.\nfunc Send(order int) {}\n\n" +
 		"// weigh returns the weight of a parcel in grams.\nfunc weigh() int { return 0 }\n")},
+	"order/refund_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// begin says that a refund may be made, for the tests of a refund.\nfunc begin() bool { return true }\n\n" +
+		"// TestPriceIsGivenBack gives all of it.\nfunc TestPriceIsGivenBack(t *testing.T) { begin() }\n")},
+	"web/cart.test.ts": {Data: []byte("import { cart } from './cart'\n\nconst full = cart(3) // a cart\n\nit('keeps the cart of a visitor', () => {\n  full.keep()\n})\n")},
+	"docs/formats.md": {Data: []byte("# Formats\n\nThe labels of parcels have formats. Supported label formats have a number.\n\n" +
+		"The shop prints labels as the formats PDF, PNG and SVG.\n\n" +
+		"| kind | printed | meaning |\n| --- | --- | --- |\n" + strings.Repeat("| stamp | yes | it is stamped |\n", 20) + "| voucher | no | it is redeemed by a clerk |\n")},
+	"parcel/label.go": {Data: []byte("package parcel\n\n// supportsLabelFormat says whether a format of labels is supported.\nfunc supportsLabelFormat(format string) bool { return format != \"\" }\n\n" +
+		"// currencies are the coins that are accepted.\nvar currencies = []string{\n\t\"EUR\",\n\t\"USD\",\n}\n\n// acceptsCurrencies says whether currencies are accepted.\nfunc acceptsCurrencies() bool { return true }\n\n" +
+		"type scan struct {\n\t// LabelChecksum is the checksum that a label has.\n\tLabelChecksum int\n}\n\n// verify compares the checksum of the label of a parcel.\nfunc verify() {}\n\n" +
+		"// scan reads the bar code.\nfunc scan() {}\n\n// conceal keeps a parcel hidden from its receiver.\nfunc conceal() {}\n")},
 	"order/order_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// TestTake takes an order.\nfunc TestTake(t *testing.T) { Take(1) }\n")},
 }
 
@@ -67,6 +77,14 @@ func TestTheBestPlaceComesFirst(t *testing.T) {
 		"How do I add a carrier?":                              `docs/carriers.md:`,
 		"Where is a refund validated?":                         `order/refund.go:\d+, validateRefund\n`,
 		"Which tests cover an order?":                          `order/order_test.go:`,
+		"Which tests cover refunds?":                           `order/refund_test.go:\d+, TestPriceIsGivenBack\n`,
+		"Which tests cover the cart?":                          `web/cart.test.ts:5\n(.*\n)*? .*keeps the cart`,
+		"Which label formats are supported?":                   `docs/formats.md:\d+(, under "Formats")?\n(.*\n)*? .*PDF, PNG and SVG`,
+		"Which currencies are accepted?":                       `parcel/label.go:\d+, currencies\n(.*\n)*? .*"EUR",\n.*"USD",`,
+		"Where is the checksum of a label verified?":           `parcel/label.go:\d+, verify\n`,
+		"Where is the bar code scanner?":                       `parcel/label.go:\d+, scan\n`,
+		"Where does the shop hide a parcel?":                   `parcel/label.go:\d+, conceal\n`,
+		"What does a voucher mean?":                            `docs/formats.md:\d+(, under "Formats")?\n .*\| voucher `,
 		"Where are parcels of orders of the customers sent to": `parcel/parcel.go:`,
 	} {
 		_, final := pursue(t, w, reasoning.Request{Goal: goal, Tools: tools})

@@ -15,8 +15,9 @@ import (
 // word is one word of the goal.
 type word struct {
 	text   string
-	stem   string  // in lower case
-	weight float64 // set by weighWords, once there are hits
+	stem   string   // in lower case
+	others []string // beginnings of its forms that do not begin with the stem
+	weight float64  // set by weighWords, once there are hits
 }
 
 // vocabularyFile is a file of its own, so that a search of this repository ranks
@@ -51,7 +52,7 @@ func wordsOf(goal string, orAll bool) []word {
 			if text == "" || !keepStop && (english.IsStop(lower) || slices.Contains(vocabulary().Stop, lower)) || has(words, lower) {
 				continue
 			}
-			words = append(words, word{text: text, stem: stem(lower)})
+			words = append(words, word{text: text, stem: stem(lower), others: others(lower)})
 		}
 		if len(words) > 0 {
 			break
@@ -68,9 +69,17 @@ func has(words []word, lower string) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return w.stem == stem(lower) })
 }
 
-// stem removes the most common English endings, so that "ends" matches "end".
+// stem removes the most common English endings, so that "ends" matches "end" and
+// "starvation" matches "starving".
 func stem(lower string) string {
-	for _, ending := range []string{"ies", "ing", "ed", "es", "s"} {
+	noun := strings.TrimSuffix(lower, "s")
+	if base, cut := strings.CutSuffix(noun, "ation"); cut && len(base) >= minNoun {
+		return base
+	}
+	if base, cut := strings.CutSuffix(noun, "ion"); cut && len(base) > minNoun {
+		return base
+	}
+	for _, ending := range []string{"ies", "ied", "ing", "ed", "es", "s"} {
 		if base, cut := strings.CutSuffix(lower, ending); cut && len(base) >= 3 && !strings.HasSuffix(base, "s") {
 			if last := len(base) - 1; len(ending) > 1 && last >= 3 && base[last] == base[last-1] && base[last] != 'l' {
 				base = base[:last] // trimmed, running
@@ -79,6 +88,41 @@ func stem(lower string) string {
 		}
 	}
 	return lower
+}
+
+// minNoun is the length of the shortest stem of a noun in -ation: "station" has none.
+// One in -ion must be longer.
+const minNoun = 5
+
+// others returns the beginnings of forms of a word that its stem is not a beginning of:
+// of an irregular verb, of a verb in -e (parse, parsing), and the verb of an agent
+// (scanner, scan).
+func others(lower string) (forms []string) {
+	for _, form := range english.Irregular(lower) {
+		if form != lower {
+			forms = append(forms, form)
+		}
+	}
+	if base, cut := strings.CutSuffix(lower, "e"); cut && len(base) >= minVerb {
+		forms = append(forms, base+"ing")
+	}
+	base, agent := strings.CutSuffix(strings.TrimSuffix(lower, "s"), "er")
+	if last := len(base) - 1; agent && last >= minVerb {
+		forms = append(forms, base+"ing", base+"e")
+		if base[last] == base[last-1] {
+			base = base[:last]
+		}
+		forms = append(forms, base)
+	}
+	return forms
+}
+
+// minVerb is the length of the shortest stem of a verb.
+const minVerb = 3
+
+// in reports whether lower-case text has a form of the word.
+func (w word) in(lower string) bool {
+	return mentions(lower, w.stem) || slices.ContainsFunc(w.others, func(form string) bool { return mentions(lower, form) })
 }
 
 // join writes words as one query.
@@ -106,7 +150,7 @@ func (p *planner) cover(fields ...field) float64 {
 	for _, w := range p.words {
 		best := 0.0
 		for _, f := range fields {
-			if mentions(f.text, w.stem) {
+			if w.in(f.text) {
 				best = max(best, f.factor)
 			}
 		}

@@ -3,6 +3,8 @@ package index
 import (
 	"slices"
 	"strings"
+
+	"savant/internal/words"
 )
 
 // minStem is the length of the shortest stem that other forms are made from.
@@ -22,6 +24,11 @@ func forms(word string) []string {
 		}
 		if doubled := stem[len(stem)-1:]; strings.Contains("bdgmnprt", doubled) {
 			made = append(made, stem+doubled+"ed", stem+doubled+"ing", stem+doubled+"er")
+		}
+	}
+	for _, form := range words.Irregular(word) {
+		if form[:minStem] == word[:minStem] { // what the forms share is looked for first
+			made = append(made, form)
 		}
 	}
 	slices.Sort(made)

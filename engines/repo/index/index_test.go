@@ -111,6 +111,17 @@ func TestWhatIsFound(t *testing.T) {
 	require.Equal(t, "func readFile() {}", rows[0].Snippet)
 }
 
+// A question finds other forms of its verbs, also of irregular ones.
+func TestFormsOfAWordAreFound(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "a.go", "// A hidden command is listed nowhere.\n")
+	write(t, folder, "b.go", "// begin to parse by parsing\n")
+	ix := open(t, folder, t.TempDir())
+	for query, expected := range map[string][]string{"hide": {"a.go"}, "hid": {"a.go"}, "parse": {"b.go"}, "began": {"b.go"}, "hits": {}} {
+		require.Equal(t, expected, paths(search(t, ix, index.Query{Text: query})), query)
+	}
+}
+
 func TestQueriesThatAreNone(t *testing.T) {
 	ix := open(t, t.TempDir(), t.TempDir())
 	for _, query := range []index.Query{words(""), words("  \n"), words("--"), expression(`"open`), expression("(a"), expression("a)"),
