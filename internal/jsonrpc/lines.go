@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// ErrLineTooLong is reported once for each line beyond the limit. Reading goes
-// on with the next line.
+// ErrLineTooLong is reported once for each line beyond the limit. Reading continues
+// with the next line.
 var ErrLineTooLong = errors.New("line too long")
 
 // ByteOrderMark is what some Windows programs begin a stream with. RFC 8259,

@@ -58,11 +58,10 @@ func read(data []byte) (m *Message, version string, err error) {
 	return m, version, err
 }
 
-// ReadObject reads the members of an object, which is known to be valid JSON,
-// that into names: any value as it came into a *json.RawMessage, a text or null
-// into a *string. Names are compared letter by letter. A member that is there
-// twice is refused: nobody can know which one is meant. within is the path of
-// the object for errors.
+// ReadObject reads members of a valid JSON object into the variables of into: a
+// *json.RawMessage takes any value as received, a *string takes a text or null. Names
+// are case-sensitive. A duplicate member is refused, since its meaning is ambiguous.
+// within is the path of the object for errors.
 func ReadObject(object json.RawMessage, within string, into map[string]any) error {
 	seen := make(map[string]bool, len(into))
 	for name, value := range jsonvalue.Members(object) {
@@ -88,7 +87,7 @@ func ReadObject(object json.RawMessage, within string, into map[string]any) erro
 	return nil
 }
 
-// Kind names the type of a JSON value, "" for nothing.
+// Kind returns the type of a JSON value, "" for an empty text.
 func Kind(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -109,8 +108,7 @@ func Kind(raw json.RawMessage) string {
 	}
 }
 
-// nearMiss names the member that was sent in other letters than the one that
-// is missing.
+// nearMiss returns the member that differs from a missing one only in case.
 func nearMiss(object json.RawMessage, name string) string {
 	for sent := range jsonvalue.Members(object) {
 		if sent != name && strings.EqualFold(sent, name) {
@@ -120,8 +118,8 @@ func nearMiss(object json.RawMessage, name string) string {
 	return ""
 }
 
-// readableID returns the id of a message that is otherwise wrong, so that a
-// client that waits for it gets an answer.
+// readableID returns the id of an invalid message, so that a client that waits for the
+// reply gets one.
 func readableID(data []byte) json.RawMessage {
 	if id := json.RawMessage(jsonvalue.Member(data, "id")); ValidID(id) {
 		return id

@@ -1,5 +1,6 @@
-// Package logfile writes and rotates log files that several processes append to,
-// such as the trace file: a file over its limit is moved to NAME.1 and begun anew.
+// Package logfile writes and rotates log files to which several processes append, such
+// as the trace: a file that exceeds its limit is renamed to NAME.1, and a new one
+// begins.
 package logfile
 
 import (
@@ -13,21 +14,19 @@ import (
 	"savant/internal/regular"
 )
 
-// File is a log file that is rotated, made when there is something to write. Lines are
-// part of one write to a file opened for appending, so each stands whole. Who
-// moves a full file holds its lock, so that it is moved once; a line that
-// another process writes meanwhile is the last of the file that was moved. A
-// File is not for several goroutines at once.
+// File is a log file with rotation, created by the first write. Each Append is one
+// write to a file opened for appending, so lines are never mixed. A process rotates the
+// file under its lock, so that it is rotated once; a line that another process writes
+// meanwhile ends the rotated file. A File is not safe for concurrent use.
 type File struct {
 	root   *os.Root
 	name   string // below root, in a folder
 	limit  int64
-	file   *os.File // nil until there is something to write
+	file   *os.File // nil before the first write
 	opened fs.FileInfo
 }
 
-// New returns a file below root, which is moved when it has more than limit
-// bytes.
+// New returns a file below root, which is rotated when it exceeds limit bytes.
 func New(root *os.Root, name string, limit int64) *File {
 	return &File{root: root, name: name, limit: limit}
 }
@@ -35,8 +34,8 @@ func New(root *os.Root, name string, limit int64) *File {
 // Name is the path of the file below its root.
 func (f *File) Name() string { return f.name }
 
-// Append writes lines, each of which ends in a new line. anew says that the
-// folder was deleted or moved meanwhile, and had to be made again.
+// Append writes lines, each of which ends in a newline. anew reports that the folder
+// had been deleted or moved and was created again.
 func (f *File) Append(lines []byte) (anew bool, err error) {
 	if len(lines) == 0 {
 		return false, nil
@@ -51,8 +50,8 @@ func (f *File) Append(lines []byte) (anew bool, err error) {
 	return anew, err
 }
 
-// open makes sure that the open file is the one that has the name, and says
-// whether it is over the limit and whether its folder was gone.
+// open opens the file with the name unless it is open already, and reports whether it
+// exceeds the limit and whether its folder was missing.
 func (f *File) open() (full, anew bool, err error) {
 	named, err := f.root.Lstat(f.name)
 	if err == nil && f.file != nil && os.SameFile(named, f.opened) {
@@ -78,8 +77,8 @@ func (f *File) open() (full, anew bool, err error) {
 	return f.opened.Size() > f.limit, anew, f.endLine()
 }
 
-// endLine ends a torn line, which a killed process did not write whole. Where
-// another process is about to end it, an empty line follows.
+// endLine ends a torn line of a killed process. If another process does so at the same
+// time, an empty line results.
 func (f *File) endLine() error {
 	size := f.opened.Size()
 	if size == 0 {
@@ -96,11 +95,11 @@ func (f *File) endLine() error {
 	return err
 }
 
-// rotate moves the file to NAME.1, unless another process did so meanwhile.
+// rotate renames the file to NAME.1, unless another process did so meanwhile.
 func (f *File) rotate() error {
 	full := f.file
 	if free, err := filelock.TryLock(full, true); err != nil || !free {
-		return err // another process moves it, or keeps it: the next line tries again
+		return err // another process rotates or holds it: the next Append tries again
 	}
 	named, err := f.root.Lstat(f.name)
 	if err == nil && os.SameFile(named, f.opened) {
@@ -109,11 +108,11 @@ func (f *File) rotate() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, filelock.Unlock(full))
 	}
-	_, _, err = f.open() // closes the moved one, which ends its lock
+	_, _, err = f.open() // closes the rotated file, which releases its lock
 	return err
 }
 
-// Close lets go of the file. It may be appended to again.
+// Close closes the file. A later Append opens it again.
 func (f *File) Close() error {
 	if f.file == nil {
 		return nil

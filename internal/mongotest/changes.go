@@ -14,10 +14,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// ChangeStreams stands before a server that has no streams of changes, says that it is
-// a replica set, and tells of the inserts that pass through it, as a MongoDB tells of
-// those that a majority has. It answers what Collection.Watch of package mongo asks for,
-// and no more: a test double, since no MongoDB can be had everywhere.
+// ChangeStreams is a proxy before a server without change streams. It claims to be a
+// replica set and reports the inserts that pass through it, as MongoDB reports inserts
+// confirmed by a majority. It supports only what Collection.Watch of package mongo
+// needs: a test double, since MongoDB is not available everywhere.
 type ChangeStreams struct {
 	listener net.Listener
 	target   string
@@ -29,11 +29,11 @@ type ChangeStreams struct {
 	opened  int64
 }
 
-// changeStream is the changes that one stream has not reported yet, of keys from and below to.
+// changeStream holds the unreported changes of one stream, of keys from and below to.
 type changeStream struct {
 	from, to string
 	reported int
-	changed  chan struct{} // has a value when there may be more
+	changed  chan struct{} // has a value if there may be more
 	inserted []bson.D
 }
 
@@ -119,8 +119,8 @@ func (c *ChangeStreams) serve(client net.Conn) {
 	}
 }
 
-// answer returns the reply to a message, which is the server's own where the message is
-// not about changes.
+// answer returns the reply to a message: the server's, unless the message concerns
+// change streams.
 func (c *ChangeStreams) answer(server io.ReadWriter, message []byte) ([]byte, error) {
 	id, command, inserted := readCommand(message)
 	if own := c.own(command); own != nil {
@@ -145,7 +145,7 @@ func (c *ChangeStreams) answer(server io.ReadWriter, message []byte) ([]byte, er
 	return reply, nil
 }
 
-// own answers what is about a stream of changes, nil for anything else.
+// own returns the reply to a message about a change stream, nil for other messages.
 func (c *ChangeStreams) own(command bson.D) bson.D {
 	if len(command) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (c *ChangeStreams) more(cursor int64, command bson.D) bson.D {
 	return batch(cursor, "nextBatch", changes)
 }
 
-// tell notes keys that were inserted.
+// tell records inserted keys.
 func (c *ChangeStreams) tell(keys []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,8 +238,8 @@ func find(document bson.D, key string) any {
 	return nil
 }
 
-// readCommand reads a message of the kind that commands and their replies have, and the
-// keys of documents beside it. A message of another kind has no command.
+// readCommand reads a message with a command or a reply, and the keys of its further
+// documents. Other messages have no command.
 func readCommand(message []byte) (id int32, command bson.D, keys []string) {
 	_, id, _, kind, rest, ok := wiremessage.ReadHeader(message)
 	if !ok || kind != wiremessage.OpMsg {

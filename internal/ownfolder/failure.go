@@ -8,21 +8,20 @@ import (
 	"savant/fault"
 )
 
-// NotSaved is STATE_NOT_SAVED of a file or folder that could not be written;
-// name is relative to SAVANT_PATH. Its details reach clients: they have the
-// cause without the path it happened on, and what to do about it.
+// NotSaved returns STATE_NOT_SAVED for a file or folder that could not be written; name
+// is relative to SAVANT_PATH. The details reach clients: they have the cause without
+// its path, and advice.
 func NotSaved(name string, cause error) *fault.Error {
 	return withAdvice(fault.StateNotSaved, name+" was not saved", cause)
 }
 
-// NotRead is INTERNAL of a file or folder that is there and could not be read,
-// with details as NotSaved has them.
+// NotRead returns INTERNAL for an existing file or folder that could not be read, with
+// details like those of NotSaved.
 func NotRead(name string, cause error) *fault.Error {
 	return withAdvice(fault.Internal, name+" cannot be read", cause)
 }
 
-// NotOpened is TOOL_FAILED of a folder that a setting names and that cannot be
-// read any more.
+// NotOpened returns TOOL_FAILED for a configured folder that can no longer be read.
 func NotOpened(called string, cause error) *fault.Error {
 	advice := "check its permissions and its disk"
 	if errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, syscall.ENOTDIR) {
@@ -39,10 +38,10 @@ func withAdvice(code fault.Code, what string, cause error) *fault.Error {
 	return failure
 }
 
-// Reason returns a cause without the path it happened on.
+// Reason returns a cause without its path.
 func Reason(cause error) error { return reason{cause} }
 
-// reason is a cause without the path it happened on.
+// reason is a cause without its path.
 type reason struct{ cause error }
 
 func (r reason) Error() string {
@@ -59,7 +58,7 @@ func (r reason) Error() string {
 
 func (r reason) Unwrap() error { return r.cause }
 
-// advices say what to do about causes that outlast the call.
+// advices has advice for causes that persist.
 var advices = []struct {
 	cause  error
 	advice string

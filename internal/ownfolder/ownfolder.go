@@ -1,5 +1,5 @@
-// Package ownfolder makes the folders that Savant keeps for itself in a
-// project, so that version control does not see what they hold.
+// Package ownfolder creates Savant's folders in a project with .gitignore files, so
+// that version control ignores their content.
 package ownfolder
 
 import (
@@ -15,28 +15,27 @@ import (
 	"savant/internal/regular"
 )
 
-// State is the folder of Savant's state and of what people write for it; Logs is
-// that of its logs, StateLogs where Logs is somebody else's.
+// State is the folder of Savant's state and of its files for people. Logs is the folder
+// of logs, and StateLogs replaces it if another program owns Logs.
 const (
 	State     = ".savant"
 	Logs      = "logs"
 	StateLogs = State + "/logs"
 )
 
-// logsIgnored is the .gitignore of logs. Its first line is how Savant knows Logs for
-// its own.
+// logsIgnored is the .gitignore of logs. Its first line marks Logs as Savant's.
 const logsIgnored = "# Made by Savant: logs stay here.\n*\n"
 
-// ignored are the .gitignore files, which ignore themselves too: a tree that
-// was clean stays so. What people write and share is let in.
+// ignored are the .gitignore files. They ignore themselves, so a clean working tree
+// stays clean. Files that people write and share are not ignored.
 var ignored = map[string]string{
 	State:     "# Made by Savant: state stays here, what people write is shared.\n*\n!ci.yaml\n!mcp.json\n!memory/\n!memory/*.md\n",
 	Logs:      logsIgnored,
 	StateLogs: logsIgnored,
 }
 
-// LogFolder returns where logs go: Logs if there is none yet or if Savant made it,
-// else StateLogs. It makes nothing.
+// LogFolder returns the folder of logs: Logs if it does not exist or belongs to Savant,
+// else StateLogs. It creates nothing.
 func LogFolder(root *os.Root) string {
 	_, err := root.Lstat(Logs)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,11 +53,10 @@ func LogFolder(root *os.Root) string {
 	return Logs
 }
 
-// Mkdir makes a folder, as os.Root.Mkdir does: fs.ErrExist if it exists. A folder
-// of Savant's own gets a .gitignore when it is made; State gets one also if it
-// exists without, as in a clone that holds what people share. Failing to write
-// it is no error: the project only sees more untracked files. State is made for
-// StateLogs.
+// Mkdir creates a folder like os.Root.Mkdir: fs.ErrExist if it exists. A new folder of
+// Savant's gets a .gitignore; State also gets one if it exists without, as in a clone
+// with shared files. Failing to write it is not an error, since git then only shows
+// more untracked files. For StateLogs it also creates State.
 func Mkdir(root *os.Root, name string, permission os.FileMode) error {
 	text, own := ignored[name]
 	if !own {
@@ -76,7 +74,7 @@ func Mkdir(root *os.Root, name string, permission os.FileMode) error {
 	return err
 }
 
-// ignore writes the .gitignore of a folder, if it has none.
+// ignore writes the .gitignore of a folder if it is missing.
 func ignore(root *os.Root, folder, text string) {
 	file := path.Join(folder, ".gitignore")
 	if _, missing := root.Lstat(file); errors.Is(missing, fs.ErrNotExist) {
@@ -84,9 +82,9 @@ func ignore(root *os.Root, folder, text string) {
 	}
 }
 
-// mkdirWhole makes a folder with its .gitignore at once: another process that sees Logs
-// without one would take it for somebody else's, and git would list the file in it. The
-// folder is prepared below one named .git, where git looks for no files.
+// mkdirWhole creates a folder together with its .gitignore. Otherwise another process
+// could see Logs without it and treat the folder as another program's, and git could
+// list its files. The folder is prepared below a folder named .git, which git ignores.
 func mkdirWhole(root *os.Root, name string, permission os.FileMode, text string) error {
 	if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return root.Mkdir(name, permission)
@@ -104,7 +102,7 @@ func mkdirWhole(root *os.Root, name string, permission os.FileMode, text string)
 		return errors.Join(err, gone)
 	}
 	if err != nil {
-		return root.Mkdir(name, permission) // fs.ErrExist, where another process was first
+		return root.Mkdir(name, permission) // fs.ErrExist if another process was faster
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package regular opens files that somebody else may have put there. Opening never
-// waits, and a pipe, a device or a socket is refused: reading one could last for ever.
+// Package regular opens files in places where others may write. Opening never blocks,
+// and a pipe, a device or a socket is an error, since reading one could block forever.
 package regular
 
 import (
@@ -12,23 +12,23 @@ import (
 	"syscall"
 )
 
-// ErrIrregular is the cause of the error of a pipe, a device or a socket.
+// ErrIrregular is the cause of the error for a pipe, a device or a socket.
 var ErrIrregular = errors.New("not a regular file")
 
-// Open opens a file below a root, as os.Root.OpenFile does. The error of a folder is
-// that of EISDIR.
+// Open opens a file below a root, as os.Root.OpenFile does. A folder is an EISDIR
+// error.
 func Open(root *os.Root, name string, flags int, permission fs.FileMode) (*os.File, error) {
 	return checked(name, func() (*os.File, error) { return root.OpenFile(name, flags|nonblocking, permission) })
 }
 
-// OpenPath is Open for reading a file that a person names.
+// OpenPath opens a file that a person names, for reading.
 func OpenPath(name string) (*os.File, error) {
 	return checked(name, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|nonblocking, 0) })
 }
 
 func checked(name string, open func() (*os.File, error)) (*os.File, error) {
 	file, err := open()
-	if errors.Is(err, syscall.ENXIO) { // a socket, or a pipe that nobody reads
+	if errors.Is(err, syscall.ENXIO) { // a socket, or a pipe without a reader
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
 	}
 	if err != nil {
@@ -56,8 +56,8 @@ func ReadFile(root *os.Root, name string) (data []byte, err error) {
 	return io.ReadAll(file)
 }
 
-// ReadDir lists a folder below a root, sorted by name. The error of what is no folder
-// is that of ENOTDIR.
+// ReadDir lists a folder below a root, sorted by name. Anything else is an ENOTDIR
+// error.
 func ReadDir(root *os.Root, name string) ([]fs.DirEntry, error) {
 	folder, err := root.OpenFile(name, os.O_RDONLY|nonblocking, 0)
 	if err != nil {

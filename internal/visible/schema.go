@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Schema returns a JSON Schema, as decoded JSON, whose titles and descriptions show
-// all of what they hold. whole is false where a name or a value that has to stay as
-// it is cannot be seen whole.
+// Schema returns a decoded JSON Schema with visible titles and descriptions. whole is
+// false if a name or a value, which must not be changed, contains invisible characters.
 func Schema(schema any) (shown any, whole bool) {
 	switch at := schema.(type) {
 	case map[string]any:
@@ -35,6 +34,6 @@ func Schema(schema any) (shown any, whole bool) {
 	return schema, true
 }
 
-// Hides says whether a text has characters that cannot be seen, other than new
-// lines and tabs.
+// Hides reports whether a text contains invisible characters other than line breaks and
+// tabs.
 func Hides(text string) bool { return Characters(text) != text }

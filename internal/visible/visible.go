@@ -1,6 +1,6 @@
-// Package visible writes text of others so that a person sees all of it: what a
-// model, a file or a server says must not hide a part of itself, steer a terminal,
-// or pass for a line of ours.
+// Package visible formats untrusted text so that a person sees all of it: text of a
+// model, a file or a server must not hide a part of itself, control a terminal, or
+// imitate output of Savant.
 package visible
 
 import (
@@ -9,33 +9,32 @@ import (
 	"unicode"
 )
 
-// Line returns text as one line. New lines, tabs and characters that cannot be
-// seen are written out, and runs of blank lines become one.
+// Line returns text as one line. It escapes line breaks, tabs and invisible characters,
+// and reduces runs of blank lines to one.
 func Line(text string) string {
 	return strings.Join(lines(text), `\n`)
 }
 
-// Text returns text with its lines. Every line but the first is indented, so that
-// none can pass for a line of ours; runs of blank lines become one, and characters
-// that cannot be seen are written out. The caller writes its own words before the
-// first line.
+// Text returns text with its lines. It indents every line but the first, so that none
+// can imitate output of Savant, reduces runs of blank lines to one, and escapes
+// invisible characters. The caller writes its own words before the first line.
 func Text(text string) string {
 	return strings.Join(lines(text), "\n  ")
 }
 
-// Block returns text with each of its lines marked as quoted, for a place of its
-// own. It treats the text as Text does.
+// Block returns text as a quotation: each line begins with "|". It treats the text as
+// Text does.
 func Block(text string) string {
 	return "  | " + strings.Join(lines(text), "\n  | ")
 }
 
-// Characters writes out each character that cannot be seen, but for new lines and
-// tabs, and changes nothing else.
+// Characters escapes each invisible character except line breaks and tabs, and changes
+// nothing else.
 func Characters(text string) string {
 	return written(text, "\n\t")
 }
 
-// lines returns the lines of a text, without blank ones at its ends.
+// lines returns the lines of a text, without blank ones at its start and end.
 func lines(text string) []string {
 	var out []string
 	blank := false
@@ -53,7 +52,7 @@ func lines(text string) []string {
 	return append(out, make([]string, max(0, 1-len(out)))...)
 }
 
-// written writes out what cannot be seen, but for the characters of kept.
+// written escapes invisible characters except those in kept.
 func written(text, kept string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if !strings.ContainsFunc(text, hidden) {
@@ -70,14 +69,14 @@ func written(text, kept string) string {
 	return out.String()
 }
 
-// hidden says whether a character cannot be seen or changes how others show:
-// controls, marks of direction, characters of no width, tags, variation selectors
-// that carry data, and blanks other than the space.
+// hidden reports whether a character is invisible or changes how others look: control
+// characters, marks of direction, characters without width, tags, variation selectors
+// that carry data, and white space other than the space.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x7f:
 		return r < ' '
-	case r == 0xfe0e || r == 0xfe0f: // say whether the character before is text or an emoji
+	case r == 0xfe0e || r == 0xfe0f: // they choose between text and emoji
 		return false
 	case r == 0x3000: // the space between words in Chinese and Japanese, as wide as a character
 		return false
@@ -87,11 +86,11 @@ func hidden(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)
 }
 
-// maxSpaces is how many spaces may follow one another. More would push the rest
-// of a line out of sight.
+// maxSpaces is the maximum number of consecutive spaces: more could push the rest of a
+// line off the screen.
 const maxSpaces = 64
 
-// narrow replaces long runs of spaces by their number.
+// narrow replaces a long run of spaces by its length.
 func narrow(line string) string {
 	if !strings.Contains(line, strings.Repeat(" ", maxSpaces+1)) {
 		return line

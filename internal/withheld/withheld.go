@@ -1,7 +1,6 @@
-// Package withheld says by name which files' content is kept from models: what git
-// and Savant keep for themselves, and files that hold keys or credentials by
-// convention. context.* and git.* ask it, so that what one does not show the other
-// does not show either.
+// Package withheld decides by name which files' content models must not see: files of
+// git and Savant, and files that contain keys or credentials by convention. context.*
+// and git.* both use it, so that neither shows what the other withholds.
 package withheld
 
 import (
@@ -14,17 +13,17 @@ import (
 	"savant/internal/pattern"
 )
 
-// Setting is the variable with the patterns of what is to be shown. The project
+// Setting is the variable with the patterns of files to show nevertheless. The project
 // itself cannot set it.
 const Setting = "SAVANT_SHOWN_FILES"
 
-// Files are the files that are withheld. The zero value withholds all that may hold
-// secrets.
+// Files is a rule for withheld files. The zero value withholds every file that may
+// contain secrets.
 type Files struct{ shown []string }
 
-// Except returns the files that are withheld where some are to be shown: patterns
-// with * and ? within a name. A pattern without a slash fits names at any depth.
-// What git and Savant keep for themselves is never shown.
+// Except returns the rule with exceptions: patterns with * and ? within a name. A
+// pattern without a slash matches names at any depth. Files of git and Savant are
+// always withheld.
 func Except(patterns []string) (Files, error) {
 	shown := make([]string, len(patterns))
 	for i, each := range patterns {
@@ -39,7 +38,7 @@ func Except(patterns []string) (Files, error) {
 // Shown returns the patterns.
 func (f Files) Shown() []string { return f.shown }
 
-// Has reports whether a file is withheld, by its path with slashes.
+// Has reports whether a file is withheld, by its slash-separated path.
 func (f Files) Has(name string) bool {
 	name = strings.ToLower(path.Clean(name))
 	segments := strings.Split(name, "/")
@@ -52,23 +51,23 @@ func (f Files) Has(name string) bool {
 }
 
 // Holds reports whether a file is withheld for its content: the key of a service
-// account, which services give out under names of their own, such as project-1a2b.json.
+// account, whose file name varies (project-1a2b.json).
 func (f Files) Holds(name string, content []byte) bool {
 	return strings.EqualFold(path.Ext(name), ".json") && len(content) <= maxAccount && accountKey(content) && !example(strings.ToLower(path.Base(name))) && !f.shows(strings.ToLower(path.Clean(name)))
 }
 
-// maxAccount is longer than such a key.
+// maxAccount exceeds the size of such a key.
 const maxAccount = 64 << 10
 
-// accountKey reports whether a text, or the patch that adds or removes it, has the
-// fields of a service account's key.
+// accountKey reports whether a text, or a patch of it, has the fields of a service
+// account's key.
 func accountKey(content []byte) bool {
 	return bytes.Contains(content, []byte(`"private_key"`)) && accountType().Match(content)
 }
 
 var accountType = pattern.Lazy(`"type"\s*:\s*"(service_account|authorized_user|external_account)"`)
 
-// Denied is TOOL_DENIED of a file that is withheld.
+// Denied returns TOOL_DENIED for a withheld file.
 func Denied(name string) *fault.Error {
 	return fault.New(fault.ToolDenied, "path: models may not read %q: it may hold secrets, or it belongs to Savant or git", fault.Cut(name, 200)).
 		Hinted(fault.Hint{Text: "a person can allow files of that name with " + Setting})
@@ -93,19 +92,21 @@ var names = setOf(".netrc _netrc .git-credentials .npmrc .pypirc .pgpass pgpass.
 	"credentials.json application_default_credentials.json access_tokens.db credentials.db .pulumi-credentials.json .secrets secrets.yaml secrets.yml secrets.json secrets.toml master.key " +
 	"credentials.csv local.settings.json .bash_history .zsh_history .sh_history .psql_history .mysql_history .rediscli_history .node_repl_history .python_history")
 
-// folders are those whose files all count: ssh, cloud services, clusters, key rings.
+// folders are folders whose files are all withheld: ssh, cloud services, clusters, key
+// rings.
 var folders = setOf(".ssh .aws .azure .gcloud .kube .gnupg .password-store .oci .aliyun .chef .gem")
 
-// within are files that count in a folder of a certain name only.
+// within are files that are withheld in a folder of a certain name only.
 var within = setOf(".docker/config.json gcloud/credentials gcloud/legacy_credentials gh/hosts.yml glab-cli/config.yml .cargo/credentials .cargo/credentials.toml " +
 	".m2/settings.xml .m2/settings-security.xml .composer/auth.json composer/auth.json .streamlit/secrets.toml .snowsql/config .config/hub .gradle/gradle.properties " +
 	".terraform/terraform.tfstate .bundle/config .nuget/nuget.config etc/shadow etc/gshadow")
 
-// endings are those of private keys, key stores, password databases and states.
+// endings are the extensions of private keys, key stores, password databases and
+// states.
 var endings = setOf(".key .pem .p8 .p12 .pfx .pkcs12 .jks .keystore .ppk .kdbx .kdb .keychain .ovpn .tfstate .kubeconfig .env")
 
-// secret reports whether a file may hold secrets, by the parts of its path in small
-// letters.
+// secret reports whether a file may contain secrets, by the lower-case parts of its
+// path.
 func secret(segments []string) bool {
 	base := original(segments[len(segments)-1])
 	for i, folder := range segments[:len(segments)-1] {
@@ -126,8 +127,7 @@ func secret(segments []string) bool {
 	return privateKey(base)
 }
 
-// original is the name of the file that a file is a copy of, by what editors and people
-// append: .env~, prod.env.bak.
+// original returns the name of the file that a backup was made of: .env~, prod.env.bak.
 func original(base string) string {
 	for {
 		name := strings.TrimRight(base, "~")
@@ -143,7 +143,8 @@ func original(base string) string {
 
 var copies = setOf(".bak .backup .old .orig .save .swp .swo .copy")
 
-// privateKey reports the usual names of private keys of ssh: id_rsa, id_ed25519.old.
+// privateKey reports whether a name is usual for a private key of ssh: id_rsa,
+// id_ed25519.old.
 func privateKey(base string) bool {
 	kind, is := strings.CutPrefix(base, "id_")
 	for _, each := range []string{"rsa", "dsa", "ecdsa", "ed25519", "xmss"} {
@@ -154,11 +155,11 @@ func privateKey(base string) bool {
 	return false
 }
 
-// sources are endings of programs, which are named for what they do.
+// sources are the extensions of programs: their names describe what they do.
 var sources = setOf(".go .py .js .ts .rs .c .h .java .rb .md .txt .sh")
 
-// credentialsJSON reports the names under which services give out keys as JSON, such
-// as serviceAccountKey.json and client_secret_1.apps.googleusercontent.com.json.
+// credentialsJSON reports whether a name is usual for keys in JSON, such as
+// serviceAccountKey.json and client_secret_1.apps.googleusercontent.com.json.
 func credentialsJSON(stem string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "").Replace(stem)
 	for _, each := range []string{"serviceaccount", "clientsecret", "firebaseadminsdk"} {
@@ -174,8 +175,8 @@ func credentialsJSON(stem string) bool {
 	return false
 }
 
-// example reports a file that shows what such a file looks like: .env.example,
-// sample.env, credentials.example.json.
+// example reports whether a name is that of an example file: .env.example, sample.env,
+// credentials.example.json.
 func example(base string) bool {
 	for part := range strings.FieldsFuncSeq(base, func(c rune) bool { return c == '.' || c == '-' || c == '_' }) {
 		switch part {

@@ -1,5 +1,5 @@
-// Package words is what searches share about words: how a text is cut into
-// them, which English ones say nothing, how endings are cut off, and BM25.
+// Package words has the text functions that searches share: tokenizing, English stop
+// words, stemming, and BM25.
 package words
 
 import (
@@ -23,24 +23,23 @@ var stops = func() map[string]bool {
 	return set
 }()
 
-// IsStop says whether a lower-case English word says nothing of what a question
-// is about.
+// IsStop reports whether a lower-case English word is a stop word.
 func IsStop(word string) bool { return stops[word] }
 
-// The constants of BM25 (Robertson and Zaragoza, 2009), as most engines set
-// them: saturation of repetition and influence of length.
+// The constants of BM25 (Robertson and Zaragoza, 2009) with their usual values:
+// saturation of repetition and influence of length.
 const (
 	saturation = 1.2
 	lengthBias = 0.75
 )
 
-// Rarity is BM25's weight of a word that some of all texts have.
+// Rarity is the inverse document frequency of BM25, for a word in some of all texts.
 func Rarity(with, all int) float64 {
 	return math.Log1p((float64(all-with) + 0.5) / (float64(with) + 0.5))
 }
 
-// Frequency is BM25's worth of a word that a text has so many times; length is
-// that of the text, as a multiple of the mean.
+// Frequency is the term frequency component of BM25; length is the length of the text
+// as a multiple of the mean.
 func Frequency(times, length float64) float64 {
 	return times * (saturation + 1) / (times + saturation*(1-lengthBias+lengthBias*length))
 }
