@@ -109,7 +109,8 @@ func TestEachAttemptHasItsTimeout(t *testing.T) {
 	})
 }
 
-// A transport that found out in its last moment why there is no answer is heard.
+// If a transport reports the cause at the moment of the timeout, the error has this
+// cause.
 func TestTheCauseOfATimeoutIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := func(err error) func(context.Context) (json.RawMessage, error) {

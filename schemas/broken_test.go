@@ -16,8 +16,8 @@ import (
 	"savant/schemas"
 )
 
-// A file of no use takes its name, also from a good one below it, and is told
-// to those who refer to it, in whatever way; nobody else hears of it.
+// An invalid file hides the bundled file of the same name. Every schema that refers to
+// it, in whatever way, gets the error; other schemas do not.
 func TestABrokenFileConcernsThoseWhoReferToIt(t *testing.T) {
 	bundled := layer("schemas/Over.json", `{"type":"string"}`, "schemas/Good.json", `{"type":"string"}`)
 	own := layer("schemas/Over.json", "{\n  \"type\": \"é\" x\n}", "schemas/Uses.json", `{"items":{"$ref":"Over.json#/$defs/a"}}`,
@@ -144,8 +144,7 @@ func TestBrokenForAReason(t *testing.T) {
 	require.Same(t, set, set.WithBroken(nil))
 }
 
-// Whatever a file holds, it is a schema or is told by its name, and the place
-// that is told is one of the file.
+// A file of any content is a schema, or its error names the file and a place inside it.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{"", "{", "{}", "[1]", `{"type":"strin"}`, "{\"a\":\n\"\xff\"}", `{"$ref":"a"}`, `{"$ref":"#/$defs/x/0","$defs":{"x":[{"not":1}]}}`, `{"a":1}x`} {
 		f.Add([]byte(seed))

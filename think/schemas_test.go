@@ -66,9 +66,9 @@ steps:
 	require.Contains(t, fault.From(err).Diagnostics[0].Message, `"more"`)
 }
 
-// A schema file of no use is a matter of the workflows that refer to it: the
-// rest are listed and planned. Once it is mended, so are they, and it is found
-// out although nothing of the file changed but that it can be read.
+// An invalid schema file affects only the workflows that refer to it: the others are
+// listed and planned. Once the file is corrected, all are, even if only its readability
+// changed.
 func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
 	t.Parallel()
 	workflow := func(name, schema string) []byte {
@@ -114,9 +114,8 @@ func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What a run was told of a broken schema, where the schema is named only while
-// it runs, it is told again when it is followed again: the file is mended, the
-// run keeps what it began with.
+// If a step names an invalid schema while the run is going on, the run keeps this error
+// when it is replayed, although the file was corrected meanwhile.
 func TestARunKeepsWhatWasBroken(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{"schemas/Bad.json": {Data: []byte(`{"type"`), ModTime: time.Unix(1, 0)},

@@ -31,8 +31,8 @@ func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// answersOf are what a run is told that is to wait for a tool that heeds its
-// context, for one that does not, and for an answer.
+// answersOf are the decisions of runs that wait for a tool that obeys its context, for
+// one that does not, and for a decision.
 var answersOf = map[string]string{
 	"heeding":  `{"action":"tool","tool_name":"test.hang","args":{}}`,
 	"ignoring": `{"action":"tool","tool_name":"test.ignore","args":{}}`,

@@ -13,9 +13,9 @@ import (
 	"savant/reasoning"
 )
 
-// TestGoalsThatMeanAReview: the rules that are bundled lead from the words of a
-// person to a review, and from other words not. Whoever decides is told which rule
-// was met, and never what is for clients.
+// TestGoalsThatMeanAReview: the bundled rules lead from certain words of a goal to a
+// review, and from other words not. The decider learns which rule matched, and gets
+// nothing that is meant for clients.
 func TestGoalsThatMeanAReview(t *testing.T) {
 	t.Parallel()
 	var asked reasoning.Request

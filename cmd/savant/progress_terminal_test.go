@@ -113,7 +113,7 @@ func TestATerminalShowsSecondsOfSilentWork(t *testing.T) {
 	}
 }
 
-// A script that reads stderr, and who asked for quiet, is not told.
+// Without a terminal, and with --quiet, no progress is shown.
 func TestOnlyATerminalShowsHowFarLongWorkIs(t *testing.T) {
 	t.Parallel()
 	agent := []string{"run", "--force-tool", "ci.run", "--force-args", `{"name":"dig"}`, "--force-finish", "--allow", "*", "go"}

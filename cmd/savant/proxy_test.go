@@ -101,7 +101,7 @@ func TestTheReasoningAPIIsReachedThroughAProxy(t *testing.T) {
 	require.Equal(t, wanted, p.seen, "none for a host that NO_PROXY names")
 }
 
-// What is wrong with a proxy is told without its password.
+// The error about a proxy does not contain its password.
 func TestAProxyThatIsGone(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t, "")

@@ -209,9 +209,9 @@ func (m *slipping) bring(at string) {
 	}
 }
 
-// finish follows what the run hands out until a person has to answer or it is
-// over, holds what it has against what it would be without a slip, and moves it
-// to the trash, so that no two runs are open.
+// finish follows the instructions until a person must answer or the run has ended,
+// compares the data with that of a run without a slip, and moves the run to the trash,
+// so that only one run is open.
 func (m *slipping) finish() {
 	for at := ""; at != "ok"; {
 		stands := m.call("think_explain", args{"run_id": "$RUN"})

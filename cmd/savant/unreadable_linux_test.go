@@ -92,8 +92,8 @@ func (m *mortal) fails(code fault.Code, tool string, args any, parts ...string) 
 // object is arguments of a call.
 type object = map[string]any
 
-// TestAJournalWithoutPermission: a client is told which file of a run cannot be
-// read or written, why, and what to do.
+// TestAJournalWithoutPermission: the error names the file of the run that cannot be
+// read or written, the cause, and what to do.
 func TestAJournalWithoutPermission(t *testing.T) {
 	t.Parallel()
 	folder := newProject(t)
@@ -239,8 +239,8 @@ func TestWorkflowsThatCannotBeListed(t *testing.T) {
 	m.fails(fault.YAMLSchemaViolation, "think.plan", object{"workflow": "hello"}, "workflows/hello.yaml cannot be read: permission denied")
 }
 
-// TestAFullDiskIsReported: whatever is kept, the client is told what was not, and
-// what to do, without a path of the machine.
+// TestAFullDiskIsReported: the error says what was not saved and what to do, without a
+// path of the machine.
 func TestAFullDiskIsReported(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")

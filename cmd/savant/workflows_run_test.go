@@ -96,7 +96,8 @@ func TestARunGoesOnInTheServer(t *testing.T) {
 	require.LessOrEqual(t, verified(t, folder, "r1"), 2)
 }
 
-// Who interrupts before there is a run is told so, in JSON where that was asked for.
+// An interrupt before the run exists is reported, in JSON if the command was asked for
+// JSON.
 func TestARunThatIsInterruptedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -145,7 +145,7 @@ func TestClientOfADeadServer(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// What does not speak MCP is told apart at once.
+// A server that does not speak MCP is detected at once.
 func TestClientOfNoServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply string

@@ -136,8 +136,8 @@ func TestCancelledCallsGetNoReply(t *testing.T) {
 	require.Empty(t, slow.running, "the waiting call was begun")
 }
 
-// When ctx ends the running calls are told, answered, and a stuck one is left.
-// The time they have for that is synctest's.
+// When ctx ends, running calls are cancelled and answered, and a stuck one is
+// abandoned. The clock is synctest's.
 func TestStopAnswersWhatItCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := newGate()

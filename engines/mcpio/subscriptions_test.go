@@ -47,8 +47,8 @@ func TestListChanged(t *testing.T) {
 	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`, w.next())
 }
 
-// The list of tools is that of the registry at the moment, and clients are told
-// when it changes. What they could not use is left out.
+// The list of tools is the registry's current one, and clients are notified when it
+// changes. Tools that a client could not use are left out.
 func TestToolsComeAndGo(t *testing.T) {
 	o := options(t, echo())
 	w := dial(t, o)
@@ -66,8 +66,8 @@ func TestToolsComeAndGo(t *testing.T) {
 	require.NotContains(t, list, "test_echo")
 }
 
-// From 2026-07-28 a client is told what it asked to be told, under the id it
-// asked with, until it leaves.
+// From 2026-07-28 on a client gets the changes that it subscribed to, under the id of
+// its request, until it leaves.
 func TestSubscriptionsListen(t *testing.T) {
 	o, changes := watched(t)
 	w := dial(t, o)

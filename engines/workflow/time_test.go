@@ -125,8 +125,8 @@ func TestACancelledCallLeavesTheStepUnanswered(t *testing.T) {
 	})
 }
 
-// A result that came although the drive was told to stop is recorded, so that
-// its tool is not called again.
+// A result that arrives after the drive was interrupted is recorded, so that its tool
+// is not called again.
 func TestWhatWasDoneIsKeptWhenADriveIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

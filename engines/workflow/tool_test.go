@@ -194,7 +194,7 @@ func TestParametersBesideParamsAreReported(t *testing.T) {
 	require.JSONEq(t, `{"n":4}`, string(outcome.Outputs))
 }
 
-// The client is told what the tools of the steps report, also those of a run below.
+// The client gets the progress of the steps' tools, also of those in a child run.
 func TestTheClientGetsTheProgressOfAStep(t *testing.T) {
 	var late func(done, total float64, message string)
 	tool := engines.Bind("tool.x", "Takes long.", func(ctx context.Context, _ struct{}) (any, error) {

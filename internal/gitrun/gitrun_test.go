@@ -57,8 +57,8 @@ func TestARepositoryCannotRunPrograms(t *testing.T) {
 	require.NoFileExists(t, trap)
 }
 
-// A repository that belongs to another user is told by its code and by the
-// setting that would allow it.
+// The error about a repository of another user has its own code and names the setting
+// that would allow it.
 func TestAnotherUsersRepository(t *testing.T) {
 	_, err := gitrun.Run(t.Context(), gitrun.Command{Folder: repository(t), Limit: 100, Args: []string{"rev-parse", "--show-toplevel"},
 		Variables: []string{"GIT_TEST_ASSUME_DIFFERENT_OWNER=1", "HOME=" + t.TempDir()}})

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An outage that hides a heartbeat, and ends before half of the lease is over, leaves time
-// for the next one: also where each attempt takes the two seconds after which a database
-// that cannot be reached is told.
+// An outage that hides a heartbeat and ends before half of the lease is over leaves
+// time for the next heartbeat, even if each attempt takes the two seconds after which
+// an unreachable database is reported.
 func TestAFailedHeartbeatIsRepeatedSoon(t *testing.T) {
 	const lease, attempt = 15 * time.Second, 2 * time.Second
 	at := untilBeat(lease, nil)

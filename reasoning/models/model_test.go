@@ -169,8 +169,8 @@ func TestModelsThatCannotBeOpened(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
-// What went wrong is told also where the status does not say that something did,
-// without the key that was sent, and not at any length.
+// An error in an answer with a good status is reported, bounded in length and without
+// the key that was sent.
 func TestAnErrorInAGoodAnswerIsReported(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"message":"the model is\noverloaded","type":"overloaded_error"}}`: "the model is overloaded",

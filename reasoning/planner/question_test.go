@@ -77,7 +77,7 @@ func TestTheCommitsAreReported(t *testing.T) {
 	}
 }
 
-// What asks for a change gets none, and is told so without a call.
+// A goal that asks for a change is refused without a call.
 func TestAChangeIsRefused(t *testing.T) {
 	for _, goal := range []string{"Fix the typo in README.md", "please rename receiveAll", "Could you add a test?", "Write release notes"} {
 		intent := planner.Plan(reasoning.Request{Goal: goal, Step: 1, Tools: offered}, asked)
@@ -86,7 +86,7 @@ func TestAChangeIsRefused(t *testing.T) {
 	}
 }
 
-// What nothing fits is told, with the words that are nowhere.
+// If nothing matches, the answer says so and lists the words that were not found.
 func TestNothingFits(t *testing.T) {
 	w := newWorld(t, small)
 	_, final := pursue(t, w, reasoning.Request{Goal: "Warum schläft walkFiles manchmal?", Tools: offered})

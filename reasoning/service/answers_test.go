@@ -123,8 +123,8 @@ func post(t *testing.T, handler http.Handler, body []byte, header ...string) *ht
 	return answer
 }
 
-// A model that is slower than whoever asks is paid once: they are told to ask again,
-// or lose patience, and in the end get the one answer.
+// If a model is slower than its callers, its answer is paid for once: the callers get a
+// reply to ask again, or give up, and all of them get the same answer in the end.
 func TestASlowModelIsPaidOnce(t *testing.T) {
 	schema := requestSchema(t)
 	body, err := whole().Encode()

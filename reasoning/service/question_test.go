@@ -93,8 +93,8 @@ func TestThePlannerAnswersNoStep(t *testing.T) {
 	require.ErrorContains(t, err, "SAVANT_SLM")
 }
 
-// Data is cut in its place, and the cut is told; task and schema are whole, and the
-// prompt never has more than its budget.
+// Data is cut where it stands, and the cut is marked. Task and schema are never cut,
+// and the prompt never exceeds its budget.
 func TestOnlyDataIsCut(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

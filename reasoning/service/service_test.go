@@ -165,7 +165,7 @@ func TestWhyTheLargeModelIsAsked(t *testing.T) {
 	}
 }
 
-// A switch because of unusable answers is told with the calls before it.
+// A switch because of unusable answers is reported together with the calls before it.
 func TestEachCallOfAModelIsReported(t *testing.T) {
 	t.Parallel()
 	slm, llm := &scripted{name: "ollama:s", lines: []string{"no", "no"}}, &scripted{name: "ollama:l", lines: []string{finish}}

@@ -42,7 +42,7 @@ func give(t *testing.T, run *Run, step string, result []byte) Outcome {
 }
 
 // A long capture is read and decoded once for all conditions that follow, until the
-// run is told to let it go.
+// shell calls ReleaseCaptures.
 func TestALongCaptureIsDecodedOnce(t *testing.T) {
 	run, result := readers(t, 2*Inline)
 	require.Empty(t, give(t, run, "get", result).Missing)

@@ -15,9 +15,9 @@ import (
 	"savant/think/state"
 )
 
-// TestWhatIsNoFileIsDamage: a folder, a pipe or a link out of the folder, put
-// where a file of a run belongs, is told like any damage: nobody waits for it,
-// nothing is read or written through it, and other runs are as they were.
+// TestWhatIsNoFileIsDamage: a folder, a pipe or a link out of the folder in the place
+// of a file of a run is reported like other damage. Nothing blocks on it, nothing is
+// read or written through it, and other runs are unchanged.
 func TestWhatIsNoFileIsDamage(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	require.NoError(t, os.WriteFile(outside, []byte("not ours"), 0o600))

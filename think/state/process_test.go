@@ -142,7 +142,7 @@ func TestEightProcesses(t *testing.T) {
 	}
 }
 
-// requireRecordsFrom: each record is the one of the process that was told so.
+// requireRecordsFrom: each record belongs to the process whose append was acknowledged.
 func requireRecordsFrom(t *testing.T, folder string, runs []string, acceptedBy map[string]int) {
 	store := openDir(t, folder)
 	for _, run := range runs {

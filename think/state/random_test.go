@@ -52,8 +52,8 @@ func step(d *Dir, length int) (Record, error) {
 	return d.Append(context.Background(), faultKey, faultRecord(length+1))
 }
 
-// requireKept: the run has the acknowledged records and at most one more, which
-// counts from now on, since it was told.
+// requireKept: the run has the acknowledged records and at most one more, which counts
+// from now on, because it was read.
 func requireKept(t *testing.T, d *Dir, acknowledged []Record, seed uint64) []Record {
 	found, err := d.Records(context.Background(), faultKey, 0, 0)
 	if len(acknowledged) == 0 && errors.Is(err, fault.UnknownRun) {

@@ -61,8 +61,8 @@ func TestLargeResultsOfReceiptsAreArtifacts(t *testing.T) {
 	require.ErrorIs(t, err, fault.NotWitnessed)
 }
 
-// TestReceiptsThatAreNone: whatever is not a whole receipt of this id is told
-// with what to do, and never used.
+// TestReceiptsThatAreNone: a file that is not a whole receipt of its id is never used,
+// and the error says what to do.
 func TestReceiptsThatAreNone(t *testing.T) {
 	ctx, folder := context.Background(), t.TempDir()
 	store := openDir(t, folder)

@@ -22,7 +22,7 @@ type damaged struct {
 	spoil   func(t *testing.T, disk *simDisk)
 	upTo    int
 	version int
-	// lost are the versions that are, and readable those that can be told of.
+	// lost are the lost versions, and readable those of them that can still be read.
 	lost, readable []int
 	// kept are the files that go to the trash.
 	kept        []string

@@ -191,8 +191,8 @@ func TestStreamableHTTP(t *testing.T) {
 	require.True(t, r.deleted.Load(), "the session was not ended")
 }
 
-// TestAServerByHTTPSpeaksBetweenAnswers: that its tools changed is heard without
-// a call. One that has no stream serves as well.
+// TestAServerByHTTPSpeaksBetweenAnswers: a change of its tools is noticed without a
+// call. A server without such a stream works, too.
 func TestAServerByHTTPSpeaksBetweenAnswers(t *testing.T) {
 	r := &remote{speaks: make(chan string)}
 	w := serveRemote(t, r, "")

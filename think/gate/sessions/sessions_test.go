@@ -496,8 +496,8 @@ func TestARunThatWasRepairedOrBegunAnew(t *testing.T) {
 	})
 }
 
-// TestTheDatabaseIsAway: a session that is held to a run is refused every tool, and told
-// why; another one is not touched. A person can release a run meanwhile.
+// TestTheDatabaseIsAway: a session that is held to a run is refused every tool, with
+// the reason; other sessions are not affected. A person can release a run meanwhile.
 func TestTheDatabaseIsAway(t *testing.T) {
 	proxy := mongotest.NewProxy(t, mongotest.Start(t), 1)
 	p := &project{t: t, path: t.TempDir(), now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
