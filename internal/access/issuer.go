@@ -48,6 +48,8 @@ type Issuer struct {
 	keys  keyfunc.Keyfunc
 	tried time.Time // time of the last failed fetch
 	why   error
+
+	refreshing sync.Mutex // held while a key that is not known is looked for
 }
 
 // NewIssuer returns an issuer. audience, the address of this server, is the required
@@ -91,7 +93,7 @@ func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 		return Caller{}, err
 	}
 	var said claims
-	parsed, err := i.parser.ParseWithClaims(token, &said, keys.KeyfuncCtx(ctx))
+	parsed, err := i.parser.ParseWithClaims(token, &said, i.key(ctx, keys))
 	if err != nil {
 		return Caller{}, err
 	}
@@ -155,6 +157,37 @@ func (i *Issuer) keySet() (keyfunc.Keyfunc, error) {
 		return nil, i.why
 	}
 	return i.keys, nil
+}
+
+// key finds the key of a token. One that is not known is fetched once, for all callers that
+// come with it meanwhile, and also if the first of them leaves.
+func (i *Issuer) key(ctx context.Context, keys keyfunc.Keyfunc) jwt.Keyfunc {
+	return func(token *jwt.Token) (any, error) {
+		if !unknown(ctx, keys, token) {
+			return keys.KeyfuncCtx(ctx)(token)
+		}
+		i.refreshing.Lock()
+		defer i.refreshing.Unlock()
+		return keys.KeyfuncCtx(i.life)(token)
+	}
+}
+
+// unknown reports whether a token names a key that was not fetched.
+func unknown(ctx context.Context, keys keyfunc.Keyfunc, token *jwt.Token) bool {
+	kid, named := token.Header["kid"].(string)
+	if !named {
+		return false
+	}
+	fetched, err := keys.Storage().KeyReadAll(ctx)
+	if err != nil {
+		return false
+	}
+	for _, each := range fetched {
+		if each.Marshal().KID == kid {
+			return false
+		}
+	}
+	return true
 }
 
 // keysAddress discovers the address of the keys by RFC 8414 and OpenID Connect Discovery.

@@ -218,6 +218,35 @@ func TestAnIssuerThatChangesItsKeys(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Clients that come with tokens of a new key while it is being fetched wait for it, and it
+// is fetched once, also if the first one leaves.
+func TestManyTokensOfANewKeyAtOnce(t *testing.T) {
+	i := newIssuer(t)
+	door := i.door()
+	_, err := door.Caller(t.Context(), i.good())
+	require.NoError(t, err)
+
+	next, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	i.publish(map[string]crypto.Signer{"one": i.key, "two": next})
+	i.latency = 300 * time.Millisecond
+	token := i.sign(next, jwt.SigningMethodES256, func(_ jwt.MapClaims, h map[string]any) { h["kid"] = "two" })
+	impatient, leave := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer leave()
+	_, _ = door.Caller(impatient, token) // nobody waits for this answer
+	failed := make(chan error, 10)
+	for range cap(failed) {
+		go func() {
+			_, err := door.Caller(t.Context(), token)
+			failed <- err
+		}()
+	}
+	for range cap(failed) {
+		require.NoError(t, <-failed)
+	}
+	require.EqualValues(t, 2, i.fetched.Load())
+}
+
 // A client that gives up while its token waits for the issuer's keys does not lock the
 // others out.
 func TestAClientThatLeavesWhileTheIssuerIsAsked(t *testing.T) {
