@@ -12,6 +12,10 @@ GATED    := cmd/savant/testdata/gated
 export CGO_ENABLED ?= 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
+# Compiling, and tests that start many processes, take a quarter less processor time with
+# fewer garbage collections.
+build test race browser fuzz ferret: export GOGC ?= 400
+
 # Flags for go test, the time for each benchmark and for each fuzz target.
 TESTFLAGS ?=
 BENCHTIME ?= 1s

@@ -93,6 +93,7 @@ func scripts() testscript.Params {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", quickExit)
+			env.Setenv("GOGC", os.Getenv("GOGC"))
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".tmp", "configuration"))
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
