@@ -62,6 +62,7 @@ func TestTheAgentAnswersQuestionsAboutThisRepository(t *testing.T) {
 // TestWhatCannotBeAnsweredFails: an answer that says nothing fits, or that nothing was
 // changed, is printed, and the program exits as grep does without a match.
 func TestWhatCannotBeAnsweredFails(t *testing.T) {
+	skipInShort(t)
 	folder := copyOfSources(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for goal, text := range map[string]string{"Why do zebras graze?": "Nothing fits", "Fix the typo in README.md": "Nothing was changed"} {

@@ -17,6 +17,7 @@ import (
 // review, and from other words not. The decider learns which rule matched, and gets
 // nothing that is meant for clients.
 func TestGoalsThatMeanAReview(t *testing.T) {
+	skipInShort(t)
 	t.Parallel()
 	var asked reasoning.Request
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

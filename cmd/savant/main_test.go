@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) { testscript.Run(t, scripts()) }
 
 // inShort are the scripts that run in short mode, as with the race detector: those of
 // processes in which much goes on at once. The others are commands that end soon.
-var inShort = []string{"call", "mount", "run", "serve", "state_cancel", "witness", "workflows_run"}
+var inShort = []string{"call", "mount", "run", "serve", "state_cancel"}
 
 // skipInShort skips a test that only drives processes which do one thing after the
 // other: the race detector would find nothing in them, and starts each ten times slower.

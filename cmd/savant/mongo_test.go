@@ -33,9 +33,10 @@ func TestScriptsOverMongo(t *testing.T) {
 	require.NoError(t, err)
 	params.Dir, params.Files = "", own
 	for _, name := range scriptsOverMongo {
-		if !testing.Short() {
-			params.Files = append(params.Files, filepath.Join("testdata", "scripts", name+".txtar"))
-		}
+		params.Files = append(params.Files, filepath.Join("testdata", "scripts", name+".txtar"))
+	}
+	if testing.Short() {
+		params.Files = []string{filepath.Join("testdata", "mongo", "reasoning_queue.txtar")}
 	}
 	params.Condition = func(condition string) (bool, error) { return condition == "mongo", nil }
 	within := params.Setup

@@ -18,6 +18,7 @@ import (
 // TestTheExitCodeOfAReview starts reviews that end in each way: only changes that are asked
 // for end with 1.
 func TestTheExitCodeOfAReview(t *testing.T) {
+	skipInShort(t)
 	t.Parallel()
 	folder := repository(t, "package pay\n", "package pay\n\n// More.\n")
 	none := `{"findings": []}`

@@ -96,6 +96,7 @@ func shownLines(prompt string) (lines []shownLine) {
 // repositories with seeded defects: each changed line reaches the model once, each prompt
 // is within its budget, and each defect is found at its line.
 func TestMergedPullRequestsAreReadWhole(t *testing.T) {
+	skipInShort(t)
 	t.Parallel()
 	bundle, err := filepath.Abs(filepath.Join("testdata", "pulls", "pulls.bundle"))
 	require.NoError(t, err)

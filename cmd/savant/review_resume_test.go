@@ -50,6 +50,7 @@ func newKilling(t *testing.T, kill int32) *killing {
 // TestAReviewThatWasKilledTellsAllWarnings kills a review while its last part is read. The
 // review that goes on in another process reports the same as one that was not interrupted.
 func TestAReviewThatWasKilledTellsAllWarnings(t *testing.T) {
+	skipInShort(t)
 	t.Parallel()
 	folder := repository(t, "package pay\n", "package pay\nconst A = 1\n")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "pay.go"), []byte("package pay\nconst A = 1\n"+strings.Repeat("// One more line of a large change.\n", 300)), 0o600))

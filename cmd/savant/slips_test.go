@@ -249,6 +249,7 @@ func (m *slipping) finish() {
 // of its own. An error says what is wrong and what to do, or nothing is lost; and the
 // run ends as without the slip.
 func TestEverySlipIsReportedOrLosesNothing(t *testing.T) {
+	skipInShort(t)
 	t.Parallel()
 	for _, need := range []string{"git", "sh"} {
 		if _, err := exec.LookPath(need); err != nil {
