@@ -36,7 +36,8 @@ func (t *Transport) Name() string { return "the queue at " + t.host }
 // Unanswered counts the questions without an answer, claimed ones included.
 func (t *Transport) Unanswered(ctx context.Context) (int, error) { return t.queue.Waiting(ctx) }
 
-// lookFor is how long a round trip waits before it returns Pending.
+// lookFor is how long a round trip waits before it looks whether a worker has claimed the
+// question.
 const lookFor = 2 * time.Second
 
 // margin is the time reserved before a deadline to report why there is no answer.
@@ -56,28 +57,36 @@ func (t *Transport) RoundTrip(ctx context.Context, request reasoning.Request) (j
 	if err != nil || answer != nil {
 		return answer, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, t.patience(ctx))
+	for {
+		result, waited, err := t.wait(ctx, id)
+		switch {
+		case err == nil:
+			return ended(result)
+		case !waited:
+			return nil, t.unreachable(err)
+		case errors.Is(ctx.Err(), context.Canceled):
+			t.abandon(ctx, id)
+			return nil, context.Cause(ctx)
+		}
+		owner, err := t.queue.Claimed(context.WithoutCancel(ctx), id)
+		switch {
+		case err != nil:
+			return nil, t.unreachable(err)
+		case owner != "":
+			return nil, &reasoning.Pending{}
+		case ctx.Err() != nil || t.patience(ctx) <= margin:
+			return nil, &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "no worker has taken the question from %s; savant reasoning work starts one", t.Name())}
+		}
+	}
+}
+
+// wait waits for an answer, for lookFor at most. waited is false if the wait ended early,
+// by an error of the database.
+func (t *Transport) wait(ctx context.Context, id string) (result jobs.Result, waited bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, t.patience(ctx))
 	defer cancel()
-	result, err := t.queue.Wait(waiting, id)
-	switch {
-	case err == nil:
-		return ended(result)
-	case waiting.Err() == nil:
-		return nil, t.unreachable(err)
-	case errors.Is(ctx.Err(), context.Canceled):
-		t.abandon(ctx, id)
-		return nil, context.Cause(ctx)
-	}
-	owner, err := t.queue.Claimed(context.WithoutCancel(ctx), id)
-	switch {
-	case err != nil:
-		return nil, t.unreachable(err)
-	case owner != "":
-		return nil, &reasoning.Pending{}
-	case ctx.Err() == nil && waiting.Err() != nil && t.patience(ctx) > margin:
-		return nil, &reasoning.Pending{After: time.Millisecond}
-	}
-	return nil, &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "no worker has taken the question from %s; savant reasoning work starts one", t.Name())}
+	result, err = t.queue.Wait(ctx, id)
+	return result, ctx.Err() != nil, err
 }
 
 // patience is how long to wait for an answer now.
