@@ -59,6 +59,9 @@ func BenchmarkPainted(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // left out
 }
 
+// idle waits until the browser has nothing left to do of opening a page.
+const idle = `new Promise((resolve) => { const look = (deadline) => deadline.timeRemaining() > 40 ? resolve(true) : requestIdleCallback(look); requestIdleCallback(look); })`
+
 // BenchmarkOpenPage takes steps of a run of the agent, which each read some lines of a file,
 // while its page is open in the browser and live, beside steps while it is not. The two
 // alternate in short blocks; of the ratios of neighbours it reports the median, and
@@ -107,9 +110,10 @@ func BenchmarkOpenPage(b *testing.B) {
 		watched := func() float64 {
 			p.open(h.base + runPage + run)
 			p.says("#live-state", "Connected.")
+			eval[bool](p, idle)
 			return block(1)
 		}
-		alone := func() float64 { p.open("about:blank"); return block(0) }
+		alone := func() float64 { p.open("about:blank"); eval[bool](p, idle); return block(0) }
 		for i := range pairs {
 			var with, without float64
 			if i%2 == 0 {
