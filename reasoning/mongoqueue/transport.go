@@ -54,6 +54,9 @@ const maxGenerations = 100
 // database is unreachable; else the error that the worker recorded.
 func (t *Transport) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
 	id, answer, err := t.enqueue(ctx, request)
+	if err != nil && id != "" && errors.Is(ctx.Err(), context.Canceled) {
+		t.abandon(ctx, id)
+	}
 	if err != nil || answer != nil {
 		return answer, err
 	}
@@ -99,7 +102,8 @@ func (t *Transport) patience(ctx context.Context) time.Duration {
 }
 
 // enqueue enqueues the question under its first id that did not end in an error, and
-// returns the answer if there is one.
+// returns the answer if there is one. After an error the question may be in the queue if
+// there is an id.
 func (t *Transport) enqueue(ctx context.Context, request reasoning.Request) (id string, answer json.RawMessage, err error) {
 	for generation := 1; generation <= maxGenerations; generation++ {
 		if id = request.Key(); generation > 1 {
@@ -120,7 +124,7 @@ func (t *Transport) enqueue(ctx context.Context, request reasoning.Request) (id 
 			return "", nil, fault.New(fault.Internal, "encode a request: %w", err)
 		}
 		if err := t.queue.Enqueue(ctx, id, body); err != nil {
-			return "", nil, t.unreachable(err)
+			return id, nil, t.unreachable(err) // it may be in the queue
 		}
 		return id, nil, nil
 	}
