@@ -248,6 +248,9 @@ func TestAVerdictAtAClick(t *testing.T) {
 	damaged := s.do(http.MethodPost, "/runs/release/r1/verify", url.Values{"csrf": {token}})
 	require.Contains(t, damaged.Body.String(), "cannot be verified")
 	require.Contains(t, damaged.Body.String(), "does not match its hash")
+	compared := s.do(http.MethodGet, "/compare?left=release%2Fr1&right=release%2Fr1", nil).Body.String()
+	require.Contains(t, compared, "<h1>The run is damaged</h1>")
+	require.Contains(t, compared, "does not match its hash")
 }
 
 // bad is a text that would break out of a page that does not escape it.

@@ -79,10 +79,12 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
 	title := http.StatusText(status)
-	switch status {
-	case http.StatusUnprocessableEntity:
+	switch {
+	case errors.Is(err, fault.StateCorrupt):
+		title = "The run is damaged"
+	case status == http.StatusUnprocessableEntity:
 		title = "The workflow is not valid"
-	case http.StatusServiceUnavailable:
+	case status == http.StatusServiceUnavailable:
 		title = "Runs cannot be read or saved now"
 	}
 	h.show(w, r, status, "problem.html", page{Title: title, Problem: fault.From(err).Message(), Code: fault.From(err).Code})
