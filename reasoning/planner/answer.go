@@ -13,7 +13,8 @@ import (
 const (
 	maxPassages   = 5
 	maxTests      = 8
-	maxTestsOf    = 2 // of one file
+	maxTestsOf    = 2    // of one file
+	maxAnswer     = 3000 // bytes, after which no passage begins
 	maxQuote      = 200
 	maxOtherQuote = 1200
 	maxHits       = 6
@@ -117,6 +118,9 @@ func (p *planner) writePassages(out *strings.Builder, passages []passage) bool {
 		fmt.Fprintf(out, "Nothing fits %q well; nearest:\n\n", goal)
 	}
 	for i, s := range passages {
+		if out.Len() > maxAnswer {
+			break
+		}
 		fmt.Fprintf(out, "%d. %s\n", i+1, s.where())
 		for _, q := range s.lines[:min(len(s.lines), maxExample)] {
 			fmt.Fprintf(out, "   > %s:%d: %s\n", s.path, q.number, fault.Cut(strings.TrimRight(q.text, " \t\r"), maxQuote))

@@ -46,21 +46,22 @@ const (
 // Weights of a passage: for its title, for a value, and for words found only in the
 // body of a declaration, a heading, the path or an example.
 const (
-	titled    = 1.2  // a title with the same words as the goal
-	filed     = 0.6  // a file whose name has the same words as the goal
-	foldered  = 0.2  // a test in such a folder
-	hasValue  = 1.25 // it has a value of the requested kind
-	ofValue   = 1.6  // its title is one
-	hasCount  = 1.4  // it has a number of the counted things
-	hasList   = 1.5  // it lists things, as the question asks for
-	noList    = 0.35 // it declares something else than a list
-	named     = 1.6  // it declares an identifier of the goal: weighs as much as a document
-	fitting   = 1.2  // it declares what the question asks for: a function, a test
-	unfitting = 0.6  // it declares something else in a test
-	inBody    = 0.5
-	inHeading = 0.8
-	inPath    = 0.5
-	inExample = 0.7
+	titled     = 1.2  // a title with the same words as the goal
+	filed      = 0.6  // a file whose name has the same words as the goal
+	foldered   = 0.2  // a test in such a folder
+	hasValue   = 1.25 // it has a value of the requested kind
+	ofValue    = 1.6  // its title is one
+	hasCount   = 1.4  // it has a number of the counted things
+	hasList    = 1.5  // it lists things, as the question asks for
+	noList     = 0.35 // it declares something else than a list
+	named      = 1.6  // it declares an identifier of the goal: weighs as much as a document
+	fitting    = 1.2  // it declares what the question asks for: a function, a test
+	unfitting  = 0.6  // it declares no test, or one that does not say what it tests
+	inBody     = 0.5
+	inHeading  = 0.8
+	inPath     = 0.5
+	inExample  = 0.7
+	inTestPath = 0.9 // the name of a file of tests says what they test
 )
 
 // passages returns the passages to quote, best first, without overlaps.
@@ -159,9 +160,13 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	if telling(s.name) > 1 && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
 		s.score *= named
 	}
-	if p.question.kind != tests { // its name and comment say what it tests
-		s.lines = append(s.lines, body...)
+	switch says := p.weigh(head) > 0 || p.ofNamedFile(s); {
+	case p.question.kind == tests && says: // what it tests, or its file does
+		return s, true
+	case p.question.kind == tests:
+		s.score *= unfitting
 	}
+	s.lines = append(s.lines, body...)
 	return s, true
 }
 
@@ -204,7 +209,11 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	if p.cover(slices.Clone(fields)...) == 0 && !p.ofNamedFile(*s) {
 		return
 	}
-	s.score = p.cover(append(slices.Clone(fields), field{s.path, inPath})...) / p.weight()
+	byPath := inPath
+	if p.question.kind == tests {
+		byPath = inTestPath
+	}
+	s.score = p.cover(append(slices.Clone(fields), field{s.path, byPath})...) / p.weight()
 	like := p.likeness(title)
 	s.score *= (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
 	if p.question.kind == tests {

@@ -203,12 +203,16 @@ func (p *planner) likenessOfFile(name string) float64 {
 	return max(p.likeness(own), p.likeness(path.Base(path.Dir(name))+" "+own))
 }
 
+// inExamples matches a file in a folder of examples, which shows how something is used and
+// not what it is.
+var inExamples = pattern.Lazy(`(?i)(?:^|/)_?(?:examples?|demos?|samples?)/`)
+
 // testAffix is what makes the name of a file that of a test.
 var testAffix = pattern.Lazy(`(?:[_.]test|\.spec)$|^test_`)
 
 // kindWeight weighs a file by its kind. Sources rank above documents for "where"
 // questions, below them for others; tests rank first if asked for. Data and vendored
-// code rank last.
+// code rank last, examples below what they use.
 func (p *planner) kindWeight(name string) float64 {
 	base := path.Base(name)
 	switch {
@@ -228,6 +232,9 @@ func (p *planner) kindWeight(name string) float64 {
 		case locate:
 			return 0.8
 		}
+		return 0.6
+	}
+	if inExamples().MatchString(name) {
 		return 0.6
 	}
 	switch path.Ext(base) {

@@ -59,7 +59,7 @@ var (
 	asksChange  = pattern.Lazy(`^(?i:fix|add|implement|refactor|rename|remove|delete|update|replace|move|bump|change|rewrite|correct|upgrade|install|commit|push|merge|revert|migrate|convert|reformat|format|create|edit|append|insert|write|mend|repair|improve|clean)\b`)
 	asksWhere   = pattern.Lazy(`^(?i:where|in which (?:file|package|function|folder))\b`)
 	asksTests   = pattern.Lazy(`^(?i:(?:which|what|where are(?: the)?|list(?: the)?|show(?: me)?(?: the)?|find(?: the)?)\s+(?:\w+\s+)?tests?)\b`)
-	testWords   = pattern.Lazy(`(?i)\b(?:tests?|cover(?:s|ed|ing)?)\b`)
+	testWords   = pattern.Lazy(`(?i)\b(?:tests?|cover(?:s|ed|ing)?|check(?:s|ed|ing)?|exercis(?:es?|ed|ing)|verif(?:y|ies|ied|ying))\b`)
 	asksWhether = pattern.Lazy(`^(?i:is there|are there|does|do|has|have|can|could)\b`)
 	asksWho     = pattern.Lazy(`^(?i:who(?:se|'s| is| has| have| are)?\s+(?:\w+\s+)?(?:wrote|written|changed?|authors?|authored|committed|commits?|created|added|made|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked))\b`)
 	asksWhen    = pattern.Lazy(`^(?i:when (?:was|were|did|has|have))\b`)
@@ -89,7 +89,7 @@ var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven"
 // ask parses a goal; now is the reference time.
 func ask(goal string, now time.Time) question {
 	text := strings.TrimSpace(leading().ReplaceAllString(strings.TrimSpace(goal), ""))
-	asked := question{subject: goal, whether: asksWhether().MatchString(text), list: asksList().MatchString(text)}
+	asked := question{subject: goal, whether: asksWhether().MatchString(text)}
 	is := func(expression func() *regexp.Regexp) bool { return expression().MatchString(text) }
 	switch {
 	case is(asksChange):
@@ -103,6 +103,7 @@ func ask(goal string, now time.Time) question {
 	case is(asksWhere):
 		asked.kind, asked.acts = locate, slices.ContainsFunc(english.Of(text), isParticiple)
 	}
+	asked.list = asked.kind == explain && is(asksList)
 	switch {
 	case is(asksVariable):
 		asked.value, asked.sought = variable, strings.ToLower(asksVariable().FindString(text))

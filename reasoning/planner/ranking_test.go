@@ -38,7 +38,10 @@ var shop = fstest.MapFS{
 		"// weigh returns the weight of a parcel in grams.\nfunc weigh() int { return 0 }\n")},
 	"order/refund_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// begin says that a refund may be made, for the tests of a refund.\nfunc begin() bool { return true }\n\n" +
 		"// TestPriceIsGivenBack gives all of it.\nfunc TestPriceIsGivenBack(t *testing.T) { begin() }\n")},
-	"web/cart.test.ts": {Data: []byte("import { cart } from './cart'\n\nconst full = cart(3) // a cart\n\nit('keeps the cart of a visitor', () => {\n  full.keep()\n})\n")},
+	"examples/refunds/refund.go": {Data: []byte("package refunds\n\n// SendRefundLetter writes a letter.\nfunc SendRefundLetter() { order.SendRefundLetter() }\n")},
+	"order/letter.go":            {Data: []byte("package order\n\n// SendRefundLetter writes a letter.\nfunc SendRefundLetter() {}\n")},
+	"parcel/route_test.go":       {Data: []byte("package parcel\n\n// TestSend sends one.\nfunc TestSend(t *testing.T) {\n\troute()\n}\n\n// TestBack tries a route.\nfunc TestBack(t *testing.T) {}\n")},
+	"web/cart.test.ts":           {Data: []byte("import { cart } from './cart'\n\nconst full = cart(3) // a cart\n\nit('keeps the cart of a visitor', () => {\n  full.keep()\n})\n")},
 	"docs/formats.md": {Data: []byte("# Formats\n\nThe labels of parcels have formats. Supported label formats have a number.\n\n" +
 		"The shop prints labels as the formats PDF, PNG and SVG.\n\n" +
 		"| kind | printed | meaning |\n| --- | --- | --- |\n" + strings.Repeat("| stamp | yes | it is stamped |\n", 20) + "| voucher | no | it is redeemed by a clerk |\n")},
@@ -78,6 +81,8 @@ func TestTheBestPlaceComesFirst(t *testing.T) {
 		"Where is a refund validated?":                         `order/refund.go:\d+, validateRefund\n`,
 		"Which tests cover an order?":                          `order/order_test.go:`,
 		"Which tests cover refunds?":                           `order/refund_test.go:\d+, TestPriceIsGivenBack\n`,
+		"What does SendRefundLetter do?":                       `order/letter.go:\d+, SendRefundLetter\n`,
+		"Which tests check routes?":                            `parcel/route_test.go:\d+, TestBack\n`,
 		"Which tests cover the cart?":                          `web/cart.test.ts:5\n(.*\n)*? .*keeps the cart`,
 		"Which label formats are supported?":                   `docs/formats.md:\d+(, under "Formats")?\n(.*\n)*? .*PDF, PNG and SVG`,
 		"Which currencies are accepted?":                       `parcel/label.go:\d+, currencies\n(.*\n)*? .*"EUR",\n.*"USD",`,
