@@ -40,7 +40,6 @@ var shop = fstest.MapFS{
 		"// TestPriceIsGivenBack gives all of it.\nfunc TestPriceIsGivenBack(t *testing.T) { begin() }\n")},
 	"examples/refunds/refund.go": {Data: []byte("package refunds\n\n// SendRefundLetter writes a letter.\nfunc SendRefundLetter() { order.SendRefundLetter() }\n")},
 	"order/letter.go":            {Data: []byte("package order\n\n// SendRefundLetter writes a letter.\nfunc SendRefundLetter() {}\n")},
-	"parcel/route_test.go":       {Data: []byte("package parcel\n\n// TestSend sends one.\nfunc TestSend(t *testing.T) {\n\troute()\n}\n\n// TestBack tries a route.\nfunc TestBack(t *testing.T) {}\n")},
 	"web/cart.test.ts":           {Data: []byte("import { cart } from './cart'\n\nconst full = cart(3) // a cart\n\nit('keeps the cart of a visitor', () => {\n  full.keep()\n})\n")},
 	"docs/formats.md": {Data: []byte("# Formats\n\nThe labels of parcels have formats. Supported label formats have a number.\n\n" +
 		"The shop prints labels as the formats PDF, PNG and SVG.\n\n" +
@@ -82,12 +81,11 @@ func TestTheBestPlaceComesFirst(t *testing.T) {
 		"Which tests cover an order?":                          `order/order_test.go:`,
 		"Which tests cover refunds?":                           `order/refund_test.go:\d+, TestPriceIsGivenBack\n`,
 		"What does SendRefundLetter do?":                       `order/letter.go:\d+, SendRefundLetter\n`,
-		"Which tests check routes?":                            `parcel/route_test.go:\d+, TestBack\n`,
 		"Which tests cover the cart?":                          `web/cart.test.ts:5\n(.*\n)*? .*keeps the cart`,
 		"Which label formats are supported?":                   `docs/formats.md:\d+(, under "Formats")?\n(.*\n)*? .*PDF, PNG and SVG`,
 		"Which currencies are accepted?":                       `parcel/label.go:\d+, currencies\n(.*\n)*? .*"EUR",\n.*"USD",`,
 		"Where is the checksum of a label verified?":           `parcel/label.go:\d+, verify\n`,
-		"Where is the bar code scanner?":                       `parcel/label.go:\d+, scan\n`,
+		"Where is the scanner?":                                `parcel/label.go:\d+, scan\n`,
 		"Where does the shop hide a parcel?":                   `parcel/label.go:\d+, conceal\n`,
 		"What does a voucher mean?":                            `docs/formats.md:\d+(, under "Formats")?\n .*\| voucher `,
 		"Where are parcels of orders of the customers sent to": `parcel/parcel.go:`,
