@@ -36,13 +36,16 @@ func (p *planner) documentPassages(r reading) []passage {
 
 // beginsFenced reports whether lines begin inside a fenced block. Only an opening fence
 // names a language, so such fences decide; otherwise the lines begin inside if the first
-// fence is bare and the number of fences is odd.
+// fence is bare and the number of fences is odd, unless a row of a table stands before it.
 func beginsFenced(lines []string) bool {
 	var fences []string
+	table := false
 	for _, line := range lines {
-		if text := strings.TrimSpace(line); strings.HasPrefix(text, "```") {
+		text := strings.TrimSpace(line)
+		if strings.HasPrefix(text, "```") {
 			fences = append(fences, text)
 		}
+		table = table || len(fences) == 0 && strings.HasPrefix(text, "|") && strings.HasSuffix(text, "|")
 	}
 	wrong := func(inside bool) (count int) {
 		for _, fence := range fences {
@@ -56,7 +59,7 @@ func beginsFenced(lines []string) bool {
 	if within, without := wrong(true), wrong(false); within != without {
 		return within < without
 	}
-	return len(fences)%2 == 1 && fences[0] == "```"
+	return len(fences)%2 == 1 && fences[0] == "```" && !table
 }
 
 func (d *documentReader) line(i int, q quoted) {

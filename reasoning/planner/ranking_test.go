@@ -116,6 +116,15 @@ func TestWordsWeighByTheFilesThatHaveThem(t *testing.T) {
 	require.NotContains(t, intent.Final, "Nothing fits")
 }
 
+// A reading that begins in a table and ends in an example is not one example.
+func TestTheRowsOfATableBeforeAnExampleAreRows(t *testing.T) {
+	text := `| refund | given back |\n| parcel | sent |\n\n` + "```" + `\na refund of it\n`
+	intent := planner.Plan(reasoning.Request{Goal: "What is a refund?", Step: 2, Tools: offered, Limits: reasoning.Limits{StepsLeft: 1},
+		LastOutput: []reasoning.Outcome{{ToolName: "context.search", Args: json.RawMessage(`{"query":"refund"}`), Result: json.RawMessage(`{"rows":[{"path":"a.md","line":10,"snippet":"refund","score":2}]}`)},
+			{ToolName: "context.read", Args: json.RawMessage(`{}`), Result: json.RawMessage(`{"path":"a.md","start_line":10,"text":"` + text + `"}`)}}}, asked)
+	require.Contains(t, intent.Final, "\n1. a.md:10\n   > a.md:10: | refund | given back |\n2.")
+}
+
 // The words that say which kind of value is asked for count less than its meaning.
 func TestTheRowOfAVariableComesBeforeTextAboutVariables(t *testing.T) {
 	result := `{"counts":{"files":100,"words":{"environment":10,"variable":10,"sets":25,"folder":20,"shop":95}},"rows":[{"path":"docs/a.md","line":3,"snippet":"environment variable","score":2}]}`
