@@ -19,7 +19,7 @@ var questions = []struct{ question, file string }{
 	{"Where is the stdio loop and how does it end?", "engines/mcpio/serve.go"},
 	{"How are secrets redacted?", "internal/redact/"},
 	{"Where does the agent notice that it is stuck?", "agent/stuck.go"},
-	{"How is a torn journal line dropped?", "docs/state.md"},
+	{"How is a torn journal line dropped?", "internal/journal/journal.go"},
 	{"How does policy deny a tool?", "agent/policy.go"},
 	{"How is the prompt trimmed to its budget?", "reasoning/service/prompt.go"},
 	{"Where is the trace file rotated?", "telemetry/"},
