@@ -14,7 +14,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 
 # Compiling, and tests that start many processes, take a quarter less processor time with
 # fewer garbage collections.
-build test race browser fuzz ferret: export GOGC ?= 400
+build test race browser fuzz ferret: export GOGC ?= 600
 
 # Flags for go test, the time for each benchmark and for each fuzz target.
 TESTFLAGS ?=
