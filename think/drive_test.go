@@ -147,7 +147,7 @@ func (w *watcher) look(now flow.Outcome) {
 func (w *watcher) describe(now flow.Outcome) string {
 	vars := map[string]any{}
 	for _, v := range now.Change.Vars {
-		vars[v.Name] = v.Value
+		vars[v.Name] = string(v.Value) // of a long list only the beginning
 	}
 	data, err := jsonvalue.Encode([]any{now.Instructions, now.Ready, now.Change.Steps, vars, now.Hash, now.Status, now.Blocked, now.Final})
 	if err != nil {
