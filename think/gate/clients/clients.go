@@ -61,9 +61,6 @@ func Find(name string) (Client, error) {
 	return Client{}, wrong
 }
 
-// HoldsTurns reports whether the client lets a hook keep the model's turn from ending.
-func (c Client) HoldsTurns() bool { return c.hold != nil }
-
 // BeforeTool is the client's name of the event before a tool.
 func (c Client) BeforeTool() string {
 	for _, name := range c.Expected() {

@@ -21,7 +21,8 @@ export const program = (...path) => join(here, "node_modules", ...path);
 //   command the program and its arguments, from {url, project, prompt}
 //   env     what it needs in its environment, from {url, project}
 //   shell, write  the tool and its input, from the path of the file they would make
-//   before  what is to be done before it starts, from the trial; may be left out
+//   before, after  what is to be done before it starts and when it has ended, from the
+//           trial; may be left out
 //   holds   whether an early end of the turn is held
 export async function trial(client) {
   const root = await mkdtemp(join(tmpdir(), `savant-gated-${client.setup}-`));
@@ -43,6 +44,7 @@ export async function trial(client) {
     check(t, client, script);
   } finally {
     model.close();
+    if (t.env) await client.after?.(t);
     await rm(root, { recursive: true, force: true, maxRetries: 100 });
   }
 }
