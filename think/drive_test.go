@@ -73,7 +73,7 @@ func (r respond) answer(step string, attempt int, call string) any {
 // drive takes a run to its end, choosing among what is outstanding, and returns
 // everything that could be seen on the way.
 func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond, choose func(count int) int) (*flow.Run, flow.Outcome, []string) {
-	run, now := graph.Start("r", params)
+	run, now := graph.Start("r", params, flow.Terms{PlainFailures: true})
 	watch := &watcher{t: t, settled: map[string]bool{}}
 	watch.look(now)
 	for now.Final == nil && now.Blocked == nil {

@@ -261,7 +261,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 			return settled{}, notPlanned(key, err)
 		}
 	}
-	run, out := graph.StartOn(key.Run, params, begin.terms)
+	run, out := graph.Start(key.Run, params, begin.terms)
 	kept, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
 		return settled{}, notPlanned(key, err)

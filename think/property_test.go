@@ -68,8 +68,8 @@ func TestResumingComesToTheSame(t *testing.T) {
 		graph := g.compile(t)
 		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: true}
 		asked := rapid.SliceOfN(rapid.Bool(), 1, 20).Draw(t, "asked")
-		always, now := graph.Start("r", g.params)
-		seldom, _ := graph.Start("r", g.params)
+		always, now := graph.Start("r", g.params, flow.Terms{PlainFailures: true})
+		seldom, _ := graph.Start("r", g.params, flow.Terms{PlainFailures: true})
 		for event := 0; now.Final == nil && now.Blocked == nil; event++ {
 			answer := client.settling(t, now.Instructions[0])
 			var err error

@@ -79,7 +79,7 @@ func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Rec
 	if err != nil {
 		return nil, err
 	}
-	run, now := graph.StartOn(key.Run, plan.Params, plan.Terms)
+	run, now := graph.Start(key.Run, plan.Params, plan.Terms)
 	return &Replay{View{e, history{key, records}, run, now}, plan}, nil
 }
 

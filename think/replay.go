@@ -255,7 +255,7 @@ func (e *Engine) replayRecords(ctx context.Context, p history) (*replayed, error
 	if err != nil {
 		return nil, err
 	}
-	run, now := graph.StartOn(p.key.Run, plan.Params, plan.Terms)
+	run, now := graph.Start(p.key.Run, plan.Params, plan.Terms)
 	if now, err = e.applyAll(ctx, p, run, now, line[1:]); err != nil {
 		return nil, err
 	}

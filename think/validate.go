@@ -43,35 +43,30 @@ func (e *Engine) Validate(ctx context.Context, in ValidateInput) (*ValidateOutpu
 		return e.validateResponse(in)
 	case in.WorkflowYAML != "":
 		workflow, err := e.Library.Parse("", []byte(in.WorkflowYAML))
-		return e.quoting(in.WorkflowYAML)(e.validateWorkflow(ctx, workflow, err, in.StrictTools))
+		return e.quoted(e.validateWorkflow(ctx, workflow, err, in.StrictTools), in.WorkflowYAML), nil
 	case in.Workflow != "":
 		workflow, err := e.Library.Find(in.Workflow, "")
 		if err != nil && fault.From(err).Code == fault.UnknownWorkflow && len(fault.From(err).Diagnostics) == 0 {
 			return nil, err
 		}
-		return e.quoting("")(e.validateWorkflow(ctx, workflow, err, in.StrictTools))
+		return e.quoted(e.validateWorkflow(ctx, workflow, err, in.StrictTools), ""), nil
 	}
 	return nil, fault.New(fault.InvalidParams, "give schema and response, or workflow, or workflow_yaml")
 }
 
-// quoting adds the source lines of diagnostics; text is the text of a workflow without
+// quoted adds the source lines of diagnostics; text is the text of a workflow without
 // a file.
-func (e *Engine) quoting(text string) func(*ValidateOutput, error) (*ValidateOutput, error) {
-	return func(out *ValidateOutput, err error) (*ValidateOutput, error) {
-		if err != nil {
-			return nil, err
-		}
-		for _, list := range [][]fault.Diagnostic{out.Errors, out.Warnings, out.Notes} {
-			for i, d := range list {
-				if d.File == "" {
-					list[i] = d.Quoting(text)
-				} else {
-					list[i] = d.Quoting(e.Library.Text(d.File))
-				}
+func (e *Engine) quoted(out *ValidateOutput, text string) *ValidateOutput {
+	for _, list := range [][]fault.Diagnostic{out.Errors, out.Warnings, out.Notes} {
+		for i, d := range list {
+			if d.File == "" {
+				list[i] = d.Quoting(text)
+			} else {
+				list[i] = d.Quoting(e.Library.Text(d.File))
 			}
 		}
-		return out, nil
 	}
+	return out
 }
 
 func (e *Engine) validateResponse(in ValidateInput) (*ValidateOutput, error) {
@@ -153,13 +148,13 @@ func judged(err error) *ValidateOutput {
 	return out
 }
 
-func (e *Engine) validateWorkflow(ctx context.Context, workflow *flow.Workflow, err error, strict bool) (*ValidateOutput, error) {
+func (e *Engine) validateWorkflow(ctx context.Context, workflow *flow.Workflow, err error, strict bool) *ValidateOutput {
 	if err != nil {
-		return judged(err), nil
+		return judged(err)
 	}
 	graph, err := e.Library.Compile(workflow)
 	if err != nil {
-		return judged(err), nil
+		return judged(err)
 	}
 	report := e.checked(graph)
 	warnings, unseen := e.unknownTools(ctx, graph, false)
@@ -171,5 +166,5 @@ func (e *Engine) validateWorkflow(ctx context.Context, workflow *flow.Workflow, 
 	out := judged(report.Fault())
 	out.Warnings = append(warnings, report.Warnings...)
 	out.Notes = report.Notes
-	return out, nil
+	return out
 }

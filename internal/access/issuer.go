@@ -37,10 +37,10 @@ const (
 // accepted. Its keys are fetched at the first token, and cached. It is safe for
 // concurrent use.
 type Issuer struct {
-	address, audience string
-	client            *http.Client
-	logger            *slog.Logger
-	parser            *jwt.Parser
+	address string
+	client  *http.Client
+	logger  *slog.Logger
+	parser  *jwt.Parser
 
 	mu    sync.Mutex
 	life  context.Context
@@ -65,14 +65,11 @@ func NewIssuer(address, audience string, logger *slog.Logger) (*Issuer, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	life, end := context.WithCancel(context.Background())
-	return &Issuer{address: address, audience: audience, logger: logger, life: life, end: end,
+	return &Issuer{address: address, logger: logger, life: life, end: end,
 		client: &http.Client{Timeout: issuerPatience, CheckRedirect: httpclient.SameOrigin, Transport: bounded{http.DefaultTransport}},
 		parser: jwt.NewParser(jwt.WithIssuer(address), jwt.WithAudience(audience), jwt.WithExpirationRequired(), jwt.WithLeeway(clockLeeway),
 			jwt.WithValidMethods([]string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}))}, nil
 }
-
-// Address is the issuer's own name.
-func (i *Issuer) Address() string { return i.address }
 
 // Close ends the fetching of keys.
 func (i *Issuer) Close() { i.end() }

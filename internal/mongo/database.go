@@ -109,11 +109,6 @@ func (d *Database) Host() string { return d.host }
 // Name returns the name of the database.
 func (d *Database) Name() string { return d.at.Name() }
 
-// Ping returns nil if the server answers.
-func (d *Database) Ping(ctx context.Context) error {
-	return d.failed(d.client.Ping(ctx, readpref.Primary()))
-}
-
 // Drop removes the whole database. It is for tests.
 func (d *Database) Drop(ctx context.Context) error { return d.failed(d.at.Drop(ctx)) }
 

@@ -63,7 +63,6 @@ func TestDocuments(t *testing.T) {
 	server := mongotest.Start(t)
 	database := newDatabase(t, server)
 	ctx := t.Context()
-	require.NoError(t, database.Ping(ctx))
 	documents := database.Collection("documents")
 	_, there, err := documents.Find(ctx, "a@000001")
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ var signatures = map[string]signature{
 }
 
 // call returns what a function gives, and checks its arguments.
-func (i *inference) call(name string, arguments []ast.Node, at ast.Node) *Type {
+func (i *inference) call(name string, arguments []ast.Node) *Type {
 	if known, ok := signatures[name]; ok {
 		for k, argument := range arguments {
 			found := i.node(argument)

@@ -107,10 +107,10 @@ func (i *inference) node(node ast.Node) *Type {
 	case *ast.PredicateNode:
 		return i.node(n.Node)
 	case *ast.BuiltinNode:
-		return i.call(n.Name, n.Arguments, n)
+		return i.call(n.Name, n.Arguments)
 	case *ast.CallNode:
 		if name, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return i.call(name.Value, n.Arguments, n)
+			return i.call(name.Value, n.Arguments)
 		}
 	}
 	return anything

@@ -33,7 +33,7 @@ func TestWhatAToolSaidOfItsFailureIsShown(t *testing.T) {
 		"hopeful":    {failed(`"{\"error\": \"INVALID_PARAMS\", \"details\": \"limit\", \"retry\": true}"`), "INVALID_PARAMS: limit", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run, _ := graph.Start("r", map[string]any{})
+			run, _ := graph.Start("r", map[string]any{}, flow.Terms{PlainFailures: true})
 			result, err := jsonvalue.Decode([]byte(c.result))
 			require.NoError(t, err)
 			out, err := run.Settle(flow.Answer{Step: "a", Result: result})

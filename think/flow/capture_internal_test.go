@@ -27,7 +27,7 @@ steps:
 	require.NoError(t, err)
 	graph, err := Compile(workflow, nil)
 	require.NoError(t, err)
-	run, _ = graph.Start("r", map[string]any{})
+	run, _ = graph.Start("r", map[string]any{}, Terms{PlainFailures: true})
 	return run, []byte(`{"n":1,"text":"` + strings.Repeat("x", size) + `"}`)
 }
 

@@ -211,14 +211,12 @@ type Line struct {
 	Cause    string
 	Attempt  int
 	Failure  *fault.Error
-	// Items counts the items of a loop, Settled the settled ones.
-	Items, Settled int
+	// Items counts the items of a loop.
+	Items int
 	// After are the steps that this one waits for; When and Foreach are its
 	// conditions, as they are written.
 	After         []string
 	When, Foreach string
-	// Declined: the condition was false.
-	Declined bool
 }
 
 // Outline returns a line for each step in order: one for a loop, plus its failed and
@@ -244,13 +242,13 @@ func (f *frame) outline(list []Line) []Line {
 
 func (n *nodeState) line() Line {
 	s := n.step()
-	line := Line{ID: n.id(), Call: s.Call, Declined: n.when != nil && !*n.when}
+	line := Line{ID: n.id(), Call: s.Call}
 	line.Status, line.Cause = n.shownStatus()
 	if s.When != nil {
 		line.When = s.When.Source()
 	}
 	if s.Foreach != nil {
-		line.Foreach, line.Items, line.Settled = s.Foreach.Source(), len(n.units), len(n.units)-n.open
+		line.Foreach, line.Items = s.Foreach.Source(), len(n.units)
 	}
 	if !n.loop() && len(n.units) == 1 {
 		u := &n.units[0]

@@ -100,8 +100,8 @@ func begin(t *testing.T, graph *flow.Graph) {
 		require.Equal(t, fault.InvalidParams, fault.From(err).Code)
 		return
 	}
-	run, now := graph.Start("r", params)
-	_, again := graph.Start("r", params)
+	run, now := graph.Start("r", params, flow.Terms{PlainFailures: true})
+	_, again := graph.Start("r", params, flow.Terms{PlainFailures: true})
 	require.Equal(t, now.Hash, again.Hash)
 	require.Equal(t, asJSON(t, now.Instructions), asJSON(t, again.Instructions))
 	require.Equal(t, asJSON(t, now.Final), asJSON(t, again.Final))
@@ -172,7 +172,7 @@ func FuzzResult(f *testing.F) {
 // was seen.
 func answerAll(t *testing.T, graph *flow.Graph, data []byte) []string {
 	t.Helper()
-	run, now := graph.Start("r", map[string]any{})
+	run, now := graph.Start("r", map[string]any{}, flow.Terms{PlainFailures: true})
 	seen := []string{now.Hash}
 	for len(now.Instructions) > 0 && now.Blocked == nil {
 		require.Less(t, len(seen), 100, "the run does not end")

@@ -37,7 +37,6 @@ type Instruction struct {
 	Shown string `json:"-"`
 	// Diagnostics are the errors of the previous attempt.
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
-	Done        bool               `json:"done"`
 }
 
 // issue issues ready units in declaration order, up to limits.parallel and, in one

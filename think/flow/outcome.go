@@ -42,9 +42,8 @@ type Outcome struct {
 	Blocked *fault.Error
 	// Final is the report of a finished run, or nil; do not change it.
 	Final *Final
-	// Steps counts the steps the run has so far, a loop's items one by one; Ran
-	// those that ended done or failed.
-	Steps, Ran int
+	// Ran counts the steps that ended done or failed.
+	Ran int
 }
 
 // maxReady bounds Outcome.Ready.
@@ -101,8 +100,7 @@ func (r *Run) Proceed() Outcome {
 		instructions = append(instructions, u.instruction())
 	}
 	out := Outcome{RunID: r.id, Workflow: r.graph.Workflow, Rejected: r.rejected, Version: r.version, Status: r.status(), Hash: r.hash(), Instructions: instructions,
-		Ready: []string{}, ReadyTotal: len(r.ready), Change: r.changed(), Blocked: r.blocked, Final: r.final,
-		Steps: len(r.root.nodes) + r.units, Ran: r.ran}
+		Ready: []string{}, ReadyTotal: len(r.ready), Change: r.changed(), Blocked: r.blocked, Final: r.final, Ran: r.ran}
 	for _, u := range r.ready[:min(maxReady, len(r.ready))] {
 		out.Ready = append(out.Ready, u.id)
 	}

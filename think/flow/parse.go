@@ -370,7 +370,7 @@ func (p *parser) impliedParams() {
 
 func (p *parser) param(key, node *yaml.Node) {
 	at := "params." + key.Value
-	param := Param{Name: key.Value, at: place{key.Line, key.Column}}
+	param := Param{Name: key.Value}
 	if !variableName().MatchString(key.Value) || slices.Contains(rootNames, key.Value) {
 		p.add(fault.YAMLSchemaViolation, at, key, "%q cannot name a parameter: use letters, digits and _, and none of %s", fault.Cut(key.Value, 80), strings.Join(rootNames, ", "))
 		return

@@ -119,12 +119,7 @@ func (t task) do(r *Run) {
 
 // Start begins a run: params must come from Bind. The run is at version 1, and
 // nothing is missing.
-func (g *Graph) Start(id string, params map[string]any) (*Run, Outcome) {
-	return g.StartOn(id, params, Terms{PlainFailures: true})
-}
-
-// StartOn is Start of a run on given terms.
-func (g *Graph) StartOn(id string, params map[string]any, terms Terms) (*Run, Outcome) {
+func (g *Graph) Start(id string, params map[string]any, terms Terms) (*Run, Outcome) {
 	r := &Run{graph: g, id: id, version: 1, params: params, terms: terms, values: map[*nodeState]any{}}
 	r.root = r.open(g, "", params, nil)
 	return r, r.Proceed()

@@ -43,7 +43,7 @@ type Member struct {
 	Value *Template
 }
 
-// Literal returns the value of a scalar without expressions.
+// Literal returns a scalar as it is written, and whether it has no expressions.
 func (t *template) Literal() (value any, ok bool) { return t.literal, t.form == literalForm }
 
 // Text returns a text with expressions in it, and where it stands.
@@ -138,29 +138,6 @@ func (t *template) field(key string) *template {
 		}
 	}
 	return nil
-}
-
-// source returns the template as written.
-func (t *template) source() any {
-	if t == nil {
-		return map[string]any{}
-	}
-	switch t.form {
-	case objectForm:
-		object := make(map[string]any, len(t.fields))
-		for _, f := range t.fields {
-			object[f.key] = f.value.source()
-		}
-		return object
-	case listForm:
-		list := make([]any, len(t.fields))
-		for i, item := range t.fields {
-			list[i] = item.value.source()
-		}
-		return list
-	default:
-		return t.literal
-	}
 }
 
 // kind names the JSON type of a value for a message.

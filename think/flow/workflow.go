@@ -96,7 +96,6 @@ type Param struct {
 	Schema any
 
 	check *schemas.Schema
-	at    place
 }
 
 // Limits bound one run.
@@ -215,9 +214,6 @@ func (w *Workflow) Tools() []fault.Diagnostic {
 	}
 	return found
 }
-
-// Input returns the step's input_template as written.
-func (s *Step) Input() any { return s.input.source() }
 
 // Template returns the step's input_template, nil where it has none.
 func (s *Step) Template() *Template { return s.input }

@@ -150,20 +150,20 @@ func power(e *evaluation) any {
 	return int(result.Int64())
 }
 
-func negation(e *evaluation) any { return e.compute(subtract, 0, e.number(0)) }
+func negation(e *evaluation) any { return e.compute(subtract, 0, e.number()) }
 
 func absolute(e *evaluation) any {
-	if number := e.number(0); compareNumbers(number, 0) >= 0 {
+	if number := e.number(); compareNumbers(number, 0) >= 0 {
 		return number
 	}
 	return negation(e)
 }
 
-// number returns argument i, a number to compute with.
-func (e *evaluation) number(i int) any {
-	number := operand(e.args[i])
+// number returns the first argument, a number to compute with.
+func (e *evaluation) number() any {
+	number := operand(e.args[0])
 	if !isNumber(number) {
-		e.needs(i, "a number")
+		e.needs(0, "a number")
 		return 0
 	}
 	if e.tooLong(number) {
@@ -175,7 +175,7 @@ func (e *evaluation) number(i int) any {
 // rounded returns a function that rounds a number to an integer.
 func rounded(round func(float64) float64) function {
 	return func(e *evaluation) any {
-		number := e.number(0)
+		number := e.number()
 		if f, ok := number.(float64); ok {
 			return e.finite(round(f))
 		}

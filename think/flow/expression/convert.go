@@ -25,7 +25,7 @@ func toInt(e *evaluation) any {
 // toFloat reads a number; as everywhere 2.0 is 2.
 func toFloat(e *evaluation) any {
 	if _, ok := e.args[0].(string); !ok {
-		return e.number(0)
+		return e.number()
 	}
 	text := e.str(0)
 	number, err := jsonvalue.Decode([]byte(strings.TrimSpace(text)))

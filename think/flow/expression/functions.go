@@ -74,7 +74,7 @@ var operators = map[string]function{
 
 // internal are further functions that only the rewriter calls.
 var internal = map[string]function{
-	"negate": negation, "number": func(e *evaluation) any { return e.number(0) },
+	"negate": negation, "number": func(e *evaluation) any { return e.number() },
 	"get": get, "a slice": slice, "key": objectKey, "result": result, "truth": truth,
 	"isNull": func(e *evaluation) any { return e.args[0] == nil },
 	"list":   aList, "reversed": reversed, "mirrored": mirrored, "someItems": someItems, "test": test, "turn": turn,

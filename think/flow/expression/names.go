@@ -40,9 +40,9 @@ func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (
 		return r.read(name, root, "", links, soft), links
 	case !constant:
 		return r.unresolved(name, fmt.Sprintf("%s cannot be read as a whole: name the %s, as in %s.%s",
-			root, singular(root), root, example(root))), nil
+			root, singular(root), root, example(root)))
 	case !r.scope.has(root, key):
-		return r.unresolved(links[0].key, r.notUnder(root, key)), nil
+		return r.unresolved(links[0].key, r.notUnder(root, key))
 	case root == rootSteps:
 		return r.status(name, key, links, soft)
 	}
@@ -57,7 +57,7 @@ func (r *rewriter) status(name *ast.IdentifierNode, id string, links []link, sof
 		if constant && fault.Nearest(field, []string{"status"}) == "" {
 			message += "; " + r.kept(id)
 		}
-		return r.unresolved(at, message), nil
+		return r.unresolved(at, message)
 	}
 	resolved := r.read(name, rootSteps, id, links[2:], soft)
 	resolved.text += ".status"
@@ -68,7 +68,7 @@ func (r *rewriter) fromBareName(name *ast.IdentifierNode, links []link, soft boo
 	meanings := r.scope.meanings(name.Value)
 	switch len(meanings) {
 	case 0:
-		return r.unresolved(name, r.unknown(name.Value)), nil
+		return r.unresolved(name, r.unknown(name.Value))
 	case 1:
 		root, field := meanings[0], name.Value
 		if root == rootItem {
@@ -104,10 +104,10 @@ func (r *rewriter) kept(id string) string {
 	return fmt.Sprintf("step %s keeps no result: give it capture_as: NAME and read state.NAME", quote(id))
 }
 
-// unresolved fails with UNRESOLVED_VAR.
-func (r *rewriter) unresolved(at ast.Node, message string) *path {
+// unresolved fails with UNRESOLVED_VAR; there is no path to read.
+func (r *rewriter) unresolved(at ast.Node, message string) (*path, []link) {
 	r.fail(at, fault.UnresolvedVar, message)
-	return nil
+	return nil, nil
 }
 
 // unknown explains why a bare name has no meaning.

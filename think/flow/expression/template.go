@@ -3,7 +3,6 @@ package expression
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"savant/fault"
@@ -13,9 +12,8 @@ import (
 // Text is a string that may hold {{ }} expressions. It is immutable and safe for
 // concurrent use.
 type Text struct {
-	source string
-	parts  []part
-	whole  bool // one expression and nothing else: it keeps its type
+	parts []part
+	whole bool // one expression and nothing else: it keeps its type
 }
 
 // part is either literal words or an expression.
@@ -29,7 +27,7 @@ type part struct {
 // text; {{ as text is written {{ "{{" }}. Errors are those of Compile, with
 // offsets into the whole string.
 func CompileText(source string, scope Scope) (*Text, error) {
-	text := &Text{source: source}
+	text := &Text{}
 	if inner, offset := Unwrap(source); offset > 0 {
 		if err := text.add(inner, offset, scope); err != nil {
 			return nil, err
@@ -101,11 +99,6 @@ func (t *Text) Parts() (parts []Part, whole bool) {
 		}
 	}
 	return parts, t.whole
-}
-
-// Literal reports whether the text holds no expression.
-func (t *Text) Literal() bool {
-	return !slices.ContainsFunc(t.parts, func(p part) bool { return p.program != nil })
 }
 
 // References returns what the expressions read, each root and name once, in

@@ -25,8 +25,7 @@ const maxPlaces = 10_000
 
 // Store is the runs of one database.
 type Store struct {
-	database *mongo.Database
-	now      func() time.Time
+	now func() time.Time
 
 	// records has the entries of runs, runs a hint for each, and workflows a
 	// document for each name of a workflow.
@@ -61,7 +60,7 @@ func Open(database *mongo.Database, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{database: database, now: options.Now, places: places, known: known,
+	return &Store{now: options.Now, places: places, known: known,
 		records: database.Collection("state_records"), runs: database.Collection("state_runs"), workflows: database.Collection("state_workflows"),
 		projections: database.Collection("state_projections"), checkpoints: database.Collection("state_checkpoints"),
 		artifacts: database.Collection("artifacts"), damaged: database.Collection("artifacts_damaged"),
