@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/internal/visible"
 	"savant/think/flow"
 	"savant/think/state"
@@ -67,13 +66,8 @@ func (e *Engine) cancel(ctx context.Context, l *live, by flow.Cancellation) (*Re
 		return nil, err
 	}
 	replied := composed(out, changes, e.drifted(l.pins), nil)
-	data, err := jsonvalue.Encode(cancelData{by, replied})
-	if err != nil {
-		return nil, fault.New(fault.Internal, "encoding a cancellation: %w", err)
-	}
 	now := e.Now()
-	record, err := e.Store.Append(ctx, l.key, state.Record{Version: out.Version, Kind: kindCancelled, Time: stamp(now),
-		Status: string(out.Status), Data: data, State: out.Hash})
+	record, err := e.write(ctx, l.key, kindCancelled, out, now, cancelData{by, replied})
 	if err != nil {
 		return nil, err
 	}

@@ -46,18 +46,14 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 // RunExplanation. A call without a run id means the open run; if no run is open, the
 // workflow.
 func (e *Engine) ExplainAny(ctx context.Context, in ExplainInput) (any, error) {
-	meant := ""
-	if in.RunID == "" {
-		if in.Workflow != "" && in.StepID != "" {
-			if _, open, err := e.openRuns(ctx, in.Workflow); err != nil || len(open) == 0 {
-				return e.Explain(ctx, in) // of the workflow
-			}
+	if in.RunID == "" && in.Workflow != "" && in.StepID != "" {
+		if _, open, err := e.openRuns(ctx, in.Workflow); err != nil || len(open) == 0 {
+			return e.Explain(ctx, in) // of the workflow
 		}
-		key, err := e.implied(ctx, in.Workflow)
-		if err != nil {
-			return nil, err
-		}
-		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	}
+	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	if err != nil {
+		return nil, err
 	}
 	if in.StepID == "" {
 		return e.ExplainRun(ctx, in.Workflow, in.RunID)

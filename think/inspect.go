@@ -34,6 +34,20 @@ type openRun struct {
 	Age      string   `json:"age"`
 }
 
+// imply names the implied run in a call without a run id, and returns its id; "" for a
+// call that names its run.
+func (e *Engine) imply(ctx context.Context, workflow, run *string) (meant string, err error) {
+	if *run != "" {
+		return "", nil
+	}
+	key, err := e.implied(ctx, *workflow)
+	if err != nil {
+		return "", err
+	}
+	*workflow, *run = key.Workflow, key.Run
+	return key.Run, nil
+}
+
 // implied returns the run of a call without a run id: the only open run, of the named
 // workflow if any. INVALID_PARAMS if no run is open, or several; the error lists them.
 func (e *Engine) implied(ctx context.Context, workflow string) (state.Key, error) {

@@ -43,13 +43,9 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if in.StepID == "" {
 		return nil, fault.New(fault.InvalidParams, "step_id is missing: use the one of the instruction that was answered")
 	}
-	meant := ""
-	if in.RunID == "" {
-		key, err := e.implied(ctx, in.Workflow)
-		if err != nil {
-			return nil, err
-		}
-		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	if err != nil {
+		return nil, err
 	}
 	replied, err := e.next(ctx, in)
 	if err != nil {
@@ -101,13 +97,9 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 // Waits adds what the run waits for to the refusal of an answer that could not be read:
 // the instruction, and the step if the answer named none.
 func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
-	meant := ""
-	if in.RunID == "" {
-		key, err := e.implied(ctx, in.Workflow)
-		if err != nil {
-			return refused
-		}
-		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	if err != nil {
+		return refused
 	}
 	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
@@ -312,17 +304,12 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 	if answered.Value == answered.Digest {
 		answered.Value = sameDigest
 	}
-	data, err := jsonvalue.Encode(resultData{answered, replied})
-	if err != nil {
-		return settled{}, fault.New(fault.Internal, "encoding a result: %w", err)
-	}
 	kind := kindResult
 	if answered.Person {
 		kind = kindPerson
 	}
 	now := e.Now()
-	record, err := e.Store.Append(ctx, l.key, state.Record{Version: out.Version, Kind: kind, Time: stamp(now),
-		Status: string(out.Status), Data: data, State: out.Hash})
+	record, err := e.write(ctx, l.key, kind, out, now, resultData{answered, replied})
 	if err != nil {
 		return settled{}, err
 	}
@@ -350,8 +337,6 @@ func (e *Engine) late(l *live, step string) bool {
 	limit, err := time.ParseDuration(next.Timeout)
 	return err == nil && e.Now().Sub(issued) > limit
 }
-
-func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
 // Answer is Next for a result that a person types on behalf of a model or client. An
 // invalid result is VALIDATION_FAILED and is not submitted, so a slip costs no attempt.

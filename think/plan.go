@@ -268,15 +268,12 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	}
 	answer := composed(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
-	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Commands: begin.commands, Schemas: begin.schemas, Params: params, Terms: begin.terms, Lineage: begin.from, Reply: answer})
-	if err != nil {
-		return settled{}, fault.New(fault.Internal, "encoding the plan: %w", err)
-	}
 	l := e.hold(key)
 	defer l.mu.Unlock()
 	l.forget()
 	now := e.Now()
-	record, err := e.Store.Append(ctx, key, state.Record{Version: 1, Kind: kindPlan, Time: stamp(now), Status: string(out.Status), Data: data, State: out.Hash})
+	record, err := e.write(ctx, key, kindPlan, out, now, planData{Workflow: graph.Workflow.Name, Pins: pins, Commands: begin.commands,
+		Schemas: begin.schemas, Params: params, Terms: begin.terms, Lineage: begin.from, Reply: answer})
 	if err != nil {
 		return settled{}, err
 	}

@@ -35,12 +35,8 @@ type Position struct {
 // Position returns the state of a run: UNKNOWN_RUN, STATE_CORRUPT. The workflow may be
 // omitted if the run's id is unique, and the run if exactly one is open.
 func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position, error) {
-	if run == "" {
-		key, err := e.implied(ctx, workflow)
-		if err != nil {
-			return nil, err
-		}
-		workflow, run = key.Workflow, key.Run
+	if _, err := e.imply(ctx, &workflow, &run); err != nil {
+		return nil, err
 	}
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {

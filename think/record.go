@@ -1,7 +1,9 @@
 package think
 
 import (
+	"context"
 	"encoding/json"
+	"time"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -111,6 +113,16 @@ const inlineLimit = 8 << 10
 // sameDigest replaces the digest of a capture that equals the answer, as most do. A
 // second digest would take a twelfth of a 1 KB record.
 const sameDigest = "="
+
+// write appends the record of an event to a run's journal.
+func (e *Engine) write(ctx context.Context, key state.Key, kind string, out flow.Outcome, at time.Time, data any) (state.Record, error) {
+	encoded, err := jsonvalue.Encode(data)
+	if err != nil {
+		return state.Record{}, fault.New(fault.Internal, "encoding the record of a %s: %w", kind, err)
+	}
+	return e.Store.Append(ctx, key, state.Record{Version: out.Version, Kind: kind, Time: at.UTC().Format(time.RFC3339Nano),
+		Status: string(out.Status), Data: encoded, State: out.Hash})
+}
 
 // decodeData reads the data of a record, numbers of any size as they were.
 func decodeData(record state.Record, into any) error {

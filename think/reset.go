@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -39,16 +38,12 @@ type ResetOutput struct {
 // CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, or a whole
 // run, without force; RUN_CANCELLED; UNKNOWN_RUN.
 func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
-	meant := ""
-	if in.RunID == "" {
-		if in.Checkpoint == "" && in.Save == "" {
-			return nil, fault.New(fault.InvalidParams, "name a checkpoint (start, v2, a step id); to move a whole run to the trash, name it by run_id, with force")
-		}
-		key, err := e.implied(ctx, in.Workflow)
-		if err != nil {
-			return nil, err
-		}
-		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	if in.RunID == "" && in.Checkpoint == "" && in.Save == "" {
+		return nil, fault.New(fault.InvalidParams, "name a checkpoint (start, v2, a step id); to move a whole run to the trash, name it by run_id, with force")
+	}
+	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	if err != nil {
+		return nil, err
 	}
 	out, err := e.reset(ctx, in)
 	return out, ofImplied(meant, err)
@@ -172,12 +167,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	}
 	history.now.Change = flow.Change{}
 	out := composed(history.now, everything, e.drifted(history.plan.Pins), nil).Reply
-	data, err := jsonvalue.Encode(resetData{To: to, Name: name, Reply: reply{Reply: out}})
-	if err != nil {
-		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
-	}
-	record, err := e.Store.Append(ctx, l.key, state.Record{Version: history.now.Version, Kind: KindReset, Time: stamp(e.Now()),
-		Status: string(history.now.Status), Data: data, State: history.now.Hash})
+	record, err := e.write(ctx, l.key, KindReset, history.now, e.Now(), resetData{To: to, Name: name, Reply: reply{Reply: out}})
 	if err != nil {
 		l.forget()
 		return nil, err

@@ -70,13 +70,9 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 		}
 		return &StateGet{Artifact: part}, nil
 	}
-	meant := ""
-	if in.RunID == "" {
-		key, err := e.implied(ctx, in.Workflow)
-		if err != nil {
-			return nil, err
-		}
-		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	if err != nil {
+		return nil, err
 	}
 	out, err := e.stateGet(ctx, in)
 	if err != nil {
