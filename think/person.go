@@ -95,7 +95,7 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 		return settled{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
 	return e.settle(ctx, l, submission{raw: raw, during: during,
-		Answer: flow.Answer{Step: asked.StepID, Result: answer, Digest: hexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
+		Answer: flow.Answer{Step: asked.StepID, Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
 }
 
 // check validates an answer without applying it.

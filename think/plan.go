@@ -322,7 +322,7 @@ func (e *Engine) keepArtifacts(ctx context.Context, final *flow.Final) (kept []a
 }
 
 func artifactOf(a flow.FinalArtifact) artifact {
-	digest := hexSum(a.Data)
+	digest := jsonvalue.HexSum(a.Data)
 	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)}
 }
 

@@ -287,7 +287,7 @@ func shorten(now flow.Outcome, v flow.Var, size int) json.RawMessage {
 	short := preview{Preview: fault.Cut(string(v.Value), min(size, maxPreview)), Size: v.Size,
 		Ref: varURI(now.Workflow.Name, now.RunID, v.Name)}
 	if len(v.Value) == v.Size {
-		short.SHA256 = hexSum(v.Value)
+		short.SHA256 = jsonvalue.HexSum(v.Value)
 	}
 	return encoded(short)
 }
@@ -307,7 +307,7 @@ func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 	}
 	r.Outputs = encoded(final.Outputs)
 	if len(r.Outputs) > maxOutputs {
-		r.Outputs = encoded(preview{Preview: fault.Cut(string(r.Outputs), 400), Size: len(r.Outputs), SHA256: hexSum(r.Outputs),
+		r.Outputs = encoded(preview{Preview: fault.Cut(string(r.Outputs), 400), Size: len(r.Outputs), SHA256: jsonvalue.HexSum(r.Outputs),
 			Ref: outputsURI(now.Workflow.Name, now.RunID)})
 	}
 }

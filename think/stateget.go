@@ -208,7 +208,7 @@ func shortParams(whole flow.Snapshot, most int) map[string]any {
 		data := encoded(value)
 		total += len(data)
 		if short[name] = value; len(data) > maxVarWhole {
-			short[name] = preview{Preview: fault.Cut(string(data[:min(len(data), 4*maxPreview)]), maxPreview), Size: len(data), SHA256: hexSum(data),
+			short[name] = preview{Preview: fault.Cut(string(data[:min(len(data), 4*maxPreview)]), maxPreview), Size: len(data), SHA256: jsonvalue.HexSum(data),
 				Ref: varURI(whole.Workflow, whole.RunID, "params."+name)}
 		}
 	}

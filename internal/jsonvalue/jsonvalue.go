@@ -52,8 +52,13 @@ func Digest(value any) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return HexSum(data), nil
+}
+
+// HexSum returns the hex SHA-256 of bytes.
+func HexSum(data []byte) string {
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum[:])
 }
 
 // Kind names a value's JSON type: null, boolean, integer, number, string,

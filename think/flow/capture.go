@@ -2,8 +2,6 @@ package flow
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"savant/fault"
@@ -93,7 +91,7 @@ func (r *Run) Provide(ref Ref, result []byte) error {
 // recapture recomputes a capture from its recorded answer. The captures that it reads
 // must be in memory. STATE_CORRUPT means that the result differs.
 func (u *unit) recapture(result []byte) ([]byte, error) {
-	if hexSum(result) == u.sum { // the answer as it came
+	if jsonvalue.HexSum(result) == u.sum { // the answer as it came
 		return result, nil
 	}
 	decoded, err := jsonvalue.DecodeStored(result)
@@ -106,7 +104,7 @@ func (u *unit) recapture(result []byte) ([]byte, error) {
 	if problem != nil {
 		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is no longer accepted: %s", u.id, problem.Message())
 	}
-	if hexSum(value) != u.sum {
+	if jsonvalue.HexSum(value) != u.sum {
 		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q now gives a different value", u.id)
 	}
 	return value, nil
@@ -282,9 +280,4 @@ func decoded(value []byte) any {
 		panic("flow: a capture is not JSON: " + err.Error())
 	}
 	return v
-}
-
-func hexSum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // fail settles the unit as failed, and acts on on_failure.
@@ -25,7 +26,7 @@ func (u *unit) settle(status Status, cause string, value []byte, failure *fault.
 		}
 	}
 	if value != nil {
-		u.sum, u.size = u.shared(hexSum(value)), len(value)
+		u.sum, u.size = u.shared(jsonvalue.HexSum(value)), len(value)
 	}
 	u.end(status, cause, failure)
 }

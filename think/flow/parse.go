@@ -3,8 +3,6 @@ package flow
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"maps"
 	"path"
@@ -15,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think/flow/expression"
 )
@@ -26,8 +25,7 @@ import (
 func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 	r := &report{file: file, needs: "; a workflow needs name, version and steps"}
 	p := &parser{report: r}
-	sum := sha256.Sum256(src)
-	w := &Workflow{File: file, Digest: hex.EncodeToString(sum[:]), Source: src, set: set}
+	w := &Workflow{File: file, Digest: jsonvalue.HexSum(src), Source: src, set: set}
 	if root := r.readSource(src); root != nil {
 		p.workflow(w, root)
 	}

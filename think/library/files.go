@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // maxWorkflowFile bounds what is read of one file; flow.Parse refuses more.
@@ -69,7 +70,7 @@ func (l *Library) readFile(key fileKey) (file, error) {
 	if err != nil {
 		return file{}, unreadable(key.name, err)
 	}
-	fresh := file{key.name, info.Size(), info.ModTime(), hexSum(src), src}
+	fresh := file{key.name, info.Size(), info.ModTime(), jsonvalue.HexSum(src), src}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.files[key] = fresh

@@ -4,8 +4,6 @@ package library
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -16,6 +14,7 @@ import (
 	"sync"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think/flow"
 )
@@ -94,7 +93,7 @@ func (l *Library) forget() {
 // Parse reads a workflow's bytes; file names it in diagnostics. The error is
 // that of flow.Parse.
 func (l *Library) Parse(file string, src []byte) (*flow.Workflow, error) {
-	return l.parse(file, src, hexSum(src))
+	return l.parse(file, src, jsonvalue.HexSum(src))
 }
 
 // parse is Parse of bytes whose digest is known.
@@ -267,9 +266,4 @@ func (l *Library) Graph(workflow string) (*flow.Graph, error) {
 		return nil, err
 	}
 	return l.Compile(found)
-}
-
-func hexSum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

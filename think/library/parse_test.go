@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/internal/jsonvalue"
 )
 
 // What was parsed with schemas that changed meanwhile is not kept for later
@@ -19,7 +21,7 @@ func TestWhatWasParsedWithOldSchemasIsNotKept(t *testing.T) {
 	files["schemas/Answer.json"] = &fstest.MapFile{Data: []byte(`{"type": "string"}`), ModTime: time.Unix(1, 0)}
 	_, err = library.Schemas()
 	require.NoError(t, err)
-	_, err = library.parseWith(before, "workflows/one.yaml", source, hexSum(source))
+	_, err = library.parseWith(before, "workflows/one.yaml", source, jsonvalue.HexSum(source))
 	require.Error(t, err, "it is of a request that began before the schema was there")
 	_, err = library.Parse("workflows/one.yaml", source)
 	require.NoError(t, err)

@@ -73,7 +73,7 @@ func (l *Library) readPrompt(version, file string) (*DriverPrompt, error) {
 	if err != nil {
 		return nil, fault.New(fault.PromptNotFound, "prompts/%s, the driver prompt %s, cannot be read", file, version)
 	}
-	return &DriverPrompt{Version: version, Hash: jsonvalue.SHA256(hexSum(text)), PromptMD: string(text)}, nil
+	return &DriverPrompt{Version: version, Hash: jsonvalue.SHA256(jsonvalue.HexSum(text)), PromptMD: string(text)}, nil
 }
 
 // promptVersion is one version of a driver prompt.

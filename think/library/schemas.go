@@ -89,7 +89,7 @@ func (l *Library) Named() (Named, error) {
 	if err != nil {
 		return Named{}, fault.New(fault.Internal, "encoding the named schemas: %w", err)
 	}
-	l.named = Named{set, text, hexSum(text)}
+	l.named = Named{set, text, jsonvalue.HexSum(text)}
 	return l.named, nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -101,19 +99,15 @@ func (a *archive) manifest(journal []byte) ([]byte, error) {
 	}
 	last := a.records[len(a.records)-1]
 	m := manifest{Format: archiveFormat, Workflow: a.key.Workflow, Run: a.key.Run, Version: last.Version, Hash: last.Hash,
-		Workflows: plan.Pins, Checkpoints: a.checkpoints, Files: []manifestItem{{journalFile, int64(len(journal)), hexSum(journal)}}}
+		Workflows: plan.Pins, Checkpoints: a.checkpoints, Files: []manifestItem{{journalFile, int64(len(journal)), jsonvalue.HexSum(journal)}}}
 	for _, digest := range sortedKeys(a.artifacts) {
 		m.Files = append(m.Files, manifestItem{artifactsPart + digest, int64(len(a.artifacts[digest])), digest})
 	}
-	data, err := jsonvalue.Encode(m)
+	text, err := jsonvalue.EncodeIndented(m, 0)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding the manifest: %w", err)
 	}
-	var readable bytes.Buffer
-	if err := json.Indent(&readable, data, "", "  "); err != nil {
-		return nil, fault.New(fault.Internal, "indenting the manifest: %w", err)
-	}
-	return append(readable.Bytes(), '\n'), nil
+	return append(text, '\n'), nil
 }
 
 // readArchive reads a file and checks that its content matches its manifest exactly. No
@@ -199,7 +193,7 @@ func (r *archiveReader) readFiles(m *manifest, into *archive) error {
 		if err != nil {
 			return err
 		}
-		if int64(len(data)) != item.Size || hexSum(data) != item.SHA256 {
+		if int64(len(data)) != item.Size || jsonvalue.HexSum(data) != item.SHA256 {
 			return fault.New(fault.StateCorrupt, "%s does not match its digest", item.Name)
 		}
 		if isArtifact {
@@ -264,8 +258,3 @@ func notArchive(what string) error {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func hexSum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}

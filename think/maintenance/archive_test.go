@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/library"
 	"savant/think/state"
@@ -110,7 +111,7 @@ func restated(t testing.TB, all []packed, edit func(*manifest)) []packed {
 	require.NoError(t, json.Unmarshal(all[0].data, &m))
 	m.Files = nil
 	for _, each := range all[1:] {
-		m.Files = append(m.Files, manifestItem{each.header.Name, int64(len(each.data)), hexSum(each.data)})
+		m.Files = append(m.Files, manifestItem{each.header.Name, int64(len(each.data)), jsonvalue.HexSum(each.data)})
 	}
 	edit(&m)
 	var err error
@@ -122,7 +123,7 @@ func restated(t testing.TB, all []packed, edit func(*manifest)) []packed {
 func TestImportRefusesHostileFiles(t *testing.T) {
 	good := exported(t)
 	same := func(*manifest) {}
-	extra := packed{tar.Header{Name: "artifacts/" + hexSum([]byte("x")), Typeflag: tar.TypeReg, Mode: 0o600}, []byte("x")}
+	extra := packed{tar.Header{Name: "artifacts/" + jsonvalue.HexSum([]byte("x")), Typeflag: tar.TypeReg, Mode: 0o600}, []byte("x")}
 	for name, c := range map[string]struct {
 		code fault.Code
 		make func(all []packed) []packed
@@ -211,7 +212,7 @@ func TestImportRefusesAForgedChain(t *testing.T) {
 		if record.Version == 2 {
 			record.State = strings.Repeat("0", 64)
 		}
-		sealed, err := state.Seal(key, last, record, time.Now())
+		sealed, _, err := state.Seal(key, last, record, time.Now())
 		require.NoError(t, err)
 		forged.records = append(forged.records, sealed)
 		last = state.Link{Version: sealed.Version, Hash: sealed.Hash}

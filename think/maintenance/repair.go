@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/state"
 )
@@ -171,7 +172,7 @@ func (r *repair) replayArtifact(ctx context.Context, wanted reference) ([]byte, 
 		return nil, nil // the check reports its problems
 	}
 	for _, each := range past.Now().Final.Artifacts {
-		if hexSum(each.Data) == wanted.Digest {
+		if jsonvalue.HexSum(each.Data) == wanted.Digest {
 			return each.Data, nil
 		}
 	}

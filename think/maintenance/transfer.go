@@ -1,12 +1,11 @@
 package maintenance
 
 import (
+	"bytes"
 	"context"
 	"io"
-	"slices"
 
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/audit"
 	"savant/think/state"
@@ -105,12 +104,8 @@ func (k *Keeper) install(ctx context.Context, packed *archive) error {
 
 // verifyArchive replays the run of a file from nothing but the file.
 func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
-	last := state.Link{}
-	for _, record := range packed.records {
-		if err := state.Verify(packed.key, last, record); err != nil {
-			return err
-		}
-		last = state.Link{Version: record.Version, Hash: record.Hash}
+	if _, _, err := state.Lines(packed.key, packed.records); err != nil {
+		return err
 	}
 	if err := packed.checkReferences(); err != nil {
 		return err
@@ -196,16 +191,8 @@ func (a *archive) transferred() *Transferred {
 	return &Transferred{Workflow: a.key.Workflow, Run: a.key.Run, Version: last.Version, Hash: last.Hash, Artifacts: len(a.artifacts)}
 }
 
-// journal returns the records as lines of a store's journal.
+// journal returns the records as a store's journal.
 func (a *archive) journal() ([]byte, error) {
-	var lines []byte
-	for _, record := range a.records {
-		line, err := jsonvalue.Encode(record)
-		if err != nil {
-			return nil, fault.New(fault.Internal, "encoding record %d: %w", record.Version, err)
-		}
-		lines = append(slices.Grow(lines, len(line)+1), line...)
-		lines = append(lines, '\n')
-	}
-	return lines, nil
+	lines, _, err := state.Lines(a.key, a.records)
+	return append(bytes.Join(lines, []byte("\n")), '\n'), err
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,10 +26,7 @@ func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
 // imported. A run with exactly these records is unchanged. STATE_CONFLICT if it has others;
 // STATE_CORRUPT if the records are not a chain of this run.
 func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
-	if err := key.Validate(); err != nil {
-		return err
-	}
-	last, data, err := journalOf(key, records)
+	lines, last, err := Lines(key, records)
 	if err != nil {
 		return err
 	}
@@ -48,27 +46,8 @@ func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 		if err := d.MarkImported(ctx, key, last); err != nil {
 			return err
 		}
-		return d.replaceJournal(j, data)
+		return d.replaceJournal(j, append(bytes.Join(lines, []byte("\n")), '\n'))
 	})
-}
-
-// journalOf returns the journal that holds the records, verified, and its end.
-func journalOf(key Key, records []Record) (last Link, data []byte, err error) {
-	for _, record := range records {
-		if err := Verify(key, last, record); err != nil {
-			return Link{}, nil, err
-		}
-		_, line, err := encode(record)
-		if err != nil {
-			return Link{}, nil, corruptRecord(key.String(), record.Version, "does not encode")
-		}
-		data = append(data, line...)
-		last = Link{record.Version, record.Hash}
-	}
-	if len(records) == 0 {
-		return Link{}, nil, fault.New(fault.InvalidParams, "a run has at least one record")
-	}
-	return last, data, nil
 }
 
 func importName(key Key) string { return path.Join(importFolder, key.Workflow, key.Run+jsonSuffix) }

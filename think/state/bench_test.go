@@ -96,9 +96,7 @@ func writeRun(b *testing.B, folder string, key state.Key, count int) {
 	var journal []byte
 	last := state.Link{}
 	for version := 1; version <= count; version++ {
-		made, err := state.Seal(key, last, childRecord(version, 0), time.Now())
-		require.NoError(b, err)
-		line, err := json.Marshal(made)
+		made, line, err := state.Seal(key, last, childRecord(version, 0), time.Now())
 		require.NoError(b, err)
 		journal = append(append(journal, line...), '\n')
 		last = state.Link{Version: made.Version, Hash: made.Hash}

@@ -167,7 +167,7 @@ func (d *Dir) Append(ctx context.Context, key Key, record Record) (Record, error
 		return d.begin(ctx, key, record)
 	}
 	err := d.with(ctx, key, writing, func(j *runJournal) error {
-		sealed, line, err := seal(key, j.verified.link(), record, d.now())
+		sealed, line, err := Seal(key, j.verified.link(), record, d.now())
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) 
 	if err := key.Validate(); err != nil {
 		return Record{}, err
 	}
-	first, line, err := seal(key, Link{}, first, d.now())
+	first, line, err := Seal(key, Link{}, first, d.now())
 	if err != nil {
 		return Record{}, err
 	}

@@ -260,9 +260,10 @@ func (j *runJournal) makeDurable() error {
 	return nil
 }
 
-// append writes the line of a record and returns when the disk has it: one
+// append writes the line of a record, given without its newline, and returns when the disk has it: one
 // write, one sync. The caller holds the journal for writing.
 func (j *runJournal) append(hash string, line []byte) error {
+	line = append(line, '\n')
 	if err := journal.Append(j.file, j.verified.end(), line, true); err != nil {
 		// After a failed write or sync the system's view of a file may not be
 		// the disk's: the next use opens and verifies it anew.

@@ -21,7 +21,7 @@ const (
 
 const hashLength = 2 * sha256.Size // in hexadecimal digits
 
-// encode returns a record as its line has it, and the line. The hash covers
+// encode returns a record as its line has it, and the line without its newline. The hash covers
 // every byte, so one record must always encode the same.
 func encode(record Record) (Record, []byte, error) {
 	if len(record.Data) == 0 {
@@ -41,17 +41,7 @@ func encode(record Record) (Record, []byte, error) {
 		return Record{}, nil, errors.New("a record does not end in its hash")
 	}
 	record.Hash = digestOf(body, "}")
-	return record, append(body, hashField+record.Hash+lineEnd+"\n"...), nil
-}
-
-// Line returns the line of a sealed record, without its newline: the bytes that its
-// hash covers, and the hash.
-func Line(record Record) ([]byte, error) {
-	again, line, err := encode(record)
-	if err != nil || again.Hash != record.Hash {
-		return nil, corruptRecord(record.Run, record.Version, "does not match its hash")
-	}
-	return line[:len(line)-1], nil
+	return record, append(body, hashField+record.Hash+lineEnd...), nil
 }
 
 // ReadLine returns the record of a line, without its newline, verified as the one of

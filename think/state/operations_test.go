@@ -82,7 +82,7 @@ func furnished(t *testing.T, disk *simDisk, d *Dir) {
 // torn is a run whose last append was interrupted by a crash.
 func torn(t *testing.T, disk *simDisk, d *Dir) {
 	grow(2)(t, disk, d)
-	_, line, err := seal(faultKey, Link{2, "another"}, faultRecord(3), fixedNow())
+	_, line, err := Seal(faultKey, Link{2, "another"}, faultRecord(3), fixedNow())
 	require.NoError(t, err)
 	appendRaw(t, disk, line[:len(line)/2])
 }

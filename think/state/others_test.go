@@ -26,11 +26,11 @@ func TestWhatIsReadIsDurable(t *testing.T) {
 		disk, file := smallRun(t, faultKey, 2)
 		open := openSim(disk)
 		require.NoError(t, read(open), name) // so that it finds a journal that grew
-		_, line, err := seal(faultKey, lastOf(t, disk), smallRecord(3), fixedNow())
+		_, line, err := Seal(faultKey, lastOf(t, disk), smallRecord(3), fixedNow())
 		require.NoError(t, err)
 		handle, err := disk.Open(journalName(faultKey), 0)
 		require.NoError(t, err)
-		_, err = handle.WriteAt(line, int64(len(file.current)))
+		_, err = handle.WriteAt(append(line, '\n'), int64(len(file.current)))
 		require.NoError(t, err)
 		for _, d := range []*Dir{open, openSim(disk)} {
 			require.NoError(t, read(d), name)

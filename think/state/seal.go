@@ -25,25 +25,9 @@ var wordPattern = pattern.Lazy(`^` + word + `$`)
 
 // Seal completes a record as the one after last: Prev, Hash, the time when it
 // is empty, the binding to the run when it is the first. STATE_CONFLICT when
-// its Version does not follow; INVALID_PARAMS, LIMIT_EXCEEDED for its content.
-func Seal(key Key, last Link, record Record, now time.Time) (Record, error) {
-	sealed, _, err := seal(key, last, record, now)
-	return sealed, err
-}
-
-// Verify returns STATE_CORRUPT unless the record is one that Seal made for key
-// as the one after last.
-func Verify(key Key, last Link, record Record) error {
-	again, line, err := encode(record)
-	if err != nil || again.Hash != record.Hash {
-		return corruptRecord(key.String(), last.Version+1, "does not match its hash")
-	}
-	_, err = check(key.String(), key, last, line[:len(line)-1])
-	return err
-}
-
-// seal also returns the line of the record, with its newline.
-func seal(key Key, last Link, record Record, now time.Time) (Record, []byte, error) {
+// its Version does not follow; INVALID_PARAMS, LIMIT_EXCEEDED for its content. line is
+// the record in the journal, without its newline.
+func Seal(key Key, last Link, record Record, now time.Time) (sealed Record, line []byte, err error) {
 	if record.Version != last.Version+1 {
 		return Record{}, nil, fault.New(fault.StateConflict,
 			"expected version v%d, found v%d", record.Version-1, last.Version)
@@ -59,7 +43,7 @@ func seal(key Key, last Link, record Record, now time.Time) (Record, []byte, err
 	if err := validateRecord(record); err != nil {
 		return Record{}, nil, err
 	}
-	record, line, err := encode(record)
+	record, line, err = encode(record)
 	if err != nil {
 		return Record{}, nil, fault.New(fault.InvalidParams, "the data of a record is not JSON: %w", err)
 	}
@@ -67,6 +51,28 @@ func seal(key Key, last Link, record Record, now time.Time) (Record, []byte, err
 		return Record{}, nil, fault.New(fault.LimitExceeded, "a record has %d bytes; at most %d are allowed", len(line), maxRecord)
 	}
 	return record, line, nil
+}
+
+// Lines returns the lines of all records of a run, without newlines, and the end of their
+// chain. STATE_CORRUPT unless they are those that Seal made for it, INVALID_PARAMS for none.
+func Lines(key Key, records []Record) (lines [][]byte, last Link, err error) {
+	if err := key.Validate(); err != nil {
+		return nil, last, err
+	}
+	for _, record := range records {
+		again, line, err := encode(record)
+		if err != nil || again.Hash != record.Hash {
+			return nil, last, corruptRecord(key.String(), last.Version+1, "does not match its hash")
+		}
+		if last, err = check(key.String(), key, last, line); err != nil {
+			return nil, last, err
+		}
+		lines = append(lines, line)
+	}
+	if len(records) == 0 {
+		return nil, last, fault.New(fault.InvalidParams, "a run has at least one record")
+	}
+	return lines, last, nil
 }
 
 func validateRecord(record Record) error {

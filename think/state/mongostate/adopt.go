@@ -14,7 +14,7 @@ import (
 // Adopt implements state.Upkeep. It writes the records as staged, invisible ones; one
 // further entry then makes all of them the run atomically.
 func (s *Store) Adopt(ctx context.Context, key state.Key, records []state.Record) error {
-	lines, last, err := linesOf(key, records)
+	lines, last, err := state.Lines(key, records)
 	if err != nil {
 		return err
 	}
@@ -64,28 +64,6 @@ func (s *Store) stage(ctx context.Context, key state.Key, at place, lines [][]by
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// linesOf returns the lines of records, verified, and the end of their chain.
-func linesOf(key state.Key, records []state.Record) (lines [][]byte, last state.Link, err error) {
-	if err := key.Validate(); err != nil {
-		return nil, last, err
-	}
-	for _, record := range records {
-		if err := state.Verify(key, last, record); err != nil {
-			return nil, last, err
-		}
-		line, err := state.Line(record)
-		if err != nil {
-			return nil, last, err
-		}
-		lines = append(lines, line)
-		last = state.Link{Version: record.Version, Hash: record.Hash}
-	}
-	if len(records) == 0 {
-		return nil, last, fault.New(fault.InvalidParams, "a run has at least one record")
-	}
-	return lines, last, nil
 }
 
 // MarkImported implements state.Upkeep.

@@ -3,23 +3,17 @@ package mongostate
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"strconv"
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/mongo"
 	"savant/internal/pattern"
 )
 
 var digestPattern = pattern.Lazy(`^[0-9a-f]{64}$`)
-
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
 
 // renewal is how old an artifact may be that is put again without being written anew.
 // Its age keeps it from being collected before a record names it.
@@ -27,7 +21,7 @@ const renewal = time.Hour
 
 // PutArtifact implements state.Artifacts.
 func (s *Store) PutArtifact(ctx context.Context, data []byte) (string, error) {
-	digest := digestOf(data)
+	digest := jsonvalue.HexSum(data)
 	document := mongo.Document{Key: digest, Time: s.now(), Body: data, Meta: strconv.Itoa(len(data))}
 	won, err := s.artifacts.Insert(ctx, document)
 	if err == nil && !won {
@@ -60,7 +54,7 @@ func (s *Store) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	if !there {
 		return nil, fault.New(fault.StateCorrupt, "artifact %s: it is missing", digest)
 	}
-	if digestOf(document.Body) != digest {
+	if jsonvalue.HexSum(document.Body) != digest {
 		return nil, fault.New(fault.StateCorrupt, "artifact %s: it was changed", digest)
 	}
 	if document.Body == nil {
@@ -75,7 +69,7 @@ func (s *Store) Quarantine(ctx context.Context, digest string) (kept string, err
 		return "", fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))
 	}
 	document, there, err := s.artifacts.Find(ctx, digest)
-	if err == nil && (!there || digestOf(document.Body) == digest) {
+	if err == nil && (!there || jsonvalue.HexSum(document.Body) == digest) {
 		return "", nil
 	}
 	if err == nil {

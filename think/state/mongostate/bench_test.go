@@ -55,9 +55,7 @@ func filled(b *testing.B) (fresh func() *mongostate.Store, keys []state.Key, com
 		keys = append(keys, key)
 		var last state.Link
 		for version := 1; version <= recordsOfARun; version++ {
-			sealed, err := state.Seal(key, last, step(version, i, version), time.Now())
-			require.NoError(b, err)
-			line, err := state.Line(sealed)
+			sealed, line, err := state.Seal(key, last, step(version, i, version), time.Now())
 			require.NoError(b, err)
 			last = state.Link{Version: version, Hash: sealed.Hash}
 			records = append(records, document(fmt.Sprintf("%s@%06d", key, version), line))

@@ -111,7 +111,7 @@ var model = porcupine.Model{
 		case asked.kind == appends && asked.record.Version != at.Version+1:
 			code = fault.StateConflict
 		case asked.kind == appends:
-			sealed, err := state.Seal(asked.key, at, asked.record, time.Time{})
+			sealed, _, err := state.Seal(asked.key, at, asked.record, time.Time{})
 			if err != nil {
 				return false, was
 			}
@@ -157,7 +157,7 @@ func step(version, client, number int) state.Record {
 // The check itself: histories that are wrong are refused.
 func TestTheModelRefuses(t *testing.T) {
 	key := state.Key{Workflow: "w", Run: "r"}
-	first, err := state.Seal(key, state.Link{}, step(1, 1, 1), time.Time{})
+	first, _, err := state.Seal(key, state.Link{}, step(1, 1, 1), time.Time{})
 	require.NoError(t, err)
 	made := answer{end: state.Link{Version: 1, Hash: first.Hash}}
 	operation := func(client int, asked call, got answer, from, to int64) porcupine.Operation {

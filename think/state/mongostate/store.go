@@ -85,14 +85,14 @@ func (s *Store) Append(ctx context.Context, key state.Key, record state.Record) 
 			}
 			at, known, fresh = found, true, true
 		}
-		sealed, err := at.seal(key, record, s.now())
+		sealed, line, err := at.seal(key, record, s.now())
 		if err != nil && !fresh {
 			continue // retry after another process's record
 		}
 		if err != nil {
 			return state.Record{}, err
 		}
-		next, won, err := s.write(ctx, key, at, sealed)
+		next, won, err := s.write(ctx, key, at, sealed, line)
 		if err != nil {
 			s.places.Remove(key) // unknown whether it was written
 			return state.Record{}, err
@@ -106,30 +106,26 @@ func (s *Store) Append(ctx context.Context, key state.Key, record state.Record) 
 }
 
 // seal completes a record as the next one of a run.
-func (p place) seal(key state.Key, record state.Record, now time.Time) (state.Record, error) {
+func (p place) seal(key state.Key, record state.Record, now time.Time) (sealed state.Record, line []byte, err error) {
 	version := p.version()
 	switch {
 	case version == 0 && record.Version != 1:
-		return state.Record{}, unknownRun(key)
+		return sealed, nil, unknownRun(key)
 	case version > 0 && record.Version == 1:
-		if _, err := state.Seal(key, state.Link{}, record, now); err != nil {
-			return state.Record{}, err
+		if _, _, err := state.Seal(key, state.Link{}, record, now); err != nil {
+			return sealed, nil, err
 		}
-		return state.Record{}, fault.New(fault.StateConflict, "run %q of workflow %q exists, at version v%d", key.Run, key.Workflow, version)
+		return sealed, nil, fault.New(fault.StateConflict, "run %q of workflow %q exists, at version v%d", key.Run, key.Workflow, version)
 	}
 	return state.Seal(key, p.link(), record, now)
 }
 
 // write inserts a record after a place, and reports whether it won.
-func (s *Store) write(ctx context.Context, key state.Key, at place, sealed state.Record) (next place, won bool, err error) {
+func (s *Store) write(ctx context.Context, key state.Key, at place, sealed state.Record, line []byte) (next place, won bool, err error) {
 	if sealed.Version == 1 {
 		if err := s.announce(ctx, key); err != nil {
 			return place{}, false, err
 		}
-	}
-	line, err := state.Line(sealed)
-	if err != nil {
-		return place{}, false, err
 	}
 	won, err = s.insert(ctx, key, entry{seq: at.seq + 1, meta: meta{From: at.from}, body: line})
 	return at.after(sealed), won, err

@@ -63,7 +63,7 @@ func (m *Memory) Append(_ context.Context, key state.Key, record state.Record) (
 	if err != nil {
 		return state.Record{}, err
 	}
-	sealed, err := state.Seal(key, found.end(), record, time.Now())
+	sealed, _, err := state.Seal(key, found.end(), record, time.Now())
 	if err != nil {
 		return state.Record{}, err
 	}

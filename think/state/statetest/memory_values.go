@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/state"
 )
 
@@ -63,14 +62,9 @@ func (r *run) complete(key state.Key, snapshot state.Snapshot) (state.Snapshot, 
 	}
 	snapshot.State, snapshot.Lazy = compact.Bytes(), false
 	snapshot.Format, snapshot.Workflow, snapshot.Run = state.Format, key.Workflow, key.Run
-	snapshot.Digest = digest(snapshot.State)
+	snapshot.Digest = jsonvalue.HexSum(snapshot.State)
 	snapshot.Time = cmp.Or(snapshot.Time, time.Now().UTC().Format(time.RFC3339Nano))
 	return snapshot, nil
-}
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // Checkpoints implements state.Store.
@@ -97,7 +91,7 @@ func (m *Memory) Checkpoints(_ context.Context, key state.Key) ([]state.Checkpoi
 func (m *Memory) PutArtifact(_ context.Context, data []byte) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name := digest(data)
+	name := jsonvalue.HexSum(data)
 	m.artifacts[name] = bytes.Clone(data)
 	return name, nil
 }
@@ -106,7 +100,7 @@ func (m *Memory) PutArtifact(_ context.Context, data []byte) (string, error) {
 func (m *Memory) Artifact(_ context.Context, name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(name) != len(digest(nil)) {
+	if len(name) != len(jsonvalue.HexSum(nil)) {
 		return nil, fault.New(fault.InvalidParams, "%q is not a digest", name)
 	}
 	data, ok := m.artifacts[name]

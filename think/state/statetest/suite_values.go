@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/state"
 )
 
@@ -25,7 +26,7 @@ func testSnapshot(t *testing.T, store state.Storage) {
 		found, err := store.Load(ctx, sample, "")
 		require.NoError(t, err)
 		require.NotEmpty(t, found.Time)
-		require.Equal(t, digest(given.State), found.Digest)
+		require.Equal(t, jsonvalue.HexSum(given.State), found.Digest)
 		given.Format, given.Workflow, given.Run = state.Format, sample.Workflow, sample.Run
 		given.Time, given.Digest, given.Lazy = found.Time, found.Digest, false
 		require.Equal(t, given, found)
@@ -204,12 +205,12 @@ func testArtifacts(t *testing.T, store state.Storage) {
 	for _, data := range [][]byte{{}, []byte("value"), []byte("value"), make([]byte, 300_000)} {
 		name, err := store.PutArtifact(ctx, data)
 		require.NoError(t, err)
-		require.Equal(t, digest(data), name)
+		require.Equal(t, jsonvalue.HexSum(data), name)
 		found, err := store.Artifact(ctx, name)
 		require.NoError(t, err)
 		require.Equal(t, data, found)
 	}
-	_, err := store.Artifact(ctx, digest([]byte("never put")))
+	_, err := store.Artifact(ctx, jsonvalue.HexSum([]byte("never put")))
 	requireCode(t, fault.StateCorrupt, err)
 	for _, name := range []string{"", "../../x", "abc"} {
 		_, err := store.Artifact(ctx, name)
