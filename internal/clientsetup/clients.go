@@ -20,9 +20,10 @@ type Client struct {
 	// home are folders or files below the home folder whose existence shows that the client
 	// is installed.
 	home []string
-	// own and project return its configuration files for a person and for a project; nil if
-	// it has none.
-	own, project func(Target) []wanted
+	// files returns its configuration files: those of the target's project, or the person's
+	// own. projects reports whether there are any for a project.
+	files    func(Target) []wanted
+	projects bool
 	// Limits are ways in which the client goes on without the hooks, which no file shows.
 	Limits []string
 	// places are the files with settings that can switch Savant off; nil if none are
@@ -69,14 +70,12 @@ func Names() []string {
 	return names
 }
 
-func (c Client) files(t Target) ([]wanted, error) {
-	if t.Project == "" {
-		return c.own(t), nil
-	}
-	if c.project == nil {
+// wantedFiles returns the client's files with their wanted content.
+func (c Client) wantedFiles(t Target) ([]wanted, error) {
+	if t.Project != "" && !c.projects {
 		return nil, fault.New(fault.InvalidParams, "%s has no configuration per project; leave out --project", c.Title)
 	}
-	return c.project(t), nil
+	return c.files(t), nil
 }
 
 // Found returns the existing paths of Client.home.

@@ -31,7 +31,7 @@ func (c Client) Configured(t Target) (Configured, error) {
 	if err != nil {
 		return found, err
 	}
-	files, err := c.files(t)
+	files, err := c.wantedFiles(t)
 	if err != nil {
 		return found, err
 	}

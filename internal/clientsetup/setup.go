@@ -111,7 +111,7 @@ func (c Client) Undo(t Target) ([]Change, error) {
 }
 
 func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) ([]Change, error) {
-	files, err := c.files(t)
+	files, err := c.wantedFiles(t)
 	if err != nil {
 		return nil, err
 	}

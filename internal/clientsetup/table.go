@@ -12,28 +12,28 @@ import (
 // six were tested with the real programs.
 func table() []Client {
 	return []Client{
-		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, own: claudeOwn, project: claudeProject, places: claudePlaces,
+		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, files: claude, projects: true, places: claudePlaces,
 			Notes: []string{"VS Code and Cursor read the hooks of Claude Code, too: do not set up both for the same project.",
 				"Hooks are read when Claude Code starts: restart it."}},
-		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, own: codexOwn, project: codexProject, places: codexPlaces,
+		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, files: codex, projects: true, places: codexPlaces,
 			Notes: []string{"Codex runs only trusted hooks: answer yes to its question at the start, or use /hooks."}},
-		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, own: geminiOwn, project: geminiProject, places: geminiPlaces},
-		{Name: "qwen-code", Title: "Qwen Code", Hooks: true, home: []string{".qwen"}, own: qwenOwn, project: qwenProject, places: qwenPlaces},
-		{Name: "opencode", Title: "opencode", Hooks: true, home: []string{".config/opencode", ".local/share/opencode"}, own: opencodeOwn, project: opencodeProject, places: opencodePlaces},
-		{Name: "cline", Title: "Cline", Hooks: true, home: []string{".cline"}, own: clineOwn,
+		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, files: gemini, projects: true, places: geminiPlaces},
+		{Name: "qwen-code", Title: "Qwen Code", Hooks: true, home: []string{".qwen"}, files: qwen, projects: true, places: qwenPlaces},
+		{Name: "opencode", Title: "opencode", Hooks: true, home: []string{".config/opencode", ".local/share/opencode"}, files: opencode, projects: true, places: opencodePlaces},
+		{Name: "cline", Title: "Cline", Hooks: true, home: []string{".cline"}, files: cline,
 			Notes: []string{"Cline has no hook at the end of a turn, so Savant cannot stop a turn from ending early."},
 			Limits: []string{"Cline ignores a plugin that does not load within four seconds; then nothing is enforced. CLINE_PLUGIN_IMPORT_TIMEOUT_MS=60000 " +
 				"gives it more time; enforce: required in a workflow refuses to plan without it."}},
-		{Name: "claude-desktop", Title: "Claude Desktop", own: desktopOwn, home: []string{".config/Claude", "Library/Application Support/Claude", "AppData/Roaming/Claude"},
+		{Name: "claude-desktop", Title: "Claude Desktop", files: desktop, home: []string{".config/Claude", "Library/Application Support/Claude", "AppData/Roaming/Claude"},
 			Notes: []string{"Claude Desktop has no hooks: nothing is enforced there."}},
-		{Name: "cursor", Title: "Cursor", Hooks: true, home: []string{".cursor"}, own: cursorOwn, project: cursorProject,
+		{Name: "cursor", Title: "Cursor", Hooks: true, home: []string{".cursor"}, files: cursor, projects: true,
 			Notes: []string{"Cursor reads the hooks of Claude Code, too: with both set up each call is asked about twice."}},
-		{Name: "vscode", Title: "VS Code", Hooks: true, home: []string{".config/Code", "Library/Application Support/Code", "AppData/Roaming/Code"}, own: vscodeOwn, project: vscodeProject, places: vscodePlaces,
+		{Name: "vscode", Title: "VS Code", Hooks: true, home: []string{".config/Code", "Library/Application Support/Code", "AppData/Roaming/Code"}, files: vscode, projects: true, places: vscodePlaces,
 			Notes: []string{"VS Code reads the hooks of Claude Code, too: with both set up each call is asked about twice."}},
-		{Name: "copilot-cli", Title: "Copilot CLI", Hooks: true, home: []string{".copilot"}, own: copilotOwn, places: copilotPlaces},
-		{Name: "windsurf", Title: "Windsurf", Hooks: true, home: []string{".codeium/windsurf"}, own: windsurfOwn,
+		{Name: "copilot-cli", Title: "Copilot CLI", Hooks: true, home: []string{".copilot"}, files: copilot, places: copilotPlaces},
+		{Name: "windsurf", Title: "Windsurf", Hooks: true, home: []string{".codeium/windsurf"}, files: windsurf,
 			Notes: []string{"Windsurf has no hook at the end of a turn, so Savant cannot stop a turn from ending early."}},
-		{Name: "kiro", Title: "Kiro", Hooks: true, home: []string{".kiro"}, own: kiroOwn, project: kiroProject,
+		{Name: "kiro", Title: "Kiro", Hooks: true, home: []string{".kiro"}, files: kiro, projects: true,
 			Notes: []string{"Kiro has no hook that can stop a turn from ending, and sends no session id: all its conversations in a folder count as one."}},
 	}
 }
@@ -52,6 +52,14 @@ func (t Target) in(name ...string) string {
 		return filepath.Join(append([]string{t.Project}, name...)...)
 	}
 	return filepath.Join(append([]string{t.Home}, name...)...)
+}
+
+// workingFolder is SAVANT_PATH for a server that starts in the folder of a project.
+func (t Target) workingFolder() string {
+	if t.Project != "" {
+		return "."
+	}
+	return ""
 }
 
 type object = map[string]any
@@ -87,17 +95,14 @@ func claudeHooks(t Target) []configedit.Entry {
 		"Stop":        matched("", hook(nil))}, "hooks")
 }
 
-func claudeOwn(t Target) []wanted {
+func claude(t Target) []wanted {
 	servers, settings := t.in(".claude.json"), t.in(".claude", "settings.json")
-	if folder, ok := t.Variable("CLAUDE_CONFIG_DIR"); ok && folder != "" {
+	if t.Project != "" {
+		servers = t.in(".mcp.json")
+	} else if folder, ok := t.Variable("CLAUDE_CONFIG_DIR"); ok && folder != "" {
 		servers, settings = filepath.Join(folder, ".claude.json"), filepath.Join(folder, "settings.json")
 	}
-	return []wanted{{path: servers, entries: entry(t.server("stdio", ""), "mcpServers", "savant")}, {path: settings, entries: claudeHooks(t)}}
-}
-
-func claudeProject(t Target) []wanted {
-	return []wanted{{path: t.in(".mcp.json"), entries: entry(t.server("stdio", "."), "mcpServers", "savant")},
-		{path: t.in(".claude", "settings.json"), entries: claudeHooks(t)}}
+	return []wanted{{path: servers, entries: entry(t.server("stdio", t.workingFolder()), "mcpServers", "savant")}, {path: settings, entries: claudeHooks(t)}}
 }
 
 // lineHooks are hooks in the form of Claude Code with a shell command.
@@ -125,32 +130,24 @@ func codexHooks(t Target) []configedit.Entry {
 	return t.hookEntries("codex", made, "hooks")
 }
 
-func codexOwn(t Target) []wanted {
-	return []wanted{{path: t.below("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, entries: codexTable(t)},
-		{path: t.below("CODEX_HOME", ".codex", "hooks.json"), entries: codexHooks(t)}}
+func codex(t Target) []wanted {
+	folder := t.below("CODEX_HOME", ".codex")
+	if t.Project != "" {
+		folder = t.in(".codex")
+	}
+	return []wanted{{path: filepath.Join(folder, "config.toml"), format: configedit.TOML, entries: codexTable(t)},
+		{path: filepath.Join(folder, "hooks.json"), entries: codexHooks(t)}}
 }
-
-func codexProject(t Target) []wanted {
-	return []wanted{{path: t.in(".codex", "config.toml"), format: configedit.TOML, entries: codexTable(t)}, {path: t.in(".codex", "hooks.json"), entries: codexHooks(t)}}
-}
-
-func geminiOwn(t Target) []wanted { return gemini(t, "") }
-
-func geminiProject(t Target) []wanted { return gemini(t, ".") }
 
 // gemini is configured with timeouts in milliseconds.
-func gemini(t Target, path string) []wanted {
-	entries := append(entry(t.server("", path), "mcpServers", "savant"),
+func gemini(t Target) []wanted {
+	entries := append(entry(t.server("", t.workingFolder()), "mcpServers", "savant"),
 		lineHooks(t, "gemini-cli", seconds*1000, map[string]string{"BeforeTool": ".*", "AfterTool": ".*think.*", "AfterAgent": ""})...)
 	return []wanted{{path: t.in(".gemini", "settings.json"), entries: entries}}
 }
 
-func qwenOwn(t Target) []wanted { return qwen(t, "") }
-
-func qwenProject(t Target) []wanted { return qwen(t, ".") }
-
-func qwen(t Target, path string) []wanted {
-	entries := append(entry(t.server("", path), "mcpServers", "savant"), lineHooks(t, "qwen-code", seconds*1000, claudeEvents)...)
+func qwen(t Target) []wanted {
+	entries := append(entry(t.server("", t.workingFolder()), "mcpServers", "savant"), lineHooks(t, "qwen-code", seconds*1000, claudeEvents)...)
 	return []wanted{{path: t.in(".qwen", "settings.json"), entries: entries}}
 }
 
@@ -170,25 +167,22 @@ type opencodeServer struct {
 	Enabled     bool              `json:"enabled"`
 }
 
-func opencode(t Target, file, pluginFile string) []wanted {
+func opencode(t Target) []wanted {
+	folder := t.below("XDG_CONFIG_HOME", ".config", "opencode")
+	plugins := folder
+	if t.Project != "" {
+		folder, plugins = t.Project, t.in(".opencode")
+	}
 	made := opencodeServer{"local", []string{t.Program, "mcp"}, t.environment(""), true}
-	return []wanted{{path: file, entries: entry(made, "mcp", "savant")}, plugin(t, "opencode", pluginFile)}
-}
-
-func opencodeOwn(t Target) []wanted {
-	folder := filepath.Join(t.below("XDG_CONFIG_HOME", ".config"), "opencode")
-	return opencode(t, existing(filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc")), filepath.Join(folder, "plugin", "savant.js"))
-}
-
-func opencodeProject(t Target) []wanted {
-	return opencode(t, existing(t.in("opencode.json"), t.in("opencode.jsonc")), t.in(".opencode", "plugin", "savant.js"))
+	file := existing(filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"))
+	return []wanted{{path: file, entries: entry(made, "mcp", "savant")}, plugin(t, "opencode", filepath.Join(plugins, "plugin", "savant.js"))}
 }
 
 type clineServer struct {
 	Transport server `json:"transport"`
 }
 
-func clineOwn(t Target) []wanted {
+func cline(t Target) []wanted {
 	return []wanted{{path: t.in(".cline", "data", "settings", "cline_mcp_settings.json"), entries: entry(clineServer{t.server("stdio", "")}, "mcpServers", "savant")},
 		plugin(t, "cline", t.in(".cline", "plugins", "savant.js"))}
 }
@@ -204,7 +198,7 @@ func (t Target) application(name ...string) string {
 	return t.below("XDG_CONFIG_HOME", ".config", name...)
 }
 
-func desktopOwn(t Target) []wanted {
+func desktop(t Target) []wanted {
 	return []wanted{{path: t.application("Claude", "claude_desktop_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")}}
 }
 
@@ -215,10 +209,6 @@ func cursor(t Target) []wanted {
 	return []wanted{{path: t.in(".cursor", "mcp.json"), entries: entry(t.server("", "${workspaceFolder}"), "mcpServers", "savant")},
 		{path: t.in(".cursor", "hooks.json"), entries: hooks}}
 }
-
-func cursorOwn(t Target) []wanted { return cursor(t) }
-
-func cursorProject(t Target) []wanted { return cursor(t) }
 
 // hookFile is a file of hooks owned by Savant.
 func hookFile(client, path string, content any) wanted {
@@ -237,21 +227,17 @@ func flatHooks(t Target, client string, events []string) object {
 	return object{"hooks": byEvent}
 }
 
-func vscodeOwn(t Target) []wanted {
-	return vscode(t, t.application("Code", "User", "mcp.json"), t.in(".copilot", "hooks", "savant.json"))
-}
-
-func vscodeProject(t Target) []wanted {
-	return vscode(t, t.in(".vscode", "mcp.json"), t.in(".github", "hooks", "savant.json"))
-}
-
-func vscode(t Target, file, hooks string) []wanted {
+func vscode(t Target) []wanted {
+	file, hooks := t.in(".vscode", "mcp.json"), t.in(".github", "hooks", "savant.json")
+	if t.Project == "" {
+		file, hooks = t.application("Code", "User", "mcp.json"), t.in(".copilot", "hooks", "savant.json")
+	}
 	return []wanted{{path: file, entries: entry(t.server("stdio", "${workspaceFolder}"), "servers", "savant")},
 		hookFile("vscode", hooks, flatHooks(t, "vscode", []string{"PreToolUse", "PostToolUse", "Stop"}))}
 }
 
 // copilotOwn names the event in the command, because Copilot's events do not say it.
-func copilotOwn(t Target) []wanted {
+func copilot(t Target) []wanted {
 	byEvent := object{}
 	for _, event := range []string{"preToolUse", "postToolUse", "agentStop"} {
 		byEvent[event] = []any{object{"type": "command", "bash": t.hook("copilot-cli") + " --event " + event, "timeoutSec": seconds}}
@@ -262,7 +248,7 @@ func copilotOwn(t Target) []wanted {
 		hookFile("copilot-cli", t.in(".copilot", "hooks", "savant-copilot-cli.json"), object{"version": 1, "hooks": byEvent})}
 }
 
-func windsurfOwn(t Target) []wanted {
+func windsurf(t Target) []wanted {
 	byEvent := object{}
 	for _, event := range []string{"pre_run_command", "pre_write_code", "pre_read_code", "pre_mcp_tool_use", "post_mcp_tool_use"} {
 		byEvent[event] = object{"command": t.hook("windsurf"), "show_output": true}
@@ -270,10 +256,6 @@ func windsurfOwn(t Target) []wanted {
 	return []wanted{{path: t.in(".codeium", "windsurf", "mcp_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")},
 		{path: t.in(".codeium", "windsurf", "hooks.json"), entries: t.hookEntries("windsurf", byEvent, "hooks")}}
 }
-
-func kiroOwn(t Target) []wanted { return kiro(t) }
-
-func kiroProject(t Target) []wanted { return kiro(t) }
 
 func kiro(t Target) []wanted {
 	var hooks []any
