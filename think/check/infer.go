@@ -211,31 +211,9 @@ func (i *inference) pointer(n *ast.PointerNode) *Type {
 	return i.items[len(i.items)-1]
 }
 
-// link is one member access: .key, ?.key or [key].
-type link struct {
-	key      ast.Node
-	optional bool
-	at       ast.Node
-}
-
-func flatten(node ast.Node) (base ast.Node, links []link) {
-	for {
-		switch n := node.(type) {
-		case *ast.ChainNode:
-			node = n.Node
-		case *ast.MemberNode:
-			links = append(links, link{n.Property, n.Optional, n})
-			node = n.Node
-		default:
-			slices.Reverse(links)
-			return node, links
-		}
-	}
-}
-
 // access follows a name, or a value, and its members.
 func (i *inference) access(node ast.Node) *Type {
-	base, links := flatten(node)
+	base, links := expression.Flatten(node)
 	var found *Type
 	var said string // the read as written, up to here
 	if name, ok := base.(*ast.IdentifierNode); ok {
@@ -248,17 +226,15 @@ func (i *inference) access(node ast.Node) *Type {
 	}
 	guarded := false
 	for _, each := range links {
-		for _, inner := range []ast.Node{each.key} {
-			if _, constant := inner.(*ast.StringNode); !constant {
-				i.node(inner)
-			}
+		if _, constant := each.Key.(*ast.StringNode); !constant {
+			i.node(each.Key)
 		}
 		if slices.Contains(i.untyped, said) {
 			found = anything
 		}
-		guarded = guarded || each.optional
+		guarded = guarded || each.Optional
 		found = i.member(found, each, said)
-		said = spelled(said, each.key)
+		said = spelled(said, each.Key)
 	}
 	if slices.Contains(i.untyped, said) {
 		found = anything
@@ -285,13 +261,13 @@ func spelled(said string, key ast.Node) string {
 }
 
 // name returns the type of the first name of an access, and the remaining links.
-func (i *inference) name(name string, links []link) (*Type, string, []link) {
+func (i *inference) name(name string, links []expression.Link) (*Type, string, []expression.Link) {
 	if local, ok := i.locals[name]; ok {
 		return local, name, links
 	}
 	first := ""
 	if len(links) > 0 {
-		if key, ok := links[0].key.(*ast.StringNode); ok {
+		if key, ok := links[0].Key.(*ast.StringNode); ok {
 			first = key.Value
 		}
 	}
@@ -332,22 +308,22 @@ func known(types map[string]*Type, name string) *Type {
 }
 
 // member returns the type of a member, and reports one that cannot be there.
-func (i *inference) member(of *Type, l link, said string) *Type {
+func (i *inference) member(of *Type, l expression.Link, said string) *Type {
 	if of.kinds&^null == 0 {
 		return anything // null alone: what is read is not there in any case
 	}
-	switch key := l.key.(type) {
+	switch key := l.Key.(type) {
 	case *ast.StringNode:
 		return i.field(of, key.Value, l, said)
 	case *ast.IntegerNode, *ast.UnaryNode:
 		if of.kinds&(list|text) == 0 {
-			i.report(l.at, "", "%s is %s and has no items", subject(said), of.kinds&^null)
+			i.report(l.At, "", "%s is %s and has no items", subject(said), of.kinds&^null)
 			return anything
 		}
 		return of.element()
 	}
 	if of.kinds&(list|text|object) == 0 {
-		i.report(l.at, "", "%s is %s and has no members", subject(said), of.kinds&^null)
+		i.report(l.At, "", "%s is %s and has no members", subject(said), of.kinds&^null)
 	}
 	if of.kinds&^null == list {
 		return of.itemType()
@@ -366,7 +342,7 @@ func (t *Type) element() *Type {
 	return anything
 }
 
-func (i *inference) field(of *Type, name string, l link, said string) *Type {
+func (i *inference) field(of *Type, name string, l expression.Link, said string) *Type {
 	if of.kinds&object == 0 {
 		fix := ""
 		if name == "length" && of.kinds&(list|text) != 0 {
@@ -374,7 +350,7 @@ func (i *inference) field(of *Type, name string, l link, said string) *Type {
 		} else if of.kinds&^null == list {
 			fix = ": one item is read with [0], and map(…, ." + name + ") reads it from each"
 		}
-		i.absent(l.at, "", "%s is %s and has no field %q%s", subject(said), of.kinds&^null, fault.Cut(name, 60), fix)
+		i.absent(l.At, "", "%s is %s and has no field %q%s", subject(said), of.kinds&^null, fault.Cut(name, 60), fix)
 		return anything
 	}
 	found, certain := of.field(name)
@@ -383,13 +359,13 @@ func (i *inference) field(of *Type, name string, l link, said string) *Type {
 	}
 	severity := ""
 	switch {
-	case l.optional && ofTool(certain):
+	case l.Optional && ofTool(certain):
 		return ofNull
-	case l.optional || certain == declared:
+	case l.Optional || certain == declared:
 		severity = warning
 	}
-	i.absent(l.at, severity, "%s has no field %q%s%s", subject(said), fault.Cut(name, 60), nearestField(name, of), says(of))
-	if l.optional {
+	i.absent(l.At, severity, "%s has no field %q%s%s", subject(said), fault.Cut(name, 60), nearestField(name, of), says(of))
+	if l.Optional {
 		return ofNull
 	}
 	return anything
@@ -454,7 +430,7 @@ func (a *asking) Visit(node *ast.Node) {
 
 // written returns the source form of a read, "" for other nodes.
 func written(node ast.Node) string {
-	base, links := flatten(node)
+	base, links := expression.Flatten(node)
 	said := ""
 	switch n := base.(type) {
 	case *ast.IdentifierNode:
@@ -463,7 +439,7 @@ func written(node ast.Node) string {
 		said = "#" + n.Name
 	}
 	for _, each := range links {
-		said = spelled(said, each.key)
+		said = spelled(said, each.Key)
 	}
 	if said == "" {
 		return "\x00" // equal to no read

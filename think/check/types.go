@@ -4,7 +4,6 @@
 package check
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -199,13 +198,13 @@ func (t *Type) joinFields(a, b *Type) {
 	t.openness = min(a.openness, b.openness)
 	t.fields = map[string]*Type{}
 	t.origin = a.origin
-	for name := range maps.Keys(a.fields) {
+	for name := range a.fields {
 		t.fields[name] = a.fields[name]
 		if other, _ := b.field(name); other != nil {
 			t.fields[name] = joinTwo(a.fields[name], other)
 		}
 	}
-	for name := range maps.Keys(b.fields) {
+	for name := range b.fields {
 		if a.fields[name] == nil {
 			t.fields[name] = b.fields[name]
 			if other, _ := a.field(name); other != nil {

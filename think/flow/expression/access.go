@@ -6,22 +6,22 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// link is one member access as parsed: .key, ?.key or [key].
-type link struct {
-	key      ast.Node
-	optional bool
-	at       ast.Node
+// Link is one member access as parsed: .key, ?.key or [key].
+type Link struct {
+	Key      ast.Node
+	Optional bool
+	At       ast.Node
 }
 
-// flatten takes a chain of member accesses apart. a?.b[0] and a?.b.c are one
+// Flatten takes a chain of member accesses apart. a?.b[0] and a?.b.c are one
 // chain each: where a is null, so is the whole.
-func flatten(node ast.Node) (base ast.Node, links []link) {
+func Flatten(node ast.Node) (base ast.Node, links []Link) {
 	for {
 		switch n := node.(type) {
 		case *ast.ChainNode:
 			node = n.Node
 		case *ast.MemberNode:
-			links = append(links, link{n.Property, n.Optional, n})
+			links = append(links, Link{n.Property, n.Optional, n})
 			node = n.Node
 		default:
 			slices.Reverse(links)
@@ -32,11 +32,11 @@ func flatten(node ast.Node) (base ast.Node, links []link) {
 
 // firstName returns the name that the first link selects, if the source says
 // it: .a or ["a"].
-func firstName(links []link) (string, bool) {
+func firstName(links []Link) (string, bool) {
 	if len(links) == 0 {
 		return "", false
 	}
-	literal, ok := links[0].key.(*ast.StringNode)
+	literal, ok := links[0].Key.(*ast.StringNode)
 	if !ok {
 		return "", false
 	}
@@ -45,7 +45,7 @@ func firstName(links []link) (string, bool) {
 
 // access rewrites a name and the member accesses after it.
 func (r *rewriter) access(node ast.Node, soft bool) ast.Node {
-	base, links := flatten(node)
+	base, links := Flatten(node)
 	r.visits += len(links)
 	name, ok := base.(*ast.IdentifierNode)
 	switch {
@@ -66,7 +66,7 @@ func (r *rewriter) access(node ast.Node, soft bool) ast.Node {
 // follow returns the call that reads links from a path's beginning, or from a
 // base. A computed key behind a ?. is evaluated only where it is reached, so
 // the access is cut in two at that place.
-func (r *rewriter) follow(start *path, base ast.Node, links []link, at ast.Node) ast.Node {
+func (r *rewriter) follow(start *path, base ast.Node, links []Link, at ast.Node) ast.Node {
 	if len(links) == 0 && base != nil {
 		return base
 	}
@@ -77,7 +77,7 @@ func (r *rewriter) follow(start *path, base ast.Node, links []link, at ast.Node)
 	before := r.follow(start, base, links[:cut], at)
 	return r.hold(before, func(held func() ast.Node) ast.Node {
 		first, rest := links[cut], links[cut+1:]
-		reached := r.get(&path{text: start.text + "…"}, held(), []link{first}, at)
+		reached := r.get(&path{text: start.text + "…"}, held(), []Link{first}, at)
 		return &ast.ConditionalNode{Ternary: true,
 			Cond: call("+isNull", at, held()),
 			Exp1: &ast.NilNode{},
@@ -87,16 +87,16 @@ func (r *rewriter) follow(start *path, base ast.Node, links []link, at ast.Node)
 
 // guardedAt returns the first optional link that has a computed key at or
 // behind it, or -1.
-func guardedAt(links []link) int {
-	optional := slices.IndexFunc(links, func(l link) bool { return l.optional })
-	if optional < 0 || !slices.ContainsFunc(links[optional:], link.computed) {
+func guardedAt(links []Link) int {
+	optional := slices.IndexFunc(links, func(l Link) bool { return l.Optional })
+	if optional < 0 || !slices.ContainsFunc(links[optional:], Link.computed) {
 		return -1
 	}
 	return optional
 }
 
-func (l link) computed() bool {
-	_, ok := constantKey(l.key)
+func (l Link) computed() bool {
+	_, ok := constantKey(l.Key)
 	return !ok
 }
 
@@ -116,19 +116,19 @@ func constantKey(key ast.Node) (any, bool) {
 }
 
 // get returns one call that reads a whole path.
-func (r *rewriter) get(start *path, base ast.Node, links []link, at ast.Node) ast.Node {
+func (r *rewriter) get(start *path, base ast.Node, links []Link, at ast.Node) ast.Node {
 	read := &path{root: start.root, name: start.name, text: start.text}
 	arguments := []ast.Node{&ast.ConstantNode{Value: read}}
 	if base != nil {
 		arguments = append(arguments, base)
 	}
 	for _, l := range links {
-		key, constant := constantKey(l.key)
+		key, constant := constantKey(l.Key)
 		if !constant {
-			arguments = append(arguments, r.node(l.key, false))
+			arguments = append(arguments, r.node(l.Key, false))
 		}
 		read.members = append(read.members, member{
-			key: key, computed: !constant, optional: l.optional, offset: r.offset(l.at)})
+			key: key, computed: !constant, optional: l.Optional, offset: r.offset(l.At)})
 	}
 	return call("+get", at, arguments...)
 }

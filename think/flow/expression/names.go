@@ -24,14 +24,14 @@ var known = map[string]string{rootResult: "extract", rootLoop: "a step with fore
 
 // origin resolves the name an access starts with, and returns the remaining links. The
 // path is nil if the name is invalid.
-func (r *rewriter) origin(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
+func (r *rewriter) origin(name *ast.IdentifierNode, links []Link, soft bool) (*path, []Link) {
 	if r.scope.isRoot(name.Value) {
 		return r.fromRoot(name, links, soft)
 	}
 	return r.fromBareName(name, links, soft)
 }
 
-func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
+func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []Link, soft bool) (*path, []Link) {
 	root := name.Value
 	key, constant := firstName(links)
 	whole := root != rootState && root != rootSteps
@@ -42,7 +42,7 @@ func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (
 		return r.unresolved(name, fmt.Sprintf("%s cannot be read as a whole: name the %s, as in %s.%s",
 			root, singular(root), root, example(root)))
 	case !r.scope.has(root, key):
-		return r.unresolved(links[0].key, r.notUnder(root, key))
+		return r.unresolved(links[0].Key, r.notUnder(root, key))
 	case root == rootSteps:
 		return r.status(name, key, links, soft)
 	}
@@ -50,9 +50,9 @@ func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (
 }
 
 // status resolves steps.A.status, the only field of a step.
-func (r *rewriter) status(name *ast.IdentifierNode, id string, links []link, soft bool) (*path, []link) {
+func (r *rewriter) status(name *ast.IdentifierNode, id string, links []Link, soft bool) (*path, []Link) {
 	if field, constant := firstName(links[1:]); !constant || field != "status" {
-		at := links[min(len(links), 2)-1].key
+		at := links[min(len(links), 2)-1].Key
 		message := fmt.Sprintf("a step has one field: write %s", under(rootSteps, id)+".status")
 		if constant && fault.Nearest(field, []string{"status"}) == "" {
 			message += "; " + r.kept(id)
@@ -64,7 +64,7 @@ func (r *rewriter) status(name *ast.IdentifierNode, id string, links []link, sof
 	return resolved, links[2:]
 }
 
-func (r *rewriter) fromBareName(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
+func (r *rewriter) fromBareName(name *ast.IdentifierNode, links []Link, soft bool) (*path, []Link) {
 	meanings := r.scope.meanings(name.Value)
 	switch len(meanings) {
 	case 0:
@@ -84,9 +84,9 @@ func (r *rewriter) fromBareName(name *ast.IdentifierNode, links []link, soft boo
 }
 
 // read records a reference and returns the path that reads it.
-func (r *rewriter) read(at *ast.IdentifierNode, root, name string, rest []link, soft bool) *path {
+func (r *rewriter) read(at *ast.IdentifierNode, root, name string, rest []Link, soft bool) *path {
 	if len(rest) > 0 {
-		soft = rest[0].optional
+		soft = rest[0].Optional
 	}
 	r.refer(Reference{Root: root, Name: name, Soft: soft, Offset: r.offset(at)})
 	text := root
@@ -105,7 +105,7 @@ func (r *rewriter) kept(id string) string {
 }
 
 // unresolved fails with UNRESOLVED_VAR; there is no path to read.
-func (r *rewriter) unresolved(at ast.Node, message string) (*path, []link) {
+func (r *rewriter) unresolved(at ast.Node, message string) (*path, []Link) {
 	r.fail(at, fault.UnresolvedVar, message)
 	return nil, nil
 }
