@@ -67,7 +67,10 @@ func Copy(ctx context.Context, from, to state.Backend, in CopyInput) (*Copied, e
 		}
 		group.Go(func() error { return c.run(within, info.Key()) })
 	}
-	return &c.out, group.Wait()
+	if err = group.Wait(); err == nil && c.out.Runs < len(infos) {
+		err = fault.New(fault.Internal, "the copy ended after %d of %d runs: %w", c.out.Runs, len(infos), context.Cause(ctx))
+	}
+	return &c.out, err
 }
 
 // copying is one Copy under way.
