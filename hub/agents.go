@@ -74,8 +74,7 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	}
 	view.Cost = report.Describe(amount)
 	if err := h.fillTimeline(r, report.RunID, &view.timeline); err != nil {
-		h.fail(w, r, err)
-		return
+		view.Unread = fault.From(err).Error()
 	}
 	h.show(w, r, http.StatusOK, "agent.html", page{Title: report.RunID, At: "agents", View: view})
 }
@@ -90,13 +89,23 @@ func (h *Hub) downloadTrace(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	download(w, "application/x-ndjson", "trace-"+report.RunID+".ndjson")
+	sent := false
 	err = h.options.Recorder.Written(report.RunID, func(_ telemetry.Event, line []byte) {
+		if !sent {
+			download(w, "application/x-ndjson", "trace-"+report.RunID+".ndjson")
+			sent = true
+		}
 		raw := h.options.Redactor.JSON(json.RawMessage(strings.TrimSuffix(string(line), "\n")))
 		_, _ = w.Write(append(raw, '\n')) // the client may be gone
 	})
-	if err != nil {
+	switch {
+	case err != nil && sent:
 		h.options.Logger.WarnContext(r.Context(), "a trace was not sent completely", "run", report.RunID, "cause", err.Error())
+		panic(http.ErrAbortHandler) // so that the browser reports an incomplete download
+	case err != nil:
+		h.fail(w, r, err)
+	case !sent:
+		download(w, "application/x-ndjson", "trace-"+report.RunID+".ndjson")
 	}
 }
 

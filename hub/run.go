@@ -13,6 +13,7 @@ import (
 	"savant/internal/access"
 	"savant/think"
 	"savant/think/flow"
+	"savant/think/maintenance"
 	"savant/think/state"
 )
 
@@ -63,8 +64,8 @@ const shortOutputs = 1 << 10
 // moment is a run at one of its versions.
 type moment struct {
 	Version, Latest          int
-	Past                     bool // it is not the latest
-	Status                   string
+	Past                     bool        // it is not the latest
+	Standing                 Standing    // of an earlier version only the status is known
 	Record                   think.Event // the record of the version
 	Earlier, Later, Present  url.Values
 	Kept                     []formField // query parameters that the slider's form keeps
@@ -150,13 +151,19 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 	if errors.Is(err, fault.CheckpointNotFound) {
 		return nil, err
 	} else if err != nil {
-		view.Damage = fault.From(err).Message()
+		view.Damage = damageOf(err)
 	}
 	// The history needs no replay, so even a damaged run can have one.
 	if err := h.fillHistory(r, view, key); err != nil && view.Damage == "" {
-		view.Damage = fault.From(err).Message()
+		view.Damage = damageOf(err)
 	}
 	return view, nil
+}
+
+// damageOf describes an error with its code, and what to do about a damaged run.
+func damageOf(err error) string {
+	said := fault.From(err)
+	return said.Hinted(maintenance.OnDamage(said)).Error()
 }
 
 // fillRun adds what concerns the whole run.
@@ -210,7 +217,7 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	var scene *scene
 	err := h.options.Think.View(ctx, key, version, func(v *think.View) error {
 		now := v.Now()
-		out.Version, out.Status = now.Version, string(now.Status)
+		out.Version, out.Standing.Status = now.Version, string(now.Status)
 		out.listSteps(r, v)
 		err := h.listCaptures(r, v, out)
 		if err == nil {
@@ -235,6 +242,9 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 		return nil, err
 	}
 	out.place(r, latest)
+	if !out.Past {
+		out.Standing = Standing{Status: view.Standing.Status, WaitsFor: view.Standing.WaitsFor}
+	}
 	events, err := h.eventsAt(ctx, key, scene.versions(out.Version, out.Panel))
 	if err != nil {
 		return nil, err

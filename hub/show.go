@@ -78,16 +78,18 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
-	title := http.StatusText(status)
+	title, said := http.StatusText(status), fault.From(err)
 	switch {
 	case errors.Is(err, fault.StateCorrupt):
 		title = "The run is damaged"
+	case status == http.StatusInternalServerError:
+		title = "This page cannot be shown"
 	case status == http.StatusUnprocessableEntity:
 		title = "The workflow is not valid"
 	case status == http.StatusServiceUnavailable:
 		title = "Runs cannot be read or saved now"
 	}
-	h.show(w, r, status, "problem.html", page{Title: title, Problem: fault.From(err).Message(), Code: fault.From(err).Code})
+	h.show(w, r, status, "problem.html", page{Title: title, Problem: said.Message(), Code: said.Code})
 }
 
 // refuse and closed render the refusal of a visitor.

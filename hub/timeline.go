@@ -42,6 +42,7 @@ type timeline struct {
 	At      int  // number of the chosen event, from 1; 0 if it does not match the filter
 	Gone    bool // the chosen event is no longer in the trace
 	Close   url.Values
+	Unread  string // why the trace cannot be read
 }
 
 // group is one step of a run with its events.

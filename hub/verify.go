@@ -3,7 +3,6 @@ package hub
 import (
 	"net/http"
 
-	"savant/fault"
 	"savant/think"
 	"savant/think/audit"
 )
@@ -27,7 +26,7 @@ func (h *Hub) verifyRun(w http.ResponseWriter, r *http.Request) {
 	view := verifyView{Workflow: key.Workflow, Run: key.Run, Verdict: "cannot be verified"}
 	out, err := audit.New(h.options.Think).Debug(r.Context(), audit.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
 	if err != nil {
-		view.Damage = fault.From(err).Message()
+		view.Damage = damageOf(err)
 	} else {
 		view.Verdict, view.Records, view.Imported, view.Difference = out.Verdict, out.To, out.Imported, out.Difference
 		view.Witnesses = witnessesOf(out.Log)

@@ -61,3 +61,60 @@ func TestACancelledRunSaysOnceByWhom(t *testing.T) {
 	require.Contains(t, page, "there is no such workflow here")
 	require.NotContains(t, page, `name="adopt"`)
 }
+
+// TestSomethingElseInThePlaceOfAFile checks that pages and commands go on without a
+// file that cannot be read, and that what needs it says where it is and what to do.
+func TestSomethingElseInThePlaceOfAFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "one.yaml"), []byte("name: one\nversion: \"1\"\nsteps:\n  - {id: a, call: flow.set, input_template: {value: 1}}\noutputs: {sum: \"1\"}\n"), 0o600))
+	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "workflows", "run", "one", "--run-id", "r1")
+	h := serveHub(t, folder)
+	const agent, run = "/diagnostics/agents/known", "/runs/one/r1"
+	for _, each := range []struct {
+		file, page, code string
+		status           int
+		downloads        map[string]int
+	}{
+		{"logs/agent_trace.log", agent, "INTERNAL", http.StatusOK, map[string]int{"/trace.ndjson": 500, "/session.json": 200}},
+		{".savant/sessions/known.journal", agent, "INTERNAL", http.StatusInternalServerError, map[string]int{"/trace.ndjson": 500, "/session.json": 500}},
+		{".savant/state/one/r1.journal", run, "STATE_CORRUPT", http.StatusOK, nil},
+	} {
+		path := filepath.Join(folder, filepath.FromSlash(each.file))
+		require.NoError(t, os.Rename(path, path+".aside"))
+		require.NoError(t, os.Mkdir(path, 0o700))
+		status, body, _ := h.ask(h.client, http.MethodGet, each.page, nil)
+		require.Equal(t, each.status, status, body)
+		for _, says := range []string{each.code, each.file, "move", "a copy"} {
+			require.Contains(t, body, says)
+		}
+		require.NotContains(t, body, "Internal Server Error")
+		for download, expected := range each.downloads {
+			status, body, _ := h.ask(h.client, http.MethodGet, each.page+download, nil)
+			require.Equal(t, expected, status, body)
+		}
+		for list, entry := range map[string]string{"/": run, "/runs": run, "/diagnostics/agents": agent, "/compare?kind=agent": "known"} {
+			require.Contains(t, h.page(list), entry, list)
+		}
+		require.Contains(t, savantIn(t, folder, "runs", "list"), "known")
+		require.Contains(t, savantIn(t, folder, "state", "list"), "r1")
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.Rename(path+".aside", path))
+	}
+	require.Contains(t, h.page(agent), "tool_call_completed")
+	require.Contains(t, h.page(run), "Outputs")
+}
+
+// TestARunHasOneStatus checks that the word beside the graph is that of the page's top.
+func TestARunHasOneStatus(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "asks.yaml"), []byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: ask, call: human.approve, input_template: {message: \"Sure?\"}}\n"), 0o600))
+	savantIn(t, folder, "workflows", "run", "asks", "--run-id", "r1")
+	page := serveHub(t, folder).page("/runs/asks/r1")
+	require.Equal(t, 2, strings.Count(page, "waiting</span> for a person"), page)
+	require.NotContains(t, page, "running")
+}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"savant/fault"
+	"savant/internal/regular"
 )
 
 // NotSaved returns STATE_NOT_SAVED for a file or folder that could not be written; name
@@ -58,6 +59,8 @@ func (r reason) Error() string {
 
 func (r reason) Unwrap() error { return r.cause }
 
+const inPlace = "something else is in its place: move that aside, and put a copy back if there is one"
+
 // advices has advice for causes that persist.
 var advices = []struct {
 	cause  error
@@ -68,6 +71,7 @@ var advices = []struct {
 	{syscall.ENOSPC, "the disk is full: make room, then repeat the call"},
 	{syscall.EDQUOT, "the disk is full: make room, then repeat the call"},
 	{syscall.EIO, "the disk reports an error: read the system log, then repeat the call"},
+	{syscall.EISDIR, inPlace}, {syscall.ELOOP, inPlace}, {syscall.ENOTDIR, inPlace}, {regular.ErrIrregular, inPlace},
 	{syscall.EMFILE, "too many files are open: repeat the call when fewer calls run, or raise the limit (ulimit -n)"},
 }
 

@@ -201,3 +201,13 @@ func (r *repair) remakeCheckpoints(ctx context.Context) error {
 	}
 	return nil
 }
+
+// OnDamage returns what to do about a damaged run of a workflow, or the zero Hint for
+// other errors. A record of a newer version is not damage.
+func OnDamage(said *fault.Error) fault.Hint {
+	if said.Code != fault.StateCorrupt || errors.Is(said, state.ErrNewerFormat) {
+		return fault.Hint{}
+	}
+	return fault.Hint{Call: "savant state check",
+		Text: "says what is wrong, and savant state check --repair takes a run back to its last good version"}
+}

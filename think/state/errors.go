@@ -15,7 +15,7 @@ var ErrNewerFormat = errors.New("written by a newer Savant; upgrade to use it")
 
 // errIrregular is the error of a folder, a link or a named pipe in place of a file. It
 // is reported as damage, and the entry is left unchanged.
-var errIrregular = errors.New("is not a regular file")
+var errIrregular = errors.New("is not a regular file: move it aside, and put a copy of the file back if there is one")
 
 // notSaved reports that something could not be made durable.
 func notSaved(name string, cause error) error {

@@ -7,7 +7,7 @@ import (
 	"savant/engines"
 	"savant/engines/guide"
 	"savant/fault"
-	"savant/think/state"
+	"savant/think/maintenance"
 )
 
 // hintForTool is the hint for clients about an error of a tool. It is meant for the
@@ -27,7 +27,7 @@ func hintForRun(said *fault.Error) fault.Hint {
 	if said.Code == fault.UnknownRun {
 		return fault.Hint{Call: "think.state.list", Text: "lists the runs"}
 	}
-	return OnDamage(said)
+	return maintenance.OnDamage(said)
 }
 
 // readResource reads a resource of the server, see engines.Offer.
@@ -42,14 +42,4 @@ func withHints(read readResource) readResource {
 		}
 		return text, mimeType, err
 	}
-}
-
-// OnDamage returns what to do about a damaged run of a workflow, or the zero Hint for
-// other errors. A record of a newer version is not damage.
-func OnDamage(said *fault.Error) fault.Hint {
-	if said.Code != fault.StateCorrupt || errors.Is(said, state.ErrNewerFormat) {
-		return fault.Hint{}
-	}
-	return fault.Hint{Call: "savant state check",
-		Text: "says what is wrong, and savant state check --repair takes a run back to its last good version"}
 }

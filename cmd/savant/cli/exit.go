@@ -11,6 +11,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/think/maintenance"
 )
 
 // The exit codes of the program.
@@ -184,7 +185,7 @@ func (p *Program) hint(said *fault.Error) fault.Hint {
 	}
 	for _, sign := range []string{".savant/state/", ".savant/artifacts/", "does not follow from the records before it"} {
 		if strings.Contains(said.Details, sign) {
-			return app.OnDamage(said)
+			return maintenance.OnDamage(said)
 		}
 	}
 	return fault.Hint{}
