@@ -41,13 +41,14 @@ type Index struct {
 	recorder *telemetry.Recorder
 	observe  func(Line)
 
-	mu     sync.Mutex
-	cursor telemetry.Cursor
-	epoch  string
-	files  []string // entries refer to them by number
-	runs   map[string]*run
-	now    uint64 // number of events so far
-	lost   uint64
+	mu       sync.Mutex
+	cursor   telemetry.Cursor
+	epoch    string
+	files    []string // entries refer to them by number
+	runs     map[string]*run
+	searches map[string]search
+	now      uint64 // number of events so far
+	lost     uint64
 }
 
 // run holds the events of one run, in the order of the trace.
@@ -68,7 +69,7 @@ type entry struct {
 // New returns an index of a recorder's trace. observe is called with each line, once
 // and in order; it may be nil.
 func New(recorder *telemetry.Recorder, observe func(Line)) *Index {
-	return &Index{recorder: recorder, observe: observe, epoch: rand.Text(), runs: map[string]*run{}}
+	return &Index{recorder: recorder, observe: observe, epoch: rand.Text(), runs: map[string]*run{}, searches: map[string]search{}}
 }
 
 // Refresh reads what was appended since the last call.

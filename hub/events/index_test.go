@@ -2,6 +2,8 @@ package events_test
 
 import (
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,4 +84,47 @@ func TestTheIndexFollowsTheTrace(t *testing.T) {
 	selected, err = index.Select("r", events.Filter{})
 	require.NoError(t, err)
 	require.NotZero(t, selected.Len())
+}
+
+// TestASearchReadsOnlyWhatIsNew checks that a repeated search reads none of the events
+// that it read before, and finds each once.
+func TestASearchReadsOnlyWhatIsNew(t *testing.T) {
+	folder := t.TempDir()
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	defer root.Close()
+	recorder := telemetry.NewRecorder(telemetry.Options{Root: root})
+	index := events.New(recorder, nil)
+	search := func(f events.Filter) []telemetry.Place {
+		require.NoError(t, index.Refresh())
+		selected, err := index.Select("r", f)
+		require.NoError(t, err)
+		return selected.Places(0, selected.Len())
+	}
+	write := func(output string) {
+		recorder.Record(telemetry.Event{Type: telemetry.Retry, RunID: "r", Step: 1, Output: output})
+	}
+	write("first")
+	write("wanted")
+	write("other")
+	before := search(events.Filter{Query: "Wanted"})
+	require.Len(t, before, 1)
+
+	trace := filepath.Join(folder, filepath.FromSlash(telemetry.TraceFile))
+	text, err := os.ReadFile(trace)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(trace, []byte(strings.Replace(string(text), "wanted", "hidden", 1)), 0o600))
+	write("wanted too")
+	after := search(events.Filter{Query: "Wanted"})
+	require.Len(t, after, 2)
+	require.Equal(t, before[0], after[0])
+	require.Len(t, search(events.Filter{Query: "Wanted"}), 2)
+	for _, other := range []events.Filter{{Query: "wanted", Step: 1}, {Query: "wanted", Types: []string{"retry"}}} {
+		require.Len(t, search(other), 1, "another search reads all")
+	}
+	require.Empty(t, search(events.Filter{Query: "wanted", Step: 2}))
+	for i := range 100 { // more searches than are remembered
+		require.Empty(t, search(events.Filter{Query: "none" + strconv.Itoa(i)}))
+	}
+	require.Len(t, search(events.Filter{Query: "wanted"}), 1)
 }

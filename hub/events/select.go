@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,24 +55,49 @@ func (s Selection) Find(place telemetry.Place) int {
 	})
 }
 
+// search is the result of a query, and how many of the events were read for it.
+type search struct {
+	epoch string
+	read  int
+	found []entry
+}
+
+// maxSearches is the maximum number of remembered searches.
+const maxSearches = 16
+
 // Select returns the events of a run that a filter selects. It reads the trace only for
-// a query.
+// a query, and if the query was asked before, only what is new since.
 func (x *Index) Select(name string, f Filter) (Selection, error) {
 	selected := x.inMemory(name, f)
 	if f.Query == "" {
 		return selected, nil
 	}
-	query := strings.ToLower(f.Query)
-	all := selected.entries
-	places := selected.Places(0, len(all))
-	selected.entries = nil
-	err := x.recorder.At(places, func(i int, line []byte) bool {
+	all, key := selected.entries, fmt.Sprintf("%q", []any{name, f})
+	x.mu.Lock()
+	done := x.searches[key]
+	x.mu.Unlock()
+	if done.epoch != selected.Epoch || done.read > len(all) {
+		done = search{epoch: selected.Epoch}
+	}
+	query, unread := strings.ToLower(f.Query), all[done.read:]
+	done.found = slices.Clip(done.found) // a Selection may have it
+	err := x.recorder.At(selected.Places(done.read, len(all)), func(i int, line []byte) bool {
 		if strings.Contains(strings.ToLower(string(line)), query) {
-			selected.entries = append(selected.entries, all[i])
+			done.found = append(done.found, unread[i])
 		}
 		return true
 	})
-	return selected, err
+	if err != nil {
+		return selected, err
+	}
+	done.read, selected.entries = len(all), done.found
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.searches) >= maxSearches {
+		x.searches = map[string]search{}
+	}
+	x.searches[key] = done
+	return selected, nil
 }
 
 // inMemory selects by types and steps, which the index holds.
