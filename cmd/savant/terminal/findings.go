@@ -1,15 +1,16 @@
 package terminal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/sarif"
 )
 
 // SourceLine returns the source line of a diagnostic with a caret below its column, or
@@ -48,92 +49,40 @@ func escapedProperty(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapedData(Visible(text)))
 }
 
-// The parts of a SARIF 2.1.0 log that Savant uses.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool struct {
-			Driver sarifDriver `json:"driver"`
-		} `json:"tool"`
-		ColumnKind string        `json:"columnKind"`
-		Results    []sarifResult `json:"results"`
-	}
-	sarifDriver struct {
-		Name    string      `json:"name"`
-		Version string      `json:"version,omitempty"`
-		Rules   []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID string `json:"id"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		RuleID    string          `json:"ruleId"`
-		RuleIndex int             `json:"ruleIndex"`
-		Level     string          `json:"level"`
-		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations,omitempty"`
-	}
-	sarifLocation struct {
-		Physical struct {
-			Artifact struct {
-				URI string `json:"uri"`
-			} `json:"artifactLocation"`
-			Region *sarifRegion `json:"region,omitempty"`
-		} `json:"physicalLocation"`
-	}
-	sarifRegion struct {
-		StartLine   int        `json:"startLine"`
-		StartColumn int        `json:"startColumn"`
-		Snippet     *sarifText `json:"snippet,omitempty"`
-	}
-)
-
 // SARIF writes diagnostics as a SARIF 2.1.0 log for code scanning.
 func SARIF(out io.Writer, version string, found []fault.Diagnostic) error {
-	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "savant", Version: version, Rules: []sarifRule{}}
+	run := sarif.Run{ColumnKind: "unicodeCodePoints", Results: []sarif.Result{},
+		Tool: sarif.Tool{Driver: sarif.Driver{Name: "savant", Version: version, Rules: []sarif.Rule{}}}}
 	for _, d := range found {
-		rule := slices.IndexFunc(run.Tool.Driver.Rules, func(known sarifRule) bool { return known.ID == string(d.Code) })
-		if rule < 0 {
-			rule = len(run.Tool.Driver.Rules)
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(d.Code)})
-		}
-		run.Results = append(run.Results, sarifOf(d, rule))
+		run.Results = append(run.Results, sarifOf(d, run.Rule(sarif.Rule{ID: string(d.Code)})))
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return encoder.Encode(sarif.Of(run))
 }
 
-func sarifOf(d fault.Diagnostic, rule int) sarifResult {
-	level := d.Severity
-	if level == "" {
-		level = "error"
-	}
-	result := sarifResult{RuleID: string(d.Code), RuleIndex: rule, Level: level, Message: sarifText{Visible(d.Message + unfitting(d))}}
+func sarifOf(d fault.Diagnostic, rule int) sarif.Result {
+	result := sarif.Result{RuleID: string(d.Code), RuleIndex: rule, Level: cmp.Or(d.Severity, "error"), Message: sarif.Message{Text: Visible(d.Message + unfitting(d))}}
 	if d.File == "" {
 		return result
 	}
-	var at sarifLocation
-	path := filepath.ToSlash(d.File)
-	at.Physical.Artifact.URI = (&url.URL{Path: path}).String()
-	if filepath.IsAbs(d.File) {
-		at.Physical.Artifact.URI = (&url.URL{Scheme: "file", Path: path}).String()
-	}
+	at := sarif.Physical{Artifact: sarif.Artifact{URI: address(d.File)}}
 	if d.Line > 0 {
-		at.Physical.Region = &sarifRegion{StartLine: d.Line, StartColumn: max(1, d.Column)}
+		at.Region = &sarif.Region{StartLine: d.Line, StartColumn: max(1, d.Column)}
 		if line, _, ok := strings.Cut(d.Source, "\n"); ok {
-			at.Physical.Region.Snippet = &sarifText{line}
+			at.Region.Snippet = &sarif.Message{Text: line}
 		}
 	}
-	result.Locations = []sarifLocation{at}
+	result.Locations = []sarif.Location{{Physical: at}}
 	return result
+}
+
+// address returns the URI of a file.
+func address(file string) string {
+	at := url.URL{Path: filepath.ToSlash(file)}
+	if filepath.IsAbs(file) {
+		at.Scheme = "file"
+	}
+	return at.String()
 }
