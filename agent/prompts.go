@@ -14,22 +14,22 @@ import (
 // Rule is an AMR rule: a goal that contains one of its phrases runs a workflow instead
 // of free steps.
 type Rule struct {
-	Name     string
-	Phrases  []string
-	Workflow string
-	Persona  string
+	Name     string   `json:"name"`
+	Phrases  []string `json:"phrases"`
+	Workflow string   `json:"workflow"`
+	Persona  string   `json:"persona"`
 	// ParamFromGoal is the parameter of the workflow that takes the goal.
-	ParamFromGoal string
+	ParamFromGoal string `json:"params_from_goal"`
 	// Complex selects the large model.
-	Complex bool
+	Complex bool `json:"complex"`
 }
 
 // Prompts is the content of prompts.yml: instructions for a model, and rules.
 type Prompts struct {
-	Driver reasoning.Driver
+	Driver reasoning.Driver `json:"-"`
 	// Personas: the first is the default.
-	Personas []reasoning.Persona
-	Rules    []Rule
+	Personas []reasoning.Persona `json:"personas"`
+	Rules    []Rule              `json:"amr_rules"`
 }
 
 // persona returns the persona of a name; without a name, the first.

@@ -15,22 +15,6 @@ import (
 	"savant/reasoning"
 )
 
-// agentPrompts are the parts of prompts.yml that the agent uses.
-type agentPrompts struct {
-	Personas []reasoning.Persona `json:"personas"`
-	Rules    []amrRule           `json:"amr_rules"`
-}
-
-// amrRule is a rule that maps a goal to a workflow.
-type amrRule struct {
-	Name     string   `json:"name"`
-	Phrases  []string `json:"phrases"`
-	Workflow string   `json:"workflow"`
-	Persona  string   `json:"persona"`
-	Param    string   `json:"params_from_goal"`
-	Complex  bool     `json:"complex"`
-}
-
 // prompts reads the driver prompt, the personas and the rules of the agent.
 func (a *App) prompts(context.Context) (agent.Prompts, error) {
 	var read agent.Prompts
@@ -47,16 +31,7 @@ func (a *App) prompts(context.Context) (agent.Prompts, error) {
 	if err != nil {
 		return read, err
 	}
-	var file agentPrompts
-	if err := json.Unmarshal(raw, &file); err != nil {
-		return read, err
-	}
-	read.Personas = file.Personas
-	for _, each := range file.Rules {
-		read.Rules = append(read.Rules, agent.Rule{Name: each.Name, Phrases: each.Phrases, Workflow: each.Workflow,
-			Persona: each.Persona, ParamFromGoal: each.Param, Complex: each.Complex})
-	}
-	return read, nil
+	return read, json.Unmarshal(raw, &read)
 }
 
 func gitTools(roots []string) map[string]engines.Tool {
