@@ -9,13 +9,10 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Cursor is a position in the trace: how far each of its files was read; the last entry
-// is the current file. Its text form can be stored and read by another process. The
-// zero Cursor is before the first event that is left.
+// is the current file. The zero Cursor is before the first event that is left.
 type Cursor struct{ read []place }
 
 // place is how far a file was read. A file is identified by its first line, which
@@ -25,38 +22,8 @@ type place struct {
 	at   int64
 }
 
-// String formats a cursor: FILE:OFFSET, joined by commas.
-func (c Cursor) String() string {
-	parts := make([]string, len(c.read))
-	for i, each := range c.read {
-		parts[i] = each.file + ":" + strconv.FormatInt(each.at, 10)
-	}
-	return strings.Join(parts, ",")
-}
-
-// ParseCursor parses the format of String; false for any other text.
-func ParseCursor(text string) (Cursor, bool) {
-	var c Cursor
-	if text == "" {
-		return c, true
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		file, at, _ := strings.Cut(part, ":")
-		offset, err := strconv.ParseInt(at, 10, 64)
-		if id, wrong := hex.DecodeString(file); wrong != nil || len(id) != idLength || err != nil || offset < 0 || len(c.read) == maxPlaces {
-			return Cursor{}, false
-		}
-		c.read = append(c.read, place{file, offset})
-	}
-	return c, true
-}
-
-// idLength is how many bytes of a digest identify a file; maxPlaces is the maximum
-// number of files: the current one and the rotated one, in two folders.
-const (
-	idLength  = 8
-	maxPlaces = 4
-)
+// idLength is how many bytes of a digest identify a file.
+const idLength = 8
 
 // of returns how far a file was read.
 func (c Cursor) of(file string) (int64, bool) {
