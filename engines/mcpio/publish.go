@@ -12,13 +12,6 @@ import (
 	"savant/internal/visible"
 )
 
-// dottedClients are the clients that see dotted names in the auto style, by the name
-// that they send, each with the reason. A client that passes tool names to a model's
-// API must not be listed: those allow [A-Za-z0-9_-] only.
-var dottedClients = map[string]string{
-	"savant": "our own client; a person reads the names, never a model's API",
-}
-
 // tools returns the current list of tools for a client, by the name that it sends (""
 // if unknown), in the one spelling that it can use. A tool that was added after New and
 // is unpublishable is omitted and logged.

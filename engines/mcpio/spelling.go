@@ -16,10 +16,11 @@ var (
 	command = pattern.Lazy(`(^|[^A-Za-z0-9_./-])savant( [a-z]+)`)
 )
 
-// isDotted reports whether a client, by the name it sends, sees dotted names.
+// isDotted reports whether a client, by the name it sends, sees dotted names: by itself
+// only Savant's own client, whose names are for people. Others pass the names to a
+// model's API, which allows [A-Za-z0-9_-] only.
 func (s *Server) isDotted(client string) bool {
-	_, known := dottedClients[strings.ToLower(client)]
-	return s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && known
+	return s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && strings.EqualFold(client, "savant")
 }
 
 // spell adapts one of Savant's texts to a client: listed tools get the name of its
