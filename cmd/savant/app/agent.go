@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"savant/agent"
@@ -42,7 +40,7 @@ func (a *App) openAgent() error {
 	a.Agent = agent.New(agent.Options{
 		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.price(), Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
-			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
+			AllowThink: given.AllowThink, Confirm: a.options.Confirm},
 		Prepare: a.AwaitMounts, Prompts: a.prompts, Repo: a.repository,
 		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
@@ -104,22 +102,6 @@ func (a *App) AwaitMounts(ctx context.Context) {
 	a.Mounts.Reload()
 	if err := a.AwaitServers(ctx, a.Tools); err != nil {
 		a.Logger.DebugContext(ctx, "the wait for mounted servers ended early", "cause", err.Error())
-	}
-}
-
-// confirm asks a person about a call.
-type confirm = func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
-
-// oneAtATime serializes the questions of concurrent calls.
-func oneAtATime(ask confirm) confirm {
-	if ask == nil {
-		return nil
-	}
-	var asking sync.Mutex
-	return func(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
-		asking.Lock()
-		defer asking.Unlock()
-		return ask(ctx, tool, args)
 	}
 }
 

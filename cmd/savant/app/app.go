@@ -54,8 +54,8 @@ type Options struct {
 	Serving bool
 	// Looking: the command only reads and creates no folder of logs.
 	Looking bool
-	// Confirm asks the person at the terminal about a destructive call of the agent;
-	// nil without a terminal.
+	// Confirm asks the person at the terminal about a destructive call of the agent, also
+	// while it asks about another one; nil without a terminal.
 	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
 	// Observe is called with each telemetry event; it may be nil.
 	Observe func(telemetry.Event)

@@ -295,17 +295,15 @@ func exitOfRun(report agent.Report) int {
 func (p *program) printWaiting(report agent.Report) {
 	left := map[string]*workflow.Outcome{} // by run
 	var order []string
-	for _, step := range report.Transcript {
-		for _, call := range step.Calls {
-			outcome := new(workflow.Outcome)
-			if call.Tool != workflow.Name || json.Unmarshal(call.Output, outcome) != nil || outcome.RunID == "" {
-				continue
-			}
-			if left[outcome.RunID] == nil {
-				order = append(order, outcome.RunID)
-			}
-			left[outcome.RunID] = outcome
+	for _, call := range callsOf(report) {
+		outcome := new(workflow.Outcome)
+		if call.Tool != workflow.Name || json.Unmarshal(call.Output, outcome) != nil || outcome.RunID == "" {
+			continue
 		}
+		if left[outcome.RunID] == nil {
+			order = append(order, outcome.RunID)
+		}
+		left[outcome.RunID] = outcome
 	}
 	for _, run := range order {
 		if outcome := left[run]; outcome.Status == workflow.Waiting && outcome.Pending != nil {

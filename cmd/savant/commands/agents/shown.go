@@ -19,7 +19,9 @@ type shownRun struct {
 	program *program
 	want    runFlags
 
-	mu sync.Mutex
+	asking sync.Mutex // held during a question
+
+	mu sync.Mutex // guards what follows
 	// amid: the model's text has not ended its line.
 	amid bool
 	// silent: no progress is shown, because a question is open or the run has ended.
@@ -81,6 +83,8 @@ func (s *shownRun) progress(tool string) func(done, total float64, message strin
 // confirmCall asks the person at the terminal about a destructive call, one at a time.
 // It asks on stderr: stdout is only for the answer.
 func (s *shownRun) confirmCall(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	s.silence(true)
 	defer s.silence(false)
 	agreed, _ := terminal.Confirm(ctx, s.program.Stdin, s.program.Stderr, "Call "+terminal.Visible(tool)+" "+terminal.Visible(string(args))+"?")
