@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,11 +39,8 @@ func demandOfWords(task string) string {
 }
 
 func distinct(names []string) int {
-	seen := map[string]bool{}
-	for _, each := range names {
-		seen[each] = true
-	}
-	return len(seen)
+	slices.Sort(names)
+	return len(slices.Compact(names))
 }
 
 // largestDiff returns the number of lines of the largest diff in a request.

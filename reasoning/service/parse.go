@@ -68,13 +68,14 @@ func withoutThoughts(text string) string {
 // fence is a block of Markdown.
 var fence = pattern.Lazy("(?s)```[a-zA-Z]*\\s*\\n?(.*?)```")
 
-// candidates are the whole text, its fenced blocks, and each object in it.
+// candidates are the whole text, its fenced blocks, and each object in it. After maxTries
+// braces that nothing closes it looks for no further object.
 func candidates(text string) []string {
 	list := []string{text}
 	for _, block := range fence().FindAllStringSubmatch(text, maxTries) {
 		list = append(list, strings.TrimSpace(block[1]))
 	}
-	for from := 0; from < len(text) && len(list) < maxTries; {
+	for from, open := 0, 0; from < len(text) && len(list) < maxTries && open < maxTries; {
 		start := strings.IndexByte(text[from:], '{')
 		if start < 0 {
 			break
@@ -83,6 +84,7 @@ func candidates(text string) []string {
 		end := closing(text, start)
 		if end < 0 {
 			from = start + 1
+			open++
 			continue
 		}
 		if object := text[start:end]; object != text {

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,4 +76,12 @@ func FuzzParse(f *testing.F) {
 		_, err = reasoning.ParseIntent(data, offered)
 		require.NoError(t, err, string(data))
 	})
+}
+
+// TestBracesThatNothingCloses reads the text of a model that repeats itself. Without a
+// bound each brace would cost a pass over the rest of the text, and the test never ends.
+func TestBracesThatNothingCloses(t *testing.T) {
+	t.Parallel()
+	_, err := service.Parse(strings.Repeat("{", 1<<20), offered)
+	require.ErrorIs(t, err, fault.InvalidIntent)
 }

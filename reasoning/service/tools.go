@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -90,15 +91,7 @@ func fittest(request reasoning.Request) []int {
 			scores[i]++
 		}
 	}
-	slices.SortStableFunc(numbers, func(a, b int) int {
-		switch {
-		case scores[a] > scores[b]:
-			return -1
-		case scores[a] < scores[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	return numbers
 }
 
