@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+
+	"savant/internal/jsonvalue"
 )
 
 // Version is the supported version of JSON-RPC.
@@ -94,14 +96,12 @@ func Fail(id json.RawMessage, code int, message string, data any) *Reply {
 // are compacted, so a line end within them cannot break the framing. Bytes that
 // are not UTF-8 are replaced, since JSON is UTF-8 (RFC 8259, section 8.1).
 func encode(value any) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	line, err := jsonvalue.Encode(value)
+	if err != nil {
 		return nil, err
 	}
-	if !utf8.Valid(line.Bytes()) {
-		return bytes.ToValidUTF8(line.Bytes(), []byte("\uFFFD")), nil
+	if !utf8.Valid(line) {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
-	return line.Bytes(), nil
+	return append(line, '\n'), nil
 }
