@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -241,12 +242,24 @@ func (e *Engine) evict() {
 	delete(e.live, oldest.key)
 }
 
-// open returns a run brought up to its journal, locked; the caller unlocks it.
+// open returns a run brought up to its journal, locked; the caller unlocks it. Of a run
+// that is gone, another workflow may have one of its id.
 func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) {
 	key, err := e.Locate(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
+	l, err := e.openAt(ctx, key)
+	if errors.Is(err, fault.UnknownRun) && plainName(workflow) == "" {
+		e.forgetWorkflow(run)
+		if key, err = e.Locate(ctx, "", run); err == nil {
+			l, err = e.openAt(ctx, key)
+		}
+	}
+	return l, err
+}
+
+func (e *Engine) openAt(ctx context.Context, key state.Key) (*live, error) {
 	l := e.hold(key)
 	opened := false
 	defer func() {
@@ -260,6 +273,13 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 	}
 	opened = true
 	return l, nil
+}
+
+// forgetWorkflow drops the cached workflow of a run's id.
+func (e *Engine) forgetWorkflow(run string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.named, run)
 }
 
 // forget drops a run from memory, so that it is read from disk again.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/fault"
 	"savant/think"
 	"savant/think/library"
 	"savant/think/state"
@@ -58,4 +59,33 @@ func TestAnEngineReadsOnlyWhatItHasNotSeen(t *testing.T) {
 	}
 	require.True(t, reply.Done)
 	require.LessOrEqual(t, stores[0].records+stores[1].records, steps+1, "each record was written by one of them, and read by the other at most once")
+}
+
+// A run is found by its id alone also after another server deleted it and began one of
+// this id in another workflow.
+func TestAnIDThatMovedToAnotherWorkflow(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{}
+	for _, name := range []string{"one", "two"} {
+		files["workflows/"+name+".yaml"] = &fstest.MapFile{Data: []byte("name: " + name + "\nversion: '1'\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n")}
+	}
+	shared := statetest.NewMemory()
+	here := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
+	t.Cleanup(here.Close)
+	there := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
+	t.Cleanup(there.Close)
+	_, err := here.Plan(t.Context(), think.PlanInput{Workflow: "one", RunID: "r"})
+	require.NoError(t, err)
+	_, err = here.Position(t.Context(), "", "r")
+	require.NoError(t, err)
+
+	_, err = there.Reset(t.Context(), think.ResetInput{RunID: "r", Force: true})
+	require.NoError(t, err)
+	_, err = here.Position(t.Context(), "", "r")
+	require.ErrorIs(t, err, fault.UnknownRun)
+	_, err = there.Plan(t.Context(), think.PlanInput{Workflow: "two", RunID: "r"})
+	require.NoError(t, err)
+	at, err := here.Position(t.Context(), "", "r")
+	require.NoError(t, err)
+	require.Equal(t, "two", at.Workflow)
 }

@@ -93,9 +93,7 @@ func (e *Engine) discard(ctx context.Context, l *live, force bool) (*ResetOutput
 		return nil, err
 	}
 	l.forget()
-	e.mu.Lock()
-	delete(e.named, l.key.Run)
-	e.mu.Unlock()
+	e.forgetWorkflow(l.key.Run)
 	return out, nil
 }
 
