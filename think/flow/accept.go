@@ -16,12 +16,12 @@ import (
 
 // accept converts a result to the canonical JSON of the capture, or returns why it does
 // not fit.
-func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
+func (u *unit) accept(result any) ([]byte, *fault.Error) {
 	if u.step().Person() {
-		return u.acceptPerson(answer.Result)
+		return u.acceptPerson(result)
 	}
 	var first *fault.Error
-	for _, reading := range readings(answer.Result) {
+	for _, reading := range readings(result) {
 		value, problem := u.run().terms.normalise(reading)
 		if problem == nil {
 			var data []byte
@@ -33,7 +33,7 @@ func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
 			first = problem
 		}
 	}
-	return nil, u.advised(first, answer.Result)
+	return nil, u.advised(first, result)
 }
 
 // maxMembers bounds the parts of a refused result that are tried.

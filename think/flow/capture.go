@@ -99,7 +99,7 @@ func (u *unit) recapture(result []byte) ([]byte, error) {
 		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is not JSON", u.id)
 	}
 	rare := u.extra
-	value, problem := u.accept(Answer{Result: decoded})
+	value, problem := u.accept(decoded)
 	u.extra = rare
 	if problem != nil {
 		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is no longer accepted: %s", u.id, problem.Message())

@@ -319,12 +319,7 @@ func childOf(node *yaml.Node, name string) *yaml.Node {
 	if node.Kind != yaml.MappingNode {
 		return nil
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == name {
-			return node.Content[i+1]
-		}
-	}
-	return nil
+	return entries(node.Content).value(name)
 }
 
 func (p *parser) params(node *yaml.Node) {

@@ -171,7 +171,7 @@ func (r *Run) Settle(answer Answer) (Outcome, error) {
 // and another attempt is left.
 func (u *unit) take(answer Answer) {
 	u.witness, u.late = answer.Witness, answer.Late
-	value, problem := u.accept(answer)
+	value, problem := u.accept(answer.Result)
 	switch {
 	case problem == nil:
 		u.settle(Done, "", value, nil)
@@ -229,7 +229,7 @@ func (r *Run) Check(step string, value any, person bool) ([]Ref, error) {
 	if m.node(u.node); len(m.refs) > 0 {
 		return m.refs, nil
 	}
-	if _, problem := u.accept(Answer{Result: value}); problem != nil {
+	if _, problem := u.accept(value); problem != nil {
 		return nil, problem
 	}
 	return nil, nil

@@ -39,9 +39,8 @@ func ReadYAMLPlaces(file string, src []byte) (value any, at func(path string) (l
 	if err := r.failure(file); err != nil {
 		return nil, nil, err
 	}
-	places := map[string]place{}
-	locate(root, "", places)
-	return valueOf(root), func(path string) (int, int) { return places[path].line, places[path].column }, nil
+	l := layoutOf(r, root)
+	return valueOf(root), func(path string) (int, int) { return l.keys[path].line, l.keys[path].column }, nil
 }
 
 // Layout has the positions of a file's values by their diagnostic paths.
@@ -55,24 +54,32 @@ type Layout struct {
 // to report findings.
 func (w *Workflow) Layout() *Layout {
 	r := &report{file: w.File}
+	return layoutOf(r, r.readSource(w.Source))
+}
+
+// layoutOf returns the layout of a file whose root is a node; of nil it is empty.
+func layoutOf(r *report, root *yaml.Node) *Layout {
 	l := &Layout{parser{report: r}, map[string]place{}, map[string]*yaml.Node{}}
-	if root := r.readSource(w.Source); root != nil {
-		locate(root, "", l.keys)
-		l.read(root, "")
+	if root != nil {
+		l.read(root, root, "")
 	}
 	return l
 }
 
-func (l *Layout) read(node *yaml.Node, path string) {
+// read adds a value and all below it; key is the key of a member, else the value.
+func (l *Layout) read(key, node *yaml.Node, path string) {
+	if _, known := l.keys[path]; !known {
+		l.keys[path] = placeOf(key)
+	}
 	l.values[path] = node
 	switch node.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			l.read(node.Content[i+1], join(path, node.Content[i].Value))
+			l.read(node.Content[i], node.Content[i+1], join(path, node.Content[i].Value))
 		}
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			l.read(item, path+"["+strconv.Itoa(i)+"]")
+			l.read(item, item, path+"["+strconv.Itoa(i)+"]")
 		}
 	}
 }
@@ -95,27 +102,6 @@ func (l *Layout) Value(path string) *Site {
 		return nil
 	}
 	return l.parser.source(node, path, 0)
-}
-
-// locate adds the places of a node and of all below it.
-func locate(node *yaml.Node, path string, places map[string]place) {
-	if _, known := places[path]; !known {
-		places[path] = place{node.Line, node.Column}
-	}
-	switch node.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key, below := node.Content[i], join(path, node.Content[i].Value)
-			if _, known := places[below]; !known {
-				places[below] = place{key.Line, key.Column}
-			}
-			locate(node.Content[i+1], below, places)
-		}
-	case yaml.SequenceNode:
-		for i, item := range node.Content {
-			locate(item, path+"["+strconv.Itoa(i)+"]", places)
-		}
-	}
 }
 
 // notANumber reports an unquoted number that JSON cannot hold: .inf, .nan, and
