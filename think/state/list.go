@@ -57,15 +57,7 @@ func (d *Dir) listRun(ctx context.Context, key Key) ([]Info, error) {
 	_, err := d.disk.Stat(name)
 	switch {
 	case err == nil:
-		in, err := d.disk.Folder(runsFolder(key.Workflow))
-		if absent(err) {
-			return nil, nil // deleted meanwhile
-		}
-		if err != nil {
-			return nil, notRead(name, err)
-		}
-		defer func() { _ = in.Close() }() // only read
-		if info, ok := infoOf(in, key, &ends{}); ok {
+		if info, ok := infoOf(d.disk, name, key, &ends{}); ok {
 			return []Info{info}, nil
 		}
 	case !absent(err):
@@ -117,7 +109,7 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 		found := known[run]
 		if !found.stat.same(each.stat) {
 			found.stat = each.stat
-			found.info, found.ok = infoOf(in, Key{workflow, run}, &buffer)
+			found.info, found.ok = infoOf(in, each.name, Key{workflow, run}, &buffer)
 		}
 		if now[run] = found; found.ok {
 			infos = append(infos, found.info)
@@ -136,11 +128,10 @@ const listBlock = 4 << 10
 // ends has room for the two ends of a journal.
 type ends struct{ first, last [listBlock]byte }
 
-// infoOf describes a run from the two ends of its journal, which is in an open folder;
-// false if it has no record.
-func infoOf(in folder, key Key, buffer *ends) (Info, bool) {
+// infoOf describes a run from the two ends of its journal; false if it has no record.
+func infoOf(in opener, name string, key Key, buffer *ends) (Info, bool) {
 	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
-	opened, now, err := openFile(in, key.Run+journalSuffix, os.O_RDONLY)
+	opened, now, err := openFile(in, name, os.O_RDONLY)
 	if err != nil {
 		return info, !missing(err)
 	}
