@@ -254,21 +254,21 @@ func nextPage(text string) string {
 
 // find returns the tool of a mounted server by its own name.
 func (e *engine) find(own string) (engines.Tool, bool) {
-	tools := e.tools.Tools()
-	i := slices.IndexFunc(tools, func(tool engines.Tool) bool {
-		_, name, _ := strings.Cut(tool.Name, ".")
-		return name == own
+	return e.first(func(name string) bool {
+		_, after, _ := strings.Cut(name, ".")
+		return after == own
 	})
-	if i < 0 {
-		return engines.Tool{}, false
-	}
-	return tools[i], true
 }
 
 // toolOf returns the tool of an engine by its own name.
 func (e *engine) toolOf(engine, own string) (engines.Tool, bool) {
+	return e.first(func(name string) bool { return name == engine+"."+own })
+}
+
+// first returns the first tool whose name fits.
+func (e *engine) first(fits func(name string) bool) (engines.Tool, bool) {
 	tools := e.tools.Tools()
-	i := slices.IndexFunc(tools, func(tool engines.Tool) bool { return tool.Name == engine+"."+own })
+	i := slices.IndexFunc(tools, func(tool engines.Tool) bool { return fits(tool.Name) })
 	if i < 0 {
 		return engines.Tool{}, false
 	}

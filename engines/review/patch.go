@@ -77,7 +77,7 @@ func (p passage) longest() (most int) {
 }
 
 func numbers(first, count string) (begin, lines int) {
-	begin, _ = strconv.Atoi(first) // the pattern allows digits only; an overflow becomes 0
+	begin, _ = strconv.Atoi(first) // the pattern allows digits only; of more than fit it takes the largest number
 	lines = 1
 	if count != "" {
 		lines, _ = strconv.Atoi(count)

@@ -360,7 +360,7 @@ func TestTheTargetIsFound(t *testing.T) {
 	require.Equal(t, [2]string{second, ""}, [2]string{m.Source.Base, m.Source.Head})
 	require.Equal(t, m.Digest, call[review.Manifest](d, "review.change", map[string]any{"target": "HEAD"}).Digest)
 	// What is no target is never taken for one that was not given.
-	for _, target := range []string{"https://github.com/ada/it/compare/main...feature", "https://example.com/ada/it", "feat*", "main:feature"} {
+	for _, target := range []string{"https://github.com/ada/it/compare/main...feature", "https://example.com/ada/it", "feat*", "main:feature", "PR 99999999999999999999"} {
 		d.refused(fault.InvalidParams, "review.change", map[string]any{"target": target})
 	}
 	d.write("a.txt", "4\n") // edited while it is reviewed

@@ -71,7 +71,10 @@ func parseTarget(text string) (target, error) {
 	}
 	if match := requestNumber().FindStringSubmatch(text); match != nil {
 		number, err := strconv.Atoi(match[1] + match[2])
-		return target{number: number}, err
+		if err != nil {
+			return target{}, fault.New(fault.InvalidParams, "target: %s is too large for the number of a pull or merge request", fault.Cut(match[1], 200))
+		}
+		return target{number: number}, nil
 	}
 	for _, expression := range []func() *regexp.Regexp{branchAfter, branchBefore, oneWord} {
 		match := expression().FindStringSubmatch(text)
