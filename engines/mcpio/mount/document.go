@@ -9,35 +9,26 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// maxConfig is the maximum size of the file of servers, in bytes.
-const maxConfig = 1 << 20
+// document is the text of the file of servers, which a person wrote.
+type document []byte
 
-// document is a JSON text written by a person.
-type document struct {
-	file string
-	data []byte
-}
-
-// read parses a JSON text, which may begin with a byte order mark. The error contains
-// file, line and column.
-func read(file string, data []byte) (*document, jsonvalue.Node, error) {
-	d := &document{file: file, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
-	if len(d.data) > maxConfig {
-		return d, jsonvalue.Node{}, fault.New(fault.LimitExceeded, "%s has more than %d bytes", file, maxConfig)
-	}
-	root, err := jsonvalue.Read(d.data)
+// read parses the text, which may begin with a byte order mark. The error contains file,
+// line and column.
+func read(data []byte) (document, jsonvalue.Node, error) {
+	d := document(bytes.TrimPrefix(data, []byte("\ufeff")))
+	root, err := jsonvalue.Read(d)
 	var placed *jsonvalue.Error
 	if errors.As(err, &placed) {
-		return d, root, d.wrong(placed.Offset, "", "not JSON: "+placed.Error())
+		err = d.wrong(placed.Offset, "", "not JSON: "+placed.Error())
 	}
 	return d, root, err
 }
 
 // wrong returns an error at a position of the text.
-func (d *document) wrong(offset int, path, message string) *fault.Error {
-	line, column := jsonvalue.Place(d.data, offset)
-	return fault.New(fault.InvalidParams, "%s: %s", d.file, message).With(fault.Diagnostic{
-		File: d.file, Path: path, Line: line, Column: column, Message: message})
+func (d document) wrong(offset int, path, message string) *fault.Error {
+	line, column := jsonvalue.Place(d, offset)
+	return fault.New(fault.InvalidParams, "%s: %s", File, message).With(fault.Diagnostic{
+		File: File, Path: path, Line: line, Column: column, Message: message})
 }
 
 func isObject(v jsonvalue.Node) bool { return v.Raw[0] == '{' }

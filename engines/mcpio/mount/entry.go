@@ -38,8 +38,8 @@ type entry struct {
 // entries reads the servers of a file: {"mcpServers": {name: {…}}}, or "servers" as in
 // VS Code. The error is about the file as a whole; an error of one server is in its
 // entry.
-func entries(file string, data []byte) ([]entry, error) {
-	d, root, err := read(file, data)
+func entries(data []byte) ([]entry, error) {
+	d, root, err := read(data)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func entries(file string, data []byte) ([]entry, error) {
 	}
 	for i := range all {
 		if slices.ContainsFunc(all[:i], func(e entry) bool { return e.name == all[i].name }) {
-			return nil, fault.New(fault.InvalidParams, "%s: the server %q appears twice", file, all[i].name)
+			return nil, fault.New(fault.InvalidParams, "%s: the server %q appears twice", File, all[i].name)
 		}
 	}
 	return all, nil
@@ -82,7 +82,7 @@ func unknownKey(key string, known []string) string {
 var ignored = []string{"autoApprove", "alwaysAllow", "trust", "description", "icon", "gallery", "version"}
 
 // entry reads one server and records its first error.
-func (d *document) entry(group string, named jsonvalue.NodeMember) entry {
+func (d document) entry(group string, named jsonvalue.NodeMember) entry {
 	made := entry{name: named.Name, timeout: duration(defaultTimeout)}
 	at := group + "." + named.Name
 	if !isObject(named.Value) {

@@ -108,7 +108,7 @@ func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 	for _, text := range slices.Concat(good, bad) {
 		value, err := jsonvalue.Decode([]byte(text))
 		require.NoError(t, err)
-		all, err := entries(configName, []byte(text))
+		all, err := entries([]byte(text))
 		read := err == nil && !slices.ContainsFunc(all, func(e entry) bool { return e.wrong != nil })
 		require.Equal(t, slices.Contains(good, text), read, text)
 		require.Equal(t, read, schema.Check(value) == nil, text)
@@ -138,7 +138,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := entries(configName, data)
+		all, err := entries(data)
 		if err != nil {
 			return
 		}

@@ -18,10 +18,11 @@ import (
 
 // Names below SAVANT_PATH.
 const (
-	folder     = ".savant"
-	configName = ".savant/mcp.json"
-	lockName   = ".savant/mcp.lock.json"
-	guardName  = ".savant/mcp.lock"
+	folder = ".savant"
+	// File is the file of servers, below SAVANT_PATH.
+	File      = ".savant/mcp.json"
+	lockName  = ".savant/mcp.lock.json"
+	guardName = ".savant/mcp.lock"
 )
 
 // maxLock is the maximum size of the lock file, in bytes.

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
-	"savant/internal/regular"
 	"savant/internal/trust"
 )
 
@@ -98,27 +96,6 @@ func Open(options Options) *Mounts {
 	return m
 }
 
-// readConfig returns the text of the file of servers; "{}" if there is no file.
-func (m *Mounts) readConfig() ([]byte, error) {
-	info, err := m.options.Root.Stat(configName)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return []byte("{}"), nil
-	case err == nil && !info.Mode().IsRegular(): // a pipe would block
-		return nil, fault.New(fault.InvalidParams, "%s: expected a file", configName)
-	case err == nil && info.Size() > maxConfig:
-		return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes", configName, maxConfig)
-	}
-	var data []byte
-	if err == nil {
-		data, err = regular.ReadFile(m.options.Root, configName)
-	}
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", configName, errors.Unwrap(err))
-	}
-	return data, nil
-}
-
 // problem records and logs an error that concerns no engine.
 func (m *Mounts) problem(err error) {
 	coded := fault.From(err)
@@ -139,7 +116,7 @@ func (m *Mounts) Problems() []*fault.Error {
 // add makes a server an engine. lockErr is why the lock file could not be read, or nil.
 func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 	if message := checkEngineName(each.name); message != "" {
-		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", configName, fault.Cut(each.name, 60), message))
+		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", File, fault.Cut(each.name, 60), message))
 		return
 	}
 	s := &server{entry: each, untrusted: m.untrusted(each), registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
@@ -147,11 +124,11 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor, pingTime: m.options.PingTime}
 	s.life, s.end = context.WithCancelCause(m.life)
 	s.prepare(m.options.Environment, m.options.Path, lockErr)
-	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",
+	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + File + ".",
 		Timeout: time.Duration(each.timeout), Status: s.status})
 	if err != nil {
 		s.end(err)
-		m.problem(fault.New(fault.IDCollision, "%s: server %s: another engine has this name: rename it", configName, each.name))
+		m.problem(fault.New(fault.IDCollision, "%s: server %s: another engine has this name: rename it", File, each.name))
 		return
 	}
 	m.set(append(m.all(), s))
@@ -240,5 +217,5 @@ func (m *Mounts) server(name string) (*server, error) {
 	if near := fault.Nearest(name, names); near != "" {
 		message = "; did you mean " + near + "?"
 	}
-	return nil, fault.New(fault.InvalidParams, "%s has no server %q%s", configName, fault.Cut(name, 60), message)
+	return nil, fault.New(fault.InvalidParams, "%s has no server %q%s", File, fault.Cut(name, 60), message)
 }

@@ -1,24 +1,57 @@
 package mount
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 
+	"savant/fault"
+	"savant/internal/regular"
 	"savant/internal/trust"
 )
+
+// maxConfig is the maximum size of the file, in bytes.
+const maxConfig = 1 << 20
+
+// readConfig returns the text of the file of servers; "{}" if there is no file.
+func readConfig(root *os.Root) ([]byte, error) {
+	info, err := root.Stat(File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return []byte("{}"), nil
+	case err == nil && !info.Mode().IsRegular(): // a pipe would block
+		return nil, fault.New(fault.InvalidParams, "%s: expected a file", File)
+	case err == nil && info.Size() > maxConfig:
+		return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes", File, maxConfig)
+	}
+	var data []byte
+	if err == nil {
+		data, err = regular.ReadFile(root, File)
+	}
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", File, errors.Unwrap(err))
+	}
+	return data, nil
+}
+
+// configured returns the servers of a folder's file.
+func configured(root *os.Root) ([]entry, error) {
+	text, err := readConfig(root)
+	if err != nil {
+		return nil, err
+	}
+	return entries(text)
+}
 
 // Parts returns the servers of a folder's file as parts for a person to accept, without
 // those that are wrong or disabled. It starts nothing.
 func Parts(root *os.Root) ([]trust.Part, error) {
-	text, err := (&Mounts{options: Options{Root: root}}).readConfig()
-	if err != nil {
-		return nil, err
-	}
-	all, err := entries(configName, text)
+	all, err := configured(root)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +68,6 @@ func Parts(root *os.Root) ([]trust.Part, error) {
 	}
 	return parts, nil
 }
-
-// File is the file of servers, below SAVANT_PATH.
-const File = configName
 
 // Part returns a server as a part for a person to accept, and why it may not be
 // started, or nil.
@@ -58,11 +88,7 @@ func (m *Mounts) Part(name string) (part trust.Part, refused error, err error) {
 // AcceptLaunch pins the current way to start servers that already have a pin: a person
 // has accepted it.
 func AcceptLaunch(root *os.Root, names ...string) error {
-	text, err := (&Mounts{options: Options{Root: root}}).readConfig()
-	if err != nil {
-		return err
-	}
-	all, err := entries(configName, text)
+	all, err := configured(root)
 	if err != nil {
 		return err
 	}
@@ -97,7 +123,7 @@ func AcceptLaunch(root *os.Root, names ...string) error {
 func (e *entry) part() (trust.Part, error) {
 	content := map[string]any{"command": e.command, "args": append([]string{}, e.args...), "cwd": e.dir, "url": e.url,
 		"env": texts(e.env), "headers": texts(e.headers), "allow": append([]string{}, e.allow...), "deny": append([]string{}, e.deny...)}
-	return trust.Of(trust.Server, e.name, configName, content, e.shown()...)
+	return trust.Of(trust.Server, e.name, File, content, e.shown()...)
 }
 
 func texts(given map[string]string) map[string]string {

@@ -12,7 +12,7 @@ import (
 )
 
 // errReplaced is why a server ends whose entry was changed or removed.
-var errReplaced = errors.New("it was removed from " + configName + " or changed there; if it is still there, call again")
+var errReplaced = errors.New("it was removed from " + File + " or changed there; if it is still there, call again")
 
 // Reload reads the file of servers: it adds new servers, removes missing ones with
 // their tools, and replaces changed ones. If the file as a whole is wrong, the servers
@@ -25,7 +25,7 @@ func (m *Mounts) Reload() {
 		return
 	}
 	stamp := m.options.Trust.Stamp() // before the answers that are read below
-	text, err := m.readConfig()
+	text, err := readConfig(m.options.Root)
 	seen := string(text)
 	if err != nil {
 		seen = err.Error()
@@ -38,7 +38,7 @@ func (m *Mounts) Reload() {
 	m.seen = seen
 	var all []entry
 	if err == nil {
-		all, err = entries(configName, text)
+		all, err = entries(text)
 	}
 	if err != nil {
 		m.forget()

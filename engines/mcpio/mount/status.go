@@ -16,7 +16,7 @@ func (s *server) status(context.Context) engines.Status {
 	defer s.mutex.Unlock()
 	switch {
 	case s.entry.disabled:
-		return engines.Status{State: engines.Disabled, Reason: `"disabled": true in ` + configName}
+		return engines.Status{State: engines.Disabled, Reason: `"disabled": true in ` + File}
 	case s.untrusted != nil:
 		return engines.Status{State: engines.Offline, Reason: s.untrusted.Message(), Code: s.untrusted.Code}
 	case s.fixed != nil:
