@@ -236,7 +236,7 @@ func vscode(t Target) []wanted {
 		hookFile("vscode", hooks, flatHooks(t, "vscode", []string{"PreToolUse", "PostToolUse", "Stop"}))}
 }
 
-// copilotOwn names the event in the command, because Copilot's events do not say it.
+// copilot names the event in the command, because Copilot's events do not say it.
 func copilot(t Target) []wanted {
 	byEvent := object{}
 	for _, event := range []string{"preToolUse", "postToolUse", "agentStop"} {
