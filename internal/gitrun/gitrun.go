@@ -104,7 +104,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 		return Output{Data: data[:c.Limit], Cut: true}, nil
 	}
 	if err := errors.Join(process.Wait(), readErr); err != nil {
-		return Output{}, failed(ctx, err, complaint.String())
+		return Output{}, failed(ctx, err, complaint.kept.String())
 	}
 	return Output{Data: data}, nil
 }
@@ -129,15 +129,14 @@ func (c Command) process(ctx context.Context) *exec.Cmd {
 	return process
 }
 
-// limited keeps the first bytes written to it.
+// limited keeps the first bytes written to it. The buffer is not embedded, because
+// io.Copy would then call its ReadFrom, which has no limit.
 type limited struct {
-	bytes.Buffer
-	max int
+	kept bytes.Buffer
+	max  int
 }
 
 func (l *limited) Write(data []byte) (int, error) {
-	if room := l.max - l.Len(); room > 0 {
-		l.Buffer.Write(data[:min(room, len(data))])
-	}
+	l.kept.Write(data[:min(l.max-l.kept.Len(), len(data))])
 	return len(data), nil
 }

@@ -3,6 +3,7 @@ package gitrun_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -37,6 +38,19 @@ func TestOutputIsBounded(t *testing.T) {
 	require.True(t, cut.Cut)
 	require.Len(t, cut.Data, len(whole.Data)-1)
 	require.Equal(t, whole.Records()[:len(whole.Records())-1], cut.Records(), "the record that was cut is left out")
+}
+
+// What git says on its standard error is kept up to a bound, however much it is.
+func TestAComplaintIsBounded(t *testing.T) {
+	args := []string{"ls-files", "--error-unmatch", "--"}
+	for i := range 1000 {
+		args = append(args, fmt.Sprintf("a-file-that-is-not-there-%d", i))
+	}
+	_, err := run(t, repository(t), args...)
+	var complaint *gitrun.Complaint
+	require.ErrorAs(t, err, &complaint)
+	require.Contains(t, complaint.Text, "a-file-that-is-not-there-0")
+	require.LessOrEqual(t, len(complaint.Text), 4<<10)
 }
 
 // What a repository configures does not run, and no variable of this process
