@@ -58,8 +58,8 @@ func Recover(file File, last, end, size int64) error {
 	return file.Sync()
 }
 
-// ErrNoNewline is the error of a valid last line without its newline, which no crash
-// can cause.
+// ErrNoNewline is the error of a valid last line with another byte in the place of its
+// newline, which no crash can cause.
 var ErrNoNewline = errors.New("does not end in a newline")
 
 // Read calls visit with each line from an offset up to size, without its newline. It
@@ -75,18 +75,20 @@ func Read(file io.ReaderAt, from, size int64, whole func(line []byte) bool, visi
 		if len(line) == 0 {
 			return nil // the file was truncated meanwhile
 		}
-		last := at+int64(len(line)) >= size
+		end := at + int64(len(line))
 		content, ended := bytes.CutSuffix(line, []byte("\n"))
 		switch {
+		case !ended && line[len(line)-1] == 0 && (end-1)%sector == 0:
+			return nil // the newline, alone in its sector, did not reach the disk
 		case !ended && whole(line[:len(line)-1]):
 			return ErrNoNewline
-		case !ended || last && holed(line, at):
+		case !ended || end >= size && holed(line, at):
 			return nil
 		}
 		if err := visit(content); err != nil {
 			return err
 		}
-		at += int64(len(line))
+		at = end
 	}
 	return nil
 }

@@ -82,6 +82,8 @@ func TestWhatIsTornAndWhatIsDamaged(t *testing.T) {
 		"<a>\nb\n":                 {1, errDamaged},
 		"<a>\nb\n<c>\n":            {1, errDamaged},
 		"<plan>\n" + string(holed): {1, nil},
+		"<plan>\n<" + strings.Repeat("x", 503) + ">\x00": {1, nil}, // the newline, alone in its sector, was lost
+		"<plan>\n<" + strings.Repeat("x", 502) + ">\x00": {1, journal.ErrNoNewline},
 	} {
 		file := create(t)
 		_, err := file.WriteString(text)
