@@ -112,7 +112,7 @@ func TestPictures(t *testing.T) {
 				p.look(width, theme)
 				p.open(h.base + path)
 				if name == "agent" {
-					p.click("#events li:nth-child(3) a")
+					eval[bool](p, `[...document.querySelectorAll("#events a")].find((each) => each.textContent.includes("tool_call_completed")).click() === undefined`)
 					p.until(`!document.getElementById("details").hidden`)
 					eval[bool](p, `document.querySelector(".views").parentElement.scrollIntoView() === undefined`)
 				}
