@@ -80,7 +80,8 @@ type Upkeep interface {
 	// Repair ends a run before its first damaged record, or after the version upTo
 	// unless that is 0. What it takes away is kept. UNKNOWN_RUN.
 	Repair(ctx context.Context, key Key, upTo int) (Repaired, error)
-	// Quarantine sets an artifact aside that was changed, and says where.
+	// Quarantine removes an artifact that was changed, and says where it is kept; "" where
+	// nothing is.
 	Quarantine(ctx context.Context, digest string) (kept string, err error)
 	// DeleteAt is Delete of a run that is still at a version: STATE_CONFLICT.
 	DeleteAt(ctx context.Context, key Key, version int) error

@@ -63,7 +63,7 @@ func (s *Store) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	return document.Body, nil
 }
 
-// Quarantine implements state.Upkeep.
+// Quarantine implements state.Upkeep. Of an artifact that lacks a part nothing is kept.
 func (s *Store) Quarantine(ctx context.Context, digest string) (kept string, err error) {
 	if !digestPattern().MatchString(digest) {
 		return "", fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))
@@ -74,12 +74,13 @@ func (s *Store) Quarantine(ctx context.Context, digest string) (kept string, err
 	}
 	if err == nil {
 		document.Key, document.Nonce = digest+"/"+document.Nonce, ""
+		kept = "artifacts_damaged/" + document.Key
 		_, err = s.damaged.Insert(ctx, document)
 	}
 	if err == nil || lost(err) {
 		err = s.artifacts.Delete(ctx, digest)
 	}
-	return "artifacts_damaged/" + document.Key, s.notSaved(ctx, "artifact "+digest+" was not set aside", err)
+	return kept, s.notSaved(ctx, "artifact "+digest+" was not set aside", err)
 }
 
 // lost says that a document lacks a part.

@@ -1,6 +1,7 @@
 package mongostate_test
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -127,4 +128,33 @@ func TestOldArtifactsAndReceiptsAreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	_, err = at(0).Receipt(ctx, "abcd2345")
 	require.ErrorIs(t, err, fault.NotWitnessed)
+}
+
+// Of an artifact that lacks a part nothing is set aside, and it can be put again.
+func TestAnArtifactWithoutAPart(t *testing.T) {
+	t.Parallel()
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: mongotest.Start(t).URI(mongotest.NewDatabase()) + "?timeoutMS=60000"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = database.Close(context.Background()) })
+	store, err := mongostate.Open(database, mongostate.Options{})
+	require.NoError(t, err)
+	ctx, large := t.Context(), bytes.Repeat([]byte("a"), 9<<20)
+	digest, err := store.PutArtifact(ctx, large)
+	require.NoError(t, err)
+	parts := database.Collection("artifacts_parts")
+	var keys []string
+	require.NoError(t, parts.Heads(ctx, "", "~", func(part mongo.Document) error { keys = append(keys, part.Key); return nil }))
+	require.Len(t, keys, 2)
+	require.NoError(t, parts.Delete(ctx, keys[1]))
+	_, err = store.Artifact(ctx, digest)
+	require.ErrorIs(t, err, fault.StateCorrupt)
+
+	kept, err := store.Quarantine(ctx, digest)
+	require.NoError(t, err)
+	require.Empty(t, kept)
+	_, err = store.PutArtifact(ctx, large)
+	require.NoError(t, err)
+	found, err := store.Artifact(ctx, digest)
+	require.NoError(t, err)
+	require.Len(t, found, len(large))
 }
