@@ -413,6 +413,26 @@ func TestMembersOfJSON(t *testing.T) {
 	}
 }
 
+// What makes a word a secret may stand in the words before it.
+func TestASecretInAStreamIsKnownByTheWordsBeforeIt(t *testing.T) {
+	key := made(letters+digits, 24)
+	for text, wanted := range map[string]string{
+		"so password: " + key + " it is":                    "so password: " + Mark + " it is",
+		"Authorization: Bearer " + key + "\nnext":           "Authorization: " + Mark + Mark + "\nnext",
+		"{\"api_key\" : \"" + key + "\"} and so on":         "{\"api_key\" : \"" + Mark + "\"} and so on",
+		"password: " + key + "\nno more of it, no secrets":  "password: " + Mark + "\nno more of it, no secrets",
+		"a token and a password are words, as in: see here": "a token and a password are words, as in: see here",
+	} {
+		var passed strings.Builder
+		stream := NewStream(New(), func(text string) { passed.WriteString(text) })
+		for at := range text {
+			stream.Add(text[at : at+1])
+		}
+		stream.Flush()
+		require.Equal(t, wanted, passed.String())
+	}
+}
+
 // A private key comes in many words, of which none is one by itself.
 func TestAPrivateKeyInAStream(t *testing.T) {
 	random := made(letters+digits, 64)

@@ -112,19 +112,24 @@ func data(values []string) *Redactor {
 }
 
 // Text returns text without secrets.
-func (r *Redactor) Text(text string) string {
+func (r *Redactor) Text(text string) string { return r.from(text, 0) }
+
+// from returns a text from a place on, without the secrets of the whole text.
+func (r *Redactor) from(text string, done int) string {
 	spans := r.spans(text)
 	if len(spans) == 0 {
-		return text
+		return text[done:]
 	}
 	var out strings.Builder
-	done := 0
 	for i := 0; i < len(spans); {
 		from, to := spans[i].from, spans[i].to
 		for i++; i < len(spans) && spans[i].from <= to; i++ { // overlapping places are one secret
 			to = max(to, spans[i].to)
 		}
-		out.WriteString(text[done:from])
+		if to <= done {
+			continue
+		}
+		out.WriteString(text[done:max(from, done)])
 		out.WriteString(Mark)
 		done = to
 	}

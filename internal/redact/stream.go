@@ -6,7 +6,8 @@ import (
 )
 
 // maxHeld is how much of a stream is held back while it may be part of a secret, in
-// bytes: no secret contains a space, except a private key (maxKey).
+// bytes: no secret contains a space, except a private key (maxKey), and what is quoted.
+// As much of the line before it is remembered.
 const (
 	maxHeld = 512
 	maxKey  = 16 << 10
@@ -17,6 +18,7 @@ const (
 type Stream struct {
 	mu    sync.Mutex
 	held  strings.Builder
+	said  string // the line that was begun: its words may make the next one a secret
 	clean *Redactor
 	tell  func(string)
 }
@@ -71,5 +73,8 @@ func (s *Stream) pass(text string, end int) {
 	}
 	s.held.Reset()
 	s.held.WriteString(text[end:])
-	s.tell(s.clean.Text(text[:end]))
+	whole := s.said + text[:end]
+	s.tell(s.clean.from(whole, len(s.said)))
+	line := whole[strings.LastIndexByte(whole, '\n')+1:]
+	s.said = line[max(0, len(line)-maxHeld):]
 }
