@@ -9,6 +9,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"savant/internal/ownfolder"
 )
 
 // Cursor is a position in the trace: how far each of its files was read; the last entry
@@ -178,7 +180,7 @@ func (f knownTrace) readAfter(c *Cursor, each func(Place, []byte) bool) (more bo
 			long = true
 			continue
 		case err != nil:
-			return false, err
+			return false, ownfolder.NotRead(f.name, err)
 		}
 		place := Place{File: f.id, At: at, Length: len(line)}
 		at += int64(len(line))
