@@ -100,7 +100,7 @@ func TestCancelInterrupts(t *testing.T) {
 				require.Equal(t, agent.Cancel, report.State)
 				require.NoError(t, b.runtime.Cancel(b.run.ID()), "it is canceled still")
 				require.False(t, b.store.Canceled(b.run.ID()), "the wish is fulfilled")
-				snapshot, err := b.store.Load(b.run.ID())
+				snapshot, err := snapshotOf(b.store, b.run.ID())
 				require.NoError(t, err)
 				require.Equal(t, "canceled", snapshot.Status)
 			})
@@ -159,13 +159,22 @@ func TestTheSnapshotIsReplacedWhileARunWaits(t *testing.T) {
 		run, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
-			snapshot, err := w.store.Load(run.ID())
+			snapshot, err := snapshotOf(w.store, run.ID())
 			return err == nil && snapshot.Count == 1 && snapshot.Status == "running"
 		}, endless, time.Millisecond)
 		run.Cancel()
 		require.Equal(t, agent.StatusCanceled, ended(t, run).Status)
-		snapshot, err := w.store.Load(run.ID())
+		snapshot, err := snapshotOf(w.store, run.ID())
 		require.NoError(t, err)
 		require.Equal(t, "canceled", snapshot.Status)
 	}
+}
+
+// snapshotOf reads the snapshot of a run.
+func snapshotOf(store *memory.Store, id string) (snapshot memory.Snapshot, err error) {
+	data, err := store.Snapshot(id)
+	if err == nil {
+		err = json.Unmarshal(data, &snapshot)
+	}
+	return snapshot, err
 }

@@ -100,8 +100,6 @@ func TestNames(t *testing.T) {
 	for _, id := range []string{"", "../x", "a/b", "a.b", ".a", "é"} {
 		_, err := store.Create(id)
 		require.ErrorIs(t, err, fault.InvalidParams)
-		_, err = store.Load(id)
-		require.ErrorIs(t, err, fault.InvalidParams)
 		require.ErrorIs(t, store.Cancel(id), fault.InvalidParams)
 	}
 	_, _, err = store.Resume("unknown")
@@ -109,7 +107,7 @@ func TestNames(t *testing.T) {
 	require.ErrorIs(t, store.Cancel("unknown"), fault.UnknownRun)
 	_, err = store.Records("unknown")
 	require.ErrorIs(t, err, fault.UnknownRun)
-	_, err = store.Load("r1") // before the first snapshot
+	_, err = store.Snapshot("r1") // before the first snapshot
 	require.ErrorIs(t, err, fault.UnknownRun)
 }
 

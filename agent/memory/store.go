@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"os"
 	"slices"
 	"time"
@@ -84,22 +83,6 @@ func (s *Store) Records(id string) ([]Record, error) {
 		return nil, err
 	}
 	return s.Place.Records(id)
-}
-
-// Load returns the snapshot of a session: UNKNOWN_RUN before the first.
-func (s *Store) Load(id string) (Snapshot, error) {
-	if err := checkID(id); err != nil {
-		return Snapshot{}, err
-	}
-	data, err := s.Snapshot(id)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	var snapshot Snapshot
-	if err := json.Unmarshal(data, &snapshot); err != nil {
-		return Snapshot{}, fault.New(fault.StateCorrupt, "%s: %w; remove it: the journal in the same folder has the run", snapshotName(id), err)
-	}
-	return snapshot, nil
 }
 
 // Running reports whether a session is open, here or in another process.

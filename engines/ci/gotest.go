@@ -25,7 +25,7 @@ type goReading struct {
 }
 
 type goEvent struct {
-	Action, Package, ImportPath, Test, Output string
+	Action, Package, Test, Output string
 }
 
 func (g *goReading) line(text string) (string, bool) {

@@ -17,7 +17,6 @@ import (
 type record struct {
 	Commits []struct {
 		Short   string   `json:"short"`
-		Hash    string   `json:"hash"`
 		Author  string   `json:"author"`
 		Date    string   `json:"date"`
 		Subject string   `json:"subject"`

@@ -29,34 +29,34 @@ type section struct {
 	name, title string
 	// budget is the intended size of the section, in estimated tokens.
 	budget int
-	// fixed: the section is never cut. system: it is in the system message.
-	fixed, system bool
+	// system: it is in the system message.
+	system bool
 	// write returns the text within a number of tokens.
 	write func(reasoning.Request, int) string
 }
 
-// decision has the sections of a prompt for an intent, in order. Sections that are not
-// fixed are cut to their budgets, and further in the order of cutFirst if the prompt is
-// over its budget.
+// decision has the sections of a prompt for an intent, in order. Sections of
+// cutFirst are cut to their budgets, and further in its order if the prompt is over its
+// budget. The others are never cut.
 var decision = []section{
-	{"system_schema", "", 500, true, true, writeSystem},
-	{"persona", "Who you are", 800, true, true, func(r reasoning.Request, _ int) string { return r.Persona.Text }},
-	{"driver", "How you work", 1200, true, true, func(r reasoning.Request, _ int) string { return r.Driver.Text }},
-	{"rules", "Workflows that fit the goal", 200, true, true, writeRules},
-	{"goal", "Goal", 1000, true, false, func(r reasoning.Request, _ int) string { return r.Goal }},
-	{"tools", "Tools", 2500, false, false, writeTools},
-	{"last_output", "What the last step brought", 1500, false, false, writeLastOutput},
-	{"memory", "Steps so far", 2000, false, false, writeMemory},
-	{"repo", "Repository", 1500, false, false, writeRepo},
-	{"extras", "Mind", 300, false, false, writeExtras},
+	{"system_schema", "", 500, true, writeSystem},
+	{"persona", "Who you are", 800, true, func(r reasoning.Request, _ int) string { return r.Persona.Text }},
+	{"driver", "How you work", 1200, true, func(r reasoning.Request, _ int) string { return r.Driver.Text }},
+	{"rules", "Workflows that fit the goal", 200, true, writeRules},
+	{"goal", "Goal", 1000, false, func(r reasoning.Request, _ int) string { return r.Goal }},
+	{"tools", "Tools", 2500, false, writeTools},
+	{"last_output", "What the last step brought", 1500, false, writeLastOutput},
+	{"memory", "Steps so far", 2000, false, writeMemory},
+	{"repo", "Repository", 1500, false, writeRepo},
+	{"extras", "Mind", 300, false, writeExtras},
 }
 
 // answer has the sections of a prompt for the answer of a step.
 var answer = []section{
-	{"system_schema", "", 500, true, true, writeAnswerSystem},
-	{"goal", "Task", 1000, true, false, func(r reasoning.Request, _ int) string { return r.Question.Task }},
-	{"input", "Input", unbounded, false, false, writeInput},
-	{"extras", "Mind", 300, false, false, writeNotes},
+	{"system_schema", "", 500, true, writeAnswerSystem},
+	{"goal", "Task", 1000, false, func(r reasoning.Request, _ int) string { return r.Question.Task }},
+	{"input", "Input", unbounded, false, writeInput},
+	{"extras", "Mind", 300, false, writeNotes},
 }
 
 // cutFirst is the order in which sections are cut.
@@ -66,7 +66,7 @@ var cutFirst = []string{"extras", "repo", "memory", "tools", "last_output", "inp
 func Tokens(text string) int { return (len(text) + 3) / 4 }
 
 // Build writes the prompt of a request within a budget. It is deterministic. If the
-// fixed sections exceed the budget, the error is LIMIT_EXCEEDED. correction, appended
+// sections that are never cut exceed the budget, the error is LIMIT_EXCEEDED. correction, appended
 // at the end, says what was wrong with the previous answer.
 func Build(request reasoning.Request, budget int, correction string) (Prompt, error) {
 	made := draft{request: request, budget: budget, sections: decision}

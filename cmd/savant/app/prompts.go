@@ -66,7 +66,6 @@ type gitKnowledge struct {
 	}
 	log struct {
 		Commits []struct {
-			Hash  string   `json:"hash"`
 			Files []string `json:"files"`
 		} `json:"commits"`
 	}
