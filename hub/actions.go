@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"savant/engines"
@@ -80,7 +81,7 @@ func (h *Hub) acts(r *http.Request, info state.Info, standing Standing, drift bo
 		return actsView{Why: fault.From(err).Details}
 	}
 	driven := h.options.Standings.Driven(info.Key())
-	ended := standing.Status == "done" || standing.Status == "failed" || standing.Status == "cancelled"
+	ended := hasEnded(standing.Status)
 	cancelled := standing.Status == "cancelled"
 	view := actsView{Fork: true, Reset: !driven && !cancelled, Cancel: !ended, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
 		Waits: !driven && !ended && standing.Status != "blocked", Drift: drift}
@@ -93,6 +94,11 @@ func (h *Hub) acts(r *http.Request, info state.Info, standing Standing, drift bo
 		view.Lacks = append(view.Lacks, fault.From(err).Details+", so it cannot continue this run here")
 	}
 	return view
+}
+
+// hasEnded reports whether a status is a final one.
+func hasEnded(status string) bool {
+	return slices.Contains([]string{string(flow.Done), string(flow.Failed), string(flow.Cancelled)}, status)
 }
 
 // goOn continues a run that was started here, once a person has answered it.
@@ -141,8 +147,12 @@ func (h *Hub) driven(key state.Key) error {
 // driveRun continues a run without a driver.
 func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
-	_, err := h.changeable(r.Context(), key)
-	if err == nil && h.options.Standings.Driven(key) {
+	info, err := h.changeable(r.Context(), key)
+	switch {
+	case err != nil:
+	case hasEnded(info.Status):
+		err = fault.New(fault.InvalidTransition, "run %s is %s: there is nothing to continue", key.Run, info.Status)
+	case h.options.Standings.Driven(key):
 		err = fault.New(fault.StateConflict, "run %s is already running", key.Run)
 	}
 	if err != nil {
@@ -237,6 +247,9 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 	}
 	starting.Run, starting.Guided = r.PostFormValue("run_id"), r.PostFormValue("how") == "guided"
 	params, ok := starting.form.read(r.PostForm)
+	if _, err := h.infoOf(r.Context(), state.Key{Workflow: plain(name), Run: starting.Run}); err == nil {
+		starting.Problem, ok = "There is already a run of this name. Choose another, or leave the name empty.", false
+	}
 	if ok {
 		reply, err := h.options.Think.Plan(engines.WithCaller(r.Context(), engines.Caller{}),
 			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided})

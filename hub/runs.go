@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"savant/fault"
@@ -38,6 +39,9 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 	workflow := r.URL.Query().Get("workflow")
 	// The listing reads two records per run; only the shown runs are opened.
 	list, err := h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Limit: 1})
+	if errors.Is(err, fault.InvalidParams) { // no workflow has such a name
+		list, err = &think.StateList{}, nil
+	}
 	if err == nil {
 		from, to, pager := paged(r, "page", list.Total, runsPage, 0)
 		view := runsView{Workflow: workflow, Imports: h.allowed(r, access.Run) == nil, Workflows: h.options.Think.Library.Names(), Pager: pager}

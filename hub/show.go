@@ -79,6 +79,10 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
 	title, said := http.StatusText(status), fault.From(err)
+	message := said.Message()
+	if status == http.StatusNotFound && said.Hint.Call != "" {
+		message = said.Details // the hint names a tool that lists; the menu has the lists
+	}
 	switch {
 	case errors.Is(err, fault.StateCorrupt):
 		title = "The run is damaged"
@@ -89,7 +93,7 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 	case status == http.StatusServiceUnavailable:
 		title = "Runs cannot be read or saved now"
 	}
-	h.show(w, r, status, "problem.html", page{Title: title, Problem: said.Message(), Code: said.Code})
+	h.show(w, r, status, "problem.html", page{Title: title, Problem: message, Code: said.Code})
 }
 
 // refuse and closed render the refusal of a visitor.

@@ -316,7 +316,8 @@ steps:
 	require.Contains(t, body, "<h1>f1</h1>")
 	require.JSONEq(t, `[3,"round"]`, awaitCapture(t, h, folder, "form", "f1", "all"))
 	status, body = h.send("/workflows/form/start", clone(form), "field.0", "4", "run_id", "f1")
-	require.Equal(t, http.StatusConflict, status, body)
+	require.Equal(t, http.StatusUnprocessableEntity, status, body)
+	require.Contains(t, body, "There is already a run of this name.")
 
 	form = h.formOf(h.page("/workflows/ships"), "/workflows/ships/start")
 	status, _ = h.send("/workflows/ships/start", clone(form), "run_id", "guided", "how", "guided")

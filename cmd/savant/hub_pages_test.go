@@ -118,3 +118,36 @@ func TestARunHasOneStatus(t *testing.T) {
 	require.Equal(t, 2, strings.Count(page, "waiting</span> for a person"), page)
 	require.NotContains(t, page, "running")
 }
+
+// TestAnEndedRunIsNotSaidToGoOn checks that neither a form with the name of a run that
+// exists nor an old page of an ended run reports that something began.
+func TestAnEndedRunIsNotSaidToGoOn(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "one.yaml"), []byte("name: one\nversion: \"1\"\nsteps:\n  - {id: a, call: flow.set, input_template: {value: 1}}\n"), 0o600))
+	savantIn(t, folder, "workflows", "run", "one", "--run-id", "r1")
+	h := serveHub(t, folder)
+	form := h.formOf(h.page("/workflows/one"), "/workflows/one/start")
+	form.Set("run_id", "r1")
+	status, body := h.send("/workflows/one/start", form)
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, body, "There is already a run of this name.")
+	require.Contains(t, body, `value="r1"`)
+	status, body = h.send("/runs/one/r1/go-on", form)
+	require.Equal(t, http.StatusConflict, status)
+	require.Contains(t, body, "run r1 is done: there is nothing to continue")
+}
+
+// TestWhatIsNotThereNamesNoTool checks that a page about an unknown name does not send a
+// person to a tool of clients, and that the filter by workflow takes any text.
+func TestWhatIsNotThereNamesNoTool(t *testing.T) {
+	t.Parallel()
+	h := serveHub(t, t.TempDir())
+	for _, path := range []string{"/workflows/nope", "/diagnostics/agents/nope", "/runs/a/b"} {
+		status, body, _ := h.ask(h.client, http.MethodGet, path, nil)
+		require.Equal(t, http.StatusNotFound, status)
+		require.NotContains(t, body, ".list")
+	}
+	require.Contains(t, h.page("/runs?workflow=my+flow"), "No runs of my flow.")
+}

@@ -123,6 +123,7 @@ func TestASearchReadsOnlyWhatIsNew(t *testing.T) {
 		require.Len(t, search(other), 1, "another search reads all")
 	}
 	require.Empty(t, search(events.Filter{Query: "wanted", Step: 2}))
+	require.Empty(t, search(events.Filter{Step: 1<<32 + 1}), "not step 1")
 	for i := range 100 { // more searches than are remembered
 		require.Empty(t, search(events.Filter{Query: "none" + strconv.Itoa(i)}))
 	}

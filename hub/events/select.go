@@ -121,7 +121,7 @@ func (x *Index) inMemory(name string, f Filter) Selection {
 		return selected
 	}
 	for _, e := range events.entries {
-		if (len(f.Types) == 0 || slices.Contains(kinds, e.kind)) && (f.Step == 0 || int32(f.Step) == e.step) {
+		if (len(f.Types) == 0 || slices.Contains(kinds, e.kind)) && (f.Step == 0 || f.Step == int(e.step)) {
 			selected.entries = append(selected.entries, e)
 		}
 	}
