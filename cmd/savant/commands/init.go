@@ -89,14 +89,12 @@ func (p *program) trustWritten(text []byte) {
 
 // agreeToWrite returns nil if the person agrees to the files shown.
 func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
-	if yes {
-		return nil
-	}
-	if !terminal.Is(p.Stdin) {
+	agreed, err := p.agrees(ctx, "Write it?", yes)
+	switch {
+	case errors.Is(err, errNobody):
 		fmt.Fprintln(p.Stderr, "savant: nothing was written, because nobody can be asked here; to write it without a question: savant init --yes")
 		return cli.StatusError(cli.ExitUsage)
-	}
-	if agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stdout, "Write it?"); agreed {
+	case agreed:
 		return nil
 	}
 	fmt.Fprintln(p.Stderr, "savant: nothing was written")
