@@ -172,7 +172,7 @@ func statusOf(err error) int {
 	case errors.Is(err, fault.InvalidParams):
 		return http.StatusBadRequest
 	case errors.Is(err, fault.StateConflict), errors.Is(err, fault.InvalidTransition), errors.Is(err, fault.ApprovalRequired),
-		errors.Is(err, fault.ResetNotAllowed), errors.Is(err, fault.IDCollision), errors.Is(err, fault.CheckpointNotFound), errors.Is(err, fault.RunCancelled):
+		errors.Is(err, fault.ResetNotAllowed), errors.Is(err, fault.IDCollision), errors.Is(err, fault.RunCancelled):
 		return http.StatusConflict
 	case errors.Is(err, fault.ToolDenied), errors.Is(err, fault.TrustRequired):
 		return http.StatusForbidden
