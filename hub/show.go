@@ -78,7 +78,8 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
-	title, said := http.StatusText(status), fault.From(err)
+	said, title := fault.From(err), http.StatusText(status)
+	title = title[:1] + strings.ToLower(title[1:]) // as all titles are written
 	message := said.Message()
 	if status == http.StatusNotFound && said.Hint.Call != "" {
 		message = said.Details // the hint names a tool that lists; the menu has the lists

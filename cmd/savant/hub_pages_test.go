@@ -148,6 +148,7 @@ func TestWhatIsNotThereNamesNoTool(t *testing.T) {
 		status, body, _ := h.ask(h.client, http.MethodGet, path, nil)
 		require.Equal(t, http.StatusNotFound, status)
 		require.NotContains(t, body, ".list")
+		require.Contains(t, body, "<h1>Not found</h1>")
 	}
 	require.Contains(t, h.page("/runs?workflow=my+flow"), "No runs of my flow.")
 }
