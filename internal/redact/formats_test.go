@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -430,6 +431,27 @@ func TestASecretInAStreamIsKnownByTheWordsBeforeIt(t *testing.T) {
 		}
 		stream.Flush()
 		require.Equal(t, wanted, passed.String())
+	}
+}
+
+func TestAKnownValueOfManyWordsInAStream(t *testing.T) {
+	const value = "correct horse battery staple\nand a second line"
+	for text, wanted := range map[string]string{
+		"it is " + value + ", so":                    "it is " + Mark + ", so",
+		"x" + value + value:                          "x" + Mark,
+		"correct horse battery charger, " + value:    "correct horse battery charger, " + Mark,
+		"it is correct horse battery":                "it is correct horse battery",
+		strings.Repeat("y", 2*maxHeld) + " " + value: strings.Repeat("y", 2*maxHeld) + " " + Mark,
+	} {
+		for size := 1; size < 40; size += 6 {
+			var passed strings.Builder
+			stream := NewStream(New(value), func(text string) { passed.WriteString(text) })
+			for part := range slices.Chunk([]byte(text), size) {
+				stream.Add(string(part))
+			}
+			stream.Flush()
+			require.Equal(t, wanted, passed.String(), "in parts of %d bytes", size)
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type Redactor struct {
 	// names also removes the values of JSON members that are named like a secret.
 	names bool
 	words *finder
+	// spaced are the known values with white space in them.
+	spaced []string
 	// certain and known have the same values. They are built on first use.
 	certain, known func() *Redactor
 }
@@ -54,8 +56,12 @@ func FromLength(least int, values ...string) *Redactor {
 	if len(all) > 0 {
 		words = words.with(known(all))
 	}
-	return &Redactor{names: true, words: words,
+	return &Redactor{names: true, words: words, spaced: spaced(all),
 		certain: sync.OnceValue(func() *Redactor { return certain(all) }), known: sync.OnceValue(func() *Redactor { return data(all) })}
+}
+
+func spaced(values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(value string) bool { return !strings.ContainsAny(value, whiteSpace) })
 }
 
 // Shapes returns the redactor that knows no values.
@@ -96,7 +102,7 @@ func passwordOf(value string) (password string, has bool) {
 func (r *Redactor) Certain() *Redactor { return r.certain() }
 
 func certain(values []string) *Redactor {
-	made := &Redactor{names: true, words: literals().with(known(values)),
+	made := &Redactor{names: true, words: literals().with(known(values)), spaced: spaced(values),
 		known: sync.OnceValue(func() *Redactor { return data(values) })}
 	made.certain = func() *Redactor { return made }
 	return made
@@ -106,7 +112,7 @@ func certain(values []string) *Redactor {
 func (r *Redactor) Known() *Redactor { return r.known() }
 
 func data(values []string) *Redactor {
-	made := &Redactor{words: newFinder(known(values))}
+	made := &Redactor{words: newFinder(known(values)), spaced: spaced(values)}
 	made.certain, made.known = func() *Redactor { return made }, func() *Redactor { return made }
 	return made
 }

@@ -6,11 +6,12 @@ import (
 )
 
 // maxHeld is how much of a stream is held back while it may be part of a secret, in
-// bytes: no secret contains a space, except a private key (maxKey), and what is quoted.
-// As much of the line before it is remembered.
+// bytes: no secret contains white space, except a known value, a private key (maxKey),
+// and what is quoted. As much of the line before it is remembered.
 const (
-	maxHeld = 512
-	maxKey  = 16 << 10
+	maxHeld    = 512
+	maxKey     = 16 << 10
+	whiteSpace = " \n\t"
 )
 
 // Stream passes on a text that arrives in parts, word by word and without secrets. It
@@ -33,14 +34,27 @@ func (s *Stream) Add(part string) {
 	defer s.mu.Unlock()
 	s.held.WriteString(part)
 	text := s.held.String()
-	end := strings.LastIndexAny(text, " \n\t") + 1
+	end := strings.LastIndexAny(text, whiteSpace) + 1
 	if len(text)-end > maxHeld {
 		end = len(text)
 	}
 	if key := unfinishedKey(text); key >= 0 && len(text)-key <= maxKey {
 		end = min(end, key)
 	}
-	s.pass(text, end)
+	s.pass(text, s.uncut(text, end))
+}
+
+// uncut returns an end of the text that is not inside a known value, which may not have
+// arrived whole: the given one, or the beginning of a word before it.
+func (s *Stream) uncut(text string, end int) int {
+	for _, value := range s.clean.spaced {
+		for at := max(0, end-len(value)+1); at < end; at++ {
+			if strings.HasPrefix(text[at:], value) || strings.HasPrefix(value, text[at:]) {
+				return s.uncut(text, strings.LastIndexAny(text[:at], whiteSpace)+1)
+			}
+		}
+	}
+	return end
 }
 
 // unfinishedKey returns where a private key begins whose end has not arrived yet, or
@@ -56,7 +70,7 @@ func unfinishedKey(text string) int {
 	if line, _, whole := strings.Cut(text[begin:], "\n"); whole && !strings.Contains(line, "PRIVATE KEY") {
 		return -1
 	}
-	return strings.LastIndexAny(text[:begin], " \n\t") + 1
+	return strings.LastIndexAny(text[:begin], whiteSpace) + 1
 }
 
 // Flush passes on the rest, at the end of the text.
