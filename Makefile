@@ -54,8 +54,9 @@ pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ a
 	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./cmd/savant/browsertest
 	@mkdir -p docs/pictures && for each in docs/pictures/*.png; do cp "bin/pictures/$$(basename "$$each")" "$$each"; done
 
+# Not vetted: with the race detector each package would be vetted once more.
 race: ## all tests in short with the race detector; needs a C compiler
-	CGO_ENABLED=1 go test -race -short -timeout 30m $(TESTFLAGS) ./...
+	CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $(TESTFLAGS) ./...
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }

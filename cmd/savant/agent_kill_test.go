@@ -70,6 +70,7 @@ func decision(step int) string {
 // each step is there once, and the transcript is that of a run left alone.
 func TestKilledAnywhereARunGoesOn(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	kills := 10
 	if os.Getenv("CI") != "" {
 		kills = 40

@@ -23,6 +23,7 @@ import (
 // trace of a run, resuming the run records the missing events of the journal, each once.
 func TestEventsThatAKillLostAreRecordedLater(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	const prompt = `"prompt":{"hash":"0123","tokens":7,"sections":[]}`
 	api := &agenttest.API{Log: &agenttest.Journal{}, Answers: []json.RawMessage{
 		json.RawMessage(`{"action":"tool","calls":[{"tool_name":"think.workflows.list"},{"tool_name":"context.tree"}],` + prompt + `}`),

@@ -16,6 +16,7 @@ import (
 // once. One that is over is there for everybody.
 func TestARunIsDrivenByOneProcess(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	folder := t.TempDir()
 	run := func(args ...string) (string, int) {
 		command := exec.Command("savant", append([]string{"--path", folder}, args...)...)

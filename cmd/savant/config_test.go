@@ -44,6 +44,7 @@ func echoing(t *testing.T) string {
 // TestAPlantedSecretIsNowhere gives a secret in each of the ways there are, and
 // looks for it in all that is printed and written.
 func TestAPlantedSecretIsNowhere(t *testing.T) {
+	skipInShort(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	for _, source := range []settings.Source{settings.FromFile, settings.FromEnvironment, settings.FromFlag} {

@@ -22,6 +22,7 @@ import (
 // another one drives it once no heartbeat came for a lease.
 func TestARunInADatabaseIsDrivenByOneProcess(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	database := mongotest.Start(t)
 	uri := database.URI(mongotest.NewDatabase())
 	on := func(folder string, args ...string) *exec.Cmd {

@@ -206,6 +206,7 @@ func isHeld(t *testing.T, c gatedClient) {
 // TestEnforcementThatIsRequired: a plan needs a hook that saw the call.
 func TestEnforcementThatIsRequired(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	t.Run("folder", func(t *testing.T) {
 		folder := enforced(t)
 		testEnforcement(t, folder, folder)

@@ -15,6 +15,7 @@ import (
 // them.
 func TestGeneratedEngineWorks(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	sources, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	checkout := t.TempDir()

@@ -100,11 +100,9 @@ func TestASignalEndsWhateverIsWaitedFor(t *testing.T) {
 			}
 			go func() { _, _ = io.Copy(io.Discard, stderr) }()
 			killed := time.AfterFunc(hang, func() { _ = command.Process.Kill() })
-			begun := time.Now()
 			require.NoError(t, command.Process.Signal(signal))
 			_ = command.Wait()
 			require.True(t, killed.Stop(), "savant %v does not end", args)
-			require.Less(t, time.Since(begun), 3*time.Second, "savant %v", args)
 			_ = stdin.Close() // waiting closed it
 		}
 	}

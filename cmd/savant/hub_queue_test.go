@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,18 +17,15 @@ import (
 // TestTheHubTellsOfTheQueue: how many questions wait in the database for somebody who
 // decides, until a worker answers them.
 func TestTheHubTellsOfTheQueue(t *testing.T) {
-	database := mongotest.Start(t)
-	t.Setenv("REASONING_TRANSPORT", "mongo")
-	t.Setenv("MONGO_URI", database.URI(mongotest.NewDatabase()))
-	t.Setenv("LOG_LEVEL", "error")
-	folder := t.TempDir()
+	t.Parallel()
+	folder, flags := t.TempDir(), []string{"--reasoning-transport", "mongo", "--mongo-uri", mongotest.Start(t).URI(mongotest.NewDatabase())}
 	start := func(args ...string) {
-		command := exec.CommandContext(t.Context(), "savant", append(args, "--path", folder)...)
+		command := exec.CommandContext(t.Context(), "savant", slices.Concat(args, []string{"--path", folder}, flags)...)
 		command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 		require.NoError(t, command.Start())
 		t.Cleanup(func() { _ = command.Process.Signal(os.Interrupt); _ = command.Wait() }) // it may have ended
 	}
-	h := serveHub(t, folder)
+	h := serveHub(t, folder, flags...)
 	says := func(count string) {
 		t.Helper()
 		require.Eventually(t, func() bool { // how things stand is looked at once in some seconds

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,14 +49,15 @@ func TestMain(m *testing.M) {
 
 // ownConfiguration runs the tests with a folder of configuration of their own, where
 // what is trusted is kept. The program itself, as which this binary may run, keeps
-// the one it is given.
+// the one it is given. Twice as many tests as processors run at once, unless -parallel
+// says otherwise: half of their time they wait for other processes.
 type ownConfiguration struct{ *testing.M }
 
 func (m ownConfiguration) Run() int {
 	folder, err := os.MkdirTemp("", "savant-configuration-")
 	if err == nil {
 		defer os.RemoveAll(folder)
-		err = os.Setenv("XDG_CONFIG_HOME", folder)
+		err = errors.Join(os.Setenv("XDG_CONFIG_HOME", folder), flag.Set("test.parallel", strconv.Itoa(2*runtime.NumCPU())))
 	}
 	if err != nil {
 		panic(err)
@@ -62,18 +65,22 @@ func (m ownConfiguration) Run() int {
 	return m.M.Run()
 }
 
-func TestScripts(t *testing.T) { testscript.Run(t, scripts()) }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scripts())
+}
 
-// inShort are the scripts that run in short mode, as with the race detector: those of
-// processes in which much goes on at once. The others are commands that end soon.
-var inShort = []string{"call", "mount", "run", "serve", "state_cancel"}
+// inShort are the scripts that run in short mode, as with the race detector: calls that
+// arrive at once, and commands that make one call. The others are long rows of commands,
+// each of which does one thing and ends.
+var inShort = []string{"call", "serve"}
 
-// skipInShort skips a test that only drives processes which do one thing after the
+// skipInShort skips a test that only drives commands which do one thing after the
 // other: the race detector would find nothing in them, and starts each ten times slower.
 func skipInShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it only drives processes that do one thing after the other")
+		t.Skip("it only drives commands that do one thing after the other")
 	}
 }
 

@@ -27,6 +27,7 @@ var scriptsOverMongo = []string{"approve", "call", "past", "run_workflow", "runs
 // database. The condition mongo holds in them: there a script starts the worker that
 // agent.run needs.
 func TestScriptsOverMongo(t *testing.T) {
+	t.Parallel()
 	server := mongotest.Start(t)
 	params := scripts()
 	own, err := filepath.Glob(filepath.Join("testdata", "mongo", "*.txtar"))
@@ -93,6 +94,7 @@ func TestRunsInADatabaseOutliveTheirServers(t *testing.T) {
 // others get an error that says so, and one of them is killed meanwhile.
 func TestProcessesAnswerOneStep(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	const processes, steps = 4, 5
 	database := mongotest.Start(t)
 	uri, folder := database.URI(mongotest.NewDatabase()), t.TempDir()

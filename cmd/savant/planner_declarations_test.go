@@ -13,6 +13,7 @@ import (
 // declared without a keyword, where other files mention them more often.
 func TestADeclarationAnswersAQuestionAboutItsName(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"codes.go": "// Package wire has what goes over the wire.\npackage wire\n\n// Answer is what a server says.\ntype Answer struct {\n\tCode int\n" +

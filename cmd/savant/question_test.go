@@ -142,6 +142,7 @@ func TestTheVerdictIsAskedWithTheChange(t *testing.T) {
 // log and in the trace; a large model sees all of it.
 func TestALargePatchIsCutAndTold(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	var after strings.Builder
 	for i := range 3500 {
 		fmt.Fprintf(&after, "// line %d of the patch\n", i)

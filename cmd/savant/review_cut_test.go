@@ -16,6 +16,7 @@ import (
 // its models: the report says so, however the review was asked for.
 func TestAReviewTellsWhatItsModelDidNotSee(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	folder := repository(t, "package pay\n", "package pay\n"+strings.Repeat("// One more line of a large change.\n", 300))
 	findings := `{"findings": []}`
 	verdict := `{"decision": "comment", "summary": "Nothing was found in what was seen.", "reasons": ["pay.go"]}`
@@ -44,6 +45,7 @@ func TestAReviewTellsWhatItsModelDidNotSee(t *testing.T) {
 // outputs.
 func TestWhatAModelDidNotSeeIsInEachForm(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	folder := repository(t, "package pay\n", "package pay\n"+strings.Repeat("// One more line of a large change.\n", 300))
 	review := func(args ...string) string {
 		o := newOllama(t, map[string][]string{"llama3": {`{"findings": []}`, `{"decision": "comment", "summary": "Nothing was found in what was seen.", "reasons": ["pay.go"]}`}})

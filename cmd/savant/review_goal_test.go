@@ -15,6 +15,7 @@ import (
 // that the tests were not run and how they are.
 func TestAGoalThatMeansAReview(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	folder := t.TempDir()
 	git := func(args ...string) {
 		command := exec.CommandContext(t.Context(), "git", append([]string{"-C", folder, "-c", "user.name=Ada", "-c", "user.email=ada@example.com"}, args...)...)

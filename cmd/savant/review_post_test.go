@@ -128,6 +128,8 @@ func TestAReviewIsPostedOnce(t *testing.T) {
 
 // TestWhatCannotBePostedIsReportedFirst: no model is asked for a review that has no place.
 func TestWhatCannotBePostedIsReportedFirst(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
 	p := newPosting(t, "github")
 	p.has(forgeStore{Head: "a1"})
 	said := p.exits(3, "review", "faster", "--no-tests", "--post")
@@ -139,6 +141,8 @@ func TestWhatCannotBePostedIsReportedFirst(t *testing.T) {
 // TestAnAgentPostsNothingUnasked: where nobody can be asked, a model posts nothing, also
 // where the server of the forge says that its tool destroys nothing.
 func TestAnAgentPostsNothingUnasked(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
 	p := newPosting(t, "gitlab")
 	p.has(forgeStore{Head: "a1"})
 	o := newOllama(t, map[string][]string{"llama3": {

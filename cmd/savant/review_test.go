@@ -84,6 +84,7 @@ func findDefects(part string) []map[string]any {
 // seeded defects.
 func TestAReviewSeesTheWholeChange(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	folder := t.TempDir()
 	git := func(args ...string) string {
 		command := exec.CommandContext(t.Context(), "git", append([]string{"-C", folder, "-c", "user.name=Ada", "-c", "user.email=ada@example.com"}, args...)...)

@@ -103,6 +103,7 @@ func (s *server) answerTo(t *testing.T, id int) string {
 // No address that a folder names is even connected to, by whatever is run there.
 func TestNothingLeavesBeforeAPersonAcceptedIt(t *testing.T) {
 	t.Parallel()
+	skipInShort(t)
 	var connections atomic.Int32
 	var sent atomic.Value
 	collector := httptest.NewUnstartedServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
