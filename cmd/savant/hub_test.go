@@ -280,7 +280,7 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 
 	h := serveHub(t, folder)
 	in := url.QueryEscape(hostile)
-	for _, path := range []string{"/", "/runs", "/runs?workflow=mean", "/runs/mean/r1", "/workflows", "/workflows/mean", "/workflows/broken", "/workflows?q=" + in,
+	for _, path := range []string{"/", "/runs", "/runs?workflow=mean", "/runs?workflow=" + in, "/runs/mean/r1", "/workflows", "/workflows/mean", "/workflows/broken", "/workflows?q=" + in,
 		"/diagnostics/agents", "/diagnostics/agents?q=" + in + "&status=" + in, "/diagnostics/agents/hostile", "/diagnostics/agents/hostile?view=grouped",
 		"/diagnostics/agents/hostile?q=" + in + "&type=" + in + "&view=" + in, "/diagnostics/agents/hostile/trace.ndjson", "/diagnostics/agents/hostile/session.json"} {
 		body := h.page(path)
@@ -297,7 +297,7 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 	}
 	requireHarmless(t, "rows", strings.Join(h.rows("hostile", 0, "&q="+in+"&view="+in).Rows, ""))
 	for _, path := range []string{"/" + url.PathEscape(hostile), "/runs/" + url.PathEscape(hostile) + "/x", "/runs/mean/" + url.PathEscape(hostile), "/runs/..%2f..%2f/x",
-		"/workflows/" + url.PathEscape(hostile), "/workflows/..%2f..%2fetc", "/diagnostics/agents/" + url.PathEscape(hostile), "/runs?workflow=" + in, "/diagnostics/agents/..%2fx/session.json"} {
+		"/workflows/" + url.PathEscape(hostile), "/workflows/..%2f..%2fetc", "/diagnostics/agents/" + url.PathEscape(hostile), "/diagnostics/agents/..%2fx/session.json"} {
 		status, body, _ := h.ask(h.client, http.MethodGet, path, nil)
 		require.GreaterOrEqual(t, status, 400, path)
 		require.Less(t, status, 500, path)
