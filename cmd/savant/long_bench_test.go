@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,65 +44,118 @@ func usedBy(b *testing.B, process int) used {
 }
 
 // BenchmarkLongRun takes a run of 10,000 steps that are written out, with results
-// of 1 KB, through a real server; an iteration is a run.
+// of 1 KB, through a real server; an iteration is a run. Its last 500 steps take
+// turns with steps 500 to 1,000 of the same workflow in a young server, and with a
+// bare journal behind the same pipe, 50 at a time.
 //
-//   - growth: the median of the last 500 steps beside that of steps 500 to 1,000
-//   - cpu-ms and written-KB: processor time and bytes written a step, in the same
-//     two windows
+//   - growth: the median of the last steps beside that of the young server
+//   - cpu-ms and written-KB: processor time and bytes written a step, of both; of
+//     the bare journal cpu-ms alone
+//   - cpu/bare: processor time of a step of the young server beside the bare journal
 //   - disk-MB: the whole folder; peak-MB: the most memory the server ever had
 //   - reopen-ms: the first think.next of a new server, with 5,000 steps done
 //
 // In short mode it takes 2,000 steps.
 func BenchmarkLongRun(b *testing.B) {
-	const window = 500
+	const window, turn = 500, 50
 	steps := 10_000
 	if testing.Short() {
 		steps = 2_000
 	}
-	binary, result := build(b), strings.Repeat("x", payload)
-	for i := 0; b.Loop(); i++ {
+	binary := build(b)
+	for b.Loop() {
 		folder := b.TempDir()
-		longWorkflow(b, folder, steps)
-		s := startServer(b, exec.Command(binary, "mcp"), folder)
-		s.call(b, "think.plan", map[string]any{"workflow": "long", "run_id": "r"})
-		answer := func(step int) {
-			s.call(b, "think.next", map[string]any{"run_id": "r", "step_id": fmt.Sprintf("s%d", step), "result_snapshot": result})
-		}
-		measure := func(name string, from int) float64 {
-			before, took := usedBy(b, s.command.Process.Pid), samples{}
-			for step := from; step < from+window; step++ {
-				took.time(func() { answer(step) })
-			}
-			after := usedBy(b, s.command.Process.Pid)
-			b.ReportMetric(float64(after.processor-before.processor)/float64(time.Millisecond)/window, "cpu-ms@"+name)
-			b.ReportMetric((after.written-before.written)/window, "written-KB@"+name)
-			return took.median()
-		}
-		for step := range window {
-			answer(step)
-		}
-		early := measure("1000", window)
-		for step := 2 * window; step < steps/2; step++ {
-			answer(step)
-		}
-		peak := peakOf(int64(s.command.Process.Pid))
-		s.kill(b)
-		s = startServer(b, exec.Command(binary, "mcp"), folder)
-		require.NoError(b, s.ready(b))
+		old := steadyRun{server: startLong(b, binary, folder, steps)}
+		old.steps(b, steps/2)
+		peak := peakOf(int64(old.server.command.Process.Pid))
+		old.server.kill(b)
+		old.server = startServer(b, exec.Command(binary, "mcp"), folder)
+		require.NoError(b, old.server.ready(b))
 		var reopened samples
-		reopened.time(func() { answer(steps / 2) })
-		for step := steps/2 + 1; step < steps-window; step++ {
-			answer(step)
+		reopened.time(func() { old.steps(b, 1) })
+		old.steps(b, steps-window-old.done)
+
+		young := steadyRun{server: startLong(b, binary, b.TempDir(), 2*window)}
+		young.steps(b, window)
+		bare := steadyRun{server: startServer(b, exec.Command("bare-journal"), b.TempDir())}
+		for range window / turn {
+			for _, run := range []*steadyRun{&old, &young, &bare} {
+				run.measured(b, turn)
+			}
 		}
-		late := measure(fmt.Sprint(steps), steps-window)
-		b.ReportMetric(late/early, "growth")
-		b.ReportMetric(max(peak, peakOf(int64(s.command.Process.Pid))), "peak-MB")
+		b.ReportMetric(old.took.median()/young.took.median(), "growth")
+		b.ReportMetric(old.processor()/window, fmt.Sprintf("cpu-ms@%d", steps))
+		b.ReportMetric(young.processor()/window, "cpu-ms@1000")
+		b.ReportMetric(bare.processor()/window, "cpu-ms-bare")
+		b.ReportMetric(young.processor()/bare.processor(), "cpu/bare")
+		b.ReportMetric(old.used.written/window, fmt.Sprintf("written-KB@%d", steps))
+		b.ReportMetric(young.used.written/window, "written-KB@1000")
+		b.ReportMetric(max(peak, peakOf(int64(old.server.command.Process.Pid))), "peak-MB")
 		b.ReportMetric(reopened.median(), "reopen-ms")
-		require.NoError(b, s.stdin.Close())
-		require.NoError(b, s.wait(b))
+		require.NoError(b, old.server.stdin.Close())
+		require.NoError(b, old.server.wait(b))
 		b.ReportMetric(sizeOf(b, folder), "disk-MB")
 	}
 	b.ReportMetric(0, "ns/op") // left out
+}
+
+// steadyRun is a run that goes on step by step, and what its measured steps took.
+type steadyRun struct {
+	server *server
+	done   int // steps
+	took   samples
+	used   used
+}
+
+// startLong is a server with a run of a workflow of so many steps.
+func startLong(b *testing.B, binary, folder string, steps int) *server {
+	longWorkflow(b, folder, steps)
+	s := startServer(b, exec.Command(binary, "mcp"), folder)
+	s.call(b, "think.plan", map[string]any{"workflow": "long", "run_id": "r"})
+	return s
+}
+
+// steps answers the next count steps.
+func (r *steadyRun) steps(b *testing.B, count int) {
+	for range count {
+		r.server.call(b, "think.next", map[string]any{"run_id": "r", "step_id": fmt.Sprintf("s%d", r.done), "result_snapshot": strings.Repeat("x", payload)})
+		r.done++
+	}
+}
+
+// measured answers the next count steps and adds what they took.
+func (r *steadyRun) measured(b *testing.B, count int) {
+	before := usedBy(b, r.server.command.Process.Pid)
+	for range count {
+		r.took.time(func() { r.steps(b, 1) })
+	}
+	after := usedBy(b, r.server.command.Process.Pid)
+	r.used.processor += after.processor - before.processor
+	r.used.written += after.written - before.written
+}
+
+// processor is the processor time of the measured steps, in milliseconds.
+func (r *steadyRun) processor() float64 { return float64(r.used.processor) / float64(time.Millisecond) }
+
+// bareJournal is the least that a server which keeps results does: it reads a
+// call, decodes it, appends its arguments to a file with fsync, and answers.
+func bareJournal() {
+	file, err := os.Create(filepath.Join(os.Getenv("SAVANT_PATH"), "journal"))
+	lines, replies := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
+	lines.Buffer(nil, 1<<20)
+	for err == nil && lines.Scan() {
+		var call struct {
+			ID     int
+			Params struct{ Arguments any }
+		}
+		decoded := json.Unmarshal(lines.Bytes(), &call)
+		record, encoded := json.Marshal(call.Params.Arguments)
+		_, written := file.Write(append(record, '\n'))
+		err = errors.Join(decoded, encoded, written, file.Sync(), replies.Encode(map[string]any{"jsonrpc": "2.0", "id": call.ID, "result": map[string]any{}}))
+	}
+	if err != nil {
+		panic(err)
+	}
 }
 
 // BenchmarkLongLoop takes the peak memory of a loop of 100,000 items, which takes

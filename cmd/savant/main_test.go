@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(ownConfiguration{m}, map[string]func(){
 		"savant":              func() { os.Exit(start(nil)) },
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
+		"bare-journal":        bareJournal,
 		"savant-in-scenario":  func() { os.Exit(inScenario()) },
 		"savant-ledger":       func() { os.Exit(ledger()) },
 		"savant-forge":        func() { os.Exit(serveForge()) },
