@@ -69,15 +69,28 @@ func (c *collected) answer() Reply {
 	calls := make([]reasoning.Call, len(c.calls))
 	for i := range c.calls {
 		calls[i].ToolName = c.calls[i].name
-		if args := strings.TrimSpace(c.calls[i].args.String()); json.Valid([]byte(args)) {
-			calls[i].Args = json.RawMessage(args)
-		}
+		calls[i].Args = argsOf(c.calls[i].args.String())
 	}
 	raw, err := json.Marshal(reasoning.Intent{Action: reasoning.ActionTool, Calls: calls})
 	if err == nil {
 		reply.Text = string(raw)
 	}
 	return reply
+}
+
+// argsOf returns the arguments of a call. Text that is not JSON, such as a truncated
+// object, becomes a JSON string: ParseIntent refuses it, so that no tool is called with
+// other arguments than the model wrote.
+func argsOf(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	quoted, _ := json.Marshal(text) // a string always encodes
+	return quoted
 }
 
 // exchange sends a request and feeds the answer to into, in parts if it streams.

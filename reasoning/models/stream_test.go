@@ -275,6 +275,32 @@ func TestAnAnswerThatWasCutOff(t *testing.T) {
 	}
 }
 
+// A native call whose arguments were cut off must not be made with other arguments.
+func TestACallWithBrokenArgumentsIsNoIntent(t *testing.T) {
+	for name, c := range map[string]struct {
+		arguments string
+		args      string // "": no intent
+	}{
+		"whole":   {`{\"path\":\"a\"}`, `{"path":"a"}`},
+		"none":    {``, `{}`},
+		"cut off": {`{\"path\":\"a`, ""},
+		"no JSON": {`path=a`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := `{"choices":[{"message":{"tool_calls":[{"function":{"name":"git.log","arguments":"` + c.arguments + `"}}]},"finish_reason":"length"}]}`
+			reply, err := open(t, "openai:m", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }).Generate(t.Context(), models.Prompt{User: "what?"})
+			require.NoError(t, err)
+			intent, err := reasoning.ParseIntent([]byte(reply.Text), nil)
+			if c.args == "" {
+				require.ErrorIs(t, err, fault.InvalidIntent)
+				return
+			}
+			require.NoError(t, err)
+			require.JSONEq(t, c.args, string(intent.AllCalls()[0].Args))
+		})
+	}
+}
+
 func TestAModelSaysItsWindow(t *testing.T) {
 	for model, c := range map[string]struct {
 		request, body string
