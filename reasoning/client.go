@@ -94,10 +94,7 @@ func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 // ask makes attempts until one is answered, and counts them.
 func (c *Client) ask(ctx context.Context, request Request) (answer []byte, attempts int, err error) {
 	attempt := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step}
-	asking, output := ctx, (*newText)(nil)
-	if c.options.Remote {
-		asking, output = observeNewText(ctx)
-	}
+	asking, output := observeNewText(ctx)
 	answer, err = backoff.Retry(ctx, func() ([]byte, error) {
 		attempt.Number++
 		started := time.Now()

@@ -1,6 +1,8 @@
 package reasoning_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,6 +25,26 @@ func lines(answers ...string) http.HandlerFunc {
 		fmt.Fprint(w, answers[0])
 		answers = answers[1:]
 	}
+}
+
+// aloud is a transport in this process: it streams a text, and fails until the last
+// attempt.
+type aloud struct{ failures int }
+
+func (a *aloud) RoundTrip(ctx context.Context, _ reasoning.Request) (json.RawMessage, error) {
+	reasoning.ObserverFrom(ctx).Wrote("Hel")
+	if a.failures--; a.failures >= 0 {
+		return nil, &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "it broke off")}
+	}
+	return json.RawMessage(`{"action":"finish","final":"done"}`), nil
+}
+
+func TestTheTextOfEachAttemptInThisProcessHasItsOwnLine(t *testing.T) {
+	heard := ""
+	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Wrote: func(part string) { heard += part }})
+	_, err := reasoning.New(reasoning.Options{Transport: &aloud{failures: 1}, Retries: 1}).Decide(ctx, question)
+	require.NoError(t, err)
+	require.Equal(t, "Hel\nHel", heard)
 }
 
 // TestAnAnswerInLines: a service that goes on writes from the beginning, and nothing is
