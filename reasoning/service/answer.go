@@ -17,7 +17,11 @@ func readAnswer(text string, question *reasoning.Question) (reasoning.Intent, er
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is larger than %d bytes", maxText)
 	}
-	text = withoutThoughts(text)
+	if len(question.Schema) == 0 {
+		text = withoutLeadingThoughts(text)
+	} else {
+		text = withoutThoughts(text)
+	}
 	intent, isIntent := intentOf(text)
 	isIntent = isIntent && !hasAction(question.Schema)
 	switch {

@@ -65,6 +65,18 @@ func withoutThoughts(text string) string {
 	return strings.TrimSpace(text)
 }
 
+// leading matches thoughts at the beginning of a text, without an end if the text was
+// truncated, or without a start if the prompt contained it: then the end has its own line, or an
+// empty line follows it.
+var leading = pattern.Lazy(`(?s)^(?:\s*<(?:think|thinking|reasoning)>.*?(?:</(?:think|thinking|reasoning)>|$))+` +
+	`|^.*?(?:\n</(?:think|thinking|reasoning)>[ \t]*(?:\n|$)|</(?:think|thinking|reasoning)>[ \t]*\n[ \t]*\n)`)
+
+// withoutLeadingThoughts is withoutThoughts for free text, which may itself be about such
+// tags.
+func withoutLeadingThoughts(text string) string {
+	return strings.TrimSpace(leading().ReplaceAllString(text, ""))
+}
+
 // fence is a block of Markdown.
 var fence = pattern.Lazy("(?s)```[a-zA-Z]*\\s*\\n?(.*?)```")
 

@@ -50,6 +50,10 @@ func TestAnAnswerThatFitsIsAccepted(t *testing.T) {
 		"a quoted text":          {`{"type":"string","maxLength":20}`, `"Hello, Ada!"`, `"Hello, Ada!"`},
 		"a large number":         {`{"type":"integer"}`, `9007199254740993`, `9007199254740993`},
 		"no schema":              {``, "Hello, Ada!", "Hello, Ada!"},
+		"no schema, thoughts":    {``, "<think>\nHi?\n</think>\n<think>Or so.</think>\nHello, Ada!", "Hello, Ada!"},
+		"no schema, no start":    {``, "Hi?\n</think>\n\nHello, Ada!", "Hello, Ada!"},
+		"no schema, one line":    {``, "Hi?</think>\n\nHello, Ada!", "Hello, Ada!"},
+		"no schema, about tags":  {``, "It thinks between <think> and </think>.\nThen <reasoning> follows.", "It thinks between <think> and </think>.\nThen <reasoning> follows."},
 		"no schema, an intent":   {``, `{"action":"finish","final":"Hello, Ada!"}`, "Hello, Ada!"},
 		"no schema, an answer":   {``, `{"answer":"Hello"}`, `{"answer":"Hello"}`},
 	} {
