@@ -73,7 +73,7 @@ func artifacts(store *state.Dir) func(context.Context, json.RawMessage) (string,
 func receipts(store *state.Dir, now func() time.Time) func(context.Context, engines.Receipt) error {
 	return func(ctx context.Context, receipt engines.Receipt) error {
 		receipt.Time = now()
-		return store.PutReceipt(ctx, state.Receipt(receipt))
+		return store.PutReceipt(ctx, receipt)
 	}
 }
 

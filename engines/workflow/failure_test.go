@@ -194,9 +194,7 @@ func TestDrivenStepsAreWitnessed(t *testing.T) {
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	registry := engines.NewRegistry(engines.Options{Receipts: func(ctx context.Context, receipt engines.Receipt) error {
-		return store.PutReceipt(ctx, state.Receipt(receipt))
-	}})
+	registry := engines.NewRegistry(engines.Options{Receipts: store.PutReceipt})
 	fails := true
 	require.NoError(t, registry.Add(engines.Bind("tool.x", "Answers the second time.", func(_ context.Context, in struct {
 		N int `json:"n"`

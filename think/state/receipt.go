@@ -13,37 +13,11 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
+	"savant/internal/receipt"
 )
 
-// Receipt proves that a tool call went through Savant, and has its result. Its fields
-// are those of engines.Receipt.
-type Receipt struct {
-	// ID is 8 characters of a-z and 2-7.
-	ID string `json:"id"`
-	// Tool is the canonical name.
-	Tool string `json:"tool"`
-	// Input and Output are digests of the arguments and of the result, made by
-	// who keeps the receipt.
-	Input  string `json:"input"`
-	Output string `json:"output"`
-	// Arguments are the input behind the digest Input, unless they are long.
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Failed: Result is the fault of a call that failed.
-	Failed bool `json:"failed,omitempty"`
-	// Artifact is the digest under which a large result is kept, or empty.
-	Artifact string          `json:"artifact,omitempty"`
-	Result   json.RawMessage `json:"result,omitempty"`
-	// Run is the run that made the call; empty if a client made it.
-	Run string `json:"run,omitempty"`
-	// Command, CommandDigest and CommandFile identify the command that a tool such as
-	// ci.run executed: its name in the file of commands, its digest, and the file's
-	// digest. Empty for other tools.
-	Command       string `json:"command,omitempty"`
-	CommandDigest string `json:"command_digest,omitempty"`
-	CommandFile   string `json:"command_file,omitempty"`
-	// Time is when the call was over.
-	Time time.Time `json:"time"`
-}
+// Receipt is the receipt of a tool call, with its result.
+type Receipt = receipt.Receipt
 
 // receiptFile is a stored receipt. Its last field is the hash of all bytes before it,
 // as in a record.

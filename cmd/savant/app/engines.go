@@ -22,7 +22,6 @@ import (
 	"savant/think/flow"
 	"savant/think/gate/clients"
 	"savant/think/gate/sessions"
-	"savant/think/state"
 )
 
 // stepsAtOnce is the maximum number of concurrent calls of Think: each may hold a
@@ -101,15 +100,13 @@ func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.G
 // stored with the runs, where other processes find them.
 func (a *App) toolOptions() engines.Options {
 	return engines.Options{
-		Logger:  a.Logger,
-		Begin:   a.beginCall,
-		Missing: a.seekTool,
-		Hint:    hintForTool,
+		Logger:   a.Logger,
+		Begin:    a.beginCall,
+		Missing:  a.seekTool,
+		Hint:     hintForTool,
+		Receipts: a.Store.PutReceipt,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return a.Store.PutArtifact(ctx, result)
-		},
-		Receipts: func(ctx context.Context, receipt engines.Receipt) error {
-			return a.Store.PutReceipt(ctx, state.Receipt(receipt))
 		},
 	}
 }
