@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,13 +18,22 @@ import (
 // the way of all logs, and stderr is what it was.
 func TestALogOfLibrariesHasNoSecrets(t *testing.T) {
 	t.Parallel()
+	var asked atomic.Bool
+	logged := make(chan struct{}) // closed once the client has closed the connection, which it does after it has logged
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		w.WriteHeader(http.StatusNoContent)
+		if asked.Swap(true) {
+			<-logged
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		defer close(logged)
+		w.WriteHeader(http.StatusServiceUnavailable)
 		w.(http.Flusher).Flush()
 		stream, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {
-			fmt.Fprint(stream, "unasked "+plantedSecret)
+			fmt.Fprint(stream, "0\r\n\r\nunasked "+plantedSecret) // the end of the answer, and more
+			_, _ = io.Copy(io.Discard, stream)
 			_ = stream.Close()
 		}
 	}))
@@ -38,5 +48,6 @@ func TestALogOfLibrariesHasNoSecrets(t *testing.T) {
 	require.NotContains(t, string(said), plantedSecret)
 	kept, err := os.ReadFile(filepath.Join(folder, "logs/savant.log"))
 	require.NoError(t, err)
+	require.Contains(t, string(kept), "Unsolicited response")
 	require.NotContains(t, string(kept), plantedSecret)
 }
