@@ -45,19 +45,7 @@ func BindReading[In, Out any](name, title string, f func(context.Context, In) (O
 // decode reads arguments into a struct. A value that fits the schema but not the Go
 // type, such as a number over 64 bits, is INVALID_PARAMS.
 func decode[In any](args json.RawMessage, in *In) error {
-	if jsonvalue.Unmarshal(args, in) == nil {
-		return nil
-	}
-	// JSON Schema accepts 1.0 as an integer, Go does not: the canonical encoding writes
-	// 1.
-	value, err := jsonvalue.Decode(args)
-	if err == nil {
-		args, err = jsonvalue.Encode(value)
-	}
-	if err == nil {
-		*in = *new(In)
-		err = jsonvalue.Unmarshal(args, in)
-	}
+	err := jsonvalue.UnmarshalWhole(args, in)
 	var mismatch *jsonvalue.Mismatch
 	switch {
 	case err == nil:

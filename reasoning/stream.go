@@ -68,7 +68,7 @@ func readLines(from io.Reader, sent http.Header, wrote func(string)) (json.RawMe
 		if json.Unmarshal(raw, &line) != nil || line.Action != nil {
 			return raw, nil
 		}
-		after := time.Duration(line.RetryAfter * float64(time.Second))
+		after := time.Duration(min(max(line.RetryAfter, 0), 1<<31) * float64(time.Second))
 		switch {
 		case line.Text != nil:
 			wrote(*line.Text)

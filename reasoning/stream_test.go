@@ -62,6 +62,7 @@ func TestAnAnswerInLines(t *testing.T) {
 		"broken off":        {[]string{line("Hel"), line("Hello") + done}, "Hel\nHello", ""},
 		"broken in a line":  {[]string{line("Hel") + `{"te`, done}, "Hel\n", ""},
 		"failed":            {[]string{line("Hel") + `{"error":"REASONING_UNAVAILABLE","details":"down"}`, line("Oh") + done}, "Hel\nOh", ""},
+		"an endless wait":   {[]string{line("Hel") + `{"error":"REASONING_UNAVAILABLE","details":"down","retry_after":1e12}`, line("Oh") + done}, "Hel", fault.ReasoningUnavailable},
 		"a text of intents": {[]string{line(`{\"action\":`) + `{"action":"finish","final":"done","text":"no line"}`}, `{"action":`, ""},
 		"no usable answer":  {[]string{line("Hel") + `{"error":"INVALID_INTENT","details":"no JSON"}`}, "Hel", fault.InvalidIntent},
 		"no JSON":           {[]string{line("Hel") + `<html>`}, "Hel", fault.InvalidIntent},

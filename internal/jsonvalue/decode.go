@@ -200,6 +200,23 @@ func Unmarshal(data []byte, into any) error {
 	return located(err, 0, data)
 }
 
+// UnmarshalWhole is Unmarshal that reads 1.0 as an integer, as JSON Schema does. The
+// offset of its *Error may be one of the canonical encoding.
+func UnmarshalWhole[T any](data []byte, into *T) error {
+	if Unmarshal(data, into) == nil {
+		return nil
+	}
+	value, err := Decode(data)
+	if err == nil {
+		data, err = Encode(value) // which writes 1
+	}
+	if err != nil {
+		return err
+	}
+	*into = *new(T)
+	return Unmarshal(data, into)
+}
+
 // UnmarshalStored is Unmarshal for data that an earlier release may have accepted
 // and stored; see DecodeStored.
 func UnmarshalStored(data []byte, into any) error {

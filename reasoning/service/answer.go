@@ -13,7 +13,7 @@ import (
 // readAnswer extracts the answer of a question from a model's text: the JSON that fits
 // the schema, possibly in a fenced block, amid prose or in an intent. Without a schema
 // the whole text is the answer. The error is INVALID_INTENT.
-func readAnswer(text string, question *reasoning.Question) (reasoning.Intent, error) {
+func readAnswer(text string, question *reasoning.Question, schema *schemas.Schema) (reasoning.Intent, error) {
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is larger than %d bytes", maxText)
 	}
@@ -33,10 +33,6 @@ func readAnswer(text string, question *reasoning.Question) (reasoning.Intent, er
 		return intent, nil
 	case len(question.Schema) == 0:
 		return finished(text), nil
-	}
-	schema, err := schemaIn(question.Schema)
-	if err != nil {
-		return reasoning.Intent{}, err
 	}
 	tried := values(text)
 	if isIntent { // a permissive schema would also accept the intent itself
@@ -73,9 +69,13 @@ func intentOf(text string) (reasoning.Intent, bool) {
 	return reasoning.Intent{}, false
 }
 
-// schemaIn compiles the schema of a question. An invalid one is INVALID_PARAMS.
-func schemaIn(raw json.RawMessage) (*schemas.Schema, error) {
-	value, err := jsonvalue.DecodeStored(raw)
+// schemaOfAnswer compiles the schema of a request's question; nil if it has none. An
+// invalid one is INVALID_PARAMS.
+func schemaOfAnswer(request reasoning.Request) (*schemas.Schema, error) {
+	if request.Question == nil || len(request.Question.Schema) == 0 {
+		return nil, nil
+	}
+	value, err := jsonvalue.DecodeStored(request.Question.Schema)
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "question.schema is not JSON: %w", err)
 	}

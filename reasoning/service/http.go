@@ -184,7 +184,7 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (reasoning.Reques
 		coded := fault.From(err)
 		return request, fault.New(fault.InvalidParams, "%s", coded.Details).With(coded.Diagnostics...)
 	}
-	if err := json.Unmarshal(body, &request); err != nil {
+	if err := jsonvalue.UnmarshalWhole(body, &request); err != nil {
 		return request, fault.New(fault.InvalidParams, "the request: %w", err)
 	}
 	return request, nil

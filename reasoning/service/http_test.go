@@ -109,6 +109,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"no bearer":     {"POST", "/agent_intent", "Basic " + token, good, nil, 401, fault.ToolDenied},
 		"no JSON":       {"POST", "/agent_intent", "Bearer " + token, "{", nil, 400, fault.InvalidParams},
 		"a bad step":    {"POST", "/agent_intent", "Bearer " + token, strings.Replace(good, `"step":1`, `"step":"1"`, 1), nil, 400, fault.InvalidParams},
+		"step 1.0":      {"POST", "/agent_intent", "Bearer " + token, strings.Replace(good, `"step":1`, `"step":1.0`, 1), nil, 200, ""},
+		"a long step":   {"POST", "/agent_intent", "Bearer " + token, strings.Replace(good, `"step":1`, `"step":99999999999999999999`, 1), nil, 400, fault.InvalidParams},
 		"no goal":       {"POST", "/agent_intent", "Bearer " + token, strings.Replace(good, `"goal":"g",`, "", 1), nil, 400, fault.InvalidParams},
 		"too large":     {"POST", "/agent_intent", "Bearer " + token, strings.Repeat(" ", service.MaxRequest+1), nil, 413, fault.LimitExceeded},
 		"no model":      {"POST", "/agent_intent", "Bearer " + token, good, fault.New(fault.ReasoningUnavailable, "down"), 503, fault.ReasoningUnavailable},
@@ -128,6 +130,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			require.Equal(t, c.status, response.StatusCode, string(body))
 			require.NotContains(t, string(body), "secret")
 			require.NotContains(t, string(body), token)
+			require.NotContains(t, string(body), "Go ", "a name of a Go type helps nobody")
 			if c.code != "" {
 				var got fault.Error
 				require.NoError(t, json.Unmarshal(body, &got))

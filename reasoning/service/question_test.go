@@ -97,6 +97,14 @@ func TestThePlannerAnswersNoStep(t *testing.T) {
 	require.ErrorContains(t, err, "SAVANT_SLM")
 }
 
+func TestAnInvalidSchemaAsksNoModel(t *testing.T) {
+	t.Parallel()
+	slm := &scripted{name: "slm"}
+	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, `{"type":5}`))
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.Empty(t, slm.asked)
+}
+
 // Data is cut where it stands, and the cut is marked. Task and schema are never cut,
 // and the prompt never exceeds its budget.
 func TestOnlyDataIsCut(t *testing.T) {

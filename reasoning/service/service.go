@@ -15,6 +15,7 @@ import (
 	"savant/reasoning"
 	"savant/reasoning/models"
 	"savant/reasoning/planner"
+	"savant/schemas"
 )
 
 // Options name the models; each may be nil. Without any the offline planner
@@ -74,7 +75,11 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	case first.model == nil:
 		return planner.Plan(request, time.Now()), nil
 	}
-	asked := &conversation{service: s, request: request}
+	schema, err := schemaOfAnswer(request)
+	if err != nil {
+		return reasoning.Intent{}, err
+	}
+	asked := &conversation{service: s, request: request, schema: schema}
 	first, prompt, err := s.prepare(ctx, first, request)
 	if (err != nil || cutInput(prompt) > 0) && s.mayEscalate(first, request) {
 		why := fmt.Sprintf("the question does not fit the %d tokens of a prompt of %s", first.budget, first.model.Name())
@@ -165,6 +170,7 @@ func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (jso
 type conversation struct {
 	service                    *Service
 	request                    reasoning.Request
+	schema                     *schemas.Schema // of the answer, or nil
 	prompt                     Prompt
 	promptTokens, outputTokens int
 	repairs                    []string
@@ -202,7 +208,7 @@ func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt)
 func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong error) {
 	question := c.request.Question
 	if question != nil {
-		intent, wrong = readAnswer(reply.Text, question)
+		intent, wrong = readAnswer(reply.Text, question, c.schema)
 	} else {
 		intent, wrong = Parse(reply.Text, c.request.Tools)
 	}
