@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -204,7 +205,7 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, who))
 		changes := r.Method != http.MethodGet && r.Method != http.MethodHead
 		switch {
-		case changes && r.ContentLength > formLimit(r): // of which the form could not be read
+		case changes && formTooLarge(r):
 			refuse(w, r, fault.New(fault.LimitExceeded, "the form has more than %d kB, the limit of a page; savant state import takes larger files", formLimit(r)>>10))
 		case changes && who.session != "" && !webguard.Equal(formToken(r), who.csrf()):
 			refuse(w, r, fault.New(fault.ToolDenied, "the form does not belong to this session: load the page again"))
@@ -219,6 +220,13 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 // formToken is the CSRF token in a request's form. It is read only from the body:
 // addresses leak.
 func formToken(r *http.Request) string { return r.PostFormValue("csrf") }
+
+// formTooLarge reports whether the body of a request is over formLimit. It reads the form
+// if the length is unknown.
+func formTooLarge(r *http.Request) bool {
+	return r.ContentLength > formLimit(r) ||
+		errors.As(errors.Join(r.ParseForm(), r.ParseMultipartForm(maxUpload)), new(*http.MaxBytesError))
+}
 
 // formLimit is the maximum size of a request's body.
 func formLimit(r *http.Request) int64 {

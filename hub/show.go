@@ -99,7 +99,11 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 
 // refuse and closed render the refusal of a visitor.
 func (h *Hub) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	h.problem(w, r, http.StatusForbidden, err)
+	status := http.StatusForbidden
+	if errors.Is(err, fault.LimitExceeded) {
+		status = http.StatusRequestEntityTooLarge
+	}
+	h.problem(w, r, status, err)
 }
 
 func (h *Hub) closed(w http.ResponseWriter, r *http.Request, err error) {

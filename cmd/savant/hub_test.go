@@ -209,6 +209,17 @@ func TestAChangeNeedsAFormOfTheSession(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status, "of another site")
 	status, _, _ = h.ask(h.client, http.MethodPost, "/diagnostics/agents/going/cancel?csrf="+url.QueryEscape(token[1]), url.Values{})
 	require.Equal(t, http.StatusForbidden, status, "in the address, which others may see")
+	large := url.Values{"csrf": {token[1]}, "why": {strings.Repeat("x", 1<<20)}}
+	status, page, _ = h.ask(h.client, http.MethodPost, "/diagnostics/agents/going/cancel", large)
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	require.Contains(t, page, "LIMIT_EXCEEDED")
+	chunked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.base+"/diagnostics/agents/going/cancel", io.MultiReader(strings.NewReader(large.Encode())))
+	require.NoError(t, err)
+	chunked.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := h.client.Do(chunked)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusRequestEntityTooLarge, answer.StatusCode, "of an unknown length")
 	require.Contains(t, h.page("/diagnostics/agents/going"), "running</span>", "nothing of that changed anything")
 
 	status, body, _ := h.ask(h.client, http.MethodPost, "/diagnostics/agents/going/cancel", form)
