@@ -126,10 +126,12 @@ func metadata(e Event, name string) string {
 // Elapsed formats milliseconds for people: 0.4ms, 89ms, 1.3s.
 func Elapsed(milliseconds float64) string {
 	switch {
+	case milliseconds > 0 && milliseconds < 0.05:
+		return "<0.1ms"
 	case milliseconds < 1:
 		return strconv.FormatFloat(milliseconds, 'f', 1, 64) + "ms"
-	case milliseconds < 1000:
+	case milliseconds < 999.5:
 		return strconv.FormatFloat(milliseconds, 'f', 0, 64) + "ms"
 	}
-	return (time.Duration(milliseconds) * time.Millisecond).Round(100 * time.Millisecond).String()
+	return time.Duration(milliseconds * float64(time.Millisecond)).Round(100 * time.Millisecond).String()
 }
