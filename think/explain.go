@@ -133,7 +133,7 @@ func (e *Engine) ExplainRun(ctx context.Context, workflow, run string) (*RunExpl
 	defer l.mu.Unlock()
 	out := &RunExplanation{RunID: l.key.Run, Workflow: l.key.Workflow, Status: l.now.Status, Version: l.now.Version, Refused: l.refused, Done: []string{},
 		Skipped: []skippedStep{}, Failed: []failedStep{}, Waiting: []waitingStep{}, Next: []comingStep{}}
-	for _, line := range l.run.Outline() {
+	for _, line := range l.run.View().Outline() {
 		out.add(line)
 	}
 	for _, next := range l.now.Instructions {

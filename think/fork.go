@@ -29,7 +29,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	last := records[len(records)-1]
-	begin := beginning{graph: history.run.Graph(), schemas: history.plan.Schemas, params: history.plan.Params, terms: history.plan.Terms,
+	begin := beginning{graph: history.run.View().Graph(), schemas: history.plan.Schemas, params: history.plan.Params, terms: history.plan.Terms,
 		commands: history.plan.Commands, from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
 	if adopted != nil {
 		begin.graph, begin.schemas, begin.named = adopted.Graph, "", adopted.Schemas

@@ -71,7 +71,7 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 		return settled{}, err
 	}
 	if in.Admit != nil && l.now.Final == nil && l.now.Blocked == nil {
-		if err := in.Admit(l.key.Workflow, l.key.Run, l.run.Graph().Enforced()); err != nil {
+		if err := in.Admit(l.key.Workflow, l.key.Run, l.run.View().Graph().Enforced()); err != nil {
 			return settled{}, err
 		}
 	}
@@ -160,7 +160,7 @@ func (l *live) about(step string) (next flow.Instruction, found bool) {
 	if len(l.now.Instructions) == 1 {
 		return l.now.Instructions[0], true
 	}
-	if awaited := l.run.Awaited(step); len(awaited) > 0 {
+	if awaited := l.run.View().Awaited(step); len(awaited) > 0 {
 		return l.instruction(awaited[0])
 	}
 	return l.instruction(fault.Nearest(step, l.outstanding()))

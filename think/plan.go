@@ -155,11 +155,11 @@ func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]a
 	}
 	defer l.mu.Unlock()
 	if given != nil { // a call without parameters continues any run
-		params, err := l.run.Graph().Workflow.Bind(given)
+		params, err := l.run.View().Graph().Workflow.Bind(given)
 		if err != nil {
 			return nil, err
 		}
-		if !reflect.DeepEqual(params, l.run.Params()) {
+		if !reflect.DeepEqual(params, l.run.View().Params()) {
 			return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
 		}
 	}

@@ -62,7 +62,7 @@ func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position,
 // blockedAt returns the step of the run's own workflow that blocks it; none where
 // something else does.
 func (l *live) blockedAt() []string {
-	workflow := l.run.Graph().Workflow
+	workflow := l.run.View().Graph().Workflow
 	for _, each := range l.now.Blocked.Diagnostics {
 		for i, step := range workflow.Steps {
 			if each.File == workflow.File && strings.HasPrefix(each.Path+".", fmt.Sprintf("steps[%d].", i)) {

@@ -91,7 +91,7 @@ func TestResumingComesToTheSame(t *testing.T) {
 }
 
 func callOf(run *flow.Run, step string) string {
-	explained, _, err := run.Explain(step)
+	explained, _, err := run.View().Explain(step)
 	if err != nil {
 		return ""
 	}
@@ -120,7 +120,7 @@ func checkAllSettled(t *rapid.T, run *flow.Run) {
 // byID returns the steps of a snapshot, each of which is there once, and holds
 // its JSON to what encoding/json makes of the same.
 func byID(t *rapid.T, run *flow.Run) map[string]flow.StepStatus {
-	snapshot, missing := run.Snapshot(flow.Whole)
+	snapshot, missing := run.View().Snapshot(flow.Whole)
 	require.Empty(t, missing)
 	steps := map[string]flow.StepStatus{}
 	for _, step := range snapshot.Steps {

@@ -14,6 +14,7 @@ import (
 
 // View is a read-only run, at its latest or an earlier version.
 type View struct {
+	flow.View
 	engine *Engine
 	past   history
 	run    *flow.Run
@@ -30,7 +31,7 @@ func (e *Engine) View(ctx context.Context, key state.Key, version int, look func
 	}
 	if version <= 0 || version == l.version {
 		defer l.mu.Unlock()
-		return look(&View{e, l.history(), l.run, l.now})
+		return look(&View{l.run.View(), e, l.history(), l.run, l.now})
 	}
 	latest := l.version
 	l.mu.Unlock()
@@ -61,7 +62,7 @@ func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{View{e, history{key, records}, out.run, out.now}, out.plan}, nil
+	return &Replay{View{out.run.View(), e, history{key, records}, out.run, out.now}, out.plan}, nil
 }
 
 // Restart replays a run up to its plan, under another graph unless it is nil:
@@ -80,7 +81,7 @@ func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Rec
 		return nil, err
 	}
 	run, now := graph.Start(key.Run, plan.Params, plan.Terms)
-	return &Replay{View{e, history{key, records}, run, now}, plan}, nil
+	return &Replay{View{run.View(), e, history{key, records}, run, now}, plan}, nil
 }
 
 // Now is the present state of the run.
@@ -136,23 +137,10 @@ func (v *View) Explain(ctx context.Context, step string) (*flow.Explanation, err
 	return v.engine.explain(ctx, v.past, v.run, step)
 }
 
-// Picture returns the run's workflow, or the one that a unit runs: UNKNOWN_STEP.
-func (v *View) Picture(unit string) (*flow.RunPicture, error) { return v.run.Picture(unit) }
-
-// Steps returns the steps in their order, a loop before its items.
-func (v *View) Steps() iter.Seq[flow.StepStatus] { return v.run.Steps() }
-
 // Vars returns the captures by name, those of more than longest bytes as flow.Long.
-func (v *View) Vars(longest int) iter.Seq2[string, any] { return v.run.Vars(min(longest, flow.Inline)) }
-
-// Answers returns the versions at which a step, or an item of a loop, was answered.
-func (v *View) Answers(step string) []int { return v.run.Answers(step) }
-
-// IssuedOf returns the version that last issued a step; 0 if none.
-func (v *View) IssuedOf(step string) int { return v.run.IssuedOf(step) }
-
-// CaptureOf returns the name of the capture that a step makes, "" where it makes none.
-func (v *View) CaptureOf(step string) string { return v.run.CaptureOf(step) }
+func (v *View) Vars(longest int) iter.Seq2[string, any] {
+	return v.View.Vars(min(longest, flow.Inline))
+}
 
 // Answer returns the answer that made a version, as it was handed in: STATE_CORRUPT.
 func (v *View) Answer(ctx context.Context, version int) (json.RawMessage, error) {
@@ -163,9 +151,6 @@ func (v *View) Answer(ctx context.Context, version int) (json.RawMessage, error)
 	given, err := v.engine.recorded(ctx, record)
 	return given.raw, err
 }
-
-// Params are the run's parameters; do not change them.
-func (v *View) Params() map[string]any { return v.run.Params() }
 
 // Alone does work on the files of a run while no request of this engine uses
 // it. The run is read from disk again afterwards.

@@ -180,7 +180,7 @@ func (e *Engine) query(ctx context.Context, p history, run *flow.Run, question f
 // as flow.Long.
 func (e *Engine) snapshot(ctx context.Context, p history, run *flow.Run, longest int) (whole flow.Snapshot, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		whole, refs = run.Snapshot(longest)
+		whole, refs = run.View().Snapshot(longest)
 		return refs, nil
 	})
 	return whole, err
@@ -189,7 +189,7 @@ func (e *Engine) snapshot(ctx context.Context, p history, run *flow.Run, longest
 // capture returns the JSON of a capture, or nil.
 func (e *Engine) capture(ctx context.Context, p history, run *flow.Run, name string) (value json.RawMessage, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		value, refs = run.Var(name)
+		value, refs = run.View().Var(name)
 		return refs, nil
 	})
 	return value, err
@@ -198,7 +198,7 @@ func (e *Engine) capture(ctx context.Context, p history, run *flow.Run, name str
 // explain explains the status of a run's step.
 func (e *Engine) explain(ctx context.Context, p history, run *flow.Run, step string) (explained *flow.Explanation, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		explained, refs, err = run.Explain(step)
+		explained, refs, err = run.View().Explain(step)
 		return refs, err
 	})
 	return explained, err

@@ -120,7 +120,7 @@ func (e *Engine) stateValue(ctx context.Context, l *live, in StateGetInput) (*St
 // UNRESOLVED_VAR.
 func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.RawMessage, error) {
 	if in.List != "" {
-		if items := l.run.List(in.List); items != nil {
+		if items := l.run.View().List(in.List); items != nil {
 			return encoded(items), nil
 		}
 		return nil, fault.New(fault.UnresolvedVar, "run %q has no loop %q with a list", l.key.Run, fault.Cut(in.List, 120))
@@ -130,7 +130,7 @@ func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.R
 		return value, err
 	}
 	if name, ok := strings.CutPrefix(in.Var, "params."); ok {
-		if param, known := l.run.Params()[name]; known {
+		if param, known := l.run.View().Params()[name]; known {
 			return encoded(param), nil
 		}
 	}
@@ -163,14 +163,14 @@ func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*Sta
 	if plan.Lineage != nil {
 		plan.Lineage.Hash = jsonvalue.SHA256(plan.Lineage.Hash)
 	}
-	snapshot := l.run.Head()
+	snapshot := l.run.View().Head()
 	snapshot.Params = shortParams(snapshot, in.Limit/4)
 	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage, Refused: l.refused}
 	if out.Imported, err = e.imported(ctx, l.key); err != nil {
 		return nil, err
 	}
 	p := statePage{in: in, out: out}
-	if err := p.fill(l.run); err != nil {
+	if err := p.fill(l.run.View()); err != nil {
 		return nil, err
 	}
 	if err := e.previewLong(ctx, l, &snapshot); err != nil {

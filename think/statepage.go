@@ -33,7 +33,7 @@ type longList struct {
 
 // fill adds what fits of a run's snapshot: INVALID_PARAMS for a name that the
 // section does not have.
-func (p *statePage) fill(run *flow.Run) error {
+func (p *statePage) fill(run flow.View) error {
 	if p.in.After != "" && p.in.Section == "" {
 		return fault.New(fault.InvalidParams, "after needs section, the section to continue")
 	}

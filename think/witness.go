@@ -110,7 +110,7 @@ func (e *Engine) holdAgainstTool(l *live, given submission) error {
 		return nil
 	}
 	var first error
-	for _, value := range l.run.Values(given.Result) {
+	for _, value := range l.run.View().Values(given.Result) {
 		err := e.Fits(next.Call, value)
 		if err == nil {
 			return nil

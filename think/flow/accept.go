@@ -346,10 +346,10 @@ func claimIn(object map[string]any) Claim {
 
 // Values returns the possible values of an unwrapped result, the likeliest first; none
 // if the result reports a failed call.
-func (r *Run) Values(result any) []any {
+func (v View) Values(result any) []any {
 	var values []any
 	for _, reading := range readings(result) {
-		value, problem := r.terms.normalise(reading)
+		value, problem := v.run.terms.normalise(reading)
 		if problem != nil {
 			return nil
 		}

@@ -219,8 +219,8 @@ func (n *nodeState) variable(name string) Var {
 // Var returns the canonical JSON of a capture by name, with a prefix for children
 // ("parent/child_capture"); nil if there is no such capture, or if references are
 // missing.
-func (r *Run) Var(name string) ([]byte, []Ref) {
-	for _, f := range r.frames() {
+func (v View) Var(name string) ([]byte, []Ref) {
+	for _, f := range v.run.frames() {
 		own, inside := strings.CutPrefix(name, f.prefix)
 		if at, ok := f.graph.captures[own]; ok && inside {
 			var m missing

@@ -87,7 +87,7 @@ func TestWhatIsProvidedIsWhatWasCaptured(t *testing.T) {
 		run.ReleaseCaptures()
 		err := run.Provide(ref, c.given)
 		require.Equal(t, c.fits, err == nil, name)
-		value, missing := run.Var("long")
+		value, missing := run.View().Var("long")
 		require.Equal(t, c.fits, len(missing) == 0, name)
 		if c.fits {
 			require.Equal(t, string(result), string(value), name)

@@ -45,10 +45,10 @@ const maxOperand = 200
 
 // Explain explains the status of a step: UNKNOWN_STEP. It returns refs if captures that
 // the step reads are missing.
-func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
-	n, u := r.find(step)
+func (v View) Explain(step string) (*Explanation, []Ref, error) {
+	n, u := v.run.find(step)
 	if n == nil {
-		return nil, nil, r.unknown(step)
+		return nil, nil, v.run.unknown(step)
 	}
 	var m missing
 	if m.node(n); len(m.refs) > 0 {
@@ -58,7 +58,7 @@ func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 	e.StepID = step
 	e.Status, e.Cause = n.shownStatus()
 	if u != nil {
-		e.Status, e.Cause = r.seen(u.status, u.cause)
+		e.Status, e.Cause = v.run.seen(u.status, u.cause)
 		e.Attempt = u.attempt
 	}
 	for _, dep := range n.node().deps {
@@ -221,7 +221,7 @@ type Line struct {
 
 // Outline returns a line for each step in order: one for a loop, plus its failed and
 // waiting items; the steps of a running child follow the step that runs it.
-func (r *Run) Outline() []Line { return r.root.outline(nil) }
+func (v View) Outline() []Line { return v.run.root.outline(nil) }
 
 func (f *frame) outline(list []Line) []Line {
 	for i := range f.nodes {

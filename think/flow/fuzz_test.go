@@ -111,10 +111,10 @@ func begin(t *testing.T, graph *flow.Graph) {
 			require.Positive(t, d.Column, "%+v", d)
 		}
 	}
-	whole, missing := run.Snapshot(flow.Whole)
+	whole, missing := run.View().Snapshot(flow.Whole)
 	require.Empty(t, missing)
 	for _, step := range whole.Steps {
-		_, _, err := run.Explain(step.ID)
+		_, _, err := run.View().Explain(step.ID)
 		require.NoError(t, err)
 	}
 }
@@ -188,7 +188,7 @@ func answerAll(t *testing.T, graph *flow.Graph, data []byte) []string {
 		require.NoError(t, err)
 		require.Equal(t, now.Version, version, "the answer is not known to have been given")
 	}
-	whole, missing := run.Snapshot(flow.Whole)
+	whole, missing := run.View().Snapshot(flow.Whole)
 	require.Empty(t, missing)
 	return append(seen, asJSON(t, whole))
 }

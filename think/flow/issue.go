@@ -185,8 +185,8 @@ func (s *Step) checks() any {
 
 // Awaited returns the issued steps that a step waits for, in their order; none for an
 // unknown step.
-func (r *Run) Awaited(step string) (ids []string) {
-	n, _ := r.find(step)
+func (v View) Awaited(step string) (ids []string) {
+	n, _ := v.run.find(step)
 	if n == nil {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (r *Run) Awaited(step string) (ids []string) {
 			}
 		}
 	}
-	for _, u := range r.issued {
+	for _, u := range v.run.issued {
 		at := u.node
 		for at.frame != n.frame && at.frame.owner != nil { // a step of a workflow that one above runs
 			at = at.frame.owner.node

@@ -85,10 +85,10 @@ type StepPicture struct {
 // Picture returns the workflow of the run, or the last round of the child that a unit runs:
 // "build", "each_3", "poll"; "poll_0" is the first round. UNKNOWN_STEP if the unit runs no
 // workflow.
-func (r *Run) Picture(unit string) (*RunPicture, error) {
-	f := r.frameOf(unit)
+func (v View) Picture(unit string) (*RunPicture, error) {
+	f := v.run.frameOf(unit)
 	if f == nil {
-		return nil, r.unknown(unit)
+		return nil, v.run.unknown(unit)
 	}
 	shape := f.graph.Picture()
 	p := &RunPicture{Workflow: f.graph.Workflow.Name, Unit: unit, Edges: shape.Edges}
@@ -141,8 +141,8 @@ func (n *nodeState) picture(info NodeInfo) StepPicture {
 
 // Answers returns the versions that answered a step or an item of a loop; nil for an
 // unknown step.
-func (r *Run) Answers(step string) []int {
-	_, u := r.find(step)
+func (v View) Answers(step string) []int {
+	_, u := v.run.find(step)
 	if u == nil {
 		return nil
 	}
@@ -154,8 +154,8 @@ func (r *Run) Answers(step string) []int {
 }
 
 // IssuedOf returns the version that last issued a step or an item of a loop; 0 if none.
-func (r *Run) IssuedOf(step string) int {
-	_, u := r.find(step)
+func (v View) IssuedOf(step string) int {
+	_, u := v.run.find(step)
 	if u == nil {
 		return 0
 	}
@@ -164,8 +164,8 @@ func (r *Run) IssuedOf(step string) int {
 
 // CaptureOf returns the name of the capture that a step makes, "" where it makes none:
 // an item of a loop is only a part of one.
-func (r *Run) CaptureOf(step string) string {
-	n, _ := r.find(step)
+func (v View) CaptureOf(step string) string {
+	n, _ := v.run.find(step)
 	if n == nil || n.id() != step || n.step().CaptureAs == "" {
 		return ""
 	}

@@ -215,8 +215,14 @@ func (r *Run) status() Status {
 // count too.
 func (r *Run) SkipTo(version int) { r.version = version }
 
+// View reads a run. What it returns is valid until the run's next change.
+type View struct{ run *Run }
+
+// View returns what reads the run.
+func (r *Run) View() View { return View{r} }
+
 // Graph returns what the run follows.
-func (r *Run) Graph() *Graph { return r.graph }
+func (v View) Graph() *Graph { return v.run.graph }
 
 // Params returns the parameters the run was started with; do not change them.
-func (r *Run) Params() map[string]any { return r.params }
+func (v View) Params() map[string]any { return v.run.params }

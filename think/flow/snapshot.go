@@ -66,9 +66,9 @@ func (s Statuses) MarshalJSON() ([]byte, error) {
 // Snapshot returns the whole state of the run; captures of more than longest
 // bytes are Long, all others json.RawMessage. It returns refs where some of those
 // are missing.
-func (r *Run) Snapshot(longest int) (Snapshot, []Ref) {
+func (v View) Snapshot(longest int) (Snapshot, []Ref) {
 	var m missing
-	for n, u := range r.root.members() {
+	for n, u := range v.run.root.members() {
 		if u == nil && n.kept() && n.size() <= longest {
 			m.capture(n)
 		}
@@ -76,24 +76,24 @@ func (r *Run) Snapshot(longest int) (Snapshot, []Ref) {
 	if len(m.refs) > 0 {
 		return Snapshot{}, m.refs
 	}
-	s := r.Head()
-	maps.Insert(s.Vars, r.Vars(longest))
-	maps.Insert(s.Lists, r.Lists())
-	s.Steps = slices.AppendSeq(slices.Grow(s.Steps, len(r.root.nodes)+r.units), r.Steps())
+	s := v.Head()
+	maps.Insert(s.Vars, v.Vars(longest))
+	maps.Insert(s.Lists, v.Lists())
+	s.Steps = slices.AppendSeq(slices.Grow(s.Steps, len(v.run.root.nodes)+v.run.units), v.Steps())
 	return s, nil
 }
 
 // Head returns the state of the run without captures, lists and steps.
-func (r *Run) Head() Snapshot {
-	return Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: jsonvalue.SHA256(r.graph.Workflow.Digest),
-		Version: r.version, Status: r.status(), Hash: jsonvalue.SHA256(r.hash()), Params: r.params, Vars: map[string]any{}, Steps: Statuses{}, Lists: map[string]any{}, Error: r.blocked, Cancelled: r.cancelled}
+func (v View) Head() Snapshot {
+	return Snapshot{RunID: v.run.id, Workflow: v.run.graph.Workflow.Name, Release: v.run.graph.Workflow.Version, Digest: jsonvalue.SHA256(v.run.graph.Workflow.Digest),
+		Version: v.run.version, Status: v.run.status(), Hash: jsonvalue.SHA256(v.run.hash()), Params: v.run.params, Vars: map[string]any{}, Steps: Statuses{}, Lists: map[string]any{}, Error: v.run.blocked, Cancelled: v.run.cancelled}
 }
 
 // Vars returns the captures by name, see Snapshot. No capture of at most longest
 // bytes is missing where longest is at most Inline.
-func (r *Run) Vars(longest int) iter.Seq2[string, any] {
+func (v View) Vars(longest int) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for n, u := range r.root.members() {
+		for n, u := range v.run.root.members() {
 			if u == nil && n.kept() && !yield(n.frame.prefix+n.step().CaptureAs, n.shown(longest)) {
 				return
 			}
@@ -102,9 +102,9 @@ func (r *Run) Vars(longest int) iter.Seq2[string, any] {
 }
 
 // Lists returns the lists of the loops by the id of their step, each a []any.
-func (r *Run) Lists() iter.Seq2[string, any] {
+func (v View) Lists() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for n, u := range r.root.members() {
+		for n, u := range v.run.root.members() {
 			if u == nil && n.list != nil && !yield(n.id(), n.list.items) {
 				return
 			}
@@ -113,9 +113,9 @@ func (r *Run) Lists() iter.Seq2[string, any] {
 }
 
 // Steps returns the steps in their order, a loop before its items.
-func (r *Run) Steps() iter.Seq[StepStatus] {
+func (v View) Steps() iter.Seq[StepStatus] {
 	return func(yield func(StepStatus) bool) {
-		for n, u := range r.root.members() {
+		for n, u := range v.run.root.members() {
 			switch {
 			case u != nil:
 				if !yield(u.describe()) {
@@ -157,8 +157,8 @@ func (f *frame) members() iter.Seq2[*nodeState, *unit] {
 }
 
 // List returns the list of a loop by its step id, or nil.
-func (r *Run) List(step string) []any {
-	if n, _ := r.find(step); n != nil && n.list != nil && n.id() == step {
+func (v View) List(step string) []any {
+	if n, _ := v.run.find(step); n != nil && n.list != nil && n.id() == step {
 		return n.list.items
 	}
 	return nil
