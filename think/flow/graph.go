@@ -28,6 +28,7 @@ type Graph struct {
 	order    []int          // dependencies first, else as declared
 	endReads []int          // nodes whose captures the outputs, artifacts and summary read
 	height   int            // levels of workflows, this one among them
+	enforced bool           // see Enforced
 }
 
 // node is a step in its graph.
@@ -85,7 +86,8 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 		return g, nil
 	}
 	r := &report{file: w.File}
-	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}, height: 1}
+	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}, height: 1,
+		enforced: w.Enforce == EnforceRequired}
 	for i, step := range w.Steps {
 		g.nodes[i].step = step
 		g.index[step.ID] = i
@@ -114,6 +116,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 			}
 			if child := g.nodes[i].child; child != nil {
 				g.height = max(g.height, 1+child.height)
+				g.enforced = g.enforced || child.enforced
 			}
 		}
 	}
@@ -369,14 +372,7 @@ func (g *Graph) Child(step string) *Graph {
 }
 
 // Enforced reports whether the workflow, or one that it runs, has enforce: required.
-func (g *Graph) Enforced() bool {
-	for _, each := range g.Workflows() {
-		if each.Enforce == EnforceRequired {
-			return true
-		}
-	}
-	return false
-}
+func (g *Graph) Enforced() bool { return g.enforced }
 
 // Workflows returns every workflow of the graph by the reference that names
 // it, the root by its name.
