@@ -5,7 +5,10 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -76,7 +79,7 @@ type listed struct {
 }
 
 // listWorkflow describes the runs of a workflow. It reads the journals that are
-// not as they were when this process listed them last.
+// not as they were when this process listed them last, on all processors.
 func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error) {
 	folder := runsFolder(workflow)
 	entries, err := d.disk.Entries(folder)
@@ -97,22 +100,29 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 		return nil, notRead(folder, err)
 	}
 	defer func() { _ = in.Close() }() // only read
-	infos, now, buffer := []Info{}, make(map[string]listed, len(entries)), ends{}
-	for _, each := range entries {
-		run, ok := cutSuffix(each.name, journalSuffix)
-		if !ok {
-			continue
-		}
-		if ctx.Err() != nil {
-			return nil, interrupted(ctx, folder)
-		}
-		found := known[run]
-		if !found.stat.same(each.stat) {
-			found.stat = each.stat
-			found.info, found.ok = infoOf(in, each.name, Key{workflow, run}, &buffer)
-		}
-		if now[run] = found; found.ok {
-			infos = append(infos, found.info)
+	journals := slices.DeleteFunc(entries, func(each entry) bool { return !strings.HasSuffix(each.name, journalSuffix) })
+	found := make([]listed, len(journals))
+	var reading sync.WaitGroup
+	share := len(journals)/runtime.GOMAXPROCS(0) + 1
+	for from := 0; from < len(journals); from += share {
+		reading.Go(func() {
+			buffer := ends{}
+			for i := from; i < min(from+share, len(journals)) && ctx.Err() == nil; i++ {
+				run := strings.TrimSuffix(journals[i].name, journalSuffix)
+				if found[i] = known[run]; !found[i].stat.same(journals[i].stat) {
+					info, ok := infoOf(in, journals[i].name, Key{workflow, run}, &buffer)
+					found[i] = listed{journals[i].stat, info, ok}
+				}
+			}
+		})
+	}
+	if reading.Wait(); ctx.Err() != nil {
+		return nil, interrupted(ctx, folder)
+	}
+	infos, now := []Info{}, make(map[string]listed, len(found))
+	for _, each := range found {
+		if now[each.info.Run] = each; each.ok {
+			infos = append(infos, each.info)
 		}
 	}
 	d.mu.Lock()
