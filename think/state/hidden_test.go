@@ -2,6 +2,8 @@ package state
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -39,8 +41,8 @@ func TestAFolderThatCannotBeReadIsNotEmpty(t *testing.T) {
 	}
 }
 
-// TestFilesBesideTheRunsAreNone: a stray file among the folders of the
-// workflows holds no runs and hides none.
+// TestFilesBesideTheRunsAreNone: a stray file among the folders of the workflows, or
+// among the journals under a name that no run can have, is no run and hides none.
 func TestFilesBesideTheRunsAreNone(t *testing.T) {
 	folder := t.TempDir()
 	store, err := Open(folder, Options{})
@@ -48,9 +50,9 @@ func TestFilesBesideTheRunsAreNone(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	_, err = store.Append(context.Background(), faultKey, smallRecord(1))
 	require.NoError(t, err)
-	stray, err := store.disk.Create(stateFolder+"/stray", filePermission)
-	require.NoError(t, err)
-	require.NoError(t, stray.Close())
+	for _, name := range []string{stateFolder + "/stray", runsFolder(faultKey.Workflow) + "/-stray" + journalSuffix} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("{}\n"), filePermission))
+	}
 	infos, err := store.List(context.Background(), Filter{})
 	require.NoError(t, err)
 	require.Len(t, infos, 1)

@@ -79,7 +79,7 @@ type listed struct {
 }
 
 // listWorkflow describes the runs of a workflow. It reads the journals that are
-// not as they were when this process listed them last, on all processors.
+// not as they were when this process listed them last.
 func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error) {
 	folder := runsFolder(workflow)
 	entries, err := d.disk.Entries(folder)
@@ -100,23 +100,9 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 		return nil, notRead(folder, err)
 	}
 	defer func() { _ = in.Close() }() // only read
-	journals := slices.DeleteFunc(entries, func(each entry) bool { return !strings.HasSuffix(each.name, journalSuffix) })
-	found := make([]listed, len(journals))
-	var reading sync.WaitGroup
-	share := len(journals)/runtime.GOMAXPROCS(0) + 1
-	for from := 0; from < len(journals); from += share {
-		reading.Go(func() {
-			buffer := ends{}
-			for i := from; i < min(from+share, len(journals)) && ctx.Err() == nil; i++ {
-				run := strings.TrimSuffix(journals[i].name, journalSuffix)
-				if found[i] = known[run]; !found[i].stat.same(journals[i].stat) {
-					info, ok := infoOf(in, journals[i].name, Key{workflow, run}, &buffer)
-					found[i] = listed{journals[i].stat, info, ok}
-				}
-			}
-		})
-	}
-	if reading.Wait(); ctx.Err() != nil {
+	journals := slices.DeleteFunc(entries, func(each entry) bool { _, ok := cutSuffix(each.name, journalSuffix); return !ok })
+	found := describe(ctx, in, workflow, journals, known)
+	if ctx.Err() != nil {
 		return nil, interrupted(ctx, folder)
 	}
 	infos, now := []Info{}, make(map[string]listed, len(found))
@@ -129,6 +115,28 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	d.listings[workflow] = now
 	d.mu.Unlock()
 	return infos, nil
+}
+
+// describe returns the result for each journal of a folder; that of an unchanged one is
+// known. It reads on all processors, and stops when ctx ends.
+func describe(ctx context.Context, in opener, workflow string, journals []entry, known map[string]listed) []listed {
+	found := make([]listed, len(journals))
+	share := len(journals)/runtime.GOMAXPROCS(0) + 1
+	var work sync.WaitGroup
+	for from := 0; from < len(journals); from += share {
+		work.Go(func() {
+			buffer := ends{}
+			for i := from; i < min(from+share, len(journals)) && ctx.Err() == nil; i++ {
+				run := strings.TrimSuffix(journals[i].name, journalSuffix)
+				if found[i] = known[run]; !found[i].stat.same(journals[i].stat) {
+					info, ok := infoOf(in, journals[i].name, Key{workflow, run}, &buffer)
+					found[i] = listed{journals[i].stat, info, ok}
+				}
+			}
+		})
+	}
+	work.Wait()
+	return found
 }
 
 // listBlock is the size in bytes of the first read from each end of a journal. The
