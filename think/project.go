@@ -58,11 +58,14 @@ func (e *Engine) project(ctx context.Context, l *live, now bool) {
 	}
 }
 
+// projectHeld writes the readable file of a held run. Only the last one is synced: the
+// others are soon replaced.
 func (e *Engine) projectHeld(ctx context.Context, l *live) error {
 	snapshot, err := e.snapshotOf(ctx, l)
 	if err != nil {
 		return err
 	}
+	snapshot.Lazy = l.now.Final == nil
 	return e.Store.Save(ctx, l.key, "", snapshot)
 }
 

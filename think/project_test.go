@@ -83,7 +83,7 @@ steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{
 			require.NoError(t, err)
 			time.Sleep(500 * time.Millisecond)
 		}
-		require.EqualValues(t, 2, store.written.Load(), "after 5 seconds, and 10 seconds after that")
+		require.EqualValues(t, 3, store.written.Load(), "at the plan, after 5 seconds, and 10 seconds after that")
 	})
 }
 
