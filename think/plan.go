@@ -298,8 +298,9 @@ func notPlanned(key state.Key, err error) error {
 
 // toolsOf lists the tools that a workflow and those it runs call.
 func toolsOf(graph *flow.Graph) (tools []string) {
-	for _, reference := range sortedKeys(graph.Workflows()) {
-		for _, each := range graph.Workflows()[reference].Tools() {
+	workflows := graph.Workflows()
+	for _, reference := range sortedKeys(workflows) {
+		for _, each := range workflows[reference].Tools() {
 			tools = append(tools, each.Actual)
 		}
 	}
@@ -355,8 +356,9 @@ func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven boo
 		return nil, nil
 	}
 	seen := map[string]bool{}
-	for _, reference := range sortedKeys(graph.Workflows()) {
-		workflow := graph.Workflows()[reference]
+	workflows := graph.Workflows()
+	for _, reference := range sortedKeys(workflows) {
+		workflow := workflows[reference]
 		for _, d := range workflow.Tools() {
 			message, mayCome := e.notFound(ctx, d.Actual, driven)
 			if message == "" {
