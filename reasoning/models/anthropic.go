@@ -110,8 +110,7 @@ func (a *anthropicAnswer) take(part []byte) error {
 		a.stop(event.Delta.StopReason)
 	case "message_stop":
 		a.end()
-	case "ping", "content_block_stop":
-	default: // a whole message
+	case "message", "": // whole; events of other types, which later versions may add, are ignored
 		for _, each := range event.Content {
 			a.begin(each)
 			if each.Type == "tool_use" {

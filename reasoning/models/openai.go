@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"savant/fault"
 )
@@ -82,7 +81,6 @@ type openAIMessage struct {
 
 func (a *openAIAnswer) take(part []byte) error {
 	var chunk struct {
-		Object  string `json:"object"`
 		Choices []struct {
 			Message      *openAIMessage `json:"message"`
 			Delta        *openAIMessage `json:"delta"`
@@ -100,7 +98,7 @@ func (a *openAIAnswer) take(part []byte) error {
 		a.reply.PromptTokens, a.reply.OutputTokens = chunk.Usage.PromptTokens, chunk.Usage.CompletionTokens
 	}
 	if len(chunk.Choices) == 0 {
-		if a.ended || strings.HasSuffix(chunk.Object, ".chunk") { // the usage comes behind the last choice
+		if a.stream != nil { // a chunk of usage, or Azure's first one, of what a filter found in the prompt
 			return nil
 		}
 		return fault.New(fault.ReasoningUnavailable, "the service answered without a choice")

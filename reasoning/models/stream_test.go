@@ -109,6 +109,24 @@ data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,
 data: [DONE]
 
 `, models.Reply{Text: `{"action":"tool","calls":[{"tool_name":"get_weather","args":{"location":"Paris"}}]}`}, ""},
+	"anthropic, an event of a later version": {"anthropic:some-model", `data: {"type":"content_block_start","content_block":{"type":"text","text":""}}
+
+data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"Hel"}}
+
+data: {"type":"session_status","content":[{"type":"text","text":"busy"}]}
+
+data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"lo"}}
+
+data: {"type":"message_stop"}
+
+`, models.Reply{Text: "Hello"}, "Hel|lo"},
+	"openai, what a filter found in the prompt": {"openai:some-model", `data: {"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0}]}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+`, models.Reply{Text: "Hello"}, "Hello"},
 	"cut off": {"anthropic:some-model", `data: {"type":"content_block_start","content_block":{"type":"text","text":""}}
 
 data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"Hel"}}
