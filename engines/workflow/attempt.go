@@ -31,7 +31,7 @@ type result struct {
 	void bool
 }
 
-// maxPause is the maximum of a step's back-off.
+// maxPause is where the doubling of a step's back-off ends.
 const maxPause = 10 * time.Minute
 
 // pauseBefore returns how long to wait before an attempt: the step's backoff before the
