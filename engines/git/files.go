@@ -32,6 +32,10 @@ func (e *engine) files(ctx context.Context, in filesIn) (fileList, error) {
 	if err != nil {
 		return fileList{}, err
 	}
+	return r.files(ctx, in)
+}
+
+func (r *repository) files(ctx context.Context, in filesIn) (fileList, error) {
 	paths, err := inTree("paths", in.Paths...)
 	if err != nil {
 		return fileList{}, err

@@ -72,6 +72,10 @@ func (e *engine) log(ctx context.Context, in logIn) (history, error) {
 	if err != nil {
 		return history{}, err
 	}
+	return r.log(ctx, in)
+}
+
+func (r *repository) log(ctx context.Context, in logIn) (history, error) {
 	limit := cmp.Or(in.Limit, 20)
 	selected, err := r.selectedCommits(ctx, in)
 	if err != nil || selected == nil {
@@ -88,7 +92,7 @@ func (e *engine) log(ctx context.Context, in logIn) (history, error) {
 		made.Commits = made.Commits[:limit]
 		made.truncate(fmt.Sprintf("there are more than these %d commits", limit))
 	case out.Cut:
-		made.truncate(fmt.Sprintf("cut at %d bytes", e.maxBytes))
+		made.truncate(fmt.Sprintf("cut at %d bytes", r.engine.maxBytes))
 	case r.shallow():
 		made.Note = "this is a shallow clone: older commits are not in it"
 	}

@@ -1,34 +1,50 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"sync"
+	"maps"
+	"path/filepath"
+	"slices"
 
+	"savant/engines/git"
+	"savant/engines/repo/files"
 	"savant/fault"
 	"savant/reasoning"
 )
 
-// repository describes the repository at SAVANT_PATH for a run.
-func (a *App) repository(ctx context.Context) (*reasoning.Repo, error) {
-	return describe(ctx, a.Path, a.gitRoots())
-}
+// Limits of a description: recent files and languages.
+const (
+	maxRecent    = 10
+	maxLanguages = 12
+)
 
-// describe asks git concurrently; nil without a repository.
-func describe(ctx context.Context, path string, roots []string) (*reasoning.Repo, error) {
-	tools := gitTools(roots)
-	var known gitKnowledge
-	var asking sync.WaitGroup
-	var err error
-	asking.Go(func() { err = askTool(ctx, tools["git.files"], `{"limit":10000}`, &known.files) })
-	asking.Go(func() { _ = askTool(ctx, tools["git.log"], `{"limit":10,"files":true}`, &known.log) }) // fails before the first commit
-	asking.Go(func() { _ = askTool(ctx, tools["git.status"], `{"limit":1}`, &known.status) })
-	asking.Wait()
+// repository describes the repository at SAVANT_PATH for a run; nil without a repository.
+func (a *App) repository(ctx context.Context) (*reasoning.Repo, error) {
+	found, err := git.Describe(ctx, git.Options{Roots: a.gitRoots()})
 	if errors.Is(err, fault.InvalidParams) {
-		return nil, nil // no repository
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return known.repo(path), nil
+	return &reasoning.Repo{Name: filepath.Base(a.Path), Branch: found.Branch, Head: found.Head, Files: len(found.Files),
+		Recent: found.Recent[:min(maxRecent, len(found.Recent))], Languages: languages(found.Files)}, nil
+}
+
+// languages counts files by language, from their extension, and returns the most
+// frequent ones.
+func languages(paths []string) map[string]int {
+	counts := map[string]int{}
+	for _, each := range paths {
+		if name := files.LanguageName(each); name != "" {
+			counts[name]++
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	for _, name := range names[min(maxLanguages, len(names)):] {
+		delete(counts, name)
+	}
+	return counts
 }
