@@ -86,6 +86,9 @@ func says(text, phrase string) bool {
 	if len(words) > 0 && words[0] == whole {
 		words, begin, end = words[1:], `(?i)^\W*`, `\W*$`
 	}
+	if lacks(text, words) {
+		return false
+	}
 	var wanted strings.Builder
 	for i, each := range words {
 		switch {
@@ -106,6 +109,16 @@ func says(text, phrase string) bool {
 	}
 	expression, err := regexp.Compile(begin + wanted.String() + end)
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
+}
+
+// lacks reports whether a text lacks one of some words, as it does for most phrases. It
+// saves says from compiling an expression, which takes 0.1 ms for its classes of letters.
+func lacks(text string, words []string) bool {
+	fold := func(s string) string { return strings.ToUpper(strings.ToLower(s)) } // both, for ß and ς
+	folded := fold(text)
+	return slices.ContainsFunc(words, func(each string) bool {
+		return each != gap && each != request && each != commits && !strings.Contains(folded, fold(each))
+	})
 }
 
 // named returns the workflow that a goal names. A name that could be an ordinary
