@@ -17,15 +17,14 @@ import (
 type links struct {
 	ctx   context.Context
 	roots []string
-	seen  map[string]bool
+	seen  map[string]bool // folders that were walked
 }
 
-// checkLinks checks the repository of a folder, as git would find it, up to its root.
+// check checks the repository of a folder, as git would find it, up to its root.
 // Without a repository git reports the error.
-func checkLinks(ctx context.Context, roots []string, start, root string) error {
+func (l links) check(start, root string) error {
 	for at := start; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			l := links{ctx: ctx, roots: roots, seen: map[string]bool{}}
 			return errors.Join(l.checkTop(at), l.checkNamed(at, ".git"))
 		}
 		if at == root || at == filepath.Dir(at) {

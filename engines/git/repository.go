@@ -41,7 +41,8 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	if _, err := os.Stat(start + string(filepath.Separator) + "."); err != nil { // which needs the right to enter it
 		return nil, ownfolder.NotOpened(displayName(folder), err)
 	}
-	if err := checkLinks(ctx, roots, start, root); err != nil {
+	l := links{ctx: ctx, roots: roots, seen: map[string]bool{}}
+	if err := l.check(start, root); err != nil {
 		return nil, err
 	}
 	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Variables: ceilings(roots), Limit: 64 << 10,
@@ -59,7 +60,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 			return nil, err
 		}
 	}
-	return r, errors.Join(r.checkObjects(ctx, roots), r.checkConfiguration(ctx, roots))
+	return r, errors.Join(r.checkObjects(l), r.checkConfiguration(ctx, roots))
 }
 
 // untrusted returns why a folder is refused: TRUST_REQUIRED where it would be allowed
@@ -202,9 +203,8 @@ func notOpened(err error, root string) error {
 // checkObjects refuses a repository whose objects are elsewhere, by a link or
 // by the alternates file: the caller may not read them. A folder of objects may name
 // further ones.
-func (r *repository) checkObjects(ctx context.Context, roots []string) error {
-	l := links{ctx: ctx, roots: roots, seen: map[string]bool{}}
-	objects, err := inside(roots, filepath.Join(r.common, "objects"))
+func (r *repository) checkObjects(l links) error {
+	objects, err := inside(l.roots, filepath.Join(r.common, "objects"))
 	if err != nil {
 		return err
 	}
