@@ -20,6 +20,7 @@ func TestAPhraseIsSaidAsWholeWords(t *testing.T) {
 	}
 	require.False(t, says("review all of what is in mr 7", "review … mr"))
 	require.True(t, says("prüfe die ÄNDERUNG", "änderung"))
+	require.True(t, says("die GROẞE ΛΌΓΟΣ", "große λόγος"), "letters with more than two forms")
 	require.False(t, says("anything", " "))
 	for _, text := range []string{"review #12", "Please review !12 now", "review 12.", "review https://github.com/ada/it/pull/12", "review https://git.example.com/a/b/-/merge_requests/7/diffs today"} {
 		require.True(t, says(text, "review {request}"), text)
