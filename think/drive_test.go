@@ -26,7 +26,7 @@ func (g generated) compile(t *rapid.T) *flow.Graph {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, g)
 	}
-	graph, err := library.Link(main, find)
+	graph, err := library.Link(main, find, flow.CurrentEdition)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, g)
 	}

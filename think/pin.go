@@ -6,10 +6,14 @@ import (
 	"savant/fault"
 	"savant/think/flow"
 	"savant/think/library"
+	"savant/think/state"
 )
 
 // pinned returns the graph that a run was planned with, from its artifacts.
 func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error) {
+	if plan.Edition > flow.CurrentEdition {
+		return nil, fault.New(fault.StateCorrupt, "the run was planned with edition %d of the language, and this Savant knows %d: upgrade it: %w", plan.Edition, flow.CurrentEdition, state.ErrNewerFormat)
+	}
 	set, current, err := e.pinnedSchemas(ctx, plan.Schemas)
 	if err != nil {
 		return nil, err
@@ -32,7 +36,7 @@ func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error)
 	if err != nil {
 		return nil, err
 	}
-	return library.Link(root, find)
+	return library.Link(root, find, plan.Edition)
 }
 
 // pin keeps the sources of a graph's workflows and names them.

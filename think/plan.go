@@ -272,7 +272,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	defer l.mu.Unlock()
 	l.forget()
 	now := e.Now()
-	record, err := e.write(ctx, key, kindPlan, out, now, planData{Workflow: graph.Workflow.Name, Pins: pins, Commands: begin.commands,
+	record, err := e.write(ctx, key, kindPlan, out, now, planData{Workflow: graph.Workflow.Name, Pins: pins, Edition: graph.Edition(), Commands: begin.commands,
 		Schemas: begin.schemas, Params: params, Terms: begin.terms, Lineage: begin.from, Reply: answer})
 	if err != nil {
 		return settled{}, err

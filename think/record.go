@@ -39,6 +39,8 @@ type planData struct {
 	// Schemas is the digest of the run's named schemas.
 	Schemas string         `json:"schemas,omitempty"`
 	Params  map[string]any `json:"params"`
+	// Edition is the reading of the language that the run was planned with.
+	Edition flow.Edition `json:"edition,omitempty"`
 	// Terms are fixed at plan time, also for newer versions that replay the run.
 	flow.Terms
 	// Commands are the digests of the commands that the run's tools carry out, as

@@ -30,7 +30,7 @@ func BenchmarkValidate(b *testing.B) {
 		begun = time.Now()
 		workflow, err := flow.Parse("", source, set)
 		require.NoError(b, err)
-		graph, err := flow.Compile(workflow, nil)
+		graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
 		require.NoError(b, err)
 		require.Empty(b, check.Graph(graph, tools).Errors)
 		all = min(all, time.Since(begun))

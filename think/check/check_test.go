@@ -361,7 +361,7 @@ func TestSchemasWithoutEnd(t *testing.T) {
 	require.NoError(t, err)
 	workflow, err := flow.Parse("", source, set)
 	require.NoError(t, err)
-	graph, err := flow.Compile(workflow, nil)
+	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
 	require.NoError(t, err)
 	require.Empty(t, lines(check.Graph(graph, nil)))
 }

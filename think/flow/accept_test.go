@@ -18,7 +18,7 @@ func TestWhatAToolSaidOfItsFailureIsShown(t *testing.T) {
 	}
 	workflow, err := flow.Parse("w.yaml", []byte("name: w\nversion: '1'\nsteps: [{id: a, call: s.tool, retry: {max: 1}}]"), noSchemas(t))
 	require.NoError(t, err)
-	graph, err := flow.Compile(workflow, nil)
+	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		result, details string

@@ -25,7 +25,7 @@ steps:
   - {id: c, deps: [b], when: state.long.n == 1, call: s.tool}
 `), set)
 	require.NoError(t, err)
-	graph, err := Compile(workflow, nil)
+	graph, err := Compile(workflow, nil, CurrentEdition)
 	require.NoError(t, err)
 	run, _ = graph.Start("r", map[string]any{}, Terms{PlainFailures: true})
 	return run, []byte(`{"n":1,"text":"` + strings.Repeat("x", size) + `"}`)

@@ -58,7 +58,7 @@ func problems(t *testing.T, file string, src []byte) string {
 	workflow, err := flow.Parse(file, src, set)
 	if err == nil {
 		inner, innerErr := flow.Parse("inner.yaml", []byte("name: inner\nversion: '1'\nparams: {size: {type: integer, required: true}}\nsteps: [{id: a, call: x.y}]\n"), set)
-		_, err = flow.Compile(workflow, map[string]flow.Child{"inner": {Workflow: inner, Err: innerErr}, "inner@1": {Workflow: inner, Err: innerErr}})
+		_, err = flow.Compile(workflow, map[string]flow.Child{"inner": {Workflow: inner, Err: innerErr}, "inner@1": {Workflow: inner, Err: innerErr}}, flow.CurrentEdition)
 	}
 	if err == nil {
 		return "fine\n"

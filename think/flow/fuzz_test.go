@@ -58,7 +58,7 @@ func FuzzParse(f *testing.F) {
 			placed(t, err)
 			return
 		}
-		graph, err := flow.Compile(workflow, nil)
+		graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
 		if err != nil {
 			placed(t, err)
 			return
@@ -158,7 +158,7 @@ func FuzzResult(f *testing.F) {
 	}
 	workflow, err := flow.Parse("fussy.yaml", []byte(fussy), noSchemas(f))
 	require.NoError(f, err)
-	graph, err := flow.Compile(workflow, nil)
+	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if _, err := jsonvalue.Decode(data); err != nil {

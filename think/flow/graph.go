@@ -28,7 +28,8 @@ type Graph struct {
 	order    []int          // dependencies first, else as declared
 	endReads []int          // nodes whose captures the outputs, artifacts and summary read
 	height   int            // levels of workflows, this one among them
-	enforced bool           // see Enforced
+	edition  Edition
+	enforced bool // see Enforced
 }
 
 // node is a step in its graph.
@@ -71,14 +72,15 @@ func (w *Workflow) Children() []string {
 // holds by reference what the root runs and what those run. Errors:
 // UNKNOWN_STEP, CYCLIC_DEPENDENCY, INVALID_PARAMS, LIMIT_EXCEEDED, and the code
 // of a child's error; each with the place.
-func Compile(root *Workflow, children map[string]Child) (*Graph, error) {
-	c := &compiler{children: children, graphs: map[string]*Graph{}}
+func Compile(root *Workflow, children map[string]Child, edition Edition) (*Graph, error) {
+	c := &compiler{children: children, graphs: map[string]*Graph{}, edition: edition}
 	return c.graph(root, nil)
 }
 
 type compiler struct {
 	children map[string]Child
 	graphs   map[string]*Graph // by digest
+	edition  Edition
 }
 
 func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
@@ -87,7 +89,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 	}
 	r := &report{file: w.File}
 	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}, height: 1,
-		enforced: w.Enforce == EnforceRequired}
+		edition: c.edition, enforced: w.Enforce == EnforceRequired}
 	for i, step := range w.Steps {
 		g.nodes[i].step = step
 		g.index[step.ID] = i
@@ -370,6 +372,9 @@ func (g *Graph) Child(step string) *Graph {
 	}
 	return g.nodes[at].child
 }
+
+// Edition returns the reading of the language that the graph has.
+func (g *Graph) Edition() Edition { return g.edition }
 
 // Enforced reports whether the workflow, or one that it runs, has enforce: required.
 func (g *Graph) Enforced() bool { return g.enforced }

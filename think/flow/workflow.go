@@ -48,6 +48,20 @@ var (
 	versionText  = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 )
 
+// Edition is a reading of the language: what a workflow's file means. A run keeps the
+// edition that it was planned with, so that a newer Savant replays it identically.
+type Edition int
+
+const (
+	// FirstEdition is the reading of runs that recorded none.
+	FirstEdition Edition = iota
+	// SecondEdition adds barriers, and an expression reads only what is evaluated.
+	SecondEdition
+
+	// CurrentEdition is the reading of a run that is planned now.
+	CurrentEdition = SecondEdition
+)
+
 // rootNames are reserved: no loop variable or parameter may have one.
 var rootNames = []string{"params", "state", "steps", "item", "loop", "run", "result"}
 

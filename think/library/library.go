@@ -217,7 +217,7 @@ func (l *Library) Compile(workflow *flow.Workflow) (*flow.Graph, error) {
 	if known != nil && l.linked(known) {
 		return known, nil
 	}
-	graph, err := Link(workflow, func(reference string) (*flow.Workflow, error) { return l.Find(reference, "") })
+	graph, err := Link(workflow, func(reference string) (*flow.Workflow, error) { return l.Find(reference, "") }, flow.CurrentEdition)
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ func (l *Library) Compile(workflow *flow.Workflow) (*flow.Graph, error) {
 	return graph, nil
 }
 
-// Link compiles a workflow with all that it runs; find returns a workflow by its
-// reference, NAME or NAME@VERSION.
-func Link(root *flow.Workflow, find func(reference string) (*flow.Workflow, error)) (*flow.Graph, error) {
+// Link compiles a workflow with all that it runs, in an edition of the language; find
+// returns a workflow by its reference, NAME or NAME@VERSION.
+func Link(root *flow.Workflow, find func(reference string) (*flow.Workflow, error), edition flow.Edition) (*flow.Graph, error) {
 	children := map[string]flow.Child{}
 	for queue := []*flow.Workflow{root}; len(queue) > 0; queue = queue[1:] {
 		for _, reference := range queue[0].Children() {
@@ -243,7 +243,7 @@ func Link(root *flow.Workflow, find func(reference string) (*flow.Workflow, erro
 			}
 		}
 	}
-	return flow.Compile(root, children)
+	return flow.Compile(root, children, edition)
 }
 
 // linked reports whether a graph's references still resolve to the same workflows.
