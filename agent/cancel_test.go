@@ -147,7 +147,7 @@ func TestARunBelongsToOneProcess(t *testing.T) {
 	standing, err := other.Report(b.run.ID())
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusRunning, standing.Status)
-	_, err = other.Resume(b.run.ID(), 0)
+	_, err = other.Resume(agent.Order{RunID: b.run.ID()})
 	require.ErrorIs(t, err, fault.StateConflict)
 }
 

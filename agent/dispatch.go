@@ -12,7 +12,7 @@ import (
 	"savant/internal/pattern"
 )
 
-// Order asks another process to start or resume a run.
+// Order asks this or another process to start or resume a run.
 type Order struct {
 	RunID string `json:"run_id"`
 	// Needs are the labels required of the worker.
@@ -20,6 +20,8 @@ type Order struct {
 	// Goal and MaxSteps are for a resumed run; empty keeps the present ones.
 	Goal     string `json:"goal,omitempty"`
 	MaxSteps int    `json:"max_steps,omitempty"`
+	// Approval is of the caller in this process; other processes do not get it.
+	Approval `json:"-"`
 }
 
 var labelPattern = pattern.Lazy(`^[a-z][a-z0-9_.-]{0,30}=[A-Za-z0-9][A-Za-z0-9_./@:-]{0,99}$`)
@@ -84,17 +86,12 @@ func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dis
 	return dispatch(ctx, Order{RunID: id, Needs: h.options().Needs, Goal: goal, MaxSteps: maxSteps})
 }
 
-// TakeOver drives a dispatched run in this process. The errors are those of Resume.
-func (r *Runtime) TakeOver(order Order) (*Run, error) {
-	return r.resume(order.RunID, more{goal: order.Goal, maxSteps: order.MaxSteps})
-}
-
 // GoOn resumes a run with a goal, in this process or through Dispatch.
 func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
 	if r.options.Dispatch != nil {
 		return r.Reopen(ctx, id, goal, 0, r.options.Dispatch)
 	}
-	_, err := r.resume(id, more{goal: goal})
+	_, err := r.Resume(Order{RunID: id, Goal: goal})
 	return err
 }
 

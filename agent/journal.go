@@ -185,13 +185,13 @@ func (h *history) turn(d decision) turn {
 
 // restore rebuilds a run from its journal, and the turn that it resumes at. The caller
 // closes the session on error.
-func (r *Runtime) restore(session *memory.Session, records []memory.Record, more more) (*Run, turn, error) {
+func (r *Runtime) restore(session *memory.Session, records []memory.Record, order Order, asking *asking) (*Run, turn, error) {
 	h, err := readHistory(session.ID(), records)
 	if err != nil {
 		return nil, turn{}, err
 	}
-	if more.goal != "" && more.goal != h.options().Goal {
-		next, err := r.nextGoal(more.goal, &h, more.maxSteps)
+	if order.Goal != "" && order.Goal != h.options().Goal {
+		next, err := r.nextGoal(order.Goal, &h, order.MaxSteps)
 		if err == nil {
 			err = session.Append(recordGoal, next, memory.Durable)
 		}
@@ -199,12 +199,12 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, more
 			return nil, turn{}, err
 		}
 		h.follow(next)
-		more.maxSteps = 0
+		order.MaxSteps = 0
 	}
 	options := h.options()
-	options.RunID, options.asking = session.ID(), more.asking
-	if more.maxSteps > 0 {
-		options.MaxSteps = more.maxSteps
+	options.RunID, options.Approval, options.asking = session.ID(), order.Approval, asking
+	if order.MaxSteps > 0 {
+		options.MaxSteps = order.MaxSteps
 	}
 	if err := options.check(); err != nil {
 		return nil, turn{}, err

@@ -36,15 +36,9 @@ type RunOptions struct {
 	// Persona is a name of prompts.yml; "" lets the goal decide.
 	Persona string `json:"persona,omitempty"`
 	// Allow and Deny are patterns of tool names: git.*, context.fts_search.
-	Allow []string `json:"allow,omitempty"`
-	Deny  []string `json:"deny,omitempty"`
-	// Approve are patterns of tools that a person approved on a command line: their
-	// destructive calls need no further approval. Unlike Allow, it denies nothing.
-	Approve []string `json:"approve,omitempty"`
-	// Typed says that a person gave ForceTool, Workflow and Allow on a command line, which
-	// approves the forced call and the tools of Allow. Given by a client, they still need
-	// approval.
-	Typed bool `json:"typed,omitempty"`
+	Allow    []string `json:"allow,omitempty"`
+	Deny     []string `json:"deny,omitempty"`
+	Approval `json:"-"`
 	// ReadOnly offers only read-only tools.
 	ReadOnly bool `json:"read_only,omitempty"`
 	// Model is "slm" or "llm" to force one, else "".
@@ -61,6 +55,18 @@ type RunOptions struct {
 	// asking asks the person at the client that ordered the run; nil if the client does
 	// not support questions.
 	asking *asking
+}
+
+// Approval is what a person typed on a command line. It holds for the process and the
+// goal for which they typed it, so it is never stored: no journal, no order in a database
+// and no other caller allows anything.
+type Approval struct {
+	// Approve are patterns of tools whose destructive calls need no further approval.
+	// Unlike RunOptions.Allow, it denies nothing.
+	Approve []string
+	// Typed says that the person also gave ForceTool, Workflow and Allow, which approves
+	// the forced call and the tools of Allow. Given by a client, they still need approval.
+	Typed bool
 }
 
 // Bounds of the options.

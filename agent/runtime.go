@@ -164,43 +164,33 @@ func (r *Runtime) create(options RunOptions, began time.Time) (*memory.Session, 
 
 // Resume resumes a run that was interrupted, cancelled or ended at its limit, from its
 // last durable step: it repeats no decision that was received and no call that
-// returned. A positive maxSteps is a new limit. A run that this runtime already drives
-// is returned unchanged; a completed run reports its end again. The errors are
-// UNKNOWN_RUN, STATE_CONFLICT when another process runs it, STATE_CORRUPT and
-// ENGINE_BUSY.
-func (r *Runtime) Resume(id string, maxSteps int) (*Run, error) {
-	return r.resume(id, more{maxSteps: maxSteps})
-}
+// returned. With a new goal it goes on from any end; earlier steps and answers are
+// remembered. A run that this runtime already drives is returned unchanged; a completed
+// run without a new goal reports its end again. The errors are UNKNOWN_RUN,
+// STATE_CONFLICT when another process runs it, STATE_CORRUPT, ENGINE_BUSY, and
+// INVALID_TRANSITION for a new goal of a run that is still working on its own.
+func (r *Runtime) Resume(order Order) (*Run, error) { return r.resume(order, nil) }
 
-// Continue resumes a run with a new goal; earlier steps and answers are remembered.
-// maxSteps bounds the decisions for the goal; 0 is the default of a new run.
-// INVALID_TRANSITION means that the run is still working on its goal.
-func (r *Runtime) Continue(id, goal string, maxSteps int) (*Run, error) {
-	return r.resume(id, more{goal: goal, maxSteps: maxSteps})
-}
-
-// more is the new goal and limit of a resumed run.
-type more struct {
-	goal     string // "" is the goal it has
-	maxSteps int    // 0 keeps the present limit
-	asking   *asking
-}
-
-// resume implements Resume and Continue, for a caller that may be asked about destructive
-// calls.
-func (r *Runtime) resume(id string, more more) (*Run, error) {
+// resume implements Resume for a caller that may be asked about destructive calls.
+func (r *Runtime) resume(order Order, asking *asking) (*Run, error) {
+	id := order.RunID
 	if run := r.running(id); run != nil {
-		if more.goal != "" && more.goal != run.options.Goal {
+		if order.Goal != "" && order.Goal != run.options.Goal {
 			return nil, fault.New(fault.InvalidTransition, "run %s still works on its goal: wait for its end, or cancel it, before you give it another goal", id)
 		}
 		return run, nil
 	}
+	approve, err := understood("approve", order.Approve, r.options.Toolbox)
+	if err != nil {
+		return nil, err
+	}
+	order.Approve = approve
 	return r.launch(id, func() (*Run, turn, error) {
 		session, records, err := r.options.Memory.Resume(id)
 		if err != nil {
 			return nil, turn{}, err
 		}
-		run, t, err := r.restore(session, records, more)
+		run, t, err := r.restore(session, records, order, asking)
 		if err != nil {
 			return nil, turn{}, errors.Join(err, session.Close())
 		}

@@ -102,7 +102,7 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 	if err := r.mayGoOn(in); err != nil {
 		return nil, err
 	}
-	return r.resume(in.RunID, more{goal: in.Goal, maxSteps: in.MaxSteps, asking: newAsking(ctx)})
+	return r.resume(Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps}, newAsking(ctx))
 }
 
 // options are those of a new run.

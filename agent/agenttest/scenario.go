@@ -35,7 +35,7 @@ func Read(file string) (Scenario, error) {
 	if s.Archive, err = txtar.ParseFile(file); err != nil {
 		return s, err
 	}
-	into := map[string]any{"order.json": &s.Order, "policy.json": &s.Policy, "answers.json": &s.Answers}
+	into := map[string]any{"order.json": &s.Order, "approval.json": &s.Order.Approval, "policy.json": &s.Policy, "answers.json": &s.Answers}
 	for _, each := range s.Archive.Files {
 		if each.Name == "transcript" {
 			s.Transcript = string(each.Data)

@@ -161,7 +161,7 @@ func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, err
 		return answer(id), giveBack(err)
 	}
 	f.options.Place.Hold(id, mongosessions.Claim{Job: number, Number: job.Claim})
-	run, err := f.runtime.TakeOver(given.Order)
+	run, err := f.runtime.Resume(given.Order)
 	if err != nil {
 		return nil, giveBack(err)
 	}
@@ -244,11 +244,11 @@ func (f *Fleet) endIfLost(ctx context.Context, id string) error {
 // Here starts a run, or resumes one if options is nil, and drives it in this process.
 // Other processes can see and cancel the run but not claim it.
 func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.Order) (*agent.Run, error) {
-	label := processLabel + rand.Text()
-	if options == nil {
-		if err := f.endIfLost(ctx, more.RunID); err != nil {
-			return nil, err
-		}
+	label, approval := processLabel+rand.Text(), more.Approval
+	if options != nil {
+		approval = options.Approval
+	} else if err := f.endIfLost(ctx, more.RunID); err != nil {
+		return nil, err
 	}
 	var job string
 	given := func(ctx context.Context, order agent.Order) (err error) {
@@ -272,9 +272,10 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 		var given order
 		err := json.Unmarshal(job.Body, &given)
 		f.options.Place.Hold(id, mongosessions.Claim{Job: number, Number: job.Claim})
+		given.Approval = approval
 		var run *agent.Run
 		if err == nil {
-			run, err = f.runtime.TakeOver(given.Order)
+			run, err = f.runtime.Resume(given.Order)
 		}
 		started <- taken{run, err}
 		defer stop()
@@ -311,7 +312,7 @@ func (f *Fleet) asItEnded(given agent.Order) (*agent.Run, error) {
 		return nil, err
 	}
 	f.options.Place.Hold(given.RunID, mongosessions.LatestClaim(records))
-	return f.runtime.TakeOver(given)
+	return f.runtime.Resume(given)
 }
 
 // submit creates a run, or reopens one if options is nil.

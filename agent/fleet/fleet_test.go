@@ -181,7 +181,7 @@ func TestACallThatWasBegunIsNotRepeated(t *testing.T) {
 // waitUntilGone waits until a machine no longer drives a run.
 func waitUntilGone(t *testing.T, m *machine, id string) error {
 	t.Helper()
-	lost, err := m.runtime.TakeOver(agent.Order{RunID: id}) // the run itself while it goes on
+	lost, err := m.runtime.Resume(agent.Order{RunID: id}) // the run itself while it goes on
 	if err == nil {
 		<-lost.Done()
 		return nil

@@ -151,17 +151,14 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 }
 
 func start(ctx context.Context, a *app.App, want runFlags) (*agent.Run, error) {
-	if a.Fleet != nil && want.resume != "" {
-		return a.Fleet.Here(ctx, nil, agent.Order{RunID: want.resume, Goal: want.order.Goal, MaxSteps: want.limit})
-	}
-	if a.Fleet != nil {
+	more := agent.Order{RunID: want.resume, Goal: want.order.Goal, MaxSteps: want.limit, Approval: agent.Approval{Approve: want.order.Approve}}
+	switch {
+	case a.Fleet != nil && want.resume != "":
+		return a.Fleet.Here(ctx, nil, more)
+	case a.Fleet != nil:
 		return a.Fleet.Here(ctx, &want.order, agent.Order{})
-	}
-	if want.resume != "" && want.order.Goal != "" {
-		return a.Agent.Continue(want.resume, want.order.Goal, want.limit)
-	}
-	if want.resume != "" {
-		return a.Agent.Resume(want.resume, want.limit)
+	case want.resume != "":
+		return a.Agent.Resume(more)
 	}
 	return a.Agent.Start(want.order)
 }

@@ -72,8 +72,9 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 // maxGoalFile is the maximum size of a goal, in bytes.
 const maxGoalFile = 1 << 20
 
-// ofNewRuns are flags for new runs only: a resumed run keeps its own.
-var ofNewRuns = [...]string{"dry-run", "force-tool", "force-args", "force-finish", "allow", "approve", "deny", "read-only", "workflow",
+// ofNewRuns are flags for new runs only: a resumed run keeps its own. What a person
+// approved it does not keep, so --approve may be typed again.
+var ofNewRuns = [...]string{"dry-run", "force-tool", "force-args", "force-finish", "allow", "deny", "read-only", "workflow",
 	"persona", "run-id", "skip-git"}
 
 // readResume refuses flags that --resume would ignore, and reads a new limit of steps.
