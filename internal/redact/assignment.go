@@ -24,21 +24,20 @@ func assignments(secret func(r *reading, at, end int) span) []word {
 	return list
 }
 
-// keyNames are the words before "key" that make it a secret.
-var keyNames = []string{"api", "access", "private", "secret", "auth", "signing", "encryption", "subscription", "preshared", "account", "master"}
-
 // namesSecret reports whether the name that ends at end, with a word from at, is
 // that of a secret.
 func namesSecret(text string, at, end int) bool {
 	if end < len(text) && keyBytes[text[end]] {
 		return false
 	}
-	if !strings.EqualFold(text[at:end], "key") {
+	if word := text[at:end]; !strings.EqualFold(word, "key") && !strings.EqualFold(word, "token") {
 		return true
 	}
-	before := strings.ToLower(strings.TrimRight(text[max(0, at-14):at], "_-"))
-	return !strings.HasSuffix(before, "public") && (text[at:end] == "KEY" && at > 0 && text[at-1] == '_' ||
-		slices.ContainsFunc(keyNames, func(name string) bool { return strings.HasSuffix(before, name) }))
+	from := at
+	for from > max(0, end-mostOfName) && keyBytes[text[from-1]] {
+		from--
+	}
+	return SecretName(text[from:end])
 }
 
 // value is a value that is assigned to a name.
@@ -53,11 +52,10 @@ type value struct {
 // =>) and a value.
 func assignment(r *reading, end int) (value, bool) {
 	at := r.run(end, escapes)
-	if r.has(at, quotes) {
-		at++
-	} else {
+	if !r.has(at, quotes) {
 		at = end
 	}
+	at = r.quote(at)
 	at = r.valueMember(end, at)
 	sign := r.run(at, spaces)
 	at = r.run(sign, signs)
@@ -95,18 +93,26 @@ func (r *reading) valueMember(end, at int) int {
 	if at == end && !lines && !strings.ContainsAny(r.text[at:from], "\n") { // neither in quotes nor on its line
 		return at
 	}
-	begin := r.run(from, escapes)
-	if r.has(begin, quotes) {
-		begin++
-	}
+	begin := r.quote(r.run(from, escapes))
 	to := begin + len("value")
 	if to > len(r.text) || !strings.EqualFold(r.text[begin:to], "value") {
 		return at
 	}
 	if last := r.run(to, escapes); r.has(last, quotes) {
-		return last + 1
+		return r.quote(last)
 	}
 	return to
+}
+
+// quote returns the end of a quote at a place, which is doubled in CSV.
+func (r *reading) quote(at int) int {
+	switch {
+	case !r.has(at, quotes):
+		return at
+	case r.has(at+1, quotes) && r.text[at+1] == r.text[at]:
+		return at + 2
+	}
+	return at + 1
 }
 
 var (
@@ -122,12 +128,15 @@ const maxNested = 15
 
 // quoted returns the text in quotes at a place, up to the end of the line if they
 // are not closed. In JSON inside a text the quotes are escaped; a quote with more
-// backslashes belongs to the quoted text.
+// backslashes belongs to the quoted text. In CSV they are doubled.
 func (r *reading) quoted(at int) (inside span, is bool) {
 	open := r.run(at, escapes)
 	depth := open - at
 	if !r.has(open, quotes) || depth > maxNested {
 		return span{}, false
+	}
+	if r.has(open+1, quotes) && r.text[open+1] == r.text[open] && r.has(open+2, tokenBytes) {
+		open++
 	}
 	slashes := 0
 	for i := open + 1; i < len(r.text); i++ {
@@ -149,11 +158,14 @@ func (r *reading) quoted(at int) (inside span, is bool) {
 func assigned(r *reading, at, end int) span {
 	v, is := assignment(r, end)
 	switch {
-	case !is || !namesSecret(r.text, at, end):
+	case !is || !namesSecret(r.text, at, end), v.colon && r.follows(at, ':'): // arn:aws:secretsmanager:…:secret:NAME
 		return span{}
 	case v.quoted:
+		if isAddress(r.text[v.from:v.to]) {
+			return span{}
+		}
 		return v.span
-	case noValue[r.text[v.from]]:
+	case noValue[r.text[v.from]], isAddress(r.text[v.from:r.run(v.from, inValue)]):
 		return span{}
 	}
 	if v.colon && headerName(r.text[at:end]) {
@@ -161,6 +173,15 @@ func assigned(r *reading, at, end int) span {
 	}
 	return span{v.from, r.run(v.from, inValue)}
 }
+
+// isAddress reports whether a value is an address without a user: it says where a
+// token is given, and its query is judged by itself.
+func isAddress(value string) bool {
+	address := address().FindString(value)
+	return address != "" && !strings.HasPrefix(value[len(address):], "@")
+}
+
+var address = pattern.Lazy(`^([a-zA-Z][a-zA-Z0-9+.-]*://|urn:)[^\s@/?#]+`)
 
 // noValue cannot begin a value. The others are the bytes of a value in a log, in a
 // header and in source code.
@@ -180,11 +201,11 @@ const maxJudged = 256
 // digits, or one that is assigned to a name in capitals, as in a list of variables.
 func literal(r *reading, at, end int) span {
 	v, is := assignment(r, end)
-	if !is || !namesSecret(r.text, at, end) || r.has(v.from, placeholder) {
+	if !is || !namesSecret(r.text, at, end) || r.has(v.from, placeholder) || isAddress(r.text[v.from:max(v.to, r.run(v.from, inValue))]) {
 		return span{}
 	}
 	name := r.text[at:end]
-	if v.colon && r.follows(at, ':') { // arn:aws:secretsmanager:…:secret:NAME
+	if v.colon && r.follows(at, ':') {
 		return span{}
 	}
 	if v.quoted {

@@ -38,6 +38,17 @@ func documentedKeys(seed uint64) (list []lookalike) {
 		list = append(list, lookalike{kind, before + key, longest})
 		longest = ""
 	}
+	one("savant", "savant_", m(up, 52))
+	one("savant hub", "http://127.0.0.1:4321/enter?key=", m(caps, 26))
+	one("gcp gemini", "AQ.", "Ab8RN6"+m(u, 44))
+	one("jina", "jina_", m(hexa, 32)+m(u, 28))
+	one("ngrok", "ngrok config add-authtoken 2", m(w, 26)+"_"+m(w, 21))
+	one("ngrok yaml", "authtoken: 1", m(w, 26)+"_"+m(w, 21))
+	one("ngrok api", "NGROK_API_KEY=2", m(w, 26)+"_"+m(w, 21))
+	one("sentry org b64", "sntrys_eyJpYXQiOjE3", m(w, 40)+"/"+m(w, 40)+"+"+m(w, 30)+"=_"+m(b64, 43))
+	one("discord 17", base64.RawURLEncoding.EncodeToString([]byte("2"+m(digits, 16)))+".", "Y"+m(w, 5)+"."+m(u, 27))
+	one("discord header", "Authorization: Bot "+base64.RawURLEncoding.EncodeToString([]byte("3"+m(digits, 18)))+".", "G"+m(w, 5)+"."+m(u, 38))
+	one("asana env", "ASANA_TOKEN=2/12"+m(digits, 14)+"/"+m(digits, 16)+":", m(hexa, 32))
 	one("gh fine", "github_pat_11"+m(up, 20)+"_", m(w, 59))
 	one("gh ghs long", "ghs_", m(w, 36))
 	one("gh ghu", "ghu_", m(w, 36))
@@ -337,9 +348,16 @@ func carriers() map[string]func(string) string {
 			return "output: " + inJSON("@@ -1 +1 @@\n-old\n"+indent("+", s)+"\n context\n") + ", exit code 0"
 		},
 		"JSON in a diff": func(s string) string { return "@@ -1 +1 @@\n-[]\n+[" + inJSON(s) + "]\n" },
-		"markdown":       func(s string) string { return "| a | `" + s + "` |" },
-		"prose":          func(s string) string { return "My credentials are " + s + ", please use them." },
-		"XML":            func(s string) string { return "<note>" + s + "</note>" },
+		"CSV": func(s string) string {
+			if strings.ContainsAny(s, "\",\n") {
+				s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+			}
+			return "id,note,when\n7," + s + ",2026-01-02\n"
+		},
+		"code":     func(s string) string { return "client := New(\n\t\"" + strings.ReplaceAll(s, "\n", "\\n") + "\",\n)" },
+		"markdown": func(s string) string { return "| a | `" + s + "` |" },
+		"prose":    func(s string) string { return "My credentials are " + s + ", please use them." },
+		"XML":      func(s string) string { return "<note>" + s + "</note>" },
 		"base64": func(s string) string {
 			return "  note: " + base64.StdEncoding.EncodeToString([]byte("export NOTE="+s+"\n"))
 		},

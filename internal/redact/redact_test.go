@@ -123,7 +123,8 @@ func TestTheEnvironment(t *testing.T) {
 func TestMembersNamedLikeASecret(t *testing.T) {
 	r := redact.New()
 	for _, name := range []string{"token", "api_key", "API_KEY", "apikey", "apiKey", "Authorization", "password", "client_secret", "X-Api-Key",
-		"AWS_SECRET_ACCESS_KEY", "set-cookie", "PGPASSWORD", "secretKey", "passphrase", "credentials"} {
+		"AWS_SECRET_ACCESS_KEY", "set-cookie", "PGPASSWORD", "secretKey", "passphrase", "credentials", "access_token", "refreshToken", "OPENAI_KEY", "APIKey",
+		"signing-key", "csrf_token", "_authToken", "accesstoken", "license_key", "vault.token"} {
 		require.True(t, redact.SecretName(name), name)
 		require.JSONEq(t, `{"`+name+`":"[redacted]"}`, string(r.JSON(json.RawMessage(`{"`+name+`":"abc"}`))))
 		for _, text := range []string{name + `: "hunter2hunter2"`, name + "=hunter2hunter2", `{\"` + name + `\": \"hunter2 \\\"hunter2\\\" hunter2\"}`} {
@@ -135,6 +136,42 @@ func TestMembersNamedLikeASecret(t *testing.T) {
 	for _, name := range []string{"prompt_tokens", "key", "capture_as", "keyboard", "tokenizer", "monkey"} {
 		require.False(t, redact.SecretName(name), name)
 		require.True(t, redact.SecretSetting("X_"+name) || !strings.Contains(name, "token"))
+	}
+}
+
+// What tells tickets apart, finds a thing in a store or continues a list has a name
+// that ends like that of a secret. A model that does not see it cannot go on.
+func TestNamesOfPlacesAndThingsHoldNoSecret(t *testing.T) {
+	for _, name := range []string{"issue_key", "issueKey", "ISSUE_KEY", "project_key", "projectKey", "primary_key", "PrimaryKey", "s3_key", "S3Key", "S3_KEY", "cache_key", "cacheKey",
+		"next_page_token", "nextPageToken", "NextPageToken", "NEXT_PAGE_TOKEN", "next-page-token", "continuation_token", "continuationToken", "NextContinuationToken", "pageToken",
+		"nextToken", "nexttoken", "next_sync_token", "syncToken", "cursor_token", "start_token", "resumeToken", "sort_key", "partitionKey", "foreign_key", "object_key", "idempotency_key",
+		"idempotency_token", "eos_token", "feature_flag_key", "parentKey", "row-key", "dedup.key"} {
+		require.False(t, redact.SecretName(name), name)
+		const value = "CAUQAA9f8s7df6Gh2k"
+		for _, r := range []*redact.Redactor{redact.New(), redact.New().Certain()} {
+			for _, text := range []string{name + ": " + value, name + "=" + value, `{"` + name + `": "` + value + `"}`, name + ` = "` + value + `"`, "?" + name + "=" + value + "&z=1", "--" + name + " " + value} {
+				require.Equal(t, text, r.Text(text), name)
+			}
+			object := json.RawMessage(`{"` + name + `":"` + value + `"}`)
+			require.Equal(t, string(object), string(r.JSON(object)))
+		}
+	}
+}
+
+// An address says where a token is given. What it carries is judged by itself.
+func TestAddressesAreNoSecrets(t *testing.T) {
+	for _, r := range []*redact.Redactor{redact.New(), redact.New().Certain()} {
+		for _, text := range []string{`token: "https://example.org/oauth2/token"`, `token: https://example.org/oauth2/v1/token?a=b2`, "AUTH_TOKEN=https://example.org/o2/token", `"secret": "vault://kv2/app1"`, "password: urn:k8s:secret:redis:pass2",
+			`{"token":"https://login.example.org/oauth2/token","api_key":"https://example.org/@scope/keys1"}`} {
+			require.Equal(t, text, r.Text(text))
+			if json.Valid([]byte(text)) {
+				require.Equal(t, text, string(r.JSON(json.RawMessage(text))))
+			}
+		}
+		for _, text := range []string{`"token": "https://ada:s3cretpart1x@example.org/"`, `"token":"https://example.org/?access_token=s3cretpart1x9"`} {
+			require.NotContains(t, r.Text(text), "s3cretpart1x")
+			require.NotContains(t, string(r.JSON(json.RawMessage("{"+text+"}"))), "s3cretpart1x")
+		}
 	}
 }
 
