@@ -119,8 +119,8 @@ func entry(value any, path ...string) []configedit.Entry {
 	return []configedit.Entry{{Path: path, Value: value}}
 }
 
-// hook is the shell command of a hook.
-func (t Target) hook(client string) string { return quoted(t.Program, t.OS) + " hook " + client }
+// HookLine is the shell command of a hook.
+func (t Target) HookLine(client string) string { return quoted(t.Program, t.OS) + " hook " + client }
 
 // quoted is a program's path for a shell.
 func quoted(path, system string) string {

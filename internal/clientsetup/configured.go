@@ -2,6 +2,7 @@ package clientsetup
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -14,6 +15,22 @@ type Command struct {
 	// Line is set instead of Words if the client runs it through a shell.
 	Line string
 	Env  map[string]string
+	// Own reports whether Setup would write the command, apart from values of its variables.
+	// Another one must not be started: a file may have come with a folder.
+	Own bool
+}
+
+// None reports whether nothing is configured.
+func (c Command) None() bool { return len(c.Words) == 0 && c.Line == "" }
+
+// sameAs compares two commands apart from the values of variables.
+func (c Command) sameAs(other Command) bool {
+	for name := range c.Env {
+		if _, known := other.Env[name]; !known {
+			return false
+		}
+	}
+	return !c.None() && slices.Equal(c.Words, other.Words) && c.Line == other.Line
 }
 
 // Configured is the state of Savant in a client's configuration.
@@ -35,9 +52,17 @@ func (c Client) Configured(t Target) (Configured, error) {
 	if err != nil {
 		return found, err
 	}
+	var own Configured
 	for i, change := range changes {
 		if change.Changed() {
 			found.Missing = append(found.Missing, change.Path)
+		}
+		fresh, err := files[i].fresh()
+		if err == nil {
+			err = own.read(files[i], fresh)
+		}
+		if err != nil {
+			return found, err
 		}
 		if !change.Existed {
 			continue
@@ -46,7 +71,16 @@ func (c Client) Configured(t Target) (Configured, error) {
 			return found, refused(change.Path, err)
 		}
 	}
+	found.Server.Own, found.Hook.Own = found.Server.sameAs(own.Server), found.Hook.sameAs(own.Hook)
 	return found, nil
+}
+
+// fresh returns the file that Setup writes if there is none.
+func (w wanted) fresh() ([]byte, error) {
+	if w.whole != "" {
+		return []byte(w.whole), nil
+	}
+	return configedit.Set(nil, w.format, w.entries)
 }
 
 func (f *Configured) read(w wanted, text []byte) error {
@@ -67,7 +101,7 @@ func (f *Configured) read(w wanted, text []byte) error {
 			}
 		default:
 			for _, element := range listOf(value) {
-				if entry.Own(element) && len(f.Hook.Words) == 0 && f.Hook.Line == "" {
+				if entry.Own(element) && f.Hook.None() {
 					f.Hook = hookOf(element)
 				}
 			}
@@ -113,7 +147,7 @@ func hookOf(value any) Command {
 	switch v := value.(type) {
 	case []any:
 		for _, each := range v {
-			if found := hookOf(each); len(found.Words) > 0 || found.Line != "" {
+			if found := hookOf(each); !found.None() {
 				return found
 			}
 		}
@@ -128,7 +162,7 @@ func hookOf(value any) Command {
 			}
 		}
 		for _, key := range []string{"hooks", "action", "preToolUse", "PreToolUse"} {
-			if found := hookOf(v[key]); len(found.Words) > 0 || found.Line != "" {
+			if found := hookOf(v[key]); !found.None() {
 				return found
 			}
 		}

@@ -87,7 +87,7 @@ func (c Client) Undo(t Target) ([]Change, error) {
 			now.Gone = w.isOwn(t, now.Before)
 			return now, nil
 		}
-		if made, err := configedit.Set(nil, w.format, w.entries); err == nil && bytes.Equal(made, now.Before) && len(backups(now.target)) == 0 {
+		if made, err := w.fresh(); err == nil && bytes.Equal(made, now.Before) && len(backups(now.target)) == 0 {
 			now.Gone = true
 			return now, nil
 		}

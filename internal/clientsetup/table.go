@@ -109,7 +109,7 @@ func claude(t Target) []wanted {
 func lineHooks(t Target, client string, limit int, events map[string]string) []configedit.Entry {
 	made := object{}
 	for event, matcher := range events {
-		made[event] = matched(matcher, object{"name": "savant", "type": "command", "command": t.hook(client), "timeout": limit})
+		made[event] = matched(matcher, object{"name": "savant", "type": "command", "command": t.HookLine(client), "timeout": limit})
 	}
 	return t.hookEntries(client, made, "hooks")
 }
@@ -125,7 +125,7 @@ func codexTable(t Target) []configedit.Entry {
 func codexHooks(t Target) []configedit.Entry {
 	made := object{}
 	for event, matcher := range claudeEvents {
-		made[event] = matched(matcher, object{"type": "command", "command": t.hook("codex"), "timeout": seconds})
+		made[event] = matched(matcher, object{"type": "command", "command": t.HookLine("codex"), "timeout": seconds})
 	}
 	return t.hookEntries("codex", made, "hooks")
 }
@@ -203,9 +203,9 @@ func desktop(t Target) []wanted {
 }
 
 func cursor(t Target) []wanted {
-	hook := object{"command": t.hook("cursor"), "timeout": seconds}
-	closed := object{"command": t.hook("cursor"), "timeout": seconds, "failClosed": true}
-	hooks := append([]configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}, t.hookEntries("cursor", object{"preToolUse": closed, "postToolUse": hook, "stop": object{"command": t.hook("cursor"), "timeout": seconds, "loop_limit": 20}}, "hooks")...)
+	hook := object{"command": t.HookLine("cursor"), "timeout": seconds}
+	closed := object{"command": t.HookLine("cursor"), "timeout": seconds, "failClosed": true}
+	hooks := append([]configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}, t.hookEntries("cursor", object{"preToolUse": closed, "postToolUse": hook, "stop": object{"command": t.HookLine("cursor"), "timeout": seconds, "loop_limit": 20}}, "hooks")...)
 	return []wanted{{path: t.in(".cursor", "mcp.json"), entries: entry(t.server("", "${workspaceFolder}"), "mcpServers", "savant")},
 		{path: t.in(".cursor", "hooks.json"), entries: hooks}}
 }
@@ -222,7 +222,7 @@ func hookFile(client, path string, content any) wanted {
 func flatHooks(t Target, client string, events []string) object {
 	byEvent := object{}
 	for _, event := range events {
-		byEvent[event] = []any{object{"type": "command", "command": t.hook(client), "timeout": seconds}}
+		byEvent[event] = []any{object{"type": "command", "command": t.HookLine(client), "timeout": seconds}}
 	}
 	return object{"hooks": byEvent}
 }
@@ -240,7 +240,7 @@ func vscode(t Target) []wanted {
 func copilot(t Target) []wanted {
 	byEvent := object{}
 	for _, event := range []string{"preToolUse", "postToolUse", "agentStop"} {
-		byEvent[event] = []any{object{"type": "command", "bash": t.hook("copilot-cli") + " --event " + event, "timeoutSec": seconds}}
+		byEvent[event] = []any{object{"type": "command", "bash": t.HookLine("copilot-cli") + " --event " + event, "timeoutSec": seconds}}
 	}
 	made := t.server("local", "")
 	made.Tools = []string{"*"}
@@ -251,7 +251,7 @@ func copilot(t Target) []wanted {
 func windsurf(t Target) []wanted {
 	byEvent := object{}
 	for _, event := range []string{"pre_run_command", "pre_write_code", "pre_read_code", "pre_mcp_tool_use", "post_mcp_tool_use"} {
-		byEvent[event] = object{"command": t.hook("windsurf"), "show_output": true}
+		byEvent[event] = object{"command": t.HookLine("windsurf"), "show_output": true}
 	}
 	return []wanted{{path: t.in(".codeium", "windsurf", "mcp_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")},
 		{path: t.in(".codeium", "windsurf", "hooks.json"), entries: t.hookEntries("windsurf", byEvent, "hooks")}}
@@ -261,7 +261,7 @@ func kiro(t Target) []wanted {
 	var hooks []any
 	for _, event := range []string{"PreToolUse", "PostToolUse"} {
 		hooks = append(hooks, object{"name": "savant " + event, "trigger": event, "matcher": ".*",
-			"action": object{"type": "command", "command": t.hook("kiro")}, "timeout": seconds, "enabled": true})
+			"action": object{"type": "command", "command": t.HookLine("kiro")}, "timeout": seconds, "enabled": true})
 	}
 	return []wanted{{path: t.in(".kiro", "settings", "mcp.json"), entries: entry(t.server("", ""), "mcpServers", "savant")},
 		hookFile("kiro", t.in(".kiro", "hooks", "savant.json"), object{"version": "v1", "hooks": hooks})}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"strings"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
@@ -141,7 +140,7 @@ func untrusted(ctx context.Context, path string, t clientsetup.Target) ([]codexH
 	var hooks []codexHook
 	for _, each := range listed.Data {
 		for _, hook := range each.Hooks {
-			if hook.Trust != "trusted" && hook.Trust != "managed" && strings.HasSuffix(hook.Command, " hook codex") && strings.Contains(hook.Command, t.Program) {
+			if hook.Trust != "trusted" && hook.Trust != "managed" && hook.Command == t.HookLine("codex") {
 				hooks = append(hooks, hook)
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"savant/fault"
 	"savant/internal/clientsetup"
 	"savant/internal/redact"
+	"savant/internal/trust"
 )
 
 // patience bounds each check of the doctor.
@@ -40,7 +41,8 @@ func DoctorCommand(p *cli.Program) *cobra.Command {
 	d := &doctor{Program: p}
 	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try a client's configuration of Savant: start the server, fire the hook",
 		Long: "Starts the server as the client's configuration says, lists its tools, plans a run in an empty folder, and fires the configured\n" +
-			"hook with a call that the run does not allow: the hook must refuse it. Without CLIENT it tries every client that is set up here.",
+			"hook with a call that the run does not allow: the hook must refuse it. Only what savant setup would write is started; anything\n" +
+			"else is shown. Without CLIENT it tries every client that is set up here.",
 		Args: cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
 		RunE: func(command *cobra.Command, args []string) error { return d.run(command.Context(), args) }}
 	command.Flags().BoolVar(&d.project, "project", false, "try the configuration of this project, not your own")
@@ -63,7 +65,7 @@ func (d *doctor) run(ctx context.Context, args []string) error {
 	tried := 0
 	for _, client := range list {
 		found, err := client.Configured(t)
-		if len(args) == 0 && (err != nil && t.Project != "" || err == nil && len(found.Server.Words) == 0) {
+		if len(args) == 0 && (err != nil && t.Project != "" || err == nil && found.Server.None()) {
 			continue
 		}
 		tried++
@@ -119,14 +121,18 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 	for _, path := range found.Missing {
 		d.wrong(path+" lacks an entry of Savant, or its entry differs from the one that setup writes", remedy)
 	}
-	if len(found.Server.Words) == 0 {
+	if found.Server.None() {
 		d.wrong("no server is configured", remedy)
-		return
 	}
+	d.foreign("server", found.Server, remedy)
+	d.foreign("hook", found.Hook, remedy)
 	if path := found.Server.Env["SAVANT_PATH"]; filepath.IsAbs(path) {
 		if at, err := os.Stat(path); err != nil || !at.IsDir() {
 			d.wrong("SAVANT_PATH of the server names "+path+", which is not a folder", remedy+", or create the folder")
 		}
+	}
+	if !found.Server.Own {
+		return
 	}
 	folder, err := os.MkdirTemp("", "savant-doctor-")
 	if err != nil {
@@ -141,11 +147,31 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 	switch {
 	case !client.Hooks:
 		d.right("%s has no hooks, so nothing is enforced there", client.Title)
-	case len(found.Hook.Words) == 0 && found.Hook.Line == "":
+	case found.Hook.None():
 		d.wrong("no hook is configured", remedy)
-	default:
+	case found.Hook.Own:
 		d.fire(ctx, client, found.Hook, folder, remedy)
 	}
+}
+
+// foreign shows a command that setup does not write. It may be of a folder's author, so it is
+// not started.
+func (d *doctor) foreign(what string, found clientsetup.Command, remedy string) {
+	if !found.None() && !found.Own {
+		d.wrong("the "+what+" is not the one that setup writes, and was not started: "+fault.Cut(shown(found), 500), remedy)
+	}
+}
+
+// shown is a command with its variables.
+func shown(c clientsetup.Command) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		words = append(words, name+"="+c.Env[name])
+	}
+	if c.Line != "" {
+		return c.Line
+	}
+	return trust.CommandLine(append(words, c.Words...)...)
 }
 
 // trust asks Codex whether it runs the hooks: it skips untrusted ones silently.

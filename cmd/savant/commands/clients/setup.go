@@ -195,7 +195,7 @@ func stateOf(c clientsetup.Client, t clientsetup.Target) string {
 		return "unreadable"
 	case len(found.Missing) == 0:
 		return "set up"
-	case len(found.Server.Words) > 0:
+	case !found.Server.None():
 		return "in part"
 	}
 	return "not set up"
