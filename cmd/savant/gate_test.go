@@ -26,7 +26,6 @@ type gatedClient struct {
 	shell, write       string // its own tools
 	wrap               func(reply string) any
 	refused, held      func(answer map[string]any) string // the reason, "" where it passes
-	mcpTool            bool                               // it asks the running server
 	environment        []string                           // of its hooks and of the server
 	server             *server
 	t                  *testing.T
@@ -55,8 +54,6 @@ func shownOf(reply string) any {
 func gatedClients() []gatedClient {
 	claude := gatedClient{name: "claude-code", prefix: "mcp__savant__", before: "PreToolUse", after: "PostToolUse", end: "Stop", shell: "Bash", write: "Write",
 		wrap: func(reply string) any { return reply }, refused: inner, held: top("reason")}
-	asking := claude
-	asking.mcpTool = true
 	codex := claude
 	codex.name, codex.write, codex.wrap = "codex", "apply_patch", contentOf
 	qwen := claude
@@ -68,7 +65,7 @@ func gatedClients() []gatedClient {
 	cline := opencode
 	cline.name, cline.prefix, cline.shell, cline.write, cline.end = "cline", "savant__", "run_commands", "editor", ""
 	cline.wrap = func(reply string) any { return map[string]any{"output": contentOf(reply)} }
-	return []gatedClient{claude, asking, codex, gemini, qwen, opencode, cline}
+	return []gatedClient{claude, codex, gemini, qwen, opencode, cline}
 }
 
 // ask reports an event as the client does, and returns the answer.
@@ -76,17 +73,6 @@ func (c *gatedClient) ask(event string, more map[string]any) map[string]any {
 	said := map[string]any{"hook_event_name": event, "session_id": c.session, "cwd": c.folder}
 	for name, value := range more {
 		said[name] = value
-	}
-	if c.mcpTool {
-		said["client"] = c.name
-		for _, each := range []string{"tool_input", "tool_response"} { // as Claude Code fills them in
-			if value, there := said[each]; there {
-				text, err := json.Marshal(value)
-				require.NoError(c.t, err)
-				said[each] = string(text)
-			}
-		}
-		return c.call("think.hook", said)
 	}
 	text, err := json.Marshal(said)
 	require.NoError(c.t, err)
@@ -142,11 +128,7 @@ func TestAClientIsHeldToItsRun(t *testing.T) {
 	t.Parallel()
 	skipInShort(t)
 	for _, client := range gatedClients() {
-		name := client.name
-		if client.mcpTool {
-			name += " through the server"
-		}
-		t.Run(name, func(t *testing.T) {
+		t.Run(client.name, func(t *testing.T) {
 			t.Parallel()
 			isHeld(t, client)
 		})
@@ -158,7 +140,7 @@ func TestAClientIsHeldToItsRunInADatabase(t *testing.T) {
 	t.Parallel()
 	skipInShort(t)
 	server := mongotest.Start(t)
-	for _, client := range gatedClients()[1:3] {
+	for _, client := range gatedClients()[:2] {
 		client.environment = []string{"SAVANT_STORE=mongo", "MONGO_URI=" + server.URI(mongotest.NewDatabase())}
 		t.Run(client.name, func(t *testing.T) { isHeld(t, client) })
 	}
@@ -256,6 +238,58 @@ func testEnforcement(t *testing.T, serves, folder string, environment ...string)
 	require.Equal(t, "b", c.does("think.next", answer("a"))["instruction"].(map[string]any)["step_id"], "a session with hooks goes on with it")
 	require.Equal(t, true, c.does("think.next", answer("b"))["done"])
 	require.Equal(t, true, c.call("think.next", answer("b"))["done"], "a run that has ended needs no hooks")
+}
+
+// TestOnlyAHookAnnounces: no tool of a server announces a call, so neither a model nor the
+// bearer of a token can say that a hook ran, or hold another's session to a run.
+func TestOnlyAHookAnnounces(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	folder := enforced(t)
+	plan := map[string]any{"workflow": "held", "run_id": "r1"}
+	event := map[string]any{"client": "claude-code", "hook_event_name": "PreToolUse", "session_id": "victim", "cwd": folder,
+		"tool_name": "mcp__savant__think_plan", "tool_input": plan}
+	configuration := "XDG_CONFIG_HOME=" + t.TempDir()
+	token := exec.Command("savant", "token", "add", "guide", "--folder", folder, "--scope", "guide")
+	token.Env = append(os.Environ(), configuration)
+	bearer, err := token.Output()
+	require.NoError(t, err)
+	stdio, remote := serveIn(t, folder), serveHTTP(t, t.TempDir(), configuration)
+	calls := map[string]func(tool string, args any) string{
+		"stdio": func(tool string, args any) string {
+			stdio.send(t, 1, tool, args)
+			require.True(t, stdio.lines.Scan())
+			return stdio.lines.Text()
+		},
+		"HTTP": func(tool string, args any) string {
+			_, body := remote.callHTTP(t, strings.TrimSpace(string(bearer)), tool, args)
+			return body
+		},
+		"the agent": func(tool string, args any) string {
+			given, err := json.Marshal(args)
+			require.NoError(t, err)
+			command := exec.Command("savant", "run", "--quiet", "--output", "json", "--path", folder, "--force-tool", tool, "--force-args", string(given), "--force-finish")
+			command.Env = append(os.Environ(), "AGENT_ALLOW_THINK_TOOLS=1")
+			out, err := command.Output()
+			require.ErrorAs(t, err, new(*exec.ExitError))
+			return string(out)
+		},
+	}
+	for name, call := range calls {
+		for _, tool := range []string{"think.hook", "think_hook", "mcp__savant__think_hook"} {
+			require.Regexp(t, "UNKNOWN_TOOL|TOOL_DENIED", call(tool, event), name)
+		}
+		require.Contains(t, call("think.plan", plan), "HOOKS_MISSING", name)
+	}
+	require.NoDirExists(t, filepath.Join(folder, ".savant", "hooks"))
+	_, err = stdio.stdin.Write([]byte(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"))
+	require.NoError(t, err)
+	require.True(t, stdio.lines.Scan())
+	require.NotContains(t, stdio.lines.Text(), "think_hook")
+
+	c := gatedClients()[0] // the twin: the hook's own process announces
+	c.t, c.folder, c.session, c.server = t, folder, "s1", stdio
+	require.NotEmpty(t, c.does("think.plan", plan)["instruction"])
 }
 
 // TestReadingToolsOnlyRead: what the gate lets pass as reading is annotated so.

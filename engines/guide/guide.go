@@ -31,7 +31,7 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	eager := func(t *engines.Tool) { t.Eager = true }
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
-	tools := []engines.Tool{
+	return []engines.Tool{
 		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, withParams(e)),
 		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, withInstruction(e)),
 		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", adapted(e.Library.DriverPrompt, adaptPrompt)), "Driver prompt", eager),
@@ -44,10 +44,6 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
 		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", audit.New(e).Debug), "Debug a run", writes, repeats),
 	}
-	if hooks.Ask != nil {
-		tools = append(tools, tool(engines.Bind("think.hook", "For the client's hooks, not for you.", hooks.Ask), "Answer a hook", repeats))
-	}
-	return tools
 }
 
 // maxRuns is the maximum number of runs in one reply: about 64 KB.

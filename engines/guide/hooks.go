@@ -7,12 +7,10 @@ import (
 	"savant/think"
 )
 
-// Hooks say how clients are held to the runs that they plan. The zero value is a server
+// Hooks say how clients are held to the runs that they plan. Only the process of a hook
+// announces calls: what arrives over MCP may be of the model. The zero value is a server
 // without hooks.
 type Hooks struct {
-	// Ask answers a client's hook event in the client's format, as savant hook does;
-	// nil publishes no tool for it.
-	Ask func(context.Context, HookInput) (any, error)
 	// Probed reports whether a hook has just seen a call of think.plan. It is needed if
 	// Required is set or a workflow requires enforcement.
 	Probed func(ctx context.Context, workflow, run string) (bool, error)
@@ -22,19 +20,6 @@ type Hooks struct {
 	// Required: every run needs hooks, not only those of workflows with enforce:
 	// required.
 	Required bool
-}
-
-// HookInput is a client's hook event, under Claude Code's names. Most values are texts,
-// but some clients send objects.
-type HookInput struct {
-	Client       string `json:"client"`
-	Event        string `json:"hook_event_name"`
-	SessionID    string `json:"session_id"`
-	ToolName     string `json:"tool_name,omitempty"`
-	ToolInput    any    `json:"tool_input,omitempty"`
-	ToolResponse any    `json:"tool_response,omitempty"`
-	Cwd          string `json:"cwd,omitempty"`
-	AgentID      string `json:"agent_id,omitempty"`
 }
 
 // required is think.plan for clients: HOOKS_MISSING if the run requires hooks and no

@@ -105,11 +105,7 @@ func object(raw json.RawMessage) map[string]any {
 // think decides on a tool of Think: all pass but those that would end the gate.
 func think(open []Run, name string, e Event) Decision {
 	run := open[len(open)-1]
-	switch input := object(e.Input); {
-	case name == asking:
-		return Decision{Verdict: Refuse, Why: HooksOnly, Workflow: run.Workflow, Run: run.ID,
-			Reason: "Refused: think.hook is for the client's hooks. " + run.next()}
-	case name == resetting && discards(input):
+	if name == resetting && discards(object(e.Input)) {
 		return Decision{Verdict: Refuse, Why: RunDiscarded, Workflow: run.Workflow, Run: run.ID,
 			Reason: "Refused: only a person may delete the open run: savant state delete " + run.ID + ". " + run.next()}
 	}

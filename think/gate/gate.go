@@ -64,7 +64,6 @@ const (
 	OtherInput   = "other_input"   // the issued tool with another input
 	NotAllowed   = "not_allowed"   // the model answers, and the step does not allow the tool
 	PersonAsked  = "person_asked"  // a person has to answer
-	HooksOnly    = "hooks_only"    // think.hook, which is for hooks
 	RunDiscarded = "run_discarded" // think.reset that would take the open run away
 	GateFailed   = "gate_failed"   // the gate could not decide
 )

@@ -52,7 +52,7 @@ func TestWhatPasses(t *testing.T) {
 		"think":                              {status, call("claude-code", "mcp__savant__think_next", `{}`), ""},
 		"think with dots":                    {status, call("claude-code", "mcp__savant__think.state.get", `{}`), ""},
 		"think of another server":            {status, call("claude-code", "mcp__evil__think_next", `{}`), gate.NotIssued},
-		"the hooks' own tool":                {status, call("claude-code", "mcp__savant__think_hook", `{}`), gate.HooksOnly},
+		"a tool that Think lacks":            {status, call("claude-code", "mcp__savant__think_hook", `{}`), gate.NotIssued},
 		"a reset to a checkpoint":            {status, call("claude-code", "mcp__savant__think_reset", `{"checkpoint":"start"}`), ""},
 		"a checkpoint":                       {status, call("claude-code", "mcp__savant__think_reset", `{"save":"x"}`), ""},
 		"a run moved to the trash":           {status, call("claude-code", "mcp__savant__think_reset", `{"force":true}`), gate.RunDiscarded},

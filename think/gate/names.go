@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// thinkTools are Think's tools; asking is the one that hooks call.
+// thinkTools are Think's tools.
 var thinkTools = []string{"think.plan", "think.next", "think.driver_prompt", "think.explain", "think.reset", "think.workflows.list",
-	"think.workflows.read", "think.state.get", "think.state.list", "think.validate", "think.debug", asking}
+	"think.workflows.read", "think.state.get", "think.state.list", "think.validate", "think.debug"}
 
 const (
 	planning   = "think.plan"
 	continuing = "think.next"
 	resetting  = "think.reset"
-	asking     = "think.hook"
 )
 
 // ThinkTool recognizes a tool of Think under a client's name, such as

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,12 +14,10 @@ import (
 	"savant/engines/repo"
 	"savant/engines/review"
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/internal/settings"
 	"savant/internal/withheld"
 	"savant/think/check"
 	"savant/think/flow"
-	"savant/think/gate/clients"
 	"savant/think/gate/sessions"
 )
 
@@ -56,22 +53,7 @@ func (a *App) AddEngines() error {
 
 // hooks returns how clients' hooks take part in Think's tools.
 func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
-	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: opened.Probed, Continued: opened.Continued,
-		Ask: func(ctx context.Context, in guide.HookInput) (any, error) {
-			client, err := clients.Find(in.Client)
-			if err != nil {
-				return nil, err
-			}
-			text, err := jsonvalue.Encode(in)
-			if err != nil {
-				return nil, fault.New(fault.InvalidParams, "the event is not JSON: %w", err)
-			}
-			report, err := client.Read(text, in.Event)
-			if err != nil {
-				return nil, err
-			}
-			return jsonvalue.TextOrValue(cmp.Or(client.Answer(report.Named, opened.Ask(ctx, report.Event)).Stdout, "{}")), nil
-		}}
+	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: opened.Probed, Continued: opened.Continued}
 }
 
 // sharedRuns is sessions.Options.Shared.
