@@ -48,6 +48,8 @@ type Caller struct {
 	// PerMinute limits requests in a minute, PerDay tool calls in a day; 0 is the server's
 	// limit.
 	PerMinute, PerDay int
+	// Local: it is a program on the same machine that needs no token, and so has no limit.
+	Local bool
 }
 
 // May reports whether the caller has a scope, directly or by implication.
@@ -56,7 +58,7 @@ func (c Caller) May(asked Scope) bool {
 }
 
 // Local is the caller for a program on the same machine, which needs no token.
-func Local() Caller { return Caller{Name: "local", Scopes: Scopes()} }
+func Local() Caller { return Caller{Name: "local", Scopes: Scopes(), Local: true} }
 
 // ParseScopes parses names of scopes. An unknown name is INVALID_PARAMS.
 func ParseScopes(names []string) ([]Scope, error) {

@@ -68,19 +68,11 @@ func NewIssuer(address, audience string, logger *slog.Logger) (*Issuer, error) {
 	return &Issuer{address: address, logger: logger, life: life, end: end,
 		client: &http.Client{Timeout: issuerPatience, CheckRedirect: httpclient.SameOrigin, Transport: bounded{http.DefaultTransport}},
 		parser: jwt.NewParser(jwt.WithIssuer(address), jwt.WithAudience(audience), jwt.WithExpirationRequired(), jwt.WithLeeway(clockLeeway),
-			jwt.WithValidMethods([]string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}))}, nil
+			jwt.WithValidMethods(signatures()))}, nil
 }
 
 // Close ends the fetching of keys.
 func (i *Issuer) Close() { i.end() }
-
-// claims are the claims read from a token.
-type claims struct {
-	jwt.RegisteredClaims
-	Scope    string          `json:"scope"`
-	Scp      json.RawMessage `json:"scp"` // a text, or a list of texts
-	ClientID string          `json:"client_id"`
-}
 
 // Caller verifies a token's signature, audience and validity, and returns its bearer.
 // The error does not contain the token.
@@ -104,7 +96,7 @@ func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 	if name == "" {
 		return Caller{}, errors.New("the token names no subject")
 	}
-	return Caller{Name: "oauth:" + fault.Cut(name, 100), Scopes: known(append(strings.Fields(said.Scope), scopeList(said.Scp)...))}, nil
+	return Caller{Name: "oauth:" + fault.Cut(name, 100), Scopes: said.scopes()}, nil
 }
 
 // isAccessToken reports whether a token's type permits an access token; many servers
@@ -112,18 +104,6 @@ func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 func isAccessToken(typ string) bool {
 	typ = strings.TrimPrefix(strings.ToLower(typ), "application/")
 	return typ == "at+jwt" || typ == "jwt"
-}
-
-func scopeList(raw json.RawMessage) []string {
-	var list []string
-	var text string
-	switch {
-	case json.Unmarshal(raw, &list) == nil:
-		return list
-	case json.Unmarshal(raw, &text) == nil:
-		return strings.Fields(text)
-	}
-	return nil
 }
 
 // keySet returns the issuer's keys. It caches a failure briefly, so that forged tokens
@@ -141,7 +121,7 @@ func (i *Issuer) keySet() (keyfunc.Keyfunc, error) {
 	address, err := i.keysAddress(i.life)
 	if err == nil {
 		must := false
-		i.keys, err = keyfunc.NewDefaultOverrideCtx(i.life, []string{address}, keyfunc.Override{Client: i.client, HTTPTimeout: issuerPatience,
+		i.keys, err = keyfunc.NewDefaultOverrideCtx(i.life, []string{address}, keyfunc.Override{Client: i.keysClient(), HTTPTimeout: issuerPatience,
 			NoErrorReturnFirstHTTPReq: &must, RateLimitWaitMax: refreshPatience, RefreshUnknownKID: rate.NewLimiter(rate.Every(keysInterval), 1),
 			RefreshErrorHandlerFunc: func(string) func(context.Context, error) {
 				return func(ctx context.Context, err error) {
@@ -160,6 +140,12 @@ func (i *Issuer) keySet() (keyfunc.Keyfunc, error) {
 // come with it meanwhile, and also if the first of them leaves.
 func (i *Issuer) key(ctx context.Context, keys keyfunc.Keyfunc) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
+		if _, critical := token.Header["crit"]; critical {
+			return nil, errors.New("the token has extensions that must be understood (crit), and none is")
+		}
+		if _, named := token.Header["kid"]; !named {
+			return unnamed(ctx, keys, token.Method.Alg())
+		}
 		if !unknown(ctx, keys, token) {
 			return keys.KeyfuncCtx(ctx)(token)
 		}

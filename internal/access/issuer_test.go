@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -39,6 +40,7 @@ type issuer struct {
 
 	mu   sync.Mutex
 	keys map[string]crypto.Signer // what it publishes, by kid
+	more []any                    // other keys that it publishes, before these
 }
 
 const audience = "https://savant.example/mcp"
@@ -67,7 +69,7 @@ func newIssuer(t *testing.T) *issuer {
 		time.Sleep(i.latency)
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		list := []any{}
+		list := append([]any{}, i.more...)
 		for kid, key := range i.keys {
 			list = append(list, published(kid, key.Public()))
 		}
@@ -280,4 +282,116 @@ func TestAnIssuerThatCannotBeTrusted(t *testing.T) {
 	i.down.Store(false)
 	_, err = i.door().Caller(t.Context(), i.good())
 	require.NoError(t, err)
+}
+
+// key is a published key with other members.
+func (i *issuer) published(kid string, key crypto.Signer, change func(map[string]any)) map[string]any {
+	made := map[string]any{}
+	for name, value := range published(kid, key.Public()) {
+		made[name] = value
+	}
+	change(made)
+	return made
+}
+
+// TestExtensionsThatMustBeUnderstood: a token whose issuer wants an extension to be
+// understood is refused, whichever it is (RFC 7515, 4.1.11).
+func TestExtensionsThatMustBeUnderstood(t *testing.T) {
+	i := newIssuer(t)
+	door := i.door()
+	for _, critical := range []any{[]string{"https://example.org/expires"}, []string{"exp"}, []string{"b64"}, []string{}, "exp", nil} {
+		for _, named := range []bool{true, false} {
+			_, err := door.Caller(t.Context(), i.sign(i.key, jwt.SigningMethodES256, func(_ jwt.MapClaims, h map[string]any) {
+				h["crit"], h["exp"], h["https://example.org/expires"] = critical, 0, 0
+				if !named {
+					delete(h, "kid")
+				}
+			}))
+			require.ErrorIs(t, err, access.ErrWrongToken, "%v", critical)
+		}
+	}
+	_, err := door.Caller(t.Context(), i.sign(i.key, jwt.SigningMethodES256, func(_ jwt.MapClaims, h map[string]any) { h["x"] = 1 }))
+	require.NoError(t, err, "another header may be ignored")
+}
+
+// TestClaimsHaveExactNames: a claim in another case is another claim.
+func TestClaimsHaveExactNames(t *testing.T) {
+	i := newIssuer(t)
+	door := i.door()
+	reader := func(change func(jwt.MapClaims)) (access.Caller, error) {
+		return door.Caller(t.Context(), i.sign(i.key, jwt.SigningMethodES256, func(claims jwt.MapClaims, _ map[string]any) {
+			claims["scope"] = "read"
+			change(claims)
+		}))
+	}
+	for _, name := range []string{"SCOPE", "Scope", "\u017fcope", "scopE", "SCP", "Scp"} {
+		caller, err := reader(func(claims jwt.MapClaims) { claims[name] = "run approve" })
+		require.NoError(t, err)
+		require.Equal(t, access.Caller{Name: "oauth:ada", Scopes: []access.Scope{access.Read}}, caller, name)
+	}
+	for _, name := range []string{"SUB", "Sub", "CLIENT_ID"} {
+		caller, err := reader(func(claims jwt.MapClaims) { claims[name] = "root" })
+		require.NoError(t, err)
+		require.Equal(t, "oauth:ada", caller.Name, name)
+	}
+	for name, value := range map[string]any{"AUD": audience, "Aud": audience} {
+		_, err := reader(func(claims jwt.MapClaims) { claims["aud"], claims[name] = "https://other.example/mcp", value })
+		require.ErrorIs(t, err, access.ErrWrongToken, name)
+	}
+	for name, value := range map[string]any{"EXP": time.Now().Add(time.Hour).Unix(), "Exp": time.Now().Add(time.Hour).Unix()} {
+		_, err := reader(func(claims jwt.MapClaims) { claims["exp"], claims[name] = time.Now().Add(-time.Hour).Unix(), value })
+		require.ErrorIs(t, err, access.ErrWrongToken, name)
+	}
+	header, err := json.Marshal(map[string]string{"alg": "ES256", "kid": "one"})
+	require.NoError(t, err)
+	twice := base64.RawURLEncoding.EncodeToString(header) + "." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil,
+		`{"iss":%q,"aud":%q,"sub":"ada","exp":%d,"scope":"read","scope":"run"}`, i.url, audience, time.Now().Add(time.Hour).Unix()))
+	signature, err := jwt.SigningMethodES256.Sign(twice, i.key)
+	require.NoError(t, err)
+	_, err = door.Caller(t.Context(), twice+"."+base64.RawURLEncoding.EncodeToString(signature))
+	require.ErrorIs(t, err, access.ErrWrongToken, "a claim that is there twice")
+}
+
+// TestKeysForSomethingElse: only a key that is for signatures verifies one, and a key that
+// is not known leaves the others usable.
+func TestKeysForSomethingElse(t *testing.T) {
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	for what, change := range map[string]func(map[string]any){
+		"for encryption":             func(key map[string]any) { key["use"] = "enc" },
+		"for encryption, twice":      func(key map[string]any) { key["use"], key["USE"] = "enc", "sig" },
+		"another case":               func(key map[string]any) { key["use"], key["Use"] = "enc", "sig" },
+		"an unknown use":             func(key map[string]any) { key["use"] = "attestation" },
+		"an empty use":               func(key map[string]any) { key["use"] = "" },
+		"a use that is no text":      func(key map[string]any) { key["use"] = 1 },
+		"for deriving":               func(key map[string]any) { delete(key, "use"); key["key_ops"] = []string{"deriveKey"} },
+		"operations without verify":  func(key map[string]any) { key["key_ops"] = []string{"encrypt", "wrapKey"} },
+		"no operations":              func(key map[string]any) { key["key_ops"] = []string{} },
+		"an unknown operation":       func(key map[string]any) { key["key_ops"] = []string{"attest"} },
+		"an unknown kind":            func(key map[string]any) { key["kty"] = "PQC" },
+		"an unknown curve":           func(key map[string]any) { key["crv"] = "P-999" },
+		"another algorithm":          func(key map[string]any) { key["alg"] = "ECDH-ES" },
+		"a point that is not on it":  func(key map[string]any) { key["x"] = key["y"] },
+		"a key that is half a key":   func(key map[string]any) { delete(key, "y") },
+		"a key without a kind":       func(key map[string]any) { delete(key, "kty") },
+		"a key with a duplicate kid": func(key map[string]any) { key["use"], key["kid"] = "enc", "one" },
+	} {
+		i := newIssuer(t)
+		i.more = []any{i.published("other", other, change), "no key", 7, nil}
+		door := i.door()
+		for _, kid := range []string{"other", ""} {
+			_, err := door.Caller(t.Context(), i.sign(other, jwt.SigningMethodES256, func(_ jwt.MapClaims, h map[string]any) {
+				if h["kid"] = kid; kid == "" {
+					delete(h, "kid")
+				}
+			}))
+			require.ErrorIs(t, err, access.ErrWrongToken, what)
+		}
+		_, err := door.Caller(t.Context(), i.good())
+		require.NoError(t, err, what)
+	}
+	i := newIssuer(t)
+	i.more = []any{i.published("ops", other, func(key map[string]any) { delete(key, "use"); key["key_ops"] = []string{"sign", "verify"} })}
+	_, err = i.door().Caller(t.Context(), i.sign(other, jwt.SigningMethodES256, func(_ jwt.MapClaims, h map[string]any) { h["kid"] = "ops" }))
+	require.NoError(t, err, "a key whose operations include verify")
 }

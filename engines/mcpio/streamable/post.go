@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -43,6 +44,14 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 	if refused != nil {
 		writeReply(w, http.StatusBadRequest, refused)
 		return
+	}
+	if rest := len(messages) - 1; rest > 0 { // authorized counted one
+		release, err := s.quotas.admit(caller, rest)
+		if err != nil {
+			s.overQuota(w, r, nil, caller, err)
+			return
+		}
+		defer release()
 	}
 	for _, m := range messages {
 		if !s.admit(w, r, caller, project, m) {
@@ -101,8 +110,8 @@ func messagesOf(data []byte) (messages []*jsonrpc.Message, refused *jsonrpc.Repl
 		if err := json.Unmarshal(data, &parts); err != nil {
 			return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.ParseError, "this is not JSON: "+err.Error(), nil)
 		}
-		if len(parts) == 0 {
-			return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, "the batch is empty", nil)
+		if len(parts) == 0 || len(parts) > maxRunning {
+			return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, fmt.Sprintf("a batch has 1 to %d messages", maxRunning), nil)
 		}
 	}
 	for _, part := range parts {

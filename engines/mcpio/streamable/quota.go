@@ -55,7 +55,7 @@ func newQuotas(perMinute int) *quotas {
 // of returns the usage of a caller; the mutex is held.
 func (q *quotas) of(caller access.Caller) *usage {
 	bound := caller.PerMinute
-	if bound == 0 && caller.Name != access.Local().Name {
+	if bound == 0 && !caller.Local {
 		bound = q.perMinute
 	}
 	used, known := q.callers.Get(caller.Name)
@@ -72,26 +72,29 @@ func (q *quotas) of(caller access.Caller) *usage {
 	return used
 }
 
-// admit counts a request of a caller as running until release. The error is an
-// *overError.
-func (q *quotas) admit(caller access.Caller) (release func(), err error) {
+// admit counts requests of a caller, those of a batch each, as running until release. The
+// error is an *overError.
+func (q *quotas) admit(caller access.Caller, requests int) (release func(), err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	used := q.of(caller)
-	if used.running >= maxRunning {
-		return nil, &overError{fmt.Sprintf("%d requests are running; send fewer at once", used.running), time.Second}
+	if used.running+requests > maxRunning {
+		return nil, &overError{fmt.Sprintf("%d requests are running, and %d are allowed; send fewer at once", used.running, maxRunning), time.Second}
 	}
 	now := q.now()
-	if reserved := used.limiter.ReserveN(now, 1); !reserved.OK() || reserved.DelayFrom(now) > 0 {
-		wait := reserved.DelayFrom(now)
+	reserved := used.limiter.ReserveN(now, requests)
+	if !reserved.OK() {
+		return nil, &overError{fmt.Sprintf("%d requests at once, and %d a minute are allowed; send fewer", requests, used.bound), time.Minute}
+	}
+	if wait := reserved.DelayFrom(now); wait > 0 {
 		reserved.CancelAt(now)
 		return nil, &overError{fmt.Sprintf("more than %d requests in a minute", used.bound), wait}
 	}
-	used.running++
+	used.running += requests
 	return func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		used.running--
+		used.running -= requests
 	}, nil
 }
 

@@ -142,7 +142,7 @@ func (s *Server) authorized(next serve) http.HandlerFunc {
 			s.forbid(w, r, nil, caller, access.Read)
 			return
 		}
-		release, err := s.quotas.admit(caller)
+		release, err := s.quotas.admit(caller, 1)
 		if err != nil {
 			s.overQuota(w, r, nil, caller, err)
 			return

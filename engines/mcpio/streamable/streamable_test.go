@@ -495,6 +495,43 @@ func TestQuotas(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization", daily).status, "lists are no calls")
 }
 
+// A name gives no token more: "local" is what programs of this machine are called in logs.
+func TestATokenNamedLocal(t *testing.T) {
+	s := serve(t, false, func(o *streamable.Options) { o.PerMinute = 2 })
+	for _, name := range []string{"local", "another"} {
+		token := "Bearer " + s.token(webguard.Token{Name: name, Scopes: []string{"read"}})
+		for range 2 {
+			require.Equal(t, http.StatusOK, s.post(call("test.read"), "Authorization", token).status, name)
+		}
+		require.Equal(t, http.StatusTooManyRequests, s.post(call("test.read"), "Authorization", token).status, name)
+	}
+	open := serve(t, true, func(o *streamable.Options) { o.PerMinute = 2 })
+	for range 5 {
+		require.Equal(t, http.StatusOK, open.post(call("test.read")).status, "a program of this machine needs no token")
+	}
+}
+
+// A batch counts as the requests that it has.
+func TestABatchCountsItsRequests(t *testing.T) {
+	s := serve(t, false)
+	batch := func(n int) string { return "[" + strings.Repeat(call("test.read")+",", n-1) + call("test.read") + "]" }
+	send := func(token string, n int) *reply {
+		return s.post(batch(n), "Mcp-Protocol-Version", "2025-03-26", "Authorization", token)
+	}
+	token := "Bearer " + s.token(webguard.Token{Name: "slow", Scopes: []string{"read"}, PerMinute: 6})
+	require.Equal(t, http.StatusOK, send(token, 3).status)
+	require.Equal(t, http.StatusOK, send(token, 2).status)
+	got := send(token, 2)
+	require.Equal(t, http.StatusTooManyRequests, got.status, got.body)
+	require.NotEmpty(t, got.header.Get("Retry-After"))
+	require.NotContains(t, got.body, "structuredContent", "nothing of it is done")
+	more := "Bearer " + s.token(webguard.Token{Name: "more", Scopes: []string{"read"}, PerMinute: 6})
+	require.Equal(t, http.StatusTooManyRequests, send(more, 100).status, "more than a minute's requests at once")
+	free := "Bearer " + s.token(webguard.Token{Name: "free", Scopes: []string{"read"}})
+	require.Equal(t, http.StatusOK, send(free, 100).status)
+	require.Equal(t, http.StatusBadRequest, send(free, 300).status, "a batch is bounded")
+}
+
 // Each of many tokens has its own quota, however many ask at once.
 func TestQuotasOfManyTokens(t *testing.T) {
 	const tokens, calls, perDay = 40, 8, 5
