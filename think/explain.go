@@ -230,6 +230,8 @@ func Cause(cause string) string {
 		return "it needs " + of + ", and no step gave it"
 	case "upstream_failed":
 		return "an earlier step, " + of + ", failed"
+	case "dependency_not_done":
+		return of + ", which it depends on, is not done"
 	case "no_dependency_done":
 		return "none of the steps it depends on is done"
 	case "run_failed":

@@ -109,7 +109,9 @@ func (a *author) step(i int) model {
 		s.line("capture_as: %s", s.capture)
 	}
 	if a.chance(25) {
-		s.join = a.pick("any", "done")
+		s.join = a.pick("any", "done", "success")
+	}
+	if s.join != "all" || len(s.deps) > 0 {
 		s.line("join: %s", s.join)
 	}
 	s.line("on_failure: %s", s.onFailure)

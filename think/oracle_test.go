@@ -38,6 +38,9 @@ func (o *oracle) mustSkip(s model) string {
 	if s.join != "done" && slices.ContainsFunc(s.deps, o.bad) {
 		return "upstream_failed"
 	}
+	if s.join == "success" && slices.ContainsFunc(s.deps, func(id string) bool { return o.steps[id].Status != flow.Done }) {
+		return "dependency_not_done"
+	}
 	if s.join == "any" && len(s.deps) > 0 && !slices.ContainsFunc(s.deps, func(id string) bool { return o.steps[id].Status == flow.Done }) {
 		return "no_dependency_done"
 	}
@@ -66,7 +69,7 @@ func (o *oracle) skipped(s model, cause string) {
 	fine := true
 	switch kind {
 	case "when":
-	case "upstream_failed", "no_dependency_done", "missing_data":
+	case "upstream_failed", "dependency_not_done", "no_dependency_done", "missing_data":
 		fine = o.mustSkip(s) == kind
 	case "run_failed":
 		fine = s.join != "done" && slices.ContainsFunc(o.model, func(other model) bool {

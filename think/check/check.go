@@ -89,6 +89,7 @@ type checker struct {
 	reads    map[string]bool       // "state.a", "params.x": what is read anywhere
 	found    []fault.Diagnostic
 	places   *flow.Layout
+	ordered  int // dependencies that order has looked at
 }
 
 func newChecker(graph *flow.Graph, tools Tools) *checker {

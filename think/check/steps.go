@@ -80,6 +80,7 @@ func (c *checker) step(step *flow.Step) {
 		c.arguments(step, tool, in)
 	}
 	c.leftInRationale(step)
+	c.order(step)
 }
 
 // listHint suggests which part of a value may be the list.

@@ -49,6 +49,10 @@ func (n *nodeState) blockedBy() (cause, bad string) {
 		}
 	}
 	isDone := func(dep int) bool { return n.frame.nodes[dep].status == Done }
+	notDone := func(dep int) bool { return !isDone(dep) }
+	if at := slices.IndexFunc(deps, notDone); join == JoinSuccess && at >= 0 {
+		return "dependency_not_done:" + n.frame.nodes[deps[at]].id(), ""
+	}
 	if join == JoinAny && len(deps) > 0 && !slices.ContainsFunc(deps, isDone) {
 		return "no_dependency_done", ""
 	}

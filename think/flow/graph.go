@@ -43,6 +43,8 @@ type node struct {
 	staticWhen, staticForeach bool
 	// perItem says that `when` uses the loop's variables.
 	perItem bool
+	// skippable says that the step may be skipped although nothing failed.
+	skippable bool
 }
 
 // read is one capture that a step takes in.
@@ -110,6 +112,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 	if err := r.failure(w.File); err != nil {
 		return nil, err
 	}
+	g.markSkippable()
 	above = append(slices.Clone(above), w)
 	for i := range g.nodes {
 		if g.nodes[i].step.Call == CallRun {
@@ -142,23 +145,28 @@ func (g *Graph) connect(r *report, i int) {
 		}
 		n.deps = append(n.deps, at)
 	}
-	add := func(reference expression.Reference, where *source) { g.depend(r, i, reference, where) }
-	step.input.references(add)
+	n.references(func(reference expression.Reference, where *source) { g.depend(r, i, reference, where) })
+	n.staticWhen = step.When != nil && only(step.When, "params", "run")
+	n.staticForeach = step.Foreach != nil && only(step.Foreach, "params", "run")
+	n.perItem = step.When != nil && !only(step.When, "params", "run", "state", "steps")
+	slices.Sort(n.deps)
+	n.deps = slices.Compact(n.deps)
+}
+
+// references visits what the step's expressions read.
+func (n *node) references(visit func(expression.Reference, *source)) {
+	step := n.step
+	step.input.references(visit)
 	for _, each := range []struct {
 		program *expression.Program
 		where   *source
 	}{{step.When, step.whenAt}, {step.Foreach, step.foreachAt}, {step.Extract, step.extractAt}, {step.Until, step.untilAt}} {
 		if each.program != nil {
 			for _, reference := range each.program.References() {
-				add(reference, each.where)
+				visit(reference, each.where)
 			}
 		}
 	}
-	n.staticWhen = step.When != nil && only(step.When, "params", "run")
-	n.staticForeach = step.Foreach != nil && only(step.Foreach, "params", "run")
-	n.perItem = step.When != nil && !only(step.When, "params", "run", "state", "steps")
-	slices.Sort(n.deps)
-	n.deps = slices.Compact(n.deps)
 }
 
 // depend adds what a step depends on by one reference.

@@ -182,7 +182,8 @@ func (p *parser) plain(r raw) {
 	}
 	s.Timeout = p.duration(keys, "timeout", s.path)
 	s.OnFailure = OnFailure(p.choice(keys, "on_failure", s.path, string(Fail), string(Continue), string(SkipRest)))
-	s.Join = Join(p.choice(keys, "join", s.path, string(JoinAll), string(JoinAny), string(JoinDone)))
+	s.Join = Join(p.choice(keys, "join", s.path, string(JoinAll), string(JoinSuccess), string(JoinAny), string(JoinDone)))
+	s.JoinWritten = keys.value("join") != nil
 	p.choice(keys, "effect", s.path, "read", "write") // for readers of the file: nothing depends on it
 	s.Witness = p.choice(keys, "witness", s.path, "any", "required")
 	if node := keys.value("success_schema"); node != nil {

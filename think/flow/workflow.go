@@ -146,9 +146,10 @@ const (
 	Continue OnFailure = "continue"
 	SkipRest OnFailure = "skip_rest"
 
-	JoinAll  Join = "all"
-	JoinAny  Join = "any"
-	JoinDone Join = "done"
+	JoinAll     Join = "all"
+	JoinSuccess Join = "success"
+	JoinAny     Join = "any"
+	JoinDone    Join = "done"
 )
 
 // Retry is how often and how patiently a failed attempt is repeated.
@@ -179,6 +180,8 @@ type Step struct {
 	Retry     Retry
 	OnFailure OnFailure
 	Join      Join
+	// JoinWritten says that the file has the step's join, which is not the default.
+	JoinWritten bool
 	// Timeout is a Go duration such as "30s", or empty.
 	Timeout string
 	Witness string

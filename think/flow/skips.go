@@ -1,0 +1,120 @@
+package flow
+
+import (
+	"slices"
+
+	"savant/think/flow/expression"
+)
+
+// Skip is a reason for which a step may be skipped although nothing stopped the
+// workflow: the condition of By or, if Failed, its failure.
+type Skip struct {
+	By     *Step
+	Failed bool
+}
+
+// maxFollowed bounds the steps that Skips and SkippedWith look through.
+const maxFollowed = 1000
+
+// Skips returns why a step may be skipped, which may be because of steps before it;
+// none for a step that always runs.
+func (g *Graph) Skips(step string) (reasons []Skip) {
+	at, known := g.index[step]
+	if !known || !g.nodes[at].skippable {
+		return nil
+	}
+	for _, i := range g.behind(at, true) {
+		n := &g.nodes[i]
+		if n.mayNotRun() {
+			reasons = append(reasons, Skip{By: n.step})
+		}
+		if n.step.Join != JoinAny && n.step.Join != JoinSuccess {
+			continue
+		}
+		for _, dep := range n.deps {
+			if g.nodes[dep].mayFail() {
+				reasons = append(reasons, Skip{g.nodes[dep].step, true})
+			}
+		}
+	}
+	return reasons
+}
+
+// SkippedWith reports whether a step takes account of the skip of another, which it
+// depends on: its expressions name that one, or it is skipped too, because it needs
+// what the other one, or a step below that, gives.
+func (g *Graph) SkippedWith(step, other string) bool {
+	from, known := g.index[step]
+	to, also := g.index[other]
+	return known && also && (g.nodes[from].names(g, to) || slices.Contains(g.behind(from, false), to))
+}
+
+// behind returns a node and those that it needs to run, directly or not. With anyJoin
+// it also follows the dependencies of join: any, of which one is enough.
+func (g *Graph) behind(from int, anyJoin bool) []int {
+	found, seen := []int{from}, map[int]bool{from: true}
+	for at := 0; at < len(found) && len(found) < maxFollowed; at++ {
+		n := &g.nodes[found[at]]
+		next := n.needs()
+		if anyJoin && n.step.Join == JoinAny {
+			next = append(next, n.deps...)
+		}
+		for _, i := range next {
+			if !seen[i] {
+				seen[i] = true
+				found = append(found, i)
+			}
+		}
+	}
+	return found
+}
+
+// needs returns the nodes that are never skipped when this one runs.
+func (n *node) needs() []int {
+	var needed []int
+	for _, r := range n.reads {
+		if r.hard {
+			needed = append(needed, r.node)
+		}
+	}
+	if n.step.Join == JoinSuccess {
+		needed = append(needed, n.deps...)
+	}
+	return needed
+}
+
+// markSkippable notes which steps may be skipped although nothing stopped the workflow.
+func (g *Graph) markSkippable() {
+	for _, i := range g.order {
+		n := &g.nodes[i]
+		skippable := func(dep int) bool { return g.nodes[dep].skippable }
+		unsuccessful := func(dep int) bool { return g.nodes[dep].skippable || g.nodes[dep].mayFail() }
+		n.skippable = n.mayNotRun() || slices.ContainsFunc(n.needs(), skippable) ||
+			n.step.Join == JoinSuccess && slices.ContainsFunc(n.deps, unsuccessful) ||
+			n.step.Join == JoinAny && len(n.deps) > 0 && !slices.ContainsFunc(n.deps, func(dep int) bool { return !unsuccessful(dep) })
+	}
+}
+
+// mayNotRun reports whether the step's own condition may skip it as a whole. One that
+// names the loop's variable skips items alone.
+func (n *node) mayNotRun() bool {
+	return n.step.When != nil && !n.perItem && n.step.When.Source() != "true"
+}
+
+// mayFail reports whether the workflow goes on after the step failed. A loop is then
+// done.
+func (n *node) mayFail() bool { return n.step.OnFailure == Continue && n.step.Foreach == nil }
+
+// names reports whether an expression of the step names another's capture or status.
+func (n *node) names(g *Graph, other int) bool {
+	found := false
+	n.references(func(reference expression.Reference, _ *source) {
+		switch reference.Root {
+		case "state":
+			found = found || g.captures[reference.Name] == other
+		case "steps":
+			found = found || g.index[reference.Name] == other
+		}
+	})
+	return found
+}
