@@ -332,8 +332,12 @@ func (h *Hub) fillSide(r *http.Request, rows []stepChange, side audit.Side, befo
 	var versions []int
 	err := h.options.Think.View(r.Context(), side.Key, side.Version, func(v *think.View) error {
 		for _, row := range rows {
-			if answers := v.Answers(row.ID); len(answers) > 0 {
-				spans[row.ID] = [2]int{v.IssuedOf(row.ID), answers[len(answers)-1]}
+			step, err := v.Step(row.ID)
+			if err != nil {
+				continue // the other run alone has it
+			}
+			if answers := step.Answers(); len(answers) > 0 {
+				spans[row.ID] = [2]int{step.IssuedAt(), answers[len(answers)-1]}
 				versions = append(versions, spans[row.ID][0], spans[row.ID][1])
 			}
 		}

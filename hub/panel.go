@@ -2,7 +2,6 @@ package hub
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -64,10 +63,12 @@ func (h *Hub) panelOf(r *http.Request, v *think.View, id string) (*panel, error)
 	if id == "" {
 		return nil, nil //nolint:nilnil // no step is named
 	}
-	explained, err := v.Explain(r.Context(), id)
-	if errors.Is(err, fault.UnknownStep) {
+	step, err := v.Step(id)
+	if err != nil {
 		return &panel{ID: id, Unknown: fault.From(err).Message()}, nil
-	} else if err != nil {
+	}
+	explained, err := v.Explain(r.Context(), step)
+	if err != nil {
 		return nil, err
 	}
 	p := &panel{ID: id, Call: explained.Call, Status: string(explained.Status), Cause: think.Cause(explained.Cause), Rationale: explained.Rationale,
@@ -80,7 +81,7 @@ func (h *Hub) panelOf(r *http.Request, v *think.View, id string) (*panel, error)
 	}
 	p.addInstruction(h, v)
 	p.addItems(v)
-	return p, h.addAnswers(r, v, p)
+	return p, h.addAnswers(r, v, step, p)
 }
 
 func (h *Hub) reason(c flow.Condition) reason {
@@ -150,15 +151,15 @@ func countsOf(counts map[flow.Status]int) []statusCount {
 }
 
 // addAnswers reads the answers to the step, and what became of the last.
-func (h *Hub) addAnswers(r *http.Request, v *think.View, p *panel) error {
-	versions := v.Answers(p.ID)
-	after := v.IssuedOf(p.ID)
+func (h *Hub) addAnswers(r *http.Request, v *think.View, step flow.Handle, p *panel) error {
+	versions := step.Answers()
+	after := step.IssuedAt()
 	for _, version := range versions {
 		p.Answers = append(p.Answers, answerRow{Event: think.Event{Version: version}, After: after})
 		after = version // the refusal asks for the next attempt
 	}
 	p.Answers = p.Answers[max(0, len(versions)-maxUnits):]
-	name := v.CaptureOf(p.ID)
+	name := step.Capture()
 	if raw, err := v.Capture(r.Context(), name); name != "" && err != nil {
 		return err
 	} else if name != "" && raw != nil {

@@ -60,7 +60,11 @@ func (b *sceneBuilder) scene(unit string) (*scene, error) {
 	for i, node := range picture.Nodes {
 		if (node.When != "" || node.Foreach != "") && b.explained < maxExplained {
 			b.explained++
-			if s.Why[i], err = b.view.Explain(b.ctx, node.Now.ID); err != nil {
+			step, err := b.view.Step(node.Now.ID)
+			if err != nil {
+				return nil, err
+			}
+			if s.Why[i], err = b.view.Explain(b.ctx, step); err != nil {
 				return nil, err
 			}
 		}

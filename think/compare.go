@@ -87,11 +87,11 @@ func (e *Engine) answerFacts(ctx context.Context, now flow.Outcome, record state
 	if err := decodeData(record, &data); err != nil {
 		return nil, err
 	}
-	answer, err := e.answerOf(ctx, record)
+	given, err := e.recorded(ctx, record)
 	if err != nil {
 		return nil, err
 	}
-	digest, err := jsonvalue.Digest(answer.Result)
+	digest, err := jsonvalue.Digest(given.Result)
 	if err != nil {
 		return nil, fault.From(err)
 	}

@@ -78,7 +78,7 @@ func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond,
 	watch.look(now)
 	for now.Final == nil && now.Blocked == nil {
 		next := now.Instructions[choose(len(now.Instructions))]
-		out, err := run.Settle(client.settling(t, next))
+		out, err := run.Settle(handleOf(t, run, next.StepID), client.settling(t, next))
 		if err != nil {
 			t.Fatalf("settle %s: %v", next.StepID, err)
 		}
@@ -90,6 +90,15 @@ func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond,
 	return run, now, watch.seen
 }
 
+// handleOf looks a step up by the id of its instruction.
+func handleOf(t *rapid.T, run *flow.Run, id string) flow.Handle {
+	step, err := run.View().Step(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return step
+}
+
 // settling returns the answer to an instruction; a person approves all.
 func (r respond) settling(t *rapid.T, next flow.Instruction) flow.Answer {
 	result := r.answer(next.StepID, next.Attempt, next.Call)
@@ -97,7 +106,7 @@ func (r respond) settling(t *rapid.T, next flow.Instruction) flow.Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest}
+	answer := flow.Answer{Attempt: next.Attempt, Result: result, Digest: digest}
 	if next.Call == flow.CallApprove {
 		answer.Person, answer.Shown = true, next.Shown
 	}

@@ -160,9 +160,14 @@ func (l *live) update(out flow.Outcome, record state.Record) {
 }
 
 // instruction returns the issued instruction of a step.
-func (l *live) instruction(step string) (next flow.Instruction, outstanding bool) {
+func (l *live) instruction(step flow.Handle) (next flow.Instruction, outstanding bool) {
+	return l.issued(step.ID())
+}
+
+// issued returns the instruction of an issued step by its id.
+func (l *live) issued(id string) (next flow.Instruction, outstanding bool) {
 	for _, next := range l.now.Instructions {
-		if next.StepID == step {
+		if next.StepID == id {
 			return next, true
 		}
 	}

@@ -39,7 +39,11 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	return e.explain(ctx, l.history(), l.run, in.StepID)
+	step, err := l.run.View().Step(in.StepID)
+	if err != nil {
+		return nil, err
+	}
+	return e.explain(ctx, l.history(), l.run, step)
 }
 
 // ExplainAny implements think.explain: it returns a StepExplanation or a

@@ -79,6 +79,10 @@ func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) 
 		return err
 	}
 	defer l.mu.Unlock()
-	_, err = e.settle(ctx, l, given)
+	step, err := l.run.View().RecordedStep(given.step)
+	if err != nil {
+		return err
+	}
+	_, err = e.settle(ctx, l, step, given)
 	return err
 }

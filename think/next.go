@@ -75,23 +75,27 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 			return settled{}, err
 		}
 	}
+	step, err := l.run.View().Step(in.StepID)
+	if err != nil {
+		return settled{}, err
+	}
 	if in.ResultRef != "" {
-		return e.nextByReceipt(ctx, l, in)
+		return e.nextByReceipt(ctx, l, step, in)
 	}
 	if len(in.ResultSnapshot) == 0 {
-		return e.withoutResult(ctx, l, in.StepID)
+		return e.withoutResult(ctx, l, step)
 	}
 	given, err := in.submission(in.ResultSnapshot)
 	if err != nil {
 		return settled{}, err
 	}
-	if replied, taken, err := e.nextByClaim(ctx, l, in, flow.ClaimOf(given.Result)); taken || err != nil {
+	if replied, taken, err := e.nextByClaim(ctx, l, step, in, flow.ClaimOf(given.Result)); taken || err != nil {
 		return replied, err
 	}
-	if err := e.holdAgainstTool(l, given); err != nil {
+	if err := e.holdAgainstTool(l, step, given); err != nil {
 		return settled{}, err
 	}
-	return e.settle(ctx, l, given)
+	return e.settle(ctx, l, step, given)
 }
 
 // Waits adds what the run waits for to the refusal of an answer that could not be read:
@@ -153,17 +157,22 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 // about returns the instruction that an answer to a step was for: the step's own, else
 // the only one that waits, else the first of those that the step waits for, or whose
 // name is near.
-func (l *live) about(step string) (next flow.Instruction, found bool) {
-	if next, found = l.instruction(step); found {
-		return next, true
+func (l *live) about(id string) (next flow.Instruction, found bool) {
+	step, err := l.run.View().Step(id)
+	if err == nil {
+		if next, found = l.instruction(step); found {
+			return next, true
+		}
 	}
 	if len(l.now.Instructions) == 1 {
 		return l.now.Instructions[0], true
 	}
-	if awaited := l.run.View().Awaited(step); len(awaited) > 0 {
-		return l.instruction(awaited[0])
+	if err == nil {
+		if awaited := l.run.View().Awaited(step); len(awaited) > 0 {
+			return l.issued(awaited[0])
+		}
 	}
-	return l.instruction(fault.Nearest(step, l.outstanding()))
+	return l.issued(fault.Nearest(id, l.outstanding()))
 }
 
 // settled is the result of an event, for the call that made it.
@@ -178,6 +187,8 @@ type settled struct {
 // submission is an answer as the client sent it.
 type submission struct {
 	flow.Answer
+	// step is the id of the step in the record that the answer is read from.
+	step string
 	// raw is the result as it came.
 	raw json.RawMessage
 	// receipt is the receipt of the call, or nil.
@@ -210,7 +221,7 @@ func (in NextInput) submission(raw json.RawMessage) (submission, error) {
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
 	}
-	return submission{Answer: flow.Answer{Step: in.StepID, Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw, warnings: in.Warnings}, nil
+	return submission{Answer: flow.Answer{Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw, warnings: in.Warnings}, nil
 }
 
 func (in NextInput) tooLarge() error {
@@ -219,7 +230,7 @@ func (in NextInput) tooLarge() error {
 }
 
 // withoutResult answers a call that only asks about a person's step.
-func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settled, error) {
+func (e *Engine) withoutResult(ctx context.Context, l *live, step flow.Handle) (settled, error) {
 	next, outstanding := l.instruction(step)
 	switch {
 	case outstanding && next.Shown != "":
@@ -227,7 +238,7 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settl
 	case outstanding && next.Witness == "required":
 		return settled{}, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
 	case outstanding:
-		return settled{}, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
+		return settled{}, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", next.StepID, next.Call)
 	}
 	explained, err := e.explain(ctx, l.history(), l.run, step)
 	if err != nil {
@@ -239,14 +250,14 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settl
 		replied.waiting = nil
 		return replied, err
 	}
-	_, err = l.run.Settle(flow.Answer{Step: step}) // the error says why it is not outstanding
+	_, err = l.run.Settle(step, flow.Answer{}) // the error says why it is not outstanding
 	return settled{}, err
 }
 
 // settle applies an answer, writes it down and replies; l is held and fresh.
-func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled, error) {
+func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given submission) (settled, error) {
 	answer := given.Answer
-	version, err := l.run.Answered(answer.Step, answer.Attempt, answer.Digest)
+	version, err := l.run.Answered(step, answer.Attempt, answer.Digest)
 	if err != nil {
 		return settled{}, e.refusal(l, err)
 	}
@@ -254,12 +265,12 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled
 		return e.repeat(ctx, l, version)
 	}
 	if given.receipt != nil {
-		if err := e.attest(ctx, l, answer.Step, *given.receipt); err != nil {
+		if err := e.attest(ctx, l, step, *given.receipt); err != nil {
 			return settled{}, err
 		}
 	}
-	answer.Late = e.late(l, answer.Step)
-	data := answerData{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
+	answer.Late = e.late(l, step)
+	data := answerData{Step: step.ID(), Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
 		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Warnings: given.warnings, Result: given.raw}
 	if len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
@@ -267,7 +278,7 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled
 		}
 		data.Result = nil
 	}
-	out, err := l.run.Settle(answer)
+	out, err := l.run.Settle(step, answer)
 	if err != nil {
 		return settled{}, e.refusal(l, err)
 	}
@@ -286,7 +297,10 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled
 	if err := e.refresh(ctx, l); err != nil {
 		return settled{}, err
 	}
-	return e.settle(ctx, l, given)
+	if step, err = l.run.View().Step(step.ID()); err != nil {
+		return settled{}, err
+	}
+	return e.settle(ctx, l, step, given)
 }
 
 // append completes the event of an answer and writes its record.
@@ -328,7 +342,7 @@ func (e *Engine) refusal(l *live, err error) error {
 }
 
 // late reports whether a step's timeout had passed when its answer came.
-func (e *Engine) late(l *live, step string) bool {
+func (e *Engine) late(l *live, step flow.Handle) bool {
 	next, _ := l.instruction(step)
 	issued, known := l.times[next.Version]
 	if next.Timeout == "" || !known {
@@ -358,5 +372,9 @@ func (e *Engine) wouldFit(ctx context.Context, in NextInput) error {
 		return err
 	}
 	defer l.mu.Unlock()
-	return e.check(ctx, l, in.StepID, given.Result, false)
+	step, err := l.run.View().Step(in.StepID)
+	if err != nil {
+		return err
+	}
+	return e.check(ctx, l, step, given.Result, false)
 }

@@ -87,19 +87,23 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 	if err := l.run.Cancelled(); err != nil {
 		return settled{}, err
 	}
-	if err := e.check(ctx, l, asked.StepID, answer, true); err != nil {
+	step, err := l.run.View().Step(asked.StepID)
+	if err != nil {
+		return settled{}, err
+	}
+	if err := e.check(ctx, l, step, answer, true); err != nil {
 		return settled{}, err
 	}
 	raw, err := jsonvalue.Encode(answer)
 	if err != nil {
 		return settled{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
-	return e.settle(ctx, l, submission{raw: raw, during: during,
-		Answer: flow.Answer{Step: asked.StepID, Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
+	return e.settle(ctx, l, step, submission{raw: raw, during: during,
+		Answer: flow.Answer{Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
 }
 
 // check validates an answer without applying it.
-func (e *Engine) check(ctx context.Context, l *live, step string, value any, person bool) error {
+func (e *Engine) check(ctx context.Context, l *live, step flow.Handle, value any, person bool) error {
 	return e.query(ctx, l.history(), l.run, func() ([]flow.Ref, error) { return l.run.Check(step, value, person) })
 }
 

@@ -71,31 +71,24 @@ func TestResumingComesToTheSame(t *testing.T) {
 		always, now := graph.Start("r", g.params, flow.Terms{PlainFailures: true})
 		seldom, _ := graph.Start("r", g.params, flow.Terms{PlainFailures: true})
 		for event := 0; now.Final == nil && now.Blocked == nil; event++ {
-			answer := client.settling(t, now.Instructions[0])
+			next := now.Instructions[0]
+			answer := client.settling(t, next)
 			var err error
-			if now, err = always.Settle(answer); now.Rejected == nil && now.Captured != "" && !asked[event%len(asked)] {
+			if now, err = always.Settle(handleOf(t, always, next.StepID), answer); now.Rejected == nil && now.Captured != "" && !asked[event%len(asked)] {
 				data, encoding := jsonvalue.Encode(answer.Result)
 				require.NoError(t, encoding)
-				_, resuming := seldom.Resume(flow.Recorded{Step: answer.Step, Digest: answer.Digest, Value: now.Captured, Size: now.Size,
+				_, resuming := seldom.Resume(handleOf(t, seldom, next.StepID), flow.Recorded{Digest: answer.Digest, Value: now.Captured, Size: now.Size,
 					Witness: now.Change.Steps[0].Witness, Result: data})
 				require.NoError(t, resuming)
 			} else {
 				seldom.Proceed()
-				_, again := seldom.Settle(client.settling(t, flow.Instruction{StepID: answer.Step, Attempt: answer.Attempt, Call: callOf(always, answer.Step), Shown: answer.Shown}))
+				_, again := seldom.Settle(handleOf(t, seldom, next.StepID), client.settling(t, next))
 				require.NoError(t, again)
 			}
 			require.NoError(t, err)
 		}
 		require.Equal(t, now.Hash, seldom.Proceed().Hash, "%s", g)
 	})
-}
-
-func callOf(run *flow.Run, step string) string {
-	explained, _, err := run.View().Explain(step)
-	if err != nil {
-		return ""
-	}
-	return explained.Call
 }
 
 // cycle answers the outstanding steps in an order that depends on nothing else.

@@ -132,8 +132,8 @@ func (v *View) Instructions() []Instruction {
 	return out
 }
 
-// Explain explains the status of a step: UNKNOWN_STEP.
-func (v *View) Explain(ctx context.Context, step string) (*flow.Explanation, error) {
+// Explain explains the status of a step.
+func (v *View) Explain(ctx context.Context, step flow.Handle) (*flow.Explanation, error) {
 	return v.engine.explain(ctx, v.past, v.run, step)
 }
 

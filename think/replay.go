@@ -196,10 +196,10 @@ func (e *Engine) capture(ctx context.Context, p history, run *flow.Run, name str
 }
 
 // explain explains the status of a run's step.
-func (e *Engine) explain(ctx context.Context, p history, run *flow.Run, step string) (explained *flow.Explanation, err error) {
+func (e *Engine) explain(ctx context.Context, p history, run *flow.Run, step flow.Handle) (explained *flow.Explanation, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		explained, refs, err = run.View().Explain(step)
-		return refs, err
+		explained, refs = run.View().Explain(step)
+		return refs, nil
 	})
 	return explained, err
 }
@@ -353,12 +353,16 @@ func (e *Engine) give(ctx context.Context, p history, run *flow.Run, record stat
 		out, refused = cancelAgain(run, record)
 		return out, refused, nil
 	}
-	answer, err := e.answerOf(ctx, record)
+	given, err := e.recorded(ctx, record)
 	if err != nil {
 		return out, nil, err
 	}
 	run.SkipTo(record.Version - 1)
-	if out, refused = run.Settle(answer); refused != nil {
+	step, refused := run.View().RecordedStep(given.step)
+	if refused != nil {
+		return out, refused, nil
+	}
+	if out, refused = run.Settle(step, given.Answer); refused != nil {
 		return out, refused, nil
 	}
 	out, err = e.proceed(ctx, p, run, out)
@@ -384,7 +388,11 @@ func (e *Engine) resume(ctx context.Context, p history, run *flow.Run, record st
 		data.Value = data.Digest
 	}
 	run.SkipTo(record.Version - 1)
-	refs, err := run.Resume(flow.Recorded{Step: data.Step, Digest: data.Digest, Value: data.Value, Size: data.Size,
+	step, err := run.View().RecordedStep(data.Step)
+	if err != nil {
+		return doesNotFollow(record, err)
+	}
+	refs, err := run.Resume(step, flow.Recorded{Digest: data.Digest, Value: data.Value, Size: data.Size,
 		Witness: data.witness(), Late: data.Late, Result: data.Result})
 	if err != nil {
 		return doesNotFollow(record, err)
@@ -393,12 +401,6 @@ func (e *Engine) resume(ctx context.Context, p history, run *flow.Run, record st
 		_, err = e.proceed(ctx, p, run, flow.Outcome{Missing: refs})
 	}
 	return err
-}
-
-// answerOf reads an answer back from its record.
-func (e *Engine) answerOf(ctx context.Context, record state.Record) (flow.Answer, error) {
-	given, err := e.recorded(ctx, record)
-	return given.Answer, err
 }
 
 // recorded reads an answer back from its record, as it was handed in.
@@ -415,7 +417,7 @@ func (e *Engine) recorded(ctx context.Context, record state.Record) (given submi
 	if err != nil {
 		return given, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
-	return submission{raw: raw, carried: data.Receipt, warnings: data.Warnings, Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value,
+	return submission{step: data.Step, raw: raw, carried: data.Receipt, warnings: data.Warnings, Answer: flow.Answer{Attempt: data.Attempt, Result: value,
 		Digest: data.Digest, Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}}, nil
 }
 

@@ -120,8 +120,8 @@ func (e *Engine) stateValue(ctx context.Context, l *live, in StateGetInput) (*St
 // UNRESOLVED_VAR.
 func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.RawMessage, error) {
 	if in.List != "" {
-		if items := l.run.View().List(in.List); items != nil {
-			return encoded(items), nil
+		if step, err := l.run.View().Step(in.List); err == nil && step.List() != nil {
+			return encoded(step.List()), nil
 		}
 		return nil, fault.New(fault.UnresolvedVar, "run %q has no loop %q with a list", l.key.Run, fault.Cut(in.List, 120))
 	}

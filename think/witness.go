@@ -26,17 +26,17 @@ func (s submission) receiptID() string {
 }
 
 // nextByReceipt takes the whole result of the call that a receipt is of.
-func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (settled, error) {
+func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, in NextInput) (settled, error) {
 	if snapshot := string(in.ResultSnapshot); snapshot != "" && snapshot != "null" {
 		return settled{}, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
 			With(fault.Diagnostic{Path: "result_ref", Message: "result_snapshot was sent, too", Expected: "one of both"})
 	}
-	if next, outstanding := l.instruction(in.StepID); outstanding && next.Shown != "" { // whatever the receipt is of
+	if next, outstanding := l.instruction(step); outstanding && next.Shown != "" { // whatever the receipt is of
 		given, err := in.submission(json.RawMessage("null"))
 		if err != nil {
 			return settled{}, err
 		}
-		return e.settle(ctx, l, given) // APPROVAL_REQUIRED
+		return e.settle(ctx, l, step, given) // APPROVAL_REQUIRED
 	}
 	if e.Receipt == nil {
 		return settled{}, fault.New(fault.NotWitnessed, "result_ref: this server keeps no receipts; send the result as result_snapshot")
@@ -46,7 +46,7 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (sett
 	}
 	receipt, err := e.Receipt(ctx, in.ResultRef)
 	if err != nil {
-		return e.repeatReceipt(ctx, l, in, err)
+		return e.repeatReceipt(ctx, l, step, in, err)
 	}
 	raw, err := resultOfCall(receipt)
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (sett
 		return settled{}, err
 	}
 	given.Witness, given.receipt = flow.WitnessGateway, &receipt
-	return e.settle(ctx, l, given)
+	return e.settle(ctx, l, step, given)
 }
 
 // nextByClaim answers with a receipt that was sent instead of a result, or together
@@ -66,8 +66,8 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (sett
 // A bare receipt is never a result: NOT_WITNESSED if the receipt is unknown. For a
 // reply that carries its receipt, the receipt is the answer if it proves the call;
 // otherwise the reply is an ordinary result.
-func (e *Engine) nextByClaim(ctx context.Context, l *live, in NextInput, claim flow.Claim) (replied settled, taken bool, err error) {
-	next, outstanding := l.instruction(in.StepID)
+func (e *Engine) nextByClaim(ctx context.Context, l *live, step flow.Handle, in NextInput, claim flow.Claim) (replied settled, taken bool, err error) {
+	next, outstanding := l.instruction(step)
 	if claim.Receipt == "" || outstanding && next.Shown != "" {
 		return settled{}, false, nil
 	}
@@ -85,14 +85,14 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, in NextInput, claim f
 	case err != nil && !errors.Is(err, fault.NotWitnessed) && !errors.Is(err, fault.InvalidParams):
 		return settled{}, false, err
 	case err != nil && claim.Alone:
-		replied, err = e.repeatReceipt(ctx, l, asRef, notAResult(id))
+		replied, err = e.repeatReceipt(ctx, l, step, asRef, notAResult(id))
 		return replied, err == nil, err
 	case err != nil:
 		return settled{}, false, nil
-	case claim.Whole && (!outstanding || e.attest(ctx, l, in.StepID, receipt) != nil):
+	case claim.Whole && (!outstanding || e.attest(ctx, l, step, receipt) != nil):
 		return settled{}, false, nil
 	}
-	replied, err = e.nextByReceipt(ctx, l, asRef)
+	replied, err = e.nextByReceipt(ctx, l, step, asRef)
 	return replied, true, err
 }
 
@@ -104,8 +104,8 @@ func notAResult(id string) error {
 
 // holdAgainstTool checks an unwitnessed result against the output schema of the
 // instruction's tool: VALIDATION_FAILED, and nothing is recorded.
-func (e *Engine) holdAgainstTool(l *live, given submission) error {
-	next, outstanding := l.instruction(given.Step)
+func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) error {
+	next, outstanding := l.instruction(step)
 	if e.Fits == nil || !outstanding || next.Shown != "" || next.Witness == "required" || given.Attempt > 0 && given.Attempt != next.Attempt {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (e *Engine) holdAgainstTool(l *live, given submission) error {
 	}
 	violation := fault.From(first)
 	return fault.New(fault.ValidationFailed, "step %q: this is not a result of %s: %s. Call %s and send its _receipt as result_ref, or its whole result as it came; if the call failed, with \"isError\": true",
-		given.Step, next.Call, violation.Message(), next.Call).With(violation.Diagnostics...)
+		next.StepID, next.Call, violation.Message(), next.Call).With(violation.Diagnostics...)
 }
 
 // resultOfCall returns the result that a client would have sent: for a failed call a
@@ -152,7 +152,7 @@ func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 // repeatReceipt answers a receipt that cannot be read: where the step was
 // answered with it before, that answer stands and is given again. Else it
 // returns cause.
-func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause error) (settled, error) {
+func (e *Engine) repeatReceipt(ctx context.Context, l *live, step flow.Handle, in NextInput, cause error) (settled, error) {
 	if !errors.Is(cause, fault.NotWitnessed) {
 		return settled{}, cause
 	}
@@ -162,10 +162,10 @@ func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause
 	}
 	for _, record := range records {
 		var data answerData
-		if record.Kind != kindResult || decodeData(record, &data) != nil || data.Step != in.StepID || !strings.EqualFold(data.Receipt, in.ResultRef) {
+		if record.Kind != kindResult || decodeData(record, &data) != nil || data.Step != step.ID() || !strings.EqualFold(data.Receipt, in.ResultRef) {
 			continue
 		}
-		if version, err := l.run.Answered(in.StepID, in.Attempt, data.Digest); err == nil && version > 0 {
+		if version, err := l.run.Answered(step, in.Attempt, data.Digest); err == nil && version > 0 {
 			return e.repeat(ctx, l, version)
 		}
 	}
@@ -175,24 +175,28 @@ func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause
 // attest accepts a receipt if its call used the instruction's tool and input and
 // happened after the step was last issued: an older receipt would repeat an observation
 // from before the work in between. Its command must be the one pinned by the run.
-// NOT_WITNESSED says what differs, and nothing changes.
-func (e *Engine) attest(ctx context.Context, l *live, step string, receipt state.Receipt) error {
+// NOT_WITNESSED says what differs, and nothing changes. A step that is not outstanding
+// has no call that a receipt could be of: INVALID_TRANSITION.
+func (e *Engine) attest(ctx context.Context, l *live, step flow.Handle, receipt state.Receipt) error {
 	next, outstanding := l.instruction(step)
-	if !outstanding || next.Shown != "" {
+	if !outstanding {
+		return fault.New(fault.InvalidTransition, "step %q waits for no call, so the receipt %s is not of its call", step.ID(), receipt.ID)
+	}
+	if next.Shown != "" {
 		return nil // a person's step says itself who answers it
 	}
 	if err := e.compareCall(next, receipt); err != nil {
 		return err
 	}
 	if asked, known := l.times[next.Version]; known && receipt.Time.Before(asked) {
-		return unwitnessed(step, receipt, "belongs to a call made before the step was issued: "+e.whenToCall(next.Call, asked),
+		return unwitnessed(next.StepID, receipt, "belongs to a call made before the step was issued: "+e.whenToCall(next.Call, asked),
 			"after "+asked.UTC().Format(time.RFC3339Nano), receipt.Time.UTC().Format(time.RFC3339Nano))
 	}
 	if planned, held := l.commands[receipt.Command]; len(l.commands) > 0 && receipt.CommandDigest != "" && (!held || planned != receipt.CommandDigest) {
-		return unwitnessed(step, receipt, "belongs to the command "+receipt.Command+", which is not what it was when the run was planned: put the command back, or plan a new run",
+		return unwitnessed(next.StepID, receipt, "belongs to the command "+receipt.Command+", which is not what it was when the run was planned: put the command back, or plan a new run",
 			"command "+cmp.Or(planned, "none of that name"), "command "+receipt.CommandDigest)
 	}
-	return e.attestChoice(ctx, l, step, receipt)
+	return e.attestChoice(ctx, l, next.StepID, receipt)
 }
 
 // attestChoice refuses a receipt that was chosen among several: it must be of a call

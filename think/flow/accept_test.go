@@ -36,7 +36,9 @@ func TestWhatAToolSaidOfItsFailureIsShown(t *testing.T) {
 			run, _ := graph.Start("r", map[string]any{}, flow.Terms{PlainFailures: true})
 			result, err := jsonvalue.Decode([]byte(c.result))
 			require.NoError(t, err)
-			out, err := run.Settle(flow.Answer{Step: "a", Result: result})
+			step, err := run.View().Step("a")
+			require.NoError(t, err)
+			out, err := run.Settle(step, flow.Answer{Result: result})
 			require.NoError(t, err)
 			require.Equal(t, c.again, len(out.Instructions) > 0)
 			if !c.again {

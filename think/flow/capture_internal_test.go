@@ -36,7 +36,9 @@ func give(t *testing.T, run *Run, step string, result []byte) Outcome {
 	t.Helper()
 	value, err := jsonvalue.Decode(result)
 	require.NoError(t, err)
-	out, err := run.Settle(Answer{Step: step, Result: value})
+	answered, err := run.View().Step(step)
+	require.NoError(t, err)
+	out, err := run.Settle(answered, Answer{Result: value})
 	require.NoError(t, err)
 	return out
 }

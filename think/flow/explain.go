@@ -43,19 +43,16 @@ type Condition struct {
 // maxOperand bounds what an explanation repeats of a value.
 const maxOperand = 200
 
-// Explain explains the status of a step: UNKNOWN_STEP. It returns refs if captures that
-// the step reads are missing.
-func (v View) Explain(step string) (*Explanation, []Ref, error) {
-	n, u := v.run.find(step)
-	if n == nil {
-		return nil, nil, v.run.unknown(step)
-	}
+// Explain explains the status of a step. It returns refs if captures that the step reads
+// are missing.
+func (v View) Explain(step Handle) (*Explanation, []Ref) {
+	n, u := step.node, step.unit
 	var m missing
 	if m.node(n); len(m.refs) > 0 {
-		return nil, m.refs, nil
+		return nil, m.refs
 	}
 	e := n.graphExplanation()
-	e.StepID = step
+	e.StepID = step.ID()
 	e.Status, e.Cause = n.shownStatus()
 	if u != nil {
 		e.Status, e.Cause = v.run.seen(u.status, u.cause)
@@ -72,7 +69,7 @@ func (v View) Explain(step string) (*Explanation, []Ref, error) {
 		failure := u.rare().failure
 		e.Why = append(e.Why, Condition{Kind: "failure", Value: failure.Code, Message: fault.Cut(failure.Details, 500)})
 	}
-	return e, nil, nil
+	return e, nil
 }
 
 // Explain explains a step without a run.

@@ -114,8 +114,11 @@ func begin(t *testing.T, graph *flow.Graph) {
 	whole, missing := run.View().Snapshot(flow.Whole)
 	require.Empty(t, missing)
 	for _, step := range whole.Steps {
-		_, _, err := run.View().Explain(step.ID)
+		found, err := run.View().Step(step.ID)
 		require.NoError(t, err)
+		require.Equal(t, step.ID, found.ID())
+		explained, _ := run.View().Explain(found)
+		require.Equal(t, step.ID, explained.StepID)
 	}
 }
 
@@ -181,10 +184,12 @@ func answerAll(t *testing.T, graph *flow.Graph, data []byte) []string {
 		digest, err := jsonvalue.Digest(result)
 		require.NoError(t, err)
 		next := now.Instructions[0]
-		now, err = run.Settle(flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest})
+		step, err := run.View().Step(next.StepID)
+		require.NoError(t, err)
+		now, err = run.Settle(step, flow.Answer{Attempt: next.Attempt, Result: result, Digest: digest})
 		require.NoError(t, err)
 		seen = append(seen, asJSON(t, now.Rejected), asJSON(t, now.Instructions), now.Hash, asJSON(t, now.Final))
-		version, err := run.Answered(next.StepID, next.Attempt, digest)
+		version, err := run.Answered(step, next.Attempt, digest)
 		require.NoError(t, err)
 		require.Equal(t, now.Version, version, "the answer is not known to have been given")
 	}

@@ -183,34 +183,6 @@ func (s *Step) checks() any {
 	return fields
 }
 
-// Awaited returns the issued steps that a step waits for, in their order; none for an
-// unknown step.
-func (v View) Awaited(step string) (ids []string) {
-	n, _ := v.run.find(step)
-	if n == nil {
-		return nil
-	}
-	above := map[int]bool{}
-	for queue := []int{n.index}; len(queue) > 0; queue = queue[1:] {
-		for _, dep := range n.frame.graph.nodes[queue[0]].deps {
-			if !above[dep] {
-				above[dep] = true
-				queue = append(queue, dep)
-			}
-		}
-	}
-	for _, u := range v.run.issued {
-		at := u.node
-		for at.frame != n.frame && at.frame.owner != nil { // a step of a workflow that one above runs
-			at = at.frame.owner.node
-		}
-		if at.frame == n.frame && above[at.index] {
-			ids = append(ids, u.id)
-		}
-	}
-	return ids
-}
-
 func (r *Run) shown(u *unit) string {
 	u.render()
 	digest, err := jsonvalue.Digest(map[string]any{"run": r.id, "workflow": r.graph.Workflow.Digest, "step": u.id, "call": u.step().Call, "input": u.rare().input})

@@ -2,7 +2,6 @@ package flow
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -86,7 +85,7 @@ type StepPicture struct {
 // "build", "each_3", "poll"; "poll_0" is the first round. UNKNOWN_STEP if the unit runs no
 // workflow.
 func (v View) Picture(unit string) (*RunPicture, error) {
-	f := v.run.frameOf(unit)
+	f := v.frameOf(unit)
 	if f == nil {
 		return nil, v.run.unknown(unit)
 	}
@@ -102,17 +101,24 @@ func (v View) Picture(unit string) (*RunPicture, error) {
 }
 
 // frameOf returns the frame that Picture shows, or nil.
-func (r *Run) frameOf(unit string) *frame {
+func (v View) frameOf(unit string) *frame {
 	if unit == "" {
-		return r.root
+		return v.run.root
 	}
-	if _, u := r.find(unit); u != nil && len(u.rounds()) > 0 {
-		return u.rounds()[len(u.rounds())-1]
+	if step, err := v.Step(unit); err == nil && step.unit != nil {
+		if rounds := step.unit.rounds(); len(rounds) > 0 {
+			return rounds[len(rounds)-1]
+		}
 	}
-	base, number, _ := cutLast(unit, "_")
-	round, err := strconv.Atoi(number)
-	if _, u := r.find(base); err == nil && u != nil && u.step().Rounds > 0 && round >= 0 && round < len(u.rounds()) {
-		return u.rounds()[round]
+	base, _, _ := cutLast(unit, "_")
+	step, err := v.Step(base)
+	if err != nil || step.unit == nil || step.node.step().Rounds == 0 {
+		return nil
+	}
+	for _, round := range step.unit.rounds() {
+		if round.prefix == unit+"/" {
+			return round
+		}
 	}
 	return nil
 }
@@ -137,39 +143,6 @@ func (n *nodeState) picture(info NodeInfo) StepPicture {
 		p.Answered = max(p.Answered, answered)
 	}
 	return p
-}
-
-// Answers returns the versions that answered a step or an item of a loop; nil for an
-// unknown step.
-func (v View) Answers(step string) []int {
-	_, u := v.run.find(step)
-	if u == nil {
-		return nil
-	}
-	var versions []int
-	for _, each := range u.attempts {
-		versions = append(versions, each.version)
-	}
-	return versions
-}
-
-// IssuedOf returns the version that last issued a step or an item of a loop; 0 if none.
-func (v View) IssuedOf(step string) int {
-	_, u := v.run.find(step)
-	if u == nil {
-		return 0
-	}
-	return u.issuedAt
-}
-
-// CaptureOf returns the name of the capture that a step makes, "" where it makes none:
-// an item of a loop is only a part of one.
-func (v View) CaptureOf(step string) string {
-	n, _ := v.run.find(step)
-	if n == nil || n.id() != step || n.step().CaptureAs == "" {
-		return ""
-	}
-	return n.frame.prefix + n.step().CaptureAs
 }
 
 // span returns the version that issued a unit, or the first step of its child, and the

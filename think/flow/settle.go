@@ -18,7 +18,6 @@ const (
 
 // Answer is the answer to an instruction.
 type Answer struct {
-	Step string
 	// Attempt is the attempt the answer is for; 0 where the client does not say.
 	Attempt int
 	// Result is any JSON value in the forms of jsonvalue. It is taken over.
@@ -37,18 +36,15 @@ type Answer struct {
 
 // Answered detects a repeated answer: it returns the version that the first one made,
 // or 0 for a new answer. A different answer to a settled step is STATE_CONFLICT; a step
-// that was not issued is INVALID_TRANSITION or UNKNOWN_STEP. A cancelled run refuses
+// that was not issued is INVALID_TRANSITION. A cancelled run refuses
 // all answers, even repeated ones: RUN_CANCELLED.
-func (r *Run) Answered(step string, attempt int, digest string) (version int, err error) {
+func (r *Run) Answered(step Handle, attempt int, digest string) (version int, err error) {
 	if r.cancelled != nil {
 		return 0, r.Cancelled()
 	}
-	n, u := r.find(step)
-	if n == nil {
-		return 0, r.unknown(step)
-	}
+	u := step.unit
 	if u == nil || len(u.attempts) == 0 {
-		return 0, r.expect(n, u, step)
+		return 0, r.expect(step)
 	}
 	made := len(u.attempts)
 	switch {
@@ -57,11 +53,11 @@ func (r *Run) Answered(step string, attempt int, digest string) (version int, er
 	case u.status.settled() && attempt <= 0:
 		return u.repeat(made-1, digest)
 	case u.status == Failed && !u.step().Person():
-		return 0, fault.New(fault.InvalidTransition, "step %q failed at attempt %d, its last", step, u.attempt).Attach("expected", r.issuedIDs()).Hinted(u.reopening())
+		return 0, fault.New(fault.InvalidTransition, "step %q failed at attempt %d, its last", u.id, u.attempt).Attach("expected", r.issuedIDs()).Hinted(u.reopening())
 	case attempt > u.attempt || u.status.settled():
-		return 0, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", step, u.attempt, attempt).Attach("expected", r.issuedIDs())
+		return 0, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", u.id, u.attempt, attempt).Attach("expected", r.issuedIDs())
 	}
-	return 0, r.expect(n, u, step)
+	return 0, r.expect(step)
 }
 
 func (u *unit) repeat(index int, digest string) (int, error) {
@@ -97,62 +93,14 @@ func (u *unit) reopening() fault.Hint {
 	return fault.Hint{Call: call, Text: arguments + " returns to the version before its answer"}
 }
 
-func (r *Run) unknown(step string) error {
-	what := "the run"
-	if r.final != nil {
-		what = "the run, which is over,"
-	}
-	return r.graph.unknown(what, step).Attach("expected", r.issuedIDs())
-}
-
-func (g *Graph) unknown(what, step string) *fault.Error {
-	names := make([]string, len(g.nodes))
-	for i := range g.nodes {
-		names[i] = g.nodes[i].step.ID
-	}
-	return fault.New(fault.UnknownStep, "%s has no step %q%s", what, fault.Cut(step, 120), suggestion(step, names, ""))
-}
-
-// expect refuses an answer to a step that is not issued.
-func (r *Run) expect(n *nodeState, u *unit, step string) error {
-	if r.cancelled != nil {
-		return r.Cancelled()
-	}
-	if u != nil && u.status == Issued && !u.step().engine() {
-		return nil
-	}
-	if r.blocked != nil {
-		return r.blocked
-	}
-	status, why := n.status, n.cause
-	if u != nil {
-		status, why = u.status, u.cause
-	}
-	if why != "" {
-		why = " (" + why + ")"
-	}
-	expected := "nothing: the run is " + string(r.status())
-	if ids := r.issuedIDs(); len(ids) > 0 {
-		expected = strings.Join(ids, ", ")
-	}
-	refused := fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", step, status, why, fault.Cut(expected, 1000)).Attach("expected", r.issuedIDs())
-	if u != nil && u.status == Failed && !u.step().Person() {
-		return refused.Hinted(u.reopening())
-	}
-	return refused
-}
-
 // Settle takes a new answer; call Answered first. An error means that nothing
-// changed: INVALID_TRANSITION, UNKNOWN_STEP, APPROVAL_REQUIRED, NOT_WITNESSED,
+// changed: INVALID_TRANSITION, APPROVAL_REQUIRED, NOT_WITNESSED,
 // or what blocks the run.
-func (r *Run) Settle(answer Answer) (Outcome, error) {
-	n, u := r.find(answer.Step)
-	if n == nil {
-		return Outcome{}, r.unknown(answer.Step)
-	}
-	if err := r.expect(n, u, answer.Step); err != nil {
+func (r *Run) Settle(step Handle, answer Answer) (Outcome, error) {
+	if err := r.expect(step); err != nil {
 		return Outcome{}, err
 	}
+	u := step.unit
 	if r.blocked != nil {
 		return Outcome{}, r.blocked
 	}
@@ -220,8 +168,8 @@ func declined(step *Step, value any) bool {
 // Check validates an answer without applying it, so that an error costs no attempt. It
 // leaves authorization, and a person's refusal, to Settle. It returns refs if captures
 // that the step reads are missing.
-func (r *Run) Check(step string, value any, person bool) ([]Ref, error) {
-	_, u := r.find(step)
+func (r *Run) Check(step Handle, value any, person bool) ([]Ref, error) {
+	u := step.unit
 	if r.cancelled != nil || u == nil || u.status != Issued || u.step().Person() != person || declined(u.step(), value) {
 		return nil, nil
 	}
@@ -251,7 +199,6 @@ func (u *unit) asked() *schemas.Schema {
 
 // Recorded is a journal's record of an answer that settled its step as done.
 type Recorded struct {
-	Step string
 	// Digest is the digest of the answer, Value the hex SHA-256 of the capture.
 	Digest, Value string
 	// Size is the length of the capture in bytes.
@@ -267,14 +214,11 @@ type Recorded struct {
 // anything else; before a Settle, Proceed must be called in any case. It trusts
 // the record: compare the state's hash in the end.
 // INVALID_TRANSITION when the record does not follow.
-func (r *Run) Resume(recorded Recorded) ([]Ref, error) {
-	n, u := r.find(recorded.Step)
-	if n == nil {
-		return nil, r.unknown(recorded.Step)
-	}
-	if err := r.expect(n, u, recorded.Step); err != nil {
+func (r *Run) Resume(step Handle, recorded Recorded) ([]Ref, error) {
+	if err := r.expect(step); err != nil {
 		return nil, err
 	}
+	u := step.unit
 	if r.blocked != nil {
 		return nil, r.blocked
 	}

@@ -156,14 +156,6 @@ func (f *frame) members() iter.Seq2[*nodeState, *unit] {
 	}
 }
 
-// List returns the list of a loop by its step id, or nil.
-func (v View) List(step string) []any {
-	if n, _ := v.run.find(step); n != nil && n.list != nil && n.id() == step {
-		return n.list.items
-	}
-	return nil
-}
-
 // kept reports whether the node has a named capture.
 func (n *nodeState) kept() bool { return n.has && n.step().CaptureAs != "" }
 

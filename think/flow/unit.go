@@ -1,6 +1,9 @@
 package flow
 
 import (
+	"cmp"
+	"slices"
+
 	"savant/fault"
 	"savant/think/flow/expression"
 )
@@ -151,4 +154,47 @@ func (f *frame) statusOf(id string) any {
 		return nil
 	}
 	return string(f.nodes[at].status)
+}
+
+// before orders units as they were declared: by step, then item, then round,
+// then the child's steps.
+func before(a, b *unit) int {
+	switch {
+	case a.node == b.node:
+		return cmp.Compare(a.item, b.item)
+	case a.frame() == b.frame():
+		return cmp.Compare(a.node.index, b.node.index)
+	}
+	return slices.Compare(a.position(), b.position())
+}
+
+// position is where the unit stands among all of the run.
+func (u *unit) position() []int {
+	above := []int(nil)
+	if f := u.frame(); f.owner != nil {
+		above = append(f.owner.position(), f.round)
+	}
+	if above = append(above, u.node.index); u.node.loop() {
+		above = append(above, u.item)
+	}
+	return above
+}
+
+func insert(list []*unit, u *unit) []*unit {
+	if len(list) == 0 || before(list[len(list)-1], u) < 0 {
+		return append(list, u)
+	}
+	at, _ := slices.BinarySearchFunc(list, u, before)
+	return slices.Insert(list, at, u)
+}
+
+func remove(list []*unit, u *unit) []*unit {
+	at, found := slices.BinarySearchFunc(list, u, before)
+	if !found {
+		return list
+	}
+	if at == 0 {
+		return list[1:]
+	}
+	return slices.Delete(list, at, at+1)
 }
