@@ -20,6 +20,7 @@ import (
 // inputs validates the arguments of one tool.
 type inputs struct {
 	schema func() (*schemas.Schema, error)
+	root   map[string]any
 	// properties are the declared arguments; open means that undeclared ones are
 	// accepted.
 	properties map[string]any
@@ -33,7 +34,7 @@ func (t Tool) inputs() (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &inputs{schema: sync.OnceValues(func() (*schemas.Schema, error) { return compile(what, root) })}
+	made := &inputs{root: root, schema: sync.OnceValues(func() (*schemas.Schema, error) { return compile(what, root) })}
 	if !bytes.Equal(t.Input, t.derived) {
 		if _, err := made.schema(); err != nil {
 			return nil, err
@@ -49,16 +50,16 @@ func (t Tool) inputs() (*inputs, error) {
 
 // accept validates the arguments of a call and returns those to pass to the tool, or
 // INVALID_PARAMS. It tolerates common mistakes of models and clients: nothing or null
-// for no arguments; all arguments, an object or a list sent as a JSON string; null for
-// an optional argument; and undeclared arguments, which are dropped. Correct arguments
-// are passed on byte for byte.
-func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Logger) (json.RawMessage, error) {
+// for no arguments; all arguments, or any value that cannot be a text, sent as a text;
+// null for an optional argument; and undeclared arguments, which are dropped unless the
+// schema states additionalProperties. Correct arguments are passed on byte for byte.
+func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Logger) (accepted json.RawMessage, dropped []string, err error) {
 	sent, args, err := readArguments(args)
 	if err != nil {
-		return nil, r.refused(err)
+		return nil, nil, r.refused(err)
 	}
 	stray, values, changed, err := r.inputs.forgive(sent)
-	dropped := slices.Sorted(maps.Keys(stray))
+	dropped = slices.Sorted(maps.Keys(stray))
 	if len(dropped) > 0 {
 		logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", r.tool.Name, "arguments", dropped)
 	}
@@ -66,19 +67,47 @@ func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Log
 		err = r.tool.Stray(sent, stray)
 	}
 	if err != nil {
-		return nil, r.refused(err)
+		return nil, nil, r.refused(err)
 	}
 	schema, err := r.inputs.schema()
 	if err != nil {
-		return nil, r.refused(err)
+		return nil, nil, r.refused(err)
 	}
 	if err := schema.Check(values); err != nil {
-		return nil, r.refused(r.inputs.explain(err, dropped))
+		meant, convertErr := r.inputs.convert(values, sent)
+		if convertErr != nil {
+			return nil, nil, r.refused(convertErr)
+		}
+		if changed = changed || meant; meant {
+			err = schema.Check(values)
+		}
+		if err != nil {
+			return nil, nil, r.refused(r.inputs.explain(err, dropped))
+		}
 	}
 	if changed {
-		return json.Marshal(sent)
+		args, err = json.Marshal(sent)
 	}
-	return args, nil
+	return args, dropped, err
+}
+
+// maxNamed is how many dropped arguments a warning names.
+const maxNamed = 10
+
+// droppedArguments is the warning for undeclared arguments that were dropped.
+func droppedArguments(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	shown := make([]string, min(len(names), maxNamed))
+	for i := range shown {
+		shown[i] = strconv.Quote(fault.Cut(names[i], 80))
+	}
+	text := "the tool does not declare " + strings.Join(shown, ", ")
+	if more := len(names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ": the call was made without"
 }
 
 // advised adds to the refusal of a call's arguments what the tool says about it.
@@ -113,14 +142,9 @@ func (in *inputs) forgive(sent map[string]json.RawMessage) (stray map[string]jso
 			changed = true
 			continue
 		}
-		value, again, err := read(declared, sent[name])
-		if err != nil {
+		if values[name], err = read(declared, sent[name]); err != nil {
 			return stray, nil, changed, invalid(name, err)
 		}
-		if again != nil {
-			sent[name], changed = again, true
-		}
-		values[name] = value
 	}
 	return stray, values, changed, nil
 }
@@ -164,25 +188,14 @@ func allows(types any, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(list, any(name)) })
 }
 
-// read decodes one argument for validation. If an object or list came as a JSON string,
-// again is what to pass to the tool instead. An argument that accepts anything is not
+// read decodes one argument for validation. An argument that accepts anything is not
 // decoded: it can be large, and its tool decodes it anyway.
-func read(declared any, sent json.RawMessage) (value any, again json.RawMessage, err error) {
+func read(declared any, sent json.RawMessage) (any, error) {
 	schema, _ := declared.(map[string]any)
 	if schema != nil && takesAnything(schema) {
-		return true, nil, nil
+		return true, nil
 	}
-	value, err = jsonvalue.Decode(sent)
-	text, isText := value.(string)
-	if !isText || schema["type"] == nil || allows(schema["type"], "string") || !allows(schema["type"], "object", "array") {
-		return value, nil, err
-	}
-	inner := schemas.Normalise(text)
-	if kind := jsonvalue.Kind(inner); kind != "string" && allows(schema["type"], kind) {
-		again, err = jsonvalue.Encode(inner)
-		return inner, again, err
-	}
-	return value, nil, err
+	return jsonvalue.Decode(sent)
 }
 
 func takesAnything(schema map[string]any) bool {

@@ -70,8 +70,8 @@ func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage
 }
 
 // Invoke calls the tool. It validates the arguments, for all callers: INVALID_PARAMS
-// names the argument, what was expected and what came. Undeclared arguments are dropped
-// and logged, since clients add their own. Then the guards of the context decide, see
+// names the argument, what was expected and what came. Undeclared arguments are dropped,
+// which Result.Warning says, since clients add their own. Then the guards of the context decide, see
 // GuardWithin.
 //
 // An unknown tool is UNKNOWN_TOOL with the nearest name, or ENGINE_OFFLINE if its
@@ -100,7 +100,7 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 	if t.row == nil {
 		return Result{}, t.registry.unknown(ctx, t.name)
 	}
-	accepted, err := t.row.accept(ctx, args, table.options.Logger)
+	accepted, dropped, err := t.row.accept(ctx, args, table.options.Logger)
 	if err != nil {
 		return Result{}, t.row.advised(ctx, args, err)
 	}
@@ -108,7 +108,9 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 	if err != nil {
 		return Result{}, table.coded(ctx, t.row.tool.Name, err)
 	}
-	return table.conclude(ctx, t.row, accepted, table.perform(within, t.row, accepted))
+	result, err = table.conclude(ctx, t.row, accepted, table.perform(within, t.row, accepted))
+	result.Warning = droppedArguments(dropped)
+	return result, err
 }
 
 // Seek returns the tool of a name in either spelling. An unknown tool is searched for

@@ -100,6 +100,10 @@ func (t Tool) compileOutput() (*schemas.Schema, error) {
 // accepts as result_ref.
 const ReceiptKey = "_receipt"
 
+// WarningKey is the member of a reply that says what Savant left out of the call. A
+// published schema need not name it: it allows further members.
+const WarningKey = "_warning"
+
 // extraMembers are the members that a published schema accepts beside the tool's own: a
 // receipt, and those of a fault object.
 var extraMembers = map[string]json.RawMessage{

@@ -51,7 +51,7 @@ func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error
 	if !ok {
 		return "", r.unknown(context.Background(), name) // does not block
 	}
-	accepted, err := found.accept(context.Background(), args, r.table.options.Logger)
+	accepted, _, err := found.accept(context.Background(), args, r.table.options.Logger)
 	if err != nil {
 		return "", err
 	}
@@ -124,20 +124,31 @@ func (t *table) leaveFailure(ctx context.Context, found *row, args json.RawMessa
 	return Result{Receipt: t.leaveReceipt(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
 }
 
-// WithReceipt returns a result's JSON with the receipt's id as its first member, so
-// that it survives clients that truncate results. It replaces an existing one, which a
-// mounted Savant added. It returns the result unchanged if it is not an object or the
-// id is empty.
-func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
-	if receipt == "" || len(encoded) == 0 || encoded[0] != '{' {
+// Annotated returns the result's JSON, or that of its error, with the receipt's id and
+// the warning as its first members, so that they survive clients that truncate results.
+// They replace existing ones, which a mounted Savant added. What is not an object, and
+// a result without either, stays unchanged.
+func (r Result) Annotated(encoded json.RawMessage) json.RawMessage {
+	added := map[string]string{ReceiptKey: r.Receipt, WarningKey: r.Warning}
+	if r.Receipt == "" && r.Warning == "" || len(encoded) == 0 || encoded[0] != '{' {
 		return encoded
 	}
-	out := []byte(`{"` + ReceiptKey + `":"` + receipt + `"`)
+	var out []byte
+	for _, name := range []string{ReceiptKey, WarningKey} {
+		if added[name] != "" {
+			value, err := jsonvalue.Encode(added[name])
+			if err != nil {
+				return encoded
+			}
+			out = append(append(append(out, `,"`+name+`"`...), ':'), value...)
+		}
+	}
 	for name, value := range jsonvalue.Members(encoded) {
 		key, err := jsonvalue.Encode(name)
-		if err == nil && name != ReceiptKey {
+		if err == nil && added[name] == "" {
 			out = append(append(append(append(out, ','), key...), ':'), value...)
 		}
 	}
+	out[0] = '{'
 	return append(out, '}')
 }

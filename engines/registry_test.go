@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -112,6 +113,55 @@ func TestArgumentsAreForgivenWhatClientsDo(t *testing.T) {
 	}
 }
 
+// Models send what is no text as one. A schema that takes a text keeps it.
+func TestTextsThatStandForAValueAreConverted(t *testing.T) {
+	const schema = `{"type":"object","$defs":{"N":{"type":"integer"},"L":{"type":"array","items":{"$ref":"#/$defs/N"}},"O":{"type":"object","properties":{"n":{"$ref":"#/$defs/N"},"s":{"type":"string"}}}},"properties":{
+		"n":{"type":"integer"},"b":{"type":"boolean"},"f":{"type":"number"},"s":{"type":"string"},"either":{"type":["integer","string"]},"maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},
+		"both":{"anyOf":[{"type":"integer"},{"type":"string"}]},"list":{"type":"array","items":{"type":"integer"}},"flags":{"type":"array","items":{"type":"boolean"}},"l":{"$ref":"#/$defs/L"},
+		"o":{"$ref":"#/$defs/O"},"map":{"type":"object","additionalProperties":{"type":"integer"}},"of":{"enum":[1,2]},"word":{"enum":["1","2"]},"any":{}}}`
+	tool := engines.Tool{Name: "x.echo", Description: "Repeats.", Input: json.RawMessage(schema),
+		Call: func(_ context.Context, args json.RawMessage) (any, error) { return args, nil }}
+	table := registry(t, nil, tool)
+	for args, want := range map[string]string{
+		`{"n":"2"}`: `{"n":2}`, `{"n":"-9007199254740993"}`: `{"n":-9007199254740993}`, `{"b":"true"}`: `{"b":true}`, `{"b":"false"}`: `{"b":false}`, `{"f":"2.5"}`: `{"f":2.5}`,
+		`{"s":"2"}`: `{"s":"2"}`, `{"either":"2"}`: `{"either":"2"}`, `{"both":"2"}`: `{"both":"2"}`, `{"maybe":"2"}`: `{"maybe":2}`, `{"of":"2"}`: `{"of":2}`, `{"word":"2"}`: `{"word":"2"}`,
+		`{"list":["1",2]}`: `{"list":[1,2]}`, `{"list":"[1,\"2\"]"}`: `{"list":[1,2]}`, `{"flags":["true",false]}`: `{"flags":[true,false]}`, `{"l":"[\"7\"]"}`: `{"l":[7]}`,
+		`{"o":"{\"n\":\"3\",\"s\":\"4\"}"}`: `{"o":{"n":3,"s":"4"}}`, `{"o":{"n":"3"}}`: `{"o":{"n":3}}`, `{"map":{"a":"1"}}`: `{"map":{"a":1}}`, `{"any":"1","n":"1"}`: `{"any":"1","n":1}`,
+	} {
+		result, err := table.Invoke(t.Context(), "x.echo", json.RawMessage(args))
+		require.NoError(t, err, args)
+		require.JSONEq(t, want, string(result.JSON), args)
+		require.Empty(t, result.Warning, args)
+	}
+	for _, args := range []string{`{"n":"5x"}`, `{"n":""}`, `{"n":"5.5"}`, `{"n":" 5"}`, `{"n":"1e3"}`, `{"n":"true"}`, `{"b":"yes"}`, `{"b":"1"}`, `{"b":"True"}`, `{"list":["x"]}`, `{"list":"1"}`, `{"maybe":"x"}`,
+		`{"o":"[1]"}`, `{"map":{"a":"x"}}`, `{"f":"NaN"}`} {
+		_, err := table.Invoke(t.Context(), "x.echo", json.RawMessage(args))
+		require.ErrorIs(t, err, fault.InvalidParams, args)
+	}
+}
+
+// A receipt must not stand for a call that was changed in silence.
+func TestAnUndeclaredArgumentIsPassedOnOrTold(t *testing.T) {
+	tool := func(name, schema string) engines.Tool {
+		return engines.Tool{Name: name, Description: "Repeats.", Input: json.RawMessage(schema), Call: func(_ context.Context, args json.RawMessage) (any, error) { return args, nil }}
+	}
+	table := registry(t, nil, tool("x.open", `{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":true}`),
+		tool("x.texts", `{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":{"type":"string"}}`),
+		tool("x.silent", `{"type":"object","properties":{"id":{"type":"integer"}}}`), tool("x.closed", `{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":false}`))
+	for name, want := range map[string]string{"x.open": `{"id":5,"extra":"y"}`, "x.texts": `{"id":5,"extra":"y"}`, "x.silent": `{"id":5}`, "x.closed": `{"id":5}`} {
+		result, err := table.Invoke(t.Context(), name, json.RawMessage(`{"id":5,"extra":"y"}`))
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(result.JSON), name)
+		require.Equal(t, strings.Contains(want, "extra"), result.Warning == "", name)
+		if result.Warning != "" {
+			require.Equal(t, `the tool does not declare "extra": the call was made without`, result.Warning)
+			require.JSONEq(t, `{"_warning":"the tool does not declare \"extra\": the call was made without","id":5}`, string(result.Annotated(result.JSON)))
+		}
+	}
+	_, err := table.Invoke(t.Context(), "x.texts", json.RawMessage(`{"extra":1}`))
+	require.ErrorIs(t, err, fault.InvalidParams)
+}
+
 func TestValuesOfAnyHaveTheTypesOfJSON(t *testing.T) {
 	table := registry(t, nil, named("x.echo"))
 	result, err := table.Call(t.Context(), "x.echo", json.RawMessage(`{"workflow":"a","params":{"i":1,"f":1.5,"deep":[{"x":2}]},"any":null}`))
@@ -126,7 +176,11 @@ func TestArgumentsThatDoNotFitAreExplained(t *testing.T) {
 		{`{"workfow":"a"}`, `x.echo: missing argument "workflow"; "workfow" was sent, did you mean "workflow"?`},
 		{`{"workflow":null}`, `x.echo: workflow: expected string, got null`},
 		{`{"workflow":"a","limit":0}`, `x.echo: limit: expected at least 1, got 0`},
-		{`{"workflow":"a","limit":"3"}`, `x.echo: limit: expected integer, got "3"`},
+		{`{"workflow":"a","limit":"3x"}`, `x.echo: limit: expected integer, got "3x"`},
+		{`{"workflow":"a","limit":""}`, `x.echo: limit: expected integer, got ""`},
+		{`{"workflow":"a","limit":"3.5"}`, `x.echo: limit: expected integer, got "3.5"`},
+		{`{"workflow":"a","limit":"03"}`, `x.echo: limit: expected integer, got "03"`},
+		{`{"workflow":"a","limit":"999"}`, `x.echo: limit: expected at most 500, got 999`},
 		{`{"workflow":"a","paths":["x",2]}`, `x.echo: paths[1]: expected string, got 2`},
 		{`{"workflow":"a","style":"shrt"}`, `x.echo: style: expected one of "short", "long", got "shrt"; did you mean "short"?`},
 		{`{"workflow":"a","params":{"x":1e999}}`, `x.echo: argument params: number 1e999 is out of bounds`},

@@ -20,6 +20,8 @@ type Result struct {
 	JSON json.RawMessage
 	// Receipt is the id of the call's receipt, or empty.
 	Receipt string
+	// Warning says which arguments the call was made without; empty: all were passed on.
+	Warning string
 	// Artifact is the reference of the whole result if Value is an Excerpt, else empty.
 	Artifact string
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
@@ -55,7 +54,7 @@ func openLocal(t *testing.T, root string) *local {
 func (l *local) call(t *testing.T, tool string, args json.RawMessage) json.RawMessage {
 	t.Helper()
 	result, err := l.registry.Invoke(t.Context(), tool, args)
-	return engines.WithReceipt(answerOf(t, result.Value, err), result.Receipt)
+	return result.Annotated(answerOf(t, result.Value, err))
 }
 
 func (l *local) person(t *testing.T, do func(*think.Engine) (any, error)) json.RawMessage {

@@ -192,18 +192,17 @@ func fits(t *testing.T, schema, value json.RawMessage) error {
 	return compiled.Check(given)
 }
 
-// TestWithReceiptIsTheObjectAndTheReceipt: nothing of a result is lost, and
-// nothing else is added.
-func TestWithReceiptIsTheObjectAndTheReceipt(t *testing.T) {
+// Nothing of a result is lost, and nothing is added but the receipt and the warning.
+func TestAnnotatedIsTheObjectTheReceiptAndTheWarning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object := rapid.MapOf(rapid.String(), rapid.OneOf(rapid.String().AsAny(), rapid.Int().AsAny(), rapid.Bool().AsAny())).Draw(t, "object")
 		encoded, err := jsonvalue.Encode(object)
 		require.NoError(t, err)
-		value, err := jsonvalue.Decode(engines.WithReceipt(encoded, "abcd2345"))
+		value, err := jsonvalue.Decode(engines.Result{Receipt: "abcd2345", Warning: `no "x"`}.Annotated(encoded))
 		require.NoError(t, err)
 		want, err := jsonvalue.Decode(encoded)
 		require.NoError(t, err)
-		want.(map[string]any)["_receipt"] = "abcd2345"
+		want.(map[string]any)["_receipt"], want.(map[string]any)["_warning"] = "abcd2345", `no "x"`
 		require.Equal(t, want, value)
 	})
 }

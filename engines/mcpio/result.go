@@ -30,8 +30,8 @@ type textBlock struct {
 
 // newOutcome returns a call's result for the client. The same JSON is sent twice, as
 // structured content and as text, since some clients show the model only one of them.
-// The receipt is a member of that JSON if the output schema allows it, else a separate
-// text block.
+// The receipt and a warning are members of that JSON if the output schema allows it,
+// else a separate text block.
 func newOutcome(target engines.Target, result engines.Result, err error) outcome {
 	output := target.Output()
 	if err == nil && result.Artifact != "" && len(output.Published) > 0 {
@@ -51,12 +51,13 @@ func newOutcome(target engines.Target, result engines.Result, err error) outcome
 	}
 	structured := content.Structured
 	if mayCarry {
-		structured = engines.WithReceipt(structured, result.Receipt)
+		structured = result.Annotated(structured)
 	}
 	blocks, carried := contentBlocks(content, structured)
-	if done.result.Content = blocks; result.Receipt != "" && !(mayCarry && carried) {
-		done.result.Content = append(blocks, textBlock{"text", `{"` + engines.ReceiptKey + `":"` + result.Receipt + `"}`})
+	if note := result.Annotated(json.RawMessage("{}")); len(note) > len("{}") && !(mayCarry && carried) {
+		blocks = append(blocks, textBlock{"text", string(note)})
 	}
+	done.result.Content = blocks
 	if err == nil || output.Faults { // clients validate it, and would only show that it does not fit
 		done.result.StructuredContent = structured
 	}

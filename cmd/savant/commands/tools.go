@@ -87,5 +87,5 @@ func (p *program) call(ctx context.Context, a *app.App, tool string, args json.R
 	if err != nil {
 		return err
 	}
-	return p.Print(engines.WithReceipt(result.JSON, result.Receipt))
+	return p.Print(result.Annotated(result.JSON))
 }

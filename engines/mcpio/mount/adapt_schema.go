@@ -114,7 +114,7 @@ func gather(root, schema, into map[string]any, depth int) {
 	}
 	parts = append(parts, schema["if"], schema["then"], schema["else"])
 	if reference, is := schema["$ref"].(string); is {
-		parts = append(parts, within(root, reference))
+		parts = append(parts, engines.Definition(root, reference))
 	}
 	for _, part := range parts {
 		alternative, _ := part.(map[string]any)
@@ -128,20 +128,6 @@ func gather(root, schema, into map[string]any, depth int) {
 			gather(root, alternative, into, depth+1)
 		}
 	}
-}
-
-// within resolves a reference of the usual form, "#/$defs/name".
-func within(root map[string]any, reference string) any {
-	var at any = root
-	pointer, local := strings.CutPrefix(reference, "#/")
-	if !local {
-		return nil
-	}
-	for token := range strings.SplitSeq(pointer, "/") {
-		inside, _ := at.(map[string]any)
-		at = inside[token]
-	}
-	return at
 }
 
 // outlined returns a schema with only names, simple types and short descriptions, for
