@@ -12,7 +12,7 @@ import (
 // in memory until it is verified.
 const (
 	importPath = "/runs/import"
-	maxUpload  = 32 << 20
+	maxUpload  = 16 << 20
 )
 
 // importRun imports a run from an export after verifying all of it. The run is marked:

@@ -86,12 +86,23 @@ func (a *Auditor) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error
 }
 
 // verify replays a run and compares every state and reply with its records.
-func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Record) (*DebugOutput, error) {
-	out := &DebugOutput{Action: "replay", Verdict: verdictIdentical, To: len(records)}
-	var err error
+func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Record) (out *DebugOutput, err error) {
+	out = &DebugOutput{Action: "replay", Verdict: verdictIdentical, To: len(records)}
 	if out.Log, out.Imported, err = a.engine.Events(ctx, key, records); err != nil {
 		return nil, err
 	}
+	if out.Difference, err = a.Verify(ctx, key, records); err != nil {
+		return nil, err
+	}
+	if out.Difference != nil {
+		out.Verdict = verdictDiffers
+	}
+	return out, nil
+}
+
+// Verify replays the records of a run, and returns the first that does not follow from
+// those before it, or nil.
+func (a *Auditor) Verify(ctx context.Context, key state.Key, records []state.Record) (*think.Difference, error) {
 	at, err := a.engine.Replay(ctx, key, records, 1)
 	if err != nil {
 		return nil, err
@@ -103,22 +114,16 @@ func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Rec
 			}
 		} else if i > 0 {
 			if err = at.Apply(ctx, record); errors.Is(err, fault.StateCorrupt) {
-				out.Verdict, out.Difference = verdictDiffers, difference(record.Version, think.EventOf(record).Step, record.State, fault.From(err).Message())
-				return out, nil
+				return difference(record.Version, think.EventOf(record).Step, record.State, fault.From(err).Message()), nil
 			} else if err != nil {
 				return nil, err // what cannot be read says nothing about the run
 			}
 		}
-		difference, err := at.Compare(ctx, record)
-		if err != nil {
-			return nil, err
-		}
-		if difference != nil {
-			out.Verdict, out.Difference = verdictDiffers, difference
-			return out, nil
+		if found, err := at.Compare(ctx, record); found != nil || err != nil {
+			return found, err
 		}
 	}
-	return out, nil
+	return nil, nil
 }
 
 func (a *Auditor) versionNamed(ctx context.Context, key state.Key, records []state.Record, name string, absent int) (int, error) {

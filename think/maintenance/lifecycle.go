@@ -19,10 +19,15 @@ import (
 type Keeper struct {
 	engine *think.Engine
 	dir    state.Backend
+	// importing is held by the import that runs: its memory is bounded, and that of two
+	// at once would be twice as much.
+	importing chan struct{}
 }
 
 // New returns the keeper of an engine's runs; dir is its store.
-func New(engine *think.Engine, dir state.Backend) *Keeper { return &Keeper{engine, dir} }
+func New(engine *think.Engine, dir state.Backend) *Keeper {
+	return &Keeper{engine, dir, make(chan struct{}, 1)}
+}
 
 // nameOf returns the name of a workflow's reference, NAME or NAME@VERSION.
 func nameOf(workflow string) string {

@@ -59,9 +59,17 @@ func (k *Keeper) Export(ctx context.Context, key state.Key, to io.Writer) (*Tran
 
 // Import imports a run that Export wrote. Before the run becomes visible, Import
 // verifies its hash chain, every file's digest and a full replay: INVALID_PARAMS for a
-// file of another format, STATE_CORRUPT for a modified one, STATE_CONFLICT for a
-// different run of the same name.
+// file of another format, STATE_CORRUPT for a modified one, LIMIT_EXCEEDED
+// for one that would take too much memory, STATE_CONFLICT for a different run of the same
+// name.
 func (k *Keeper) Import(ctx context.Context, from io.Reader) (*Transferred, error) {
+	select {
+	case k.importing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fault.New(fault.Internal, "gave up waiting for another import: %w", context.Cause(ctx))
+	}
+	defer func() { <-k.importing }()
+	defer keepSmall()()
 	packed, err := readArchive(from)
 	if err != nil {
 		return nil, err
@@ -75,7 +83,10 @@ func (k *Keeper) Import(ctx context.Context, from io.Reader) (*Transferred, erro
 	if err == nil && !out.Existed {
 		return nil, fault.New(fault.StateConflict, "run %s already exists, at version v%d, and differs from the file, at v%d", packed.key, version, out.Version)
 	}
-	return out, k.install(ctx, packed)
+	if err := k.install(ctx, packed); err != nil {
+		return nil, err
+	}
+	return out, k.engine.Project(ctx, state.Key{Workflow: out.Workflow, Run: out.Run}) // and the file is out of memory
 }
 
 // install makes a verified run visible, its artifacts first.
@@ -85,7 +96,7 @@ func (k *Keeper) install(ctx context.Context, packed *archive) error {
 			return err
 		}
 	}
-	err := k.engine.Alone(packed.key, func() error {
+	return k.engine.Alone(packed.key, func() error {
 		if err := k.dir.Adopt(ctx, packed.key, packed.records); err != nil {
 			return err
 		}
@@ -96,29 +107,19 @@ func (k *Keeper) install(ctx context.Context, packed *archive) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return k.engine.Project(ctx, packed.key)
 }
 
 // verifyArchive replays the run of a file from nothing but the file.
 func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
-	if _, _, err := state.Lines(packed.key, packed.records); err != nil {
-		return err
-	}
-	if err := packed.checkReferences(); err != nil {
-		return err
-	}
 	options := k.engine.Options
 	options.Store = archiveStore{options.Store, packed}
 	engine := think.New(options)
 	defer engine.Close()
-	verdict, err := audit.New(engine).Debug(ctx, audit.DebugInput{Action: "replay", Workflow: packed.key.Workflow, RunID: packed.key.Run})
+	d, err := audit.New(engine).Verify(ctx, packed.key, packed.records)
 	if err != nil {
 		return err
 	}
-	if d := verdict.Difference; d != nil {
+	if d != nil {
 		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: recorded %s, replayed %s", d.Version,
 			fault.Cut(d.Recorded, 200), fault.Cut(d.Replayed, 200))
 	}
@@ -151,21 +152,25 @@ func (s archiveStore) Artifact(_ context.Context, digest string) ([]byte, error)
 
 // checkReferences checks that the artifacts of a file are exactly those that its
 // records name.
-func (a *archive) checkReferences() error {
+func (a *archive) checkReferences(artifacts []manifestItem) error {
 	all, err := allReferences(a.records)
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{}
+	present, named := map[string]bool{}, map[string]bool{}
+	for _, item := range artifacts {
+		present[item.SHA256] = true
+	}
 	for _, each := range all {
 		named[each.Digest] = true
-		if _, ok := a.artifacts[each.Digest]; !ok {
+		if !present[each.Digest] {
 			return fault.New(fault.StateCorrupt, "the file lacks the %s %q of record %d", each.Kind, fault.Cut(each.Name, 120), each.Version)
 		}
+		a.results[each.Digest] = a.results[each.Digest] || each.Kind == stepResult
 	}
-	for _, digest := range sortedKeys(a.artifacts) {
-		if !named[digest] {
-			return fault.New(fault.InvalidParams, "the file has the artifact %s, which no record names", digest)
+	for _, item := range artifacts {
+		if !named[item.SHA256] {
+			return fault.New(fault.InvalidParams, "the file has the artifact %s, which no record names", fault.Cut(item.SHA256, 100))
 		}
 	}
 	return nil
@@ -177,6 +182,8 @@ type archive struct {
 	records     []state.Record
 	checkpoints []namedVersion
 	artifacts   map[string][]byte
+	// results are the digests of the artifacts that a replay decodes.
+	results map[string]bool
 }
 
 // namedVersion is a checkpoint in a file: its state is made again from the

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +25,8 @@ func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
 // imported. A run with exactly these records is unchanged. STATE_CONFLICT if it has others;
 // STATE_CORRUPT if the records are not a chain of this run.
 func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
-	lines, last, err := Lines(key, records)
+	size := 0
+	last, err := visitLines(key, records, func(line []byte) { size += len(line) + 1 })
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,11 @@ func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 		if err := d.MarkImported(ctx, key, last); err != nil {
 			return err
 		}
-		return d.replaceJournal(j, append(bytes.Join(lines, []byte("\n")), '\n'))
+		data := make([]byte, 0, size)
+		if _, err := visitLines(key, records, func(line []byte) { data = append(append(data, line...), '\n') }); err != nil {
+			return err
+		}
+		return d.replaceJournal(j, data)
 	})
 }
 

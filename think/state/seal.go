@@ -56,23 +56,29 @@ func Seal(key Key, last Link, record Record, now time.Time) (sealed Record, line
 // Lines returns the lines of all records of a run, without newlines, and the end of their
 // chain. STATE_CORRUPT unless they are those that Seal made for it, INVALID_PARAMS for none.
 func Lines(key Key, records []Record) (lines [][]byte, last Link, err error) {
+	last, err = visitLines(key, records, func(line []byte) { lines = append(lines, line) })
+	return lines, last, err
+}
+
+// visitLines visits the line of each record before it makes that of the next.
+func visitLines(key Key, records []Record, visit func(line []byte)) (last Link, err error) {
 	if err := key.Validate(); err != nil {
-		return nil, last, err
+		return last, err
 	}
 	for _, record := range records {
 		again, line, err := encode(record)
 		if err != nil || again.Hash != record.Hash {
-			return nil, last, corruptRecord(key.String(), last.Version+1, "does not match its hash")
+			return last, corruptRecord(key.String(), last.Version+1, "does not match its hash")
 		}
 		if last, err = check(key.String(), key, last, line); err != nil {
-			return nil, last, err
+			return last, err
 		}
-		lines = append(lines, line)
+		visit(line)
 	}
 	if len(records) == 0 {
-		return nil, last, fault.New(fault.InvalidParams, "a run has at least one record")
+		return last, fault.New(fault.InvalidParams, "a run has at least one record")
 	}
-	return lines, last, nil
+	return last, nil
 }
 
 func validateRecord(record Record) error {
