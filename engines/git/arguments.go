@@ -31,7 +31,7 @@ func (r *repository) commit(ctx context.Context, argument, name string) (string,
 	}
 	found, err := r.run(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if refused(err) {
-		return "", invalid(argument, "a commit of this repository", name)
+		return "", invalid(argument, "a commit of this repository", name).Hinted(r.incomplete(ctx))
 	}
 	if err != nil {
 		return "", err
@@ -83,6 +83,10 @@ var absolutePath = pattern.Lazy(`(^|[\s'"(=])(/[^\s'":]*)`)
 // gitFailed returns TOOL_FAILED with the first lines of git's message. Paths inside the
 // root become relative; others are removed.
 func gitFailed(complaint *gitrun.Complaint, root string) error {
+	if complaint.NotFetched() {
+		return fault.New(fault.ToolFailed, "this is a partial clone, and content that this needs was not fetched").
+			Hinted(fault.Hint{Text: "git fetch --refetch --no-filter brings all of it"})
+	}
 	text := strings.TrimSpace(complaint.Text)
 	if lines := strings.SplitN(text, "\n", 4); len(lines) == 4 {
 		text = strings.Join(lines[:3], "\n")

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +92,7 @@ func (r *repository) log(ctx context.Context, in logIn) (history, error) {
 	case out.Cut:
 		made.truncate(fmt.Sprintf("cut at %d bytes", r.engine.maxBytes))
 	case r.shallow():
-		made.Note = "this is a shallow clone: older commits are not in it"
+		made.Note = "this is a shallow clone: older commits are not in it; git fetch --unshallow brings them"
 	}
 	if in.Files {
 		err = r.addFiles(ctx, &made)
@@ -196,12 +194,6 @@ func parseCommits(fields []string) []commit {
 		})
 	}
 	return commits
-}
-
-// shallow reports a shallow clone.
-func (r *repository) shallow() bool {
-	info, err := os.Lstat(filepath.Join(r.common, "shallow"))
-	return err == nil && info.Size() > 0
 }
 
 // addFiles gets the paths of all commits with one call; those of a merge are relative

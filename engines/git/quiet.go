@@ -31,6 +31,9 @@ func (r *repository) checkConfiguration(ctx context.Context, roots []string) err
 		if readWhole[key] && (strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value)) || !regular(absolute(r.top, value))) {
 			r.quiet = append(r.quiet, key+"=/dev/null")
 		}
+		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".fetch") && strings.Contains(value, ":") && !strings.Contains(value, "*") {
+			r.narrow = true
+		}
 		if err := r.switchOffFilter(key); err != nil {
 			return err
 		}

@@ -24,6 +24,8 @@ type repository struct {
 	format string // sha1 or sha256
 	// quiet are settings that disable the repository's filter programs.
 	quiet []string
+	// narrow: a remote's branches are fetched by name, and not all of them.
+	narrow bool
 	// leaks: git blame would quote a file outside the roots.
 	leaks bool
 }
@@ -41,11 +43,15 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	if _, err := os.Stat(start + string(filepath.Separator) + "."); err != nil { // which needs the right to enter it
 		return nil, ownfolder.NotOpened(displayName(folder), err)
 	}
+	above := ceilings(roots)
+	if shared := linkedData(start, root); shared != "" {
+		roots = append(roots, shared)
+	}
 	l := links{ctx: ctx, roots: roots, seen: map[string]bool{}}
 	if err := l.check(start, root); err != nil {
 		return nil, err
 	}
-	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Variables: ceilings(roots), Limit: 64 << 10,
+	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Variables: above, Limit: 64 << 10,
 		Args: []string{"rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format"}})
 	if err != nil {
 		return nil, notOpened(err, root)
@@ -157,8 +163,11 @@ func inside(roots []string, path string) (string, error) {
 		}
 		return resolved, nil
 	}
-	return "", fault.New(fault.ToolDenied, "the repository, or its data, is outside the allowed roots")
+	return "", fault.New(fault.ToolDenied, "the repository, or its data, is outside the allowed roots").Hinted(furtherRoots)
 }
+
+// furtherRoots says how a person allows data elsewhere.
+var furtherRoots = fault.Hint{Text: "SAVANT_GIT_ROOTS names further folders that may be read; git worktree repair mends a working tree that was moved"}
 
 func outside(roots []string, path string) bool {
 	_, err := inside(roots, path)
@@ -192,6 +201,9 @@ func notOpened(err error, root string) error {
 	switch {
 	case !errors.As(err, &complaint):
 		return err
+	case complaint.Bare():
+		return fault.New(fault.ToolFailed, "repo: this is a bare repository, which has no working tree").
+			Hinted(fault.Hint{Text: "git worktree add ../NAME BRANCH makes one beside it, which can be read"})
 	case complaint.NoRepository():
 		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree was found, up to the top folder that may be read: "+
 			"name a folder inside SAVANT_PATH or SAVANT_GIT_ROOTS").
@@ -235,7 +247,7 @@ func (l links) checkAlternates(objects string, depth int) error {
 		}
 		further, err := inside(l.roots, absolute(objects, line))
 		if err != nil {
-			return fault.New(fault.ToolDenied, "the repository borrows objects from outside the allowed roots")
+			return fault.New(fault.ToolDenied, "the repository borrows objects from outside the allowed roots").Hinted(furtherRoots)
 		}
 		if err := l.checkAlternates(further, depth+1); err != nil {
 			return err

@@ -14,6 +14,8 @@ type statusIn struct {
 	All   bool   `json:"all_untracked,omitempty" doc:"List each file of untracked folders, not the folders."`
 	// Remotes asks for the remotes.
 	Remotes bool `json:"remotes,omitempty" doc:"Also list the remotes, without users and passwords."`
+	// Refs asks which refs names mean.
+	Refs []string `json:"refs,omitempty" doc:"Also say which branches, remote branches and tags have these names; a remote branch is found without its remote, too."`
 }
 
 // status is the state of a working tree. Branch is empty when HEAD is detached,
@@ -27,6 +29,7 @@ type status struct {
 	Clean     bool          `json:"clean"`
 	Files     []changedFile `json:"files"`
 	Remotes   []remote      `json:"remotes,omitempty"`
+	Refs      []ref         `json:"refs,omitempty"`
 	Truncated bool          `json:"truncated"`
 	Note      string        `json:"note,omitempty"`
 }
@@ -58,6 +61,9 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 		if made.Remotes, err = r.remotes(ctx); err != nil {
 			return status{}, err
 		}
+	}
+	if made.Refs, err = r.refs(ctx, in.Refs); err != nil {
+		return status{}, err
 	}
 	for _, f := range made.Files {
 		if f.submodule {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -86,7 +85,7 @@ type placeIn struct {
 }
 
 func (e *engine) change(ctx context.Context, in changeIn) (Manifest, error) {
-	wanted, err := parseTarget(in.Target)
+	wanted, err := e.parseTarget(ctx, in.Repo, in.Target)
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -132,17 +131,14 @@ func (c *change) manifest() Manifest {
 // title is a short name of a change: what the person named, without the rest of the
 // sentence.
 func (s source) title(wanted target) string {
-	switch {
-	case s.Number > 0 && s.Kind == kindGitLab:
-		return fmt.Sprintf("%s!%d", s.Project, s.Number)
-	case s.Number > 0 && s.Project != "":
-		return fmt.Sprintf("%s#%d", s.Project, s.Number)
-	case s.Number > 0:
-		return fmt.Sprintf("request %d", s.Number)
-	case wanted.from != "":
-		return wanted.from + "..." + wanted.to
-	case wanted.branch != "":
-		return wanted.branch
+	if s.Number > 0 {
+		wanted = target{project: s.Project, kind: s.Kind, number: s.Number}
+	}
+	switch name := wanted.title(); {
+	case wanted.last != "":
+		return "the last commits (" + wanted.last + ") of " + cmp.Or(name, "HEAD")
+	case name != "":
+		return name
 	case s.Head == "":
 		return "uncommitted changes"
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,61 +39,77 @@ const (
 // fixed reports whether the change is immutable.
 func (s source) fixed() bool { return s.Head != "" }
 
-// target is what a person asks to review.
+// target is what a person asks to review: a commit, or a request. Without either it is
+// the current branch, or what is not committed.
 type target struct {
-	from, to string // of a range
-	branch   string
-	project  string // of a forge: owner/name, or a path of groups
-	kind     string // of a forge, if known
-	number   int    // of a pull or merge request
+	name string // of the commit, for people
+	head string
+	// from is what head is compared with, if the words say so; last is how many commits
+	// before head are meant.
+	from, last string
+	// A pull or merge request: its project on the forge, the kind of the forge if known,
+	// and its number.
+	project, kind string
+	number        int
 }
 
-var (
-	requestURL    = pattern.Lazy(`https?://[^\s/]+/\S+?/(?:pull|pulls|merge_requests)/\d+\S*`)
-	requestNumber = pattern.Lazy(`(?i)(?:^|\s)(?:(?:pull request|merge request|pull|pr|mr)\s*[#!]?\s*|[#!])(\d+)\b|^\s*(\d{1,9})\s*$`)
-	commitRange   = pattern.Lazy(`(?:^|\s)([\w./@{}~^-]*?[\w}~^])\.{2,3}([\w./@{}~^-]+)?(?:\s|$)`)
-	branchAfter   = pattern.Lazy(`(?i)\b(?:branch|commit|tag)\s+([\w./-]*\w)`)
-	branchBefore  = pattern.Lazy(`(?i)(?:^|\s)(\S*\w)\s+branch\b`)
-	oneWord       = pattern.Lazy(`^\s*([\w./@{}~^-]+)\s*$`)
-)
+var requestURL = pattern.Lazy(`https?://[^\s/]+/\S+?/(?:pull|pulls|merge_requests)/\d+\S*`)
 
-// parseTarget parses what to review, a name or a sentence: a range, the address or
-// number of a pull request, a branch, or nothing for the current branch. A range, with
-// two dots or three, means the commits of its end since the merge base, as on forges. One
-// word that is none of these is INVALID_PARAMS.
-func parseTarget(text string) (target, error) {
+// parseTarget finds what to review in a name or a sentence: a range, the address or number
+// of a pull or merge request, a branch, or nothing for the current branch. Git says what is
+// a name. A range, with two dots or three, means the commits of its end since the merge
+// base, as on forges. INVALID_PARAMS: a name is unknown, or several are given.
+func (e *engine) parseTarget(ctx context.Context, repo, text string) (target, error) {
 	if address := requestURL().FindString(text); address != "" {
 		return parseAddress(address)
 	}
-	if match := commitRange().FindStringSubmatch(text); match != nil {
-		return target{from: match[1], to: cmp.Or(match[2], "HEAD")}, nil
-	}
-	if match := requestNumber().FindStringSubmatch(text); match != nil {
-		number, err := strconv.Atoi(match[1] + match[2])
-		if err != nil {
-			return target{}, fault.New(fault.InvalidParams, "target: %s is too large for the number of a pull or merge request", fault.Cut(match[1], 200))
+	rest := workingTree().ReplaceAllStringFunc(text, func(match string) string {
+		if kinds[strings.TrimSpace(workingTree().FindStringSubmatch(match)[1])] {
+			return match
 		}
-		return target{number: number}, nil
-	}
-	for _, expression := range []func() *regexp.Regexp{branchAfter, branchBefore, oneWord} {
-		match := expression().FindStringSubmatch(text)
-		if match == nil {
-			continue
+		return " "
+	})
+	rest = lastCommits().ReplaceAllString(rest, " ")
+	words := parseWords(rest)
+	if rest != text { // the sentence names a target, so other words need not
+		words = slices.DeleteFunc(words, func(each word) bool { return each.standing == unmarked })
+		for i := range words {
+			words[i].firm = words[i].called
 		}
-		name := strings.Join(match[1:], "")
-		if name == "HEAD" || slices.Contains(pronouns, strings.ToLower(name)) {
-			return target{}, nil
-		}
-		return target{branch: name}, nil
 	}
-	if words := strings.Fields(text); len(words) == 1 {
-		return target{}, fault.New(fault.InvalidParams, "target: %q is no branch, range, number or address of a pull or merge request", fault.Cut(words[0], 200))
+	var asked []string
+	for _, each := range words {
+		asked = append(asked, each.names()...)
 	}
-	return target{}, nil
+	known, err := e.lookUp(ctx, repo, asked...)
+	if err != nil {
+		return target{}, err
+	}
+	found, err := known.choose(ctx, words)
+	if match := lastCommits().FindStringSubmatch(text); match != nil && found.number == 0 {
+		found.head, found.last = cmp.Or(found.head, "HEAD"), cmp.Or(match[1], "1")
+	}
+	return found, err
 }
 
-// pronouns before "branch" mean the current branch.
-var pronouns = []string{"this", "my", "the", "our", "current"}
+// is reports whether two targets are the same change.
+func (t target) is(other target) bool {
+	t.name, other.name = "", ""
+	return t == other
+}
+
+// title returns a short name of a target.
+func (t target) title() string {
+	switch {
+	case t.number > 0 && t.kind == kindGitLab:
+		return fmt.Sprintf("%s!%d", t.project, t.number)
+	case t.number > 0 && t.project != "":
+		return fmt.Sprintf("%s#%d", t.project, t.number)
+	case t.number > 0:
+		return fmt.Sprintf("request %d", t.number)
+	}
+	return t.name
+}
 
 // parseAddress parses https://HOST/OWNER/NAME/pull/12 and
 // https://HOST/GROUP/…/NAME/-/merge_requests/12.
@@ -139,53 +154,51 @@ func refsOf(number int) []string {
 // default.
 func (e *engine) resolve(ctx context.Context, repo string, wanted target, base string) (source, error) {
 	switch {
+	case wanted.last != "":
+		base = wanted.head + "~" + wanted.last
 	case wanted.from != "":
-		from, err := e.commit(ctx, repo, "target", wanted.from)
-		if err != nil {
-			return source{}, err
-		}
-		to, err := e.commit(ctx, repo, "target", wanted.to)
-		return source{Base: from, Head: to, MergeBase: true}, err
+		base = wanted.from
+	}
+	switch {
 	case wanted.number > 0:
 		return e.resolveRequest(ctx, repo, wanted, base)
-	case wanted.branch != "":
-		head, err := e.commit(ctx, repo, "target", wanted.branch)
-		if err != nil {
-			return source{}, err
-		}
-		return e.against(ctx, repo, head, base)
-	}
-	head, err := e.commit(ctx, repo, "repo", "HEAD")
-	if err != nil {
-		return source{}, err
+	case wanted.head != "" && wanted.head != "HEAD":
+		return e.against(ctx, repo, wanted.head, base)
 	}
 	var tree struct {
-		Clean bool `json:"clean"`
+		Head  string `json:"head"`
+		Clean bool   `json:"clean"`
 	}
 	if err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1}), &tree); err != nil {
 		return source{}, err
 	}
-	if tree.Clean || base != "" {
-		return e.against(ctx, repo, head, base)
+	switch {
+	case tree.Head == "" && (tree.Clean || base != ""):
+		return source{}, fault.New(fault.InvalidParams, "repo: nothing was committed yet, and there is no file to review").
+			Hinted(fault.Hint{Text: "commit something (git add -A; git commit), or write the files to review"})
+	case tree.Clean || base != "":
+		return e.against(ctx, repo, tree.Head, base)
 	}
-	return source{Base: head}, nil
+	return source{Base: tree.Head}, nil
 }
 
 // against compares a commit with its merge base.
 func (e *engine) against(ctx context.Context, repo, head, base string) (source, error) {
+	asked := usualBases
 	if base != "" {
-		from, err := e.commit(ctx, repo, "base", base)
+		asked = []string{base}
+	}
+	known, err := e.lookUp(ctx, repo, asked...)
+	if err != nil {
+		return source{}, err
+	}
+	if base != "" {
+		from, _, err := known.commit(ctx, "base", base)
 		return source{Base: from, Head: head, MergeBase: true}, err
 	}
-	for _, name := range usualBases {
-		from, err := e.commit(ctx, repo, "base", name)
-		switch {
-		case errors.Is(err, fault.InvalidParams):
-			continue
-		case err != nil:
-			return source{}, err
-		case from != head:
-			return source{Base: from, Head: head, MergeBase: true}, nil
+	for _, each := range known.refs { // in the order of usualBases
+		if each.Commit != head {
+			return source{Base: each.Commit, Head: head, MergeBase: true}, nil
 		}
 	}
 	return source{}, fault.New(fault.InvalidParams, "base: nothing to compare with was found: there is no main or master that differs").
@@ -203,19 +216,16 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 		}
 	}
 	foreign := ""
-	for _, name := range refsOf(wanted.number) {
-		head, err := e.commit(ctx, repo, "target", name)
-		switch {
-		case errors.Is(err, fault.InvalidParams):
-			continue
-		case err != nil:
-			return source{}, err
-		}
-		if !from.mayHave(name, wanted.project) {
-			foreign = name
+	known, err := e.lookUp(ctx, repo, refsOf(wanted.number)...)
+	if err != nil {
+		return source{}, err
+	}
+	for _, each := range known.refs { // in the order of refsOf
+		if !from.mayHave(each.Ref, wanted.project) {
+			foreign = each.Ref
 			continue
 		}
-		found, err := e.against(ctx, repo, head, base)
+		found, err := e.against(ctx, repo, each.Commit, base)
 		found.Kind, found.Project, found.Number = wanted.kind, wanted.project, wanted.number
 		return found, err
 	}
@@ -269,11 +279,16 @@ func (e *engine) commit(ctx context.Context, repo, argument, name string) (strin
 			Hash string `json:"hash"`
 		} `json:"commits"`
 	}
-	if err := e.call(ctx, "git.log", inRepo(repo, map[string]any{"ref": name, "limit": 1}), &found); err != nil {
-		return "", err
+	err := e.call(ctx, "git.log", inRepo(repo, map[string]any{"ref": name, "limit": 1}), &found)
+	if errors.Is(err, fault.InvalidParams) || err == nil && len(found.Commits) == 0 {
+		refused := fault.New(fault.InvalidParams, "%s: %q is no branch, tag or commit of this repository", argument, fault.Cut(name, 200))
+		if err != nil {
+			refused = refused.Hinted(fault.From(err).Hint)
+		}
+		return "", refused
 	}
-	if len(found.Commits) == 0 {
-		return "", fault.New(fault.InvalidParams, "%s: there is no commit %s", argument, fault.Cut(name, 200))
+	if err != nil {
+		return "", err
 	}
 	return found.Commits[0].Hash, nil
 }

@@ -15,10 +15,16 @@ type Complaint struct{ Text string }
 
 func (c *Complaint) Error() string { return c.Text }
 
-// NoRepository reports whether git found no repository with a working tree.
-func (c *Complaint) NoRepository() bool {
-	return strings.Contains(c.Text, "not a git repository") || strings.Contains(c.Text, "must be run in a work tree")
+// NoRepository reports whether git found no repository.
+func (c *Complaint) NoRepository() bool { return strings.Contains(c.Text, "not a git repository") }
+
+// Bare reports whether git found a repository without a working tree.
+func (c *Complaint) Bare() bool {
+	return strings.Contains(c.Text, "bare repository") || strings.Contains(c.Text, "must be run in a work tree")
 }
+
+// NotFetched reports whether git needs an object that a partial clone left out.
+func (c *Complaint) NotFetched() bool { return strings.Contains(c.Text, "promisor remote") }
 
 // notStarted explains why git did not start. The system gives the same error for a
 // missing folder and a missing program.

@@ -1,0 +1,127 @@
+package review
+
+import (
+	"slices"
+	"strings"
+
+	"savant/internal/pattern"
+)
+
+// standing is what a word of a target is taken for. The words of the first standing that
+// has names name the target.
+type standing int
+
+const (
+	// marked words stand in quotation marks, beside the word branch or behind a preposition.
+	marked standing = iota
+	// foreign words have more than the letters a to z.
+	foreign
+	unmarked
+)
+
+// word is a word of a target that may be a name.
+type word struct {
+	forms    []string // as it is written, and without the punctuation around it
+	standing standing
+	firm     bool // it is a name, so the target is unknown if nothing is found
+	called   bool // it is said to be a name, so nothing else may be reviewed
+	base     bool // it names what the change is compared with
+}
+
+var (
+	quotation = pattern.Lazy("(?:^|[\\s(])[\"'`“‘«]([^\\s\"'`“”‘’«»]+)[\"'`”’»]")
+	// workingTree is how people call what they have not committed, but not "the code branch".
+	workingTree = pattern.Lazy(`(?i)\b(?:my|our|this|these|the|local|uncommitted|unstaged|staged|working)\s+` +
+		`(?:(?:local|uncommitted|unstaged|staged|latest|last|current|recent|own|new|working)\s+)*(?:changes?|code|diff|work|edits|tree|copy)(\s+(?:branch|tag)\b|[.,;:!?)]*(?:\s|$))`)
+	lastCommits = pattern.Lazy(`(?i)\b(?:last|latest|previous)\s+(?:(\d{1,3})\s+)?commits?\b`)
+	notLetters  = pattern.Lazy(`[^A-Za-z'’]`)
+	// requestName is pr7, #7, !7, owner/name#7 or group/name!7.
+	requestName = pattern.Lazy(`^(?:(?i:pr|mr|pull)[-/]?[#!]?|([\w.-]+(?:/[\w.-]+)+)?([#!]))?(\d+)$`)
+)
+
+// The words around a name.
+var (
+	articles     = wordSet("the a an my our your his her their its this that these those current whole remote")
+	kinds        = wordSet("branch tag commit ref revision")
+	prepositions = wordSet("of from in against")
+	requests     = wordSet("request pull pr mr")
+	// ordinary words are names only behind the word branch.
+	ordinary = wordSet("review reviews reviewing check look please code change changes diff work for and or but with without before after to over at on as is are it i we you me us " +
+		"now then can could would will just so which who when while merge prs mrs commits last latest previous local uncommitted into by if because all any head")
+)
+
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for each := range strings.FieldsSeq(text) {
+		set[each] = true
+	}
+	return set
+}
+
+// names returns the names that a word can be, with both sides of a range.
+func (w word) names() []string {
+	all := slices.Clone(w.forms)
+	for _, each := range w.forms {
+		if from, to, isRange := splitRange(each); isRange {
+			all = append(all, from, to)
+		}
+	}
+	return all
+}
+
+// maxWords bounds the words of a target that are looked up.
+const maxWords = 200
+
+// parseWords returns the words of a target that may be names. A single word is one.
+func parseWords(text string) (words []word) {
+	text = quotation().ReplaceAllStringFunc(text, func(match string) string {
+		words = append(words, word{forms: quotation().FindStringSubmatch(match)[1:], firm: true, called: true})
+		return " "
+	})
+	fields := strings.Fields(text)
+	fields = fields[:min(len(fields), maxWords)]
+	bare := make([]string, len(fields))
+	for i, each := range fields {
+		bare[i] = strings.ToLower(bareWord(each))
+	}
+	alone := len(fields) == 1 && len(words) == 0
+	for i, each := range fields {
+		lower, before := bare[i], beforeName(bare[:i])
+		common := ordinary[lower] || articles[lower] || kinds[lower] || prepositions[lower] || requests[lower]
+		if common && !alone && !(ordinary[lower] && kinds[before]) {
+			continue
+		}
+		name := bareWord(each)
+		strange := notLetters().MatchString(name)
+		called := !common && (alone || kinds[before] || i+1 < len(bare) && kinds[bare[i+1]])
+		described := i > 0 && (bare[i-1] == "a" || bare[i-1] == "an") // in-depth
+		w := word{forms: slices.Compact([]string{each, name}), standing: unmarked, called: called, firm: called || strange && !described, base: before == "against"}
+		if !alone && (strings.HasSuffix(each, "...") || !strange && strings.HasSuffix(each, "..")) {
+			w.forms = w.forms[1:] // the words break off
+		}
+		number := requestName().FindStringSubmatch(name)
+		switch {
+		case called, alone, prepositions[before], strings.Contains(w.forms[0], ".."), number != nil && (requests[before] || number[3] != name):
+			w.standing = marked
+		case strange:
+			w.standing = foreign
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// bareWord returns a word without the punctuation around it.
+func bareWord(text string) string {
+	return strings.TrimRight(strings.TrimLeft(text, "([{<\"'`“‘«"), ".,;:!?…)]}>\"'`”’»")
+}
+
+// beforeName returns the last word that is no article.
+func beforeName(words []string) string {
+	for _, each := range slices.Backward(words) {
+		if !articles[each] {
+			return each
+		}
+	}
+	return ""
+}
