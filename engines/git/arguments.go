@@ -23,11 +23,19 @@ func invalid(argument, expected, actual string) *fault.Error {
 		With(fault.Diagnostic{Path: argument, Expected: expected, Actual: fault.Cut(actual, 200), Message: "expected " + expected})
 }
 
-// commit returns the full hash of a commit by name. Other git commands get only hashes,
-// so a name cannot be taken for an option. An unknown commit is INVALID_PARAMS.
+// commit returns the full hash of a commit by name: a branch counts before a remote
+// branch, that before a tag, and a ref before what else git takes for a commit. Other git
+// commands get only hashes, so a name cannot be taken for an option. An unknown commit is
+// INVALID_PARAMS, and so are several.
 func (r *repository) commit(ctx context.Context, argument, name string) (string, error) {
 	if name == "" || len(name) > maxRevision || name[0] == '-' || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", invalid(argument, "the name of a commit", name)
+	}
+	if !fullHash().MatchString(name) {
+		refs, err := r.refs(ctx, []string{name})
+		if err != nil || len(refs) > 0 {
+			return nearest(argument, refs, err)
+		}
 	}
 	found, err := r.run(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if refused(err) {

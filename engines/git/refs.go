@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"savant/fault"
 )
 
 // ref is a branch, a remote branch or a tag. Asked is the name that a caller asked for,
@@ -50,6 +52,23 @@ func (r *repository) refs(ctx context.Context, names []string) ([]ref, error) {
 		})
 	}
 	return found, nil
+}
+
+// nearest returns the commit of the first of some refs. Several that are equally near and
+// lead to different commits are INVALID_PARAMS.
+func nearest(argument string, refs []ref, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	fits := slices.DeleteFunc(slices.Clone(refs), func(each ref) bool { return rankOf(each.Ref, each.Asked) > rankOf(refs[0].Ref, refs[0].Asked) })
+	if !slices.ContainsFunc(fits, func(each ref) bool { return each.Commit != fits[0].Commit }) {
+		return fits[0].Commit, nil
+	}
+	var names []string
+	for _, each := range fits {
+		names = append(names, each.Ref)
+	}
+	return "", fault.New(fault.InvalidParams, "%s: several fit: %s", argument, fault.Cut(strings.Join(names, ", "), 500)).Hinted(fault.Hint{Text: "name one in full"})
 }
 
 // namespaces are where refs are looked up by a name, the nearest first.

@@ -129,7 +129,106 @@ func TestTheRootMayBeALink(t *testing.T) {
 func TestABareRepositoryHasNothingToShow(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q", "--bare", "bare.git")
-	w.refuses(fault.ToolFailed, "git.log", `{"repo":"bare.git"}`)
+	said := w.refuses(fault.ToolFailed, "git.log", `{"repo":"bare.git"}`)
+	require.Contains(t, said, "bare repository, which has no working tree; git worktree add")
+	require.NotContains(t, said, "safe.bareRepository")
+	w.git("init", "-q", "plain")
+	w.gitIn(filepath.Join(w.root, "plain"), "config", "core.bare", "true")
+	require.Contains(t, w.refuses(fault.ToolFailed, "git.log", `{"repo":"plain"}`), "git worktree add")
+}
+
+// The data of a main repository outside the roots is read for a working tree that it
+// lists, and for no folder that only says so.
+func TestALinkedWorkingTreeReadsItsMainRepository(t *testing.T) {
+	outside := newWorkshop(t)
+	outside.commit("hunter2 first", "secret.txt", "hunter2\n")
+	outside.git("branch", "side")
+	w := newWorkshop(t)
+	linked := filepath.Join(w.root, "linked")
+	outside.git("worktree", "add", "-q", linked, "side")
+	outside.git("worktree", "add", "-q", filepath.Join(w.root, "other"), "-b", "other")
+	outside.git("clone", "-q", "--bare", ".", filepath.Join(outside.root, "bare.git"))
+	outside.gitIn(filepath.Join(outside.root, "bare.git"), "worktree", "add", "-q", filepath.Join(w.root, "ofbare"), "-b", "ofbare")
+	for repo, branch := range map[string]string{"linked": "side", "ofbare": "ofbare"} {
+		require.Equal(t, branch, w.must("git.status", `{"repo":"`+repo+`"}`)["branch"])
+		require.Len(t, w.must("git.log", `{"repo":"`+repo+`"}`)["commits"], 1)
+		require.Len(t, w.must("git.show", `{"repo":"`+repo+`"}`)["files"], 1)
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(linked, "sub"), 0o755))
+	require.Equal(t, "side", w.must("git.status", `{"repo":"linked/sub"}`)["branch"])
+	w.refuses(fault.ToolDenied, "git.status", `{"repo":`+quoted(outside.root)+`}`)
+
+	entry := filepath.Join(outside.root, ".git", "worktrees", "linked")
+	pretend := func(name, gitdir string, files ...string) string {
+		folder := filepath.Join(w.root, name)
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, ".git"), []byte("gitdir: "+gitdir+"\n"), 0o644))
+		for i := 0; i < len(files); i += 2 {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(w.root, files[i])), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(w.root, files[i]), []byte(files[i+1]+"\n"), 0o644))
+		}
+		return name
+	}
+	own := filepath.Join(w.root, "own", "worktrees", "x")
+	for _, repo := range []string{
+		pretend("copied", entry),
+		pretend("nested", filepath.Join(outside.root, ".git")),
+		pretend("back", own, "own/worktrees/x/gitdir", filepath.Join(w.root, "back", ".git"), "own/worktrees/x/commondir", filepath.Join(outside.root, ".git"), "own/worktrees/x/HEAD", "ref: refs/heads/main"),
+	} {
+		for _, name := range []string{"git.status", "git.log", "git.diff", "git.show", "git.files"} {
+			said := w.refuses(fault.ToolDenied, name, `{"repo":`+quoted(repo)+`}`)
+			require.Contains(t, said, "SAVANT_GIT_ROOTS", repo)
+			require.NotContains(t, said, "hunter2")
+			require.NotContains(t, said, outside.root)
+		}
+	}
+	// A link in the main repository does not lead further.
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("hunter2\n"), 0o600))
+	require.NoError(t, os.Symlink(secret, filepath.Join(outside.root, ".git", "description2")))
+	w.refuses(fault.ToolDenied, "git.log", `{"repo":"linked"}`)
+	require.NoError(t, os.Remove(filepath.Join(outside.root, ".git", "description2")))
+	require.NoError(t, os.Rename(linked, filepath.Join(w.root, "moved")))
+	require.Contains(t, w.refuses(fault.ToolDenied, "git.log", `{"repo":"moved"}`), "git worktree repair")
+}
+
+// What a clone left out is named with the command that brings it.
+func TestWhatACloneLeftOut(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	w.git("branch", "side")
+	w.git("tag", "v1")
+	w.commit("second", "a.txt", "2\n")
+	w.git("config", "uploadpack.allowFilter", "true")
+	w.git("clone", "-q", "--depth=1", "--no-single-branch", "file://"+w.root, "shallow")
+	w.git("clone", "-q", "--single-branch", "file://"+w.root, "narrow")
+	w.git("clone", "-q", "--filter=blob:none", "file://"+w.root, "partial")
+	w.git("clone", "-q", "file://"+w.root, "whole")
+	w.git("init", "-q", "empty")
+	w.gitIn(filepath.Join(w.root, "shallow"), "commit", "-q", "--allow-empty", "-m", "third")
+	for _, c := range []struct {
+		code             fault.Code
+		repo, tool, args string
+		says             string
+	}{
+		{fault.InvalidParams, "shallow", "git.diff", `"from":"side","to":"HEAD","merge_base":true`, "git fetch --unshallow"},
+		{fault.InvalidParams, "shallow", "git.show", `"ref":"HEAD~2"`, "git fetch --unshallow"},
+		{fault.InvalidParams, "shallow", "git.log", `"ref":"v1"`, "git fetch --unshallow"},
+		{fault.InvalidParams, "narrow", "git.log", `"ref":"side"`, "git fetch origin NAME:NAME"},
+		{fault.InvalidParams, "empty", "git.diff", `"to":"main"`, "there is no commit yet: git add -A"},
+		{fault.ToolFailed, "partial", "git.diff", `"from":"HEAD~1","to":"HEAD"`, "git fetch --refetch --no-filter"},
+		{fault.ToolFailed, "partial", "git.show", `"ref":"HEAD~1"`, "partial clone"},
+	} {
+		if c.tool == "git.log" && c.repo == "shallow" {
+			w.gitIn(filepath.Join(w.root, "shallow"), "tag", "-d", "v1")
+		}
+		require.Contains(t, w.refuses(c.code, c.tool, `{"repo":"`+c.repo+`",`+c.args+`}`), c.says)
+	}
+	said := w.refuses(fault.InvalidParams, "git.log", `{"repo":"whole","ref":"nowhere"}`)
+	require.NotContains(t, said, "fetch")
+	require.Len(t, w.must("git.log", `{"repo":"whole","ref":"side"}`)["commits"], 1, "a branch that only origin has")
+	w.gitIn(filepath.Join(w.root, "partial"), "-c", "protocol.file.allow=always", "fetch", "-q", "--refetch", "--no-filter")
+	w.must("git.show", `{"repo":"partial","ref":"HEAD~1"}`)
 }
 
 // TestNoProgramOfTheRepositoryIsRun configures every program git would run on

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"savant/engines"
+	"savant/engines/repo/files"
 	"savant/engines/repo/index"
 	"savant/internal/withheld"
 )
@@ -145,6 +146,7 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 		out.Counts = &searchCounts{Words: map[string]int{}}
 	}
 	var unread index.Unread
+	var absent files.Absent
 	for _, each := range repos {
 		found, err := s.findIn(ctx, each, parsed)
 		if err != nil {
@@ -155,16 +157,18 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 		}
 		unread.Files, unread.Folders = unread.Files+found.Unread.Files, unread.Folders+found.Unread.Folders
 		out.Counts.add(found.Counts)
+		missing := files.NotCheckedOut(ctx, each.options.Folder)
+		absent.Files, absent.Submodules = absent.Files+missing.Files, absent.Submodules+missing.Submodules
 	}
 	slices.SortStableFunc(out.Rows, func(a, b searchRow) int { return cmp.Compare(b.Score, a.Score) })
 	out.Rows = out.Rows[:min(len(out.Rows), query.Limit)]
-	out.Note = noteOn(len(out.Rows), unread)
+	out.Note = noteOn(len(out.Rows), unread, absent)
 	return out, nil
 }
 
 // noteOn returns the note of an answer: there are no rows, or some files or folders are
-// unreadable.
-func noteOn(rows int, unread index.Unread) string {
+// unreadable or not checked out.
+func noteOn(rows int, unread index.Unread, absent files.Absent) string {
 	var notes []string
 	if rows == 0 {
 		notes = append(notes, "nothing was found: try other or fewer words, a prefix*, or no paths and language")
@@ -172,6 +176,12 @@ func noteOn(rows int, unread index.Unread) string {
 	if unread != (index.Unread{}) {
 		notes = append(notes, fmt.Sprintf("not searched, because it cannot be read: %s, %s; check the permissions",
 			counted(unread.Files, "file"), counted(unread.Folders, "folder")))
+	}
+	if absent.Files > 0 {
+		notes = append(notes, "not searched, because this is a sparse checkout: "+counted(absent.Files, "file")+"; git sparse-checkout add FOLDER brings more")
+	}
+	if absent.Submodules > 0 {
+		notes = append(notes, "not searched, because it is not checked out: "+counted(absent.Submodules, "submodule")+"; git submodule update --init brings it")
 	}
 	return strings.Join(notes, "; ")
 }

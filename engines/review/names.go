@@ -12,81 +12,18 @@ import (
 	"savant/internal/pattern"
 )
 
-// ref is a branch, a remote branch or a tag, as git.status finds it by a name.
-type ref struct {
-	Asked  string `json:"asked"`
-	Ref    string `json:"ref"`
-	Commit string `json:"commit"`
-}
-
-// names are the refs that some names can mean, the nearest first.
-type names struct {
-	engine *engine
-	repo   string
-	refs   []ref
-}
-
-// lookUp asks git what names can mean.
-func (e *engine) lookUp(ctx context.Context, repo string, asked ...string) (names, error) {
-	found := names{engine: e, repo: repo}
-	if len(asked) == 0 {
-		return found, nil
+// lookUp asks git which of some names are those of branches, remote branches and tags. A
+// found name leads to the name without its namespace, and with its remote.
+func (e *engine) lookUp(ctx context.Context, repo string, names []string) (map[string]string, error) {
+	if len(names) == 0 {
+		return nil, nil
 	}
-	var tree struct {
-		Refs []ref `json:"refs"`
+	refs, err := e.refs(ctx, repo, names)
+	found := map[string]string{}
+	for _, each := range slices.Backward(refs) { // the nearest comes first
+		found[each.Asked] = namespace().ReplaceAllString(each.Ref, "")
 	}
-	err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1, "refs": asked}), &tree)
-	found.refs = tree.Refs
 	return found, err
-}
-
-// short returns the name of a ref without its namespace, and the namespace.
-func (r ref) short() (name, namespace string) {
-	parts := strings.SplitN(r.Ref, "/", 3)
-	if len(parts) < 3 {
-		return r.Ref, ""
-	}
-	return parts[2], parts[1]
-}
-
-// commit returns the commit of a name, and the name with the remote that it was found at.
-// A branch counts before a remote branch, that before a tag, and a ref before what else
-// git takes for a commit. INVALID_PARAMS: there is none, or there are several.
-func (n names) commit(ctx context.Context, argument, name string) (commit, shown string, err error) {
-	var fits []ref
-	for _, each := range n.refs {
-		if each.Asked != name {
-			continue
-		}
-		if len(fits) > 0 {
-			_, first := fits[0].short()
-			if _, namespace := each.short(); namespace != first || each.Commit == fits[0].Commit {
-				continue
-			}
-		}
-		fits = append(fits, each)
-	}
-	switch len(fits) {
-	case 0:
-		commit, err = n.engine.commit(ctx, n.repo, argument, name)
-		return commit, name, err
-	case 1:
-		shown, _ = fits[0].short()
-		return fits[0].Commit, shown, nil
-	}
-	var all []string
-	for _, each := range fits {
-		all = append(all, each.Ref)
-	}
-	return "", "", several(argument, all)
-}
-
-// errSeveral is the cause of INVALID_PARAMS for a target that may be several.
-var errSeveral = errors.New("several fit")
-
-func several(argument string, all []string) error {
-	return fault.New(fault.InvalidParams, "%s: %w: %s", argument, errSeveral, fault.Cut(strings.Join(all, ", "), 500)).
-		Hinted(fault.Hint{Text: "name one of them alone, in full"})
 }
 
 // splitRange returns the sides of a range, as git writes it.
@@ -95,20 +32,22 @@ func splitRange(text string) (from, to string, isRange bool) {
 	return cmp.Or(from, "HEAD"), cmp.Or(strings.TrimPrefix(to, "."), "HEAD"), isRange && from+to != "" && from+to != "."
 }
 
-// meaning returns the commit, the range or the request that a word names.
-// INVALID_PARAMS: it names none, or several.
-func (n names) meaning(ctx context.Context, w word) (found target, err error) {
+// meaning returns the commit, the range or the request that a word names. known are the
+// names of refs. INVALID_PARAMS: it names none, or several.
+func (e *engine) meaning(ctx context.Context, repo string, w word, known map[string]string) (found target, err error) {
 	for _, form := range w.forms {
-		if from, to, isRange := splitRange(form); isRange {
-			var base, head string
-			if found.from, base, err = n.commit(ctx, "target", from); err == nil {
-				found.head, head, err = n.commit(ctx, "target", to)
-			}
-			found.name = base + "..." + head
-		} else if found.head, found.name, err = n.commit(ctx, "target", form); err == nil {
-			return found, nil
+		err = nil
+		from, to, isRange := splitRange(form)
+		if isRange {
+			found.name = cmp.Or(known[from], from) + "..." + cmp.Or(known[to], to)
+			found.from, err = e.commit(ctx, repo, "target", from)
+		} else {
+			found.name, to = cmp.Or(known[form], form), form
 		}
-		if err == nil || !errors.Is(err, fault.InvalidParams) || errors.Is(err, errSeveral) {
+		if err == nil {
+			found.head, err = e.commit(ctx, repo, "target", to)
+		}
+		if err == nil || !errors.Is(err, fault.InvalidParams) || known[form] != "" { // several fit
 			return found, err
 		}
 	}
@@ -128,69 +67,102 @@ func (n names) meaning(ctx context.Context, w word) (found target, err error) {
 }
 
 // choose returns the target that words name: the one of the first standing that has any.
-// A number counts where no other word of its standing does.
-func (n names) choose(ctx context.Context, words []word) (target, error) {
-	var base target
-	var unknown []string
-	var missing error
+func (e *engine) choose(ctx context.Context, repo string, words []word) (target, error) {
+	var names []string
+	for _, each := range words {
+		names = append(names, each.names()...)
+	}
+	known, err := e.lookUp(ctx, repo, names)
+	if err != nil {
+		return target{}, err
+	}
+	words = slices.DeleteFunc(words, func(each word) bool {
+		return !each.firm && !slices.ContainsFunc(each.forms, func(form string) bool { return known[form] != "" })
+	})
+	var all meanings
 	for _, at := range []standing{marked, foreign, unmarked} {
-		if at == unmarked && missing != nil {
+		if at == unmarked && all.missing != nil {
 			break
 		}
-		var fits, numbers []target
 		for _, each := range words {
-			if each.standing != at || !each.firm && !n.has(each) {
+			if each.standing != at {
 				continue
 			}
-			found, err := n.meaning(ctx, each)
-			_, notDigits := strconv.Atoi(each.forms[0])
-			switch {
-			case err != nil && (each.called || errors.Is(err, errSeveral) || !errors.Is(err, fault.InvalidParams)):
+			found, err := e.meaning(ctx, repo, each, known)
+			if err != nil && (each.called || !errors.Is(err, fault.InvalidParams)) {
 				return target{}, err
-			case err != nil:
-				unknown, missing = append(unknown, each.forms[len(each.forms)-1]), cmp.Or(missing, err)
-			case each.base:
-				base = found
-			case notDigits == nil:
-				numbers = append(numbers, found)
-			case !slices.ContainsFunc(fits, found.is):
-				fits = append(fits, found)
 			}
+			all.add(each, found, err)
 		}
-		if len(fits) == 0 {
-			fits = numbers
-		}
-		switch {
-		case len(fits) > 1:
-			var all []string
-			for _, each := range fits {
-				all = append(all, each.title())
-			}
-			return target{}, several("target", all)
-		case len(fits) == 1:
-			found := fits[0]
-			if i := slices.IndexFunc(unknown, projectPath().MatchString); found.number > 0 && found.project == "" && i >= 0 {
-				found.project = unknown[i] // request 12 of owner/name
-			}
-			found.from = cmp.Or(found.from, base.head)
-			return found, nil
+		if found, ok, err := all.only(); ok || err != nil {
+			return found, err
 		}
 	}
+	return all.none()
+}
+
+// meanings are what the words of one standing name, and what they do not.
+type meanings struct {
+	fits, numbers []target // numbers are digits alone
+	base          target
+	unknown       []string
+	missing       error // of the first unknown word
+}
+
+func (m *meanings) add(w word, found target, err error) {
+	_, notDigits := strconv.Atoi(w.forms[0])
 	switch {
-	case len(unknown) > 1:
-		return target{}, fault.New(fault.InvalidParams, "target: none of these is a branch, tag, commit or request here: %s", fault.Cut(strings.Join(unknown, ", "), 500)).
-			Hinted(fault.From(missing).Hint)
-	case missing != nil:
-		return target{}, missing
-	case base.head != "":
-		base.from, base.head, base.name = base.head, "HEAD", base.name+"...HEAD"
+	case err != nil:
+		m.unknown, m.missing = append(m.unknown, w.forms[len(w.forms)-1]), cmp.Or(m.missing, err)
+	case w.base:
+		m.base = found
+	case notDigits == nil:
+		m.numbers = append(m.numbers, found)
+	case !slices.ContainsFunc(m.fits, found.is):
+		m.fits = append(m.fits, found)
 	}
-	return base, nil
 }
 
-// has reports whether a ref is called like a word.
-func (n names) has(w word) bool {
-	return slices.ContainsFunc(n.refs, func(each ref) bool { return slices.Contains(w.forms, each.Asked) })
+// only returns the only target. A number counts where nothing else fits.
+func (m *meanings) only() (found target, ok bool, err error) {
+	fits := m.fits
+	if len(fits) == 0 {
+		fits = m.numbers
+	}
+	switch len(fits) {
+	case 0:
+		return target{}, false, nil
+	case 1:
+		found = fits[0]
+		if i := slices.IndexFunc(m.unknown, projectPath().MatchString); found.number > 0 && found.project == "" && i >= 0 {
+			found.project = m.unknown[i] // request 12 of owner/name
+		}
+		found.from = cmp.Or(found.from, m.base.head)
+		return found, true, nil
+	}
+	var titles []string
+	for _, each := range fits {
+		titles = append(titles, each.title())
+	}
+	return target{}, false, fault.New(fault.InvalidParams, "target: several fit: %s", fault.Cut(strings.Join(titles, ", "), 500)).Hinted(fault.Hint{Text: "name one of them alone"})
 }
 
-var projectPath = pattern.Lazy(`^[\w.-]+(?:/[\w.-]+)+$`)
+// none returns the target of words of which none fits: the current branch, unless one was
+// to be a name.
+func (m *meanings) none() (target, error) {
+	switch {
+	case len(m.unknown) > 1:
+		return target{}, fault.New(fault.InvalidParams, "target: none of these is a branch, tag, commit or request here: %s", fault.Cut(strings.Join(m.unknown, ", "), 500)).
+			Hinted(fault.From(m.missing).Hint)
+	case m.missing != nil:
+		return target{}, m.missing
+	case m.base.head != "":
+		return target{from: m.base.head, head: "HEAD", name: m.base.name + "...HEAD"}, nil
+	}
+	return target{}, nil
+}
+
+var (
+	projectPath = pattern.Lazy(`^[\w.-]+(?:/[\w.-]+)+$`)
+	namespace   = pattern.Lazy(`^refs/(?:heads|remotes|tags)/`)
+)

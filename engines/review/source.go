@@ -77,15 +77,7 @@ func (e *engine) parseTarget(ctx context.Context, repo, text string) (target, er
 			words[i].firm = words[i].called
 		}
 	}
-	var asked []string
-	for _, each := range words {
-		asked = append(asked, each.names()...)
-	}
-	known, err := e.lookUp(ctx, repo, asked...)
-	if err != nil {
-		return target{}, err
-	}
-	found, err := known.choose(ctx, words)
+	found, err := e.choose(ctx, repo, words)
 	if match := lastCommits().FindStringSubmatch(text); match != nil && found.number == 0 {
 		found.head, found.last = cmp.Or(found.head, "HEAD"), cmp.Or(match[1], "1")
 	}
@@ -184,19 +176,15 @@ func (e *engine) resolve(ctx context.Context, repo string, wanted target, base s
 
 // against compares a commit with its merge base.
 func (e *engine) against(ctx context.Context, repo, head, base string) (source, error) {
-	asked := usualBases
 	if base != "" {
-		asked = []string{base}
+		from, err := e.commit(ctx, repo, "base", base)
+		return source{Base: from, Head: head, MergeBase: true}, err
 	}
-	known, err := e.lookUp(ctx, repo, asked...)
+	refs, err := e.refs(ctx, repo, usualBases)
 	if err != nil {
 		return source{}, err
 	}
-	if base != "" {
-		from, _, err := known.commit(ctx, "base", base)
-		return source{Base: from, Head: head, MergeBase: true}, err
-	}
-	for _, each := range known.refs { // in the order of usualBases
+	for _, each := range refs { // in the order of usualBases
 		if each.Commit != head {
 			return source{Base: each.Commit, Head: head, MergeBase: true}, nil
 		}
@@ -216,11 +204,11 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 		}
 	}
 	foreign := ""
-	known, err := e.lookUp(ctx, repo, refsOf(wanted.number)...)
+	refs, err := e.refs(ctx, repo, refsOf(wanted.number))
 	if err != nil {
 		return source{}, err
 	}
-	for _, each := range known.refs { // in the order of refsOf
+	for _, each := range refs { // in the order of refsOf
 		if !from.mayHave(each.Ref, wanted.project) {
 			foreign = each.Ref
 			continue
@@ -230,6 +218,22 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 		return found, err
 	}
 	return e.resolveForge(ctx, wanted, foreign)
+}
+
+// ref is a branch, a remote branch or a tag, as git.status finds it by a name.
+type ref struct {
+	Asked  string `json:"asked"`
+	Ref    string `json:"ref"`
+	Commit string `json:"commit"`
+}
+
+// refs returns the refs that names can mean, in the order of the names, the nearest first.
+func (e *engine) refs(ctx context.Context, repo string, names []string) ([]ref, error) {
+	var tree struct {
+		Refs []ref `json:"refs"`
+	}
+	err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1, "refs": names}), &tree)
+	return tree.Refs, err
 }
 
 // remotes are the remotes of a repository, as git.status lists them.
@@ -280,15 +284,14 @@ func (e *engine) commit(ctx context.Context, repo, argument, name string) (strin
 		} `json:"commits"`
 	}
 	err := e.call(ctx, "git.log", inRepo(repo, map[string]any{"ref": name, "limit": 1}), &found)
-	if errors.Is(err, fault.InvalidParams) || err == nil && len(found.Commits) == 0 {
-		refused := fault.New(fault.InvalidParams, "%s: %q is no branch, tag or commit of this repository", argument, fault.Cut(name, 200))
-		if err != nil {
-			refused = refused.Hinted(fault.From(err).Hint)
-		}
-		return "", refused
-	}
-	if err != nil {
+	switch {
+	case err != nil && !errors.Is(err, fault.InvalidParams):
 		return "", err
+	case err != nil: // git.log calls the argument ref
+		refused := fault.From(err)
+		return "", fault.New(fault.InvalidParams, "%s%s", argument, strings.TrimPrefix(refused.Details, "ref")).Hinted(refused.Hint)
+	case len(found.Commits) == 0:
+		return "", fault.New(fault.InvalidParams, "%s: there is no commit %s yet", argument, fault.Cut(name, 200))
 	}
 	return found.Commits[0].Hash, nil
 }

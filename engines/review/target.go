@@ -3,6 +3,7 @@ package review
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"savant/internal/pattern"
 )
@@ -29,7 +30,7 @@ type word struct {
 }
 
 var (
-	quotation = pattern.Lazy("(?:^|[\\s(])[\"'`“‘«]([^\\s\"'`“”‘’«»]+)[\"'`”’»]")
+	quotation = pattern.Lazy("(?:^|[\\s(])(?:\"[^\\s\"]+\"|`[^\\s`]+`|'[^\\s']+'|“[^\\s”]+”|‘[^\\s’]+’|«[^\\s»]+»)")
 	// workingTree is how people call what they have not committed, but not "the code branch".
 	workingTree = pattern.Lazy(`(?i)\b(?:my|our|this|these|the|local|uncommitted|unstaged|staged|working)\s+` +
 		`(?:(?:local|uncommitted|unstaged|staged|latest|last|current|recent|own|new|working)\s+)*(?:changes?|code|diff|work|edits|tree|copy)(\s+(?:branch|tag)\b|[.,;:!?)]*(?:\s|$))`)
@@ -75,7 +76,8 @@ const maxWords = 200
 // parseWords returns the words of a target that may be names. A single word is one.
 func parseWords(text string) (words []word) {
 	text = quotation().ReplaceAllStringFunc(text, func(match string) string {
-		words = append(words, word{forms: quotation().FindStringSubmatch(match)[1:], firm: true, called: true})
+		name := []rune(strings.TrimLeft(match, "( \t\r\n"))
+		words = append(words, word{forms: formsOf(string(name[1 : len(name)-1])), firm: true, called: true})
 		return " "
 	})
 	fields := strings.Fields(text)
@@ -95,9 +97,9 @@ func parseWords(text string) (words []word) {
 		strange := notLetters().MatchString(name)
 		called := !common && (alone || kinds[before] || i+1 < len(bare) && kinds[bare[i+1]])
 		described := i > 0 && (bare[i-1] == "a" || bare[i-1] == "an") // in-depth
-		w := word{forms: slices.Compact([]string{each, name}), standing: unmarked, called: called, firm: called || strange && !described, base: before == "against"}
+		w := word{forms: formsOf(each), standing: unmarked, called: called, firm: called || strange && !described, base: before == "against"}
 		if !alone && (strings.HasSuffix(each, "...") || !strange && strings.HasSuffix(each, "..")) {
-			w.forms = w.forms[1:] // the words break off
+			w.forms = []string{name} // the words break off
 		}
 		number := requestName().FindStringSubmatch(name)
 		switch {
@@ -111,9 +113,29 @@ func parseWords(text string) (words []word) {
 	return words
 }
 
+// Punctuation before and behind a word.
+const (
+	opening = "([{<\"'`“‘«"
+	closing = ".,;:!?…)]}>\"'`”’»"
+)
+
+// formsOf returns a word as it is written, and with less and less punctuation around it.
+func formsOf(text string) []string {
+	forms := []string{text}
+	for rest := strings.TrimLeft(text, opening); rest != ""; {
+		forms = append(forms, rest)
+		_, size := utf8.DecodeLastRuneInString(rest)
+		if !strings.ContainsAny(rest[len(rest)-size:], closing) {
+			break
+		}
+		rest = rest[:len(rest)-size]
+	}
+	return slices.Compact(forms)
+}
+
 // bareWord returns a word without the punctuation around it.
 func bareWord(text string) string {
-	return strings.TrimRight(strings.TrimLeft(text, "([{<\"'`“‘«"), ".,;:!?…)]}>\"'`”’»")
+	return strings.TrimRight(strings.TrimLeft(text, opening), closing)
 }
 
 // beforeName returns the last word that is no article.

@@ -108,18 +108,18 @@ func TestWhatASentenceNames(t *testing.T) {
 		require.Equal(t, [2]string{main, want}, [2]string{m.Source.Base, m.Source.Head}, target)
 	}
 	for target, text := range map[string]string{
-		"please review fix/#8-y":                 `"fix/#8-y" is no branch`,
-		"review the branch nowhere":              `"nowhere" is no branch`,
-		"review nowhere-else on feature":         `"nowhere-else" is no branch`,
-		"review branch nowhere of feature":       `"nowhere" is no branch`,
-		`review "nowhere" and feature`:           `"nowhere" is no branch`,
+		"please review fix/#8-y":                 `commit of this repository, got "fix/#8-y"`,
+		"review the branch nowhere":              `commit of this repository, got "nowhere"`,
+		"review nowhere-else on feature":         `commit of this repository, got "nowhere-else"`,
+		"review branch nowhere of feature":       `commit of this repository, got "nowhere"`,
+		`review "nowhere" and feature`:           `commit of this repository, got "nowhere"`,
 		"review fix/8 and fix/9":                 "fix/8, fix/9",
-		"review my changes of branch nowhere":    `"nowhere" is no branch`,
+		"review my changes of branch nowhere":    `commit of this repository, got "nowhere"`,
 		"review feature and depth":               "several fit: feature, depth",
 		"review #12 and #13":                     "several fit: request 12, request 13",
 		"review main...feature and main...depth": "several fit",
-		"feature...nowhere":                      `"nowhere" is no branch`,
-		"review ../x":                            "is no branch",
+		"feature...nowhere":                      `commit of this repository, got "nowhere"`,
+		"review ../x":                            `got "/x"`,
 	} {
 		d.refusedWith(target, text)
 	}
@@ -132,7 +132,7 @@ func TestWhatASentenceNames(t *testing.T) {
 func TestBeforeTheFirstCommit(t *testing.T) {
 	d := newDesk(t)
 	d.refusedWith("", "nothing was committed yet")
-	d.refusedWith("feature", "no commit yet")
+	d.refusedWith("feature", "there is no commit yet")
 	d.write("a.go", "package a\n")
 	require.NoError(t, exec.CommandContext(t.Context(), "git", "-C", d.folder, "add", "a.go").Run())
 	m := call[review.Manifest](d, "review.change", map[string]any{"target": "my changes"})

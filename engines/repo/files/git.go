@@ -3,6 +3,9 @@ package files
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"savant/internal/gitrun"
@@ -39,4 +42,36 @@ func gitListing(ctx context.Context, folder string) ([]string, error) {
 		return nil, errors.Join(errNotGit, ctx.Err())
 	}
 	return gitRecords(ctx, folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+}
+
+// Absent counts what git tracks in a folder and has not checked out.
+type Absent struct{ Files, Submodules int }
+
+// NotCheckedOut returns what a sparse checkout leaves out of a folder, and the submodules
+// of its .gitmodules that are empty. git is asked only where one of them is possible.
+func NotCheckedOut(ctx context.Context, folder string) (found Absent) {
+	git := repositoryOf(folder).git
+	if git == "" || blocks(git) || !isFile(filepath.Join(git, "info", "sparse-checkout")) && !isFile(filepath.Join(folder, ".gitmodules")) {
+		return found
+	}
+	ctx, cancel := context.WithTimeout(ctx, listingTime)
+	defer cancel()
+	entries, _ := gitRecords(ctx, folder, "ls-files", "-z", "-t", "--stage") // without git nothing is known to be absent
+	for _, entry := range entries {
+		about, name, _ := strings.Cut(entry, "\t")
+		switch {
+		case strings.HasPrefix(about, "S "):
+			found.Files++
+		case strings.HasPrefix(about, "H 160000 "):
+			if _, err := os.Lstat(filepath.Join(folder, filepath.FromSlash(name), ".git")); err != nil {
+				found.Submodules++
+			}
+		}
+	}
+	return found
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
