@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -112,6 +114,23 @@ func TestASessionOutlivesTheHub(t *testing.T) {
 	status, body := h.send("/runs/ships/r1/answer", form, "decision", "approve")
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "The answer is recorded.")
+}
+
+// TestAFolderBringsNoSession: where the folder of configuration is in the clone that is
+// served, its sessions are nobody's.
+func TestAFolderBringsNoSession(t *testing.T) {
+	folder, configuration := shipsIn(t), t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", configuration)
+	h := serveHub(t, folder)
+	h.end()
+	brought := filepath.Join(folder, ".config")
+	require.NoError(t, os.CopyFS(brought, os.DirFS(configuration)))
+	require.DirExists(t, filepath.Join(brought, "savant", "hub"))
+	t.Setenv("XDG_CONFIG_HOME", brought)
+	again := serveHub(t, folder, "--address", strings.TrimPrefix(h.base, "http://"))
+	require.Equal(t, h.base, again.base)
+	status, _, _ := h.ask(h.client, http.MethodGet, "/", nil)
+	require.Equal(t, http.StatusUnauthorized, status)
 }
 
 // TestTheHubBesideAClient: one process serves MCP on stdin and stdout, and the hub; where

@@ -103,7 +103,13 @@ func scripts() testscript.Params {
 			env.Setenv("GORACE", quickExit)
 			env.Setenv("GOGC", os.Getenv("GOGC"))
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".tmp", "configuration"))
+			configuration, err := os.MkdirTemp("", "savant-configuration-") // not in the folder that scripts work in
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { _ = os.RemoveAll(configuration) })
+			env.Setenv("XDG_CONFIG_HOME", configuration)
+			env.Setenv("CONFIGURATION", configuration)
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {
 				env.Setenv("GIT_"+who+"_NAME", "Ada")

@@ -10,10 +10,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"savant/fault"
+	"savant/internal/regular"
 )
 
 // settings disable what a repository's configuration could make git run, read or print.
@@ -124,9 +126,22 @@ func (c Command) process(ctx context.Context) *exec.Cmd {
 			process.Env = append(process.Env, name+"="+value)
 		}
 	}
+	if broughtSettings(c.Folder) {
+		process.Env = append(process.Env, "GIT_CONFIG_GLOBAL="+os.DevNull)
+	}
 	process.Env = append(process.Env, c.Variables...)
 	ownGroup(process)
 	return process
+}
+
+// broughtSettings reports whether the person's own settings of git are in the repository,
+// as where the home folder is. They name programs, which a clone must not.
+func broughtSettings(folder string) bool {
+	home, users := os.Getenv("HOME"), os.Getenv("XDG_CONFIG_HOME")
+	if users == "" {
+		users = filepath.Join(home, ".config")
+	}
+	return regular.Controls(folder, filepath.Join(home, ".gitconfig")) || regular.Controls(folder, filepath.Join(users, "git", "config"))
 }
 
 // limited keeps the first bytes written to it. The buffer is not embedded, because

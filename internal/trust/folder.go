@@ -18,6 +18,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/filelock"
+	"savant/internal/regular"
 )
 
 // Folder holds the answers about the parts of one folder, and notices changes by other
@@ -60,11 +61,14 @@ const (
 )
 
 // Open returns the answers about a folder. configuration is the user's configuration
-// folder; if it is empty, nothing is accepted.
+// folder; if it is empty, or if the folder's author could bring it, nothing is accepted.
 func Open(configuration, path string) *Folder {
 	f := &Folder{Path: Resolved(path), allowed: map[string]bool{}}
 	if configuration != "" {
 		f.keep = filepath.Join(configuration, "savant", "trust")
+	}
+	if f.keep != "" && regular.Controls(f.Path, filepath.Join(f.keep, f.name())) {
+		f.keep = ""
 	}
 	return f
 }
@@ -179,7 +183,7 @@ func (f *Folder) read() {
 	f.info = info
 }
 
-var errNoFolder = errors.New("there is no folder for the list of what is trusted: set XDG_CONFIG_HOME or HOME to an absolute path")
+var errNoFolder = errors.New("there is no folder for the list of what is trusted: set XDG_CONFIG_HOME or HOME to an absolute path outside of SAVANT_PATH and its repository")
 
 func readKept(file string) (held kept, err error) {
 	info, err := os.Stat(file)
@@ -327,14 +331,16 @@ type Elsewhere struct {
 	Refused  int    `json:"refused"`
 }
 
-// All returns every folder with answers, by path. Unreadable files are omitted.
-func All(configuration string) []Elsewhere {
-	folder := filepath.Join(configuration, "savant", "trust")
-	files, _ := os.ReadDir(folder)
+// Elsewhere returns every other folder with answers, by path. Unreadable files are omitted.
+func (f *Folder) Elsewhere() []Elsewhere {
+	if f.keep == "" {
+		return nil
+	}
+	files, _ := os.ReadDir(f.keep)
 	var all []Elsewhere
 	for _, file := range files {
-		held, err := readKept(filepath.Join(folder, file.Name()))
-		if err != nil || held.Folder == "" {
+		held, err := readKept(filepath.Join(f.keep, file.Name()))
+		if err != nil || held.Folder == "" || held.Folder == f.Path {
 			continue
 		}
 		found := Elsewhere{Folder: held.Folder}

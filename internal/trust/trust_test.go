@@ -54,7 +54,7 @@ func TestAnAnswerIsAboutOneContent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, gone)
 	require.Equal(t, trust.Unsaid, said.Said(old))
-	require.Empty(t, trust.All(configuration))
+	require.Empty(t, trust.Open(configuration, t.TempDir()).Elsewhere())
 }
 
 // A link to a folder is the folder.
@@ -66,7 +66,7 @@ func TestAFolderByALink(t *testing.T) {
 	require.True(t, trust.Open(configuration, path).Accepts(part(t, "a", "x")))
 	resolved, err := filepath.EvalSymlinks(path)
 	require.NoError(t, err)
-	require.Equal(t, []trust.Elsewhere{{Folder: resolved, Accepted: 1}}, trust.All(configuration))
+	require.Equal(t, []trust.Elsewhere{{Folder: resolved, Accepted: 1}}, trust.Open(configuration, t.TempDir()).Elsewhere())
 }
 
 // What another process writes is noticed, and what two write at once is kept.

@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/hub"
 	"savant/internal/access"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/reasoning/mongoqueue"
 	"savant/think/state"
@@ -36,6 +37,9 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 	sessions := Configuration(a.options.Environment)
 	if sessions != "" {
 		sessions = filepath.Join(sessions, "savant", "hub")
+	}
+	if sessions != "" && regular.Controls(a.Path, sessions) {
+		sessions = "" // a folder could bring a session that it knows the cookie of
 	}
 	client, decider, err := a.Reasoner(a.settings.Reasoning, nil)
 	if err != nil {

@@ -40,7 +40,11 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string, read
 	if err != nil {
 		return cli.UsageError("--address: expected HOST:PORT, such as 127.0.0.1:9999")
 	}
-	if tokens, err := access.Tokens(remote.TokenFile(p.Program)); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 && p.Settings.Hub.Token == "" {
+	file, err := remote.ServedTokens(p.Program, a.Path)
+	if err != nil {
+		return err
+	}
+	if tokens, err := access.Tokens(file); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 && p.Settings.Hub.Token == "" {
 		return cli.UsageError("--address: " + terminal.Visible(address) + " is reachable from elsewhere, and nobody has a token: make one with savant token add NAME, or set SAVANT_HUB_TOKEN; 127.0.0.1 needs none")
 	}
 	listener, pages, err := p.openHub(ctx, a, address, readOnly)
@@ -59,7 +63,11 @@ func (p *program) openHub(ctx context.Context, a *app.App, address string, readO
 	if err != nil {
 		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "the hub cannot listen at %s: %w; 127.0.0.1:0 takes a free port", address, err))
 	}
-	pages, err := a.Hub(ctx, app.HubAt{Address: listener.Addr().String(), ReadOnly: readOnly, Tokens: remote.TokenFile(p.Program)})
+	tokens, err := remote.ServedTokens(p.Program, a.Path)
+	if err != nil {
+		return nil, nil, errors.Join(err, listener.Close())
+	}
+	pages, err := a.Hub(ctx, app.HubAt{Address: listener.Addr().String(), ReadOnly: readOnly, Tokens: tokens})
 	if err != nil {
 		return nil, nil, errors.Join(app.Misconfigured(err), listener.Close())
 	}

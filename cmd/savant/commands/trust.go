@@ -248,7 +248,7 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 		}
 		list = append(list, listedPart{each, folder.Said(each)})
 	}
-	elsewhere := slices.DeleteFunc(trust.All(app.Configuration(p.World.Environment)), func(each trust.Elsewhere) bool { return each.Folder == folder.Path })
+	elsewhere := folder.Elsewhere()
 	if p.JSON {
 		problems := []*fault.Error{}
 		for _, each := range brought.Problems {

@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"savant/engines/mcpio/streamable"
 	"savant/fault"
 	"savant/internal/access"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/webguard"
 	"savant/think"
@@ -73,7 +76,11 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 		}
 	}
 	local := webguard.IsLoopback(net.JoinHostPort(host, "0"))
-	door, err := access.NewDoor(access.DoorOptions{File: TokenFile(p), Issuer: issuer, Open: local, Logger: a.Logger})
+	tokens, err := ServedTokens(p, a.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	door, err := access.NewDoor(access.DoorOptions{File: tokens, Issuer: issuer, Open: local, Logger: a.Logger})
 	if err != nil {
 		return nil, nil, app.Misconfigured(err)
 	}
@@ -84,8 +91,26 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 	return door, issuer, nil
 }
 
-// TokenFile is the token file.
-func TokenFile(p *cli.Program) string {
+// ServedTokens returns the token file for a server of a folder, "" for none. Who writes
+// the folder must not be able to bring the file: else it is INVALID_PARAMS.
+func ServedTokens(p *cli.Program, folder string) (string, error) {
+	path := tokenFile(p)
+	if path == "" || !regular.Controls(folder, path) {
+		return path, nil
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && p.Settings.HTTP.Tokens == "" {
+		return "", nil
+	}
+	return "", misplaced(path, folder)
+}
+
+// misplaced is the error for a token file in a folder that its tokens give access to.
+func misplaced(path, folder string) error {
+	return app.Misconfigured(fault.New(fault.InvalidParams, "the token file %s is in %s or its repository, so a clone could bring it: set XDG_CONFIG_HOME or %s to a place outside", path, folder, settings.EnvHTTPTokens))
+}
+
+// tokenFile is the token file; "" if there is no folder for it.
+func tokenFile(p *cli.Program) string {
 	if p.Settings.HTTP.Tokens != "" {
 		return p.Settings.HTTP.Tokens
 	}

@@ -15,6 +15,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/access"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/visible"
 	"savant/internal/webguard"
@@ -72,6 +73,13 @@ func add(ctx context.Context, p *cli.Program, token webguard.Token, scopes []str
 	if err != nil {
 		return err
 	}
+	served := token.Path
+	if served == "" && p.Loaded.Chosen(settings.EnvPath) { // not the working folder, which may be the home folder
+		served = p.Settings.Path
+	}
+	if served != "" && regular.Controls(served, path) {
+		return misplaced(path, served)
+	}
 	secret, err := access.Add(ctx, path, token)
 	if err != nil {
 		return err
@@ -86,7 +94,7 @@ func add(ctx context.Context, p *cli.Program, token webguard.Token, scopes []str
 
 // writable returns the token file, if there is one.
 func writable(p *cli.Program) (string, error) {
-	if path := TokenFile(p); path != "" {
+	if path := tokenFile(p); path != "" {
 		return filepath.Abs(path)
 	}
 	return "", app.Misconfigured(fault.New(fault.InvalidParams, "there is no folder for tokens: set XDG_CONFIG_HOME or HOME, or name a file with %s", settings.EnvHTTPTokens))
@@ -95,7 +103,7 @@ func writable(p *cli.Program) (string, error) {
 func listCommand(p *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "list", Short: "List the tokens, without the tokens themselves", Args: cli.Positional(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			tokens, err := access.Tokens(TokenFile(p))
+			tokens, err := access.Tokens(tokenFile(p))
 			if err != nil {
 				return err
 			}
