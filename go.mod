@@ -41,6 +41,8 @@ require (
 
 require github.com/anishathalye/porcupine v1.3.1
 
+require github.com/kaptinlin/jsonrepair v0.2.15
+
 require (
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/xdg-go/scram v1.4.0 // indirect

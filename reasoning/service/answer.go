@@ -2,6 +2,7 @@ package service
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -17,11 +18,7 @@ func readAnswer(text string, question *reasoning.Question, schema *schemas.Schem
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is larger than %d bytes", maxText)
 	}
-	if len(question.Schema) == 0 {
-		text = withoutLeadingThoughts(text)
-	} else {
-		text = withoutThoughts(text)
-	}
+	text = withoutThoughts(text, len(question.Schema) == 0)
 	intent, isIntent := intentOf(text)
 	isIntent = isIntent && !hasAction(question.Schema)
 	switch {
@@ -54,19 +51,21 @@ func finished(answer string) reasoning.Intent {
 	return reasoning.Intent{Action: reasoning.ActionFinish, Final: answer}
 }
 
-// intentOf parses a text that is an explicit intent to finish or to give up.
-func intentOf(text string) (reasoning.Intent, bool) {
-	for _, each := range candidates(text) {
+// intentOf parses a text with an explicit intent to finish or to give up; the last one
+// that stands by itself counts.
+func intentOf(text string) (found reasoning.Intent, is bool) {
+	alone := false
+	for _, each := range spans(text, false) {
 		var members map[string]json.RawMessage
-		if json.Unmarshal([]byte(each), &members) != nil || members["action"] == nil {
+		if alone && !each.alone || json.Unmarshal([]byte(text[each.start:each.end]), &members) != nil || members["action"] == nil {
 			continue
 		}
-		intent, err := reasoning.ParseIntent([]byte(each), nil)
+		intent, err := reasoning.ParseIntent([]byte(text[each.start:each.end]), nil)
 		if err == nil && (intent.Action == reasoning.ActionError || intent.Action == reasoning.ActionFinish && (members["final"] != nil || members["finish"] != nil)) {
-			return intent, true
+			found, is, alone = intent, true, each.alone
 		}
 	}
-	return reasoning.Intent{}, false
+	return found, is
 }
 
 // schemaOfAnswer compiles the schema of a request's question; nil if it has none. An
@@ -96,24 +95,39 @@ type candidate struct {
 	repairs []string
 }
 
-// values returns the candidates: the JSON values in a text, and the text itself.
+// values returns the candidates, the best first: the values in a text that stand by
+// themselves, the others, in each case the last first, what is within lists, and the
+// text itself.
 func values(text string) []candidate {
-	var found []candidate
-	for i, each := range candidates(text) {
-		var repairs []string
-		value, err := jsonvalue.DecodeStored([]byte(each))
-		if err != nil {
-			if value, err = jsonvalue.DecodeStored([]byte(lenientJSON(each))); err != nil {
-				continue
-			}
-			repairs = append(repairs, "it was not quite JSON")
-		}
-		if i > 0 {
+	var whole []candidate
+	if value, err := jsonvalue.DecodeStored([]byte(text)); err == nil {
+		whole = []candidate{{value: value}}
+	}
+	text = unquoted(text)
+	all := append(whole, valuesIn(text, spans(text, true))...)
+	all = append(all, valuesIn(text, spans(text, false))...)
+	return append(all, candidate{value: strings.TrimSpace(text)})
+}
+
+func valuesIn(text string, parts []span) []candidate {
+	var alone, amid []candidate
+	for _, each := range slices.Backward(parts) {
+		source := text[each.start:each.end]
+		fixed, repairs, ok := repaired(source)
+		value, err := jsonvalue.DecodeStored([]byte(fixed))
+		switch {
+		case !ok || err != nil:
+			continue
+		case source != text:
 			repairs = append(repairs, "the answer stood amid other text")
 		}
-		found = append(found, candidate{value, repairs})
+		if each.alone {
+			alone = append(alone, candidate{value, repairs})
+		} else {
+			amid = append(amid, candidate{value, repairs})
+		}
 	}
-	return append(found, candidate{value: strings.TrimSpace(text)})
+	return append(alone, amid...)
 }
 
 // fitting returns the first candidate that fits the schema. The error describes the

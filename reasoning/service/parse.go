@@ -1,7 +1,10 @@
 package service
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -16,98 +19,215 @@ const (
 	maxTries = 32
 )
 
-// Parse extracts the intent from a model's text: the whole text, a fenced block, or an
-// object amid prose. It repairs common mistakes (single quotes, trailing commas,
-// Python's True, other names for the members) and lists them in Repairs. INVALID_INTENT
-// describes the best candidate's error.
+// Parse extracts the intent from a model's text, which may hold it amid prose, thoughts
+// and marks, as almost-JSON, with other names of its members or in the form of a call
+// of another convention; Repairs lists what was repaired. Of several intents the last
+// one that stands by itself counts; calls side by side are parallel. INVALID_INTENT
+// describes the first object's error, or the two actions between which nothing decides.
 func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is not an intent: it is larger than %d bytes", maxText)
 	}
-	text = withoutThoughts(text)
+	text = asObjects(withoutThoughts(text, false), tools)
+	var read []reading
 	var first error
-	for i, candidate := range candidates(text) {
-		intent, err := read(candidate, tools)
-		if err == nil {
-			if i > 0 {
-				intent.Repairs = append([]string{"the intent stood amid other text"}, intent.Repairs...)
+	for _, each := range spans(text, false) {
+		one := readSpan(text, each, tools)
+		if one.err == nil {
+			read = append(read, one)
+		} else if first == nil {
+			first = one.err
+		}
+	}
+	switch {
+	case len(read) > 0:
+		return meant(read, tools)
+	case first != nil:
+		return reasoning.Intent{}, first
+	}
+	return reasoning.ParseIntent([]byte(text), tools)
+}
+
+// reading is what a part of a model's text says as an intent.
+type reading struct {
+	span
+	intent reasoning.Intent
+	err    error
+	// stated: the part names its action, or a tool that is offered.
+	stated bool
+}
+
+// readSpan reads a part of a text, repairing almost-JSON and misnamed members.
+func readSpan(text string, part span, tools []reasoning.Tool) reading {
+	source := text[part.start:part.end]
+	fixed, repairs, ok := repaired(source)
+	if !ok {
+		fixed = source
+	}
+	renamed, changed := rename(fixed, tools)
+	if name := nameBefore(text[part.after:part.start], tools); name != "" && ok && !hasMember(fixed, "action") {
+		renamed, changed = string(callObject(name, json.RawMessage(fixed))), true
+	}
+	if changed {
+		repairs = append(repairs, "members had other names")
+	}
+	intent, err := reasoning.ParseIntent([]byte(renamed), tools)
+	if strings.TrimSpace(text) != source {
+		repairs = append([]string{"the intent stood amid other text"}, repairs...)
+	}
+	intent.Repairs = append(repairs, intent.Repairs...)
+	stated := hasMember(fixed, "action")
+	for _, call := range intent.AllCalls() {
+		_, known := reasoning.Canonical(call.ToolName, tools)
+		stated = stated || known
+	}
+	return reading{span: part, intent: intent, err: err, stated: stated}
+}
+
+// meant returns the one intent of several: the last that stands by itself. The error
+// asks which of two different actions is meant.
+func meant(read []reading, tools []reasoning.Tool) (reasoning.Intent, error) {
+	if slices.ContainsFunc(read, func(r reading) bool { return r.stated }) {
+		read = slices.DeleteFunc(read, func(r reading) bool { return !r.stated })
+	}
+	var actions []reading
+	for _, each := range read {
+		last := len(actions) - 1
+		if last >= 0 && each.joined && bothCall(actions[last].intent, each.intent) {
+			actions[last].intent, actions[last].alone = parallel(actions[last].intent, each.intent), actions[last].alone || each.alone
+			continue
+		}
+		actions = append(actions, each)
+	}
+	chosen := actions[len(actions)-1]
+	for _, each := range actions {
+		if each.alone {
+			chosen = each
+		}
+	}
+	intent := chosen.intent
+	for _, each := range actions {
+		switch other := each.intent; {
+		case sameAction(other, chosen.intent):
+		case bothCall(other, intent) && readOnly(other, tools) && readOnly(intent, tools):
+			if each.start < chosen.start {
+				intent = parallel(other, intent)
+			} else {
+				intent = parallel(intent, other)
 			}
-			return intent, nil
+		default:
+			return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is not an intent: it has two actions, %s and %s; write only the one that is to be done",
+				actionName(other), actionName(chosen.intent))
 		}
-		if first == nil || i == 1 { // the first object's error is more useful than the whole text's
-			first = err
+	}
+	return intent, nil
+}
+
+func bothCall(a, b reasoning.Intent) bool {
+	return a.Action == reasoning.ActionTool && b.Action == reasoning.ActionTool
+}
+
+// sameAction reports whether two intents do the same; of two answers or thoughts the
+// later one is a better wording.
+func sameAction(a, b reasoning.Intent) bool {
+	return a.Action == b.Action && slices.EqualFunc(a.AllCalls(), b.AllCalls(), sameCall)
+}
+
+func sameCall(a, b reasoning.Call) bool {
+	return a.ToolName == b.ToolName && bytes.Equal(encode(a.Args), encode(b.Args))
+}
+
+// parallel joins the calls of two intents, each once.
+func parallel(a, b reasoning.Intent) reasoning.Intent {
+	calls := slices.Clone(a.AllCalls())
+	for _, each := range b.AllCalls() {
+		if !slices.ContainsFunc(calls, func(c reasoning.Call) bool { return sameCall(c, each) }) {
+			calls = append(calls, each)
 		}
 	}
-	return reasoning.Intent{}, first
+	if len(calls) > 1 {
+		a.ToolName, a.Args, a.Calls = "", nil, calls
+	}
+	return a
 }
 
-// thoughts matches the reasoning that some models write before their answer. thinking
-// and thought match its tags: the end is missing in a truncated text, the start if the
-// prompt contained it.
-var (
-	thoughts = pattern.Lazy(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
-	thinking = pattern.Lazy(`<(think|thinking|reasoning)>`)
-	thought  = pattern.Lazy(`(?s)^.*</(think|thinking|reasoning)>`)
-)
-
-// withoutThoughts removes thoughts, so that a merely considered intent is not executed.
-// A text that is one object is unchanged.
-func withoutThoughts(text string) string {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "{") && closing(text, 0) == len(text) {
-		return text
-	}
-	text = thoughts().ReplaceAllString(text, "")
-	text = thought().ReplaceAllString(text, "")
-	if cut := thinking().FindStringIndex(text); cut != nil {
-		text = text[:cut[0]]
-	}
-	return strings.TrimSpace(text)
+// readOnly reports whether an intent only calls offered tools that change nothing.
+func readOnly(intent reasoning.Intent, tools []reasoning.Tool) bool {
+	return !slices.ContainsFunc(intent.AllCalls(), func(call reasoning.Call) bool {
+		return !slices.ContainsFunc(tools, func(tool reasoning.Tool) bool { return tool.Name == call.ToolName && tool.ReadOnly })
+	})
 }
 
-// leading matches thoughts at the beginning of a text, without an end if the text was
-// truncated, or without a start if the prompt contained it: then the end has its own line, or an
-// empty line follows it.
-var leading = pattern.Lazy(`(?s)^(?:\s*<(?:think|thinking|reasoning)>.*?(?:</(?:think|thinking|reasoning)>|$))+` +
-	`|^.*?(?:\n</(?:think|thinking|reasoning)>[ \t]*(?:\n|$)|</(?:think|thinking|reasoning)>[ \t]*\n[ \t]*\n)`)
-
-// withoutLeadingThoughts is withoutThoughts for free text, which may itself be about such
-// tags.
-func withoutLeadingThoughts(text string) string {
-	return strings.TrimSpace(leading().ReplaceAllString(text, ""))
+func actionName(intent reasoning.Intent) string {
+	if calls := intent.AllCalls(); len(calls) > 0 {
+		return fmt.Sprintf("%s %s", intent.Action, calls[0].ToolName)
+	}
+	return string(intent.Action)
 }
 
-// fence is a block of Markdown.
-var fence = pattern.Lazy("(?s)```[a-zA-Z]*\\s*\\n?(.*?)```")
+// span is a part of a text that looks like a JSON object, or a list.
+type span struct {
+	start, end int
+	// after is the end of the span before it.
+	after int
+	// alone: nothing but marks and punctuation stands beside it in its lines. joined: nothing
+	// else stands between it and the span before it.
+	alone, joined bool
+}
 
-// candidates are the whole text, its fenced blocks, and each object in it. After maxTries
-// braces that nothing closes it looks for no further object.
-func candidates(text string) []string {
-	list := []string{text}
-	for _, block := range fence().FindAllStringSubmatch(text, maxTries) {
-		list = append(list, strings.TrimSpace(block[1]))
+// beside matches what may stand between two parts of one answer: marks, fences and
+// punctuation.
+var beside = pattern.Lazy("(?i)^(?:[\\s,;\\]\\[]|`{3,}[\\w.-]*|[<\\[][^<>\\[\\]\n]*[>\\]]|(?:action[ _]input|arguments?|json|tool_calls)\\s*:?)*$")
+
+// spans returns the objects of a text, and its lists if they are wanted. What nothing
+// closes is one up to the end of the text if it can be repaired. After maxTries of them, or
+// of brackets that nothing closes, it looks for no more.
+func spans(text string, lists bool) []span {
+	var found []span
+	wanted := "{"
+	if lists {
+		wanted = "{["
 	}
-	for from, open := 0, 0; from < len(text) && len(list) < maxTries && open < maxTries; {
-		start := strings.IndexByte(text[from:], '{')
+	after := 0
+	for from, open := 0, 0; from < len(text) && len(found) < maxTries && open < maxTries; {
+		start := strings.IndexAny(text[from:], wanted)
 		if start < 0 {
 			break
 		}
 		start += from
 		end := closing(text, start)
-		if end < 0 {
-			from = start + 1
-			open++
+		if end < 0 && open == 0 {
+			tail := strings.TrimRight(trailingMarks().ReplaceAllString(text, ""), " \t\r\n")
+			if start < len(tail) {
+				if _, _, ok := repaired(tail[start:]); ok {
+					end = len(tail)
+				}
+			}
+		}
+		if end < 0 || text[start] == '[' && !json.Valid([]byte(text[start:end])) {
+			from, open = start+1, open+1
 			continue
 		}
-		if object := text[start:end]; object != text {
-			list = append(list, object)
-		}
-		from = end
+		found = append(found, span{start: start, end: end, after: after})
+		from, after = end, end
 	}
-	return list
+	for i := range found {
+		next := len(text)
+		if i+1 < len(found) {
+			next = found[i+1].start
+		}
+		before, behind := text[found[i].after:found[i].start], text[found[i].end:next]
+		found[i].joined = i > 0 && beside().MatchString(before)
+		line := before[strings.LastIndexByte(before, '\n')+1:]
+		rest, _, _ := strings.Cut(behind, "\n")
+		found[i].alone = beside().MatchString(line) && beside().MatchString(rest)
+	}
+	return found
 }
 
-// closing returns the end of the object that begins at start, or -1.
+var trailingMarks = pattern.Lazy("(?:\\s*(?:`{3,}|[<\\[][|｜]?/[^<>\\[\\]\n]*[>\\]]))+\\s*$")
+
+// closing returns the end of the object or list that begins at start, or -1.
 func closing(text string, start int) int {
 	depth, inString := 0, false
 	for i := start; i < len(text); i++ {
@@ -117,107 +237,13 @@ func closing(text string, start int) int {
 		case c == '"':
 			inString = !inString
 		case inString:
-		case c == '{':
+		case c == '{' || c == '[':
 			depth++
-		case c == '}':
+		case c == '}' || c == ']':
 			if depth--; depth == 0 {
 				return i + 1
 			}
 		}
 	}
 	return -1
-}
-
-// read parses one candidate, repairing almost-JSON and misnamed members.
-func read(candidate string, tools []reasoning.Tool) (reasoning.Intent, error) {
-	var repairs []string
-	if !json.Valid([]byte(candidate)) {
-		if lenient := lenientJSON(candidate); json.Valid([]byte(lenient)) {
-			candidate, repairs = lenient, append(repairs, "it was not quite JSON")
-		}
-	}
-	if renamed, changed := rename(candidate); changed {
-		candidate, repairs = renamed, append(repairs, "members had other names")
-	}
-	intent, err := reasoning.ParseIntent([]byte(candidate), tools)
-	intent.Repairs = append(repairs, intent.Repairs...)
-	return intent, err
-}
-
-// otherNames are names that models use for the members of an intent.
-var otherNames = map[string][]string{
-	"tool_name": {"tool", "name", "function"},
-	"args":      {"arguments", "parameters", "input", "tool_input", "tool_args"},
-	"final":     {"answer", "final_answer", "response"},
-	"reasoning": {"thought", "thoughts", "rationale"},
-}
-
-// otherActions are names that models use for the actions.
-var otherActions = map[string]reasoning.Action{
-	"call": reasoning.ActionTool, "tool_call": reasoning.ActionTool, "call_tool": reasoning.ActionTool, "use_tool": reasoning.ActionTool,
-	"think": reasoning.ActionReason, "thought": reasoning.ActionReason,
-	"final": reasoning.ActionFinish, "final_answer": reasoning.ActionFinish, "answer": reasoning.ActionFinish, "done": reasoning.ActionFinish,
-}
-
-// rename corrects the names of the members of an intent and its calls, and infers a
-// missing action from the other members.
-func rename(text string) (renamed string, changed bool) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
-		return text, false
-	}
-	changed = renameMembers(members)
-	var calls []map[string]json.RawMessage
-	if json.Unmarshal(members["calls"], &calls) == nil && calls != nil {
-		for _, call := range calls {
-			changed = renameMembers(call) || changed
-		}
-		members["calls"] = encode(calls)
-	}
-	if action := actionOf(members); action != "" {
-		members["action"], changed = encode(action), true
-	}
-	if !changed {
-		return text, false
-	}
-	return string(encode(members)), true
-}
-
-func renameMembers(members map[string]json.RawMessage) (changed bool) {
-	for name, others := range otherNames {
-		for _, other := range others {
-			value, has := members[other]
-			if _, named := members[name]; has && !named {
-				members[name], changed = value, true
-				delete(members, other)
-			}
-		}
-	}
-	return changed
-}
-
-// actionOf returns the action of an intent with a missing or misnamed one; else "".
-func actionOf(members map[string]json.RawMessage) reasoning.Action {
-	var action string
-	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
-		return ""
-	}
-	switch meant := otherActions[strings.ToLower(strings.TrimSpace(action))]; {
-	case meant != "" || action != "":
-		return meant
-	case members["tool_name"] != nil || members["calls"] != nil:
-		return reasoning.ActionTool
-	case members["final"] != nil:
-		return reasoning.ActionFinish
-	}
-	return ""
-}
-
-// encode encodes a value that was decoded from JSON, so it cannot fail.
-func encode(value any) json.RawMessage {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		panic("service: what was JSON does not marshal: " + err.Error())
-	}
-	return raw
 }

@@ -212,7 +212,7 @@ func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong 
 	} else {
 		intent, wrong = Parse(reply.Text, c.request.Tools)
 	}
-	if reply.Cut && (errors.Is(wrong, fault.InvalidIntent) || question != nil && len(question.Schema) == 0) {
+	if reply.Cut && (errors.Is(wrong, fault.InvalidIntent) || slices.Contains(intent.Repairs, repairedEnd) || question != nil && len(question.Schema) == 0) {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer was cut off at the limit of %d tokens: answer in fewer words", reply.OutputTokens)
 	}
 	return intent, wrong

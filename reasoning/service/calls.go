@@ -1,0 +1,303 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
+	"savant/reasoning"
+)
+
+// asObjects rewrites what a model writes in other conventions than JSON as objects: JSON
+// within a JSON string, calls in XML, the final answer of ReAct.
+func asObjects(text string, tools []reasoning.Tool) string {
+	text = unquoted(text)
+	text = xmlCalls(text, tools)
+	if at := finalAnswer().FindStringSubmatchIndex(text); at != nil && !strings.Contains(text[at[2]:], "{") {
+		intent := encode(map[string]string{"action": string(reasoning.ActionFinish), "final": text[at[2]:at[3]]})
+		text = text[:at[0]] + "\n" + string(intent)
+	}
+	return text
+}
+
+var finalAnswer = pattern.Lazy(`(?is)(?:^|\n)[ \t*]*final answer[ \t*]*:[ \t*]*(\S.*?)\s*$`)
+
+// maxQuoted bounds how often JSON is quoted in itself.
+const maxQuoted = 3
+
+// unquoted returns the text of a JSON string, even of one without its quotes, and braces
+// of other scripts as JSON's.
+func unquoted(text string) string {
+	if !strings.Contains(text, "{") && strings.Contains(text, "｛") {
+		text = asciiPunctuation(text)
+	}
+	for range maxQuoted {
+		inner := ""
+		if strings.HasPrefix(text, `{\"`) {
+			text = `"` + text + `"`
+		}
+		if !strings.HasPrefix(text, `"`) || json.Unmarshal([]byte(text), &inner) != nil {
+			break
+		}
+		text = strings.TrimSpace(inner)
+	}
+	return text
+}
+
+var (
+	// callMark matches a mark with the name of a tool: <function=git_log>, <invoke name="git.log">,
+	// <git_log>, or <tool_call> before the name.
+	callMark = pattern.Lazy(`<([A-Za-z_][\w:.-]*)(?:(?:\s+name)?\s*=\s*["']?([\w.:/-]+)["']?)?\s*>[ \t\n]*([A-Za-z_][\w.:/-]*)?`)
+	// argumentMark matches a mark with the name of an argument: <parameter=limit>, <parameter
+	// name="limit">, <limit>, or <arg_key>limit</arg_key><arg_value>.
+	argumentMark = pattern.Lazy(`<\w*key>\s*([\w.-]+)\s*</\w*key>\s*<(\w*value)>|<([A-Za-z_][\w:.-]*)(?:(?:\s+name)?\s*=\s*["']?([\w.-]+)["']?)?[^<>]*>`)
+)
+
+// xmlCalls rewrites calls whose arguments are marks, or missing, as objects; not those
+// that an object quotes.
+func xmlCalls(text string, tools []reasoning.Tool) string {
+	var out strings.Builder
+	objects := spans(text, false)
+	for from := 0; ; {
+		at := callMark().FindStringSubmatchIndex(text[from:])
+		if at == nil {
+			return out.String() + text[from:]
+		}
+		part := func(i int) string {
+			if at[2*i] < 0 {
+				return ""
+			}
+			return text[from+at[2*i] : from+at[2*i+1]]
+		}
+		element, begin := part(1), from+at[1]
+		var tool reasoning.Tool
+		known := false
+		for i, name := range []string{part(2), part(3), element} {
+			if tool, known = offeredTool(name, tools); known {
+				if i != 1 && at[6] >= 0 {
+					begin = from + at[6] // what follows is not the name
+				}
+				break
+			}
+		}
+		body, behind, closed := strings.Cut(text[begin:], "</"+element+">")
+		quoted := slices.ContainsFunc(objects, func(s span) bool { return s.start < from+at[0] && from+at[0] < s.end })
+		if !known || quoted || strings.HasPrefix(strings.TrimSpace(body), "{") || !closed && !strings.Contains(body, "<") {
+			next := from + at[0] + 1
+			out.WriteString(text[from:next])
+			from = next
+			continue
+		}
+		arguments := xmlArguments(body, tool)
+		if len(arguments) == 0 && strings.TrimSpace(body) != "" { // no call, but prose
+			out.WriteString(text[from:begin])
+			from = begin
+			continue
+		}
+		out.WriteString(text[from:from+at[0]] + string(callObject(tool.Name, encode(arguments))) + "\n")
+		from = len(text) - len(behind)
+	}
+}
+
+// offeredTool returns the offered tool that a name means.
+func offeredTool(name string, tools []reasoning.Tool) (reasoning.Tool, bool) {
+	if name == "" {
+		return reasoning.Tool{}, false
+	}
+	name, known := reasoning.Canonical(strings.TrimRight(name, ":"), tools)
+	i := slices.IndexFunc(tools, func(t reasoning.Tool) bool { return t.Name == name })
+	if !known || i < 0 {
+		return reasoning.Tool{}, false
+	}
+	return tools[i], true
+}
+
+// xmlArguments reads arguments that are marks.
+func xmlArguments(body string, tool reasoning.Tool) map[string]json.RawMessage {
+	var schema struct {
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(tool.InputSchema, &schema) // a tool without a schema has arguments of any name
+	arguments := map[string]json.RawMessage{}
+	for {
+		at := argumentMark().FindStringSubmatch(body)
+		if at == nil {
+			return arguments
+		}
+		_, body, _ = strings.Cut(body, at[0])
+		name, element := at[1], at[2]
+		if name == "" {
+			name, element = at[4], at[3]
+			if _, declared := schema.Properties[element]; name == "" && declared {
+				name = element
+			}
+		}
+		value, behind, closed := strings.Cut(body, "</"+element+">")
+		if name == "" || !closed {
+			continue
+		}
+		body = behind
+		value = strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n")
+		if _, err := jsonvalue.DecodeStored([]byte(value)); err != nil || schema.Properties[name].Type == "string" {
+			value = string(encode(value))
+		}
+		arguments[name] = json.RawMessage(value)
+	}
+}
+
+// nameAtEnd matches a name at the beginning of a line, behind a mark or a label, with nothing
+// but marks and labels between it and what follows.
+var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:(|｜])[ \t]*[\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|```[a-z]*|action[ _]input|arguments?|args|input|json|parameters|[:=(*`>\\]])*$")
+
+// nameBefore returns the offered tool whose name stands before its arguments; else "".
+func nameBefore(text string, tools []reasoning.Tool) string {
+	found := nameAtEnd().FindStringSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	tool, _ := offeredTool(found[1], tools)
+	return tool.Name
+}
+
+func callObject(name string, arguments json.RawMessage) json.RawMessage {
+	return encode(map[string]any{"action": reasoning.ActionTool, "tool_name": name, "args": arguments})
+}
+
+// hasMember reports whether a text is an object with a member.
+func hasMember(text, name string) bool {
+	var members map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &members) == nil && members[name] != nil
+}
+
+// otherNames are names that models use for the members of an intent.
+var otherNames = map[string][]string{
+	"tool_name": {"tool", "name", "function", "recipient_name", "function_name"},
+	"args":      {"arguments", "parameters", "input", "tool_input", "tool_args", "action_input", "kwargs", "params"},
+	"final":     {"answer", "final_answer", "response"},
+	"reasoning": {"thought", "thoughts", "rationale"},
+	"calls":     {"tool_calls", "tool_uses", "function_calls", "tools"},
+}
+
+// holders are names of members that hold a call.
+var holders = []string{"tool", "function", "function_call", "tool_call", "tool_use", "call", "action", "intent"}
+
+// otherActions are names that models use for the actions.
+var otherActions = map[string]reasoning.Action{
+	"call": reasoning.ActionTool, "tool_call": reasoning.ActionTool, "call_tool": reasoning.ActionTool, "use_tool": reasoning.ActionTool, "function": reasoning.ActionTool,
+	"tool_calls": reasoning.ActionTool, "function_call": reasoning.ActionTool,
+	"think": reasoning.ActionReason, "thought": reasoning.ActionReason,
+	"final": reasoning.ActionFinish, "final_answer": reasoning.ActionFinish, "answer": reasoning.ActionFinish, "done": reasoning.ActionFinish,
+}
+
+// rename corrects the names of the members of an intent and its calls, takes calls out of
+// the objects around them, and infers a missing action from the other members.
+func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
+		return text, false
+	}
+	changed = renameCall(members, tools)
+	var calls []map[string]json.RawMessage
+	if json.Unmarshal(members["calls"], &calls) == nil && calls != nil {
+		for _, call := range calls {
+			changed = renameCall(call, tools) || changed
+			delete(call, "action")
+		}
+		members["calls"] = encode(calls)
+	}
+	if action := actionOf(members, tools); action != "" {
+		members["action"], changed = encode(action), true
+	}
+	if isText(members["args"]) && members["final"] == nil && string(members["action"]) == `"finish"` { // LangChain's action_input
+		members["final"] = members["args"]
+	}
+	if !changed {
+		return text, false
+	}
+	return string(encode(members)), true
+}
+
+func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+
+// renameCall corrects the names of the members of one call, which another object may
+// hold: {"function": {"name": …}}, {"git.log": {…}}.
+func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+	for name, inner := range members {
+		var call map[string]json.RawMessage
+		if members["tool_name"] != nil || json.Unmarshal(inner, &call) != nil || call == nil {
+			continue
+		}
+		if tool, known := offeredTool(name, tools); known && len(members) == 1 {
+			delete(members, name)
+			members["tool_name"], members["args"] = encode(tool.Name), inner
+			return true
+		}
+		if renameMembers(call); slices.Contains(holders, name) && isText(call["tool_name"]) {
+			delete(members, name)
+			maps.Copy(members, call)
+			changed = true
+			break
+		}
+	}
+	changed = renameMembers(members) || changed
+	var written string
+	if json.Unmarshal(members["args"], &written) == nil && !json.Valid([]byte(written)) {
+		if fixed, repairs, ok := repaired(written); ok && !slices.Contains(repairs, repairedEnd) {
+			members["args"], changed = json.RawMessage(fixed), true
+		}
+	}
+	return changed
+}
+
+func renameMembers(members map[string]json.RawMessage) (changed bool) {
+	for name, others := range otherNames {
+		for _, other := range others {
+			value, has := members[other]
+			if _, named := members[name]; has && !named {
+				members[name], changed = value, true
+				delete(members, other)
+			}
+		}
+	}
+	return changed
+}
+
+// actionOf returns the action of an intent with a missing or misnamed one; else "".
+func actionOf(members map[string]json.RawMessage, tools []reasoning.Tool) reasoning.Action {
+	var action string
+	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
+		return ""
+	}
+	spelt := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(action)))
+	if meant := otherActions[spelt]; meant != "" {
+		return meant
+	}
+	if tool, known := offeredTool(action, tools); known && members["tool_name"] == nil {
+		members["tool_name"] = encode(tool.Name)
+		return reasoning.ActionTool
+	}
+	switch {
+	case action != "":
+		return ""
+	case members["tool_name"] != nil || members["calls"] != nil:
+		return reasoning.ActionTool
+	case members["final"] != nil:
+		return reasoning.ActionFinish
+	}
+	return ""
+}
+
+// encode encodes a value that was decoded from JSON, so it cannot fail.
+func encode(value any) json.RawMessage {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("service: what was JSON does not marshal: %v", err))
+	}
+	return raw
+}

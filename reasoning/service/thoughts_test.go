@@ -1,0 +1,224 @@
+package service_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/reasoning"
+	"savant/reasoning/service"
+)
+
+// thoughts are the forms in which models think before they answer; %s is a draft.
+var thoughts = map[string]string{
+	"think":           "<think>%s</think>",
+	"a capital":       "<Think>%s</Think>",
+	"square":          "[THINK]%s[/THINK]",
+	"thought":         "<thought>%s</thought>",
+	"a namespace":     "<mm:think>%s</mm:think>",
+	"triangles":       "◁think▷%s◁/think▷",
+	"Cohere":          "<|START_THINKING|>%s<|END_THINKING|>",
+	"begin and end":   "<|begin_of_thought|>%s<|end_of_thought|>",
+	"Gemma":           "<|channel>thought\n%s<channel|>",
+	"nobody's name":   "<musing>%s</musing>",
+	"an attribute":    `<reasoning effort="high">%s</reasoning>`,
+	"two blocks":      "<plan>first</plan>\n<scratchpad>%s</scratchpad>",
+	"no beginning":    "%s</think>",
+	"no square one":   "%s[/THINK]\n",
+	"harmony":         "<|channel|>analysis<|message|>%s<|end|><|start|>assistant<|channel|>final<|message|>",
+	"harmony, begun":  "%s<|end|><|start|>assistant<|channel|>final<|message|>",
+	"harmony, plain":  "<|channel|>analysis<|message|>%s<|end|>",
+	"harmony, bare":   "analysis%sassistantfinal",
+	"harmony, spoken": "<|start|>assistant<|channel|>analysis<|message|>%s<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final<|message|>",
+}
+
+// A draft within thoughts is neither done nor the answer.
+func TestThoughtsAreNotAnswers(t *testing.T) {
+	t.Parallel()
+	const call = `{"action":"tool","tool_name":"git.log","args":{"limit":1}}`
+	for name, form := range thoughts {
+		t.Run(name, func(t *testing.T) {
+			for _, draft := range []string{`perhaps {"action":"finish","final":"a draft"} no`, `{"tool":"memory.write","args":{"text":"x"}}`} {
+				intent, err := service.Parse(fmt.Sprintf(form, draft)+call, offered)
+				require.NoError(t, err)
+				require.Equal(t, "git.log", intent.ToolName)
+				require.Empty(t, intent.Calls)
+			}
+			require.Equal(t, `{"decision":"approve"}`, answered(t, fmt.Sprintf(form, `draft {"decision":"request_changes"} wait`)+`{"decision":"approve"}`, verdict))
+			require.Equal(t, "Hello there.", answered(t, fmt.Sprintf(form, "draft Hi")+"Hello there.", ""))
+		})
+	}
+}
+
+// What a text says is kept, marks and all.
+func TestMarksThatAreNoThoughts(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"<b>Bold</b> words.", "<p>Hello</p>\n<p>there</p>", "<answer>Hello</answer> there", "<output>x</output> y", "[b]Bold[/b] words", "<details>x</details> y",
+		"<step>1</step>\n<step>2</step>", "<note>all of it</note>", "It thinks between <think> and </think>.", "The tag `</think>` closes it.",
+		"Write <|im_end|> at its end.", "<s>old</s>", "See [1] and [/1] there.", "<final>x</final> y", "Use <|channel|>final<|message|> for it.",
+	} {
+		require.Equal(t, text, answered(t, text, ""))
+	}
+}
+
+func TestTokensAtTheEndAreCut(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"<|im_end|>", "</s>", "<|endoftext|>", "<|eot_id|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "<|im_end|>\n<|endoftext|>\n",
+		"<|im_end|>\n<|im_start|>user\nThanks<|im_end|>"} {
+		require.Equal(t, "Hello there.", answered(t, "Hello there."+end, ""))
+		intent, err := service.Parse(finish+end, offered)
+		require.NoError(t, err)
+		require.Equal(t, "done", intent.Final)
+	}
+}
+
+// Of several intents without marks the last that stands by itself counts; different
+// actions are a doubt, calls side by side are none.
+func TestSeveralIntentsInOneText(t *testing.T) {
+	t.Parallel()
+	tools := []reasoning.Tool{{Name: "git.log", ReadOnly: true}, {Name: "git.status", ReadOnly: true}, {Name: "memory.write"}}
+	const (
+		log    = `{"action":"tool","tool_name":"git.log","args":{}}`
+		status = `{"action":"tool","tool_name":"git.status","args":{}}`
+		write  = `{"action":"tool","tool_name":"memory.write","args":{}}`
+		draft  = `{"action":"finish","final":"a draft"}`
+	)
+	for text, want := range map[string]string{
+		"Perhaps " + draft + ", or rather:\n" + finish: "done",
+		draft + "\nNo:\n" + finish:                     "done",
+		finish + "\n" + finish:                         "done",
+		log + "\n" + status:                            "git.log git.status",
+		log + log:                                      "git.log",
+		"<tool_call>" + log + "</tool_call>\n<tool_call>" + write + "</tool_call>": "git.log memory.write",
+		"First:\n" + log + "\nThen:\n" + status:                                    "git.log git.status",
+		"[" + log + ", " + status + "]":                                            "git.log git.status",
+		`The file has {"name":"demo"}. ` + finish:                                  "done",
+		log + "\n" + finish:                                                        "",
+		"I could " + write + " but nobody asked.\n" + finish:                       "",
+		"I could write:\n" + write + "\nBut no:\n" + log:                           "",
+		"Maybe " + write + " no, " + log:                                           "",
+		draft + " no, " + status:                                                   "",
+	} {
+		intent, err := service.Parse(text, tools)
+		if want == "" {
+			require.ErrorIs(t, err, fault.InvalidIntent, text)
+			require.ErrorContains(t, err, "two actions", text)
+			continue
+		}
+		require.NoError(t, err, text)
+		got := intent.Final
+		for i, each := range intent.AllCalls() {
+			got += " "[:min(i, 1)] + each.ToolName
+		}
+		require.Equal(t, want, got, text)
+	}
+}
+
+func TestOfSeveralValuesTheLastCounts(t *testing.T) {
+	t.Parallel()
+	const no, yes = `{"decision":"request_changes"}`, `{"decision":"approve"}`
+	for _, text := range []string{"Perhaps " + no + ".\n" + yes, no + "\n" + yes, "```json\n" + no + "\n```\nBetter:\n```json\n" + yes + "\n```", yes + "\nIt was " + no + " before.",
+		`{"action":"finish","final":` + no + "}\n" + `{"action":"finish","final":` + yes + `}`} {
+		require.Equal(t, yes, answered(t, text, verdict), text)
+	}
+}
+
+// answered is the answer of a question whose model writes a text.
+func answered(t *testing.T, text, schema string) string {
+	t.Helper()
+	slm := &scripted{name: "ollama:small", lines: []string{text, "asked again"}}
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, schema))
+	require.NoError(t, err, text)
+	require.Len(t, slm.asked, 1, text)
+	return intent.Final
+}
+
+// Each form is read without another question.
+func TestFormsOfCalls(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"type":"object","properties":{"limit":{"type":"integer"},"path":{"type":"string"}}}`)
+	tools := []reasoning.Tool{{Name: "git.log", InputSchema: schema}, {Name: "context.search"}}
+	const limit = `{"limit":3}`
+	for _, text := range []string{
+		`{"type":"function","function":{"name":"git_log","arguments":"{\"limit\":3}"}}`,
+		`{"tool_calls":[{"id":"1","type":"function","function":{"name":"git_log","arguments":"{\"limit\":3}"}}]}`,
+		`{"function_call":{"name":"git_log","arguments":{"limit":3}}}`,
+		`{"action":"tool_call","tool_call":{"name":"git_log","args":{"limit":3}}}`,
+		`{"action":{"name":"git_log","parameters":{"limit":3}}}`,
+		`{"action":"git_log","action_input":{"limit":3}}`,
+		`{"git_log":{"limit":3}}`,
+		`{"tool_uses":[{"recipient_name":"functions.git_log","parameters":{"limit":3}}]}`,
+		`[{"name":"git_log","arguments":{"limit":3}}]`,
+		`{"name":"git_log","arguments":"{'limit': 3}"}`,
+		"<function=git_log>" + limit + "</function>",
+		"<tool_call>\n<function=git_log>\n<parameter=limit>\n3\n</parameter>\n</function>\n</tool_call>",
+		`<function_calls><invoke name="git_log"><parameter name="limit">3</parameter></invoke></function_calls>`,
+		"<tool_call>git_log\n<arg_key>limit</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
+		"<git_log><limit>3</limit></git_log>",
+		"<tool_call>{\"name\": \"git_log\", \"arguments\": {\"limit\": 3}}\n</tool_call>",
+		"<|python_tag|>{\"name\": \"git_log\", \"parameters\": {\"limit\": 3}}<|eom_id|>",
+		"[TOOL_CALLS]git_log[ARGS]" + limit,
+		"[TOOL_CALLS]git_log" + limit,
+		`[TOOL_CALLS][{"name":"git_log","arguments":{"limit":3}}]`,
+		"<|channel|>commentary to=functions.git_log <|constrain|>json<|message|>" + limit + "<|call|>",
+		"<|channel|>analysis<|message|>I look.<|end|><|start|>assistant to=functions.git_log<|channel|>commentary json<|message|>" + limit + "<|call|>",
+		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>git_log\n```json\n" + limit + "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+		"<|tool_calls_section_begin|><|tool_call_begin|>functions.git_log:0<|tool_call_argument_begin|>" + limit + "<|tool_call_end|><|tool_calls_section_end|>",
+		"Thought: I look at it.\nAction: git_log\nAction Input: " + limit,
+		"functions.git_log(" + limit + ")",
+		`"{\"action\":\"tool\",\"tool_name\":\"git_log\",\"args\":{\"limit\":3}}"`,
+		`{\"action\":\"tool\",\"tool_name\":\"git_log\",\"args\":{\"limit\":3}}`,
+		`{action: "tool", tool_name: "git_log", args: {limit: 3}}`,
+		"{\"action\":\"tool\", // the log\n\"tool_name\":\"git_log\", /* so many */ \"args\":{\"limit\":3}}",
+		`{"action":"tool","tool_name":"git\_log","args":{"limit":3}}`,
+		`{"action":"tool","tool_name":"git_log","args":{"limit":3}`,
+		"```json\n{\"action\":\"tool\",\"tool_name\":\"git_log\",\"args\":{\"limit\":3}\n```",
+		`{“action”: “tool”, “tool_name”: “git_log”, “args”: {“limit”: 3}}`,
+		`{"action"："tool"，"tool_name"："git_log"，"args"：{"limit"：3}}`,
+		`｛"action"："tool"，"tool_name"："git_log"，"args"：｛"limit"：3｝｝`,
+	} {
+		intent, err := service.Parse(text, tools)
+		require.NoError(t, err, text)
+		calls := intent.AllCalls()
+		require.Len(t, calls, 1, text)
+		require.Equal(t, "git.log", calls[0].ToolName, text)
+		require.JSONEq(t, limit, string(calls[0].Args), text)
+	}
+	for text, want := range map[string]string{
+		`{"action":"finish","final":"it\'s done"}`:                                "it's done",
+		`{"action":"finish","final":"see C:\Users\me"}`:                           `see C:\Users\me`,
+		`{action:"finish","final":"see C:\\Users\\me"}`:                           `see C:\Users\me`,
+		"Thought: I know.\nFinal Answer: It is done.\n":                           "It is done.",
+		`{"action":"Final Answer","action_input":"It is done."}`:                  "It is done.",
+		`{"action":"finish","final":{"name":"git_log","arguments":{"limit":3}}}`:  `{"arguments":{"limit":3},"name":"git_log"}`,
+		`{"action":"finish","final":"call <function=git_log>{}</function>"}`:      "call <function=git_log>{}</function>",
+		`{"action":"finish","final":"<git_log><limit>3</limit></git_log> it is"}`: "<git_log><limit>3</limit></git_log> it is",
+	} {
+		intent, err := service.Parse(text, tools)
+		require.NoError(t, err, text)
+		require.Equal(t, reasoning.ActionFinish, intent.Action, text)
+		if json.Valid([]byte(want)) {
+			require.JSONEq(t, want, intent.Final)
+		} else {
+			require.Equal(t, want, intent.Final)
+		}
+	}
+	intent, err := service.Parse("<function=git_log>\n<parameter=path>\n<b>3</b>\n</parameter>\n<parameter=limit>3</parameter>\n</function>", tools)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"path":"<b>3</b>","limit":3}`, string(intent.Args))
+}
+
+// What was cut off within a string or a number is no argument, and a text that only
+// mentions a tool is no call.
+func TestHalfACallIsNoCall(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"action":"tool","tool_name":"git_log","args":{"text":"half of`, `{"action":"tool","tool_name":"git_log","args":{"limit":3`,
+		`{'action':'tool','tool_name':'git_log','args':{'text':'half of`, "git_log is the tool.", "I would use git_log with {\"limit\":3}.", "<git_log> is a tool."} {
+		_, err := service.Parse(text, offered)
+		require.ErrorIs(t, err, fault.InvalidIntent, text)
+	}
+}
