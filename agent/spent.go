@@ -59,16 +59,19 @@ func (s Spent) AddTo(metadata map[string]any) {
 }
 
 // SpentOn returns what a call of a model cost by price, which is nil without prices. An
-// answer from the cache costs nothing. A failed call of a model without a price is not
-// reported.
+// answer from the cache costs nothing. A call whose tokens nobody counted has no known
+// cost. A failed call of a model without a price is not reported.
 func SpentOn(call reasoning.ModelCall, price func(model string, promptTokens, outputTokens int) (cost float64, known bool)) (made Spent) {
 	if price == nil || call.Cached {
 		return Spent{}
 	}
 	cost, known := price(call.Model, call.PromptTokens, call.OutputTokens)
+	uncounted := call.PromptTokens+call.OutputTokens == 0 && call.Err == nil
 	switch {
-	case known:
+	case known && !uncounted:
 		made.Cost = &cost
+	case known:
+		made.Unpriced = []string{cmp.Or(call.Model, call.Provider()) + " (it counted no tokens)"}
 	case call.Err == nil:
 		made.Unpriced = []string{cmp.Or(call.Model, call.Provider())}
 	}

@@ -69,7 +69,11 @@ func callOfModel(e Event) string {
 	if name == "" { // an external service need not name it
 		name, _ = e.Metadata["provider"].(string)
 	}
-	text := fmt.Sprintf("llm_call(%s) → %s, %d+%d tokens", name, Elapsed(e.DurationMS), e.PromptTokens, e.OutputTokens)
+	tokens := fmt.Sprintf("%d+%d tokens", e.PromptTokens, e.OutputTokens)
+	if e.PromptTokens+e.OutputTokens == 0 && e.Status == "ok" && e.Metadata["cache"] != true {
+		tokens = "tokens unknown"
+	}
+	text := fmt.Sprintf("llm_call(%s) → %s, %s", name, Elapsed(e.DurationMS), tokens)
 	if e.Metadata["cache"] == true {
 		text += ", from the cache"
 	}

@@ -69,27 +69,27 @@ type anthropicContent struct {
 }
 
 type anthropicUsage struct {
-	InputTokens   int `json:"input_tokens"`
-	CacheCreation int `json:"cache_creation_input_tokens"`
-	CacheRead     int `json:"cache_read_input_tokens"`
-	OutputTokens  int `json:"output_tokens"`
+	InputTokens   count `json:"input_tokens"`
+	CacheCreation count `json:"cache_creation_input_tokens"`
+	CacheRead     count `json:"cache_read_input_tokens"`
+	OutputTokens  count `json:"output_tokens"`
 }
 
 type anthropicEvent struct {
 	Type string `json:"type"`
 	// Fields of a whole message, and of the message in message_start.
-	Content    []anthropicContent `json:"content"`
-	StopReason string             `json:"stop_reason"`
-	Usage      anthropicUsage     `json:"usage"`
+	Content    []anthropicContent      `json:"content"`
+	StopReason word                    `json:"stop_reason"`
+	Usage      lenient[anthropicUsage] `json:"usage"`
 	Message    struct {
-		Usage anthropicUsage `json:"usage"`
+		Usage lenient[anthropicUsage] `json:"usage"`
 	} `json:"message"`
 	// Fields of the events of a block, and of message_delta.
 	Block anthropicContent `json:"content_block"`
 	Delta struct {
-		Text        string `json:"text"`
-		PartialJSON string `json:"partial_json"`
-		StopReason  string `json:"stop_reason"`
+		Text        piece `json:"text"`
+		PartialJSON piece `json:"partial_json"`
+		StopReason  word  `json:"stop_reason"`
 	} `json:"delta"`
 }
 
@@ -100,13 +100,13 @@ func (a *anthropicAnswer) take(part []byte) error {
 	}
 	switch event.Type {
 	case "message_start":
-		a.count(event.Message.Usage)
+		a.count(event.Message.Usage.value)
 	case "content_block_start":
 		a.begin(event.Block)
 	case "content_block_delta":
-		a.write(event.Delta.Text + event.Delta.PartialJSON)
+		a.write(a.join(event.Delta.Text) + a.join(event.Delta.PartialJSON))
 	case "message_delta":
-		a.count(event.Usage)
+		a.count(event.Usage.value)
 		a.stop(event.Delta.StopReason)
 	case "message_stop":
 		a.end()
@@ -114,10 +114,10 @@ func (a *anthropicAnswer) take(part []byte) error {
 		for _, each := range event.Content {
 			a.begin(each)
 			if each.Type == "tool_use" {
-				a.write(string(each.Input))
+				a.write(a.arguments(each.Input))
 			}
 		}
-		a.count(event.Usage)
+		a.count(event.Usage.value)
 		a.stop(event.StopReason)
 		a.end()
 	}
@@ -146,14 +146,14 @@ func (a *anthropicAnswer) write(text string) {
 
 func (a *anthropicAnswer) count(usage anthropicUsage) {
 	if read := usage.InputTokens + usage.CacheCreation + usage.CacheRead; read > 0 {
-		a.reply.PromptTokens = read
+		a.reply.PromptTokens = int(read)
 	}
 	if usage.OutputTokens > 0 {
-		a.reply.OutputTokens = usage.OutputTokens
+		a.reply.OutputTokens = int(usage.OutputTokens)
 	}
 }
 
-func (a *anthropicAnswer) stop(reason string) {
+func (a *anthropicAnswer) stop(reason word) {
 	switch reason {
 	case "max_tokens", "model_context_window_exceeded":
 		a.reply.Cut = true

@@ -31,6 +31,8 @@ type collected struct {
 	ended bool
 	// refusal is the text of a model's refusal.
 	refusal strings.Builder
+	// half is the first half of a surrogate pair that the next piece completes.
+	half rune
 }
 
 func (c *collected) taken() *collected { return c }

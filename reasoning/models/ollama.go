@@ -35,7 +35,7 @@ type ollamaAnswer struct{ collected }
 func (a *ollamaAnswer) take(part []byte) error {
 	var reply struct {
 		Message struct {
-			Content   string `json:"content"`
+			Content   piece `json:"content"`
 			ToolCalls []struct {
 				Function struct {
 					Name      string          `json:"name"`
@@ -43,23 +43,23 @@ func (a *ollamaAnswer) take(part []byte) error {
 				} `json:"function"`
 			} `json:"tool_calls"`
 		} `json:"message"`
-		Done            bool   `json:"done"`
-		DoneReason      string `json:"done_reason"`
-		PromptEvalCount int    `json:"prompt_eval_count"`
-		EvalCount       int    `json:"eval_count"`
+		Done            bool  `json:"done"`
+		DoneReason      word  `json:"done_reason"`
+		PromptEvalCount count `json:"prompt_eval_count"`
+		EvalCount       count `json:"eval_count"`
 	}
 	if err := json.Unmarshal(part, &reply); err != nil {
 		return err
 	}
-	a.wrote(reply.Message.Content)
+	a.wrote(a.join(reply.Message.Content))
 	for _, each := range reply.Message.ToolCalls {
 		made := a.callAt(len(a.calls))
 		made.name = each.Function.Name
-		made.args.Write(each.Function.Arguments)
+		made.args.WriteString(a.arguments(each.Function.Arguments))
 	}
 	if reply.Done {
 		a.ended, a.reply.Cut = true, reply.DoneReason == "length"
-		a.reply.PromptTokens, a.reply.OutputTokens = reply.PromptEvalCount, reply.EvalCount
+		a.reply.PromptTokens, a.reply.OutputTokens = int(reply.PromptEvalCount), int(reply.EvalCount)
 	}
 	return nil
 }

@@ -69,12 +69,12 @@ type openAIAnswer struct{ collected }
 // openAIMessage is a whole message, or the delta of a chunk.
 type openAIMessage struct {
 	Content   json.RawMessage `json:"content"`
-	Refusal   string          `json:"refusal"`
+	Refusal   lenient[string] `json:"refusal"`
 	ToolCalls []struct {
-		Index    *int `json:"index"`
+		Index    *count `json:"index"`
 		Function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
 		} `json:"function"`
 	} `json:"tool_calls"`
 }
@@ -84,18 +84,18 @@ func (a *openAIAnswer) take(part []byte) error {
 		Choices []struct {
 			Message      *openAIMessage `json:"message"`
 			Delta        *openAIMessage `json:"delta"`
-			FinishReason string         `json:"finish_reason"`
+			FinishReason word           `json:"finish_reason"`
 		} `json:"choices"`
-		Usage struct {
-			PromptTokens     int `json:"prompt_tokens"`
-			CompletionTokens int `json:"completion_tokens"`
-		} `json:"usage"`
+		Usage lenient[struct {
+			PromptTokens     count `json:"prompt_tokens"`
+			CompletionTokens count `json:"completion_tokens"`
+		}] `json:"usage"`
 	}
 	if err := json.Unmarshal(part, &chunk); err != nil {
 		return err
 	}
-	if chunk.Usage.PromptTokens > 0 {
-		a.reply.PromptTokens, a.reply.OutputTokens = chunk.Usage.PromptTokens, chunk.Usage.CompletionTokens
+	if used := chunk.Usage.value; used.PromptTokens > 0 {
+		a.reply.PromptTokens, a.reply.OutputTokens = int(used.PromptTokens), int(used.CompletionTokens)
 	}
 	if len(chunk.Choices) == 0 {
 		if a.stream != nil { // a chunk of usage, or Azure's first one, of what a filter found in the prompt
@@ -120,32 +120,30 @@ func (a *openAIAnswer) take(part []byte) error {
 }
 
 func (a *openAIAnswer) add(said openAIMessage) {
-	a.wrote(contentText(said.Content))
-	a.refusal.WriteString(said.Refusal)
+	a.wrote(a.content(said.Content))
+	a.refusal.WriteString(said.Refusal.value)
 	for i, each := range said.ToolCalls {
 		number := i
 		if each.Index != nil {
-			number = *each.Index
+			number = int(*each.Index)
 		}
 		made := a.callAt(number)
 		made.name += each.Function.Name
-		made.args.WriteString(each.Function.Arguments)
+		made.args.WriteString(a.arguments(each.Function.Arguments))
 	}
 }
 
-// contentText reads a content: a text, or a list of parts with texts.
-func contentText(raw json.RawMessage) string {
-	var text string
-	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
-		return text
-	}
+// content reads a content: a text, or a list of parts with texts.
+func (a *openAIAnswer) content(raw json.RawMessage) string {
 	var parts []struct {
-		Text string `json:"text"`
+		Text lenient[string] `json:"text"`
 	}
-	if json.Unmarshal(raw, &parts) == nil {
-		for _, each := range parts {
-			text += each.Text
-		}
+	if json.Unmarshal(raw, &parts) != nil {
+		return a.join(inner(raw))
+	}
+	text := ""
+	for _, each := range parts {
+		text += each.Text.value
 	}
 	return text
 }

@@ -1,0 +1,61 @@
+package models_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/reasoning/models"
+)
+
+// What stands beside an answer never spoils it.
+func TestBookKeepingNeverSpoilsAnAnswer(t *testing.T) {
+	const call = `{"action":"tool","calls":[{"tool_name":"git.log","args":{"limit":1}}]}`
+	openAI := func(rest string) string {
+		return `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],` + rest + `}`
+	}
+	for name, c := range map[string]struct {
+		model, body string
+		want        models.Reply
+	}{
+		"usage as floats":      {"openai:m", openAI(`"usage":{"prompt_tokens":10.0,"completion_tokens":5.5}`), models.Reply{Text: "hi", PromptTokens: 10, OutputTokens: 5}},
+		"usage as text":        {"openai:m", openAI(`"usage":{"prompt_tokens":"10","completion_tokens":"5"}`), models.Reply{Text: "hi", PromptTokens: 10, OutputTokens: 5}},
+		"usage that is none":   {"openai:m", openAI(`"usage":"n/a"`), models.Reply{Text: "hi"}},
+		"usage without number": {"openai:m", openAI(`"usage":{"prompt_tokens":"many","completion_tokens":null}`), models.Reply{Text: "hi"}},
+		"a numbered reason":    {"openai:m", `{"choices":[{"message":{"content":"hi","refusal":false},"finish_reason":0}]}`, models.Reply{Text: "hi"}},
+		"arguments as text":    {"openai:m", `{"choices":[{"message":{"tool_calls":[{"index":"0","function":{"name":"git.log","arguments":"{\"limit\":1}"}}]}}]}`, models.Reply{Text: call}},
+		"arguments as object":  {"openai:m", `{"choices":[{"message":{"tool_calls":[{"function":{"name":"git.log","arguments":{"limit":1}}}]}}]}`, models.Reply{Text: call}},
+		"ollama, text":         {"ollama:m", `{"message":{"tool_calls":[{"function":{"name":"git.log","arguments":"{\"limit\":1}"}}]},"done":true,"done_reason":0,"eval_count":"7"}`, models.Reply{Text: call, OutputTokens: 7}},
+		"ollama, object":       {"ollama:m", `{"message":{"tool_calls":[{"function":{"name":"git.log","arguments":{"limit":1}}}]},"done":true,"prompt_eval_count":7.0}`, models.Reply{Text: call, PromptTokens: 7}},
+		"anthropic, text":      {"anthropic:m", `{"content":[{"type":"tool_use","name":"answer","input":"{\"a\":1}"}],"stop_reason":3,"usage":{"input_tokens":"4","output_tokens":2.0}}`, models.Reply{Text: `{"a":1}`, PromptTokens: 4, OutputTokens: 2}},
+		"anthropic, no usage":  {"anthropic:m", `{"content":[{"type":"tool_use","name":"answer","input":{"a":1}}],"usage":[]}`, models.Reply{Text: `{"a":1}`}},
+		"halves, openai":       {"openai:m", events(`{"choices":[{"delta":{"content":"a \ud83c"}}]}`, `{"choices":[{"delta":{"content":"\udf89 b"}}]}`, `{"choices":[{"delta":{"content":"\ud83c"},"finish_reason":"stop"}]}`), models.Reply{Text: "a 🎉 b"}},
+		"halves apart":         {"openai:m", events(`{"choices":[{"delta":{"content":"\ud83c"}}]}`, `{"choices":[{"delta":{"content":""}}]}`, `{"choices":[{"delta":{"content":"\uDF89"},"finish_reason":"stop"}]}`), models.Reply{Text: "🎉"}},
+		"no halves":            {"openai:m", events(`{"choices":[{"delta":{"content":"\\ud83c"}}]}`, `{"choices":[{"delta":{"content":"\udf89"},"finish_reason":"stop"}]}`), models.Reply{Text: `\ud83c` + "\uFFFD"}},
+		"halves, ollama":       {"ollama:m", `{"message":{"content":"\ud83c"}}` + "\n" + `{"message":{"content":"\udf89"},"done":true}`, models.Reply{Text: "🎉"}},
+		"halves, anthropic": {"anthropic:m", events(`{"type":"content_block_start","content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","delta":{"text":"\ud83c"}}`,
+			`{"type":"content_block_delta","delta":{"text":"\udf89"}}`, `{"type":"message_stop"}`), models.Reply{Text: "🎉"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := open(t, c.model, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Connection", "close")
+				io.WriteString(w, c.body)
+			})
+			asked := prompt
+			if strings.HasPrefix(c.body, "data:") || strings.Contains(c.body, "\n") {
+				asked.Stream = func(string) {}
+			}
+			reply, err := model.Generate(t.Context(), asked)
+			require.NoError(t, err)
+			require.Equal(t, c.want, reply)
+		})
+	}
+}
+
+// events is a stream of server-sent events.
+func events(data ...string) string {
+	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\ndata: [DONE]\n\n"
+}
