@@ -43,7 +43,12 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 		return engines.Tool{}, fault.New(fault.ValidationFailed, "its input schema is not JSON: %w", err)
 	}
 	raw, _ := schema.(map[string]any)
-	output := tool.Output
+	raw = modern(raw)
+	output, err := modernOutput(tool.Output)
+	if err != nil {
+		return engines.Tool{}, err
+	}
+	tool.Output = output
 	for _, form := range []func(map[string]any) (map[string]any, bool){flattened, outlined, bare} {
 		fitted, whole := form(raw)
 		if tool.Input, err = jsonvalue.Encode(fitted); err != nil {

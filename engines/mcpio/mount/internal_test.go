@@ -177,11 +177,32 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	require.NotRegexp(t, "passphrase|querysecret|literal-key|friend|Lovelace", strings.Join(print.Lines, "\n"))
 }
 
+// Clients refuse a tool whose schema has the label of a draft that they do not know.
+func TestLabelsOfDraftsAreTakenOff(t *testing.T) {
+	const given = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"N":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/N"},
+		"pair":{"type":"array","items":[{"type":"string"},{"$ref":"#/definitions/N"}],"additionalItems":false},"dependencies":{"type":"array","items":{"type":"string"}},
+		"any":{"enum":[{"items":[1]}]}},"dependencies":{"n":["pair"],"pair":{"required":["n"]}}}`
+	const wanted = `{"type":"object","definitions":{"N":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/N"},
+		"pair":{"type":"array","prefixItems":[{"type":"string"},{"$ref":"#/definitions/N"}],"items":false},"dependencies":{"type":"array","items":{"type":"string"}},
+		"any":{"enum":[{"items":[1]}]}},"dependentRequired":{"n":["pair"]},"dependentSchemas":{"pair":{"required":["n"]}}}`
+	for _, label := range []string{"http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/schema#"} {
+		output := strings.ReplaceAll(given, "http://json-schema.org/draft-07/schema#", label)
+		tool, err := adaptSchema("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: []byte(`{"name":"x","inputSchema":` + output + `,"outputSchema":` + output + `}`)})
+		require.NoError(t, err)
+		require.JSONEq(t, wanted, string(tool.Output), label)
+		require.NotContains(t, string(tool.Input), "$schema")
+		require.Contains(t, string(tool.Input), `"definitions":{"N"`)
+	}
+	newest := `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"n":{"type":"integer"}}}`
+	tool, err := adaptSchema("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: []byte(`{"name":"x","inputSchema":` + newest + `}`)})
+	require.NoError(t, err)
+	require.JSONEq(t, newest, string(tool.Input))
+}
+
 // The output schema is the server's own, unless clients could not read it.
 func TestOutputSchemas(t *testing.T) {
 	for output, listed := range map[string]bool{
 		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`: true,
-		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:    true,
 		`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`:        true,
 		`{"type":"array"}`:                        false,
 		`{"type":"object","properties":7}`:        false,

@@ -46,17 +46,28 @@ func canonical(engine, tool string) string {
 	plain := foreign().ReplaceAllString(tool, "_")
 	plain = emptyDot().ReplaceAllString(plain, ".")
 	plain = strings.Trim(plain, "._")
-	if room := maxToolName - len(engine) - 1; plain == "" || len(plain) > room {
-		sum := sha256.Sum256([]byte(tool))
-		tail := hex.EncodeToString(sum[:4])
-		plain = strings.Trim(strings.Trim(plain[:min(len(plain), room-len(tail)-1)], "._")+"_"+tail, "_")
+	if plain == "" || len(plain) > roomOf(engine) {
+		return distinct(engine, tool, plain)
 	}
 	return engine + "." + plain
 }
 
+// roomOf is the maximum length of a tool's own name.
+func roomOf(engine string) int { return maxToolName - len(engine) - 1 }
+
+// distinct returns a name that ends in the start of the digest of the server's name for
+// the tool.
+func distinct(engine, tool, plain string) string {
+	sum := sha256.Sum256([]byte(tool))
+	tail := hex.EncodeToString(sum[:4])
+	plain = strings.Trim(plain[:min(len(plain), roomOf(engine)-len(tail)-1)], "._")
+	return engine + "." + strings.Trim(plain+"_"+tail, "_")
+}
+
 // canonicals returns the published names of a server's tools, by the server's names. If
 // several tools map to one name, in either spelling, the one whose name needed no
-// change gets it; the others are refused with the reason.
+// change gets it; the others' end in their digest. A tool whose name is taken even so
+// is refused with the reason.
 func canonicals(engine string, tools []string) (names, refused map[string]string) {
 	names, refused = map[string]string{}, map[string]string{}
 	claims := map[string][]string{}
@@ -64,21 +75,24 @@ func canonicals(engine string, tools []string) (names, refused map[string]string
 		spelt := engines.Underscored(canonical(engine, tool))
 		claims[spelt] = append(claims[spelt], tool)
 	}
-	for _, claimants := range claims {
-		winner := -1
-		if len(claimants) == 1 {
-			winner = 0
-		} else {
-			winner = slices.IndexFunc(claimants, func(tool string) bool {
-				return canonical(engine, tool) == engine+"."+tool && !strings.Contains(tool, ".")
-			})
+	taken := map[string]bool{}
+	for spelt, claimants := range claims {
+		winner := slices.IndexFunc(claimants, func(tool string) bool {
+			return len(claimants) == 1 || canonical(engine, tool) == engine+"."+tool && !strings.Contains(tool, ".")
+		})
+		if winner >= 0 {
+			names[claimants[winner]], taken[spelt] = canonical(engine, claimants[winner]), true
 		}
-		for i, tool := range claimants {
-			if i == winner {
-				names[tool] = canonical(engine, tool)
-				continue
-			}
-			refused[tool] = "its name becomes the name of another tool, " + canonical(engine, tool)
+	}
+	for _, tool := range slices.Sorted(slices.Values(tools)) {
+		if names[tool] != "" {
+			continue
+		}
+		name := distinct(engine, tool, strings.TrimPrefix(canonical(engine, tool), engine+"."))
+		if spelt := engines.Underscored(name); taken[spelt] {
+			refused[tool] = "its name becomes the name of another tool, " + name
+		} else {
+			names[tool], taken[spelt] = name, true
 		}
 	}
 	return names, refused

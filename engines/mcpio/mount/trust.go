@@ -14,10 +14,11 @@ import (
 const (
 	isChanged = "its definition has changed since it was approved"
 	isNew     = "it is new and was not approved"
+	isGone    = "the server does not list it any more"
 )
 
-// adopt compares a server's list with its pin and publishes the unchanged tools. If
-// there is no pin yet, it pins the list (trust on first use); if the list has no usable
+// adopt compares a server's list with its pin and publishes the pinned tools; those
+// that differ are refused when they are called. If there is no pin yet, it pins the list (trust on first use); if the list has no usable
 // tool, the next start tries again.
 func (s *server) adopt(began *session) error {
 	s.adopting.Lock()
@@ -48,10 +49,7 @@ func (s *server) adopt(began *session) error {
 	s.mutex.Lock()
 	s.trusted, s.changed, s.refused = trusted, changed, refused
 	s.mutex.Unlock()
-	present := slices.DeleteFunc(slices.Collect(maps.Keys(trusted.Tools)), func(tool string) bool {
-		return !slices.ContainsFunc(definitions, func(d mcpclient.Definition) bool { return d.Name == tool })
-	})
-	return s.publish(present)
+	return s.publish(slices.Collect(maps.Keys(trusted.Tools)))
 }
 
 func launchChanged(name string) string {
@@ -82,9 +80,14 @@ func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused ma
 	return pins, refused
 }
 
-// compare returns the listed tools that differ from their pins, with the reason.
+// compare returns the tools that differ from their pins, with the reason.
 func compare(trusted, now map[string]pin) map[string]string {
 	changed := map[string]string{}
+	for name := range trusted {
+		if _, listed := now[name]; !listed {
+			changed[name] = isGone
+		}
+	}
 	for name, each := range now {
 		held, known := trusted[name]
 		switch {
@@ -110,6 +113,7 @@ func (s *server) publish(tools []string) error {
 		made, err := s.tool(tool, names[tool])
 		if err != nil {
 			refused[tool] = fault.From(err).Message()
+			s.logger.Warn("a tool is not published", "server", s.entry.name, "tool", fault.Cut(tool, 100), "reason", refused[tool])
 			continue
 		}
 		published = append(published, made)
@@ -137,7 +141,8 @@ func (s *server) tool(tool, name string) (engines.Tool, error) {
 	}
 	for _, spelling := range []string{name, engines.Underscored(name)} {
 		if other, taken := s.registry.Resolve(spelling); taken && engines.EngineOf(other.Name) != s.entry.name {
-			return engines.Tool{}, fault.New(fault.IDCollision, "its name %s is taken by %s", spelling, other.Name)
+			return engines.Tool{}, fault.New(fault.IDCollision, "clients see the name %s for %s and for %s: rename the server %s in %s",
+				engines.Underscored(name), name, other.Name, s.entry.name, File)
 		}
 	}
 	made.Call = s.caller(tool, made.OutputCheck())

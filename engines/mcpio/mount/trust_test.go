@@ -66,16 +66,18 @@ func TestAChangedToolIsRefusedUntilApproved(t *testing.T) {
 	require.JSONEq(t, `{"text":"done"}`, w.open().called("fake.echo", ""))
 }
 
-// What a server adds later is not listed, what it drops is no longer.
+// What a server adds later is not listed. What it drops is refused like what it changes.
 func TestNewAndGoneTools(t *testing.T) {
 	w := changing(t, definitions(definition("a", "A."), definition("b", "B.")))
 	require.Equal(t, []string{"fake.a", "fake.b"}, w.status("fake").Tools)
 	w.write("tools.json", definitions(definition("b", "B."), definition("c", "C.")))
 	w.called("fake.a", "relist")
-	require.Eventually(t, func() bool {
-		return strings.Join(w.status("fake").Tools, " ") == "fake.b"
-	}, time.Minute, 10*time.Millisecond)
-	require.Contains(t, w.status("fake").Reason, "c: ")
+	require.Eventually(t, func() bool { return strings.Contains(w.status("fake").Reason, "c: ") }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, []string{"fake.a", "fake.b"}, w.status("fake").Tools)
+	_, err := w.call("fake.a", "")
+	require.ErrorIs(t, err, fault.ToolChanged)
+	require.ErrorContains(t, err, "does not list it any more")
+	require.JSONEq(t, `{"text":"done"}`, w.called("fake.b", ""))
 
 	review, err := w.mounts.Review(t.Context(), "fake")
 	require.NoError(t, err)
@@ -164,8 +166,7 @@ func TestForeignDefinitions(t *testing.T) {
 		`{"name":"git","description":"d","inputSchema":{"type":"object"},"outputSchema":{"anyOf":[]}}`,
 	))
 	require.Equal(t, []string{"fake.A.b", "fake.A_b_c", "fake.any", "fake.git", "fake.large",
-		"fake.longlonglonglonglonglonglonglonglo_cc8458d7", "fake.no_slash.and.dot", "fake.odd", "fake.same_name"}, w.status("fake").Tools)
-	require.Contains(t, w.status("fake").Reason, "fake.same_name", "the name that is taken")
+		"fake.longlonglonglonglonglonglonglonglo_cc8458d7", "fake.no_slash.and.dot", "fake.odd", "fake.same_name", "fake.same_name_f03c3f37"}, w.status("fake").Tools)
 	for _, tool := range w.registry.Engine("fake") {
 		require.NotEmpty(t, tool.Description, tool.Name)
 		require.True(t, tool.Destructive && tool.OpenWorld, tool.Name)
@@ -219,7 +220,8 @@ func TestServersThatClaimOneName(t *testing.T) {
 	for range 2 {
 		w.open().discover()
 		require.Len(t, append(w.status("a").Tools, w.status("a_b").Tools...), 3)
-		require.Contains(t, w.status("a").Reason+w.status("a_b").Reason, "a_b_c")
+		require.Contains(t, w.status("a").Reason+w.status("a_b").Reason, "clients see the name a_b_c for ")
+		require.Regexp(t, `a tool is not published.*rename the server (a|a_b) in \.savant/mcp\.json`, w.log.String())
 	}
 }
 
