@@ -94,9 +94,9 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 		made.Note = "dry run: not called"
 		return made
 	}
-	if earlier, cached := r.cache.Get(key); cached && allowed && tool.ReadOnly {
-		earlier.Cached = true
-		return earlier
+	if earlier, cached := r.cache.Get(key); cached && allowed && tool.ReadOnly && r.runtime.options.Now().Sub(earlier.at) < r.runtime.options.CacheFor {
+		earlier.call.Cached = true
+		return earlier.call
 	}
 	result, err := r.invoke(a, tool)
 	for again := 0; err != nil && again < r.runtime.options.RetryLimit && r.mayRepeat(tool, err); again++ {
@@ -197,6 +197,12 @@ func (r *Run) mayRepeat(tool engines.Tool, err error) bool {
 	return r.ctx.Err() == nil && (tool.ReadOnly || tool.Idempotent) && slices.Contains(repeatable, fault.From(err).Code)
 }
 
+// cachedCall is a call that was made, and when it was answered.
+type cachedCall struct {
+	call memory.Call
+	at   time.Time
+}
+
 // maxCached bounds the cached results of a run.
 const maxCached = 64
 
@@ -213,14 +219,14 @@ func cacheKey(call reasoning.Call) string {
 	return call.ToolName + " " + digest
 }
 
-// remembersResult caches the result of a read-only call. Any other call clears the
-// cache, because it may have changed what was read.
+// remembersResult caches the result of a local call that only reads. Any call that may
+// write clears the cache, because it may have changed what was read.
 func (r *Run) remembersResult(key string, made memory.Call, tool engines.Tool) {
 	switch {
 	case !tool.ReadOnly && made.Rule == "":
 		r.cache.Purge()
-	case made.Error == nil && key != "":
-		r.cache.Add(key, made)
+	case made.Error == nil && key != "" && !outside(tool):
+		r.cache.Add(key, cachedCall{made, r.runtime.options.Now()})
 	}
 }
 

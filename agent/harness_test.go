@@ -55,7 +55,7 @@ func newWorld(t testing.TB, answers []json.RawMessage, change func(*agent.Option
 	registry := engines.NewRegistry(engines.Options{})
 	require.NoError(t, registry.Add(agenttest.Tools(folder)...))
 	ids := 0
-	options := agent.Options{Toolbox: registry, Memory: store, Recorder: recorder, Now: time.Now, Decider: "a script", RetryLimit: 1,
+	options := agent.Options{Toolbox: registry, Memory: store, Recorder: recorder, Now: time.Now, Decider: "a script", RetryLimit: 1, CacheFor: 2 * time.Second,
 		Client:    reasoning.New(reasoning.Options{Transport: transport, Name: "the script", Retries: 1, Remote: true}),
 		NewID:     func() string { ids++; return fmt.Sprintf("run%d", ids) },
 		Prompts:   func(context.Context) (agent.Prompts, error) { return agenttest.Prompts(), nil },

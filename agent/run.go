@@ -32,7 +32,7 @@ type Run struct {
 	turned     bool // the run has a new goal and no decision for it yet
 
 	snapshots snapshots
-	cache     *lru.Cache[string, memory.Call]
+	cache     *lru.Cache[string, cachedCall]
 
 	unwritten error // why the end of the run was not recorded; set before ended is closed
 
@@ -60,7 +60,7 @@ type recent struct {
 }
 
 func (r *Runtime) newRun(options RunOptions, session *memory.Session, began time.Time) *Run {
-	cache, _ := lru.New[string, memory.Call](maxCached) // an error is only possible for a size below 1
+	cache, _ := lru.New[string, cachedCall](maxCached) // an error is only possible for a size below 1
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	return &Run{runtime: r, session: session, options: options, began: began, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
 		guard: newGuard(r.options.Policy, options), cache: cache, state: Boot, changed: make(chan struct{}),

@@ -55,6 +55,9 @@ type Options struct {
 	// MaxSteps is the default bound of a run's decisions; 0 is DefaultMaxSteps. RetryLimit
 	// bounds the retries of a failed call that may be repeated.
 	MaxSteps, RetryLimit int
+	// CacheFor is how long the result of a local tool that only reads answers the same
+	// call; 0 makes each call anew.
+	CacheFor time.Duration
 	// TimeoutMS is the deadline sent to the Reasoning API, in milliseconds.
 	TimeoutMS int
 	// SnapshotPause debounces the snapshot: it is replaced when no step happened for this

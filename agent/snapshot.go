@@ -21,7 +21,7 @@ func (r *Run) snapshot(t turn) (turn, Signal, error) {
 	if t.outcome.Status != "" {
 		return t, finish, nil
 	}
-	if why := stuckBecause(r.recent.traces); why != "" {
+	if why := stuckBecause(r.recent.traces, t.index >= r.options.MaxSteps-1); why != "" {
 		t.outcome = outcome{Status: StatusStuck, Final: r.summary(), Warning: "the run was ended because " + why}
 		return t, stuck, nil
 	}
@@ -37,8 +37,7 @@ func (r *Run) remember(step memory.Step) {
 	step.Calls = fitted
 	r.session.Remember(step)
 	r.recent.calls = step.Calls
-	r.recent.traces = append(r.recent.traces, traceOf(step))
-	r.recent.traces = r.recent.traces[max(0, len(r.recent.traces)-maxTraces):]
+	r.recent.traces = append(r.recent.traces, traceOf(step, r.runtime.options.Toolbox.Tools(), r.runtime.options.Now()))
 	r.update(func(report *Report) { report.Steps = step.Index })
 }
 

@@ -15,6 +15,8 @@ type Tool struct {
 	Name, Title, Description                     string
 	Input, Output                                json.RawMessage
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
+	// Mounted: the tool is another MCP server's.
+	Mounted bool
 	// Eager asks clients that load tools lazily to load this one at the start.
 	Eager bool
 	// Timeout bounds a call; 0: the engine's timeout holds.

@@ -96,6 +96,7 @@ func (d Definition) Tool() (engines.Tool, error) {
 	return engines.Tool{
 		Name: listed.Name, Title: listed.Title, Description: listed.Description,
 		Input: listed.InputSchema, Output: listed.OutputSchema,
+		Mounted:     true,
 		ReadOnly:    hints.ReadOnly,
 		Destructive: !hints.ReadOnly && (hints.Destructive == nil || *hints.Destructive),
 		Idempotent:  hints.Idempotent,

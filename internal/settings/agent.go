@@ -10,6 +10,8 @@ type Agent struct {
 	// MaxSteps bounds the decisions of a run, RetryLimit how often a call that
 	// failed and may be repeated is made again.
 	MaxSteps, RetryLimit int
+	// CacheMS is how long a result answers the same call again, in milliseconds.
+	CacheMS int
 	// Labels are what a run that is begun here needs of the machine that drives it, and
 	// what a worker here has.
 	Labels []string
@@ -19,6 +21,7 @@ type Agent struct {
 const (
 	maxAgentSteps = 1000
 	maxRepeats    = 10
+	maxCacheMS    = 3_600_000
 )
 
 func agentRows() []Setting {
@@ -38,6 +41,9 @@ func agentRows() []Setting {
 		number("agent-retry-limit", "AGENT_RETRY_LIMIT", "agent.retry_limit", "1",
 			"how often the agent repeats a failed call of a read-only or idempotent tool", 0, maxRepeats,
 			func(s *Settings) any { return &s.Agent.RetryLimit }),
+		number("agent-cache-ms", "AGENT_CACHE_MS", "agent.cache_ms", "2000",
+			"how long the result of a local tool that only reads answers the same call again, in milliseconds", 0, maxCacheMS,
+			func(s *Settings) any { return &s.Agent.CacheMS }),
 		number("agent-slm-budget-tokens", "AGENT_SLM_BUDGET_TOKENS", "agent.prompt.slm_budget_tokens", "8000",
 			"largest prompt for the small model, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.SLMBudget }),
 		number("agent-llm-budget-tokens", "AGENT_LLM_BUDGET_TOKENS", "agent.prompt.llm_budget_tokens", "32000",

@@ -25,7 +25,7 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, Trust: []string{}, ShownFiles: []string{}, LogLevel: slog.LevelInfo,
 		SlowCall: time.Second, ToolNames: "auto", Enforce: "off",
-		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1, Labels: []string{}}, Store: settings.StoreFile, Mongo: settings.Mongo{Environment: "development"},
+		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1, CacheMS: 2000, Labels: []string{}}, Store: settings.StoreFile, Mongo: settings.Mongo{Environment: "development"},
 		Hub:  settings.Hub{Answers: true},
 		HTTP: settings.HTTP{MaxBody: 8 << 20, PerMinute: 6000, Drain: 1200 * time.Millisecond},
 		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, ModelTimeout: 2 * time.Minute, SLMBudget: 8000, LLMBudget: 32000,

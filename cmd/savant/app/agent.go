@@ -44,7 +44,7 @@ func (a *App) openAgent() error {
 		Prepare: a.AwaitMounts, Prompts: a.prompts, Repo: a.repository,
 		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
-		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, Now: time.Now, NewID: newID, Logger: a.Logger})
+		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, CacheFor: time.Duration(given.CacheMS) * time.Millisecond, Now: time.Now, NewID: newID, Logger: a.Logger})
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
 }
 
