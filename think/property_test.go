@@ -5,12 +5,15 @@ import (
 	"flag"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"savant/fault"
 	"savant/internal/jsonvalue"
 	static "savant/think/check"
 	"savant/think/flow"
@@ -164,6 +167,10 @@ func outcome(t *rapid.T, now flow.Outcome) string {
 // blocks matches the one condition of generated workflows that may have no value.
 var blocks = regexp.MustCompile(`c\d+\.n > 1`)
 
+// mayBeSkipped reports the warning of a hard read of a step with a `when`, which is
+// generated on purpose.
+func mayBeSkipped(d fault.Diagnostic) bool { return strings.Contains(d.Message, "may be skipped") }
+
 // What is generated without a mistake is not blamed before it runs.
 // Without CI it is 400 workflows: a few are left out.
 func TestChecksBlameNothingThatIsRight(t *testing.T) {
@@ -177,6 +184,6 @@ func TestChecksBlameNothingThatIsRight(t *testing.T) {
 		}
 		found := static.Graph(g.compile(t), nil)
 		require.Empty(t, found.Errors, "%s", g)
-		require.Empty(t, found.Warnings, "%s", g)
+		require.Empty(t, slices.DeleteFunc(found.Warnings, mayBeSkipped), "%s", g)
 	})
 }

@@ -1,6 +1,11 @@
 package check
 
-import "github.com/expr-lang/expr/ast"
+import (
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+)
 
 // signature has the kinds of a function's arguments, and its result. The last kind also
 // applies to further arguments; an argument without a kind accepts anything.
@@ -47,7 +52,7 @@ var signatures = map[string]signature{
 func (i *inference) call(name string, arguments []ast.Node) *Type {
 	if known, ok := signatures[name]; ok {
 		for k, argument := range arguments {
-			found := i.node(argument)
+			found := i.node(argument, false)
 			if len(known.arguments) > 0 {
 				i.needs(argument, found, known.arguments[min(k, len(known.arguments)-1)], "the argument of "+name)
 			}
@@ -100,7 +105,7 @@ func (i *inference) ofList(name string, given *Type, arguments []ast.Node) *Type
 		return anything
 	}
 	for _, each := range arguments[1:] {
-		more := i.node(each)
+		more := i.node(each, false)
 		if name == "concat" {
 			i.needs(each, more, list, "an argument of concat")
 			item = join(item, more.itemType())
@@ -137,13 +142,14 @@ func (i *inference) predicate(item *Type, arguments []ast.Node, boolean bool) *T
 		return anything
 	}
 	i.items = append(i.items, item)
-	before := len(i.untyped)
-	defer func() { i.items, i.untyped = i.items[:len(i.items)-1], i.untyped[:before] }()
+	before, outer := len(i.untyped), i.facts
+	i.facts = slices.DeleteFunc(slices.Clone(outer), func(known fact) bool { return strings.Contains(known.node.String(), "#") })
+	defer func() { i.items, i.untyped, i.facts = i.items[:len(i.items)-1], i.untyped[:before], outer }()
 	var found *Type
 	if boolean {
 		found = i.truth(arguments[1], "a predicate")
 	} else {
-		found = i.node(arguments[1])
+		found = i.node(arguments[1], false)
 	}
 	return found
 }

@@ -87,6 +87,8 @@ type checker struct {
 	captures map[string]*Type
 	by       map[string]*flow.Step // by capture
 	reads    map[string]bool       // "state.a", "params.x": what is read anywhere
+	skips    map[string]skip       // by capture
+	told     map[string]bool       // captures that a finding of the step is about
 	found    []fault.Diagnostic
 	places   *flow.Layout
 	ordered  int // dependencies that order has looked at
@@ -104,6 +106,7 @@ func newChecker(graph *flow.Graph, tools Tools) *checker {
 			c.by[step.CaptureAs] = step
 		}
 	}
+	c.skips = skipsOf(graph)
 	return c
 }
 
@@ -188,9 +191,20 @@ func (c *checker) expression(program *expression.Program, site *flow.Site, in sc
 	c.read(program)
 	found, wrong := infer(program, in)
 	for _, each := range wrong {
-		c.atSite(site, each)
+		c.tell(site, each)
 	}
 	return found
+}
+
+// tell reports a finding, of those about one capture the first in a step.
+func (c *checker) tell(site *flow.Site, f finding) {
+	if f.about != "" {
+		if c.told[f.about] {
+			return
+		}
+		c.told[f.about] = true
+	}
+	c.atSite(site, f)
 }
 
 // read notes what is read.
@@ -238,6 +252,9 @@ func (c *checker) rendered(t *flow.Template, path string, in scope, aloud bool) 
 
 func (c *checker) text(t *flow.Template, words *expression.Text, site *flow.Site, path string, in scope, aloud bool) *Type {
 	parts, whole := words.Parts()
+	if path == in.spared {
+		in.skips = nil
+	}
 	found := ofText
 	for _, part := range parts {
 		c.ready(part.Program)
@@ -254,7 +271,7 @@ func (c *checker) text(t *flow.Template, words *expression.Text, site *flow.Site
 			if each.missing && !strings.HasSuffix(path, ".that") {
 				each.code = fault.TemplateRenderError
 			}
-			c.atSite(site, each)
+			c.tell(site, each)
 		}
 	}
 	if aloud {

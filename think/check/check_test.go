@@ -378,3 +378,59 @@ func TestBundledWorkflows(t *testing.T) {
 		require.Empty(t, lines(check.Graph(graph, nil)), name)
 	}
 }
+
+// What guards a read against the skip of its step, and what does not.
+func TestReadsOfStepsThatMayBeSkipped(t *testing.T) {
+	const workflow = `name: w
+version: "1"
+params: {go: {type: boolean, default: false}, n: {type: integer, default: 1}, list: {default: [1]}}
+steps:
+  - {id: hi, when: params.go && params.n > 0, call: far.open, capture_as: hi}
+  - {id: other, when: "!(params.go and n > 0)", call: far.open, capture_as: other}
+  - {id: sure, call: far.open, capture_as: sure}
+  - {id: each, foreach: params.list, when: item > 0, call: far.open, capture_as: each}
+  - {id: needs, join: success, call: far.open, input_template: {x: "{{ hi.x }}"}, capture_as: needs}
+  - {id: always, when: true, call: far.open, capture_as: always}
+  - %s
+outputs: {all: ["{{ hi }}", "{{ other.x }}"]}
+summary: "{{ hi.x }}"
+artifacts: [{name: a, from: other}]
+`
+	step := func(when, expression string) string {
+		if when != "" {
+			when = fmt.Sprintf("when: %q, ", when)
+		}
+		return fmt.Sprintf("{id: p, %scall: flow.set, input_template: {value: %q}, capture_as: p}", when, "{{ "+expression+" }}")
+	}
+	for _, written := range []string{
+		step("", "hi?.out"), step("", "hi ?? 0"), step("", "(hi ?? {})?.out"), step("", "each"), step("", "sure.x"), step("", "always.x"),
+		step("params.go && params.n > 0", "hi.out"), step("n > 0 && go && sure.x", "state.hi.out"), step("steps.hi.status == 'done'", "hi.out"),
+		step("steps.hi.status != 'skipped'", "hi.out"), step("steps.hi.status in ['done', 'failed']", "hi.out"), step("hi?.out != null", "hi.out"),
+		step("hi?.ok ?? false", "hi.out"), step("not (hi?.bad ?? true)", "hi.out"), step("len(hi?.list ?? []) > 0", "hi.list"), step("(hi?.name ?? '') contains 'x'", "hi.name"),
+		step("", "steps.hi.status == 'done' ? hi.out : 0"), step("", "'done' == steps.hi.status ? hi.out : 0"), step("", "steps.hi.status == 'skipped' ? 0 : hi.out"),
+		step("", "go && n > 0 ? hi.out : 0"), step("", "!(params.go && n > 0) ? 0 : hi.out"), step("", "steps.hi.status == 'done' && hi.ok"), step("", "steps.hi.status == 'skipped' || hi.ok"),
+		step("", "hi ?? other"), step("", "hi?.x ?? other.x"), step("", "steps.hi.status == 'done' ? hi.x : other.x"), step("", "steps.hi.status == 'skipped' ? other.x : hi.x"),
+		step("go && n > 0", "needs.x"), step("", "steps.needs.status == 'done' ? needs.x + hi.x : 0"), step("", "hi?.x == 'x' ? hi.y : 0"), step("", "any(sure.list, steps.hi.status == 'done' && # == hi.x)"), step("", "type(hi?.x) != 'nil' ? hi.x : 0"),
+		"{id: p, foreach: 'steps.hi.status == \"done\" ? hi.list : []', call: far.open}",
+		"{id: p, foreach: params.list, when: \"item > 1 && steps.hi.status == 'done'\", call: far.open, input_template: {x: '{{ hi.x }}'}}",
+		"{id: p, join: success, call: far.open, input_template: {x: '{{ hi.x }}'}}",
+		"{id: p, call: flow.assert, input_template: {that: '{{ sure.ok }}', message: 'not {{ hi.x }}'}}",
+	} {
+		require.Empty(t, lines(report(t, fmt.Sprintf(workflow, written))), written)
+	}
+	for written, fix := range map[string]string{
+		step("", "hi.out"): "hi?.out", step("", "state.hi.out ?? 0"): "hi?.out", step("", "hi"): "hi ?? …", step("", "hi.a?.b[0]"): "hi?.a?.b[0]", step("hi.ok", "hi.out"): "hi?.ok",
+		step("params.go", "hi.out"): "hi?.out", step("params.go || n > 0", "hi.out"): "hi?.out", step("steps.other.status == 'done'", "hi.out"): "hi?.out", step("steps.sure.status == 'done'", "hi.out"): "hi?.out",
+		step("", "steps.hi.status == 'done' ? 0 : hi.out"): "hi?.out", step("", "sure?.x != null ? hi.out : 0"): "hi?.out", step("", "hi != null ? hi.out : 0"): "hi ?? …",
+		step("", "steps.hi.status == 'done' || hi.ok"): "hi?.ok", step("", "hi == 1 || hi.ok"): "hi ?? …", step("hi?.out == null", "hi.out"): "hi?.out", step("", "{x: [1, hi.out]}"): "hi?.out",
+		"{id: p, foreach: hi.list, call: far.open, input_template: {x: '{{ hi.x }}'}}":                     "hi?.list",
+		"{id: p, foreach: params.list, when: item > 1, call: far.open, input_template: {x: '{{ hi.x }}'}}": "hi?.x",
+		"{id: p, call: far.open, extract: 'result.x + hi.x'}":                                              "hi?.x",
+	} {
+		found := report(t, fmt.Sprintf(workflow, written))
+		require.Empty(t, found.Errors, written)
+		require.Len(t, found.Warnings, 1, written)
+		require.Contains(t, found.Warnings[0].Message, `step "hi" may be skipped (when params.go && params.n > 0), and this hard read then skips step "p" too: write `+fix+", or", written)
+		require.Equal(t, 11, found.Warnings[0].Line, written)
+	}
+}

@@ -26,6 +26,8 @@ type finding struct {
 	offset   int
 	message  string
 	missing  bool // a field that is not there
+	// about is the capture that a finding is about, which is told once for a step.
+	about string
 }
 
 // scope has the types of an expression's names.
@@ -35,6 +37,13 @@ type scope struct {
 	item     string // the name of the loop's variable, "" outside loops
 	of       *Type  // its type
 	result   *Type  // nil if absent
+	reader   string // the id of the step that evaluates the expression
+	// facts hold wherever the expression is evaluated; skips are the captures whose steps
+	// may be skipped, nil where a read of one is harmless.
+	facts []fact
+	skips map[string]skip
+	// spared is the path of a text that is rendered only to explain a failure.
+	spared string
 }
 
 // inference finds the type of one expression.
@@ -56,7 +65,7 @@ func infer(program *expression.Program, in scope) (*Type, []finding) {
 		return anything, nil // it was compiled: the parser read it
 	}
 	i := &inference{scope: in, program: program, locals: map[string]*Type{}}
-	return i.node(tree), i.findings
+	return i.node(tree, false), i.findings
 }
 
 func (i *inference) report(at ast.Node, severity string, format string, args ...any) {
@@ -74,7 +83,9 @@ func (i *inference) add(found finding) {
 	}
 }
 
-func (i *inference) node(node ast.Node) *Type {
+// node returns the type of a node. soft says that null is expected: it is the left side
+// of a ??.
+func (i *inference) node(node ast.Node, soft bool) *Type {
 	switch n := node.(type) {
 	case *ast.NilNode:
 		return ofNull
@@ -87,15 +98,15 @@ func (i *inference) node(node ast.Node) *Type {
 	case *ast.StringNode:
 		return literal(n.Value)
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode:
-		return i.access(n)
+		return i.access(n, soft)
 	case *ast.UnaryNode:
 		return i.unary(n)
 	case *ast.BinaryNode:
-		return i.binary(n)
+		return i.binary(n, soft)
 	case *ast.ConditionalNode:
-		return i.conditional(n)
+		return i.conditional(n, soft)
 	case *ast.VariableDeclaratorNode:
-		return i.let(n)
+		return i.let(n, soft)
 	case *ast.SliceNode:
 		return i.slice(n)
 	case *ast.ArrayNode:
@@ -105,7 +116,7 @@ func (i *inference) node(node ast.Node) *Type {
 	case *ast.PointerNode:
 		return i.pointer(n)
 	case *ast.PredicateNode:
-		return i.node(n.Node)
+		return i.node(n.Node, false)
 	case *ast.BuiltinNode:
 		return i.call(n.Name, n.Arguments)
 	case *ast.CallNode:
@@ -116,18 +127,27 @@ func (i *inference) node(node ast.Node) *Type {
 	return anything
 }
 
-func (i *inference) conditional(n *ast.ConditionalNode) *Type {
+func (i *inference) conditional(n *ast.ConditionalNode, soft bool) *Type {
 	i.truth(n.Cond, "a condition")
 	before := len(i.untyped)
 	i.untyped = append(i.untyped, asked(n.Cond)...)
-	joined := join(i.node(n.Exp1), i.node(n.Exp2))
+	joined := join(i.under(n.Cond, true, n.Exp1, soft), i.under(n.Cond, false, n.Exp2, soft))
 	i.untyped = i.untyped[:before]
 	return joined
 }
 
+// under returns the type of a node that is reached where a condition holds, or does not.
+func (i *inference) under(condition ast.Node, holds bool, node ast.Node, soft bool) *Type {
+	outer := i.facts
+	i.facts = learn(outer, condition, holds)
+	found := i.node(node, soft)
+	i.facts = outer
+	return found
+}
+
 // truth checks an operand that has to be true or false.
 func (i *inference) truth(node ast.Node, what string) *Type {
-	found := i.node(node)
+	found := i.node(node, false)
 	if found.kinds&boolean == 0 {
 		i.report(node, "", "%s must be true or false, not %s%s", what, found.kinds, truthHint(found))
 	}
@@ -145,18 +165,18 @@ func truthHint(of *Type) string {
 	return ""
 }
 
-func (i *inference) let(n *ast.VariableDeclaratorNode) *Type {
+func (i *inference) let(n *ast.VariableDeclaratorNode, soft bool) *Type {
 	outer := i.locals
-	value := i.node(n.Value)
+	value := i.node(n.Value, false)
 	i.locals = maps.Clone(outer)
 	i.locals[n.Name] = value
-	rest := i.node(n.Expr)
+	rest := i.node(n.Expr, soft)
 	i.locals = outer
 	return rest
 }
 
 func (i *inference) slice(n *ast.SliceNode) *Type {
-	sliced := i.node(n.Node)
+	sliced := i.node(n.Node, false)
 	for _, bound := range []ast.Node{n.From, n.To} {
 		if bound != nil {
 			i.need(bound, number, "a bound of a slice")
@@ -175,7 +195,7 @@ func (i *inference) slice(n *ast.SliceNode) *Type {
 func (i *inference) array(n *ast.ArrayNode) *Type {
 	all := make([]*Type, len(n.Nodes))
 	for at, each := range n.Nodes {
-		all[at] = i.node(each)
+		all[at] = i.node(each, false)
 	}
 	if len(all) == 0 {
 		return &Type{kinds: list}
@@ -190,11 +210,11 @@ func (i *inference) mapping(n *ast.MapNode) *Type {
 		if !ok {
 			return anything
 		}
-		value := i.node(pair.Value)
+		value := i.node(pair.Value, false)
 		if name, constant := pair.Key.(*ast.StringNode); constant {
 			made.fields[name.Value] = value
 		} else {
-			i.node(pair.Key)
+			i.node(pair.Key, false)
 			made.openness = open
 		}
 	}
@@ -212,14 +232,16 @@ func (i *inference) pointer(n *ast.PointerNode) *Type {
 }
 
 // access follows a name, or a value, and its members.
-func (i *inference) access(node ast.Node) *Type {
+func (i *inference) access(node ast.Node, soft bool) *Type {
 	base, links := expression.Flatten(node)
 	var found *Type
 	var said string // the read as written, up to here
 	if name, ok := base.(*ast.IdentifierNode); ok {
+		before := links
 		found, said, links = i.name(name.Value, links)
+		i.unguarded(name, before, links, soft)
 	} else {
-		found, said = i.node(base), ""
+		found, said = i.node(base, false), ""
 		if pointer, ok := base.(*ast.PointerNode); ok {
 			said = "#" + pointer.Name
 		}
@@ -227,7 +249,7 @@ func (i *inference) access(node ast.Node) *Type {
 	guarded := false
 	for _, each := range links {
 		if _, constant := each.Key.(*ast.StringNode); !constant {
-			i.node(each.Key)
+			i.node(each.Key, false)
 		}
 		if slices.Contains(i.untyped, said) {
 			found = anything

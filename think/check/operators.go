@@ -13,7 +13,7 @@ import (
 
 // need reports an operand that can be none of some kinds.
 func (i *inference) need(node ast.Node, wanted kinds, what string) *Type {
-	found := i.node(node)
+	found := i.node(node, false)
 	i.needs(node, found, wanted, what)
 	return found
 }
@@ -39,12 +39,14 @@ func (i *inference) unary(n *ast.UnaryNode) *Type {
 	return ofNumber
 }
 
-func (i *inference) binary(n *ast.BinaryNode) *Type {
+func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 	switch n.Operator {
 	case "and", "&&", "or", "||":
 		return i.logical(n)
 	case "??":
-		return join(i.node(n.Left).withoutNull(), i.node(n.Right))
+		left := i.node(n.Left, true).withoutNull()
+		isAbsent := &ast.BinaryNode{Operator: "==", Left: &ast.BinaryNode{Operator: "??", Left: n.Left, Right: &ast.NilNode{}}, Right: &ast.NilNode{}}
+		return join(left, i.under(isAbsent, true, n.Right, soft))
 	case "==", "!=":
 		i.compare(n)
 		return ofBool
@@ -76,13 +78,15 @@ func (i *inference) logical(n *ast.BinaryNode) *Type {
 	i.truth(n.Left, "the left side of "+n.Operator)
 	before := len(i.untyped)
 	i.untyped = append(i.untyped, asked(n.Left)...)
+	outer := i.facts
+	i.facts = learn(outer, n.Left, n.Operator == "and" || n.Operator == "&&")
 	i.truth(n.Right, "the right side of "+n.Operator)
-	i.untyped = i.untyped[:before]
+	i.facts, i.untyped = outer, i.untyped[:before]
 	return ofBool
 }
 
 func (i *inference) addition(n *ast.BinaryNode) *Type {
-	left, right := i.node(n.Left), i.node(n.Right)
+	left, right := i.node(n.Left, false), i.node(n.Right, false)
 	i.needs(n.Left, left, number|text, "the left side of +")
 	i.needs(n.Right, right, number|text, "the right side of +")
 	shared := loose(left.kinds) & loose(right.kinds) & (number | text)
@@ -98,7 +102,7 @@ func (i *inference) addition(n *ast.BinaryNode) *Type {
 }
 
 func (i *inference) ordered(n *ast.BinaryNode) {
-	left, right := i.node(n.Left), i.node(n.Right)
+	left, right := i.node(n.Left, false), i.node(n.Right, false)
 	i.needs(n.Left, left, number|text, "the left side of "+n.Operator)
 	i.needs(n.Right, right, number|text, "the right side of "+n.Operator)
 	a, b := loose(left.kinds)&(number|text), loose(right.kinds)&(number|text)
@@ -109,7 +113,7 @@ func (i *inference) ordered(n *ast.BinaryNode) {
 
 // compare reports an == that can never hold, and a != that always does.
 func (i *inference) compare(n *ast.BinaryNode) {
-	left, right := i.node(n.Left), i.node(n.Right)
+	left, right := i.node(n.Left, false), i.node(n.Right, false)
 	if left.kinds == 0 || right.kinds == 0 || canEqual(left, right) {
 		return
 	}
@@ -225,7 +229,7 @@ func shown(values []any) string {
 }
 
 func (i *inference) membership(n *ast.BinaryNode) {
-	left, right := i.node(n.Left), i.node(n.Right)
+	left, right := i.node(n.Left, false), i.node(n.Right, false)
 	if right.kinds&(list|object) == 0 && right.kinds&^null != 0 {
 		fix := ""
 		if right.kinds&text != 0 {
@@ -239,7 +243,7 @@ func (i *inference) membership(n *ast.BinaryNode) {
 			if !constant(each) {
 				continue
 			}
-			if member := i.node(each); !canEqual(left, member) {
+			if member := i.node(each, false); !canEqual(left, member) {
 				i.report(each, "", "%s is never equal to this: %s", subject(plainly(n.Left)), differ(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, left, member))
 			}
 		}

@@ -5,11 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/expr-lang/expr/ast"
-
 	"savant/fault"
 	"savant/think/flow"
-	"savant/think/flow/expression"
 )
 
 // maxOrdered bounds the dependencies of a workflow that order looks at.
@@ -51,31 +48,16 @@ func reasonOf(id string, reason flow.Skip) string {
 }
 
 // sameCondition reports whether a step's own condition is false whenever the condition
-// of a reason is: each part of that is a part of its own.
+// of a reason is.
 func sameCondition(step *flow.Step, reason flow.Skip) bool {
-	if reason.Failed || step.When == nil {
-		return false
-	}
-	own := conjuncts(step.When)
-	return !slices.ContainsFunc(conjuncts(reason.By.When), func(part string) bool { return !slices.Contains(own, part) })
+	return step.When != nil && follows(factsOf(step.When), reason)
 }
 
-// conjuncts returns the parts of a condition that all have to hold.
-func conjuncts(condition *expression.Program) []string {
-	tree, err := condition.Parse()
-	if err != nil {
-		return []string{condition.Source()}
+// follows reports whether facts say that the condition of a reason held.
+func follows(facts []fact, reason flow.Skip) bool {
+	if reason.Failed {
+		return false
 	}
-	var parts []string
-	var split func(ast.Node)
-	split = func(node ast.Node) {
-		if both, ok := node.(*ast.BinaryNode); ok && (both.Operator == "&&" || both.Operator == "and") {
-			split(both.Left)
-			split(both.Right)
-			return
-		}
-		parts = append(parts, node.String())
-	}
-	split(tree)
-	return parts
+	when, err := reason.By.When.Parse()
+	return err == nil && implied(facts, when, true)
 }

@@ -47,14 +47,23 @@ func (c *checker) choices(step *flow.Step) {
 
 func (c *checker) step(step *flow.Step) {
 	in, sites := c.scopeOf(step), step.Sites()
-	if step.Foreach != nil {
-		found := c.expression(step.Foreach, sites.Foreach, scope{params: c.params, captures: c.captures})
-		if found.kinds&list == 0 {
-			c.atSite(sites.Foreach, finding{code: fault.ForeachNotArray, message: fmt.Sprintf("foreach needs a list, not %s%s", found.kinds, listHint(found))})
-		}
+	in.reader, in.skips, c.told = step.ID, c.skips, map[string]bool{}
+	if step.Join == flow.JoinSuccess {
+		in.skips = nil // it is meant to be skipped with what it reads
 	}
 	if step.When != nil {
 		c.condition("when", c.expression(step.When, sites.When, in), sites.When)
+		in.facts = factsOf(step.When)
+	}
+	if step.Foreach != nil {
+		outer := scope{params: c.params, captures: c.captures, reader: step.ID, skips: in.skips}
+		if !ofItem(step.When) {
+			outer.facts = in.facts
+		}
+		found := c.expression(step.Foreach, sites.Foreach, outer)
+		if found.kinds&list == 0 {
+			c.atSite(sites.Foreach, finding{code: fault.ForeachNotArray, message: fmt.Sprintf("foreach needs a list, not %s%s", found.kinds, listHint(found))})
+		}
 	}
 	if step.Extract != nil {
 		inner := in
@@ -67,6 +76,9 @@ func (c *checker) step(step *flow.Step) {
 		c.condition("until", c.expression(step.Until, sites.Until, inner), sites.Until)
 	}
 	path := step.Path() + ".input_template"
+	if step.Call == flow.CallAssert {
+		in.spared = path + ".message"
+	}
 	input := c.value(step.Template(), path, in)
 	switch step.Call {
 	case flow.CallAssert:

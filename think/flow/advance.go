@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -30,13 +31,92 @@ func (n *nodeState) activate() {
 		return
 	}
 	if !n.loop() {
-		n.expand(1)
+		if !n.skipsUnread() {
+			n.expand(1)
+		}
 		return
 	}
 	if n.list == nil && !n.decideList() {
 		return
 	}
-	n.expand(len(n.list.items))
+	if !n.skipsUnread() {
+		n.expand(len(n.list.items))
+	}
+}
+
+// lacks reports whether the step spells out the hard read of a capture that is not there.
+// Whether it is reached is then for the evaluation to say.
+func (n *nodeState) lacks() bool {
+	return n.frame.graph.readsAsEvaluated() && slices.ContainsFunc(n.node().reads, func(r read) bool { return r.hard && !n.frame.nodes[r.node].has })
+}
+
+// skipsUnread settles a node of which nothing can run, because its input reads a
+// capture that is not there: for a loop, the input of every item.
+func (n *nodeState) skipsUnread() bool {
+	if !n.lacks() {
+		return false
+	}
+	if !n.loop() {
+		return n.skipFor(n.absent(-1))
+	}
+	first := ""
+	for item := range n.list.items {
+		name := n.absentOf(item)
+		if name == "" {
+			return false
+		}
+		first = cmp.Or(first, name)
+	}
+	return n.skipFor(first)
+}
+
+// absentOf is absent for an item whose own `when` may pass it by.
+func (n *nodeState) absentOf(item int) string {
+	if n.node().perItem {
+		yes, err := n.step().When.Eval(n.env(item))
+		if name := expression.AbsentOf(err); name != "" || yes != true {
+			return name
+		}
+	}
+	return n.absent(item)
+}
+
+// skipFor skips the node for a capture that is not there; "" is none.
+func (n *nodeState) skipFor(capture string) bool {
+	if capture != "" {
+		n.settleNode(Skipped, missingData+capture)
+	}
+	return capture != ""
+}
+
+// absentIn returns the capture that an expression reads and that is not there, or "".
+func (n *nodeState) absentIn(program *expression.Program, item int) string {
+	if !n.lacks() {
+		return ""
+	}
+	return program.Absent(n.env(item))
+}
+
+// absent returns a capture that the step, or one item of it, needs and that is not
+// there, or "". What depends on the result is not decided yet.
+func (n *nodeState) absent(item int) string {
+	s, env := n.step(), n.env(item)
+	input := s.input
+	if s.Call == CallAssert {
+		input = input.field("that") // the message is read where it does not hold
+	}
+	if name := input.absent(env); name != "" {
+		return name
+	}
+	env.Result = expression.Undecided
+	for _, program := range []*expression.Program{s.Extract, s.Until} {
+		if program != nil {
+			if name := program.Absent(env); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // blockedBy returns the cause for which the step is skipped because of earlier steps,
@@ -58,12 +138,16 @@ func (n *nodeState) blockedBy() (cause, bad string) {
 	}
 	for _, r := range n.node().reads {
 		d := &n.frame.nodes[r.node]
-		if r.hard && (d.status == Skipped || d.bad != "") {
-			return "missing_data:" + r.capture, ""
+		counts := r.certain || r.hard && !n.frame.graph.readsAsEvaluated()
+		if counts && (d.status == Skipped || d.bad != "") {
+			return missingData + r.capture, ""
 		}
 	}
 	return "", ""
 }
+
+// missingData begins the cause of a step that reads a capture which is not there.
+const missingData = "missing_data:"
 
 // decideWhen evaluates the condition of the node, or of one item; false means that the
 // run is blocked.
@@ -71,6 +155,14 @@ func (n *nodeState) decideWhen(u *unit) bool {
 	item := -1
 	if u != nil {
 		item = u.item
+	}
+	if capture := n.absentIn(n.step().When, item); capture != "" {
+		if u == nil {
+			n.skipFor(capture)
+		} else {
+			u.settle(Skipped, missingData+capture, nil, nil)
+		}
+		return true
 	}
 	yes, err := n.step().whenAt.decide("when", n.step().When, n.env(item))
 	if err != nil {
@@ -90,8 +182,12 @@ func (n *nodeState) decideWhen(u *unit) bool {
 	return true
 }
 
-// decideList computes a loop's list, once.
+// decideList computes a loop's list, once; false means that the run is blocked, or the
+// loop skipped because the list reads what is not there.
 func (n *nodeState) decideList() bool {
+	if n.skipFor(n.absentIn(n.step().Foreach, -1)) {
+		return false
+	}
 	where, limit := n.step().foreachAt, n.frame.graph.Workflow.Limits.Items
 	value, err := n.step().Foreach.Eval(n.env(-1))
 	list, ok := value.([]any)
@@ -156,10 +252,16 @@ func (n *nodeState) expand(count int) {
 		return
 	}
 	n.status = Ready
+	lacks := n.lacks()
 	for i := range n.units {
 		u := &n.units[i]
 		if n.node().perItem && !n.decideWhen(u) {
 			return
+		}
+		if !u.status.settled() && lacks {
+			if capture := n.absent(u.item); capture != "" {
+				u.settle(Skipped, missingData+capture, nil, nil)
+			}
 		}
 		if !u.status.settled() {
 			r.queue = append(r.queue, task{begin: u})
@@ -236,7 +338,7 @@ func (u *unit) assert() {
 	message := "the assertion does not hold"
 	if text := u.step().input.field("message"); text != nil {
 		said, err := text.render(env)
-		if err != nil {
+		if err != nil && text.absent(env) == "" { // what the message lacks does not hide the failure
 			u.run().block(err)
 			return
 		}

@@ -6,6 +6,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
 )
 
 // Inline is the size in bytes up to which a capture stays in memory. A longer one is a
@@ -248,6 +249,14 @@ func (r *Run) frames() []*frame {
 		}
 	}
 	return all
+}
+
+// value is what an expression reads of a capture.
+func (f *frame) value(name string) any {
+	if at, ok := f.graph.captures[name]; ok && !f.nodes[at].has && f.graph.readsAsEvaluated() {
+		return expression.NoCapture
+	}
+	return f.capture(name)
 }
 
 // capture returns the value of a capture for expressions, which do not change it. A

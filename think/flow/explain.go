@@ -151,8 +151,10 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 			if at, ok := n.frame.graph.captures[reference.Name]; ok && n.frame.nodes[at].status.settled() {
 				if beginning, long := n.frame.nodes[at].beginning(); long {
 					operands["state."+reference.Name] = beginning
+				} else if value := env.State(reference.Name); value != expression.NoCapture {
+					operands["state."+reference.Name] = shortened(value)
 				} else {
-					operands["state."+reference.Name] = shortened(env.State(reference.Name))
+					operands["state."+reference.Name] = nil
 				}
 			}
 		case "steps":

@@ -141,7 +141,7 @@ func (f *frame) outputs() (map[string]any, *fault.Error) {
 	outputs := make(map[string]any, len(f.graph.Workflow.Outputs))
 	var problem *fault.Error
 	for _, output := range f.graph.Workflow.Outputs {
-		if f.lacks(output.value.references) {
+		if f.lacks(output.value.references) && f.reaches(output.value.absent(f.env())) {
 			outputs[output.Name] = nil
 			continue
 		}
@@ -155,10 +155,15 @@ func (f *frame) outputs() (map[string]any, *fault.Error) {
 }
 
 func (f *frame) env() expression.Env {
-	return expression.Env{Params: f.params, State: f.capture, Steps: f.statusOf, Run: f.run.about()}
+	return expression.Env{Params: f.params, State: f.value, Steps: f.statusOf, Run: f.run.about()}
 }
 
-// lacks reports whether an expression reads the capture of a step that has none.
+// reaches reports whether what lacks found is read, given the capture that an evaluation
+// came upon; in the first edition all that is spelled out counts as read.
+func (f *frame) reaches(absent string) bool { return absent != "" || !f.graph.readsAsEvaluated() }
+
+// lacks reports whether an expression spells out the hard read of the capture of a step
+// that has none.
 func (f *frame) lacks(references func(func(expression.Reference, *source))) bool {
 	missing := false
 	references(func(reference expression.Reference, _ *source) {
@@ -227,7 +232,7 @@ func (f *frame) artifact(a Artifact) (*FinalArtifact, *fault.Error) {
 			visit(reference, a.where)
 		}
 	})
-	if missing {
+	if missing && f.reaches(a.from.Absent(f.env())) {
 		return nil, nil
 	}
 	value, err := a.from.Eval(f.env())
@@ -253,7 +258,7 @@ func (r *Run) summary(final *Final) string {
 	if len(final.Failed) > 0 {
 		counted += fmt.Sprintf(", %d failed", len(final.Failed))
 	}
-	if w.summary == nil || r.root.lacks(w.summary.references) {
+	if w.summary == nil || r.root.lacks(w.summary.references) && r.root.reaches(w.summary.absent(r.root.env())) {
 		return counted
 	}
 	value, err := w.summary.render(r.root.env())

@@ -52,6 +52,8 @@ type read struct {
 	node    int
 	capture string
 	hard    bool
+	// certain says that whenever the step runs it reads the capture, a hard read.
+	certain bool
 }
 
 // conditional reports whether the run decides later if or how often the step runs.
@@ -146,6 +148,13 @@ func (g *Graph) connect(r *report, i int) {
 		n.deps = append(n.deps, at)
 	}
 	n.references(func(reference expression.Reference, where *source) { g.depend(r, i, reference, where) })
+	for _, name := range step.certain() {
+		for k := range n.reads {
+			if n.reads[k].capture == name {
+				n.reads[k].certain = true
+			}
+		}
+	}
 	n.staticWhen = step.When != nil && only(step.When, "params", "run")
 	n.staticForeach = step.Foreach != nil && only(step.Foreach, "params", "run")
 	n.perItem = step.When != nil && !only(step.When, "params", "run", "state", "steps")
@@ -167,6 +176,26 @@ func (n *node) references(visit func(expression.Reference, *source)) {
 			}
 		}
 	}
+}
+
+// certain returns the captures that the step reads whenever it runs.
+func (s *Step) certain() (names []string) {
+	input := s.input
+	if s.Call == CallAssert {
+		input = input.field("that") // the message is read where it does not hold
+	}
+	for _, each := range input.texts(nil) {
+		parts, _ := each.text.Parts()
+		for _, part := range parts {
+			names = append(names, part.Program.Certain()...)
+		}
+	}
+	for _, program := range []*expression.Program{s.When, s.Foreach, s.Extract, s.Until} {
+		if program != nil {
+			names = append(names, program.Certain()...)
+		}
+	}
+	return names
 }
 
 // depend adds what a step depends on by one reference.
@@ -227,7 +256,7 @@ func (n *node) read(from int, capture string, hard bool) {
 			return
 		}
 	}
-	n.reads = append(n.reads, read{from, capture, hard})
+	n.reads = append(n.reads, read{node: from, capture: capture, hard: hard})
 }
 
 // sort orders the nodes with dependencies first, the earliest declared first
@@ -383,6 +412,10 @@ func (g *Graph) Child(step string) *Graph {
 
 // Edition returns the reading of the language that the graph has.
 func (g *Graph) Edition() Edition { return g.edition }
+
+// readsAsEvaluated reports whether an expression reads only what its evaluation reaches.
+// In the first edition every read counted that the expression spells out.
+func (g *Graph) readsAsEvaluated() bool { return g.edition >= SecondEdition }
 
 // Enforced reports whether the workflow, or one that it runs, has enforce: required.
 func (g *Graph) Enforced() bool { return g.enforced }

@@ -91,7 +91,7 @@ func (t task) missing(r *Run) []Ref {
 			m.node(r.answered.node)
 		}
 	case t.activate != nil:
-		if t.activate.step().When != nil || t.activate.loop() {
+		if t.activate.step().When != nil || t.activate.loop() || t.activate.lacks() {
 			m.node(t.activate)
 		}
 	case t.begin != nil:

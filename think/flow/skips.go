@@ -73,7 +73,7 @@ func (g *Graph) behind(from int, anyJoin bool) []int {
 func (n *node) needs() []int {
 	var needed []int
 	for _, r := range n.reads {
-		if r.hard {
+		if r.certain {
 			needed = append(needed, r.node)
 		}
 	}

@@ -112,19 +112,43 @@ func (t *template) condition(env expression.Env) (any, error) {
 	return value, nil
 }
 
-// references returns what the template reads.
-func (t *template) references(visit func(expression.Reference, *source)) {
+// absent returns the capture that rendering would read although its step has none, or "".
+func (t *template) absent(env expression.Env) string {
 	if t == nil {
-		return
+		return ""
 	}
 	if t.text != nil {
-		for _, reference := range t.text.References() {
-			visit(reference, t.where)
-		}
+		return t.text.Absent(env)
 	}
 	for _, f := range t.fields {
-		f.value.references(visit)
+		if name := f.value.absent(env); name != "" {
+			return name
+		}
 	}
+	return ""
+}
+
+// references returns what the template reads.
+func (t *template) references(visit func(expression.Reference, *source)) {
+	for _, each := range t.texts(nil) {
+		for _, reference := range each.text.References() {
+			visit(reference, each.where)
+		}
+	}
+}
+
+// texts appends the texts with expressions to a list.
+func (t *template) texts(list []*template) []*template {
+	if t == nil {
+		return list
+	}
+	if t.text != nil {
+		list = append(list, t)
+	}
+	for _, f := range t.fields {
+		list = f.value.texts(list)
+	}
+	return list
 }
 
 // field returns the value of one key of an object template.

@@ -130,10 +130,13 @@ func (n *nodeState) env(item int) expression.Env {
 	env := f.env()
 	if own := n.step().CaptureAs; n.step().Rounds > 0 && own != "" {
 		env.State = func(name string) any {
-			if name == own && len(n.units) == 1 {
+			switch {
+			case name != own:
+				return f.value(name)
+			case len(n.units) == 1:
 				return decoded(n.units[0].rare().outputs)
 			}
-			return f.capture(name)
+			return nil // before the first round
 		}
 	}
 	if n.loop() && item >= 0 {

@@ -117,7 +117,7 @@ func constantKey(key ast.Node) (any, bool) {
 
 // get returns one call that reads a whole path.
 func (r *rewriter) get(start *path, base ast.Node, links []Link, at ast.Node) ast.Node {
-	read := &path{root: start.root, name: start.name, text: start.text}
+	read := &path{root: start.root, name: start.name, soft: start.soft, text: start.text}
 	arguments := []ast.Node{&ast.ConstantNode{Value: read}}
 	if base != nil {
 		arguments = append(arguments, base)
@@ -125,7 +125,7 @@ func (r *rewriter) get(start *path, base ast.Node, links []Link, at ast.Node) as
 	for _, l := range links {
 		key, constant := constantKey(l.Key)
 		if !constant {
-			arguments = append(arguments, r.node(l.Key, false))
+			arguments = append(arguments, r.branch(l.Key, false)) // behind a ?. it may be passed by
 		}
 		read.members = append(read.members, member{
 			key: key, computed: !constant, optional: l.Optional, offset: r.offset(l.At)})

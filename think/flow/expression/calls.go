@@ -73,7 +73,7 @@ func (r *rewriter) body(n *ast.BuiltinNode, check string) ast.Node {
 	predicate := n.Arguments[1].(*ast.PredicateNode) // as the parser made it
 	visits := r.visits
 	r.predicates = append(r.predicates, n.Name)
-	item := r.node(predicate.Node, false)
+	item := r.branch(predicate.Node, false)
 	r.predicates = r.predicates[:len(r.predicates)-1]
 	turn := call(check, predicate.Node, item, &ast.IntegerNode{Value: (r.visits - visits) / nodesPerStep})
 	body := &ast.PredicateNode{Node: turn}

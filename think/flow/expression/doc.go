@@ -29,7 +29,9 @@
 // A missing field, an index out of range and a member of null are errors.
 // a?.x is null where a is null or has no x, and then ends the rest of the
 // access as well; a ?? b is b where a is null. A declared parameter that was
-// not given and the capture of a skipped step are null.
+// not given is null, and so is a soft read of the capture of a skipped step. A hard
+// read of that capture ends the evaluation, if it is reached: what ?:, ??, and, or and
+// an empty list pass by is not read.
 //
 // Texts are counted, indexed and sliced by character. Slices and take are cut
 // to what there is. first, last, find, min, max, mean and median of nothing

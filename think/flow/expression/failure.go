@@ -24,6 +24,8 @@ type Error struct {
 	Message string
 	// Missing says that a member was read which is not there.
 	Missing bool
+	// Absent names the capture that was read although its step has none.
+	Absent string
 }
 
 func (e *Error) Error() string {
@@ -39,6 +41,7 @@ type failure struct {
 	message string
 	offset  int
 	placed  bool
+	absent  string // the capture that was read and is not there
 }
 
 func (f *failure) Error() string { return f.message }
@@ -56,7 +59,7 @@ func evaluationError(source string, err error) *Error {
 	}
 	var inner *failure
 	if errors.As(err, &inner) {
-		failed.Message = inner.message
+		failed.Message, failed.Absent = inner.message, inner.absent
 		if failed.Missing = inner.placed; inner.placed {
 			failed.Offset = inner.offset
 		}

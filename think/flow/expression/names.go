@@ -89,11 +89,14 @@ func (r *rewriter) read(at *ast.IdentifierNode, root, name string, rest []Link, 
 		soft = rest[0].Optional
 	}
 	r.refer(Reference{Root: root, Name: name, Soft: soft, Offset: r.offset(at)})
+	if root == rootState && !soft && r.branches == 0 {
+		r.certain = append(r.certain, name)
+	}
 	text := root
 	if name != "" {
 		text = under(root, name)
 	}
-	return &path{root: root, name: name, text: text}
+	return &path{root: root, name: name, soft: soft, text: text}
 }
 
 // kept explains how the result of a step is read, for messages.

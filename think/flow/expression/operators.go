@@ -13,9 +13,9 @@ import (
 func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 	switch n.Operator {
 	case "and", "&&", "or", "||":
-		return &ast.BinaryNode{Operator: n.Operator, Left: r.truth(n.Left), Right: r.truth(n.Right)}
+		return &ast.BinaryNode{Operator: n.Operator, Left: r.truth(n.Left), Right: call("+truth", n.Right, r.branch(n.Right, false))}
 	case "??":
-		return &ast.BinaryNode{Operator: "??", Left: r.node(n.Left, true), Right: r.node(n.Right, soft)}
+		return &ast.BinaryNode{Operator: "??", Left: r.node(n.Left, true), Right: r.branch(n.Right, soft)}
 	case "!=":
 		equal := call("+==", n, r.node(n.Left, false), r.node(n.Right, false))
 		return &ast.UnaryNode{Operator: "not", Node: equal}

@@ -15,6 +15,7 @@ import (
 // after it. It is a constant of a Program.
 type path struct {
 	root, name string // root is "" where the path begins at a value
+	soft       bool   // null is expected where there is no capture
 	text       string // its beginning as written, for messages
 	members    []member
 }
@@ -37,6 +38,13 @@ func get(e *evaluation) any {
 	} else {
 		value = e.env.read(read.root, read.name)
 	}
+	if absence, absent := value.(Absence); absent {
+		if absence == Undecided || !read.soft {
+			e.lack(read, absence)
+			return nil
+		}
+		value = nil
+	}
 	for i, m := range read.members {
 		key := m.key
 		if m.computed {
@@ -56,6 +64,16 @@ func get(e *evaluation) any {
 		value = next
 	}
 	return value
+}
+
+// lack ends the evaluation at the read of a value that is not there.
+func (e *evaluation) lack(read *path, absence Absence) {
+	if absence == Undecided {
+		e.fail("%s is not known yet", read.text)
+		return
+	}
+	e.fail("%s has no value, because its step was skipped or failed; write ?. or ?? if it may be missing", read.text)
+	e.err.absent = read.name
 }
 
 // read returns the value of a name in the Env. A declared name without a value is null.

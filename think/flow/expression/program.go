@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 type Program struct {
 	source     string
 	references []Reference
+	certain    []string
 	code       *vm.Program
 }
 
@@ -48,7 +50,7 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 	if err != nil {
 		return nil, invalid(0, notCompiled)
 	}
-	return &Program{source, distinct(rewriter.references), code}, nil
+	return &Program{source, distinct(rewriter.references), rewriter.certain, code}, nil
 }
 
 // Parse returns the syntax tree of the expression as it was written. Each call returns
@@ -127,6 +129,26 @@ func (p *Program) Eval(env Env) (value any, err error) {
 		return nil, evaluationError(p.source, err)
 	}
 	return value, nil
+}
+
+// Certain returns the captures with a hard read that every evaluation reaches, unless it
+// fails before.
+func (p *Program) Certain() []string { return slices.Clone(p.certain) }
+
+// Absent returns the capture that an evaluation reads although the Env gives NoCapture
+// for it, "" where there is none.
+func (p *Program) Absent(env Env) string {
+	_, err := p.Eval(env)
+	return AbsentOf(err)
+}
+
+// AbsentOf returns the capture because of which an evaluation failed, or "".
+func AbsentOf(err error) string {
+	var failed *Error
+	if errors.As(err, &failed) {
+		return failed.Absent
+	}
+	return ""
 }
 
 // result rewrites a whole expression, inside a call that checks its result.

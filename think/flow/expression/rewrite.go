@@ -21,6 +21,8 @@ type rewriter struct {
 	locals     []string // names of let in view
 	predicates []string // functions whose predicates enclose this node
 	hidden     int      // names of let given by the rewriter
+	branches   int      // parts around this node that an evaluation may pass by
+	certain    []string // captures with a hard read outside of such parts
 	visits     int
 	err        error
 }
@@ -54,7 +56,7 @@ func (r *rewriter) rewrite(node ast.Node, soft bool) ast.Node {
 		return r.binary(n, soft)
 	case *ast.ConditionalNode:
 		return &ast.ConditionalNode{Ternary: n.Ternary,
-			Cond: r.truth(n.Cond), Exp1: r.node(n.Exp1, soft), Exp2: r.node(n.Exp2, soft)}
+			Cond: r.truth(n.Cond), Exp1: r.branch(n.Exp1, soft), Exp2: r.branch(n.Exp2, soft)}
 	case *ast.VariableDeclaratorNode:
 		return r.let(n, soft)
 	case *ast.SliceNode:
@@ -105,6 +107,14 @@ func call(name string, at ast.Node, arguments ...ast.Node) ast.Node {
 	}
 	node.SetLocation(at.Location())
 	return node
+}
+
+// branch rewrites a part that an evaluation may pass by.
+func (r *rewriter) branch(node ast.Node, soft bool) ast.Node {
+	r.branches++
+	rewritten := r.node(node, soft)
+	r.branches--
+	return rewritten
 }
 
 // hold evaluates a value once and gives it a name that no source can say.

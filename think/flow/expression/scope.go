@@ -136,10 +136,21 @@ type Reference struct {
 // types of package jsonvalue and are immutable; a result may share parts with them.
 type Env struct {
 	Params map[string]any
-	// State gives nil for the capture of a step that was skipped; Steps gives
+	// State gives NoCapture for the capture of a step that was skipped; Steps gives
 	// the status of a step, a string.
 	State, Steps func(name string) any
 	Item         any
 	Loop, Run    map[string]any
 	Result       any
 }
+
+// Absence stands in an Env for a value that is not there.
+type Absence uint8
+
+const (
+	// NoCapture is the capture of a step that has none. A soft read of it is null; a hard
+	// one ends the evaluation with an Error whose Absent names it.
+	NoCapture Absence = iota + 1
+	// Undecided is a value that is not known yet: any read of it ends the evaluation.
+	Undecided
+)

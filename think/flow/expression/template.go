@@ -79,7 +79,9 @@ func unclosed(rest string, offset int) *Error {
 func placed(err error, offset int) error {
 	var inner *Error
 	if errors.As(err, &inner) {
-		return &Error{Code: inner.Code, Offset: inner.Offset + offset, Message: inner.Message, Missing: inner.Missing}
+		moved := *inner
+		moved.Offset += offset
+		return &moved
 	}
 	return err
 }
@@ -115,6 +117,19 @@ func (t *Text) References() []Reference {
 		}
 	}
 	return distinct(all)
+}
+
+// Absent is Program.Absent for the first expression of the text that reads such a
+// capture.
+func (t *Text) Absent(env Env) string {
+	for _, p := range t.parts {
+		if p.program != nil {
+			if name := p.program.Absent(env); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // Render evaluates the expressions of the text. It does not expand {{ }} inside their

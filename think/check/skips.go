@@ -1,0 +1,134 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+
+	"savant/fault"
+	"savant/think/flow"
+	"savant/think/flow/expression"
+)
+
+// skip says of a capture that its step may be skipped, and why.
+type skip struct {
+	step    *flow.Step
+	reasons []flow.Skip
+}
+
+// skipsOf returns the captures that may not be there when a step reads them: of steps
+// with a `when`, or with join: success. What is skipped because of its own reads is
+// not among them, because those reads are reported.
+func skipsOf(graph *flow.Graph) map[string]skip {
+	skips := map[string]skip{}
+	for _, step := range graph.Workflow.Steps {
+		if step.CaptureAs == "" {
+			continue
+		}
+		reasons := graph.Skips(step.ID)
+		if step.Join != flow.JoinSuccess {
+			reasons = slices.DeleteFunc(reasons, func(reason flow.Skip) bool { return reason.By != step || reason.Failed })
+		}
+		if len(reasons) > 0 {
+			skips[step.CaptureAs] = skip{step, reasons}
+		}
+	}
+	return skips
+}
+
+// ofItem reports whether a `when` is decided for each item of a loop.
+func ofItem(when *expression.Program) bool {
+	return when != nil && slices.ContainsFunc(when.References(), func(reference expression.Reference) bool {
+		return reference.Root == "item" || reference.Root == "loop"
+	})
+}
+
+// factsOf returns what holds where a condition let a step run.
+func factsOf(when *expression.Program) []fact {
+	node, err := when.Parse()
+	if err != nil {
+		return nil
+	}
+	return learn(nil, node, true)
+}
+
+// unguarded reports the hard read of a capture whose step may be skipped, if nothing
+// around the read excludes that.
+func (i *inference) unguarded(name *ast.IdentifierNode, links, rest []expression.Link, soft bool) {
+	capture := name.Value
+	if capture == "state" && len(rest) < len(links) {
+		key, _ := links[0].Key.(*ast.StringNode)
+		capture = key.Value
+	} else if i.locals[capture] != nil || capture == i.item {
+		return
+	}
+	from, may := i.skips[capture]
+	if may = may && from.step.ID != i.reader; !may || len(rest) > 0 && rest[0].Optional || len(rest) == 0 && soft || i.excludes(capture) {
+		return
+	}
+	fix := capture + " ?? …"
+	if len(rest) > 0 {
+		fix = softened(capture, rest, 0)
+	}
+	i.add(finding{code: fault.UnresolvedVar, severity: warning, offset: i.program.Offset(name), about: capture,
+		message: fmt.Sprintf("step %q may be skipped (%s), and this hard read then skips step %q too: write %s, or read it where steps.%s.status == \"done\"; "+
+			"where the skip is meant, give step %q the same when, or join: success", from.step.ID, reasonOf(from.step.ID, from.reasons[0]), i.reader, fix, from.step.ID, i.reader)})
+}
+
+// softened writes a read with ?. at one of its links.
+func softened(base string, links []expression.Link, at int) string {
+	text := base
+	for k, each := range links {
+		next := spelled(text, each.Key)
+		if next == "" {
+			return text + "…"
+		}
+		member := next[len(text):]
+		switch soft := k == at || each.Optional; {
+		case soft && member[0] == '.':
+			text += "?" + member
+		case soft:
+			text += "?." + member
+		default:
+			text += member
+		}
+	}
+	return text
+}
+
+// excludes reports whether what is known here rules out that the step of a capture was
+// skipped: a guard says so, or its `when` follows.
+func (i *inference) excludes(capture string) bool {
+	if i.skips[capture].assumed(capture).excluded(i.facts) {
+		return true
+	}
+	facts := slices.Clone(i.facts)
+	for _, name := range sortedKeys(i.skips) { // what guards say of other steps says why they ran
+		switch other := i.skips[name]; {
+		case other.assumed(name).excluded(i.facts):
+			facts = other.learn(facts, true)
+		case other.assumed(name).suggested(i.facts):
+			facts = other.learn(facts, false)
+		}
+	}
+	return !slices.ContainsFunc(i.skips[capture].reasons, func(reason flow.Skip) bool { return !follows(facts, reason) })
+}
+
+// learn adds to facts that the step ran, or was skipped.
+func (s skip) learn(facts []fact, ran bool) []fact {
+	if !ran && len(s.reasons) > 1 {
+		return facts // one of them did not hold
+	}
+	for _, reason := range s.reasons {
+		if when, err := reason.By.When.Parse(); !reason.Failed && err == nil {
+			facts = learn(facts, when, ran)
+		}
+	}
+	return facts
+}
+
+// assumed is the assumption that the step of a capture was skipped.
+func (s skip) assumed(capture string) assumption {
+	return assumption{of: skipped, path: []string{capture}, step: s.step.ID}
+}
