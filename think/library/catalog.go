@@ -105,7 +105,7 @@ func (l *Library) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
 		return nil, err
 	}
 	w := graph.Workflow
-	origin, _ := l.originOf(w.Name)
+	origin, _ := l.originOf(l.places(), w.Name)
 	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: jsonvalue.SHA256(w.Digest), Params: describeParams(w),
 		YAML: string(w.Source), WorkflowYAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
 }

@@ -34,8 +34,9 @@ type file struct {
 
 // workflowFile returns the file of a layer that holds a workflow: fs.ErrNotExist;
 // YAML_SCHEMA_VIOLATION or LIMIT_EXCEEDED if it exists and cannot be read, so that it
-// still hides the file of a lower layer.
-func (l *Library) workflowFile(at int, name string) (file, error) {
+// still hides the file of a lower layer. in are the places of all files; nil: they are
+// looked up if workflows/ itself has none.
+func (l *Library) workflowFile(in places, at int, name string) (file, error) {
 	if name == "" || strings.ContainsAny(name, "/\\") || !fs.ValidPath(name) {
 		return file{}, fs.ErrNotExist
 	}
@@ -45,7 +46,81 @@ func (l *Library) workflowFile(at int, name string) (file, error) {
 			return read, err
 		}
 	}
+	if in == nil {
+		in = l.places()
+	}
+	for _, each := range in[at][name] {
+		read, err := l.readFile(fileKey{at, each})
+		if !errors.Is(err, fs.ErrNotExist) {
+			return read, err
+		}
+	}
 	return file{}, fs.ErrNotExist
+}
+
+// places are the files of each layer that hold a workflow, by its name.
+type places []map[string][]string
+
+func (l *Library) places() places {
+	made := make(places, len(l.layers))
+	for at, layer := range l.layers {
+		made[at] = map[string][]string{}
+		for _, each := range WorkflowFiles(layer.Files) {
+			made[at][stemOf(each)] = append(made[at][stemOf(each)], each)
+		}
+	}
+	return made
+}
+
+// unique returns YAML_SCHEMA_VIOLATION if several folders of a layer have a workflow of
+// a name.
+func (p places) unique(at int, name string) error {
+	for _, each := range p[at][name] {
+		if path.Dir(each) != path.Dir(p[at][name][0]) {
+			return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: rename all but one", name, strings.Join(p[at][name], " and "))
+		}
+	}
+	return nil
+}
+
+// stemOf returns the name of the workflow that a file holds.
+func stemOf(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
+
+// Bounds of a search for workflows: how deep folders are followed, and how many of
+// them.
+const (
+	maxDepth   = 4
+	maxFolders = 200
+)
+
+// workflowFolders returns workflows/ and the folders in it, except hidden ones and
+// links.
+func workflowFolders(files fs.FS) []string {
+	found := []string{workflowFolder}
+	for at := 0; at < len(found); at++ {
+		entries, _ := fs.ReadDir(files, found[at])
+		for _, entry := range entries {
+			below := path.Join(found[at], entry.Name())
+			if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && strings.Count(below, "/") <= maxDepth && len(found) < maxFolders {
+				found = append(found, below)
+			}
+		}
+	}
+	return found
+}
+
+// WorkflowFiles returns the names of the workflow files of a layer: those in workflows/,
+// and then those in its folders.
+func WorkflowFiles(files fs.FS) (found []string) {
+	for _, folder := range workflowFolders(files) {
+		entries, _ := fs.ReadDir(files, folder)
+		for _, entry := range entries {
+			if !entry.IsDir() && slices.Contains(extensions, path.Ext(entry.Name())) {
+				found = append(found, path.Join(folder, entry.Name()))
+			}
+		}
+	}
+	return found
 }
 
 // readFile reads a file, from memory while it has not changed.
@@ -106,7 +181,7 @@ func withoutPath(err error) error {
 func (l *Library) Current(reference, digest string) bool {
 	name, _, versioned := strings.Cut(reference, "@")
 	for at := range slices.Backward(l.layers) {
-		read, err := l.workflowFile(at, name)
+		read, err := l.workflowFile(nil, at, name)
 		if err == nil && (read.digest == digest || !versioned) {
 			return read.digest == digest
 		}
@@ -120,7 +195,7 @@ func (l *Library) Current(reference, digest string) bool {
 func (l *Library) Source(reference, digest string) []byte {
 	name, _, _ := strings.Cut(reference, "@")
 	for at := range slices.Backward(l.layers) {
-		if read, err := l.workflowFile(at, name); err == nil && (digest == "" || read.digest == digest) {
+		if read, err := l.workflowFile(nil, at, name); err == nil && (digest == "" || read.digest == digest) {
 			return read.src
 		}
 	}

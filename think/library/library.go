@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,8 @@ type Layer struct {
 	Files fs.FS
 	// Folder is where Files is on disk, watched for changes; empty for none.
 	Folder string
+	// Shown is how messages name Folder; empty: they do not.
+	Shown string
 	// Origin is where the files come from, as lists show it; empty if they show
 	// nothing.
 	Origin string
@@ -136,12 +139,16 @@ func (l *Library) parseWith(set *schemas.Set, file string, src []byte, digest st
 // NAME@VERSION is both. UNKNOWN_WORKFLOW with the nearest name or the known
 // versions, or what is wrong with its file.
 func (l *Library) Find(name, version string) (*flow.Workflow, error) {
+	return l.find(l.places(), name, version)
+}
+
+func (l *Library) find(in places, name, version string) (*flow.Workflow, error) {
 	if at, after, ok := strings.Cut(name, "@"); ok && version == "" {
 		name, version = at, after
 	}
 	var versions []string
 	for at := range slices.Backward(l.layers) {
-		workflow, err := l.inLayer(at, name)
+		workflow, err := l.inLayer(in, at, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -160,9 +167,12 @@ func (l *Library) Find(name, version string) (*flow.Workflow, error) {
 }
 
 // inLayer returns the workflow of a name in one layer: fs.ErrNotExist, or what
-// is wrong with its file.
-func (l *Library) inLayer(at int, name string) (*flow.Workflow, error) {
-	read, err := l.workflowFile(at, name)
+// is wrong with its file, or that several folders have one.
+func (l *Library) inLayer(in places, at int, name string) (*flow.Workflow, error) {
+	if err := in.unique(at, name); err != nil {
+		return nil, err
+	}
+	read, err := l.workflowFile(in, at, name)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +187,11 @@ func (l *Library) unknown(name string) error {
 		hint = fault.DidYouMean(strconv.Quote(nearest))
 	} else if folder := l.folderNamed(name); folder != "" {
 		unknown.Details += ": " + folder + " is a folder"
+	}
+	for _, layer := range l.layers {
+		if layer.Shown != "" {
+			unknown.Details += ", bundled or in " + path.Join(filepath.ToSlash(layer.Shown), workflowFolder) + " (SAVANT_PATH or --path sets another folder)"
+		}
 	}
 	if unlisted := l.Unlisted(); unlisted != nil {
 		hint.Text += "; " + fault.From(unlisted).Message()

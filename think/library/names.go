@@ -26,9 +26,9 @@ type Entry struct {
 
 // originOf says whose the workflow of a name is, and whether it takes the place of
 // another origin's.
-func (l *Library) originOf(name string) (origin string, replaces bool) {
+func (l *Library) originOf(in places, name string) (origin string, replaces bool) {
 	for at, layer := range slices.Backward(l.layers) {
-		if _, size := l.sizeOf(at, name); size < 0 {
+		if _, size := l.sizeOf(in, at, name); size < 0 {
 			continue
 		}
 		if origin != "" {
@@ -63,9 +63,8 @@ const (
 
 // sizeOf returns the file of a layer that holds a workflow, and its size; -1 if there
 // is no file. The size of an inaccessible file is 0.
-func (l *Library) sizeOf(at int, name string) (file string, size int64) {
-	for _, extension := range extensions {
-		file = path.Join(workflowFolder, name+extension)
+func (l *Library) sizeOf(in places, at int, name string) (file string, size int64) {
+	for _, file = range in[at][name] {
 		info, err := fs.Stat(l.layers[at].Files, file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir():
@@ -80,21 +79,24 @@ func (l *Library) sizeOf(at int, name string) (file string, size int64) {
 
 // listed returns the workflow of a name for a listing. Of a large file it reads only
 // the beginning: whether the rest is valid shows when it is used or validated.
-func (l *Library) listed(name string) (*flow.Workflow, error) {
+func (l *Library) listed(in places, name string) (*flow.Workflow, error) {
 	if strings.Contains(name, "@") { // Find would take another file for it
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s/%s.yaml: the name of a file has no @, which separates a name from a version: rename it", workflowFolder, name)
 	}
 	for at := range slices.Backward(l.layers) {
-		file, size := l.sizeOf(at, name)
+		file, size := l.sizeOf(in, at, name)
 		switch {
 		case size < 0:
 			continue
 		case size < large || size > maxWorkflowFile:
-			return l.Find(name, "")
+			return l.find(in, name, "")
+		}
+		if err := in.unique(at, name); err != nil {
+			return nil, err
 		}
 		return l.beginningOf(at, file, size)
 	}
-	return l.Find(name, "")
+	return l.find(in, name, "")
 }
 
 func (l *Library) beginningOf(at int, name string, size int64) (*flow.Workflow, error) {
@@ -122,10 +124,11 @@ func (l *Library) beginningOf(at int, name string, size int64) (*flow.Workflow, 
 // beginning is read.
 func (l *Library) List() []Entry {
 	var entries []Entry
-	for _, name := range l.Names() {
-		workflow, err := l.listed(name)
+	in := l.places()
+	for _, name := range in.names() {
+		workflow, err := l.listed(in, name)
 		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join(workflowFolder, name+".yaml"), Held: l.held(name)}
-		entry.Origin, entry.Replaces = l.originOf(name)
+		entry.Origin, entry.Replaces = l.originOf(in, name)
 		if workflow != nil {
 			entry.File = workflow.File
 		}
@@ -135,15 +138,13 @@ func (l *Library) List() []Entry {
 }
 
 // Names returns the names of all workflow files, sorted.
-func (l *Library) Names() []string {
+func (l *Library) Names() []string { return l.places().names() }
+
+func (p places) names() []string {
 	seen := map[string]bool{}
-	for _, layer := range l.layers {
-		entries, _ := fs.ReadDir(layer.Files, workflowFolder)
-		for _, entry := range entries {
-			extension := path.Ext(entry.Name())
-			if slices.Contains(extensions, extension) && !entry.IsDir() {
-				seen[strings.TrimSuffix(entry.Name(), extension)] = true
-			}
+	for _, layer := range p {
+		for name := range layer {
+			seen[name] = true
 		}
 	}
 	return sortedKeys(seen)
@@ -171,8 +172,9 @@ func isFile(files fs.FS, name string) bool {
 // first.
 func (l *Library) Versions(name string) []string {
 	var versions []string
+	in := l.places()
 	for at := range slices.Backward(l.layers) {
-		workflow, err := l.inLayer(at, name)
+		workflow, err := l.inLayer(in, at, name)
 		if err == nil && !slices.Contains(versions, workflow.Version) {
 			versions = append(versions, workflow.Version)
 		}

@@ -42,14 +42,20 @@ func (l *Library) Schemas() (*schemas.Set, error) {
 func (l *Library) fingerprint(folder string) string {
 	var seen strings.Builder
 	for _, layer := range l.layers {
-		entries, _ := fs.ReadDir(layer.Files, folder)
-		for _, entry := range entries {
-			info, err := entry.Info()
-			if err == nil && info.Mode().Type() == fs.ModeSymlink {
-				info, err = fs.Stat(layer.Files, path.Join(folder, entry.Name())) // its target may change
-			}
-			if err == nil {
-				fmt.Fprintf(&seen, "%s %v %d %d\n", entry.Name(), info.Mode(), info.Size(), info.ModTime().UnixNano())
+		folders := []string{folder}
+		if folder == workflowFolder {
+			folders = workflowFolders(layer.Files)
+		}
+		for _, each := range folders {
+			entries, _ := fs.ReadDir(layer.Files, each)
+			for _, entry := range entries {
+				info, err := entry.Info()
+				if err == nil && info.Mode().Type() == fs.ModeSymlink {
+					info, err = fs.Stat(layer.Files, path.Join(each, entry.Name())) // its target may change
+				}
+				if err == nil {
+					fmt.Fprintf(&seen, "%s/%s %v %d %d\n", each, entry.Name(), info.Mode(), info.Size(), info.ModTime().UnixNano())
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -76,7 +77,7 @@ func (l *Library) watchFolders(watcher *fsnotify.Watcher) {
 		if layer.Folder == "" {
 			continue
 		}
-		for _, name := range append([]string{"."}, watched...) {
+		for _, name := range slices.Concat([]string{".", schemaFolder, promptFolder}, workflowFolders(layer.Files)) {
 			folder := filepath.Join(layer.Folder, name)
 			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 				continue

@@ -144,7 +144,11 @@ func Open(ctx context.Context, options Options) (*App, error) {
 	a.openLog()
 	a.trust = options.Settings.Folder
 	project := guardedFiles{a.files.regularFiles, savant.Files, a.trust}
-	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: project, Folder: a.Path, Origin: library.Project, Held: project.Held}}
+	shown := a.Path
+	if a.settings.HTTP.Address != "" { // whoever asks is elsewhere
+		shown = filepath.Base(a.Path)
+	}
+	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: project, Folder: a.Path, Shown: shown, Origin: library.Project, Held: project.Held}}
 	a.sayUnused()
 	if a.Store, err = a.openStore(); err != nil {
 		return nil, errors.Join(err, a.files.Close())

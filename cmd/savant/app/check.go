@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) (
 	files, err := a.workflowFiles(paths)
 	if len(paths) == 0 {
 		if found, err = a.checkSchemas(); err == nil {
-			files, err = filesIn(filepath.Join(a.settings.Path, "workflows"))
+			files, err = a.projectWorkflows()
 		}
 	}
 	if err != nil {
@@ -75,6 +76,19 @@ func (a *App) workflowFiles(paths []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
+// projectWorkflows returns the workflow files of SAVANT_PATH, by folder.
+func (a *App) projectWorkflows() ([]string, error) {
+	folder := filepath.Join(a.settings.Path, "workflows")
+	if _, err := os.ReadDir(folder); err != nil {
+		return nil, notFound(folder, err)
+	}
+	var files []string
+	for _, each := range library.WorkflowFiles(a.files.regularFiles) {
+		files = append(files, filepath.Join(a.settings.Path, filepath.FromSlash(each)))
+	}
+	return files, nil
+}
+
 // filesIn returns the workflow files of a folder.
 func filesIn(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
@@ -92,11 +106,17 @@ func filesIn(folder string) ([]string, error) {
 
 // hasWorkflow reports whether a workflow exists, bundled or in SAVANT_PATH.
 func (a *App) hasWorkflow(name string) bool {
-	return slices.ContainsFunc(a.layers, func(layer library.Layer) bool {
-		_, yaml := fs.Stat(layer.Files, "workflows/"+name+".yaml")
-		_, yml := fs.Stat(layer.Files, "workflows/"+name+".yml")
-		return yaml == nil || yml == nil
-	})
+	return slices.ContainsFunc(a.layers, func(layer library.Layer) bool { return fileNamed(layer.Files, name) != "" })
+}
+
+// fileNamed returns the file of a workflow among those of a layer, or "".
+func fileNamed(files fs.FS, name string) string {
+	for _, each := range library.WorkflowFiles(files) {
+		if strings.TrimSuffix(path.Base(each), path.Ext(each)) == name {
+			return each
+		}
+	}
+	return ""
 }
 
 // isName reports whether an argument is a workflow's name rather than a path.
@@ -105,10 +125,8 @@ func isName(path string) bool { return !isWorkflow(path) && !strings.ContainsAny
 // fileOf returns where a workflow's file would be below SAVANT_PATH. A bundled one has
 // no file there, but is found by this path too.
 func (a *App) fileOf(name string) string {
-	for _, ending := range []string{".yaml", ".yml"} {
-		if _, err := a.Root.Stat("workflows/" + name + ending); err == nil {
-			return filepath.Join(a.settings.Path, "workflows", name+ending)
-		}
+	if file := fileNamed(a.files.regularFiles, name); file != "" {
+		return filepath.Join(a.settings.Path, filepath.FromSlash(file))
 	}
 	return filepath.Join(a.settings.Path, "workflows", name+".yaml")
 }

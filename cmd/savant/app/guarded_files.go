@@ -11,6 +11,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/trust"
+	"savant/think/library"
 )
 
 // guardedFiles are a project's files for workflows, schemas and prompts. A file that
@@ -35,13 +36,17 @@ const (
 func (g guardedFiles) kind(name string) trust.Kind {
 	folder, file := path.Split(name)
 	stem := strings.TrimSuffix(file, path.Ext(file))
+	top, _, _ := strings.Cut(folder, "/")
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(each string) bool { _, err := fs.Stat(g.bundled, folder+stem+each); return err == nil })
+		return slices.ContainsFunc(names, func(each string) bool {
+			_, err := fs.Stat(g.bundled, path.Join(top, stem+each))
+			return err == nil
+		})
 	}
 	switch ending := path.Ext(file); {
 	case name == promptsName || strings.HasPrefix(name, promptsFolder+"/"):
 		return trust.Prompt
-	case folder == "workflows/" && (ending == ".yaml" || ending == ".yml") && has(".yaml", ".yml"):
+	case top == "workflows" && (ending == ".yaml" || ending == ".yml") && has(".yaml", ".yml"):
 		return trust.Workflow
 	case folder == "schemas/" && ending == ".json" && has(ending):
 		return trust.Schema
@@ -179,11 +184,10 @@ func (g guardedFiles) prompts() (parts []trust.Part, problems []error) {
 func (g guardedFiles) parts() (parts []trust.Part, problems []error) {
 	parts, problems = g.prompts()
 	var names []string
-	for _, folder := range []string{"workflows", "schemas"} {
-		entries, _ := g.regularFiles.ReadDir(folder)
-		for _, each := range entries {
-			names = append(names, path.Join(folder, each.Name()))
-		}
+	names = append(names, library.WorkflowFiles(g.regularFiles)...)
+	entries, _ := g.regularFiles.ReadDir("schemas")
+	for _, each := range entries {
+		names = append(names, path.Join("schemas", each.Name()))
 	}
 	more, problems := g.read(names, problems)
 	return append(parts, more...), problems
