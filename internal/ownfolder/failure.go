@@ -17,9 +17,25 @@ func NotSaved(name string, cause error) *fault.Error {
 }
 
 // NotRead returns INTERNAL for an existing file or folder that could not be read, with
-// details like those of NotSaved.
+// details like those of NotSaved: TOOL_FAILED if it is Displaced.
 func NotRead(name string, cause error) *fault.Error {
-	return withAdvice(fault.Internal, name+" cannot be read", cause)
+	code := fault.Internal
+	if Displaced(cause) {
+		code = fault.ToolFailed
+	}
+	return withAdvice(code, name+" cannot be read", cause)
+}
+
+// Displaced reports whether something else is in the place of a folder, as a clone can
+// bring it: a file, a pipe, or a link that leads nowhere, out of SAVANT_PATH, or to itself.
+func Displaced(cause error) bool {
+	return errors.Is(cause, syscall.ENOTDIR) || errors.Is(cause, syscall.ELOOP) || escapes(cause)
+}
+
+// escapes reports whether os.Root refused a path, for which there is no exported error.
+func escapes(cause error) bool {
+	var onPath *fs.PathError
+	return errors.As(cause, &onPath) && onPath.Err.Error() == "path escapes from parent"
 }
 
 // NotOpened returns TOOL_FAILED for a configured folder that can no longer be read.
@@ -76,6 +92,9 @@ var advices = []struct {
 }
 
 func adviceOn(cause error) string {
+	if escapes(cause) {
+		return inPlace
+	}
 	for _, each := range advices {
 		if errors.Is(cause, each.cause) {
 			return each.advice

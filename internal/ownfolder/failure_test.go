@@ -35,7 +35,7 @@ func TestFailuresSayWhatToDoAndNoPath(t *testing.T) {
 
 	err = ownfolder.NotRead(name, &fs.PathError{Op: "open", Path: "/home/ada", Err: errors.New("path escapes from parent")})
 	messages["read, outside of the folder"] = err.Details
-	require.ErrorIs(t, err, fault.Internal)
+	require.ErrorIs(t, err, fault.ToolFailed, "a clone can bring it")
 
 	for _, message := range messages {
 		require.Contains(t, message, name)

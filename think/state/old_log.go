@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/filelock"
+	"savant/internal/ownfolder"
 )
 
 // An older Savant wrote the records of several runs into a common log before it
@@ -31,7 +32,7 @@ const (
 // A log stays while a journal is damaged before the records it has of it.
 func (d *Dir) importOldLogs() error {
 	names, err := namesIn(d.disk, oldLogFolder)
-	if missing(err) {
+	if missing(err) || ownfolder.Displaced(err) { // the latter is reported when a run is used
 		return nil
 	}
 	if err != nil {

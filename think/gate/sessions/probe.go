@@ -90,7 +90,7 @@ func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
 		return shared.Announced(ctx, probeOf(workflow, run), probeExpiry)
 	}
 	name := path.Join(probeFolder, probeOf(workflow, run)+suffix)
-	if _, err := g.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
+	if _, err := g.root.Stat(name); absent(err) {
 		return false, nil
 	}
 	found := false

@@ -75,13 +75,20 @@ const (
 	maxAsked    = 16
 )
 
-func fileOf(e gate.Event) string {
-	sum := sha256.Sum256([]byte(e.Client + "\x00" + e.Session))
-	return path.Join(folder, e.Client+"-"+hex.EncodeToString(sum[:12])+suffix)
+func fileOf(client, session string) string {
+	sum := sha256.Sum256([]byte(client + "\x00" + session))
+	return path.Join(folder, client+"-"+hex.EncodeToString(sum[:12])+suffix)
 }
 
 // load reads the session of an event, or nil.
 func (g *Gate) load(name string) (*session, error) {
+	info, err := g.root.Lstat(name)
+	if absent(err) {
+		return nil, nil
+	}
+	if err == nil && !readable(info) {
+		return nil, fault.New(fault.StateCorrupt, "%s is not a file of at most %d MB", name, maxFile>>20)
+	}
 	data, err := regular.ReadFile(g.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -101,7 +108,7 @@ func (g *Gate) load(name string) (*session, error) {
 // from the next event of Think.
 func (g *Gate) save(name string, s *session) error {
 	if len(s.Pairs) == 0 {
-		if err := g.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := g.root.RemoveAll(name); err != nil { // a clone can bring a folder of this name
 			return ownfolder.NotSaved(name, err)
 		}
 		return nil
@@ -132,12 +139,15 @@ func (g *Gate) mkdir() error {
 
 // locked runs work while no other process changes the gate's files.
 func (g *Gate) locked(ctx context.Context, work func() error) error {
-	file, err := g.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	if name := g.displaced(); name != "" {
+		return fault.New(fault.StateCorrupt, "%s is something else than Savant makes under this name, so no run can be kept for the hooks", name)
+	}
+	file, err := regular.Open(g.root, lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = g.mkdir(); err != nil {
 			return err
 		}
-		file, err = g.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+		file, err = regular.Open(g.root, lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if err != nil {
 		return ownfolder.NotSaved(lockName, err)
@@ -188,7 +198,7 @@ func full() error {
 // sessionFiles lists the files of all sessions.
 func (g *Gate) sessionFiles() ([]string, error) {
 	entries, err := regular.ReadDir(g.root, folder)
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -79,14 +79,14 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		return gate.Decision{}
 	}
 	if e.Session == "" {
-		if e.Kind == gate.BeforeTool && g.Gated(ctx, e.Client) {
+		if e.Kind == gate.BeforeTool && g.Gated(ctx, e.Client, "") {
 			return gate.Failed(e.Kind, fault.New(fault.InvalidParams, "the client's event does not name its session"))
 		}
 		return gate.Decision{}
 	}
-	name := fileOf(e)
+	name := fileOf(e.Client, e.Session)
 	about, err := g.about(ctx, e)
-	if _, missing := g.root.Stat(name); errors.Is(missing, os.ErrNotExist) && (err != nil || about.nothing()) {
+	if _, missing := g.root.Stat(name); absent(missing) && (err != nil || about.nothing()) {
 		return gate.Decision{} // no run of this session is gated, and this event plans none
 	}
 	if err != nil {
@@ -101,24 +101,6 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		return gate.Failed(e.Kind, err)
 	}
 	return decided
-}
-
-// Gated reports whether any session of a client may have an open run here, for events
-// without a session id. It returns true if that is unknown or ctx has ended.
-func (g *Gate) Gated(ctx context.Context, client string) bool {
-	names, err := g.sessionFiles()
-	return err != nil || slices.ContainsFunc(names, func(name string) bool {
-		return strings.HasPrefix(name, folder+"/"+client+"-") && (ctx.Err() != nil || g.holds(ctx, name))
-	})
-}
-
-// holds reports whether a session's file may have an open run.
-func (g *Gate) holds(ctx context.Context, name string) bool {
-	s, err := g.load(name)
-	if err != nil || s == nil {
-		return err != nil
-	}
-	return g.catchUp(ctx, s, g.now()) != nil || len(s.Pairs) > 0
 }
 
 // decide decides on an event while the files are locked.

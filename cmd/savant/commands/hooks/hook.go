@@ -203,7 +203,7 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	defer func() { _ = opened.Close() }() // files were only read
-	if !opened.Gated(ctx, a.client.Name) {
+	if !opened.Gated(ctx, a.client.Name, event.Session) {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	return a.client.Answer(event.Named, gate.Failed(event.Kind, cause))
@@ -285,6 +285,15 @@ func (h *hook) release(command *cobra.Command, args []string) error {
 	run := ""
 	if len(args) == 1 {
 		run = args[0]
+	}
+	if run == "" {
+		moved, err := opened.MoveAside()
+		for _, name := range moved {
+			fmt.Fprintf(h.Stdout, "moved what was in the way to %s\n", name)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	released, err := opened.Release(command.Context(), run)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/ownfolder"
 	"savant/think/maintenance"
 	"savant/think/state"
 )
@@ -109,17 +110,17 @@ func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (chec
 	out := checkedRun{Workflow: key.Workflow, Run: key.Run}
 	problems, err := a.Keeper().Check(ctx, key)
 	out.Problems = problems
-	if coded := fault.From(err); coded != nil && coded.Code == fault.Internal {
+	if coded := fault.From(err); coded != nil && (coded.Code == fault.Internal || ownfolder.Displaced(err)) {
 		// This need not be damage: nothing is repaired, and other runs are checked.
 		out.Problems = append(out.Problems, state.Problem{File: key.Workflow + "/" + key.Run, Message: coded.Message(), Blocking: true})
-		out.Refused = fault.New(coded.Code, "make the file readable first")
+		out.Refused = fault.New(fault.Internal, "make the file readable first")
 		return out, nil
 	}
 	if err != nil || len(problems) == 0 || !repair {
 		return out, err
 	}
 	out.Repaired, err = a.Keeper().Repair(ctx, key)
-	if coded := fault.From(err); coded != nil && (coded.Code == fault.StateCorrupt || coded.Code == fault.Internal) {
+	if coded := fault.From(err); coded != nil && (coded.Code == fault.StateCorrupt || coded.Code == fault.Internal || ownfolder.Displaced(err)) {
 		out.Refused = coded
 		return out, nil
 	}
