@@ -65,7 +65,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra(traced)
 	if answer == nil {
-		resumed := c.suspended.take(asked.params.RequestState, asked.target.Name(), asked.key)
+		resumed := c.suspendedCall(traced, asked)
 		caller := engines.Caller{Progress: asked.pacer.reporter()}
 		var done outcome
 		switch {

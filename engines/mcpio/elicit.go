@@ -3,6 +3,7 @@ package mcpio
 import (
 	"context"
 	"encoding/json"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -13,6 +14,17 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/internal/visible"
 )
+
+// Questions remember what the users of clients were asked, so that another server takes
+// the answer to a question. Only what was asked can be answered, and once. They are where
+// no folder that is served can bring them.
+type Questions interface {
+	// Asked notes that a question was asked. A digest names it.
+	Asked(ctx context.Context, question string) error
+	// Take reports whether a question was asked within a time and not taken since, and
+	// takes it.
+	Take(ctx context.Context, question string, within time.Duration) (bool, error)
+}
 
 // ask puts a question to the user by a request to the client, as in revisions up to
 // 2025-11-25.

@@ -65,6 +65,9 @@ type Options struct {
 	// Trace opens a span for each tools/call, within the trace in its _meta; nil opens
 	// none. The trace reaches the tool in either case.
 	Trace telemetry.Tracer
+	// Questions are shared by the servers that take each other's answers; nil: a question
+	// is answered at the server that asked.
+	Questions Questions
 	// MaxLine is the maximum length of a line in bytes; 0 means DefaultMaxLine.
 	MaxLine int
 }

@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +14,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // From revision 2026-07-28 on, a server cannot send requests. A call with a question
@@ -22,7 +24,8 @@ import (
 // sends back. So a tool asks in the same way under every revision and never runs twice.
 // A server that does not hold the suspended call, because another server asked,
 // restarts the call if it is idempotent, and passes it the answer if it asks the same
-// question.
+// question. The token only names the question: what counts is that Questions or this
+// server's memory know that it was asked, of this call, and not answered.
 
 const (
 	// suspendedLimit is how long a suspended call waits for its client.
@@ -34,6 +37,9 @@ const (
 // execution is a call that can outlive the request that started it.
 type execution struct {
 	tool, key string
+	args      json.RawMessage
+	// questions knows what other servers asked; nil: there are none.
+	questions Questions
 	// asks carries the next question while a request waits for the outcome.
 	asks   chan question
 	done   chan outcome
@@ -50,8 +56,8 @@ type execution struct {
 
 // retriedAnswer is the answer to a question that another server asked.
 type retriedAnswer struct {
-	digest string // of the question
-	raw    []byte
+	token string // of the question
+	raw   []byte
 }
 
 // question waits for its answer, which the asking tool decodes.
@@ -63,7 +69,7 @@ type question struct {
 // begin starts a call that can ask and waits for its outcome or its question.
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e := &execution{tool: asked.target.Name(), key: asked.key, cancel: cancel,
+	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{Elicit: e.ask}
@@ -100,7 +106,14 @@ func (c *connection) await(ctx context.Context, e *execution) outcome {
 	case done := <-e.done:
 		return done
 	case asked := <-e.asks:
-		result := &callResult{RequestState: c.suspended.add(e, asked),
+		token := rand.Text()
+		if e.questions != nil {
+			if err := e.questions.Asked(ctx, e.digest(token, asked.Elicitation)); err != nil {
+				c.server.logger.Warn("a question was not noted, so its answer will not count", "tool", e.tool, "error", fault.From(err).Message())
+			}
+		}
+		c.suspended.add(token, e, asked)
+		result := &callResult{RequestState: token,
 			InputRequests: mcp.InputRequests{questionID: mcp.NewElicitationInputRequest(elicitationParams(asked.Elicitation))}}
 		result.ResultType = mcp.ResultTypeInputRequired
 		return outcome{result: result}
@@ -113,7 +126,7 @@ func (c *connection) await(ctx context.Context, e *execution) outcome {
 // ask is the Elicit function of a call that can be suspended.
 func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
 	if brought := e.brought; brought != nil {
-		if e.brought = nil; brought.digest == e.digest(asked) {
+		if e.brought = nil; e.take(ctx, brought.token, asked) {
 			return readAnswer(brought.raw)
 		}
 	}
@@ -131,25 +144,61 @@ func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines
 	}
 }
 
-// digest identifies a question of a call in its token, to recognise the same question
-// later.
-func (e *execution) digest(asked engines.Elicitation) string {
+// digest names a question: the token that it was asked under, the call that asked, and
+// all that was shown.
+func (e *execution) digest(token string, asked engines.Elicitation) string {
 	sum := sha256.New()
-	for _, part := range []string{e.tool, e.key, asked.Message, string(asked.Schema)} {
+	for _, part := range []string{token, e.tool, e.key, argsDigest(e.args), asked.Message, string(asked.Schema)} {
 		fmt.Fprintf(sum, "%d %s", len(part), part)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// argsDigest is equal for equal arguments, however they are written.
+func argsDigest(args json.RawMessage) string {
+	value, err := jsonvalue.Decode(args)
+	if err != nil {
+		return jsonvalue.HexSum(args)
+	}
+	digest, err := jsonvalue.Digest(value)
+	if err != nil {
+		return jsonvalue.HexSum(args)
+	}
+	return digest
+}
+
+// take reports whether another server, or this one before, asked a question under a token
+// and has no answer to it yet. It counts once.
+func (e *execution) take(ctx context.Context, token string, asked engines.Elicitation) bool {
+	if e.questions == nil {
+		return false
+	}
+	taken, err := e.questions.Take(ctx, e.digest(token, asked), suspendedLimit)
+	return taken && err == nil
+}
+
 // retriedAnswer returns the answer that came with a call which is not suspended on this
 // server, if the call is idempotent.
 func (asked *call) retriedAnswer() *retriedAnswer {
-	_, digest, _ := strings.Cut(asked.params.RequestState, ".")
+	token := asked.params.RequestState
 	answer, given := asked.params.InputResponses[questionID]
-	if digest == "" || !given || !asked.target.Idempotent() {
+	if token == "" || !given || !asked.target.Idempotent() {
 		return nil
 	}
-	return &retriedAnswer{digest, answer}
+	return &retriedAnswer{token, answer}
+}
+
+// suspendedCall returns the suspended call that a repeated one goes on with, or nil: then
+// it starts anew. An answer that another server took meanwhile counts no more.
+func (c *connection) suspendedCall(ctx context.Context, asked *call) *execution {
+	token := asked.params.RequestState
+	e := c.suspended.take(token, asked)
+	if e == nil || e.questions == nil || e.take(ctx, token, e.pending.Elicitation) {
+		return e
+	}
+	e.cancel()
+	<-e.done
+	return nil
 }
 
 // suspendedCalls are the calls that wait for their client.
@@ -161,15 +210,14 @@ type suspendedCalls struct {
 
 // add stores a call under a new token. If the client has left, it cancels the call
 // instead.
-func (s *suspendedCalls) add(e *execution, asked question) (token string) {
+func (s *suspendedCalls) add(token string, e *execution, asked question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	token = rand.Text() + "." + e.digest(asked.Elicitation)
 	e.pending = asked
 	e.pacer.Store(nil)
 	if s.closed {
 		e.cancel()
-		return token
+		return
 	}
 	if s.byToken == nil {
 		s.byToken = map[string]*execution{}
@@ -180,18 +228,20 @@ func (s *suspendedCalls) add(e *execution, asked question) (token string) {
 			expired.cancel()
 		}
 	})
-	return token
 }
 
-// take returns the tool's call that is suspended under a token. Without a token it
-// returns nil: the call starts anew, and the suspended calls of the same key are
-// cancelled and have ended when take returns, so that calls of one key never overlap.
-func (s *suspendedCalls) take(token, tool, key string) *execution {
-	resumed := s.remove(func(each string, e *execution) bool { return each == token && e.tool == tool })
+// take returns the call that is suspended under a token and has the same tool and
+// arguments. Without a token it returns nil: the call starts anew, and the suspended calls
+// of the same key are cancelled and have ended when take returns, so that calls of one key
+// never overlap.
+func (s *suspendedCalls) take(token string, asked *call) *execution {
+	resumed := s.remove(func(each string, e *execution) bool {
+		return each == token && e.tool == asked.target.Name() && argsDigest(e.args) == argsDigest(asked.args)
+	})
 	if len(resumed) == 1 {
 		return resumed[0]
 	}
-	for _, e := range s.remove(func(_ string, e *execution) bool { return key != "" && e.key == key }) {
+	for _, e := range s.remove(func(_ string, e *execution) bool { return asked.key != "" && e.key == asked.key }) {
 		e.cancel()
 		<-e.done
 	}

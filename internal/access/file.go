@@ -134,9 +134,5 @@ func read(path string) (*document, error) {
 }
 
 func unsaved(path string, err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		err = failed.Err
-	}
-	return fault.New(fault.StateNotSaved, "the token file %s: %w", path, err)
+	return fault.New(fault.StateNotSaved, "the token file %s: %w", path, withoutPath(err))
 }

@@ -15,8 +15,9 @@ import (
 	"savant/telemetry"
 )
 
-// Server returns an MCP server for the published engines.
-func (a *App) Server(ctx context.Context, published *engines.Registry) (_ *mcpio.Server, err error) {
+// Server returns an MCP server for the published engines. questions are shared with the
+// other servers that serve the folder over HTTP; nil: there are none.
+func (a *App) Server(ctx context.Context, published *engines.Registry, questions mcpio.Questions) (_ *mcpio.Server, err error) {
 	var offer engines.Offer // prompts and resources are Think's
 	if slices.Contains(published.Engines(), "think") {
 		if offer, err = guide.Catalog(ctx, a.Think); err != nil {
@@ -36,6 +37,7 @@ func (a *App) Server(ctx context.Context, published *engines.Registry) (_ *mcpio
 		ToolNames:  a.settings.ToolNames,
 		SlowCall:   a.settings.SlowCall,
 		Trace:      a.trace(),
+		Questions:  questions,
 	})
 }
 

@@ -42,7 +42,7 @@ func (p *program) serve(ctx context.Context, besideHub string) error {
 		if err != nil {
 			return err
 		}
-		server, err := a.Server(ctx, published)
+		server, err := a.Server(ctx, published, nil)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (p *program) listTools(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if p.JSON {
-		server, err := a.Server(ctx, published)
+		server, err := a.Server(ctx, published, nil)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,13 +75,19 @@ const hang = time.Minute
 // serve starts a server that needs tokens if it is not open.
 func serve(t *testing.T, open bool, change ...func(*streamable.Options)) *served {
 	t.Helper()
+	return serveNoting(t, open, nil, change...)
+}
+
+// serveNoting starts a server that notes where others see it what it asked.
+func serveNoting(t *testing.T, open bool, questions mcpio.Questions, change ...func(*streamable.Options)) *served {
+	t.Helper()
 	s := &served{t: t, question: "Ship it?", logged: &lockedBuffer{}, tokens: filepath.Join(t.TempDir(), "tokens.json"), release: make(chan struct{}), begun: make(chan struct{}, 100), ended: make(chan error, 100)}
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	t.Cleanup(cancel)
 	s.ctx = ctx
 	s.registry = engines.NewRegistry(engines.Options{})
 	require.NoError(t, s.registry.Add(s.tools()...))
-	server, err := mcpio.New(mcpio.Options{Registry: s.registry})
+	server, err := mcpio.New(mcpio.Options{Registry: s.registry, Questions: questions})
 	require.NoError(t, err)
 	s.project = &streamable.Project{Server: server, Exchanges: server.Exchanges(), Registry: s.registry}
 	door, err := access.NewDoor(access.DoorOptions{File: s.tokens, Open: open})
@@ -229,7 +237,11 @@ func call(tool string) string {
 
 // modern returns a call of revision 2026-07-28 and its headers.
 func modern(tool string, members ...string) (body string, headers []string) {
-	return `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"` + tool + `","arguments":{},` + strings.Join(members, "") +
+	more := strings.Join(members, "")
+	if !strings.Contains(more, `"arguments":`) {
+		more += `"arguments":{},`
+	}
+	return `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"` + tool + `",` + more +
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`,
 		[]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}
 }
@@ -324,19 +336,73 @@ func TestAQuestionInTheResult(t *testing.T) {
 // Another server than the one that asked takes the answer, for a tool that may be
 // called again, and only for the question that was answered.
 func TestAnotherServerTakesTheAnswer(t *testing.T) {
-	first, second := serve(t, true), serve(t, true)
+	noted := access.Questions{Folder: t.TempDir(), Project: "/shop"}
+	first, second := serveNoting(t, true, noted), serveNoting(t, true, noted)
+	alone := serve(t, true)
 	for _, c := range []struct{ tool, question, expected string }{
 		{"test_again", "Ship it?", `{"action":"accept","asked":true}`},
 		{"test_again", "Ship something else?", `"resultType":"input_required"`},
 		{"test_ask", "Ship it?", `"resultType":"input_required"`},
 	} {
 		first.question, second.question = "Ship it?", c.question
-		body, headers := modern(c.tool)
-		var asked struct{ RequestState string }
-		require.NoError(t, json.Unmarshal(first.post(body, headers...).Result, &asked))
-		require.NotEmpty(t, asked.RequestState)
-		body, _ = modern(c.tool, `"requestState":"`+asked.RequestState+`","inputResponses":{"question":{"action":"accept","content":{}}},`)
+		state := first.asks(c.tool, "")
+		body, headers := answered(c.tool, state, "")
+		require.Contains(t, alone.post(body, headers...).body, `"resultType":"input_required"`, "a server that knows nothing of the question")
 		require.Contains(t, second.post(body, headers...).body, c.expected, c)
+	}
+}
+
+// asks calls a tool that asks, and returns the state under which it waits.
+func (s *served) asks(tool, arguments string) (state string) {
+	s.t.Helper()
+	body, headers := modern(tool, arguments)
+	var asked struct{ RequestState string }
+	require.NoError(s.t, json.Unmarshal(s.post(body, headers...).Result, &asked))
+	require.NotEmpty(s.t, asked.RequestState)
+	return asked.RequestState
+}
+
+// answered is a call that is repeated with a yes.
+func answered(tool, state, arguments string) (body string, headers []string) {
+	return modern(tool, `"requestState":"`+state+`","inputResponses":{"question":{"action":"accept","content":{}}},`+arguments)
+}
+
+// A yes counts for the question that was asked, of the call that asked it, once: not for one
+// whose state somebody made up, for that of another run, or when it is sent again.
+func TestAStateOfNoQuestion(t *testing.T) {
+	noted := access.Questions{Folder: t.TempDir(), Project: "/shop"}
+	for name, servers := range map[string][]*served{
+		"one server":  {serve(t, true)},
+		"two servers": {serveNoting(t, true, noted), serveNoting(t, true, noted)},
+	} {
+		first, last := servers[0], servers[len(servers)-1]
+		refused := func(s *served, tool, state, arguments string) {
+			t.Helper()
+			body, headers := answered(tool, state, arguments)
+			got := s.post(body, headers...)
+			require.Contains(t, string(got.Result), `"resultType":"input_required"`, "%s: %s", name, got.body)
+		}
+		const run, other = `"arguments":{"text":"a"},`, `"arguments":{"text":"b"},`
+		for _, tool := range []string{"test_again", "test_ask"} {
+			sum := sha256.New() // what identifies the question is known to who knows the workflow
+			for _, part := range []string{strings.Replace(tool, "_", ".", 1), "", "Ship it?", ""} {
+				fmt.Fprintf(sum, "%d %s", len(part), part)
+			}
+			forged := hex.EncodeToString(sum.Sum(nil))
+			for _, state := range []string{"x." + forged, "." + forged, forged, "x", strings.Repeat("A", 26), strings.Repeat("A", 26) + "." + forged} {
+				refused(last, tool, state, run)
+			}
+			state := first.asks(tool, run)
+			refused(last, tool, state+"x", run)
+			refused(last, tool, state, other)
+			state = first.asks(tool, run)
+			body, headers := answered(tool, state, run)
+			require.Contains(t, first.post(body, headers...).body, `{"action":"accept","asked":true}`, name)
+			refused(first, tool, state, run)
+			refused(last, tool, state, run)
+		}
+		state := first.asks("test_again", run)
+		refused(last, "test_ask", state, run)
 	}
 }
 

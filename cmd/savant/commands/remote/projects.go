@@ -85,7 +85,7 @@ func (p *projects) begin(one *project, folder string) error {
 	if err != nil {
 		return err
 	}
-	server, err := a.Server(p.ctx, published)
+	server, err := a.Server(p.ctx, published, questionsOf(a, app.Configuration(p.program.World.Environment)))
 	if err != nil {
 		return err
 	}
