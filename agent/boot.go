@@ -130,7 +130,7 @@ func (r *Run) detect() (workflow, parameter, because string) {
 // selectWorkflow returns the workflow that a rule or a name in the goal selects.
 func (r *Run) selectWorkflow() (workflow, parameter, because string) {
 	for _, each := range r.briefing.rules {
-		if each.Workflow != "" {
+		if each.Workflow != "" && each.said(r.options.Goal, inquiry()) {
 			return each.Workflow, each.ParamFromGoal, becauseOfRule(each.Name)
 		}
 	}

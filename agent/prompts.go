@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -54,29 +55,46 @@ func (p Prompts) without(persona string) string {
 	return fmt.Sprintf("prompts.yml has no %s; known: %s", fault.Cut(persona, 60), fault.Cut(strings.Join(known, ", "), 300))
 }
 
-// question matches the beginning of a goal that asks a question and orders nothing.
-var question = pattern.Lazy(`(?i)^\W*(how|what|where|when|why|which|who|whose)\b`)
+// polite are words that may stand before an order, courteous those behind one.
+const (
+	polite    = `(?:(?:please|kindly|now|then|ok|okay|hi|hello there|can|could|would|will|you|let us|let's|just|i want you to|i would like you to|i'd like you to|do|give me|make|i need|i want|a|an|the|quick|full)\W+)*`
+	courteous = `(?:\W+(?:please|now|again|thanks|thank you|for me|pls))*`
+)
+
+var (
+	// question matches the beginning of a goal that asks a question and orders nothing.
+	question = pattern.Lazy(`(?i)^\W*(how|what|where|when|why|which|who|whose)\b`)
+	// inquiry matches the beginning of a goal that wants something told, and nothing run.
+	inquiry = pattern.Lazy(`(?i)^\W*(?:(?:please|kindly|now|then|can|could|would|will|you|just|i want to know)\W+)*` +
+		`(how|what|where|when|why|which|who|whose|is|are|was|were|does|did|has|have|should|may|explain|describe|tell|clarify|summari[sz]e|document)\b`)
+)
 
 // triggered returns the rules with a phrase in the goal, in order. A goal that is a
 // question triggers only phrases that are questions themselves.
 func triggered(rules []Rule, goal string) []Rule {
-	asks := question().MatchString(goal)
-	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool {
-		return !slices.ContainsFunc(rule.Phrases, func(phrase string) bool {
-			return says(goal, phrase) && (!asks || question().MatchString(phrase))
-		})
-	})
+	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool { return !rule.said(goal, question()) })
 }
 
-// Placeholders in a phrase: gap matches up to three words, request the number of a pull or
-// merge request (#12, !12, or 12 at the end of the text) or its address, commits a range of
-// git (main...feature). A phrase that begins with whole must match the whole text.
-const (
-	gap     = "…"
-	request = "{request}"
-	commits = "{range}"
-	whole   = "="
-)
+// said reports whether a goal contains a phrase of the rule, one that begins as the goal
+// does if that begins with asking.
+func (r Rule) said(goal string, asking *regexp.Regexp) bool {
+	asks := asking.MatchString(goal)
+	return slices.ContainsFunc(r.Phrases, func(phrase string) bool { return says(goal, phrase) && (!asks || asking.MatchString(phrase)) })
+}
+
+// A phrase that begins with whole must match the whole text, but for words of politeness.
+const whole = "="
+
+// placeholders in a phrase: up to three words; what else one may say for "review"; what
+// people call what they changed; the number of a pull or merge request (#12, owner/name!12,
+// or 12 at the end of the text) or its address; a range of git (main...feature).
+var placeholders = map[string]string{
+	"…":         `(?: \S+){0,3}`,
+	"{review}":  `(?:review|check|look over|go over|look through|inspect|examine|audit)`,
+	"{changes}": `(?:(?:my|our|the|this|these|all|local|uncommitted|unstaged|staged|latest|last|recent|current|new|own|working) )+(?:changes?|diff|code|work|edits|patch|tree|copy)`,
+	"{request}": `(?:(?:[\w.-]+(?:/[\w.-]+)+)?[#!]\d+|\d+\W*$|https?://\S+/(?:pulls?|merge_requests)/\d+\S*)`,
+	"{range}":   `[^\s:?*\[\\]*[^\s:?*\[\\.]\.{2,3}[^\s:?*\[\\.][^\s:?*\[\\]*`,
+}
 
 // says reports whether a text contains a phrase as whole words, ignoring case and the
 // width of spaces.
@@ -84,28 +102,17 @@ func says(text, phrase string) bool {
 	words := strings.Fields(phrase)
 	begin, end := `(?i)(?:^|[^\pL\pN_])`, `(?:$|[^\pL\pN_])`
 	if len(words) > 0 && words[0] == whole {
-		words, begin, end = words[1:], `(?i)^\W*`, `\W*$`
+		words, begin, end = words[1:], `(?i)^\W*`+polite, courteous+`\W*$`
 	}
 	if lacks(text, words) {
 		return false
 	}
 	var wanted strings.Builder
 	for i, each := range words {
-		switch {
-		case each == gap:
-			wanted.WriteString(`(?: \S+){0,3}`)
-			continue
-		case i > 0:
+		if i > 0 && each != "…" {
 			wanted.WriteByte(' ')
 		}
-		switch each {
-		case request:
-			wanted.WriteString(`(?:[#!]\d+|\d+\W*$|https?://\S+/(?:pulls?|merge_requests)/\d+\S*)`)
-		case commits:
-			wanted.WriteString(`[\w/@{}~^.-]*[\w}~^]\.{2,3}[\w/@{}~^-][\w./@{}~^-]*`)
-		default:
-			wanted.WriteString(regexp.QuoteMeta(each))
-		}
+		wanted.WriteString(cmp.Or(placeholders[each], regexp.QuoteMeta(each)))
 	}
 	expression, err := regexp.Compile(begin + wanted.String() + end)
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
@@ -117,18 +124,35 @@ func lacks(text string, words []string) bool {
 	fold := func(s string) string { return strings.ToUpper(strings.ToLower(s)) } // both, for ß and ς
 	folded := fold(text)
 	return slices.ContainsFunc(words, func(each string) bool {
-		return each != gap && each != request && each != commits && !strings.Contains(folded, fold(each))
+		return placeholders[each] == "" && !strings.Contains(folded, fold(each))
 	})
 }
 
-// named returns the workflow that a goal names. A name that could be an ordinary
-// word counts only next to the word workflow.
+// named returns the workflow that a goal orders: the goal is its name, or begins with an
+// order to run it. A name that could be an ordinary word is followed by nothing then, or
+// stands beside the word workflow. A goal that asks about a workflow orders none.
 func named(workflows []string, goal string) string {
+	goal = plainWords(goal)
 	for _, each := range workflows {
-		unusual := strings.ContainsAny(each, "_-0123456789")
-		if unusual && says(goal, each) || says(goal, "workflow "+each) || says(goal, each+" workflow") {
+		if lacks(goal, []string{each}) {
+			continue
+		}
+		name := "[\"'`]?" + regexp.QuoteMeta(each) + "[\"'`]?"
+		end := `(?:$|[^\pL\pN_-].*)`
+		if !strings.ContainsAny(each, "_-0123456789") {
+			end = courteous + `\W*`
+		}
+		expression, err := regexp.Compile(`(?i)^\W*` + polite + `(?:(?:` + orders + `) ` + determiners + name + end +
+			`|(?:` + orders + `|use|follow|do|call) ` + determiners + `(?:workflow ` + name + `|` + name + ` workflow)(?:$|[^\pL\pN_-].*)` +
+			`|(?:the )?(?:workflow )?` + name + `(?: workflow)?` + courteous + `\W*)$`)
+		if err == nil && expression.MatchString(goal) {
 			return each
 		}
 	}
 	return ""
 }
+
+const (
+	orders      = `run|rerun|re-run|start|execute|launch|begin|trigger|invoke|perform|kick off`
+	determiners = `(?:(?:the|a|my|our|your|this|workflow|named|called) )*`
+)

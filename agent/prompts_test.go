@@ -85,3 +85,32 @@ func TestAQuestionIsNoOrder(t *testing.T) {
 	require.Empty(t, triggered(rules, "How does a code review work here?"))
 	require.Len(t, triggered(rules, "What does this do?"), 1)
 }
+
+// A workflow is started by its name alone and by an order to run it, and never by a goal
+// that asks about it or that only has its name in it.
+func TestAGoalThatOrdersAWorkflow(t *testing.T) {
+	names := []string{"hello", "tests", "release", "review_v1", "repo_tour"}
+	for goal, want := range map[string]string{
+		"hello": "hello", "Hello!": "hello", "hello, please": "hello", "run hello": "hello", "start hello": "hello", "Please run hello now.": "hello", "could you start `hello`?": "hello",
+		"run the hello workflow": "hello", "run workflow hello for Ada": "hello", "use the hello workflow to greet": "hello", "execute the workflow named hello": "hello", "workflow hello": "hello",
+		"RUN HELLO": "hello", "now launch hello again": "hello", "the release workflow": "release", "kick off release": "release",
+		"review_v1": "review_v1", "run review_v1": "review_v1", "start review_v1 with pr 3": "review_v1", "I want you to run repo_tour on this repository": "repo_tour", "do a repo_tour": "repo_tour",
+		"explain hello": "", "what does hello do": "", "say hello": "", "hello world": "", "what is the hello workflow?": "", "explain the hello workflow": "", "describe workflow hello": "",
+		"how do I run review_v1?": "", "what does review_v1 do?": "", "should I run hello?": "", "is hello a workflow": "", "fix the hello workflow": "", "why did review_v1 fail": "", "edit repo_tour": "",
+		"run tests/unit first": "", "run the tests in pkg/x": "", "start a release branch": "", "run hello_world": "", "rerun the release notes script": "", "tell me how to run hello": "",
+	} {
+		require.Equal(t, want, named(names, goal), goal)
+	}
+	for _, goal := range []string{"do not run hello", "don't start review_v1", "never run the hello workflow"} {
+		require.Empty(t, named(names, goal), goal)
+	}
+}
+
+// A rule starts its workflow where the goal orders it, and not where it wants to be told.
+func TestAnInquiryStartsNoWorkflow(t *testing.T) {
+	rules := Rule{Name: "review", Phrases: []string{"code review", "summarise the repository"}}
+	for goal, starts := range map[string]bool{"a code review, please": true, "can you do a code review": true, "Summarise the repository": true, "please summarise the repository": true,
+		"explain the code review": false, "Please describe the code review here": false, "is there a code review": false, "Could you tell me about the code review?": false} {
+		require.Equal(t, starts, rules.said(goal, inquiry()), goal)
+	}
+}

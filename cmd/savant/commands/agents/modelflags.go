@@ -52,6 +52,21 @@ func modelFlags(flags *pflag.FlagSet, want *runFlags) {
 	}
 }
 
+// namedApart refuses --slm NAME: the flag also stands alone, so a name after a space would be
+// the goal.
+func (want *runFlags) namedApart(args []string) error {
+	if len(args) == 0 || strings.ContainsAny(args[0], " \t\n") {
+		return nil
+	}
+	elsewhere := len(args) > 1 || want.input != "" || want.file != "" || want.resume != "" || want.order.Workflow != ""
+	for name, flag := range map[string]modelFlag{"slm": want.slm, "llm": want.llm} {
+		if flag.forced && (elsewhere || strings.ContainsAny(args[0], ":.")) {
+			return cli.UsageError("--" + name + " takes the name of a model behind =: --" + name + "=" + args[0])
+		}
+	}
+	return nil
+}
+
 // readModels reads the models of a run, and which one decides.
 func (p *program) readModels(want *runFlags) error {
 	inside := &p.Loaded.Reasoning

@@ -89,7 +89,12 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 8 a workflow waits for\n" +
 			"somebody, 130 cancelled. A run that began with a workflow ends with the exit code of savant workflows run.",
 		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50\n  savant run --resume 01k2… \"And who wrote it?\"",
-		Args:    cli.Positional(cobra.MaximumNArgs(1)),
+		Args: func(command *cobra.Command, args []string) error {
+			if err := want.namedApart(args); err != nil {
+				return err
+			}
+			return cli.Positional(cobra.MaximumNArgs(1))(command, args)
+		},
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readModels(&want), p.readRunFlags(command, &want, args)); err != nil {
 				return err
