@@ -79,10 +79,10 @@ func (i *inference) ofList(name string, given *Type, arguments []ast.Node) *Type
 		return ofBool
 	case "filter":
 		i.predicate(item, arguments, true)
-		return same
+		return listOf(narrowed(item, arguments[1]))
 	case "find", "findLast":
 		i.predicate(item, arguments, true)
-		return item.withNull()
+		return narrowed(item, arguments[1]).withNull()
 	case "findIndex", "findLastIndex":
 		i.predicate(item, arguments, true)
 		return nullableIndex
@@ -141,10 +141,12 @@ func (i *inference) predicate(item *Type, arguments []ast.Node, boolean bool) *T
 	if len(arguments) < 2 {
 		return anything
 	}
-	i.items = append(i.items, item)
+	i.items, i.lists = append(i.items, item), append(i.lists, listText(arguments[0]))
 	before, outer := len(i.untyped), i.facts
 	i.facts = slices.DeleteFunc(slices.Clone(outer), func(known fact) bool { return strings.Contains(known.node.String(), "#") })
-	defer func() { i.items, i.untyped, i.facts = i.items[:len(i.items)-1], i.untyped[:before], outer }()
+	defer func() {
+		i.items, i.lists, i.untyped, i.facts = i.items[:len(i.items)-1], i.lists[:len(i.lists)-1], i.untyped[:before], outer
+	}()
 	var found *Type
 	if boolean {
 		found = i.truth(arguments[1], "a predicate")

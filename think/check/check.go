@@ -119,7 +119,10 @@ func (c *checker) typed(schema any, origin string, unnamed openness) *Type {
 func (c *checker) paramType(param flow.Param) *Type {
 	found := c.typed(param.Schema, "the parameter "+param.Name, open)
 	if !param.Required && param.Default == nil {
-		return found.withNull()
+		if found.kinds == every {
+			return found.withNull() // nothing is declared that would be read further
+		}
+		return found.lacking(gap{why: "the parameter " + param.Name + " is null where it is not given"})
 	}
 	return found
 }
@@ -301,21 +304,19 @@ func (c *checker) capture(name string) *Type {
 	if step.Schema != nil {
 		result = intersect(result, c.typed(step.Schema.JSON(), "the success_schema of step "+step.ID, open))
 	}
-	if step.OnFailure == flow.Continue {
-		result = result.withNull()
+	switch {
+	case step.OnFailure == flow.Continue && step.Foreach != nil:
+		result = result.lacking(gap{why: "an item of step " + step.ID + " is null where it failed (on_failure: continue)"})
+	case step.OnFailure == flow.Continue:
+		result = result.lacking(gap{why: "the capture of step " + step.ID + " is null where it failed (on_failure: continue)", failed: step.ID})
+	case ofItem(step.When):
+		result = result.lacking(gap{why: "an item of step " + step.ID + " is null where its when is false"})
 	}
 	if step.Foreach != nil {
-		result = listOf(maybeSkipped(step, result))
+		result = listOf(result)
 	}
 	c.captures[name] = result
 	return result
-}
-
-func maybeSkipped(step *flow.Step, item *Type) *Type {
-	if step.When != nil {
-		return item.withNull()
-	}
-	return item
 }
 
 // resultOf returns the type of a step's result, before extract.
@@ -352,7 +353,7 @@ func outputType(name string, tool Tool) *Type {
 	if json.Unmarshal(tool.Output, &schema) != nil {
 		return anything
 	}
-	r := &reader{origin: "the output of " + name, unnamed: declared}
+	r := &reader{origin: "the output of " + name, unnamed: declared, absent: warning}
 	if tool.Own {
 		r.unnamed = exact
 	}
@@ -369,7 +370,11 @@ func (c *checker) outputsOf(step *flow.Step) *Type {
 	inner := newChecker(child, c.tools)
 	made := &Type{kinds: object, openness: closed, fields: map[string]*Type{}, origin: "the outputs of " + child.Workflow.Name}
 	for _, output := range child.Workflow.Outputs {
-		made.fields[output.Name] = inner.rendered(output.Template(), "", inner.scopeOf(nil), false).withNull()
+		made.fields[output.Name] = inner.rendered(output.Template(), "", inner.scopeOf(nil), false)
+		if step := inner.unread(output.Template()); step != "" {
+			made.fields[output.Name] = made.fields[output.Name].lacking(gap{
+				why: fmt.Sprintf("the output %s of %s is null where its step %s was skipped", output.Name, child.Workflow.Name, step)})
+		}
 	}
 	return made
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,10 +26,11 @@ func tools(name string) (check.Tool, bool) {
 	known := map[string]check.Tool{
 		"own.log": {Own: true,
 			Input:  json.RawMessage(`{"type":"object","required":["repo"],"properties":{"repo":{"type":"string","minLength":1},"limit":{"type":"integer","maximum":50},"paths":{"type":"array","items":{"type":"string"}},"order":{"enum":["asc","desc"]}}}`),
-			Output: json.RawMessage(`{"type":"object","properties":{"commits":{"type":"array","items":{"type":"object","properties":{"hash":{"type":"string"},"lines":{"type":"integer"}}}},"more":{"type":"boolean"}}}`)},
+			Output: json.RawMessage(`{"type":"object","required":["commits","more"],"properties":{"commits":{"type":"array","items":{"type":"object","required":["hash","lines"],"properties":{"hash":{"type":"string"},"lines":{"type":"integer"}}}},"more":{"type":"boolean"}}}`)},
 		"far.find": {
 			Input:  json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"where":{"$ref":"#/$defs/place"}},"additionalProperties":false,"$defs":{"place":{"type":"object","properties":{"folder":{"type":"string"}},"additionalProperties":false}}}`),
-			Output: json.RawMessage(`{"type":"object","properties":{"found":{"type":"array","items":{"type":"string"}}}}`)},
+			Output: json.RawMessage(`{"type":"object","required":["found"],"properties":{"found":{"type":"array","items":{"type":"string"}}}}`)},
+		"far.part": {Output: json.RawMessage(`{"type":"object","properties":{"found":{"type":"object","properties":{"n":{"type":"integer"}}}}}`)},
 		"far.open": {Input: json.RawMessage(`{"type":"object"}`)},
 	}
 	tool, ok := known[name]
@@ -50,7 +52,7 @@ steps:
     input_template: {task: x}
     success_schema:
       type: object
-      required: [text, risk]
+      required: [text, risk, size, ok, parts]
       properties:
         text: {type: string}
         risk: {enum: [low, high]}
@@ -58,7 +60,7 @@ steps:
         ok: {type: boolean}
         parts: {type: array, items: {$ref: "#/$defs/part"}}
       additionalProperties: false
-      $defs: {part: {type: object, properties: {path: {type: string}, n: {type: integer}}, additionalProperties: false}}
+      $defs: {part: {type: object, required: [path, n], properties: {path: {type: string}, n: {type: integer}}, additionalProperties: false}}
     capture_as: answer
   - id: log
     call: own.log
@@ -78,7 +80,7 @@ steps:
     capture_as: each
   - id: asked
     call: human.ask
-    input_template: {message: m, schema: {type: object, properties: {why: {type: string}}, additionalProperties: false}}
+    input_template: {message: m, schema: {type: object, required: [why], properties: {why: {type: string}}, additionalProperties: false}}
     capture_as: asked
   - id: approved
     call: human.approve
@@ -303,7 +305,7 @@ func TestStepsThatAreRight(t *testing.T) {
 		"  - {id: p, call: llm.generate, input_template: {task: x}, success_schema: {type: object, required: [b], patternProperties: {'^b': {}}, additionalProperties: false}}",
 		"  - {id: p, call: human.ask, input_template: {message: m, choices: [a, b], schema: {enum: [a, b]}}}",
 		"  - {id: p, call: llm.generate, input_template: {task: x}, success_schema: {type: object, x-own: 1, $comment: c, properties: {requird: {}}}}",
-		"  - {id: p, call: own.log, input_template: {repo: .}, success_schema: {type: object, properties: {commits: {}, extra: {}}}, capture_as: e}\n  - {id: q, call: flow.set, input_template: {value: \"{{ e.extra }}\"}}",
+		"  - {id: p, call: own.log, input_template: {repo: .}, success_schema: {type: object, required: [extra], properties: {commits: {}, extra: {}}}, capture_as: e}\n  - {id: q, call: flow.set, input_template: {value: \"{{ e.extra }}\"}}",
 		"  - {id: p, call: flow.set, when: false, input_template: {value: 1}}",
 		"  - {id: p, call: flow.set, foreach: [1, 2], when: item != 2, input_template: {value: \"{{ item + 1 }}\"}}",
 	} {
@@ -357,7 +359,7 @@ func TestSchemasWithoutEnd(t *testing.T) {
 	require.NoError(t, err)
 	source, err := json.Marshal(map[string]any{"name": "w", "version": "1", "steps": []any{map[string]any{"id": "a", "call": "tool.a", "capture_as": "a",
 		"success_schema": map[string]any{"type": "object", "properties": map[string]any{"self": map[string]any{"$ref": "#"}, "d": map[string]any{"$ref": "#/$defs/d20"}}, "$defs": many}}},
-		"outputs": map[string]any{"x": "{{ a.self.self.self.d.a.b.a.b }}"}})
+		"outputs": map[string]any{"x": "{{ a?.self?.self?.self?.d?.a?.b?.a?.b }}"}})
 	require.NoError(t, err)
 	workflow, err := flow.Parse("", source, set)
 	require.NoError(t, err)
@@ -432,5 +434,103 @@ artifacts: [{name: a, from: other}]
 		require.Len(t, found.Warnings, 1, written)
 		require.Contains(t, found.Warnings[0].Message, `step "hi" may be skipped (when params.go && params.n > 0), and this hard read then skips step "p" too: write `+fix+", or", written)
 		require.Equal(t, 11, found.Warnings[0].Line, written)
+	}
+}
+
+// optionals has fields that may be absent, and values that may be null, of every origin.
+const optionals = `name: w
+version: "1"
+params:
+  cfg: {type: object, required: [a], properties: {a: {type: string}, b: {type: string}}}
+  set: {type: object, default: {a: x}, properties: {a: {type: string}}}
+  open: {}
+  on: {type: boolean, default: true}
+steps:
+  - id: a
+    call: llm.generate
+    input_template: {task: x}
+    success_schema:
+      type: object
+      required: [text, must, list, choice, rules]
+      properties:
+        text: {type: string}
+        note: {type: string}
+        must: {type: object, properties: {deep: {type: string}}}
+        may: {type: object, required: [deep], properties: {deep: {type: string}}}
+        list: {type: array, items: {type: object, required: [n], properties: {n: {type: integer}, big: {type: boolean}}}}
+        choice: {type: object, properties: {x: {}, y: {}}, anyOf: [{required: [x]}, {required: [y]}]}
+        rules: {type: object, properties: {ok: {type: boolean}, why: {type: string}}, required: [ok], if: {properties: {ok: {const: false}}}, then: {required: [why]}}
+    capture_as: a
+  - {id: b, call: far.part, capture_as: b}
+  - {id: both, call: far.part, success_schema: {type: object, required: [found], properties: {found: {type: object, properties: {n: {}, m: {}}}}}, capture_as: both}
+  - {id: some, foreach: a.list, when: item.n > 1, call: flow.set, input_template: {value: {out: "{{ item.n }}"}}, capture_as: some}
+  - {id: tried, foreach: a.list, on_failure: continue, call: llm.generate, input_template: {task: x}, success_schema: {type: object, required: [out], properties: {out: {}}}, capture_as: tried}
+  - {id: once, on_failure: continue, call: llm.generate, input_template: {task: x}, success_schema: {type: object, required: [out], properties: {out: {}}}, capture_as: once}
+  - {id: child, call: flow.run, input_template: {workflow: child, params: {on: "{{ params.on }}"}}, capture_as: child}
+  - %s
+outputs: {all: ["{{ [a, b, both, some, tried, once, child, params] }}"]}
+`
+
+const optionalsChild = `name: child
+version: "1"
+params: {on: {type: boolean, default: true}}
+steps:
+  - {id: x, when: params.on, call: flow.set, input_template: {value: {n: 1}}, capture_as: x}
+  - {id: y, call: flow.set, input_template: {value: {n: 1}}, capture_as: y}
+  - {id: z, when: params.on, call: flow.set, input_template: {value: "{{ x.n }}"}, capture_as: z}
+outputs: {x: "{{ x }}", y: "{{ y }}", z: {of: "{{ z }}"}, either: "{{ x ?? y }}"}
+`
+
+// A field that is declared and not required, and a value that may be null, are read
+// with ?.; where they are not, the finding says how.
+func TestOptionalFields(t *testing.T) {
+	files := library.New(library.Layer{Files: fstest.MapFS{"workflows/child.yaml": {Data: []byte(optionalsChild)}}})
+	findings := func(step string) check.Report {
+		workflow, err := files.Parse("", []byte(fmt.Sprintf(optionals, step)))
+		require.NoError(t, err, step)
+		graph, err := files.Compile(workflow)
+		require.NoError(t, err, step)
+		return check.Graph(graph, tools)
+	}
+	set := func(when, expression string) string {
+		if when != "" {
+			when = fmt.Sprintf("when: %q, ", when)
+		}
+		return fmt.Sprintf("{id: p, %scall: flow.set, input_template: {value: %q}, capture_as: p}", when, "{{ "+expression+" }}")
+	}
+	for _, step := range []string{
+		set("", "a.text"), set("", "a?.note"), set("", "a?.note ?? 1"), set("", "a.must?.deep"), set("", "a?.may?.deep"), set("", "map(a.list, .n)"), set("", "map(a.list, #?.big)"),
+		set("", "a?.note != null ? a.note : 1"), set("", "a?.note == null ? 1 : a.note"), set("a?.note == 'x'", "a.note"), set("'note' in a && a.note == 'x'", "a.note"),
+		set("", "'note' in a ? a.note : 1"), set("", "a?.may != null && a.may.deep == 'x'"), set("", "(a?.note ?? '') != '' ? a.note : 1"), set("", "len(a?.note ?? '') > 0 ? a.note : 1"),
+		set("", "filter(a.list, #?.big ?? false) | map(.big)"), set("", "map(filter(a.list, #?.big != null), .big)"), set("", "filter(a.list, #?.big != null && .big)"), set("", "map(a.list, #?.big != null && #.big)"),
+		set("", "find(a.list, #?.big == true).big"), set("", "a.choice.x"), set("", "a.rules.ok"), set("", "a.rules.why"), set("", "type(a?.note) == 'string' ? a.note : 1"),
+		set("", "b?.found?.n"), set("", "both.found?.n"), set("", "map(filter(some, # != nil), .out)"), set("", "map(filter(some, # != null), .out)"), set("", "map(some, #?.out)"), set("", "map(tried, # == nil ? 0 : #.out)"),
+		set("", "map(filter(tried, #?.out != null), .out)"), set("", "some[0]?.out"), set("", "once?.out"), set("", "steps.once.status == 'done' ? once.out : 0"), set("steps.once.status != 'failed'", "once.out"),
+		set("", "once == null ? 0 : once.out"), set("", "child.y.n"), set("", "child.x?.n"), set("", "child.either.n"), set("", "child.x"), set("child.x != null", "child.x.n"),
+		set("", "params.cfg?.a"), set("params.cfg != null", "params.cfg.a"), set("", "params.cfg == nil ? '' : cfg.a"), set("", "params.set?.a"), set("", "params.open.x"), set("", "(params.cfg ?? {a: 1}).a"),
+		"{id: p, foreach: some, as: each, call: flow.set, input_template: {value: '{{ each?.out }}'}}", "{id: p, foreach: 'filter(some, # != nil)', as: each, call: flow.set, input_template: {value: '{{ each.out }}'}}",
+		"{id: p, foreach: some, as: each, when: each != null, call: flow.set, input_template: {value: '{{ each.out }}'}}",
+	} {
+		require.Empty(t, lines(findings(step)), step)
+	}
+	for step, fix := range map[string]string{
+		set("", "a.note"): "error: a?.note", set("", "state.a.note ?? 1"): "error: state.a?.note", set("a.note == 'x'", "1"): "error: a?.note", set("", "a.must.deep"): "error: a.must?.deep",
+		set("", "a?.may.deep"): "error: a?.may?.deep", set("", "a.list[0].big"): "error: a.list[0]?.big", set("", "map(a.list, .big)"): "error: #?.big", set("", "filter(a.list, .big)"): "error: #?.big",
+		set("", "any(a.list, #.big)"): "error: #?.big", set("", "a?.note != null ? 1 : a.note"): "error: a?.note", set("", "a?.may != null ? a.note : 1"): "error: a?.note", set("", "a.text != '' ? a.note : 1"): "error: a?.note",
+		set("", "a?.note == null || true ? a.note : 1"): "error: a?.note", set("", "let x = a; x.note"): "error: x?.note",
+		set("", "b.found"): "warning: b?.found", set("", "b?.found.n"): "warning: b?.found?.n", set("", "both.found.n"): "error: both.found?.n", set("", "both.found.m"): "error: both.found?.m",
+		set("", "map(some, .out)"): "error: #?.out, or read it of filter(some, # != nil)", set("", "map(state.tried, #.out)"): "error: #?.out, or read it of filter(state.tried, # != nil)", set("", "some[0].out"): "error: some[0]?.out",
+		set("", "sum(some, .out)"): "error: #?.out, or read it of filter(some, # != nil)", set("", "first(tried)?.out ?? tried[1].out"): "error: tried[1]?.out", set("", "once.out"): "error: once?.out", set("steps.tried.status == 'done'", "once.out"): "error: once?.out",
+		set("", "child.x.n"): "error: child.x?.n", set("", "params.cfg.a"): "error: params.cfg?.a", set("", "cfg?.b"): "", set("", "params.set.a"): "error: params.set?.a", set("", "(params.cfg ?? {}).b"): "error: (…)?.b",
+		"{id: p, foreach: some, as: each, call: flow.set, input_template: {value: '{{ each.out }}'}}": "error: each?.out",
+	} {
+		found := lines(findings(step))
+		if fix == "" {
+			require.Empty(t, found, step)
+			continue
+		}
+		severity, spelled, _ := strings.Cut(fix, ": ")
+		require.Len(t, found, 1, step)
+		require.True(t, strings.HasPrefix(found[0], severity+": ") && strings.HasSuffix(found[0], ": write "+spelled), "%s: %s", step, found[0])
 	}
 }

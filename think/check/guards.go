@@ -78,8 +78,8 @@ type assumption struct {
 	of absence
 	// path is the read of the value, as chain gives it.
 	path []string
-	// step is the id of a skipped step.
-	step string
+	// step is the id of a step that has a status.
+	step, status string
 }
 
 type absence uint8
@@ -161,7 +161,7 @@ func (a assumption) guess(node ast.Node, soft bool) guess {
 func (a assumption) read(node ast.Node, soft bool) guess {
 	names, optional := chain(node)
 	if a.step != "" && slices.Equal(names, []string{"steps", "." + a.step, ".status"}) {
-		return is("skipped")
+		return is(a.status)
 	}
 	at := len(a.path)
 	if at == 0 || len(names) < at || !slices.Equal(names[:at], a.path) {
@@ -192,7 +192,7 @@ func chain(node ast.Node) (names []string, optional []bool) {
 	for _, each := range links {
 		name := strings.TrimPrefix(spelled("x", each.Key), "x")
 		if name == "" {
-			return nil, nil
+			break
 		}
 		if len(names) == 1 && (names[0] == "state" || names[0] == "params") {
 			names[0] = strings.TrimPrefix(name, ".")

@@ -52,7 +52,8 @@ type inference struct {
 	program  *expression.Program
 	findings []finding
 	locals   map[string]*Type
-	items    []*Type // of the predicates around, the innermost last
+	items    []*Type  // of the predicates around, the innermost last
+	lists    []string // the lists of those predicates, as written
 	// untyped are reads whose type the expression itself tests, so their known type
 	// says nothing about the branches.
 	untyped []string
@@ -247,7 +248,8 @@ func (i *inference) access(node ast.Node, soft bool) *Type {
 		}
 	}
 	guarded := false
-	for _, each := range links {
+	read := i.reading(base, node, said, links)
+	for at, each := range links {
 		if _, constant := each.Key.(*ast.StringNode); !constant {
 			i.node(each.Key, false)
 		}
@@ -255,6 +257,7 @@ func (i *inference) access(node ast.Node, soft bool) *Type {
 			found = anything
 		}
 		guarded = guarded || each.Optional
+		found = i.present(found, read, at)
 		found = i.member(found, each, said)
 		said = spelled(said, each.Key)
 	}

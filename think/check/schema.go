@@ -20,7 +20,9 @@ type reader struct {
 	// unnamed is the openness for fields that the schema does not mention.
 	unnamed openness
 	origin  string
-	read    int
+	// absent is how severe it is to read an optional field as if it were there.
+	absent string
+	read   int
 }
 
 // typeOf returns the type of a schema's values. root is the document of local
@@ -85,6 +87,7 @@ func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) 
 	for name, each := range properties {
 		made.fields[name] = r.typeOf(each, root, depth+1)
 	}
+	r.required(made, schema)
 	_, patterns := schema["patternProperties"]
 	additional, said := schema["additionalProperties"]
 	switch {
@@ -97,6 +100,29 @@ func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) 
 		}
 	case named && !composed(schema):
 		made.openness = r.unnamed
+	}
+}
+
+// required notes which named fields may be absent. A schema that requires some of them
+// under conditions is not read so far.
+func (r *reader) required(made *Type, schema map[string]any) {
+	needed := map[string]bool{}
+	for _, each := range items(schema["required"]) {
+		name, isText := each.(string)
+		if needed[name] = isText; isText && made.fields[name] == nil && schema["additionalProperties"] == nil {
+			made.fields[name] = anything
+		}
+	}
+	for _, keyword := range []string{"if", "not", "dependentRequired", "dependentSchemas", "dependencies"} {
+		if _, has := schema[keyword]; has {
+			return
+		}
+	}
+	made.optional = map[string]gap{}
+	for name := range made.fields {
+		if !needed[name] {
+			made.optional[name] = gap{why: r.origin, severity: r.absent}
+		}
 	}
 }
 

@@ -44,6 +44,31 @@ func ofItem(when *expression.Program) bool {
 	})
 }
 
+// unread returns a step of which an output may read the capture although it was skipped,
+// so that the output is null; "" for none.
+func (c *checker) unread(output *flow.Template) string {
+	in := c.scopeOf(nil)
+	in.skips = map[string]skip{}
+	for _, step := range c.w.Steps {
+		if reasons := c.graph.Skips(step.ID); step.CaptureAs != "" && len(reasons) > 0 {
+			in.skips[step.CaptureAs] = skip{step, reasons}
+		}
+	}
+	for _, text := range output.Texts() {
+		parts, _ := text.Parts()
+		for _, part := range parts {
+			c.ready(part.Program)
+			_, found := infer(part.Program, in)
+			for _, each := range found {
+				if each.about != "" {
+					return in.skips[each.about].step.ID
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // factsOf returns what holds where a condition let a step run.
 func factsOf(when *expression.Program) []fact {
 	node, err := when.Parse()
@@ -130,5 +155,5 @@ func (s skip) learn(facts []fact, ran bool) []fact {
 
 // assumed is the assumption that the step of a capture was skipped.
 func (s skip) assumed(capture string) assumption {
-	return assumption{of: skipped, path: []string{capture}, step: s.step.ID}
+	return assumption{of: skipped, path: []string{capture}, step: s.step.ID, status: "skipped"}
 }

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,10 +93,21 @@ type Type struct {
 	fields   map[string]*Type
 	openness openness
 	rest     *Type
+	// optional are the named fields that may be absent, and where that is said.
+	optional map[string]gap
 	// item is the type of a list's items, nil for any.
 	item *Type
+	// gap says why the value may be null, nil where that is not known to happen.
+	gap *gap
 	// origin says where an object's fields come from, for messages.
 	origin string
+}
+
+// gap is a reason for which a value may be null or absent, and how severe it is to read
+// it as if it were there.
+type gap struct {
+	why, severity string
+	failed        string // the step because of whose failure the value is null
 }
 
 var (
@@ -157,7 +169,10 @@ func joinTwo(a, b *Type) *Type {
 	case b.kinds == every && b.plain():
 		return b
 	}
-	joined := &Type{kinds: a.kinds | b.kinds}
+	joined := &Type{kinds: a.kinds | b.kinds, gap: a.gap}
+	if a.gap == nil {
+		joined.gap = b.gap
+	}
 	if a.values != nil && b.values != nil && len(a.values)+len(b.values) <= maxValues {
 		joined.values = slices.Clone(a.values)
 		for _, value := range b.values {
@@ -187,11 +202,11 @@ func joinTwo(a, b *Type) *Type {
 
 // plain reports whether only the kinds are known.
 func (t *Type) plain() bool {
-	return t.values == nil && t.fields == nil && t.openness == open && t.rest == nil && t.item == nil
+	return t.values == nil && t.fields == nil && t.gap == nil && t.openness == open && t.rest == nil && t.item == nil
 }
 
 func (t *Type) fieldsOf(other *Type) {
-	t.fields, t.openness, t.rest, t.origin = other.fields, other.openness, other.rest, other.origin
+	t.fields, t.openness, t.rest, t.origin, t.optional = other.fields, other.openness, other.rest, other.origin, other.optional
 }
 
 func (t *Type) joinFields(a, b *Type) {
@@ -215,6 +230,20 @@ func (t *Type) joinFields(a, b *Type) {
 	if a.rest != nil && b.rest != nil {
 		t.rest = joinTwo(a.rest, b.rest)
 	}
+	t.optional = map[string]gap{}
+	for _, pair := range [][2]*Type{{a, b}, {b, a}} {
+		for name, why := range pair[0].optional {
+			if !pair[1].certain(name) {
+				t.optional[name] = why
+			}
+		}
+	}
+}
+
+// certain reports whether an object has the named field in any case.
+func (t *Type) certain(name string) bool {
+	_, may := t.optional[name]
+	return t.fields[name] != nil && !may
 }
 
 // field returns the type of an object's field, or nil and how certain its absence is.
@@ -238,7 +267,10 @@ func intersect(a, b *Type) *Type {
 	case b == anything:
 		return a
 	}
-	both := &Type{kinds: a.kinds & b.kinds}
+	both := &Type{kinds: a.kinds & b.kinds, gap: a.gap}
+	if a.gap == nil {
+		both.gap = b.gap
+	}
 	if both.kinds == 0 {
 		return anything // the two contradict each other: nothing can be said
 	}
@@ -283,6 +315,14 @@ func (t *Type) meetFields(a, b *Type) {
 			}
 		}
 	}
+	t.optional = map[string]gap{}
+	for _, pair := range [][2]*Type{{a, b}, {b, a}} {
+		for name, why := range pair[0].optional {
+			if said, already := t.optional[name]; t.fields[name] != nil && !pair[1].certain(name) && (!already || said.severity == warning) {
+				t.optional[name] = why
+			}
+		}
+	}
 	switch {
 	case a.rest == nil:
 		t.rest = b.rest
@@ -301,12 +341,31 @@ func (t *Type) withNull() *Type {
 	return joinTwo(t, ofNull)
 }
 
+// lacking returns a type that may be null as well, for a reason.
+func (t *Type) lacking(reason gap) *Type {
+	made := *t.withNull()
+	made.gap = &reason
+	return &made
+}
+
+// having returns a type whose named field is there in any case.
+func (t *Type) having(name string) *Type {
+	if _, may := t.optional[name]; !may {
+		return t
+	}
+	made := *t
+	made.optional = maps.Clone(t.optional)
+	delete(made.optional, name)
+	return &made
+}
+
 // withoutNull returns a type that is not null.
 func (t *Type) withoutNull() *Type {
-	if t.kinds&null == 0 {
+	if t.kinds&null == 0 && t.gap == nil {
 		return t
 	}
 	bare := *t
+	bare.gap = nil
 	bare.kinds &^= null
 	if bare.values != nil {
 		bare.values = slices.DeleteFunc(slices.Clone(bare.values), func(value any) bool { return value == nil })

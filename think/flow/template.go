@@ -137,6 +137,15 @@ func (t *template) references(visit func(expression.Reference, *source)) {
 	}
 }
 
+// Texts returns the texts with expressions in the value, in their order.
+func (t *template) Texts() []*expression.Text {
+	var list []*expression.Text
+	for _, each := range t.texts(nil) {
+		list = append(list, each.text)
+	}
+	return list
+}
+
 // texts appends the texts with expressions to a list.
 func (t *template) texts(list []*template) []*template {
 	if t == nil {
