@@ -119,8 +119,8 @@ func (c *checker) typed(schema any, origin string, unnamed openness) *Type {
 func (c *checker) paramType(param flow.Param) *Type {
 	found := c.typed(param.Schema, "the parameter "+param.Name, open)
 	if !param.Required && param.Default == nil {
-		if found.kinds == every {
-			return found.withNull() // nothing is declared that would be read further
+		if len(found.fields) == 0 {
+			return found.withNull() // no shape is declared that would be read further
 		}
 		return found.lacking(gap{why: "the parameter " + param.Name + " is null where it is not given"})
 	}

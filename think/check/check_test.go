@@ -444,6 +444,7 @@ params:
   cfg: {type: object, required: [a], properties: {a: {type: string}, b: {type: string}}}
   set: {type: object, default: {a: x}, properties: {a: {type: string}}}
   open: {}
+  any: {type: object}
   on: {type: boolean, default: true}
 steps:
   - id: a
@@ -507,7 +508,7 @@ func TestOptionalFields(t *testing.T) {
 		set("", "b?.found?.n"), set("", "both.found?.n"), set("", "map(filter(some, # != nil), .out)"), set("", "map(filter(some, # != null), .out)"), set("", "map(some, #?.out)"), set("", "map(tried, # == nil ? 0 : #.out)"),
 		set("", "map(filter(tried, #?.out != null), .out)"), set("", "some[0]?.out"), set("", "once?.out"), set("", "steps.once.status == 'done' ? once.out : 0"), set("steps.once.status != 'failed'", "once.out"),
 		set("", "once == null ? 0 : once.out"), set("", "child.y.n"), set("", "child.x?.n"), set("", "child.either.n"), set("", "child.x"), set("child.x != null", "child.x.n"),
-		set("", "params.cfg?.a"), set("params.cfg != null", "params.cfg.a"), set("", "params.cfg == nil ? '' : cfg.a"), set("", "params.set?.a"), set("", "params.open.x"), set("", "(params.cfg ?? {a: 1}).a"),
+		set("", "params.cfg?.a"), set("params.cfg != null", "params.cfg.a"), set("", "params.cfg == nil ? '' : cfg.a"), set("", "params.set?.a"), set("", "params.open.x"), set("", "params.any.x"), set("", "(params.cfg ?? {a: 1}).a"),
 		"{id: p, foreach: some, as: each, call: flow.set, input_template: {value: '{{ each?.out }}'}}", "{id: p, foreach: 'filter(some, # != nil)', as: each, call: flow.set, input_template: {value: '{{ each.out }}'}}",
 		"{id: p, foreach: some, as: each, when: each != null, call: flow.set, input_template: {value: '{{ each.out }}'}}",
 	} {
