@@ -4,12 +4,11 @@ package clientsetup
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"savant/fault"
@@ -44,19 +43,18 @@ type Change struct {
 	Before, After []byte
 	// Existed is false for a created file; Gone is true for a removed one.
 	Existed, Gone bool
-	mode          fs.FileMode
-	target        string // the target of a symbolic link
+	// Target is where the links on the path lead; it is Path if there are none.
+	Target  string
+	mode    fs.FileMode
+	project string // the folder, without links, that the change stays in; "" for none
 }
 
 // Changed reports whether the file changes.
 func (c Change) Changed() bool { return c.Gone || !bytes.Equal(c.Before, c.After) }
 
-// maxFile bounds a configuration file, in bytes. Claude Code's is large.
-const maxFile = 64 << 20
-
 // Setup returns the changes of the client's files without writing them. INVALID_PARAMS
-// for a file that cannot be read or written, and for a project if the client has no
-// project configuration.
+// for a file that cannot be read or written, for a link that leads out of the project, and
+// for a project if the client has no project configuration.
 func (c Client) Setup(t Target) ([]Change, error) {
 	return c.changes(t, func(w wanted, now Change) (Change, error) {
 		if w.whole != "" {
@@ -87,7 +85,7 @@ func (c Client) Undo(t Target) ([]Change, error) {
 			now.Gone = w.isOwn(t, now.Before)
 			return now, nil
 		}
-		if made, err := w.fresh(); err == nil && bytes.Equal(made, now.Before) && len(backups(now.target)) == 0 {
+		if made, err := w.fresh(); err == nil && bytes.Equal(made, now.Before) && len(backups(now.Target)) == 0 {
 			now.Gone = true
 			return now, nil
 		}
@@ -96,8 +94,8 @@ func (c Client) Undo(t Target) ([]Change, error) {
 			return now, refused(now.Path, err)
 		}
 		now.After = without
-		for _, name := range slices.Backward(backups(now.target)) {
-			saved, err := os.ReadFile(name)
+		for _, name := range slices.Backward(backups(now.Target)) {
+			saved, err := text(name)
 			if err != nil {
 				continue
 			}
@@ -115,9 +113,15 @@ func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) (
 	if err != nil {
 		return nil, err
 	}
+	project := t.Project
+	if project != "" {
+		if project, err = filepath.EvalSymlinks(project); err != nil {
+			return nil, fault.New(fault.InvalidParams, "the project's folder: %w", err)
+		}
+	}
 	var list []Change
 	for _, w := range files {
-		now, err := read(w.path)
+		now, err := read(w.path, project)
 		if err != nil {
 			return nil, err
 		}
@@ -137,50 +141,8 @@ func refused(path string, err error) error {
 	return fault.New(said.Code, "%s: %s; nothing was changed", path, said.Details)
 }
 
-// read reads a file, following links.
-func read(path string) (Change, error) {
-	now := Change{Path: path, target: path, mode: 0o600}
-	target, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil {
-			return now, refused(path, fault.New(fault.InvalidParams, "the symbolic link has no target; remove it"))
-		}
-		return now, nil
-	}
-	if err != nil {
-		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
-	}
-	info, err := os.Stat(target)
-	if err != nil {
-		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return now, refused(path, fault.New(fault.InvalidParams, "a regular file of at most %d bytes was expected", maxFile))
-	}
-	now.Existed, now.mode, now.target = true, info.Mode().Perm(), target
-	if now.Before, err = os.ReadFile(target); err != nil {
-		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
-	}
-	now.After = now.Before
-	return now, nil
-}
-
-// stamp is the time in the name of a backup.
-const stamp = "20060102T150405.000Z"
-
-// backups are the saved contents of a file, the oldest first.
-func backups(path string) []string {
-	list, _ := filepath.Glob(escaped(path) + ".savant-*.bak")
-	slices.Sort(list)
-	return list
-}
-
-func escaped(path string) string {
-	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(path)
-}
-
-// Apply writes each change atomically, keeping the file's mode, following links, and
-// saving a backup next to the file. It stops with STATE_CONFLICT if a file changed since
+// Apply writes each change atomically, keeping the file's mode, following links as Setup
+// does, and saving a backup next to the file. It stops with STATE_CONFLICT if a file changed since
 // it was read.
 func Apply(changes []Change, now time.Time) error {
 	for _, change := range changes {
@@ -195,23 +157,26 @@ func Apply(changes []Change, now time.Time) error {
 }
 
 func (c Change) apply(now time.Time) error {
-	latest, err := read(c.Path)
+	latest, err := read(c.Path, c.project)
 	if err != nil {
 		return err
 	}
-	if latest.Existed != c.Existed || !bytes.Equal(latest.Before, c.Before) {
+	if latest.Existed != c.Existed || latest.Target != c.Target || !bytes.Equal(latest.Before, c.Before) {
 		return fault.New(fault.StateConflict, "%s changed while the command ran; run the command again", c.Path)
 	}
-	folder := filepath.Dir(c.target)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fault.New(fault.StateNotSaved, "make the folder of %s: %w", c.Path, err)
+	if c.project == "" {
+		if err := os.MkdirAll(filepath.Dir(c.Target), 0o755); err != nil {
+			return fault.New(fault.StateNotSaved, "make the folder of %s: %w", c.Path, err)
+		}
 	}
-	root, err := os.OpenRoot(folder)
+	root, name, err := c.root()
 	if err != nil {
 		return fault.New(fault.StateNotSaved, "open the folder of %s: %w", c.Path, err)
 	}
 	defer root.Close()
-	name := filepath.Base(c.target)
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return fault.New(fault.StateNotSaved, "make the folder of %s: %w", c.Path, err)
+	}
 	if c.Existed && !c.Gone {
 		if err := atomicfile.Write(root, name+".savant-"+now.UTC().Format(stamp)+".bak", c.Before, c.mode); err != nil {
 			return fault.New(fault.StateNotSaved, "back up %s before the change: %w", c.Path, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,7 +188,7 @@ func (c Client) Off(t Target) ([]Off, error) {
 	}
 	var found []Off
 	for _, file := range c.places(t) {
-		text, err := os.ReadFile(file.path)
+		content, err := text(file.path)
 		if errors.Is(err, fs.ErrNotExist) && !file.absent {
 			continue
 		}
@@ -197,7 +196,7 @@ func (c Client) Off(t Target) ([]Off, error) {
 			return nil, refused(file.path, err)
 		}
 		for _, each := range file.toggles {
-			value, there, err := configedit.Get(text, file.format, each.path)
+			value, there, err := configedit.Get(content, file.format, each.path)
 			if err != nil {
 				return nil, refused(file.path, err)
 			}

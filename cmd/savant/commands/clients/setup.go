@@ -126,6 +126,10 @@ func (s *setup) run(ctx context.Context, args []string) error {
 // other servers may be near the change.
 func (s *setup) show(c clientsetup.Change) {
 	before, after := c.Path, c.Path
+	if c.Target != filepath.Clean(c.Path) {
+		before += ", which leads to " + c.Target
+		after = before
+	}
 	if !c.Existed {
 		before = os.DevNull
 	}

@@ -1,0 +1,130 @@
+package clientsetup
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/regular"
+)
+
+// maxFile bounds a configuration file, in bytes. Claude Code's is large.
+const maxFile = 64 << 20
+
+// errIrregular is the cause for what is no file of a person.
+var errIrregular = fault.New(fault.InvalidParams, "a regular file of at most %d bytes was expected", maxFile)
+
+// read reads a file, following links: in a project only those that stay in it, since a
+// clone can bring them. project is its folder without links, "" for a person's own file.
+func read(path, project string) (Change, error) {
+	now := Change{Path: path, Target: path, mode: 0o600, project: project}
+	target, err := resolve(path)
+	if err != nil {
+		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
+	}
+	if project != "" && !filepath.IsLocal(relative(project, target)) {
+		return now, refused(path, fault.New(fault.InvalidParams, "a symbolic link leads out of the project, to %s; remove the link", target))
+	}
+	now.Target = target
+	root, name, err := now.root()
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, nil
+	}
+	if err != nil {
+		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
+	}
+	defer root.Close()
+	file, err := regular.Open(root, name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, nil
+	}
+	if err == nil {
+		defer file.Close()
+		now.Existed = true
+		now.Before, now.mode, err = content(file)
+	}
+	if err != nil {
+		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
+	}
+	now.After = now.Before
+	return now, nil
+}
+
+// resolve returns where a path leads, also one that does not exist yet.
+func resolve(path string) (string, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return target, err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", errors.New("the symbolic link has no target; remove it")
+	}
+	above, err := resolve(filepath.Dir(path))
+	return filepath.Join(above, filepath.Base(path)), err
+}
+
+// relative returns a path below a folder; the path itself if it has none.
+func relative(folder, path string) string {
+	if below, err := filepath.Rel(folder, path); err == nil {
+		return below
+	}
+	return path
+}
+
+// root opens the folder that the change may not leave, and names the file in it.
+func (c Change) root() (*os.Root, string, error) {
+	folder := c.project
+	if folder == "" {
+		folder = filepath.Dir(c.Target)
+	}
+	root, err := os.OpenRoot(folder)
+	return root, filepath.ToSlash(relative(folder, c.Target)), err
+}
+
+// content reads an open file.
+func content(file *os.File) ([]byte, fs.FileMode, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if info.Size() > maxFile {
+		return nil, 0, errIrregular
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxFile))
+	return data, info.Mode().Perm(), err
+}
+
+// text reads a file that nothing is written to.
+func text(path string) ([]byte, error) {
+	file, err := regular.OpenPath(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, _, err := content(file)
+	return data, err
+}
+
+// stamp is the time in the name of a backup.
+const stamp = "20060102T150405.000Z"
+
+// backups are the saved contents of a file, the oldest first. A link is none: a clone can
+// bring it.
+func backups(path string) []string {
+	list, _ := filepath.Glob(escaped(path) + ".savant-*.bak")
+	list = slices.DeleteFunc(list, func(each string) bool {
+		info, err := os.Lstat(each)
+		return err != nil || !info.Mode().IsRegular()
+	})
+	slices.Sort(list)
+	return list
+}
+
+func escaped(path string) string {
+	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(path)
+}
