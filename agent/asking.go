@@ -20,9 +20,18 @@ const approveCall = `{"type":"object","properties":{"approved":{"type":"boolean"
 // asking asks the person at the client to approve destructive calls of a run. It can
 // ask only while a call of that client waits for the run.
 type asking struct {
-	mu  sync.Mutex // held during a question: one after the other
-	ask func(context.Context, engines.Elicitation) (engines.Answer, error)
-	ctx context.Context // of the call that waits
+	turn sync.Mutex // held during a question: one after the other
+
+	mu   sync.Mutex
+	ask  func(context.Context, engines.Elicitation) (engines.Answer, error)
+	ctx  context.Context // of the call that waits
+	open *openQuestion   // nil if the person is not asked now
+}
+
+// openQuestion is one that a person is asked now, through the call of ctx.
+type openQuestion struct {
+	ctx  context.Context
+	done chan struct{} // closed when it is over
 }
 
 // newAsking returns the asking of a run, attached to the call that starts it; nil if
@@ -35,8 +44,8 @@ func newAsking(ctx context.Context) *asking {
 	return &asking{ask: ask, ctx: ctx}
 }
 
-// attach sends the questions through a waiting call until leave is called. leave waits
-// for the answer to an open question.
+// attach sends the next questions through a waiting call until leave is called. leave waits
+// for the answer to a question that was sent through this call.
 func (a *asking) attach(ctx context.Context) (leave func()) {
 	ask := engines.CallerFrom(ctx).Elicit
 	if a == nil || ask == nil {
@@ -47,28 +56,52 @@ func (a *asking) attach(ctx context.Context) (leave func()) {
 	a.ask, a.ctx = ask, ctx
 	return func() {
 		a.mu.Lock()
-		defer a.mu.Unlock()
+		open := a.open
 		if a.ctx == ctx { // no later call took over
 			a.ask, a.ctx = nil, nil
+		}
+		a.mu.Unlock()
+		if open != nil && open.ctx == ctx {
+			<-open.done
 		}
 	}
 }
 
-// confirm is Policy.Confirm. If nobody can be asked, the call is denied.
-func (a *asking) confirm(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+// begin opens a question, if a call waits through which it can be asked.
+func (a *asking) begin() (ask func(context.Context, engines.Elicitation) (engines.Answer, error), opened *openQuestion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ask == nil {
-		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "no call waits for the run, so Savant cannot ask a person; it can during agent.status with wait_ms"})
+		return nil, nil
 	}
-	question := "The agent wants to call " + visible.Line(tool) + " with " + visible.Line(string(args)) + ". Allow this call?"
-	if len(question) > maxQuestion {
+	a.open = &openQuestion{ctx: a.ctx, done: make(chan struct{})}
+	return a.ask, a.open
+}
+
+func (a *asking) end(opened *openQuestion) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open = nil
+	close(opened.done)
+}
+
+// confirm is Policy.Confirm. If nobody can be asked, the call is denied.
+func (a *asking) confirm(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+	text := "The agent wants to call " + visible.Line(tool) + " with " + visible.Line(string(args)) + ". Allow this call?"
+	if len(text) > maxQuestion {
 		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "its arguments are too long for a form; run the agent at a terminal: savant run"})
 	}
+	a.turn.Lock()
+	defer a.turn.Unlock()
+	ask, opened := a.begin()
+	if ask == nil {
+		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "no call waits for the run, so Savant cannot ask a person; it can during agent.status with wait_ms"})
+	}
+	defer a.end(opened)
 	ctx, stop := context.WithCancel(ctx) // the run may end before the person answers, and so may the call
 	defer stop()
-	defer context.AfterFunc(a.ctx, stop)()
-	answer, err := a.ask(ctx, engines.Elicitation{Message: question, Schema: json.RawMessage(approveCall)})
+	defer context.AfterFunc(opened.ctx, stop)()
+	answer, err := ask(ctx, engines.Elicitation{Message: text, Schema: json.RawMessage(approveCall)})
 	if err != nil || answer.Action == "cancel" {
 		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "the form was not answered"})
 	}

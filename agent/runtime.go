@@ -86,7 +86,13 @@ type Runtime struct {
 	driving  sync.WaitGroup
 
 	mu   sync.Mutex
-	runs map[string]*Run // those being driven, by id
+	runs map[string]*driven // by id
+}
+
+// driven is a run that this runtime drives, or is opening.
+type driven struct {
+	run    *Run          // nil until it is opened, and if it could not be
+	opened chan struct{} // closed when run is known
 }
 
 // Why a run is ended from outside.
@@ -105,7 +111,7 @@ func New(options Options) *Runtime {
 		redactor = options.Recorder.Redactor()
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &Runtime{options: options, redactor: redactor.Certain(), ctx: ctx, stop: stop, runs: map[string]*Run{}}
+	return &Runtime{options: options, redactor: redactor.Certain(), ctx: ctx, stop: stop, runs: map[string]*driven{}}
 }
 
 // Start begins a run. The run is independent of the caller: it lasts until it ends,
@@ -177,7 +183,7 @@ func (r *Runtime) Resume(order Order) (*Run, error) { return r.resume(order, nil
 // resume implements Resume for a caller that may be asked about destructive calls.
 func (r *Runtime) resume(order Order, asking *asking) (*Run, error) {
 	id := order.RunID
-	if run := r.running(id); run != nil {
+	if run := r.opened(id); run != nil {
 		if order.Goal != "" && order.Goal != run.options.Goal {
 			return nil, fault.New(fault.InvalidTransition, "run %s still works on its goal: wait for its end, or cancel it, before you give it another goal", id)
 		}
@@ -188,7 +194,7 @@ func (r *Runtime) resume(order Order, asking *asking) (*Run, error) {
 		return nil, err
 	}
 	order.Approve = approve
-	return r.launch(id, func() (*Run, turn, error) {
+	run, err := r.launch(id, func() (*Run, turn, error) {
 		session, records, err := r.options.Memory.Resume(id)
 		if err != nil {
 			return nil, turn{}, err
@@ -199,10 +205,42 @@ func (r *Runtime) resume(order Order, asking *asking) (*Run, error) {
 		}
 		return run, t, nil
 	})
+	if errors.Is(err, fault.IDCollision) { // another caller resumes it now
+		return r.resume(order, asking)
+	}
+	return run, err
 }
 
-// launch opens a run and drives it on a goroutine, if there is room for one more.
+// launch opens a run and drives it on a goroutine, if there is room for one more. The id
+// is reserved first: opening may take long, and nobody else waits for it.
 func (r *Runtime) launch(id string, open func() (*Run, turn, error)) (*Run, error) {
+	reserved, err := r.reserve(id)
+	if err != nil {
+		return nil, err
+	}
+	run, t, err := open()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(reserved.opened)
+	if err != nil {
+		delete(r.runs, id)
+		r.driving.Done()
+		return nil, err
+	}
+	reserved.run = run
+	go func() {
+		defer r.driving.Done()
+		run.drive(t)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.runs, id)
+		close(run.ended)
+	}()
+	return run, nil
+}
+
+// reserve takes the id of a run for this runtime.
+func (r *Runtime) reserve(id string) (*driven, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -213,25 +251,32 @@ func (r *Runtime) launch(id string, open func() (*Run, turn, error)) (*Run, erro
 	case len(r.runs) >= maxRuns:
 		return nil, fault.New(fault.EngineBusy, "%d runs are already running; wait for one to end, or cancel one", len(r.runs))
 	}
-	run, t, err := open()
-	if err != nil {
-		return nil, err
-	}
-	r.runs[id] = run
-	r.driving.Go(func() {
-		run.drive(t)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.runs, id)
-		close(run.ended)
-	})
-	return run, nil
+	reserved := &driven{opened: make(chan struct{})}
+	r.runs[id] = reserved
+	r.driving.Add(1)
+	return reserved, nil
 }
 
+// running returns a run that this runtime drives, or nil.
 func (r *Runtime) running(id string) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.runs[id]
+	if reserved := r.runs[id]; reserved != nil {
+		return reserved.run
+	}
+	return nil
+}
+
+// opened is running for a run that is about to be driven: it waits until it is opened.
+func (r *Runtime) opened(id string) *Run {
+	r.mu.Lock()
+	reserved := r.runs[id]
+	r.mu.Unlock()
+	if reserved == nil {
+		return nil
+	}
+	<-reserved.opened
+	return r.running(id)
 }
 
 // Cancel ends a run of this or another process and keeps its results. It is idempotent.

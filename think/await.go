@@ -1,10 +1,13 @@
 package think
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
+
+	"savant/fault"
 )
 
 // lookAgain is the polling interval of a run with an open question: the longest delay
@@ -15,13 +18,14 @@ const lookAgain = 250 * time.Millisecond
 var errElsewhere = errors.New("the question was answered elsewhere")
 
 // AwaitAnswer returns nil once a question no longer waits: a person answered it, in
-// whatever process, or the run went on without it. Otherwise it returns the error of ctx.
+// whatever process, or the run went on without it. Otherwise it returns the error of
+// ctx, or why the run can be asked no more: UNKNOWN_RUN or STATE_CORRUPT.
 func (e *Engine) AwaitAnswer(ctx context.Context, asked Pending) error {
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
 	for {
-		if !e.waits(ctx, asked) {
-			return ctx.Err()
+		if waits, err := e.waits(ctx, asked); !waits {
+			return cmp.Or(ctx.Err(), err)
 		}
 		select {
 		case <-ctx.Done():
@@ -45,11 +49,17 @@ func (e *Engine) AwaitStep(ctx context.Context, workflow, run, step string) erro
 	return nil
 }
 
-// waits reports whether a question is still as it was asked. A run that cannot be read
-// says nothing of it.
-func (e *Engine) waits(ctx context.Context, asked Pending) bool {
+// waits reports whether a question is still as it was asked. A run that cannot be read now
+// says nothing of it; one that is gone or damaged waits no more, and err says so.
+func (e *Engine) waits(ctx context.Context, asked Pending) (waits bool, err error) {
 	now, err := e.Pending(ctx, asked.Workflow, asked.RunID)
-	return err != nil || slices.ContainsFunc(now, func(p Pending) bool { return p.StepID == asked.StepID && p.Digest == asked.Digest })
+	switch {
+	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow), errors.Is(err, fault.StateCorrupt):
+		return false, err
+	case err != nil:
+		return true, nil
+	}
+	return slices.ContainsFunc(now, func(p Pending) bool { return p.StepID == asked.StepID && p.Digest == asked.Digest }), nil
 }
 
 // elicitUntilAnswered asks the person at the client, and withdraws the question once it
@@ -59,12 +69,13 @@ func (e *Engine) elicitUntilAnswered(ctx context.Context, ask Ask, asked Pending
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if e.AwaitAnswer(asking, asked) == nil {
+		if err := e.AwaitAnswer(asking, asked); err == nil || asking.Err() == nil { // answered, or gone
 			stop(errElsewhere)
 		}
 	}()
 	answer, given = e.elicit(asking, ask, asked)
 	stop(nil)
 	<-watched
-	return answer, given, !given && (errors.Is(context.Cause(asking), errElsewhere) || !e.waits(ctx, asked))
+	waits, _ := e.waits(ctx, asked)
+	return answer, given, !given && (errors.Is(context.Cause(asking), errElsewhere) || !waits)
 }

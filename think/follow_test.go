@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -88,4 +89,32 @@ func TestAnIDThatMovedToAnotherWorkflow(t *testing.T) {
 	at, err := here.Position(t.Context(), "", "r")
 	require.NoError(t, err)
 	require.Equal(t, "two", at.Workflow)
+}
+
+// Whoever waits for a person's answer hears that the run was deleted.
+func TestAWaitEndsWithItsRun(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"workflows/asks.yaml": &fstest.MapFile{Data: []byte("name: asks\nversion: '1'\nsteps: [{id: ok, call: human.approve, input_template: {message: 'So?'}}]\n")}}
+	shared := statetest.NewMemory()
+	here := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
+	t.Cleanup(here.Close)
+	there := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
+	t.Cleanup(there.Close)
+	_, err := here.Plan(t.Context(), think.PlanInput{Workflow: "asks", RunID: "r"})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- here.AwaitStep(t.Context(), "asks", "r", "ok") }()
+	select {
+	case err := <-ended:
+		require.Fail(t, "it did not wait", "%v", err)
+	case <-time.After(600 * time.Millisecond): // it has looked again
+	}
+	_, err = there.Reset(t.Context(), think.ResetInput{RunID: "r", Force: true})
+	require.NoError(t, err)
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, fault.UnknownRun)
+	case <-time.After(time.Minute):
+		require.Fail(t, "it still waits")
+	}
 }

@@ -91,15 +91,18 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 // elsewhere.
 func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
 	asking, stop := context.WithCancel(ctx)
-	elsewhere := make(chan bool, 1)
+	elsewhere := make(chan error, 1)
 	go func() {
-		elsewhere <- a.Think.AwaitAnswer(asking, asked) == nil
+		elsewhere <- a.Think.AwaitAnswer(asking, asked)
 		stop()
 	}()
 	answer, err := p.decide(asking, a, asked, said)
 	stop()
-	if <-elsewhere {
+	switch gone := <-elsewhere; {
+	case gone == nil:
 		return nil, fault.New(fault.StateConflict, "step %s of run %s was meanwhile answered elsewhere", asked.StepID, asked.RunID)
+	case !errors.Is(gone, context.Canceled):
+		return nil, gone
 	}
 	return answer, err
 }

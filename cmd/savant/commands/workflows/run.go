@@ -78,7 +78,13 @@ func (p *program) drive(ctx context.Context, a *app.App, request workflow.Reques
 		if outcome == nil || err != nil && ctx.Err() == nil {
 			return nil, p.withParameters(err, first.Workflow)
 		}
-		if p.answerHere(ctx, a, outcome) || wait && p.awaitAnswer(ctx, a, outcome) {
+		answered := p.answerHere(ctx, a, outcome)
+		if !answered && wait {
+			if answered, err = p.awaitAnswer(ctx, a, outcome); err != nil {
+				return nil, err
+			}
+		}
+		if answered {
 			request = workflow.Request{Workflow: outcome.Workflow, RunID: outcome.RunID}
 			continue
 		}
@@ -162,13 +168,17 @@ func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.
 
 // awaitAnswer waits until a person has answered elsewhere, and reports whether they
 // did.
-func (p *program) awaitAnswer(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
+func (p *program) awaitAnswer(ctx context.Context, a *app.App, outcome *workflow.Outcome) (answered bool, err error) {
 	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson {
-		return false
+		return false, nil
 	}
 	fmt.Fprintf(p.Stderr, "step %s of run %s waits for a person: answer it in the hub, or with savant approve %s %s\n",
 		terminal.Visible(outcome.Pending.StepID), outcome.RunID, outcome.RunID, terminal.Visible(outcome.Pending.StepID))
-	return a.Think.AwaitStep(ctx, outcome.Workflow, outcome.RunID, outcome.Pending.StepID) == nil
+	err = a.Think.AwaitStep(ctx, outcome.Workflow, outcome.RunID, outcome.Pending.StepID)
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // conclude prints where the run stands, and returns the exit code as an error.
