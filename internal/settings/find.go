@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"savant/internal/trust"
 )
 
 // Found is a folder above the working folder that became SAVANT_PATH because nothing
@@ -18,9 +20,10 @@ type Found struct {
 // nearest folder with .savant, workflows/ or .git. It returns nil if that is the
 // working folder itself, or if there is none.
 //
-// A folder above is used only if it belongs to the user or to the owner of the working
-// folder: in a folder that others may write to, anybody could put a .savant with commands. The home folder and the root are
-// not used as the project of a folder below them.
+// A folder above is used only if it and the entry, not what a link there leads to, belong to
+// the user or to the owner of the working folder, and if nobody else may write there: in a
+// folder that others may write to, anybody could put a .savant with commands. The home folder
+// and the root are not used as the project of a folder below them.
 func find() *Found {
 	working, err := os.Getwd()
 	if err != nil {
@@ -44,11 +47,11 @@ func FindFrom(working string) *Found {
 		if above := filepath.Dir(folder); folder != working && (above == folder || folder == home) {
 			return nil
 		}
-		sign, info := signOf(folder)
+		sign := signOf(folder, working)
 		switch {
 		case sign != "" && folder == working:
 			return nil
-		case sign != "" && ownedAs(info, working):
+		case sign != "":
 			return &Found{Folder: folder, Sign: sign}
 		case filepath.Dir(folder) == folder:
 			return nil
@@ -56,18 +59,23 @@ func FindFrom(working string) *Found {
 	}
 }
 
-// signOf returns the entry of a folder that makes it a project, "" for none.
-func signOf(folder string) (sign string, info os.FileInfo) {
+// signOf returns the entry of a folder that makes it a project, "" for none. One above the
+// working folder must be safe, and in its folder if Savant reads it: no link out of it is
+// followed.
+func signOf(folder, working string) string {
 	for _, name := range []string{".savant", "workflows", ".git"} {
-		info, err := os.Stat(filepath.Join(folder, name))
+		entry := filepath.Join(folder, name)
+		info, err := os.Stat(entry)
+		_, inside := trust.Inside(folder, entry)
 		switch {
-		case err != nil || !info.IsDir() && name != ".git": // .git is a file in a worktree and in a submodule
+		case err != nil || !info.IsDir() && !(name == ".git" && info.Mode().IsRegular()): // .git is a file in a worktree and in a submodule
+		case folder != working && !((inside || name == ".git") && safe(folder, working) && safe(entry, working)):
 		case name == "workflows" && !holdsWorkflows(folder):
 		default:
-			return name, info
+			return name
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // holdsWorkflows reports whether workflows/ in a folder is Savant's: it has YAML files

@@ -7,9 +7,27 @@ import (
 	"syscall"
 )
 
-// ownedAs reports whether an entry belongs to the user of this process, or to
-// the owner of the working folder, which that user chose to be in.
-func ownedAs(entry os.FileInfo, working string) bool {
+// othersWrite is the permission of everybody to write.
+const othersWrite = 0o002
+
+// safe reports whether an entry, which may be a link, belongs to the user of this process or
+// to the owner of the working folder, which that user chose to be in, and whether not
+// everybody may write to what it leads to.
+func safe(path, working string) bool {
+	entry, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	target, err := os.Stat(path)
+	if err != nil || target.Mode()&othersWrite != 0 {
+		return false
+	}
+	here, err := os.Stat(working)
+	return err == nil && ownedAs(entry, here) && ownedAs(target, here)
+}
+
+// ownedAs reports whether an entry belongs to the user or to the owner of another.
+func ownedAs(entry, other os.FileInfo) bool {
 	of, ok := entry.Sys().(*syscall.Stat_t)
 	if !ok {
 		return false
@@ -17,10 +35,6 @@ func ownedAs(entry os.FileInfo, working string) bool {
 	if int64(of.Uid) == int64(os.Geteuid()) {
 		return true
 	}
-	info, err := os.Stat(working)
-	if err != nil {
-		return false
-	}
-	here, ok := info.Sys().(*syscall.Stat_t)
+	here, ok := other.Sys().(*syscall.Stat_t)
 	return ok && of.Uid == here.Uid
 }
