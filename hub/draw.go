@@ -56,10 +56,12 @@ type drawnWorkflow struct {
 	Earlier, Later url.Values
 }
 
-// drawnEdge is an edge; Status is the status of its target.
+// drawnEdge is an edge; Status is the status of its target. A barrier's leads to a step
+// that the check at its other end holds.
 type drawnEdge struct {
-	Points []graph.Point
-	Status string
+	Points  []graph.Point
+	Status  string
+	Barrier bool
 }
 
 // Sizes in the drawing, in pixels. Letters have one width.
@@ -100,10 +102,12 @@ func (a *artist) drawing(s *scene) (*drawing, error) {
 		sizes = append(sizes, graph.Size{Width: node.Width, Height: node.Height})
 	}
 	var edges []graph.Edge
+	barriers := map[graph.Edge]bool{}
 	for _, edge := range s.Edges {
 		from, known := number[edge.From]
 		if to, also := number[edge.To]; known && also {
 			edges = append(edges, graph.Edge{From: from, To: to})
+			barriers[graph.Edge{From: from, To: to}] = edge.Barrier
 		}
 	}
 	edges = graph.Reduce(len(sizes), edges)
@@ -116,7 +120,7 @@ func (a *artist) drawing(s *scene) (*drawing, error) {
 		out.Nodes[i].Box = laid.Nodes[i]
 	}
 	for i, points := range laid.Edges {
-		out.Edges = append(out.Edges, drawnEdge{points, out.Nodes[edges[i].To].Status})
+		out.Edges = append(out.Edges, drawnEdge{points, out.Nodes[edges[i].To].Status, barriers[edges[i]]})
 	}
 	return out, nil
 }
@@ -348,6 +352,12 @@ func (a *artist) title(step flow.StepPicture, why *flow.Explanation) string {
 	lines := []string{step.Now.ID + ": " + callOf(step)}
 	if step.Now.Status != "" {
 		lines = append(lines, strings.TrimSpace(string(step.Now.Status)+" "+step.Now.Cause))
+	}
+	if step.Barrier {
+		lines = append(lines, "a check: it holds the steps below it in the file")
+	}
+	if step.HeldBy != "" {
+		lines = append(lines, "held by the check "+step.HeldBy)
 	}
 	if step.Now.Code != "" {
 		lines = append(lines, step.Now.Code+": "+shortened(step.Now.Details, 300))

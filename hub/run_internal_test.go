@@ -396,3 +396,19 @@ func BenchmarkFirstView(b *testing.B) {
 		}
 	})
 }
+
+// TestABarrierIsDrawn checks that the graph shows which check holds a step, in a run and
+// in a workflow without one.
+func TestABarrierIsDrawn(t *testing.T) {
+	const guarded = "steps:\n  - {id: ok, call: human.approve%s, input_template: {message: \"Go?\"}}\n  - {id: go, call: llm.generate, input_template: {task: go}}\n"
+	s := newSite(t, "guarded", fmt.Sprintf(guarded, ""), "free", fmt.Sprintf(guarded, ", barrier: false"))
+	s.plan("guarded", "r1", nil)
+	for _, page := range []string{s.page("/runs/guarded/r1"), s.page("/workflows/guarded")} {
+		require.Regexp(t, `class="edge \w* ?barrier"`, page)
+		require.Contains(t, page, "held by the check ok")
+		require.Contains(t, page, "a check: it holds the steps below it in the file")
+	}
+	require.Contains(t, s.page("/runs/guarded/r1?step=go"), "held by the check <a")
+	require.NotContains(t, s.page("/workflows/free"), "barrier\"")
+	require.NotContains(t, s.page("/workflows/free"), "held by")
+}

@@ -22,7 +22,7 @@ type model struct {
 	id, capture     string
 	deps, hard      []string // ids of steps; hard: whose capture is read without a default
 	join, onFailure string
-	loop            bool
+	loop, barrier   bool
 	lines           []string // of its YAML
 }
 
@@ -136,13 +136,16 @@ func (a *author) call(s *model) {
 	case what == "flow.set":
 		s.line("call: flow.set\n    input_template: {value: {n: %q, list: [1, %q], ok: true}}", a.value(s), a.value(s))
 	case what == "flow.assert":
+		a.holds(s)
 		s.line("call: flow.assert\n    input_template: {that: %q, message: no}", "{{ "+a.condition(s)+" }}")
 	case what == "flow.run" && len(a.children) > 0:
+		a.holds(s)
 		s.line("call: flow.run\n    input_template: {workflow: %s, params: {n: %q}}", a.pick(a.children...), a.number(s))
 		if !s.loop && a.chance(40) {
 			s.line("repeat: {until: %q, max: %d}", a.pick("true", "false", "result.n > 1", "len(result.list) > 9"), rapid.IntRange(1, 3).Draw(a.t, "max"))
 		}
 	case what == "human.approve":
+		a.holds(s)
 		s.line("call: human.approve\n    input_template: {message: %q}", "So? "+a.value(s))
 	default:
 		s.line("call: tool.read\n    input_template: {a: %q, b: %q, c: {d: [%q]}}", a.value(s), a.value(s), "x "+a.value(s))
@@ -153,6 +156,13 @@ func (a *author) call(s *model) {
 		if a.chance(20) {
 			s.line("extract: %q", "{n: result.n, list: result?.list ?? [], ok: result?.ok ?? false}")
 		}
+	}
+}
+
+// holds makes a check a barrier, as most are.
+func (a *author) holds(s *model) {
+	if s.barrier = !a.chance(20); !s.barrier {
+		s.line("barrier: false")
 	}
 }
 

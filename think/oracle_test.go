@@ -69,7 +69,9 @@ func (o *oracle) skipped(s model, cause string) {
 	fine := true
 	switch kind {
 	case "when":
-	case "upstream_failed", "dependency_not_done", "no_dependency_done", "missing_data":
+	case "upstream_failed":
+		fine = o.mustSkip(s) == kind || s.join != "done" && slices.ContainsFunc(o.model, func(other model) bool { return other.barrier && o.bad(other.id) })
+	case "dependency_not_done", "no_dependency_done", "missing_data":
 		fine = o.mustSkip(s) == kind
 	case "run_failed":
 		fine = s.join != "done" && slices.ContainsFunc(o.model, func(other model) bool {

@@ -124,11 +124,9 @@ func (n *nodeState) settleNode(status Status, cause string) {
 	r.settled = append(r.settled, n)
 	n.changed(nil)
 	for _, dependent := range n.node().dependents {
-		d := &f.nodes[dependent]
-		if d.waiting--; d.waiting == 0 && !d.status.settled() {
-			r.queue = append(r.queue, task{activate: d})
-		}
+		f.nodes[dependent].release()
 	}
+	f.passBarriers()
 	if f.open--; f.open == 0 {
 		r.queue = append(r.queue, task{close: f})
 	}
@@ -155,8 +153,10 @@ func (f *frame) halt(cause string, above bool) {
 	}
 }
 
+// upstream returns the cause for which the step is skipped because of a failed one
+// before it, a barrier too, and that one.
 func (n *nodeState) upstream() (cause, bad string) {
-	for _, dep := range n.node().deps {
+	for _, dep := range n.node().after() {
 		if d := &n.frame.nodes[dep]; d.bad != "" {
 			return "upstream_failed:" + d.bad, d.bad
 		}

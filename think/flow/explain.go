@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -26,7 +27,7 @@ type Explanation struct {
 
 // Condition is one thing that decided about a step.
 type Condition struct {
-	// Kind is depends_on, when, foreach, join or failure.
+	// Kind is depends_on, barrier, when, foreach, join or failure.
 	Kind string `json:"kind"`
 	// Expression is the condition as written.
 	Expression string `json:"expression,omitempty"`
@@ -58,11 +59,11 @@ func (v View) Explain(step Handle) (*Explanation, []Ref) {
 		e.Status, e.Cause = v.run.seen(u.status, u.cause)
 		e.Attempt = u.attempt
 	}
-	for _, dep := range n.node().deps {
+	for _, dep := range n.node().after() {
 		d := &n.frame.nodes[dep]
 		e.DependsOn = append(e.DependsOn, d.id())
 		status, cause := d.shownStatus()
-		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: status, Cause: cause})
+		e.Why = append(e.Why, Condition{Kind: n.node().relation(dep), Step: d.id(), Status: status, Cause: cause})
 	}
 	e.Why = append(e.Why, n.conditions(u)...)
 	if u != nil && u.rare().failure != nil {
@@ -84,8 +85,11 @@ func (g *Graph) Explain(step string) (*Explanation, error) {
 	if g.nodes[at].conditional() {
 		e.Status = Conditional
 	}
-	for _, dep := range g.nodes[at].deps {
+	for _, dep := range g.nodes[at].after() {
 		e.DependsOn = append(e.DependsOn, g.nodes[dep].step.ID)
+		if g.nodes[at].relation(dep) == "barrier" {
+			e.Why = append(e.Why, Condition{Kind: "barrier", Step: g.nodes[dep].step.ID})
+		}
 	}
 	if s := n.step(); s.When != nil {
 		e.Why = append(e.Why, Condition{Kind: "when", Expression: s.When.Source()})
@@ -94,6 +98,14 @@ func (g *Graph) Explain(step string) (*Explanation, error) {
 		e.Why = append(e.Why, Condition{Kind: "foreach", Expression: s.Foreach.Source()})
 	}
 	return e, nil
+}
+
+// relation says how the node waits for another: as a dependency or for a barrier.
+func (n *node) relation(to int) string {
+	if slices.Contains(n.deps, to) {
+		return "depends_on"
+	}
+	return "barrier"
 }
 
 func (n *nodeState) graphExplanation() *Explanation {
@@ -253,7 +265,7 @@ func (n *nodeState) line() Line {
 		u := &n.units[0]
 		line.Attempt, line.Failure = u.attempt, u.rare().failure
 	}
-	for _, dep := range n.node().deps {
+	for _, dep := range n.node().after() {
 		if d := &n.frame.nodes[dep]; !d.status.settled() {
 			line.After = append(line.After, d.id())
 		}

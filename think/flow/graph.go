@@ -28,6 +28,7 @@ type Graph struct {
 	order    []int          // dependencies first, else as declared
 	endReads []int          // nodes whose captures the outputs, artifacts and summary read
 	height   int            // levels of workflows, this one among them
+	barriers []int          // nodes that hold those below them, in the order in which they pass
 	edition  Edition
 	enforced bool // see Enforced
 }
@@ -37,6 +38,8 @@ type node struct {
 	step       *Step
 	deps       []int // ascending, without repeats
 	dependents []int
+	holder     int   // the barrier that holds the step, -1 for none
+	holds      []int // of a barrier: the steps that it releases
 	reads      []read
 	child      *Graph
 	// Decided by think.plan: they name only params and run.
@@ -95,7 +98,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}, height: 1,
 		edition: c.edition, enforced: w.Enforce == EnforceRequired}
 	for i, step := range w.Steps {
-		g.nodes[i].step = step
+		g.nodes[i].step, g.nodes[i].holder = step, -1
 		g.index[step.ID] = i
 		if step.CaptureAs != "" {
 			g.captures[step.CaptureAs] = i
@@ -129,6 +132,11 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 	}
 	if err := r.failure(w.File); err != nil {
 		return nil, err
+	}
+	if g.edition >= SecondEdition {
+		if g.placeBarriers(); len(g.barriers) > 0 {
+			g.sort(r)
+		}
 	}
 	c.graphs[w.Digest] = g
 	return g, nil
@@ -265,8 +273,7 @@ func (g *Graph) sort(r *report) {
 	waiting := make([]int, len(g.nodes))
 	ready := &intHeap{}
 	for i := range g.nodes {
-		waiting[i] = len(g.nodes[i].deps)
-		if waiting[i] == 0 {
+		if waiting[i] = g.nodes[i].waits(); waiting[i] == 0 {
 			heap.Push(ready, i)
 		}
 	}
@@ -274,7 +281,7 @@ func (g *Graph) sort(r *report) {
 	for ready.Len() > 0 {
 		i := heap.Pop(ready).(int)
 		g.order = append(g.order, i)
-		for _, dependent := range g.nodes[i].dependents {
+		for _, dependent := range slices.Concat(g.nodes[i].dependents, g.nodes[i].holds) {
 			if waiting[dependent]--; waiting[dependent] == 0 {
 				heap.Push(ready, dependent)
 			}

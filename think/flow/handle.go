@@ -102,7 +102,7 @@ func (v View) Awaited(h Handle) (ids []string) {
 	n := h.node
 	above := map[int]bool{}
 	for queue := []int{n.index}; len(queue) > 0; queue = queue[1:] {
-		for _, dep := range n.frame.graph.nodes[queue[0]].deps {
+		for _, dep := range n.frame.graph.nodes[queue[0]].after() {
 			if !above[dep] {
 				above[dep] = true
 				queue = append(queue, dep)

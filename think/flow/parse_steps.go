@@ -198,6 +198,21 @@ func (p *parser) plain(r raw) {
 	if node := keys.value("allow"); node != nil {
 		p.allow(s, node)
 	}
+	if node := keys.value("barrier"); node != nil {
+		p.barrier(s, node)
+	}
+}
+
+// barrier reads whether a check holds the steps below it, as it does by default.
+func (p *parser) barrier(s *Step, node *yaml.Node) {
+	holds, ok := valueOf(node).(bool)
+	s.NoBarrier = !holds
+	switch {
+	case !ok:
+		p.add(fault.YAMLSchemaViolation, s.path+".barrier", node, "barrier must be true or false%s", boolean(node.Value))
+	case s.Call != CallApprove && s.Call != CallAssert && s.Call != CallRun:
+		p.add(fault.YAMLSchemaViolation, s.path+".barrier", node, "barrier is for human.approve, flow.assert and flow.run, which hold the steps below them; order other steps with deps")
+	}
 }
 
 // maxAllowed bounds a step's `allow:`.

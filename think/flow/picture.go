@@ -9,6 +9,8 @@ import (
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
+	// Barrier says that To depends on From because that is a check above it alone.
+	Barrier bool `json:"barrier,omitempty"`
 }
 
 // NodeInfo is a step as the graph shows it.
@@ -20,7 +22,11 @@ type NodeInfo struct {
 	When        string `json:"when,omitempty"`
 	Foreach     string `json:"foreach,omitempty"`
 	Workflow    string `json:"workflow,omitempty"`
-	// Deps are the steps that come before; an entry has none.
+	// Barrier says that the step is a check that holds the steps below it. HeldBy is the
+	// check that holds this one.
+	Barrier bool   `json:"barrier,omitempty"`
+	HeldBy  string `json:"held_by,omitempty"`
+	// Deps are the steps that come before, besides HeldBy; an entry has neither.
 	Deps  []string `json:"deps"`
 	Entry bool     `json:"entry"`
 }
@@ -37,7 +43,10 @@ func (g *Graph) Picture() Picture {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		info := NodeInfo{ID: n.step.ID, Call: n.step.Call, CaptureAs: n.step.CaptureAs, Conditional: n.conditional(), Workflow: n.step.Child,
-			Deps: []string{}, Entry: len(n.deps) == 0}
+			Barrier: g.edition >= SecondEdition && n.barrier(), Deps: []string{}, Entry: n.waits() == 0}
+		if n.holder >= 0 {
+			info.HeldBy = g.nodes[n.holder].step.ID
+		}
 		for _, dep := range n.deps {
 			info.Deps = append(info.Deps, g.nodes[dep].step.ID)
 		}
@@ -48,11 +57,23 @@ func (g *Graph) Picture() Picture {
 			info.Foreach = n.step.Foreach.Source()
 		}
 		p.Nodes = append(p.Nodes, info)
-		for _, dep := range n.deps {
-			p.Edges = append(p.Edges, Edge{g.nodes[dep].step.ID, n.step.ID})
+		for _, dep := range g.drawn(i) {
+			p.Edges = append(p.Edges, Edge{g.nodes[dep].step.ID, n.step.ID, n.relation(dep) == "barrier"})
 		}
 	}
 	return p
+}
+
+// drawn returns the nodes from which an edge leads to a node: those before it, without
+// a barrier that also holds one of its dependencies.
+func (g *Graph) drawn(i int) []int {
+	n := &g.nodes[i]
+	for _, dep := range n.deps {
+		if g.nodes[dep].holder == n.holder {
+			return n.deps
+		}
+	}
+	return n.after()
 }
 
 // RunPicture is a workflow of a run, with the status of its steps.
@@ -187,8 +208,12 @@ func (g *Graph) Mermaid() string {
 		fmt.Fprintf(&out, "  s%d%s\"%s\"%s\n", i, open, mermaidText.Replace(label), close)
 	}
 	for i := range g.nodes {
-		for _, dep := range g.nodes[i].deps {
-			fmt.Fprintf(&out, "  s%d --> s%d\n", dep, i)
+		for _, dep := range g.drawn(i) {
+			arrow := "-->"
+			if g.nodes[i].relation(dep) == "barrier" {
+				arrow = "-. barrier .->"
+			}
+			fmt.Fprintf(&out, "  s%d %s s%d\n", dep, arrow, i)
 		}
 	}
 	return out.String()

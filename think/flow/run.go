@@ -136,7 +136,7 @@ func (r *Run) open(g *Graph, prefix string, params map[string]any, owner *unit) 
 	}
 	for i := range f.nodes {
 		n := &f.nodes[i]
-		*n = nodeState{frame: f, index: i, status: Pending, waiting: len(g.nodes[i].deps)}
+		*n = nodeState{frame: f, index: i, status: Pending, waiting: g.nodes[i].waits()}
 		if g.nodes[i].conditional() {
 			n.status = Conditional
 		}

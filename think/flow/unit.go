@@ -20,6 +20,7 @@ type frame struct {
 	round     int   // its place among the owner's rounds
 	nodes     []nodeState
 	open      int // nodes not settled
+	passed    int // barriers of the graph that have passed
 	// haltCause is the cause of the steps skipped by halt: "run_failed" or "skip_rest";
 	// haltedAbove says that an outer frame halted.
 	haltCause   string
@@ -37,7 +38,7 @@ type nodeState struct {
 	status  Status
 	cause   string
 	bad     string // the failed step because of which later steps are skipped
-	waiting int    // unsettled dependencies
+	waiting int    // unsettled dependencies, and the barrier that has not passed
 	when    *bool
 	list    *loopList // of a loop, once decided
 	units   []unit    // never moved: they are pointed to

@@ -182,6 +182,8 @@ type Step struct {
 	Join      Join
 	// JoinWritten says that the file has the step's join, which is not the default.
 	JoinWritten bool
+	// NoBarrier says that the step, a check, does not hold the steps below it.
+	NoBarrier bool
 	// Timeout is a Go duration such as "30s", or empty.
 	Timeout string
 	Witness string

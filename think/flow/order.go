@@ -1,10 +1,116 @@
 package flow
 
 import (
+	"container/heap"
 	"slices"
 
 	"savant/think/flow/expression"
 )
+
+// What comes before a step besides its dependencies, and what a dependency means that
+// was skipped.
+
+// barrier reports whether the step is a check that holds the steps below it in the file.
+func (n *node) barrier() bool {
+	switch {
+	case n.step.NoBarrier:
+		return false
+	case n.child != nil:
+		return len(n.child.barriers) > 0
+	}
+	return n.step.Call == CallApprove || n.step.Call == CallAssert
+}
+
+// placeBarriers finds which barrier holds each step: the last to pass of those above it
+// in the file, but for those that depend on the step, directly or through another
+// barrier. A barrier passes when it, and all that pass before it, have settled, so one
+// holder stands for all barriers above.
+func (g *Graph) placeBarriers() {
+	var above []int // barriers that passed, in their order; also ascending
+	for _, i := range g.barriersFirst() {
+		n := &g.nodes[i]
+		at, _ := slices.BinarySearch(above, i)
+		if at > 0 {
+			n.holder = above[at-1]
+			g.nodes[n.holder].holds = append(g.nodes[n.holder].holds, i)
+		}
+		if n.barrier() {
+			g.barriers = append(g.barriers, i)
+			above = append(above[:at], i)
+		}
+	}
+}
+
+// barriersFirst orders the nodes with dependencies first, each barrier as early as
+// those above it in the file allow, and any other node as late as possible.
+func (g *Graph) barriersFirst() []int {
+	last := &intHeap{} // the node that comes last has the least key
+	count := len(g.nodes)
+	push := func(i int) {
+		key := -i
+		if !g.nodes[i].barrier() {
+			key -= count
+		}
+		heap.Push(last, key)
+	}
+	waiting := make([]int, count)
+	for i := range g.nodes {
+		if waiting[i] = len(g.nodes[i].dependents); waiting[i] == 0 {
+			push(i)
+		}
+	}
+	order := make([]int, 0, count)
+	for last.Len() > 0 {
+		i := -heap.Pop(last).(int)
+		if i >= count {
+			i -= count
+		}
+		order = append(order, i)
+		for _, dep := range g.nodes[i].deps {
+			if waiting[dep]--; waiting[dep] == 0 {
+				push(dep)
+			}
+		}
+	}
+	slices.Reverse(order)
+	return order
+}
+
+// waits counts what has to come before the node: its dependencies, and its holder.
+func (n *node) waits() int {
+	if n.holder < 0 {
+		return len(n.deps)
+	}
+	return len(n.deps) + 1
+}
+
+// passBarriers releases the steps that are held by barriers which have passed.
+func (f *frame) passBarriers() {
+	for f.passed < len(f.graph.barriers) && f.nodes[f.graph.barriers[f.passed]].status.settled() {
+		held := f.graph.nodes[f.graph.barriers[f.passed]].holds
+		f.passed++
+		for _, i := range held {
+			f.nodes[i].release()
+		}
+	}
+}
+
+// release counts a step that the node has waited for.
+func (n *nodeState) release() {
+	if n.waiting--; n.waiting == 0 && !n.status.settled() {
+		n.frame.run.queue = append(n.frame.run.queue, task{activate: n})
+	}
+}
+
+// after returns the nodes before this one: its dependencies, and the barrier that holds
+// it, if that is none of them.
+func (n *node) after() []int {
+	if n.holder < 0 || slices.Contains(n.deps, n.holder) {
+		return n.deps
+	}
+	at, _ := slices.BinarySearch(n.deps, n.holder)
+	return slices.Insert(slices.Clone(n.deps), at, n.holder)
+}
 
 // Skip is a reason for which a step may be skipped although nothing stopped the
 // workflow: the condition of By or, if Failed, its failure.
