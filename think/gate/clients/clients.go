@@ -4,6 +4,7 @@ package clients
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -99,6 +100,9 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 	if e.Kind == gate.Other && asksForTool(named, e) {
 		named, e.Kind = c.BeforeTool(), gate.BeforeTool
 	}
+	if e.Kind == gate.AfterTool && len(e.Output) == 0 {
+		e.Output = said.without(c.session, c.event, c.tool, c.input, c.folder, c.project, c.agent)
+	}
 	if (e.Kind == gate.TurnEnd || e.Kind == gate.TurnMayEnd) && e.Agent != "" {
 		e.Kind = gate.Other // a subagent ends, not the session's turn
 	}
@@ -191,6 +195,20 @@ func (p payload) text(paths []string) string {
 		}
 	}
 	return ""
+}
+
+// without returns the members that are under none of the paths: where a client reports a
+// result in a place that its documentation does not name.
+func (p payload) without(paths ...[]string) json.RawMessage {
+	rest := maps.Clone(p)
+	for _, path := range slices.Concat(paths...) {
+		delete(rest, path)
+	}
+	text, err := jsonvalue.Encode(rest)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // arguments returns a tool's arguments. Some clients send them as text that holds JSON.

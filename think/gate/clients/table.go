@@ -73,7 +73,8 @@ func opencode() Client {
 func cline() Client {
 	c := ownPlugin("cline")
 	c.session, c.event = append(c.session, "taskId"), append(c.event, "hookName")
-	c.tool, c.input = append(c.tool, "tool_call.name", "preToolUse.toolName"), append(c.input, "tool_call.input", "preToolUse.parameters")
+	c.tool = append(c.tool, "tool_call.name", "preToolUse.toolName", "tool_result.name", "postToolUse.toolName")
+	c.input = append(c.input, "tool_call.input", "preToolUse.parameters", "tool_result.input", "postToolUse.parameters")
 	c.output, c.project = append(c.output, "postToolUse.result", "tool_result.output"), []string{"workspaceRoots"}
 	c.kinds = map[string]gate.Kind{"PreToolUse": gate.BeforeTool, "PostToolUse": gate.AfterTool, "tool_call": gate.BeforeTool, "tool_result": gate.AfterTool}
 	c.hold = nil
@@ -130,7 +131,7 @@ func vscode() Client {
 func copilotCLI() Client {
 	return Client{Name: "copilot-cli",
 		session: []string{"sessionId", "session_id"}, event: []string{"hookEventName", "hook_event_name"}, folder: []string{"cwd"},
-		tool: []string{"toolName", "tool_name"}, input: []string{"toolArgs", "tool_input"}, output: []string{"toolResult", "tool_response"},
+		tool: []string{"toolName", "tool_name"}, input: []string{"toolArgs", "tool_input"}, output: []string{"toolResult", "tool_result", "tool_response"},
 		kinds: map[string]gate.Kind{"preToolUse": gate.BeforeTool, "postToolUse": gate.AfterTool, "agentStop": gate.TurnEnd,
 			"PreToolUse": gate.BeforeTool, "PostToolUse": gate.AfterTool, "Stop": gate.TurnEnd},
 		amend: func(said payload, e *gate.Event) {

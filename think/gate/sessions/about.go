@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -21,9 +20,16 @@ type about struct {
 	// probe is the digest of a call that is about to start a run, and step the one that
 	// a call is about to answer.
 	probe, step string
+	// planned is the workflow of a call that is about to start a run, or did. lost says
+	// that it did and that the client's report does not show which.
+	planned string
+	lost    bool
 }
 
-func (a about) nothing() bool { return len(a.runs) == 0 && a.probe == "" }
+// nothing reports whether an event concerns no run of a session, which may be nil.
+func (a about) nothing(s *session) bool {
+	return len(a.runs) == 0 && a.probe == "" && (a.planned == "" || s == nil)
+}
 
 // about reads what an event says of runs.
 func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
@@ -34,6 +40,9 @@ func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
 	said := about{prefix: prefix}
 	if e.Kind == gate.BeforeTool && gate.Plans(name) {
 		said.probe = probeOf(text(e.Input, "workflow"), text(e.Input, "run_id"))
+	}
+	if gate.Plans(name) {
+		said.planned, _, _ = strings.Cut(text(e.Input, "workflow"), "@")
 	}
 	if !gate.Steps(name) {
 		return said, nil
@@ -46,8 +55,12 @@ func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
 		ids = append(ids, id)
 	}
 	if e.Kind == gate.AfterTool {
-		if id := runOf(e.Output); id != "" {
-			ids = append(ids, id)
+		run, failed := replyOf(e.Output)
+		if named := text(e.Input, "run_id"); run == "" && !failed && gate.Plans(name) {
+			run, said.lost = named, named == ""
+		}
+		if run != "" {
+			ids = append(ids, run)
 		}
 	}
 	for _, id := range ids {
@@ -84,68 +97,6 @@ func (p *pair) asked(step string) {
 	if p.Asked = append(p.Asked, step); len(p.Asked) > maxAsked {
 		p.Asked = p.Asked[1:]
 	}
-}
-
-// maxDepth bounds the search for a reply inside a client's wrapping.
-const maxDepth = 8
-
-// runOf finds the run id in a reply of think.plan or think.next, even if the client
-// wrapped the reply in lists, objects or JSON texts.
-func runOf(output json.RawMessage) string {
-	value, err := jsonvalue.DecodeStored(output)
-	if err != nil {
-		return ""
-	}
-	return runIn(value, maxDepth)
-}
-
-func runIn(value any, depth int) string {
-	if depth == 0 {
-		return ""
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		if standing, ok := value["state"].(map[string]any); ok {
-			if id, _ := standing["run_id"].(string); id != "" {
-				return id
-			}
-		}
-		for _, name := range []string{"structuredContent", "structured_content", "content", "llmContent", "text", "output", "result", "returnDisplay"} {
-			if id := runIn(value[name], depth-1); id != "" {
-				return id
-			}
-		}
-	case []any:
-		for _, each := range value[:min(len(value), 16)] {
-			if id := runIn(each, depth-1); id != "" {
-				return id
-			}
-		}
-	case string:
-		if whole, err := jsonvalue.DecodeStored([]byte(value)); err == nil {
-			return runIn(whole, depth-1)
-		}
-		from, to := strings.IndexByte(value, '{'), strings.LastIndexByte(value, '}')
-		if from < 0 || to < from {
-			return ""
-		}
-		inner, err := jsonvalue.DecodeStored([]byte(value[from : to+1]))
-		if err == nil {
-			return runIn(inner, depth-1)
-		}
-		return cutRun(value) // a client may cut a long reply
-	}
-	return ""
-}
-
-// cutRun finds the run in a reply that a client has cut.
-func cutRun(text string) string {
-	_, rest, _ := strings.Cut(text, `"state":{"run_id":"`)
-	id, _, whole := strings.Cut(rest, `"`)
-	if !whole {
-		return ""
-	}
-	return id
 }
 
 // maxRecorded is how many refusals since the run's last progress get a record each.

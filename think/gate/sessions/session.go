@@ -42,6 +42,8 @@ type session struct {
 	// Prefixes are the client's prefixes of this server's tool names.
 	Prefixes []string `json:"prefixes"`
 	Pairs    []*pair  `json:"runs"`
+	// Plans are calls of think.plan that the session is about to make.
+	Plans []plan `json:"plans,omitempty"`
 }
 
 // pair binds a run to the session.
@@ -107,7 +109,7 @@ func (g *Gate) load(name string) (*session, error) {
 // the machine may lose the last change, so nothing is synced: the pair is learnt again
 // from the next event of Think.
 func (g *Gate) save(name string, s *session) error {
-	if len(s.Pairs) == 0 {
+	if len(s.Pairs)+len(s.Plans) == 0 {
 		if err := g.root.RemoveAll(name); err != nil { // a clone can bring a folder of this name
 			return ownfolder.NotSaved(name, err)
 		}

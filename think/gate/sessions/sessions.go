@@ -86,7 +86,7 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	}
 	name := fileOf(e.Client, e.Session)
 	about, err := g.about(ctx, e)
-	if _, missing := g.root.Stat(name); absent(missing) && (err != nil || about.nothing()) {
+	if s, damaged := g.load(name); damaged == nil && (s == nil || len(s.Pairs) == 0) && (err != nil || about.nothing(s)) {
 		return gate.Decision{} // no run of this session is gated, and this event plans none
 	}
 	if err != nil {
@@ -124,6 +124,13 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 		if about.probe != "" && len(s.Pairs) >= maxPairs {
 			return gate.Decision{}, full()
 		}
+	}
+	if begun := s.follow(about, now); about.lost && !begun.IsZero() {
+		made, err := g.made(ctx, about.planned, begun)
+		if err != nil {
+			return gate.Decision{}, err
+		}
+		about.runs = append(about.runs, made...)
 	}
 	for _, key := range about.runs {
 		s.learn(about.prefix)
@@ -280,6 +287,9 @@ func (g *Gate) Release(ctx context.Context, run string) ([]state.Key, error) {
 			}
 			if s == nil {
 				continue
+			}
+			if run == "" {
+				s.Plans = nil
 			}
 			s.Pairs = slices.DeleteFunc(s.Pairs, func(each *pair) bool {
 				wanted := run == "" || each.Run.ID == run

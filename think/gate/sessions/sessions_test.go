@@ -73,7 +73,7 @@ func (p *project) opened() (*sessions.Gate, error) {
 
 func (p *project) store() state.Backend {
 	if p.database == nil {
-		store, err := state.Open(p.path, state.Options{})
+		store, err := state.Open(p.path, state.Options{Now: func() time.Time { return p.now }})
 		require.NoError(p.t, err)
 		return store
 	}
@@ -190,6 +190,13 @@ func TestRepliesAsClientsWrapThem(t *testing.T) {
 		"structured":                 `{"content":[],"structuredContent":` + reply + `}`,
 		"gemini-cli":                 `{"llmContent":[{"text":` + fmt.Sprintf("%q", "<untrusted_context>\n"+reply+"\n</untrusted_context>") + `}],"returnDisplay":"x"}`,
 		"cline":                      `{"output":{"content":[{"type":"text","text":` + quoted + `}]}}`,
+		"copilot-cli":                `{"resultType":"success","textResultForLlm":` + quoted + `}`,
+		"copilot-cli in snake case":  `{"result_type":"success","text_result_for_llm":` + quoted + `}`,
+		"kiro":                       `{"success":true,"result":[` + quoted + `]}`,
+		"a name that nobody knows":   `{"meta":{"ms":7},"payloadOfTomorrow":[{"inner":{"aText":` + quoted + `}}]}`,
+		"after other text":           `[{"type":"text","text":"Here is the reply: "},{"type":"image"},{"type":"text","text":` + quoted + `}]`,
+		"cut and quoted":             `{"x":` + fmt.Sprintf("%q", `{"text":`+quoted[:len(quoted)-20]) + `}`,
+		"cut with spaces":            `{"x":` + fmt.Sprintf("%q", "{\n  \"instruction\": {},\n  \"state\": {\n    \"run_id\": \"r1\",\n") + `}`,
 		"cut":                        `{"output":` + fmt.Sprintf("%q", reply[:len(reply)-20]+" … (truncated)") + `}`,
 	} {
 		t.Run(client, func(t *testing.T) {
@@ -202,6 +209,61 @@ func TestRepliesAsClientsWrapThem(t *testing.T) {
 			require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
 		})
 	}
+}
+
+// TestAPlanWhoseReplyIsNotShown: the plan was seen, and its reply shows no run: it is the
+// one that the call named, or that began during the call and that no session has.
+func TestAPlanWhoseReplyIsNotShown(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *project) {
+		plan := func(kind gate.Kind, session, input, output string) {
+			e := event(session, kind, "mcp__savant__think_plan", input)
+			e.Output = json.RawMessage(output)
+			require.Equal(t, gate.Pass, p.ask(e).Verdict)
+		}
+		begins := func(run string) {
+			p.now = p.now.Add(time.Second)
+			p.record(run, "plan", "running", step(1))
+			p.now = p.now.Add(time.Second)
+		}
+		begins("r0")
+		p.now = p.now.Add(2 * time.Minute) // clocks of two machines may differ by less
+		for i, output := range []string{`""`, `"done"`, `{"ok":true}`, `null`, ``, `{"x":"{\"instruction\": {\"step"}`} {
+			session, run := fmt.Sprint("silent", i), fmt.Sprint("made", i)
+			plan(gate.BeforeTool, session, `{"workflow":"tour@1"}`, "")
+			begins(run)
+			plan(gate.AfterTool, session, `{"workflow":"tour@1"}`, output)
+			decided := p.ask(event(session, gate.BeforeTool, "Bash", `{}`))
+			require.Equal(t, gate.Refuse, decided.Verdict, output)
+			require.Equal(t, run, decided.Run)
+			p.record(run, "result", "done")
+			require.Equal(t, gate.Pass, p.tries(session, "Bash", `{}`), "it is held to no other run")
+
+			session, run = fmt.Sprint("named", i), fmt.Sprint("name", i)
+			begins(run)
+			plan(gate.AfterTool, session, fmt.Sprintf(`{"workflow":"tour","run_id":%q}`, run), output)
+			require.Equal(t, run, p.ask(event(session, gate.BeforeTool, "Bash", `{}`)).Run, output)
+		}
+
+		plan(gate.BeforeTool, "one", `{"workflow":"tour"}`, "")
+		plan(gate.BeforeTool, "two", `{"workflow":"tour"}`, "")
+		begins("of-two")
+		plan(gate.AfterTool, "two", `{"workflow":"tour"}`, `{"state":{"run_id":"of-two"}}`)
+		begins("of-one")
+		plan(gate.AfterTool, "one", `{"workflow":"tour"}`, `"done"`)
+		require.Equal(t, "of-one", p.ask(event("one", gate.BeforeTool, "Bash", `{}`)).Run, "another session has the other")
+
+		for i, output := range []string{`{"error":"STATE_CONFLICT","details":"x"}`, `{"isError":true,"content":[{"type":"text","text":"no"}]}`, `{"resultType":"failure","textResultForLlm":"no"}`,
+			`"{\"error\":\"HOOKS_MISSING\"}"`} {
+			session := fmt.Sprint("failed", i)
+			plan(gate.BeforeTool, session, `{"workflow":"tour"}`, "")
+			begins(fmt.Sprint("others", i))
+			plan(gate.AfterTool, session, `{"workflow":"tour"}`, output)
+			plan(gate.AfterTool, session, `{"workflow":"tour","run_id":"r0"}`, output)
+			require.Equal(t, gate.Pass, p.tries(session, "Bash", `{}`), "a plan that failed: %s", output)
+		}
+		plan(gate.BeforeTool, "never", `{"workflow":"tour"}`, "")
+		require.Equal(t, gate.Pass, p.tries("never", "Bash", `{}`), "a plan that is not made yet")
+	})
 }
 
 func TestASessionThatGoesOnWithARun(t *testing.T) {

@@ -1,12 +1,14 @@
 package hooks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,7 +16,9 @@ import (
 
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/think/gate"
 	"savant/think/gate/clients"
+	"savant/think/gate/sessions"
 	"savant/think/state"
 )
 
@@ -70,6 +74,45 @@ func TestAnEventThatCannotBeReadIsOfTheClientsProject(t *testing.T) {
 	for _, stdin := range []io.Reader{strings.NewReader("no JSON"), breaking{func() error { panic("broken") }}} {
 		h := &hook{Program: &cli.Program{Stdin: stdin, Stderr: io.Discard, World: cli.World{Environment: []string{"CLAUDE_PROJECT_DIR=" + folder}}}}
 		require.Contains(t, h.answer(t.Context(), client, "").Stdout, "Refused")
+	}
+}
+
+// TestEveryClientIsHeldAfterItsPlan: whatever a client's report of think.plan looks like,
+// recorded or documented, its session is held to the run.
+func TestEveryClientIsHeldAfterItsPlan(t *testing.T) {
+	ids := regexp.MustCompile(`run_id\W+([A-Za-z0-9]+)`)
+	for _, name := range clients.Names() {
+		client, err := clients.Find(name)
+		require.NoError(t, err)
+		events, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "think", "gate", "clients", "testdata", "events", name+".ndjson"))
+		require.NoError(t, err)
+		plans := 0
+		for line := range bytes.Lines(events) {
+			var sample struct{ Stdin json.RawMessage }
+			require.NoError(t, json.Unmarshal(line, &sample))
+			report, err := client.Read(sample.Stdin, "")
+			require.NoError(t, err)
+			if tool, _, _ := gate.ThinkTool(report.Tool); report.Kind != gate.AfterTool || tool != "think.plan" {
+				continue
+			}
+			found := ids.FindSubmatch(sample.Stdin)
+			require.NotNil(t, found, "%s", sample.Stdin)
+			folder := t.TempDir()
+			store, err := state.Open(folder, state.Options{})
+			require.NoError(t, err)
+			_, err = store.Append(t.Context(), state.Key{Workflow: "repo_tour", Run: string(found[1])}, state.Record{Version: 1, Kind: "plan", Status: "running", State: "s1",
+				Data: json.RawMessage(`{"reply":{"reply":{"instruction":{"step_id":"a","call":"git.status","input":{}}}}}`)})
+			require.NoError(t, err)
+			require.NoError(t, store.Close())
+			opened, err := sessions.Open(folder, sessions.Options{})
+			require.NoError(t, err)
+			require.False(t, opened.Gated(t.Context(), name, report.Session))
+			opened.Ask(t.Context(), report.Event)
+			require.True(t, opened.Gated(t.Context(), name, report.Session), "%s: %s", name, sample.Stdin)
+			require.NoError(t, opened.Close())
+			plans++
+		}
+		require.NotZero(t, plans, name)
 	}
 }
 
