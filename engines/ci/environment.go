@@ -14,15 +14,16 @@ import (
 // home folders and caches are, the language and time zone, and what tool chains need. A
 // command gets any other variable, and so any secret, only if ci.yaml names it.
 var passed = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT",
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOBIN", "GOENV", "GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN",
 	"CGO_ENABLED", "CC", "CXX", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV",
 }
 
-// fixed are variables that tell every command that it runs unattended and without a
-// terminal.
-var fixed = map[string]string{"CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
+// standing are variables that every command gets: it runs unattended, and without a
+// terminal if this process has none. NO_COLOR is not among them: tests of programs that
+// color their output fail with it.
+var standing = map[string]string{"CI": "true", "TERM": "dumb"}
 
 // reference matches a variable of this process within a value of env: "Bearer
 // ${TOKEN}".
@@ -34,9 +35,9 @@ var credentials = pattern.Lazy(`://[^/\s,|]*@`)
 // environment returns the sorted variables of a command, and the values among them to
 // redact: those that ci.yaml takes from this process.
 func environment(of command) (variables, secrets []string, err error) {
-	values := maps.Clone(fixed)
+	values := maps.Clone(standing)
 	for _, name := range passed {
-		if value, set := os.LookupEnv(name); set && !credentials().MatchString(value) {
+		if value, set := os.LookupEnv(name); set && value != "" && !credentials().MatchString(value) {
 			values[name] = value
 		}
 	}

@@ -1,12 +1,17 @@
 package ci
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"savant/engines"
@@ -35,6 +40,9 @@ type Report struct {
 	// FailedTests and SkippedTests are the first names of each.
 	FailedTests  []string `json:"failed_tests,omitempty"`
 	SkippedTests []string `json:"skipped_tests,omitempty"`
+	// FailingLines are the first lines of the output that seem to say what failed, where no
+	// parser found a test that did.
+	FailingLines []string `json:"failing_lines,omitempty"`
 	// Tail is the end of the combined output of both streams.
 	Tail string `json:"tail"`
 	// Truncated: output before the tail was dropped.
@@ -92,7 +100,7 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	process.Cancel = group.Ask // after WaitDelay it is killed
 	started := time.Now()
 	if err := group.Start(process); err != nil {
-		return nil, notStarted(chosen, err)
+		return nil, notStarted(chosen, scriptOf(process), err)
 	}
 	timer := time.AfterFunc(chosen.timeout, func() { end(errTimeout) }) // the timeout starts with the command
 	defer timer.Stop()
@@ -112,7 +120,52 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	report.Command = &Command{Name: chosen.name, Line: line, Digest: chosen.digest, File: chosen.file}
 	report.Tail, report.Truncated = shown.tail.text()
 	shown.conclude(report, dir, chosen.report, started)
+	if report.ExitCode == notFoundCode { // of env(1), which cannot tell
+		report.Note = cmp.Or(scriptOf(process).problem(), report.Note)
+	}
 	return report, nil
+}
+
+// notFoundCode is the exit code of shells and of env(1) for a program that is not there.
+const notFoundCode = 127
+
+// script is the first line of a program that is a script, with its path; empty for
+// another program.
+type script struct{ path, shebang string }
+
+func scriptOf(process *exec.Cmd) script {
+	path := process.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(process.Dir, path)
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return script{}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return script{}
+	}
+	defer file.Close()
+	line, _ := bufio.NewReader(io.LimitReader(file, maxShebang)).ReadString('\n') // a program may have no line
+	if !strings.HasPrefix(line, "#!") {
+		return script{}
+	}
+	return script{filepath.Base(path), strings.TrimSuffix(line, "\n")}
+}
+
+// maxShebang bounds the first line of a script, in bytes.
+const maxShebang = 4 << 10
+
+// problem says why the interpreter of a script is not found; "" if it is no script.
+func (s script) problem() string {
+	interpreter := plain(strings.TrimSpace(strings.TrimPrefix(s.shebang, "#!")))
+	switch {
+	case s.shebang == "":
+		return ""
+	case strings.HasSuffix(s.shebang, "\r"):
+		return fmt.Sprintf("the first line of %s ends with CR LF, as on Windows, so the interpreter %q is looked for with a CR in its name: save the file with LF as its line end", s.path, interpreter)
+	}
+	return fmt.Sprintf("the interpreter of %s, %q in its first line, was not found", s.path, interpreter)
 }
 
 // folder opens the command's folder, which must be below SAVANT_PATH after resolving
@@ -130,15 +183,17 @@ func (r *runner) folder(of command) (*os.Root, error) {
 	return dir, nil
 }
 
-func notStarted(chosen command, err error) error {
-	program := chosen.argv[0]
+func notStarted(chosen command, program script, err error) error {
+	name := chosen.argv[0]
 	switch {
+	case errors.Is(err, os.ErrNotExist) && program.problem() != "":
+		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s", File, chosen.name, program.problem())
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s is not installed, or not on PATH", File, chosen.name, program)
+		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s is not installed, or not on PATH", File, chosen.name, name)
 	case errors.Is(err, os.ErrPermission):
-		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s may not be executed", File, chosen.name, program)
+		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s may not be executed", File, chosen.name, name)
 	}
-	return fault.New(fault.ToolFailed, "%s could not be started: %w", program, err)
+	return fault.New(fault.ToolFailed, "%s could not be started: %w", name, err)
 }
 
 // exitCode returns the exit code of the process. A child process that keeps the output

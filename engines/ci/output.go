@@ -3,6 +3,7 @@ package ci
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type output struct {
 	progress func(done, total float64, message string)
 	tail     tail
 	lines    int
+	failing  []string
+	longest  int // of the lines that were cut, in bytes
 	reported time.Time
 	streams  []*stream
 }
@@ -67,16 +70,35 @@ func (o *output) conclude(report *Report, dir *os.Root, pattern string, started 
 		note = cmp.Or(note, noneRan)
 	}
 	found.report(report, o.hidden)
-	report.Note = note
 	_, unparsed := o.reading.(noReading)
 	report.Outcome = outcomeOf(report, found, !unparsed)
+	if report.Outcome != Passed && (found == nil || found.failed == 0) {
+		report.FailingLines = o.failing
+	}
+	if o.longest > 0 {
+		cut := fmt.Sprintf("a line of %d bytes was cut at %d", o.longest, maxLine)
+		note, report.Truncated = strings.TrimPrefix(note+"; "+cut, "; "), true
+	}
+	report.Note = note
 }
 
-// take passes a line to the parser, the tail and the caller.
-func (o *output) take(line []byte, parsed bool) {
+// failingLine matches lines that seem to say what failed, and not how many did.
+var (
+	failingLine = pattern.Lazy(`(?i)(?:^|[^\pL])(?:fail(?:ed|ure|ures|ing|s)?|errors?|\w+(?:Error|Exception)|fatal|panic|not ok|traceback|assert(?:ion)?)(?:[^\pL]|$)|[✗✖✕✘×❌]`)
+	noFailure   = pattern.Lazy(`(?i)\b(?:0|no|without) (?:\w+ )?(?:fail|error)|(?:fail(?:ed|ures|s)?|errors?)\W{1,3}0\b`)
+)
+
+// maxFailing is the maximum number of such lines in a report.
+const maxFailing = 20
+
+// take passes a line to the parser, the tail and the caller. size is that of the whole line.
+func (o *output) take(line []byte, size int, parsed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lines++
+	if size > len(line) {
+		o.longest = max(o.longest, size)
+	}
 	text := string(line)
 	if parsed {
 		var visible bool
@@ -86,6 +108,9 @@ func (o *output) take(line []byte, parsed bool) {
 	}
 	text = o.hidden.Text(plain(text))
 	o.tail.add(text)
+	if line := shorten(text); len(o.failing) < maxFailing && failingLine().MatchString(line) && !noFailure().MatchString(line) {
+		o.failing = append(o.failing, line)
+	}
 	if now := time.Now(); o.progress != nil && now.Sub(o.reported) >= progressSpacing {
 		o.reported = now
 		o.progress(float64(o.lines), 0, shorten(text))
@@ -97,6 +122,7 @@ type stream struct {
 	output *output
 	parsed bool
 	line   []byte
+	size   int // of the line, with what was dropped
 }
 
 // Write never fails: the excess of a long line is dropped.
@@ -115,12 +141,13 @@ func (s *stream) Write(data []byte) (int, error) {
 }
 
 func (s *stream) append(data []byte) {
+	s.size += len(data)
 	s.line = append(s.line, data[:min(len(data), maxLine-len(s.line))]...)
 }
 
 func (s *stream) flush() {
-	s.output.take(s.line, s.parsed)
-	s.line = s.line[:0]
+	s.output.take(s.line, s.size, s.parsed)
+	s.line, s.size = s.line[:0], 0
 }
 
 func (s *stream) end() {

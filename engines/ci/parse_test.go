@@ -162,17 +162,27 @@ func TestProjectsAreRecognised(t *testing.T) {
 		commands []string
 		holds    string
 	}{
-		"go":       {fstest.MapFS{"go.mod": file("module x")}, []string{"tests"}, "[go, test, -json, ./...]"},
-		"npm":      {fstest.MapFS{"package.json": file(`{"scripts":{"test":"node --test"}}`)}, []string{"tests"}, "[npm, test]"},
-		"pnpm":     {fstest.MapFS{"package.json": file(`{"scripts":{"test":"vitest"}}`), "pnpm-lock.yaml": file("")}, []string{"tests"}, "[pnpm, test]"},
-		"yarn":     {fstest.MapFS{"package.json": file(`{"scripts":{"test":"vitest"}}`), "yarn.lock": file("")}, []string{"tests"}, "[yarn, test]"},
-		"no test":  {fstest.MapFS{"package.json": file(`{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`)}, nil, ""},
-		"pytest":   {fstest.MapFS{"pyproject.toml": file("[tool.pytest.ini_options]"), "uv.lock": file("")}, []string{"tests"}, "[uv, run, pytest,"},
-		"tox":      {fstest.MapFS{"tox.ini": file("[tox]")}, []string{"tests"}, "[tox]"},
-		"several":  {fstest.MapFS{"go.mod": file(""), "Makefile": file("all:\n\ntest: all\n"), "conftest.py": file("")}, []string{"tests", "tests-python", "make-test"}, "[make, test]"},
-		"no rule":  {fstest.MapFS{"Makefile": file("test := 1\n")}, nil, ""},
-		"bad json": {fstest.MapFS{"package.json": file("{")}, nil, ""},
-		"nothing":  {fstest.MapFS{}, nil, ""},
+		"go":    {fstest.MapFS{"go.mod": file("module x")}, []string{"tests"}, "[go, test, -json, ./...]"},
+		"npm":   {fstest.MapFS{"package.json": file(`{"scripts":{"test":"node --test"}}`)}, []string{"tests"}, "[npm, test]"},
+		"pnpm":  {fstest.MapFS{"package.json": file(`{"scripts":{"test":"vitest"}}`), "pnpm-lock.yaml": file("")}, []string{"tests"}, "[pnpm, test, --reporter=default, --reporter=junit, --outputFile.junit=.savant/ci/vitest.xml]\n    parser: junit\n    report: .savant/ci/vitest.xml"},
+		"yarn":  {fstest.MapFS{"package.json": file(`{"scripts":{"test":"ava"}}`), "yarn.lock": file("")}, []string{"tests"}, "[yarn, test]"},
+		"node":  {fstest.MapFS{"package.json": file(`{"scripts":{"test":"node --enable-source-maps --test test/*.js"}}`)}, []string{"tests"}, "[npm, test]\n    env: {NODE_OPTIONS: --test-reporter=tap}\n    parser: tap"},
+		"mocha": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"eslint . && nyc mocha 'test/**'"}}`)}, []string{"tests"}, "[npm, test, --, --reporter=tap]\n    parser: tap"},
+		"yarn mocha": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"cross-env A=1 node_modules/.bin/mocha"}}`), "yarn.lock": file("")}, []string{"tests"},
+			"[yarn, test, --reporter=tap]"},
+		"not last":  {fstest.MapFS{"package.json": file(`{"scripts":{"test":"mocha && eslint ."}}`)}, []string{"tests"}, "[npm, test]\n    timeout"},
+		"jest-like": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"node run-jest-later.js"}}`)}, []string{"tests"}, "[npm, test]\n    timeout"},
+		"jest": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"npm run unit","unit":"node node_modules/jest/bin/jest.js"},"devDependencies":{"jest-junit":"16"}}`)}, []string{"tests"},
+			"[npm, run, unit, --, --reporters=default, --reporters=jest-junit]"},
+		"jest without a report": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"jest"}}`)}, []string{"tests"}, "jest-junit would write the report"},
+		"scripts in a circle":   {fstest.MapFS{"package.json": file(`{"scripts":{"test":"npm run a","a":"npm test"}}`)}, []string{"tests"}, "npm, "},
+		"no test":               {fstest.MapFS{"package.json": file(`{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`)}, nil, ""},
+		"pytest":                {fstest.MapFS{"pyproject.toml": file("[tool.pytest.ini_options]"), "uv.lock": file("")}, []string{"tests"}, "[uv, run, pytest,"},
+		"tox":                   {fstest.MapFS{"tox.ini": file("[tox]")}, []string{"tests"}, "[tox]"},
+		"several":               {fstest.MapFS{"go.mod": file(""), "Makefile": file("all:\n\ntest: all\n"), "conftest.py": file("")}, []string{"tests", "tests-python", "make-test"}, "[make, test]"},
+		"no rule":               {fstest.MapFS{"Makefile": file("test := 1\n")}, nil, ""},
+		"bad json":              {fstest.MapFS{"package.json": file("{")}, nil, ""},
+		"nothing":               {fstest.MapFS{}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proposal := Recognise(c.project)

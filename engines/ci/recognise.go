@@ -1,7 +1,6 @@
 package ci
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -34,7 +33,7 @@ commands:
 `
 
 // Recognise proposes commands for the project in a folder: Go by go.mod, Node by the
-// test script of package.json, Python by pytest or tox, Make by a target test. The
+// test script of package.json and the runner that it starts, Python by pytest or tox, Make by a target test. The
 // first becomes `tests`. It returns an empty proposal for an unknown project. It reads
 // only files at the top of the folder.
 func Recognise(project fs.FS) Proposal {
@@ -97,28 +96,6 @@ func recogniseGo(project fs.FS) proposed {
 		"timeout: 10m",
 		`args: ['-run=[^\s]{1,200}', '-count=1', '-short', '-race']`,
 	}}
-}
-
-func recogniseNode(project fs.FS) proposed {
-	text, ok := contentOf(project, "package.json")
-	var manifest struct{ Scripts map[string]string }
-	if !ok || json.Unmarshal([]byte(text), &manifest) != nil {
-		return proposed{}
-	}
-	script := manifest.Scripts["test"]
-	if script == "" || strings.Contains(script, "no test specified") { // npm init writes this
-		return proposed{}
-	}
-	program := "npm"
-	switch {
-	case exists(project, "pnpm-lock.yaml"):
-		program = "pnpm"
-	case exists(project, "yarn.lock"):
-		program = "yarn"
-	}
-	return proposed{kind: "Node (package.json, " + program + ")", name: "tests-node",
-		comment: "With a runner that writes TAP or JUnit, set parser: tap, or junit and report.",
-		lines:   []string{"command: [" + program + ", test]", "timeout: 10m"}}
 }
 
 func recognisePython(project fs.FS) proposed {
