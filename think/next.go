@@ -257,9 +257,9 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step flow.Handle) (
 // settle applies an answer, writes it down and replies; l is held and fresh.
 func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given submission) (settled, error) {
 	answer := given.Answer
-	version, err := l.run.Answered(step, answer.Attempt, answer.Digest)
+	version, err := e.answered(ctx, l, step, given)
 	if err != nil {
-		return settled{}, e.refusal(l, err)
+		return settled{}, err
 	}
 	if version > 0 {
 		return e.repeat(ctx, l, version)
@@ -303,6 +303,17 @@ func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given su
 	return e.settle(ctx, l, step, given)
 }
 
+// answered returns the version of an answer that was given before, or 0 for a new one.
+func (e *Engine) answered(ctx context.Context, l *live, step flow.Handle, given submission) (version int, err error) {
+	if given.receipt != nil {
+		if version, err = e.answeredWith(ctx, l, step, given.receipt.ID); version > 0 || err != nil {
+			return version, err
+		}
+	}
+	version, err = l.run.Answered(step, given.Attempt, given.Digest)
+	return version, e.refusal(l, err)
+}
+
 // append completes the event of an answer and writes its record.
 func (e *Engine) append(ctx context.Context, l *live, answered answerData, out flow.Outcome) (settled, error) {
 	out, err := e.proceed(ctx, l.history(), l.run, out)
@@ -335,6 +346,9 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 // refusal returns an error of the core as a client sees it; the reason of a blocked run
 // names the run.
 func (e *Engine) refusal(l *live, err error) error {
+	if err == nil {
+		return nil
+	}
 	if blocked := l.now.Blocked; blocked != nil && errors.Is(err, blocked) {
 		return blockedFault(l.now)
 	}

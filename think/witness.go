@@ -42,11 +42,16 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, i
 		return settled{}, fault.New(fault.NotWitnessed, "result_ref: this server keeps no receipts; send the result as result_snapshot")
 	}
 	if claim := flow.ClaimOf(in.ResultRef); claim.Receipt != "" { // also quoted, or as JSON
-		in.ResultRef = claim.Receipt
+		in.ResultRef = strings.ToLower(claim.Receipt)
+	}
+	if version, err := e.answeredWith(ctx, l, step, in.ResultRef); err != nil {
+		return settled{}, err
+	} else if version > 0 {
+		return e.repeat(ctx, l, version)
 	}
 	receipt, err := e.Receipt(ctx, in.ResultRef)
 	if err != nil {
-		return e.repeatReceipt(ctx, l, step, in, err)
+		return settled{}, err
 	}
 	raw, err := resultOfCall(receipt)
 	if err != nil {
@@ -80,13 +85,18 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, step flow.Handle, in 
 		}
 		return settled{}, false, nil
 	}
+	if version, err := e.answeredWith(ctx, l, step, id); err != nil {
+		return settled{}, false, err
+	} else if version > 0 {
+		replied, err = e.repeat(ctx, l, version)
+		return replied, err == nil, err
+	}
 	receipt, err := e.Receipt(ctx, id)
 	switch {
 	case err != nil && !errors.Is(err, fault.NotWitnessed) && !errors.Is(err, fault.InvalidParams):
 		return settled{}, false, err
 	case err != nil && claim.Alone:
-		replied, err = e.repeatReceipt(ctx, l, step, asRef, notAResult(id))
-		return replied, err == nil, err
+		return settled{}, false, notAResult(id)
 	case err != nil:
 		return settled{}, false, nil
 	case claim.Whole && (!outstanding || e.attest(ctx, l, step, receipt) != nil):
@@ -149,27 +159,23 @@ func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// repeatReceipt answers a receipt that cannot be read: where the step was
-// answered with it before, that answer stands and is given again. Else it
-// returns cause.
-func (e *Engine) repeatReceipt(ctx context.Context, l *live, step flow.Handle, in NextInput, cause error) (settled, error) {
-	if !errors.Is(cause, fault.NotWitnessed) {
-		return settled{}, cause
-	}
-	records, err := e.Store.Records(ctx, l.key, 0, 0)
-	if err != nil {
-		return settled{}, err
-	}
-	for _, record := range records {
+// answeredWith returns the version of the answer that a receipt gave to a step, or 0: a
+// receipt counts once, so the same one again is the same answer, whatever became of it.
+func (e *Engine) answeredWith(ctx context.Context, l *live, step flow.Handle, receipt string) (int, error) {
+	for _, version := range step.Answers() {
+		record, err := e.record(ctx, l.history(), version)
+		if err != nil {
+			return 0, err
+		}
 		var data answerData
-		if record.Kind != kindResult || decodeData(record, &data) != nil || data.Step != step.ID() || !strings.EqualFold(data.Receipt, in.ResultRef) {
-			continue
+		if err := decodeData(record, &data); err != nil {
+			return 0, err
 		}
-		if version, err := l.run.Answered(step, in.Attempt, data.Digest); err == nil && version > 0 {
-			return e.repeat(ctx, l, version)
+		if data.Receipt == receipt {
+			return version, nil
 		}
 	}
-	return settled{}, cause
+	return 0, nil
 }
 
 // attest accepts a receipt if its call used the instruction's tool and input and
