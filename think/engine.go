@@ -31,6 +31,8 @@ type Options struct {
 	// Tool returns what is known of a tool's arguments and results, so that a
 	// workflow's calls are checked before it runs; nil knows nothing.
 	Tool check.Tools
+	// Choices knows which values arguments can have; nil knows nothing.
+	Choices check.Choices
 	// ToolsVersion changes whenever Tool may answer otherwise; nil: it never does.
 	ToolsVersion func() uint64
 	// Unpublished returns the engine of a known tool that this server does not publish,
@@ -123,6 +125,15 @@ func (e *Engine) checked(graph *flow.Graph) check.Report {
 	}
 	found := known.found // the caller may change the lists
 	return check.Report{Errors: slices.Clone(found.Errors), Warnings: slices.Clone(found.Warnings), Notes: slices.Clone(found.Notes)}
+}
+
+// checkedNow is checked with what may be otherwise at each call.
+func (e *Engine) checkedNow(graph *flow.Graph) check.Report {
+	report := e.checked(graph)
+	if e.Choices != nil {
+		report.Errors = append(report.Errors, check.Chosen(graph, e.Choices)...)
+	}
+	return report
 }
 
 // live is a run in memory. It is only a cache: the journal is the truth.

@@ -66,7 +66,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
 		return nil, strictly(warnings)
 	}
-	report := e.checked(graph)
+	report := e.checkedNow(graph)
 	if err := report.Fault(); err != nil {
 		return nil, err
 	}

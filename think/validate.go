@@ -1,15 +1,20 @@
 package think
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
+	"savant/think/check"
 	"savant/think/flow"
+	"savant/think/library"
 )
 
 // ValidateInput asks for one check: a response against a schema, a workflow
@@ -148,15 +153,41 @@ func judged(err error) *ValidateOutput {
 	return out
 }
 
+// withDraft adds to the errors in expressions of a file what else is certainly wrong
+// with the workflow.
+func (e *Engine) withDraft(err error) error {
+	var unfinished *flow.Unfinished
+	if !errors.As(err, &unfinished) {
+		return err
+	}
+	said := fault.From(err)
+	graph, wrong := library.Link(unfinished.Draft, func(reference string) (*flow.Workflow, error) { return e.Library.Find(reference, "") }, flow.CurrentEdition)
+	if wrong == nil {
+		wrong = check.Graph(graph, e.Tool).Fault()
+	}
+	if wrong == nil {
+		return err
+	}
+	all := *said
+	all.Diagnostics = slices.Concat(said.Diagnostics, fault.From(wrong).Diagnostics)
+	slices.SortStableFunc(all.Diagnostics, func(a, b fault.Diagnostic) int {
+		if a.File != b.File {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &all
+}
+
 func (e *Engine) validateWorkflow(ctx context.Context, workflow *flow.Workflow, err error, strict bool) *ValidateOutput {
 	if err != nil {
-		return judged(err)
+		return judged(e.withDraft(err))
 	}
 	graph, err := e.Library.Compile(workflow)
 	if err != nil {
 		return judged(err)
 	}
-	report := e.checked(graph)
+	report := e.checkedNow(graph)
 	warnings, unseen := e.unknownTools(ctx, graph, false)
 	report.Errors = append(report.Errors, unseen...)
 	if len(warnings) > 0 && (strict || workflow.StrictTools) {

@@ -58,7 +58,7 @@ func Engine(options Options) (engines.Engine, []engines.Tool) {
 			"Runs the project's tests: the command `tests` of "+File+". Failing tests are a report, not an error: "+
 				"outcome, exit_code, counts and names where the output can be parsed, and the end of the output. Only the outcome "+
 				"passed is a success."),
-		tool("ci.run", "Run a command", r.run,
+		tool(RunTool, "Run a command", r.run,
 			"Runs one of the commands that "+File+" names, with extra arguments where the file allows them, and reports "+
 				"its exit code and the end of its output. Nothing else can be run."),
 	}
@@ -101,6 +101,9 @@ type runInput struct {
 	Name string   `json:"name" doc:"a command of .savant/ci.yaml"`
 	Args []string `json:"args,omitempty" doc:"added to it; each must match one of its patterns"`
 }
+
+// RunTool runs the command that its argument name says.
+const RunTool = "ci.run"
 
 // testsCommand is the command of ci.run_tests.
 const testsCommand = "tests"

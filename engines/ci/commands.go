@@ -115,6 +115,22 @@ func Digests(options Options) map[string]string {
 	return digests
 }
 
+// Names returns the names of the commands in ci.yaml, sorted, if every command is
+// accepted; none of a file that is missing, invalid, or not trusted as a whole.
+func Names(options Options) []string {
+	r := &runner{options}
+	commands, err := r.load()
+	if err != nil {
+		return nil
+	}
+	for _, each := range commands {
+		if options.Trust.Require(each.part) != nil {
+			return nil
+		}
+	}
+	return slices.Sorted(maps.Keys(commands))
+}
+
 // root opens SAVANT_PATH, which may have been moved since the start.
 func (r *runner) root() (*os.Root, error) {
 	root, err := os.OpenRoot(r.Path)

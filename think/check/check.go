@@ -292,7 +292,7 @@ func (c *checker) capture(name string) *Type {
 	}
 	c.captures[name] = anything
 	step := c.by[name]
-	if step == nil {
+	if step == nil || step.Broken {
 		return anything
 	}
 	result := c.resultOf(step)

@@ -128,7 +128,16 @@ func (i *inference) compare(n *ast.BinaryNode) {
 		i.report(n, warning, "this comparison is always true: %s", differ(n, left, right))
 		return
 	}
-	i.report(n, "", "this comparison is never true: %s", differ(n, left, right))
+	i.report(n, severityOf(left, right), "this comparison is never true: %s", differ(n, left, right))
+}
+
+// severityOf is how severe a comparison is that never holds. One of values that are all
+// written out in the workflow is odd, and may be meant.
+func severityOf(left, right *Type) string {
+	if left.written && right.written {
+		return warning
+	}
+	return ""
 }
 
 // compareNull warns about comparing a value that is never null with null. Its author
@@ -239,17 +248,28 @@ func (i *inference) membership(n *ast.BinaryNode) {
 		return
 	}
 	if members, ok := n.Right.(*ast.ArrayNode); ok && left.kinds != 0 {
-		for _, each := range members.Nodes {
+		types := make([]*Type, len(members.Nodes))
+		for k, each := range members.Nodes {
+			types[k] = i.node(each, false)
+		}
+		if left.written && slices.ContainsFunc(types, func(member *Type) bool { return canEqual(left, member) }) {
+			return // a value that is written out is searched in a list of several
+		}
+		if left.written && len(types) > 0 && !slices.ContainsFunc(types, func(member *Type) bool { return !member.written }) {
+			i.report(n, warning, "this is never true: %s is not in the list", shown(left.values))
+			return
+		}
+		for k, each := range members.Nodes {
 			if !constant(each) {
 				continue
 			}
-			if member := i.node(each, false); !canEqual(left, member) {
+			if member := types[k]; !canEqual(left, member) {
 				i.report(each, "", "%s is never equal to this: %s", subject(plainly(n.Left)), differ(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, left, member))
 			}
 		}
 		return
 	}
 	if right.kinds&object == 0 && right.item != nil && left.kinds != 0 && right.item.kinds != 0 && (left.kinds|right.item.kinds)&(list|object) == 0 && !canEqual(left, right.item) {
-		i.report(n, "", "this is never true: %s", differ(n, left, right.item))
+		i.report(n, severityOf(left, right.item), "this is never true: %s", differ(n, left, right.item))
 	}
 }

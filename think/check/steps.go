@@ -15,7 +15,9 @@ import (
 
 func (c *checker) workflow() {
 	for _, step := range c.w.Steps {
-		c.step(step)
+		if !step.Broken {
+			c.step(step)
+		}
 	}
 	end := c.scopeOf(nil)
 	for _, output := range c.w.Outputs {
@@ -88,6 +90,7 @@ func (c *checker) step(step *flow.Step) {
 	}
 	c.callOf(step)
 	c.choices(step)
+	c.reserved(step)
 	if tool, known := c.tool(step.Call); known && step.Tool() != "" {
 		c.arguments(step, tool, in)
 	}

@@ -87,8 +87,10 @@ func ofTool(o openness) bool { return o == declared || o == exact }
 // Type is a set of possible values. Types are immutable.
 type Type struct {
 	kinds kinds
-	// values are all that the value can be, nil where they are not known.
-	values []any
+	// values are all that the value can be, nil where they are not known; written says
+	// that they come from the text of the workflow alone, which may be meant so.
+	values  []any
+	written bool
 	// fields are the named fields of an object; rest is the type of all others, nil for any.
 	fields   map[string]*Type
 	openness openness
@@ -112,7 +114,7 @@ type gap struct {
 
 var (
 	anything = &Type{kinds: every}
-	ofNull   = &Type{kinds: null, values: []any{nil}}
+	ofNull   = &Type{kinds: null, values: []any{nil}, written: true}
 	ofBool   = &Type{kinds: boolean}
 	ofInt    = &Type{kinds: integer}
 	ofNumber = &Type{kinds: number}
@@ -123,7 +125,7 @@ func listOf(item *Type) *Type { return &Type{kinds: list, item: item} }
 
 // literal returns the type of a value that is known.
 func literal(value any) *Type {
-	made := &Type{kinds: kindOf(value)}
+	made := &Type{kinds: kindOf(value), written: true}
 	switch v := value.(type) {
 	case map[string]any:
 		made.fields, made.openness = make(map[string]*Type, len(v)), closed
@@ -169,7 +171,7 @@ func joinTwo(a, b *Type) *Type {
 	case b.kinds == every && b.plain():
 		return b
 	}
-	joined := &Type{kinds: a.kinds | b.kinds, gap: a.gap}
+	joined := &Type{kinds: a.kinds | b.kinds, gap: a.gap, written: a.written && b.written}
 	if a.gap == nil {
 		joined.gap = b.gap
 	}
@@ -267,7 +269,7 @@ func intersect(a, b *Type) *Type {
 	case b == anything:
 		return a
 	}
-	both := &Type{kinds: a.kinds & b.kinds, gap: a.gap}
+	both := &Type{kinds: a.kinds & b.kinds, gap: a.gap, written: a.written || b.written}
 	if a.gap == nil {
 		both.gap = b.gap
 	}

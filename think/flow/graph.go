@@ -248,6 +248,9 @@ func (g *Graph) connectEnd() {
 		output.value.references(add)
 	}
 	for _, artifact := range g.Workflow.Artifacts {
+		if artifact.from == nil {
+			continue // of a draft
+		}
 		for _, reference := range artifact.from.References() {
 			add(reference, artifact.where)
 		}

@@ -47,7 +47,9 @@ func (p *parser) steps(node, root *yaml.Node) {
 	p.scope = p.staticScope(all)
 	for _, r := range all {
 		p.plain(r)
+		before := len(p.diagnostics)
 		p.expressions(r)
+		r.step.Broken = len(p.diagnostics) > before
 		p.w.Steps = append(p.w.Steps, r.step)
 	}
 }

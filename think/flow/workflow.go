@@ -190,6 +190,8 @@ type Step struct {
 	// Allow are the tools that the model may call while it answers an llm.generate
 	// step: names, patterns, or "read"; nil where the step does not say.
 	Allow *[]string
+	// Broken says that an expression of the step is wrong and left out: see Unfinished.
+	Broken bool
 	// Child and ChildVersion name the workflow of a flow.run step; Until and
 	// Rounds are its repeat, Rounds 0 without one.
 	Child, ChildVersion string

@@ -206,6 +206,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		Person:       guide.Person,
 		KnownTool:    func(name string) bool { _, known := a.Tools.Resolve(name); return known },
 		Tool:         a.knownTool,
+		Choices:      a,
 		Unpublished:  a.unpublished,
 		Missing:      a.Tools.Missing,
 		ToolsVersion: a.Tools.Version,

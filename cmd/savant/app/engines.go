@@ -76,6 +76,14 @@ func (a *App) commandDigests(tools []string) map[string]string {
 	return nil
 }
 
+// ToolChoices implements check.Choices.
+func (a *App) ToolChoices(tool string) map[string][]string {
+	if named, known := a.Tools.Resolve(tool); known && named.Name == ci.RunTool {
+		return map[string][]string{"name": ci.Names(a.ciOptions())}
+	}
+	return nil
+}
+
 func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.GitRoots...) }
 
 // toolOptions returns the options of the registry. Receipts and large results are
