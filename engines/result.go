@@ -2,8 +2,6 @@ package engines
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -47,18 +45,16 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]json.RawMessage{"content": blocks})
 }
 
-// Excerpt replaces a result over Options.ResultLimit.
+// Excerpt replaces a value that is too large for a reply.
 type Excerpt struct {
-	Truncated bool `json:"truncated"` // always true
-	// Bytes and SHA256 describe the JSON of the whole result.
-	Bytes  int    `json:"bytes"`
-	SHA256 string `json:"sha256"`
-	// Artifact is the reference of the stored whole.
-	Artifact string `json:"artifact"`
-	// Preview is the beginning of the JSON, as text.
+	// Artifact is the reference of the whole value, which think.artifact reads.
+	Artifact string `json:"$artifact"`
+	// Size is the length of the whole in bytes.
+	Size int `json:"size"`
+	// Preview is the beginning of the whole, as text.
 	Preview string `json:"preview"`
 	// Note says how to read the whole.
-	Note string `json:"note"`
+	Note string `json:"note,omitempty"`
 }
 
 const (
@@ -104,10 +100,8 @@ func (t *table) excerpt(ctx context.Context, tool string, encoded json.RawMessag
 	if err != nil {
 		return Result{}, t.coded(ctx, tool, err)
 	}
-	sum := sha256.Sum256(encoded)
-	short := Excerpt{Truncated: true, Bytes: len(encoded), SHA256: hex.EncodeToString(sum[:]), Artifact: ref,
-		Preview: fault.Cut(string(encoded[:min(len(encoded), 2*maxPreview)]), maxPreview),
-		Note:    CallerFrom(ctx).Spelled(fmt.Sprintf("The result was too large. Ask for less, or read it in parts: think.state.get {artifact: %q}.", ref))}
+	short := Excerpt{Artifact: ref, Size: len(encoded), Preview: fault.Cut(string(encoded[:min(len(encoded), 2*maxPreview)]), maxPreview),
+		Note: CallerFrom(ctx).Spelled(fmt.Sprintf("The result was too large. Ask for less, or read it in parts: think.artifact {ref: %q}.", ref))}
 	shown, err := jsonvalue.Encode(short)
 	if err != nil {
 		return Result{}, t.coded(ctx, tool, err)

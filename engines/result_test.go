@@ -2,8 +2,6 @@ package engines_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -137,11 +135,10 @@ func TestLargeResultsAreKeptAside(t *testing.T) {
 	require.Equal(t, []json.RawMessage{whole}, kept.artifacts)
 	require.Equal(t, "kept", result.Artifact)
 	short := result.Value.(engines.Excerpt)
-	sum := sha256.Sum256(whole)
-	require.Equal(t, hex.EncodeToString(sum[:]), short.SHA256)
-	require.Equal(t, len(whole), short.Bytes)
+	require.Equal(t, "kept", short.Artifact)
+	require.Equal(t, len(whole), short.Size)
 	require.True(t, strings.HasPrefix(string(whole), strings.TrimSuffix(short.Preview, "…")))
-	require.Contains(t, short.Note, `think.state.get {artifact: "kept"}`)
+	require.Contains(t, short.Note, `think.artifact {ref: "kept"}`)
 	require.Less(t, len(result.JSON), 3000)
 	require.Equal(t, "kept", kept.receipts[0].Artifact)
 	require.Equal(t, json.RawMessage(whole), kept.receipts[0].Result, "the receipt is of the whole")

@@ -2,13 +2,17 @@ package think
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"unicode/utf8"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/state"
 )
 
-// defaultPart is the default size of a part in bytes; it fits the smallest limit that a
-// client has for a reply.
+// defaultPart is the default size in bytes of a part of think.state.get; it fits the
+// smallest limit that a client has for a reply.
 const defaultPart = 3000
 
 // Part is a part of a long value.
@@ -21,18 +25,75 @@ type Part struct {
 	Next int `json:"next,omitempty"`
 }
 
-// artifactPart reads a part of an artifact: INVALID_PARAMS for an invalid digest or an
-// offset beyond the end, STATE_CORRUPT for a damaged or missing artifact.
-func (e *Engine) artifactPart(ctx context.Context, in StateGetInput) (*Part, error) {
-	data, err := e.Store.Artifact(ctx, in.Artifact)
+// ArtifactInput names a value by its reference.
+type ArtifactInput struct {
+	Ref    string `json:"ref" doc:"the $artifact of a reply, or a SHA-256"`
+	Offset int    `json:"offset,omitempty" min:"0"`
+	Limit  int    `json:"limit,omitempty" min:"4" max:"32768" doc:"bytes"`
+}
+
+// maxPart is the default and largest size of a part that Artifact returns.
+const maxPart = 32 << 10
+
+// Artifact reads a part of a value that a reply only names: its JSON, or a text as it
+// is. INVALID_PARAMS for a reference of nothing or an offset beyond the end,
+// UNKNOWN_RUN, UNRESOLVED_VAR, STATE_CORRUPT for a damaged artifact.
+func (e *Engine) Artifact(ctx context.Context, in ArtifactInput) (*Part, error) {
+	data, err := e.referred(ctx, in.Ref)
 	if err != nil {
 		return nil, err
 	}
 	if in.Limit <= 0 {
-		in.Limit = defaultPart
+		in.Limit = maxPart
 	}
 	return partOf(data, in.Offset, in.Limit)
 }
+
+// referred returns what a reference stands for: a SHA-256 or the URI of an artifact, or
+// the URI of a value of a run.
+func (e *Engine) referred(ctx context.Context, ref string) ([]byte, error) {
+	rest, is := strings.CutPrefix(ref, RunPrefix)
+	if !is {
+		digest := strings.TrimPrefix(strings.TrimPrefix(ref, ArtifactPrefix), "sha256:")
+		data, err := e.Store.Artifact(ctx, digest)
+		if errors.Is(err, state.ErrNoArtifact) {
+			return nil, fault.New(fault.InvalidParams, "ref: there is no value with the SHA-256 %s: copy the $artifact of a reply", digest)
+		}
+		return data, err
+	}
+	parts := append(strings.SplitN(rest, "/", 4), "", "", "")
+	workflow, run, kind, name := parts[0], parts[1], parts[2], parts[3]
+	var value any
+	var err error
+	switch {
+	case kind == "vars" && name != "":
+		var got *StateGet
+		if got, err = e.StateGet(ctx, StateGetInput{Workflow: workflow, RunID: run, Var: name, Limit: -1}); err == nil {
+			value, err = jsonvalue.Decode(got.Value)
+		}
+	case kind == "outputs":
+		value, err = e.Outputs(ctx, workflow, run)
+	case kind == "summary":
+		value, err = e.Summary(ctx, workflow, run)
+	default:
+		err = fault.New(fault.InvalidParams, "ref: %q is no value of a run: copy the $artifact of a reply", fault.Cut(ref, 200))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return TextOf(value)
+}
+
+// TextOf returns what is stored and paged of a value: a text as it is, else its JSON.
+func TextOf(value any) ([]byte, error) {
+	if text, is := value.(string); is {
+		return []byte(text), nil
+	}
+	return jsonvalue.Encode(value)
+}
+
+// maxEscaped is the maximum size of a part in the JSON of a reply.
+const maxEscaped = 64_000
 
 // partOf returns a part of a value: INVALID_PARAMS where the offset is beyond
 // its end.
@@ -41,6 +102,9 @@ func partOf(data []byte, offset, limit int) (*Part, error) {
 		return nil, fault.New(fault.InvalidParams, "offset: expected at most %d, the size of the value, got %d", len(data), offset)
 	}
 	end := offset + min(limit, len(data)-offset)
+	for len(encoded(string(data[offset:end]))) > maxEscaped {
+		end = offset + (end-offset)/2 // what must be escaped is longer in a reply
+	}
 	for end < len(data) && end > offset && !utf8.RuneStart(data[end]) {
 		end-- // no character is taken apart
 	}
@@ -62,5 +126,7 @@ func varURI(workflow, run, name string) string {
 }
 
 func outputsURI(workflow, run string) string { return RunPrefix + workflow + "/" + run + "/outputs" }
+
+func summaryURI(workflow, run string) string { return RunPrefix + workflow + "/" + run + "/summary" }
 
 func artifactURI(digest string) string { return ArtifactPrefix + digest }

@@ -48,7 +48,7 @@ func TestArtifactsAreReadInParts(t *testing.T) {
 	_, err = engine.StateGet(t.Context(), think.StateGetInput{Artifact: "../x"})
 	require.ErrorIs(t, err, fault.InvalidParams)
 	_, err = engine.StateGet(t.Context(), think.StateGetInput{Artifact: strings.Repeat("0", 64)})
-	require.ErrorIs(t, err, fault.StateCorrupt)
+	require.ErrorIs(t, err, fault.InvalidParams)
 	_, err = engine.StateGet(t.Context(), think.StateGetInput{})
 	require.ErrorIs(t, err, fault.InvalidParams)
 }

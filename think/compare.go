@@ -176,7 +176,10 @@ func stateFacts(now flow.Outcome, was delta) []fact {
 
 // shows reports whether a reply shows a capture, in full or shortened.
 func shows(now flow.Outcome, recorded string, is flow.Var) bool {
-	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool { return recorded == string(shorten(now, is, size)) })
+	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool {
+		short, long := previewOf(now, is, size)
+		return recorded == string(shorten(now, is, size)) || long && recorded == string(short.earlier(is.Value))
+	})
 }
 
 // endFacts compares the final result of a run.
@@ -187,6 +190,9 @@ func endFacts(now flow.Outcome, was *Reply) []fact {
 	}
 	var is Reply
 	is.finish(now, nil)
+	if whole := encoded(final.Outputs); len(whole) > maxOutputs && string(was.Outputs) == string(outputsPreview(now, whole).earlier(whole)) {
+		is.Outputs = was.Outputs
+	}
 	ran := ""
 	if was.Ran != nil {
 		ran = strconv.Itoa(*was.Ran)

@@ -168,14 +168,31 @@ func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, 
 // Outputs returns the outputs of a finished run: UNKNOWN_RUN;
 // INVALID_TRANSITION while it goes on.
 func (e *Engine) Outputs(ctx context.Context, workflow, run string) (any, error) {
+	final, err := e.final(ctx, workflow, run, "outputs")
+	if err != nil {
+		return nil, err
+	}
+	return final.Outputs, nil
+}
+
+// Summary returns the summary of a run that has ended: UNKNOWN_RUN,
+// INVALID_TRANSITION.
+func (e *Engine) Summary(ctx context.Context, workflow, run string) (string, error) {
+	final, err := e.final(ctx, workflow, run, "summary")
+	if err != nil {
+		return "", err
+	}
+	return final.Summary, nil
+}
+
+func (e *Engine) final(ctx context.Context, workflow, run, wanted string) (*flow.Final, error) {
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	final := l.now.Final
-	if final == nil {
-		return nil, fault.New(fault.InvalidTransition, "run %q is %s: it has no outputs yet", run, l.now.Status)
+	if l.now.Final == nil {
+		return nil, fault.New(fault.InvalidTransition, "run %q is %s: it has no %s yet", run, l.now.Status, wanted)
 	}
-	return final.Outputs, nil
+	return l.now.Final, nil
 }

@@ -89,7 +89,7 @@ func (e *Engine) snapshotOf(ctx context.Context, l *live) (state.Snapshot, error
 func nameLong(whole *flow.Snapshot) {
 	for name, value := range whole.Vars {
 		if long, ok := value.(flow.Long); ok {
-			whole.Vars[name] = preview{Size: long.Size, SHA256: long.SHA256, Ref: varURI(whole.Workflow, whole.RunID, name)}
+			whole.Vars[name] = preview{Artifact: varURI(whole.Workflow, whole.RunID, name), Size: long.Size}
 		}
 	}
 }

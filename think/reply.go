@@ -34,7 +34,7 @@ type Reply struct {
 	Warnings []fault.Diagnostic `json:"warnings,omitempty"`
 
 	Outcome   string          `json:"outcome,omitempty"`
-	Summary   string          `json:"summary,omitempty"`
+	Summary   any             `json:"summary,omitempty"` // a text, or its preview
 	Outputs   json.RawMessage `json:"outputs,omitempty"`
 	Artifacts []artifact      `json:"artifacts,omitzero"`
 	Ran       *int            `json:"ran,omitempty"`
@@ -74,13 +74,29 @@ type delta struct {
 
 // preview replaces a value that is too long for a reply.
 type preview struct {
+	// Artifact is the reference by which think.artifact reads the whole value.
+	Artifact string `json:"$artifact"`
+	// Size is the length of the value's JSON in bytes.
+	Size    int    `json:"size"`
 	Preview string `json:"preview,omitempty"`
-	// Size is the length of the value's JSON in bytes. The digest of a long
-	// list that a loop made is left out.
-	Size   int    `json:"size"`
-	SHA256 string `json:"sha256,omitempty"`
-	// Ref is the resource that has the whole value.
-	Ref string `json:"ref"`
+}
+
+// earlierPreview is how replies were recorded before previews had $artifact.
+type earlierPreview struct {
+	Preview string `json:"preview,omitempty"`
+	Size    int    `json:"size"`
+	SHA256  string `json:"sha256,omitempty"`
+	Ref     string `json:"ref"`
+}
+
+// earlier returns the JSON of a preview as it was recorded earlier; whole is the JSON of
+// the value, if that was at hand.
+func (p preview) earlier(whole []byte) json.RawMessage {
+	short := earlierPreview{Preview: p.Preview, Size: p.Size, Ref: p.Artifact}
+	if len(whole) == p.Size {
+		short.SHA256 = jsonvalue.HexSum(whole)
+	}
+	return encoded(short)
 }
 
 // artifact is a value of a finished run, kept by its content.
@@ -111,6 +127,7 @@ const (
 	maxSteps       = 12
 	maxVars        = 8
 	maxOutputs     = 1200
+	maxSummary     = 800
 )
 
 // maxIssued bounds the instructions of one reply after the first, in bytes.
@@ -280,21 +297,27 @@ func (d *delta) add(now flow.Outcome, vars, steps, size int) {
 	}
 }
 
+// shorten returns the JSON of a capture, or its preview if it is long.
 func shorten(now flow.Outcome, v flow.Var, size int) json.RawMessage {
+	if short, long := previewOf(now, v, size); long {
+		return encoded(short)
+	}
+	return v.Value
+}
+
+func previewOf(now flow.Outcome, v flow.Var, size int) (short preview, long bool) {
 	if utf8.RuneCount(v.Value) <= size {
-		return v.Value
+		return preview{}, false
 	}
-	short := preview{Preview: fault.Cut(string(v.Value), min(size, maxPreview)), Size: v.Size,
-		Ref: varURI(now.Workflow.Name, now.RunID, v.Name)}
-	if len(v.Value) == v.Size {
-		short.SHA256 = jsonvalue.HexSum(v.Value)
-	}
-	return encoded(short)
+	return preview{Artifact: varURI(now.Workflow.Name, now.RunID, v.Name), Size: v.Size, Preview: fault.Cut(string(v.Value), min(size, maxPreview))}, true
 }
 
 func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 	final := now.Final
-	r.Done, r.Outcome, r.Summary, r.Artifacts, r.Ran = true, final.Outcome, fault.Cut(final.Summary, 800), artifacts, &final.Ran
+	r.Done, r.Outcome, r.Artifacts, r.Ran = true, final.Outcome, artifacts, &final.Ran
+	if r.Summary = final.Summary; len(final.Summary) > maxSummary {
+		r.Summary = preview{Artifact: summaryURI(now.Workflow.Name, now.RunID), Size: len(final.Summary), Preview: fault.Cut(final.Summary, maxSummary)}
+	}
 	if r.Artifacts == nil {
 		r.Artifacts = []artifact{}
 	}
@@ -305,11 +328,13 @@ func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 	if len(r.Failed) > 5 {
 		r.Failed = r.Failed[:5]
 	}
-	r.Outputs = encoded(final.Outputs)
-	if len(r.Outputs) > maxOutputs {
-		r.Outputs = encoded(preview{Preview: fault.Cut(string(r.Outputs), 400), Size: len(r.Outputs), SHA256: jsonvalue.HexSum(r.Outputs),
-			Ref: outputsURI(now.Workflow.Name, now.RunID)})
+	if r.Outputs = encoded(final.Outputs); len(r.Outputs) > maxOutputs {
+		r.Outputs = encoded(outputsPreview(now, r.Outputs))
 	}
+}
+
+func outputsPreview(now flow.Outcome, outputs json.RawMessage) preview {
+	return preview{Artifact: outputsURI(now.Workflow.Name, now.RunID), Size: len(outputs), Preview: fault.Cut(string(outputs), 400)}
 }
 
 // bound cuts what can be asked for again until the reply is short enough:

@@ -20,7 +20,7 @@ type StateGetInput struct {
 	List     string `json:"list,omitempty" doc:"the list of one loop, by its step id"`
 	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history" doc:"a page of one section"`
 	After    string `json:"after,omitempty" doc:"with section: the page after this name, see more"`
-	Artifact string `json:"artifact,omitempty" doc:"instead of a run: the value with this SHA-256, in parts"`
+	Artifact string `json:"artifact,omitempty" doc:"instead of a run: what a reference stands for"`
 	Offset   int    `json:"offset,omitempty" min:"0"`
 	// Limit bounds what is returned, in bytes; below 0, which no client can
 	// send, nothing does.
@@ -64,7 +64,14 @@ const maxState = 64_000
 // UNRESOLVED_VAR.
 func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
 	if in.Artifact != "" {
-		part, err := e.artifactPart(ctx, in)
+		data, err := e.referred(ctx, in.Artifact)
+		if err != nil {
+			return nil, err
+		}
+		if in.Limit <= 0 {
+			in.Limit = defaultPart
+		}
+		part, err := partOf(data, in.Offset, in.Limit)
 		if err != nil {
 			return nil, err
 		}
@@ -208,8 +215,8 @@ func shortParams(whole flow.Snapshot, most int) map[string]any {
 		data := encoded(value)
 		total += len(data)
 		if short[name] = value; len(data) > maxVarWhole {
-			short[name] = preview{Preview: fault.Cut(string(data[:min(len(data), 4*maxPreview)]), maxPreview), Size: len(data), SHA256: jsonvalue.HexSum(data),
-				Ref: varURI(whole.Workflow, whole.RunID, "params."+name)}
+			short[name] = preview{Artifact: varURI(whole.Workflow, whole.RunID, "params."+name), Size: len(data),
+				Preview: fault.Cut(string(data[:min(len(data), 4*maxPreview)]), maxPreview)}
 		}
 	}
 	if total <= most {

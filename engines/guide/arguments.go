@@ -24,6 +24,7 @@ var aliases = engines.Aliases{
 	"force":           {"forced"},
 	"var":             {"capture", "variable", "name", "key"},
 	"artifact":        {"sha256", "digest"},
+	"ref":             {"artifact", "reference", "uri", "sha256", "digest"},
 	"filter":          {"query", "search"},
 	"workflow_yaml":   {"yaml", "source", "workflowtext"},
 	"action":          {"mode", "command"},

@@ -25,7 +25,7 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 		for _, each := range change {
 			each(&t)
 		}
-		return t
+		return bounded(t, e)
 	}
 	writes := func(t *engines.Tool) { t.ReadOnly = false }
 	eager := func(t *engines.Tool) { t.Eager = true }
@@ -40,6 +40,7 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
 		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
 		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", e.StateGet), "State of a run"),
+		tool(engines.Bind("think.artifact", "The value that {\"$artifact\": ref} stands for, in parts.", e.Artifact), "Read a long value"),
 		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", listRuns(e)), "List runs"),
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
 		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", audit.New(e).Debug), "Debug a run", writes, repeats),

@@ -101,7 +101,7 @@ func (c catalog) readArtifact(ctx context.Context, digest string) (string, error
 	return string(data), err
 }
 
-// readRun reads WORKFLOW/RUN, and below it steps/ID, vars/NAME or outputs.
+// readRun reads WORKFLOW/RUN, and below it steps/ID, vars/NAME, outputs or summary.
 func (c catalog) readRun(ctx context.Context, rest string) (string, error) {
 	parts := strings.SplitN(rest, "/", 4)
 	if len(parts) < 2 {
@@ -123,8 +123,10 @@ func (c catalog) readRun(ctx context.Context, rest string) (string, error) {
 		}
 	case kind == "outputs":
 		value, err = c.think.Outputs(ctx, workflow, run)
+	case kind == "summary":
+		value, err = c.think.Summary(ctx, workflow, run)
 	default:
-		err = fault.New(fault.InvalidParams, "a run has only steps/ID, vars/NAME and outputs")
+		err = fault.New(fault.InvalidParams, "a run has only steps/ID, vars/NAME, outputs and summary")
 	}
 	if err != nil {
 		return "", err

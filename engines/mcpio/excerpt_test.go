@@ -28,15 +28,14 @@ func TestExcerpts(t *testing.T) {
 
 	w.send(callLine(1, "test.large", `{}`))
 	answer := w.next()
-	require.Contains(t, answer, `"truncated":true`)
-	require.Contains(t, answer, `"artifact":"kept"`)
+	require.Contains(t, answer, `"$artifact":"kept"`)
 	require.Contains(t, answer, `"structuredContent":{"_receipt":`)
 	require.NotContains(t, answer, "isError")
 
 	w.send(callLine(2, "test.exact", `{}`))
 	answer = w.next()
 	require.Contains(t, answer, `\"error\":\"LIMIT_EXCEEDED\"`)
-	require.Contains(t, answer, `\"result\":{\"truncated\":true`)
+	require.Contains(t, answer, `\"result\":{\"$artifact\":\"kept\"`)
 	require.Contains(t, answer, `\"_receipt\":`)
 	require.Contains(t, answer, `"structuredContent":{"_receipt":`)
 	require.Contains(t, answer, `"isError":true`)

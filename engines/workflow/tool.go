@@ -8,6 +8,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/think"
 )
 
 // Name is the engine's only tool.
@@ -133,8 +134,7 @@ func (o *Outcome) short() *Outcome {
 		cut.Pending = &pending
 	}
 	if len(o.Outputs) > maxOutputs {
-		cut.Outputs = encoded(map[string]any{"preview": fault.Cut(string(o.Outputs), maxOutputs/2), "size": len(o.Outputs),
-			"ref": "savant://runs/" + o.Workflow + "/" + o.RunID + "/outputs"})
+		cut.Outputs = encoded(engines.Excerpt{Artifact: think.RunPrefix + o.Workflow + "/" + o.RunID + "/outputs", Size: len(o.Outputs), Preview: fault.Cut(string(o.Outputs), maxOutputs/2)})
 	}
 	return &cut
 }

@@ -48,7 +48,7 @@ func TestTheToolRunsAWorkflowThatRunsAnother(t *testing.T) {
 	outcome, err = call(t, t.Context(), registry, `{"workflow":"inner","run_id":"long","params":{"n":1}}`)
 	require.NoError(t, err)
 	require.Less(t, len(outcome.Outputs), 4000)
-	require.Contains(t, string(outcome.Outputs), `"ref":"savant://runs/inner/long/outputs"`)
+	require.Contains(t, string(outcome.Outputs), `"$artifact":"savant://runs/inner/long/outputs"`)
 }
 
 func TestAWorkflowThatRunsItselfEnds(t *testing.T) {

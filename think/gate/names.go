@@ -7,7 +7,7 @@ import (
 
 // thinkTools are Think's tools.
 var thinkTools = []string{"think.plan", "think.next", "think.driver_prompt", "think.explain", "think.reset", "think.workflows.list",
-	"think.workflows.read", "think.state.get", "think.state.list", "think.validate", "think.debug"}
+	"think.workflows.read", "think.artifact", "think.state.get", "think.state.list", "think.validate", "think.debug"}
 
 const (
 	planning   = "think.plan"

@@ -63,7 +63,7 @@ func (d *Dir) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	}
 	data, err := readAll(d.disk, name)
 	if missing(err) {
-		return nil, corrupt(name, "the artifact is missing")
+		return nil, corrupt(name, "%w", ErrNoArtifact)
 	}
 	if err != nil {
 		return nil, notRead(name, err)

@@ -13,6 +13,9 @@ import (
 // wrote: it is not damage, and no repair may touch it.
 var ErrNewerFormat = errors.New("written by a newer Savant; upgrade to use it")
 
+// ErrNoArtifact is wrapped by the STATE_CORRUPT of a digest that no value has.
+var ErrNoArtifact = errors.New("the artifact is missing")
+
 // errIrregular is the error of a folder, a link or a named pipe in place of a file. It
 // is reported as damage, and the entry is left unchanged.
 var errIrregular = errors.New("is not a regular file: move it aside, and put a copy of the file back if there is one")

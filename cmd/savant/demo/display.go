@@ -72,7 +72,7 @@ func (d *display) final(reply think.Reply, path string) {
 	if reply.Outcome != "done" {
 		colour = terminal.Red
 	}
-	fmt.Fprintf(d.out, "\n%s %s\n", d.paint(colour, terminal.Visible(reply.Outcome)+":"), terminal.Visible(reply.Summary))
+	fmt.Fprintf(d.out, "\n%s %s\n", d.paint(colour, terminal.Visible(reply.Outcome)+":"), terminal.Visible(fmt.Sprint(reply.Summary)))
 	for _, each := range reply.Failed {
 		d.line("failed", terminal.Visible(fmt.Sprintf("%s: %s: %s", each.Step, each.Code, each.Details)))
 	}

@@ -11,6 +11,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/internal/mongo"
 	"savant/internal/pattern"
+	"savant/think/state"
 )
 
 var digestPattern = pattern.Lazy(`^[0-9a-f]{64}$`)
@@ -52,7 +53,7 @@ func (s *Store) Artifact(ctx context.Context, digest string) ([]byte, error) {
 		return nil, s.notRead(ctx, "artifact "+digest, err)
 	}
 	if !there {
-		return nil, fault.New(fault.StateCorrupt, "artifact %s: it is missing", digest)
+		return nil, fault.New(fault.StateCorrupt, "artifact %s: %w", digest, state.ErrNoArtifact)
 	}
 	if jsonvalue.HexSum(document.Body) != digest {
 		return nil, fault.New(fault.StateCorrupt, "artifact %s: it was changed", digest)

@@ -105,7 +105,7 @@ func (m *Memory) Artifact(_ context.Context, name string) ([]byte, error) {
 	}
 	data, ok := m.artifacts[name]
 	if !ok {
-		return nil, fault.New(fault.StateCorrupt, "the artifact %s is missing", name)
+		return nil, fault.New(fault.StateCorrupt, "artifact %s: %w", name, state.ErrNoArtifact)
 	}
 	return bytes.Clone(data), nil
 }

@@ -29,7 +29,7 @@ func (p *program) stateCancelCommand() *cobra.Command {
 			if err != nil || p.JSON {
 				return p.Printed(out, err)
 			}
-			fmt.Fprintf(p.Stdout, "run %s is cancelled: %s\n", key.Run, terminal.Visible(out.Summary))
+			fmt.Fprintf(p.Stdout, "run %s is cancelled: %s\n", key.Run, terminal.Visible(fmt.Sprint(out.Summary)))
 			if driven {
 				fmt.Fprintln(p.Stdout, "the process that drives it stops its calls")
 			}
