@@ -26,21 +26,25 @@ const (
 
 func agentRows() []Setting {
 	row := func(flag, env, key, doc string, field func(*Settings) any) Setting {
-		return Setting{Flag: flag, Env: env, Key: key, Kind: Switch, Default: "false", Doc: doc, field: field}
+		return Setting{Flag: flag, Env: env, Key: key, Kind: Switch, Default: "false", Doc: doc, PerFolder: true, field: field}
 	}
 	guarded := func(row Setting) Setting {
-		row.Guarded = true
+		row.Guarded, row.PerFolder = true, false
+		return row
+	}
+	perFolder := func(row Setting) Setting {
+		row.PerFolder = true
 		return row
 	}
 	number := func(flag, env, key, standard, doc string, least, most int, field func(*Settings) any) Setting {
 		return Setting{Flag: flag, Env: env, Key: key, Kind: Number, Min: least, Max: most, Default: standard, Doc: doc, field: field}
 	}
 	return []Setting{
-		number("agent-max-steps", "AGENT_MAX_STEPS", "agent.max_steps", "25", "highest number of decisions in a run", 1, maxAgentSteps,
-			func(s *Settings) any { return &s.Agent.MaxSteps }),
-		number("agent-retry-limit", "AGENT_RETRY_LIMIT", "agent.retry_limit", "1",
+		perFolder(number("agent-max-steps", "AGENT_MAX_STEPS", "agent.max_steps", "25", "highest number of decisions in a run", 1, maxAgentSteps,
+			func(s *Settings) any { return &s.Agent.MaxSteps })),
+		perFolder(number("agent-retry-limit", "AGENT_RETRY_LIMIT", "agent.retry_limit", "1",
 			"how often the agent repeats a failed call of a read-only or idempotent tool", 0, maxRepeats,
-			func(s *Settings) any { return &s.Agent.RetryLimit }),
+			func(s *Settings) any { return &s.Agent.RetryLimit })),
 		number("agent-cache-ms", "AGENT_CACHE_MS", "agent.cache_ms", "2000",
 			"how long the result of a local tool that only reads answers the same call again, in milliseconds", 0, maxCacheMS,
 			func(s *Settings) any { return &s.Agent.CacheMS }),

@@ -19,6 +19,8 @@ type Loaded struct {
 	Secrets []string
 	// Exposed: the file holds a secret, and others on the machine may read it.
 	Exposed bool
+	// Unused are the keys of the file that do not count for this folder.
+	Unused []string
 	// Found is the folder above the working folder that is SAVANT_PATH because
 	// nothing named one; nil otherwise.
 	Found *Found
@@ -49,6 +51,16 @@ func (l *Loaded) Chosen(env string) bool {
 // If nothing sets SAVANT_PATH, it is the nearest folder with .savant, workflows/ or
 // .git, from the working folder upward, else the working folder.
 func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
+	return load(flag, env, trusting, func(Setting) bool { return true })
+}
+
+// LoadFolder is Load for a folder of whoever has its token: of its file only the rows that
+// are PerFolder count. Loaded.Unused names the others.
+func LoadFolder(flag, env Lookup, trusting Trust) (*Loaded, error) {
+	return load(flag, env, trusting, func(row Setting) bool { return row.PerFolder })
+}
+
+func load(flag, env Lookup, trusting Trust, counts func(Setting) bool) (*Loaded, error) {
 	table := Table()
 	given := &sources{flag: flag, env: env}
 	at := slices.IndexFunc(table, func(row Setting) bool { return row.Env == EnvPath })
@@ -69,6 +81,17 @@ func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
 		return nil, err
 	}
 	loaded := &Loaded{Exposed: given.file.exposed, Found: given.found}
+	for key, value := range given.file.values {
+		if counts(value.Setting) {
+			continue
+		}
+		loaded.Unused = append(loaded.Unused, key)
+		if value.Setting.Secret && value.Text != "" {
+			loaded.Secrets = append(loaded.Secrets, value.Text)
+		}
+		delete(given.file.values, key)
+	}
+	slices.Sort(loaded.Unused)
 	guard := guard{path: early.Path, hosts: early.TrustedHosts, waiting: map[string]error{}, untrusted: map[string]error{}}
 	if loaded.Parts, err = guard.parts(given, table); err != nil {
 		return nil, err

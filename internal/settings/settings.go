@@ -40,6 +40,8 @@ type Setting struct {
 	// somebody else may have written the file. For folders this concerns only those
 	// outside SAVANT_PATH.
 	Guarded bool
+	// PerFolder: over HTTP the file of a folder that a token is bound to may set it, too.
+	PerFolder bool
 
 	// needs describes the expected value of a setting that must not be empty.
 	needs string
@@ -149,7 +151,7 @@ func Table() []Setting {
 
 func generalRows() []Setting {
 	return []Setting{
-		{Flag: "service", Env: EnvServices, Key: "mcp_service", Kind: List, Default: All,
+		{Flag: "service", Env: EnvServices, Key: "mcp_service", Kind: List, PerFolder: true, Default: All,
 			Doc: "engines to publish over MCP: a name, a comma list or all", needs: "an engine's name, a comma list or all", field: func(s *Settings) any { return &s.Services }},
 		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./", NotInFile: "is where this file is found",
 			Doc: "folder with workflows/, schemas/, config/, .savant/ and logs/; by default the nearest one, from here upward, with .savant, workflows/ or .git", needs: "a folder", field: func(s *Settings) any { return &s.Path }},
@@ -158,15 +160,15 @@ func generalRows() []Setting {
 			Doc:     "lowest level that is logged", field: func(s *Settings) any { return &s.LogLevel }},
 		{Flag: "slow-threshold-ms", Env: EnvSlow, Key: "telemetry.slow_threshold_ms", Kind: Number, Max: maxWait, Default: "1000",
 			Doc: "milliseconds above which a call is logged as slow; 0 is never", field: func(s *Settings) any { return &s.SlowCall }},
-		{Flag: "tool-names", Env: EnvToolNames, Key: "tool_names", Default: "auto",
+		{Flag: "tool-names", Env: EnvToolNames, Key: "tool_names", Default: "auto", PerFolder: true,
 			Allowed: []string{"auto", "underscore", "dotted"},
 			Doc:     "how names of tools are listed", field: func(s *Settings) any { return &s.ToolNames }},
-		{Flag: "enforce", Env: EnvEnforce, Key: "enforce", Default: "off",
+		{Flag: "enforce", Env: EnvEnforce, Key: "enforce", Default: "off", PerFolder: true,
 			Allowed: []string{"off", "required"},
 			Doc:     "required: think.plan and think.next are refused unless the client's hooks hold the session to the run", field: func(s *Settings) any { return &s.Enforce }},
-		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders, Guarded: true,
+		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders, Guarded: true, PerFolder: true,
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
-		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders, Guarded: true,
+		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders, Guarded: true, PerFolder: true,
 			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.Repos }},
 		{Flag: "shown-files", Env: EnvShownFiles, Key: "shown_files", Kind: List, NotInFile: "decides what models may read of this project",
 			Doc: "patterns of files that models may read although their names suggest secrets", field: func(s *Settings) any { return &s.ShownFiles }},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"savant/cmd/savant/app"
@@ -97,12 +98,16 @@ func (p *projects) begin(one *project, folder string) error {
 }
 
 // openFolder opens the program for another folder, with the flags and variables of this
-// one and the folder's own settings.
+// one and what the folder's own file may set. The server alone decides where runs are kept
+// and where anything is sent.
 func (p *projects) openFolder(folder string) (*app.App, error) {
 	if !filepath.IsAbs(folder) {
 		return nil, fault.New(fault.InvalidParams, "%q: name the folder of a token by its absolute path", folder)
 	}
-	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
+	if p.program.Settings.Store == settings.StoreMongo {
+		return nil, fault.New(fault.InvalidParams, "the runs of this folder would be in the database of the server, together with the runs of others: start a separate server for it, with another database")
+	}
+	loaded, err := settings.LoadFolder(func(row settings.Setting) (string, bool) {
 		if row.Env == settings.EnvPath {
 			return folder, true
 		}
@@ -116,8 +121,8 @@ func (p *projects) openFolder(folder string) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own := p.program.Settings; loaded.Store == settings.StoreMongo && own.Store == settings.StoreMongo && loaded.Mongo == own.Mongo {
-		return nil, fault.New(fault.InvalidParams, "the runs of this folder would be in the database of the server, together with the runs of others: start a separate server for it, with another database")
+	if len(loaded.Unused) > 0 {
+		p.main.Logger.Warn("over HTTP the file of settings of a token's folder decides less than on its own machine", "folder", folder, "unused", strings.Join(loaded.Unused, ", "))
 	}
 	options := p.program.Open
 	options.Version, options.Environment, options.Engines = p.program.World.Version, p.program.World.Environment, p.program.World.Engines
