@@ -74,6 +74,13 @@ func (c *Client) Transport() Transport { return c.options.Transport }
 func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 	began := time.Now()
 	ctx = WithObserver(ctx, ObserverFrom(ctx).counting())
+	if observer := ObserverFrom(ctx); observer.Waited == nil {
+		observer.Waited = func(failed Attempt) {
+			failed.SessionID, failed.RunID, failed.Step = request.SessionID, request.RunID, request.Step
+			c.observe(ctx, failed)
+		}
+		ctx = WithObserver(ctx, observer)
+	}
 	answer, attempts, err := c.ask(ctx, request)
 	if err != nil {
 		return Intent{}, err

@@ -74,7 +74,7 @@ const patience = 0.75
 
 // RoundTrip posts the request. The Idempotency-Key is Request.Key, so that a retry
 // after a lost answer has the same key. The trace context of ctx is propagated. Network
-// errors and HTTP 429, 500, 502, 503, 504 and 529 are Temporary; HTTP 202 is Pending.
+// errors and Passing statuses are Temporary; HTTP 202 is Pending.
 // If the observer of ctx has Wrote, the request accepts StreamType.
 func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
 	body, err := request.Encode()

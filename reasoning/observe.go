@@ -59,6 +59,8 @@ type Observer struct {
 	Prompted func(model string, shown Prompt)
 	// Wrote receives a model's answer as it is streamed. Models stream only if it is set.
 	Wrote func(part string)
+	// Waited is called before each pause for a model whose service fails for now.
+	Waited func(Attempt)
 }
 
 // Purpose returns the purpose of a model call for the request.

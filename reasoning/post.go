@@ -10,14 +10,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"savant/fault"
 	"savant/internal/httpclient"
+	"savant/internal/pattern"
 	"savant/internal/redact"
 )
 
@@ -30,8 +33,8 @@ func NewHTTPClient() *http.Client {
 }
 
 // Post sends JSON and returns the body of a good answer, at most MaxAnswer bytes.
-// Errors are REASONING_UNAVAILABLE, *Temporary for network errors and HTTP 429, 500,
-// 502, 503, 504 and 529 (overloaded, at some services), *Pending for HTTP 202;
+// Errors are REASONING_UNAVAILABLE, *Temporary for network errors and Passing statuses,
+// *Pending for HTTP 202, *Refused for any other;
 // INVALID_INTENT and LIMIT_EXCEEDED if a refusal has one of these codes. They contain
 // neither the address nor credentials of the header.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) (json.RawMessage, error) {
@@ -139,8 +142,22 @@ func readAnswer(ctx context.Context, response *http.Response, sent http.Header) 
 // maxRefusal bounds the bytes read of a refusal. An error of Savant is smaller.
 const maxRefusal = 20_000
 
-// statusOverloaded is a non-standard status for overload.
-const statusOverloaded = 529
+// Statuses of Cloudflare for a certificate of the service behind it, which stays as it is.
+const (
+	statusHandshake   = 525
+	statusCertificate = 526
+)
+
+// Passing reports whether what a status says may pass by itself.
+func Passing(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported, statusHandshake, statusCertificate:
+		return false
+	}
+	return status/100 == 5
+}
 
 // statusError is the error of a refusal, with the beginning of its body.
 func statusError(response *http.Response, body string) error {
@@ -153,22 +170,23 @@ func statusError(response *http.Response, body string) error {
 	if coded := refusal(response.StatusCode, body); coded != nil {
 		return coded
 	}
-	switch response.StatusCode {
-	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusOverloaded:
-		if !strings.Contains(body, quotaUsedUp) {
-			return &Temporary{Err: &Refused{Status: response.StatusCode, Err: err}, After: Patience(response.Header, time.Now())}
-		}
+	refused := &Refused{Status: response.StatusCode, After: cmp.Or(Patience(response.Header, time.Now()), AskedWait(body)), Body: body, Err: err}
+	if Passing(response.StatusCode) && !strings.Contains(body, quotaUsedUp) {
+		return &Temporary{Err: refused, After: refused.After}
 	}
-	return &Refused{Status: response.StatusCode, Err: err}
+	return refused
 }
 
 // quotaUsedUp is the code of OpenAI-compatible services for an exhausted budget. It has
 // the status of a rate limit, but a retry cannot succeed.
 const quotaUsedUp = "insufficient_quota"
 
-// Refused is the error of a request answered with an error status.
+// Refused is the error of a request answered with an error status: the pause that the
+// answer asked for, and its beginning, redacted.
 type Refused struct {
 	Status int
+	After  time.Duration
+	Body   string
 	Err    error
 }
 
@@ -205,6 +223,31 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
+var (
+	// retryMember matches a pause as a member of an error: "retryDelay": "34s", "retry_after": 2.
+	retryMember = pattern.Lazy(`(?i)"retry[_-]?(?:delay|after)(?:[_-]?(ms|milliseconds)|[_-]?(?:s|seconds))?"\s*:\s*(?:\{\s*"seconds"\s*:\s*)?"?([0-9.]+[hms0-9.]*)`)
+	// retrySentence matches it in a sentence: "Please try again in 6m0s."
+	retrySentence = pattern.Lazy(`(?i)(?:try again|retry|retrying) (?:in|after) ([0-9][0-9.hms]*)(?: (milliseconds|ms|minutes))?`)
+)
+
+// AskedWait is how long the body of an error asks to wait; 0 if it does not say.
+func AskedWait(body string) time.Duration {
+	value, unit := "", ""
+	if found := retryMember().FindStringSubmatch(body); found != nil {
+		value, unit = found[2], found[1]
+	} else if found := retrySentence().FindStringSubmatch(body); found != nil {
+		value, unit = found[1], found[2]
+	}
+	wait := until(strings.TrimRight(value, "."), time.Now())
+	switch {
+	case strings.HasPrefix(strings.ToLower(unit), "min"):
+		return wait * 60
+	case unit != "":
+		return wait / 1000
+	}
+	return wait
+}
+
 // Patience is how long a service asks to wait: Retry-After in seconds or milliseconds,
 // or the time until an exhausted rate limit of OpenAI or Anthropic is reset. It is 0 if
 // the service does not say.
@@ -213,7 +256,7 @@ func Patience(header http.Header, now time.Time) time.Duration {
 		return time.Duration(min(milliseconds, 1<<31)) * time.Millisecond
 	}
 	if header.Get("Retry-After") != "" {
-		return RetryAfter(header.Get("Retry-After"), now)
+		return until(header.Get("Retry-After"), now)
 	}
 	var usedUp, unlimited time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
 	for _, limit := range limits() {
@@ -287,5 +330,16 @@ func networkError(ctx context.Context, err error) error {
 		errors.As(err, new(x509.UnknownAuthorityError)) || errors.As(err, new(tls.RecordHeaderError)) {
 		return coded // a retry would fail the same way
 	}
-	return &Temporary{Err: coded}
+	return &Temporary{Err: coded, Refused: refusedHere(err)}
+}
+
+// refusedHere reports whether nothing listens at an address of this machine. Waiting
+// starts no program there.
+func refusedHere(err error) bool {
+	var failed *net.OpError
+	if !errors.Is(err, syscall.ECONNREFUSED) || !errors.As(err, &failed) {
+		return false
+	}
+	address, isTCP := failed.Addr.(*net.TCPAddr)
+	return isTCP && address.IP.IsLoopback()
 }

@@ -20,10 +20,11 @@ type Transport interface {
 }
 
 // Temporary is an error that a retry may resolve. After is the pause that the other
-// side asked for, or 0.
+// side asked for, or 0. Refused: nothing listens at an address of this machine.
 type Temporary struct {
-	Err   error
-	After time.Duration
+	Err     error
+	After   time.Duration
+	Refused bool
 }
 
 func (t *Temporary) Error() string { return t.Err.Error() }

@@ -19,9 +19,12 @@ type Reasoning struct {
 	Retries int
 	// SLM and LLM are the models of the built-in service, as PROVIDER:NAME, or as a
 	// NAME of Provider. Provider is empty if none was chosen, and Offline if no model
-	// may be asked. ModelTimeout bounds the answer of either.
-	SLM, LLM, Provider string
-	ModelTimeout       time.Duration
+	// may be asked. ModelTimeout bounds the answer of either, Patience the pauses for a
+	// service that fails for now.
+	SLM, LLM, Provider     string
+	ModelTimeout, Patience time.Duration
+	// Think is auto, on or off, for models of Ollama that think.
+	Think string
 	// SLMBudget and LLMBudget are the maximum sizes of their prompts, in estimated
 	// tokens.
 	SLMBudget, LLMBudget int
@@ -88,6 +91,10 @@ func modelRows() []Setting {
 			Doc: "large model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds a model may take to answer", field: func(s *Settings) any { return &s.Reasoning.ModelTimeout }},
+		{Flag: "llm-patience-ms", Env: "LLM_PATIENCE_MS", Key: "llm.patience_ms", Kind: Number, Max: maxWait, Default: "60000",
+			Doc: "milliseconds to wait in all for a model whose service is busy or fails for now", field: func(s *Settings) any { return &s.Reasoning.Patience }},
+		{Flag: "llm-think", Env: "LLM_THINK", Key: "llm.think", Default: "auto", Allowed: []string{"auto", "on", "off"},
+			Doc: "whether models of Ollama think before they answer; auto leaves it to the model, and off for a second question", field: func(s *Settings) any { return &s.Reasoning.Think }},
 		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", OtherEnv: "OLLAMA_HOST", OtherKey: "llm.ollama_host", Kind: Address, Guarded: true, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
 			Doc: "address of Ollama", field: func(s *Settings) any { return &s.Reasoning.OllamaURL }},
 		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Guarded: true, Default: "https://api.anthropic.com",

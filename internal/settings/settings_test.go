@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1, CacheMS: 2000, Labels: []string{}}, Store: settings.StoreFile, Mongo: settings.Mongo{Environment: "development"},
 		Hub:  settings.Hub{Answers: true},
 		HTTP: settings.HTTP{MaxBody: 8 << 20, PerMinute: 6000, Drain: 1200 * time.Millisecond},
-		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, ModelTimeout: 2 * time.Minute, SLMBudget: 8000, LLMBudget: 32000,
+		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, ModelTimeout: 2 * time.Minute, Patience: time.Minute, Think: "auto", SLMBudget: 8000, LLMBudget: 32000,
 			OllamaURL: "http://127.0.0.1:11434", AnthropicURL: "https://api.anthropic.com", OpenAIURL: "https://api.openai.com/v1"}}, loaded.Settings)
 }
 

@@ -118,7 +118,7 @@ func (s *service) exchange(ctx context.Context, path string, header http.Header,
 	case errors.As(err, new(*reasoning.Pending)):
 		return made.reply, s.failed("answered HTTP 202 without an answer")
 	case err != nil:
-		return made.reply, err
+		return made.reply, passing(err)
 	case made.refusal.Len() > 0 && made.text.Len() == 0:
 		return made.reply, s.failed("refused: " + made.refusal.String())
 	}
@@ -127,12 +127,8 @@ func (s *service) exchange(ctx context.Context, path string, header http.Header,
 
 // part feeds one part, or a whole answer.
 func (s *service) part(answer []byte, into taker) error {
-	if said := refusal(answer); said != "" {
-		err := s.failed("answered an error: " + said)
-		if strings.Contains(string(answer), "overloaded") || strings.Contains(string(answer), "rate_limit") {
-			return &reasoning.Temporary{Err: err}
-		}
-		return err
+	if said := refusal(answer); said != nil {
+		return s.refused(said)
 	}
 	if err := into.take(answer); err != nil {
 		if coded := (*fault.Error)(nil); errors.As(err, &coded) {

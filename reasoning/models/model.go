@@ -133,27 +133,6 @@ func (s *service) failed(what string) error {
 	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), fault.Cut(redact.FromLength(1, s.key).Text(what), maxRefusal))
 }
 
-// refusal is the error in the body of an answer, or "". Some proxies and compatible
-// services send errors with status 200.
-func refusal(answer []byte) string {
-	var said struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(answer, &said) != nil {
-		return ""
-	}
-	var text string
-	var object map[string]json.RawMessage
-	switch {
-	case json.Unmarshal(said.Error, &text) == nil:
-	case json.Unmarshal(said.Error, &object) != nil || len(object) == 0:
-		return ""
-	case json.Unmarshal(object["message"], &text) != nil || text == "":
-		text = string(said.Error)
-	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-}
-
 // message is one turn of a conversation; its form is the same in all three services.
 type message struct {
 	Role    string `json:"role"`

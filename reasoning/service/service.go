@@ -22,8 +22,9 @@ import (
 // decides.
 type Options struct {
 	SLM, LLM models.Model
-	// Timeout bounds each answer of a model; 0 means no limit.
-	Timeout time.Duration
+	// Timeout bounds each answer of a model; 0 means no limit. Patience bounds the pauses
+	// for a model whose service fails for now.
+	Timeout, Patience time.Duration
 	// SmallBudget and LargeBudget bound the prompts of the two models, in estimated
 	// tokens; 0 is the constant of that name. A model that says that its window is
 	// smaller gets smaller prompts.
@@ -226,17 +227,19 @@ func again(text string, wrong error) string {
 		"\nAnswer again, with nothing but the JSON.\nYou wrote:\n" + fault.Cut(text, maxRepeated)
 }
 
-// ask returns one answer of a model within the timeout, without retries after it.
+// ask returns one answer of a model, with patience for faults that pass.
 func (c *conversation) ask(ctx context.Context, chosen choice, prompt Prompt) (models.Reply, error) {
 	c.prompt = prompt
-	began := time.Now()
-	reply, err := c.generate(ctx, chosen.model, prompt)
-	reasoning.ObserverFrom(ctx).Call(reasoning.ModelCall{Model: chosen.model.Name(), Purpose: c.request.Purpose(), PromptTokens: reply.PromptTokens,
-		OutputTokens: reply.OutputTokens, Duration: time.Since(began), Retry: c.calls, Switch: chosen.why, Err: err})
-	c.calls++
-	c.promptTokens += reply.PromptTokens
-	c.outputTokens += reply.OutputTokens
-	return reply, err
+	return reasoning.Patiently(ctx, c.service.options.Patience, func() (models.Reply, error) {
+		began := time.Now()
+		reply, err := c.generate(ctx, chosen.model, prompt)
+		reasoning.ObserverFrom(ctx).Call(reasoning.ModelCall{Model: chosen.model.Name(), Purpose: c.request.Purpose(), PromptTokens: reply.PromptTokens,
+			OutputTokens: reply.OutputTokens, Duration: time.Since(began), Retry: c.calls, Switch: chosen.why, Err: err})
+		c.calls++
+		c.promptTokens += reply.PromptTokens
+		c.outputTokens += reply.OutputTokens
+		return reply, err
+	})
 }
 
 // generate is one call of a model within the timeout.

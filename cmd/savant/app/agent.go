@@ -105,7 +105,7 @@ func (a *App) AwaitMounts(ctx context.Context) {
 	}
 }
 
-// recordAttempt records a failed attempt to reach the Reasoning API.
+// recordAttempt records a failed attempt to reach a model or the Reasoning API.
 func (a *App) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 	kind := telemetry.Retry
 	if failed.Last {

@@ -24,7 +24,7 @@ func (a *App) answerer() (workflow.Generate, error) {
 	if s.URL == "" && s.SLM == "" && s.LLM == "" && !undecided(s) && s.Waiting == nil {
 		return nil, nil
 	}
-	client, name, err := a.Reasoner(s, nil)
+	client, name, err := a.Reasoner(s, a.warnOfAttempt)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,18 @@ func (a *App) answerer() (workflow.Generate, error) {
 		question.Input = clean.JSON(question.Input)
 		return a.answered(ctx, client, name, question, &floor)
 	}, nil
+}
+
+// longPause is a pause that a person wonders about.
+const longPause = 400 * time.Millisecond
+
+// warnOfAttempt records a failed attempt, and says why there is a longer pause.
+func (a *App) warnOfAttempt(ctx context.Context, failed reasoning.Attempt) {
+	a.recordAttempt(ctx, failed)
+	if failed.Wait >= longPause {
+		a.Logger.WarnContext(ctx, "the model is asked again after a pause", "pause", failed.Wait.Round(100*time.Millisecond).String(),
+			"cause", a.redactor.Text(fault.From(failed.Err).Details))
+	}
 }
 
 // displayedStep selects one of several concurrent steps whose text is shown. It is safe for

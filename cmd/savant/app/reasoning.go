@@ -46,15 +46,15 @@ func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reaso
 		return reasoning.New(options), options.Name, nil
 	}
 	if undecided(s) {
-		options.Transport, options.Name, options.Timeout = &lateService{settings: s}, "the built-in reasoning service", 0
+		options.Transport, options.Name, options.Timeout, options.Retries = &lateService{settings: s}, "the built-in reasoning service", 0, 0
 		return reasoning.New(options), options.Name, nil
 	}
 	inside, err := reasoningService(s)
 	if err != nil {
 		return nil, "", Misconfigured(err)
 	}
-	// The built-in service sets its own timeouts for models.
-	options.Transport, options.Name, options.Timeout = inside, inside.Name(), 0
+	// The built-in service has its own timeouts and its own patience for models.
+	options.Transport, options.Name, options.Timeout, options.Retries = inside, inside.Name(), 0, 0
 	return reasoning.New(options), options.Name, nil
 }
 
@@ -74,7 +74,7 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	}
 	options := models.Options{Provider: provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
 		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey}
-	made := service.Options{Timeout: s.ModelTimeout, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
+	made := service.Options{Timeout: s.ModelTimeout, Patience: s.Patience, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
 	var err error
 	if s.SLM != "" {
 		if made.SLM, err = models.Open(s.SLM, options); err != nil {

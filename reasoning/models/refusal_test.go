@@ -1,0 +1,75 @@
+package models_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// Faults that pass are told from refusals that are final, wherever they stand.
+func TestFaultsThatPass(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		passes bool
+	}{
+		"a code in a 200":        {200, `{"error":{"code":429,"message":"Provider returned error"}}`, true},
+		"a code as text":         {200, `{"error":{"code":"502","message":"Network connection lost."}}`, true},
+		"Cloudflare in a 200":    {200, `{"error":{"code":520,"message":"web server is returning an unknown error"}}`, true},
+		"api_error":              {200, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, true},
+		"overloaded":             {200, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, true},
+		"a runner":               {200, `{"error":"an error was encountered while running the model: unexpected EOF"}`, true},
+		"a runner that ended":    {500, `{"error":"llama runner process has terminated: signal: killed"}`, true},
+		"loading":                {503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, true},
+		"a conflict":             {409, `{"error":"the model is being loaded"}`, true},
+		"too early":              {425, "", true},
+		"a final code in a 200":  {200, `{"error":{"code":401,"message":"no key","type":"api_error"}}`, false},
+		"a final type in a 200":  {200, `{"error":{"type":"invalid_request_error","message":"internal name"}}`, false},
+		"400 with api_error":     {400, `{"error":{"type":"api_error","message":"bad"}}`, false},
+		"401 with api_error":     {401, `{"error":{"type":"api_error","message":"bad"}}`, false},
+		"a quota":                {429, `{"error":{"code":"insufficient_quota","message":"used up"}}`, false},
+		"a quota in a 200":       {200, `{"error":{"code":"insufficient_quota","message":"rate limit"}}`, false},
+		"a certificate":          {526, "", false},
+		"a handshake":            {525, "", false},
+		"a model that is no one": {200, `{"error":"model 'm' not found"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, stream := range []func(string){nil, func(string) {}} {
+				asked := prompt
+				asked.Stream = stream
+				_, err := open(t, "openai:m", func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Connection", "close")
+					w.WriteHeader(c.status)
+					io.WriteString(w, c.body)
+				}).Generate(t.Context(), asked)
+				require.ErrorIs(t, err, fault.ReasoningUnavailable)
+				var temporary *reasoning.Temporary
+				if c.passes {
+					require.ErrorAs(t, err, &temporary)
+				} else {
+					require.NotErrorAs(t, err, &temporary)
+				}
+			}
+		})
+	}
+}
+
+// The pause that a body asks for is the pause that is waited.
+func TestAPauseInABody(t *testing.T) {
+	for _, status := range []int{200, 429} {
+		_, err := open(t, "openai:m", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(status)
+			io.WriteString(w, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"7s"}]}}`)
+		}).Generate(t.Context(), prompt)
+		var temporary *reasoning.Temporary
+		require.ErrorAs(t, err, &temporary)
+		require.Equal(t, 7*time.Second, temporary.After)
+	}
+}
