@@ -360,3 +360,27 @@ func TestARunThatWasLeftIsInterrupted(t *testing.T) {
 	close(let)
 	<-run.Done()
 }
+
+// What a person typed reaches the run that their process drives, and nobody else: neither
+// its journal nor its job in the database has it.
+func TestWhatWasTypedStaysInItsProcess(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	here := newMachine(t, server.URI(mongotest.NewDatabase()), "here", never)
+	var wiped atomic.Int32
+	wipe := engines.Bind("box.wipe", "Wipes.", func(context.Context, nothing) (nothing, error) {
+		wiped.Add(1)
+		return nothing{}, nil
+	})
+	wipe.Destructive = true
+	require.NoError(t, here.tools.Add(wipe))
+	for made, approval := range []agent.Approval{{}, {Typed: true}, {Approve: []string{"box_wipe"}}} {
+		run, err := here.fleet.Here(t.Context(), &agent.RunOptions{Goal: "go", ForceTool: "box.wipe", ForceFinish: true, Approval: approval}, agent.Order{})
+		require.NoError(t, err)
+		report := run.Wait(t.Context(), nil)
+		require.EqualValues(t, made, wiped.Load(), report.Error)
+		records, err := here.place.Records(report.RunID)
+		require.NoError(t, err)
+		require.NotRegexp(t, `(?i)typed|approve"|box_wipe`, string(records[0].Data))
+	}
+}
