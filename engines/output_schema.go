@@ -98,11 +98,11 @@ func (t Tool) compileOutput() (*schemas.Schema, error) {
 
 // ReceiptKey is the member of a reply that holds the receipt's id, which think.next
 // accepts as result_ref.
-const ReceiptKey = "_receipt"
+const ReceiptKey = schemas.ReceiptMember
 
 // WarningKey is the member of a reply that says what Savant left out of the call. A
 // published schema need not name it: it allows further members.
-const WarningKey = "_warning"
+const WarningKey = schemas.WarningMember
 
 // extraMembers are the members that a published schema accepts beside the tool's own: a
 // receipt, and those of a fault object.

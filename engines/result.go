@@ -3,11 +3,14 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/schemas"
 )
 
 // Result is the result of a call that succeeded.
@@ -25,7 +28,8 @@ type Result struct {
 }
 
 // Content is the result of a tool that returns MCP content, such as a mounted server's.
-// Inside the program its JSON is Structured, or without it {"content": Blocks}.
+// Inside the program its JSON is Structured, or without it {"content": Blocks}. NewContent
+// makes one.
 type Content struct {
 	// Structured is the structuredContent, a JSON object, or empty.
 	Structured json.RawMessage
@@ -33,9 +37,49 @@ type Content struct {
 	Blocks json.RawMessage
 }
 
-// MarshalJSON returns the JSON that the program uses.
+// NewContent returns the content of a tool's result. Without structured content, that is
+// the object in the text, else {"text": …}; empty where the content is more than text, or
+// its text is a list.
+func NewContent(structured, blocks json.RawMessage) (Content, error) {
+	made := Content{Structured: structured, Blocks: blocks}
+	if string(structured) == "null" {
+		made.Structured = nil
+	}
+	if len(made.Structured) > 0 {
+		if value, err := jsonvalue.Decode(structured); err != nil || jsonvalue.Kind(value) != "object" {
+			return Content{}, errors.New("its structured content is not a JSON object")
+		}
+		return made, nil
+	}
+	var content []any
+	if len(blocks) > 0 {
+		decoded, err := jsonvalue.Decode(blocks)
+		if err != nil {
+			return Content{}, fmt.Errorf("its content is not JSON: %w", err)
+		}
+		content, _ = decoded.([]any)
+	}
+	value := schemas.ContentValue(content)
+	if slices.ContainsFunc(content, isNoText) || jsonvalue.Kind(value) != "object" {
+		return made, nil
+	}
+	var err error
+	made.Structured, err = jsonvalue.Encode(value)
+	return made, err
+}
+
+func isNoText(block any) bool {
+	object, _ := block.(map[string]any)
+	return object["type"] != "text"
+}
+
+// MarshalJSON returns the JSON that the program uses. A result that reads it comes to
+// the same value as one that reads the CallToolResult.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if len(c.Structured) > 0 {
+		if value, err := jsonvalue.DecodeStored(c.Structured); err == nil && schemas.IsToolResult(value) {
+			return json.Marshal(map[string]json.RawMessage{"structuredContent": c.Structured})
+		}
 		return c.Structured, nil
 	}
 	blocks := c.Blocks

@@ -115,18 +115,18 @@ type CallResult struct {
 	Type string `json:"resultType"`
 }
 
-// Text returns the joined text blocks.
+// Text returns the text blocks, joined by line breaks.
 func (r CallResult) Text() string {
-	var texts strings.Builder
+	var texts []string
 	for _, raw := range r.Content {
 		var block struct {
-			Text string `json:"text"`
+			Text *string `json:"text"`
 		}
-		if decode(raw, &block) == nil {
-			texts.WriteString(block.Text)
+		if decode(raw, &block) == nil && block.Text != nil {
+			texts = append(texts, *block.Text)
 		}
 	}
-	return texts.String()
+	return strings.Join(texts, "\n")
 }
 
 // Invoke calls a tool; args is any value that marshals to a JSON object. progress,

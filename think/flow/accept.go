@@ -123,7 +123,7 @@ func TooManyValues(result any, limit int) bool {
 	}
 	object, _ := result.(map[string]any)
 	content, _ := object["content"].([]any)
-	return holdsMore(contentText(content), limit)
+	return holdsMore(schemas.ContentText(content), limit)
 }
 
 func holdsMore(text string, limit int) bool {
@@ -207,47 +207,27 @@ func (u *unit) acceptPerson(value any) ([]byte, *fault.Error) {
 	return u.fit(value)
 }
 
-// resultKeys are the members of an MCP CallToolResult.
-var resultKeys = []string{"content", "structuredContent", "isError", "_meta", "resultType"}
-
 // normalise unwraps an MCP CallToolResult. One with isError is a failed
 // attempt: TOOL_FAILED.
 func (t Terms) normalise(value any) (any, *fault.Error) {
-	value = withoutReceipt(value)
-	object, ok := value.(map[string]any)
-	if !ok {
-		return value, nil
-	}
-	content, isResult := object["content"].([]any)
-	_, structured := object["structuredContent"]
+	value = schemas.WithoutReceipt(value)
+	object, _ := value.(map[string]any)
 	failed, _ := object["isError"].(bool)
-	for key := range object {
-		if !slices.Contains(resultKeys, key) && !(failed && t.PlainFailures && slices.Contains(failureKeys, key)) {
-			return value, nil
-		}
+	var also []string
+	if failed && t.PlainFailures {
+		also = failureKeys
 	}
-	for _, item := range content {
-		block, ok := item.(map[string]any)
-		if kind, typed := block["type"].(string); !ok || !typed || kind == "" {
-			return value, nil
-		}
-	}
-	if !isResult && !structured && !failed {
+	if !schemas.IsToolResult(value, also...) {
 		return value, nil
 	}
-	text := contentText(content)
-	if failed {
-		return nil, toolFailed(object, cmp.Or(text, failureText(object)))
+	content, _ := object["content"].([]any)
+	switch structured := object["structuredContent"]; {
+	case failed:
+		return nil, toolFailed(object, cmp.Or(schemas.ContentText(content), failureText(object)))
+	case structured != nil:
+		return schemas.WithoutReceipt(structured), nil
 	}
-	if structured && object["structuredContent"] != nil {
-		return withoutReceipt(object["structuredContent"]), nil
-	}
-	if parsed := schemas.Normalise(text); parsed != nil {
-		if _, still := parsed.(string); !still {
-			return withoutReceipt(parsed), nil
-		}
-	}
-	return map[string]any{"text": text}, nil
+	return schemas.ContentValue(content), nil
 }
 
 // failureKeys are the members, next to isError, in which models give the reason of a
@@ -269,9 +249,6 @@ func failureText(object map[string]any) string {
 	}
 	return ""
 }
-
-// receiptKey is the member of a tool's reply that holds the receipt of the call.
-const receiptKey = "_receipt"
 
 // claimPattern matches a text that holds only a receipt: the id, or the id with the
 // member's name.
@@ -296,12 +273,12 @@ func ClaimOf(result any) Claim {
 	}
 	object, ok := result.(map[string]any)
 	if !ok {
-		if found := claimPattern().FindStringSubmatch(text); isText && len(text) <= maxReceiptText && found != nil {
+		if found := claimPattern().FindStringSubmatch(text); isText && len(text) <= schemas.MaxReceiptText && found != nil {
 			return Claim{Receipt: found[1]}
 		}
 		return Claim{}
 	}
-	if id, ok := object[receiptKey].(string); ok {
+	if id, ok := object[schemas.ReceiptMember].(string); ok {
 		return Claim{Receipt: id, Alone: len(object) == 1, Whole: len(object) > 1}
 	}
 	for _, key := range []string{"result_ref", "receipt"} {
@@ -316,7 +293,7 @@ func ClaimOf(result any) Claim {
 func claimIn(object map[string]any) Claim {
 	content, isResult := object["content"].([]any)
 	structured, _ := object["structuredContent"].(map[string]any)
-	if id, ok := structured[receiptKey].(string); ok {
+	if id, ok := structured[schemas.ReceiptMember].(string); ok {
 		return Claim{Receipt: id, Alone: len(structured) == 1, Whole: len(structured) > 1}
 	}
 	rest := len(structured) > 0
@@ -325,12 +302,12 @@ func claimIn(object map[string]any) Claim {
 		block, _ := item.(map[string]any)
 		text, ok := block["text"].(string)
 		switch {
-		case ok && onlyReceipt(text):
+		case ok && schemas.OnlyReceipt(text):
 			inner, _ := schemas.Normalise(text).(map[string]any)
-			claim.Receipt, _ = inner[receiptKey].(string)
+			claim.Receipt, _ = inner[schemas.ReceiptMember].(string)
 		case ok && strings.HasPrefix(strings.TrimSpace(text), "{"):
 			inner, _ := schemas.Normalise(text).(map[string]any)
-			if id, ok := inner[receiptKey].(string); ok {
+			if id, ok := inner[schemas.ReceiptMember].(string); ok {
 				claim.Receipt = id
 			}
 			rest = true
@@ -356,43 +333,6 @@ func (v View) Values(result any) []any {
 		values = append(values, value)
 	}
 	return values
-}
-
-// withoutReceipt removes the receipt from a reply that was sent as it came, because it
-// is not part of the tool's result.
-func withoutReceipt(value any) any {
-	object, ok := value.(map[string]any)
-	if _, carries := object[receiptKey].(string); !ok || !carries {
-		return value
-	}
-	object = maps.Clone(object)
-	delete(object, receiptKey)
-	return object
-}
-
-func contentText(content []any) string {
-	var parts []string
-	for _, item := range content {
-		block, _ := item.(map[string]any)
-		if text, ok := block["text"].(string); ok && !onlyReceipt(text) {
-			parts = append(parts, text)
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
-// maxReceiptText exceeds the length of every text that holds only a receipt.
-const maxReceiptText = 1000
-
-// onlyReceipt reports whether a text only carries a receipt and is not part of the
-// tool's result.
-func onlyReceipt(text string) bool {
-	if len(text) > maxReceiptText || !strings.HasPrefix(text, `{"`+receiptKey+`":`) {
-		return false
-	}
-	value, err := jsonvalue.DecodeStored([]byte(text))
-	object, _ := value.(map[string]any)
-	return err == nil && len(object) == 1
 }
 
 // codeShape matches the error code of a tool.
@@ -450,7 +390,7 @@ func permanentFailure(value any) bool {
 		return false
 	}
 	content, _ := object["content"].([]any)
-	said := toolFault(object, contentText(content))
+	said := toolFault(object, schemas.ContentText(content))
 	if said == nil {
 		return false
 	}

@@ -1,7 +1,6 @@
 package mount
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"savant/engines"
 	"savant/engines/mcpclient"
 	"savant/fault"
-	"savant/internal/jsonvalue"
 )
 
 // maxErrorText is the maximum length of a failed tool's text in an error, in bytes.
@@ -122,8 +120,7 @@ func (s *server) failure(live *session, tool string, err error) error {
 	return fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(details, maxErrorText))
 }
 
-// content returns the result of a tool: the structured content, else the content of its
-// text. A failed tool is TOOL_FAILED with its text.
+// content returns the result of a tool, see engines.NewContent. A failed tool is TOOL_FAILED with its text.
 func (s *server) content(tool string, result mcpclient.CallResult) (any, error) {
 	text := result.Text()
 	if result.IsError {
@@ -137,41 +134,11 @@ func (s *server) content(tool string, result mcpclient.CallResult) (any, error) 
 		return nil, fault.New(fault.ToolFailed, "%s: the content does not marshal: %w", tool, err)
 	}
 	if result.Content == nil {
-		blocks = []byte("[]")
+		blocks = nil
 	}
-	made := engines.Content{Blocks: s.launch.secrets.JSON(blocks), Structured: s.launch.secrets.JSON(result.Structured)}
-	if made.Structured, err = structured(result, made.Structured, s.launch.secrets.Text(text)); err != nil {
+	made, err := engines.NewContent(s.launch.secrets.JSON(result.Structured), s.launch.secrets.JSON(blocks))
+	if err != nil {
 		return nil, fault.New(fault.ToolFailed, "%s: %w", tool, err)
 	}
 	return made, nil
-}
-
-// structured returns the JSON object for workflows and agents: the structured content,
-// else the JSON object in the text, else {"text": …}. It is empty if the content has
-// more than text.
-func structured(result mcpclient.CallResult, own json.RawMessage, text string) (json.RawMessage, error) {
-	if own != nil {
-		if value, err := jsonvalue.Decode(own); err != nil || jsonvalue.Kind(value) != "object" {
-			return nil, errors.New("its structured content is not a JSON object")
-		}
-		return own, nil
-	}
-	if !onlyText(result.Content) {
-		return nil, nil
-	}
-	if object := bytes.TrimSpace([]byte(text)); len(object) > 0 && object[0] == '{' {
-		if value, err := jsonvalue.Decode(object); err == nil && jsonvalue.Kind(value) == "object" {
-			return object, nil
-		}
-	}
-	return jsonvalue.Encode(map[string]any{"text": text})
-}
-
-func onlyText(content []json.RawMessage) bool {
-	for _, raw := range content {
-		if jsonvalue.TextMember(raw, "type") != "text" {
-			return false
-		}
-	}
-	return true
 }

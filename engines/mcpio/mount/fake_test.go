@@ -136,6 +136,10 @@ func (f fake) call(asked request) {
 		result = map[string]any{"content": []any{map[string]any{"type": "image", "data": "AAAA", "mimeType": "image/png"}}}
 	case "structured":
 		result = map[string]any{"content": text("seen"), "structuredContent": map[string]any{"n": json.Number("9007199254740993")}}
+	case "two":
+		result = map[string]any{"content": append(text("notes"), text("readme")...)}
+	case "list":
+		result = map[string]any{"content": text("[1]")}
 	case "json":
 		result = map[string]any{"content": text(`{"a": 1}`)}
 	case "wait":

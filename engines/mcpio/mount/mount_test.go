@@ -160,6 +160,8 @@ func TestResultsArePassedThrough(t *testing.T) {
 	require.JSONEq(t, `{"a":1}`, w.called("fake_echo", "json"))
 	require.Contains(t, w.called("fake.echo", "structured"), "9007199254740993")
 	require.JSONEq(t, `{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}`, w.called("fake.echo", "image"))
+	require.JSONEq(t, `{"text":"notes\nreadme"}`, w.called("fake.echo", "two"))
+	require.JSONEq(t, `{"content":[{"type":"text","text":"[1]"}]}`, w.called("fake.echo", "list"))
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", "ask"))
 
 	result, err := w.registry.Call(t.Context(), "fake.echo", json.RawMessage(`{"do":"arguments","big":9007199254740993}`))

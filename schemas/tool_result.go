@@ -1,0 +1,97 @@
+package schemas
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/internal/jsonvalue"
+)
+
+// resultMembers are the members of an MCP CallToolResult.
+var resultMembers = []string{"content", "structuredContent", "isError", "_meta", "resultType"}
+
+// IsToolResult reports whether a value has the form of an MCP CallToolResult, and not
+// just members of the same names. also are further members that one may have.
+func IsToolResult(value any, also ...string) bool {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return false
+	}
+	content, isResult := object["content"].([]any)
+	_, structured := object["structuredContent"]
+	failed, _ := object["isError"].(bool)
+	if !isResult && !structured && !failed {
+		return false
+	}
+	for key := range object {
+		if !slices.Contains(resultMembers, key) && !slices.Contains(also, key) {
+			return false
+		}
+	}
+	for _, item := range content {
+		block, ok := item.(map[string]any)
+		if kind, typed := block["type"].(string); !ok || !typed || kind == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// ContentValue returns the value of a result's content blocks without structured content:
+// the JSON of their text, else {"text": …}. It is the one rule for a result, whoever
+// carries it.
+func ContentValue(content []any) any {
+	text := ContentText(content)
+	if parsed := Normalise(text); jsonvalue.Kind(parsed) != "string" {
+		return WithoutReceipt(parsed)
+	}
+	return map[string]any{"text": text}
+}
+
+// ContentText joins the texts of content blocks by line breaks, without those that only
+// carry a receipt.
+func ContentText(content []any) string {
+	var parts []string
+	for _, item := range content {
+		block, _ := item.(map[string]any)
+		if text, ok := block["text"].(string); ok && !OnlyReceipt(text) {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// The members that Savant adds to the reply of a tool: the receipt of the call, and
+// beside it what was left out of the call.
+const (
+	ReceiptMember = "_receipt"
+	WarningMember = "_warning"
+)
+
+// WithoutReceipt removes the receipt from a reply that was sent as it came, because it
+// is not part of the tool's result.
+func WithoutReceipt(value any) any {
+	object, ok := value.(map[string]any)
+	if _, carries := object[ReceiptMember].(string); !ok || !carries {
+		return value
+	}
+	object = maps.Clone(object)
+	delete(object, ReceiptMember)
+	delete(object, WarningMember)
+	return object
+}
+
+// MaxReceiptText exceeds the length of every text that holds only a receipt.
+const MaxReceiptText = 1000
+
+// OnlyReceipt reports whether a text only carries a receipt and is not part of the
+// tool's result.
+func OnlyReceipt(text string) bool {
+	if len(text) > MaxReceiptText || !strings.HasPrefix(text, `{"`+ReceiptMember+`":`) {
+		return false
+	}
+	value, err := jsonvalue.DecodeStored([]byte(text))
+	rest, _ := WithoutReceipt(value).(map[string]any)
+	return err == nil && len(rest) == 0
+}
