@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -26,7 +27,7 @@ const maxPages = 100
 // Definitions returns the tools of the server, in its order.
 func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 	var all []Definition
-	params := map[string]any{}
+	params, seen := map[string]any{}, map[string]bool{}
 	for range maxPages {
 		var page struct {
 			Tools      []json.RawMessage `json:"tools"`
@@ -40,11 +41,15 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 				Name string `json:"name"`
 			}
 			_ = decode(raw, &named) // an invalid definition has no name
-			all = append(all, Definition{Name: named.Name, Raw: raw})
+			same := func(d Definition) bool { return d.Name == named.Name && bytes.Equal(d.Raw, raw) }
+			if len(seen) == 0 || !slices.ContainsFunc(all, same) { // a cursor that stands still lists them again
+				all = append(all, Definition{Name: named.Name, Raw: raw})
+			}
 		}
-		if page.NextCursor == "" || page.NextCursor == params["cursor"] {
+		if page.NextCursor == "" || seen[page.NextCursor] {
 			return all, nil
 		}
+		seen[page.NextCursor] = true
 		params = map[string]any{"cursor": page.NextCursor}
 	}
 	return nil, fault.New(fault.LimitExceeded, "the server's list of tools has more than %d pages", maxPages)

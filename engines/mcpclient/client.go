@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
+	"savant/internal/redact"
 )
 
 // DefaultMaxLine is the default maximum length of a message: 32 MiB.
@@ -39,6 +41,10 @@ type Options struct {
 	// ToolsChanged is called when the server announces that its tools changed. It must
 	// not block.
 	ToolsChanged func()
+	// Logger gets the lines of a server that are no message, without what Hidden hides;
+	// nil discards them. Hidden may be nil.
+	Logger *slog.Logger
+	Hidden *redact.Redactor
 	// MaxLine is the maximum length of a message in bytes; 0 means DefaultMaxLine.
 	MaxLine int
 }
@@ -83,6 +89,9 @@ var ErrSessionOver = errors.New("the server no longer knows the session")
 // newClient returns a client without its link.
 func newClient(ctx context.Context, options Options) *Client {
 	options.Name = cmp.Or(options.Name, "savant")
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
 	options.MaxLine = cmp.Or(max(options.MaxLine, 0), DefaultMaxLine)
 	c := &Client{options: options}
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -150,6 +159,15 @@ func (c *Client) enveloped(server *serverInfo, params map[string]any) map[string
 	}
 	full["_meta"] = meta
 	return full
+}
+
+// shown returns a server's text as errors and logs show it.
+func (c *Client) shown(text []byte) string {
+	plain := string(text[:min(len(text), 4*maxEcho)])
+	if c.options.Hidden != nil {
+		plain = c.options.Hidden.Text(plain)
+	}
+	return fault.Cut(plain, maxEcho)
 }
 
 // decodeReply decodes the result of a reply, or returns its error as a coded one.

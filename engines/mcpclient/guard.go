@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // statusError is an HTTP status that carries no JSON-RPC message.
@@ -61,6 +63,9 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	})
 	if !refused(response) {
+		if err := tidy(request, response); err != nil {
+			return nil, err
+		}
 		return response, nil
 	}
 	switch why, explained := explanation(response); {
@@ -71,6 +76,62 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.StatusCode = http.StatusNotFound // the protocol's status for this
 	}
 	return response, nil
+}
+
+// formatError is an answer in another format than the protocol's.
+type formatError string
+
+func (f formatError) Error() string { return string(f) }
+
+// tidy makes an answer of JSON one that mcp-go reads: a server may call it text, begin it
+// with a byte order mark, write NaN, or send a batch of one. Another answer that is neither
+// JSON nor an event stream is a formatError.
+func tidy(request *http.Request, response *http.Response) error {
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if request.Method != http.MethodPost || err == nil && kind == "text/event-stream" || response.StatusCode != http.StatusOK {
+		return nil
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil {
+		return err
+	}
+	text := bytes.TrimSpace(bytes.TrimPrefix(body, jsonrpc.ByteOrderMark))
+	if len(text) == 0 {
+		response.Body = io.NopCloser(bytes.NewReader(body))
+		return nil
+	}
+	if found := answersIn(text); found != nil {
+		text, kind = found, "application/json"
+	}
+	if kind != "application/json" && bytes.Contains(append([]byte{'\n'}, text[:min(len(text), maxEcho)]...), []byte("\ndata:")) {
+		text, kind = body, "text/event-stream"
+	}
+	if kind != "application/json" && kind != "text/event-stream" {
+		return formatError("a body that is not what the protocol says: " + cmp.Or(mediaType().FindString(kind), "no known type") + ", neither JSON nor an event stream")
+	}
+	response.Header.Set("Content-Type", kind)
+	response.ContentLength = int64(len(text))
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	return nil
+}
+
+// mediaType matches the types that an error names: other text of a server may be secret.
+var mediaType = pattern.Lazy(`^(?:text|application|image|multipart)/[a-z.+-]{1,40}$`)
+
+// answersIn returns the only answer in a JSON text, which may be a batch; nil if there are
+// none or several.
+func answersIn(text []byte) (only []byte) {
+	for _, m := range messagesIn(text) {
+		if !m.IsResponse() {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = m.Raw
+	}
+	return only
 }
 
 // sessionLost reports whether a restarted server refuses an unknown session with 400, as

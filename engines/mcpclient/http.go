@@ -169,6 +169,7 @@ func (h *httpLink) notify(ctx context.Context, method string, params map[string]
 // server, since both may hold secrets.
 func (h *httpLink) failure(method string, err error) error {
 	var status statusError
+	var format formatError
 	switch {
 	case h.client.life.Err() != nil:
 		return fault.New(fault.EngineOffline, "the connection was closed before %s was answered", method)
@@ -182,6 +183,8 @@ func (h *httpLink) failure(method string, err error) error {
 		return fault.New(fault.ToolFailed, "the server answered %s with %w", method, status)
 	case errors.As(err, &status):
 		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)
+	case errors.As(err, &format):
+		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, format)
 	case errors.Is(err, httpclient.ErrRedirected):
 		return fault.New(fault.EngineOffline, "the server redirects to another address; Savant does not follow it, because the headers are for this address only")
 	}

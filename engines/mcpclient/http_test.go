@@ -86,6 +86,35 @@ func TestClientOverHTTPOddAnswers(t *testing.T) {
 	golden.Messages(t, *update, "testdata/odd_answers.golden", messages)
 }
 
+// Answers over HTTP are read whatever the server calls them, and what is none is named.
+func TestClientOverHTTPAnswersInOtherForms(t *testing.T) {
+	for name, c := range map[string]struct{ kind, body string }{
+		"text/plain":           {"text/plain; charset=utf-8", `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
+		"no type":              {"", `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
+		"a byte order mark":    {"application/json", "\ufeff" + `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
+		"several lines":        {"application/json", "{\n\"jsonrpc\":\"2.0\",\n\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"so\"}]}}\n"},
+		"a batch of one":       {"application/json", `[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}]`},
+		"NaN":                  {"application/json", `{"jsonrpc":"2.0","id":%s,"result":{"x":NaN,"content":[{"type":"text","text":"so"}]}}`},
+		"a stream called text": {"text/plain", `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}` + "\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := overHTTP(t, func(w http.ResponseWriter, id string) {
+				w.Header()["Content-Type"] = []string{c.kind}
+				fmt.Fprintf(w, c.body, id)
+			}).Invoke(t.Context(), "x", map[string]any{}, nil)
+			require.NoError(t, err)
+			require.Equal(t, "so", result.Text())
+		})
+	}
+	_, err := overHTTP(t, func(w http.ResponseWriter, _ string) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<p>hunter2</p>")
+	}).Invoke(t.Context(), "x", map[string]any{}, nil)
+	require.ErrorIs(t, err, fault.EngineOffline)
+	require.ErrorContains(t, err, "tools/call with a body that is not what the protocol says: text/html")
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
 // A server that was begun anew may say so in the wrong way.
 func TestClientOverHTTPForgottenSession(t *testing.T) {
 	for message, forgotten := range map[string]bool{"Bad Request: No valid session ID provided": true, "no such page": false} {

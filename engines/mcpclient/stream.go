@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -27,15 +28,29 @@ type streamLink struct {
 	waiting jsonrpc.Pending
 	// replies counts the answers being computed or written.
 	replies atomic.Int64
-	// overlong is closed when a line exceeded the maximum length: one of the waiting
-	// calls has lost its reply.
-	overlong atomic.Pointer[chan struct{}]
+	// lost is closed when what may have been a reply could not be read: one of the waiting
+	// calls has lost its own.
+	lost atomic.Pointer[loss]
+	// skipped is the last line that was no message; logged counts those in the log.
+	skipped atomic.Pointer[string]
+	logged  int
 }
+
+// maxLogged is how many lines of a server that are no message are logged.
+const maxLogged = 60
+
+// loss tells the waiting calls that a reply could not be read.
+type loss struct {
+	happened chan struct{}
+	err      error // set before happened is closed
+}
+
+func newLoss() *loss { return &loss{happened: make(chan struct{})} }
 
 // openStream starts reading the server's output.
 func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
 	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin, nil), input: stdin}
-	s.overlong.Store(new(make(chan struct{})))
+	s.lost.Store(newLoss())
 	go s.receive(jsonrpc.NewReader(stdout, c.options.MaxLine))
 	return s
 }
@@ -57,29 +72,59 @@ func (s *streamLink) close() error {
 	}
 }
 
-// receive routes the server's messages until its output ends. Other lines are ignored:
+// receive routes the server's messages until its output ends. Other lines are logged:
 // servers print to their output by mistake.
 func (s *streamLink) receive(in *jsonrpc.Reader) {
 	defer s.client.end()
+	lines := messageLines{limit: s.client.options.MaxLine}
 	for {
 		data, err := in.Next()
 		switch {
 		case errors.Is(err, jsonrpc.ErrLineTooLong):
-			close(*s.overlong.Swap(new(make(chan struct{}))))
+			s.lose(fault.New(fault.ToolFailed, "the server sent a message of more than %d bytes, which was not read", s.client.options.MaxLine))
 			continue
 		case err != nil:
+			s.skip(lines.held)
 			return
 		}
-		if m, err := jsonrpc.Read(data); err == nil {
+		found, skipped := lines.take(data)
+		s.skip(skipped)
+		for _, m := range found {
 			s.route(m)
 		}
 	}
 }
 
+// lose ends the waiting calls with an error.
+func (s *streamLink) lose(err error) {
+	lost := s.lost.Swap(newLoss())
+	lost.err = err
+	close(lost.happened)
+}
+
+// skip reports what is no message. If it was meant as one, the waiting calls end.
+func (s *streamLink) skip(text []byte) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return
+	}
+	shown := s.client.shown(text)
+	s.skipped.Store(&shown)
+	if text[0] != '{' && text[0] != '[' || !bytes.Contains(text, []byte(`"jsonrpc"`)) {
+		if s.logged++; s.logged <= maxLogged {
+			s.client.options.Logger.Info("a server printed a line that is no message", "line", shown)
+		}
+		return
+	}
+	s.client.options.Logger.Warn("a server sent a message that is not JSON", "line", shown)
+	s.lose(fault.New(fault.ToolFailed, "the server sent a message that is not JSON: %q", shown))
+}
+
 func (s *streamLink) route(m *jsonrpc.Message) {
 	switch {
 	case m.IsResponse():
-		s.waiting.Deliver(m)
+		if !s.waiting.Deliver(m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
+			s.lose(decodeReply(m, nil))
+		}
 	case m.IsNotification():
 		s.client.notified(m.Method, m.Params)
 	default:
@@ -129,7 +174,7 @@ func (s *streamLink) notify(ctx context.Context, method string, params map[strin
 	case err := <-s.send(jsonrpc.Notify(method, given)):
 		return err
 	case <-ctx.Done():
-		return unanswered(ctx, method)
+		return s.unanswered(ctx, method)
 	}
 }
 
@@ -140,7 +185,7 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 	if params != nil {
 		asked.Params = params
 	}
-	overlong := *s.overlong.Load()
+	lost := s.lost.Load()
 	sent := s.send(asked)
 	for {
 		select {
@@ -153,13 +198,21 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 			return m, nil
 		case <-s.ended():
 			return s.last(answer, method)
-		case <-overlong:
-			return nil, fault.New(fault.ToolFailed, "the server sent a message of more than %d bytes, which was not read", s.client.options.MaxLine)
+		case <-lost.happened:
+			return nil, lost.err
 		case <-ctx.Done():
 			s.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id}))
-			return nil, unanswered(ctx, method)
+			return nil, s.unanswered(ctx, method)
 		}
 	}
+}
+
+// unanswered names the last line that was no message, which may have been the answer.
+func (s *streamLink) unanswered(ctx context.Context, method string) error {
+	if skipped := s.skipped.Load(); skipped != nil {
+		return fault.New(fault.EngineOffline, "%s was not answered: %w; the server printed a line that is no message: %q", method, context.Cause(ctx), *skipped)
+	}
+	return unanswered(ctx, method)
 }
 
 // last returns the answer if it was the last line of the server's output.

@@ -35,6 +35,7 @@ type session struct {
 func (of *server) start(ctx context.Context) (*session, error) {
 	s := &session{relist: make(chan struct{}, 1), listed: time.Now()}
 	options := mcpclient.Options{Name: "savant-mount", Version: of.version, MaxLine: maxMessage,
+		Logger: of.logger.With("server", of.entry.name), Hidden: of.launch.hidden,
 		ToolsChanged: func() {
 			select {
 			case s.relist <- struct{}{}:

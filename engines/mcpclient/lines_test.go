@@ -1,0 +1,125 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/mcpclient"
+	"savant/fault"
+	"savant/internal/redact"
+)
+
+// Answers are read whatever stands around them, and however they are laid out.
+func TestClientAnswersThatAreNotOneLine(t *testing.T) {
+	const answer = `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[{"type":"text","text":"a {\"b\": [1]} ☃"}]}}`
+	pretty := strings.NewReplacer(`{"jsonrpc`, "{\n  \"jsonrpc", `,"result":{`, ",\n\n  \"result\": {\n").Replace(answer) + "\n"
+	for name, output := range map[string]string{
+		"byte order mark":         "\ufeff" + answer,
+		"several lines":           pretty,
+		"several lines with CR":   strings.ReplaceAll(pretty, "\n", "\r\n"),
+		"text before it":          "progress 50%" + answer,
+		"text with braces":        `{x} {"a":1} [{` + answer,
+		"a batch of one":          "[" + answer + "]",
+		"a batch in lines":        "[\n" + answer + "\n]",
+		"a batch of two":          `[{"jsonrpc":"2.0","method":"notifications/message","params":{}},` + answer + "]",
+		"two in one line":         `{"jsonrpc":"2.0","method":"notifications/message","params":{}}` + answer,
+		"behind an open brace":    "{\n" + answer,
+		"behind an open bracket":  "[\n" + answer,
+		"behind a log in JSON":    `{"level":"info","error":"none"}` + "\n" + answer,
+		"behind a logged request": `got {"jsonrpc":"2.0","id":"savant-2","method":"tools/call"}` + "\n" + answer,
+		"without the version":     strings.Replace(answer, `"jsonrpc":"2.0",`, "", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+				read()
+				fmt.Fprintln(write, output)
+			})
+			result, err := c.Invoke(t.Context(), "x", nil, nil)
+			require.NoError(t, err)
+			require.Equal(t, `a {"b": [1]} ☃`, result.Text())
+		})
+	}
+}
+
+// JSON has no NaN: it is read as null, and not within texts.
+func TestClientNaN(t *testing.T) {
+	c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+		read()
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[],"structuredContent":{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN \" NaN"}}}`)
+	})
+	result, err := c.Invoke(t.Context(), "x", nil, nil)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"a":null,"b":[null,null],"c":"NaN \" NaN"}`, string(result.Structured))
+}
+
+// What cannot be read ends the call at once, with the line in the error and in the log, and
+// without secrets.
+func TestClientMessageThatIsNotJSON(t *testing.T) {
+	for name, output := range map[string]string{
+		"broken":          `{"jsonrpc":"2.0","id":"savant-2","result":{"key":"hunter2-hunter2",}}`,
+		"cut by the next": `{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2",` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}`,
+		"a parse error":   `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot parse"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			c := scripted(t, mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Hidden: redact.New("hunter2-hunter2")}, func(read func() string, write io.Writer) {
+				read()
+				fmt.Fprintln(write, output)
+			})
+			_, err := c.Invoke(t.Context(), "x", nil, nil) // which has no timeout
+			require.ErrorIs(t, err, fault.ToolFailed)
+			require.NotContains(t, err.Error()+log.String(), "hunter2")
+			if name == "a parse error" {
+				require.ErrorContains(t, err, "cannot parse")
+				return
+			}
+			require.ErrorContains(t, err, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`)
+			require.Contains(t, log.String(), "savant-2")
+		})
+	}
+}
+
+// cancelOn ends a call once something was logged.
+type cancelOn func()
+
+func (c cancelOn) Write(line []byte) (int, error) {
+	c()
+	return len(line), nil
+}
+
+// A line that is no message is logged at once, and named where an answer is missing.
+func TestClientNamesTheLineThatWasSkipped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := scripted(t, mcpclient.Options{Logger: slog.New(slog.NewTextHandler(cancelOn(cancel), nil))}, func(read func() string, write io.Writer) {
+		read()
+		fmt.Fprintln(write, "Traceback: no module named x")
+	})
+	_, err := c.Invoke(ctx, "x", nil, nil)
+	require.ErrorIs(t, err, fault.EngineOffline)
+	require.ErrorContains(t, err, `no message: "Traceback: no module named x"`)
+}
+
+// A list whose cursor stands still, or goes in a circle, has each tool once.
+func TestClientCursorsThatDoNotMove(t *testing.T) {
+	for name, cursors := range map[string][]string{"the same": {"a", "a", "a"}, "a circle": {"a", "b", "a", "b"}, "none": {""}} {
+		t.Run(name, func(t *testing.T) {
+			c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+				for i, cursor := range cursors {
+					read()
+					fmt.Fprintf(write, `{"jsonrpc":"2.0","id":"savant-%d","result":{"tools":[{"name":"one"},{"name":"two"}],"nextCursor":"%s"}}`+"\n", i+2, cursor)
+				}
+			})
+			tools, err := c.Tools(t.Context())
+			require.NoError(t, err)
+			require.Len(t, tools, 2)
+		})
+	}
+}
