@@ -41,6 +41,7 @@ func Graph(graph *flow.Graph, tools Tools) Report {
 		seen[g] = true
 		c := newChecker(g, tools)
 		c.workflow()
+		c.found = append(c.found, g.Workflow.Warnings()...)
 		slices.SortStableFunc(c.found, func(a, b fault.Diagnostic) int {
 			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 		})

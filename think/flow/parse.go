@@ -37,6 +37,7 @@ func (r *report) outcome(w *Workflow) (*Workflow, error) {
 	err := r.failure(cmp.Or(r.file, "workflow"))
 	switch {
 	case err == nil:
+		w.warnings = r.warnings
 		return w, nil
 	case slices.ContainsFunc(r.diagnostics, func(d fault.Diagnostic) bool { return !slices.Contains(ofExpressions, d.Code) }):
 		return nil, err
@@ -289,6 +290,7 @@ func (p *parser) schemas(node *yaml.Node) {
 			p.add(fault.YAMLSchemaViolation, "schemas."+name, value, "a schema's name is letters, digits, _ and -, starting with a letter")
 		}
 		p.w.Schemas[name] = valueOf(value)
+		p.schemaTexts(value, "schemas."+name)
 	}
 	set, err := p.w.set.With(p.w.Schemas)
 	if err != nil {
@@ -351,6 +353,7 @@ func (p *parser) params(node *yaml.Node) {
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		p.param(node.Content[i], node.Content[i+1])
+		p.schemaTexts(node.Content[i+1], "params."+node.Content[i].Value)
 	}
 }
 
@@ -504,6 +507,9 @@ func (p *parser) template(node *yaml.Node, at *yamlPath, scope expression.Scope)
 		return t
 	}
 	if node.Tag != "!!str" || !strings.Contains(node.Value, "{{") {
+		if node.Tag == "!!int" || node.Tag == "!!float" {
+			p.losesText(node, at.path())
+		}
 		return &template{literal: valueOf(node)}
 	}
 	return p.templateText(node, at.path(), scope)

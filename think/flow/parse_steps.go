@@ -301,6 +301,7 @@ func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
 		schema, err = p.w.set.Named(node.Value)
 	} else {
 		schema, err = p.inline(node)
+		p.schemaTexts(node, at)
 	}
 	if err != nil {
 		p.schemaProblem(err, at, node)
@@ -389,6 +390,7 @@ func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope)
 		p.add(fault.YAMLSchemaViolation, at, node, "a list written out in foreach is short and plain: give a longer one as a parameter's default, and build one from values with an expression in quotes")
 		return nil, nil
 	}
+	p.valueTexts(node, at)
 	literal := *node
 	literal.Kind, literal.Tag, literal.Value, literal.Content = yaml.ScalarNode, "!!str", string(data), nil
 	program, where := p.compile(&literal, at, scope)

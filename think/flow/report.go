@@ -23,6 +23,7 @@ type report struct {
 	needs       string // what a file of this kind has, for the error of an empty one
 	lines       [][]byte
 	diagnostics []fault.Diagnostic
+	warnings    []fault.Diagnostic // what YAML reads otherwise than it looks
 	// cursor and its offset in the line are where startsWith looked last. Nodes
 	// come in the order of the file, so each line is read once.
 	cursor place

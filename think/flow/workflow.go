@@ -87,8 +87,9 @@ type Workflow struct {
 	Outputs    []Output
 	Artifacts  []Artifact
 
-	summary *template
-	set     *schemas.Set
+	summary  *template
+	set      *schemas.Set
+	warnings []fault.Diagnostic
 }
 
 // The values of enforce: whether a session may plan a run without hooks that hold it to
@@ -235,6 +236,10 @@ func (w *Workflow) Tools() []fault.Diagnostic {
 	}
 	return found
 }
+
+// Warnings are of what YAML reads otherwise than it looks: texts that a # cuts, numbers
+// that may be meant as texts.
+func (w *Workflow) Warnings() []fault.Diagnostic { return slices.Clone(w.warnings) }
 
 // Template returns the step's input_template, nil where it has none.
 func (s *Step) Template() *Template { return s.input }

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Bounds of a workflow file: far above any real workflow and far below what
@@ -36,7 +37,7 @@ func (r *report) readSource(src []byte) *yaml.Node {
 		return nil
 	}
 	r.lines = bytes.Split(src, []byte("\n"))
-	decoder := yaml.NewDecoder(bytes.NewReader(src))
+	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(src)))
 	var document yaml.Node
 	if err := decoder.Decode(&document); err != nil {
 		r.syntax(err)
@@ -63,6 +64,27 @@ func (r *report) readSource(src []byte) *yaml.Node {
 	}
 	return document.Content[0]
 }
+
+// withoutVersion makes a comment of the directive %YAML 1.2, which yaml.v3 refuses
+// although it reads the language.
+func withoutVersion(src []byte) []byte {
+	for at := 0; at < len(src); {
+		line, _, _ := bytes.Cut(src[at:], []byte("\n"))
+		switch said := bytes.TrimRight(line, " \t\r"); {
+		case len(said) == 0 || said[0] == '#':
+		case directive().Match(said):
+			src = bytes.Clone(src)
+			src[at] = '#'
+			return src
+		default:
+			return src
+		}
+		at += len(line) + 1
+	}
+	return src
+}
+
+var directive = pattern.Lazy(`^%YAML[ \t]+1\.2(?:[ \t]+#.*)?$`)
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8 text, or -1. A NUL
 // and a byte order mark of UTF-16 count as invalid.
@@ -112,7 +134,7 @@ func (r *report) checkNode(node *yaml.Node, at *yamlPath, depth int, count *int)
 			r.checkNode(item, &yamlPath{above: at, index: i + 1}, depth+1, count)
 		}
 	case yaml.ScalarNode:
-		if notANumber(node) {
+		if r.cutText(node, at); notANumber(node) {
 			r.add(fault.YAMLSchemaViolation, at.path(), node, "%s is not a JSON number; quote it if it is text", fault.Cut(node.Value, 80))
 		}
 	}

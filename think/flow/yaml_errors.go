@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/pattern"
@@ -35,10 +36,16 @@ func (r *report) syntax(err error) {
 	at.line = min(at.line, max(1, len(r.lines)))
 	at.column = r.indent(at.line) + 1
 	fix := ""
+	inBraces, advice := r.wrongInBraces(at.line, text)
+	if tab := r.tabAfter(at.line, text); tab.line > 0 {
+		at = tab
+	}
 	switch opened := r.openQuote(); {
 	case opened > 0 && (parserError(text) || strings.Contains(text, "unexpected end of stream") || opened <= at.line):
 		at.line, at.column = opened, r.indent(opened)+1
 		fix = "; a quote that opens on this line is not closed"
+	case advice != "":
+		at, fix = inBraces, "; "+advice
 	case strings.Contains(text, "mapping values are not allowed"):
 		fix = "; quote a value that contains `: `"
 	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"), strings.Contains(text, "tab character"):
@@ -120,4 +127,161 @@ func parserError(text string) bool {
 		}
 	}
 	return false
+}
+
+// tabAfter returns the first tab that indents a line, from a line on, for an error about
+// one.
+func (r *report) tabAfter(line int, text string) place {
+	if !strings.Contains(text, "tab character") && !strings.Contains(text, "cannot start any token") {
+		return place{}
+	}
+	for at := line; at <= len(r.lines); at++ {
+		begin := r.lines[at-1]
+		space := begin[:len(begin)-len(bytes.TrimLeft(begin, " \t"))]
+		if tab := bytes.IndexByte(space, '\t'); tab >= 0 && len(space) < len(begin) {
+			return place{at, tab + 1}
+		}
+		if at > line && !strings.Contains(text, "tab character") {
+			break // such a message names the line itself
+		}
+	}
+	return place{}
+}
+
+// braces reads a map in { } or a list in [ ] character by character, to find where the
+// YAML parser stopped understanding it: that one names the line where the map begins.
+type braces struct {
+	text string
+	at   int
+	open []int // where each bracket stands that is not closed
+	// began is where the value or key under way begins, -1 outside of one; colons counts
+	// those of the entry.
+	began, colons int
+	wrong         int
+	advice        string
+}
+
+// wrongInBraces returns what breaks a map or list in braces that begins on a line, and
+// where; no advice where that is not found.
+func (r *report) wrongInBraces(line int, text string) (place, string) {
+	if !strings.HasPrefix(text, "did not find expected ',' or") || line > len(r.lines) {
+		return place{}, ""
+	}
+	b := &braces{text: string(bytes.Join(r.lines[line-1:min(len(r.lines), line+maxBraces)], []byte("\n"))), began: -1}
+	b.read()
+	if b.advice == "" {
+		return place{}, ""
+	}
+	before := b.text[:b.wrong]
+	begin := strings.LastIndexByte(before, '\n') + 1
+	return place{line + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[begin:])}, b.advice
+}
+
+// maxBraces bounds the lines of a map in braces that are read to explain an error.
+const maxBraces = 200
+
+func (b *braces) read() {
+	for ; b.at < len(b.text) && b.advice == ""; b.at++ {
+		switch char := b.text[b.at]; {
+		case b.comment():
+		case char == '\'' || char == '"':
+			b.quoted(char)
+		case char == '{' || char == '[':
+			b.bracket()
+		case len(b.open) == 0: // not in braces yet
+			if b.began = -1; !strings.ContainsRune(" \t-:,\n", rune(char)) {
+				b.began = b.at
+			}
+		case char == '}' || char == ']':
+			b.close(char)
+		case char == ',':
+			b.began, b.colons = -1, 0
+		case char == ':' && b.endsWord(b.at+1):
+			b.colon()
+		case char == '?' && b.began >= 0:
+			b.say(b.began, "quote a value that contains "+b.operator()+", in braces")
+		case char == '\n':
+		case b.began < 0 && char != ' ' && char != '\t':
+			b.began = b.at
+		}
+	}
+}
+
+// say notes what is wrong.
+func (b *braces) say(at int, advice string) { b.wrong, b.advice = at, advice }
+
+// endsWord reports whether a word ends before a position.
+func (b *braces) endsWord(at int) bool {
+	return at >= len(b.text) || strings.IndexByte(" \t\n,]}", b.text[at]) >= 0
+}
+
+// comment passes over a comment. One that follows a word cuts it, and all that was to
+// close the braces.
+func (b *braces) comment() bool {
+	if b.text[b.at] != '#' || b.at > 0 && strings.IndexByte(" \t\n", b.text[b.at-1]) < 0 {
+		return false
+	}
+	length := strings.IndexByte(b.text[b.at:]+"\n", '\n')
+	if looksCut(b.text[b.at:b.at+length]) && len(b.open) > 0 {
+		b.say(max(b.began, 0), "quote a value that contains ` #`: a comment begins there")
+	}
+	b.at += length - 1
+	return true
+}
+
+// quoted passes over a quoted text, of which nothing may follow but the end of the entry.
+func (b *braces) quoted(quote byte) {
+	if len(b.open) == 0 || b.began >= 0 {
+		return // a quote inside a word
+	}
+	b.began = b.at
+	for b.at++; b.at < len(b.text) && b.text[b.at] != quote; b.at++ {
+		if quote == '"' && b.text[b.at] == '\\' {
+			b.at++
+		}
+	}
+	rest := strings.TrimLeft(b.text[min(b.at+1, len(b.text)):], " \t")
+	if rest != "" && strings.IndexByte("\n,]}:#", rest[0]) < 0 && rest[0] != quote {
+		b.say(b.began, "put the whole value in quotes: it goes on after the closing one")
+	}
+}
+
+func (b *braces) bracket() {
+	switch {
+	case len(b.open) > 0 && b.began >= 0:
+		b.say(b.began, "quote a value that contains { or [, in braces")
+	case b.began < 0: // else inside a word, outside of braces
+		b.open = append(b.open, b.at)
+		b.began, b.colons = -1, 0
+	}
+}
+
+func (b *braces) close(char byte) {
+	opened := b.text[b.open[len(b.open)-1]]
+	if opened == '{' && char == ']' || opened == '[' && char == '}' {
+		b.say(b.at, "the "+string(char)+" closes nothing: a "+string(opened)+" is open")
+		return
+	}
+	b.open = b.open[:len(b.open)-1]
+	b.began, b.colons = 0, 1 // a value has ended here
+	if len(b.open) == 0 {
+		b.at = len(b.text) // what follows is another map
+	}
+}
+
+func (b *braces) colon() {
+	if b.colons++; b.colons > 1 {
+		b.say(max(b.began, 0), "quote a value that contains `: `")
+	}
+	b.began = -1
+}
+
+// operator returns the operator that begins with the ? under way.
+func (b *braces) operator() string {
+	for _, each := range []string{"??", "?."} {
+		if strings.HasPrefix(b.text[b.at:], each) {
+			return each
+		}
+	}
+	return "?"
 }

@@ -3,12 +3,15 @@ package flow
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 )
 
@@ -188,4 +191,116 @@ func numberValue(text string) any {
 func plainInteger(text string) bool {
 	digits := strings.TrimPrefix(text, "-")
 	return text == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'
+}
+
+// cutText warns of a text whose rest YAML took for a comment. The place that startsWith
+// looked at last is where the text begins.
+func (r *report) cutText(node *yaml.Node, at *yamlPath) {
+	if node.Style != 0 || node.Line < 1 || node.Line > len(r.lines) || node.Tag != "!!str" && (node.Tag != "!!null" || node.Value != "") {
+		return
+	}
+	line, rest, found := r.after(node)
+	comment := strings.TrimLeft(rest, " \t")
+	if !found || comment == rest || !looksCut(comment) {
+		return
+	}
+	d := fault.Diagnostic{File: r.file, Path: at.path(), Line: line, Column: 1 + utf8.RuneCount(r.lines[line-1]) - utf8.RuneCountInString(comment),
+		Code: fault.YAMLSchemaViolation, Severity: "warning",
+		Message: fmt.Sprintf("YAML takes %q for a comment and leaves %s: put the text in quotes, or a space after the #", fault.Cut(comment, 60), leftOf(node))}
+	r.warnings = append(r.warnings, d)
+}
+
+func leftOf(node *yaml.Node) string {
+	if node.Value == "" {
+		return "null"
+	}
+	return strconv.Quote(fault.Cut(node.Value, 60))
+}
+
+// looksCut reports whether what YAML takes for a comment is none to a reader: a word
+// follows the # without a space.
+func looksCut(comment string) bool {
+	return len(comment) > 1 && comment[0] == '#' && strings.IndexByte(" \t\r#-=*!", comment[1]) < 0
+}
+
+// after returns the line on which an unquoted text ends, and what follows it there. A
+// text of several lines has spaces where it goes on.
+func (r *report) after(node *yaml.Node) (line int, rest string, found bool) {
+	line, rest = node.Line, string(r.lines[node.Line-1][r.offset:])
+	for words := node.Value; ; {
+		if tail, whole := strings.CutPrefix(rest, words); whole {
+			return line, tail, true
+		}
+		part := strings.TrimRight(rest, " \t\r")
+		following, begins := strings.CutPrefix(words, part)
+		if !begins || line >= len(r.lines) {
+			return 0, "", false
+		}
+		words = strings.TrimLeft(following, " \n")
+		rest = strings.TrimLeft(string(r.lines[line]), " \t")
+		line++
+	}
+}
+
+// ordinary matches what nobody takes for a text: 1.0, 1e3, 1_000, 0x1F.
+var ordinary = pattern.Lazy(`^-?(?:(?:0|[1-9][0-9]*)\.0|[0-9](?:\.[0-9]+)?[eE][+-]?[0-9]+|[1-9][0-9]*(?:_[0-9]+)+|0[xob][0-9A-Fa-f_]+)$`)
+
+// losesText warns of an unquoted number that is written in another way than the value
+// has, so that it may be meant as a text.
+func (r *report) losesText(node *yaml.Node, path string) {
+	if node.Style != 0 || node.Tag != "!!int" && node.Tag != "!!float" {
+		return
+	}
+	value, err := jsonvalue.Encode(valueOf(node))
+	written := node.Value
+	if digits := strings.TrimPrefix(written, "-"); strings.HasPrefix(digits, ".") {
+		written = strings.TrimSuffix(written, digits) + "0" + digits
+	}
+	if err != nil || string(value) == written || ordinary().MatchString(written) {
+		return
+	}
+	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: path, Line: node.Line, Column: node.Column,
+		Code: fault.YAMLSchemaViolation, Severity: "warning",
+		Message: fmt.Sprintf("%s is a number here and becomes %s: put it in quotes if it is a text", fault.Cut(node.Value, 60), fault.Cut(string(value), 60))})
+}
+
+// schemaTexts is losesText for the values in a schema, unless it says that they are
+// numbers.
+func (r *report) schemaTexts(node *yaml.Node, path string) {
+	if node.Kind == yaml.SequenceNode {
+		for i, item := range node.Content {
+			r.schemaTexts(item, path+"["+strconv.Itoa(i)+"]")
+		}
+		return
+	}
+	kind := childOf(node, "type")
+	numeric := kind != nil && (kind.Value == "number" || kind.Value == "integer")
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i].Value, node.Content[i+1]
+		switch below := join(path, key); key {
+		case "default", "const", "enum", "examples":
+			if !numeric {
+				r.valueTexts(value, below)
+			}
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			for k := 0; k+1 < len(value.Content); k += 2 {
+				r.schemaTexts(value.Content[k+1], join(below, value.Content[k].Value))
+			}
+		default:
+			r.schemaTexts(value, below)
+		}
+	}
+}
+
+// valueTexts is losesText for a value and all below it.
+func (r *report) valueTexts(node *yaml.Node, path string) {
+	r.losesText(node, path)
+	for i, each := range node.Content {
+		switch {
+		case node.Kind == yaml.SequenceNode:
+			r.valueTexts(each, path+"["+strconv.Itoa(i)+"]")
+		case i%2 == 1:
+			r.valueTexts(each, join(path, node.Content[i-1].Value))
+		}
+	}
 }
