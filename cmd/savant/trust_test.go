@@ -81,6 +81,49 @@ func TestAServerWrittenWhileServingWaitsForAPerson(t *testing.T) {
 	require.NoError(t, s.wait(t))
 }
 
+// A server whose script a pull changes is not started again by a Savant that runs, until a
+// person says yes to the new one.
+func TestAServersChangedScriptWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	script := func(name string) string {
+		return "echo $$ > " + name + ".new; mv " + name + ".new " + name + ".started; exec savant mcp\n"
+	}
+	places(t, folder, "srv.sh", script("first"))
+	places(t, folder, ".savant/mcp.json", `{"mcpServers": {"files": {"command": "sh", "args": ["./srv.sh"], "env": {"MCP_SERVICE": "git"}}}}`)
+	trusts(t, folder)
+	s := serveIn(t, folder, "MCP_SERVICE=all", "LOG_LEVEL=warn")
+	require.Eventually(t, func() bool { return s.lists(t, "files_git_status") }, hang, 10*time.Millisecond)
+	text, err := os.ReadFile(filepath.Join(folder, "first.started"))
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+
+	places(t, folder, "srv.sh", script("pulled"))
+	server, err := os.FindProcess(pid)
+	require.NoError(t, err)
+	require.NoError(t, server.Kill())
+	require.Eventually(t, func() bool { return isGone(pid) }, hang, 10*time.Millisecond)
+	asked := 2
+	refused := func() string {
+		asked++
+		s.send(t, asked, "files_git_status", map[string]any{})
+		return s.answerTo(t, asked)
+	}
+	require.Eventually(t, func() bool {
+		return strings.Contains(refused(), "the server files of .savant/mcp.json is not used: it has changed since it was trusted")
+	}, hang, 10*time.Millisecond)
+	require.NoFileExists(t, filepath.Join(folder, "pulled.started"))
+	trusts(t, folder)
+	require.Eventually(t, func() bool {
+		refused()
+		_, err := os.Stat(filepath.Join(folder, "pulled.started"))
+		return err == nil
+	}, hang, 10*time.Millisecond)
+	require.NoError(t, s.stdin.Close())
+	require.NoError(t, s.wait(t))
+}
+
 // isGone says whether a process has ended, waited for or not.
 func isGone(id int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/regular"
 	"savant/internal/trust"
 )
@@ -53,7 +54,7 @@ func (r *runner) load() (map[string]command, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(src, r.ReadYAML)
+	return r.read(src)
 }
 
 // errNoFile means that the folder has no ci.yaml.
@@ -79,14 +80,29 @@ func (r *runner) text() ([]byte, error) {
 }
 
 // read returns the commands of a ci.yaml.
-func read(src []byte, readYAML ReadYAML) (map[string]command, error) {
-	value, at, err := readYAML(File, src)
+func (r *runner) read(src []byte) (map[string]command, error) {
+	value, at, err := r.ReadYAML(File, src)
 	if err != nil {
 		return nil, err
 	}
 	reader := &settingsReader{at: at, file: sumOf(src)}
 	commands := reader.commands(value)
+	for name, each := range commands {
+		commands[name] = r.withPrograms(each)
+	}
 	return commands, reader.failure()
+}
+
+// withPrograms adds the programs of the folder that a command starts to what a person
+// accepts, and to its digest apart from those that they excepted.
+func (r *runner) withPrograms(c command) command {
+	started := trust.Invocation{Folder: r.Path, Dir: c.dir, Words: c.argv, Env: slices.Collect(maps.Values(c.env))}
+	programs := started.Programs()
+	c.part = c.part.WithPrograms(programs)
+	if pinned := r.Trust.Pinned(c.part); len(pinned) > 0 {
+		c.digest, _ = jsonvalue.Digest(map[string]any{"command": c.digest, "programs": pinned}) // texts have a digest
+	}
+	return c
 }
 
 func sumOf(src []byte) string {
@@ -105,7 +121,7 @@ func Digests(options Options) map[string]string {
 		return digests
 	}
 	digests[File] = sumOf(src)
-	commands, err := read(src, r.ReadYAML)
+	commands, err := r.read(src)
 	if err != nil {
 		return digests
 	}

@@ -21,12 +21,13 @@ func Parts(path string, readYAML ReadYAML) ([]trust.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return PartsOf(src, readYAML)
+	commands, err := r.read(src)
+	return partsOf(commands), err
 }
 
-// PartsOf returns the parts in the text of a ci.yaml.
-func PartsOf(src []byte, readYAML ReadYAML) ([]trust.Part, error) {
-	commands, err := read(src, readYAML)
+// PartsOf returns the parts in the text of a ci.yaml for a folder.
+func PartsOf(path string, src []byte, readYAML ReadYAML) ([]trust.Part, error) {
+	commands, err := (&runner{Options{Path: path, ReadYAML: readYAML}}).read(src)
 	return partsOf(commands), err
 }
 

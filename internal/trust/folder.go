@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,23 @@ type answer struct {
 	Digest string    `json:"digest"`
 	Answer Answer    `json:"answer"`
 	At     time.Time `json:"at"`
+	// Programs are those of the part, apart from what Except names.
+	Programs map[string]string `json:"programs,omitempty"`
+	Except   []string          `json:"except,omitempty"`
+}
+
+// covers reports whether the answer is about this content of a part. A program that is gone
+// changes nothing that runs.
+func (a answer) covers(p Part) bool {
+	if a.Kind != p.Kind || a.Name != p.Name || a.Digest != p.Digest {
+		return false
+	}
+	for name, digest := range p.Programs {
+		if a.Programs[name] != digest && !excepted(a.Except, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // maxKept is the maximum size of the file in bytes. maxAnswers is how many contents of
@@ -90,7 +108,7 @@ func (f *Folder) name() string {
 	return hex.EncodeToString(sum[:16]) + ".json"
 }
 
-func key(p Part) string { return p.ID() + " " + p.Digest }
+func key(p Part) string { return Digest([]Part{p}) }
 
 // Allow accepts parts for this process only.
 func (f *Folder) Allow(parts ...Part) {
@@ -122,7 +140,7 @@ func (f *Folder) said(part Part) (Answer, error) {
 	for _, each := range f.held.Answers {
 		switch {
 		case each.Kind != part.Kind || each.Name != part.Name:
-		case each.Digest == part.Digest:
+		case each.covers(part):
 			return each.Answer, nil
 		case each.Answer == Accepted:
 			said = Changed
@@ -225,12 +243,40 @@ func (f *Folder) say(said Answer, parts []Part) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	return f.edit(func(held []answer) []answer {
 		for _, part := range parts {
-			held = slices.DeleteFunc(held, func(a answer) bool { return a.Kind == part.Kind && a.Name == part.Name && a.Digest == part.Digest })
-			held = append(held, answer{part.Kind, part.Name, part.Digest, said, now})
+			if len(part.Except) == 0 {
+				part.Except = except(held, part)
+			}
+			held = slices.DeleteFunc(held, func(a answer) bool { return a.covers(part) })
+			held = append(held, answer{Kind: part.Kind, Name: part.Name, Digest: part.Digest, Answer: said, At: now, Programs: part.Programs, Except: part.Except})
 			held = latest(held, part)
 		}
 		return held
 	})
+}
+
+// except returns the patterns of the latest yes to a part, whatever its content: they stay
+// until others are given.
+func except(held []answer, part Part) []string {
+	for _, each := range slices.Backward(held) {
+		if each.Kind == part.Kind && each.Name == part.Name && each.Answer == Accepted {
+			return each.Except
+		}
+	}
+	return nil
+}
+
+// Pinned returns the programs of a part that may not change.
+func (f *Folder) Pinned(part Part) map[string]string {
+	if f == nil || len(part.Programs) == 0 {
+		return part.Programs
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.read()
+	patterns := except(f.held.Answers, part)
+	pinned := maps.Clone(part.Programs)
+	maps.DeleteFunc(pinned, func(name, _ string) bool { return excepted(patterns, name) })
+	return pinned
 }
 
 // latest drops the oldest answers about a part beyond the limit.

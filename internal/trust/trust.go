@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,10 @@ type Part struct {
 	Shown []string `json:"shown"`
 	// Text is the content of a file that is accepted as a whole.
 	Text string `json:"text,omitempty"`
+	// Programs are the digests of the program files of the folder that the part starts, by
+	// path. They are accepted with it, apart from those that a pattern of Except names.
+	Programs map[string]string `json:"programs,omitempty"`
+	Except   []string          `json:"-"`
 }
 
 // Of returns a part with the digest of its content.
@@ -91,6 +96,9 @@ func Digest(parts []Part) string {
 	lines := make([]string, len(parts))
 	for i, each := range parts {
 		lines[i] = fmt.Sprintf("%s %q %s\n", each.Kind, each.Name, each.Digest)
+		for _, name := range slices.Sorted(maps.Keys(each.Programs)) {
+			lines[i] += fmt.Sprintf("%q %s\n", name, each.Programs[name])
+		}
 	}
 	slices.Sort(lines)
 	sum := sha256.Sum256([]byte(strings.Join(lines, "")))

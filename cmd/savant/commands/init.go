@@ -78,7 +78,7 @@ func (p *program) initBefore() error {
 // trustWritten accepts the commands of a file that the user just agreed to. If that
 // cannot be stored, savant trust asks later.
 func (p *program) trustWritten(text []byte) {
-	parts, err := ci.PartsOf(text, flow.ReadYAMLPlaces)
+	parts, err := ci.PartsOf(p.Settings.Path, text, flow.ReadYAMLPlaces)
 	if err == nil {
 		err = p.Loaded.Folder.Accept(parts...)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,7 +24,10 @@ import (
 )
 
 // trustFlags are the flags of `savant trust`.
-type trustFlags struct{ list, revoke, yes bool }
+type trustFlags struct {
+	list, revoke, yes bool
+	except            []string
+}
 
 func (p *program) trustCommand() *cobra.Command {
 	var given trustFlags
@@ -31,30 +35,37 @@ func (p *program) trustCommand() *cobra.Command {
 		Long: "Review the parts of this folder that start programs (" + ci.File + ", " + mount.File + "), say where content is sent or what is\n" +
 			"read outside the folder (" + settings.FileName + "), or replace bundled prompts, workflows and schemas.\n" +
 			"None of them is used until you say yes here. The answer is kept in your own configuration folder, by folder and content:\n" +
-			"a part that changes later is shown and asked about again. --list prints the name of each part, KIND:NAME; without one all are meant.\n" +
+			"a part that changes later is shown and asked about again, also if a script of the folder changes that a command starts;\n" +
+			"--except PATTERN leaves scripts out of that. --list prints the name of each part, KIND:NAME; without one all are meant.\n" +
 			"It asks at a terminal; elsewhere --yes accepts what is printed, and " + settings.EnvTrust + "=DIGEST accepts exactly what has that digest.",
 		RunE: func(command *cobra.Command, parts []string) error {
 			if given.list && given.revoke {
 				return cli.UsageError("--list and --revoke exclude each other: leave one out")
+			}
+			for _, each := range given.except {
+				if _, err := path.Match(each, ""); err != nil {
+					return cli.UsageError("--except: " + terminal.Visible(each) + " is not a pattern of paths, such as tests/*.py")
+				}
 			}
 			return p.trust(command.Context(), given, parts)
 		}}
 	command.Flags().BoolVar(&given.list, "list", false, "list the parts of this folder and the answers about them; start and change nothing")
 	command.Flags().BoolVar(&given.revoke, "revoke", false, "forget the answers about these parts, or about the whole folder")
 	command.Flags().BoolVar(&given.yes, "yes", false, "accept without asking; a refused part only if it is named")
+	command.Flags().StringArrayVar(&given.except, "except", nil, "ask nothing when a program changes whose path or name in the folder fits this pattern, such as tests/*.py")
 	return p.JSONFlag(command)
 }
 
 func (p *program) trust(ctx context.Context, given trustFlags, ids []string) error {
 	p.NameFolder()
-	path, err := app.AbsolutePath(p.Settings)
+	place, err := app.AbsolutePath(p.Settings)
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+	if info, err := os.Stat(place); err != nil || !info.IsDir() {
 		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q", settings.EnvPath, p.Settings.Path))
 	}
-	folder, brought := p.Loaded.Folder, app.WhatIsBrought(path, p.Loaded.Parts)
+	folder, brought := p.Loaded.Folder, app.WhatIsBrought(place, p.Loaded.Parts)
 	if err := knownParts(ids, folder, brought.Parts); err != nil {
 		return err
 	}
@@ -65,12 +76,15 @@ func (p *program) trust(ctx context.Context, given trustFlags, ids []string) err
 		return p.listTrust(folder, brought)
 	}
 	p.warnOf(brought.Problems)
+	for i := range brought.Parts {
+		brought.Parts[i].Except = given.except
+	}
 	asked := unsettled(folder, brought.Parts, ids, given.yes)
 	if len(asked) == 0 {
 		return p.nothingToTrust(folder, brought.Parts)
 	}
 	p.showParts(folder, asked, brought.Parts)
-	return p.settle(ctx, path, given.yes, asked)
+	return p.settle(ctx, place, given.yes, asked)
 }
 
 // knownParts refuses an unknown part.
@@ -93,11 +107,12 @@ func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
 }
 
 // unsettled returns the parts to ask about: the named ones, or all, except accepted
-// ones. With --yes, a refused part stays refused unless it is named.
+// ones, unless programs of those are to be excepted. With --yes, a refused part stays refused unless it is named.
 func unsettled(folder *trust.Folder, parts []trust.Part, ids []string, yes bool) []trust.Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(each trust.Part) bool {
 		named, said := slices.Contains(ids, each.ID()), folder.Said(each)
-		return said == trust.Accepted || len(ids) > 0 && !named || said == trust.Refused && yes && !named
+		settled := said == trust.Accepted && (len(each.Except) == 0 || len(each.Programs) == 0)
+		return settled || len(ids) > 0 && !named || said == trust.Refused && yes && !named
 	})
 }
 

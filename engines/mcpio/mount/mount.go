@@ -119,7 +119,7 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", File, fault.Cut(each.name, 60), message))
 		return
 	}
-	s := &server{entry: each, untrusted: m.untrusted(each), registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
+	s := &server{entry: each, untrusted: m.untrusted(each), registry: m.options.Registry, root: m.options.Root, folder: m.options.Path, answers: m.options.Trust, logger: m.options.Logger,
 		version: m.options.Version,
 		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor, pingTime: m.options.PingTime}
 	s.life, s.end = context.WithCancelCause(m.life)

@@ -60,7 +60,7 @@ func Parts(root *os.Root) ([]trust.Part, error) {
 		if each.wrong != nil || each.disabled {
 			continue
 		}
-		part, err := each.part()
+		part, err := each.part(root.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (m *Mounts) Part(name string) (part trust.Part, refused error, err error) {
 	if s.entry.wrong != nil {
 		return part, nil, s.entry.wrong
 	}
-	if part, err = s.entry.part(); err != nil {
+	if part, err = s.entry.part(m.options.Path); err != nil {
 		return part, nil, err
 	}
 	return part, m.options.Trust.Require(part), nil
@@ -120,10 +120,27 @@ func AcceptLaunch(root *os.Root, names ...string) error {
 
 // part describes the server for acceptance: how it is started or reached, its
 // environment, and which of its tools are offered.
-func (e *entry) part() (trust.Part, error) {
+func (e *entry) part(folder string) (trust.Part, error) {
 	content := map[string]any{"command": e.command, "args": append([]string{}, e.args...), "cwd": e.dir, "url": e.url,
 		"env": texts(e.env), "headers": texts(e.headers), "allow": append([]string{}, e.allow...), "deny": append([]string{}, e.deny...)}
-	return trust.Of(trust.Server, e.name, File, content, e.shown()...)
+	part, err := trust.Of(trust.Server, e.name, File, content, e.shown()...)
+	if err != nil || e.command == "" {
+		return part, err
+	}
+	return part.WithPrograms(e.invocation(folder).Programs()), nil
+}
+
+// invocation is how the server is started, as far as its variables are known.
+func (e *entry) invocation(folder string) trust.Invocation {
+	x := &expansion{lookup: os.LookupEnv}
+	started := trust.Invocation{Folder: folder, Dir: x.text(e.dir), Words: []string{x.text(e.command)}}
+	for _, each := range e.args {
+		started.Words = append(started.Words, x.text(each))
+	}
+	for _, each := range e.env {
+		started.Env = append(started.Env, x.text(each))
+	}
+	return started
 }
 
 func texts(given map[string]string) map[string]string {

@@ -84,7 +84,7 @@ func (m *Mounts) untrusted(each entry) *fault.Error {
 	if each.wrong != nil || each.disabled {
 		return nil
 	}
-	part, err := each.part()
+	part, err := each.part(m.options.Path)
 	if err == nil {
 		err = m.options.Trust.Require(part)
 	}

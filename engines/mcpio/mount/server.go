@@ -13,6 +13,7 @@ import (
 	"savant/engines"
 	"savant/engines/mcpclient"
 	"savant/fault"
+	"savant/internal/trust"
 )
 
 const (
@@ -31,6 +32,8 @@ type server struct {
 	version   string // Savant's, sent to servers
 	registry  *engines.Registry
 	root      *os.Root
+	folder    string        // the path of root
+	answers   *trust.Folder // what a person accepted
 	logger    *slog.Logger
 	// life ends with the mounts, or when the server is replaced; work counts the
 	// goroutines that run until then.

@@ -59,8 +59,14 @@ func (of *server) start(ctx context.Context) (*session, error) {
 }
 
 func (s *session) startProcess(ctx context.Context, of *server, options mcpclient.Options) error {
-	var err error
-	if s.process, err = startProcess(of.launch); err != nil {
+	part, err := of.entry.part(of.folder) // its programs may have changed since the file was read
+	if err == nil {
+		err = of.answers.Require(part)
+	}
+	if err == nil {
+		s.process, err = startProcess(of.launch)
+	}
+	if err != nil {
 		return err
 	}
 	go func() {

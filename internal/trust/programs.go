@@ -1,0 +1,206 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/internal/pattern"
+	"savant/internal/regular"
+)
+
+// maxProgram is the size up to which a change of a program is noticed, in bytes. maxWords
+// bounds the words of a command that are looked at.
+const (
+	maxProgram = 256 << 20
+	maxWords   = 10_000
+)
+
+// Invocation is a command of a folder that is started without a shell.
+type Invocation struct {
+	// Folder is the folder that brings it, Dir where it is started, relative to that.
+	Folder, Dir string
+	// Words are the program and its arguments, Env the values of its variables.
+	Words, Env []string
+}
+
+// Programs returns the digests of the program files in the folder that a command names: the
+// program, every file that an interpreter is given, also within a line for a shell, and
+// what looks like a script or a library. Files that these read in turn are not among them.
+func (c Invocation) Programs() map[string]string {
+	f := finder{folder: Resolved(c.Folder), dir: c.Dir, found: map[string]string{}}
+	if len(c.Words) > 0 {
+		f.program(c.Words[0])
+		f.words(c.Words)
+	}
+	for _, value := range c.Env {
+		f.line(value)
+	}
+	return f.found
+}
+
+// finder collects the programs of one command.
+type finder struct {
+	folder, dir string
+	found       map[string]string
+	looked      int
+}
+
+// interpreter matches the names of programs that carry out the files they are given.
+var interpreter = pattern.Lazy(`^(source|exec|eval|(ba|da|z|k|c|tc|a|fi)?sh|pwsh|powershell|cmd|python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|java|javaw|groovy|kotlin|scala|Rscript|julia|elixir|escript|guile|racket|tclsh|wish|expect|osascript|[gmn]?awk|sed|[gbp]?make|ninja|just|task|rake|gdb|sqlite3|psql)[0-9.]*(\.exe)?$`)
+
+// programEnding matches the names of scripts, and of files that a program can load.
+var programEnding = pattern.Lazy(`(?i)\.(sh|bash|zsh|fish|ksh|py|pyw|pyz|rb|pl|pm|php|lua|[mc]?jsx?|[mc]?tsx?|ps1|psm1|bat|cmd|vbs|wsf|jar|war|class|wasm|exe|com|dll|so|dylib|node|r|jl|tcl|groovy|kts|exs|awk|mk)$`)
+
+// program adds the program itself.
+func (f *finder) program(name string) {
+	if !strings.ContainsAny(name, `/\`) {
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return
+		}
+		name = found
+	}
+	f.add(name, func(*os.File) bool { return true })
+}
+
+// words adds what the words of a command name.
+func (f *finder) words(words []string) {
+	interpreted := false
+	for i, word := range words {
+		if f.looked++; f.looked > maxWords {
+			f.found[fmt.Sprintf("a word beyond the first %d", maxWords)] = "changes are not noticed"
+			return
+		}
+		wanted := looksLikeProgram
+		switch {
+		case interpreted:
+			wanted = func(*os.File) bool { return true }
+		case i > 0 && output(words[i-1]):
+			wanted = hasEnding
+		}
+		if _, value, _ := strings.Cut(word, "="); i > 0 {
+			f.add(word, wanted)
+			f.add(value, wanted)
+		}
+		if i > 0 && strings.ContainsAny(word, separators) {
+			f.line(word)
+		}
+		interpreted = interpreted || interpreter().MatchString(path.Base(filepath.ToSlash(word)))
+	}
+}
+
+// separators end the words of a line for a shell, and of the value of a variable.
+const separators = " \t\r\n;&|()<>{}'\"`$=:,"
+
+// line adds what a line for a shell names.
+func (f *finder) line(text string) {
+	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(separators, c) })
+	f.words(append([]string{"line"}, words...))
+}
+
+// output reports whether an option names a file that is written.
+func output(option string) bool {
+	name := strings.TrimLeft(option, "-")
+	return name != option && (name == "o" || strings.HasPrefix(name, "out"))
+}
+
+func hasEnding(file *os.File) bool { return programEnding().MatchString(file.Name()) }
+
+// looksLikeProgram reports whether a file is a script or can be started.
+func looksLikeProgram(file *os.File) bool {
+	if hasEnding(file) {
+		return true
+	}
+	if info, err := file.Stat(); err == nil && info.Mode()&0o111 != 0 {
+		return true
+	}
+	begin := make([]byte, 2)
+	_, err := file.ReadAt(begin, 0)
+	return err == nil && bytes.Equal(begin, []byte("#!"))
+}
+
+// add adds a wanted file that is in the folder or its repository, or that a link there leads
+// to.
+func (f *finder) add(name string, wanted func(*os.File) bool) {
+	if name == "" || strings.ContainsRune(name, 0) {
+		return
+	}
+	place := filepath.FromSlash(name)
+	if !filepath.IsAbs(place) {
+		dir := filepath.FromSlash(f.dir)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(f.folder, dir)
+		}
+		place = filepath.Join(dir, place)
+	}
+	target, err := filepath.EvalSymlinks(place)
+	if err != nil {
+		return // nothing is there
+	}
+	inside := regular.Controls(f.folder, target)
+	if !inside && !regular.Controls(f.folder, place) {
+		return
+	}
+	file, err := regular.OpenPath(target)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	key := filepath.ToSlash(relative(f.folder, place))
+	switch {
+	case !wanted(file):
+	case inside:
+		f.found[key] = digestOf(file)
+	default:
+		f.found[key] = "leads to " + target
+	}
+}
+
+// relative returns a path below a folder; the path itself if it has none.
+func relative(folder, path string) string {
+	if below, err := filepath.Rel(folder, path); err == nil {
+		return below
+	}
+	return path
+}
+
+// digestOf returns the SHA-256 of a file. One that is too large has no digest, which a person
+// is told.
+func digestOf(file *os.File) string {
+	sum := sha256.New()
+	if n, err := io.Copy(sum, io.LimitReader(file, maxProgram+1)); err != nil || n > maxProgram {
+		return fmt.Sprintf("changes are not noticed: it is larger than %d MB, or cannot be read", maxProgram>>20)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// WithPrograms returns the part with the programs that it starts.
+func (p Part) WithPrograms(programs map[string]string) Part {
+	p.Shown = slices.Clone(p.Shown)
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		p.Shown = append(p.Shown, fmt.Sprintf("which is asked about again if %s changes (%s)", name, programs[name][:min(len(programs[name]), 60)]))
+	}
+	if len(programs) > 0 {
+		p.Programs = programs
+	}
+	return p
+}
+
+// excepted reports whether a pattern stands for a program's path or its last element.
+func excepted(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(each string) bool {
+		whole, _ := path.Match(each, name)
+		last, _ := path.Match(each, path.Base(name))
+		return whole || last
+	})
+}

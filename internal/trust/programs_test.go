@@ -1,0 +1,114 @@
+//go:build unix
+
+package trust_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/trust"
+)
+
+// brought makes a folder with programs, scripts and data.
+func brought(t *testing.T) string {
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for name, mode := range map[string]os.FileMode{"run.sh": 0o600, "srv.py": 0o600, "tool": 0o700, "plain": 0o600, "data.txt": 0o600, "bin/savant": 0o700,
+		"sub/deep.sh": 0o600, "app/main.js": 0o600, "report.xml": 0o600, "hook.js": 0o600} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("content of "+name), mode))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "shebang"), []byte("#!/bin/sh\n"), 0o600))
+	require.NoError(t, os.Symlink("run.sh", filepath.Join(folder, "link")))
+	require.NoError(t, os.Symlink("/bin/sh", filepath.Join(folder, "shell")))
+	return folder
+}
+
+// TestProgramsOfACommand: what a command of the folder starts, and not what it reads.
+func TestProgramsOfACommand(t *testing.T) {
+	folder := brought(t)
+	for name, c := range map[string]struct {
+		dir      string
+		words    []string
+		env      []string
+		expected []string
+	}{
+		"nothing of the folder":     {words: []string{"go", "test", "./..."}},
+		"the program":               {words: []string{"./run.sh", "data.txt"}, expected: []string{"run.sh"}},
+		"by its absolute path":      {words: []string{folder + "/tool"}, expected: []string{"tool"}},
+		"out and in again":          {words: []string{"../" + filepath.Base(folder) + "/tool"}, expected: []string{"tool"}},
+		"in another folder":         {dir: "sub", words: []string{"sh", "deep.sh", "../plain"}, expected: []string{"plain", "sub/deep.sh"}},
+		"in an absolute folder":     {dir: folder + "/sub", words: []string{"sh", "./deep.sh"}, expected: []string{"sub/deep.sh"}},
+		"an interpreter":            {words: []string{"python3.12", "-u", "plain"}, expected: []string{"plain"}},
+		"an interpreter by a path":  {words: []string{"/usr/bin/env", "-S", "/usr/local/bin/ruby", "plain"}, expected: []string{"plain"}},
+		"an interpreter of its own": {words: []string{"uv", "run", "srv.py"}, expected: []string{"srv.py"}},
+		"a script that says so":     {words: []string{"unknown", "shebang"}, expected: []string{"shebang"}},
+		"what can be started":       {words: []string{"timeout", "5", "./tool"}, expected: []string{"tool"}},
+		"an option's value":         {words: []string{"node", "--require=./hook.js", "app/main.js"}, expected: []string{"app/main.js", "hook.js"}},
+		"a line":                    {words: []string{"sh", "-c", "cd sub; ./tool && python3 plain >data.out"}, expected: []string{"plain", "tool"}},
+		"a variable":                {words: []string{"node"}, env: []string{"--require ./hook.js"}, expected: []string{"hook.js"}},
+		"a link":                    {words: []string{"sh", "link"}, expected: []string{"link"}},
+		"a link out":                {words: []string{"./shell", "-c", "true"}, expected: []string{"shell"}},
+		"data":                      {words: []string{"cat", "data.txt", "plain"}},
+		"what is written":           {words: []string{"go", "build", "-o", "bin/savant", "./cmd"}},
+		"a report":                  {words: []string{"pytest", "--junitxml=report.xml"}},
+		"a folder":                  {words: []string{"python3", "app"}},
+		"nothing there":             {words: []string{"sh", "absent.sh"}},
+		"no words":                  {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs := trust.Invocation{Folder: folder, Dir: c.dir, Words: c.words, Env: c.env}.Programs()
+			require.Equal(t, c.expected, slices.Sorted(maps.Keys(programs)))
+		})
+	}
+	programs := trust.Invocation{Folder: folder, Words: []string{"./shell"}}.Programs()
+	require.Contains(t, programs["shell"], "leads to /", "another target is another program")
+	t.Setenv("PATH", filepath.Join(folder, "bin"))
+	require.Contains(t, trust.Invocation{Folder: folder, Words: []string{"savant"}}.Programs(), "bin/savant")
+}
+
+// TestAChangedProgramIsAskedAboutAgain: until an earlier content is back, or a pattern leaves
+// the program out.
+func TestAChangedProgramIsAskedAboutAgain(t *testing.T) {
+	folder := brought(t)
+	said := trust.Open(t.TempDir(), folder)
+	now := func() trust.Part {
+		return part(t, "tests", "sh run.sh").WithPrograms(trust.Invocation{Folder: folder, Words: []string{"sh", "run.sh", "plain"}}.Programs())
+	}
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	first := trust.Digest([]trust.Part{now()})
+	require.NoError(t, said.Accept(now()))
+	require.True(t, said.Accepts(now()))
+	write("run.sh", "other")
+	require.Equal(t, trust.Changed, said.Said(now()))
+	require.NotEqual(t, first, trust.Digest([]trust.Part{now()}))
+	write("run.sh", "content of run.sh")
+	require.True(t, said.Accepts(now()), "as on another branch")
+	require.NoError(t, os.Remove(filepath.Join(folder, "plain")))
+	require.True(t, said.Accepts(now()), "less is started")
+
+	write("run.sh", "other")
+	excepting := now()
+	excepting.Except = []string{"run.*"}
+	require.NoError(t, said.Accept(excepting))
+	write("run.sh", "a third")
+	require.True(t, said.Accepts(now()))
+	require.Empty(t, said.Pinned(now()))
+	write("plain", "new")
+	require.False(t, said.Accepts(now()), "the pattern is of another program")
+	require.NoError(t, said.Accept(now()))
+	write("run.sh", "a fourth")
+	require.True(t, said.Accepts(now()), "a pattern stays")
+	require.Equal(t, []string{"plain"}, slices.Collect(maps.Keys(said.Pinned(now()))))
+
+	require.NoError(t, said.Refuse(now()))
+	write("plain", "newer")
+	require.False(t, said.Accepts(now()))
+}
