@@ -95,6 +95,9 @@ func (a *author) step(i int) model {
 	if a.gentle {
 		s.onFailure = "continue"
 	}
+	if a.chance(25) {
+		s.join = a.pick("any", "done", "done", "success")
+	}
 	s.line("id: %s", s.id)
 	if s.loop = a.chance(25); s.loop {
 		s.line("foreach: %q", a.list(&s))
@@ -107,9 +110,6 @@ func (a *author) step(i int) model {
 	if a.chance(60) {
 		s.capture = fmt.Sprintf("c%d", i)
 		s.line("capture_as: %s", s.capture)
-	}
-	if a.chance(25) {
-		s.join = a.pick("any", "done", "success")
 	}
 	if s.join != "all" || len(s.deps) > 0 {
 		s.line("join: %s", s.join)
@@ -199,6 +199,14 @@ func (a *author) value(s *model) string {
 
 // soft returns an expression that has a value whatever was skipped.
 func (a *author) soft(s *model) string {
+	if s.join == "done" && a.chance(30) {
+		return a.pick("len(run.failed)", "run.status", "join(run.failed)")
+	}
+	if len(a.steps) > 0 && a.chance(15) {
+		from := rapid.SampledFrom(a.steps).Draw(a.t, "told of")
+		s.depend(from.id)
+		return "steps." + from.id + a.pick(".error?.code ?? 'none'", ".reason ?? 'none'")
+	}
 	if name, ok := a.capture(s, false); ok {
 		return name + " ?? 'nothing'"
 	}

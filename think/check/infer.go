@@ -304,7 +304,11 @@ func (i *inference) name(name string, links []expression.Link) (*Type, string, [
 	case name == "state" && first != "":
 		return known(i.captures, first), name + "." + first, links[1:]
 	case name == "steps" && len(links) > 1:
-		return settled, "steps." + first + ".status", links[2:]
+		return fieldOfStep(links[1], "steps."+first, links[2:])
+	case name == "run" && first == expression.RunFailed:
+		return texts, "run.failed", links[1:]
+	case name == "run" && first == expression.RunStatus:
+		return runStatus, "run.status", links[1:]
 	case name == "run" && first != "":
 		return ofText, name + "." + first, links[1:]
 	case name == "loop" && first != "" && i.item != "":
@@ -321,6 +325,31 @@ func (i *inference) name(name string, links []expression.Link) (*Type, string, [
 	}
 	return known(i.params, name), name, links
 }
+
+// fieldOfStep returns the type of steps.A.FIELD.
+func fieldOfStep(link expression.Link, read string, rest []expression.Link) (*Type, string, []expression.Link) {
+	key, _ := link.Key.(*ast.StringNode)
+	if key == nil {
+		return anything, read, rest
+	}
+	read += "." + key.Value
+	switch key.Value {
+	case expression.StepStatus:
+		return settled, read, rest
+	case expression.StepError:
+		return stepError, read, rest
+	case expression.StepReason:
+		return &Type{kinds: text | null}, read, rest
+	}
+	return anything, read, rest
+}
+
+// runStatus is how the steps before a handler ended, stepError why a step failed.
+var (
+	runStatus = &Type{kinds: text, values: []any{"ok", "failing"}}
+	stepError = &Type{kinds: object | null, openness: closed, origin: "the error of a step",
+		fields: map[string]*Type{"code": ofText, "details": ofText, "attempts": ofInt}}
+)
 
 // settled is the status of a step that another one reads: it has settled by then.
 var settled = &Type{kinds: text, values: []any{"done", "skipped", "failed"}}

@@ -74,3 +74,17 @@ func TestDependencyOfWhichTheStepTakesAccount(t *testing.T) {
 		require.Empty(t, orderOf(t, c.task, c.keys), c)
 	}
 }
+
+// TestReadOfAStepSkippedForAFailure checks a hard read of a step that join: success
+// skips because a step without a condition failed.
+func TestReadOfAStepSkippedForAFailure(t *testing.T) {
+	for read, warned := range map[string]bool{
+		"{{ strict }}": true,
+		"{{ steps.strict.status == 'done' ? strict : 0 }}":    false,
+		"{{ steps.strict.status == 'skipped' ? 0 : strict }}": false,
+		"{{ state.strict ?? 0 }}":                             false,
+	} {
+		found := lines(report(t, strings.Replace(strings.Replace(ordered, "%s", read, 1), "%s", "timeout: 1m", 1)))
+		require.Equal(t, warned, strings.Contains(strings.Join(found, "\n"), `"strict" may be skipped (shaky: on_failure: continue)`), "%s: %s", read, found)
+	}
+}

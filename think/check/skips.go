@@ -146,7 +146,10 @@ func (s skip) learn(facts []fact, ran bool) []fact {
 		return facts // one of them did not hold
 	}
 	for _, reason := range s.reasons {
-		if when, err := reason.By.When.Parse(); !reason.Failed && err == nil {
+		if reason.Failed {
+			continue // a failure has no condition
+		}
+		if when, err := reason.By.When.Parse(); err == nil {
 			facts = learn(facts, when, ran)
 		}
 	}

@@ -127,6 +127,9 @@ func (n *nodeState) settleNode(status Status, cause string) {
 		f.nodes[dependent].release()
 	}
 	f.passBarriers()
+	if !n.node().late {
+		f.endEarly()
+	}
 	if f.open--; f.open == 0 {
 		r.queue = append(r.queue, task{close: f})
 	}

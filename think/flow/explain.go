@@ -27,7 +27,7 @@ type Explanation struct {
 
 // Condition is one thing that decided about a step.
 type Condition struct {
-	// Kind is depends_on, barrier, when, foreach, join or failure.
+	// Kind is depends_on, barrier, run, when, foreach, join or failure.
 	Kind string `json:"kind"`
 	// Expression is the condition as written.
 	Expression string `json:"expression,omitempty"`
@@ -142,6 +142,9 @@ func (n *nodeState) conditions(u *unit) []Condition {
 		}
 		list = append(list, c)
 	}
+	if n.node().handler {
+		list = append(list, Condition{Kind: "run", Message: "it reads run.status or run.failed, and so waits for every step that neither does nor comes after one that does"})
+	}
 	if s.Join != JoinAll {
 		list = append(list, Condition{Kind: "join", Value: string(s.Join)})
 	}
@@ -170,7 +173,11 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 				}
 			}
 		case "steps":
-			operands["steps."+reference.Name+".status"] = n.frame.statusOf(reference.Name)
+			operands["steps."+reference.Name+"."+reference.Field] = shortened(n.frame.field(reference.Name, reference.Field))
+		case "run":
+			if isOutcome(reference) {
+				operands["run."+reference.Name] = shortened(env.Run[reference.Name])
+			}
 		case "item":
 			operands[n.step().As] = shortened(env.Item)
 		}

@@ -28,7 +28,9 @@ type Graph struct {
 	order    []int          // dependencies first, else as declared
 	endReads []int          // nodes whose captures the outputs, artifacts and summary read
 	height   int            // levels of workflows, this one among them
-	barriers []int          // nodes that hold those below them, in the order in which they pass
+	early    int            // nodes that are not late, for which the handlers wait
+	handlers []int
+	barriers []int // nodes that hold those below them, in the order in which they pass
 	edition  Edition
 	enforced bool // see Enforced
 }
@@ -46,6 +48,9 @@ type node struct {
 	staticWhen, staticForeach bool
 	// perItem says that `when` uses the loop's variables.
 	perItem bool
+	// handler says that the step reads how the steps before it ended, so that it waits for
+	// all that are not late; late steps are handlers and what comes after one.
+	handler, late bool
 	// skippable says that the step may be skipped although nothing failed.
 	skippable bool
 }
@@ -138,6 +143,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 			g.sort(r)
 		}
 	}
+	g.placeHandlers()
 	c.graphs[w.Digest] = g
 	return g, nil
 }
@@ -163,8 +169,8 @@ func (g *Graph) connect(r *report, i int) {
 			}
 		}
 	}
-	n.staticWhen = step.When != nil && only(step.When, "params", "run")
-	n.staticForeach = step.Foreach != nil && only(step.Foreach, "params", "run")
+	n.staticWhen = step.When != nil && only(step.When, "params", "run") && !readsOutcome(step.When)
+	n.staticForeach = step.Foreach != nil && only(step.Foreach, "params", "run") && !readsOutcome(step.Foreach)
 	n.perItem = step.When != nil && !only(step.When, "params", "run", "state", "steps")
 	slices.Sort(n.deps)
 	n.deps = slices.Compact(n.deps)
@@ -218,13 +224,17 @@ func (g *Graph) depend(r *report, i int, reference expression.Reference, where *
 			return // a repeat reads its last round
 		}
 	case "steps":
-		from, own = g.index[reference.Name], "status"
+		from, own = g.index[reference.Name], reference.Field
 	default:
+		n.handler = n.handler || isOutcome(reference)
 		return
 	}
 	if from == i {
 		r.addAt(fault.CyclicDependency, where.path, where.at(reference.Offset), "step %q reads its own %s", n.step.ID, own)
 		return
+	}
+	if reference.Field == expression.StepLast && g.nodes[from].step.Rounds == 0 {
+		r.addAt(fault.UnresolvedVar, where.path, where.at(reference.Offset), "step %q has no repeat, and so no last round", reference.Name)
 	}
 	n.deps = append(n.deps, from)
 	if reference.Root == "state" {

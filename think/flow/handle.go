@@ -114,7 +114,7 @@ func (v View) Awaited(h Handle) (ids []string) {
 		for at.frame != n.frame && at.frame.owner != nil { // a step of a workflow that one above runs
 			at = at.frame.owner.node
 		}
-		if at.frame == n.frame && above[at.index] {
+		if at.frame == n.frame && (above[at.index] || n.node().handler && !at.node().late) {
 			ids = append(ids, u.id)
 		}
 	}

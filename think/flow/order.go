@@ -3,6 +3,7 @@ package flow
 import (
 	"container/heap"
 	"slices"
+	"strings"
 
 	"savant/think/flow/expression"
 )
@@ -82,6 +83,55 @@ func (n *node) waits() int {
 		return len(n.deps)
 	}
 	return len(n.deps) + 1
+}
+
+// isOutcome reports whether a reference reads how the steps before ended.
+func isOutcome(reference expression.Reference) bool {
+	return reference.Root == "run" && (reference.Name == expression.RunStatus || reference.Name == expression.RunFailed)
+}
+
+func readsOutcome(program *expression.Program) bool {
+	return slices.ContainsFunc(program.References(), isOutcome)
+}
+
+// placeHandlers finds the steps for which the handlers wait: all but the handlers, and
+// what comes after one.
+func (g *Graph) placeHandlers() {
+	for _, i := range g.order {
+		n := &g.nodes[i]
+		if n.handler {
+			g.handlers = append(g.handlers, i)
+		}
+		n.late = n.handler || slices.ContainsFunc(n.after(), func(before int) bool { return g.nodes[before].late })
+		if !n.late {
+			g.early++
+		}
+	}
+}
+
+// endEarly counts a step for which the handlers wait, and releases them after the last.
+func (f *frame) endEarly() {
+	if f.early--; f.early == 0 {
+		for _, i := range f.graph.handlers {
+			f.nodes[i].release()
+		}
+	}
+}
+
+// outcome adds to a handler's run.status and run.failed: how the steps before the
+// handlers ended.
+func (f *frame) outcome(about map[string]any) map[string]any {
+	status, failed := "ok", []any{}
+	for _, u := range slices.SortedFunc(slices.Values(f.failed), before) {
+		if u.node.node().late {
+			continue
+		}
+		if failed = append(failed, strings.TrimPrefix(u.id, f.prefix)); u.step().OnFailure == Fail {
+			status = "failing"
+		}
+	}
+	about[expression.RunStatus], about[expression.RunFailed] = status, failed
+	return about
 }
 
 // passBarriers releases the steps that are held by barriers which have passed.

@@ -456,7 +456,7 @@ func (p *parser) compile(node *yaml.Node, at string, scope expression.Scope) (*e
 		p.add(fault.YAMLSchemaViolation, at, node, "%s must be an expression", at)
 		return nil, where
 	}
-	key := scope.Item + "\x00" + strconv.FormatBool(scope.Result) + "\x00" + text
+	key := scope.Item + "\x00" + strconv.FormatBool(scope.Result) + strconv.FormatBool(scope.Outcome) + "\x00" + text
 	if program, ok := p.programs[key]; ok {
 		return program, where
 	}
@@ -518,7 +518,7 @@ func (p *parser) template(node *yaml.Node, at *yamlPath, scope expression.Scope)
 // templateText reads a text that holds {{ }}, once for each text and scope.
 func (p *parser) templateText(node *yaml.Node, at string, scope expression.Scope) *template {
 	where := p.source(node, at, 0)
-	key := scope.Item + "\x00" + node.Value
+	key := scope.Item + "\x00" + strconv.FormatBool(scope.Outcome) + "\x00" + node.Value
 	text, ok := p.texts[key]
 	if !ok {
 		var err error

@@ -351,7 +351,9 @@ func (p *parser) deps(s *Step, node *yaml.Node) {
 // expressions reads what a step computes.
 func (p *parser) expressions(r raw) {
 	s, keys := r.step, r.keys
-	outer, inner := p.scope, p.scope
+	outer := p.scope
+	outer.Outcome = s.Join == JoinDone
+	inner := outer
 	inner.Item = s.As
 	if node := keys.value("foreach"); node != nil {
 		if node.Kind == yaml.SequenceNode {

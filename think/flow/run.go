@@ -127,7 +127,7 @@ func (g *Graph) Start(id string, params map[string]any, terms Terms) (*Run, Outc
 
 // open starts a frame: what only its parameters decide is decided now.
 func (r *Run) open(g *Graph, prefix string, params map[string]any, owner *unit) *frame {
-	f := &frame{run: r, graph: g, prefix: prefix, params: params, owner: owner, nodes: make([]nodeState, len(g.nodes)), open: len(g.nodes)}
+	f := &frame{run: r, graph: g, prefix: prefix, params: params, owner: owner, nodes: make([]nodeState, len(g.nodes)), open: len(g.nodes), early: g.early}
 	f.tree.leaves = len(g.nodes)
 	f.paramsSum, _ = jsonvalue.Digest(params)
 	if owner != nil {
@@ -137,6 +137,9 @@ func (r *Run) open(g *Graph, prefix string, params map[string]any, owner *unit) 
 	for i := range f.nodes {
 		n := &f.nodes[i]
 		*n = nodeState{frame: f, index: i, status: Pending, waiting: g.nodes[i].waits()}
+		if g.nodes[i].handler && g.early > 0 {
+			n.waiting++
+		}
 		if g.nodes[i].conditional() {
 			n.status = Conditional
 		}

@@ -21,6 +21,7 @@ type frame struct {
 	nodes     []nodeState
 	open      int // nodes not settled
 	passed    int // barriers of the graph that have passed
+	early     int // nodes not settled for which the handlers wait
 	// haltCause is the cause of the steps skipped by halt: "run_failed" or "skip_rest";
 	// haltedAbove says that an outer frame halted.
 	haltCause   string
@@ -129,6 +130,9 @@ func (n *nodeState) loop() bool  { return n.step().Foreach != nil }
 func (n *nodeState) env(item int) expression.Env {
 	f := n.frame
 	env := f.env()
+	if n.node().handler {
+		env.Run = f.outcome(env.Run)
+	}
 	if own := n.step().CaptureAs; n.step().Rounds > 0 && own != "" {
 		env.State = func(name string) any {
 			switch {
@@ -152,12 +156,51 @@ func (r *Run) about() map[string]any {
 	return map[string]any{"id": r.id, "workflow": r.graph.Workflow.Name, "version": r.graph.Workflow.Version}
 }
 
-func (f *frame) statusOf(id string) any {
+// field returns what an expression reads of a step: see expression.StepStatus.
+func (f *frame) field(id, name string) any {
 	at, ok := f.graph.index[id]
 	if !ok {
 		return nil
 	}
-	return string(f.nodes[at].status)
+	n := &f.nodes[at]
+	switch {
+	case name == expression.StepStatus:
+		return string(n.status)
+	case name == expression.StepError && n.status == Failed:
+		return n.failure()
+	case name == expression.StepReason && n.status == Skipped:
+		return n.cause
+	case name == expression.StepLast:
+		return n.last()
+	}
+	return nil
+}
+
+// failure describes why the step failed, of a loop its first failed item.
+func (n *nodeState) failure() any {
+	for i := range n.units {
+		if u := &n.units[i]; u.status == Failed {
+			failure := u.rare().failure
+			return map[string]any{"code": string(failure.Code), "details": cmp.Or(failure.Details, failure.Message()), "attempts": u.attempt}
+		}
+	}
+	return nil
+}
+
+// last returns the outputs of the last round of a repeat, of a loop those of each item;
+// null before the first round has ended.
+func (n *nodeState) last() any {
+	if n.step().Rounds == 0 || len(n.units) == 0 {
+		return nil
+	}
+	if !n.loop() {
+		return decoded(n.units[0].rare().outputs)
+	}
+	rounds := make([]any, len(n.units))
+	for i := range n.units {
+		rounds[i] = decoded(n.units[i].rare().outputs)
+	}
+	return rounds
 }
 
 // before orders units as they were declared: by step, then item, then round,

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -44,23 +45,30 @@ func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []Link, soft bool) (
 	case !r.scope.has(root, key):
 		return r.unresolved(links[0].Key, r.notUnder(root, key))
 	case root == rootSteps:
-		return r.status(name, key, links, soft)
+		return r.ofStep(name, key, links, soft)
 	}
 	return r.read(name, root, key, links[1:], soft), links[1:]
 }
 
-// status resolves steps.A.status, the only field of a step.
-func (r *rewriter) status(name *ast.IdentifierNode, id string, links []Link, soft bool) (*path, []Link) {
-	if field, constant := firstName(links[1:]); !constant || field != "status" {
+// ofStep resolves steps.A.FIELD.
+func (r *rewriter) ofStep(name *ast.IdentifierNode, id string, links []Link, soft bool) (*path, []Link) {
+	field, constant := firstName(links[1:])
+	if !constant || !slices.Contains(stepFields, field) {
 		at := links[min(len(links), 2)-1].Key
-		message := fmt.Sprintf("a step has one field: write %s", under(rootSteps, id)+".status")
-		if constant && fault.Nearest(field, []string{"status"}) == "" {
+		message := fmt.Sprintf("a step has the fields %s: write %s", strings.Join(stepFields, ", "), under(rootSteps, id)+".status")
+		if nearest := fault.Nearest(field, stepFields); constant && nearest != "" {
+			message = fmt.Sprintf("a step has no field %s: did you mean %s?", quote(field), under(rootSteps, id)+"."+nearest)
+		} else if constant {
 			message += "; " + r.kept(id)
 		}
 		return r.unresolved(at, message)
 	}
 	resolved := r.read(name, rootSteps, id, links[2:], soft)
-	resolved.text += ".status"
+	resolved.field = field
+	resolved.text += "." + field
+	if last := len(r.references) - 1; last >= 0 {
+		r.references[last].Field = field
+	}
 	return resolved, links[2:]
 }
 
@@ -151,6 +159,9 @@ func (r *rewriter) spelled(name string) string {
 }
 
 func (r *rewriter) notUnder(root, name string) string {
+	if root == rootRun && outcomeNames[name] {
+		return under(root, name) + " is known only in a step with join: done"
+	}
 	message := fmt.Sprintf("there is no %s %s", singular(root), quote(name))
 	if root == rootState && r.scope.Steps[name] {
 		return message + ": " + r.kept(name)

@@ -15,6 +15,7 @@ import (
 // after it. It is a constant of a Program.
 type path struct {
 	root, name string // root is "" where the path begins at a value
+	field      string // of a step
 	soft       bool   // null is expected where there is no capture
 	text       string // its beginning as written, for messages
 	members    []member
@@ -36,7 +37,7 @@ func get(e *evaluation) any {
 	if read.root == "" {
 		value, keys = keys[0], keys[1:]
 	} else {
-		value = e.env.read(read.root, read.name)
+		value = e.env.read(read)
 	}
 	if absence, absent := value.(Absence); absent {
 		if absence == Undecided || !read.soft {
@@ -77,13 +78,20 @@ func (e *evaluation) lack(read *path, absence Absence) {
 }
 
 // read returns the value of a name in the Env. A declared name without a value is null.
-func (env *Env) read(root, name string) any {
+func (env *Env) read(from *path) any {
 	var object map[string]any
-	switch root {
+	name := from.name
+	switch from.root {
 	case rootState:
-		return lookup(env.State, name)
+		if env.State == nil {
+			return nil
+		}
+		return env.State(name)
 	case rootSteps:
-		return lookup(env.Steps, name)
+		if env.Steps == nil {
+			return nil
+		}
+		return env.Steps(name, from.field)
 	case rootItem:
 		return env.Item
 	case rootResult:
@@ -102,13 +110,6 @@ func (env *Env) read(root, name string) any {
 		return map[string]any{}
 	}
 	return object
-}
-
-func lookup(read func(string) any, name string) any {
-	if read == nil {
-		return nil
-	}
-	return read(name)
 }
 
 // step reads one member. The problem is "" or what is wrong with the value.

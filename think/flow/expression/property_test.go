@@ -105,7 +105,7 @@ func envOf(values map[string]any) expression.Env {
 	return expression.Env{
 		Params: map[string]any{"p": values["p"]},
 		State:  func(name string) any { return values[name] },
-		Steps:  func(string) any { return "done" },
+		Steps:  func(string, string) any { return "done" },
 	}
 }
 
@@ -168,7 +168,7 @@ func TestReferencesAreComplete(t *testing.T) {
 		env := envOf(held)
 		asked := map[string]bool{}
 		env.State = func(name string) any { asked["state."+name] = true; return held[name] }
-		env.Steps = func(name string) any { asked["steps."+name] = true; return "done" }
+		env.Steps = func(name, _ string) any { asked["steps."+name] = true; return "done" }
 		_, _ = program.Eval(env)
 		for name := range maps.Keys(asked) {
 			require.Contains(t, declared, name, program.Source())

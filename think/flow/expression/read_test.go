@@ -36,7 +36,7 @@ func TestReadIsWhatTheMachineReads(t *testing.T) {
 		env := expression.Env{
 			Params: map[string]any{"p": values(3).Draw(t, "p")},
 			State:  func(name string) any { return captures[name] },
-			Steps:  func(string) any { return "done" },
+			Steps:  func(string, string) any { return "done" },
 			Run:    map[string]any{"id": "r", "workflow": "w", "version": "1"},
 		}
 		value, failed := alone.Eval(env)

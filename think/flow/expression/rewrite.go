@@ -179,11 +179,11 @@ func distinct(references []Reference) []Reference {
 	slices.SortStableFunc(references, func(a, b Reference) int {
 		return cmp.Or(boolean(a.Soft)-boolean(b.Soft), a.Offset-b.Offset)
 	})
-	type read struct{ root, name string }
+	type read struct{ root, name, field string }
 	seen := make(map[read]bool, len(references))
 	unique := references[:0]
 	for _, reference := range references {
-		key := read{reference.Root, reference.Name}
+		key := read{reference.Root, reference.Name, reference.Field}
 		if !seen[key] {
 			seen[key] = true
 			unique = append(unique, reference)

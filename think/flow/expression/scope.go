@@ -23,12 +23,14 @@ type Scope struct {
 	// AnyParam says that every name under params is one: the file declares none.
 	AnyParam bool
 	Captures Names // names under state
-	Steps    Names // ids under steps; each has .status
+	Steps    Names // ids under steps; each has the fields of a step
 	// Kept are the captures by the ids of their steps, for messages.
 	Kept map[string]string
 	// Item is the name of the loop variable, "" outside loops. If it is set, loop
 	// is available too.
 	Item string
+	// Outcome reports whether run.status and run.failed are available: in a handler.
+	Outcome bool
 	// Result reports whether result is available, as in extract.
 	Result bool
 }
@@ -45,10 +47,27 @@ func NamesOf(names ...string) Names {
 	return set
 }
 
+// The fields of a step under steps. All but the status may be null.
+const (
+	StepStatus = "status" // done, skipped or failed
+	StepError  = "error"  // {code, details, attempts} of a failed step
+	StepReason = "reason" // why a step was skipped
+	StepLast   = "last"   // the outputs of the last round of a repeat
+)
+
+var stepFields = []string{StepStatus, StepError, StepReason, StepLast}
+
+// The names under run that say how the steps before ended, see Scope.Outcome.
+const (
+	RunStatus = "status" // ok or failing
+	RunFailed = "failed" // the ids of the failed steps
+)
+
 // The names under run and under loop.
 var (
-	runNames  = NamesOf("id", "workflow", "version")
-	loopNames = NamesOf("index", "first", "last", "length")
+	runNames     = NamesOf("id", "workflow", "version")
+	outcomeNames = NamesOf("id", "workflow", "version", RunStatus, RunFailed)
+	loopNames    = NamesOf("index", "first", "last", "length")
 )
 
 // has reports whether a name exists under a root.
@@ -68,6 +87,9 @@ func (s Scope) names(root string) Names {
 	case rootSteps:
 		return s.Steps
 	case rootRun:
+		if s.Outcome {
+			return outcomeNames
+		}
 		return runNames
 	case rootLoop:
 		return loopNames
@@ -125,6 +147,8 @@ type Reference struct {
 	// for item and result, and if params, loop or run is read as a whole. A bare name is
 	// resolved: the capture a is {state a}.
 	Root, Name string
+	// Field is what is read of a step: one of StepFields.
+	Field string
 	// Soft reports that null is expected: ?. follows the read, or the read is the
 	// left side of ??.
 	Soft bool
@@ -136,12 +160,13 @@ type Reference struct {
 // types of package jsonvalue and are immutable; a result may share parts with them.
 type Env struct {
 	Params map[string]any
-	// State gives NoCapture for the capture of a step that was skipped; Steps gives
-	// the status of a step, a string.
-	State, Steps func(name string) any
-	Item         any
-	Loop, Run    map[string]any
-	Result       any
+	// State gives NoCapture for the capture of a step that was skipped; Steps gives a
+	// field of a step.
+	State     func(name string) any
+	Steps     func(name, field string) any
+	Item      any
+	Loop, Run map[string]any
+	Result    any
 }
 
 // Absence stands in an Env for a value that is not there.
