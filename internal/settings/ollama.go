@@ -9,7 +9,8 @@ import (
 const ollamaPort = "11434"
 
 // ollamaAddress parses OLLAMA_HOST as Ollama does: HOST, HOST:PORT, :PORT or a URL. An
-// address that means all interfaces becomes this machine's own.
+// address that means all interfaces becomes this machine's own. The path of
+// its other interface is left out.
 func ollamaAddress(text string) string {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	if text == "" {
@@ -20,6 +21,7 @@ func ollamaAddress(text string) string {
 		scheme, rest = "http", text
 	}
 	at, path, hasPath := strings.Cut(rest, "/")
+	hasPath = hasPath && strings.Trim(path, "/") != "v1" // that of another interface
 	host, port, err := net.SplitHostPort(at)
 	if err != nil {
 		host, port = strings.Trim(at, "[]"), ""

@@ -28,23 +28,23 @@ func (a *anthropic) header() http.Header {
 
 // Generate asks the Anthropic API.
 func (a *anthropic) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	forms := []form{{}}
+	forms, names := []form{{}}, []string{""}
 	if made, ok := objectForm(prompt.Schema); ok {
-		forms = []form{made, {}}
+		forms, names = []form{made, {}}, []string{"tool", ""}
 	}
-	return inForms(forms, func(wanted form) (Reply, error) {
-		request := map[string]any{"model": a.model, "max_tokens": maxOutput, "messages": []message{{"user", prompt.User}}}
+	return a.inForms(names, func(i int) (Reply, []string, error) {
+		request := map[string]any{"model": a.model, "max_tokens": prompt.room(), "messages": []message{{"user", prompt.User}}}
 		if prompt.System != "" {
 			request["system"] = prompt.System
 		}
-		if wanted.schema != nil {
-			request["tools"] = []any{map[string]any{"name": answerTool, "description": "Give the answer.", "input_schema": wanted.schema}}
+		if forms[i].schema != nil {
+			request["tools"] = []any{map[string]any{"name": answerTool, "description": "Give the answer.", "input_schema": forms[i].schema}}
 			request["tool_choice"] = map[string]string{"type": "tool", "name": answerTool}
 		}
 		answer := &anthropicAnswer{collected: collected{stream: prompt.Stream}}
 		reply, err := a.exchange(ctx, "/v1/messages", a.header(), request, answer)
-		reply.Text = wanted.unwrap(reply.Text)
-		return reply, err
+		reply.Text = forms[i].unwrap(reply.Text)
+		return reply, nil, err
 	})
 }
 

@@ -25,8 +25,10 @@ type taker interface {
 type collected struct {
 	stream func(string)
 	text   strings.Builder
-	calls  []*call
-	reply  Reply
+	// thinking is what the model wrote apart from its answer.
+	thinking strings.Builder
+	calls    []*call
+	reply    Reply
 	// ended: the service said that the answer is complete.
 	ended bool
 	// refusal is the text of a model's refusal.
@@ -64,7 +66,7 @@ func (c *collected) callAt(number int) *call {
 // answer returns the reply: the text, or the calls as an intent.
 func (c *collected) answer() Reply {
 	reply := c.reply
-	reply.Text = c.text.String()
+	reply.Text, reply.Thinking = c.text.String(), c.thinking.String()
 	if len(c.calls) == 0 || strings.TrimSpace(reply.Text) != "" {
 		return reply
 	}
@@ -95,22 +97,37 @@ func argsOf(text string) json.RawMessage {
 	return quoted
 }
 
-// exchange sends a request and feeds the answer to into, in parts if it streams.
-func (s *service) exchange(ctx context.Context, path string, header http.Header, request map[string]any, into taker) (Reply, error) {
-	made := into.taken()
-	if made.stream != nil {
+// exchange sends a request and feeds the answer to into, in parts if it streams. A
+// service without the path is asked once more with a version in it.
+func (s *service) exchange(ctx context.Context, operation string, header http.Header, request map[string]any, into taker) (Reply, error) {
+	if into.taken().stream != nil {
 		request["stream"] = true
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
 		return Reply{}, err
 	}
+	reply, err := s.send(ctx, operation, header, body, into)
+	if lacksPath(err) && s.versioned(true) {
+		if reply, err = s.send(ctx, operation, header, body, into); lacksPath(err) {
+			s.versioned(false)
+		}
+	}
+	if lacksPath(err) {
+		err = s.noPath(operation, err)
+	}
+	return reply, err
+}
+
+func (s *service) send(ctx context.Context, operation string, header http.Header, body []byte, into taker) (Reply, error) {
+	made := into.taken()
+	var err error
 	if made.stream != nil {
 		header.Set("Accept", "text/event-stream, application/x-ndjson, application/json")
-		err = reasoning.PostStream(ctx, s.client, s.base+path, header, body, func(answer io.Reader) error { return s.parts(answer, into) })
+		err = reasoning.PostStream(ctx, s.client, s.address(operation), header, body, func(answer io.Reader) error { return s.parts(answer, into) })
 	} else {
 		var answer json.RawMessage
-		if answer, err = reasoning.Post(ctx, s.client, s.base+path, header, body); err == nil {
+		if answer, err = reasoning.Post(ctx, s.client, s.address(operation), header, body); err == nil {
 			err = s.part(answer, into)
 		}
 	}
@@ -118,7 +135,7 @@ func (s *service) exchange(ctx context.Context, path string, header http.Header,
 	case errors.As(err, new(*reasoning.Pending)):
 		return made.reply, s.failed("answered HTTP 202 without an answer")
 	case err != nil:
-		return made.reply, passing(err)
+		return made.reply, passing(tooLong(err))
 	case made.refusal.Len() > 0 && made.text.Len() == 0:
 		return made.reply, s.failed("refused: " + made.refusal.String())
 	}
@@ -134,9 +151,19 @@ func (s *service) part(answer []byte, into taker) error {
 		if coded := (*fault.Error)(nil); errors.As(err, &coded) {
 			return err
 		}
-		return s.failed("sent an answer that is not its documented JSON")
+		return s.undocumented(answer)
 	}
 	return nil
+}
+
+// undocumented is the error of an answer that is not JSON. A page of HTML is that of
+// another path.
+func (s *service) undocumented(answer []byte) error {
+	err := s.failed("sent an answer that is not its documented JSON")
+	if bytes.HasPrefix(bytes.TrimSpace(answer), []byte("<")) {
+		return &reasoning.Refused{Status: http.StatusNotFound, Err: err}
+	}
+	return err
 }
 
 // parts feeds a streamed answer: server-sent events, or a sequence of JSON objects. A
@@ -147,9 +174,12 @@ func (s *service) parts(answer io.Reader, into taker) error {
 	if err != nil {
 		return s.brokeOff(into)
 	}
-	if first == '{' {
+	switch first {
+	case '<':
+		return s.undocumented([]byte{first})
+	case '{':
 		err = s.objects(buffered, into)
-	} else {
+	default:
 		err = s.events(buffered, into)
 	}
 	if err != nil {
@@ -222,33 +252,4 @@ func (s *service) events(from *bufio.Reader, into taker) error {
 			return nil // parts checks whether the answer is complete
 		}
 	}
-}
-
-// formRefused reports whether a service rejected the requested response format: many
-// compatible services support only some.
-func formRefused(err error) bool {
-	var refused *reasoning.Refused
-	if !errors.As(err, &refused) {
-		return false
-	}
-	switch refused.Status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusNotImplemented:
-		said := strings.ToLower(refused.Error())
-		for _, word := range []string{"schema", "response_format", "grammar", "format", "tool"} {
-			if strings.Contains(said, word) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// inForms tries the response formats in order until the service accepts one.
-func inForms[F any](forms []F, ask func(F) (Reply, error)) (reply Reply, err error) {
-	for _, form := range forms {
-		if reply, err = ask(form); !formRefused(err) {
-			break
-		}
-	}
-	return reply, err
 }

@@ -39,15 +39,24 @@ type Prompt struct {
 	Enforce bool
 	// Stream receives the text as the model writes it; nil turns streaming off.
 	Stream func(text string)
+	// Again: the question is asked once more, so that thinking is turned off where the
+	// settings leave it open. Longer: its answer was cut off, so that it gets more room.
+	Again, Longer bool
 }
 
-// messages converts the prompt to a conversation.
-func (p Prompt) messages() []message { return []message{{"system", p.System}, {"user", p.User}} }
+// room is the most tokens of an answer.
+func (p Prompt) room() int {
+	if p.Longer {
+		return maxOutput * moreRoom
+	}
+	return maxOutput
+}
 
 // Reply is the answer of a model. Tokens are counted by the service, or 0. Cut says
-// that the token limit truncated the answer.
+// that the token limit truncated the answer. Thinking is what the service set apart from
+// it.
 type Reply struct {
-	Text                       string
+	Text, Thinking             string
 	PromptTokens, OutputTokens int
 	Cut                        bool
 }
@@ -60,14 +69,25 @@ type Options struct {
 	OllamaURL                  string
 	AnthropicURL, AnthropicKey string
 	OpenAIURL, OpenAIKey       string
+	// Think says whether models of Ollama think: ThinkOn, ThinkOff, or else they decide.
+	Think string
 }
+
+// Values of Options.Think.
+const (
+	ThinkOn  = "on"
+	ThinkOff = "off"
+)
 
 // maxOutput bounds an answer, in tokens.
 const maxOutput = 4096
 
+// moreRoom multiplies it for a question that is asked again since its answer was cut off.
+const moreRoom = 4
+
 // Open returns the model of a name such as "ollama:qwen3:4b", "anthropic:NAME" or
 // "openai:NAME", the last for every compatible service; a name without a provider uses
-// Options.Provider. An unknown provider or a missing key is INVALID_PARAMS.
+// Options.Provider, or without one the provider before a slash. An unknown provider or a missing key is INVALID_PARAMS.
 func Open(name string, options Options) (Model, error) {
 	provider, model := named(name, options.Provider)
 	if model == "" {
@@ -76,17 +96,16 @@ func Open(name string, options Options) (Model, error) {
 	made := &service{provider: provider, model: model, client: reasoning.NewHTTPClient()}
 	switch provider {
 	case "ollama":
-		made.base = options.OllamaURL
-		return &ollama{made}, made.check()
+		return &ollama{made, options.Think}, made.parse(options.OllamaURL)
 	case "anthropic":
-		made.base, made.key = options.AnthropicURL, options.AnthropicKey
+		made.key = options.AnthropicKey
 		if made.key == "" {
 			return nil, fault.New(fault.InvalidParams, "model %q: ANTHROPIC_API_KEY is not set", name)
 		}
-		return &anthropic{made}, made.check()
+		return &anthropic{made}, made.parse(options.AnthropicURL)
 	case "openai":
-		made.base, made.key = options.OpenAIURL, options.OpenAIKey
-		return &openAI{made}, made.check()
+		made.key = options.OpenAIKey
+		return &openAI{made}, made.parse(options.OpenAIURL)
 	}
 	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: %s", name, provider, strings.Join(providers, ", "))
 }
@@ -100,26 +119,20 @@ func named(name, standard string) (provider, model string) {
 	if before, after, has := strings.Cut(name, ":"); has && slices.Contains(providers, before) {
 		return before, strings.TrimSpace(after)
 	}
+	if before, after, has := strings.Cut(name, "/"); has && standard == "" && slices.Contains(providers, before) {
+		return before, strings.TrimSpace(after)
+	}
 	return cmp.Or(standard, providers[0]), strings.TrimSpace(name)
 }
 
 // service is the common part of the three clients.
 type service struct {
 	provider, model string
-	base, key       string
+	base            *url.URL
+	key             string
 	client          *http.Client
 	window          window
-}
-
-// check validates the address. Its error does not quote the address, which may contain a
-// secret.
-func (s *service) check() error {
-	s.base = strings.TrimRight(s.base, "/")
-	address, err := url.Parse(s.base)
-	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
-		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.provider)
-	}
-	return nil
+	habits          habits
 }
 
 // Name is "provider:model".

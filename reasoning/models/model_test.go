@@ -48,7 +48,7 @@ var providers = map[string]provider{
 	"openai": {model: "openai:some-model", path: "/v1/chat/completions",
 		header: map[string]string{"Authorization": "Bearer " + key},
 		request: `{"model":"some-model","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"what next?"}],
-			"response_format":{"type":"json_object"}}`,
+			"response_format":{"type":"json_object"},"temperature":0.1}`,
 		answer: `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"some-model","choices":[{"index":0,"finish_reason":"stop",
 			"message":{"role":"assistant","content":"{\"a\":1}","refusal":null}}],"usage":{"prompt_tokens":26,"completion_tokens":7,"total_tokens":33}}`,
 		want: models.Reply{Text: `{"a":1}`, PromptTokens: 26, OutputTokens: 7}},

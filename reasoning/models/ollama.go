@@ -7,7 +7,10 @@ import (
 )
 
 // ollama is a client of POST /api/chat, whose "format" enforces a JSON Schema.
-type ollama struct{ *service }
+type ollama struct {
+	*service
+	think string
+}
 
 // ollamaContext is the smallest window requested. Ollama's default would truncate the
 // prompt silently, and each change of the size reloads the model.
@@ -16,7 +19,7 @@ const ollamaContext = 16_384
 // room returns the window for a prompt and its answer: ollamaContext, doubled until
 // both fit. Token estimates may be a quarter too low.
 func (o *ollama) room(prompt Prompt) int {
-	needed := (len(prompt.System)+len(prompt.User))/4*5/4 + maxOutput
+	needed := (len(prompt.System)+len(prompt.User))/4*5/4 + prompt.room()
 	size := ollamaContext
 	for size < needed {
 		size *= 2
@@ -35,7 +38,8 @@ type ollamaAnswer struct{ collected }
 func (a *ollamaAnswer) take(part []byte) error {
 	var reply struct {
 		Message struct {
-			Content   piece `json:"content"`
+			Content   piece           `json:"content"`
+			Thinking  lenient[string] `json:"thinking"`
 			ToolCalls []struct {
 				Function struct {
 					Name      string          `json:"name"`
@@ -52,6 +56,7 @@ func (a *ollamaAnswer) take(part []byte) error {
 		return err
 	}
 	a.wrote(a.join(reply.Message.Content))
+	a.thinking.WriteString(reply.Message.Thinking.value)
 	for _, each := range reply.Message.ToolCalls {
 		made := a.callAt(len(a.calls))
 		made.name = each.Function.Name
@@ -66,16 +71,21 @@ func (a *ollamaAnswer) take(part []byte) error {
 
 // Generate asks Ollama.
 func (o *ollama) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	forms := []any{nil}
+	forms, names := []any{nil}, []string{""}
 	if len(prompt.Schema) > 0 {
-		forms = []any{prompt.Schema, "json"}
+		forms, names = []any{prompt.Schema, "json", nil}, []string{"format schema", "format json", ""}
 	}
-	return inForms(forms, func(format any) (Reply, error) {
-		request := map[string]any{"model": o.model, "messages": prompt.messages(), "stream": false, "truncate": false,
-			"options": map[string]int{"temperature": 0, "num_predict": maxOutput, "num_ctx": o.room(prompt)}}
-		if format != nil {
-			request["format"] = format
+	return o.inForms(names, func(i int) (Reply, []string, error) {
+		messages, sent := o.conversation(prompt)
+		request := map[string]any{"model": o.model, "messages": messages, "stream": false, "truncate": false,
+			"options": map[string]int{"temperature": 0, "num_predict": prompt.room(), "num_ctx": o.room(prompt)}}
+		if forms[i] != nil {
+			request["format"] = forms[i]
 		}
-		return o.exchange(ctx, "/api/chat", http.Header{}, request, &ollamaAnswer{collected{stream: prompt.Stream}})
+		if (o.think == ThinkOn || o.think == ThinkOff || prompt.Again) && o.habits.takes(partThink) {
+			request["think"], sent = o.think == ThinkOn, append(sent, partThink)
+		}
+		reply, err := o.exchange(ctx, "/api/chat", http.Header{}, request, &ollamaAnswer{collected{stream: prompt.Stream}})
+		return reply, sent, err
 	})
 }

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -17,12 +18,16 @@ func (o *openAI) header() http.Header {
 	header := http.Header{}
 	if o.key != "" { // local servers have none
 		header.Set("Authorization", "Bearer "+o.key)
+		if o.base.Query().Has("api-version") { // Azure
+			header.Set("Api-Key", o.key)
+		}
 	}
 	return header
 }
 
 // openAIForm is a response_format with its schema.
 type openAIForm struct {
+	name   string
 	format any
 	schema form
 }
@@ -32,7 +37,7 @@ func (o *openAI) forms(prompt Prompt) []openAIForm {
 	if len(prompt.Schema) == 0 {
 		return []openAIForm{{}}
 	}
-	forms := []openAIForm{{format: map[string]string{"type": "json_object"}}, {}}
+	forms := []openAIForm{{name: "json_object", format: map[string]string{"type": "json_object"}}, {}}
 	made, ok := objectForm(prompt.Schema)
 	if !ok {
 		return forms[1:]
@@ -42,24 +47,44 @@ func (o *openAI) forms(prompt Prompt) []openAIForm {
 	}
 	if prompt.Enforce {
 		format := map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": answerTool, "schema": made.schema, "strict": strict(made.schema)}}
-		forms = append([]openAIForm{{format, made}}, forms...)
+		forms = append([]openAIForm{{"json_schema", format, made}}, forms...)
 	}
 	return forms
 }
 
+// temperature makes answers repeat themselves. Some services refuse 0.
+const temperature = 0.1
+
 // Generate asks an OpenAI-compatible service.
 func (o *openAI) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	return inForms(o.forms(prompt), func(wanted openAIForm) (Reply, error) {
-		request := map[string]any{"model": o.model, "messages": prompt.messages()}
-		if wanted.format != nil {
-			request["response_format"] = wanted.format
+	forms := o.forms(prompt)
+	names := make([]string, len(forms))
+	for i := range forms {
+		names[i] = forms[i].name
+	}
+	return o.inForms(names, func(i int) (Reply, []string, error) {
+		messages, sent := o.conversation(prompt)
+		request := map[string]any{"model": o.model, "messages": messages}
+		if forms[i].format != nil {
+			request["response_format"] = forms[i].format
 		}
+		add := func(part string, value any) bool {
+			if !o.habits.takes(part) {
+				return false
+			}
+			request[part], sent = value, append(sent, part)
+			return true
+		}
+		add(partTemperature, temperature)
 		if prompt.Stream != nil {
-			request["stream_options"] = map[string]bool{"include_usage": true}
+			add(partStreamOptions, map[string]bool{"include_usage": true})
+		}
+		if prompt.Longer && !add(partMaxTokens, prompt.room()) { // else the service's own limit holds
+			add(partMaxCompletion, prompt.room())
 		}
 		reply, err := o.exchange(ctx, "/chat/completions", o.header(), request, &openAIAnswer{collected{stream: prompt.Stream}})
-		reply.Text = wanted.schema.unwrap(reply.Text)
-		return reply, err
+		reply.Text = forms[i].schema.unwrap(reply.Text)
+		return reply, sent, err
 	})
 }
 
@@ -68,9 +93,12 @@ type openAIAnswer struct{ collected }
 
 // openAIMessage is a whole message, or the delta of a chunk.
 type openAIMessage struct {
-	Content   json.RawMessage `json:"content"`
-	Refusal   lenient[string] `json:"refusal"`
-	ToolCalls []struct {
+	Content json.RawMessage `json:"content"`
+	Refusal lenient[string] `json:"refusal"`
+	// Some services put the answer here, and nothing into content.
+	ReasoningContent lenient[string] `json:"reasoning_content"`
+	Reasoning        lenient[string] `json:"reasoning"`
+	ToolCalls        []struct {
 		Index    *count `json:"index"`
 		Function struct {
 			Name      string          `json:"name"`
@@ -122,6 +150,7 @@ func (a *openAIAnswer) take(part []byte) error {
 func (a *openAIAnswer) add(said openAIMessage) {
 	a.wrote(a.content(said.Content))
 	a.refusal.WriteString(said.Refusal.value)
+	a.thinking.WriteString(cmp.Or(said.ReasoningContent.value, said.Reasoning.value))
 	for i, each := range said.ToolCalls {
 		number := i
 		if each.Index != nil {

@@ -46,7 +46,7 @@ func (o *ollama) Window(ctx context.Context) int {
 		if err != nil {
 			return 0
 		}
-		answer, err := reasoning.Post(ctx, o.client, o.base+"/api/show", http.Header{}, body)
+		answer, err := reasoning.Post(ctx, o.client, o.address("/api/show"), http.Header{}, body)
 		var shown struct {
 			Info map[string]json.RawMessage `json:"model_info"`
 		}
@@ -65,7 +65,7 @@ func (o *ollama) Window(ctx context.Context) int {
 // Window reads max_input_tokens of GET /v1/models/MODEL.
 func (a *anthropic) Window(ctx context.Context) int {
 	return a.windowFrom(ctx, func(ctx context.Context) int {
-		answer, err := reasoning.Get(ctx, a.client, a.base+"/v1/models/"+url.PathEscape(a.model), a.header())
+		answer, err := reasoning.Get(ctx, a.client, a.address("/v1/models/"+url.PathEscape(a.model)), a.header())
 		var shown struct {
 			Window json.RawMessage `json:"max_input_tokens"`
 		}
@@ -83,7 +83,7 @@ var windowNames = []string{"max_model_len", "context_window", "context_length", 
 // Window reads GET /models.
 func (o *openAI) Window(ctx context.Context) int {
 	return o.windowFrom(ctx, func(ctx context.Context) int {
-		answer, err := reasoning.Get(ctx, o.client, o.base+"/models", o.header())
+		answer, err := reasoning.Get(ctx, o.client, o.address("/models"), o.header())
 		var list struct {
 			Data []map[string]json.RawMessage `json:"data"`
 		}

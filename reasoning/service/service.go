@@ -176,13 +176,15 @@ type conversation struct {
 	promptTokens, outputTokens int
 	repairs                    []string
 	calls                      int // of models so far
+	// again: the question is asked once more; longer: since its answer was cut off.
+	again, longer bool
 }
 
 func (c *conversation) note(repair string) { c.repairs = append(c.repairs, repair) }
 
 // decide asks a model, and once more if its answer cannot be used.
 func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt) (reasoning.Intent, error) {
-	reply, err := c.ask(ctx, chosen, prompt)
+	reply, err := c.askWithin(ctx, &chosen, prompt)
 	if err != nil {
 		return reasoning.Intent{}, err
 	}
@@ -193,7 +195,8 @@ func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt)
 		if err == nil { // else the correction does not fit
 			prompt = corrected
 		}
-		if reply, err = c.ask(ctx, chosen, prompt); err != nil {
+		c.again, c.longer = true, reply.Cut
+		if reply, err = c.askWithin(ctx, &chosen, prompt); err != nil {
 			return reasoning.Intent{}, err
 		}
 		intent, wrong = c.read(reply)
@@ -204,9 +207,37 @@ func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt)
 	return c.signed(intent, chosen), nil
 }
 
+// askWithin asks a model. If its window turns out too small, the prompt is built once
+// more for that window, which becomes the budget.
+func (c *conversation) askWithin(ctx context.Context, chosen *choice, prompt Prompt) (models.Reply, error) {
+	reply, err := c.ask(ctx, *chosen, prompt)
+	long := (*models.TooLong)(nil)
+	if !errors.As(err, &long) {
+		return reply, err
+	}
+	setting := chosen.setting
+	chosen.budget = min(prompt.Description.Tokens/2, chosen.budget)
+	if fits := long.Window * 5 / 8; fits > 0 {
+		chosen.budget = min(fits, prompt.Description.Tokens*7/8)
+	}
+	c.note(fmt.Sprintf("the prompt was too long for %s: it was built again with %d tokens", chosen.model.Name(), chosen.budget))
+	smaller, failed := Build(c.request, chosen.budget, "")
+	if failed == nil {
+		if reply, err = c.ask(ctx, *chosen, smaller); !errors.As(err, &long) {
+			return reply, err
+		}
+	}
+	return reply, fault.New(fault.LimitExceeded, "the window of %s is too small: %s", chosen.model.Name(), fault.From(err).Details).
+		Hinted(fault.Hint{Text: "start the model with a larger window, or lower " + cmp.Or(setting, "agent.prompt.slm_budget_tokens") + ", or shorten the goal and the prompts"})
+}
+
 // read returns the intent in a model's text. A truncated answer may still contain one,
-// but a truncated free text is refused.
+// but a truncated free text is refused. Where there is no text, JSON alone that the
+// service took for thoughts is the answer.
 func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong error) {
+	if thinking := strings.TrimSpace(reply.Thinking); strings.TrimSpace(reply.Text) == "" && json.Valid([]byte(thinking)) {
+		reply.Text = thinking
+	}
 	question := c.request.Question
 	if question != nil {
 		intent, wrong = readAnswer(reply.Text, question, c.schema)
@@ -250,7 +281,7 @@ func (c *conversation) generate(ctx context.Context, model models.Model, prompt 
 		bounded, cancel = context.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
-	asked := models.Prompt{System: prompt.System, User: prompt.User}
+	asked := models.Prompt{System: prompt.System, User: prompt.User, Again: c.again, Longer: c.longer}
 	asked.Schema, asked.Enforce = schemaOf(c.request)
 	asked.Stream = reasoning.ObserverFrom(ctx).Wrote
 	if asked.Stream != nil && c.calls > 0 {

@@ -73,7 +73,7 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 		provider = ""
 	}
 	options := models.Options{Provider: provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
-		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey}
+		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey, Think: s.Think}
 	made := service.Options{Timeout: s.ModelTimeout, Patience: s.Patience, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
 	var err error
 	if s.SLM != "" {

@@ -1,0 +1,71 @@
+package models
+
+import (
+	"net/url"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/pattern"
+	"savant/internal/redact"
+)
+
+var (
+	// operation matches the end of a path that names what is asked instead of where.
+	operation = pattern.Lazy(`/+(?:chat/completions|completions|responses|messages|models|api/(?:chat|generate|tags|show))/*$`)
+	// version matches the version in a path, twice is once.
+	version      = pattern.Lazy(`/v\d+[a-z0-9]*(?:/|$)`)
+	versionTwice = pattern.Lazy(`(/v\d+[a-z0-9]*)(?:/v\d+[a-z0-9]*)+/*$`)
+)
+
+// parse understands an address as people paste it: with the path of an operation, with
+// its version twice, with one where the client adds it, with a query. The error does not
+// quote the address, which may contain a secret.
+func (s *service) parse(text string) error {
+	address, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
+		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.provider)
+	}
+	path := operation().ReplaceAllString(address.Path, "")
+	path = strings.TrimRight(versionTwice().ReplaceAllString(path, "$1"), "/")
+	if s.provider != "openai" {
+		path = strings.TrimSuffix(path, "/v1")
+	}
+	address.Path, address.RawPath, address.Fragment = path, "", ""
+	s.base = address
+	return nil
+}
+
+// address returns where an operation is asked.
+func (s *service) address(operation string) string {
+	s.habits.mu.Lock()
+	defer s.habits.mu.Unlock()
+	return s.base.JoinPath(s.habits.version, operation).String()
+}
+
+// versioned adds /v1 to an address without a version, once, and reports whether it did.
+// With added false it takes it away again.
+func (s *service) versioned(added bool) bool {
+	s.habits.mu.Lock()
+	defer s.habits.mu.Unlock()
+	if s.provider != "openai" || s.base.RawQuery != "" || version().MatchString(s.base.Path) || added == (s.habits.version != "") {
+		return false
+	}
+	s.habits.version = strings.Repeat("/v1", map[bool]int{true: 1}[added])
+	return true
+}
+
+// meantAddresses are the settings of the addresses, and what they look like.
+var meantAddresses = map[string]string{
+	"ollama":    "OLLAMA_HOST is http://HOST:11434",
+	"anthropic": "ANTHROPIC_BASE_URL is https://HOST",
+	"openai":    "OPENAI_BASE_URL is the address with its version, such as http://HOST/v1",
+}
+
+// noPath is the error of a service that does not have the path: the address that was
+// asked, without its query, and the one that is meant.
+func (s *service) noPath(operation string, err error) error {
+	asked := *s.base.JoinPath(operation)
+	asked.RawQuery = ""
+	return fault.New(fault.ReasoningUnavailable, "%s does not have POST %s: %s; %s", s.Name(), redact.Shapes().Text(asked.String()),
+		fault.From(err).Details, meantAddresses[s.provider])
+}

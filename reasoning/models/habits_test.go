@@ -1,0 +1,238 @@
+package models_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/reasoning/models"
+)
+
+const openAIAnswer = `{"choices":[{"message":{"content":"{\"a\":1}"},"finish_reason":"stop"}]}`
+
+// refusing is a service that refuses what a request must not hold, and keeps the
+// requests.
+func refusing(t *testing.T, name string, status int, refusals map[string]string, asked *[]string, answer string) models.Model {
+	t.Helper()
+	return open(t, name, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		*asked = append(*asked, string(body))
+		w.Header().Set("Connection", "close")
+		for holds, refusal := range refusals {
+			if strings.Contains(string(body), holds) {
+				w.WriteHeader(status)
+				io.WriteString(w, refusal)
+				return
+			}
+		}
+		io.WriteString(w, answer)
+	})
+}
+
+// What another form cures is cured once, and remembered.
+func TestRefusalsThatAnotherFormCures(t *testing.T) {
+	for name, c := range map[string]struct {
+		model, holds, refusal string
+		status                int
+	}{
+		"system role":           {"openai:m", `"role":"system"`, `{"error":{"message":"System role not supported"}}`, 400},
+		"developer instruction": {"openai:m", `"role":"system"`, `{"error":{"message":"Developer instruction is not enabled for models/gemma-3"}}`, 400},
+		"alternating roles":     {"openai:m", `"role":"system"`, `Exception: Conversation roles must alternate user/assistant`, 500},
+		"system, Ollama":        {"ollama:m", `"role":"system"`, `{"error":"the template has no system message"}`, 400},
+		"stream_options":        {"openai:m", `stream_options`, `{"error":{"message":"Extra inputs are not permitted: stream_options"}}`, 400},
+		"stream_options, 422":   {"openai:m", `stream_options`, `{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"]}]}`, 422},
+		"response_format":       {"openai:m", `response_format`, `{"error":{"message":"'response_format.type' must be 'json_schema' or 'text'"}}`, 400},
+		"json_validate_failed":  {"openai:m", `response_format`, `{"error":{"message":"Failed to generate JSON","code":"json_validate_failed"}}`, 400},
+		"in a 200":              {"openai:m", `response_format`, `{"error":{"message":"grammar is not supported","code":400}}`, 200},
+		"temperature":           {"openai:m", `temperature`, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.1 with this model."}}`, 400},
+		"max_tokens":            {"openai:m", `"max_tokens"`, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`, 400},
+		"think":                 {"ollama:m", `"think"`, `{"error":"\"m\" does not support thinking"}`, 400},
+		"a format of Ollama":    {"ollama:m", `"format":{`, `{"error":"invalid format: expected \"json\" or a JSON schema"}`, 500},
+		"a tool":                {"anthropic:m", `"tools"`, `{"error":{"message":"tools: not supported"}}`, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := map[string]string{"openai:m": openAIAnswer, "ollama:m": `{"message":{"content":"{\"a\":1}"},"done":true}`,
+				"anthropic:m": `{"content":[{"type":"text","text":"{\"a\":1}"}]}`}
+			var asked []string
+			model := refusing(t, c.model, c.status, map[string]string{c.holds: c.refusal}, &asked, answers[c.model])
+			question := prompt
+			question.Again, question.Longer, question.Stream = true, true, func(string) {}
+			for range 2 {
+				reply, err := model.Generate(t.Context(), question)
+				require.NoError(t, err)
+				require.Equal(t, `{"a":1}`, reply.Text)
+			}
+			require.Len(t, asked, 3, "one refusal, and it is remembered")
+			require.Contains(t, asked[2], "be brief", "the system's text is not lost")
+		})
+	}
+}
+
+func TestSeveralRefusalsAreCured(t *testing.T) {
+	var asked []string
+	model := refusing(t, "openai:m", 400, map[string]string{"temperature": `temperature is not allowed`, "response_format": `response_format is not allowed`,
+		`"role":"system"`: `the system role is not allowed`}, &asked, openAIAnswer)
+	_, err := model.Generate(t.Context(), prompt)
+	require.NoError(t, err)
+	require.Len(t, asked, 4)
+	var sent map[string]any
+	require.NoError(t, json.Unmarshal([]byte(asked[3]), &sent))
+	require.Len(t, sent, 2)
+}
+
+// A refusal of something else is final.
+func TestARefusalThatNoFormCures(t *testing.T) {
+	for _, status := range []int{400, 401, 403} {
+		var asked []string
+		_, err := refusing(t, "openai:m", status, map[string]string{"model": `{"error":{"message":"the account is closed"}}`}, &asked, "").Generate(t.Context(), prompt)
+		require.ErrorContains(t, err, "the account is closed")
+		require.Len(t, asked, 1)
+	}
+}
+
+func TestAddressesThatPeoplePaste(t *testing.T) {
+	for _, c := range []struct{ model, base, path string }{
+		{"openai:m", "/v1", "/v1/chat/completions"},
+		{"openai:m", "/v1/", "/v1/chat/completions"},
+		{"openai:m", "/v1/v1", "/v1/chat/completions"},
+		{"openai:m", "/v1/chat/completions", "/v1/chat/completions"},
+		{"openai:m", "/api/v1/models", "/api/v1/chat/completions"},
+		{"openai:m", "/v1beta/openai/", "/v1beta/openai/chat/completions"},
+		{"openai:m", "/openai/deployments/d?api-version=2024-10-21", "/openai/deployments/d/chat/completions?api-version=2024-10-21"},
+		{"openai:m", "/openai/deployments/d/chat/completions?api-version=2024-10-21", "/openai/deployments/d/chat/completions?api-version=2024-10-21"},
+		{"anthropic:m", "/v1", "/v1/messages"},
+		{"anthropic:m", "/v1/messages", "/v1/messages"},
+		{"anthropic:m", "/proxy/anthropic/", "/proxy/anthropic/v1/messages"},
+		{"ollama:m", "/v1", "/api/chat"},
+		{"ollama:m", "/v1/chat/completions", "/api/chat"},
+		{"ollama:m", "/api/generate", "/api/chat"},
+		{"openai/m", "/v1", "/v1/chat/completions"},
+	} {
+		asked := pasted(t, c.model, c.base, "", func(http.ResponseWriter, *http.Request) bool { return true })
+		require.Equal(t, []string{c.path}, asked.paths, c.base)
+	}
+	require.Equal(t, "openai/m", pasted(t, "openai/m", "/v1", "openai", func(http.ResponseWriter, *http.Request) bool { return true }).model)
+	require.Equal(t, "m", pasted(t, "openai/m", "/v1", "", func(http.ResponseWriter, *http.Request) bool { return true }).model)
+}
+
+// asked is what a service was asked.
+type asked struct {
+	paths []string
+	model string
+	err   error
+}
+
+// pasted asks a model twice at an address with a path. The service answers where serve
+// says so.
+func pasted(t *testing.T, name, base, provider string, serve func(http.ResponseWriter, *http.Request) bool) (made asked) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Model string }
+		require.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		if !slices.Contains(made.paths, r.URL.RequestURI()) {
+			made.paths = append(made.paths, r.URL.RequestURI())
+		}
+		made.model = body.Model
+		w.Header().Set("Connection", "close")
+		if serve(w, r) {
+			io.WriteString(w, openAIAnswer)
+		}
+	}))
+	defer server.Close()
+	url := server.URL + base
+	model, err := models.Open(name, models.Options{Provider: provider, OllamaURL: url, AnthropicURL: url, AnthropicKey: key, OpenAIURL: url})
+	require.NoError(t, err)
+	for range 2 {
+		_, made.err = model.Generate(t.Context(), prompt)
+	}
+	return made
+}
+
+func TestAnAddressWithoutItsVersion(t *testing.T) {
+	for name, refuse := range map[string]func(http.ResponseWriter){
+		"LM Studio": func(w http.ResponseWriter) {
+			io.WriteString(w, `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`)
+		},
+		"404":         func(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) },
+		"a page":      func(w http.ResponseWriter) { io.WriteString(w, "<html>Welcome</html>") },
+		"not allowed": func(w http.ResponseWriter) { http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed) },
+	} {
+		served := pasted(t, "openai:m", "", "", func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasPrefix(r.URL.Path, "/v1/") {
+				return true
+			}
+			refuse(w)
+			return false
+		})
+		require.NoError(t, served.err, name)
+		require.Equal(t, []string{"/chat/completions", "/v1/chat/completions"}, served.paths, name)
+		lost := pasted(t, "openai:m", "/some", "", func(w http.ResponseWriter, _ *http.Request) bool {
+			refuse(w)
+			return false
+		})
+		require.ErrorIs(t, lost.err, fault.ReasoningUnavailable, name)
+		require.ErrorContains(t, lost.err, "/some/chat/completions", name)
+		require.ErrorContains(t, lost.err, "OPENAI_BASE_URL", name)
+	}
+	missing := pasted(t, "openai:m", "", "", func(w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, `{"error":{"message":"The model m does not exist"}}`, http.StatusNotFound)
+		return false
+	})
+	require.Equal(t, []string{"/chat/completions"}, missing.paths)
+	require.ErrorContains(t, missing.err, "does not exist")
+}
+
+func TestAWindowThatIsTooSmall(t *testing.T) {
+	for body, window := range map[string]int{
+		`{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`:      4096,
+		`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","code":"context_length_exceeded"}}`:               8192,
+		`{"error":"input length (9000 tokens) exceeds the context length (2048 tokens)"}`:                                                                               2048,
+		`{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`:                                                     200_000,
+		`{"error":{"message":"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"}}`: 4096,
+	} {
+		for _, status := range []int{200, 400, 500} {
+			var asked []string
+			_, err := refusing(t, "openai:m", status, map[string]string{"model": body}, &asked, "").Generate(t.Context(), prompt)
+			var long *models.TooLong
+			require.ErrorAs(t, err, &long, body)
+			require.Equal(t, window, long.Window, body)
+			require.Len(t, asked, 1)
+		}
+	}
+}
+
+func TestModelsOfOllamaThink(t *testing.T) {
+	for _, c := range []struct {
+		setting string
+		again   bool
+		want    string
+	}{{"auto", false, ""}, {"auto", true, `"think":false`}, {"on", true, `"think":true`}, {"off", false, `"think":false`}, {"", false, ""}} {
+		var body string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			body = string(raw)
+			w.Header().Set("Connection", "close")
+			io.WriteString(w, `{"message":{"content":"","thinking":"so"},"done":true,"done_reason":"stop"}`)
+		}))
+		model, err := models.Open("ollama:m", models.Options{OllamaURL: server.URL, Think: c.setting})
+		require.NoError(t, err)
+		reply, err := model.Generate(t.Context(), models.Prompt{User: "x", Again: c.again})
+		require.NoError(t, err)
+		require.Equal(t, models.Reply{Thinking: "so"}, reply)
+		if c.want == "" {
+			require.NotContains(t, body, "think")
+		} else {
+			require.Contains(t, body, c.want)
+		}
+		server.Close()
+	}
+}

@@ -1,0 +1,81 @@
+package service_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/reasoning/models"
+	"savant/reasoning/service"
+)
+
+// windowed is a model whose window is smaller than anybody says.
+type windowed struct {
+	*scripted
+	window, told int
+}
+
+func (w windowed) Generate(ctx context.Context, prompt models.Prompt) (models.Reply, error) {
+	if tokens := service.Tokens(prompt.System) + service.Tokens(prompt.User); tokens > w.window {
+		w.asked = append(w.asked, prompt)
+		return models.Reply{}, &models.TooLong{Window: w.told, Err: fault.New(fault.ReasoningUnavailable, "the request exceeds the context size")}
+	}
+	return w.scripted.Generate(ctx, prompt)
+}
+
+func TestAPromptIsBuiltAgainForASmallWindow(t *testing.T) {
+	for _, told := range []int{8000, 0} {
+		slm := windowed{&scripted{name: "ollama:small", lines: []string{finish}}, 6000, told}
+		request := large()
+		request.Goal = "Where is the loop?"
+		intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), request)
+		require.NoError(t, err)
+		require.Equal(t, "done", intent.Final)
+		require.Contains(t, strings.Join(intent.Repairs, "\n"), "built again")
+	}
+	slm := windowed{&scripted{name: "ollama:small"}, 10, 6000}
+	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	require.ErrorIs(t, err, fault.LimitExceeded)
+	require.ErrorContains(t, err, "agent.prompt.slm_budget_tokens")
+	require.LessOrEqual(t, len(slm.asked), 2)
+}
+
+// replies is a model that gives its replies.
+type replies struct {
+	list  []models.Reply
+	asked []models.Prompt
+}
+
+func (*replies) Name() string { return "ollama:small" }
+
+func (r *replies) Generate(_ context.Context, prompt models.Prompt) (models.Reply, error) {
+	r.asked = append(r.asked, prompt)
+	reply := r.list[0]
+	r.list = r.list[1:]
+	return reply, nil
+}
+
+func TestAnswersOfModelsThatThink(t *testing.T) {
+	slm := &replies{list: []models.Reply{{Thinking: " " + finish + "\n"}}}
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	require.NoError(t, err)
+	require.Equal(t, "done", intent.Final)
+	slm = &replies{list: []models.Reply{{Thinking: "Perhaps " + finish + " or not."}, {Text: `{"action":"finish","final":"real"}`}}}
+	intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	require.NoError(t, err)
+	require.Equal(t, "real", intent.Final, "thoughts are no answer")
+	require.False(t, slm.asked[0].Again)
+	require.True(t, slm.asked[1].Again)
+	require.False(t, slm.asked[1].Longer)
+	slm = &replies{list: []models.Reply{{Thinking: "hmm", Cut: true}, {Text: finish}}}
+	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	require.NoError(t, err)
+	require.True(t, slm.asked[1].Longer, "a length end gets more room")
+	slm = &replies{list: []models.Reply{{Text: `{"action":"tool","tool_name":"context.search","args":{"query":"a"}`, Cut: true}, {Text: finish}}}
+	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	require.NoError(t, err)
+	require.Len(t, slm.asked, 2, "a call that was cut off is not completed")
+}
