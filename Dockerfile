@@ -13,7 +13,7 @@ ARG OWNER=OWNER
 LABEL io.modelcontextprotocol.server.name="io.github.${OWNER}/savant"
 RUN apk add --no-cache ca-certificates git
 COPY --from=build /savant /usr/local/bin/savant
-ENV SAVANT_PATH=/project MCP_SERVICE=think,git,context,ci
+ENV SAVANT_PATH=/project MCP_SERVICE=think,git,context,ci,review,agent
 WORKDIR /project
 # No root. Give the owner of the project with --user "$(id -u):$(id -g)", so that
 # Savant may write its runs to .savant/.

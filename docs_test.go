@@ -197,7 +197,7 @@ func TestTheLinksThatInstallHoldTheDocumentedServer(t *testing.T) {
 	encoded, _, _ = strings.Cut(encoded, "\n")
 	text, err := url.QueryUnescape(encoded)
 	require.NoError(t, err)
-	wanted := `"command":"savant","args":["mcp"],"env":{"MCP_SERVICE":"think,git,context,ci","SAVANT_PATH":"${workspaceFolder}"}}`
+	wanted := `"command":"savant","args":["mcp"],"env":{"MCP_SERVICE":"think,git,context,ci,review,agent","SAVANT_PATH":"${workspaceFolder}"}}`
 	require.JSONEq(t, `{"name":"savant","type":"stdio",`+wanted, text)
 
 	_, encoded, found = strings.Cut(string(page), "cursor://anysphere.cursor-deeplink/mcp/install?")

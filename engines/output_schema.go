@@ -24,13 +24,20 @@ type OutputSchema struct {
 	Receipts, Faults bool
 }
 
-// PublishedOutput returns the published form of a tool's output schema. It merges the
+// PublishedOutput returns the published form of the tool's output schema. It merges the
 // root with what errors and receipts need; if it cannot, it offers the schema and a
 // fault object as alternatives; if that is impossible too, it returns the schema
-// unchanged.
-func PublishedOutput(output json.RawMessage) OutputSchema {
+// unchanged. Of Savant's own tools, which a model reads with each request, it has the
+// types of the members alone.
+func (t Tool) PublishedOutput() OutputSchema {
+	output := t.Output
 	if len(output) == 0 {
 		return OutputSchema{Receipts: true, Faults: true}
+	}
+	if t.derived != nil {
+		if short, ok := shortOutput(output); ok {
+			return OutputSchema{Published: short, Receipts: true, Faults: true}
+		}
 	}
 	if merged, ok := mergedOutput(output); ok {
 		return OutputSchema{Published: merged, Receipts: true, Faults: true}
@@ -145,6 +152,29 @@ func mergedOutput(output json.RawMessage) (json.RawMessage, bool) {
 	}
 	merged, err := json.Marshal(root)
 	return merged, err == nil
+}
+
+// shortOutput returns a schema made by SchemaOf with the types of its members alone. It
+// allows further members, so those of receipts and errors need no mention. It returns
+// false if one of their names is used for something else.
+func shortOutput(output json.RawMessage) (json.RawMessage, bool) {
+	var root, properties map[string]json.RawMessage
+	if json.Unmarshal(output, &root) != nil || json.Unmarshal(root["properties"], &properties) != nil || withExtraMembers(properties) == nil || !addFaultAlternative(root) {
+		return output, false
+	}
+	members := make(map[string]struct {
+		Type json.RawMessage `json:"type,omitempty"`
+		Enum json.RawMessage `json:"enum,omitempty"`
+	}, len(properties))
+	if json.Unmarshal(root["properties"], &members) != nil {
+		return output, false
+	}
+	var err error
+	if root["properties"], err = json.Marshal(members); err != nil {
+		return output, false
+	}
+	short, err := json.Marshal(root)
+	return short, err == nil
 }
 
 // withExtraMembers returns properties with the extra ones; nil if one of these names is

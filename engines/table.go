@@ -72,7 +72,7 @@ func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return PublishedOutput(tool.Output) }),
+		rows = append(rows, &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return tool.PublishedOutput() }),
 			result: sync.OnceValues(tool.compileOutput)})
 	}
 	t.mutex.Lock()

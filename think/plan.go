@@ -79,7 +79,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, terms: termsOf(workflow)})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: e.unpublishedNote(graph, in.Driven), terms: termsOf(workflow)})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, key, given) // another process planned it first
 	}
@@ -229,6 +229,8 @@ type beginning struct {
 	named    library.Named
 	params   map[string]any
 	warnings []fault.Diagnostic
+	// note is what a client should know first.
+	note string
 	// terms are the terms of the run; a fork inherits them.
 	terms flow.Terms
 	from  *lineage
@@ -268,6 +270,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	}
 	answer := composed(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
+	answer.Reply.Note = strings.TrimSpace(begin.note + " " + answer.Reply.Note)
 	l := e.hold(key)
 	defer l.mu.Unlock()
 	l.forget()
@@ -379,6 +382,27 @@ func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven boo
 		}
 	}
 	return found, unseen
+}
+
+// unpublishedNote names the engines whose tools a workflow calls and this server does
+// not publish, and the setting that does; "" if there are none.
+func (e *Engine) unpublishedNote(graph *flow.Graph, driven bool) string {
+	if e.Unpublished == nil || driven {
+		return ""
+	}
+	needed := map[string]bool{}
+	for _, workflow := range graph.Workflows() {
+		for _, d := range workflow.Tools() {
+			if engine := e.Unpublished(d.Actual); engine != "" {
+				needed[engine] = true
+			}
+		}
+	}
+	if len(needed) == 0 {
+		return ""
+	}
+	names := strings.Join(sortedKeys(needed), ",")
+	return "Steps of this workflow call tools of " + names + ", which this server does not publish: unless another server of this client has them, add " + names + " to MCP_SERVICE in the client's configuration and restart it."
 }
 
 // notFound returns why a client cannot call a tool, "" if it can, and whether the tool

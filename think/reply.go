@@ -13,6 +13,8 @@ import (
 
 // Reply is the output of think.plan and think.next.
 type Reply struct {
+	// Note tells a client what to do beyond the instruction. It comes first.
+	Note        string       `json:"note,omitempty"`
 	Instruction *Instruction `json:"instruction,omitempty"`
 	// Instructions are the instructions to do now, if several; a single one is in
 	// Instruction.
@@ -28,9 +30,7 @@ type Reply struct {
 	State     delta    `json:"state"`
 	Done      bool     `json:"done"`
 	// Drift says that a workflow's file differs from what the run follows.
-	Drift bool `json:"drift,omitempty"`
-	// Note tells a client what to do beyond the instruction.
-	Note     string             `json:"note,omitempty"`
+	Drift    bool               `json:"drift,omitempty"`
 	Warnings []fault.Diagnostic `json:"warnings,omitempty"`
 
 	Outcome   string          `json:"outcome,omitempty"`

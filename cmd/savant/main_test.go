@@ -23,6 +23,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/commands"
 	"savant/cmd/savant/terminal"
+	"savant/internal/clientsetup"
 	"savant/internal/golden"
 	"savant/internal/settings"
 )
@@ -262,7 +263,20 @@ func TestEveryToolIsSound(t *testing.T) {
 
 // maxThinkList is what the list of think's tools may take of a model's context,
 // in bytes of JSON.
-const maxThinkList = 8 << 10
+const (
+	maxThinkList = 8 << 10
+	maxSetupList = 40_000
+)
+
+// A model reads the list of what setup publishes with each request.
+func TestTheListOfASetupIsShort(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr strings.Builder
+	code := run(t.Context(), []string{"tools", "--json"}, []string{"MCP_SERVICE=" + clientsetup.Services, "SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
+	require.Zero(t, code, stderr.String())
+	require.Less(t, stdout.Len(), maxSetupList)
+	require.Contains(t, stdout.String(), "review_report")
+}
 
 // TestPublishedList holds the list of tools that clients of think see.
 func TestPublishedList(t *testing.T) {

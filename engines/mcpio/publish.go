@@ -42,7 +42,7 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 		Name:            tool.Name,
 		Title:           visible.Line(tool.Title),
 		Description:     visible.Characters(tool.Description),
-		RawOutputSchema: engines.PublishedOutput(tool.Output).Published,
+		RawOutputSchema: tool.PublishedOutput().Published,
 		Annotations: mcp.ToolAnnotation{
 			Title:           visible.Line(tool.Title),
 			ReadOnlyHint:    &tool.ReadOnly,

@@ -16,6 +16,9 @@ import (
 	"savant/internal/configedit"
 )
 
+// Services is the MCP_SERVICE that a set-up writes: what the bundled workflows call.
+const Services = "think,git,context,ci,review,agent"
+
 // Target configures a set-up.
 type Target struct {
 	// Program is the absolute path of Savant: a client started from the desktop often

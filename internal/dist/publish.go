@@ -20,7 +20,7 @@ func (r release) registryEntry() error {
 	stdio := object{"type": "stdio"}
 	variables := []object{
 		{"name": "SAVANT_PATH", "description": "The folder to work in; default: the current one", "format": "filepath"},
-		{"name": "MCP_SERVICE", "description": "The services to publish", "default": "think,git,context,ci"}}
+		{"name": "MCP_SERVICE", "description": "The services to publish", "default": "think,git,context,ci,review,agent"}}
 	packages := []object{
 		{"registryType": "npm", "identifier": "savant-mcp", "version": r.Version, "transport": stdio, "environmentVariables": variables},
 		{"registryType": "oci", "identifier": "ghcr.io/" + r.Owner + "/savant:" + r.Version, "transport": stdio, "environmentVariables": variables}}

@@ -3,6 +3,7 @@ package clients
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ import (
 	"savant/internal/clientsetup"
 	"savant/internal/redact"
 	"savant/internal/trust"
+	"savant/think"
+	"savant/think/library"
 )
 
 // patience bounds each check of the doctor.
@@ -50,7 +53,7 @@ func DoctorCommand(p *cli.Program) *cobra.Command {
 }
 
 func (d *doctor) run(ctx context.Context, args []string) error {
-	t, err := targetOf(d.Program, d.project, "think,git,context,ci")
+	t, err := targetOf(d.Program, d.project, clientsetup.Services)
 	if err != nil {
 		return err
 	}
@@ -238,8 +241,47 @@ func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folde
 	}
 	_, version, _ := server.ServerInfo()
 	d.right("%s answers: version %s, %s", configured.Words[0], version, terminal.Count(len(tools), "tool"))
-	_, err = server.Call(ctx, "think.plan", map[string]any{"workflow": "hello", "run_id": trialRun})
-	return err
+	if _, err = server.Call(ctx, "think.plan", map[string]any{"workflow": "hello", "run_id": trialRun}); err != nil {
+		return err
+	}
+	return d.bundled(ctx, server)
+}
+
+// bundled checks each bundled workflow against the tools of the server, and tells which
+// ones cannot be followed with it alone.
+func (d *doctor) bundled(ctx context.Context, server *mcpclient.Client) error {
+	var list struct {
+		Workflows []struct{ ID, Origin string }
+	}
+	if err := answerOf(ctx, server, "think.workflows.list", nil, &list); err != nil {
+		return err
+	}
+	followed := 0
+	for _, each := range list.Workflows {
+		if each.Origin != library.Bundled {
+			continue
+		}
+		var found think.ValidateOutput
+		if err := answerOf(ctx, server, "think.validate", map[string]any{"workflow": each.ID, "strict_tools": true}, &found); err != nil {
+			return err
+		}
+		if found.Valid {
+			followed++
+			continue
+		}
+		d.note("the bundled workflow " + each.ID + " needs more than this server: " + terminal.Visible(found.Errors[0].Message))
+	}
+	d.right("%s need no other server", terminal.Count(followed, "bundled workflow"))
+	return nil
+}
+
+// answerOf calls a tool of a server and reads its answer.
+func answerOf(ctx context.Context, server *mcpclient.Client, tool string, args map[string]any, into any) error {
+	raw, err := server.Call(ctx, tool, args)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
 }
 
 // trialRun is the run that the doctor plans.

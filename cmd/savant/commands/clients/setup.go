@@ -44,7 +44,7 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 	command.Flags().BoolVar(&s.dryRun, "dry-run", false, "show the change and write nothing")
 	command.Flags().BoolVar(&s.undo, "undo", false, "remove Savant's entries")
 	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
-	command.Flags().StringVar(&s.service, "service", "think,git,context,ci", "the services that the server publishes")
+	command.Flags().StringVar(&s.service, "service", clientsetup.Services, "the services that the server publishes")
 	return command
 }
 
