@@ -51,7 +51,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	if err := l.check(start, root); err != nil {
 		return nil, err
 	}
-	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Variables: above, Limit: 64 << 10,
+	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Project: e.roots[0], Variables: above, Limit: 64 << 10,
 		Args: []string{"rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format"}})
 	if err != nil {
 		return nil, notOpened(err, root)
@@ -263,7 +263,7 @@ func (r *repository) run(ctx context.Context, input string, args ...string) (git
 
 func (r *repository) runBounded(ctx context.Context, limit int, input string, args ...string) (gitrun.Output, error) {
 	variables := []string{"GIT_DIR=" + r.gitDir, "GIT_WORK_TREE=" + r.top}
-	out, err := gitrun.Run(ctx, gitrun.Command{Folder: r.top, Variables: variables, Settings: r.quiet,
+	out, err := gitrun.Run(ctx, gitrun.Command{Folder: r.top, Project: r.engine.roots[0], Variables: variables, Settings: r.quiet,
 		Input: input, Limit: limit, Args: args})
 	var complaint *gitrun.Complaint
 	if errors.As(err, &complaint) {

@@ -57,6 +57,9 @@ const (
 type Command struct {
 	// Folder is the working folder of the call.
 	Folder string
+	// Project is the folder that brings the repository, if it is a larger one: the person's
+	// settings of git are not read from there, either.
+	Project string
 	// Variables are added to git's environment, as NAME=value.
 	Variables []string
 	// Settings are further git settings, as name=value.
@@ -126,7 +129,7 @@ func (c Command) process(ctx context.Context) *exec.Cmd {
 			process.Env = append(process.Env, name+"="+value)
 		}
 	}
-	if broughtSettings(c.Folder) {
+	if broughtSettings(c.Folder) || c.Project != "" && broughtSettings(c.Project) {
 		process.Env = append(process.Env, "GIT_CONFIG_GLOBAL="+os.DevNull)
 	}
 	process.Env = append(process.Env, c.Variables...)

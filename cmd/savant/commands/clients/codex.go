@@ -11,6 +11,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/clientsetup"
+	"savant/internal/regular"
 )
 
 // maxLine is the maximum length of a message of Codex's app-server, in bytes.
@@ -81,8 +82,8 @@ func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t cli
 	if client.Name != "codex" || s.undo {
 		return nil
 	}
-	path, err := exec.LookPath("codex")
-	if err != nil {
+	path := codexProgram(t)
+	if path == "" {
 		return nil // the note says what to do at its next start
 	}
 	hooks, err := untrusted(ctx, path, t)
@@ -112,6 +113,15 @@ func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t cli
 	}
 	fmt.Fprintf(s.Stdout, "Codex trusts %s.\n", terminal.Count(len(hooks), "hook"))
 	return nil
+}
+
+// codexProgram finds Codex, "" for none. A program of the folder is not the person's.
+func codexProgram(t clientsetup.Target) string {
+	path, err := exec.LookPath("codex")
+	if err != nil || regular.Controls(t.Folder, path) {
+		return ""
+	}
+	return path
 }
 
 // codexHook is a hook as listed by Codex's app-server.

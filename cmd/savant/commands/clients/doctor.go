@@ -182,9 +182,9 @@ func (d *doctor) trust(ctx context.Context, client clientsetup.Client, t clients
 	if client.Name != "codex" {
 		return
 	}
-	path, err := exec.LookPath("codex")
-	if err != nil {
-		d.right("codex is not on the PATH, so its trust in the hooks is not known")
+	path := codexProgram(t)
+	if path == "" {
+		d.right("codex is not on the PATH outside of this folder, so its trust in the hooks is not known")
 		return
 	}
 	switch hooks, err := untrusted(ctx, path, t); {
