@@ -18,6 +18,9 @@ const (
 	gitlabNote    = "save_note"
 )
 
+// reviewMark begins the last line of a posted review, before its head commit.
+const reviewMark = "Savant review of "
+
 type commentIn struct {
 	Source   source `json:"source" doc:"Of review.change."`
 	Markdown string `json:"markdown" doc:"Of review.report."`
@@ -37,7 +40,7 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 			Hinted(fault.Hint{Text: "give the address of the request as target"})
 	}
 	// The line is visible, since servers take HTML comments out of what they show to models.
-	mark := "Savant review of " + in.Source.Head
+	mark := reviewMark + in.Source.Head
 	to, err := e.commentTools(in.Source, in.Markdown+"\n---\n"+mark+"\n")
 	if err != nil {
 		return commentOut{}, err

@@ -99,7 +99,7 @@ func (e *engine) change(ctx context.Context, in changeIn) (Manifest, error) {
 		return Manifest{}, err
 	}
 	m := c.manifest()
-	m.Title = from.title(wanted)
+	m.Title, m.Words = from.title(wanted), e.words(ctx, from)
 	m.CheckedOut, err = e.checkedOut(ctx, in.Repo, from)
 	return m, err
 }
@@ -235,6 +235,7 @@ type reportIn struct {
 
 func (e *engine) report(ctx context.Context, in reportIn) (reportOut, error) {
 	report := in.Report
+	report.Change.Words = nil // they are not the report's
 	if warnings := engines.WarningsFrom(ctx); len(warnings) > 0 {
 		var parts []part
 		// A working tree that has changed since has other parts: the report then names parts

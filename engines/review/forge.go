@@ -29,7 +29,7 @@ const (
 func (e *engine) resolveForge(ctx context.Context, wanted target, foreign string) (source, error) {
 	at := source{Kind: wanted.kind, Project: wanted.project, Number: wanted.number}
 	if tool, found := e.find(githubRead); found && wanted.kind != kindGitLab && wanted.project != "" {
-		at.Forge = engines.EngineOf(tool.Name)
+		at.Forge, at.Kind = engines.EngineOf(tool.Name), kindGitHub
 		var request struct {
 			Head struct {
 				SHA string `json:"sha"`
@@ -43,7 +43,7 @@ func (e *engine) resolveForge(ctx context.Context, wanted target, foreign string
 		return at.withHead(tool.Name, err)
 	}
 	if tool, found := e.find(gitlabRead); found && wanted.kind != kindGitHub && wanted.project != "" {
-		at.Forge = engines.EngineOf(tool.Name)
+		at.Forge, at.Kind = engines.EngineOf(tool.Name), kindGitLab
 		var request struct {
 			SHA  string `json:"sha"`
 			Refs struct {

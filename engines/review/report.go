@@ -38,6 +38,8 @@ type Manifest struct {
 	// it.
 	CheckedOut bool   `json:"checked_out"`
 	Title      string `json:"title" doc:"the change in a few words"`
+	// Words are what people wrote about the request, where a forge is mounted.
+	Words *Words `json:"words,omitempty"`
 }
 
 // Lines counts the changed lines of a change.
