@@ -45,8 +45,9 @@ func Graph(graph *flow.Graph, tools Tools) Report {
 		slices.SortStableFunc(c.found, func(a, b fault.Diagnostic) int {
 			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 		})
+		source := string(g.Workflow.Source)
 		for _, d := range slices.Compact(c.found) {
-			d = d.Quoting(string(g.Workflow.Source))
+			d = d.Quoting(source)
 			switch d.Severity {
 			case warning:
 				found.Warnings = append(found.Warnings, d)

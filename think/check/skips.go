@@ -13,28 +13,34 @@ import (
 
 // skip says of a capture that its step may be skipped, and why.
 type skip struct {
+	capture string
 	step    *flow.Step
 	reasons []flow.Skip
 }
 
-// skipsOf returns the captures that may not be there when a step reads them: of steps
-// with a `when`, or with join: success. What is skipped because of its own reads is
-// not among them, because those reads are reported.
+// skipsOf returns the captures that may not be there when a step reads them, by name
+// and by "steps." with the id of the step: those of steps with a `when`, or with
+// join: success. What is skipped because of its own reads is not among them, because
+// those reads are reported.
 func skipsOf(graph *flow.Graph) map[string]skip {
 	skips := map[string]skip{}
 	for _, step := range graph.Workflow.Steps {
-		if step.CaptureAs == "" {
-			continue
-		}
-		reasons := graph.Skips(step.ID)
-		if step.Join != flow.JoinSuccess {
-			reasons = slices.DeleteFunc(reasons, func(reason flow.Skip) bool { return reason.By != step || reason.Failed })
-		}
-		if len(reasons) > 0 {
-			skips[step.CaptureAs] = skip{step, reasons}
+		switch {
+		case step.CaptureAs == "":
+		case step.Join == flow.JoinSuccess:
+			addSkip(skips, step, graph.Skips(step.ID))
+		case step.When != nil && step.When.Source() != "true" && !ofItem(step.When):
+			addSkip(skips, step, []flow.Skip{{By: step}})
 		}
 	}
 	return skips
+}
+
+func addSkip(skips map[string]skip, step *flow.Step, reasons []flow.Skip) {
+	if len(reasons) > 0 {
+		skips[step.CaptureAs] = skip{step.CaptureAs, step, reasons}
+		skips["steps."+step.ID] = skips[step.CaptureAs]
+	}
 }
 
 // ofItem reports whether a `when` is decided for each item of a loop.
@@ -50,8 +56,8 @@ func (c *checker) unread(output *flow.Template) string {
 	in := c.scopeOf(nil)
 	in.skips = map[string]skip{}
 	for _, step := range c.w.Steps {
-		if reasons := c.graph.Skips(step.ID); step.CaptureAs != "" && len(reasons) > 0 {
-			in.skips[step.CaptureAs] = skip{step, reasons}
+		if step.CaptureAs != "" {
+			addSkip(in.skips, step, c.graph.Skips(step.ID))
 		}
 	}
 	for _, text := range output.Texts() {
@@ -125,19 +131,47 @@ func softened(base string, links []expression.Link, at int) string {
 // excludes reports whether what is known here rules out that the step of a capture was
 // skipped: a guard says so, or its `when` follows.
 func (i *inference) excludes(capture string) bool {
-	if i.skips[capture].assumed(capture).excluded(i.facts) {
+	if len(i.facts) == 0 {
+		return false
+	}
+	if i.skips[capture].assumed().excluded(i.facts) {
 		return true
 	}
 	facts := slices.Clone(i.facts)
-	for _, name := range sortedKeys(i.skips) { // what guards say of other steps says why they ran
-		switch other := i.skips[name]; {
-		case other.assumed(name).excluded(i.facts):
+	for _, name := range mentioned(i.facts) { // what guards say of other steps says why they ran
+		other, known := i.skips[name]
+		switch {
+		case !known:
+		case other.assumed().excluded(i.facts):
 			facts = other.learn(facts, true)
-		case other.assumed(name).suggested(i.facts):
+		case other.assumed().suggested(i.facts):
 			facts = other.learn(facts, false)
 		}
 	}
 	return !slices.ContainsFunc(i.skips[capture].reasons, func(reason flow.Skip) bool { return !follows(facts, reason) })
+}
+
+// mentioned returns the captures, and the steps as "steps." with the id, that conditions
+// name.
+func mentioned(facts []fact) []string {
+	found := &mentions{}
+	for _, each := range facts {
+		ast.Walk(&each.node, found)
+	}
+	slices.Sort(found.names)
+	return slices.Compact(found.names)
+}
+
+type mentions struct{ names []string }
+
+// Visit gathers the names that a node may read.
+func (m *mentions) Visit(node *ast.Node) {
+	switch names, _ := chain(*node); {
+	case len(names) > 1 && names[0] == "steps":
+		m.names = append(m.names, "steps"+names[1])
+	case len(names) > 0:
+		m.names = append(m.names, names[0])
+	}
 }
 
 // learn adds to facts that the step ran, or was skipped.
@@ -157,6 +191,6 @@ func (s skip) learn(facts []fact, ran bool) []fact {
 }
 
 // assumed is the assumption that the step of a capture was skipped.
-func (s skip) assumed(capture string) assumption {
-	return assumption{of: skipped, path: []string{capture}, step: s.step.ID, status: "skipped"}
+func (s skip) assumed() assumption {
+	return assumption{of: skipped, path: []string{s.capture}, step: s.step.ID, status: "skipped"}
 }

@@ -1,6 +1,8 @@
 package flow_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,4 +74,68 @@ func settle(t *testing.T, run *flow.Run, id, result string) flow.Outcome {
 	now, err := run.Settle(step, flow.Answer{Result: result, Digest: result})
 	require.NoError(t, err)
 	return now
+}
+
+// Whatever a step evaluates, it is skipped for a capture that is read and not there, and
+// not for one that is passed by.
+func TestOnlyWhatIsEvaluatedIsRead(t *testing.T) {
+	const frame = `name: w
+version: "1.0"
+params: {go: {type: boolean, default: false}, list: {default: [1, 2]}}
+limits: {parallel: 10}
+steps:
+  - {id: hi, when: params.go, call: flow.set, input_template: {value: {x: 1, list: [1]}}, capture_as: hi}
+  - {id: sure, call: flow.set, input_template: {value: {x: 1, none: []}}, capture_as: sure}
+  - %s
+outputs: {p: "{{ p }}"}
+`
+	for step, want := range map[string]string{
+		`{id: p, foreach: "params.go ? hi.list : [7]", call: flow.set, input_template: {value: "{{ item }}"}, capture_as: p}`:                                   `done [7]`,
+		`{id: p, foreach: hi.list, call: flow.set, input_template: {value: "{{ item }}"}, capture_as: p}`:                                                       `skipped missing_data:hi`,
+		`{id: p, foreach: "hi?.list ?? []", call: flow.set, input_template: {value: "{{ item }}"}, capture_as: p}`:                                              `done []`,
+		`{id: p, foreach: params.list, call: flow.set, input_template: {value: "{{ item > 1 ? hi.x : item }}"}, capture_as: p}`:                                 `done [1,null]`,
+		`{id: p, foreach: params.list, call: flow.set, input_template: {value: "{{ item > 0 ? hi.x : item }}"}, capture_as: p}`:                                 `skipped missing_data:hi`,
+		`{id: p, foreach: params.list, when: "item > 1 ? hi.x == 1 : true", call: flow.set, input_template: {value: "{{ item }}"}, capture_as: p}`:              `done [1,null]`,
+		`{id: p, foreach: params.list, when: "item == 0 || hi.x == 1", call: flow.set, input_template: {value: "{{ item }}"}, capture_as: p}`:                   `skipped missing_data:hi`,
+		`{id: p, when: "params.go && hi.x == 1", call: flow.set, input_template: {value: 1}, capture_as: p}`:                                                    `skipped when`,
+		`{id: p, when: "params.go or hi.x == 1", call: flow.set, input_template: {value: 1}, capture_as: p}`:                                                    `skipped missing_data:hi`,
+		`{id: p, when: "not params.go or hi.x == 1", call: flow.set, input_template: {value: 1}, capture_as: p}`:                                                `done 1`,
+		`{id: p, call: flow.set, input_template: {value: "{{ sure.x ?? hi.x }}"}, capture_as: p}`:                                                               `done 1`,
+		`{id: p, call: flow.set, input_template: {value: "{{ sure?.y ?? hi.x }}"}, capture_as: p}`:                                                              `skipped missing_data:hi`,
+		`{id: p, call: flow.set, input_template: {value: "{{ (hi ?? null)?.x ?? 3 }}"}, capture_as: p}`:                                                         `done 3`,
+		`{id: p, call: flow.set, input_template: {value: "{{ filter(sure.none, # == hi.x) }}"}, capture_as: p}`:                                                 `done []`,
+		`{id: p, call: flow.set, input_template: {value: "{{ let x = hi; 1 }}"}, capture_as: p}`:                                                                `skipped missing_data:hi`,
+		`{id: p, call: flow.set, input_template: {value: "{{ sure?.y?.[hi.x] ?? 4 }}"}, capture_as: p}`:                                                         `done 4`,
+		`{id: p, call: flow.set, input_template: {value: ["{{ sure.nothing }}", "{{ hi.x }}"]}, capture_as: p}`:                                                 `skipped missing_data:hi`,
+		`{id: p, call: flow.assert, input_template: {that: "{{ sure.x == 1 }}", message: "{{ hi.x }}"}, capture_as: p}`:                                         `done true`,
+		`{id: p, call: flow.assert, input_template: {that: "{{ sure.x == 2 }}", message: "{{ hi.x }}"}, capture_as: p}`:                                         `failed VALIDATION_FAILED`,
+		`{id: p, call: flow.assert, input_template: {that: "{{ hi.x == 2 }}"}, capture_as: p}`:                                                                  `skipped missing_data:hi`,
+		`{id: p, call: flow.run, input_template: {workflow: child, params: {x: "{{ params.go ? hi.x : 5 }}"}}, capture_as: p}`:                                  `done {"x":5}`,
+		`{id: p, call: flow.run, input_template: {workflow: child, params: {x: "{{ params.go ? 5 : hi.x }}"}}, capture_as: p}`:                                  `skipped missing_data:hi`,
+		`{id: p, call: flow.run, input_template: {workflow: child, params: {x: "{{ p == null ? 6 : hi.x }}"}}, repeat: {until: "true", max: 2}, capture_as: p}`: `done {"x":6}`,
+		`{id: p, call: flow.run, input_template: {workflow: child, params: {x: 1}}, repeat: {until: "result.x == hi.x", max: 2}, capture_as: p}`:                `skipped missing_data:hi`,
+		`{id: p, join: done, call: flow.set, input_template: {value: "{{ steps.hi.status == 'done' ? hi.x : 8 }}"}, capture_as: p}`:                             `done 8`,
+	} {
+		workflow, err := flow.Parse("w.yaml", fmt.Appendf(nil, frame, step), noSchemas(t))
+		require.NoError(t, err, step)
+		child, err := flow.Parse("child.yaml", []byte("name: child\nversion: '1'\nparams: {x: {}}\nsteps: [{id: s, call: flow.set, input_template: {value: 1}}]\noutputs: {x: '{{ params.x }}'}\n"), noSchemas(t))
+		require.NoError(t, err)
+		graph, err := flow.Compile(workflow, map[string]flow.Child{"child": {Workflow: child}}, flow.CurrentEdition)
+		require.NoError(t, err, step)
+		params, err := workflow.Bind(nil)
+		require.NoError(t, err)
+		_, now := graph.Start("r", params, flow.Terms{PlainFailures: true})
+		require.Nil(t, now.Blocked, step)
+		require.NotNil(t, now.Final, step)
+		got := ""
+		for _, each := range now.Change.Steps {
+			if each.ID == "p" {
+				got = string(each.Status) + " " + each.Cause + each.Code
+			}
+		}
+		if value, err := json.Marshal(now.Final.Outputs["p"]); err == nil && got == "done " {
+			got += string(value)
+		}
+		require.Equal(t, want, got, step)
+	}
 }
