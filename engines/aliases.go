@@ -18,9 +18,10 @@ type Aliases map[string][]string
 // name. The error names the declared argument.
 func (a Aliases) Stray(declared, stray map[string]json.RawMessage) error {
 	for _, sent := range slices.Sorted(maps.Keys(stray)) {
+		plain := plainSpelling(sent)
 		var meant []string
 		for _, name := range slices.Sorted(maps.Keys(a)) {
-			if declared[name] == nil && (plainSpelling(sent) == plainSpelling(name) || slices.Contains(a[name], plainSpelling(sent))) {
+			if declared[name] == nil && (plain == plainSpelling(name) || slices.Contains(a[name], plain)) {
 				meant = append(meant, name)
 			}
 		}
@@ -35,5 +36,7 @@ func (a Aliases) Stray(declared, stray map[string]json.RawMessage) error {
 
 // plainSpelling returns a name in lower case without separators, for comparison.
 func plainSpelling(name string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+	return separators.Replace(strings.ToLower(name))
 }
+
+var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")

@@ -58,6 +58,9 @@ func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Log
 	if err != nil {
 		return nil, nil, r.refused(err)
 	}
+	if err := r.inputs.bounded(sent); err != nil {
+		return nil, nil, r.refused(err)
+	}
 	stray, values, changed, err := r.inputs.forgive(sent)
 	dropped = slices.Sorted(maps.Keys(stray))
 	if len(dropped) > 0 {
@@ -108,6 +111,24 @@ func droppedArguments(names []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text + ": the call was made without"
+}
+
+// maxUndeclared is the maximum number of undeclared arguments of a call. Clients add a few
+// of their own.
+const maxUndeclared = 100
+
+// bounded refuses a call with more undeclared arguments than anybody sends by mistake.
+func (in *inputs) bounded(sent map[string]json.RawMessage) error {
+	undeclared := len(sent)
+	for name := range in.properties {
+		if _, declared := sent[name]; declared {
+			undeclared--
+		}
+	}
+	if in.open || undeclared <= maxUndeclared {
+		return nil
+	}
+	return fault.New(fault.InvalidParams, "%d arguments are none that the tool declares; at most %d of them are passed over", undeclared, maxUndeclared)
 }
 
 // advised adds to the refusal of a call's arguments what the tool says about it.

@@ -4,6 +4,8 @@ package telemetry
 
 import (
 	"encoding/json"
+
+	"savant/internal/visible"
 )
 
 // Type is the type of an event.
@@ -99,19 +101,24 @@ const (
 	maxText = 2000
 )
 
-// line returns the event as one line of JSON. If it is too long, the arguments, the
+// line returns the event as one line of JSON without invisible characters. If it is too long, the arguments, the
 // output and the metadata are omitted, and the line says so.
 func (e Event) line() ([]byte, error) {
-	data, err := json.Marshal(e)
+	data, err := e.encoded()
 	if err != nil {
 		return nil, err
 	}
 	if len(data) >= maxLine {
 		e.Args, e.Output = nil, ""
 		e.Metadata = map[string]any{"left_out": "args, output and metadata: the event is too large", "bytes": len(data)}
-		if data, err = json.Marshal(e); err != nil {
+		if data, err = e.encoded(); err != nil {
 			return nil, err
 		}
 	}
 	return append(data, '\n'), nil
+}
+
+func (e Event) encoded() ([]byte, error) {
+	data, err := json.Marshal(e)
+	return visible.JSON(data), err
 }

@@ -4,9 +4,12 @@
 package visible
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Line returns text as one line. It escapes line breaks, tabs and invisible characters,
@@ -33,6 +36,29 @@ func Block(text string) string {
 func Characters(text string) string {
 	return written(text, "\n\t")
 }
+
+// JSON escapes the invisible characters of a JSON text as JSON does, so that it holds the
+// same value and cannot control a terminal. White space between tokens stays.
+func JSON(text []byte) []byte {
+	if !bytes.ContainsFunc(text, inJSON) {
+		return text
+	}
+	var out []byte
+	for _, r := range string(text) {
+		if !inJSON(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, "\\u%04x", unit)
+		}
+	}
+	return out
+}
+
+// inJSON reports whether a character of a JSON text is escaped: JSON itself escapes those
+// below the space.
+func inJSON(r rune) bool { return r >= ' ' && hidden(r) }
 
 // lines returns the lines of a text, without blank ones at its start and end.
 func lines(text string) []string {

@@ -1,6 +1,7 @@
 package visible_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -29,6 +30,18 @@ func TestCharactersAreWrittenOut(t *testing.T) {
 		require.Equal(t, want, visible.Line(given))
 		require.Equal(t, want, visible.Text(given))
 	}
+}
+
+// TestJSONIsTheSameValue: the text of JSON controls no terminal, and means what it meant.
+func TestJSONIsTheSameValue(t *testing.T) {
+	for c := rune(0x7f); c < 0xa0; c++ {
+		text := visible.JSON([]byte("{\"a\": \"x" + string(c) + "31m\"}"))
+		require.Equal(t, fmt.Sprintf(`{"a": "x\u%04x31m"}`, c), string(text))
+	}
+	const whole = "{\n\t\"a\": \"漢 ❤️ \U000e0041\u202e\u2028\"}\n"
+	text := visible.JSON([]byte(whole))
+	require.Equal(t, "{\n\t\"a\": \"漢 ❤️ \\udb40\\udc41\\u202e\\u2028\"}\n", string(text))
+	require.JSONEq(t, whole, string(text))
 }
 
 func TestLines(t *testing.T) {

@@ -145,7 +145,7 @@ func (l *logFile) Write(record []byte) (int, error) {
 	if l.lost || l.file == nil {
 		return len(record), nil
 	}
-	if _, err := l.file.Append(record); err != nil {
+	if _, err := l.file.Append(visible.JSON(record)); err != nil {
 		l.lost = true
 		fmt.Fprintf(l.complain, "savant: warning: %s cannot be written: %v\n", l.file.Name(), ownfolder.Reason(err))
 	}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/internal/settings"
+	"savant/internal/visible"
 )
 
 // World is the environment of one start of the program.
@@ -100,9 +102,14 @@ func (p *Program) Print(value any) error {
 	return err
 }
 
-// Line writes a value to stdout as one line of JSON.
+// Line writes a value to stdout as one line of JSON, with unprintable characters escaped.
 func (p *Program) Line(value any) error {
-	encoder := json.NewEncoder(p.Stdout)
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := p.Stdout.Write(visible.JSON(line.Bytes()))
+	return err
 }

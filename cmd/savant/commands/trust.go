@@ -272,8 +272,12 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 		return p.Print(map[string]any{"folder": folder.Path, "digest": trust.Digest(brought.Parts), "parts": list, "problems": problems, "elsewhere": elsewhere})
 	}
 	p.warnOf(brought.Problems)
-	err := terminal.Table(p.Stdout, []string{"PART", "TRUSTED", "WHAT"}, list, func(each listedPart) []string {
-		return []string{visible.Line(each.ID()), string(each.Answer), visible.Line(fault.Cut(strings.TrimSuffix(strings.Join(each.Shown, "; "), ":"), 200))}
+	err := terminal.Table(p.Stdout, []string{"PART", "TRUSTED", "WHAT", "DIGEST"}, list, func(each listedPart) []string {
+		digest := ""
+		if each.Answer == trust.Accepted {
+			digest = each.Digest
+		}
+		return []string{visible.Line(each.ID()), string(each.Answer), visible.Line(fault.Cut(strings.TrimSuffix(strings.Join(each.Shown, "; "), ":"), 200)), digest}
 	})
 	if err != nil {
 		return err

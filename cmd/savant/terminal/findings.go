@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -56,10 +55,11 @@ func SARIF(out io.Writer, version string, found []fault.Diagnostic) error {
 	for _, d := range found {
 		run.Results = append(run.Results, sarifOf(d, run.Rule(sarif.Rule{ID: string(d.Code)})))
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(sarif.Of(run))
+	text, err := Indented(sarif.Of(run))
+	if err == nil {
+		_, err = io.WriteString(out, text)
+	}
+	return err
 }
 
 func sarifOf(d fault.Diagnostic, rule int) sarif.Result {

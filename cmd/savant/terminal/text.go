@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf16"
 
 	"savant/fault"
 	"savant/internal/visible"
@@ -50,17 +49,7 @@ func Indented(value any) (string, error) {
 	if err := encoder.Encode(value); err != nil {
 		return "", fault.New(fault.Internal, "encoding a result: %w", err)
 	}
-	var out strings.Builder
-	for _, r := range encoded.String() {
-		if visible.Characters(string(r)) == string(r) { // JSON has escaped a tab or a line break already
-			out.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&out, "\\u%04x", unit)
-		}
-	}
-	return out.String(), nil
+	return string(visible.JSON(encoded.Bytes())), nil
 }
 
 // DiagnosticLine formats a diagnostic in the way of compilers: file:line:col: error:

@@ -17,6 +17,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/visible"
 	"savant/telemetry"
 )
 
@@ -174,7 +175,7 @@ func (p *program) runsTraceCommand() *cobra.Command {
 // traceLine prints an event of the trace.
 func (p *program) traceLine(e telemetry.Event, line []byte) {
 	if p.JSON {
-		fmt.Fprint(p.Stdout, terminal.Content(string(line)))
+		_, _ = p.Stdout.Write(visible.JSON(line))
 		return
 	}
 	text := telemetry.Line(e)

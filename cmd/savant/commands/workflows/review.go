@@ -19,6 +19,7 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/visible"
 )
 
 // reviewWorkflow is the workflow of all reviews, headless and in clients.
@@ -143,6 +144,8 @@ func (p *program) writeReport(want reviewWanted, text []byte) error {
 	}
 	if want.output == "markdown" {
 		text = []byte(terminal.Content(string(text)))
+	} else {
+		text = visible.JSON(text)
 	}
 	_, err := p.Stdout.Write(text)
 	return err

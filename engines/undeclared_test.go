@@ -1,0 +1,46 @@
+package engines_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+)
+
+// undeclared returns arguments of which count are none of the tool's.
+func undeclared(count int) json.RawMessage {
+	var out strings.Builder
+	out.WriteString(`{"workflow": "a"`)
+	for i := range count {
+		fmt.Fprintf(&out, `, "argument_%d": 1`, i)
+	}
+	return json.RawMessage(out.String() + "}")
+}
+
+// TestUndeclaredArgumentsAreCounted: a call with very many is refused before any of them
+// is compared with what the tool has; a few, which clients add, are dropped.
+func TestUndeclaredArgumentsAreCounted(t *testing.T) {
+	compared := 0
+	tool := named("x.echo")
+	tool.Stray = func(_, stray map[string]json.RawMessage) error {
+		compared += len(stray)
+		return nil
+	}
+	table := registry(t, nil, tool)
+	for _, count := range []int{101, 100_000} {
+		_, err := table.Call(t.Context(), "x.echo", undeclared(count))
+		require.ErrorIs(t, err, fault.InvalidParams)
+		require.ErrorContains(t, err, fmt.Sprintf("x.echo: %d arguments are none that the tool declares", count))
+		require.Zero(t, compared)
+	}
+	result, err := table.Call(t.Context(), "x.echo", undeclared(100))
+	require.NoError(t, err)
+	got, err := json.Marshal(result)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"workflow": "a"}`, string(got))
+	require.Equal(t, 100, compared)
+}
