@@ -129,7 +129,8 @@ var slips = []slip{
 	{"a failure whose content is text", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "result_snapshot": args{"isError": true, "content": "no git here"}}, "TOOL_FAILED", `no git here`, ""},
 	{"isError beside the result", "look", "think_next", args{"run_id": "$RUN", "step_id": "look", "isError": true, "result_snapshot": "no git here"}, "INVALID_PARAMS", `isError`, ""},
 	// Steps and attempts.
-	{"an attempt as text", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "attempt": "1", "result_snapshot": good}, "INVALID_PARAMS", `attempt.*"instruction":\{"step_id":"say"`, ""},
+	{"an attempt as text", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "attempt": "1", "result_snapshot": good}, "", "", `"step_id":"ok"`},
+	{"an attempt as a word", "say", "think_next", args{"run_id": "$RUN", "step_id": "say", "attempt": "first", "result_snapshot": good}, "INVALID_PARAMS", `attempt.*"instruction":\{"step_id":"say"`, ""},
 	{"a number as the step", "say", "think_next", args{"run_id": "$RUN", "step_id": 5, "result_snapshot": good}, "INVALID_PARAMS", `step_id.*"instruction":\{"step_id":"say"`, ""},
 	{"a step in other letters", "say", "think_next", args{"run_id": "$RUN", "step_id": "Say", "result_snapshot": good}, "UNKNOWN_STEP", `say.*"instruction":\{"step_id":"say"`, ""},
 	{"two steps at once", "say", "think_next", args{"run_id": "$RUN", "step_id": []any{"look", "say"}, "result_snapshot": good}, "INVALID_PARAMS", `step_id.*$RUN.*say.*"instruction":\{"step_id":"say"`, ""},

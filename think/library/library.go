@@ -190,7 +190,7 @@ func (l *Library) unknown(name string) error {
 	}
 	for _, layer := range l.layers {
 		if layer.Shown != "" {
-			unknown.Details += ", bundled or in " + path.Join(filepath.ToSlash(layer.Shown), workflowFolder) + " (SAVANT_PATH or --path sets another folder)"
+			unknown.Details += ", bundled or in " + path.Join(filepath.ToSlash(layer.Shown), workflowFolder) + " (SAVANT_PATH sets another folder)"
 		}
 	}
 	if unlisted := l.Unlisted(); unlisted != nil {
