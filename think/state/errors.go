@@ -75,6 +75,10 @@ func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // absent reports that a folder does not exist, or that a file has its name.
 func absent(err error) bool { return missing(err) || errors.Is(err, syscall.ENOTDIR) }
 
+// unlisted reports that a folder shows no runs: it is absent, or a link that leads nowhere or
+// out has its name. What removes files must not take that for an empty folder.
+func unlisted(err error) bool { return absent(err) || ownfolder.Displaced(err) }
+
 func exists(err error) bool { return errors.Is(err, fs.ErrExist) }
 
 func isNewer(err error) bool { return errors.Is(err, ErrNewerFormat) }

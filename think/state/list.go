@@ -63,7 +63,7 @@ func (d *Dir) listRun(ctx context.Context, key Key) ([]Info, error) {
 		if info, ok := infoOf(d.disk, name, key, &ends{}); ok {
 			return []Info{info}, nil
 		}
-	case !absent(err):
+	case !unlisted(err):
 		return nil, notRead(name, err)
 	case d.orphan(key):
 		return []Info{{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}}, nil
@@ -83,7 +83,7 @@ type listed struct {
 func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error) {
 	folder := runsFolder(workflow)
 	entries, err := d.disk.Entries(folder)
-	if absent(err) {
+	if unlisted(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	known := d.listings[workflow]
 	d.mu.Unlock()
 	in, err := d.disk.Folder(folder)
-	if absent(err) {
+	if unlisted(err) {
 		return nil, nil // deleted meanwhile
 	}
 	if err != nil {
