@@ -205,6 +205,10 @@ func (c *Client) unavailable(last Attempt) error {
 	if last.Number > 1 {
 		tried = fmt.Sprintf(" after %d attempts", last.Number)
 	}
-	return fault.New(fault.ReasoningUnavailable, "%s did not decide%s: %s", c.options.Name, tried, redact.Shapes().Text(details)).
+	coded := fault.New(fault.ReasoningUnavailable, "%s did not decide%s: %s", c.options.Name, tried, redact.Shapes().Text(details)).
 		Attach("attempts", last.Number)
+	if errors.As(last.Err, new(*Away)) {
+		return &Away{coded}
+	}
+	return coded
 }

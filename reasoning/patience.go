@@ -36,13 +36,11 @@ func Patiently[T any](ctx context.Context, patience time.Duration, call func() (
 		case temporary.Refused:
 			wait = firstPause
 		case temporary.After > patience-waited:
-			return made, &Temporary{After: temporary.After, Err: fault.New(fault.ReasoningUnavailable,
-				"%s; it asks to wait %s, and Savant waits %s at most (llm.patience_ms)", fault.From(err).Details, temporary.After.Round(time.Second), patience)}
+			return made, impatient(err, temporary.After, fmt.Sprintf("it asks to wait %s, and Savant waits %s at most", temporary.After.Round(time.Second), patience))
 		case temporary.After > 0:
 			wait = temporary.After
 		case waited >= patience:
-			return made, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "%s", fmt.Sprintf("%s; it was asked %d times in %s (llm.patience_ms)",
-				fault.From(err).Details, number, patience))}
+			return made, impatient(err, 0, fmt.Sprintf("it was asked %d times in %s", number, patience))
 		default:
 			pause *= 2
 		}
@@ -56,4 +54,13 @@ func Patiently[T any](ctx context.Context, patience time.Duration, call func() (
 			waited += wait
 		}
 	}
+}
+
+// impatient is an error that was not waited for any longer, and why.
+func impatient(err error, after time.Duration, why string) error {
+	var coded error = fault.New(fault.ReasoningUnavailable, "%s; %s (llm.patience_ms)", fault.From(err).Details, why)
+	if errors.As(err, new(*Away)) {
+		coded = &Away{coded}
+	}
+	return &Temporary{Err: coded, After: after}
 }

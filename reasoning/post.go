@@ -330,7 +330,7 @@ func networkError(ctx context.Context, err error) error {
 		errors.As(err, new(x509.UnknownAuthorityError)) || errors.As(err, new(tls.RecordHeaderError)) {
 		return coded // a retry would fail the same way
 	}
-	return &Temporary{Err: coded, Refused: refusedHere(err)}
+	return &Temporary{Err: &Away{coded}, Refused: refusedHere(err)}
 }
 
 // refusedHere reports whether nothing listens at an address of this machine. Waiting

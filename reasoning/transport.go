@@ -37,3 +37,12 @@ func (t *Temporary) Unwrap() error { return t.Err }
 type Pending struct{ After time.Duration }
 
 func (p *Pending) Error() string { return "it is still deciding" }
+
+// Away is the error of a service that could not be reached at all, so that nothing is
+// known of the request.
+type Away struct{ Err error }
+
+func (a *Away) Error() string { return a.Err.Error() }
+
+// Unwrap makes the cause visible to errors.As.
+func (a *Away) Unwrap() error { return a.Err }

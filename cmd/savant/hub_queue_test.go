@@ -41,6 +41,6 @@ func TestTheHubTellsOfTheQueue(t *testing.T) {
 		start("run", "--quiet", "--run-id", run, "--skip-git", "where is it")
 	}
 	says("2")
-	start("reasoning", "work")
+	start("reasoning", "work", "--llm-provider", "offline")
 	says("0")
 }

@@ -31,8 +31,8 @@ type Work struct {
 }
 
 // Serve answers questions of the queue with decide until ctx ends. A *Temporary error
-// of decide makes the question claimable again; any other error is recorded as its
-// answer.
+// of decide makes the question claimable again, and a *reasoning.Away without counting
+// the attempt; any other error is recorded as its answer.
 func Serve(ctx context.Context, database *mongo.Database, work Work, decide func(context.Context, reasoning.Request) (json.RawMessage, error)) error {
 	queue := jobs.New(database.Collection(Collection))
 	var pruning sync.WaitGroup
@@ -45,9 +45,9 @@ func Serve(ctx context.Context, database *mongo.Database, work Work, decide func
 				return nil, fault.New(fault.InvalidParams, "the question %s cannot be read: %w", job.ID, err)
 			}
 			answer, err := decide(ctx, request)
-			var temporary *reasoning.Temporary
-			if errors.As(err, &temporary) {
-				return nil, &jobs.Returned{Err: err}
+			away := errors.As(err, new(*reasoning.Away))
+			if away || errors.As(err, new(*reasoning.Temporary)) {
+				return nil, &jobs.Returned{Err: err, Blameless: away}
 			}
 			return answer, err
 		}}

@@ -21,7 +21,7 @@ import (
 // cannot answer them.
 func (a *App) answerer() (workflow.Generate, error) {
 	s := a.settings.Reasoning
-	if s.URL == "" && s.SLM == "" && s.LLM == "" && !undecided(s) && s.Waiting == nil {
+	if s.URL == "" && s.SLM == "" && s.LLM == "" && !undecided(s) && !needsModel(s) && s.Waiting == nil {
 		return nil, nil
 	}
 	client, name, err := a.Reasoner(s, a.warnOfAttempt)

@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"sync/atomic"
+	"time"
 
 	"savant"
+	"savant/fault"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/reasoning"
@@ -58,6 +61,11 @@ func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reaso
 	return reasoning.New(options), options.Name, nil
 }
 
+// needsModel reports whether a provider was chosen without any of its models.
+func needsModel(s settings.Reasoning) bool {
+	return s.SLM == "" && s.LLM == "" && s.Provider != "" && s.Provider != "ollama" && s.Provider != settings.Offline
+}
+
 // refused is the transport to a decider in the file of settings that nobody accepted.
 type refused struct{ why error }
 
@@ -66,8 +74,12 @@ func (r refused) RoundTrip(context.Context, reasoning.Request) (json.RawMessage,
 	return nil, r.why
 }
 
-// reasoningService returns the built-in service, with the configured models.
+// reasoningService returns the built-in service, with the configured models. A provider
+// without a model is an error, except Ollama, whose default models are looked for.
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
+	if needsModel(s) {
+		return nil, fault.New(fault.InvalidParams, "LLM_PROVIDER is %s, and no model is named: set SLM_MODEL or LLM_MODEL to the name of a model of %s", s.Provider, s.Provider)
+	}
 	provider := s.Provider
 	if provider == settings.Offline {
 		provider = ""
@@ -137,29 +149,74 @@ func (a *App) answersFolder() *os.Root {
 	return folder
 }
 
-// AnswerQueue answers questions of the queue with the built-in service, until ctx ends.
-// It fails at once if the database is not configured.
-func (a *App) AnswerQueue(ctx context.Context, work mongoqueue.Work, begun func(decider, queue string)) error {
+// decider decides requests.
+type decider interface {
+	Decide(context.Context, reasoning.Request) (reasoning.Intent, error)
+}
+
+// queueDecider returns what answers the questions of a queue, and its name: the
+// Reasoning API of the settings, or the built-in service. A worker for which neither is
+// configured would answer a fleet's questions with the offline planner, so that has to
+// be chosen.
+func (a *App) queueDecider(ctx context.Context) (decider, string, error) {
 	s := a.settings.Reasoning
 	if s.Waiting != nil {
-		return Misconfigured(s.Waiting)
+		return nil, "", s.Waiting
+	}
+	if s.URL != "" {
+		s.Transport = settings.TransportHTTP
+		client, name, err := a.Reasoner(s, a.warnOfAttempt)
+		return client, name, err
+	}
+	s = withDefaults(ctx, s)
+	if s.SLM == "" && s.LLM == "" && s.Provider != settings.Offline && !needsModel(s) {
+		return nil, "", fault.New(fault.InvalidParams, "nothing is configured that answers questions: set %s or %s to a model, %s to a service that answers, "+
+			"or LLM_PROVIDER=offline if the offline planner, which is not a model, is to answer them", settings.EnvSLM, settings.EnvLLM, settings.EnvReasoningURL)
+	}
+	inside, err := reasoningService(s)
+	if err != nil {
+		return nil, "", err
+	}
+	return observedDecider{a, inside}, inside.Name(), nil
+}
+
+// awayPause is how long a worker keeps a question that nobody could be asked about,
+// before it gives it back.
+const awayPause = 5 * time.Second
+
+// AnswerQueue answers questions of the queue until ctx ends. It fails at once if the
+// database or what answers is not configured. While the model or the service cannot be
+// reached, questions go back to the queue, and it is said once.
+func (a *App) AnswerQueue(ctx context.Context, work mongoqueue.Work, begun func(decider, queue string)) error {
+	inside, name, err := a.queueDecider(ctx)
+	if err != nil {
+		return Misconfigured(err)
 	}
 	database, err := a.openDatabase()
 	if err != nil {
 		return err
 	}
-	inside, err := reasoningService(withDefaults(ctx, s))
-	if err != nil {
-		return Misconfigured(err)
-	}
-	begun(inside.Name(), mongoqueue.New(database).Name())
+	begun(name, mongoqueue.New(database).Name())
 	work.Log = a.Logger
+	var away atomic.Bool
 	return mongoqueue.Serve(ctx, database, work, func(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
-		intent, err := observedDecider{a, inside}.Decide(ctx, request)
-		if err != nil {
-			return nil, err
+		intent, err := inside.Decide(ctx, request)
+		if err == nil {
+			if away.Swap(false) {
+				a.Logger.InfoContext(ctx, "what decides can be reached again", "decider", name)
+			}
+			return json.Marshal(intent)
 		}
-		return json.Marshal(intent)
+		if cause := (*reasoning.Away)(nil); errors.As(err, &cause) {
+			if !away.Swap(true) {
+				a.Logger.WarnContext(ctx, "what decides cannot be reached: questions stay in the queue", "decider", name, "cause", a.redactor.Text(fault.From(err).Details))
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(awayPause):
+			}
+		}
+		return nil, err
 	})
 }
 

@@ -25,10 +25,12 @@ const (
 
 func (p *program) reasoningWorkCommand() *cobra.Command {
 	work := mongoqueue.Work{}
-	command := &cobra.Command{Use: "work", Short: "Answer questions of the queue in MongoDB with the built-in reasoning service",
+	command := &cobra.Command{Use: "work", Short: "Answer questions of the queue in MongoDB with the built-in reasoning service, or forward them",
 		Long: "Answer the questions that agents with REASONING_TRANSPORT=mongo put into the queue " + mongoqueue.Collection + " of MongoDB. Any number of\n" +
 			"workers may do so, on any machine. Each question gets one answer, even if two workers computed one. A worker that ends gives back\n" +
-			"its open questions; if a worker is lost, they return to the queue when the lease ends.",
+			"its open questions; if a worker is lost, they return to the queue when the lease ends.\n\n" +
+			"A worker answers with the models of the settings, or forwards to REASONING_API_URL. Without either it does not start, unless\n" +
+			"LLM_PROVIDER=offline says that the offline planner, which is not a model, is to answer.",
 		Example: "  MONGO_URI=mongodb://db:27017/ savant reasoning work --concurrency 4",
 		Args:    cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
