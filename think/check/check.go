@@ -310,7 +310,7 @@ func (c *checker) capture(name string) *Type {
 	case step.OnFailure == flow.Continue && step.Foreach != nil:
 		result = result.lacking(gap{why: "an item of step " + step.ID + " is null where it failed (on_failure: continue)"})
 	case step.OnFailure == flow.Continue:
-		result = result.lacking(gap{why: "the capture of step " + step.ID + " is null where it failed (on_failure: continue)", failed: step.ID})
+		result = result.lacking(gap{why: "the capture of step " + step.ID + " is null where it failed (on_failure: continue)", step: step.ID, status: "failed"})
 	case ofItem(step.When):
 		result = result.lacking(gap{why: "an item of step " + step.ID + " is null where its when is false"})
 	}

@@ -409,7 +409,7 @@ artifacts: [{name: a, from: other}]
 		step("params.go && params.n > 0", "hi.out"), step("n > 0 && go && sure.x", "state.hi.out"), step("steps.hi.status == 'done'", "hi.out"),
 		step("steps.hi.status != 'skipped'", "hi.out"), step("steps.hi.status in ['done', 'failed']", "hi.out"), step("hi?.out != null", "hi.out"),
 		step("hi?.ok ?? false", "hi.out"), step("not (hi?.bad ?? true)", "hi.out"), step("len(hi?.list ?? []) > 0", "hi.list"), step("(hi?.name ?? '') contains 'x'", "hi.name"),
-		step("", "steps.hi.status == 'done' ? hi.out : 0"), step("", "'done' == steps.hi.status ? hi.out : 0"), step("", "steps.hi.status == 'skipped' ? 0 : hi.out"),
+		step("", "steps.hi.reason == nil ? hi.out : 0"), step("", "steps.hi.status == 'done' ? hi.out : 0"), step("", "'done' == steps.hi.status ? hi.out : 0"), step("", "steps.hi.status == 'skipped' ? 0 : hi.out"),
 		step("", "go && n > 0 ? hi.out : 0"), step("", "!(params.go && n > 0) ? 0 : hi.out"), step("", "steps.hi.status == 'done' && hi.ok"), step("", "steps.hi.status == 'skipped' || hi.ok"),
 		step("", "hi ?? other"), step("", "hi?.x ?? other.x"), step("", "steps.hi.status == 'done' ? hi.x : other.x"), step("", "steps.hi.status == 'skipped' ? other.x : hi.x"),
 		step("go && n > 0", "needs.x"), step("", "steps.needs.status == 'done' ? needs.x + hi.x : 0"), step("", "hi?.x == 'x' ? hi.y : 0"), step("", "any(sure.list, steps.hi.status == 'done' && # == hi.x)"), step("", "type(hi?.x) != 'nil' ? hi.x : 0"),
@@ -509,6 +509,8 @@ func TestOptionalFields(t *testing.T) {
 		set("", "map(filter(tried, #?.out != null), .out)"), set("", "some[0]?.out"), set("", "once?.out"), set("", "steps.once.status == 'done' ? once.out : 0"), set("steps.once.status != 'failed'", "once.out"),
 		set("", "once == null ? 0 : once.out"), set("", "child.y.n"), set("", "child.x?.n"), set("", "child.either.n"), set("", "child.x"), set("child.x != null", "child.x.n"),
 		set("", "params.cfg?.a"), set("params.cfg != null", "params.cfg.a"), set("", "params.cfg == nil ? '' : cfg.a"), set("", "params.set?.a"), set("", "params.open.x"), set("", "params.any.x"), set("", "(params.cfg ?? {a: 1}).a"),
+		set("", "steps.once.error?.code"), set("steps.once.status == 'failed'", "steps.once.error.code"), set("", "steps.once.error != null ? steps.once.error.code : 1"),
+		set("", "steps.once.error == nil ? once.out : 0"), "{id: p, join: success, deps: [once], call: flow.set, input_template: {value: '{{ once.out }}'}}",
 		"{id: p, foreach: some, as: each, call: flow.set, input_template: {value: '{{ each?.out }}'}}", "{id: p, foreach: 'filter(some, # != nil)', as: each, call: flow.set, input_template: {value: '{{ each.out }}'}}",
 		"{id: p, foreach: some, as: each, when: each != null, call: flow.set, input_template: {value: '{{ each.out }}'}}",
 	} {

@@ -160,8 +160,8 @@ func (a assumption) guess(node ast.Node, soft bool) guess {
 // read guesses the value of a name and its members.
 func (a assumption) read(node ast.Node, soft bool) guess {
 	names, optional := chain(node)
-	if a.step != "" && slices.Equal(names, []string{"steps", "." + a.step, ".status"}) {
-		return is(a.status)
+	if a.step != "" && len(names) == 3 && names[0] == "steps" && names[1] == "."+a.step {
+		return a.ofStep(names[2])
 	}
 	at := len(a.path)
 	if at == 0 || len(names) < at || !slices.Equal(names[:at], a.path) {
@@ -174,6 +174,22 @@ func (a assumption) read(node ast.Node, soft bool) guess {
 		return guess{fails: true}
 	}
 	return is(nil)
+}
+
+// present is a value of which only is known that it is not null.
+type present struct{}
+
+// ofStep guesses a field of the step whose status is assumed.
+func (a assumption) ofStep(field string) guess {
+	switch {
+	case field == ".status":
+		return is(a.status)
+	case field == ".reason" && a.status == "skipped", field == ".error" && a.status == "failed":
+		return is(present{})
+	case field == ".reason", field == ".error":
+		return is(nil)
+	}
+	return guess{}
 }
 
 // chain returns the names of a read, "state." and "params." left out, and which of them

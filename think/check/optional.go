@@ -47,7 +47,7 @@ func (i *inference) present(of *Type, read reading, at int) *Type {
 	key, constant := l.Key.(*ast.StringNode)
 	if from := of.gap; from != nil {
 		of = of.withoutNull()
-		if !l.Optional && !i.known(assumption{of: nothing, path: read.head(at), step: from.failed, status: "failed"}) {
+		if !l.Optional && !i.known(assumption{of: nothing, path: read.head(at), step: from.step, status: from.status}) {
 			i.soften(read, at, from.severity, from.why)
 			if constant {
 				return of.having(key.Value) // one finding for a member

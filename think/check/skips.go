@@ -75,6 +75,18 @@ func (c *checker) unread(output *flow.Template) string {
 	return ""
 }
 
+// allDone returns what a step with join: success knows of those it reads.
+func (c *checker) allDone() (facts []fact) {
+	for _, step := range c.w.Steps {
+		if step.OnFailure == flow.Continue && step.Foreach == nil {
+			status := &ast.MemberNode{Property: &ast.StringNode{Value: "status"}, Node: &ast.MemberNode{
+				Node: &ast.IdentifierNode{Value: "steps"}, Property: &ast.StringNode{Value: step.ID}}}
+			facts = append(facts, fact{&ast.BinaryNode{Operator: "==", Left: status, Right: &ast.StringNode{Value: "done"}}, true})
+		}
+	}
+	return facts
+}
+
 // factsOf returns what holds where a condition let a step run.
 func factsOf(when *expression.Program) []fact {
 	node, err := when.Parse()

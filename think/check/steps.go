@@ -51,16 +51,17 @@ func (c *checker) step(step *flow.Step) {
 	in, sites := c.scopeOf(step), step.Sites()
 	in.reader, in.skips, c.told = step.ID, c.skips, map[string]bool{}
 	if step.Join == flow.JoinSuccess {
-		in.skips = nil // it is meant to be skipped with what it reads
+		in.skips, in.facts = nil, c.allDone() // it is skipped with what it reads
 	}
+	before := in.facts
 	if step.When != nil {
 		c.condition("when", c.expression(step.When, sites.When, in), sites.When)
-		in.facts = factsOf(step.When)
+		in.facts = append(in.facts, factsOf(step.When)...)
 	}
 	if step.Foreach != nil {
 		outer := scope{params: c.params, captures: c.captures, reader: step.ID, skips: in.skips}
-		if !ofItem(step.When) {
-			outer.facts = in.facts
+		if outer.facts = in.facts; ofItem(step.When) {
+			outer.facts = before
 		}
 		found := c.expression(step.Foreach, sites.Foreach, outer)
 		if found.kinds&list == 0 {

@@ -109,7 +109,7 @@ type Type struct {
 // it as if it were there.
 type gap struct {
 	why, severity string
-	failed        string // the step because of whose failure the value is null
+	step, status  string // the value is null where this step has this status
 }
 
 var (
