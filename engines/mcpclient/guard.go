@@ -63,7 +63,10 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	})
 	if !refused(response) {
-		if err := tidy(request, response); err != nil {
+		if over == nil { // the answer to a notification is not read
+			return response, nil
+		}
+		if err := tidy(response); err != nil {
 			return nil, err
 		}
 		return response, nil
@@ -84,11 +87,11 @@ type formatError string
 func (f formatError) Error() string { return string(f) }
 
 // tidy makes an answer of JSON one that mcp-go reads: a server may call it text, begin it
-// with a byte order mark, write NaN, or send a batch of one. Another answer that is neither
+// with a byte order mark or other text, write NaN, or send a batch of one. Another answer that is neither
 // JSON nor an event stream is a formatError.
-func tidy(request *http.Request, response *http.Response) error {
+func tidy(response *http.Response) error {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if request.Method != http.MethodPost || err == nil && kind == "text/event-stream" || response.StatusCode != http.StatusOK {
+	if err == nil && kind == "text/event-stream" || response.StatusCode != http.StatusOK {
 		return nil
 	}
 	body, err := io.ReadAll(response.Body)
@@ -122,7 +125,11 @@ var mediaType = pattern.Lazy(`^(?:text|application|image|multipart)/[a-z.+-]{1,4
 // answersIn returns the only answer in a JSON text, which may be a batch; nil if there are
 // none or several.
 func answersIn(text []byte) (only []byte) {
-	for _, m := range messagesIn(text) {
+	all := messagesIn(text)
+	if all == nil {
+		all, _ = behindText(text)
+	}
+	for _, m := range all {
 		if !m.IsResponse() {
 			continue
 		}

@@ -36,8 +36,9 @@ func overHTTP(t *testing.T, call func(w http.ResponseWriter, id string)) *mcpcli
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18"}}`, asked.ID)
 		case asked.Method == "tools/call":
 			call(w, string(asked.ID))
-		default:
-			w.WriteHeader(http.StatusAccepted)
+		default: // some answer notifications as if they were requests
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, "ok")
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -94,6 +95,7 @@ func TestClientOverHTTPAnswersInOtherForms(t *testing.T) {
 		"a byte order mark":    {"application/json", "\ufeff" + `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
 		"several lines":        {"application/json", "{\n\"jsonrpc\":\"2.0\",\n\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"so\"}]}}\n"},
 		"a batch of one":       {"application/json", `[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}]`},
+		"text before it":       {"application/json", `ok {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
 		"NaN":                  {"application/json", `{"jsonrpc":"2.0","id":%s,"result":{"x":NaN,"content":[{"type":"text","text":"so"}]}}`},
 		"a stream called text": {"text/plain", `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}` + "\n\n"},
 	} {

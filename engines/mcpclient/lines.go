@@ -35,7 +35,7 @@ func (l *messageLines) take(line []byte) (found []*jsonrpc.Message, skipped []by
 		l.held, l.depth = []byte{}, jsonDepth{}
 		return l.hold(line)
 	}
-	return l.behindText(text)
+	return behindText(text)
 }
 
 // maxTries bounds how often a message is looked for behind other text of its line.
@@ -43,7 +43,7 @@ const maxTries = 32
 
 // behindText finds an answer or a notification behind other text. A request there is one
 // that the server got and logs.
-func (l *messageLines) behindText(text []byte) (found []*jsonrpc.Message, skipped []byte) {
+func behindText(text []byte) (found []*jsonrpc.Message, skipped []byte) {
 	rest := text
 	for range maxTries {
 		at := bytes.IndexByte(rest[1:], '{') + 1

@@ -189,8 +189,11 @@ func (e *engine) against(ctx context.Context, repo, head, base string) (source, 
 			return source{Base: each.Commit, Head: head, MergeBase: true}, nil
 		}
 	}
-	return source{}, fault.New(fault.InvalidParams, "base: nothing to compare with was found: there is no main or master that differs").
-		Hinted(fault.Hint{Text: "name a base, or a range such as main...HEAD"})
+	none := fault.New(fault.InvalidParams, "base: nothing to compare with was found: there is no main or master that differs")
+	if _, err := e.commit(ctx, repo, "base", "main"); errors.Is(err, fault.InvalidParams) { // it says what the clone lacks
+		none = none.Hinted(fault.From(err).Hint)
+	}
+	return source{}, none.Hinted(fault.Hint{Text: "name a base, or a range such as main...HEAD"})
 }
 
 // resolveRequest finds a pull or merge request: its head if it was fetched from the

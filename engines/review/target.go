@@ -88,14 +88,13 @@ func parseWords(text string) (words []word) {
 	}
 	alone := len(fields) == 1 && len(words) == 0
 	for i, each := range fields {
-		lower, before := bare[i], beforeName(bare[:i])
-		common := ordinary[lower] || articles[lower] || kinds[lower] || prepositions[lower] || requests[lower]
-		if common && !alone && !(ordinary[lower] && kinds[before]) {
+		before, kind := beforeName(fields[:i])
+		if common(bare[i]) && !alone && !(ordinary[bare[i]] && kind) {
 			continue
 		}
 		name := bareWord(each)
 		strange := notLetters().MatchString(name)
-		called := !common && (alone || kinds[before] || i+1 < len(bare) && kinds[bare[i+1]])
+		called := !common(bare[i]) && (alone || kind || i+1 < len(bare) && kinds[bare[i+1]] && !pauses(each))
 		described := i > 0 && (bare[i-1] == "a" || bare[i-1] == "an") // in-depth
 		w := word{forms: formsOf(each), standing: unmarked, called: called, firm: called || strange && !described, base: before == "against"}
 		if !alone && (strings.HasSuffix(each, "...") || !strange && strings.HasSuffix(each, "..")) {
@@ -138,12 +137,24 @@ func bareWord(text string) string {
 	return strings.TrimRight(strings.TrimLeft(text, opening), closing)
 }
 
-// beforeName returns the last word that is no article.
-func beforeName(words []string) string {
-	for _, each := range slices.Backward(words) {
-		if !articles[each] {
-			return each
+// common reports whether a word is one of those around names.
+func common(lower string) bool {
+	return ordinary[lower] || articles[lower] || kinds[lower] || prepositions[lower] || requests[lower]
+}
+
+// pauses reports whether a clause ends behind a word.
+func pauses(word string) bool { return strings.ContainsAny(word[len(word)-1:], ",;.!?") }
+
+// beforeName returns the last word of a clause that is no article; kind: it announces a name,
+// as in "branch x", and does not follow one, as in "the x branch".
+func beforeName(fields []string) (word string, kind bool) {
+	for i, each := range slices.Backward(fields) {
+		if pauses(each) {
+			break
+		}
+		if word = strings.ToLower(bareWord(each)); !articles[word] {
+			return word, kinds[word] && (i == 0 || pauses(fields[i-1]) || common(strings.ToLower(bareWord(fields[i-1]))))
 		}
 	}
-	return ""
+	return "", false
 }

@@ -100,6 +100,7 @@ func TestWhatASentenceNames(t *testing.T) {
 		"review feature": feature, "review feature please": feature, "Feature? No: feature.": feature,
 		"review the last commit of feature": feature, "the last 1 commits of fix/7": fix,
 		"please do an in-depth review of feature": feature, "review feature for off-by-one errors in branch feature": feature,
+		"Please review the feature branch, thanks!": feature, "review the feature branch thoroughly today": feature, "My branch: feature": feature,
 		"review 12": fix, "PR 12 please": fix, "pull request #12": fix, "review request 12 against main": fix, "review fix/7 part 2": fix,
 		"review my changes": "", "Code review of my code": "", "these changes": "", "review this diff, e.g. the names": "", "look over the local changes before v2": "",
 		"changes": d.git("rev-parse", "changes"), "review changes": "", "review the changes": "", "review": "", "this": "", "a review please": "", "do an in-depth review": "",
@@ -138,4 +139,25 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 	m := call[review.Manifest](d, "review.change", map[string]any{"target": "my changes"})
 	require.Equal(t, "uncommitted changes", m.Title)
 	require.Equal(t, 1, m.Lines.Reviewed)
+}
+
+// A clone that lacks the base is named as such, with the command that brings it.
+func TestACloneThatLacksTheBase(t *testing.T) {
+	d := newDesk(t)
+	d.write("a.txt", "1\n")
+	d.commit("begin")
+	d.branch("feature")
+	d.git("clone", "-q", "--depth=1", "--branch=feature", "file://"+d.folder, "narrow")
+	d.git("clone", "-q", "--depth=1", "--no-single-branch", "--branch=feature", "file://"+d.folder, "shallow")
+	for target, says := range map[string]string{
+		`{"repo":"narrow"}`:                               "git fetch --unshallow brings them; this clone has not all branches: git fetch origin NAME:NAME",
+		`{"repo":"narrow","target":"main...HEAD"}`:        "this clone has not all branches",
+		`{"repo":"shallow","target":"main...HEAD"}`:       "this is a shallow clone",
+		`{"repo":"shallow"}`:                              "this is a shallow clone",
+		`{"repo":"shallow","target":"x","base":"main~9"}`: "this is a shallow clone",
+	} {
+		_, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(target))
+		require.ErrorIs(t, err, fault.InvalidParams, target)
+		require.ErrorContains(t, err, says, target)
+	}
 }
