@@ -142,7 +142,7 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 		err := r.permit(ctx, a, tool)
 		var result engines.Result
 		if err == nil {
-			caller := engines.Caller{Patient: true}
+			caller := engines.Caller{Patient: true, Identity: engines.CallerFrom(ctx).Identity}
 			if looks := r.runtime.options.Progress; looks != nil {
 				caller.Progress = looks(tool.Name)
 			}

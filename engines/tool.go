@@ -97,9 +97,20 @@ type Answer struct {
 	Content json.RawMessage
 }
 
+// Identity says who made a call. The zero Identity is the program itself.
+type Identity struct {
+	// ID tells callers apart: it names a connection, a session over HTTP, or a token.
+	ID string
+	// Name is the name of the caller's token, or "local".
+	Name string
+	// Client is what the client calls itself, which nobody checked.
+	Client string
+}
+
 // Caller describes the client that made a call: what it can do beside waiting. A nil
 // function means that the client cannot.
 type Caller struct {
+	Identity
 	Elicit   func(context.Context, Elicitation) (Answer, error)
 	Progress func(done, total float64, message string)
 	// Patient: the client waits for a call of any duration and accepts a result of any

@@ -199,7 +199,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.InvalidParams, "to is missing: a version such as v3, a step (before its answer), a named checkpoint, or start")
 	}
 	if err == nil {
-		_, err = h.options.Think.Reset(r.Context(), think.ResetInput{Workflow: key.Workflow, RunID: key.Run, Checkpoint: to, Force: r.PostFormValue("force") != ""})
+		_, err = h.options.Think.Reset(r.Context(), think.ResetInput{Caller: think.Caller{Name: think.ByHub}, Workflow: key.Workflow, RunID: key.Run, Checkpoint: to, Force: r.PostFormValue("force") != ""})
 		if errors.Is(err, fault.ResetNotAllowed) {
 			err = fault.New(fault.ResetNotAllowed, "run %s has ended: tick \"although it has ended\" to reset it", key.Run)
 		}
@@ -252,7 +252,7 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 	}
 	if ok {
 		reply, err := h.options.Think.Plan(engines.WithCaller(r.Context(), engines.Caller{}),
-			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided})
+			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided, Caller: think.Caller{Name: think.ByHub}})
 		if err == nil {
 			key := state.Key{Workflow: plain(name), Run: reply.State.RunID}
 			if !starting.Guided {

@@ -169,7 +169,7 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, ok := q.read(r.PostForm)
 	if ok {
-		_, err := h.options.Think.Approve(r.Context(), key.Workflow, key.Run, step, digest, answer)
+		_, err := h.options.Think.Approve(r.Context(), think.Pending{Workflow: key.Workflow, RunID: key.Run, StepID: step, Digest: digest}, answer, think.Caller{Name: think.ByHub})
 		if err == nil {
 			h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
 			h.goOn(key)

@@ -67,7 +67,7 @@ func (e *Engine) cancel(ctx context.Context, l *live, by flow.Cancellation) (*Re
 	}
 	replied := composed(out, changes, e.drifted(l.pins), nil)
 	now := e.Now()
-	record, err := e.write(ctx, l.key, kindCancelled, out, now, cancelData{by, replied})
+	record, err := e.write(ctx, l.key, KindCancelled, out, now, cancelData{by, replied})
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func refusalDifference(now flow.Outcome, record state.Record) *Difference {
 // kind as an answer, so an unknown kind is a difference.
 func recordFacts(now flow.Outcome, record state.Record) []fact {
 	known := record.Kind
-	if !slices.Contains([]string{kindPlan, kindResult, kindPerson, kindCancelled, KindReset}, known) {
+	if !slices.Contains([]string{kindPlan, kindResult, kindPerson, KindCancelled, KindReset}, known) {
 		known = "plan, result, person, cancelled or reset"
 	}
 	facts := []fact{{"kind ", record.Kind, known}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
@@ -53,7 +54,8 @@ func openLocal(t *testing.T, root string) *local {
 
 func (l *local) call(t *testing.T, tool string, args json.RawMessage) json.RawMessage {
 	t.Helper()
-	result, err := l.registry.Invoke(t.Context(), tool, args)
+	ctx := engines.WithCaller(t.Context(), engines.Caller{Identity: engines.Identity{ID: "local", Name: "local", Client: "scenario 1"}})
+	result, err := l.registry.Invoke(ctx, tool, args)
 	return result.Annotated(answerOf(t, result.Value, err))
 }
 

@@ -90,6 +90,7 @@ type Engine struct {
 	live     map[state.Key]*live
 	uses     int                  // counts the calls of hold
 	named    map[string]state.Key // runs called for by their id alone
+	callers  callers
 	projects *projector
 	checks   map[*flow.Graph]checkedGraph
 }

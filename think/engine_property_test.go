@@ -137,7 +137,7 @@ func (s *session) give(next *flow.Instruction) func() string {
 			}
 		}
 		return func() string {
-			return s.wire(s.engine.Approve(s.t.Context(), "main", "r", next.StepID, digest, result))
+			return s.wire(s.engine.Approve(s.t.Context(), think.Pending{Workflow: "main", RunID: "r", StepID: next.StepID, Digest: digest}, result, think.Caller{Name: think.ByTerminal}))
 		}
 	}
 	data, err := jsonvalue.Encode(result)

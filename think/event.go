@@ -25,8 +25,11 @@ type Event struct {
 	// gateway, Receipt is the receipt of the call.
 	Witness string `json:"witness,omitempty"`
 	Receipt string `json:"receipt,omitempty"`
-	// By and Reason say who cancelled the run, and why.
+	// By says who made the record: a token's name, ByLocal, ByTerminal, ByHub, ByHook, or
+	// the person who cancelled the run; Claims is what that client calls itself.
 	By     string `json:"by,omitempty"`
+	Claims string `json:"by_claims,omitempty"`
+	// Reason says why the run was cancelled.
 	Reason string `json:"reason,omitempty"`
 	// Refusal is the call that the gate refused.
 	Refusal *gate.Refusal `json:"refusal,omitempty"`
@@ -41,15 +44,18 @@ func EventOf(record state.Record) Event {
 	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: jsonvalue.SHA256(record.State)}
 	var data struct {
 		answerData
-		flow.Cancellation
-		To    int `json:"to"`
-		Reply struct {
+		Reason string `json:"reason"`
+		To     int    `json:"to"`
+		Reply  struct {
 			Fault *fault.Error `json:"fault"`
 		} `json:"reply"`
 	}
 	if json.Unmarshal(record.Data, &data) == nil {
 		out.Step, out.Attempt, out.To, out.Witness, out.Receipt = data.Step, data.Attempt, data.To, data.Witness, data.Receipt
-		out.By, out.Reason, out.Refusal = data.By, data.Reason, refusalOf(record)
+		out.By, out.Claims, out.Reason, out.Refusal = data.By, data.Claims, data.Reason, refusalOf(record)
+		if out.Refusal != nil {
+			out.By = ByHook
+		}
 		if out.Witness == "" && record.Kind == kindResult {
 			out.Witness = flow.WitnessSelf
 		}
@@ -78,7 +84,7 @@ func (e *Engine) Events(ctx context.Context, key state.Key, records []state.Reco
 // claims reports whether an event has an unverified witness or approval, in a run whose
 // records up to a version were imported.
 func (e Event) claims(imported int) bool {
-	return e.Version <= imported && (e.Kind == kindPerson || e.Kind == kindCancelled || e.Witness != "" && e.Witness != flow.WitnessSelf)
+	return e.Version <= imported && (e.Kind == kindPerson || e.Kind == KindCancelled || e.Witness != "" && e.Witness != flow.WitnessSelf)
 }
 
 func (e *Engine) imported(ctx context.Context, key state.Key) (int, error) {

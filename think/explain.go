@@ -17,6 +17,8 @@ type ExplainInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id,omitempty"`
 	StepID   string `json:"step_id,omitempty" doc:"default: the whole run"`
+	// Caller makes the call, see NextInput.
+	Caller Caller `json:"-"`
 }
 
 // StepExplanation explains a step, and names the run if the call did not.
@@ -55,18 +57,22 @@ func (e *Engine) ExplainAny(ctx context.Context, in ExplainInput) (any, error) {
 			return e.Explain(ctx, in) // of the workflow
 		}
 	}
-	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	meant, err := e.targetOf(ctx, in.Caller, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
 	}
+	if meant.ended && in.Workflow != "" && in.StepID != "" {
+		return e.Explain(ctx, in) // of the workflow
+	}
+	in.Workflow, in.RunID = meant.key.Workflow, meant.key.Run
 	if in.StepID == "" {
 		return e.ExplainRun(ctx, in.Workflow, in.RunID)
 	}
 	explained, err := e.Explain(ctx, in)
 	if err != nil {
-		return nil, ofImplied(meant, err)
+		return nil, ofImplied(meant.id(), err)
 	}
-	return StepExplanation{RunID: meant, Explanation: explained}, nil
+	return StepExplanation{RunID: meant.id(), Explanation: explained}, nil
 }
 
 // RunExplanation describes the state of a run: Text for a person, the other fields for

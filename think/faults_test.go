@@ -147,7 +147,7 @@ func approveFaulty(ctx context.Context, e *think.Engine) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.Approve(ctx, "faulty", "r", "ok", digest, map[string]any{"approved": true})
+	return e.Approve(ctx, think.Pending{Workflow: "faulty", RunID: "r", StepID: "ok", Digest: digest}, map[string]any{"approved": true}, think.Caller{Name: think.ByTerminal})
 }
 
 // faultyCalls are the tools of Think where they have most to read.

@@ -19,7 +19,7 @@ type Adoption struct {
 // empty id draws a new id. A person's answers do not carry over: the fork stops before
 // the first. A cancellation does not carry over either. adopted, unless nil, replaces
 // the run's graph. INVALID_PARAMS, STATE_CONFLICT, STATE_CORRUPT.
-func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record, id string, adopted *Adoption) (*Reply, error) {
+func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record, id string, adopted *Adoption, by Caller) (*Reply, error) {
 	history, err := e.replay(ctx, key, records, 0)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 	}
 	last := records[len(records)-1]
 	begin := beginning{graph: history.run.View().Graph(), schemas: history.plan.Schemas, params: history.plan.Params, terms: history.plan.Terms,
-		commands: history.plan.Commands, from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
+		commands: history.plan.Commands, by: by, from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
 	if adopted != nil {
 		begin.graph, begin.schemas, begin.named = adopted.Graph, "", adopted.Schemas
 		if begin.params, err = adopted.Graph.Workflow.Bind(begin.params); err != nil {
@@ -45,7 +45,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	for _, record := range line[1:] {
-		if record.Kind == kindPerson || record.Kind == kindCancelled {
+		if record.Kind == kindPerson || record.Kind == KindCancelled {
 			break
 		}
 		if err := e.carry(ctx, target, record); err != nil {

@@ -25,58 +25,66 @@ type openRun struct {
 	Status   string   `json:"status"`
 	Steps    []string `json:"steps,omitempty"`
 	Age      string   `json:"age"`
+	// Own: the caller planned it or named it before.
+	Own bool `json:"own,omitempty"`
 }
 
-// imply names the implied run in a call without a run id, and returns its id; "" for a
-// call that names its run.
-func (e *Engine) imply(ctx context.Context, workflow, run *string) (meant string, err error) {
-	if *run != "" {
-		return "", nil
-	}
-	key, err := e.implied(ctx, *workflow)
-	if err != nil {
-		return "", err
-	}
-	*workflow, *run = key.Workflow, key.Run
-	return key.Run, nil
-}
-
-// implied returns the run of a call without a run id: the only open run, of the named
-// workflow if any. INVALID_PARAMS if no run is open, or several; the error lists them.
-func (e *Engine) implied(ctx context.Context, workflow string) (state.Key, error) {
-	infos, open, err := e.openRuns(ctx, workflow)
-	if err != nil {
-		return state.Key{}, err
-	}
+// unnamed refuses a call that names no run where none is meant: it lists the caller's own
+// runs first, and then other open ones.
+func (e *Engine) unnamed(ctx context.Context, workflow string, own []state.Key, all, open []state.Info) error {
 	of := ""
 	if workflow != "" {
 		of = " of workflow " + fault.Cut(plainName(workflow), 80)
 	}
-	switch len(open) {
-	case 1:
-		return open[0].Key(), nil
-	case 0:
-		none := fault.New(fault.InvalidParams, "run_id is missing, and no run%s is open", of).With(fault.Diagnostic{Path: "run_id", Message: "missing, and no run is open"})
-		if len(infos) > 0 {
-			last := infos[0]
-			none.Details += ": the last, " + last.Run + " of " + last.Workflow + ", is " + last.Status
+	listed := slices.DeleteFunc(slices.Clone(all), func(info state.Info) bool { return !slices.Contains(own, info.Key()) })
+	mine := len(slices.DeleteFunc(slices.Clone(listed), func(info state.Info) bool { return !isOpen(info.Status) }))
+	for _, info := range open {
+		if !slices.Contains(own, info.Key()) {
+			listed = append(listed, info)
 		}
-		return state.Key{}, none.Hinted(fault.Hint{Call: "think.plan", Text: "starts one"})
 	}
-	many := fault.New(fault.InvalidParams, "run_id is missing, and %d runs%s are open: name one of", len(open), of)
-	many.With(fault.Diagnostic{Path: "run_id", Message: "missing, and several runs are open"})
-	runs := e.describe(ctx, open[:min(len(open), listedRuns)])
-	for i, each := range runs {
-		join := ", "
+	var refused *fault.Error
+	switch {
+	case len(open) == 0:
+		refused = fault.New(fault.InvalidParams, "run_id is missing, and no run%s is open", of).With(fault.Diagnostic{Path: "run_id", Message: "missing, and no run is open"})
+		if len(all) > 0 {
+			last := all[0]
+			refused.Details += ": the last, " + last.Run + " of " + last.Workflow + ", is " + last.Status
+		}
+		return refused.Hinted(fault.Hint{Call: "think.plan", Text: "starts one"})
+	case mine == 0:
+		refused = fault.New(fault.InvalidParams, "run_id is missing, and none of the open runs%s was planned or named by this client: name one of", of).
+			With(fault.Diagnostic{Path: "run_id", Message: "missing, and no open run is this client's"})
+	default:
+		refused = fault.New(fault.InvalidParams, "run_id is missing, and %d runs%s of this client are open: name one of", mine, of).
+			With(fault.Diagnostic{Path: "run_id", Message: "missing, and several runs are open"})
+	}
+	runs := e.describe(ctx, listed[:min(len(listed), listedRuns)])
+	for i := range runs {
+		each, join := &runs[i], ", "
 		if i == 0 {
 			join = " "
 		}
-		many.Details += join + each.RunID + " (" + each.Workflow + ", " + strings.Join(append(each.Steps, each.Age+" ago"), ", ") + ")"
+		each.Own = slices.Contains(own, listed[i].Key())
+		facts := append([]string{each.Workflow}, each.Steps...)
+		if !isOpen(each.Status) {
+			facts = append(facts, each.Status)
+		}
+		refused.Details += join + each.RunID + " (" + strings.Join(append(facts, each.Age+" ago"), ", ") + ")"
 	}
-	if more := len(open) - len(runs); more > 0 {
-		many.Details += fmt.Sprintf(" and %d more", more)
+	if more := len(listed) - len(runs); more > 0 {
+		refused.Details += fmt.Sprintf(" and %d more", more)
 	}
-	return state.Key{}, many.Attach("runs", runs)
+	return refused.Attach("runs", runs)
+}
+
+// ownsNone is unnamed for a caller whose last run has ended.
+func (e *Engine) ownsNone(ctx context.Context, caller Caller, workflow string) error {
+	all, open, err := e.openRuns(ctx, workflow)
+	if err != nil {
+		return err
+	}
+	return e.unnamed(ctx, workflow, e.callers.runs(caller), all, open)
 }
 
 // openRuns returns all runs, the last changed first, and the unfinished ones among
@@ -86,7 +94,7 @@ func (e *Engine) openRuns(ctx context.Context, workflow string) (all, open []sta
 		return nil, nil, err
 	}
 	for _, info := range all {
-		if slices.Contains([]flow.Status{flow.Running, flow.Waiting, flow.Blocked}, flow.Status(info.Status)) {
+		if isOpen(info.Status) {
 			open = append(open, info)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // NextInput answers an instruction.
 type NextInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id,omitempty" doc:"default: the open run"`
+	RunID    string `json:"run_id,omitempty" doc:"default: your open run"`
 	StepID   string `json:"step_id"`
 	// ResultSnapshot is any JSON value, null too; it is absent where a
 	// ResultRef is given, and to ask where a person's step stands.
@@ -27,6 +27,8 @@ type NextInput struct {
 	// ResultRef is the receipt of the call, instead of its result.
 	ResultRef string `json:"result_ref,omitempty" doc:"in place of result_snapshot: the _receipt of the tool's reply"`
 	Attempt   int    `json:"attempt,omitempty" doc:"the attempt this answers"`
+	// Caller makes the call: without a RunID, it means a run of its own.
+	Caller Caller `json:"-"`
 	// Warnings are those of a runtime that answered the step itself.
 	Warnings []Warning `json:"-"`
 	// Admit is asked about an answer to a run that goes on, with the run held, and says why
@@ -43,18 +45,23 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if in.StepID == "" {
 		return nil, fault.New(fault.InvalidParams, "step_id is missing: use the one of the instruction that was answered")
 	}
-	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	meant, err := e.targetOf(ctx, in.Caller, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
 	}
+	workflow := in.Workflow
+	in.Workflow, in.RunID = meant.key.Workflow, meant.key.Run
 	replied, err := e.next(ctx, in)
+	if err != nil && meant.ended { // it is no repeated answer
+		return nil, e.ownsNone(ctx, in.Caller, workflow)
+	}
 	if err != nil {
-		return nil, ofImplied(meant, err)
+		return nil, ofImplied(meant.id(), err)
 	}
 	if replied.Fault == nil && replied.waiting == nil {
 		return replied.Reply, nil
 	}
-	return e.askPerson(ctx, replied)
+	return e.askPerson(ctx, replied, in.Caller)
 }
 
 // next takes a result in whichever way it was sent.
@@ -101,11 +108,11 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 // Waits adds what the run waits for to the refusal of an answer that could not be read:
 // the instruction, and the step if the answer named none.
 func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
-	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
-	if err != nil {
+	meant, err := e.targetOf(ctx, in.Caller, in.Workflow, in.RunID)
+	if err != nil || meant.ended {
 		return refused
 	}
-	l, err := e.open(ctx, in.Workflow, in.RunID)
+	l, err := e.open(ctx, meant.key.Workflow, meant.key.Run)
 	if err != nil {
 		return refused
 	}
@@ -113,7 +120,7 @@ func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
 	if in.StepID == "" && l.now.Final == nil && l.now.Blocked == nil {
 		refused = fault.From(refused).Hinted(stepHint(l.key.Run, l.now.Instructions))
 	}
-	return ofImplied(meant, e.repeatInstruction(l, in.StepID, refused))
+	return ofImplied(meant.id(), e.repeatInstruction(l, in.StepID, refused))
 }
 
 // namedSteps bounds the steps that an error names.
@@ -199,6 +206,8 @@ type submission struct {
 	// during is the version of the answer whose call led to this one, or 0.
 	during   int
 	warnings []Warning
+	// by made the answer.
+	by attribution
 }
 
 // maxValues bounds the JSON values of a result, including JSON inside its texts. A
@@ -221,7 +230,7 @@ func (in NextInput) submission(raw json.RawMessage) (submission, error) {
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
 	}
-	return submission{Answer: flow.Answer{Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw, warnings: in.Warnings}, nil
+	return submission{Answer: flow.Answer{Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw, warnings: in.Warnings, by: in.Caller.attribution()}, nil
 }
 
 func (in NextInput) tooLarge() error {
@@ -271,7 +280,7 @@ func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given su
 	}
 	answer.Late = e.late(l, step)
 	data := answerData{Step: step.ID(), Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Warnings: given.warnings, Result: given.raw}
+		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Warnings: given.warnings, Result: given.raw, attribution: given.by}
 	if len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
 			return settled{}, err

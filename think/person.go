@@ -72,13 +72,13 @@ func (l *live) waiting() *Pending {
 // answer, which is not recorded.
 //
 // Only callers that act for a person may call it; no tool does.
-func (e *Engine) Approve(ctx context.Context, workflow, run, step, digest string, answer any) (*Reply, error) {
-	return restored(e.approve(ctx, Pending{Workflow: workflow, RunID: run, StepID: step, Digest: digest}, answer, 0))
+func (e *Engine) Approve(ctx context.Context, asked Pending, answer any, by Caller) (*Reply, error) {
+	return restored(e.approve(ctx, asked, answer, 0, by))
 }
 
 // approve gives a person's answer to what they were asked; during is the version
 // of the answer whose call asked them, or 0.
-func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during int) (settled, error) {
+func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during int, by Caller) (settled, error) {
 	l, err := e.open(ctx, asked.Workflow, asked.RunID)
 	if err != nil {
 		return settled{}, err
@@ -98,7 +98,7 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 	if err != nil {
 		return settled{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
-	return e.settle(ctx, l, step, submission{raw: raw, during: during,
+	return e.settle(ctx, l, step, submission{raw: raw, during: during, by: by.attribution(),
 		Answer: flow.Answer{Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
 }
 
@@ -114,7 +114,7 @@ const maxForms = 20
 // the run waits for one and the client supports it. The event is durable before the
 // question, and the run is not locked during it, because a person may take an hour and
 // another terminal may answer first.
-func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error) {
+func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) (*Reply, error) {
 	ask, during := e.Person(ctx), replied.version
 	for range maxForms {
 		asked := replied.waiting
@@ -133,7 +133,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error)
 		if !given {
 			break
 		}
-		next, err := e.approve(ctx, *asked, answer, during)
+		next, err := e.approve(ctx, *asked, answer, during, caller)
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
 			return restored(e.whereabouts(ctx, *asked)) // answered elsewhere
 		}

@@ -171,15 +171,15 @@ func TestAnswerThatDoesNotFitTheQuestionIsNotRecorded(t *testing.T) {
 	require.NoError(t, err)
 	pending, err := engine.Pending(ctx, "asking", "r1")
 	require.NoError(t, err)
-	_, err = engine.Approve(ctx, "asking", "r1", "sure", "not what was shown", map[string]any{"approved": true})
+	_, err = engine.Approve(ctx, think.Pending{Workflow: "asking", RunID: "r1", StepID: "sure", Digest: "not what was shown"}, map[string]any{"approved": true}, think.Caller{Name: think.ByTerminal})
 	require.ErrorIs(t, err, fault.ApprovalRequired)
-	_, err = engine.Approve(ctx, "asking", "r1", "sure", pending[0].Digest, map[string]any{"approved": true})
+	_, err = engine.Approve(ctx, think.Pending{Workflow: "asking", RunID: "r1", StepID: "sure", Digest: pending[0].Digest}, map[string]any{"approved": true}, think.Caller{Name: think.ByTerminal})
 	require.NoError(t, err)
 	pending, err = engine.Pending(ctx, "asking", "r1")
 	require.NoError(t, err)
-	_, err = engine.Approve(ctx, "asking", "r1", "colour", pending[0].Digest, map[string]any{"colour": "green"})
+	_, err = engine.Approve(ctx, think.Pending{Workflow: "asking", RunID: "r1", StepID: "colour", Digest: pending[0].Digest}, map[string]any{"colour": "green"}, think.Caller{Name: think.ByTerminal})
 	require.ErrorIs(t, err, fault.ValidationFailed)
-	reply, err := engine.Approve(ctx, "asking", "r1", "colour", pending[0].Digest, map[string]any{"colour": "blue"})
+	reply, err := engine.Approve(ctx, think.Pending{Workflow: "asking", RunID: "r1", StepID: "colour", Digest: pending[0].Digest}, map[string]any{"colour": "blue"}, think.Caller{Name: think.ByTerminal})
 	require.NoError(t, err)
 	require.Equal(t, "last", reply.Instruction.StepID)
 }
@@ -252,7 +252,7 @@ func TestAnAnswerGivenElsewhereEndsTheForm(t *testing.T) {
 		pending, err := engine.Pending(t.Context(), "asking", "r1")
 		require.NoError(t, err)
 		answer := map[string]any{"sure": map[string]any{"approved": true}, "colour": map[string]any{"colour": "red"}}[step]
-		_, err = engine.Approve(t.Context(), "asking", "r1", step, pending[0].Digest, answer)
+		_, err = engine.Approve(t.Context(), think.Pending{Workflow: "asking", RunID: "r1", StepID: step, Digest: pending[0].Digest}, answer, think.Caller{Name: think.ByTerminal})
 		require.NoError(t, err)
 	}
 	got := <-replied

@@ -24,6 +24,8 @@ type PlanInput struct {
 	Params      map[string]any `json:"params,omitempty" doc:"the workflow's parameters"`
 	RunID       string         `json:"run_id,omitempty" doc:"continue or name a run; omit for a new one"`
 	StrictTools bool           `json:"strict_tools,omitempty" doc:"refuse tools this server does not know"`
+	// Caller makes the call: the run is its own.
+	Caller Caller `json:"-"`
 	// Driven says that this program carries the steps out itself, also with tools that
 	// it does not publish.
 	Driven bool `json:"-"`
@@ -49,7 +51,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, err
 	}
 	if in.RunID != "" {
-		reply, err := e.existing(ctx, key, given)
+		reply, err := e.existing(ctx, in.Caller, key, given)
 		if !errors.Is(err, fault.UnknownRun) {
 			return reply, err
 		}
@@ -79,14 +81,14 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: e.unpublishedNote(graph, in.Driven), terms: termsOf(workflow)})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: e.unpublishedNote(graph, in.Driven), terms: termsOf(workflow), by: in.Caller})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
-		return e.existing(ctx, key, given) // another process planned it first
+		return e.existing(ctx, in.Caller, key, given) // another process planned it first
 	}
 	if err != nil {
 		return nil, err
 	}
-	return e.askPerson(ctx, planned)
+	return e.askPerson(ctx, planned, in.Caller)
 }
 
 // StrayParams refuses workflow parameters that a call sends outside params, or as an
@@ -148,7 +150,7 @@ func plainName(workflow string) string {
 
 // existing returns an existing run in its present state, if its parameters equal the
 // given ones, if any.
-func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]any) (*Reply, error) {
+func (e *Engine) existing(ctx context.Context, caller Caller, key state.Key, given map[string]any) (*Reply, error) {
 	l, err := e.open(ctx, key.Workflow, key.Run)
 	if err != nil {
 		return nil, err
@@ -163,6 +165,7 @@ func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]a
 			return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
 		}
 	}
+	e.callers.note(caller, key)
 	if l.version == 1 {
 		return restored(e.repeat(ctx, l, 1))
 	}
@@ -234,6 +237,7 @@ type beginning struct {
 	// terms are the terms of the run; a fork inherits them.
 	terms flow.Terms
 	from  *lineage
+	by    Caller
 	// commands are those that the run is held to; nil: those there are now.
 	commands map[string]string
 }
@@ -276,10 +280,11 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	l.forget()
 	now := e.Now()
 	record, err := e.write(ctx, key, kindPlan, out, now, planData{Workflow: graph.Workflow.Name, Pins: pins, Edition: graph.Edition(), Commands: begin.commands,
-		Schemas: begin.schemas, Params: params, Terms: begin.terms, Lineage: begin.from, Reply: answer})
+		Schemas: begin.schemas, Params: params, Terms: begin.terms, Lineage: begin.from, attribution: begin.by.attribution(), Reply: answer})
 	if err != nil {
 		return settled{}, err
 	}
+	e.callers.note(begin.by, key)
 	l.run, l.pins, l.times = run, pins, map[int]time.Time{}
 	l.commands = begin.commands
 	l.moved(out, record, now)

@@ -35,8 +35,15 @@ type Position struct {
 // Position returns the state of a run: UNKNOWN_RUN, STATE_CORRUPT. The workflow may be
 // omitted if the run's id is unique, and the run if exactly one is open.
 func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position, error) {
-	if _, err := e.imply(ctx, &workflow, &run); err != nil {
-		return nil, err
+	if run == "" {
+		all, open, err := e.openRuns(ctx, workflow)
+		if err != nil {
+			return nil, err
+		}
+		if len(open) != 1 {
+			return nil, e.unnamed(ctx, workflow, nil, all, open)
+		}
+		workflow, run = open[0].Workflow, open[0].Run
 	}
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {

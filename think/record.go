@@ -18,7 +18,7 @@ const (
 	kindPlan      = "plan"
 	kindResult    = "result"
 	kindPerson    = "person"
-	kindCancelled = "cancelled"
+	KindCancelled = "cancelled"
 	KindReset     = "reset"
 	// KindRefused records a call that the gate refused. It does not change the run.
 	KindRefused = gate.KindRefused
@@ -48,7 +48,8 @@ type planData struct {
 	Commands map[string]string `json:"commands,omitempty"`
 	// Lineage is the origin of a fork.
 	Lineage *lineage `json:"lineage,omitempty"`
-	Reply   reply    `json:"reply"`
+	attribution
+	Reply reply `json:"reply"`
 }
 
 // lineage names the version of the run that a fork continues.
@@ -84,6 +85,7 @@ type answerData struct {
 	// During is the version of the answer whose call asked the person.
 	During   int       `json:"during,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
+	attribution
 	// ResultRef is the artifact that holds a large result.
 	ResultRef string `json:"result_ref,omitempty"`
 	// Result is the answer as it came; a large one stands under ResultRef.
@@ -103,9 +105,10 @@ func (d answerData) witness() string {
 
 // resetData is the data of a reset record.
 type resetData struct {
-	To    int    `json:"to"`
-	Name  string `json:"checkpoint,omitempty"`
-	Reply reply  `json:"reply"`
+	To   int    `json:"to"`
+	Name string `json:"checkpoint,omitempty"`
+	attribution
+	Reply reply `json:"reply"`
 }
 
 // inlineLimit is the size from which a result is kept as an artifact instead

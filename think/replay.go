@@ -349,7 +349,7 @@ func (e *Engine) give(ctx context.Context, p history, run *flow.Run, record stat
 	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // renders the instructions after resume
 		return out, nil, err
 	}
-	if record.Kind == kindCancelled {
+	if record.Kind == KindCancelled {
 		out, refused = cancelAgain(run, record)
 		return out, refused, nil
 	}
@@ -417,7 +417,7 @@ func (e *Engine) recorded(ctx context.Context, record state.Record) (given submi
 	if err != nil {
 		return given, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
-	return submission{step: data.Step, raw: raw, carried: data.Receipt, warnings: data.Warnings, Answer: flow.Answer{Attempt: data.Attempt, Result: value,
+	return submission{step: data.Step, by: data.attribution, raw: raw, carried: data.Receipt, warnings: data.Warnings, Answer: flow.Answer{Attempt: data.Attempt, Result: value,
 		Digest: data.Digest, Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}}, nil
 }
 

@@ -15,10 +15,12 @@ import (
 // ResetInput names the checkpoint that a run returns to.
 type ResetInput struct {
 	Workflow   string `json:"workflow,omitempty"`
-	RunID      string `json:"run_id,omitempty" doc:"default: the open run"`
+	RunID      string `json:"run_id,omitempty" doc:"default: your open run"`
 	Checkpoint string `json:"checkpoint,omitempty" doc:"a version such as v3, a step id (before its answer), a named checkpoint, or start"`
 	Save       string `json:"save,omitempty" doc:"name a checkpoint of the present state instead"`
-	Force      bool   `json:"force,omitempty" doc:"also reset a finished run; without a checkpoint: move the run to the trash"`
+	// Caller makes the call, see NextInput.
+	Caller Caller `json:"-"`
+	Force  bool   `json:"force,omitempty" doc:"also reset a finished run; without a checkpoint: move the run to the trash"`
 }
 
 // ResetOutput is the state after a reset, with the issued instructions.
@@ -41,12 +43,16 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	if in.RunID == "" && in.Checkpoint == "" && in.Save == "" {
 		return nil, fault.New(fault.InvalidParams, "name a checkpoint (start, v2, a step id); to move a whole run to the trash, name it by run_id, with force")
 	}
-	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	meant, err := e.targetOf(ctx, in.Caller, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
 	}
+	if meant.ended {
+		return nil, e.ownsNone(ctx, in.Caller, in.Workflow)
+	}
+	in.Workflow, in.RunID = meant.key.Workflow, meant.key.Run
 	out, err := e.reset(ctx, in)
-	return out, ofImplied(meant, err)
+	return out, ofImplied(meant.id(), err)
 }
 
 func (e *Engine) reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
@@ -79,7 +85,7 @@ func (e *Engine) reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	if err != nil {
 		return nil, err
 	}
-	return e.resetTo(ctx, l, records, to, in.Checkpoint)
+	return e.resetTo(ctx, l, records, to, in)
 }
 
 // discard moves the whole run to the trash.
@@ -154,7 +160,7 @@ func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.R
 	return 0, fault.New(fault.CheckpointNotFound, "run %q has no checkpoint %q: use start, v1 to v%d, the id of an answered step, or one of think.state.get", key.Run, fault.Cut(name, 120), len(records))
 }
 
-func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, to int, name string) (*ResetOutput, error) {
+func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, to int, in ResetInput) (*ResetOutput, error) {
 	history, err := e.replay(ctx, l.key, records, to)
 	if err != nil {
 		return nil, err
@@ -165,7 +171,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	}
 	history.now.Change = flow.Change{}
 	out := composed(history.now, everything, e.drifted(history.plan.Pins), nil).Reply
-	record, err := e.write(ctx, l.key, KindReset, history.now, e.Now(), resetData{To: to, Name: name, Reply: reply{Reply: out}})
+	record, err := e.write(ctx, l.key, KindReset, history.now, e.Now(), resetData{To: to, Name: in.Checkpoint, attribution: in.Caller.attribution(), Reply: reply{Reply: out}})
 	if err != nil {
 		l.forget()
 		return nil, err

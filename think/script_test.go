@@ -290,7 +290,7 @@ func (p *play) approve(rest string) json.RawMessage {
 			}
 			digest = shown.Digest
 		}
-		return engine.Approve(p.t.Context(), p.workflow, p.run, step, digest, answer)
+		return engine.Approve(p.t.Context(), think.Pending{Workflow: p.workflow, RunID: p.run, StepID: step, Digest: digest}, answer, think.Caller{Name: think.ByTerminal})
 	})
 }
 

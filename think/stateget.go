@@ -16,6 +16,8 @@ import (
 type StateGetInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id,omitempty"`
+	// Caller makes the call, see NextInput.
+	Caller   Caller `json:"-"`
 	Var      string `json:"var,omitempty" doc:"one capture, or params.NAME"`
 	List     string `json:"list,omitempty" doc:"the list of one loop, by its step id"`
 	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history" doc:"a page of one section"`
@@ -77,15 +79,16 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 		}
 		return &StateGet{Artifact: part}, nil
 	}
-	meant, err := e.imply(ctx, &in.Workflow, &in.RunID)
+	meant, err := e.targetOf(ctx, in.Caller, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
 	}
+	in.Workflow, in.RunID = meant.key.Workflow, meant.key.Run
 	out, err := e.stateGet(ctx, in)
 	if err != nil {
-		return nil, ofImplied(meant, err)
+		return nil, ofImplied(meant.id(), err)
 	}
-	out.RunID = meant
+	out.RunID = meant.id()
 	return out, nil
 }
 

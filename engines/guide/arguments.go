@@ -92,7 +92,7 @@ func withInstruction(e *think.Engine) func(*engines.Tool) {
 				}
 				return value
 			}
-			return e.Waits(ctx, think.NextInput{Workflow: text("workflow"), RunID: text("run_id"), StepID: text("step_id")}, refused)
+			return e.Waits(ctx, think.NextInput{Workflow: text("workflow"), RunID: text("run_id"), StepID: text("step_id"), Caller: callerOf(ctx)}, refused)
 		}
 	}
 }

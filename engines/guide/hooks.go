@@ -35,6 +35,7 @@ func (h Hooks) required(e *think.Engine) func(context.Context, think.PlanInput) 
 				return nil, hooksMissing()
 			}
 		}
+		in.Caller = callerOf(ctx)
 		return e.Plan(ctx, in)
 	}
 }
@@ -53,6 +54,7 @@ func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 // hook saw the call, for example in a session that did not plan the run.
 func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput) (*think.Reply, error) {
 	return func(ctx context.Context, in think.NextInput) (*think.Reply, error) {
+		in.Caller = callerOf(ctx)
 		if h.Continued != nil {
 			in.Admit = func(workflow, run string, enforced bool) error {
 				if !enforced && !h.Required {

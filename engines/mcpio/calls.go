@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"savant/engines"
@@ -113,12 +114,19 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 			done = newOutcome(asked.target, engines.Result{}, errors.New("panic"))
 		}
 	}()
-	caller.Spell = asked.speller()
+	caller.Spell, caller.Identity = asked.speller(), asked.identity()
 	result, err := asked.target.Invoke(engines.WithCaller(ctx, caller), asked.args)
 	if err != nil {
 		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))
 	}
 	return newOutcome(asked.target, result, spelled(err, caller.Spell))
+}
+
+// identity returns who makes a request, with what the client calls itself.
+func (r *request) identity() engines.Identity {
+	caller := r.caller
+	caller.Client = strings.TrimSpace(r.session.client.Name + " " + r.session.client.Version)
+	return caller
 }
 
 // logCall logs a call: at debug level, or as a warning with a timing breakdown if it

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
 )
@@ -66,6 +67,8 @@ type source struct {
 	peer session
 	// scope distinguishes this client's request ids from those of other clients.
 	scope string
+	// caller is who the client is, without its own name for itself.
+	caller engines.Identity
 	// send sends a message to the client before the reply.
 	send deliver
 	// mute: the client's user must not be asked.
@@ -79,7 +82,7 @@ type source struct {
 
 // stream is the single client of stdio.
 func (c *connection) stream() source {
-	return source{peer: c.peer, send: c.lines.Write, gone: c.gone}
+	return source{peer: c.peer, caller: engines.Identity{ID: "stdio", Name: "local"}, send: c.lines.Write, gone: c.gone}
 }
 
 func (c *connection) newRequest(m *jsonrpc.Message, given params, from source) *request {

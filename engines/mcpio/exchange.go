@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
 )
@@ -31,6 +32,8 @@ type Exchange struct {
 	// Scope distinguishes this client's request ids from those of other clients: a
 	// message can cancel only requests of its own scope. Empty: it can cancel none.
 	Scope string
+	// Caller is who sends it.
+	Caller engines.Identity
 	// Send sends messages before the reply: progress, questions, changed lists. It may
 	// be called concurrently, but not after Handle has returned.
 	Send func(message any) error
@@ -150,7 +153,7 @@ func (e Exchange) source() source {
 	if e.Scope == "" {
 		e.Scope = rand.Text()
 	}
-	from := source{peer: e.Peer.session(), scope: e.Scope, send: e.Send, gone: e.Gone, mute: e.Mute}
+	from := source{peer: e.Peer.session(), scope: e.Scope, caller: e.Caller, send: e.Send, gone: e.Gone, mute: e.Mute}
 	from.initialized = func(s *session) {
 		if s.initialized && e.Initialized != nil {
 			e.Initialized(s.known())

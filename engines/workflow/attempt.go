@@ -65,7 +65,7 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 		limited, cancel = context.WithTimeoutCause(ctx, limit, errLate)
 		defer cancel()
 	}
-	limited = engines.WithCaller(limited, engines.Caller{Progress: v.working(limited, next)})
+	limited = engines.WithCaller(limited, engines.Caller{Identity: engines.Identity(v.caller), Progress: v.working(limited, next)})
 	got, err := v.carryOut(withStep(limited, Step{v.at.workflow, v.at.run, next.StepID}), next)
 	switch {
 	case err == nil:

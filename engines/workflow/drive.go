@@ -23,6 +23,7 @@ type drive struct {
 	release func()
 
 	ctx       context.Context
+	caller    think.Caller // who started it
 	interrupt context.CancelCauseFunc
 	// over is closed at the end, after outcome and err are set.
 	over    chan struct{}
@@ -42,6 +43,7 @@ type watcher struct{ tell func(Event) }
 func newDrive(ctx context.Context, d *Driver, at place) *drive {
 	above := callStackOf(ctx)
 	v := &drive{driver: d, at: at, top: len(above) == 0, release: func() {}, over: make(chan struct{}), watchers: map[*watcher]bool{}}
+	v.caller = callerOf(ctx)
 	v.ctx, v.interrupt = context.WithCancelCause(above.push(engines.InheritGuards(context.Background(), ctx), at))
 	return v
 }

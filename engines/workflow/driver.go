@@ -162,6 +162,11 @@ func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outco
 	}
 }
 
+// callerOf returns who asked for a run to be driven.
+func callerOf(ctx context.Context) think.Caller {
+	return think.Caller(engines.CallerFrom(ctx).Identity)
+}
+
 // find returns the requested run, planning a new one if needed.
 func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	if in.RunID != "" && in.Params == nil {
@@ -177,8 +182,8 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	if run == "" {
 		run = d.Think.NewID()
 	}
-	silent := engines.WithCaller(ctx, engines.Caller{}) // without questions: they are asked when the run can go no further
-	_, refused := d.Think.Plan(silent, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run, Driven: true})
+	silent := engines.WithCaller(ctx, engines.Caller{Identity: engines.CallerFrom(ctx).Identity}) // without questions: they are asked when the run can go no further
+	_, refused := d.Think.Plan(silent, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run, Driven: true, Caller: callerOf(ctx)})
 	if errors.Is(refused, fault.StateConflict) {
 		return place{}, refused
 	}
@@ -239,7 +244,7 @@ func (d *Driver) ask(ctx context.Context, outcome *Outcome) bool {
 	if engines.CallerFrom(ctx).Elicit == nil || outcome.Pending == nil || outcome.Pending.For != ForPerson {
 		return false
 	}
-	reply, err := d.Think.Next(ctx, think.NextInput{Workflow: outcome.Workflow, RunID: outcome.RunID, StepID: outcome.Pending.StepID})
+	reply, err := d.Think.Next(ctx, think.NextInput{Workflow: outcome.Workflow, RunID: outcome.RunID, StepID: outcome.Pending.StepID, Caller: callerOf(ctx)})
 	if err != nil {
 		d.Logger.InfoContext(ctx, "a question was not answered", "run", outcome.RunID, "step", outcome.Pending.StepID, "error", err)
 		at, err := d.Think.Position(ctx, outcome.Workflow, outcome.RunID) // it may have been the question after that

@@ -140,7 +140,7 @@ func TestWhatSavantCannotDoIsLeft(t *testing.T) {
 			if c.whom == workflow.ForPerson {
 				waiting, err := b.think.Pending(t.Context(), "main", "r")
 				require.NoError(t, err)
-				_, err = b.think.Approve(t.Context(), "main", "r", "wait", waiting[0].Digest, map[string]any{"approved": true})
+				_, err = b.think.Approve(t.Context(), think.Pending{Workflow: "main", RunID: "r", StepID: "wait", Digest: waiting[0].Digest}, map[string]any{"approved": true}, think.Caller{Name: think.ByTerminal})
 				require.NoError(t, err)
 			} else {
 				_, err := b.think.Next(t.Context(), think.NextInput{RunID: "r", StepID: "wait", ResultSnapshot: json.RawMessage(`{"approved":true}`)})

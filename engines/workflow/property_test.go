@@ -184,7 +184,7 @@ func (s *session) give(next flow.Instruction) {
 		waiting, err := s.engine.Pending(ctx, "main", "r")
 		require.NoError(s.t, err)
 		at := slices.IndexFunc(waiting, func(p think.Pending) bool { return p.StepID == next.StepID })
-		_, err = s.engine.Approve(ctx, "main", "r", next.StepID, waiting[at].Digest, map[string]any{"approved": failed == nil})
+		_, err = s.engine.Approve(ctx, think.Pending{Workflow: "main", RunID: "r", StepID: next.StepID, Digest: waiting[at].Digest}, map[string]any{"approved": failed == nil}, think.Caller{Name: think.ByTerminal})
 		s.tolerate(err)
 		return
 	}

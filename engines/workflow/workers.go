@@ -90,7 +90,7 @@ func (w *workers) stop() {
 // continue.
 func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
 	ctx := context.WithoutCancel(v.ctx) // completed work must be recorded
-	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings}
+	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings, Caller: v.caller}
 	if in.ResultRef = done.receipt; in.ResultRef != "" {
 		_, err = v.driver.Think.Next(ctx, in)
 	}

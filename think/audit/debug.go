@@ -33,7 +33,9 @@ type DebugInput struct {
 	FromStep string `json:"from_step,omitempty" doc:"a version such as v3, or a step id"`
 	ToStep   string `json:"to_step,omitempty" doc:"for diff; default the present"`
 	NewRunID string `json:"new_run_id,omitempty" doc:"for fork"`
-	Adopt    bool   `json:"adopt,omitempty" doc:"for fork: follow the workflow's file as it is now"`
+	// Caller makes the call: a fork is its own.
+	Caller think.Caller `json:"-"`
+	Adopt  bool         `json:"adopt,omitempty" doc:"for fork: follow the workflow's file as it is now"`
 }
 
 // DebugOutput is the answer to one action.
@@ -210,6 +212,6 @@ func (a *Auditor) fork(ctx context.Context, key state.Key, records []state.Recor
 		}
 		adopted = &think.Adoption{Graph: graph, Schemas: named}
 	}
-	out.Reply, err = a.engine.Fork(ctx, key, records[:version], in.NewRunID, adopted)
+	out.Reply, err = a.engine.Fork(ctx, key, records[:version], in.NewRunID, adopted, in.Caller)
 	return out, err
 }

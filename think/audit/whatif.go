@@ -103,7 +103,7 @@ func (a *Auditor) replayBoth(ctx context.Context, key state.Key, records []state
 		return both, nil
 	}
 	for _, record := range line[1:] {
-		if think.EventOf(record).By != "" {
+		if record.Kind == think.KindCancelled {
 			break // a cancellation is no answer
 		}
 		if err := both.take(ctx, record); err != nil || both.difference != nil {

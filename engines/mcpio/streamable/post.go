@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"savant/engines"
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/access"
@@ -58,10 +59,11 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 			return
 		}
 	}
+	who := engines.Identity{ID: "http " + caller.Name + " " + scope, Name: caller.Name}
 	if scope != "" {
 		scope = caller.Name + " " + scope
 	}
-	exchange := mcpio.Exchange{Data: data, Peer: peer, Scope: scope, Mute: !stream || !caller.May(access.Approve)}
+	exchange := mcpio.Exchange{Data: data, Peer: peer, Scope: scope, Caller: who, Mute: !stream || !caller.May(access.Approve)}
 	switch m := messages[0]; {
 	case len(messages) == 1 && m.IsResponse():
 		s.answerTo(w, r, project, m)

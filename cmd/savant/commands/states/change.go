@@ -90,7 +90,7 @@ func (p *program) stateResetCommand() *cobra.Command {
 			if err := a.Undriven(key); err != nil {
 				return err
 			}
-			out, err := a.Think.Reset(ctx, think.ResetInput{Workflow: key.Workflow, RunID: key.Run, Checkpoint: rest[0], Force: force})
+			out, err := a.Think.Reset(ctx, think.ResetInput{Caller: think.Caller{Name: think.ByTerminal}, Workflow: key.Workflow, RunID: key.Run, Checkpoint: rest[0], Force: force})
 			if said := fault.From(err); err != nil && said.Code == fault.ResetNotAllowed {
 				return fault.New(said.Code, "run %s has ended: --force resets it all the same", key.Run)
 			}

@@ -135,7 +135,7 @@ func eventText(each think.Event) string {
 	if each.To > 0 {
 		text += fmt.Sprintf("to v%d", each.To)
 	}
-	if each.By != "" {
+	if each.Kind == think.KindCancelled {
 		text += (&flow.Cancellation{By: each.By, Reason: each.Reason}).String()
 	}
 	if refusal := each.Refusal; refusal != nil {

@@ -86,7 +86,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		}
 		step = asked.StepID
 	}
-	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step}, given)
+	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step, Caller: think.Caller{Name: think.ByTerminal}}, given)
 	if err != nil && given.editor {
 		err = kept(err, given.written)
 	}

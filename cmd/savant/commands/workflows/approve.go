@@ -73,7 +73,7 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	if err != nil {
 		return err
 	}
-	reply, err := a.Think.Approve(ctx, asked.Workflow, asked.RunID, asked.StepID, asked.Digest, answer)
+	reply, err := a.Think.Approve(ctx, asked, answer, think.Caller{Name: think.ByTerminal})
 	if err != nil {
 		if text, isText := answer.(string); said.editor {
 			if !isText {
