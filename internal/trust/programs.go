@@ -75,7 +75,7 @@ func (f *finder) program(name string) {
 
 // words adds what the words of a command name.
 func (f *finder) words(words []string) {
-	interpreted := false
+	by := "" // the interpreter
 	for i, word := range words {
 		if f.looked++; f.looked > maxWords {
 			f.found[fmt.Sprintf("a word beyond the first %d", maxWords)] = "changes are not noticed"
@@ -83,8 +83,11 @@ func (f *finder) words(words []string) {
 		}
 		wanted := looksLikeProgram
 		switch {
-		case interpreted:
+		case by != "":
 			wanted = func(*os.File) bool { return true }
+			for _, each := range begins(by, words[i-1], word) {
+				f.add(each, wanted)
+			}
 		case i > 0 && output(words[i-1]):
 			wanted = hasEnding
 		}
@@ -95,8 +98,24 @@ func (f *finder) words(words []string) {
 		if i > 0 && strings.ContainsAny(word, separators) {
 			f.line(word)
 		}
-		interpreted = interpreted || interpreter().MatchString(path.Base(filepath.ToSlash(word)))
+		if name := path.Base(filepath.ToSlash(word)); by == "" && interpreter().MatchString(name) {
+			by = name
+		}
 	}
+}
+
+// begins returns the files with which an interpreter begins a module, or a folder.
+func begins(by, option, word string) []string {
+	switch {
+	case strings.HasPrefix(by, "py") && option == "-m":
+		module := strings.ReplaceAll(word, ".", "/")
+		return []string{module + ".py", module + "/__init__.py", module + "/__main__.py"}
+	case strings.HasPrefix(by, "py"):
+		return []string{word + "/__main__.py"}
+	case strings.HasPrefix(by, "node"), by == "bun", by == "deno":
+		return []string{word + "/index.js"}
+	}
+	return nil
 }
 
 // separators end the words of a line for a shell, and of the value of a variable.

@@ -19,7 +19,7 @@ func brought(t *testing.T) string {
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	for name, mode := range map[string]os.FileMode{"run.sh": 0o600, "srv.py": 0o600, "tool": 0o700, "plain": 0o600, "data.txt": 0o600, "bin/savant": 0o700,
-		"sub/deep.sh": 0o600, "app/main.js": 0o600, "report.xml": 0o600, "hook.js": 0o600} {
+		"sub/deep.sh": 0o600, "app/main.js": 0o600, "report.xml": 0o600, "hook.js": 0o600, "mod/__main__.py": 0o600, "mod/part.py": 0o600, "app/index.js": 0o600} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("content of "+name), mode))
 	}
@@ -56,6 +56,9 @@ func TestProgramsOfACommand(t *testing.T) {
 		"a link out":                {words: []string{"./shell", "-c", "true"}, expected: []string{"shell"}},
 		"data":                      {words: []string{"cat", "data.txt", "plain"}},
 		"what is written":           {words: []string{"go", "build", "-o", "bin/savant", "./cmd"}},
+		"a module":                  {words: []string{"python3", "-u", "-m", "mod"}, expected: []string{"mod/__main__.py"}},
+		"a part of one":             {words: []string{"timeout", "9", "python3", "-m", "mod.part"}, expected: []string{"mod/part.py"}},
+		"a folder of scripts":       {words: []string{"node", "app"}, expected: []string{"app/index.js"}},
 		"a report":                  {words: []string{"pytest", "--junitxml=report.xml"}},
 		"a folder":                  {words: []string{"python3", "app"}},
 		"nothing there":             {words: []string{"sh", "absent.sh"}},
