@@ -192,26 +192,6 @@ func (n *node) references(visit func(expression.Reference, *source)) {
 	}
 }
 
-// certain returns the captures that the step reads whenever it runs.
-func (s *Step) certain() (names []string) {
-	input := s.input
-	if s.Call == CallAssert {
-		input = input.field("that") // the message is read where it does not hold
-	}
-	for _, each := range input.texts(nil) {
-		parts, _ := each.text.Parts()
-		for _, part := range parts {
-			names = append(names, part.Program.Certain()...)
-		}
-	}
-	for _, program := range []*expression.Program{s.When, s.Foreach, s.Extract, s.Until} {
-		if program != nil {
-			names = append(names, program.Certain()...)
-		}
-	}
-	return names
-}
-
 // depend adds what a step depends on by one reference.
 func (g *Graph) depend(r *report, i int, reference expression.Reference, where *source) {
 	n := &g.nodes[i]

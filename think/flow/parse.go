@@ -2,7 +2,6 @@ package flow
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"maps"
 	"path"
@@ -31,34 +30,6 @@ func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 	}
 	return r.outcome(w)
 }
-
-// outcome returns the workflow, or what is wrong with its file.
-func (r *report) outcome(w *Workflow) (*Workflow, error) {
-	err := r.failure(cmp.Or(r.file, "workflow"))
-	switch {
-	case err == nil:
-		w.warnings = r.warnings
-		return w, nil
-	case slices.ContainsFunc(r.diagnostics, func(d fault.Diagnostic) bool { return !slices.Contains(ofExpressions, d.Code) }):
-		return nil, err
-	}
-	return nil, &Unfinished{w, err}
-}
-
-// ofExpressions are the codes of errors in expressions.
-var ofExpressions = []fault.Code{fault.ExpressionError, fault.UnresolvedVar, fault.AmbiguousName, fault.TemplateRenderError}
-
-// Unfinished is the error of a file in which only expressions are wrong. The draft is
-// the workflow without them, for further checks: it cannot be run.
-type Unfinished struct {
-	Draft *Workflow
-	err   error
-}
-
-func (u *Unfinished) Error() string { return u.err.Error() }
-
-// Unwrap returns what is wrong.
-func (u *Unfinished) Unwrap() error { return u.err }
 
 // ErrNoHead says that the text ends before the key steps.
 var ErrNoHead = errors.New("the steps do not begin within what was read")
@@ -527,7 +498,9 @@ func (p *parser) templateText(node *yaml.Node, at string, scope expression.Scope
 			return &template{literal: ""}
 		}
 		if err != nil {
-			p.diagnostics = append(p.diagnostics, where.diagnostic(err))
+			for _, each := range expression.ErrorsOf(err) {
+				p.diagnostics = append(p.diagnostics, where.diagnostic(each))
+			}
 			return &template{literal: ""}
 		}
 		p.texts[key] = text

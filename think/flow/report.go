@@ -61,6 +61,34 @@ func (r *report) failure(name string) error {
 	return err.With(r.diagnostics...)
 }
 
+// outcome returns the workflow, or what is wrong with its file.
+func (r *report) outcome(w *Workflow) (*Workflow, error) {
+	err := r.failure(cmp.Or(r.file, "workflow"))
+	switch {
+	case err == nil:
+		w.warnings = r.warnings
+		return w, nil
+	case slices.ContainsFunc(r.diagnostics, func(d fault.Diagnostic) bool { return !slices.Contains(ofExpressions, d.Code) }):
+		return nil, err
+	}
+	return nil, &Unfinished{w, err}
+}
+
+// ofExpressions are the codes of errors in expressions.
+var ofExpressions = []fault.Code{fault.ExpressionError, fault.UnresolvedVar, fault.AmbiguousName, fault.TemplateRenderError}
+
+// Unfinished is the error of a file in which only expressions are wrong. The draft is
+// the workflow without them, for further checks: it cannot be run.
+type Unfinished struct {
+	Draft *Workflow
+	err   error
+}
+
+func (u *Unfinished) Error() string { return u.err.Error() }
+
+// Unwrap returns what is wrong.
+func (u *Unfinished) Unwrap() error { return u.err }
+
 // yamlPath is the path of a value: a key or an index below another trail, nil for
 // the whole file. Its text is made for a diagnostic only.
 type yamlPath struct {

@@ -160,6 +160,26 @@ func (t *template) texts(list []*template) []*template {
 	return list
 }
 
+// certain returns the captures that the step reads whenever it runs.
+func (s *Step) certain() (names []string) {
+	input := s.input
+	if s.Call == CallAssert {
+		input = input.field("that") // the message is read where it does not hold
+	}
+	for _, each := range input.texts(nil) {
+		parts, _ := each.text.Parts()
+		for _, part := range parts {
+			names = append(names, part.Program.Certain()...)
+		}
+	}
+	for _, program := range []*expression.Program{s.When, s.Foreach, s.Extract, s.Until} {
+		if program != nil {
+			names = append(names, program.Certain()...)
+		}
+	}
+	return names
+}
+
 // field returns the value of one key of an object template.
 func (t *template) field(key string) *template {
 	if t == nil {

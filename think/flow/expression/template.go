@@ -35,6 +35,7 @@ func CompileText(source string, scope Scope) (*Text, error) {
 		text.whole = true
 		return text, nil
 	}
+	var wrong []error
 	for at := 0; at < len(source); {
 		open := strings.Index(source[at:], opening)
 		if open < 0 {
@@ -48,11 +49,25 @@ func CompileText(source string, scope Scope) (*Text, error) {
 		}
 		text.parts = append(text.parts, part{words: source[at : start-len(opening)]})
 		if err := text.add(source[start:start+length], start, scope); err != nil {
-			return nil, err
+			wrong = append(wrong, err)
 		}
 		at = start + length + len(closing)
 	}
-	return text, nil
+	switch len(wrong) {
+	case 0:
+		return text, nil
+	case 1:
+		return nil, wrong[0]
+	}
+	return nil, errors.Join(wrong...)
+}
+
+// ErrorsOf returns the errors of CompileText one by one: each broken expression has one.
+func ErrorsOf(err error) []error {
+	if several, joined := err.(interface{ Unwrap() []error }); joined {
+		return several.Unwrap()
+	}
+	return []error{err}
 }
 
 // add compiles one expression of the text.
