@@ -75,7 +75,7 @@ func (a *author) workflow(name string, most int) string {
 		a.steps = append(a.steps, a.step(i))
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "name: %s\nversion: \"1\"\nlimits: {parallel: %d}\n", name, rapid.IntRange(1, 4).Draw(a.t, "parallel"))
+	fmt.Fprintf(&out, "name: %s\nversion: \"1\"\nlimits: {parallel: %d, groups: {few: 1}}\n", name, rapid.IntRange(1, 4).Draw(a.t, "parallel"))
 	out.WriteString("params: {flag: {type: boolean, default: true}, n: {type: integer, default: 1}, list: {type: array, default: [1]}}\nsteps:\n")
 	for _, step := range rapid.Permutation(a.steps).Draw(a.t, "order of "+name) {
 		out.WriteString("  - " + strings.Join(step.lines, "\n    ") + "\n")
@@ -101,6 +101,9 @@ func (a *author) step(i int) model {
 	s.line("id: %s", s.id)
 	if s.loop = a.chance(25); s.loop {
 		s.line("foreach: %q", a.list(&s))
+		if a.chance(30) {
+			s.line("parallel: %s", a.pick("1", "2", "params.n + 1"))
+		}
 	}
 	a.call(&s)
 	a.order(&s)
@@ -141,7 +144,7 @@ func (a *author) call(s *model) {
 	case what == "flow.run" && len(a.children) > 0:
 		a.holds(s)
 		s.line("call: flow.run\n    input_template: {workflow: %s, params: {n: %q}}", a.pick(a.children...), a.number(s))
-		if !s.loop && a.chance(40) {
+		if a.chance(40) {
 			s.line("repeat: {until: %q, max: %d}", a.pick("true", "false", "result.n > 1", "len(result.list) > 9"), rapid.IntRange(1, 3).Draw(a.t, "max"))
 		}
 	case what == "human.approve":
@@ -152,6 +155,9 @@ func (a *author) call(s *model) {
 		s.line("retry: {max: %d}", rapid.IntRange(0, 2).Draw(a.t, "retries"))
 		if a.chance(50) {
 			s.line("success_schema: {type: object, required: [n], properties: {n: {type: integer}}}")
+		}
+		if a.chance(15) {
+			s.line("group: few")
 		}
 		if a.chance(20) {
 			s.line("extract: %q", "{n: result.n, list: result?.list ?? [], ok: result?.ok ?? false}")

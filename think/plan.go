@@ -81,7 +81,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: e.unpublishedNote(graph, in.Driven), terms: termsOf(workflow), by: in.Caller})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: e.unpublishedNote(graph, in.Driven), terms: termsOf(graph), by: in.Caller})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, in.Caller, key, given) // another process planned it first
 	}
@@ -244,9 +244,9 @@ type beginning struct {
 
 // termsOf returns the terms of a new run. Its window leaves room for the rest of a
 // reply.
-func termsOf(workflow *flow.Workflow) flow.Terms {
+func termsOf(graph *flow.Graph) flow.Terms {
 	terms := flow.Terms{PlainFailures: true}
-	if workflow.Limits.Parallel > 1 {
+	if graph.Parallel() {
 		terms.Window = maxIssued - maxReply
 	}
 	return terms

@@ -165,6 +165,9 @@ func (c *checker) scopeOf(step *flow.Step) scope {
 	s := scope{params: c.params, captures: c.captures}
 	if step != nil && step.Foreach != nil {
 		s.item, s.of = step.As, c.silently(step.Foreach, scope{params: c.params, captures: c.captures}).itemType()
+		if step.Rounds > 0 {
+			s.own = step.CaptureAs
+		}
 	}
 	return s
 }

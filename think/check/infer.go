@@ -37,6 +37,7 @@ type scope struct {
 	item     string // the name of the loop's variable, "" outside loops
 	of       *Type  // its type
 	result   *Type  // nil if absent
+	own      string // the capture of a loop whose items repeat: each reads its own
 	reader   string // the id of the step that evaluates the expression
 	// facts hold wherever the expression is evaluated; skips are the captures whose steps
 	// may be skipped, nil where a read of one is harmless.
@@ -301,6 +302,11 @@ func (i *inference) name(name string, links []expression.Link) (*Type, string, [
 		return ofNull, name, links
 	case name == "params" && first != "":
 		return known(i.params, first), name + "." + first, links[1:]
+	case i.own != "" && (name == i.own || name == "state" && first == i.own):
+		if name == "state" {
+			name, links = name+"."+first, links[1:]
+		}
+		return anything, name, links
 	case name == "state" && first != "":
 		return known(i.captures, first), name + "." + first, links[1:]
 	case name == "steps" && len(links) > 1:

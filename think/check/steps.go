@@ -67,6 +67,9 @@ func (c *checker) step(step *flow.Step) {
 		if found.kinds&list == 0 {
 			c.atSite(sites.Foreach, finding{code: fault.ForeachNotArray, message: fmt.Sprintf("foreach needs a list, not %s%s", found.kinds, listHint(found))})
 		}
+		if step.Parallel != nil {
+			c.parallel(c.expression(step.Parallel, sites.Parallel, outer), sites.Parallel)
+		}
 	}
 	if step.Extract != nil {
 		inner := in
@@ -97,6 +100,13 @@ func (c *checker) step(step *flow.Step) {
 	}
 	c.leftInRationale(step)
 	c.order(step)
+}
+
+// parallel checks what says how many items of a loop are under way at once.
+func (c *checker) parallel(found *Type, site *flow.Site) {
+	if found.kinds&(integer|number) == 0 {
+		c.atSite(site, finding{code: fault.ExpressionError, message: fmt.Sprintf("parallel must give an integer, not %s", found.kinds)})
+	}
 }
 
 // listHint suggests which part of a value may be the list.

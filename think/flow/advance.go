@@ -39,9 +39,28 @@ func (n *nodeState) activate() {
 	if n.list == nil && !n.decideList() {
 		return
 	}
-	if !n.skipsUnread() {
-		n.expand(len(n.list.items))
+	if n.skipsUnread() || n.step().Parallel != nil && !n.decideParallel() {
+		return
 	}
+	n.expand(len(n.list.items))
+}
+
+// decideParallel computes how many items of a loop are under way at once; false means
+// that the run is blocked.
+func (n *nodeState) decideParallel() bool {
+	where := n.step().parallelAt
+	value, err := n.step().Parallel.Eval(n.env(-1))
+	count, ok := value.(int)
+	switch {
+	case err != nil:
+		n.frame.run.block(where.failure(err))
+	case !ok || count < 1 || count > MaxParallel:
+		n.frame.run.block(where.mismatch(fault.ExpressionError, "parallel must give an integer from 1 to "+strconv.Itoa(MaxParallel), "integer", kind(value)))
+	default:
+		n.list.parallel = count
+		return true
+	}
+	return false
 }
 
 // lacks reports whether the step spells out the hard read of a capture that is not there.
@@ -109,7 +128,7 @@ func (n *nodeState) absent(item int) string {
 		return name
 	}
 	env.Result = expression.Undecided
-	for _, program := range []*expression.Program{s.Extract, s.Until} {
+	for _, program := range []*expression.Program{s.Extract, s.Until, s.Parallel} {
 		if program != nil {
 			if name := program.Absent(env); name != "" {
 				return name

@@ -21,18 +21,19 @@ type Child struct {
 // Graph is a workflow whose steps know what they depend on and whose children
 // are pinned. It is immutable and may be shared by runs.
 type Graph struct {
-	Workflow *Workflow
-	nodes    []node
-	index    map[string]int // step id to node
-	captures map[string]int // capture to node
-	order    []int          // dependencies first, else as declared
-	endReads []int          // nodes whose captures the outputs, artifacts and summary read
-	height   int            // levels of workflows, this one among them
-	early    int            // nodes that are not late, for which the handlers wait
-	handlers []int
-	barriers []int // nodes that hold those below them, in the order in which they pass
-	edition  Edition
-	enforced bool // see Enforced
+	Workflow  *Workflow
+	nodes     []node
+	index     map[string]int // step id to node
+	captures  map[string]int // capture to node
+	order     []int          // dependencies first, else as declared
+	endReads  []int          // nodes whose captures the outputs, artifacts and summary read
+	height    int            // levels of workflows, this one among them
+	early     int            // nodes that are not late, for which the handlers wait
+	handlers  []int
+	barriers  []int // nodes that hold those below them, in the order in which they pass
+	edition   Edition
+	enforced  bool // see Enforced
+	throttled bool // a step, here or in a workflow below, has `parallel` or a group
 }
 
 // node is a step in its graph.
@@ -104,6 +105,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 		edition: c.edition, enforced: w.Enforce == EnforceRequired}
 	for i, step := range w.Steps {
 		g.nodes[i].step, g.nodes[i].holder = step, -1
+		g.throttled = g.throttled || step.Parallel != nil || step.Group != ""
 		g.index[step.ID] = i
 		if step.CaptureAs != "" {
 			g.captures[step.CaptureAs] = i
@@ -132,6 +134,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 			if child := g.nodes[i].child; child != nil {
 				g.height = max(g.height, 1+child.height)
 				g.enforced = g.enforced || child.enforced
+				g.throttled = g.throttled || child.throttled
 			}
 		}
 	}
@@ -183,7 +186,7 @@ func (n *node) references(visit func(expression.Reference, *source)) {
 	for _, each := range []struct {
 		program *expression.Program
 		where   *source
-	}{{step.When, step.whenAt}, {step.Foreach, step.foreachAt}, {step.Extract, step.extractAt}, {step.Until, step.untilAt}} {
+	}{{step.When, step.whenAt}, {step.Foreach, step.foreachAt}, {step.Extract, step.extractAt}, {step.Until, step.untilAt}, {step.Parallel, step.parallelAt}} {
 		if each.program != nil {
 			for _, reference := range each.program.References() {
 				visit(reference, each.where)
@@ -416,6 +419,9 @@ func (g *Graph) Edition() Edition { return g.edition }
 // readsAsEvaluated reports whether an expression reads only what its evaluation reaches.
 // In the first edition every read counted that the expression spells out.
 func (g *Graph) readsAsEvaluated() bool { return g.edition >= SecondEdition }
+
+// Parallel reports whether several instructions may be outstanding at once.
+func (g *Graph) Parallel() bool { return g.throttled || g.Workflow.Limits.Parallel > 1 }
 
 // Enforced reports whether the workflow, or one that it runs, has enforce: required.
 func (g *Graph) Enforced() bool { return g.enforced }

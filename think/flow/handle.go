@@ -178,21 +178,47 @@ func (f *frame) find(id string) (*nodeState, *unit) {
 		return nil, nil
 	}
 	base, number, _ := cutLast(head, "_")
-	at, ok := f.graph.index[base]
 	k, err := strconv.Atoi(number)
-	if !ok || err != nil || k < 0 {
+	if err != nil || k < 0 {
 		return nil, nil
 	}
-	n := &f.nodes[at]
-	if n.loop() && k < len(n.units) {
-		if u := &n.units[k]; !nested {
-			return n, u
-		} else if len(u.rounds()) == 1 {
-			return u.rounds()[0].find(rest)
+	n, u := f.part(base, k)
+	switch {
+	case !nested && u != nil && n.loop():
+		return n, u
+	case nested && u != nil && n.step().Rounds == 0 && len(u.rounds()) == 1:
+		return u.rounds()[0].find(rest)
+	case nested:
+		if u := f.repeated(base); u != nil && k < len(u.rounds()) {
+			return u.rounds()[k].find(rest)
 		}
 	}
-	if nested && n.step().Rounds > 0 && len(n.units) == 1 && k < len(n.units[0].rounds()) {
-		return n.units[0].rounds()[k].find(rest)
-	}
 	return nil, nil
+}
+
+// part returns an item of a loop, nil if there is none.
+func (f *frame) part(loop string, item int) (*nodeState, *unit) {
+	at, ok := f.graph.index[loop]
+	if !ok || !f.nodes[at].loop() || item >= len(f.nodes[at].units) {
+		return nil, nil
+	}
+	return &f.nodes[at], &f.nodes[at].units[item]
+}
+
+// repeated returns the unit whose rounds begin with an id: a step with a repeat, or an
+// item of one.
+func (f *frame) repeated(id string) *unit {
+	if at, ok := f.graph.index[id]; ok {
+		if n := &f.nodes[at]; n.step().Rounds > 0 && !n.loop() && len(n.units) == 1 {
+			return &n.units[0]
+		}
+		return nil
+	}
+	base, number, _ := cutLast(id, "_")
+	if item, err := strconv.Atoi(number); err == nil && item >= 0 {
+		if n, u := f.part(base, item); u != nil && n.step().Rounds > 0 {
+			return u
+		}
+	}
+	return nil
 }

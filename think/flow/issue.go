@@ -42,8 +42,12 @@ type Instruction struct {
 // issue issues ready units in declaration order, up to limits.parallel and, in one
 // event, the run's window. It returns the missing captures.
 func (r *Run) issue() []Ref {
-	for len(r.issued) < r.graph.Workflow.Limits.Parallel && len(r.ready) > 0 && r.blocked == nil && r.rejected == nil {
-		u := r.ready[0]
+	taken := r.places()
+	for r.blocked == nil && r.rejected == nil {
+		u := taken.next(r)
+		if u == nil {
+			return nil
+		}
 		if bounded := r.terms.Window > 0 && len(r.fresh) > 0; bounded || !r.resuming {
 			refs, ok := r.prepare(u, bounded)
 			if len(refs) > 0 {
@@ -53,12 +57,108 @@ func (r *Run) issue() []Ref {
 				return nil
 			}
 		}
-		r.ready = r.ready[1:]
+		r.ready = remove(r.ready, u)
+		taken.take(u)
 		u.status, u.attempt, u.issuedAt = Issued, 1, r.version
 		r.issued, r.fresh = insert(r.issued, u), append(r.fresh, u)
 		u.touch()
 	}
 	return nil
+}
+
+// places counts what is outstanding, against limits.parallel, limits.groups and the
+// `parallel` of loops. Where the file has no limits.parallel, a loop with `parallel`
+// counts as one, and each of its items under way is a sequence of its own.
+type places struct {
+	total  int
+	used   map[sequence]int   // by sequence: steps outstanding, and loops with `parallel`
+	items  map[*nodeState]int // items under way of such loops
+	groups map[string]int
+}
+
+// sequence is an item of a loop with `parallel`; the zero sequence is the whole run.
+type sequence struct {
+	loop *nodeState
+	item int
+}
+
+func (r *Run) places() *places {
+	p := &places{total: len(r.issued)}
+	if r.graph.throttled {
+		p.total, p.used, p.items, p.groups = 0, map[sequence]int{}, map[*nodeState]int{}, map[string]int{}
+		for _, u := range r.issued {
+			p.take(u)
+		}
+	}
+	return p
+}
+
+// next returns the first ready unit that has a place, or nil.
+func (p *places) next(r *Run) *unit {
+	limits := r.graph.Workflow.Limits
+	if p.total >= limits.Parallel && (limits.ParallelWritten || !r.graph.throttled) || p.total >= MaxParallel {
+		return nil
+	}
+	for _, u := range r.ready {
+		if p.groups == nil || p.fits(u, limits.ParallelWritten) {
+			return u
+		}
+	}
+	return nil
+}
+
+// fits reports whether a unit has a place; bounded says that the file has
+// limits.parallel, which then bounds all.
+func (p *places) fits(u *unit, bounded bool) bool {
+	for at := u; at != nil; at = at.frame().owner {
+		if group := at.step().Group; group != "" && p.groups[group] >= at.frame().graph.Workflow.Limits.Groups[group] {
+			return false
+		}
+	}
+	for _, s := range u.sequences() {
+		switch {
+		case !bounded && p.used[s] > 0:
+			return false
+		case s.loop == nil || p.used[s] > 0:
+			return true
+		case p.items[s.loop] >= s.loop.list.parallel:
+			return false
+		case p.items[s.loop] > 0:
+			return true // the loop has its place already
+		}
+	}
+	return true
+}
+
+func (p *places) take(u *unit) {
+	p.total++
+	if p.groups == nil {
+		return
+	}
+	for at := u; at != nil; at = at.frame().owner {
+		if group := at.step().Group; group != "" {
+			p.groups[group]++
+		}
+	}
+	for _, s := range u.sequences() {
+		if p.used[s]++; s.loop == nil || p.used[s] > 1 {
+			return
+		}
+		if p.items[s.loop]++; p.items[s.loop] > 1 {
+			return
+		}
+	}
+}
+
+// sequences are those that the unit is part of, the innermost first.
+func (u *unit) sequences() []sequence {
+	var list []sequence
+	for at := u; at != nil; at = at.frame().owner {
+		if n := at.node; n.loop() && n.list.parallel > 0 {
+			list = append(list, sequence{n, at.item})
+		}
+	}
+	return append(list, sequence{})
 }
 
 // prepare renders a unit to issue, and earlier units of the same event that are not

@@ -61,10 +61,10 @@ type parser struct {
 	inlined  map[string]*schemas.Schema // by what was written
 }
 
-var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
+var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
 
 var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
-	"rationale", "retry", "on_failure", "timeout", "join", "barrier", "effect", "witness", "allow", "repeat"}
+	"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "repeat"}
 
 // entries are the alternating keys and values of a map in the file. Maps are small, so
 // a linear search is cheaper than a Go map.
@@ -192,6 +192,7 @@ func (p *parser) head(w *Workflow, root *yaml.Node) (entries, bool) {
 		w.Description = p.text(keys, "desc", "")
 	}
 	p.limits(keys.value("limits"))
+	p.defaults(keys.value("defaults"))
 	p.schemas(keys.value("schemas"))
 	p.params(keys.value("params"))
 	w.OpenParams = keys.value("params") == nil
@@ -243,10 +244,56 @@ func (p *parser) limits(node *yaml.Node) {
 	if node == nil {
 		return
 	}
-	keys, _ := p.mapping(node, "limits", []string{"items", "parallel", "steps"})
+	keys, _ := p.mapping(node, "limits", []string{"items", "parallel", "steps", "groups"})
+	p.w.Limits.ParallelWritten = keys.value("parallel") != nil
+	p.groups(keys.value("groups"))
 	p.integer(keys, "items", "limits", 1, maxLimit, &p.w.Limits.Items)
 	p.integer(keys, "parallel", "limits", 1, MaxParallel, &p.w.Limits.Parallel)
 	p.integer(keys, "steps", "limits", 1, maxLimit, &p.w.Limits.Steps)
+}
+
+func (p *parser) groups(node *yaml.Node) {
+	if node == nil {
+		return
+	}
+	keys, _ := p.mapping(node, "limits.groups", nil)
+	p.w.Limits.Groups = make(map[string]int, len(keys)/2)
+	for i := 0; i+1 < len(keys); i += 2 {
+		name, most := keys[i].Value, 1
+		if !stepName().MatchString(name) {
+			p.add(fault.YAMLSchemaViolation, "limits.groups", keys[i], "a group's name is letters, digits, _ and -, starting with a letter")
+		}
+		p.integer(keys, name, "limits.groups", 1, MaxParallel, &most)
+		p.w.Limits.Groups[name] = most
+	}
+}
+
+func (p *parser) defaults(node *yaml.Node) {
+	p.w.Defaults = Defaults{OnFailure: Fail, Retry: Retry{Max: DefaultRetries}}
+	if node == nil {
+		return
+	}
+	keys, _ := p.mapping(node, "defaults", []string{"on_failure", "retry"})
+	p.w.Defaults.OnFailure = p.onFailure(keys, "defaults")
+	p.retry(keys, "defaults", &p.w.Defaults.Retry)
+}
+
+func (p *parser) onFailure(keys entries, at string) OnFailure {
+	return OnFailure(p.choice(keys, "on_failure", at, string(Fail), string(Continue), string(SkipRest)))
+}
+
+// retry reads into what the keys say of it.
+func (p *parser) retry(keys entries, at string, into *Retry) {
+	node := keys.value("retry")
+	if node == nil {
+		return
+	}
+	at = join(at, "retry")
+	known, _ := p.mapping(node, at, []string{"max", "backoff"})
+	p.integer(known, "max", at, 0, 100, &into.Max)
+	if known.value("backoff") != nil {
+		into.Backoff = p.duration(known, "backoff", at)
+	}
 }
 
 func (p *parser) schemas(node *yaml.Node) {

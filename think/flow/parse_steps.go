@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,9 @@ type raw struct {
 	keys entries
 	node *yaml.Node
 }
+
+// expands reports whether the step has a key that makes several of it.
+func (r raw) expands(key string) bool { return r.keys.value(key) != nil }
 
 func (p *parser) steps(node, root *yaml.Node) {
 	if node == nil {
@@ -140,11 +144,17 @@ func (p *parser) collisions(all []raw) {
 	}
 	for _, r := range all {
 		base, number, found := cutLast(r.step.ID, "_")
-		if loop, known := ids[base]; !found || !known || (loop.keys.value("foreach") == nil && loop.keys.value("repeat") == nil) {
+		if _, err := strconv.Atoi(number); !found || err != nil {
 			continue
 		}
-		if _, err := strconv.Atoi(number); err == nil {
-			p.addAt(fault.IDCollision, r.step.path+".id", r.step.at, "the id %q is one that %q expands to (%s_0, %s_1, …): rename one", r.step.ID, base, base, base)
+		by, known := ids[base]
+		if item, index, found := cutLast(base, "_"); !known && found { // a round of an item
+			if _, err := strconv.Atoi(index); err == nil && ids[item].expands("foreach") && ids[item].expands("repeat") {
+				by = ids[item]
+			}
+		}
+		if by.expands("foreach") || by.expands("repeat") {
+			p.addAt(fault.IDCollision, r.step.path+".id", r.step.at, "the id %q is one that %q expands to (%s_0, %s_1, …): rename one", r.step.ID, by.step.ID, base, base)
 		}
 	}
 }
@@ -176,14 +186,13 @@ func (p *parser) staticScope(all []raw) expression.Scope {
 func (p *parser) plain(r raw) {
 	s, keys := r.step, r.keys
 	s.Rationale = p.text(keys, "rationale", s.path)
-	s.Retry = Retry{Max: DefaultRetries}
-	if node := keys.value("retry"); node != nil {
-		retry, _ := p.mapping(node, s.path+".retry", []string{"max", "backoff"})
-		p.integer(retry, "max", s.path+".retry", 0, 100, &s.Retry.Max)
-		s.Retry.Backoff = p.duration(retry, "backoff", s.path+".retry")
-	}
+	s.Retry = p.w.Defaults.Retry
+	p.retry(keys, s.path, &s.Retry)
 	s.Timeout = p.duration(keys, "timeout", s.path)
-	s.OnFailure = OnFailure(p.choice(keys, "on_failure", s.path, string(Fail), string(Continue), string(SkipRest)))
+	if s.OnFailure = p.w.Defaults.OnFailure; keys.value("on_failure") != nil || s.OnFailure == Continue && s.mayCheck() {
+		s.OnFailure = p.onFailure(keys, s.path)
+	}
+	p.group(s, keys)
 	s.Join = Join(p.choice(keys, "join", s.path, string(JoinAll), string(JoinSuccess), string(JoinAny), string(JoinDone)))
 	s.JoinWritten = keys.value("join") != nil
 	p.choice(keys, "effect", s.path, "read", "write") // for readers of the file: nothing depends on it
@@ -212,8 +221,24 @@ func (p *parser) barrier(s *Step, node *yaml.Node) {
 	switch {
 	case !ok:
 		p.add(fault.YAMLSchemaViolation, s.path+".barrier", node, "barrier must be true or false%s", boolean(node.Value))
-	case s.Call != CallApprove && s.Call != CallAssert && s.Call != CallRun:
+	case !s.mayCheck():
 		p.add(fault.YAMLSchemaViolation, s.path+".barrier", node, "barrier is for human.approve, flow.assert and flow.run, which hold the steps below them; order other steps with deps")
+	}
+}
+
+// group reads the group of which only so many steps are outstanding at once.
+func (p *parser) group(s *Step, keys entries) {
+	node := keys.value("group")
+	if node == nil {
+		return
+	}
+	s.Group = p.text(keys, "group", s.path)
+	_, known := p.w.Limits.Groups[s.Group]
+	switch {
+	case s.Call == CallSet || s.Call == CallAssert:
+		p.add(fault.YAMLSchemaViolation, s.path+".group", node, "%s is settled at once and is in no group", s.Call)
+	case !known:
+		p.add(fault.YAMLSchemaViolation, s.path+".group", node, "limits.groups has no %q%s", fault.Cut(s.Group, 80), suggestion(s.Group, slices.Sorted(maps.Keys(p.w.Limits.Groups)), ": write limits: {groups: {"+fault.Cut(s.Group, 80)+": 1}}"))
 	}
 }
 
@@ -362,6 +387,9 @@ func (p *parser) expressions(r raw) {
 			s.Foreach, s.foreachAt = p.compile(node, s.path+".foreach", outer)
 		}
 	}
+	if node := keys.value("parallel"); node != nil {
+		p.parallel(s, node, outer)
+	}
 	if node := keys.value("when"); node != nil {
 		s.When, s.whenAt = p.when(node, s.path+".when", inner)
 	}
@@ -383,6 +411,22 @@ func (p *parser) expressions(r raw) {
 		p.repeat(s, node, inner)
 	}
 	p.inputOf(r)
+}
+
+// parallel reads how many items of a loop are under way at once.
+func (p *parser) parallel(s *Step, node *yaml.Node, scope expression.Scope) {
+	at := s.path + ".parallel"
+	if s.As == "" {
+		p.add(fault.YAMLSchemaViolation, at, node, "parallel says how many items of a loop are under way at once, and this step has no foreach")
+		return
+	}
+	if node.Tag != "!!str" {
+		if count, ok := valueOf(node).(int); !ok || count < 1 || count > MaxParallel {
+			p.add(fault.YAMLSchemaViolation, at, node, "parallel must be an integer from 1 to %d, or an expression that gives one", MaxParallel)
+			return
+		}
+	}
+	s.Parallel, s.parallelAt = p.compile(node, at, scope)
 }
 
 // literalList reads a list that is written out as the expression it is.
@@ -418,10 +462,6 @@ func (p *parser) repeat(s *Step, node *yaml.Node, scope expression.Scope) {
 	}
 	if s.Call != CallRun {
 		p.add(fault.YAMLSchemaViolation, at, node, "repeat belongs to flow.run only; to try a failed step again use retry")
-		return
-	}
-	if s.Foreach != nil {
-		p.add(fault.YAMLSchemaViolation, at, node, "a loop cannot repeat: put the repeat into the workflow that the loop runs")
 		return
 	}
 	if keys.value("until") == nil || keys.value("max") == nil {

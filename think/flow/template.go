@@ -172,7 +172,7 @@ func (s *Step) certain() (names []string) {
 			names = append(names, part.Program.Certain()...)
 		}
 	}
-	for _, program := range []*expression.Program{s.When, s.Foreach, s.Extract, s.Until} {
+	for _, program := range []*expression.Program{s.When, s.Foreach, s.Extract, s.Until, s.Parallel} {
 		if program != nil {
 			names = append(names, program.Certain()...)
 		}

@@ -52,9 +52,11 @@ type nodeState struct {
 // loopList is the list of a loop.
 type loopList struct {
 	items []any
-	sum   string // digest of items
-	tree  tree   // over the units
-	stale []*unit
+	// parallel is how many of them are under way at once; 0 where the step does not say.
+	parallel int
+	sum      string // digest of items
+	tree     tree   // over the units
+	stale    []*unit
 }
 
 // unit is issued and settled as a whole: a step, or one item of a loop.
@@ -135,11 +137,11 @@ func (n *nodeState) env(item int) expression.Env {
 	}
 	if own := n.step().CaptureAs; n.step().Rounds > 0 && own != "" {
 		env.State = func(name string) any {
-			switch {
+			switch at := max(item, 0); {
 			case name != own:
 				return f.value(name)
-			case len(n.units) == 1:
-				return decoded(n.units[0].rare().outputs)
+			case at < len(n.units) && (item >= 0 || !n.loop()):
+				return decoded(n.units[at].rare().outputs)
 			}
 			return nil // before the first round
 		}

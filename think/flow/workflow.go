@@ -83,6 +83,7 @@ type Workflow struct {
 	OpenParams bool
 	Schemas    map[string]any
 	Limits     Limits
+	Defaults   Defaults
 	Steps      []*Step
 	Outputs    []Output
 	Artifacts  []Artifact
@@ -118,6 +119,18 @@ type Limits struct {
 	// Items bounds the length of a loop's list, Steps the steps of a run, Parallel the
 	// instructions outstanding at once.
 	Items, Parallel, Steps int
+	// ParallelWritten says that the file has Parallel, which is not the default.
+	ParallelWritten bool
+	// Groups bound the instructions outstanding at once of the steps of each group.
+	Groups map[string]int
+}
+
+// Defaults are what a file sets for its steps that do not say otherwise. An OnFailure of
+// continue is not for the calls that can be checks: what a check is for is not turned
+// off from afar.
+type Defaults struct {
+	OnFailure OnFailure
+	Retry     Retry
 }
 
 // Output is one named value of the finished run.
@@ -173,6 +186,11 @@ type Step struct {
 	ID, Call, CaptureAs, Rationale string
 	Deps                           []string
 	When, Foreach, Extract         *expression.Program
+	// Parallel gives how many items of a loop are under way at once; nil where the step
+	// does not say.
+	Parallel *expression.Program
+	// Group is one of Limits.Groups, or empty.
+	Group string
 	// As names the loop variable; it is empty outside loops.
 	As     string
 	Schema *schemas.Schema
@@ -203,6 +221,7 @@ type Step struct {
 	path                                  string // "steps[3]"
 	at, callAt, captureAt, childAt        place
 	whenAt, foreachAt, extractAt, untilAt *source
+	parallelAt                            *source
 	depsAt                                []place
 }
 
@@ -212,6 +231,11 @@ func (s *Step) Person() bool { return s.Call == CallApprove || s.Call == CallAsk
 // engine reports whether the engine itself settles the step.
 func (s *Step) engine() bool {
 	return s.Call == CallAssert || s.Call == CallSet || s.Call == CallRun
+}
+
+// mayCheck reports whether the call can be a check, which holds the steps below it.
+func (s *Step) mayCheck() bool {
+	return s.Call == CallApprove || s.Call == CallAssert || s.Call == CallRun
 }
 
 // Tool returns the name of the outside tool the step calls, or "".
@@ -248,10 +272,12 @@ func (s *Step) Template() *Template { return s.input }
 func (s *Step) Path() string { return s.path }
 
 // Sites are where the expressions of a step stand, nil for those it has not.
-type Sites struct{ When, Foreach, Extract, Until *Site }
+type Sites struct{ When, Foreach, Extract, Until, Parallel *Site }
 
 // Sites returns where the step's expressions stand.
-func (s *Step) Sites() Sites { return Sites{s.whenAt, s.foreachAt, s.extractAt, s.untilAt} }
+func (s *Step) Sites() Sites {
+	return Sites{s.whenAt, s.foreachAt, s.extractAt, s.untilAt, s.parallelAt}
+}
 
 // Check checks a value against the parameter's schema: VALIDATION_FAILED.
 func (p Param) Check(value any) error { return p.check.Check(value) }
