@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -37,8 +38,41 @@ var errQuiet = errors.New("the event stream has no events")
 func withEventLines(response *http.Response, silent func()) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err == nil && kind == "text/event-stream" {
-		response.Body = &eventLines{in: bufio.NewReader(response.Body), body: response.Body, silent: silent}
+		lines := &eventLines{in: bufio.NewReader(response.Body), body: response.Body, silent: silent}
+		response.Body = &dataLines{in: bufio.NewReader(lines), Closer: lines}
 	}
+}
+
+// dataLines reads an event stream and makes the answers in its data lines ones that mcp-go
+// reads: of a batch of one, or with NaN.
+type dataLines struct {
+	io.Closer
+	in   *bufio.Reader
+	rest []byte // of the current line
+}
+
+func (d *dataLines) Read(into []byte) (int, error) {
+	if len(d.rest) == 0 {
+		line, err := d.in.ReadBytes('\n')
+		if len(line) == 0 {
+			return 0, err // one that comes with a line comes again
+		}
+		d.rest = tidyData(line)
+	}
+	n := copy(into, d.rest)
+	d.rest = d.rest[n:]
+	return n, nil
+}
+
+func tidyData(line []byte) []byte {
+	data, found := bytes.CutPrefix(line, []byte("data:"))
+	if data = bytes.TrimSpace(data); !found || len(data) == 0 || json.Valid(data) && data[0] != '[' {
+		return line
+	}
+	if answer := answersIn(data); answer != nil {
+		return append(append([]byte("data: "), answer...), '\n')
+	}
+	return line
 }
 
 func (e *eventLines) Read(into []byte) (int, error) {

@@ -97,6 +97,8 @@ func TestClientOverHTTPAnswersInOtherForms(t *testing.T) {
 		"a batch of one":       {"application/json", `[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}]`},
 		"text before it":       {"application/json", `ok {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
 		"NaN":                  {"application/json", `{"jsonrpc":"2.0","id":%s,"result":{"x":NaN,"content":[{"type":"text","text":"so"}]}}`},
+		"a batch in a stream":  {"text/event-stream", `data: [{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}]` + "\n\n"},
+		"NaN in a stream":      {"text/event-stream", `data: {"jsonrpc":"2.0","id":%s,"result":{"x":NaN,"content":[{"type":"text","text":"so"}]}}` + "\r\n\r\n"},
 		"a stream called text": {"text/plain", `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}` + "\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
