@@ -96,3 +96,34 @@ func TestWhatIsProvidedIsWhatWasCaptured(t *testing.T) {
 		}
 	}
 }
+
+// A long capture that decides whether a skipped step is read is asked for before that is
+// decided, also where only the step's input reads it.
+func TestALongCaptureDecidesWhatIsRead(t *testing.T) {
+	set, err := schemas.Load()
+	require.NoError(t, err)
+	workflow, err := Parse("w.yaml", []byte(`name: w
+version: '1'
+steps:
+  - {id: get, call: s.tool, capture_as: long}
+  - {id: gone, when: false, call: s.tool, capture_as: gone}
+  - {id: a, deps: [get], call: s.tool}
+  - {id: b, deps: [a], call: s.tool, input_template: {x: "{{ state.long.n == 2 ? gone.x : 1 }}"}}
+  - {id: c, deps: [a], call: s.tool, input_template: {x: "{{ state.long.n == 1 ? gone.x : 1 }}"}}
+`), set)
+	require.NoError(t, err)
+	graph, err := Compile(workflow, nil, CurrentEdition)
+	require.NoError(t, err)
+	run, _ := graph.Start("r", map[string]any{}, Terms{PlainFailures: true})
+	result := []byte(`{"n":1,"text":"` + strings.Repeat("x", 2*Inline) + `"}`)
+	give(t, run, "get", result)
+	run.ReleaseCaptures()
+	ref := Ref{Step: "get", Version: 2}
+	require.Equal(t, []Ref{ref}, give(t, run, "a", []byte("1")).Missing)
+	require.NoError(t, run.Provide(ref, result))
+	out := run.Proceed()
+	require.Len(t, out.Instructions, 1)
+	require.Equal(t, "b", out.Instructions[0].StepID)
+	require.Equal(t, map[string]any{"x": 1}, out.Instructions[0].Input)
+	require.Contains(t, out.Change.Steps, StepStatus{ID: "c", Status: Skipped, Cause: "missing_data:gone"})
+}
