@@ -3,8 +3,10 @@ package state
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path"
 
 	"savant/internal/journal"
 )
@@ -203,3 +205,77 @@ func (m Mark) in(journal io.ReaderAt, size int64) bool {
 	_, hash, ok := split(content)
 	return ok && hash == m.Hash && isWhole(content)
 }
+
+// head is the end of a run's journal as it stands in a second place, a file of its own:
+// so a journal that lost its last records is not taken for a shorter one. It is written
+// after the journal has reached the disk and before the record is acknowledged, without a
+// sync of its own: after a crash of the machine it may be behind the journal, never ahead.
+type head struct {
+	last Link
+	// first is the hash of the first record: the file of an earlier run of the name
+	// says nothing.
+	first string
+}
+
+// line returns the file's content: always of the same length, and with a hash of its own,
+// so that one that was half overwritten counts as none.
+func (h head) line() []byte {
+	line := fmt.Appendf(nil, "%010d %s %s ", h.last.Version, h.last.Hash, h.first)
+	return append(line, digestOf(line, "")+"\n"...)
+}
+
+func headName(key Key) string { return path.Join(headFolder, key.Workflow, key.Run) }
+
+// noteHead writes the end of the journal to its second place. A failure leaves an older
+// end there, which is true too.
+func (j *runJournal) noteHead() {
+	if j.head == nil && !j.openHead() {
+		return
+	}
+	last := j.verified.link()
+	_, _ = j.head.WriteAt(head{last, j.verified.hashOf(1)}.line(), 0)
+}
+
+func (j *runJournal) openHead() bool {
+	open := func() (err error) {
+		j.head, err = j.disk.Open(headName(j.key), os.O_RDWR|os.O_CREATE)
+		return err
+	}
+	err := open()
+	if missing(err) {
+		_ = j.disk.Mkdir(headFolder) // another process may have made it: the second open decides
+		_ = j.disk.Mkdir(path.Dir(headName(j.key)))
+		err = open()
+	}
+	if err != nil {
+		j.head = nil
+	}
+	return err == nil
+}
+
+// readHeadOf returns what stands in the second place of a run; false for nothing that can
+// be read.
+func readHeadOf(target disk, key Key) (found head, ok bool) {
+	text, err := readAll(target, headName(key))
+	if err != nil {
+		return found, false
+	}
+	if _, err := fmt.Sscan(string(text), &found.last.Version, &found.last.Hash, &found.first); err != nil {
+		return found, false
+	}
+	return found, bytes.Equal(text, found.line())
+}
+
+// cut returns STATE_CORRUPT if a chain lacks the record that its second place names.
+func (h head) cut(name string, key Key, found chain) error {
+	switch {
+	case found.hashOf(1) != h.first || found.hashOf(h.last.Version) == h.last.Hash:
+		return nil
+	case h.last.Version > len(found):
+		return corrupt(name, "ends after record %d, but %s stands for record %d", len(found), headName(key), h.last.Version)
+	}
+	return corruptRecord(name, h.last.Version, "is not the one that "+headName(key)+" stands for")
+}
+
+// dropHead removes the second place of a run that is moved, or whose journal is repaired.
+func dropHead(target disk, key Key) { _ = target.Remove(headName(key)) }

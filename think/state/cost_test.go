@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatAStepAsksOfTheDisk: one write and one sync, no read, whatever the
+// TestWhatAStepAsksOfTheDisk: one write and one sync of the journal and a write of its
+// second place, no read, whatever the
 // length of the run; looking for other processes reads nothing either.
 func TestWhatAStepAsksOfTheDisk(t *testing.T) {
 	disk, d := stage(t, operation{prepare: grow(150)})
 	require.NoError(t, appendNext(151)(d))
 	journal := " " + journalName(faultKey)
 	require.Equal(t, []string{"lock" + journal, "stat" + journal, "write" + journal, "sync" + journal,
-		"fstat" + journal, "unlock" + journal}, disk.trace)
+		"fstat" + journal, "write " + headName(faultKey), "unlock" + journal}, disk.trace)
 
 	disk.trace = nil
 	_, _, err := d.Head(context.Background(), faultKey)
@@ -75,11 +76,11 @@ func TestFewHandles(t *testing.T) {
 		_, err := d.Append(context.Background(), Key{"w", fmt.Sprint("r", i)}, smallRecord(1))
 		require.NoError(t, err)
 	}
-	require.Equal(t, 2, disk.open)
+	require.Equal(t, 4, disk.open, "each with its second place")
 	disk.trace = nil
 	_, err := d.Append(context.Background(), Key{"w", "r0"}, smallRecord(2))
 	require.NoError(t, err)
-	require.Equal(t, 2, disk.open)
+	require.Equal(t, 4, disk.open)
 	calls := strings.Join(disk.trace, "\n")
 	require.Contains(t, calls, "read")
 	require.NoError(t, d.Close())

@@ -77,7 +77,7 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	}))
 	require.Equal(t, []string{
 		".savant/.gitignore", ".savant/artifacts/sha256/cd/cd42404d52ad55ccfa9aca4adc828aa5800ad9d385a0671fbcbf724118320619",
-		".savant/state/w/r.checkpoints/c.json", ".savant/state/w/r.journal", ".savant/state/w/r.json", ".savant/state/w.json",
+		".savant/heads/w/r", ".savant/state/w/r.checkpoints/c.json", ".savant/state/w/r.journal", ".savant/state/w/r.json", ".savant/state/w.json",
 	}, files)
 }
 

@@ -24,6 +24,7 @@ type runJournal struct {
 	// use; the Dir guards both.
 	users, used int
 	file        file // nil while closed
+	head        file // see noteHead; nil until a record is written
 	opened      identity
 	writable    bool
 	verified    verified
@@ -155,6 +156,10 @@ func (j *runJournal) close() {
 		_ = j.file.Close()
 		j.file = nil
 	}
+	if j.head != nil {
+		_ = j.head.Close()
+		j.head = nil
+	}
 }
 
 // forget closes the file, which is moved or replaced, and what is known of it.
@@ -227,19 +232,24 @@ func (j *runJournal) catchUp(now stat, keep bool) error {
 }
 
 // shortened detects a journal that was truncated between two records: STATE_CORRUPT if
-// the run's projection refers to a record that the journal lacks. Under the journal's
-// lock no projection can be ahead of it. An empty journal may be the result of a crash
+// the run's second place or its projection refers to a record that the journal lacks. Under
+// the journal's lock neither can be ahead of it. An empty journal may be the result of a crash
 // while a new run replaced one being deleted.
 func (j *runJournal) shortened(found chain, size int64) error {
-	name := snapshotName(j.key)
-	if head, err := readHead(j.disk, name); err != nil || head.Version <= len(found) || size == 0 {
+	if size == 0 {
 		return nil
 	}
-	snapshot, err := readSnapshot(j.disk, name, j.key)
-	if err != nil || snapshot.Version <= len(found) {
-		return nil // a damaged snapshot proves nothing
+	name := snapshotName(j.key)
+	if head, err := readHead(j.disk, name); err == nil && head.Version > len(found) {
+		// a damaged snapshot proves nothing
+		if snapshot, err := readSnapshot(j.disk, name, j.key); err == nil && snapshot.Version > len(found) {
+			return corrupt(j.name, "ends after record %d, but %s stands for record %d", len(found), name, snapshot.Version)
+		}
 	}
-	return corrupt(j.name, "ends after record %d, but %s stands for record %d", len(found), name, snapshot.Version)
+	if head, known := readHeadOf(j.disk, j.key); known {
+		return head.cut(j.name, j.key, found)
+	}
+	return nil
 }
 
 // makeDurable recovers the journal before this process appends after a record that
@@ -275,6 +285,7 @@ func (j *runJournal) append(hash string, line []byte) error {
 	j.verified.durable, j.verified.unsynced = true, false
 	// If the stat fails the journal is not fresh, and the next step reads.
 	j.verified.file, _ = j.file.Stat()
+	j.noteHead()
 	return nil
 }
 

@@ -12,6 +12,7 @@ const (
 	artifactFolder = ".savant/artifacts/sha256"
 	receiptFolder  = ".savant/receipts"
 	importFolder   = ".savant/imported"
+	headFolder     = ".savant/heads"
 
 	journalSuffix    = ".journal"
 	jsonSuffix       = ".json"

@@ -76,6 +76,11 @@ func (r *repair) run(upTo int) error {
 	if err != nil {
 		return err
 	}
+	if head, known := readHeadOf(r.dir.disk, r.key); known && head.cut(r.journal.name, r.key, r.found.chain) != nil {
+		r.known = max(r.known, head.last.Version)
+		r.result.Lost = r.lost()
+		defer dropHead(r.dir.disk, r.key) // last: until then the run is as damaged as before
+	}
 	if r.found.damage == nil && len(bad) == 0 {
 		if r.result.Version = len(r.found.chain); len(r.found.chain) == 0 {
 			return unknownRun(r.key)

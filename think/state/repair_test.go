@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,7 +81,7 @@ func damages() []damaged {
 			kept: []string{"checkpoint.c.json", "journal", "latest.json", "snapshot.json"}},
 		{name: "cut middle", spoil: change(journal, without(1)), version: 1, lost: []int{2, 3}, readable: []int{3},
 			kept: []string{"journal", "latest.json", "snapshot.json"}},
-		{name: "cut end", spoil: both(change(journal, without(2)), change(journal, without(1))), version: 1, lost: []int{2},
+		{name: "cut end", spoil: both(change(journal, without(2)), change(journal, without(1))), version: 1, lost: []int{2, 3},
 			kept: []string{"latest.json", "snapshot.json"}},
 		{name: "emptied", spoil: change(journal, func([]byte) []byte { return nil }), version: 0, lost: []int{1, 2},
 			kept: []string{"checkpoint.c.json", "journal", "latest.json", "snapshot.json"}},
@@ -200,7 +201,10 @@ func TestRepairInterrupted(t *testing.T) {
 // contents returns what the files hold, whatever their names.
 func (d *simDisk) contents() map[string]bool {
 	found := map[string]bool{}
-	for _, folder := range d.folders {
+	for name, folder := range d.folders {
+		if strings.HasPrefix(name, headFolder) {
+			continue // it only repeats what the journal has
+		}
 		for file := range maps.Values(folder.current) {
 			found[string(file.current)] = true
 		}

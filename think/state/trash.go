@@ -58,6 +58,7 @@ func (d *Dir) discard(j *runJournal) error {
 		return err
 	}
 	j.forget()
+	dropHead(d.disk, j.key)
 	if err := d.moveProjections(j.key, runsFolder(j.key.Workflow), folder); err != nil {
 		return err
 	}
