@@ -67,7 +67,6 @@ func TestTheReviewerSeesTheRequestsWords(t *testing.T) {
 	require.Contains(t, m.Words.Text, "Title: Pay once")
 	require.Nil(t, call[review.Manifest](d, "review.change", map[string]any{"target": "pr/13"}).Words)
 
-	var out struct{ Report json.RawMessage }
-	out = call[struct{ Report json.RawMessage }](d, "review.report", map[string]any{"change": m, "decision": "comment", "summary": "So.", "findings": []any{}})
+	out := call[struct{ Report json.RawMessage }](d, "review.report", map[string]any{"change": m, "decision": "comment", "summary": "So.", "findings": []any{}})
 	require.NotContains(t, string(out.Report), "Pay once", "the report is not the place of their words")
 }
