@@ -68,7 +68,7 @@ func (r *report) readSource(src []byte) *yaml.Node {
 // withoutVersion makes a comment of the directive %YAML 1.2, which yaml.v3 refuses
 // although it reads the language.
 func withoutVersion(src []byte) []byte {
-	for at := 0; at < len(src); {
+	for at := len(src) - len(bytes.TrimPrefix(src, []byte("\ufeff"))); at < len(src); {
 		line, _, _ := bytes.Cut(src[at:], []byte("\n"))
 		switch said := bytes.TrimRight(line, " \t\r"); {
 		case len(said) == 0 || said[0] == '#':

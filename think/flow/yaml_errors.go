@@ -221,11 +221,11 @@ func (b *braces) comment() bool {
 	if b.text[b.at] != '#' || b.at > 0 && strings.IndexByte(" \t\n", b.text[b.at-1]) < 0 {
 		return false
 	}
-	length := strings.IndexByte(b.text[b.at:]+"\n", '\n')
-	if looksCut(b.text[b.at:b.at+length]) && len(b.open) > 0 {
+	comment, _, _ := strings.Cut(b.text[b.at:], "\n")
+	if looksCut(comment) && len(b.open) > 0 {
 		b.say(max(b.began, 0), "quote a value that contains ` #`: a comment begins there")
 	}
-	b.at += length - 1
+	b.at += len(comment) - 1
 	return true
 }
 
@@ -235,13 +235,17 @@ func (b *braces) quoted(quote byte) {
 		return // a quote inside a word
 	}
 	b.began = b.at
-	for b.at++; b.at < len(b.text) && b.text[b.at] != quote; b.at++ {
-		if quote == '"' && b.text[b.at] == '\\' {
+	for b.at++; b.at < len(b.text); b.at++ {
+		escaped := quote == '"' && b.text[b.at] == '\\' || quote == '\'' && strings.HasPrefix(b.text[b.at:], "''")
+		if !escaped && b.text[b.at] == quote {
+			break
+		}
+		if escaped {
 			b.at++
 		}
 	}
 	rest := strings.TrimLeft(b.text[min(b.at+1, len(b.text)):], " \t")
-	if rest != "" && strings.IndexByte("\n,]}:#", rest[0]) < 0 && rest[0] != quote {
+	if rest != "" && strings.IndexByte("\n,]}:#", rest[0]) < 0 {
 		b.say(b.began, "put the whole value in quotes: it goes on after the closing one")
 	}
 }
