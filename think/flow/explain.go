@@ -102,10 +102,10 @@ func (g *Graph) Explain(step string) (*Explanation, error) {
 
 // relation says how the node waits for another: as a dependency or for a barrier.
 func (n *node) relation(to int) string {
-	if slices.Contains(n.deps, to) {
-		return "depends_on"
+	if to == n.holder && !slices.Contains(n.deps, to) {
+		return "barrier"
 	}
-	return "barrier"
+	return "depends_on"
 }
 
 func (n *nodeState) graphExplanation() *Explanation {

@@ -30,6 +30,7 @@ type Graph struct {
 	height    int            // levels of workflows, this one among them
 	early     int            // nodes that are not late, for which the handlers wait
 	handlers  []int
+	ends      []int // the first nodes that are not late and before no other such node, to be drawn
 	barriers  []int // nodes that hold those below them, in the order in which they pass
 	edition   Edition
 	enforced  bool // see Enforced

@@ -94,6 +94,9 @@ func readsOutcome(program *expression.Program) bool {
 	return slices.ContainsFunc(program.References(), isOutcome)
 }
 
+// maxEnds bounds the edges that are drawn to a handler.
+const maxEnds = 50
+
 // placeHandlers finds the steps for which the handlers wait: all but the handlers, and
 // what comes after one.
 func (g *Graph) placeHandlers() {
@@ -105,6 +108,15 @@ func (g *Graph) placeHandlers() {
 		n.late = n.handler || slices.ContainsFunc(n.after(), func(before int) bool { return g.nodes[before].late })
 		if !n.late {
 			g.early++
+		}
+	}
+	if len(g.handlers) == 0 {
+		return
+	}
+	early := func(i int) bool { return !g.nodes[i].late }
+	for i := range g.nodes {
+		if n := &g.nodes[i]; len(g.ends) < maxEnds && early(i) && !slices.ContainsFunc(n.dependents, early) && !slices.ContainsFunc(n.holds, early) {
+			g.ends = append(g.ends, i)
 		}
 	}
 }

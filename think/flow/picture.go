@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ func (g *Graph) Picture() Picture {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		info := NodeInfo{ID: n.step.ID, Call: n.step.Call, CaptureAs: n.step.CaptureAs, Conditional: n.conditional(), Workflow: n.step.Child,
-			Barrier: g.edition >= SecondEdition && n.barrier(), Deps: []string{}, Entry: n.waits() == 0}
+			Barrier: g.edition >= SecondEdition && n.barrier(), Deps: []string{}, Entry: n.waits() == 0 && !(n.handler && g.early > 0)}
 		if n.holder >= 0 {
 			info.HeldBy = g.nodes[n.holder].step.ID
 		}
@@ -65,9 +66,15 @@ func (g *Graph) Picture() Picture {
 }
 
 // drawn returns the nodes from which an edge leads to a node: those before it, without
-// a barrier that also holds one of its dependencies.
+// a barrier that also holds one of its dependencies; for a handler, those that end what
+// it waits for.
 func (g *Graph) drawn(i int) []int {
 	n := &g.nodes[i]
+	if n.handler {
+		all := slices.Concat(n.after(), g.ends)
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
 	for _, dep := range n.deps {
 		if g.nodes[dep].holder == n.holder {
 			return n.deps
