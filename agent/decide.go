@@ -28,7 +28,7 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 	took := r.runtime.options.Now().Sub(began)
 	if err != nil {
 		r.recordCalls(t.index, calls)
-		r.update(func(report *Report) { report.Spent.add(r.spentOnAll(calls)) })
+		r.update(func(report *Report) { report.Spent.Add(r.spentOnAll(calls)) })
 		if r.ctx.Err() != nil {
 			return t, canceled, nil
 		}

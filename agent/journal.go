@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"savant/agent/memory"
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
 	"savant/reasoning"
@@ -37,7 +38,7 @@ type decision struct {
 	// Withheld has the numbers of the calls whose arguments lost secrets.
 	Withheld []int `json:"withheld,omitempty"`
 	// Spent is the cost of the decision.
-	Spent
+	engines.Spent
 
 	time string // when it was written
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"savant/agent/memory"
+	"savant/engines"
 	"savant/fault"
 	"savant/reasoning"
 )
@@ -166,13 +167,13 @@ type Report struct {
 	Model        string `json:"model,omitempty"`
 	PromptTokens int    `json:"prompt_tokens,omitempty"`
 	OutputTokens int    `json:"output_tokens,omitempty"`
-	Spent
+	engines.Spent
 	Transcript []memory.Step `json:"transcript,omitempty"`
 }
 
 // add adds the tokens and cost of a decision.
-func (r *Report) add(intent reasoning.Intent, spent Spent) {
-	r.Spent.add(spent)
+func (r *Report) add(intent reasoning.Intent, spent engines.Spent) {
+	r.Spent.Add(spent)
 	r.Model = intent.Model
 	r.PromptTokens += intent.PromptTokens
 	r.OutputTokens += intent.OutputTokens
@@ -209,4 +210,7 @@ func (r *Report) transcript(steps []memory.Step) []memory.Step {
 
 func (r *Report) end(o outcome) {
 	r.Status, r.Final, r.Warning, r.Error = o.Status, o.Final, o.Warning, o.Error
+	r.PromptTokens += o.PromptTokens
+	r.OutputTokens += o.OutputTokens
+	r.Spent.Add(o.Spent)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"savant/agent/memory"
+	"savant/engines"
 	"savant/fault"
 	"savant/reasoning"
 )
@@ -17,7 +18,7 @@ type turn struct {
 	asked  []asked       // the calls still to be made
 	done   []memory.Call // the calls by number; those still to be made are empty
 	// spent is the cost of the decision.
-	spent Spent
+	spent engines.Spent
 	// outcome is how the run ends; it has no status while the run goes on.
 	outcome outcome
 }
@@ -47,6 +48,10 @@ type outcome struct {
 	Final   string       `json:"final,omitempty"`
 	Warning string       `json:"warning,omitempty"`
 	Error   *fault.Error `json:"error,omitempty"`
+	// What the models of the workflow took that the run was.
+	PromptTokens int `json:"prompt_tokens,omitempty"`
+	OutputTokens int `json:"output_tokens,omitempty"`
+	engines.Spent
 }
 
 // newTurn returns the turn of a decision before its calls. incomplete has the numbers

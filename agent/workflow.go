@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"savant/agent/memory"
+	"savant/engines"
 	"savant/fault"
 	"savant/reasoning"
 )
@@ -35,6 +36,10 @@ type workflowEnd struct {
 		Why    string `json:"why"`
 	} `json:"pending"`
 	Error *fault.Error `json:"error"`
+	// What its models took.
+	PromptTokens int `json:"prompt_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	engines.Spent
 }
 
 // outcomeOfWorkflow returns the end of a run that began with a workflow. It is empty
@@ -46,6 +51,12 @@ func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
 		r.warn("the result of a workflow cannot be read", err)
 		return outcome{}
 	}
+	made := r.endOfWorkflow(end, output)
+	made.PromptTokens, made.OutputTokens, made.Spent = end.PromptTokens, end.OutputTokens, end.Spent
+	return made
+}
+
+func (r *Run) endOfWorkflow(end workflowEnd, output json.RawMessage) outcome {
 	switch {
 	case end.Status == "cancelled" || end.Outcome == "cancelled":
 		return outcome{Status: StatusError, Final: end.Summary, Error: fault.New(fault.RunCancelled, "run %s: %s", end.RunID, end.Summary)}

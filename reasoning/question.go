@@ -26,6 +26,8 @@ type Question struct {
 	Task string `json:"task"`
 	// Schema is the JSON Schema of the answer; empty accepts any answer.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Complex asks for the large model.
+	Complex bool `json:"complex,omitempty"`
 }
 
 // InputMark separates the task from the data in a goal.

@@ -154,7 +154,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	}
 	var warnings []think.Warning
 	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
-		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics,
+		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Complex: next.Complex, Used: new(Usage),
 		Warn: func(text string, seen map[string]int) {
 			warnings = append(warnings, think.Warning{Text: text, Seen: seen})
 		}}
@@ -162,6 +162,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		question.Schema = encoded(next.SuccessSchema)
 	}
 	answer, err := v.driver.Generate(ctx, question)
+	v.used(*question.Used)
 	switch {
 	case errors.Is(err, ErrNoModel):
 		return result{left: &left{ForModel, noModel}}, nil

@@ -34,6 +34,7 @@ type drive struct {
 	watchers map[*watcher]bool
 	last     *think.Position
 	warnings []engines.Warning
+	usage    Usage
 }
 
 // watcher is a waiting call that receives events.
@@ -54,6 +55,7 @@ func (v *drive) run() {
 	defer v.interrupt(nil)
 	v.outcome, v.err = v.work()
 	if v.outcome != nil {
+		v.outcome.Usage = v.used(Usage{})
 		for _, each := range v.warned() {
 			v.outcome.Warnings = append(v.outcome.Warnings, each.Text)
 		}
@@ -61,6 +63,14 @@ func (v *drive) run() {
 	if v.err != nil && !v.interrupted() {
 		v.driver.Logger.WarnContext(v.ctx, "a run is no longer driven", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
 	}
+}
+
+// used adds to what models took, and returns the sum.
+func (v *drive) used(more Usage) Usage {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.usage.Add(more)
+	return v.usage
 }
 
 // await waits for the end of the drive, at most as long as the caller does.

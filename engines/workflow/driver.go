@@ -7,9 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +45,37 @@ type Question struct {
 	// not see all of the input. seen has the texts of the input that were cut: how many of
 	// their first lines it saw. It must not be called after Generate has returned.
 	Warn func(text string, seen map[string]int)
+	// Complex: the step is flagged so.
+	Complex bool
+	// Used takes what the models took that were asked.
+	Used *Usage
+}
+
+// Usage is what models took: their tokens as far as they were counted, and their cost.
+type Usage struct {
+	PromptTokens int `json:"prompt_tokens,omitempty"`
+	OutputTokens int `json:"output_tokens,omitempty"`
+	engines.Spent
+}
+
+// Add adds the usage of another call.
+func (u *Usage) Add(more Usage) {
+	u.PromptTokens += more.PromptTokens
+	u.OutputTokens += more.OutputTokens
+	u.Spent.Add(more.Spent)
+}
+
+// Describe returns the usage for a person; "" if nothing is known. money formats an
+// amount.
+func (u Usage) Describe(money func(float64) string) string {
+	var parts []string
+	if u.PromptTokens+u.OutputTokens > 0 {
+		parts = append(parts, fmt.Sprintf("tokens %d+%d", u.PromptTokens, u.OutputTokens))
+	}
+	if cost := u.Spent.Describe(money); cost != "" {
+		parts = append(parts, "cost "+cost)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Generate answers a Question with JSON, or with text that contains JSON. It returns

@@ -46,6 +46,8 @@ type Outcome struct {
 	Error     *fault.Error    `json:"error,omitempty"`
 	// Warnings are about models' answers: for example, an input was truncated.
 	Warnings []string `json:"warnings,omitempty"`
+	// Usage is what the models took that this drive asked.
+	Usage
 	// Note says how to continue.
 	Note string `json:"note,omitempty"`
 

@@ -9,12 +9,11 @@ import (
 	"savant/reasoning/models"
 )
 
-// The large model is for runs of more than smallSteps steps, for goals of more than
-// smallGoal words, and for diffs of more than smallDiff lines.
+// The large model is for goals of more than smallGoal words, and for diffs of more than
+// smallDiff lines.
 const (
-	smallSteps = 8
-	smallGoal  = 60
-	smallDiff  = 500
+	smallGoal = 60
+	smallDiff = 500
 )
 
 // choice is the selected model; without a model, the offline planner.
@@ -66,6 +65,10 @@ func demanding(request reasoning.Request) string {
 		return "the last steps repeated themselves"
 	case request.Driver.Complex:
 		return "the driver prompt is flagged complex"
+	case request.Question != nil && request.Question.Complex:
+		return "the step or the rule of its workflow is flagged complex"
+	case request.Question != nil && request.Question.Attempt > 1:
+		return "the answer before was refused"
 	}
 	for _, rule := range request.Rules {
 		if rule.Complex {
@@ -82,10 +85,7 @@ func demanding(request reasoning.Request) string {
 	if why := demandOfWords(wanted); why != "" {
 		return why
 	}
-	switch {
-	case request.Step > smallSteps:
-		return fmt.Sprintf("the run is past step %d", smallSteps)
-	case len(strings.Fields(wanted)) > smallGoal:
+	if len(strings.Fields(wanted)) > smallGoal {
 		return fmt.Sprintf("the goal has more than %d words", smallGoal)
 	}
 	return ""

@@ -91,10 +91,15 @@ func TestWhichModelIsAsked(t *testing.T) {
 		"forced small":     {func(r *reasoning.Request) { r.Policy.Model, r.Policy.Stuck = "slm", true }, "slm"},
 		"stuck":            {func(r *reasoning.Request) { r.Policy.Stuck = true }, "llm"},
 		"step 8":           {func(r *reasoning.Request) { r.Step = 8 }, "slm"},
-		"step 9":           {func(r *reasoning.Request) { r.Step = 9 }, "llm"},
-		"60 words":         {func(r *reasoning.Request) { r.Goal = strings.Repeat("word ", 60) }, "slm"},
-		"61 words":         {func(r *reasoning.Request) { r.Goal = strings.Repeat("word ", 61) }, "llm"},
-		"a flagged word":   {func(r *reasoning.Request) { r.Goal = "Review the Architecture." }, "llm"},
+		"step 30":          {func(r *reasoning.Request) { r.Step = 30 }, "slm"},
+		"a complex step": {func(r *reasoning.Request) {
+			r.Question = &reasoning.Question{StepID: "a", Attempt: 1, Task: "x", Complex: true}
+		}, "llm"},
+		"a first attempt": {func(r *reasoning.Request) { r.Question = &reasoning.Question{StepID: "a", Attempt: 1, Task: "x"} }, "slm"},
+		"another attempt": {func(r *reasoning.Request) { r.Question = &reasoning.Question{StepID: "a", Attempt: 2, Task: "x"} }, "llm"},
+		"60 words":        {func(r *reasoning.Request) { r.Goal = strings.Repeat("word ", 60) }, "slm"},
+		"61 words":        {func(r *reasoning.Request) { r.Goal = strings.Repeat("word ", 61) }, "llm"},
+		"a flagged word":  {func(r *reasoning.Request) { r.Goal = "Review the Architecture." }, "llm"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slm, llm := &scripted{name: "slm", lines: []string{finish}}, &scripted{name: "llm", lines: []string{finish}}
@@ -130,7 +135,6 @@ func TestWhyTheLargeModelIsAsked(t *testing.T) {
 		"a rule":             {func(r *reasoning.Request) { r.Rules = []reasoning.Rule{{Name: "big", Complex: true}} }, "the rule big is flagged complex"},
 		"stuck":              {func(r *reasoning.Request) { r.Policy.Stuck = true }, "the last steps repeated themselves"},
 		"the person":         {func(r *reasoning.Request) { r.Policy.Model = "llm" }, "it was asked for"},
-		"past step 8":        {func(r *reasoning.Request) { r.Step = 9 }, "the run is past step 8"},
 		"a merge request":    {goal("Please review merge request 7"), "a merge request is to be reviewed"},
 		"an MR":              {goal("Reviewing this MR is what I want"), "a merge request is to be reviewed"},
 		"my PR":              {goal("my PR needs a review"), "a merge request is to be reviewed"},

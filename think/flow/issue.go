@@ -22,6 +22,8 @@ type Instruction struct {
 	// Backoff is the runtime's pause before the second attempt, see Retry; it is not sent
 	// to clients.
 	Backoff string `json:"-"`
+	// Complex asks for the large model; it is not sent to clients.
+	Complex bool   `json:"-"`
 	Witness string `json:"witness,omitempty"`
 	// Allow lists the tools that the model may call while it answers the step.
 	Allow *[]string `json:"allow,omitempty"`
@@ -245,7 +247,7 @@ func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
 	i := Instruction{StepID: u.id, Call: s.Call, Allow: s.Allow, Input: u.rare().input, CaptureAs: s.CaptureAs,
-		Check: s.checks(), Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Version: u.issuedAt}
+		Check: s.checks(), Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Complex: s.Complex, Version: u.issuedAt}
 	if s.Person() {
 		i.Shown = u.run().shown(u)
 	}

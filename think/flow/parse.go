@@ -64,7 +64,7 @@ type parser struct {
 var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
 
 var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
-	"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "repeat"}
+	"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "complex", "repeat"}
 
 // entries are the alternating keys and values of a map in the file. Maps are small, so
 // a linear search is cheaper than a Go map.

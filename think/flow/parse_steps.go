@@ -209,6 +209,11 @@ func (p *parser) plain(r raw) {
 	if node := keys.value("allow"); node != nil {
 		p.allow(s, node)
 	}
+	if node := keys.value("complex"); node != nil {
+		if node.Decode(&s.Complex) != nil || node.Tag != "!!bool" {
+			p.add(fault.YAMLSchemaViolation, s.path+".complex", node, "complex must be true or false%s", boolean(node.Value))
+		}
+	}
 	if node := keys.value("barrier"); node != nil {
 		p.barrier(s, node)
 	}

@@ -206,6 +206,8 @@ type Step struct {
 	// Timeout is a Go duration such as "30s", or empty.
 	Timeout string
 	Witness string
+	// Complex says that the large model answers the step.
+	Complex bool
 	// Allow are the tools that the model may call while it answers an llm.generate
 	// step: names, patterns, or "read"; nil where the step does not say.
 	Allow *[]string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,10 +93,10 @@ type decision struct {
 }
 
 // observe returns a context for a decision, and a function that records the decision's
-// model calls.
-func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ context.Context, recorded func()) {
+// model calls and returns them.
+func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ context.Context, recorded func() []reasoning.ModelCall) {
 	observed := new(reasoning.Observed)
-	return reasoning.WithObserver(ctx, observed.Observer(wrote)), func() {
+	return reasoning.WithObserver(ctx, observed.Observer(wrote)), func() []reasoning.ModelCall {
 		events := observed.Prompt()
 		for _, each := range observed.Calls() {
 			events = append(events, a.priced(each))
@@ -106,21 +107,22 @@ func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ c
 			each.TraceParent = telemetry.TraceFrom(ctx).Parent
 			a.Recorder.RecordLater(each)
 		}
+		return observed.Calls()
 	}
 }
 
 // observeStep is observe for a step of a driven run. The model's text is shown unless
 // another step's is.
-func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ context.Context, recorded func()) {
+func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ context.Context, recorded func() []reasoning.ModelCall) {
 	var tell func(string)
 	if show := a.options.WroteStep; show != nil {
 		tell = func(text string) { show(question.RunID, question.StepID, text) }
 	}
 	wrote, end := floor.listen(a.redactor.Certain(), tell)
 	ctx, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID}, wrote)
-	return ctx, func() {
+	return ctx, func() []reasoning.ModelCall {
 		end()
-		record()
+		return record()
 	}
 }
 
@@ -146,8 +148,10 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 		Limits: reasoning.Limits{MaxSteps: question.Attempt, StepsLeft: 1, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond)}}
 	observed, recorded := a.observeStep(ctx, question, floor)
 	intent, err := client.Decide(observed, request.Ask(reasoning.Question{Workflow: question.Workflow, StepID: question.StepID,
-		Attempt: question.Attempt, Issued: question.Issued, Schema: question.Schema}, question.Input))
-	recorded()
+		Attempt: question.Attempt, Issued: question.Issued, Schema: question.Schema, Complex: question.Complex || a.complexWorkflow(question.Workflow)}, question.Input))
+	for _, call := range recorded() {
+		question.Used.Add(workflow.Usage{PromptTokens: call.PromptTokens, OutputTokens: call.OutputTokens, Spent: agent.SpentOn(call, a.price())})
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -161,6 +165,13 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 		question.Warn(warning, seenOf(question.Input, intent.Prompt))
 	}
 	return json.RawMessage(strings.TrimSpace(intent.Final)), nil
+}
+
+// complexWorkflow reports whether a rule of prompts.yml for a workflow is flagged complex.
+// Prompts that cannot be read flag nothing; the agent tells of them.
+func (a *App) complexWorkflow(name string) bool {
+	prompts, err := a.prompts(context.Background())
+	return err == nil && slices.ContainsFunc(prompts.Rules, func(r agent.Rule) bool { return r.Workflow == name && r.Complex })
 }
 
 // seenOf returns how many lines a model saw of those members of an input that were cut

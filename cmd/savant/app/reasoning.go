@@ -239,7 +239,7 @@ func (d observedDecider) Decide(ctx context.Context, request reasoning.Request) 
 
 // Observe returns a context for the decision of a request, and a function that records
 // the decision's model calls.
-func (a *App) Observe(ctx context.Context, request reasoning.Request) (_ context.Context, recorded func()) {
+func (a *App) Observe(ctx context.Context, request reasoning.Request) (_ context.Context, recorded func() []reasoning.ModelCall) {
 	of := decision{runID: request.RunID, step: request.Step}
 	if request.Question != nil {
 		of = decision{runID: request.RunID, workflow: request.Question.Workflow, stepID: request.Question.StepID}

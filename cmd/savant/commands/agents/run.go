@@ -231,7 +231,10 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 	}
 	if !want.quiet {
 		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
-		if cost := report.Describe(money); cost != "" {
+		if report.PromptTokens+report.OutputTokens > 0 {
+			end += fmt.Sprintf(", tokens %d+%d", report.PromptTokens, report.OutputTokens)
+		}
+		if cost := report.Describe(cli.Money); cost != "" {
 			end += ", cost " + terminal.Visible(cost)
 		}
 		if report.Model != "" {

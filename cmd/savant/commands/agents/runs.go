@@ -78,20 +78,12 @@ func (p *program) runsShowCommand() *cobra.Command {
 		})})
 }
 
-// money formats an amount with enough decimals to show it.
-func money(amount float64) string {
-	if amount != 0 && amount < 0.01 {
-		return strconv.FormatFloat(amount, 'g', 3, 64)
-	}
-	return strconv.FormatFloat(amount, 'f', 2, 64)
-}
-
 func (p *program) showReport(report agent.Report) {
 	fmt.Fprintf(p.Stdout, "run     %s\ngoal    %s\nstatus  %s\nsteps   %d\n", report.RunID, terminal.Visible(report.Goal), report.Status, report.Steps)
 	if report.PromptTokens+report.OutputTokens > 0 {
 		fmt.Fprintf(p.Stdout, "tokens  %d+%d\n", report.PromptTokens, report.OutputTokens)
 	}
-	if cost := report.Describe(money); cost != "" {
+	if cost := report.Describe(cli.Money); cost != "" {
 		fmt.Fprintf(p.Stdout, "cost    %s\n", terminal.Visible(cost))
 	}
 	for _, step := range report.Transcript {

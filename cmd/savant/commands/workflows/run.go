@@ -65,7 +65,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, show
 // drive runs a workflow until it is done or waits for somebody who is not at this
 // terminal. It shows steps on stderr, and asks the person at the terminal.
 func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, shown *stepLines, wait bool) (*workflow.Outcome, error) {
-	first := request
+	first, used := request, workflow.Usage{}
 	if request.Workflow == reviewWorkflow { // it looks for the server of a forge
 		a.AwaitMounts(ctx)
 	}
@@ -78,6 +78,8 @@ func (p *program) drive(ctx context.Context, a *app.App, request workflow.Reques
 		if outcome == nil || err != nil && ctx.Err() == nil {
 			return nil, p.withParameters(err, first.Workflow)
 		}
+		used.Add(outcome.Usage)
+		outcome.Usage = used
 		answered := p.answerHere(ctx, a, outcome)
 		if !answered && wait {
 			if answered, err = p.awaitAnswer(ctx, a, outcome); err != nil {
@@ -262,6 +264,9 @@ func PrintEnd(p *cli.Program, outcome *workflow.Outcome) {
 		fmt.Fprintf(out, ": %s", terminal.Visible(app.Redactor(p.World.Environment, p.Loaded).Certain().Text(outcome.Summary)))
 	}
 	fmt.Fprintln(out)
+	if used := outcome.Usage.Describe(cli.Money); used != "" {
+		fmt.Fprintf(out, "  %s\n", terminal.Visible(used))
+	}
 	for _, each := range outcome.Failures {
 		fmt.Fprintf(out, "  failed %s: %s: %s\n", terminal.Visible(each.Step), each.Code, terminal.Visible(each.Details))
 	}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/agent"
+	"savant/engines/workflow"
+)
+
+const twoQuestions = `name: look
+version: "1.0"
+description: Looks and says.
+steps:
+  - {id: small, call: llm.generate, input_template: {task: Say hello.}, capture_as: first}
+  - {id: weighed, call: llm.generate, complex: true, input_template: {task: Say more.}, deps: [small], capture_as: second}
+outputs: {text: "{{ state.first }} {{ state.second }}"}
+`
+
+// What models took is summed over a workflow, however it was begun, and a step that is
+// flagged complex goes to the large model.
+func TestWhatAWorkflowTook(t *testing.T) {
+	t.Parallel()
+	o := newOllama(t, map[string][]string{"small": {"Hello", "Hello", "Hello"}, "large": {"and more", "and more", "and more"}})
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "look.yaml"), []byte(twoQuestions), 0o600))
+	environment := []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small", "LLM_MODEL=large",
+		`LLM_PRICES={"small": {"input": 10, "output": 0}, "large": {"input": 1000, "output": 20000}}`}
+	savant := func(args ...string) (stdout, stderr string) {
+		var out, errors strings.Builder
+		require.Equal(t, exitOK, run(t.Context(), args, environment, strings.NewReader(""), &out, &errors), errors.String())
+		return out.String(), errors.String()
+	}
+	const cost = 100*10e-6 + 100*1000e-6 + 10*20000e-6
+	stdout, stderr := savant("workflows", "run", "look")
+	require.Contains(t, stdout, "Hello and more")
+	require.Contains(t, stderr, "tokens 200+20, cost 0.30")
+	stdout, _ = savant("workflows", "run", "look", "--json")
+	var outcome workflow.Outcome
+	require.NoError(t, json.Unmarshal([]byte(stdout), &outcome))
+	require.Equal(t, [2]int{200, 20}, [2]int{outcome.PromptTokens, outcome.OutputTokens})
+	require.InDelta(t, cost, *outcome.Cost, 1e-9)
+	stdout, _ = savant("run", "--skip-git", "--output", "json", "--workflow", "look", "look")
+	var report agent.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.Equal(t, [2]int{200, 20}, [2]int{report.PromptTokens, report.OutputTokens})
+	require.InDelta(t, cost, *report.Cost, 1e-9)
+	stdout, _ = savant("runs", "show", report.RunID)
+	require.Contains(t, stdout, "\ntokens  200+20\ncost    0.30\n")
+	require.Equal(t, []string{"small", "large", "small", "large", "small", "large"}, o.models())
+}
+
+// Every question of a workflow that a rule flagged complex names goes to the large model.
+func TestAComplexRuleAsksTheLargeModel(t *testing.T) {
+	t.Parallel()
+	o := newOllama(t, map[string][]string{"small": {"Hello", "Hello"}, "large": {"Hello", "and more"}})
+	folder := t.TempDir()
+	for name, text := range map[string]string{"workflows/look.yaml": twoQuestions,
+		"prompts.yml": "amr_rules:\n  - {name: looks, phrases: [look at it], workflow: look, complex: true}\n"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(folder, filepath.Dir(name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	environment := []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small", "LLM_MODEL=large", "HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()}
+	var stdout, stderr strings.Builder
+	require.Equal(t, exitOK, run(t.Context(), []string{"trust", "--yes"}, environment, strings.NewReader(""), &stdout, &stderr), stderr.String())
+	require.Equal(t, exitOK, run(t.Context(), []string{"workflows", "run", "look"}, environment, strings.NewReader(""), &stdout, &stderr), stderr.String())
+	require.Equal(t, []string{"large", "large"}, o.models())
+}
