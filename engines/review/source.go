@@ -71,8 +71,10 @@ func (e *engine) parseTarget(ctx context.Context, repo, text string) (target, er
 	})
 	rest = lastCommits().ReplaceAllString(rest, " ")
 	words := parseWords(rest)
-	if rest != text { // the sentence names a target, so other words need not
+	if rest != text { // the sentence names a target, so plain words do not
 		words = slices.DeleteFunc(words, func(each word) bool { return each.standing == unmarked })
+	}
+	if rest != text || codeReview().MatchString(text) { // and other words may be about what to look at
 		for i := range words {
 			words[i].firm = words[i].called
 		}

@@ -34,6 +34,7 @@ var (
 	// workingTree is how people call what they have not committed, but not "the code branch".
 	workingTree = pattern.Lazy(`(?i)\b(?:my|our|this|these|the|local|uncommitted|unstaged|staged|working)\s+` +
 		`(?:(?:local|uncommitted|unstaged|staged|latest|last|current|recent|own|new|working)\s+)*(?:changes?|code|diff|work|edits|tree|copy)(\s+(?:branch|tag)\b|[.,;:!?)]*(?:\s|$))`)
+	codeReview  = pattern.Lazy(`(?i)\bcode\s+review\b`)
 	lastCommits = pattern.Lazy(`(?i)\b(?:last|latest|previous)\s+(?:(\d{1,3})\s+)?commits?\b`)
 	notLetters  = pattern.Lazy(`[^A-Za-z'’]`)
 	// requestName is pr7, #7, !7, owner/name#7 or group/name!7.
@@ -94,7 +95,7 @@ func parseWords(text string) (words []word) {
 		}
 		name := bareWord(each)
 		strange := notLetters().MatchString(name)
-		called := !common(bare[i]) && (alone || kind || i+1 < len(bare) && kinds[bare[i+1]] && !pauses(each))
+		called := !common(bare[i]) && (alone || kind || i+1 < len(bare) && kinds[bare[i+1]] && !pauses(each) || strange && before == "of")
 		described := i > 0 && (bare[i-1] == "a" || bare[i-1] == "an") // in-depth
 		w := word{forms: formsOf(each), standing: unmarked, called: called, firm: called || strange && !described, base: before == "against"}
 		if !alone && (strings.HasSuffix(each, "...") || !strange && strings.HasSuffix(each, "..")) {

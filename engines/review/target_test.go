@@ -102,7 +102,8 @@ func TestWhatASentenceNames(t *testing.T) {
 		"please do an in-depth review of feature": feature, "review feature for off-by-one errors in branch feature": feature,
 		"Please review the feature branch, thanks!": feature, "review the feature branch thoroughly today": feature, "My branch: feature": feature,
 		"review 12": fix, "PR 12 please": fix, "pull request #12": fix, "review request 12 against main": fix, "review fix/7 part 2": fix,
-		"review my changes": "", "Code review of my code": "", "these changes": "", "review this diff, e.g. the names": "", "look over the local changes before v2": "",
+		"review my changes": "", "Code review of my code": "", "Do a code review with emphasis on error-handling": "", "code review of feature": feature, "code review: fix/7": fix,
+		"review my code in src/pay.go and the I/O": "", "these changes": "", "review this diff, e.g. the names": "", "look over the local changes before v2": "",
 		"changes": d.git("rev-parse", "changes"), "review changes": "", "review the changes": "", "review": "", "this": "", "a review please": "", "do an in-depth review": "",
 	} {
 		m := call[review.Manifest](d, "review.change", map[string]any{"target": target})
@@ -110,6 +111,7 @@ func TestWhatASentenceNames(t *testing.T) {
 	}
 	for target, text := range map[string]string{
 		"please review fix/#8-y":                 `commit of this repository, got "fix/#8-y"`,
+		"code review of fix/#8-y":                `commit of this repository, got "fix/#8-y"`,
 		"review the branch nowhere":              `commit of this repository, got "nowhere"`,
 		"review nowhere-else on feature":         `commit of this repository, got "nowhere-else"`,
 		"review branch nowhere of feature":       `commit of this repository, got "nowhere"`,
