@@ -25,15 +25,26 @@ const noModel = "No model was asked: this is the offline planner, which searches
 	"Set REASONING_API_URL, SAVANT_SLM or SAVANT_LLM for an answer from a model."
 
 // enough is the coverage at which a passage counts as an answer. It is lower for long
-// goals, whose words rarely occur all together.
+// goals, whose words rarely occur all together. A verb counts half, and not at all if no
+// file has it.
 func (p *planner) enough() float64 {
+	least := 0.4
 	switch count := len(p.words); {
 	case count <= 3:
-		return 0.55
+		least = 0.55
 	case count <= 5:
-		return 0.5
+		least = 0.5
 	}
-	return 0.4
+	needed := p.weight()
+	for _, w := range p.words {
+		switch {
+		case w.verb && w.absent:
+			needed -= w.weight
+		case w.verb:
+			needed -= w.weight / 2
+		}
+	}
+	return least * needed / p.weight()
 }
 
 // near is the fraction of the best score that a passage needs to be quoted.
@@ -146,7 +157,7 @@ func (p *planner) writeNothing(out *strings.Builder) {
 	case p.request.Policy.NoTools:
 		out.WriteString("No tool may be called, so I did not look.\n\n")
 	case len(p.found.searches) > 0:
-		fmt.Fprintf(out, "Nothing fits %q: nothing was found for %s.\n\n", fault.Cut(p.request.Goal, maxQuote), quoteAll(distinctTexts(p.found.searches)))
+		fmt.Fprintf(out, "Nothing fits %q: nothing was found for %s.\n\n", fault.Cut(p.request.Goal, maxQuote), quoteAll(slices.Compact(slices.Sorted(slices.Values(p.found.searches)))))
 	case p.tools.search == nil && len(p.tools.others) == 0:
 		out.WriteString("I cannot search: no available tool searches text, and the goal names none that I can call directly.\n\n")
 	default:
@@ -163,25 +174,25 @@ func (p *planner) writeOthers(out *strings.Builder) bool {
 	return len(p.found.others) > 0
 }
 
-// missing returns the words of the goal that no file contains. If the search does not
-// count files, it considers the hits and the readings only.
+// missing returns the words of the goal that no file contains, without those that say
+// which kind of value is expected.
 func (p *planner) missing() (missing []string) {
 	for _, w := range p.words {
-		if with, counted := p.found.counts.Words[w.text]; counted {
-			if with == 0 {
-				missing = append(missing, w.text)
-			}
-			continue
-		}
-		inHit := slices.ContainsFunc(p.found.rows, func(r row) bool { return w.in(strings.ToLower(r.Path + " " + r.Snippet)) })
-		inRead := slices.ContainsFunc(p.found.reads, func(r reading) bool {
-			return w.in(strings.ToLower(r.path + " " + strings.Join(r.lines, "\n")))
-		})
-		if !inHit && !inRead {
+		if w.absent && !w.in(p.question.sought) {
 			missing = append(missing, w.text)
 		}
 	}
 	return missing
+}
+
+// isAbsent reports whether no file contains a word. If the search does not count files,
+// it considers the hits and the readings only.
+func (p *planner) isAbsent(w word) bool {
+	if with, counted := p.found.counts.Words[w.text]; counted {
+		return with == 0
+	}
+	return !slices.ContainsFunc(p.found.rows, func(r row) bool { return w.in(strings.ToLower(r.Path + " " + r.Snippet)) }) &&
+		!slices.ContainsFunc(p.found.reads, func(r reading) bool { return w.in(strings.ToLower(r.path + " " + strings.Join(r.lines, "\n"))) })
 }
 
 // writeFailures lists the failed calls.
@@ -190,16 +201,6 @@ func (p *planner) writeFailures(out *strings.Builder) {
 	for _, failure := range failures[:min(len(failures), 3)] {
 		fmt.Fprintf(out, "%s.\n", failure)
 	}
-}
-
-// distinctTexts removes duplicates and keeps the order.
-func distinctTexts(texts []string) (once []string) {
-	for _, each := range texts {
-		if !slices.Contains(once, each) {
-			once = append(once, each)
-		}
-	}
-	return once
 }
 
 func quoteAll(texts []string) string {

@@ -10,6 +10,7 @@ import (
 var (
 	documentHeading = pattern.Lazy(`^#{1,6}\s+(.*?)\s*#*\s*$`)
 	listItem        = pattern.Lazy(`^\s*(?:[-*+]|\d+[.)])\s`)
+	announcement    = pattern.Lazy(`(?i):[*_]*\s*$|\bfollowing\b|\bbelow\b`)
 	tableRule       = pattern.Lazy(`^\|?[\s:|-]+\|?$`)
 )
 
@@ -81,30 +82,39 @@ func (d *documentReader) line(i int, q quoted) {
 		d.end()
 		d.heading = match[1]
 		d.section(i, q)
-	case text == "" && d.planner.question.list && d.introduces():
 	case text == "":
 		d.end()
 	case strings.HasPrefix(text, "|"):
 		d.end()
 		d.row(i, q, text)
 	case listItem().MatchString(q.text):
-		if !d.planner.question.list || !d.introduces() {
-			d.end()
-		}
+		d.end()
 		d.block = append(d.block, q)
 	default:
 		d.block = append(d.block, q)
 	}
 }
 
-// introduces reports whether a list item continues the current block: its last line ends
-// in a colon, or it has an item.
-func (d *documentReader) introduces() bool {
-	if len(d.block) == 0 {
-		return false
+// announced returns the lines after a block that announces them, up to the next paragraph:
+// a list, a table, an example.
+func (d *documentReader) announced() (lines []quoted) {
+	last := d.block[len(d.block)-1]
+	if !announcement().MatchString(last.text) {
+		return nil
 	}
-	last := d.block[len(d.block)-1].text
-	return strings.HasSuffix(strings.TrimSpace(last), ":") || slices.ContainsFunc(d.block, func(q quoted) bool { return listItem().MatchString(q.text) })
+	ended := false
+	for number := last.number + 1; number < d.reading.start+len(d.reading.lines) && len(lines) < maxExample; number++ {
+		line := d.reading.lines[number-d.reading.start]
+		switch {
+		case strings.TrimSpace(line) == "":
+			ended = len(lines) > 0
+			continue
+		case documentHeading().MatchString(line), ended && !listItem().MatchString(line) && !strings.HasPrefix(line, " "):
+			return lines
+		}
+		lines = append(lines, quoted{number, line})
+	}
+	return lines
 }
 
 // section adds a heading with the lines that follow it, a fenced example completely. The
@@ -154,8 +164,9 @@ func (d *documentReader) end() {
 		if strings.HasPrefix(d.block[0].text, "```") {
 			factor = inExample
 		}
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: d.block[:min(len(d.block), d.longest())]}, "",
-			field{textOf(d.block), factor}, field{d.heading, inHeading})
+		announced := d.announced()
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), d.longest())]), announced...)}, "",
+			field{textOf(d.block), factor}, field{textOf(announced), factor}, field{d.heading, inHeading})
 	}
 	d.block = nil
 }

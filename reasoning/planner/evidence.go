@@ -43,9 +43,7 @@ type row struct {
 	// share is the score relative to the best hit of its search, which was for query.
 	share float64
 	query string
-	// whole: the search was for all words of the goal. heading: the hit comes from an
-	// outline.
-	whole, heading bool
+	whole bool // the search was for all words of the goal
 }
 
 // reading is a range of a file that was read.
@@ -95,8 +93,6 @@ func (p *planner) take(outcomes []reasoning.Outcome) {
 			p.takeSearch(outcome)
 		case isRead:
 			p.takeRead(outcome)
-		case p.tools.outline.is(outcome):
-			p.takeOutline(outcome)
 		case p.question.kind == history && p.tools.log.is(outcome):
 			p.takeLog(outcome)
 		default:
@@ -131,7 +127,7 @@ func (p *planner) takeSearch(outcome reasoning.Outcome) {
 		if p.repeatsGoal(each.Snippet) || slices.ContainsFunc(p.found.rows, known) {
 			continue
 		}
-		each.share, each.query, each.whole = 1/float64(1+i), query, query == join(p.words)
+		each.share, each.query, each.whole = 1/float64(1+i), query, query == join(p.words) || query == p.deed()
 		if best := result.Rows[0].Score; best > 0 {
 			each.share = each.Score / best
 		}
@@ -139,30 +135,6 @@ func (p *planner) takeSearch(outcome reasoning.Outcome) {
 		if p.tools.read == nil && each.Path != "" && each.Snippet != "" { // the hit is all there is to read
 			p.found.reads = append(p.found.reads, reading{path: each.Path, start: max(1, each.Line), lines: strings.Split(each.Snippet, "\n")})
 		}
-	}
-}
-
-// takeOutline adds the headings with words of the goal as hits, with the score of the
-// document's best hit.
-func (p *planner) takeOutline(outcome reasoning.Outcome) {
-	var result struct {
-		Path        string `json:"path"`
-		Definitions []struct {
-			Signature string `json:"signature"`
-			Line      int    `json:"line"`
-		} `json:"definitions"`
-	}
-	if json.Unmarshal(outcome.Result, &result) != nil {
-		return // the outline is optional
-	}
-	best := row{}
-	for _, hit := range p.found.rows {
-		if hit.Path == result.Path && hit.share > best.share {
-			best = hit
-		}
-	}
-	for _, each := range result.Definitions {
-		p.found.rows = append(p.found.rows, row{Path: result.Path, Line: each.Line, Snippet: each.Signature, share: best.share, query: best.query, heading: true})
 	}
 }
 

@@ -3,7 +3,6 @@ package planner
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -48,7 +47,6 @@ const (
 const (
 	titled     = 1.2  // a title with the same words as the goal
 	filed      = 0.6  // a file whose name has the same words as the goal
-	foldered   = 0.2  // a test in such a folder
 	hasValue   = 1.25 // it has a value of the requested kind
 	ofValue    = 1.6  // its title is one
 	hasCount   = 1.4  // it has a number of the counted things
@@ -96,29 +94,32 @@ func (p *planner) share(r reading) (best float64) {
 	return best
 }
 
-// distinct removes passages that share a line with a better one.
-func distinct(all []passage) []passage {
-	type at struct {
-		path   string
-		number int
-	}
-	taken := map[at]bool{}
-	var kept []passage
+// distinct removes passages that share a line with a better one, and those of documents
+// that only repeat better ones, as copies of a page do.
+func distinct(all []passage) (kept []passage) {
+	taken := map[string]bool{}
 	for _, s := range all {
-		if slices.ContainsFunc(s.lines, func(q quoted) bool { return taken[at{s.path, q.number}] }) {
+		place := func(q quoted) string { return fmt.Sprint(s.path, ":", q.number) }
+		if slices.ContainsFunc(s.lines, func(q quoted) bool { return taken[place(q)] }) ||
+			isDocument(s.path) && !slices.ContainsFunc(s.lines, func(q quoted) bool { return !taken[q.text] }) {
 			continue
 		}
 		for _, q := range s.lines {
-			taken[at{s.path, q.number}] = true
+			taken[place(q)], taken[q.text] = true, true
 		}
 		kept = append(kept, s)
 	}
 	return kept
 }
 
+// codePassages returns the passages of code. If tests are asked for, a line of a test is no
+// passage beside it.
 func (p *planner) codePassages(r reading) (found []passage) {
-	for i := range r.lines {
-		if s, ok := p.passageAt(r, i); ok {
+	inTest := false
+	for i, line := range r.lines {
+		begins := isTestCase().MatchString(line)
+		inTest = p.question.kind == tests && (begins || inTest && !declaration().MatchString(line))
+		if s, ok := p.passageAt(r, i); ok && (begins || !inTest) {
 			found = append(found, s)
 		}
 	}
@@ -132,7 +133,11 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	if match := declaration().FindStringSubmatch(r.lines[i]); match != nil {
 		name = match[1]
 	}
-	if name == "" {
+	title := name
+	if match := isTestCase().FindStringSubmatch(r.lines[i]); match != nil && p.question.kind == tests && name == "" {
+		title = match[1]
+	}
+	if title == "" {
 		return p.textAt(r, i)
 	}
 	s := passage{path: r.path, name: name, nameLine: r.start + i}
@@ -144,11 +149,13 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 		body = p.bodyOf(r, i)
 	}
 	head := textOf(s.lines)
-	p.value(&s, s.name, field{head, 1}, field{textOf(body), inBody})
+	p.value(&s, title, field{head, 1}, field{textOf(body), inBody})
 	if s.score == 0 || isPackage(r.lines[i]) && len(s.lines) == 1 {
 		return passage{}, false
 	}
-	s.score *= 1.3 // a declaration says more than a line
+	if !isPackage(r.lines[i]) {
+		s.score *= 1.3 // a declaration says more than a line
+	}
 	p.fit(&s, r.lines[i])
 	if p.question.list {
 		if isLiteral(r.lines[i]) {
@@ -157,7 +164,7 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 			s.score *= noList
 		}
 	}
-	if telling(s.name) > 1 && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
+	if name != strings.ToLower(name) && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
 		s.score *= named
 	}
 	switch says := p.weigh(head) > 0 || p.ofNamedFile(s); {
@@ -183,9 +190,9 @@ func (p *planner) fit(s *passage, line string) {
 
 var (
 	// isFunction matches the declaration of a function.
-	isFunction = pattern.Lazy(`\b(?:func|def|fn|function)\b`)
+	isFunction = pattern.Lazy(`\b(?:func|def|fn|function)\b|=>`)
 	// isTestCase matches the declaration of a test.
-	isTestCase = pattern.Lazy(`^\s*(?:(?:async )?(?:func|def|fn|function)\s+(?:Test|test)|(?:it|test|describe)\()`)
+	isTestCase = pattern.Lazy("^\\s*(?:(?:async )?(?:func|def|fn|function)\\s+(?:Test|test)|(?:it|test|describe)\\(\\s*[\"'`](.*?)[\"'`])")
 )
 
 // documented is the name declared by a line without a keyword, such as a field or a
@@ -216,16 +223,19 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	s.score = p.cover(append(slices.Clone(fields), field{s.path, byPath})...) / p.weight()
 	like := p.likeness(title)
 	s.score *= (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
-	if p.question.kind == tests {
-		s.score *= 1 + foldered*p.likeness(path.Base(path.Dir(s.path)))
+	texts := []string{s.path}
+	for _, f := range fields {
+		texts = append(texts, f.text)
 	}
 	if expected := p.question.value; expected != nil {
-		has := func(f field) bool { return expected().MatchString(f.text) }
 		switch {
 		case expected().MatchString(title):
 			s.score *= ofValue
-		case slices.ContainsFunc(fields, has):
+		case expected().MatchString(strings.Join(texts[1:], "\n")):
 			s.score *= hasValue
+		}
+		if expected().MatchString(strings.Join(texts[1:], "\n")) {
+			texts = append(texts, p.question.sought)
 		}
 	}
 	if counted := p.question.counted; counted != nil && slices.ContainsFunc(fields, func(f field) bool { return counted.MatchString(f.text) }) {
@@ -237,10 +247,6 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 		} else {
 			s.score *= noList
 		}
-	}
-	texts := []string{s.path}
-	for _, f := range fields {
-		texts = append(texts, f.text)
 	}
 	s.coverage = p.coverage(texts...)
 }
@@ -288,7 +294,7 @@ func (p *planner) textAt(r reading, i int) (passage, bool) {
 			near = append(near, quoted{r.start + j, r.lines[j]})
 		}
 	}
-	p.value(&s, assigned(line), field{line, 1}, field{textOf(near), inBody})
+	p.value(&s, nameIn(line, assignment), field{line, 1}, field{textOf(near), inBody})
 	p.fit(&s, line)
 	return s, true
 }
@@ -328,7 +334,10 @@ func isLiteral(line string) bool {
 // tellingLines are the lines of a body with most words of the goal, in their order.
 func (p *planner) tellingLines(r reading, from int) []quoted {
 	var lines []quoted
-	for j := from; j < len(r.lines) && j < from+maxBody && !declaration().MatchString(r.lines[j]) && r.lines[j] != "}"; j++ {
+	ends := func(line string) bool {
+		return declaration().MatchString(line) || isTestCase().MatchString(line) || line == "}"
+	}
+	for j := from; j < len(r.lines) && (j < from+maxBody || p.question.kind == tests) && !ends(r.lines[j]); j++ {
 		if p.weigh(r.lines[j]) > 0 {
 			lines = append(lines, quoted{r.start + j, r.lines[j]})
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,13 +32,15 @@ func (p *planner) weighWords() {
 			found++
 		}
 	}
-	for i := range p.words {
+	for i, w := range p.words {
 		if p.words[i].weight == 0 || sum == 0 {
 			p.words[i].weight = 1
 		} else {
 			p.words[i].weight *= float64(found) / sum
 		}
-		if p.question.sought != "" && p.words[i].in(p.question.sought) {
+		p.words[i].absent = p.isAbsent(w)
+		p.words[i].verb = strings.ToLower(w.text) == p.question.verb
+		if w.in(p.question.sought) {
 			p.words[i].weight /= 2
 		}
 	}
@@ -70,13 +73,13 @@ func (p *planner) places() []place {
 			continue
 		}
 		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + p.rank(hit) + filed*p.likenessOfFile(hit.Path)
-		if p.followed(declared(hit.Snippet)) || p.isHeading(hit) && p.weigh(hit.Snippet) > 0 {
+		if p.followed(nameIn(hit.Snippet, declaration)) || isDocument(hit.Path) && documentHeading().MatchString(hit.Snippet) && p.weigh(hit.Snippet) > 0 {
 			score += definition
 		}
 		if hit.whole && hit.share == 1 {
 			score += foremost
 		}
-		if expected := p.question.value; expected != nil && p.weigh(assigned(hit.Snippet)) > 0 && expected().MatchString(hit.Snippet) {
+		if expected := p.question.value; expected != nil && (p.question.variable || p.weigh(nameIn(hit.Snippet, assignment)) > 0) && expected().MatchString(hit.Snippet) {
 			score += valued
 		}
 		all = append(all, place{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
@@ -91,11 +94,6 @@ func (p *planner) places() []place {
 		}
 	}
 	return best
-}
-
-// isHeading reports whether a hit is the heading of a section.
-func (p *planner) isHeading(hit row) bool {
-	return hit.heading || isDocument(hit.Path) && documentHeading().MatchString(hit.Snippet)
 }
 
 // maxDocuments bounds the documents among the files that are quoted, if there are other
@@ -139,20 +137,10 @@ const (
 	valued     = 0.5  // it assigns a name of the goal the requested value
 )
 
-// declared is the first name declared in a text, or "".
-func declared(text string) string {
+// nameIn is the first name in a text that an expression of a line finds, or "".
+func nameIn(text string, expression func() *regexp.Regexp) string {
 	for line := range strings.Lines(text) {
-		if match := declaration().FindStringSubmatch(line); match != nil {
-			return match[1]
-		}
-	}
-	return ""
-}
-
-// assigned is the first name assigned a value in a text, or "".
-func assigned(text string) string {
-	for line := range strings.Lines(text) {
-		if match := assignment().FindStringSubmatch(line); match != nil {
+		if match := expression().FindStringSubmatch(line); match != nil {
 			return match[1]
 		}
 	}
@@ -255,8 +243,8 @@ func isDocument(name string) bool {
 // identifier is a name of code: camel case, snake case, or joined by dots.
 var identifier = pattern.Lazy(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*)+\b|\b[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*\b|\b[A-Z][a-z0-9]{3,}\b`)
 
-// declaration matches a line that declares a name with a keyword.
-var declaration = pattern.Lazy(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
+// declaration matches a line that declares a name with a keyword, but no local variable.
+var declaration = pattern.Lazy(`^(?:\s*(?:export |default |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|function)\s+|(?:export |pub )*(?:const|let|var)\s+|(?:module\.)?exports\.)([A-Za-z_$][\w$]*)`)
 
 // firstWord is the word that a line begins with.
 var firstWord = pattern.Lazy(`^\s*([A-Za-z_]\w*)`)
@@ -311,9 +299,7 @@ func telling(name string) float64 {
 }
 
 func (p *planner) searched(name string) bool {
-	return slices.ContainsFunc(p.found.searches, func(query string) bool {
-		return slices.Contains(strings.Fields(query), name)
-	})
+	return slices.Contains(strings.Fields(strings.Join(p.found.searches, " ")), name)
 }
 
 // scarcest returns the rarest word of the goal, if a search for it alone may find more.
@@ -322,5 +308,5 @@ func (p *planner) scarcest() (word, bool) {
 		return word{}, false
 	}
 	rare := slices.MaxFunc(p.words, func(a, b word) int { return cmp.Compare(a.weight, b.weight) })
-	return rare, !p.searched(rare.text) || !slices.Contains(p.found.searches, rare.text)
+	return rare, !slices.Contains(p.found.searches, rare.text)
 }

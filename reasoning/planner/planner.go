@@ -24,7 +24,6 @@ const (
 	searchLimit  = 12
 	perFile      = 3
 	maxFollowUps = 5
-	maxOutlines  = 3
 )
 
 // Plan decides what to do from the request alone. A question about the past of the
@@ -110,10 +109,21 @@ func (p *planner) wholeQueries(limit int) []reasoning.Call {
 		return nil
 	}
 	calls := []reasoning.Call{p.search(join(p.words), nil, limit)}
+	if does := p.deed(); does != "" {
+		calls = append(calls, p.search(does, nil, limit))
+	}
 	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes(searchPaths) {
 		calls = append(calls, p.search(join(p.words), kind, limit))
 	}
 	return calls
+}
+
+// deed returns the words for what a variable does, or "".
+func (p *planner) deed() string {
+	if !p.question.variable {
+		return ""
+	}
+	return join(slices.DeleteFunc(slices.Clone(p.words), func(w word) bool { return w.in(p.question.sought) }))
 }
 
 // search returns a search call, limited to globs; nil searches all files.
@@ -146,24 +156,7 @@ func (p *planner) followUp() (calls []reasoning.Call, why string) {
 	for _, name := range names {
 		calls = append(calls, p.search(name, nil, searchLimit))
 	}
-	calls = append(calls, p.outlines()...)
 	return calls, "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
-}
-
-// outlines requests the headings of the best documents, because a search gives one line
-// of each file, which need not be in the relevant section.
-func (p *planner) outlines() (calls []reasoning.Call) {
-	if p.tools.outline == nil || p.question.kind != explain {
-		return nil
-	}
-	var taken []string
-	for _, at := range p.places() {
-		if isDocument(at.path) && !slices.Contains(taken, at.path) && len(calls) < maxOutlines {
-			taken = append(taken, at.path)
-			calls = append(calls, p.tools.outline.call(at.path))
-		}
-	}
-	return calls
 }
 
 // answered reports whether a document already answers the question.

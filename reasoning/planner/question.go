@@ -31,12 +31,15 @@ type question struct {
 	period  period
 	// value matches the expected value of a question about a number or a variable.
 	value func() *regexp.Regexp
-	// sought are the words of the goal that only say which kind of value is expected.
-	sought string
+	// sought are the words of the goal that only say which kind of value is expected; verb
+	// is the one that says what is done with the subject.
+	sought, verb string
 	// counted matches the things that a "how many" question counts; nil for other questions.
 	counted *regexp.Regexp
 	// authors: the answer counts commits by author. when: the answer is dates.
 	authors, when bool
+	// variable: the value is the name of a variable, which is found by what it does.
+	variable bool
 	// list: the question asks for several things, so a list of them answers it.
 	list bool
 	// acts: the question asks where something is done, so a function answers it.
@@ -57,9 +60,10 @@ type period struct {
 var (
 	leading     = pattern.Lazy(`^(?i:(?:please|kindly|now|and|ok|hey|could you|can you|would you|will you|i want you to|i would like you to|let us|let's)[\s,]+)+`)
 	asksChange  = pattern.Lazy(`^(?i:fix|add|implement|refactor|rename|remove|delete|update|replace|move|bump|change|rewrite|correct|upgrade|install|commit|push|merge|revert|migrate|convert|reformat|format|create|edit|append|insert|write|mend|repair|improve|clean)\b`)
-	asksWhere   = pattern.Lazy(`^(?i:where|in which (?:file|package|function|folder))\b`)
-	asksTests   = pattern.Lazy(`^(?i:(?:which|what|where are(?: the)?|list(?: the)?|show(?: me)?(?: the)?|find(?: the)?)\s+(?:\w+\s+)?tests?)\b`)
-	testWords   = pattern.Lazy(`(?i)\b(?:tests?|cover(?:s|ed|ing)?|check(?:s|ed|ing)?|exercis(?:es?|ed|ing)|verif(?:y|ies|ied|ying))\b`)
+	asksWhere   = pattern.Lazy(`^(?i:where|(?:in|from|by) (?:which|what) ` + holder + `|(?:which|what) ` + holder + `\s+(?:\w+s|can|do))\b`)
+	asksTests   = pattern.Lazy(`^(?i:(?:which|what|where are|list|show(?: me)?|find|is there|are there)\s+(?:(?:the|an?|any)\s+)?(?:\w+\s+)?(?:tests|test\s+(?:for|of|that|which|is|are|\w*(?:cover|check|exercis|verif|prov)\w*))\b|(?:where|how|is|are|what|which)\b.*\b(?:tested|covered by (?:\w+\s+)?tests?)\b|(?:has|have|does|do)\b.*\bha(?:s|ve) (?:an? |any )?tests?\b)`)
+	testWords   = pattern.Lazy(`(?i)\b(?:test(?:s|ed)?|cover(?:s|ed|ing)?|check(?:s|ed|ing)?|exercis(?:es?|ed|ing)|verif(?:y|ies|ied|ying)|exists?|any)\b`)
+	existWords  = pattern.Lazy(`(?i)\s(?:exists?|available)\W*$`)
 	asksWhether = pattern.Lazy(`^(?i:is there|are there|does|do|has|have|can|could)\b`)
 	asksWho     = pattern.Lazy(`^(?i:who(?:se|'s| is| has| have| are)?\s+(?:\w+\s+)?(?:wrote|written|changed?|authors?|authored|committed|commits?|created|added|made|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked))\b`)
 	asksWhen    = pattern.Lazy(`^(?i:when (?:was|were|did|has|have))\b`)
@@ -72,6 +76,14 @@ var (
 	pastWords   = pattern.Lazy(`(?i)\b(?:who|when|what|which|whose|show|list|tell|me|most|commits?|committed|changed?|changes|wrote|written|write|authors?|authored|made|create[ds]?|add(?:ed)?|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked|new|latest|recent|newest|happened|history|log|git|last|first|how many|there|files?|lines?|by|been|since|time|ever|on)\b`)
 )
 
+// holder matches what holds code. placeWords only ask where the subject itself is.
+const holder = `(?:file|package|function|method|type|class|struct|interface|constant|module|folder|directory)`
+
+var placeWords = pattern.Lazy(`(?i)^(?:in |from |by )?(?:which|what) ` + holder + `(?:\s+(?:defin|declar|implement|contain|hold|ha[sv])e?s?)?\b|\b(?:defined|declared|located|implemented|situated)\b|\b(?:lives?|resides?|found)\W*$|\b(?:definition|declaration|implementation|location|source|code|place) (?:of|for|where|that)\b`)
+
+// asksVerb matches the verb of a question, in one of its groups.
+var asksVerb = pattern.Lazy(`(?i)\b(?:do|does|can|could|should|must|may|to)\s+(?:i|you|we|one|people|users?)\s+(\pL+)|^(?:who|(?:which|what)(?: ` + holder + `|.*\b(?:variable|var|setting|flag|option))?)\s+(\pL+s)\b|^(?:where|(?:in |from )?wh(?:ich|at))\b.*\b(?:do|does|did)\b.*\s(\pL+)\W*$`)
+
 // asksList matches a question for things: which, or what, before a plural.
 var asksList = pattern.Lazy(`^(?i:which\s+[\w-]*[^\Wsui]s\b|(?:which|what)\s+(?:[\w-]+\s+){0,2}?[\w-]*[^\Wsui]s\s+(?:are|do|does|can|may|must|have|exist)\b)`)
 
@@ -80,8 +92,9 @@ var (
 	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version|value|code|port|size)s?\b`)
 	countOf      = pattern.Lazy(`(?i)\bhow (?:many|much)\s+(?:\w+ of )?([\pL][\pL\pN]*)`)
 	number       = pattern.Lazy(`\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|none|unlimited)\b)`)
-	asksVariable = pattern.Lazy(`(?i)\b(?:environment )?variables?\b`)
-	variable     = pattern.Lazy(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
+	asksVariable = pattern.Lazy(`(?i)\b(?:env(?:ironment)? )?(?:variable|var)s?\b`)
+	variable     = pattern.Lazy(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?i:env[\w"'.]*)[("'.\[ ]+[A-Z][A-Z0-9]{2,}\b|["\x60$][A-Z][A-Z0-9]{2,}["\x60]`)
+	sizeWords    = pattern.Lazy(`(?i)\b(?:default|maximum|minimum|number|value|name)\b`)
 )
 
 var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
@@ -89,7 +102,7 @@ var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven"
 // ask parses a goal; now is the reference time.
 func ask(goal string, now time.Time) question {
 	text := strings.TrimSpace(leading().ReplaceAllString(strings.TrimSpace(goal), ""))
-	asked := question{subject: goal, whether: asksWhether().MatchString(text)}
+	asked := question{subject: existWords().ReplaceAllString(goal, ""), whether: asksWhether().MatchString(text)}
 	is := func(expression func() *regexp.Regexp) bool { return expression().MatchString(text) }
 	switch {
 	case is(asksChange):
@@ -100,13 +113,16 @@ func ask(goal string, now time.Time) question {
 		asked.period, asked.subject = periodOf(text, now)
 	case is(asksTests):
 		asked.kind, asked.subject = tests, testWords().ReplaceAllString(text, " ")
-	case is(asksWhere):
-		asked.kind, asked.acts = locate, slices.ContainsFunc(english.Of(text), isParticiple)
+	case is(asksWhere) && !is(asksList):
+		asked.kind, asked.subject = locate, placeWords().ReplaceAllString(text, " ")
+		asked.acts = slices.ContainsFunc(english.Of(asked.subject), isParticiple)
 	}
 	asked.list = asked.kind == explain && is(asksList)
+	asked.verb = asked.verbOf(strings.ToLower(text))
+	asked.sought = strings.ToLower(strings.Join(append(sizeWords().FindAllString(text, -1), asksVariable().FindString(text)), " "))
 	switch {
 	case is(asksVariable):
-		asked.value, asked.sought = variable, strings.ToLower(asksVariable().FindString(text))
+		asked.value, asked.variable = variable, true
 	case is(asksNumber):
 		asked.value = number
 	}
@@ -119,6 +135,20 @@ func ask(goal string, now time.Time) question {
 // isParticiple reports whether a lower-case word looks like a past participle.
 func isParticiple(word string) bool {
 	return len(word) > len("ed")+minVerb && strings.HasSuffix(word, "ed") || english.Irregular(word) != nil
+}
+
+// verbOf returns the verb of a question in lower case, or "": of one that asks where, the last
+// participle.
+func (q question) verbOf(text string) (verb string) {
+	if match := asksVerb().FindStringSubmatch(text); match != nil {
+		return match[1] + match[2] + match[3]
+	}
+	for _, word := range english.Of(q.subject) {
+		if q.acts && isParticiple(word) {
+			verb = word
+		}
+	}
+	return verb
 }
 
 // periodOf returns the period that a text selects, and the rest of the text.

@@ -2,8 +2,6 @@ package planner_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/engines/repo"
 	"savant/reasoning"
 	"savant/reasoning/planner"
 )
@@ -53,18 +50,7 @@ var shop = fstest.MapFS{
 
 // TestTheBestPlaceComesFirst asks about a small project with the search that Savant has.
 func TestTheBestPlaceComesFirst(t *testing.T) {
-	folder := t.TempDir()
-	for name, file := range shop {
-		full := filepath.Join(folder, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o700))
-		require.NoError(t, os.WriteFile(full, file.Data, 0o600))
-	}
-	search := repo.NewSearch(repo.SearchOptions{Path: folder, CacheFolder: t.TempDir()})
-	defer func() { require.NoError(t, search.Close()) }()
-	w := newWorld(t, shop)
-	w.real = search.Tools()[0].Call
-	tools := append([]reasoning.Tool{{Name: "context.search", Description: "Full-text search of the repository.", ReadOnly: true, InputSchema: json.RawMessage(
-		`{"type":"object","properties":{"query":{},"limit":{},"paths":{},"per_file":{},"counts":{}}}`)}}, offered[1])
+	w, tools := searched(t, shop)
 	for goal, first := range map[string]string{
 		"Where is an order refunded?":                          `order/refund.go:\d+, (refundOrder|validateRefund)\n`,
 		"Where is a refund of an order validated?":             `order/refund.go:\d+, validateRefund\n`,

@@ -11,7 +11,7 @@ import (
 
 // toolkit has the offered tools that the planner can use.
 type toolkit struct {
-	search, read, log, outline *usable // nil if missing
+	search, read, log *usable // nil if missing
 	// others are calls of tools named in the goal that need no arguments.
 	others []reasoning.Call
 }
@@ -24,12 +24,11 @@ type usable struct {
 }
 
 // Known names of the planner's arguments. Search: query, limit, globs, limit for each file,
-// count of files with each word. Read: path, first and last line. Outline: path. Log:
+// count of files with each word. Read: path, first and last line. Log:
 // limit, since a date, after a commit, paths, with files.
 var (
 	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}, {"paths", "globs"}, {"per_file"}, {"counts"}}
 	readArguments   = [][]string{{"path", "file"}, {"start_line", "start", "from_line"}, {"end_line", "end", "to_line"}}
-	outlineArgument = [][]string{{"path", "file"}}
 	logArguments    = [][]string{{"limit", "max_count"}, {"since"}, {"from"}, {"paths"}, {"files"}, {"authors"}}
 )
 
@@ -61,9 +60,6 @@ func chooseTools(request reasoning.Request) toolkit {
 			kit.read = found
 		}
 		own := tool.Name[strings.LastIndex(tool.Name, ".")+1:]
-		if found := schema.usable(tool.Name, outlineArgument, 1); strings.HasSuffix(own, "outline") && found != nil && kit.outline == nil {
-			kit.outline = found
-		}
 		if found := schema.usable(tool.Name, logArguments, 1); strings.HasSuffix(own, "log") && found != nil && (kit.log == nil || tool.Name == "git.log") {
 			kit.log = found
 		}

@@ -18,6 +18,8 @@ type word struct {
 	stem   string   // in lower case
 	others []string // beginnings of its forms that do not begin with the stem
 	weight float64  // set by weighWords, once there are hits
+	absent bool     // no file has it
+	verb   bool     // it says what is done with the subject, as the code need not
 }
 
 // vocabularyFile is a file of its own, so that a search of this repository ranks
