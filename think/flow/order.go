@@ -182,7 +182,7 @@ type Skip struct {
 }
 
 // maxFollowed bounds the steps that Skips and SkippedWith look through.
-const maxFollowed = 1000
+const maxFollowed = 200
 
 // Skips returns why a step may be skipped, which may be because of steps before it;
 // none for a step that always runs.
