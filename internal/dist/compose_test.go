@@ -27,7 +27,7 @@ func TestComposeFile(t *testing.T) {
 			Environment map[string]string
 		}
 	}
-	require.NoError(t, yaml.Unmarshal(text, &file))
+	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "${MONGO_PASSWORD}", "0123456789abcdef")), &file))
 	program := filepath.Join(t.TempDir(), "savant")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "./cmd/savant")
 	build.Dir = "../.."
@@ -50,10 +50,18 @@ func TestComposeFile(t *testing.T) {
 		}
 		if service.Build == "" {
 			require.NotEmpty(t, service.Image, name)
-			require.Empty(t, service.Environment, "nobody says which variables the image %s knows", service.Image)
+			for variable := range service.Environment {
+				require.Contains(t, []string{"MONGO_INITDB_ROOT_USERNAME", "MONGO_INITDB_ROOT_PASSWORD"}, variable, "nobody says that the image %s knows it", service.Image)
+			}
+			if name != "replica-set" && strings.HasPrefix(service.Image, "mongo") {
+				line := strings.Join(service.Command, " ")
+				require.Contains(t, line, " --keyFile ", "%s lets in who has no password", name)
+				require.Contains(t, line, "${MONGO_PASSWORD:?", "%s starts without a password", name)
+			}
 			continue
 		}
 		ours++
+		require.Contains(t, service.Environment["MONGO_URI"], "savant:0123456789abcdef@", name)
 		require.NoError(t, known(program, t.TempDir(), service.Environment), name)
 		// --help after the flags: they are read, and nothing is started.
 		command(t, t.TempDir(), program, append(service.Command, "--help")...)
