@@ -176,9 +176,12 @@ func (f inFolder) Records(id string) ([]Record, error) {
 	return records, err
 }
 
+// maxFile bounds a file of a session, in bytes: a folder may bring one.
+const maxFile = 64 << 20
+
 // read returns a file of a session. A file that does not exist is UNKNOWN_RUN.
 func (f inFolder) read(id, name string) ([]byte, error) {
-	data, err := regular.ReadFile(f.root, name)
+	data, err := regular.ReadFile(f.root, name, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Unknown(id)
 	}

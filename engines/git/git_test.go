@@ -196,6 +196,23 @@ func TestStatusSaysHowEachFileDiffers(t *testing.T) {
 	require.Equal(t, "only the first 2 files are listed", few["note"])
 }
 
+// TestStatusWithoutLargeRules: git would hold all of a .gitignore of 1 GB in memory.
+func TestStatusWithoutLargeRules(t *testing.T) {
+	for _, name := range []string{".gitignore", ".savant/.gitignore"} {
+		w := newWorkshop(t)
+		w.write("a.txt", "a")
+		w.commit("first")
+		w.write("a.txt", "b")
+		w.write("new.txt", "new")
+		w.write(name, "x")
+		require.NoError(t, os.Truncate(filepath.Join(w.root, filepath.FromSlash(name)), 1<<30))
+		out, err := w.call("git.status", `{}`)
+		require.NoError(t, err)
+		require.Contains(t, out["note"], name+" has more than 1048576 bytes")
+		require.Len(t, out["files"], 1, "the changed one")
+	}
+}
+
 func TestStatusOfBranches(t *testing.T) {
 	w := newWorkshop(t)
 	w.commit("first")

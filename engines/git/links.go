@@ -75,8 +75,11 @@ func (l links) checkNamed(folder, name string) error {
 	case !info.Mode().IsRegular():
 		return denied(path)
 	}
+	if info.Size() > maxPointer {
+		return denied(path)
+	}
 	text, err := os.ReadFile(resolved)
-	if err != nil || len(text) > 64<<10 {
+	if err != nil {
 		return denied(path)
 	}
 	target := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:"))

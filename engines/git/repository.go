@@ -234,10 +234,15 @@ func (l links) checkAlternates(objects string, depth int) error {
 	if err := l.walk(objects); err != nil {
 		return err
 	}
-	data, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+	name := filepath.Join(objects, "info", "alternates")
+	info, err := os.Stat(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPointer) {
+		return fault.New(fault.ToolDenied, "the repository's list of alternates is no file of at most %d bytes", maxPointer)
+	}
+	data, err := os.ReadFile(name)
 	if err != nil {
 		return fault.New(fault.ToolDenied, "the repository's list of alternates cannot be read")
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"savant/internal/gitrun"
 )
 
 type statusIn struct {
@@ -52,6 +54,10 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	if in.All {
 		untracked = "--untracked-files=all"
 	}
+	large := gitrun.OversizeRules(r.top)
+	if large != "" {
+		untracked = "--untracked-files=no" // so git does not read it
+	}
 	out, err := r.run(ctx, "", "status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignore-submodules=dirty", "--find-renames")
 	if err != nil {
 		return status{}, err
@@ -76,6 +82,9 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	if limit := cmp.Or(in.Limit, 500); len(made.Files) > limit || out.Cut {
 		made.Files = made.Files[:min(limit, len(made.Files))]
 		made.Truncated, made.Note = true, fmt.Sprintf("only the first %d files are listed", len(made.Files))
+	}
+	if large != "" {
+		made.Note = strings.TrimPrefix(made.Note+"; ", "; ") + fmt.Sprintf("untracked files are not listed, because %s has more than %d bytes", large, gitrun.MaxRules)
 	}
 	return made, nil
 }

@@ -3,12 +3,14 @@ package repo
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"savant/engines/repo/files"
+	"savant/fault"
 )
 
 // Defaults of context.tree.
@@ -34,6 +36,8 @@ type treeOut struct {
 	Truncated bool `json:"truncated"`
 	// Unread counts folders of the project that cannot be read.
 	Unread int `json:"unread,omitempty"`
+	// Note names the .gitignore files that are too large to be read.
+	Note string `json:"note,omitempty"`
 }
 
 // treeEntry is a file or a folder. A folder's path ends in a slash.
@@ -65,6 +69,9 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	}
 	out := arrange(listing.Files, filepath.ToSlash(found.name), cmp.Or(in.Depth, defaultDepth), cmp.Or(in.Limit, defaultEntries))
 	out.Unread = listing.Unread
+	if len(listing.Oversize) > 0 {
+		out.Note = fmt.Sprintf("not applied, because they have more than %d bytes: %s", files.MaxRules, fault.Cut(strings.Join(listing.Oversize, ", "), 500))
+	}
 	return out, nil
 }
 

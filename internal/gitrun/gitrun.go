@@ -101,6 +101,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	if err := process.Start(); err != nil {
 		return Output{}, c.notStarted(ctx, err)
 	}
+	limitMemory(process.Process.Pid)
 	go endWaiting(ctx, c.Folder, cancel)
 	data, readErr := io.ReadAll(io.LimitReader(stdout, int64(c.Limit)+1))
 	if len(data) > c.Limit {

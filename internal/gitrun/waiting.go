@@ -44,6 +44,23 @@ func endWaiting(ctx context.Context, folder string, cancel context.CancelCauseFu
 	})
 }
 
+// MaxRules bounds a file with rules for git that a folder brings, in bytes: git holds all
+// of it in memory.
+const MaxRules = 1 << 20
+
+// OversizeRules returns the first file of rules that git would read for a folder in any
+// case and that has more than MaxRules bytes, relative to the working tree; "" for none.
+// Further ones may be in the folders below.
+func OversizeRules(folder string) string {
+	top := topOf(folder)
+	for _, name := range []string{".gitignore", ".savant/.gitignore", ".git/info/exclude", ".gitattributes", ".git/info/attributes"} {
+		if info, err := os.Stat(filepath.Join(top, filepath.FromSlash(name))); err == nil && info.Size() > MaxRules {
+			return name
+		}
+	}
+	return ""
+}
+
 // topOf returns the working tree that contains a folder, or the folder itself.
 func topOf(folder string) string {
 	for at := folder; ; at = filepath.Dir(at) {

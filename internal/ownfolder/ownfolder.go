@@ -45,7 +45,7 @@ func LogFolder(root *os.Root) string {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
 		return StateLogs
 	}
-	text, err := regular.ReadFile(root, Logs+"/.gitignore")
+	text, err := regular.ReadFile(root, Logs+"/.gitignore", 1<<16)
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	if err != nil || !strings.HasPrefix(logsIgnored, string(bytes.TrimSpace(first))+"\n") {
 		return StateLogs

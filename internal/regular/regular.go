@@ -46,14 +46,28 @@ func checked(name string, open func() (*os.File, error)) (*os.File, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// ReadFile reads a whole file below a root.
-func ReadFile(root *os.Root, name string) (data []byte, err error) {
+// ErrTooLarge is the cause of the error for a file that is larger than what is read.
+var ErrTooLarge = errors.New("the file is too large")
+
+// ReadFile reads a whole file below a root. Its size is checked first.
+func ReadFile(root *os.Root, name string, limit int64) (data []byte, err error) {
 	file, err := Open(root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // only read
-	return io.ReadAll(file)
+	info, err := file.Stat()
+	if err == nil && info.Size() > limit {
+		err = &fs.PathError{Op: "read", Path: name, Err: ErrTooLarge}
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err = io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit { // it grew
+		err = &fs.PathError{Op: "read", Path: name, Err: ErrTooLarge}
+	}
+	return data, err
 }
 
 // ReadDir lists a folder below a root, sorted by name. Anything else is an ENOTDIR

@@ -26,9 +26,13 @@ func TestOnlyFilesAreOpened(t *testing.T) {
 	require.NoError(t, err)
 	defer listener.Close()
 
-	data, err := regular.ReadFile(root, "file")
+	data, err := regular.ReadFile(root, "file", 100)
 	require.NoError(t, err)
 	require.Equal(t, "text", string(data))
+	_, err = regular.ReadFile(root, "file", 3)
+	require.ErrorIs(t, err, regular.ErrTooLarge)
+	_, err = regular.ReadFile(root, "file", 4)
+	require.NoError(t, err)
 	for _, flags := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREATE | os.O_APPEND} {
 		for _, name := range []string{"pipe", "socket"} {
 			_, err = regular.Open(root, name, flags, 0o600)

@@ -41,7 +41,7 @@ func (f *answerFiles) load(now time.Time) (read []answerFile) {
 			continue
 		}
 		each := answerFile{key: strings.TrimSuffix(entry.Name(), answerEnding)}
-		data, err := regular.ReadFile(f.folder, entry.Name())
+		data, err := regular.ReadFile(f.folder, entry.Name(), maxKeptSize)
 		if err != nil || json.Unmarshal(data, &each) != nil || now.After(each.Until) {
 			_ = f.folder.Remove(entry.Name()) // expired
 			continue

@@ -62,7 +62,7 @@ func readLock(root *os.Root) (*lockFile, error) {
 	}
 	var data []byte
 	if err == nil && info.Mode().IsRegular() && info.Size() <= maxLock {
-		data, err = regular.ReadFile(root, lockName)
+		data, err = regular.ReadFile(root, lockName, maxLock)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, held)

@@ -31,7 +31,7 @@ func readConfig(root *os.Root) ([]byte, error) {
 	}
 	var data []byte
 	if err == nil {
-		data, err = regular.ReadFile(root, File)
+		data, err = regular.ReadFile(root, File, maxConfig)
 	}
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", File, errors.Unwrap(err))

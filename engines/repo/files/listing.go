@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/gitrun"
 	"savant/internal/withheld"
 )
 
@@ -19,6 +20,9 @@ const maxFiles = 500_000
 
 // neverListed are tools' folders, skipped everywhere.
 var neverListed = map[string]bool{".git": true, ".hg": true, ".svn": true, ".jj": true, "node_modules": true, "__pycache__": true, ".venv": true}
+
+// MaxRules bounds a .gitignore, in bytes.
+const MaxRules = gitrun.MaxRules
 
 // Listing is what a folder offers to a reader: without ignored files, Savant's own,
 // those of version control, and withheld ones. Names are relative, with slashes,
@@ -32,6 +36,8 @@ type Listing struct {
 	Rules []string
 	// Git: git listed the files; else .gitignore files were evaluated here.
 	Git bool
+	// Oversize are the rules files that are too large: nothing is read of them.
+	Oversize []string
 	// Unread counts the unreadable folders. Unsure: reading one failed with a disk
 	// error, so it may become readable without any change.
 	Unread int
@@ -42,7 +48,7 @@ type Listing struct {
 // symbolic links. An unreadable folder is TOOL_FAILED.
 func List(ctx context.Context, folder string, kept withheld.Files) (Listing, error) {
 	w := &walk{ctx: ctx, folder: folder, kept: kept}
-	if found := repositoryOf(folder); found.git != "" && !blocks(found.git) {
+	if found := repositoryOf(folder); found.git != "" && !blocks(found.git) && gitrun.OversizeRules(folder) == "" {
 		w.found.Git = true
 		if err := w.enter(".", nil); err != nil {
 			return Listing{}, err
@@ -93,7 +99,8 @@ type walk struct {
 	folder string
 	kept   withheld.Files
 	found  Listing
-	// blocked: a rules file is a pipe or a device, on which git would block.
+	// blocked: a rules file is a pipe or a device, on which git would block, or is larger
+	// than what may be read.
 	blocked bool
 }
 
@@ -146,6 +153,10 @@ func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *rule
 			continue
 		}
 		w.found.Rules = append(w.found.Rules, path.Join(name, ignoreFile))
+		if info, err := entry.Info(); err == nil && info.Size() > MaxRules {
+			w.blocked, w.found.Oversize = true, append(w.found.Oversize, path.Join(name, ignoreFile))
+			continue
+		}
 		text, err := os.ReadFile(filepath.Join(w.folder, filepath.FromSlash(name), ignoreFile))
 		if err == nil {
 			return &ruleset{above: above, base: strings.TrimPrefix(name+"/", "./"), rules: parseRules(string(text))}

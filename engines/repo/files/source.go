@@ -87,9 +87,12 @@ func regular(name string) bool {
 	return err != nil || info.Mode().IsRegular()
 }
 
+// maxPointer bounds a file that only names a folder, in bytes.
+const maxPointer = 64 << 10
+
 // linkedFolder returns the folder named in a file, or "".
 func linkedFolder(folder, named, prefix string) string {
-	if !regular(named) {
+	if info, err := os.Stat(named); err != nil || !info.Mode().IsRegular() || info.Size() > maxPointer {
 		return ""
 	}
 	text, err := os.ReadFile(named)

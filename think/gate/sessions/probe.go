@@ -95,7 +95,7 @@ func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
 	}
 	found := false
 	err = g.locked(ctx, func() error {
-		data, err := regular.ReadFile(g.root, name)
+		data, err := regular.ReadFile(g.root, name, maxFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

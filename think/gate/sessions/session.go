@@ -91,7 +91,7 @@ func (g *Gate) load(name string) (*session, error) {
 	if err == nil && !readable(info) {
 		return nil, fault.New(fault.StateCorrupt, "%s is not a file of at most %d MB", name, maxFile>>20)
 	}
-	data, err := regular.ReadFile(g.root, name)
+	data, err := regular.ReadFile(g.root, name, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -527,6 +527,7 @@ func TestAJournalThatWasRepaired(t *testing.T) {
 	require.NoError(t, err)
 	first, _, _ := strings.Cut(string(text), "\n")
 	require.NoError(t, os.WriteFile(file, []byte(first+"\n"), 0o600))
+	require.NoError(t, os.RemoveAll(filepath.Join(p.path, ".savant", "heads"))) // as a repair does
 	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`))
 	p.record("r1", "result", "running", step(3))
 	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":3}`))
