@@ -34,7 +34,7 @@ var naming = map[string]func() *regexp.Regexp{
 }
 
 // namingFormat matches what names a response format in a refusal.
-var namingFormat = pattern.Lazy(`(?i)schema|format|grammar|tool|json`)
+var namingFormat = pattern.Lazy(`(?i)schema|response_?format|\bformat|grammar|\btool|json_|\bjson\b`)
 
 // habits are the parts of requests that the service of a model refused in this process.
 type habits struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/reasoning"
 	"savant/reasoning/models"
 )
 
@@ -86,6 +87,18 @@ func TestSeveralRefusalsAreCured(t *testing.T) {
 	var sent map[string]any
 	require.NoError(t, json.Unmarshal([]byte(asked[3]), &sent))
 	require.Len(t, sent, 2)
+}
+
+// A fault that passes teaches nothing, whatever its sentence holds.
+func TestAFaultIsNoRefusal(t *testing.T) {
+	var asked []string
+	model := refusing(t, "openai:m", 500, map[string]string{"model": `{"error":{"message":"internal error; for more information write to the operators"}}`}, &asked, "")
+	for range 2 {
+		_, err := model.Generate(t.Context(), prompt)
+		require.ErrorAs(t, err, new(*reasoning.Temporary))
+	}
+	require.Len(t, asked, 2)
+	require.Equal(t, asked[0], asked[1])
 }
 
 // A refusal of something else is final.

@@ -169,6 +169,7 @@ func TestFormsOfCalls(t *testing.T) {
 		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>git_log\n```json\n" + limit + "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
 		"<|tool_calls_section_begin|><|tool_call_begin|>functions.git_log:0<|tool_call_argument_begin|>" + limit + "<|tool_call_end|><|tool_calls_section_end|>",
 		"Thought: I look at it.\nAction: git_log\nAction Input: " + limit,
+		"**Thought:** I look.\n**Action:** git_log\n**Action Input:** " + limit,
 		"functions.git_log(" + limit + ")",
 		`"{\"action\":\"tool\",\"tool_name\":\"git_log\",\"args\":{\"limit\":3}}"`,
 		`{\"action\":\"tool\",\"tool_name\":\"git_log\",\"args\":{\"limit\":3}}`,
