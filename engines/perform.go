@@ -68,7 +68,7 @@ func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) ret
 	}()
 	got := t.wait(ctx, row, done)
 	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) && !errors.Is(got.err, fault.ToolTimeout) { // keep the error of a tool that reported it itself
-		got.err = fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", row.tool.Name, limit)
+		got.err = fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", row.tool.Name, limit).OutcomeUnknown()
 	}
 	return got
 }

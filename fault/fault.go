@@ -114,6 +114,10 @@ func (e *Error) Attach(name string, value any) *Error {
 	return e
 }
 
+// OutcomeUnknown marks the failure of a call that may have had an effect, and returns the
+// error: who asked for the call must not repeat it unasked.
+func (e *Error) OutcomeUnknown() *Error { return e.Attach("outcome", "unknown") }
+
 // Hint says what to do about an error. It is data so that each front end can phrase it:
 // the command line names a command, an MCP client gets the name of a tool.
 type Hint struct {

@@ -106,7 +106,7 @@ func (p *panel) addInstruction(h *Hub, v *think.View) {
 		}
 		p.Issued, p.WaitsFor = next.Version, "a tool"
 		switch {
-		case next.Shown != "":
+		case next.Shown != "" || next.Outcome != "":
 			p.WaitsFor = "a person"
 		case next.Call == flow.CallGenerate:
 			p.WaitsFor = "a model"

@@ -211,7 +211,7 @@ func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
 	}
 	waiting := waitingStep{StepID: next.StepID, Call: next.Call, For: "tool", Attempt: next.Attempt}
 	switch {
-	case next.Shown != "":
+	case next.Shown != "" || next.Outcome != "" && next.Witness == "required":
 		waiting.For = "person"
 	case next.Call == flow.CallGenerate:
 		waiting.For = "model"

@@ -242,8 +242,10 @@ func (in NextInput) tooLarge() error {
 func (e *Engine) withoutResult(ctx context.Context, l *live, step flow.Handle) (settled, error) {
 	next, outstanding := l.instruction(step)
 	switch {
-	case outstanding && next.Shown != "":
+	case outstanding && (next.Shown != "" || next.Outcome != "" && next.Witness == "required"):
 		return e.currentReply(ctx, l)
+	case outstanding && next.Outcome != "":
+		return settled{}, fault.New(fault.InvalidParams, "result_snapshot is missing: %s", noteOutcome)
 	case outstanding && next.Witness == "required":
 		return settled{}, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
 	case outstanding:

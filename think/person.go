@@ -44,6 +44,10 @@ func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, 
 func (l *live) pending() []Pending {
 	var list []Pending
 	for _, next := range l.now.Instructions {
+		if next.Outcome != "" {
+			list = append(list, l.whatHappened(next))
+			continue
+		}
 		if next.Shown == "" {
 			continue
 		}
@@ -56,6 +60,19 @@ func (l *live) pending() []Pending {
 		list = append(list, p)
 	}
 	return list
+}
+
+// whatHappened asks a person about a call of which it is not known whether it had an
+// effect.
+func (l *live) whatHappened(next flow.Instruction) Pending {
+	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
+	outcome := text("what happened")
+	outcome["enum"] = []any{"not_done", "done"}
+	return Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Digest: next.Stated,
+		Message: "It is not known whether the call of " + next.Call + " had an effect. Find out. If it had none, it is issued again.",
+		Input:   map[string]any{"call": next.Call, "input": next.Input},
+		Schema: map[string]any{"type": "object", "required": []any{"unknown_outcome"}, "additionalProperties": false,
+			"properties": map[string]any{"unknown_outcome": outcome, "result": text("where it was done: its result, JSON or text")}}}
 }
 
 // waiting returns the first question to a person, if the run waits only for persons.

@@ -54,7 +54,9 @@ type Instruction struct {
 	Timeout       string          `json:"timeout,omitempty"`
 	Witness       string          `json:"witness,omitempty"`
 	// Allow lists what the model may call while it answers the step.
-	Allow       *[]string          `json:"allow,omitempty"`
+	Allow *[]string `json:"allow,omitempty"`
+	// Outcome is "unknown" where it is not known whether the last call had an effect.
+	Outcome     string             `json:"outcome,omitempty"`
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
 	Done        bool               `json:"done"`
 }
@@ -199,6 +201,8 @@ func (r *Reply) handOut(now flow.Outcome, whole scope) {
 	case now.Status == flow.Waiting:
 		r.Note = "A person must answer this step, not you. Ask them to answer it in the hub (savant hub), or to run: savant approve " + now.RunID + " " + now.Instructions[0].StepID +
 			" — then call think.next with this step_id and no result_snapshot."
+	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Outcome != "" }):
+		r.Note = noteOutcome
 	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }):
 		r.Note = noteWitness
 	}
@@ -253,12 +257,16 @@ func reopening(now flow.Outcome) string {
 	return "The last attempt of step " + now.Exhausted + " failed. To open it again: " + flow.Reopen(now.RunID, now.Exhausted, now.Final != nil)
 }
 
+// noteOutcome explains how to answer an instruction with outcome "unknown".
+const noteOutcome = "Where outcome is unknown, the last call may have had an effect: find out, do not call it again, and say what happened with result_snapshot: " +
+	`{"unknown_outcome": "done", "result": …} or {"unknown_outcome": "not_done"}.`
+
 // noteWitness explains how to answer an instruction with witness "required".
 const noteWitness = "Where witness is required, Savant must see the call: make it through Savant and answer with result_ref, the _receipt of its reply."
 
 func wire(i flow.Instruction) Instruction {
 	out := Instruction{StepID: i.StepID, Call: i.Call, Input: encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,
-		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Allow: i.Allow, Diagnostics: i.Diagnostics}
+		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Allow: i.Allow, Outcome: i.Outcome, Diagnostics: i.Diagnostics}
 	if i.SuccessSchema != nil {
 		out.SuccessSchema = encoded(i.SuccessSchema)
 	}

@@ -116,7 +116,7 @@ func notAResult(id string) error {
 // instruction's tool: VALIDATION_FAILED, and nothing is recorded.
 func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) error {
 	next, outstanding := l.instruction(step)
-	if e.Fits == nil || !outstanding || next.Shown != "" || next.Witness == "required" || given.Attempt > 0 && given.Attempt != next.Attempt {
+	if e.Fits == nil || !outstanding || next.Shown != "" || next.Outcome != "" || next.Witness == "required" || given.Attempt > 0 && given.Attempt != next.Attempt {
 		return nil
 	}
 	var first error

@@ -112,6 +112,9 @@ type (
 	readInput struct {
 		Path string `json:"path,omitempty"`
 	}
+	payInput struct {
+		Amount int `json:"amount,omitempty"`
+	}
 	largeInput struct {
 		Bytes int `json:"bytes"`
 	}
@@ -125,6 +128,9 @@ func witnessedTools() []engines.Tool {
 		}),
 		engines.Bind("tool.search", "Finds much.", func(_ context.Context, in largeInput) (any, error) {
 			return map[string]any{"text": strings.Repeat("x", in.Bytes)}, nil
+		}),
+		engines.Bind("m.pay", "Is lost in the call.", func(context.Context, payInput) (any, error) {
+			return nil, fault.New(fault.EngineOffline, "m ended before it answered pay; it is not known whether the call had an effect").OutcomeUnknown()
 		}),
 		engines.Bind("tool.write", "Fails.", func(context.Context, readInput) (any, error) {
 			return nil, fault.New(fault.ToolFailed, "the disk is full")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -172,7 +173,7 @@ func (h *httpLink) failure(method string, err error) error {
 	var format formatError
 	switch {
 	case h.client.life.Err() != nil:
-		return fault.New(fault.EngineOffline, "the connection was closed before %s was answered", method)
+		return fault.New(fault.EngineOffline, "the connection was closed before %s was answered", method).OutcomeUnknown()
 	case errors.Is(err, transport.ErrSessionTerminated):
 		return fault.New(fault.EngineOffline, "%w", ErrSessionOver)
 	case errors.Is(err, transport.ErrAuthorizationRequired):
@@ -182,13 +183,18 @@ func (h *httpLink) failure(method string, err error) error {
 	case errors.As(err, &status) && status < 500: // the server refused this request only
 		return fault.New(fault.ToolFailed, "the server answered %s with %w", method, status)
 	case errors.As(err, &status):
-		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)
+		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status).OutcomeUnknown()
 	case errors.As(err, &format):
-		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, format)
+		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, format).OutcomeUnknown()
 	case errors.Is(err, httpclient.ErrRedirected):
 		return fault.New(fault.EngineOffline, "the server redirects to another address; Savant does not follow it, because the headers are for this address only")
 	}
-	return fault.New(fault.EngineOffline, "the server cannot be reached, or its answer to %s is not what the protocol says", method)
+	unreachable := fault.New(fault.EngineOffline, "the server cannot be reached, or its answer to %s is not what the protocol says", method)
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" {
+		return unreachable // nothing was sent
+	}
+	return unreachable.OutcomeUnknown()
 }
 
 func (h *httpLink) notified(said mcp.JSONRPCNotification) {

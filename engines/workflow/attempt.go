@@ -72,7 +72,7 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 	case ctx.Err() != nil:
 		got = result{void: true}
 	case errors.Is(context.Cause(limited), errLate):
-		got.snapshot = failure(fault.New(fault.ToolTimeout, "%s took longer than the step's timeout of %s", next.Call, next.Timeout))
+		got.snapshot = failure(fault.New(fault.ToolTimeout, "%s took longer than the step's timeout of %s", next.Call, next.Timeout).OutcomeUnknown())
 	default:
 		got.snapshot = failure(err)
 	}

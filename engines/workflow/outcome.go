@@ -113,9 +113,10 @@ func waiting(at *think.Position, left map[string]left) *Outcome {
 	return out
 }
 
-// person reports whether only a person may answer an instruction.
+// person reports whether a person has to answer an instruction: no other may, or nobody
+// here can find out what happened.
 func person(next flow.Instruction) bool {
-	return next.Call == flow.CallApprove || next.Call == flow.CallAsk
+	return next.Outcome != "" || next.Call == flow.CallApprove || next.Call == flow.CallAsk
 }
 
 func pendingOf(run string, next flow.Instruction, left map[string]left) *Pending {

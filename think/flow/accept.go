@@ -20,6 +20,9 @@ func (u *unit) accept(result any) ([]byte, *fault.Error) {
 	if u.step().Person() {
 		return u.acceptPerson(result)
 	}
+	if said, ok := statementOf(result); u.stated && ok {
+		result = said.result
+	}
 	var first *fault.Error
 	for _, reading := range readings(result) {
 		value, problem := u.run().terms.normalise(reading)
@@ -384,7 +387,17 @@ func toolFault(result map[string]any, text string) *fault.Error {
 
 // permanentFailure reports whether a result is a permanent failure: its error has "retry":
 // false. The caller of the tool knows that better than the workflow's retry rule.
-func permanentFailure(value any) bool {
+func permanentFailure(value any) bool { return failureSays(value, "retry", "false") }
+
+// unknownOutcome reports whether a result is the failure of a call that may have had an
+// effect: its error has "outcome": "unknown".
+func unknownOutcome(result any) bool {
+	return slices.ContainsFunc(readings(result), func(reading any) bool { return failureSays(reading, "outcome", `"unknown"`) })
+}
+
+// failureSays reports whether the error in the result of a failed call has a member with
+// a value, as JSON.
+func failureSays(value any, name, want string) bool {
 	object, _ := value.(map[string]any)
 	if failed, _ := object["isError"].(bool); !failed {
 		return false
@@ -394,6 +407,75 @@ func permanentFailure(value any) bool {
 	if said == nil {
 		return false
 	}
-	again, given := said.Extra["retry"].(json.RawMessage)
-	return given && string(again) == "false"
+	member, given := said.Extra[name].(json.RawMessage)
+	return given && string(member) == want
+}
+
+// statement is what the answer to an unknown outcome says: whether the call was done, and
+// then its result.
+type statement struct {
+	done   bool
+	result any
+}
+
+// statementOf reads {"unknown_outcome": "done", "result": …} or {"unknown_outcome":
+// "not_done"}.
+func statementOf(answer any) (said statement, ok bool) {
+	for _, reading := range readings(answer) {
+		object, _ := reading.(map[string]any)
+		result, given := object["result"]
+		switch object["unknown_outcome"] {
+		case "done":
+			return statement{true, result}, given && len(object) == 2
+		case "not_done":
+			return statement{}, len(object) == 1 || given && len(object) == 2 && (result == nil || result == "")
+		}
+	}
+	return statement{}, false
+}
+
+// howToState says how an unknown outcome is answered.
+const howToState = `{"unknown_outcome": "done", "result": …} or {"unknown_outcome": "not_done"}`
+
+// askOutcome adds to the failure of a call that somebody has to find out what happened.
+func askOutcome(failed *fault.Error) *fault.Error {
+	asked := *failed
+	asked.Details += "; find out whether it had, do not repeat the call, and answer with result_snapshot: " + howToState
+	asked.Diagnostics = slices.Clone(failed.Diagnostics)
+	return asked.With(fault.Diagnostic{Path: "result_snapshot", Message: "it is not known whether the call had an effect: find out, and do not repeat the call", Expected: howToState})
+}
+
+// holdsUnknown reports whether the step waits for a statement after an unknown outcome,
+// and is not issued again by itself.
+func (u *unit) holdsUnknown() bool {
+	return u.run().terms.HoldUnknown && u.step().Effect == "write" && !u.step().Retry.OnUnknown
+}
+
+// admitStatement refuses an answer to an unknown outcome that does not say what happened.
+// A person may say it of any step, a model of none that requires a witness.
+func (u *unit) admitStatement(answer *Answer) error {
+	_, ok := statementOf(answer.Result)
+	switch {
+	case answer.Person && answer.Shown != u.run().shown(u):
+		return fault.New(fault.ApprovalRequired, "the question of step %q is not the one that was shown; read it again", u.id)
+	case !ok || !answer.Person && answer.Witness == WitnessGateway:
+		return fault.New(fault.ValidationFailed, "step %q: it is not known whether its last call had an effect: find out, do not repeat the call, and answer with result_snapshot: %s", u.id, howToState).
+			With(fault.Diagnostic{Path: "result_snapshot", Message: "it does not say what happened", Expected: howToState})
+	case !answer.Person && u.step().Witness == "required":
+		return fault.New(fault.NotWitnessed, "step %q takes only a result that Savant saw, so only a person can say whether its last call had an effect: savant approve %s %s, or the hub", u.id, u.run().id, u.id)
+	}
+	answer.Witness = WitnessSelf
+	if answer.Person {
+		answer.Witness = WitnessPerson
+	}
+	return nil
+}
+
+// reissue issues the unit again as it was, without counting what came between.
+func (u *unit) reissue() {
+	more := u.more()
+	more.unknown, more.shown, more.spared = false, nil, more.spared+1
+	u.attempt++
+	u.touch()
+	u.run().fresh = append(u.run().fresh, u)
 }

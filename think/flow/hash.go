@@ -83,6 +83,9 @@ func (u *unit) hash() sum {
 		d.text(u.sum)
 	}
 	d.number(len(u.attempts))
+	if u.rare().unknown {
+		d.text("unknown outcome")
+	}
 	if failure := u.rare().failure; failure != nil {
 		d.text(string(failure.Code))
 	}

@@ -37,6 +37,11 @@ type Instruction struct {
 	// Shown identifies what a person is shown; an answer is accepted only for exactly
 	// that.
 	Shown string `json:"-"`
+	// Stated identifies what a person is shown who states an unknown outcome.
+	Stated string `json:"-"`
+	// Outcome is "unknown" if it is not known whether the last call had an effect: the
+	// step waits for a statement, and its call must not be repeated.
+	Outcome string `json:"outcome,omitempty"`
 	// Diagnostics are the errors of the previous attempt.
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
 }
@@ -203,6 +208,9 @@ func (u *unit) length() int {
 	return size
 }
 
+// OutcomeUnknown is the Outcome of an instruction whose last call may have had an effect.
+const OutcomeUnknown = "unknown"
+
 // instructionBytes estimates the size of an instruction without its texts.
 const instructionBytes = 200
 
@@ -251,6 +259,9 @@ func (u *unit) instruction() Instruction {
 	if s.Person() {
 		i.Shown = u.run().shown(u)
 	}
+	if u.rare().unknown {
+		i.Outcome, i.Stated = OutcomeUnknown, u.run().shown(u)
+	}
 	if s.Witness == "required" {
 		i.Witness = s.Witness
 	}
@@ -287,7 +298,11 @@ func (s *Step) checks() any {
 
 func (r *Run) shown(u *unit) string {
 	u.render()
-	digest, err := jsonvalue.Digest(map[string]any{"run": r.id, "workflow": r.graph.Workflow.Digest, "step": u.id, "call": u.step().Call, "input": u.rare().input})
+	shown := map[string]any{"run": r.id, "workflow": r.graph.Workflow.Digest, "step": u.id, "call": u.step().Call, "input": u.rare().input}
+	if u.rare().unknown {
+		shown["unknown_outcome"] = u.attempt
+	}
+	digest, err := jsonvalue.Digest(shown)
 	if err != nil {
 		return ""
 	}

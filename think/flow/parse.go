@@ -289,10 +289,16 @@ func (p *parser) retry(keys entries, at string, into *Retry) {
 		return
 	}
 	at = join(at, "retry")
-	known, _ := p.mapping(node, at, []string{"max", "backoff"})
+	known, _ := p.mapping(node, at, []string{"max", "backoff", "on_unknown"})
 	p.integer(known, "max", at, 0, 100, &into.Max)
 	if known.value("backoff") != nil {
 		into.Backoff = p.duration(known, "backoff", at)
+	}
+	if again := known.value("on_unknown"); again != nil {
+		yes, ok := valueOf(again).(bool)
+		if into.OnUnknown = yes; !ok {
+			p.add(fault.YAMLSchemaViolation, at+".on_unknown", again, "on_unknown must be true or false%s", boolean(again.Value))
+		}
 	}
 }
 

@@ -195,7 +195,7 @@ func (p *parser) plain(r raw) {
 	p.group(s, keys)
 	s.Join = Join(p.choice(keys, "join", s.path, string(JoinAll), string(JoinSuccess), string(JoinAny), string(JoinDone)))
 	s.JoinWritten = keys.value("join") != nil
-	p.choice(keys, "effect", s.path, "read", "write") // for readers of the file: nothing depends on it
+	s.Effect = p.choice(keys, "effect", s.path, "read", "write")
 	s.Witness = p.choice(keys, "witness", s.path, "any", "required")
 	if node := keys.value("success_schema"); node != nil {
 		s.Schema = p.schema(node, s.path+".success_schema")

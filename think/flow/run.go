@@ -35,6 +35,9 @@ type Terms struct {
 	// PlainFailures reports that a result with isError counts as a failure even if its
 	// reason is not in MCP's form. Without it, such a result is a value.
 	PlainFailures bool `json:"plain_failures,omitempty"`
+	// HoldUnknown reports that a step with effect: write waits for a statement after a
+	// call with an unknown outcome. Without it, the step is issued again.
+	HoldUnknown bool `json:"hold_unknown,omitempty"`
 }
 
 // Run is one run of a graph: a state machine without I/O. Each Start or Settle
@@ -204,7 +207,7 @@ func (r *Run) status() Status {
 		return Status(r.final.Outcome)
 	}
 	for _, u := range r.issued {
-		if !u.step().Person() {
+		if !u.forPerson() {
 			return Running
 		}
 	}
@@ -212,6 +215,11 @@ func (r *Run) status() Status {
 		return Waiting
 	}
 	return Running
+}
+
+// forPerson reports whether only a person can answer the unit.
+func (u *unit) forPerson() bool {
+	return u.step().Person() || u.rare().unknown && u.step().Witness == "required"
 }
 
 // SkipTo sets the version: records that do not answer a step, such as a reset,

@@ -119,24 +119,40 @@ func (r *Run) Settle(step Handle, answer Answer) (Outcome, error) {
 // and another attempt is left.
 func (u *unit) take(answer Answer) {
 	u.witness, u.late = answer.Witness, answer.Late
+	if u.rare().unknown {
+		if said, _ := statementOf(answer.Result); !said.done {
+			u.reissue()
+			return
+		}
+		u.stated = true
+	}
 	value, problem := u.accept(answer.Result)
 	switch {
 	case problem == nil:
 		u.settle(Done, "", value, nil)
 		u.hold()
-	case u.step().Person() || u.attempt > u.step().Retry.Max || permanentFailure(answer.Result):
+		return
+	case !u.stated && u.holdsUnknown() && unknownOutcome(answer.Result):
+		u.more().unknown = true
+		u.more().spared++
+		problem = askOutcome(problem)
+	case u.step().Person() || u.attempt-u.rare().spared > u.step().Retry.Max || !u.stated && permanentFailure(answer.Result):
 		u.fail(problem)
-	default:
-		u.attempt++
-		u.more().shown = problem
-		u.touch()
-		u.run().rejected = problem
+		return
 	}
+	u.stated = false
+	u.attempt++
+	u.more().shown = problem
+	u.touch()
+	u.run().rejected = problem
 }
 
 // admit refuses unauthorized answers: a model's answer for a person, or a result
 // without the required witness.
 func (u *unit) admit(answer *Answer) error {
+	if u.rare().unknown {
+		return u.admitStatement(answer)
+	}
 	if u.step().Person() {
 		shown := u.run().shown(u)
 		switch {
@@ -170,7 +186,15 @@ func declined(step *Step, value any) bool {
 // that the step reads are missing.
 func (r *Run) Check(step Handle, value any, person bool) ([]Ref, error) {
 	u := step.unit
-	if r.cancelled != nil || u == nil || u.status != Issued || u.step().Person() != person || declined(u.step(), value) {
+	if r.cancelled != nil || u == nil || u.status != Issued || declined(u.step(), value) {
+		return nil, nil
+	}
+	if said, ok := statementOf(value); u.rare().unknown {
+		if !ok || !said.done {
+			return nil, nil
+		}
+		value = said.result
+	} else if u.step().Person() != person {
 		return nil, nil
 	}
 	var m missing
@@ -223,6 +247,7 @@ func (r *Run) Resume(step Handle, recorded Recorded) ([]Ref, error) {
 		return nil, r.blocked
 	}
 	r.begin(u, recorded.Digest)
+	u.stated = u.rare().unknown
 	u.witness, u.late, u.size, u.sum = recorded.Witness, recorded.Late, recorded.Size, u.shared(recorded.Value)
 	if u.step().CaptureAs != "" {
 		u.restore(recorded)

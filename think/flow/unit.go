@@ -75,6 +75,7 @@ type unit struct {
 	size     int    // of the value in bytes
 	witness  string
 	late     bool
+	stated   bool // the value is from a statement about an unknown outcome
 	seen     bool // in touched
 	stale    bool // in the loop's stale
 	// extra has rarely used fields, apart to save memory: a run may have ten thousand
@@ -89,6 +90,8 @@ type extra struct {
 	rendered bool // input is
 	shown    *fault.Error
 	failure  *fault.Error
+	unknown  bool // the last call may have had an effect: the unit waits for a statement
+	spared   int  // answers that count against no retry
 	rounds   []*frame
 	outputs  []byte // of the last round
 }

@@ -173,6 +173,9 @@ type Retry struct {
 	// Backoff is waited by an executing runtime before the first repeat and
 	// doubled after each ("2s"; a Go duration); a guided client does not wait.
 	Backoff string
+	// OnUnknown repeats a call with effect: write also where it is not known whether it
+	// had an effect.
+	OnUnknown bool
 }
 
 // Check names a validator of the result, or of one of its fields.
@@ -198,7 +201,9 @@ type Step struct {
 	Checks    []Check
 	Retry     Retry
 	OnFailure OnFailure
-	Join      Join
+	// Effect is "read", "write", or "" where the file does not say.
+	Effect string
+	Join   Join
 	// JoinWritten says that the file has the step's join, which is not the default.
 	JoinWritten bool
 	// NoBarrier says that the step, a check, does not hold the steps below it.

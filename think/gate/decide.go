@@ -34,7 +34,7 @@ func Decide(runs []Run, prefixes []string, e Event) Decision {
 func (r Run) passes(prefixes []string, e Event) bool {
 	for _, issued := range r.Issued {
 		switch {
-		case issued.Call == callGenerate:
+		case issued.Call == callGenerate, issued.Outcome != "":
 			if issued.allows(prefixes, e) {
 				return true
 			}
@@ -126,6 +126,8 @@ func refuse(run Run, prefixes []string, e Event) Decision {
 		d.Step = run.Issued[0].Step
 	}
 	switch {
+	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return i.Outcome != "" && named(prefixes, e.Tool, i.Call) }):
+		d.Why, what = NotAllowed, shortName(e.Tool)+" must not be called again: its last call may have had an effect."
 	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return named(prefixes, e.Tool, i.Call) }):
 		d.Why, what = OtherInput, shortName(e.Tool)+" is the issued tool, with another input."
 	case run.Waits():
@@ -168,6 +170,8 @@ func (i Issued) does(run string) string {
 	switch {
 	case i.person():
 		return "step " + i.Step + ", which a person answers: end your turn; they answer in the client's form or with savant approve " + run + " " + i.Step
+	case i.Outcome != "":
+		return "step " + i.Step + ": find out whether the last call of " + i.Call + " had an effect, and say it with think.next; meanwhile " + i.allowed()
 	case i.Call == callGenerate:
 		return "step " + i.Step + ": answer it yourself with think.next; meanwhile " + i.allowed()
 	}

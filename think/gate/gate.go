@@ -87,6 +87,9 @@ type Issued struct {
 	Input json.RawMessage `json:"input,omitempty"`
 	// Allow lists what the model may call while it answers the step; nil is the default.
 	Allow *[]string `json:"allow,omitempty"`
+	// Outcome is "unknown" where the call may have had an effect: it is not to be repeated
+	// before somebody has found out.
+	Outcome string `json:"outcome,omitempty"`
 }
 
 // The statuses in which a run is open: it can go on, or waits for a person.

@@ -33,6 +33,8 @@ func TestWhatPasses(t *testing.T) {
 	answering := open("running", gate.Issued{Step: "write", Call: "llm.generate", Input: json.RawMessage(`{"task":"t"}`)})
 	asking := open("waiting", issued("ok", "human.approve", `{"message":"Go on?"}`))
 	both := open("running", issued("a", "git.status", `{}`), issued("b", "github.pull_request_read", `{"n":1}`))
+	lost := issued("s", "bank.pay", `{}`)
+	lost.Outcome = "unknown"
 	for name, c := range map[string]struct {
 		run   gate.Run
 		event gate.Event
@@ -67,6 +69,8 @@ func TestWhatPasses(t *testing.T) {
 		"a tool of no named server":          {open("running", issued("s", "files.write_file", `{"a":1}`)), call("cursor", "MCP:write_file", `{"a":1}`), ""},
 		"its other input":                    {open("running", issued("s", "files.write_file", `{"a":1}`)), call("cursor", "MCP:write_file", `{"a":2}`), gate.OtherInput},
 		"another tool of no named server":    {open("running", issued("s", "files.write_file", `{"a":1}`)), call("cursor", "MCP:file", `{"a":1}`), gate.NotIssued},
+		"a call whose outcome is unknown":    {open("running", lost), call("claude-code", "mcp__bank__pay", `{}`), gate.NotAllowed},
+		"finding out what happened":          {open("running", lost), call("claude-code", "mcp__savant__git_log", `{}`), ""},
 		"reading while answering":            {answering, call("claude-code", "Read", `{"file_path":"/project/a"}`, "/project/a"), ""},
 		"reading elsewhere":                  {answering, call("claude-code", "Read", `{"file_path":"/etc/passwd"}`, "/etc/passwd"), gate.NotAllowed},
 		"reading a neighbour":                {answering, call("claude-code", "Read", `{"file_path":"/project2/a"}`, "/project2/a"), gate.NotAllowed},

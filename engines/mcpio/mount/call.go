@@ -106,7 +106,7 @@ func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)
 	details := s.launch.hidden.Text(coded.Message())
 	if !live.alive() {
-		return fault.New(fault.EngineOffline, "%s ended before it answered %s; it is not known whether the call had an effect", s.entry.name, tool)
+		return fault.New(fault.EngineOffline, "%s ended before it answered %s; it is not known whether the call had an effect", s.entry.name, tool).OutcomeUnknown()
 	}
 	switch {
 	case errors.Is(err, mcpclient.ErrSessionOver):
@@ -114,7 +114,11 @@ func (s *server) failure(live *session, tool string, err error) error {
 		return err
 	case coded.Code == fault.EngineOffline:
 		s.unreachable(live, coded)
-		return fault.New(fault.EngineOffline, "%s: %s", tool, details)
+		offline := fault.New(fault.EngineOffline, "%s: %s", tool, details)
+		if _, unknown := coded.Extra["outcome"]; unknown {
+			offline.OutcomeUnknown()
+		}
+		return offline
 	}
 	s.succeeded() // it answers; codes of another server mean nothing here
 	return fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(details, maxErrorText))

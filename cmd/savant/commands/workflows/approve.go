@@ -138,7 +138,7 @@ func (p *program) show(asked think.Pending) error {
 
 // decide asks the person and returns the answer to record.
 func (p *program) decide(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
-	if asked.Call == flow.CallAsk {
+	if asked.Call != flow.CallApprove {
 		return p.answer(ctx, a, asked, said)
 	}
 	if said.answered || said.editor {
