@@ -25,7 +25,7 @@ func (a *App) answerer() (workflow.Generate, error) {
 	if s.URL == "" && s.SLM == "" && s.LLM == "" && !undecided(s) && !needsModel(s) && s.Waiting == nil {
 		return nil, nil
 	}
-	client, name, err := a.Reasoner(s, a.warnOfAttempt)
+	client, name, err := a.Reasoner(s, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,12 @@ type decision struct {
 // model calls and returns them.
 func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ context.Context, recorded func() []reasoning.ModelCall) {
 	observed := new(reasoning.Observed)
-	return reasoning.WithObserver(ctx, observed.Observer(wrote)), func() []reasoning.ModelCall {
+	observer := observed.Observer(wrote)
+	observer.Waited = func(failed reasoning.Attempt) {
+		failed.SessionID, failed.RunID, failed.Step = a.calls.process, of.runID, of.step
+		a.warnOfAttempt(ctx, failed)
+	}
+	return reasoning.WithObserver(ctx, observer), func() []reasoning.ModelCall {
 		events := observed.Prompt()
 		for _, each := range observed.Calls() {
 			events = append(events, a.priced(each))

@@ -24,8 +24,11 @@ import (
 // Reasoner returns the client of the deciding service, and the service's name.
 // REASONING_API_URL selects only that service, REASONING_TRANSPORT=mongo only the
 // queue: there is no fallback to the built-in service. observe is called with each failed
-// attempt and may be nil.
+// attempt; nil warns of those that make a person wait.
 func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
+	if observe == nil {
+		observe = a.warnOfAttempt
+	}
 	options := reasoning.Options{Timeout: s.Timeout, Retries: s.Retries, Observe: observe}
 	if s.Waiting != nil {
 		options.Transport = refused{s.Waiting}
@@ -165,7 +168,7 @@ func (a *App) queueDecider(ctx context.Context) (decider, string, error) {
 	}
 	if s.URL != "" {
 		s.Transport = settings.TransportHTTP
-		client, name, err := a.Reasoner(s, a.warnOfAttempt)
+		client, name, err := a.Reasoner(s, nil)
 		return client, name, err
 	}
 	s = withDefaults(ctx, s)
