@@ -95,7 +95,7 @@ var rules = map[string]rule{
 	"think/gate":             {height: 2},
 	"think/gate/clients":     {height: 3, imports: []string{"think/gate"}},
 	"think/gate/sessions":    {height: 3, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think/gate", "think/state"}},
-	"think/library":          {height: 3, imports: []string{"schemas", "think/flow"}},
+	"think/library":          {height: 3, imports: []string{"internal/ownfolder", "schemas", "think/flow"}},
 	"think/check":            {height: 3, imports: []string{"schemas", "think/flow", "think/flow/expression"}},
 	"think":                  {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/gate", "think/library", "think/state"}},
 	"think/audit":            {height: 5, imports: []string{"think", "think/flow", "think/state"}},

@@ -26,6 +26,19 @@ type Questions interface {
 	Take(ctx context.Context, question string, within time.Duration) (bool, error)
 }
 
+// maxAsking is how long a question stays open in a client that never answers. The call
+// then ends as one that was not answered, and the step still waits.
+const maxAsking = 10 * time.Minute
+
+// ask puts a question to the user. Meanwhile later calls about the same run go on: nobody
+// knows how long a person takes.
+func (c *call) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
+	c.turn.pass()
+	ctx, cancel := context.WithTimeout(ctx, maxAsking)
+	defer cancel()
+	return c.request.ask(ctx, question)
+}
+
 // ask puts a question to the user by a request to the client, as in revisions up to
 // 2025-11-25.
 func (r *request) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {

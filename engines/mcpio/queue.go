@@ -32,6 +32,7 @@ type turn struct {
 	// before is closed when the preceding call has ended; nil without one.
 	before <-chan struct{}
 	over   chan struct{}
+	passed sync.Once
 }
 
 // join adds a call of a size in bytes, or reports that there are too many. A single
@@ -61,17 +62,29 @@ func (t *turn) wait() {
 	}
 }
 
+// pass lets the next call of the key run, while this one waits for a person.
+func (t *turn) pass() {
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	t.end()
+}
+
+// end lets the next call of the key run. The caller holds the queue's lock.
+func (t *turn) end() {
+	if t.key == "" {
+		return
+	}
+	t.passed.Do(func() { close(t.over) })
+	if t.queue.last[t.key] == t.over {
+		delete(t.queue.last, t.key)
+	}
+}
+
 // leave removes the call from the queue.
 func (t *turn) leave() {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
 	t.queue.calls--
 	t.queue.bytes -= t.size
-	if t.key == "" {
-		return
-	}
-	close(t.over)
-	if t.queue.last[t.key] == t.over {
-		delete(t.queue.last, t.key)
-	}
+	t.end()
 }

@@ -11,6 +11,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/ownfolder"
 )
 
 // maxWorkflowFile bounds what is read of one file; flow.Parse refuses more.
@@ -163,6 +164,9 @@ func (l *Library) Text(name string) string {
 }
 
 func unreadable(name string, err error) error {
+	if ownfolder.Displaced(err) && !errors.Is(err, syscall.ELOOP) {
+		return fault.New(fault.YAMLSchemaViolation, "%s is a link that leads out of SAVANT_PATH", name)
+	}
 	return fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, withoutPath(err))
 }
 

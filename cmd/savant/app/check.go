@@ -143,7 +143,7 @@ func isWorkflow(name string) bool {
 // find each other in any folder.
 func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedFile, error) {
 	folder := filepath.Dir(file)
-	engine := a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{regularFiles{os.DirFS(folder)}}})...)
+	engine := a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{a.filesOf(folder)}})...)
 	defer engine.Close()
 	base := filepath.Base(file)
 	name := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")
@@ -158,6 +158,21 @@ func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedF
 		}
 	}
 	return checked, nil
+}
+
+// filesOf returns the files of a folder. Those below SAVANT_PATH are read as a run reads
+// them: no link leads out of it.
+func (a *App) filesOf(folder string) regularFiles {
+	project, projectErr := filepath.Abs(a.settings.Path)
+	absolute, err := filepath.Abs(folder)
+	if err == nil && projectErr == nil {
+		if below, err := filepath.Rel(project, absolute); err == nil && filepath.IsLocal(below) {
+			if files, err := fs.Sub(a.files.root.FS(), filepath.ToSlash(below)); err == nil {
+				return regularFiles{files}
+			}
+		}
+	}
+	return regularFiles{os.DirFS(folder)}
 }
 
 // placed returns a diagnostic with the file as the person named it, and with its own

@@ -166,7 +166,11 @@ func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, s
 		return nil, cli.UsageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
 	}
 	if said.answered {
-		return typed(said.answer, asked.Schema), p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
+		answer := typed(said.answer, asked.Schema)
+		if asked.Schema == nil {
+			answer = jsonvalue.TextOrValue(said.answer)
+		}
+		return answer, p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
 	}
 	if said.editor {
 		written, err := p.edited(ctx, asked)
