@@ -51,3 +51,23 @@ func TestWhatAToolSaidOfItsFailureIsShown(t *testing.T) {
 		})
 	}
 }
+
+// A run that an earlier version planned issues a lost call again, as it did; a new one
+// waits to be told what happened.
+func TestAnUnknownOutcomeIsHeldByTheTermsOfTheRun(t *testing.T) {
+	workflow, err := flow.Parse("w.yaml", []byte("name: w\nversion: \"1\"\nsteps: [{id: a, call: m.pay, effect: write}]\n"), noSchemas(t))
+	require.NoError(t, err)
+	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
+	require.NoError(t, err)
+	for _, holds := range []bool{false, true} {
+		run, _ := graph.Start("r", map[string]any{}, flow.Terms{PlainFailures: true, HoldUnknown: holds})
+		result, err := jsonvalue.Decode([]byte(`{"isError":true,"content":[{"type":"text","text":"{\"error\":\"ENGINE_OFFLINE\",\"details\":\"lost\",\"outcome\":\"unknown\"}"}]}`))
+		require.NoError(t, err)
+		step, err := run.View().Step("a")
+		require.NoError(t, err)
+		out, err := run.Settle(step, flow.Answer{Result: result})
+		require.NoError(t, err)
+		require.Equal(t, holds, out.Instructions[0].Outcome == flow.OutcomeUnknown)
+		require.Equal(t, 2, out.Instructions[0].Attempt)
+	}
+}

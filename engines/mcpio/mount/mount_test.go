@@ -203,6 +203,8 @@ func TestProgressReachesTheCaller(t *testing.T) {
 	require.Equal(t, []string{"1/3 step", "2/3 step", "3/3 step"}, reports)
 }
 
+func mayHaveHadAnEffect(err error) bool { return fault.From(err).Extra["outcome"] == "unknown" }
+
 func TestFailuresAreCodedAndTellNoSecret(t *testing.T) {
 	t.Parallel()
 	w := oneServer(t, "good", "")
@@ -210,6 +212,7 @@ func TestFailuresAreCodedAndTellNoSecret(t *testing.T) {
 		_, err := w.call("fake.echo", do)
 		require.ErrorIs(t, err, code, do)
 		require.NotContains(t, err.Error(), secret, do)
+		require.Equal(t, do == "crash", mayHaveHadAnEffect(err), do)
 		require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""), "after %s", do)
 	}
 	require.NotContains(t, w.called("fake.echo", "env"), secret)
@@ -229,6 +232,7 @@ func TestAHungCallIsCancelled(t *testing.T) {
 	w := oneServer(t, "good", `, "timeout": 2`)
 	_, err := w.call("fake.echo", "hang")
 	require.ErrorIs(t, err, fault.ToolTimeout)
+	require.True(t, mayHaveHadAnEffect(err))
 	require.Eventually(t, func() bool { return strings.Contains(w.log.String(), "cancelled") }, time.Minute, 10*time.Millisecond)
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""))
 }
@@ -339,6 +343,7 @@ func TestACallOfAServerThatIsStillStarting(t *testing.T) {
 	_, err := w.open().call("fake.a", "")
 	require.ErrorIs(t, err, fault.ToolTimeout)
 	require.ErrorContains(t, err, "not called", "it may be called again")
+	require.False(t, mayHaveHadAnEffect(err))
 }
 
 // Many callers of a server that crashes again and again each get an answer or
