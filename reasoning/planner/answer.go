@@ -62,9 +62,7 @@ func (p *planner) answer() (text string, found bool) {
 	default:
 		found = p.writeFound(&out)
 	}
-	if p.writeOthers(&out) {
-		found = true
-	}
+	found = p.writeOthers(&out) || found
 	p.writeFailures(&out)
 	out.WriteString(noModel)
 	return out.String(), found

@@ -85,6 +85,10 @@ func TestFormsOfQuestions(t *testing.T) {
 			"Which variable controls how long a shutdown waits?": `config/config.go:\d+\n(.*\n)* .*DEPOT_DRAIN`,
 			"Which storage backends can be chosen?":              `docs/operations.md:5, under "Backends"\n(.*\n)* .*redis`,
 			"How are storage backends chosen?":                   `docs/operations.md:5, under "Backends"\n(.*\n)* .*redis`,
+			"Find the definition of Delay":                       `queue/backoff.go:4, Delay\n`,
+			"Show me where ErrFull is declared":                  `queue/queue.go:7, ErrFull\n`,
+			"Where's Push implemented?":                          `queue/queue.go:16, Push\n`,
+			"Tests for the token":                                `server/server_test.go:5, TestWrongTokenIsRefused\n`,
 			"What license is it under?":                          `README.md:9, under "License"\n(.*\n)* .*MIT`,
 		}},
 		"node": {parlor, map[string]string{
@@ -95,6 +99,7 @@ func TestFormsOfQuestions(t *testing.T) {
 			"Which tests cover the limiter?":                                   `test/limits.test.js:5\n(.*\n)* .*eleventh`,
 			"Which tests cover escapeHtml?":                                    `test/limits.test.js:10\n(.*\n)* .*angle`,
 			"How do I change the port?":                                        `README.md:5, under "Configuration"\n(.*\n)* .*PORT`,
+			"How do I turn off color?":                                         `src/settings.js:\d\n(.*\n)* .*NOCOLOR`,
 			"Which environment variable disables color?":                       `src/settings.js:\d\n(.*\n)* .*NOCOLOR`,
 			"Which environment variable restricts the sites that may connect?": `README.md:6, under "Configuration"\n(.*\n)* .*ALLOWED_ORIGINS`,
 		}},

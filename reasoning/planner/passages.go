@@ -49,6 +49,7 @@ const (
 	filed      = 0.6  // a file whose name has the same words as the goal
 	hasValue   = 1.25 // it has a value of the requested kind
 	ofValue    = 1.6  // its title is one
+	noVariable = 0.6  // it has no variable, for which the question asks
 	hasCount   = 1.4  // it has a number of the counted things
 	hasList    = 1.5  // it lists things, as the question asks for
 	noList     = 0.35 // it declares something else than a list
@@ -228,13 +229,16 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 		texts = append(texts, f.text)
 	}
 	if expected := p.question.value; expected != nil {
+		has := expected().MatchString(strings.Join(texts[1:], "\n"))
 		switch {
 		case expected().MatchString(title):
 			s.score *= ofValue
-		case expected().MatchString(strings.Join(texts[1:], "\n")):
+		case has:
 			s.score *= hasValue
+		case p.question.variable:
+			s.score *= noVariable
 		}
-		if expected().MatchString(strings.Join(texts[1:], "\n")) {
+		if has {
 			texts = append(texts, p.question.sought)
 		}
 	}

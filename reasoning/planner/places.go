@@ -39,8 +39,8 @@ func (p *planner) weighWords() {
 			p.words[i].weight *= float64(found) / sum
 		}
 		p.words[i].absent = p.isAbsent(w)
-		p.words[i].verb = strings.ToLower(w.text) == p.question.verb
-		if w.in(p.question.sought) {
+		p.words[i].verb = slices.Contains(strings.Fields(p.question.verb), strings.ToLower(w.text))
+		if w.in(p.question.sought) || p.words[i].verb && p.question.list {
 			p.words[i].weight /= 2
 		}
 	}

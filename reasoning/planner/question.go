@@ -30,10 +30,8 @@ type question struct {
 	subject string
 	period  period
 	// value matches the expected value of a question about a number or a variable.
-	value func() *regexp.Regexp
-	// sought are the words of the goal that only say which kind of value is expected; verb
-	// is the one that says what is done with the subject.
-	sought, verb string
+	value        func() *regexp.Regexp
+	sought, verb string // the words for the kind of value; what is done with the subject
 	// counted matches the things that a "how many" question counts; nil for other questions.
 	counted *regexp.Regexp
 	// authors: the answer counts commits by author. when: the answer is dates.
@@ -60,8 +58,8 @@ type period struct {
 var (
 	leading     = pattern.Lazy(`^(?i:(?:please|kindly|now|and|ok|hey|could you|can you|would you|will you|i want you to|i would like you to|let us|let's)[\s,]+)+`)
 	asksChange  = pattern.Lazy(`^(?i:fix|add|implement|refactor|rename|remove|delete|update|replace|move|bump|change|rewrite|correct|upgrade|install|commit|push|merge|revert|migrate|convert|reformat|format|create|edit|append|insert|write|mend|repair|improve|clean)\b`)
-	asksWhere   = pattern.Lazy(`^(?i:where|(?:in|from|by) (?:which|what) ` + holder + `|(?:which|what) ` + holder + `\s+(?:\w+s|can|do))\b`)
-	asksTests   = pattern.Lazy(`^(?i:(?:which|what|where are|list|show(?: me)?|find|is there|are there)\s+(?:(?:the|an?|any)\s+)?(?:\w+\s+)?(?:tests|test\s+(?:for|of|that|which|is|are|\w*(?:cover|check|exercis|verif|prov)\w*))\b|(?:where|how|is|are|what|which)\b.*\b(?:tested|covered by (?:\w+\s+)?tests?)\b|(?:has|have|does|do)\b.*\bha(?:s|ve) (?:an? |any )?tests?\b)`)
+	asksWhere   = pattern.Lazy(`^(?i:(?:(?:show|tell) me |do you know |find out )?where|find|locate|.{0,16}\bthe (?:definition|declaration|implementation|location) of|(?:in|from|by) (?:which|what) ` + holder + `|(?:which|what) ` + holder + `\s+(?:\w+s|can|do))\b`)
+	asksTests   = pattern.Lazy(`^(?i:(?:\w+\s+)?tests? (?:for|of)\b|(?:which|what|where are|list|show(?: me)?|find|is there|are there)\s+(?:(?:the|an?|any)\s+)?(?:\w+\s+)?(?:tests|test\s+(?:for|of|that|which|is|are|\w*(?:cover|check|exercis|verif|prov)\w*))\b|(?:where|how|is|are|what|which)\b.*\b(?:tested|covered by (?:\w+\s+)?tests?)\b|(?:has|have|does|do)\b.*\bha(?:s|ve) (?:an? |any )?tests?\b)`)
 	testWords   = pattern.Lazy(`(?i)\b(?:test(?:s|ed)?|cover(?:s|ed|ing)?|check(?:s|ed|ing)?|exercis(?:es?|ed|ing)|verif(?:y|ies|ied|ying)|exists?|any)\b`)
 	existWords  = pattern.Lazy(`(?i)\s(?:exists?|available)\W*$`)
 	asksWhether = pattern.Lazy(`^(?i:is there|are there|does|do|has|have|can|could)\b`)
@@ -79,10 +77,10 @@ var (
 // holder matches what holds code. placeWords only ask where the subject itself is.
 const holder = `(?:file|package|function|method|type|class|struct|interface|constant|module|folder|directory)`
 
-var placeWords = pattern.Lazy(`(?i)^(?:in |from |by )?(?:which|what) ` + holder + `(?:\s+(?:defin|declar|implement|contain|hold|ha[sv])e?s?)?\b|\b(?:defined|declared|located|implemented|situated)\b|\b(?:lives?|resides?|found)\W*$|\b(?:definition|declaration|implementation|location|source|code|place) (?:of|for|where|that)\b`)
+var placeWords = pattern.Lazy(`(?i)^(?:in |from |by )?(?:which|what) ` + holder + `(?:\s+(?:defin|declar|implement|contain|hold|ha[sv])e?s?)?\b|^locate\b|\b(?:defined|declared|located|implemented|situated)\b|\b(?:lives?|resides?|found)\W*$|\b(?:definition|declaration|implementation|location|source|code|place) (?:of|for|where|that)\b`)
 
 // asksVerb matches the verb of a question, in one of its groups.
-var asksVerb = pattern.Lazy(`(?i)\b(?:do|does|can|could|should|must|may|to)\s+(?:i|you|we|one|people|users?)\s+(\pL+)|^(?:who|(?:which|what)(?: ` + holder + `|.*\b(?:variable|var|setting|flag|option))?)\s+(\pL+s)\b|^(?:where|(?:in |from )?wh(?:ich|at))\b.*\b(?:do|does|did)\b.*\s(\pL+)\W*$`)
+var asksVerb = pattern.Lazy(`(?i)\b(?:do|does|can|could|should|must|may|to)\s+(?:i|you|we|one|people|users?)\s+(\pL+(?: off| out| up| down)?)|^(?:who|(?:which|what)(?: ` + holder + `|.*\b(?:variable|var|setting|flag|option))?)\s+(\pL+s(?: off| out| up| down)?)\b|^(?:where|(?:in |from )?wh(?:ich|at))\b.*\b(?:do|does|did)\b.*\s(\pL+)\W*$`)
 
 // asksList matches a question for things: which, or what, before a plural.
 var asksList = pattern.Lazy(`^(?i:which\s+[\w-]*[^\Wsui]s\b|(?:which|what)\s+(?:[\w-]+\s+){0,2}?[\w-]*[^\Wsui]s\s+(?:are|do|does|can|may|must|have|exist)\b)`)
@@ -137,14 +135,14 @@ func isParticiple(word string) bool {
 	return len(word) > len("ed")+minVerb && strings.HasSuffix(word, "ed") || english.Irregular(word) != nil
 }
 
-// verbOf returns the verb of a question in lower case, or "": of one that asks where, the last
-// participle.
+// verbOf returns the verb of a question in lower case, or "": of one that asks where, or for
+// several things, the last participle.
 func (q question) verbOf(text string) (verb string) {
 	if match := asksVerb().FindStringSubmatch(text); match != nil {
 		return match[1] + match[2] + match[3]
 	}
 	for _, word := range english.Of(q.subject) {
-		if q.acts && isParticiple(word) {
+		if (q.acts || q.list) && isParticiple(word) {
 			verb = word
 		}
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 // finding is how one file matches a query, by its present content.
 type finding struct {
 	file    *file
+	sum     uint64    // of the text; equal for copies
 	found   []bool    // leaves in the text or the path
 	times   []float64 // how often each leaf is in the text; another form counts half
 	defined []bool    // leaves in the name of a definition
@@ -27,7 +29,7 @@ type finding struct {
 // finding examines a file and makes its rows.
 func (s *search) finding(f *file, raw []byte) finding {
 	made := examine(f, raw, s.leaves, s.weights)
-	made.score = s.score(made)
+	made.score, made.sum = s.score(made), maphash.Bytes(s.seed, raw)
 	for _, at := range made.lines.best(s.perFile) {
 		line := raw[at.start:made.lines.end(at.start)]
 		made.rows = append(made.rows, Row{Path: f.path, Line: at.number, Snippet: snippetOf(line, at.first-at.start), Score: made.score * at.share})

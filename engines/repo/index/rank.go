@@ -23,6 +23,9 @@ const (
 // testFactor multiplies the score of a test if the query is not about tests.
 const testFactor = 0.6
 
+// copyFactor multiplies the score of a file with the same text as a better one.
+const copyFactor = 0.2
+
 // kindFactor returns the factor by which a file's kind changes its score.
 func (s *search) kindFactor(path string) float64 {
 	if s.ofTests || !isTest(path) {

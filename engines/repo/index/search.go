@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"hash/maphash"
 	"slices"
 	"sync/atomic"
 )
@@ -66,11 +67,11 @@ func (ix *Index) Find(ctx context.Context, query *ParsedQuery, progress Progress
 // search finds files by the present index and reads the best of them. unread counts
 // those that exist and cannot be read. A damaged index is rebuilt, once.
 func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, counts Counts, unread int, err error) {
-	s := &search{ParsedQuery: query, index: ix}
+	s := &search{ParsedQuery: query, index: ix, seed: maphash.MakeSeed()}
 	rows, err = s.run(ctx)
 	if isStale(err) && ctx.Err() == nil {
 		if err = ix.repair(ctx, s.db); err == nil {
-			s = &search{ParsedQuery: query, index: ix}
+			s = &search{ParsedQuery: query, index: ix, seed: s.seed}
 			rows, err = s.run(ctx)
 		}
 	}
@@ -81,7 +82,8 @@ func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, co
 type search struct {
 	*ParsedQuery
 	index   *Index
-	db      *sql.DB // that was asked
+	seed    maphash.Seed // of the sums of texts
+	db      *sql.DB      // that was asked
 	found   []postings
 	weights []float64 // of the leaves; rare leaves weigh more
 	average float64   // mean number of words of a file
@@ -102,15 +104,36 @@ func (s *search) run(ctx context.Context) ([]Row, error) {
 		}
 		findings = append(findings, s.examine(ranked[from:min(len(ranked), from+step)])...)
 	}
-	slices.SortFunc(findings, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.file.path, b.file.path))
-	})
+	sortFindings(findings)
+	lowerCopies(findings)
+	sortFindings(findings)
 	rows := make([]Row, 0, s.limit)
 	for _, each := range findings[:min(len(findings), s.limit)] {
 		rows = append(rows, each.rows...)
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Score, a.Score) })
 	return rows[:min(len(rows), s.limit)], nil
+}
+
+func sortFindings(findings []finding) {
+	slices.SortFunc(findings, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.file.path, b.file.path))
+	})
+}
+
+// lowerCopies lowers the scores of files with the same text as a better one, so that the
+// copies of a page do not crowd out other files.
+func lowerCopies(findings []finding) {
+	seen := map[uint64]bool{}
+	for i, each := range findings {
+		if seen[each.sum] {
+			findings[i].score *= copyFactor
+			for j := range each.rows {
+				each.rows[j].Score *= copyFactor
+			}
+		}
+		seen[each.sum] = true
+	}
 }
 
 // rank asks the index and returns the files that may match, best first.
