@@ -43,6 +43,8 @@ require github.com/anishathalye/porcupine v1.3.1
 
 require github.com/kaptinlin/jsonrepair v0.2.15
 
+require github.com/bluekeyes/go-gitdiff v0.9.0
+
 require (
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/xdg-go/scram v1.4.0 // indirect

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -104,7 +106,10 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 		if err := e.ask(ctx, tool.Name, from.githubArgs("get_diff"), &text); err != nil {
 			return nil, err
 		}
-		files := parseGitDiff(text)
+		files, err := parseGitDiff(text)
+		if err != nil {
+			return nil, fault.New(fault.ToolFailed, "read the diff of %s: %w", tool.Name, err)
+		}
 		if len(files) == 0 && strings.TrimSpace(text) != "" {
 			return nil, fault.New(fault.ToolFailed, "%s answered no diff: %s", tool.Name, fault.Cut(oneParagraph(text), 200))
 		}
@@ -333,51 +338,23 @@ func decode(tool, text string, into any) error {
 	return nil
 }
 
-// parseGitDiff splits the output of `git diff` by file. It takes paths from the lines
-// ---, +++ and rename, which are unambiguous.
-func parseGitDiff(text string) (files []fileChange) {
-	const first = "diff --git "
-	for _, section := range strings.Split("\n"+text, "\n"+first)[1:] {
-		file := fileChange{Status: "modified", patch: first + section + "\n"}
-		head, _, _ := strings.Cut(section, "\n@@ ")
-		lines := strings.Split(head, "\n")
-		if i := strings.LastIndex(lines[0], " b/"); i >= 0 {
-			file.Path = unquote(lines[0][i+1:], "b/")
-		}
-		for _, each := range lines[1:] {
-			key, value, _ := strings.Cut(each, " ")
-			switch {
-			case key == "new" && strings.HasPrefix(value, "file"):
-				file.Status = "added"
-			case key == "deleted":
-				file.Status = "deleted"
-			case key == "rename" && strings.HasPrefix(value, "from "):
-				file.Status, file.RenamedFrom = "renamed", unquote(value[len("from "):], "")
-			case key == "rename":
-				file.Path = unquote(strings.TrimPrefix(value, "to "), "")
-			case key == "Binary", key == "GIT":
-				file.Binary = true
-			case key == "---" && value != "/dev/null" && file.Path == "":
-				file.Path = unquote(value, "a/")
-			case key == "+++" && value != "/dev/null":
-				file.Path = unquote(value, "b/")
-			}
+// parseGitDiff splits the output of `git diff` by file.
+func parseGitDiff(text string) (files []fileChange, err error) {
+	parsed, _, err := gitdiff.Parse(strings.NewReader(text))
+	for _, each := range parsed {
+		file := fileChange{Path: cmp.Or(each.NewName, each.OldName), Status: "modified", Binary: each.IsBinary, patch: each.String()}
+		switch {
+		case each.IsNew:
+			file.Status = "added"
+		case each.IsDelete:
+			file.Status = "deleted"
+		case each.IsRename:
+			file.Status, file.RenamedFrom = "renamed", each.OldName
 		}
 		file.count()
 		files = append(files, file)
 	}
-	return files
-}
-
-// unquote parses a path as git prints it, without the letter of its side.
-func unquote(text, side string) string {
-	text = strings.TrimRight(text, "\t\r")
-	if strings.HasPrefix(text, `"`) {
-		if plain, err := strconv.Unquote(text); err == nil { // git quotes as C does, which Go reads
-			text = plain
-		}
-	}
-	return strings.TrimPrefix(text, side)
+	return files, err
 }
 
 // count counts a file's added and removed lines from its patch.

@@ -3,8 +3,9 @@ package review
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
 	"savant/internal/pattern"
 )
@@ -23,47 +24,39 @@ type passage struct {
 	lines []line
 }
 
-// hunkHeader matches "@@ -old,count +new,count @@ section". Counts of 1 are omitted.
-var hunkHeader = pattern.Lazy(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
-
-// parsePatch parses the hunks of one file. Lines before the first hunk are its header.
-// The header's counts determine where a hunk ends, so that no line of a file can
-// imitate another hunk.
-func parsePatch(path, patch string) ([]passage, error) {
-	var hunks []passage
-	lines := strings.SplitAfter(patch, "\n")
-	for i := 0; i < len(lines); {
-		match := hunkHeader().FindStringSubmatch(lines[i])
-		i++
-		if match == nil {
-			continue
+// parsePatch parses the hunks of one file: a patch of git, or hunks alone, as GitLab
+// answers them.
+func parsePatch(path, patch string) (hunks []passage, err error) {
+	if strings.HasPrefix(patch, "@@ ") {
+		patch = "--- a\n+++ b\n" + patch
+	}
+	files, _, err := gitdiff.Parse(strings.NewReader(patch))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, file := range files { // two for a change of type: a deletion and an addition
+		for _, fragment := range file.TextFragments {
+			hunks = append(hunks, numbered(path, fragment))
 		}
-		old, removed := numbers(match[1], match[2])
-		now, added := numbers(match[3], match[4])
-		hunk := passage{path: path}
-		for ; removed > 0 || added > 0; i++ {
-			if i >= len(lines) || lines[i] == "" {
-				return nil, fmt.Errorf("%s: the patch ends within a hunk", path)
-			}
-			text := strings.TrimRight(lines[i][1:], "\n")
-			switch lines[i][0] {
-			case ' ', '\n':
-				hunk.lines = append(hunk.lines, line{' ', old, now, text})
-				old, now, removed, added = old+1, now+1, removed-1, added-1
-			case '+':
-				hunk.lines = append(hunk.lines, line{'+', 0, now, text})
-				now, added = now+1, added-1
-			case '-':
-				hunk.lines = append(hunk.lines, line{'-', old, 0, text})
-				old, removed = old+1, removed-1
-			case '\\': // no newline at the end of the file
-			default:
-				return nil, fmt.Errorf("%s: no line of a hunk begins with %q", path, lines[i][:1])
-			}
-		}
-		hunks = append(hunks, hunk)
 	}
 	return hunks, nil
+}
+
+// numbered returns a hunk with the numbers of its lines.
+func numbered(path string, fragment *gitdiff.TextFragment) passage {
+	hunk := passage{path: path}
+	old, now := int(fragment.OldPosition), int(fragment.NewPosition)
+	for _, each := range fragment.Lines {
+		next := line{Kind: each.Op.String()[0], Text: strings.TrimSuffix(each.Line, "\n")}
+		if each.Old() {
+			next.Old, old = old, old+1
+		}
+		if each.New() {
+			next.New, now = now, now+1
+		}
+		hunk.lines = append(hunk.lines, next)
+	}
+	return hunk
 }
 
 // longest is the length of the longest changed line, in bytes.
@@ -74,15 +67,6 @@ func (p passage) longest() (most int) {
 		}
 	}
 	return most
-}
-
-func numbers(first, count string) (begin, lines int) {
-	begin, _ = strconv.Atoi(first) // the pattern allows digits only; of more than fit it takes the largest number
-	lines = 1
-	if count != "" {
-		lines, _ = strconv.Atoi(count)
-	}
-	return begin, lines
 }
 
 // around is the number of context lines around a change, within the enclosing function.
