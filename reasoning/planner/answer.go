@@ -26,23 +26,28 @@ const noModel = "No model was asked: this is the offline planner, which searches
 
 // enough is the coverage at which a passage counts as an answer. It is lower for long
 // goals, whose words rarely occur all together. A verb counts half, and not at all if no
-// file has it.
+// file has it; where nothing else is known, nothing is enough.
 func (p *planner) enough() float64 {
-	least := 0.4
-	switch count := len(p.words); {
-	case count <= 3:
+	least, needed, known, unknown := 0.4, p.weight(), false, false
+	if count := len(p.words); count <= 3 {
 		least = 0.55
-	case count <= 5:
+	} else if count <= 5 {
 		least = 0.5
 	}
-	needed := p.weight()
 	for _, w := range p.words {
 		switch {
 		case w.verb && w.absent:
 			needed -= w.weight
 		case w.verb:
 			needed -= w.weight / 2
+		case w.absent:
+			unknown = true
+		case !w.in(p.question.sought):
+			known = true
 		}
+	}
+	if unknown && !known {
+		return 2
 	}
 	return least * needed / p.weight()
 }

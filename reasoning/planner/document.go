@@ -160,23 +160,17 @@ func (d *documentReader) row(i int, q quoted, text string) {
 // end adds the current paragraph or list item.
 func (d *documentReader) end() {
 	if len(d.block) > 0 {
-		factor := 1.0
-		if strings.HasPrefix(d.block[0].text, "```") {
-			factor = inExample
+		factor, longest := 1.0, maxSection
+		if strings.HasPrefix(strings.TrimSpace(d.block[0].text), "```") {
+			factor, longest = inExample, maxExample
+		} else if d.planner.question.list {
+			longest = maxExample
 		}
 		announced := d.announced()
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), d.longest())]), announced...)}, "",
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), longest)]), announced...)}, "",
 			field{textOf(d.block), factor}, field{textOf(announced), factor}, field{d.heading, inHeading})
 	}
 	d.block = nil
-}
-
-// longest bounds the quoted lines of a paragraph or an example.
-func (d *documentReader) longest() int {
-	if strings.HasPrefix(strings.TrimSpace(d.block[0].text), "```") || d.planner.question.list {
-		return maxExample
-	}
-	return maxSection
 }
 
 func (d *documentReader) add(s passage, title string, fields ...field) {

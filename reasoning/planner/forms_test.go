@@ -123,7 +123,7 @@ func TestFormsOfQuestions(t *testing.T) {
 func TestFormsOfQuestionsAboutWhatIsNotThere(t *testing.T) {
 	w, tools := searched(t, depot)
 	for _, goal := range []string{"Where is the unicorn defined?", "Which tests cover the unicorn?", "Which environment variable feeds the unicorn?",
-		"Which function feeds the unicorn?", "Where is the unicorn of the server fed?", "Why do unicorns push?"} {
+		"Which function feeds the unicorn?", "Which function checks the unicorn?", "Where are unicorns returned?", "Which environment variable sets the unicorn?", "Where is the unicorn of the server fed?", "Why do unicorns push?"} {
 		_, final := pursue(t, w, reasoning.Request{Goal: goal, Tools: tools})
 		require.Contains(t, final, "Nothing fits", goal)
 		require.Regexp(t, `Not found: .*"unicorns?"`, final, goal)
