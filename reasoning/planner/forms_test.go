@@ -21,8 +21,10 @@ const page = "# Operations\n\n## Backends\n\nThe following storage backends can 
 
 // depot is a project in Go.
 var depot = fstest.MapFS{
-	"README.md":             {Data: []byte("# Depot\n\nDepot is a job queue.\n\n## Features\n\nretries with backoff\n\n## License\n\nMIT\n")},
-	"docs/operations.md":    {Data: []byte(page)},
+	"README.md":          {Data: []byte("# Depot\n\nDepot is a job queue.\n\n## Features\n\nretries with backoff\n\n## License\n\nMIT\n")},
+	"docs/operations.md": {Data: []byte(page)},
+	"docs/states.md": {Data: []byte("# States\n\nThese are the stages that a message walks through:\n\n| stage | meaning |\n| --- | --- |\n| waiting | nobody took it |\n| buried | it failed |\n\n" +
+		"A worker is started as follows:\n\n```sh\ndepot work --all\n```\n\nThe following colours are printed\n1. red\n2. green\n\nNothing else is.\n")},
 	"docs/v1/operations.md": {Data: []byte(page)},
 	"docs/v2/operations.md": {Data: []byte(page)},
 	"config/config.go": {Data: []byte("// Package config reads the settings.\npackage config\n\nimport \"os\"\n\n// Load reads the environment.\nfunc Load() (c Config) {\n" +
@@ -85,6 +87,9 @@ func TestFormsOfQuestions(t *testing.T) {
 			"Which variable controls how long a shutdown waits?": `config/config.go:\d+\n(.*\n)* .*DEPOT_DRAIN`,
 			"Which storage backends can be chosen?":              `docs/operations.md:5, under "Backends"\n(.*\n)* .*redis`,
 			"How are storage backends chosen?":                   `docs/operations.md:5, under "Backends"\n(.*\n)* .*redis`,
+			"What does a message walk through?":                  `docs/states.md:3, under "States"\n(.*\n)* .*buried`,
+			"How is a worker started?":                           `docs/states.md:10, under "States"\n(.*\n)* .*depot work --all`,
+			"What colours are printed?":                          `docs/states.md:16, under "States"\n(.*\n)* .*2. green\n`,
 			"Find the definition of Delay":                       `queue/backoff.go:4, Delay\n`,
 			"Show me where ErrFull is declared":                  `queue/queue.go:7, ErrFull\n`,
 			"Where's Push implemented?":                          `queue/queue.go:16, Push\n`,
