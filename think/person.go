@@ -124,8 +124,12 @@ func (e *Engine) check(ctx context.Context, l *live, step flow.Handle, value any
 	return e.query(ctx, l.history(), l.run, func() ([]flow.Ref, error) { return l.run.Check(step, value, person) })
 }
 
-// maxForms bounds how many questions one call puts to a person.
-const maxForms = 20
+// maxForms bounds how many questions one call puts to a person, maxMisfits how often one
+// of them is asked again because the answer does not fit.
+const (
+	maxForms   = 20
+	maxMisfits = 3
+)
 
 // askPerson converts the result of an event to the reply, after asking the person if
 // the run waits for one and the client supports it. The event is durable before the
@@ -133,12 +137,13 @@ const maxForms = 20
 // another terminal may answer first.
 func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) (*Reply, error) {
 	ask, during := e.Person(ctx), replied.version
+	misfit, misfits := "", 0 // why the last answer does not fit
 	for range maxForms {
 		asked := replied.waiting
 		if replied.Fault != nil || asked == nil || ask == nil {
 			break
 		}
-		answer, given, elsewhere := e.elicitUntilAnswered(ctx, ask, *asked)
+		answer, given, elsewhere := e.elicitUntilAnswered(ctx, ask, *asked, misfit)
 		if elsewhere {
 			next, err := e.whereabouts(ctx, *asked)
 			if err != nil {
@@ -156,12 +161,16 @@ func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) 
 		}
 		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
 			e.Logger.Info("a person's answer does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
-			break
+			if misfits++; misfits > maxMisfits {
+				break
+			}
+			misfit = fault.From(err).Message()
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		replied = next
+		replied, misfit, misfits = next, "", 0
 	}
 	return restored(replied, nil)
 }
@@ -176,9 +185,13 @@ func (e *Engine) whereabouts(ctx context.Context, asked Pending) (settled, error
 	return e.currentReply(ctx, l)
 }
 
-// elicit puts one question to the person behind the client.
-func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending) (any, bool) {
+// elicit puts one question to the person behind the client, after why their last answer
+// does not fit.
+func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending, misfit string) (any, bool) {
 	message, whole := question(p)
+	if misfit != "" {
+		message = "The answer does not fit: " + visible.Line(fault.Cut(misfit, 500)) + "\n" + message
+	}
 	if !whole { // the form says where it is shown whole, and what is filled in here answers nothing
 		_, err := ask(ctx, Form{Message: tooLong(p, len(message)), Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
 		e.Logger.Info("a question is too long for a form; it waits in the hub and for savant approve", "run", p.RunID, "step", p.StepID, "error", err)
@@ -259,6 +272,9 @@ func form(p Pending) json.RawMessage {
 	}
 	if flat(p.Schema) {
 		return encoded(p.Schema)
+	}
+	if plain(p.Schema) && !hides(p.Schema) { // the form shows what can be chosen
+		return encoded(map[string]any{"type": "object", "properties": map[string]any{"answer": p.Schema}, "required": []any{"answer"}})
 	}
 	return json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
 }

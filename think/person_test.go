@@ -102,25 +102,27 @@ func TestClientThatCanAskFillsParametersAndAnswersForThePerson(t *testing.T) {
 
 // What a client's form took and the step does not is no answer, and no fault of
 // the model's, whose result is recorded: the question stands.
-func TestAnAnswerThatDoesNotFitLeavesTheRunWaiting(t *testing.T) {
+// An answer that does not fit is asked for again with the reason, three times; then the run
+// still waits, and a later call asks anew.
+func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)
-	clumsy := &person{answers: []engines.Answer{accept(`{"approved":"yes"}`), accept(`{"approved":true}`), accept(`{"colour":"green"}`)}}
+	clumsy := &person{answers: []engines.Answer{accept(`{"approved":"yes"}`), accept(`{"approved":true}`),
+		accept(`{"colour":"green"}`), accept(`{"colour":"grey"}`), accept(`{"colour":"black"}`), accept(`{"colour":"white"}`), accept(`{"colour":"red"}`)}}
 	_, err := engine.Plan(clumsy.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
 	require.NoError(t, err)
-	for _, each := range []struct {
-		next think.NextInput
-		left string
-	}{
-		{think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)}, "sure"},
-		{think.NextInput{Workflow: "asking", RunID: "r1", StepID: "sure"}, "colour"}, // approved now, and no such colour
-	} {
-		reply, err := engine.Next(clumsy.context(), each.next)
-		require.NoError(t, err)
-		require.Equal(t, flow.Waiting, reply.State.Status)
-		require.Equal(t, each.left, reply.Instruction.StepID)
+	reply, err := engine.Next(clumsy.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	require.NoError(t, err)
+	require.Equal(t, flow.Waiting, reply.State.Status)
+	require.Equal(t, "colour", reply.Instruction.StepID)
+	require.Len(t, clumsy.asked, 6, "two for the approval, four for the colour")
+	for i, form := range clumsy.asked {
+		require.Equal(t, i != 0 && i != 2, strings.HasPrefix(form.Message, "The answer does not fit: "), form.Message)
 	}
-	require.Len(t, clumsy.asked, 3)
+	require.Contains(t, clumsy.asked[3].Message, "green")
+	reply, err = engine.Next(clumsy.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "colour"})
+	require.NoError(t, err)
+	require.Equal(t, "last", reply.Instruction.StepID)
 }
 
 func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
