@@ -167,12 +167,22 @@ func (a *App) filesOf(folder string) regularFiles {
 	absolute, err := filepath.Abs(folder)
 	if err == nil && projectErr == nil {
 		if below, err := filepath.Rel(project, absolute); err == nil && filepath.IsLocal(below) {
-			if files, err := fs.Sub(a.files.root.FS(), filepath.ToSlash(below)); err == nil {
-				return regularFiles{files}
-			}
+			return regularFiles{folderFiles{a.files.root.FS(), filepath.ToSlash(below)}}
 		}
 	}
 	return regularFiles{os.DirFS(folder)}
+}
+
+// folderFiles are the files of a folder. Unlike those of fs.Sub, Stat opens nothing: a pipe
+// would block.
+type folderFiles struct {
+	fs.FS
+	folder string
+}
+
+func (f folderFiles) Open(name string) (fs.File, error) { return f.FS.Open(path.Join(f.folder, name)) }
+func (f folderFiles) Stat(name string) (fs.FileInfo, error) {
+	return fs.Stat(f.FS, path.Join(f.folder, name))
 }
 
 // placed returns a diagnostic with the file as the person named it, and with its own
