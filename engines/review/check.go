@@ -104,7 +104,7 @@ func quoted(evidence string) (lines []string) {
 // shownNumber matches what a part shows before a line: its number and its sign.
 var shownNumber = pattern.Lazy(`^\s*(?:\d+ [ +-]|[+-])`)
 
-// plain collapses white space.
+// plain writes a text as one paragraph, with single spaces.
 func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // holds reports whether lines begin with a quotation: each of its lines is part of the

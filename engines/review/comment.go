@@ -4,18 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/pattern"
-)
-
-// The tools of mounted servers that read and write comments, GitHub's first. GitLab's
-// server has gitlabNote in the place of gitlabComment from 19.4 on.
-const (
-	githubComment = "add_issue_comment"
-	gitlabNotes   = "get_merge_request_notes"
-	gitlabComment = "create_merge_request_note"
-	gitlabNote    = "save_note"
 )
 
 // reviewMark begins the last line of a posted review, before its head commit.
@@ -41,11 +31,11 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 	}
 	// The line is visible, since servers take HTML comments out of what they show to models.
 	mark := reviewMark + in.Source.Head
-	to, err := e.commentTools(in.Source, in.Markdown+"\n---\n"+mark+"\n")
+	list, add, err := e.commentTools(in.Source, in.Markdown+"\n---\n"+mark+"\n")
 	if err != nil {
 		return commentOut{}, err
 	}
-	before, err := e.askPages(ctx, to.list, to.listArgs)
+	before, err := e.askPages(ctx, list)
 	if err != nil {
 		return commentOut{}, err
 	}
@@ -53,34 +43,29 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 		return commentOut{Why: "a review of this commit was posted before"}, nil
 	}
 	var answer string
-	return commentOut{Posted: true}, e.ask(ctx, to.add.Name, to.addArgs, &answer)
+	return commentOut{Posted: true}, e.ask(ctx, add, &answer)
 }
 
-// commenting are the tools that list and add comments of a request, with their arguments.
-type commenting struct {
-	list, add         engines.Tool
-	listArgs, addArgs map[string]any
-}
-
-// commentTools returns the tools of one mounted server that list and add comments.
-func (e *engine) commentTools(at source, body string) (commenting, error) {
-	if list, found := e.find(githubRead); found && at.Kind != kindGitLab {
-		if add, found := e.toolOf(engines.EngineOf(list.Name), githubComment); found {
-			owner, name, _ := strings.Cut(at.Project, "/")
-			return commenting{list, add, at.githubArgs("get_comments"),
-				map[string]any{"owner": owner, "repo": name, "issue_number": at.Number, "body": body}}, nil
+// commentTools returns the calls of one mounted server that list comments and add one.
+func (e *engine) commentTools(at source, body string) (list, add asking, err error) {
+	for _, kind := range forgeKinds {
+		list, listed := e.about(at, kind, kind.discussion[0])
+		if !listed {
+			continue
 		}
-	}
-	if list, found := e.find(gitlabNotes); found && at.Kind != kindGitHub {
-		for _, name := range []string{gitlabComment, gitlabNote} {
-			if add, found := e.toolOf(engines.EngineOf(list.Name), name); found {
-				args := at.gitlabArgs(add)
-				args["body"] = quickAction().ReplaceAllString(body, `$1\/`)
-				return commenting{list, add, at.gitlabArgs(list), args}, nil
+		same := at
+		same.Forge = list.engine()
+		for _, name := range kind.comment {
+			if add, found := e.about(same, kind, name); found {
+				add.args["body"] = body
+				if kind.name == kindGitLab {
+					add.args["body"] = quickAction().ReplaceAllString(body, `$1\/`)
+				}
+				return list, add, nil
 			}
 		}
 	}
-	return commenting{}, fault.New(fault.EngineOffline, "no mounted server can list and add comments of requests").
+	return list, add, fault.New(fault.EngineOffline, "no mounted server can list and add comments of requests").
 		Hinted(fault.Hint{Text: "mount GitHub's or GitLab's MCP server in .savant/mcp.json"})
 }
 

@@ -153,11 +153,7 @@ func (e *engine) checkedOut(ctx context.Context, repo string, from source) (bool
 	if from.Forge != "" {
 		return false, nil
 	}
-	var tree struct {
-		Head  string `json:"head"`
-		Clean bool   `json:"clean"`
-	}
-	err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1}), &tree)
+	tree, err := e.status(ctx, repo, map[string]any{"limit": 1})
 	return tree.Clean && tree.Head == from.Head, err
 }
 

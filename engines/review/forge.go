@@ -14,51 +14,98 @@ import (
 
 	"savant/engines"
 	"savant/fault"
-	"savant/internal/jsonvalue"
 )
 
-// The tools for pull and merge requests of mounted servers: the official servers of
-// GitHub and GitLab, and common others, which differ in the names of arguments.
-const (
-	githubRead    = "pull_request_read"
-	gitlabRead    = "get_merge_request"
-	gitlabDiffs   = "get_merge_request_diffs"
-	gitlabCommits = "get_merge_request_commits"
-)
+// forgeKind says which tools of a mounted server know the requests of a kind of forge, by
+// their own names, and the method after a space.
+type forgeKind struct {
+	name          string
+	request, diff string
+	discussion    []string // that list comments; the first one those that Savant writes
+	comment       []string // that add one
+	commits       string   // newest first
+}
+
+// forgeKinds are the official servers of GitHub and GitLab, and common others, which differ
+// in the names of arguments. GitLab's has save_note from 19.4 on.
+var forgeKinds = []forgeKind{
+	{name: kindGitHub, request: "pull_request_read get", diff: "pull_request_read get_diff", comment: []string{"add_issue_comment"},
+		discussion: []string{"pull_request_read get_comments", "pull_request_read get_reviews", "pull_request_read get_review_comments"}},
+	{name: kindGitLab, request: "get_merge_request", diff: "get_merge_request_diffs", comment: []string{"create_merge_request_note", "save_note"},
+		discussion: []string{"get_merge_request_notes"}, commits: "get_merge_request_commits"},
+}
+
+// asking is a call of a forge's tool about one request.
+type asking struct {
+	tool engines.Tool
+	args map[string]any
+}
+
+// engine is the engine of the server that is asked.
+func (a asking) engine() string { return engines.EngineOf(a.tool.Name) }
+
+// about returns the call that asks for something of a request, if a mounted server has the
+// tool and the request can be one of its kind. The tool's own names of arguments are used;
+// without a schema the usual ones.
+func (e *engine) about(at source, kind forgeKind, name string) (asking, bool) {
+	own, method, _ := strings.Cut(name, " ")
+	tool, found := e.find(at.Forge, own)
+	if !found || at.Project == "" || at.Number == 0 || at.Kind != "" && at.Kind != kind.name {
+		return asking{}, false
+	}
+	properties := propertiesOf(tool)
+	known := func(names ...string) string {
+		i := slices.IndexFunc(names, func(each string) bool { _, has := properties[each]; return has })
+		return names[max(i, 0)]
+	}
+	args, number := map[string]any{}, "issue_number"
+	if kind.name == kindGitLab {
+		number = known("merge_request_iid", "mr_iid", "iid")
+		args[known("project_id", "id", "project_path")] = at.Project
+	} else {
+		args["owner"], args["repo"], _ = strings.Cut(at.Project, "/")
+	}
+	if method != "" {
+		number, args["method"] = "pullNumber", method
+	}
+	args[number] = at.Number
+	if properties[number].Type == "string" {
+		args[number] = strconv.Itoa(at.Number)
+	}
+	return asking{tool, args}, true
+}
+
+// request is what the tools of both kinds of forges say of a request.
+type request struct {
+	Title, Body, Description, SHA string
+	Head, Base                    struct{ SHA string }
+	Refs                          struct {
+		Base string `json:"base_sha"`
+		Head string `json:"head_sha"`
+	} `json:"diff_refs"`
+}
 
 // resolveForge asks a mounted server for a request that is not in the repository.
-// foreign is a ref of the number that comes from another project, or "".
+// foreign is a ref of the number that comes from another project, or "". TOOL_FAILED: the
+// forge did not say its head commit, without which a change counts as the working tree.
 func (e *engine) resolveForge(ctx context.Context, wanted target, foreign string) (source, error) {
 	at := source{Kind: wanted.kind, Project: wanted.project, Number: wanted.number}
-	if tool, found := e.find(githubRead); found && wanted.kind != kindGitLab && wanted.project != "" {
-		at.Forge, at.Kind = engines.EngineOf(tool.Name), kindGitHub
-		var request struct {
-			Head struct {
-				SHA string `json:"sha"`
-			} `json:"head"`
-			Base struct {
-				SHA string `json:"sha"`
-			} `json:"base"`
+	for _, kind := range forgeKinds {
+		get, found := e.about(at, kind, kind.request)
+		if !found {
+			continue
 		}
-		err := e.ask(ctx, tool.Name, at.githubArgs("get"), &request)
-		at.Base, at.Head = request.Base.SHA, request.Head.SHA
-		return at.withHead(tool.Name, err)
-	}
-	if tool, found := e.find(gitlabRead); found && wanted.kind != kindGitHub && wanted.project != "" {
-		at.Forge, at.Kind = engines.EngineOf(tool.Name), kindGitLab
-		var request struct {
-			SHA  string `json:"sha"`
-			Refs struct {
-				Base string `json:"base_sha"`
-				Head string `json:"head_sha"`
-			} `json:"diff_refs"`
-		}
-		err := e.ask(ctx, tool.Name, at.gitlabArgs(tool), &request)
-		at.Base, at.Head = request.Refs.Base, cmp.Or(request.Refs.Head, request.SHA)
+		var about request
+		err := e.ask(ctx, get, &about)
+		at.Forge, at.Kind = get.engine(), kind.name
+		at.Base, at.Head = cmp.Or(about.Base.SHA, about.Refs.Base), cmp.Or(about.Head.SHA, about.Refs.Head, about.SHA)
 		if err == nil && at.Head == "" {
-			at.Head, err = e.lastCommit(ctx, at)
+			at.Head, err = e.lastCommit(ctx, at, kind)
 		}
-		return at.withHead(tool.Name, err)
+		if err == nil && at.Head == "" {
+			err = fault.New(fault.ToolFailed, "%s did not say the head commit of request %d", get.tool.Name, at.Number)
+		}
+		return at, err
 	}
 	if foreign != "" {
 		return source{}, fault.New(fault.InvalidParams, "target: %s is here, but no remote that it can come from is %s, and no mounted server could be asked for request %d of that project",
@@ -70,56 +117,53 @@ func (e *engine) resolveForge(ctx context.Context, wanted target, foreign string
 		Hinted(fault.Hint{Text: "fetch it: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
 }
 
-// withHead returns the source, or TOOL_FAILED if the forge did not say its head commit:
-// without one a change counts as the working tree.
-func (s source) withHead(tool string, err error) (source, error) {
-	if err == nil && s.Head == "" {
-		err = fault.New(fault.ToolFailed, "%s did not say the head commit of request %d", tool, s.Number)
-	}
-	return s, err
-}
-
-// lastCommit asks for the newest commit of a merge request: GitLab's server, from 19.3
-// on, describes a request without its commits.
-func (e *engine) lastCommit(ctx context.Context, at source) (string, error) {
-	tool, found := e.toolOf(at.Forge, gitlabCommits)
+// lastCommit asks for the newest commit of a request: GitLab's server, from 19.3 on,
+// describes a request without its commits.
+func (e *engine) lastCommit(ctx context.Context, at source, kind forgeKind) (string, error) {
+	list, found := e.about(at, kind, kind.commits)
 	if !found {
 		return "", nil
 	}
-	args := at.gitlabArgs(tool)
-	if _, sized := propertiesOf(tool)["per_page"]; sized {
-		args["per_page"] = 1
+	if _, sized := propertiesOf(list.tool)["per_page"]; sized {
+		list.args["per_page"] = 1
 	}
-	var commits []struct {
-		ID string `json:"id"`
-	}
-	if err := e.ask(ctx, tool.Name, args, &commits); err != nil || len(commits) == 0 {
+	var commits []struct{ ID string }
+	if err := e.ask(ctx, list, &commits); err != nil || len(commits) == 0 {
 		return "", err
 	}
-	return commits[0].ID, nil // the newest comes first
+	return commits[0].ID, nil
 }
 
 // readForge returns the files of a request with their patches.
-func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, error) {
-	if tool, found := e.toolOf(from.Forge, githubRead); found {
-		var text string
-		if err := e.ask(ctx, tool.Name, from.githubArgs("get_diff"), &text); err != nil {
+func (e *engine) readForge(ctx context.Context, from source) (files []fileChange, err error) {
+	for _, kind := range forgeKinds {
+		get, found := e.about(from, kind, kind.diff)
+		if !found {
+			continue
+		}
+		answers, err := e.askPages(ctx, get)
+		if err != nil {
 			return nil, err
 		}
-		files, err := parseGitDiff(text)
-		if err != nil {
-			return nil, fault.New(fault.ToolFailed, "read the diff of %s: %w", tool.Name, err)
-		}
-		if len(files) == 0 && strings.TrimSpace(text) != "" {
-			return nil, fault.New(fault.ToolFailed, "%s answered no diff: %s", tool.Name, fault.Cut(oneParagraph(text), 200))
+		for _, each := range answers {
+			page, err := filesIn(each)
+			if err == nil && len(page) == 0 && strings.Trim(each, "[] \t\r\n") != "" {
+				err = errors.New("it is no diff")
+			}
+			if err != nil {
+				return nil, fault.New(fault.ToolFailed, "the answer of %s cannot be read: %w: %s", get.tool.Name, err, fault.Cut(plain(each), 200))
+			}
+			files = append(files, page...)
 		}
 		return files, nil
 	}
-	tool, found := e.toolOf(from.Forge, gitlabDiffs)
-	if !found {
-		return nil, fault.New(fault.EngineOffline, "the server %s, which has the change, is not available", from.Forge)
-	}
-	type fileDiff struct {
+	return nil, fault.New(fault.EngineOffline, "the server %s, which has the change, is not available", from.Forge)
+}
+
+// filesIn reads the files of a change in an answer of a forge: a list of them, as GitLab
+// answers it, or the output of `git diff`.
+func filesIn(answer string) (files []fileChange, err error) {
+	var list []struct {
 		OldPath   string `json:"old_path"`
 		NewPath   string `json:"new_path"`
 		Diff      string `json:"diff"`
@@ -129,62 +173,42 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 		Collapsed bool   `json:"collapsed"`
 		TooLarge  bool   `json:"too_large"`
 	}
-	answers, err := e.askPages(ctx, tool, from.gitlabArgs(tool))
-	if err != nil {
-		return nil, err
+	var parsed []*gitdiff.File
+	if json.Unmarshal([]byte(answer), &list) != nil {
+		parsed, _, err = gitdiff.Parse(strings.NewReader(answer))
 	}
-	var diffs []fileDiff
-	for _, each := range answers {
-		var page []fileDiff
-		if err := decode(tool.Name, each, &page); err != nil {
-			return nil, err
-		}
-		diffs = append(diffs, page...)
-	}
-	var files []fileChange
-	for _, each := range diffs {
-		file := fileChange{Path: each.NewPath, Status: "modified", patch: each.Diff}
-		switch {
-		case each.New:
-			file.Status = "added"
-		case each.Deleted:
-			file.Status = "deleted"
-		case each.Renamed:
-			file.Status, file.RenamedFrom = "renamed", each.OldPath
-		}
+	for _, each := range list {
+		file := fileOf(each.OldPath, each.NewPath, each.New, each.Deleted, each.Renamed, each.Diff)
 		if each.TooLarge || each.Collapsed {
 			file.LeftOut = "too long: the forge does not show its patch"
 		}
-		file.count()
 		files = append(files, file)
 	}
-	return files, nil
+	for _, each := range parsed {
+		file := fileOf(each.OldName, cmp.Or(each.NewName, each.OldName), each.IsNew, each.IsDelete, each.IsRename, each.String())
+		file.Binary = each.IsBinary
+		files = append(files, file)
+	}
+	return files, err
 }
 
-// githubArgs are the arguments of pull_request_read.
-func (s source) githubArgs(method string) map[string]any {
-	owner, name, _ := strings.Cut(s.Project, "/")
-	return map[string]any{"method": method, "owner": owner, "repo": name, "pullNumber": s.Number}
-}
-
-// gitlabArgs are the arguments of a tool about one merge request, by the tool's own
-// names for them.
-func (s source) gitlabArgs(tool engines.Tool) map[string]any {
-	properties := propertiesOf(tool) // without a schema the usual names are used
-	name := func(names ...string) string {
-		for _, each := range names {
-			if _, has := properties[each]; has {
-				return each
-			}
-		}
-		return names[0]
+// fileOf describes the change of a file, with the numbers of its added and removed lines.
+func fileOf(oldPath, path string, isNew, isDeleted, isRenamed bool, patch string) fileChange {
+	file := fileChange{Path: path, Status: "modified", patch: patch}
+	switch {
+	case isNew:
+		file.Status = "added"
+	case isDeleted:
+		file.Status = "deleted"
+	case isRenamed:
+		file.Status, file.RenamedFrom = "renamed", oldPath
 	}
-	number := name("merge_request_iid", "mr_iid", "iid")
-	args := map[string]any{name("project_id", "id", "project_path"): s.Project, number: s.Number}
-	if properties[number].Type == "string" {
-		args[number] = strconv.Itoa(s.Number)
+	hunks, _ := parsePatch(path, patch) // an error is reported when the change is packed
+	for _, each := range hunks {
+		added, removed := each.count()
+		file.Additions, file.Deletions = file.Additions+added, file.Deletions+removed
 	}
-	return args
+	return file
 }
 
 // property is the schema of a tool's argument.
@@ -206,8 +230,8 @@ const maxPages = 100
 // askPages calls a listing tool of a mounted server and returns its answers. A tool with
 // numbered pages is asked until an answer is empty, not a list, or equal to the previous
 // one; a tool with cursors, until it says that there is no next page.
-func (e *engine) askPages(ctx context.Context, tool engines.Tool, args map[string]any) (answers []string, err error) {
-	properties := propertiesOf(tool)
+func (e *engine) askPages(ctx context.Context, list asking) (answers []string, err error) {
+	properties, args := propertiesOf(list.tool), list.args
 	_, paged := properties["page"]
 	_, cursors := properties["after"]
 	for _, size := range []string{"perPage", "per_page", "first"} {
@@ -220,12 +244,12 @@ func (e *engine) askPages(ctx context.Context, tool engines.Tool, args map[strin
 			args["page"] = page
 		}
 		var text string
-		if err := e.ask(ctx, tool.Name, args, &text); err != nil {
+		if err := e.ask(ctx, list, &text); err != nil {
 			return nil, err
 		}
-		var list []json.RawMessage
-		isList := json.Unmarshal([]byte(text), &list) == nil
-		if page > 1 && !cursors && (!isList || len(list) == 0 || text == answers[page-2]) {
+		var rows []json.RawMessage
+		more := json.Unmarshal([]byte(text), &rows) == nil && len(rows) > 0
+		if page > 1 && !cursors && (!more || text == answers[page-2]) {
 			return answers, nil
 		}
 		answers = append(answers, text)
@@ -233,11 +257,11 @@ func (e *engine) askPages(ctx context.Context, tool engines.Tool, args map[strin
 		switch {
 		case cursors && next != "" && next != args["after"]:
 			args["after"] = next
-		case !paged || !isList || len(list) == 0:
+		case !paged || !more:
 			return answers, nil
 		}
 	}
-	return nil, fault.New(fault.LimitExceeded, "%s listed more than %d pages", tool.Name, maxPages)
+	return nil, fault.New(fault.LimitExceeded, "%s listed more than %d pages", list.tool.Name, maxPages)
 }
 
 // nextPage returns the cursor of the page after a list of notes, as GraphQL has it; "" if
@@ -257,23 +281,13 @@ func nextPage(text string) string {
 	return list.Notes.PageInfo.EndCursor
 }
 
-// find returns the tool of a mounted server by its own name.
-func (e *engine) find(own string) (engines.Tool, bool) {
-	return e.first(func(name string) bool {
-		_, after, _ := strings.Cut(name, ".")
-		return after == own
-	})
-}
-
-// toolOf returns the tool of an engine by its own name.
-func (e *engine) toolOf(engine, own string) (engines.Tool, bool) {
-	return e.first(func(name string) bool { return name == engine+"."+own })
-}
-
-// first returns the first tool whose name fits.
-func (e *engine) first(fits func(name string) bool) (engines.Tool, bool) {
+// find returns the tool of an engine by its own name; of any mounted server if engine is "".
+func (e *engine) find(engine, own string) (engines.Tool, bool) {
 	tools := e.tools.Tools()
-	i := slices.IndexFunc(tools, func(tool engines.Tool) bool { return fits(tool.Name) })
+	i := slices.IndexFunc(tools, func(tool engines.Tool) bool {
+		before, after, _ := strings.Cut(tool.Name, ".")
+		return after == own && (engine == "" || before == engine)
+	})
 	if i < 0 {
 		return engines.Tool{}, false
 	}
@@ -282,15 +296,11 @@ func (e *engine) first(fits func(name string) bool) (engines.Tool, bool) {
 
 // ask calls a tool of a mounted server and decodes its JSON or text. An answer over the
 // limit of a result is LIMIT_EXCEEDED: its beginning would look like all of it.
-func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into any) error {
-	raw, err := jsonvalue.Encode(args)
-	if err != nil {
-		return fault.From(err)
-	}
-	result, err := e.tools.Invoke(ctx, tool, raw)
+func (e *engine) ask(ctx context.Context, call asking, into any) error {
+	result, err := e.invoke(ctx, call.tool.Name, call.args)
 	switch {
 	case errors.Is(err, fault.LimitExceeded) || result.Artifact != "":
-		return fault.New(fault.LimitExceeded, "the answer of %s is larger than a result may be", tool).
+		return fault.New(fault.LimitExceeded, "the answer of %s is larger than a result may be", call.tool.Name).
 			Hinted(fault.Hint{Text: "fetch the request and review it here: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
 	case err != nil:
 		return err
@@ -300,7 +310,7 @@ func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into
 		*plain = text
 		return nil
 	}
-	return decode(tool, text, into)
+	return decode(call.tool.Name, []byte(text), into)
 }
 
 // textOf returns the JSON or text that a mounted server answered: its text, whether it
@@ -328,49 +338,4 @@ func textOf(result json.RawMessage) string {
 		return string(items)
 	}
 	return string(result)
-}
-
-// decode decodes the JSON of a tool's answer.
-func decode(tool, text string, into any) error {
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return fault.New(fault.ToolFailed, "the answer of %s is not JSON: %w", tool, err)
-	}
-	return nil
-}
-
-// parseGitDiff splits the output of `git diff` by file.
-func parseGitDiff(text string) (files []fileChange, err error) {
-	parsed, _, err := gitdiff.Parse(strings.NewReader(text))
-	for _, each := range parsed {
-		file := fileChange{Path: cmp.Or(each.NewName, each.OldName), Status: "modified", Binary: each.IsBinary, patch: each.String()}
-		switch {
-		case each.IsNew:
-			file.Status = "added"
-		case each.IsDelete:
-			file.Status = "deleted"
-		case each.IsRename:
-			file.Status, file.RenamedFrom = "renamed", each.OldName
-		}
-		file.count()
-		files = append(files, file)
-	}
-	return files, err
-}
-
-// count counts a file's added and removed lines from its patch.
-func (f *fileChange) count() {
-	hunks, err := parsePatch(f.Path, f.patch)
-	if err != nil {
-		return // reported when the change is packed
-	}
-	for _, hunk := range hunks {
-		for _, each := range hunk.lines {
-			switch each.Kind {
-			case '+':
-				f.Additions++
-			case '-':
-				f.Deletions++
-			}
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 )
@@ -115,10 +116,7 @@ func (e *engine) read(ctx context.Context, repo string, from source) ([]fileChan
 	if from.Forge != "" {
 		return e.readForge(ctx, from)
 	}
-	args := map[string]any{"from": from.Base, "functions": true, "max_bytes": maxAnswer}
-	if repo != "" {
-		args["repo"] = repo
-	}
+	args := inRepo(repo, map[string]any{"from": from.Base, "functions": true, "max_bytes": maxAnswer})
 	if from.Head != "" {
 		args["to"], args["merge_base"] = from.Head, from.MergeBase
 	}
@@ -161,9 +159,7 @@ func (e *engine) top(ctx context.Context, repo string, from source, first passag
 	if first.lines[0].New <= 1 || from.Forge != "" {
 		return first.top()
 	}
-	var read struct {
-		Text string `json:"text"`
-	}
+	var read page
 	file := path.Join(repo, first.path)
 	if err := e.call(ctx, "context.read", map[string]any{"path": file, "end_line": topLines}, &read); err != nil {
 		return first.top()
@@ -204,17 +200,27 @@ func (e *engine) readFile(ctx context.Context, args map[string]any, file *fileCh
 	return nil
 }
 
-// call calls another tool under the guards of this call.
+// call calls another tool and decodes its result.
 func (e *engine) call(ctx context.Context, tool string, args any, into any) error {
-	raw, err := jsonvalue.Encode(args)
-	if err != nil {
-		return fault.From(err)
-	}
-	result, err := e.tools.Invoke(ctx, tool, raw)
+	result, err := e.invoke(ctx, tool, args)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(result.JSON, into); err != nil {
+	return decode(tool, result.JSON, into)
+}
+
+// invoke calls another tool under the guards of this call.
+func (e *engine) invoke(ctx context.Context, tool string, args any) (engines.Result, error) {
+	raw, err := jsonvalue.Encode(args)
+	if err != nil {
+		return engines.Result{}, fault.From(err)
+	}
+	return e.tools.Invoke(ctx, tool, raw)
+}
+
+// decode decodes the JSON of a tool's answer.
+func decode(tool string, answer []byte, into any) error {
+	if err := json.Unmarshal(answer, into); err != nil {
 		return fault.New(fault.ToolFailed, "the answer of %s cannot be read: %w", tool, err)
 	}
 	return nil

@@ -124,14 +124,23 @@ func beginOf(lines []line, at int, begin *regexp.Regexp) int {
 	return -1
 }
 
-// changes counts the added and removed lines of a passage.
-func (p passage) changes() (count int) {
+// count counts the added and the removed lines of a passage.
+func (p passage) count() (added, removed int) {
 	for _, each := range p.lines {
-		if each.Kind != ' ' {
-			count++
+		switch each.Kind {
+		case '+':
+			added++
+		case '-':
+			removed++
 		}
 	}
-	return count
+	return added, removed
+}
+
+// changes is the number of added and removed lines of a passage.
+func (p passage) changes() int {
+	added, removed := p.count()
+	return added + removed
 }
 
 // text formats a passage with line numbers of the new version; removed lines have none.

@@ -107,25 +107,25 @@ func (r Report) Markdown() string {
 	for _, veto := range r.vetoed() {
 		out.WriteString(veto + "\n\n")
 	}
-	out.WriteString(oneParagraph(r.Summary) + "\n")
+	out.WriteString(plain(r.Summary) + "\n")
 	for _, reason := range r.Reasons {
-		fmt.Fprintf(&out, "\n- %s", oneParagraph(reason))
+		fmt.Fprintf(&out, "\n- %s", plain(reason))
 	}
 	if len(r.Reasons) > 0 {
 		out.WriteString("\n")
 	}
 	if r.Tests != "" {
-		fmt.Fprintf(&out, "\nTests: %s.\n", oneParagraph(r.Tests))
+		fmt.Fprintf(&out, "\nTests: %s.\n", plain(r.Tests))
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(&out, "\nWarning: %s.\n", oneParagraph(warning))
+		fmt.Fprintf(&out, "\nWarning: %s.\n", plain(warning))
 	}
 	fmt.Fprintf(&out, "\n## Findings (%d)\n", len(r.Findings))
 	if len(r.Findings) == 0 {
 		out.WriteString("\nNone.\n")
 	}
 	for _, f := range r.Findings {
-		fmt.Fprintf(&out, "\n### %s: %s:%d\n\n%s\n\n%s", f.Severity, f.Path, f.Line, oneParagraph(f.Message), fenced(f.Evidence))
+		fmt.Fprintf(&out, "\n### %s: %s:%d\n\n%s\n\n%s", f.Severity, f.Path, f.Line, plain(f.Message), fenced(f.Evidence))
 		if f.Suggestion != "" {
 			fmt.Fprintf(&out, "\nSuggestion:\n\n%s", fenced(f.Suggestion))
 		}
@@ -139,7 +139,7 @@ func (r Report) vetoed() []string {
 	if len(r.Vetoes) == 0 {
 		return nil
 	}
-	return []string{"Veto: the reviewer approved this change, but " + oneParagraph(strings.Join(r.Vetoes, ", and ")) + ". So changes are asked for."}
+	return []string{"Veto: the reviewer approved this change, but " + plain(strings.Join(r.Vetoes, ", and ")) + ". So changes are asked for."}
 }
 
 // writeSeen writes how many lines were reviewed, and what was not.
@@ -204,8 +204,6 @@ func plural(count int) string {
 	}
 	return "s"
 }
-
-func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func cell(text string) string {
 	return "`" + strings.NewReplacer("|", `\|`, "`", "'", "\n", " ").Replace(text) + "`"

@@ -341,7 +341,9 @@ func TestTheTargetIsFound(t *testing.T) {
 		"PR #12":                            {second, feature},
 		"MR !7":                             {second, feature},
 		"https://github.com/ada/it/pull/12": {second, feature},
-		"https://git.example.com/a/b/c/-/merge_requests/7/diffs": {second, feature},
+		"(https://github.com/ada/it/pull/12?w=1#discussion), please": {second, feature},
+		"See https://github.com/ada/it/pull/12, please.":             {second, feature},
+		"https://git.example.com/a/b/c/-/merge_requests/7/diffs":     {second, feature},
 		first + "..HEAD":                    {first, second},
 		"review " + first[:8] + ".. please": {first, second},
 	} {
@@ -360,7 +362,8 @@ func TestTheTargetIsFound(t *testing.T) {
 	require.Equal(t, [2]string{second, ""}, [2]string{m.Source.Base, m.Source.Head})
 	require.Equal(t, m.Digest, call[review.Manifest](d, "review.change", map[string]any{"target": "HEAD"}).Digest)
 	// What is no target is never taken for one that was not given.
-	for _, target := range []string{"https://github.com/ada/it/compare/main...feature", "https://example.com/ada/it", "feat*", "main:feature", "PR 99999999999999999999"} {
+	for _, target := range []string{"https://github.com/ada/it/compare/main...feature", "https://example.com/ada/it", "https://example.com/ada/it/pull/0",
+		"https://example.com/ada/it/pull/12abc", "https://example.com/?x=/ada/it/pull/12", "feat*", "main:feature", "PR 99999999999999999999"} {
 		d.refused(fault.InvalidParams, "review.change", map[string]any{"target": target})
 	}
 	d.write("a.txt", "4\n") // edited while it is reviewed

@@ -53,15 +53,17 @@ type target struct {
 	number        int
 }
 
-var requestURL = pattern.Lazy(`https?://[^\s/]+/\S+?/(?:pull|pulls|merge_requests)/\d+\S*`)
+// requestURL is https://HOST/OWNER/NAME/pull/12 or
+// https://HOST/GROUP/…/NAME/-/merge_requests/12.
+var requestURL = pattern.Lazy(`https?://[^\s/]+/([^\s?#]+?)(?:/-)?/(pulls?|merge_requests)/(\d+)(?:[^\w-]|$)`)
 
 // parseTarget finds what to review in a name or a sentence: a range, the address or number
 // of a pull or merge request, a branch, or nothing for the current branch. Git says what is
 // a name. A range, with two dots or three, means the commits of its end since the merge
 // base, as on forges. INVALID_PARAMS: a name is unknown, or several are given.
 func (e *engine) parseTarget(ctx context.Context, repo, text string) (target, error) {
-	if address := requestURL().FindString(text); address != "" {
-		return parseAddress(address)
+	if match := requestURL().FindStringSubmatch(text); match != nil {
+		return parseAddress(match)
 	}
 	rest := workingTree().ReplaceAllStringFunc(text, func(match string) string {
 		if kinds[strings.TrimSpace(workingTree().FindStringSubmatch(match)[1])] {
@@ -105,28 +107,18 @@ func (t target) title() string {
 	return t.name
 }
 
-// parseAddress parses https://HOST/OWNER/NAME/pull/12 and
-// https://HOST/GROUP/…/NAME/-/merge_requests/12.
-func parseAddress(text string) (target, error) {
-	address, err := url.Parse(text)
-	if err != nil {
-		return target{}, fault.New(fault.InvalidParams, "target: %w", err)
-	}
-	parts := strings.Split(strings.Trim(address.Path, "/"), "/")
-	at := slices.IndexFunc(parts, func(part string) bool { return part == "pull" || part == "pulls" || part == "merge_requests" })
-	number := 0
-	if at > 0 && at+1 < len(parts) {
-		number, _ = strconv.Atoi(parts[at+1])
-	}
-	project := strings.TrimSuffix(strings.Join(parts[:max(at, 0)], "/"), "/-")
-	if number == 0 || project == "" {
-		return target{}, fault.New(fault.InvalidParams, "target: %q is not the address of a pull or merge request", fault.Cut(text, 200))
+// parseAddress returns the request that a match of requestURL names.
+func parseAddress(match []string) (target, error) {
+	project, err := url.PathUnescape(match[1])
+	number, _ := strconv.Atoi(match[3])
+	if err != nil || number == 0 {
+		return target{}, fault.New(fault.InvalidParams, "target: %q is not the address of a pull or merge request", fault.Cut(match[0], 200))
 	}
 	kind := kindGitHub
-	if parts[at] == "merge_requests" {
+	if match[2] == "merge_requests" {
 		kind = kindGitLab
 	}
-	return target{project: project, kind: kind, number: number}, nil
+	return target{project: strings.Trim(project, "/"), kind: kind, number: number}, nil
 }
 
 // The usual names of a branch's base, most likely first.
@@ -159,11 +151,8 @@ func (e *engine) resolve(ctx context.Context, repo string, wanted target, base s
 	case wanted.head != "" && wanted.head != "HEAD":
 		return e.against(ctx, repo, wanted.head, base)
 	}
-	var tree struct {
-		Head  string `json:"head"`
-		Clean bool   `json:"clean"`
-	}
-	if err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1}), &tree); err != nil {
+	tree, err := e.status(ctx, repo, map[string]any{"limit": 1})
+	if err != nil {
 		return source{}, err
 	}
 	switch {
@@ -201,20 +190,13 @@ func (e *engine) against(ctx context.Context, repo, head, base string) (source, 
 // resolveRequest finds a pull or merge request: its head if it was fetched from the
 // project, else on the forge.
 func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target, base string) (source, error) {
-	var from remotes
-	if wanted.project != "" {
-		var err error
-		if from, err = e.remotes(ctx, repo); err != nil {
-			return source{}, err
-		}
-	}
 	foreign := ""
-	refs, err := e.refs(ctx, repo, refsOf(wanted.number))
+	tree, err := e.status(ctx, repo, map[string]any{"limit": 1, "refs": refsOf(wanted.number), "remotes": wanted.project != ""})
 	if err != nil {
 		return source{}, err
 	}
-	for _, each := range refs { // in the order of refsOf
-		if !from.mayHave(each.Ref, wanted.project) {
+	for _, each := range tree.Refs { // in the order of refsOf
+		if !tree.Remotes.mayHave(each.Ref, wanted.project) {
 			foreign = each.Ref
 			continue
 		}
@@ -225,36 +207,33 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 	return e.resolveForge(ctx, wanted, foreign)
 }
 
+// status is what git.status says of a repository.
+type status struct {
+	Head      string
+	Clean     bool
+	Truncated bool // Files is not whole
+	Files     []struct{ Path, Worktree string }
+	Refs      []ref
+	Remotes   remotes
+}
+
 // ref is a branch, a remote branch or a tag, as git.status finds it by a name.
-type ref struct {
-	Asked  string `json:"asked"`
-	Ref    string `json:"ref"`
-	Commit string `json:"commit"`
+type ref struct{ Asked, Ref, Commit string }
+
+// remotes are the remotes of a repository.
+type remotes []remote
+
+type remote struct{ Name, URL string }
+
+func (e *engine) status(ctx context.Context, repo string, args map[string]any) (tree status, err error) {
+	err = e.call(ctx, "git.status", inRepo(repo, args), &tree)
+	return tree, err
 }
 
 // refs returns the refs that names can mean, in the order of the names, the nearest first.
 func (e *engine) refs(ctx context.Context, repo string, names []string) ([]ref, error) {
-	var tree struct {
-		Refs []ref `json:"refs"`
-	}
-	err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1, "refs": names}), &tree)
+	tree, err := e.status(ctx, repo, map[string]any{"limit": 1, "refs": names})
 	return tree.Refs, err
-}
-
-// remotes are the remotes of a repository, as git.status lists them.
-type remotes []remote
-
-type remote struct {
-	Name string `json:"name"`
-	URL  string `json:"url"`
-}
-
-func (e *engine) remotes(ctx context.Context, repo string) (remotes, error) {
-	var tree struct {
-		Remotes remotes `json:"remotes"`
-	}
-	err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1, "remotes": true}), &tree)
-	return tree.Remotes, err
 }
 
 // mayHave reports whether a ref can come from a project: a remote-tracking ref from its
@@ -284,9 +263,7 @@ func (r remote) is(project string) bool {
 // commit returns the hash of a commit; INVALID_PARAMS if it does not exist.
 func (e *engine) commit(ctx context.Context, repo, argument, name string) (string, error) {
 	var found struct {
-		Commits []struct {
-			Hash string `json:"hash"`
-		} `json:"commits"`
+		Commits []struct{ Hash string }
 	}
 	err := e.call(ctx, "git.log", inRepo(repo, map[string]any{"ref": name, "limit": 1}), &found)
 	switch {

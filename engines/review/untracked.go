@@ -19,14 +19,8 @@ const (
 
 // untracked returns the untracked files, which no diff contains, each as an added file.
 func (e *engine) untracked(ctx context.Context, repo string) (files []fileChange, err error) {
-	var tree struct {
-		Files []struct {
-			Path     string `json:"path"`
-			Worktree string `json:"worktree"`
-		} `json:"files"`
-		Truncated bool `json:"truncated"`
-	}
-	if err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 10_000, "all_untracked": true}), &tree); err != nil {
+	tree, err := e.status(ctx, repo, map[string]any{"limit": 10_000, "all_untracked": true})
+	if err != nil {
 		return nil, err
 	}
 	if tree.Truncated {
@@ -96,17 +90,9 @@ func (e *engine) readUntracked(ctx context.Context, repo string, file *fileChang
 
 // added returns the patch of a new file.
 func added(text string) string {
-	lines := strings.SplitAfter(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	if len(lines) == 0 {
+	if text == "" {
 		return ""
 	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "@@ -0,0 +1,%d @@\n", len(lines))
-	for _, line := range lines {
-		out.WriteString("+" + strings.TrimSuffix(line, "\n") + "\n")
-	}
-	return out.String()
+	text = strings.TrimSuffix(text, "\n")
+	return fmt.Sprintf("@@ -0,0 +1,%d @@\n+%s\n", strings.Count(text, "\n")+1, strings.ReplaceAll(text, "\n", "\n+"))
 }

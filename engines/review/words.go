@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 )
@@ -32,25 +31,27 @@ const wordsMark = "What the author of the request and others wrote about it. The
 // words reads what people wrote about a request, if a mounted server has it. What cannot be
 // read is said in the text: a review does not fail by it.
 func (e *engine) words(ctx context.Context, at source) *Words {
-	if at.Number == 0 || at.Project == "" {
-		return nil
-	}
-	var about struct{ Title, Body, Description string }
-	var discussion []string
-	var err error
-	if read, found := e.find(githubRead); found && at.Kind != kindGitLab {
-		err = e.ask(ctx, read.Name, at.githubArgs("get"), &about)
-		for _, method := range []string{"get_comments", "get_reviews", "get_review_comments"} {
-			discussion = append(discussion, e.discussion(ctx, read, at.githubArgs(method))...)
+	for _, kind := range forgeKinds {
+		get, found := e.about(at, kind, kind.request)
+		if !found {
+			continue
 		}
-	} else if read, found := e.find(gitlabRead); found && at.Kind != kindGitHub {
-		err = e.ask(ctx, read.Name, at.gitlabArgs(read), &about)
-		if notes, found := e.toolOf(engines.EngineOf(read.Name), gitlabNotes); found {
-			discussion = e.discussion(ctx, notes, at.gitlabArgs(notes))
+		var about request
+		err := e.ask(ctx, get, &about)
+		at.Forge = get.engine()
+		var discussion []string
+		for _, name := range kind.discussion {
+			if list, found := e.about(at, kind, name); found {
+				discussion = append(discussion, e.discussion(ctx, list)...)
+			}
 		}
-	} else {
-		return nil
+		return wordsOf(about, err, discussion)
 	}
+	return nil
+}
+
+// wordsOf writes what people wrote, or that it could not be read.
+func wordsOf(about request, err error, discussion []string) *Words {
 	title, description := about.Title, cmp.Or(about.Body, about.Description)
 	if err != nil {
 		title = "(they could not be read: " + string(fault.From(err).Code) + ")"
@@ -63,8 +64,8 @@ func (e *engine) words(ctx context.Context, at source) *Words {
 }
 
 // discussion lists comments, each once, as "NAME: TEXT". A list that cannot be read is said.
-func (e *engine) discussion(ctx context.Context, tool engines.Tool, args map[string]any) (all []string) {
-	pages, err := e.askPages(ctx, tool, args)
+func (e *engine) discussion(ctx context.Context, list asking) (all []string) {
+	pages, err := e.askPages(ctx, list)
 	if err != nil {
 		return []string{"(comments could not be read: " + string(fault.From(err).Code) + ")"}
 	}
