@@ -45,7 +45,7 @@ func failed(ctx context.Context, err error, complaint string) error {
 		return fault.From(err)
 	case strings.Contains(complaint, "dubious ownership"):
 		return fault.New(fault.ToolDenied, "the repository belongs to another user; to allow it, add its folder to git's safe.directory")
-	case strings.Contains(complaint, "Out of memory") || strings.Contains(complaint, "out of memory"):
+	case strings.Contains(complaint, "attempting to allocate") || strings.Contains(complaint, "Out of memory") || strings.Contains(complaint, "out of memory"):
 		return fault.New(fault.LimitExceeded, "git needs more memory than Savant gives it, for example for a .gitignore of many MB")
 	}
 	return &Complaint{complaint}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,11 @@ var settings = []string{
 	"safe.bareRepository=explicit",
 }
 
+// maxMemory bounds what git may allocate, in bytes. Of a repository it holds what a folder
+// brings, such as the rules in .gitignore files of any size. GIT_ALLOC_LIMIT bounds one
+// piece from git's first instruction on.
+const maxMemory = 512 << 20
+
 // passed are the only environment variables git inherits. GIT_DIR, GIT_EXTERNAL_DIFF
 // and similar ones must not be among them.
 var passed = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR", "SYSTEMROOT"}
@@ -43,7 +49,7 @@ var passed = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMP
 // and dates, literal paths.
 var fixed = []string{
 	"LC_ALL=C", "TZ=UTC", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
-	"GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat",
+	"GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat", "GIT_ALLOC_LIMIT=" + strconv.Itoa(maxMemory),
 }
 
 const (
