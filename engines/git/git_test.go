@@ -213,6 +213,21 @@ func TestStatusWithoutLargeRules(t *testing.T) {
 	}
 }
 
+// Rules in a folder of any depth do not keep git from saying the rest. What was not looked
+// at is not called clean.
+func TestStatusWithLargeRulesInside(t *testing.T) {
+	w := newWorkshop(t)
+	w.write("a.txt", "a")
+	w.commit("first")
+	require.Equal(t, true, w.must("git.status", `{}`)["clean"])
+	w.write("deep/in/new.txt", "new")
+	w.write("deep/in/.gitignore", "x")
+	require.NoError(t, os.Truncate(filepath.Join(w.root, "deep", "in", ".gitignore"), 1<<30))
+	out := w.must("git.status", `{"all_untracked":true}`)
+	require.Contains(t, out["note"], "a .gitignore below has more than 1048576 bytes")
+	require.Equal(t, false, out["clean"])
+}
+
 func TestStatusOfBranches(t *testing.T) {
 	w := newWorkshop(t)
 	w.commit("first")

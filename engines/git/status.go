@@ -3,10 +3,12 @@ package git
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"savant/fault"
 	"savant/internal/gitrun"
 )
 
@@ -58,7 +60,14 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	if large != "" {
 		untracked = "--untracked-files=no" // so git does not read it
 	}
-	out, err := r.run(ctx, "", "status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignore-submodules=dirty", "--find-renames")
+	look := func() (gitrun.Output, error) {
+		return r.run(ctx, "", "status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignore-submodules=dirty", "--find-renames")
+	}
+	out, err := look()
+	if large == "" && errors.Is(err, fault.LimitExceeded) { // rules deep in the tree need more than git gets
+		large, untracked = "a .gitignore below", "--untracked-files=no"
+		out, err = look()
+	}
 	if err != nil {
 		return status{}, err
 	}
@@ -78,13 +87,13 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 			}
 		}
 	}
-	made.Clean = len(made.Files) == 0 && !out.Cut
+	made.Clean = len(made.Files) == 0 && !out.Cut && large == ""
 	if limit := cmp.Or(in.Limit, 500); len(made.Files) > limit || out.Cut {
 		made.Files = made.Files[:min(limit, len(made.Files))]
 		made.Truncated, made.Note = true, fmt.Sprintf("only the first %d files are listed", len(made.Files))
 	}
 	if large != "" {
-		made.Note = strings.TrimPrefix(made.Note+"; ", "; ") + fmt.Sprintf("untracked files are not listed, because %s has more than %d bytes", large, gitrun.MaxRules)
+		made.Note = strings.TrimPrefix(made.Note+"; ", "; ") + fmt.Sprintf("untracked files are not listed, and clean is false, because %s has more than %d bytes", large, gitrun.MaxRules)
 	}
 	return made, nil
 }
