@@ -2,7 +2,6 @@ package review
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -148,13 +147,4 @@ func telling(text string) []string {
 	all := slices.DeleteFunc(words.Of(text), words.IsStop)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// ungrounded lists the dropped findings, for people.
-func ungrounded(dropped []Dropped) string {
-	var out strings.Builder
-	for _, each := range dropped {
-		fmt.Fprintf(&out, "- %s:%d: %s (%s)\n", each.Path, each.Line, each.Message, each.Why)
-	}
-	return out.String()
 }

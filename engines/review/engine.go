@@ -113,10 +113,7 @@ func room(bytes int) int {
 
 // manifest describes a change.
 func (c *change) manifest() Manifest {
-	m := Manifest{Source: c.source, Digest: c.digest, Files: c.order, Parts: []partInfo{}}
-	if m.Files == nil {
-		m.Files = []fileChange{}
-	}
+	m := Manifest{Source: c.source, Digest: c.digest, Files: append([]fileChange{}, c.order...), Parts: []partInfo{}} // lists, and never null
 	for i, each := range c.parts {
 		m.Parts = append(m.Parts, partInfo{Number: i + 1, Paths: each.paths(), Lines: each.changes()})
 		m.Lines.Reviewed += each.changes()
@@ -212,10 +209,8 @@ func (e *engine) check(ctx context.Context, in checkIn) (checkOut, error) {
 	if err != nil {
 		return checkOut{}, err
 	}
-	out := checkOut{Findings: []Finding{}, Dropped: []Dropped{}}
 	kept, dropped, merged := c.check(in.Findings)
-	out.Findings, out.Dropped, out.Merged = append(out.Findings, kept...), append(out.Dropped, dropped...), merged
-	return out, nil
+	return checkOut{append([]Finding{}, kept...), append([]Dropped{}, dropped...), merged}, nil // lists, and never null
 }
 
 type reportOut struct {

@@ -58,8 +58,8 @@ type diff struct {
 	Truncated bool `json:"truncated"`
 }
 
-// load reads a change and packs it into parts of at most room bytes. A change between
-// commits, or from a forge, is cached.
+// load reads a change and packs it into parts of at most room bytes. A change with a head,
+// which is immutable, is cached.
 func (e *engine) load(ctx context.Context, repo string, from source, room int) (*change, error) {
 	key := fmt.Sprint(repo, "\x00", from, "\x00", room)
 	if kept, found := e.kept.Get(key); found {
@@ -84,7 +84,7 @@ func (e *engine) load(ctx context.Context, repo string, from source, room int) (
 				return nil, fault.New(fault.ToolFailed, "read the change: %w", err)
 			case len(hunks) == 0:
 				file.LeftOut = noLines(file)
-			case slices.ContainsFunc(hunks, func(hunk passage) bool { return hunk.longest() > room }):
+			case slices.ContainsFunc(hunks, func(hunk passage) bool { return hunk.isWider(room) }):
 				file.LeftOut, hunks = "a line is longer than a part", nil
 			case isGenerated(file.Path, e.top(ctx, repo, from, hunks[0])):
 				file.LeftOut, hunks = "generated", nil
@@ -97,7 +97,7 @@ func (e *engine) load(ctx context.Context, repo string, from source, room int) (
 		c.order, c.files[file.Path] = append(c.order, file), file
 	}
 	c.parts, c.digest = pack(passages, room), hex.EncodeToString(sum.Sum(nil))
-	if from.fixed() {
+	if from.Head != "" {
 		e.kept.Add(key, c)
 	}
 	return c, nil

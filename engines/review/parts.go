@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,11 +41,9 @@ const headRoom = 120
 // paths are the files of a part, in order.
 func (p part) paths() (paths []string) {
 	for _, each := range p.passages {
-		if len(paths) == 0 || paths[len(paths)-1] != each.path {
-			paths = append(paths, each.path)
-		}
+		paths = append(paths, each.path)
 	}
-	return paths
+	return slices.Compact(paths)
 }
 
 func (p part) changes() (count int) {
@@ -100,11 +99,8 @@ func (p part) after(shown int) (rest []unseen, changed int) {
 // nextNew is the number that the first of some lines has in the new version, or would
 // have if it was not removed.
 func nextNew(lines []line) int {
-	removed := lines[0].Old
-	for _, each := range lines {
-		if each.New > 0 {
-			return each.New
-		}
+	if i := slices.IndexFunc(lines, func(each line) bool { return each.New > 0 }); i >= 0 {
+		return lines[i].New
 	}
-	return removed
+	return lines[0].Old
 }

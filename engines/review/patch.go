@@ -2,7 +2,7 @@ package review
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
@@ -59,14 +59,9 @@ func numbered(path string, fragment *gitdiff.TextFragment) passage {
 	return hunk
 }
 
-// longest is the length of the longest changed line, in bytes.
-func (p passage) longest() (most int) {
-	for _, each := range p.lines {
-		if each.Kind != ' ' {
-			most = max(most, len(each.Text))
-		}
-	}
-	return most
+// isWider reports whether a changed line is longer than room bytes.
+func (p passage) isWider(room int) bool {
+	return slices.ContainsFunc(p.lines, func(each line) bool { return each.Kind != ' ' && len(each.Text) > room })
 }
 
 // around is the number of context lines around a change, within the enclosing function.
@@ -87,7 +82,7 @@ func clip(hunk passage) (passages []passage) {
 		for j := max(0, i-around); j <= min(len(keep)-1, i+around); j++ {
 			keep[j] = true
 		}
-		if at := beginOf(hunk.lines, i, begins()); at >= 0 {
+		if at := beginOf(hunk.lines, i); at >= 0 {
 			keep[at] = true
 		}
 	}
@@ -115,9 +110,9 @@ func clip(hunk passage) (passages []passage) {
 }
 
 // beginOf returns the first line of the function around a line, or -1.
-func beginOf(lines []line, at int, begin *regexp.Regexp) int {
+func beginOf(lines []line, at int) int {
 	for ; at >= 0; at-- {
-		if lines[at].Kind != '-' && begin.MatchString(lines[at].Text) {
+		if lines[at].Kind != '-' && begins().MatchString(lines[at].Text) {
 			return at
 		}
 	}

@@ -145,12 +145,12 @@ func (r Report) vetoed() []string {
 // writeSeen writes how many lines were reviewed, and what was not.
 func (r Report) writeSeen(out *strings.Builder) {
 	lines := r.Change.Lines
-	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d part%s.", lines.Reviewed, lines.All, len(r.Change.Parts), plural(len(r.Change.Parts)))
+	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %s.", lines.Reviewed, lines.All, counted(len(r.Change.Parts), "part", "parts"))
 	if lines.Cut > 0 {
-		fmt.Fprintf(out, " %s not seen.", linesWere(lines.Cut))
+		fmt.Fprintf(out, " %s not seen.", counted(lines.Cut, "line was", "lines were"))
 	}
 	if lines.LeftOut > 0 {
-		fmt.Fprintf(out, " %s left out.", linesWere(lines.LeftOut))
+		fmt.Fprintf(out, " %s left out.", counted(lines.LeftOut, "line was", "lines were"))
 	}
 	out.WriteString("\n\n| file | change | lines | |\n| --- | --- | --- | --- |\n")
 	for _, file := range r.Change.Files {
@@ -168,7 +168,10 @@ func (r Report) writeSeen(out *strings.Builder) {
 		fmt.Fprintf(out, "| %s | %s | +%d -%d | %s |\n", cell(file.Path), change, file.Additions, file.Deletions, seen)
 	}
 	if len(r.Dropped) > 0 {
-		fmt.Fprintf(out, "\nDropped, because the change does not support them:\n\n%s", ungrounded(r.Dropped))
+		out.WriteString("\nDropped, because the change does not support them:\n\n")
+	}
+	for _, each := range r.Dropped {
+		fmt.Fprintf(out, "- %s:%d: %s (%s)\n", each.Path, each.Line, each.Message, each.Why)
 	}
 }
 
@@ -181,7 +184,7 @@ func (r Report) unseenOf(path string) (all []string) {
 			if i < 0 {
 				continue
 			}
-			where = fmt.Sprintf("%d line%s of part %d, from line %d on", each.Unseen[i].Lines, plural(each.Unseen[i].Lines), each.Number, each.Unseen[i].From)
+			where = fmt.Sprintf("%s of part %d, from line %d on", counted(each.Unseen[i].Lines, "line", "lines"), each.Number, each.Unseen[i].From)
 		}
 		if each.Cut && slices.Contains(each.Paths, path) {
 			all = append(all, where)
@@ -190,19 +193,12 @@ func (r Report) unseenOf(path string) (all []string) {
 	return all
 }
 
-// linesWere begins a sentence about a number of lines.
-func linesWere(count int) string {
+// counted writes a number before what it counts.
+func counted(count int, one, many string) string {
 	if count == 1 {
-		return "1 line was"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d lines were", count)
-}
-
-func plural(count int) string {
-	if count == 1 {
-		return ""
-	}
-	return "s"
+	return fmt.Sprintf("%d %s", count, many)
 }
 
 func cell(text string) string {

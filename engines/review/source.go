@@ -36,9 +36,6 @@ const (
 	kindGitLab = "gitlab"
 )
 
-// fixed reports whether the change is immutable.
-func (s source) fixed() bool { return s.Head != "" }
-
 // target is what a person asks to review: a commit, or a request. Without either it is
 // the current branch, or what is not committed.
 type target struct {
