@@ -16,7 +16,7 @@ import (
 // whether it changed anything.
 func (in *inputs) convert(values map[string]any, sent map[string]json.RawMessage) (changed bool, err error) {
 	for name, value := range values {
-		meant, differs := in.meant(in.properties[name], value, 0)
+		meant, differs := in.meant(memberOf([]map[string]any{in.root}, name), value, 0)
 		if !differs {
 			continue
 		}
@@ -138,8 +138,8 @@ func kindsOf(schema map[string]any) []string {
 	return kinds
 }
 
-// alternatives returns the schemas of which a value must fit one: what anyOf, oneOf and
-// $ref lead to.
+// alternatives returns the schemas of which a value must fit one: what anyOf, oneOf, $ref
+// and an allOf of one lead to.
 func (in *inputs) alternatives(schema any, depth int) (forms []map[string]any) {
 	object, _ := schema.(map[string]any)
 	if object == nil || depth > maxConverted {
@@ -147,6 +147,9 @@ func (in *inputs) alternatives(schema any, depth int) (forms []map[string]any) {
 	}
 	if reference, is := object["$ref"].(string); is {
 		return in.alternatives(Definition(in.root, reference), depth+1)
+	}
+	if parts, is := object["allOf"].([]any); is && len(parts) == 1 && object["type"] == nil {
+		return in.alternatives(parts[0], depth+1)
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if list, is := object[keyword].([]any); is && object["type"] == nil {

@@ -118,12 +118,12 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 	const schema = `{"type":"object","$defs":{"N":{"type":"integer"},"L":{"type":"array","items":{"$ref":"#/$defs/N"}},"O":{"type":"object","properties":{"n":{"$ref":"#/$defs/N"},"s":{"type":"string"}}}},"properties":{
 		"n":{"type":"integer"},"b":{"type":"boolean"},"f":{"type":"number"},"s":{"type":"string"},"either":{"type":["integer","string"]},"maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},
 		"both":{"anyOf":[{"type":"integer"},{"type":"string"}]},"list":{"type":"array","items":{"type":"integer"}},"flags":{"type":"array","items":{"type":"boolean"}},"l":{"$ref":"#/$defs/L"},
-		"o":{"$ref":"#/$defs/O"},"map":{"type":"object","additionalProperties":{"type":"integer"}},"of":{"enum":[1,2]},"word":{"enum":["1","2"]},"any":{}}}`
+		"o":{"$ref":"#/$defs/O"},"map":{"type":"object","additionalProperties":{"type":"integer"}},"of":{"enum":[1,2]},"word":{"enum":["1","2"]},"any":{},"all":{"allOf":[{"type":"integer"}]}},"additionalProperties":{"type":"integer"}}`
 	tool := engines.Tool{Name: "x.echo", Description: "Repeats.", Input: json.RawMessage(schema),
 		Call: func(_ context.Context, args json.RawMessage) (any, error) { return args, nil }}
 	table := registry(t, nil, tool)
 	for args, want := range map[string]string{
-		`{"n":"2"}`: `{"n":2}`, `{"n":"-9007199254740993"}`: `{"n":-9007199254740993}`, `{"b":"true"}`: `{"b":true}`, `{"b":"false"}`: `{"b":false}`, `{"f":"2.5"}`: `{"f":2.5}`,
+		`{"n":"2"}`: `{"n":2}`, `{"all":"2"}`: `{"all":2}`, `{"further":"2"}`: `{"further":2}`, `{"n":"-9007199254740993"}`: `{"n":-9007199254740993}`, `{"b":"true"}`: `{"b":true}`, `{"b":"false"}`: `{"b":false}`, `{"f":"2.5"}`: `{"f":2.5}`,
 		`{"s":"2"}`: `{"s":"2"}`, `{"either":"2"}`: `{"either":"2"}`, `{"both":"2"}`: `{"both":"2"}`, `{"maybe":"2"}`: `{"maybe":2}`, `{"of":"2"}`: `{"of":2}`, `{"word":"2"}`: `{"word":"2"}`,
 		`{"list":["1",2]}`: `{"list":[1,2]}`, `{"list":"[1,\"2\"]"}`: `{"list":[1,2]}`, `{"flags":["true",false]}`: `{"flags":[true,false]}`, `{"l":"[\"7\"]"}`: `{"l":[7]}`,
 		`{"o":"{\"n\":\"3\",\"s\":\"4\"}"}`: `{"o":{"n":3,"s":"4"}}`, `{"o":{"n":"3"}}`: `{"o":{"n":3}}`, `{"map":{"a":"1"}}`: `{"map":{"a":1}}`, `{"any":"1","n":"1"}`: `{"any":"1","n":1}`,

@@ -73,13 +73,11 @@ func (l *Library) places() places {
 	return made
 }
 
-// unique returns YAML_SCHEMA_VIOLATION if several folders of a layer have a workflow of
-// a name.
+// unique returns YAML_SCHEMA_VIOLATION if several files of a layer hold a workflow of a
+// name.
 func (p places) unique(at int, name string) error {
-	for _, each := range p[at][name] {
-		if path.Dir(each) != path.Dir(p[at][name][0]) {
-			return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: rename all but one", name, strings.Join(p[at][name], " and "))
-		}
+	if files := p[at][name]; len(files) > 1 {
+		return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: rename all but one", name, strings.Join(files, " and "))
 	}
 	return nil
 }
