@@ -25,7 +25,7 @@ steps:
     call: human.approve
     input_template: {message: "Ship it?"}
 `);
-  const env = { PATH: process.env.PATH, SAVANT_PATH: folder, MCP_SERVICE: "think", XDG_CONFIG_HOME: join(folder, "config"), LOG_LEVEL: "error" };
+  const env = { PATH: process.env.PATH, SAVANT_PATH: folder, MCP_SERVICE: "think", XDG_CONFIG_HOME: `${folder}-home`, LOG_LEVEL: "error" };
   const made = await promisify(execFile)(process.env.SAVANT_BINARY, ["token", "add", "sdk", "--scope", "guide,approve"], { env });
   token = made.stdout.trim();
   server = spawn(process.env.SAVANT_BINARY, ["mcp", "--http", "127.0.0.1:0"], { env, stdio: ["ignore", "inherit", "pipe"] });
@@ -42,6 +42,7 @@ after(async () => {
   server.kill("SIGTERM");
   await ended;
   await rm(folder, { recursive: true, maxRetries: 100 });
+  await rm(`${folder}-home`, { recursive: true, force: true });
 });
 
 async function connect(bearer) {

@@ -23,7 +23,7 @@ function reference(name, ...args) {
   return { command: process.execPath, args: [path, ...args], env: { PLANTED_TOKEN: "${PLANTED}" } };
 }
 
-const environment = () => ({ PATH: process.env.PATH, SAVANT_PATH: folder, XDG_CONFIG_HOME: join(folder, "configuration"), PLANTED: secret, OUTSIDE: "outside", LOG_LEVEL: "info" });
+const environment = () => ({ PATH: process.env.PATH, SAVANT_PATH: folder, XDG_CONFIG_HOME: `${folder}-home`, PLANTED: secret, OUTSIDE: "outside", LOG_LEVEL: "info" });
 
 before(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "savant-")));
@@ -48,6 +48,7 @@ after(async () => {
   await client.close();
   // The client waits for its server for seconds only: it may still write.
   await rm(folder, { recursive: true, maxRetries: 100 });
+  await rm(`${folder}-home`, { recursive: true, force: true });
 });
 
 async function savant(...args) {

@@ -18,7 +18,7 @@ before(async () => {
   await mkdir(join(folder, ".savant"));
   const server = fileURLToPath(new URL("odd-outputs.server.mjs", import.meta.url));
   await writeFile(join(folder, ".savant", "mcp.json"), JSON.stringify({ mcpServers: { odd: { command: process.execPath, args: [server] } } }));
-  const env = { PATH: process.env.PATH, SAVANT_PATH: folder, XDG_CONFIG_HOME: join(folder, "configuration"), MCP_SERVICE: "odd" };
+  const env = { PATH: process.env.PATH, SAVANT_PATH: folder, XDG_CONFIG_HOME: `${folder}-home`, MCP_SERVICE: "odd" };
   await promisify(execFile)(process.env.SAVANT_BINARY, ["trust", "--yes"], { env });
   await promisify(execFile)(process.env.SAVANT_BINARY, ["engines", "status"], { env }); // the first look: what is there is kept
   client = new Client({ name: "typescript", version: "1.0.0" });
@@ -28,6 +28,7 @@ before(async () => {
 after(async () => {
   await client.close();
   await rm(folder, { recursive: true, maxRetries: 100 });
+  await rm(`${folder}-home`, { recursive: true, force: true });
 });
 
 test("results and errors fit schemas with oneOf, $ref or a property error", async () => {

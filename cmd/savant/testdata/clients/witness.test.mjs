@@ -33,7 +33,7 @@ before(async () => {
   git("init", "-q");
   git("add", "workflows");
   git("commit", "-q", "-m", "Begin with a workflow");
-  const env = { PATH: process.env.PATH, HOME: folder, MCP_SERVICE: "all", SAVANT_PATH: folder, LOG_LEVEL: "error" };
+  const env = { PATH: process.env.PATH, HOME: `${folder}-home`, MCP_SERVICE: "all", SAVANT_PATH: folder, LOG_LEVEL: "error" };
   execFileSync(process.env.SAVANT_BINARY, ["trust", "--yes"], { env });
   client = new Client({ name: "typescript", version: "1.0.0" });
   const transport = new StdioClientTransport({
@@ -50,6 +50,7 @@ after(async () => {
   await client.close();
   // The client waits for its server for seconds only: it may still write.
   await rm(folder, { recursive: true, maxRetries: 100 });
+  await rm(`${folder}-home`, { recursive: true, force: true });
 });
 
 // listed waits for a tool of a server that has to start first.
