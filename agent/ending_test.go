@@ -1,11 +1,6 @@
 package agent_test
 
 import (
-	"bytes"
-	"fmt"
-	"hash/crc32"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -73,34 +68,6 @@ func TestGivingUpIsADecision(t *testing.T) {
 	require.Equal(t, agent.StatusError, report.Status)
 	require.Equal(t, fault.GaveUp, report.Error.Code)
 	require.Equal(t, "there is no such branch", report.Error.Details)
-}
-
-// A session of an earlier version says failed.
-func TestAnOldStatusIsRead(t *testing.T) {
-	w := newWorld(t, script(`{"action":"error","error":"no"}`), nil)
-	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1"})
-	require.NoError(t, err)
-	require.Equal(t, agent.StatusError, ended(t, run).Status)
-	for _, name := range []string{"r1.journal", "r1.json"} {
-		file := filepath.Join(w.folder, ".savant", "sessions", name)
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Contains(t, string(text), `"status":"error"`)
-		var old []byte
-		for line := range bytes.Lines(bytes.ReplaceAll(text, []byte(`"status":"error"`), []byte(`"status":"failed"`))) {
-			if body, _, has := bytes.Cut(line, []byte(`,"crc":"`)); has {
-				line = fmt.Appendf(bytes.Clone(body), `,"crc":"%08x"}`+"\n", crc32.ChecksumIEEE(body))
-			}
-			old = append(old, line...)
-		}
-		require.NoError(t, os.WriteFile(file, old, 0o600))
-	}
-	report, err := w.runtime.Report("r1")
-	require.NoError(t, err)
-	require.Equal(t, agent.StatusError, report.Status)
-	list, err := w.runtime.List(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, agent.StatusError, list[0].Status)
 }
 
 // endsMeanwhile is a place where a run ends between the first look at its journal and the

@@ -37,7 +37,7 @@ type planData struct {
 	Workflow string         `json:"workflow"`
 	Pins     map[string]pin `json:"pins"`
 	// Schemas is the digest of the run's named schemas.
-	Schemas string         `json:"schemas,omitempty"`
+	Schemas string         `json:"schemas"`
 	Params  map[string]any `json:"params"`
 	// Edition is the reading of the language that the run was planned with.
 	Edition flow.Edition `json:"edition,omitempty"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,65 @@ func TestRunsOfBeforeHaveNoBarriers(t *testing.T) {
 	require.NotContains(t, planned, `"step_id": "deploy"`)
 	savant(1, "call", "think.next", "--args", `{"run_id":"new","step_id":"deploy","result_snapshot":"early"}`)
 	require.Contains(t, savant(0, "verify", "new"), "identical")
+}
+
+// TestFoldersOfBeforeGoOn reads the folders of testdata/past, each written by the
+// program of the commit it is named for: guided runs that are done and open, one that
+// Savant drove, and runs of the agent. What they hold is listed, verifies identically
+// and continues, and their exports are imported.
+func TestFoldersOfBeforeGoOn(t *testing.T) {
+	t.Parallel()
+	for commit, outstanding := range map[string]string{"67353ff": "long", "74209cb": "reply"} {
+		t.Run(commit, func(t *testing.T) {
+			t.Parallel()
+			folder := folderOfBefore(t, commit)
+			in := func(folder string, wanted int, args ...string) string {
+				t.Helper()
+				var stdout, stderr strings.Builder
+				env := []string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error", "LLM_PROVIDER=offline"}
+				require.Equal(t, wanted, run(t.Context(), args, env, strings.NewReader(""), &stdout, &stderr), stdout.String()+stderr.String())
+				return stdout.String() + stderr.String()
+			}
+			listed := in(folder, 0, "state", "list")
+			for _, row := range []string{`driven +drive +done +v3`, `open +ship +waiting \(model\) +` + outstanding + ` +v6`, `done +ship +done`} {
+				require.Regexp(t, row, listed)
+			}
+			require.Contains(t, in(folder, 0, "state", "check"), "0 damaged")
+			imported := t.TempDir()
+			for _, id := range []string{"done", "open", "driven"} {
+				require.Contains(t, in(folder, 0, "verify", id), "records, identical")
+				in(imported, 0, "state", "import", filepath.Join(folder, id+".savant"))
+				require.Contains(t, in(imported, 0, "verify", id), "records, identical")
+			}
+			for _, each := range []string{folder, imported} {
+				if outstanding == "reply" {
+					in(each, 0, "call", "think.next", "--args", `{"run_id":"open","step_id":"reply","result_snapshot":"yes"}`)
+				}
+				require.Contains(t, in(each, 0, "call", "think.next", "--args", `{"run_id":"open","step_id":"long","result_snapshot":"text"}`), `"human.approve"`)
+				require.Contains(t, in(each, 0, "verify", "open"), "records, identical")
+			}
+			in(folder, 0, "state", "fork", "done", "--run-id", "fork")
+			require.Contains(t, in(folder, 0, "verify", "fork"), "identical")
+
+			runs := in(folder, 0, "runs", "list")
+			for _, row := range []string{`a-workflow +ok`, `a-failed +error`, `a-steps +max_steps`} {
+				require.Regexp(t, row, runs)
+			}
+			require.Contains(t, in(folder, 0, "runs", "show", "a-workflow", "--json"), "2 of 2 steps ran")
+			require.Contains(t, in(folder, 0, "runs", "show", "a-failed", "--json"), `"status": "error"`)
+			require.Contains(t, in(folder, 1, "run", "--resume", "a-failed", "--max-steps", "9"), "run a-failed")
+		})
+	}
+}
+
+// folderOfBefore unpacks a folder of testdata/past.
+func folderOfBefore(t *testing.T, commit string) string {
+	packed, err := zip.OpenReader(filepath.Join("testdata", "past", commit+".zip"))
+	require.NoError(t, err)
+	defer packed.Close()
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, packed))
+	return folder
 }
 
 // oldWorkflows are those of the run in testdata/barrier_before.savant.

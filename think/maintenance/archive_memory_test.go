@@ -65,7 +65,7 @@ func TestImportIsBoundedWhateverAFileSays(t *testing.T) {
 		"a line of 20 MB":    {fault.LimitExceeded, "journal, line 1", withJournal(bytes.Repeat([]byte("x"), 20<<20), 1, "x")},
 		"a million values":   {fault.LimitExceeded, "journal, line 1", withJournal(swollen, 1, swollenEnd.Hash)},
 		"more than it says":  {fault.StateCorrupt, "journal, line 4", withJournal(chained, 3, chainedEnd.Hash)},
-		"a chain that is none": {fault.StateCorrupt, "does not pin", func(all []packed) []packed {
+		"a chain that is none": {fault.StateCorrupt, "lacks the artifact", func(all []packed) []packed {
 			return withJournal(chained, 10_000, chainedEnd.Hash)(all[:2])
 		}},
 		"a list without end": {fault.InvalidParams, "more than 50000 items", func(all []packed) []packed {

@@ -163,7 +163,7 @@ func TestImportRefusesHostileFiles(t *testing.T) {
 		"a checkpoint that climbs": {fault.InvalidParams, func(all []packed) []packed {
 			return restated(t, all, func(m *manifest) { m.Checkpoints[0].Name = "../c" })
 		}},
-		"a changed artifact": {fault.StateCorrupt, func(all []packed) []packed { all[2].data[3] ^= 1; return all }},
+		"a changed artifact": {fault.StateCorrupt, func(all []packed) []packed { all[2].data[0] ^= 1; return all }},
 		"an artifact less": {fault.StateCorrupt, func(all []packed) []packed {
 			return restated(t, all[:len(all)-1], same)
 		}},

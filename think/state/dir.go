@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -41,17 +40,13 @@ type Options struct {
 }
 
 // Open returns the store of the folder SAVANT_PATH, which must exist. It writes
-// nothing, except that it imports the common log of an older Savant into the journals:
-// STATE_NOT_SAVED if that fails.
+// nothing.
 func Open(savantPath string, options Options) (*Dir, error) {
 	target, err := openDisk(savantPath)
 	if err != nil {
 		return nil, notRead("SAVANT_PATH", err)
 	}
 	d := newDir(target, options)
-	if err := d.importOldLogs(); err != nil {
-		return nil, errors.Join(err, target.Close())
-	}
 	d.gcLater()
 	return d, nil
 }
