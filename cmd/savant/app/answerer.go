@@ -36,7 +36,10 @@ func (a *App) answerer() (workflow.Generate, error) {
 		name := name
 		if late != nil {
 			inside, err := late.open(ctx)
-			if err != nil || !late.hasModel {
+			switch {
+			case err != nil:
+				return nil, err
+			case !late.hasModel:
 				return nil, workflow.ErrNoModel
 			}
 			name = inside.Name()

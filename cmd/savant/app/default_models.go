@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"savant/fault"
 	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/reasoning/service"
@@ -99,7 +100,9 @@ func (l *lateService) open(ctx context.Context) (*service.Service, error) {
 	l.once.Do(func() {
 		found := withDefaults(context.WithoutCancel(ctx), l.settings)
 		l.hasModel = found.SLM != "" || found.LLM != ""
-		l.made, l.err = reasoningService(found)
+		if l.made, l.err = reasoningService(found); l.err != nil { // its Ollama may have one later, so a step waits
+			l.err = fault.New(fault.ReasoningUnavailable, "%s", fault.From(l.err).Details)
+		}
 	})
 	return l.made, l.err
 }

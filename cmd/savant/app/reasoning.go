@@ -66,7 +66,7 @@ func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reaso
 
 // needsModel reports whether a provider was chosen without any of its models.
 func needsModel(s settings.Reasoning) bool {
-	return s.SLM == "" && s.LLM == "" && s.Provider != "" && s.Provider != "ollama" && s.Provider != settings.Offline
+	return s.SLM == "" && s.LLM == "" && s.Provider != "" && s.Provider != settings.Offline
 }
 
 // refused is the transport to a decider in the file of settings that nobody accepted.
@@ -78,10 +78,11 @@ func (r refused) RoundTrip(context.Context, reasoning.Request) (json.RawMessage,
 }
 
 // reasoningService returns the built-in service, with the configured models. A provider
-// without a model is an error, except Ollama, whose default models are looked for.
+// without a model is an error.
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	if needsModel(s) {
-		return nil, fault.New(fault.InvalidParams, "LLM_PROVIDER is %s, and no model is named: set SLM_MODEL or LLM_MODEL to the name of a model of %s", s.Provider, s.Provider)
+		return nil, fault.New(fault.InvalidParams, "LLM_PROVIDER is %s, and no model is named: set SLM_MODEL or LLM_MODEL to the name of a model of %s%s", s.Provider, s.Provider,
+			map[bool]string{true: "; it has neither of the default ones, " + defaultSLM + " and " + defaultLLM + ", or cannot be reached"}[s.Provider == "ollama"])
 	}
 	provider := s.Provider
 	if provider == settings.Offline {
