@@ -115,7 +115,7 @@ var rules = map[string]rule{
 	"engines/mcpio/mount":      {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup", "internal/trust"}},
 	"engines/mcpio/streamable": {height: 5, imports: []string{"engines", "engines/mcpio", "internal/access", "internal/jsonrpc", "internal/webguard"}},
 	"engines/guide":            {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "engines"}},
-	"engines/workflow":         {height: 5, imports: []string{"think", "think/flow", "engines"}},
+	"engines/workflow":         {height: 7, imports: []string{"think", "think/flow", "engines", "engines/guide"}},
 
 	"reasoning":                  {height: 4, imports: []string{"internal/httpclient", "telemetry"}},
 	"internal/jobs":              {height: 4, imports: []string{"internal/mongo"}},
@@ -132,7 +132,7 @@ var rules = map[string]rule{
 	"hub/metrics":                {height: 5, imports: []string{"hub/events", "telemetry"}},
 	"hub/events":                 {height: 4, imports: []string{"telemetry"}},
 	"hub/graph":                  {height: 1},
-	"hub":                        {height: 7, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
+	"hub":                        {height: 8, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":            {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

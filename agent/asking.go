@@ -36,8 +36,8 @@ type openQuestion struct {
 
 // newAsking returns the asking of a run, attached to the call that starts it; nil if
 // the client does not support questions.
-func newAsking(ctx context.Context) *asking {
-	ask := engines.CallerFrom(ctx).Elicit
+func newAsking(ctx context.Context, call engines.Call) *asking {
+	ask := call.Elicit
 	if ask == nil {
 		return nil
 	}
@@ -46,8 +46,8 @@ func newAsking(ctx context.Context) *asking {
 
 // attach sends the next questions through a waiting call until leave is called. leave waits
 // for the answer to a question that was sent through this call.
-func (a *asking) attach(ctx context.Context) (leave func()) {
-	ask := engines.CallerFrom(ctx).Elicit
+func (a *asking) attach(ctx context.Context, call engines.Call) (leave func()) {
+	ask := call.Elicit
 	if a == nil || ask == nil {
 		return func() {}
 	}

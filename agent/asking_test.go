@@ -50,13 +50,13 @@ func TestAClientsPersonIsAskedAboutADestructiveCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, script(answer), nil)
-			ctx := t.Context()
+			caller := engines.Caller{}
 			if name != "nobody to ask" {
-				ctx = engines.WithCaller(ctx, each.person.caller())
+				caller = each.person.caller()
 			}
 			args, err := json.Marshal(map[string]any{"goal": "g", "force_tool": "test.destroy", "force_args": map[string]any{"text": each.text}, "allow": []string{"test"}})
 			require.NoError(t, err)
-			report, err := called[agent.Report](t, w, ctx, "agent.run", string(args))
+			report, err := calledBy[agent.Report](t, w, caller, "agent.run", string(args))
 			require.NoError(t, err)
 			written, err := os.ReadFile(filepath.Join(w.folder, "written"))
 			require.Equal(t, each.made, err == nil, "%s", written)
@@ -80,7 +80,7 @@ func TestADeclinedCallIsNotAskedAboutAgain(t *testing.T) {
 	for action, asked := range map[string]int{"decline": 2, "cancel": 4} {
 		w := newWorld(t, script(insist, insist, `{"action":"tool","tool_name":"test.destroy","args":{"text":"y"}}`, insist, answer), nil)
 		someone := &person{answer: engines.Answer{Action: action}}
-		report, err := called[agent.Report](t, w, engines.WithCaller(t.Context(), someone.caller()), "agent.run", `{"goal": "g"}`)
+		report, err := calledBy[agent.Report](t, w, someone.caller(), "agent.run", `{"goal": "g"}`)
 		require.NoError(t, err)
 		require.Len(t, someone.asked, asked, action)
 		require.ErrorIs(t, report.Transcript[3].Calls[0].Error, fault.ToolDenied)

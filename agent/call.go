@@ -137,17 +137,15 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 		err    error
 	}
 	answers := make(chan answer, 1)
-	ctx := withCaller(r.ctx, Caller{RunID: r.ID(), Step: a.step, Tool: a.ToolName})
 	go func() {
-		err := r.permit(ctx, a, tool)
+		err := r.permit(r.ctx, a, tool)
 		var result engines.Result
 		if err == nil {
-			caller := engines.Caller{Patient: true, Identity: engines.CallerFrom(ctx).Identity}
+			call := engines.Call{Caller: engines.Caller{Patient: true}, Agent: engines.AgentStep{RunID: r.ID(), Step: a.step, Tool: a.ToolName}}
 			if looks := r.runtime.options.Progress; looks != nil {
-				caller.Progress = looks(tool.Name)
+				call.Progress = looks(tool.Name)
 			}
-			ctx = engines.WithCaller(ctx, caller)
-			result, err = r.runtime.options.Toolbox.Invoke(engines.GuardWithin(ctx, r.guard), tool.Name, a.Args)
+			result, err = r.runtime.options.Toolbox.Invoke(r.ctx, call.Guarded(r.guard), tool.Name, a.Args)
 		}
 		answers <- answer{result, err}
 	}()

@@ -96,7 +96,7 @@ func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
 }
 
 // dispatched implements agent.run if other processes drive runs.
-func (r *Runtime) dispatched(ctx context.Context, in RunInput) (Report, error) {
+func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput) (Report, error) {
 	id := in.RunID
 	if id == "" {
 		options, err := in.options(ctx)
@@ -106,7 +106,7 @@ func (r *Runtime) dispatched(ctx context.Context, in RunInput) (Report, error) {
 		if id, err = r.Submit(ctx, options, r.options.Dispatch); err != nil {
 			return Report{}, err
 		}
-		return r.follow(ctx, id, in.WaitMS, defaultWait)
+		return r.follow(ctx, call, id, in.WaitMS, defaultWait)
 	}
 	if err := r.mayGoOn(in); err != nil {
 		return Report{}, err
@@ -114,7 +114,7 @@ func (r *Runtime) dispatched(ctx context.Context, in RunInput) (Report, error) {
 	if err := r.Reopen(ctx, id, in.Goal, in.MaxSteps, r.options.Dispatch); err != nil {
 		return Report{}, err
 	}
-	return r.follow(ctx, id, in.WaitMS, defaultWait)
+	return r.follow(ctx, call, id, in.WaitMS, defaultWait)
 }
 
 // Polling intervals for a run that another process drives.
@@ -124,9 +124,9 @@ const (
 )
 
 // follow waits for the end of a run that another process drives.
-func (r *Runtime) follow(ctx context.Context, id string, given *int, usual int) (Report, error) {
+func (r *Runtime) follow(ctx context.Context, call engines.Call, id string, given *int, usual int) (Report, error) {
 	over := time.After(patience(given, usual))
-	progress, seen := engines.CallerFrom(ctx).Progress, -1
+	progress, seen := call.Progress, -1
 	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
 		report, err := r.Report(id)
 		if err != nil || !report.open() {

@@ -30,7 +30,7 @@ func (clockTools) Tools() []engines.Tool {
 	return []engines.Tool{{Name: "clock.now", Description: "Tells the time.", Input: json.RawMessage(`{"type":"object"}`), ReadOnly: true}}
 }
 
-func (clockTools) Invoke(context.Context, string, json.RawMessage) (engines.Result, error) {
+func (clockTools) Invoke(context.Context, engines.Call, string, json.RawMessage) (engines.Result, error) {
 	return engines.Result{JSON: json.RawMessage(`{"time":"10:15"}`)}, nil
 }
 

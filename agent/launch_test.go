@@ -57,21 +57,23 @@ func TestOpeningARunKeepsNobodyWaiting(t *testing.T) {
 // each call leaves when the question that it carried is over.
 func TestAttachNeverWaitsForAPerson(t *testing.T) {
 	asked, answer := make(chan string, 2), make(chan struct{})
-	caller := func(name string) context.Context {
-		return engines.WithCaller(context.WithValue(t.Context(), callerName{}, name), engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
+	caller := func(name string) engines.Call {
+		return engines.Call{Caller: engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
 			asked <- name
 			<-answer
 			return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
-		}})
+		}}}
 	}
+	waiting, enough := context.WithCancel(t.Context())
+	defer enough()
 	first, second := caller("first"), caller("second")
-	a := newAsking(first)
-	leaveFirst := a.attach(first)
+	a := newAsking(t.Context(), first)
+	leaveFirst := a.attach(t.Context(), first)
 	confirmed := make(chan bool, 1)
 	go func() { yes, _ := a.confirm(t.Context(), "test.destroy", nil); confirmed <- yes }()
 	require.Equal(t, "first", <-asked)
 	var leaveSecond func()
-	soon(t, func() { leaveSecond = a.attach(second) })
+	soon(t, func() { leaveSecond = a.attach(waiting, second) })
 	left := make(chan struct{})
 	go func() { leaveFirst(); close(left) }()
 	select {
@@ -90,5 +92,3 @@ func TestAttachNeverWaitsForAPerson(t *testing.T) {
 	_, err := a.confirm(t.Context(), "test.destroy", nil)
 	require.ErrorIs(t, err, fault.ToolDenied)
 }
-
-type callerName struct{}

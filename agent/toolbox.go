@@ -15,10 +15,10 @@ type Toolbox interface {
 	// Engines returns the names of all engines, also of those whose tools are not
 	// known yet. The caller may change the list.
 	Engines() []string
-	// Invoke asks the guards of ctx (engines.GuardWithin), and calls a tool by its name in either spelling. The error is a
-	// *fault.Error: UNKNOWN_TOOL, INVALID_PARAMS, TOOL_DENIED, or that of the
-	// tool.
-	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
+	// Invoke asks the guards of the call (engines.Call.Guarded), and calls a tool by its
+	// name in either spelling. The error is a *fault.Error: UNKNOWN_TOOL, INVALID_PARAMS,
+	// TOOL_DENIED, or that of the tool.
+	Invoke(ctx context.Context, call engines.Call, name string, args json.RawMessage) (engines.Result, error)
 }
 
 // Seeker is a Toolbox that can discover tools it does not list yet.
@@ -27,25 +27,4 @@ type Seeker interface {
 	// and wait for its list. The errors are UNKNOWN_TOOL, and ENGINE_OFFLINE if the engine
 	// cannot be reached.
 	Seek(ctx context.Context, name string) (engines.Tool, error)
-}
-
-// Caller is the run that makes a call of a tool.
-type Caller struct {
-	RunID string
-	Step  int
-	// Tool is the tool that the run called. Tools that it calls in turn get the
-	// same Caller.
-	Tool string
-}
-
-type callerKey struct{}
-
-// CallerFrom returns the run that makes a call, if any.
-func CallerFrom(ctx context.Context) (Caller, bool) {
-	caller, ok := ctx.Value(callerKey{}).(Caller)
-	return caller, ok
-}
-
-func withCaller(ctx context.Context, caller Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, caller)
 }

@@ -64,45 +64,45 @@ type ListOutput struct {
 
 // Tools returns agent.run, agent.status, agent.cancel and agent.list.
 func (r *Runtime) Tools() []engines.Tool {
-	run := engines.Bind("agent.run", "Gives a goal to the agent, which works on it step by step with its own tools. Answers when it is done, "+
+	run := engines.BindCall("agent.run", "Gives a goal to the agent, which works on it step by step with its own tools. Answers when it is done, "+
 		"or with status running once wait_ms is over: then ask agent.status.", r.runTool)
 	run.Title, run.Destructive, run.OpenWorld = "Run the agent", true, true
-	status := engines.Bind("agent.status", "Says how a run of the agent stands, with its steps so far; waits up to wait_ms for its end.", r.statusTool)
+	status := engines.BindCall("agent.status", "Says how a run of the agent stands, with its steps so far; waits up to wait_ms for its end.", r.statusTool)
 	status.Title, status.ReadOnly, status.Idempotent = "Status of a run", true, true
-	cancel := engines.Bind("agent.cancel", "Ends a run of the agent; what it did is kept.", r.cancelTool)
+	cancel := engines.BindCall("agent.cancel", "Ends a run of the agent; what it did is kept.", r.cancelTool)
 	cancel.Title, cancel.Idempotent = "Cancel a run", true
 	list := engines.Bind("agent.list", "Lists the runs of the agent, the last changed first.", r.listTool)
 	list.Title, list.ReadOnly, list.Idempotent = "List runs", true, true
 	return []engines.Tool{run, status, cancel, list}
 }
 
-func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
+func (r *Runtime) runTool(ctx context.Context, call engines.Call, in RunInput) (Report, error) {
 	if r.options.Dispatch != nil {
-		return r.dispatched(ctx, in)
+		return r.dispatched(ctx, call, in)
 	}
 	if len(in.Labels) > 0 {
 		return Report{}, invalid("labels", "this process carries out the runs of this folder; workers take the runs of a database: SAVANT_STORE=mongo")
 	}
-	run, err := r.startOrResume(ctx, in)
+	run, err := r.startOrResume(ctx, call, in)
 	if err != nil {
 		return Report{}, err
 	}
-	return wait(ctx, run, in.WaitMS, defaultWait), nil
+	return wait(ctx, call, run, in.WaitMS, defaultWait), nil
 }
 
-func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) {
+func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunInput) (*Run, error) {
 	if in.RunID == "" {
 		options, err := in.options(ctx)
 		if err != nil {
 			return nil, err
 		}
-		options.asking = newAsking(ctx)
+		options.asking = newAsking(ctx, call)
 		return r.Start(options)
 	}
 	if err := r.mayGoOn(in); err != nil {
 		return nil, err
 	}
-	return r.resume(Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps}, newAsking(ctx))
+	return r.resume(Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps}, newAsking(ctx, call))
 }
 
 // options are those of a new run.
@@ -163,11 +163,11 @@ func patience(given *int, usual int) time.Duration {
 
 // wait returns the report when the run or the waiting time ends. Meanwhile the client
 // gets each step as progress, and questions about destructive calls.
-func wait(ctx context.Context, run *Run, given *int, usual int) Report {
+func wait(ctx context.Context, call engines.Call, run *Run, given *int, usual int) Report {
 	bounded, cancel := context.WithTimeout(ctx, patience(given, usual))
 	defer cancel()
-	defer run.options.asking.attach(ctx)()
-	progress := engines.CallerFrom(ctx).Progress
+	defer run.options.asking.attach(ctx, call)()
+	progress := call.Progress
 	return run.Wait(bounded, func(report Report) {
 		if progress != nil {
 			progress(float64(report.Steps), float64(run.options.MaxSteps), fmt.Sprintf("run %s, step %d", report.RunID, report.Steps))
@@ -175,12 +175,12 @@ func wait(ctx context.Context, run *Run, given *int, usual int) Report {
 	})
 }
 
-func (r *Runtime) statusTool(ctx context.Context, in StatusInput) (Report, error) {
+func (r *Runtime) statusTool(ctx context.Context, call engines.Call, in StatusInput) (Report, error) {
 	if run := r.running(in.RunID); run != nil {
-		return wait(ctx, run, in.WaitMS, 0), nil
+		return wait(ctx, call, run, in.WaitMS, 0), nil
 	}
 	if r.options.Memory.Shared() {
-		return r.follow(ctx, in.RunID, in.WaitMS, 0)
+		return r.follow(ctx, call, in.RunID, in.WaitMS, 0)
 	}
 	return r.Report(in.RunID)
 }
@@ -189,13 +189,13 @@ func (r *Runtime) statusTool(ctx context.Context, in StatusInput) (Report, error
 // repeated call gives the same answer.
 const cancelWait = 1000
 
-func (r *Runtime) cancelTool(ctx context.Context, in CancelInput) (Report, error) {
+func (r *Runtime) cancelTool(ctx context.Context, call engines.Call, in CancelInput) (Report, error) {
 	run := r.running(in.RunID)
 	if err := r.Cancel(in.RunID); err != nil {
 		return Report{}, err
 	}
 	if run != nil {
-		wait(ctx, run, nil, cancelWait)
+		wait(ctx, call, run, nil, cancelWait)
 	}
 	return r.Report(in.RunID)
 }

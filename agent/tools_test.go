@@ -15,10 +15,21 @@ import (
 // called calls a tool of the agent as a client does.
 func called[Out any](t *testing.T, w *world, ctx context.Context, tool, args string) (Out, error) {
 	t.Helper()
+	return calledWith[Out](t, w, ctx, engines.Caller{}, tool, args)
+}
+
+// calledBy is called for a client that can do more than wait.
+func calledBy[Out any](t *testing.T, w *world, caller engines.Caller, tool, args string) (Out, error) {
+	t.Helper()
+	return calledWith[Out](t, w, t.Context(), caller, tool, args)
+}
+
+func calledWith[Out any](t *testing.T, w *world, ctx context.Context, caller engines.Caller, tool, args string) (Out, error) {
+	t.Helper()
 	registry := engines.NewRegistry(engines.Options{})
 	require.NoError(t, registry.Add(w.runtime.Tools()...))
 	var out Out
-	result, err := registry.Invoke(ctx, tool, json.RawMessage(args))
+	result, err := registry.Invoke(ctx, engines.Call{Caller: caller}, tool, json.RawMessage(args))
 	if err == nil {
 		require.NoError(t, json.Unmarshal(result.JSON, &out))
 	}
@@ -28,8 +39,8 @@ func called[Out any](t *testing.T, w *world, ctx context.Context, tool, args str
 func TestAgentRunAnswersOrSaysHowToGoOn(t *testing.T) {
 	w := newWorld(t, script(read, answer, hang), nil)
 	var reports []string
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(done, total float64, message string) { reports = append(reports, message) }})
-	report, err := called[agent.Report](t, w, ctx, "agent.run", `{"goal":"g"}`)
+	client := engines.Caller{Progress: func(done, total float64, message string) { reports = append(reports, message) }}
+	report, err := calledBy[agent.Report](t, w, client, "agent.run", `{"goal":"g"}`)
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, report.Status)
 	require.Equal(t, "the answer", report.Final)

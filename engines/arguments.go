@@ -132,7 +132,7 @@ func (in *inputs) bounded(sent map[string]json.RawMessage) error {
 }
 
 // advised adds to the refusal of a call's arguments what the tool says about it.
-func (r *row) advised(ctx context.Context, args json.RawMessage, refused error) error {
+func (r *row) advised(ctx context.Context, call Call, args json.RawMessage, refused error) error {
 	if r.tool.Advise == nil {
 		return refused
 	}
@@ -140,7 +140,7 @@ func (r *row) advised(ctx context.Context, args json.RawMessage, refused error) 
 	if err != nil {
 		return refused
 	}
-	return r.tool.Advise(ctx, sent, refused)
+	return r.tool.Advise(ctx, call, sent, refused)
 }
 
 // refused adds the tool's name to the error.

@@ -16,7 +16,7 @@ type begunKey struct{}
 // every begin has one end, also of a call that was refused.
 func TestBeginAndEndOfACall(t *testing.T) {
 	var begun, ended []engines.Event
-	table := engines.NewRegistry(engines.Options{Begin: func(ctx context.Context, e engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
+	table := engines.NewRegistry(engines.Options{Begin: func(ctx context.Context, _ engines.Call, e engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 		begun = append(begun, e)
 		return context.WithValue(ctx, begunKey{}, string(args)), func(e engines.Event) { ended = append(ended, e) }
 	}})
@@ -26,11 +26,11 @@ func TestBeginAndEndOfACall(t *testing.T) {
 	require.NoError(t, table.Add(engines.Bind("test.inside", "Says what its context holds.", func(ctx context.Context, _ in) (map[string]any, error) {
 		return map[string]any{"text": ctx.Value(begunKey{})}, nil
 	})))
-	result, err := table.Invoke(t.Context(), "test_inside", json.RawMessage(`{"text":"a"}`))
+	result, err := table.Invoke(t.Context(), engines.Call{}, "test_inside", json.RawMessage(`{"text":"a"}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"text":"{\"text\":\"a\"}"}`, string(result.JSON))
 	for _, name := range []string{"test.inside", "test.nothing"} {
-		_, err = table.Invoke(t.Context(), name, json.RawMessage(`{"text":1}`))
+		_, err = table.Invoke(t.Context(), engines.Call{}, name, json.RawMessage(`{"text":1}`))
 		require.Error(t, err)
 	}
 	require.Len(t, begun, 3)

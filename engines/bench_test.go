@@ -34,7 +34,7 @@ func BenchmarkCall(b *testing.B) {
 			args := json.RawMessage(`{"workflow":"a","limit":3}`)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := table.Invoke(b.Context(), "x.nothing", args); err != nil {
+				if _, err := table.Invoke(b.Context(), engines.Call{}, "x.nothing", args); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -14,20 +14,25 @@ import (
 // decoded by package jsonvalue, so integers are exact. Member names are case-sensitive
 // at every depth, and members that In does not have are ignored.
 func Bind[In, Out any](name, description string, f func(context.Context, In) (Out, error)) Tool {
+	return BindCall(name, description, func(ctx context.Context, _ Call, in In) (Out, error) { return f(ctx, in) })
+}
+
+// BindCall is Bind for a tool that must know its Call, for example to make calls itself.
+func BindCall[In, Out any](name, description string, f func(context.Context, Call, In) (Out, error)) Tool {
 	input := SchemaOf[In]()
 	return Tool{
 		Name:        name,
 		Description: description,
 		Input:       input,
 		derived:     input,
-		Call: func(ctx context.Context, args json.RawMessage) (any, error) {
+		Call: func(ctx context.Context, call Call, args json.RawMessage) (any, error) {
 			var in In
 			if len(args) > 0 {
 				if err := decode(args, &in); err != nil {
 					return nil, err
 				}
 			}
-			return f(ctx, in)
+			return f(ctx, call, in)
 		},
 	}
 }
@@ -35,11 +40,18 @@ func Bind[In, Out any](name, description string, f func(context.Context, In) (Ou
 // BindReading is Bind for a read-only tool with a title and the output schema
 // SchemaOf[Out].
 func BindReading[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) Tool {
-	made := Bind(name, description, f)
-	made.Title = title
-	made.Output = SchemaOf[Out]()
-	made.ReadOnly, made.Idempotent = true, true
-	return made
+	return reading[Out](Bind(name, description, f), title)
+}
+
+// BindReadingCall is BindReading for a tool that must know its Call.
+func BindReadingCall[In, Out any](name, title string, f func(context.Context, Call, In) (Out, error), description string) Tool {
+	return reading[Out](BindCall(name, description, f), title)
+}
+
+func reading[Out any](tool Tool, title string) Tool {
+	tool.Title, tool.Output = title, SchemaOf[Out]()
+	tool.ReadOnly, tool.Idempotent = true, true
+	return tool
 }
 
 // decode reads arguments into a struct. A value that fits the schema but not the Go

@@ -30,20 +30,19 @@ func TestGuardsHoldWithinACall(t *testing.T) {
 	}
 	leaf := engines.Bind("a.leaf", "A leaf.", func(context.Context, in) (any, error) { return map[string]any{}, nil })
 	other := engines.Bind("a.other", "Another.", func(context.Context, in) (any, error) { return map[string]any{}, nil })
-	inner := engines.Bind("a.inner", "Calls a leaf.", func(ctx context.Context, given in) (any, error) {
-		return registry.Call(ctx, given.Text, json.RawMessage(`{"unknown":1,"text":"x"}`))
+	inner := engines.BindCall("a.inner", "Calls a leaf.", func(ctx context.Context, from engines.Call, given in) (any, error) {
+		return registry.Invoke(ctx, from, given.Text, json.RawMessage(`{"unknown":1,"text":"x"}`))
 	})
-	outer := engines.Bind("a.outer", "Calls what calls a leaf, under one guard more and on a context of its own.", func(ctx context.Context, given in) (any, error) {
-		later := engines.InheritGuards(context.Background(), ctx)
-		return registry.Call(engines.GuardWithin(later, refusing("a.other")), "a.inner", json.RawMessage(`{"text":"`+given.Text+`"}`))
+	outer := engines.BindCall("a.outer", "Calls what calls a leaf, under one guard more and after the call.", func(_ context.Context, from engines.Call, given in) (any, error) {
+		return registry.Invoke(context.Background(), from.Detached().Guarded(refusing("a.other")), "a.inner", json.RawMessage(`{"text":"`+given.Text+`"}`))
 	})
 	require.NoError(t, registry.Add(leaf, other, inner, outer))
-	call := func(ctx context.Context, name, text string) error {
-		_, err := registry.Invoke(ctx, name, json.RawMessage(`{"text":"`+text+`"}`))
+	call := func(from engines.Call, name, text string) error {
+		_, err := registry.Invoke(t.Context(), from, name, json.RawMessage(`{"text":"`+text+`"}`))
 		return err
 	}
-	guarded := engines.GuardWithin(t.Context(), refusing("a.leaf"))
-	require.NoError(t, call(t.Context(), "a.outer", "a.leaf"))
+	guarded := engines.Call{}.Guarded(refusing("a.leaf"))
+	require.NoError(t, call(engines.Call{}, "a.outer", "a.leaf"))
 	require.NoError(t, call(guarded, "a.leaf", ""), "the call itself is settled")
 	require.NoError(t, call(guarded, "a.inner", "a.other"))
 	err := call(guarded, "a.outer", "a.leaf")

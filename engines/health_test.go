@@ -186,13 +186,13 @@ func TestEnginesThatAreDown(t *testing.T) {
 func TestACallOfWhatIsNotPublished(t *testing.T) {
 	table := engines.NewRegistry(engines.Options{})
 	require.NoError(t, table.Add(engines.Tool{Name: "ci.test", Description: "runs tests", Input: json.RawMessage(`{"type":"object"}`),
-		Call: func(context.Context, json.RawMessage) (any, error) { return map[string]any{}, nil }}))
+		Call: func(context.Context, engines.Call, json.RawMessage) (any, error) { return map[string]any{}, nil }}))
 	for _, name := range []string{"ci.test", "ci_test"} {
-		_, err := table.Only("git").Invoke(t.Context(), name, nil)
+		_, err := table.Only("git").Invoke(t.Context(), engines.Call{}, name, nil)
 		require.ErrorIs(t, err, fault.UnknownTool)
 		require.ErrorContains(t, err, name)
 		require.Contains(t, fault.From(err).Message(), "add ci to MCP_SERVICE", "what to do")
 	}
-	_, err := table.Invoke(t.Context(), "ci.test", nil)
+	_, err := table.Invoke(t.Context(), engines.Call{}, "ci.test", nil)
 	require.NoError(t, err)
 }

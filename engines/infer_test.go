@@ -62,10 +62,10 @@ func TestTypesNoJSONDescribesAreMistakes(t *testing.T) {
 func TestBoundToolsDecodeWithoutTheRegistry(t *testing.T) {
 	tool := named("x.echo")
 	require.NoError(t, tool.Check())
-	_, err := tool.Call(t.Context(), json.RawMessage(`{"limit":99999999999999999999}`))
+	_, err := tool.Call(t.Context(), engines.Call{}, json.RawMessage(`{"limit":99999999999999999999}`))
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.ErrorContains(t, err, "limit")
-	out, err := tool.Call(t.Context(), nil)
+	out, err := tool.Call(t.Context(), engines.Call{}, nil)
 	require.NoError(t, err)
 	require.Equal(t, echoIn{}, out)
 }

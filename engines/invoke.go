@@ -55,9 +55,9 @@ func (t Target) OrderKey(args json.RawMessage) string {
 	return jsonvalue.TextMember(args, t.row.port.engine.OrderBy)
 }
 
-// Call is Invoke for callers in this program that need the Go value.
+// Call is Invoke for the program itself where it needs the Go value.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (any, error) {
-	result, err := r.Invoke(ctx, name, args)
+	result, err := r.Invoke(ctx, Call{}, name, args)
 	if err != nil {
 		return nil, err
 	}
@@ -65,21 +65,21 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 }
 
 // Invoke calls a tool by its name in either spelling, see Target.Invoke.
-func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
-	return r.Target(name).Invoke(ctx, args)
+func (r *Registry) Invoke(ctx context.Context, call Call, name string, args json.RawMessage) (Result, error) {
+	return r.Target(name).Invoke(ctx, call, args)
 }
 
 // Invoke calls the tool. It validates the arguments, for all callers: INVALID_PARAMS
 // names the argument, what was expected and what came. Undeclared arguments are dropped,
-// which Result.Warning says, since clients add their own. Then the guards of the context decide, see
-// GuardWithin.
+// which Result.Warning says, since clients add their own. Then the guards of the call
+// decide, see Call.Guarded.
 //
 // An unknown tool is UNKNOWN_TOOL with the nearest name, or ENGINE_OFFLINE if its
 // engine is not available. ENGINE_BUSY means that the call was not started. A call that
 // exceeds its timeout is TOOL_TIMEOUT; a tool that ignores the end of its context keeps
 // its place until it returns. A panic is INTERNAL. Every error is a *fault.Error, and
 // the result of a failed call has only Receipt set.
-func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result, err error) {
+func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (result Result, err error) {
 	table := t.registry.table
 	event := Event{Tool: fault.Cut(t.name, maxName), Started: time.Now(), InputBytes: len(args)}
 	if t.row == nil {
@@ -89,7 +89,7 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 		event.Tool, event.Engine = t.row.tool.Name, t.row.port.engine.Name
 	}
 	if table.options.Begin != nil {
-		begun, end := table.options.Begin(ctx, event, args)
+		begun, end := table.options.Begin(ctx, call, event, args)
 		ctx = begun
 		defer func() {
 			event.Duration = time.Since(event.Started)
@@ -102,13 +102,13 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 	}
 	accepted, dropped, err := t.row.accept(ctx, args, table.options.Logger)
 	if err != nil {
-		return Result{}, t.row.advised(ctx, args, err)
+		return Result{}, t.row.advised(ctx, call, args, err)
 	}
-	within, err := guarded(ctx, t.row.tool, accepted)
+	within, err := call.permitted(ctx, t.row.tool, accepted)
 	if err != nil {
 		return Result{}, table.coded(ctx, t.row.tool.Name, err)
 	}
-	result, err = table.conclude(ctx, t.row, accepted, table.perform(within, t.row, accepted))
+	result, err = table.conclude(ctx, call, t.row, accepted, table.perform(ctx, within, t.row, accepted))
 	result.Warning = droppedArguments(dropped)
 	return result, err
 }

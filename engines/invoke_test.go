@@ -22,7 +22,7 @@ import (
 // does returns a tool without arguments.
 func does(name string, call func(context.Context) (any, error)) engines.Tool {
 	return engines.Tool{Name: name, Description: "Does something.", Input: json.RawMessage(`{"type":"object"}`),
-		Call: func(ctx context.Context, _ json.RawMessage) (any, error) { return call(ctx) }}
+		Call: func(ctx context.Context, _ engines.Call, _ json.RawMessage) (any, error) { return call(ctx) }}
 }
 
 // events keeps what a registry observed.
@@ -31,7 +31,7 @@ type events struct {
 	seen  []engines.Event
 }
 
-func (e *events) begin(ctx context.Context, _ engines.Event, _ json.RawMessage) (context.Context, func(engines.Event)) {
+func (e *events) begin(ctx context.Context, _ engines.Call, _ engines.Event, _ json.RawMessage) (context.Context, func(engines.Event)) {
 	return ctx, func(event engines.Event) {
 		e.mutex.Lock()
 		defer e.mutex.Unlock()
@@ -40,7 +40,7 @@ func (e *events) begin(ctx context.Context, _ engines.Event, _ json.RawMessage) 
 }
 
 // unobserved is a Begin that does nothing.
-func unobserved(ctx context.Context, _ engines.Event, _ json.RawMessage) (context.Context, func(engines.Event)) {
+func unobserved(ctx context.Context, _ engines.Call, _ engines.Event, _ json.RawMessage) (context.Context, func(engines.Event)) {
 	return ctx, func(engines.Event) {}
 }
 
@@ -263,7 +263,7 @@ func TestEveryCallIsAnEvent(t *testing.T) {
 	}
 	for _, c := range cases {
 		before := time.Now()
-		_, err := table.Invoke(t.Context(), c.tool, json.RawMessage(c.args))
+		_, err := table.Invoke(t.Context(), engines.Call{}, c.tool, json.RawMessage(c.args))
 		require.Equal(t, c.want.Outcome != "ok", err != nil)
 		got := seen.last()
 		require.False(t, got.Started.Before(before))

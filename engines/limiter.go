@@ -71,19 +71,18 @@ type place struct {
 	left      bool
 }
 
-// asking returns the context of a call that releases its place while a person is asked.
-func (p *place) asking(ctx context.Context) context.Context {
-	caller := CallerFrom(ctx)
-	ask := caller.Elicit
+// asking returns a call that releases its place while a person is asked.
+func (p *place) asking(call Call) Call {
+	ask := call.Elicit
 	if ask == nil || p.port.places == nil {
-		return ctx
+		return call
 	}
-	caller.Elicit = func(ctx context.Context, question Elicitation) (Answer, error) {
+	call.Elicit = func(ctx context.Context, question Elicitation) (Answer, error) {
 		p.count(1)
 		defer p.count(-1)
 		return ask(ctx, question)
 	}
-	return WithCaller(ctx, caller)
+	return call
 }
 
 // count releases the place at the first open question and takes one again after the

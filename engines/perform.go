@@ -38,7 +38,7 @@ func (r *row) timeout() time.Duration {
 // own goroutine, which holds the place until the tool returns. The caller waits until
 // ctx ends plus the grace period; a tool that still runs then is counted until it
 // returns.
-func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) returned {
+func (t *table) perform(ctx context.Context, call Call, row *row, args json.RawMessage) returned {
 	limit := row.timeout()
 	if limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
@@ -59,7 +59,7 @@ func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) ret
 			place.leave() // before the caller gets the result
 			done <- got
 		}()
-		if got.value, got.err = row.tool.Call(place.asking(ctx), args); got.err != nil {
+		if got.value, got.err = row.tool.Call(ctx, place.asking(call), args); got.err != nil {
 			return
 		}
 		if got.encoded, got.err = jsonvalue.Encode(got.value); got.err != nil {

@@ -22,14 +22,6 @@ type Commanded interface {
 	Commanded() (name, digest, file string)
 }
 
-type runKey struct{}
-
-// ForRun returns the context of a call that a run makes itself. Only that run can use
-// its receipt.
-func ForRun(ctx context.Context, run string) context.Context {
-	return context.WithValue(ctx, runKey{}, run)
-}
-
 // receiptID is the length of an id, at five bits per character: short enough for a
 // model to copy correctly.
 const receiptID = 8
@@ -76,12 +68,12 @@ const receiptGrace = 2 * time.Second
 
 // leaveReceipt completes and stores a receipt and returns its id. If storing fails, the
 // call still succeeds: the failure is logged, and the id is empty.
-func (t *table) leaveReceipt(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
+func (t *table) leaveReceipt(ctx context.Context, call Call, tool string, args json.RawMessage, receipt Receipt) string {
 	receipt.Tool = tool
 	if len(args) <= maxArguments {
 		receipt.Arguments = args
 	}
-	receipt.Run, _ = ctx.Value(runKey{}).(string)
+	receipt.Run = call.Step.RunID
 	var err error
 	if receipt.Input, err = digestOf(args); err == nil {
 		receipt.Output, err = digestOf(receipt.Result)
@@ -112,7 +104,7 @@ func (t *table) keep(ctx context.Context, receipt *Receipt) error {
 }
 
 // leaveFailure leaves the receipt of a call that was started and failed.
-func (t *table) leaveFailure(ctx context.Context, found *row, args json.RawMessage, coded *fault.Error) Result {
+func (t *table) leaveFailure(ctx context.Context, call Call, found *row, args json.RawMessage, coded *fault.Error) Result {
 	if t.options.Receipts == nil || coded.Code == fault.EngineBusy || isDriver(found.port.engine.Name) {
 		return Result{}
 	}
@@ -121,7 +113,7 @@ func (t *table) leaveFailure(ctx context.Context, found *row, args json.RawMessa
 		t.options.Logger.WarnContext(ctx, "a fault does not marshal", "tool", found.tool.Name, "cause", err.Error())
 		return Result{}
 	}
-	return Result{Receipt: t.leaveReceipt(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
+	return Result{Receipt: t.leaveReceipt(ctx, call, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
 }
 
 // Annotated returns the result's JSON, or that of its error, with the receipt's id and

@@ -19,7 +19,7 @@ type Options struct {
 	// with the tool, the arguments as received and the time. It returns the context of
 	// the call and a function that is called when the call has ended or was refused.
 	// The arguments must not be modified.
-	Begin func(ctx context.Context, begun Event, args json.RawMessage) (context.Context, func(Event))
+	Begin func(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event))
 	// Receipts stores a receipt; without it calls leave none. It returns ID_COLLISION
 	// for an id in use, and is then called with another id.
 	Receipts func(context.Context, Receipt) error

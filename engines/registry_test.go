@@ -120,7 +120,7 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 		"both":{"anyOf":[{"type":"integer"},{"type":"string"}]},"list":{"type":"array","items":{"type":"integer"}},"flags":{"type":"array","items":{"type":"boolean"}},"l":{"$ref":"#/$defs/L"},
 		"o":{"$ref":"#/$defs/O"},"map":{"type":"object","additionalProperties":{"type":"integer"}},"of":{"enum":[1,2]},"word":{"enum":["1","2"]},"any":{},"all":{"allOf":[{"type":"integer"}]}},"additionalProperties":{"type":"integer"}}`
 	tool := engines.Tool{Name: "x.echo", Description: "Repeats.", Input: json.RawMessage(schema),
-		Call: func(_ context.Context, args json.RawMessage) (any, error) { return args, nil }}
+		Call: func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) { return args, nil }}
 	table := registry(t, nil, tool)
 	for args, want := range map[string]string{
 		`{"n":"2"}`: `{"n":2}`, `{"all":"2"}`: `{"all":2}`, `{"further":"2"}`: `{"further":2}`, `{"n":"-9007199254740993"}`: `{"n":-9007199254740993}`, `{"b":"true"}`: `{"b":true}`, `{"b":"false"}`: `{"b":false}`, `{"f":"2.5"}`: `{"f":2.5}`,
@@ -128,14 +128,14 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 		`{"list":["1",2]}`: `{"list":[1,2]}`, `{"list":"[1,\"2\"]"}`: `{"list":[1,2]}`, `{"flags":["true",false]}`: `{"flags":[true,false]}`, `{"l":"[\"7\"]"}`: `{"l":[7]}`,
 		`{"o":"{\"n\":\"3\",\"s\":\"4\"}"}`: `{"o":{"n":3,"s":"4"}}`, `{"o":{"n":"3"}}`: `{"o":{"n":3}}`, `{"map":{"a":"1"}}`: `{"map":{"a":1}}`, `{"any":"1","n":"1"}`: `{"any":"1","n":1}`,
 	} {
-		result, err := table.Invoke(t.Context(), "x.echo", json.RawMessage(args))
+		result, err := table.Invoke(t.Context(), engines.Call{}, "x.echo", json.RawMessage(args))
 		require.NoError(t, err, args)
 		require.JSONEq(t, want, string(result.JSON), args)
 		require.Empty(t, result.Warning, args)
 	}
 	for _, args := range []string{`{"n":"5x"}`, `{"n":""}`, `{"n":"5.5"}`, `{"n":" 5"}`, `{"n":"1e3"}`, `{"n":"true"}`, `{"b":"yes"}`, `{"b":"1"}`, `{"b":"True"}`, `{"list":["x"]}`, `{"list":"1"}`, `{"maybe":"x"}`,
 		`{"o":"[1]"}`, `{"map":{"a":"x"}}`, `{"f":"NaN"}`} {
-		_, err := table.Invoke(t.Context(), "x.echo", json.RawMessage(args))
+		_, err := table.Invoke(t.Context(), engines.Call{}, "x.echo", json.RawMessage(args))
 		require.ErrorIs(t, err, fault.InvalidParams, args)
 	}
 }
@@ -143,13 +143,13 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 // A receipt must not stand for a call that was changed in silence.
 func TestAnUndeclaredArgumentIsPassedOnOrTold(t *testing.T) {
 	tool := func(name, schema string) engines.Tool {
-		return engines.Tool{Name: name, Description: "Repeats.", Input: json.RawMessage(schema), Call: func(_ context.Context, args json.RawMessage) (any, error) { return args, nil }}
+		return engines.Tool{Name: name, Description: "Repeats.", Input: json.RawMessage(schema), Call: func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) { return args, nil }}
 	}
 	table := registry(t, nil, tool("x.open", `{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":true}`),
 		tool("x.texts", `{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":{"type":"string"}}`),
 		tool("x.silent", `{"type":"object","properties":{"id":{"type":"integer"}}}`), tool("x.closed", `{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":false}`))
 	for name, want := range map[string]string{"x.open": `{"id":5,"extra":"y"}`, "x.texts": `{"id":5,"extra":"y"}`, "x.silent": `{"id":5}`, "x.closed": `{"id":5}`} {
-		result, err := table.Invoke(t.Context(), name, json.RawMessage(`{"id":5,"extra":"y"}`))
+		result, err := table.Invoke(t.Context(), engines.Call{}, name, json.RawMessage(`{"id":5,"extra":"y"}`))
 		require.NoError(t, err)
 		require.JSONEq(t, want, string(result.JSON), name)
 		require.Equal(t, strings.Contains(want, "extra"), result.Warning == "", name)
@@ -158,7 +158,7 @@ func TestAnUndeclaredArgumentIsPassedOnOrTold(t *testing.T) {
 			require.JSONEq(t, `{"_warning":"the tool does not declare \"extra\": the call was made without","id":5}`, string(result.Annotated(result.JSON)))
 		}
 	}
-	_, err := table.Invoke(t.Context(), "x.texts", json.RawMessage(`{"extra":1}`))
+	_, err := table.Invoke(t.Context(), engines.Call{}, "x.texts", json.RawMessage(`{"extra":1}`))
 	require.ErrorIs(t, err, fault.InvalidParams)
 }
 
@@ -207,7 +207,7 @@ func TestArgumentsThatDoNotFitAreExplained(t *testing.T) {
 
 func TestSchemasOfOthersAreTakenAsTheyAre(t *testing.T) {
 	got := ""
-	tool := engines.Tool{Name: "other.tool", Description: "From elsewhere.", Call: func(_ context.Context, args json.RawMessage) (any, error) {
+	tool := engines.Tool{Name: "other.tool", Description: "From elsewhere.", Call: func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) {
 		got = string(args)
 		return map[string]any{}, nil
 	}}
@@ -300,7 +300,7 @@ func FuzzCall(f *testing.F) {
 	require.NoError(f, table.Add(named("x.echo")))
 	f.Fuzz(func(t *testing.T, args string) {
 		kept.receipts = nil
-		_, err := table.Invoke(t.Context(), "x.echo", json.RawMessage(args))
+		_, err := table.Invoke(t.Context(), engines.Call{}, "x.echo", json.RawMessage(args))
 		require.NotErrorIs(t, err, fault.Internal)
 		if len(kept.receipts) > 0 {
 			digest, err := table.InputDigest("x.echo", json.RawMessage(args))

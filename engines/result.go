@@ -108,11 +108,11 @@ const (
 
 // conclude converts what a tool returned to a Result, within the size limit and with a
 // receipt, or to a coded error.
-func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, got returned) (Result, error) {
+func (t *table) conclude(ctx context.Context, call Call, found *row, args json.RawMessage, got returned) (Result, error) {
 	if got.err != nil {
 		coded := t.coded(ctx, found.tool.Name, got.err)
 		found.port.remember(coded)
-		return t.leaveFailure(ctx, found, args, coded), coded
+		return t.leaveFailure(ctx, call, found, args, coded), coded
 	}
 	found.port.down.Store(nil)
 	result := Result{Value: got.value, JSON: got.encoded}
@@ -121,7 +121,7 @@ func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, 
 	}
 	if len(got.encoded) > t.options.ResultLimit {
 		var err error
-		if result, err = t.excerpt(ctx, found.tool.Name, got.encoded); err != nil {
+		if result, err = t.excerpt(ctx, call, found.tool.Name, got.encoded); err != nil {
 			return Result{}, err
 		}
 	}
@@ -130,13 +130,13 @@ func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, 
 		if of, is := got.value.(Commanded); is {
 			receipt.Command, receipt.CommandDigest, receipt.CommandFile = of.Commanded()
 		}
-		result.Receipt = t.leaveReceipt(ctx, found.tool.Name, args, receipt)
+		result.Receipt = t.leaveReceipt(ctx, call, found.tool.Name, args, receipt)
 	}
 	return result, nil
 }
 
 // excerpt stores a large result as an artifact and returns its Excerpt.
-func (t *table) excerpt(ctx context.Context, tool string, encoded json.RawMessage) (Result, error) {
+func (t *table) excerpt(ctx context.Context, call Call, tool string, encoded json.RawMessage) (Result, error) {
 	if t.options.Artifacts == nil {
 		return Result{}, fault.New(fault.LimitExceeded, "the result of %s has %d bytes, %d are allowed; ask for less", tool, len(encoded), t.options.ResultLimit)
 	}
@@ -145,7 +145,7 @@ func (t *table) excerpt(ctx context.Context, tool string, encoded json.RawMessag
 		return Result{}, t.coded(ctx, tool, err)
 	}
 	short := Excerpt{Artifact: ref, Size: len(encoded), Preview: fault.Cut(string(encoded[:min(len(encoded), 2*maxPreview)]), maxPreview),
-		Note: CallerFrom(ctx).Spelled(fmt.Sprintf("The result was too large. Ask for less, or read it in parts: think.artifact {ref: %q}.", ref))}
+		Note: call.Spelled(fmt.Sprintf("The result was too large. Ask for less, or read it in parts: think.artifact {ref: %q}.", ref))}
 	shown, err := jsonvalue.Encode(short)
 	if err != nil {
 		return Result{}, t.coded(ctx, tool, err)

@@ -52,11 +52,11 @@ func says(name string, value any) engines.Tool {
 
 func TestResultsAreEncodedOnce(t *testing.T) {
 	table := registry(t, nil, named("x.echo"), says("x.nothing", nil))
-	result, err := table.Invoke(t.Context(), "x.echo", json.RawMessage(`{"workflow":"<a>"}`))
+	result, err := table.Invoke(t.Context(), engines.Call{}, "x.echo", json.RawMessage(`{"workflow":"<a>"}`))
 	require.NoError(t, err)
 	require.Equal(t, echoIn{Workflow: "<a>"}, result.Value)
 	require.Equal(t, `{"workflow":"<a>"}`, string(result.JSON), "no escapes a model would have to read")
-	result, err = table.Invoke(t.Context(), "x.nothing", nil)
+	result, err = table.Invoke(t.Context(), engines.Call{}, "x.nothing", nil)
 	require.NoError(t, err)
 	require.Equal(t, "null", string(result.JSON))
 }
@@ -69,7 +69,7 @@ func TestContentIsJSONInside(t *testing.T) {
 		`{"content":[]}`: {},
 	} {
 		table := registry(t, nil, says("x.content", content))
-		result, err := table.Invoke(t.Context(), "x.content", nil)
+		result, err := table.Invoke(t.Context(), engines.Call{}, "x.content", nil)
 		require.NoError(t, err)
 		require.Equal(t, want, string(result.JSON))
 		require.Equal(t, content, result.Value, "the blocks are there for who can show them")
@@ -86,7 +86,7 @@ func TestCancelledCallsLeaveReceipts(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	})))
-	_, err := table.Invoke(ctx, "x.wait", nil)
+	_, err := table.Invoke(ctx, engines.Call{}, "x.wait", nil)
 	require.Error(t, err)
 	require.Len(t, kept.receipts, 1)
 	require.True(t, kept.receipts[0].Failed)
@@ -112,11 +112,11 @@ func TestASlowStoreGetsTheReceipt(t *testing.T) {
 			cancel()
 			return nil, ctx.Err()
 		})))
-		result, err := table.Invoke(t.Context(), "x.say", nil)
+		result, err := table.Invoke(t.Context(), engines.Call{}, "x.say", nil)
 		require.NoError(t, err)
 		require.NotEmpty(t, result.Receipt)
 		require.Len(t, kept.receipts, 1)
-		_, err = table.Invoke(ctx, "x.wait", nil)
+		_, err = table.Invoke(ctx, engines.Call{}, "x.wait", nil)
 		require.Error(t, err)
 		require.Len(t, kept.receipts, 1)
 	})
@@ -130,7 +130,7 @@ func TestLargeResultsAreKeptAside(t *testing.T) {
 	table := engines.NewRegistry(kept.options())
 	require.NoError(t, table.Add(says("x.large", large), says("think.large", large)))
 
-	result, err := table.Invoke(t.Context(), "x.large", nil)
+	result, err := table.Invoke(t.Context(), engines.Call{}, "x.large", nil)
 	require.NoError(t, err)
 	require.Equal(t, []json.RawMessage{whole}, kept.artifacts)
 	require.Equal(t, "kept", result.Artifact)
@@ -143,13 +143,13 @@ func TestLargeResultsAreKeptAside(t *testing.T) {
 	require.Equal(t, "kept", kept.receipts[0].Artifact)
 	require.Equal(t, json.RawMessage(whole), kept.receipts[0].Result, "the receipt is of the whole")
 
-	result, err = table.Invoke(t.Context(), "think.large", nil)
+	result, err = table.Invoke(t.Context(), engines.Call{}, "think.large", nil)
 	require.NoError(t, err)
 	require.Equal(t, json.RawMessage(whole), result.JSON, "a tool of Think bounds its results itself")
 
 	table = engines.NewRegistry(engines.Options{ResultLimit: 1000})
 	require.NoError(t, table.Add(says("x.large", large)))
-	_, err = table.Invoke(t.Context(), "x.large", nil)
+	_, err = table.Invoke(t.Context(), engines.Call{}, "x.large", nil)
 	require.ErrorIs(t, err, fault.LimitExceeded)
 	for _, named := range []string{"x.large", "10011", "1000"} {
 		require.ErrorContains(t, err, named)
@@ -159,7 +159,7 @@ func TestLargeResultsAreKeptAside(t *testing.T) {
 		return "", fault.New(fault.StateNotSaved, "the disk is full")
 	}})
 	require.NoError(t, table.Add(says("x.large", large)))
-	_, err = table.Invoke(t.Context(), "x.large", nil)
+	_, err = table.Invoke(t.Context(), engines.Call{}, "x.large", nil)
 	require.ErrorIs(t, err, fault.StateNotSaved)
 }
 
@@ -169,7 +169,7 @@ func TestCallsLeaveReceipts(t *testing.T) {
 	fails := does("x.fails", func(context.Context) (any, error) { return nil, fault.New(fault.ToolFailed, "no") })
 	require.NoError(t, table.Add(named("x.echo"), fails, named("think.next"), named("agent.run"), named("workflow.run")))
 
-	result, err := table.Invoke(t.Context(), "x_echo", json.RawMessage(`{"workflow":"a","task_progress":"x"}`))
+	result, err := table.Invoke(t.Context(), engines.Call{}, "x_echo", json.RawMessage(`{"workflow":"a","task_progress":"x"}`))
 	require.NoError(t, err)
 	require.Len(t, kept.receipts, 1)
 	receipt := kept.receipts[0]
@@ -184,7 +184,7 @@ func TestCallsLeaveReceipts(t *testing.T) {
 	require.Equal(t, digest, receipt.Output)
 	require.JSONEq(t, `{"workflow":"a"}`, string(receipt.Result))
 
-	result, err = table.Invoke(t.Context(), "x.fails", nil)
+	result, err = table.Invoke(t.Context(), engines.Call{}, "x.fails", nil)
 	require.ErrorIs(t, err, fault.ToolFailed)
 	require.Equal(t, result.Receipt, kept.receipts[1].ID)
 	require.True(t, kept.receipts[1].Failed)
@@ -192,7 +192,7 @@ func TestCallsLeaveReceipts(t *testing.T) {
 
 	for name, args := range map[string]string{"x.echo": `{}`, "no.such": `{}`, "think.next": `{"workflow":"a"}`,
 		"agent.run": `{"workflow":"a"}`, "workflow.run": `{"workflow":"a"}`} {
-		result, _ = table.Invoke(t.Context(), name, json.RawMessage(args))
+		result, _ = table.Invoke(t.Context(), engines.Call{}, name, json.RawMessage(args))
 		require.Empty(t, result.Receipt, name)
 	}
 	require.Len(t, kept.receipts, 2, "what never ran, and what only conducts, leaves none")
@@ -212,7 +212,7 @@ func TestReceiptsThatCannotBeKept(t *testing.T) {
 		kept := desk{refuse: c.refuse}
 		table := engines.NewRegistry(kept.options())
 		require.NoError(t, table.Add(says("x.y", 1)))
-		result, err := table.Invoke(t.Context(), "x.y", nil)
+		result, err := table.Invoke(t.Context(), engines.Call{}, "x.y", nil)
 		require.NoError(t, err, name)
 		require.Equal(t, 1, result.Value)
 		require.Equal(t, c.left, result.Receipt != "", name)
@@ -246,7 +246,7 @@ func TestInputDigest(t *testing.T) {
 			got, err := table.InputDigest("x_echo", args)
 			require.NoError(t, err)
 			require.Equal(t, want, got, string(args))
-			_, err = table.Invoke(context.Background(), "x.echo", args)
+			_, err = table.Invoke(context.Background(), engines.Call{}, "x.echo", args)
 			require.NoError(t, err)
 			require.Equal(t, want, kept.receipts[len(kept.receipts)-1].Input)
 		}

@@ -24,14 +24,14 @@ type Tool struct {
 	// Call runs the tool with arguments that Input has accepted. The result is any
 	// value that marshals to a JSON object, or a Content. Errors carry a fault.Code.
 	// Call must return when its context ends.
-	Call func(context.Context, json.RawMessage) (any, error)
+	Call func(context.Context, Call, json.RawMessage) (any, error)
 	// Stray is called with the declared and the undeclared arguments before the latter
 	// are dropped. It refuses the call with an error if an undeclared argument was
 	// probably meant as a declared one. Nil drops all of them.
 	Stray func(declared, stray map[string]json.RawMessage) error
 	// Advise returns the refusal of a call's arguments with what is to be done instead.
 	// It is given the arguments as they were sent. nil adds nothing.
-	Advise func(ctx context.Context, sent map[string]json.RawMessage, refused error) error
+	Advise func(ctx context.Context, call Call, sent map[string]json.RawMessage, refused error) error
 	// derived is the input schema that Bind generated. It is valid by construction and
 	// compiled on the first call: compiling all of them would take half of a server's
 	// start.
@@ -46,7 +46,8 @@ const MetaAlwaysLoad = "anthropic/alwaysLoad"
 type Prompt struct {
 	Name, Title, Description string
 	Arguments                []PromptArgument
-	Get                      func(ctx context.Context, args map[string]string) (string, error)
+	// Get returns the text with the names that the client lists, see Caller.Spelled.
+	Get func(ctx context.Context, client Caller, args map[string]string) (string, error)
 }
 
 // PromptArgument is one value a Prompt takes.
@@ -127,17 +128,4 @@ func (c Caller) Spelled(text string) string {
 		return text
 	}
 	return c.Spell(text)
-}
-
-type callerKey struct{}
-
-// WithCaller returns a context that carries the client that made a call.
-func WithCaller(ctx context.Context, caller Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, caller)
-}
-
-// CallerFrom returns the client that made a call, or the zero Caller.
-func CallerFrom(ctx context.Context) Caller {
-	caller, _ := ctx.Value(callerKey{}).(Caller)
-	return caller
 }

@@ -134,7 +134,7 @@ func (h *Hub) drive(key state.Key) {
 
 func (h *Hub) driven(key state.Key) error {
 	for {
-		outcome, err := h.options.Driver.Run(h.ctx, workflow.Request{Workflow: key.Workflow, RunID: key.Run}, nil)
+		outcome, err := h.options.Driver.Run(h.ctx, engines.Call{}, workflow.Request{Workflow: key.Workflow, RunID: key.Run}, nil)
 		if err != nil || outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson {
 			return err
 		}
@@ -251,7 +251,7 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 		starting.Problem, ok = "There is already a run of this name. Choose another, or leave the name empty.", false
 	}
 	if ok {
-		reply, err := h.options.Think.Plan(engines.WithCaller(r.Context(), engines.Caller{}),
+		reply, err := h.options.Think.Plan(r.Context(),
 			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided, Caller: think.Caller{Name: think.ByHub}})
 		if err == nil {
 			key := state.Key{Workflow: plain(name), Run: reply.State.RunID}

@@ -20,6 +20,8 @@ type Caller struct {
 	Name string
 	// Client is what the client calls itself, which nobody checked.
 	Client string
+	// Ask asks the person at the client; nil if the client does not support questions.
+	Ask Ask
 }
 
 // The names of callers that have no token: a program on this machine, a person at a

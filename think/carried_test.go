@@ -54,7 +54,7 @@ func TestAResultIsTheSameWhoeverCarriesIt(t *testing.T) {
 			}
 			for run, answer := range map[string]func(*think.NextInput){
 				"receipt": func(in *think.NextInput) {
-					result, err := w.registry.Invoke(t.Context(), "m.list_files", nil)
+					result, err := w.registry.Invoke(t.Context(), engines.Call{}, "m.list_files", nil)
 					require.NoError(t, err)
 					in.ResultRef = result.Receipt
 				},

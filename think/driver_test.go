@@ -54,8 +54,8 @@ func openLocal(t *testing.T, root string) *local {
 
 func (l *local) call(t *testing.T, tool string, args json.RawMessage) json.RawMessage {
 	t.Helper()
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Identity: engines.Identity{ID: "local", Name: "local", Client: "scenario 1"}})
-	result, err := l.registry.Invoke(ctx, tool, args)
+	call := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "local", Name: "local", Client: "scenario 1"}}}
+	result, err := l.registry.Invoke(t.Context(), call, tool, args)
 	return result.Annotated(answerOf(t, result.Value, err))
 }
 

@@ -61,9 +61,6 @@ type Options struct {
 	// Fits checks a value against the output schema of a tool: VALIDATION_FAILED, or nil
 	// if the tool or its schema is unknown. A nil Fits checks nothing.
 	Fits func(call string, value any) error
-	// Person returns a function that asks the person at the client of a call, nil if the
-	// client does not support questions. Without Person nobody is asked.
-	Person func(ctx context.Context) Ask
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// NewID returns a fresh run id; nil draws one at random.
@@ -209,9 +206,6 @@ func New(options Options) *Engine {
 	}
 	if options.Now == nil {
 		options.Now = time.Now
-	}
-	if options.Person == nil {
-		options.Person = func(context.Context) Ask { return nil }
 	}
 	if options.NewID == nil {
 		options.NewID = func() string { return strings.ToLower(rand.Text()) }

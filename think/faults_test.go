@@ -180,7 +180,10 @@ func faultyCalls() map[string]faultyCall {
 			return e.Next(ctx, think.NextInput{RunID: "r", StepID: "ok"})
 		}},
 		"next that asks a person": {after: 4, partly: true, call: func(ctx context.Context, e *think.Engine) (any, error) {
-			return nextFaulty("each_1", `{"short":true}`)(context.WithValue(ctx, personKey{}, true), e)
+			willing := func(context.Context, think.Form) (think.Filled, error) {
+				return think.Filled{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
+			}
+			return e.Next(ctx, think.NextInput{RunID: "r", StepID: "each_1", ResultSnapshot: json.RawMessage(`{"short":true}`), Caller: think.Caller{Ask: willing}})
 		}},
 		"save":          {after: 5, call: reset(think.ResetInput{Save: "here"})},
 		"reset":         {after: 7, again: fault.CheckpointNotFound, call: reset(think.ResetInput{Checkpoint: "seen"})},
@@ -207,9 +210,6 @@ func faultyCalls() map[string]faultyCall {
 	}
 	return calls
 }
-
-// personKey marks the context of a call that a person is behind.
-type personKey struct{}
 
 // faulty is a run over a store whose calls can fail.
 type faulty struct {
@@ -242,14 +242,7 @@ func (f *faulty) open(t *testing.T) {
 			return state.Receipt{ID: "seenaaaa", Tool: "tool.read", Input: "d", Result: json.RawMessage(faultyLong("d")), Time: now}, nil
 		},
 		Asked: func(call string, _ json.RawMessage) (string, string, error) { return call, "d", nil },
-		Person: func(ctx context.Context) think.Ask {
-			if ctx.Value(personKey{}) == nil {
-				return nil
-			}
-			return func(context.Context, think.Form) (think.Filled, error) {
-				return think.Filled{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
-			}
-		}})
+	})
 	t.Cleanup(f.engine.Close)
 }
 

@@ -136,7 +136,7 @@ const (
 // question, and the run is not locked during it, because a person may take an hour and
 // another terminal may answer first.
 func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) (*Reply, error) {
-	ask, during := e.Person(ctx), replied.version
+	ask, during := caller.Ask, replied.version
 	misfit, misfits := "", 0 // why the last answer does not fit
 	for range maxForms {
 		asked := replied.waiting

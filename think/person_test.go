@@ -49,8 +49,8 @@ func (p *person) elicit(_ context.Context, form engines.Elicitation) (engines.An
 	return next, nil
 }
 
-func (p *person) context() context.Context {
-	return engines.WithCaller(context.Background(), engines.Caller{Elicit: p.elicit})
+func (p *person) caller() think.Caller {
+	return guide.Caller(engines.Call{Caller: engines.Caller{Elicit: p.elicit}})
 }
 
 func wire(t *testing.T, value any) string {
@@ -70,7 +70,6 @@ func askingEngine(t *testing.T) *think.Engine {
 	require.NoError(t, err)
 	engine := think.New(think.Options{
 		Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/asking.yaml": {Data: []byte(askingYAML)}}}),
-		Person:  guide.Person,
 		Store:   store, Now: time.Now, NewID: func() string { return "fresh" }})
 	t.Cleanup(func() {
 		engine.Close()
@@ -83,18 +82,18 @@ func TestClientThatCanAskFillsParametersAndAnswersForThePerson(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)
 	somebody := &person{answers: []engines.Answer{accept(`{"who":"Ada"}`), accept(`{"approved":true}`), accept(`{"colour":"red"}`)}}
-	planned, err := engine.Plan(somebody.context(), think.PlanInput{Workflow: "asking", RunID: "r1"})
+	planned, err := engine.Plan(t.Context(), think.PlanInput{Caller: somebody.caller(), Workflow: "asking", RunID: "r1"})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"task":"for Ada"}`, string(planned.Instruction.Input))
-	answer := think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`"a plan"`)}
-	reply, err := engine.Next(somebody.context(), answer)
+	answer := think.NextInput{Caller: somebody.caller(), Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`"a plan"`)}
+	reply, err := engine.Next(t.Context(), answer)
 	require.NoError(t, err)
 	require.Equal(t, "last", reply.Instruction.StepID)
 	require.JSONEq(t, `{"task":"paint red"}`, string(reply.Instruction.Input))
 	require.Len(t, somebody.asked, 3)
 	require.Contains(t, somebody.asked[1].Message, "Go on with a plan?")
 
-	again, err := engine.Next(somebody.context(), answer)
+	again, err := engine.Next(t.Context(), answer)
 	require.NoError(t, err)
 	require.Equal(t, wire(t, reply), wire(t, again), "the same answer twice gives the same reply, the person's part included")
 	require.Len(t, somebody.asked, 3, "and nobody is asked twice")
@@ -109,9 +108,9 @@ func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
 	engine := askingEngine(t)
 	clumsy := &person{answers: []engines.Answer{accept(`{"approved":"yes"}`), accept(`{"approved":true}`),
 		accept(`{"colour":"green"}`), accept(`{"colour":"grey"}`), accept(`{"colour":"black"}`), accept(`{"colour":"white"}`), accept(`{"colour":"red"}`)}}
-	_, err := engine.Plan(clumsy.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	_, err := engine.Plan(t.Context(), think.PlanInput{Caller: clumsy.caller(), Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
 	require.NoError(t, err)
-	reply, err := engine.Next(clumsy.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	reply, err := engine.Next(t.Context(), think.NextInput{Caller: clumsy.caller(), Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
 	require.NoError(t, err)
 	require.Equal(t, flow.Waiting, reply.State.Status)
 	require.Equal(t, "colour", reply.Instruction.StepID)
@@ -120,7 +119,7 @@ func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
 		require.Equal(t, i != 0 && i != 2, strings.HasPrefix(form.Message, "The answer does not fit: "), form.Message)
 	}
 	require.Contains(t, clumsy.asked[3].Message, "green")
-	reply, err = engine.Next(clumsy.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "colour"})
+	reply, err = engine.Next(t.Context(), think.NextInput{Caller: clumsy.caller(), Workflow: "asking", RunID: "r1", StepID: "colour"})
 	require.NoError(t, err)
 	require.Equal(t, "last", reply.Instruction.StepID)
 }
@@ -129,9 +128,9 @@ func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)
 	nobody := &person{}
-	_, err := engine.Plan(nobody.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	_, err := engine.Plan(t.Context(), think.PlanInput{Caller: nobody.caller(), Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
 	require.NoError(t, err)
-	reply, err := engine.Next(nobody.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	reply, err := engine.Next(t.Context(), think.NextInput{Caller: nobody.caller(), Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
 	require.NoError(t, err)
 	require.Equal(t, flow.Waiting, reply.State.Status)
 	require.Equal(t, "sure", reply.Instruction.StepID)
@@ -145,7 +144,8 @@ func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
 	require.Equal(t, flow.Waiting, reply.State.Status)
 
 	back := &person{answers: []engines.Answer{accept(`{"approved":true}`)}}
-	reply, err = engine.Next(back.context(), poll)
+	poll.Caller = back.caller()
+	reply, err = engine.Next(t.Context(), poll)
 	require.NoError(t, err)
 	require.Equal(t, "colour", reply.Instruction.StepID, "the poll asks again, and the next question finds nobody")
 }
@@ -154,9 +154,9 @@ func TestDecliningTheFormDeclinesTheApproval(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)
 	unwilling := &person{answers: []engines.Answer{{Action: "decline"}}}
-	_, err := engine.Plan(unwilling.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	_, err := engine.Plan(t.Context(), think.PlanInput{Caller: unwilling.caller(), Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
 	require.NoError(t, err)
-	reply, err := engine.Next(unwilling.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	reply, err := engine.Next(t.Context(), think.NextInput{Caller: unwilling.caller(), Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
 	require.NoError(t, err)
 	require.True(t, reply.Done)
 	require.Equal(t, "failed", reply.Outcome)
@@ -205,9 +205,9 @@ func TestAPersonIsAskedOnlyWhatTheySee(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			engine := askingEngine(t)
 			willing := &person{answers: []engines.Answer{accept(`{"approved":true}`)}}
-			_, err := engine.Plan(willing.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+			_, err := engine.Plan(t.Context(), think.PlanInput{Caller: willing.caller(), Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
 			require.NoError(t, err)
-			reply, err := engine.Next(willing.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(wire(t, each.plan))})
+			reply, err := engine.Next(t.Context(), think.NextInput{Caller: willing.caller(), Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(wire(t, each.plan))})
 			require.NoError(t, err)
 			if each.shown == "" {
 				require.Len(t, willing.asked, 1, "it is said where the question is shown whole")
@@ -232,13 +232,13 @@ func TestAnAnswerGivenElsewhereEndsTheForm(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)
 	forms, taken := make(chan engines.Elicitation), 0
-	ctx := engines.WithCaller(context.Background(), engines.Caller{Elicit: func(ctx context.Context, form engines.Elicitation) (engines.Answer, error) {
+	caller := guide.Caller(engines.Call{Caller: engines.Caller{Elicit: func(ctx context.Context, form engines.Elicitation) (engines.Answer, error) {
 		forms <- form
 		<-ctx.Done()
 		taken++
 		return engines.Answer{}, context.Cause(ctx)
-	}})
-	_, err := engine.Plan(ctx, think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	}}})
+	_, err := engine.Plan(t.Context(), think.PlanInput{Caller: caller, Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
 	require.NoError(t, err)
 	type answered struct {
 		reply *think.Reply
@@ -246,7 +246,7 @@ func TestAnAnswerGivenElsewhereEndsTheForm(t *testing.T) {
 	}
 	replied := make(chan answered, 1)
 	go func() {
-		reply, err := engine.Next(ctx, think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`"` + strings.Repeat("x", 8100) + `"`)})
+		reply, err := engine.Next(t.Context(), think.NextInput{Caller: caller, Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`"` + strings.Repeat("x", 8100) + `"`)})
 		replied <- answered{reply, err}
 	}()
 	for _, step := range []string{"sure", "colour"} {
@@ -269,7 +269,7 @@ func TestAFormHidesNoField(t *testing.T) {
 	t.Parallel()
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
-	engine := think.New(think.Options{Person: guide.Person, Store: store, Now: time.Now, NewID: func() string { return "fresh" },
+	engine := think.New(think.Options{Store: store, Now: time.Now, NewID: func() string { return "fresh" },
 		Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/hiding.yaml": {Data: []byte(`name: hiding
 version: "1.0"
 steps:
@@ -282,7 +282,7 @@ steps:
 		require.NoError(t, store.Close())
 	})
 	asked := &person{answers: []engines.Answer{{Action: "cancel"}}}
-	_, err = engine.Plan(asked.context(), think.PlanInput{Workflow: "hiding", RunID: "r1"})
+	_, err = engine.Plan(t.Context(), think.PlanInput{Caller: asked.caller(), Workflow: "hiding", RunID: "r1"})
 	require.NoError(t, err)
 	require.Len(t, asked.asked, 1)
 	require.Contains(t, asked.asked[0].Message, `"a\u{200b}"`)

@@ -73,7 +73,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, err
 	}
 	warnings = append(warnings, report.Warnings...)
-	given, err = e.elicitParams(ctx, workflow, given)
+	given, err = e.elicitParams(ctx, in.Caller.Ask, workflow, given)
 	if err != nil {
 		return nil, err
 	}
@@ -465,9 +465,8 @@ func errorsOf(warnings []fault.Diagnostic) []fault.Diagnostic {
 }
 
 // elicitParams asks the person for required parameters, where the client can.
-func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, given map[string]any) (map[string]any, error) {
+func (e *Engine) elicitParams(ctx context.Context, ask Ask, workflow *flow.Workflow, given map[string]any) (map[string]any, error) {
 	missing := workflow.Missing(given)
-	ask := e.Person(ctx)
 	if len(missing) == 0 || ask == nil {
 		return given, nil
 	}

@@ -87,7 +87,7 @@ func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
 	require.NoError(t, err)
 	defer store.Close()
 	engine := think.New(think.Options{Library: library.New(library.Layer{Files: bundled}, library.Layer{Files: root.FS()}), Store: store, Now: time.Now,
-		NewID: func() string { return "r" }, Person: guide.Person})
+		NewID: func() string { return "r" }})
 	defer engine.Close()
 
 	for _, name := range []string{"direct", "far"} {
@@ -129,7 +129,7 @@ steps:
 	open := func() *think.Engine {
 		store, err := state.Open(root, state.Options{})
 		require.NoError(t, err)
-		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }, Person: guide.Person})
+		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }})
 		t.Cleanup(func() {
 			engine.Close()
 			require.NoError(t, store.Close())
@@ -168,18 +168,18 @@ steps:
 	open := func() *think.Engine {
 		store, err := state.Open(root, state.Options{})
 		require.NoError(t, err)
-		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }, Person: guide.Person})
+		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }})
 		t.Cleanup(func() {
 			engine.Close()
 			require.NoError(t, store.Close())
 		})
 		return engine
 	}
-	ask := engines.WithCaller(t.Context(), engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
+	ask := guide.Caller(engines.Call{Caller: engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		files["schemas/S.json"] = &fstest.MapFile{Data: []byte(`{"type":"integer"}`), ModTime: time.Unix(2, 0)}
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"who":"ada"}`)}, nil
-	}})
-	_, err := open().Plan(ask, think.PlanInput{Workflow: "asks", RunID: "r"})
+	}}})
+	_, err := open().Plan(t.Context(), think.PlanInput{Workflow: "asks", RunID: "r", Caller: ask})
 	require.NoError(t, err)
 	second := open()
 	replayed, err := audit.New(second).Debug(t.Context(), audit.DebugInput{RunID: "r", Action: "replay"})

@@ -93,14 +93,14 @@ func TestOneReceiptGivenAtOnce(t *testing.T) {
 	defer first.close(t)
 	defer second.close(t)
 	first.call(t, "think.plan", json.RawMessage(`{"workflow":"large","run_id":"r1"}`))
-	called, err := second.registry.Invoke(t.Context(), "tool.search", json.RawMessage(`{"bytes":100000}`))
+	called, err := second.registry.Invoke(t.Context(), engines.Call{}, "tool.search", json.RawMessage(`{"bytes":100000}`))
 	require.NoError(t, err)
 	request := json.RawMessage(fmt.Sprintf(`{"workflow":"large","run_id":"r1","step_id":"find","result_ref":%q}`, strings.ToUpper(called.Receipt)))
 	replies := make([]string, 16)
 	var all sync.WaitGroup
 	for i := range replies {
 		all.Go(func() {
-			result, err := []*local{first, second}[i%2].registry.Invoke(t.Context(), "think.next", request)
+			result, err := []*local{first, second}[i%2].registry.Invoke(t.Context(), engines.Call{}, "think.next", request)
 			replies[i] = fmt.Sprint(string(result.JSON), err)
 		})
 	}
@@ -123,7 +123,7 @@ func TestAWitnessedStepWithoutAResultAsksForTheReceipt(t *testing.T) {
 	defer l.close(t)
 	l.call(t, "think.plan", json.RawMessage(`{"workflow":"large","run_id":"r1"}`))
 	for _, request := range []string{`{"workflow":"large","run_id":"r1","step_id":"find"}`, `{"workflow":"large","run_id":"r1","step_id":"find","result_ref":""}`} {
-		_, err := l.registry.Invoke(t.Context(), "think.next", json.RawMessage(request))
+		_, err := l.registry.Invoke(t.Context(), engines.Call{}, "think.next", json.RawMessage(request))
 		require.ErrorIs(t, err, fault.InvalidParams)
 		for _, named := range []string{"result_ref", "tool.search", "_receipt"} {
 			require.ErrorContains(t, err, named)
@@ -139,18 +139,18 @@ func TestAReceiptIsBoundToTheRunThatMadeTheCall(t *testing.T) {
 	d := openLocal(t, root)
 	defer d.close(t)
 	give := func(run, receipt string) (string, error) {
-		result, err := d.registry.Invoke(t.Context(), "think.next", json.RawMessage(fmt.Sprintf(`{"workflow":"large","run_id":%q,"step_id":"find","result_ref":%q}`, run, receipt)))
+		result, err := d.registry.Invoke(t.Context(), engines.Call{}, "think.next", json.RawMessage(fmt.Sprintf(`{"workflow":"large","run_id":%q,"step_id":"find","result_ref":%q}`, run, receipt)))
 		return string(result.JSON), err
 	}
 	for _, run := range []string{"r1", "r2"} {
 		d.call(t, "think.plan", json.RawMessage(fmt.Sprintf(`{"workflow":"large","run_id":%q}`, run)))
 	}
-	made, err := d.registry.Invoke(engines.ForRun(t.Context(), "r1"), "tool.search", json.RawMessage(`{"bytes":9}`))
+	made, err := d.registry.Invoke(t.Context(), engines.Call{Step: engines.WorkflowStep{RunID: "r1"}}, "tool.search", json.RawMessage(`{"bytes":9}`))
 	require.NoError(t, err)
 	_, err = give("r2", made.Receipt)
 	require.ErrorIs(t, err, fault.NotWitnessed)
 	require.ErrorContains(t, err, "run r1", "who made the call")
-	_, err = d.registry.Invoke(t.Context(), "tool.search", json.RawMessage(`{"bytes":9}`)) // a later one does not take its place
+	_, err = d.registry.Invoke(t.Context(), engines.Call{}, "tool.search", json.RawMessage(`{"bytes":9}`)) // a later one does not take its place
 	require.NoError(t, err)
 	said, err := give("r1", made.Receipt)
 	require.NoError(t, err)

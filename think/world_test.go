@@ -51,7 +51,6 @@ func openWorld(root string) (*world, error) {
 	engine := think.New(think.Options{
 		Library:   library.New(library.Layer{Files: savant.Files}, library.Layer{Files: os.DirFS(root), Folder: root}),
 		Store:     store,
-		Person:    guide.Person,
 		KnownTool: knownTool,
 		ToolNames: func() []string { return scenarioTools },
 		Now:       now,

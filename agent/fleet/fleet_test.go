@@ -87,7 +87,7 @@ func (m *machine) work(t *testing.T, labels ...string) {
 
 func (m *machine) call(t *testing.T, tool, args string) (agent.Report, error) {
 	t.Helper()
-	result, err := m.tools.Invoke(t.Context(), tool, json.RawMessage(args))
+	result, err := m.tools.Invoke(t.Context(), engines.Call{}, tool, json.RawMessage(args))
 	var report agent.Report
 	if err == nil {
 		require.NoError(t, json.Unmarshal(result.JSON, &report))

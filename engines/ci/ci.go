@@ -64,8 +64,8 @@ func Engine(options Options) (engines.Engine, []engines.Tool) {
 	}
 }
 
-func tool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {
-	made := engines.Bind(name, description, f)
+func tool[In, Out any](name, title string, f func(context.Context, engines.Call, In) (Out, error), description string) engines.Tool {
+	made := engines.BindCall(name, description, f)
 	made.Title = title
 	made.Output = engines.SchemaOf[Out]()
 	made.Destructive, made.OpenWorld = true, true // the effects of a command are unknown
@@ -108,11 +108,11 @@ const RunTool = "ci.run"
 // testsCommand is the command of ci.run_tests.
 const testsCommand = "tests"
 
-func (r *runner) runTests(ctx context.Context, _ testsInput) (*Report, error) {
-	return r.run(ctx, runInput{Name: testsCommand})
+func (r *runner) runTests(ctx context.Context, call engines.Call, _ testsInput) (*Report, error) {
+	return r.run(ctx, call, runInput{Name: testsCommand})
 }
 
-func (r *runner) run(ctx context.Context, in runInput) (*Report, error) {
+func (r *runner) run(ctx context.Context, call engines.Call, in runInput) (*Report, error) {
 	commands, err := r.load()
 	if err != nil {
 		return nil, err
@@ -127,5 +127,5 @@ func (r *runner) run(ctx context.Context, in runInput) (*Report, error) {
 	if err := chosen.allows(in.Args); err != nil {
 		return nil, err
 	}
-	return r.execute(ctx, chosen, in.Args)
+	return r.execute(ctx, call.Progress, chosen, in.Args)
 }

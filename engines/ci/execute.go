@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/processgroup"
 )
@@ -76,7 +75,7 @@ const ExitTimedOut = 124
 var errTimeout = errors.New("the command took too long")
 
 // execute runs a command to its end, and ends all its processes.
-func (r *runner) execute(ctx context.Context, chosen command, args []string) (*Report, error) {
+func (r *runner) execute(ctx context.Context, progress func(done, total float64, message string), chosen command, args []string) (*Report, error) {
 	dir, err := r.folder(chosen)
 	if err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	limited, end := context.WithCancelCause(ctx)
 	defer end(nil)
 
-	shown := newOutput(newReading(chosen.parser), hiding(secrets), engines.CallerFrom(ctx).Progress)
+	shown := newOutput(newReading(chosen.parser), hiding(secrets), progress)
 	line := slices.Concat(chosen.argv, args)
 	process := exec.CommandContext(limited, line[0], line[1:]...)
 	process.Dir, process.Env = dir.Name(), variables

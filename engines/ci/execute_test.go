@@ -45,11 +45,17 @@ func impatient(t testing.TB, file string, grace time.Duration) (string, *engines
 
 func report(t testing.TB, registry *engines.Registry, ctx context.Context) (*ci.Report, error) {
 	t.Helper()
-	result, err := registry.Call(ctx, "ci.run_tests", nil)
+	return reportTo(t, registry, ctx, engines.Caller{})
+}
+
+// reportTo is report for a client that gets the progress.
+func reportTo(t testing.TB, registry *engines.Registry, ctx context.Context, client engines.Caller) (*ci.Report, error) {
+	t.Helper()
+	result, err := registry.Invoke(ctx, engines.Call{Caller: client}, "ci.run_tests", nil)
 	if err != nil {
 		return nil, err
 	}
-	return result.(*ci.Report), nil
+	return result.Value.(*ci.Report), nil
 }
 
 // stubborn starts a child that ignores SIGTERM and writes its id.
@@ -115,10 +121,10 @@ func TestWhatIsCancelledIsEndedAsAWhole(t *testing.T) {
 // The command leaves its child once what it said was read.
 func TestWhatIsLeftBehindEndsWithTheCommand(t *testing.T) {
 	folder, registry := impatient(t, `commands: {tests: {command: [sh, -c, "echo said; until [ -e heard ]; do sleep 0.01; done; sleep 300 & echo $! > child; exit 7"]}}`, brief)
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(_, _ float64, said string) {
+	client := engines.Caller{Progress: func(_, _ float64, said string) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "heard"), []byte(said), 0o600))
-	}})
-	got, err := report(t, registry, ctx)
+	}}
+	got, err := reportTo(t, registry, t.Context(), client)
 	require.NoError(t, err)
 	require.Equal(t, 7, got.ExitCode)
 	require.Equal(t, "said\n", got.Tail)
@@ -170,8 +176,8 @@ func TestExitCodesAndReports(t *testing.T) {
 func TestProgressIsReported(t *testing.T) {
 	_, registry := project(t, `commands: {tests: {command: [sh, -c, "echo one; echo two"]}}`)
 	said := ""
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(_, _ float64, message string) { said += message }})
-	_, err := report(t, registry, ctx)
+	client := engines.Caller{Progress: func(_, _ float64, message string) { said += message }}
+	_, err := reportTo(t, registry, t.Context(), client)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(said, "one"), said)
 }

@@ -85,14 +85,14 @@ func withParams(e *think.Engine) func(*engines.Tool) {
 // withInstruction repeats the instruction that waits where arguments are refused.
 func withInstruction(e *think.Engine) func(*engines.Tool) {
 	return func(t *engines.Tool) {
-		t.Advise = func(ctx context.Context, sent map[string]json.RawMessage, refused error) error {
+		t.Advise = func(ctx context.Context, call engines.Call, sent map[string]json.RawMessage, refused error) error {
 			text := func(name string) (value string) {
 				if jsonvalue.Unmarshal(sent[name], &value) != nil {
 					return ""
 				}
 				return value
 			}
-			return e.Waits(ctx, think.NextInput{Workflow: text("workflow"), RunID: text("run_id"), StepID: text("step_id"), Caller: callerOf(ctx)}, refused)
+			return e.Waits(ctx, think.NextInput{Workflow: text("workflow"), RunID: text("run_id"), StepID: text("step_id"), Caller: Caller(call)}, refused)
 		}
 	}
 }

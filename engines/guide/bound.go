@@ -22,8 +22,8 @@ const maxPreview = 400
 // largest values are kept as artifacts, and their references take their places.
 func bounded(t engines.Tool, e *think.Engine) engines.Tool {
 	call := t.Call
-	t.Call = func(ctx context.Context, args json.RawMessage) (any, error) {
-		result, err := call(ctx, args)
+	t.Call = func(ctx context.Context, from engines.Call, args json.RawMessage) (any, error) {
+		result, err := call(ctx, from, args)
 		fitter := fitter{ctx, e}
 		if err != nil {
 			return result, fitter.fault(err)

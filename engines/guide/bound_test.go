@@ -40,7 +40,7 @@ func called(t *testing.T, registry *engines.Registry, tool string, args any) (re
 	t.Helper()
 	sent, err := json.Marshal(args)
 	require.NoError(t, err)
-	result, err := registry.Invoke(t.Context(), tool, sent)
+	result, err := registry.Invoke(t.Context(), engines.Call{}, tool, sent)
 	data := []byte(result.JSON)
 	if err != nil {
 		data, err = json.Marshal(fault.From(err))
@@ -139,6 +139,6 @@ func TestAReferenceOfNothing(t *testing.T) {
 		reply, _ := called(t, registry, "think.artifact", map[string]any{"ref": ref})
 		require.Equal(t, string(code), reply["error"], ref)
 	}
-	_, err := registry.Invoke(t.Context(), "think.artifact", json.RawMessage(`{"ref":"x","limit":32769}`))
+	_, err := registry.Invoke(t.Context(), engines.Call{}, "think.artifact", json.RawMessage(`{"ref":"x","limit":32769}`))
 	require.ErrorIs(t, err, fault.InvalidParams)
 }

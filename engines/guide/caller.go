@@ -6,38 +6,52 @@ import (
 	"savant/engines"
 	"savant/think"
 	"savant/think/audit"
+	"savant/think/library"
 )
 
-// callerOf returns who makes a call.
-func callerOf(ctx context.Context) think.Caller {
-	return think.Caller(engines.CallerFrom(ctx).Identity)
+// Caller returns who makes a call, for Think.
+func Caller(call engines.Call) think.Caller {
+	caller := think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}
+	if call.Elicit != nil {
+		caller.Ask = func(ctx context.Context, form think.Form) (think.Filled, error) {
+			answer, err := call.Elicit(ctx, engines.Elicitation(form))
+			return think.Filled(answer), err
+		}
+	}
+	return caller
 }
 
-func explain(e *think.Engine) func(context.Context, think.ExplainInput) (any, error) {
-	return func(ctx context.Context, in think.ExplainInput) (any, error) {
-		in.Caller = callerOf(ctx)
+func explain(e *think.Engine) tool[think.ExplainInput, any] {
+	return func(ctx context.Context, call engines.Call, in think.ExplainInput) (any, error) {
+		in.Caller = Caller(call)
 		return e.ExplainAny(ctx, in)
 	}
 }
 
-func reset(e *think.Engine) func(context.Context, think.ResetInput) (*think.ResetOutput, error) {
-	return func(ctx context.Context, in think.ResetInput) (*think.ResetOutput, error) {
-		in.Caller = callerOf(ctx)
+func reset(e *think.Engine) tool[think.ResetInput, *think.ResetOutput] {
+	return func(ctx context.Context, call engines.Call, in think.ResetInput) (*think.ResetOutput, error) {
+		in.Caller = Caller(call)
 		return e.Reset(ctx, in)
 	}
 }
 
-func stateGet(e *think.Engine) func(context.Context, think.StateGetInput) (*think.StateGet, error) {
-	return func(ctx context.Context, in think.StateGetInput) (*think.StateGet, error) {
-		in.Caller = callerOf(ctx)
+func stateGet(e *think.Engine) tool[think.StateGetInput, *think.StateGet] {
+	return func(ctx context.Context, call engines.Call, in think.StateGetInput) (*think.StateGet, error) {
+		in.Caller = Caller(call)
 		return e.StateGet(ctx, in)
 	}
 }
 
-func debug(e *think.Engine) func(context.Context, audit.DebugInput) (*audit.DebugOutput, error) {
+func debug(e *think.Engine) tool[audit.DebugInput, *audit.DebugOutput] {
 	auditor := audit.New(e)
-	return func(ctx context.Context, in audit.DebugInput) (*audit.DebugOutput, error) {
-		in.Caller = callerOf(ctx)
+	return func(ctx context.Context, call engines.Call, in audit.DebugInput) (*audit.DebugOutput, error) {
+		in.Caller = Caller(call)
 		return auditor.Debug(ctx, in)
+	}
+}
+
+func driverPromptOf(e *think.Engine) tool[library.DriverPromptInput, *library.DriverPrompt] {
+	return func(ctx context.Context, _ engines.Call, in library.DriverPromptInput) (*library.DriverPrompt, error) {
+		return e.Library.DriverPrompt(ctx, in)
 	}
 }

@@ -31,18 +31,18 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
 	return []engines.Tool{
-		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, withParams(e)),
-		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, withInstruction(e)),
-		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", adapted(e.Library.DriverPrompt, adaptPrompt)), "Driver prompt", eager),
-		tool(engines.Bind("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", adapted(explain(e), adaptExplanation)), "Explain a run or a step"),
-		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", adapted(reset(e), adaptReset)), "Reset a run", writes, repeats, destroys),
+		tool(engines.BindCall("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, withParams(e)),
+		tool(engines.BindCall("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, withInstruction(e)),
+		tool(engines.BindCall("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", adapted(driverPromptOf(e), adaptPrompt)), "Driver prompt", eager),
+		tool(engines.BindCall("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", adapted(explain(e), adaptExplanation)), "Explain a run or a step"),
+		tool(engines.BindCall("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", adapted(reset(e), adaptReset)), "Reset a run", writes, repeats, destroys),
 		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
 		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
-		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", stateGet(e)), "State of a run"),
+		tool(engines.BindCall("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", stateGet(e)), "State of a run"),
 		tool(engines.Bind("think.artifact", "The value that {\"$artifact\": ref} stands for, in parts.", e.Artifact), "Read a long value"),
 		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", listRuns(e)), "List runs"),
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
-		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", debug(e)), "Debug a run", writes, repeats),
+		tool(engines.BindCall("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", debug(e)), "Debug a run", writes, repeats),
 	}
 }
 
@@ -69,18 +69,6 @@ func NoTool(name string) fault.Hint {
 		return fault.Hint{Text: "flow." + rest + " is a step that Savant does itself: answer the outstanding instruction with think.next"}
 	}
 	return fault.Hint{}
-}
-
-// Person implements think.Options.Person with the client of a call.
-func Person(ctx context.Context) think.Ask {
-	caller := engines.CallerFrom(ctx)
-	if caller.Elicit == nil {
-		return nil
-	}
-	return func(ctx context.Context, form think.Form) (think.Filled, error) {
-		answer, err := caller.Elicit(ctx, engines.Elicitation(form))
-		return think.Filled(answer), err
-	}
 }
 
 // Asked implements think.Options.Asked with a registry: INVALID_PARAMS if the tool

@@ -45,7 +45,7 @@ func files() fstest.MapFS {
 func open(t *testing.T, layers ...library.Layer) (*think.Engine, engines.Offer) {
 	t.Helper()
 	engine := think.New(think.Options{Library: library.New(append([]library.Layer{{Files: savant.Files}}, layers...)...),
-		Store: statetest.NewMemory(), Now: time.Now, Person: guide.Person})
+		Store: statetest.NewMemory(), Now: time.Now})
 	t.Cleanup(engine.Close)
 	catalog, err := guide.Catalog(t.Context(), engine)
 	require.NoError(t, err)
@@ -61,15 +61,15 @@ func TestPromptsAreWorkflowsWithTypedArguments(t *testing.T) {
 		byName[prompt.Name] = prompt
 	}
 	require.NotContains(t, byName, "broken")
-	driver, err := byName["driver"].Get(t.Context(), nil)
+	driver, err := byName["driver"].Get(t.Context(), engines.Caller{}, nil)
 	require.NoError(t, err)
 	require.Equal(t, catalog.Instructions, driver)
-	_, err = byName["driver"].Get(t.Context(), map[string]string{"version": "none"})
+	_, err = byName["driver"].Get(t.Context(), engines.Caller{}, map[string]string{"version": "none"})
 	require.ErrorIs(t, err, fault.PromptNotFound)
-	text, err := byName["ask"].Get(t.Context(), map[string]string{"count": " 2", "loud": "true", "place": "7", "size": "small"})
+	text, err := byName["ask"].Get(t.Context(), engines.Caller{}, map[string]string{"count": " 2", "loud": "true", "place": "7", "size": "small"})
 	require.NoError(t, err)
 	require.Contains(t, text, `{"params":{"count":2,"loud":true,"place":"7","size":"small"},"workflow":"ask"}`)
-	_, err = byName["ask"].Get(t.Context(), map[string]string{"count": "many"})
+	_, err = byName["ask"].Get(t.Context(), engines.Caller{}, map[string]string{"count": "many"})
 	require.ErrorIs(t, err, fault.InvalidParams)
 }
 
@@ -165,12 +165,12 @@ func TestChangesOfFilesAreNotified(t *testing.T) {
 
 func TestTheClientBehindACallIsAsked(t *testing.T) {
 	engine, _ := open(t, library.Layer{Files: files()})
-	require.Nil(t, guide.Person(t.Context()))
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
+	require.Nil(t, guide.Caller(engines.Call{}).Ask)
+	client := guide.Caller(engines.Call{Caller: engines.Caller{Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
 		require.Contains(t, string(asked.Schema), "count")
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"count":2}`)}, nil
-	}})
-	reply, err := engine.Plan(ctx, think.PlanInput{Workflow: "ask", RunID: "r"})
+	}}})
+	reply, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r", Caller: client})
 	require.NoError(t, err)
 	require.Contains(t, string(reply.Instruction.Input), "Say 2 words")
 }
@@ -186,7 +186,7 @@ func TestRunsAreListedInPages(t *testing.T) {
 	require.NoError(t, table.Add(guide.Tools(engine, guide.Hooks{})...))
 	seen := map[string]bool{}
 	for _, page := range []struct{ offset, want int }{{0, 300}, {300, 10}, {400, 0}} {
-		result, err := table.Invoke(t.Context(), "think.state.list", json.RawMessage(fmt.Sprintf(`{"limit":1000,"offset":%d}`, page.offset)))
+		result, err := table.Invoke(t.Context(), engines.Call{}, "think.state.list", json.RawMessage(fmt.Sprintf(`{"limit":1000,"offset":%d}`, page.offset)))
 		require.NoError(t, err)
 		list, ok := result.Value.(*think.StateList)
 		require.True(t, ok)

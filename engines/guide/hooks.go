@@ -3,6 +3,7 @@ package guide
 import (
 	"context"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/think"
 )
@@ -24,8 +25,8 @@ type Hooks struct {
 
 // required is think.plan for clients: HOOKS_MISSING if the run requires hooks and no
 // hook saw the call.
-func (h Hooks) required(e *think.Engine) func(context.Context, think.PlanInput) (*think.Reply, error) {
-	return func(ctx context.Context, in think.PlanInput) (*think.Reply, error) {
+func (h Hooks) required(e *think.Engine) tool[think.PlanInput, *think.Reply] {
+	return func(ctx context.Context, call engines.Call, in think.PlanInput) (*think.Reply, error) {
 		if h.Probed != nil && (h.Required || asksForHooks(ctx, e, in.Workflow)) {
 			probed, err := h.Probed(ctx, in.Workflow, in.RunID)
 			if err != nil {
@@ -35,7 +36,7 @@ func (h Hooks) required(e *think.Engine) func(context.Context, think.PlanInput) 
 				return nil, hooksMissing()
 			}
 		}
-		in.Caller = callerOf(ctx)
+		in.Caller = Caller(call)
 		return e.Plan(ctx, in)
 	}
 }
@@ -52,9 +53,9 @@ func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 
 // continues is think.next for clients: HOOKS_MISSING if the run requires hooks and no
 // hook saw the call, for example in a session that did not plan the run.
-func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput) (*think.Reply, error) {
-	return func(ctx context.Context, in think.NextInput) (*think.Reply, error) {
-		in.Caller = callerOf(ctx)
+func (h Hooks) continues(e *think.Engine) tool[think.NextInput, *think.Reply] {
+	return func(ctx context.Context, call engines.Call, in think.NextInput) (*think.Reply, error) {
+		in.Caller = Caller(call)
 		if h.Continued != nil {
 			in.Admit = func(workflow, run string, enforced bool) error {
 				if !enforced && !h.Required {

@@ -38,7 +38,7 @@ func (l *looks) Records(ctx context.Context, key state.Key, after, limit int) ([
 func TestAnAnswerNeedsAHook(t *testing.T) {
 	for _, required := range []bool{false, true} {
 		store := &looks{Storage: statetest.NewMemory()}
-		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files()}), Store: store, Now: time.Now, Person: guide.Person})
+		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files()}), Store: store, Now: time.Now})
 		t.Cleanup(engine.Close)
 		announced := []string{}
 		hooks := guide.Hooks{Required: required, Continued: func(_ context.Context, workflow, run, step string) (bool, error) {
@@ -54,7 +54,7 @@ func TestAnAnswerNeedsAHook(t *testing.T) {
 		_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r", Params: map[string]any{"count": 1}})
 		require.NoError(t, err)
 		next := func() error {
-			_, err := tools.Invoke(t.Context(), "think.next", json.RawMessage(`{"run_id":"r","step_id":"word","result_snapshot":"so"}`))
+			_, err := tools.Invoke(t.Context(), engines.Call{}, "think.next", json.RawMessage(`{"run_id":"r","step_id":"word","result_snapshot":"so"}`))
 			return err
 		}
 		if required {

@@ -19,8 +19,8 @@ const driverPrompt = "driver"
 func (c catalog) prompts(context.Context) ([]engines.Prompt, error) {
 	list := []engines.Prompt{{Name: driverPrompt, Title: "How to follow a Savant workflow", Description: "The driver prompt",
 		Arguments: []engines.PromptArgument{{Name: "version", Description: "default: the latest"}},
-		Get: func(ctx context.Context, args map[string]string) (string, error) {
-			return c.driver(ctx, args["version"])
+		Get: func(ctx context.Context, client engines.Caller, args map[string]string) (string, error) {
+			return c.driver(ctx, client, args["version"])
 		}}}
 	for _, entry := range c.think.Library.List() {
 		if entry.Err == nil && entry.Name != driverPrompt {
@@ -31,12 +31,12 @@ func (c catalog) prompts(context.Context) ([]engines.Prompt, error) {
 }
 
 // driver returns the driver prompt of a version; the latest if version is empty.
-func (c catalog) driver(ctx context.Context, version string) (string, error) {
+func (c catalog) driver(ctx context.Context, client engines.Caller, version string) (string, error) {
 	prompt, err := c.think.Library.DriverPrompt(ctx, library.DriverPromptInput{Version: version})
 	if err != nil {
 		return "", err
 	}
-	return engines.CallerFrom(ctx).Spelled(prompt.PromptMD), nil
+	return client.Spelled(prompt.PromptMD), nil
 }
 
 func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
@@ -45,18 +45,18 @@ func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
 	for _, param := range workflow.Params {
 		prompt.Arguments = append(prompt.Arguments, engines.PromptArgument{Name: param.Name, Description: param.Description, Required: param.Required})
 	}
-	prompt.Get = func(ctx context.Context, args map[string]string) (string, error) {
+	prompt.Get = func(ctx context.Context, client engines.Caller, args map[string]string) (string, error) {
 		params, err := typed(workflow, args)
 		if err != nil {
 			return "", err
 		}
-		driver, err := c.driver(ctx, "")
+		driver, err := c.driver(ctx, client, "")
 		if err != nil {
 			return "", err
 		}
 		call, err := jsonText(map[string]any{"workflow": workflow.Name, "params": params})
 		return fmt.Sprintf("%s\n\nNow follow the workflow `%s`: call %s with\n\n```json\n%s\n```\n", strings.TrimSpace(driver), workflow.Name,
-			engines.CallerFrom(ctx).Spelled("think.plan"), call), err
+			client.Spelled("think.plan"), call), err
 	}
 	return prompt
 }

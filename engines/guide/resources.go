@@ -59,7 +59,7 @@ func (c catalog) read(ctx context.Context, uri string) (text, mimeType string, e
 	}{
 		{workflowPrefix, "application/yaml", c.readWorkflow},
 		{schemaPrefix, "application/schema+json", c.readSchema},
-		{promptPrefix, "text/markdown", c.driver},
+		{promptPrefix, "text/markdown", c.readPrompt},
 		{think.ArtifactPrefix, "application/json", c.readArtifact},
 		{think.RunPrefix, "application/json", c.readRun},
 	} {
@@ -82,6 +82,10 @@ func (c catalog) readWorkflow(_ context.Context, name string) (string, error) {
 		return string(source), nil
 	}
 	return "", err
+}
+
+func (c catalog) readPrompt(ctx context.Context, version string) (string, error) {
+	return c.driver(ctx, engines.Caller{}, version)
 }
 
 func (c catalog) readSchema(_ context.Context, name string) (string, error) {

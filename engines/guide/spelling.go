@@ -13,15 +13,17 @@ import (
 	"savant/think/library"
 )
 
+// tool is the function behind a tool.
+type tool[In, Out any] = func(context.Context, engines.Call, In) (Out, error)
+
 // adapted adapts the texts of an answer to the client.
-func adapted[In, Out any](answer func(context.Context, In) (Out, error), texts func(Out, func(string) string) Out) func(context.Context, In) (Out, error) {
-	return func(ctx context.Context, in In) (Out, error) {
-		out, err := answer(ctx, in)
-		caller := engines.CallerFrom(ctx)
-		if err != nil || caller.Spell == nil {
+func adapted[In, Out any](answer tool[In, Out], texts func(Out, func(string) string) Out) tool[In, Out] {
+	return func(ctx context.Context, call engines.Call, in In) (Out, error) {
+		out, err := answer(ctx, call, in)
+		if err != nil || call.Spell == nil {
 			return out, err
 		}
-		return texts(out, caller.Spell), nil
+		return texts(out, call.Spell), nil
 	}
 }
 

@@ -115,7 +115,7 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 		}
 	}()
 	caller.Spell, caller.Identity = asked.speller(), asked.identity()
-	result, err := asked.target.Invoke(engines.WithCaller(ctx, caller), asked.args)
+	result, err := asked.target.Invoke(ctx, engines.Call{Caller: caller}, asked.args)
 	if err != nil {
 		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))
 	}

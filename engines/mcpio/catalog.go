@@ -45,7 +45,7 @@ func (r *request) getPrompt(ctx context.Context) (mcp.ResultMetadata, error) {
 	if err != nil {
 		return nil, r.fail(mcp.INVALID_PARAMS, err)
 	}
-	content, err := prompt.Get(engines.WithCaller(ctx, engines.Caller{Spell: r.speller()}), args)
+	content, err := prompt.Get(ctx, engines.Caller{Spell: r.speller()}, args)
 	if err != nil {
 		return nil, r.fail(mcp.INVALID_PARAMS, err)
 	}

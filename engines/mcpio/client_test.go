@@ -101,9 +101,9 @@ func TestClientElicits(t *testing.T) {
 func TestClientGivesUp(t *testing.T) {
 	slow := newGate()
 	ended := make(chan struct{})
-	watched := tool("test.watched", func(ctx context.Context, args json.RawMessage) (any, error) {
+	watched := tool("test.watched", func(ctx context.Context, _ engines.Call, args json.RawMessage) (any, error) {
 		defer close(ended)
-		return slow.tool("x.x").Call(ctx, args)
+		return slow.tool("x.x").Call(ctx, engines.Call{}, args)
 	})
 	c := connect(t, options(t, watched), mcpclient.Options{})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -114,8 +114,8 @@ func TestQuestionOfAClientThatLeaves(t *testing.T) {
 
 // Two questions at once, of one call, in either order.
 func TestTwoQuestionsAtOnce(t *testing.T) {
-	both := tool("test.both", func(ctx context.Context, _ json.RawMessage) (any, error) {
-		ask := engines.CallerFrom(ctx).Elicit
+	both := tool("test.both", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		ask := call.Elicit
 		other := make(chan engines.Answer, 1)
 		go func() {
 			answer, _ := ask(ctx, engines.Elicitation{Message: "two"})
@@ -185,8 +185,8 @@ func TestRetryTokenServesOnce(t *testing.T) {
 // A new call of a run ends the question its client has left open.
 func TestNewCallEndsSuspendedOne(t *testing.T) {
 	ended := make(chan error, 1)
-	ask := tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
-		_, err := engines.CallerFrom(ctx).Elicit(ctx, engines.Elicitation{Message: "?"})
+	ask := tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		_, err := call.Elicit(ctx, engines.Elicitation{Message: "?"})
 		ended <- err
 		return nil, err
 	})
@@ -228,8 +228,8 @@ func TestCancelledModernCall(t *testing.T) {
 
 // A suspended call reports on the token of the request that now waits for it.
 func TestProgressAcrossRetries(t *testing.T) {
-	w := dial(t, options(t, tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
-		caller := engines.CallerFrom(ctx)
+	w := dial(t, options(t, tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		caller := call
 		caller.Progress(1, 2, "")
 		answer, err := caller.Elicit(ctx, engines.Elicitation{Message: "?"})
 		caller.Progress(2, 2, "")
@@ -251,8 +251,8 @@ func TestProgressAcrossRetries(t *testing.T) {
 func TestSuspendedCallExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended error
-		w := dial(t, options(t, tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
-			_, ended = engines.CallerFrom(ctx).Elicit(ctx, engines.Elicitation{Message: "?"})
+		w := dial(t, options(t, tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+			_, ended = call.Elicit(ctx, engines.Elicitation{Message: "?"})
 			return nil, ended
 		})))
 		w.send(modernCall(1, "test.ask", ""))

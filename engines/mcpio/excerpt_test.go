@@ -18,7 +18,7 @@ func TestExcerpts(t *testing.T) {
 	registry := engines.NewRegistry(engines.Options{ResultLimit: 100,
 		Artifacts: func(context.Context, json.RawMessage) (string, error) { return "kept", nil },
 		Receipts:  func(context.Context, engines.Receipt) error { return nil }})
-	large := func(context.Context, json.RawMessage) (any, error) {
+	large := func(context.Context, engines.Call, json.RawMessage) (any, error) {
 		return map[string]string{"text": strings.Repeat("x", 200)}, nil
 	}
 	exact := tool("test.exact", large)
@@ -44,13 +44,13 @@ func TestExcerpts(t *testing.T) {
 // What a mounted server shows is published as it came.
 func TestContentIsPublishedWhole(t *testing.T) {
 	blocks := `[{"type":"image","data":"AA==","mimeType":"image/png","annotations":{"priority":1},"unheard":"of"}]`
-	whole := tool("test.whole", func(context.Context, json.RawMessage) (any, error) {
+	whole := tool("test.whole", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 		return engines.Content{Blocks: json.RawMessage(blocks), Structured: json.RawMessage(`{"a":1}`)}, nil
 	})
-	shown := tool("test.shown", func(context.Context, json.RawMessage) (any, error) {
+	shown := tool("test.shown", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 		return engines.Content{Blocks: json.RawMessage(blocks)}, nil
 	})
-	silent := tool("test.silent", func(context.Context, json.RawMessage) (any, error) {
+	silent := tool("test.silent", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 		return engines.Content{Structured: json.RawMessage(`{"a":1}`)}, nil
 	})
 	w := dial(t, options(t, whole, shown, silent))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/mcpio"
 )
 
@@ -175,7 +176,9 @@ func FuzzLines(f *testing.F) {
 // not is refused, a token of progress that is not is none, and what a tool gives
 // is made so.
 func TestRepliesAreUTF8(t *testing.T) {
-	raw := tool("test.raw", func(context.Context, json.RawMessage) (any, error) { return json.RawMessage("{\"a\":\"b\xff\"}"), nil })
+	raw := tool("test.raw", func(context.Context, engines.Call, json.RawMessage) (any, error) {
+		return json.RawMessage("{\"a\":\"b\xff\"}"), nil
+	})
 	w := dial(t, options(t, reporting(2, nil), raw))
 	w.greet(hello)
 	for sent, want := range map[string]string{

@@ -181,7 +181,7 @@ const (
 const anyObject = `{"type":"object"}`
 
 // tool returns a tool with what every tool needs.
-func tool(name string, call func(context.Context, json.RawMessage) (any, error)) engines.Tool {
+func tool(name string, call func(context.Context, engines.Call, json.RawMessage) (any, error)) engines.Tool {
 	return engines.Tool{Name: name, Title: "The " + name, Description: "Does " + name + ".",
 		Input: json.RawMessage(anyObject), Call: call}
 }
@@ -208,7 +208,7 @@ func options(t testing.TB, tools ...engines.Tool) mcpio.Options {
 }
 
 func echo() engines.Tool {
-	return tool("test.echo", func(_ context.Context, args json.RawMessage) (any, error) { return args, nil })
+	return tool("test.echo", func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) { return args, nil })
 }
 
 // gate is a tool that reports that it runs and waits to be let through.
@@ -220,7 +220,7 @@ type gate struct {
 func newGate() *gate { return &gate{running: make(chan string, 10_000), open: make(chan struct{})} }
 
 func (g *gate) tool(name string) engines.Tool {
-	return tool(name, func(ctx context.Context, args json.RawMessage) (any, error) {
+	return tool(name, func(ctx context.Context, _ engines.Call, args json.RawMessage) (any, error) {
 		g.running <- string(args)
 		select {
 		case <-g.open:
@@ -270,16 +270,16 @@ var errPlain = errors.New("the password is hunter2")
 // failing are tools that go wrong, each in its way.
 func failing() []engines.Tool {
 	return []engines.Tool{
-		tool("test.coded", func(context.Context, json.RawMessage) (any, error) {
+		tool("test.coded", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 			return nil, fault.New(fault.StateConflict, "expected version v12, found v13").
 				With(fault.Diagnostic{Path: "version", Message: "is v13"})
 		}),
-		tool("test.plain", func(context.Context, json.RawMessage) (any, error) { return nil, errPlain }),
-		tool("test.panic", func(context.Context, json.RawMessage) (any, error) { panic("the password is hunter2") }),
-		tool("test.unmarshalable", func(context.Context, json.RawMessage) (any, error) {
+		tool("test.plain", func(context.Context, engines.Call, json.RawMessage) (any, error) { return nil, errPlain }),
+		tool("test.panic", func(context.Context, engines.Call, json.RawMessage) (any, error) { panic("the password is hunter2") }),
+		tool("test.unmarshalable", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 			return map[string]any{"f": func() {}}, nil
 		}),
-		tool("test.marshalpanic", func(context.Context, json.RawMessage) (any, error) { return explosive{}, nil }),
+		tool("test.marshalpanic", func(context.Context, engines.Call, json.RawMessage) (any, error) { return explosive{}, nil }),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/mcpio"
 )
 
@@ -40,7 +41,7 @@ func TestCallsAreLogged(t *testing.T) {
 func TestSlowCallsAreWarnedOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &logBook{}
-		o := options(t, tool("test.slow", func(_ context.Context, _ json.RawMessage) (any, error) {
+		o := options(t, tool("test.slow", func(_ context.Context, _ engines.Call, _ json.RawMessage) (any, error) {
 			time.Sleep(2 * time.Second)
 			return nil, nil
 		}), echo())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/mcpclient"
 	"savant/fault"
 )
@@ -24,7 +25,7 @@ func TestAnySchemaOfResultsTakesErrorsToo(t *testing.T) {
 		`{"type":"object","properties":{"error":{"type":["object","null"]}},"required":["error"]}`: {`{"error":null}`, `{"error":"TOOL_FAILED"}`},
 		`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`:                        {`{"b":1}`, `{"c":1}`},
 	} {
-		giving := tool("test.give", func(_ context.Context, args json.RawMessage) (any, error) {
+		giving := tool("test.give", func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) {
 			if string(args) != "{}" {
 				return nil, fault.New(fault.ToolFailed, "no").Attach("more", 1)
 			}

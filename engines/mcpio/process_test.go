@@ -29,7 +29,7 @@ func serveAsChild() (served bool, code int) {
 		return false, 0
 	}
 	registry := engines.NewRegistry(engines.Options{})
-	err := registry.Add(echo(), tool("test.stuck", func(context.Context, json.RawMessage) (any, error) {
+	err := registry.Add(echo(), tool("test.stuck", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 		fmt.Fprintln(os.Stderr, "stuck")
 		select {}
 	}))

@@ -29,8 +29,8 @@ func (s *stamped) Write(data []byte) (int, error) {
 
 // reporting is a tool that reports n times in a row, and once too late.
 func reporting(n int, late *func(float64, float64, string)) engines.Tool {
-	return tool("test.report", func(ctx context.Context, _ json.RawMessage) (any, error) {
-		report := engines.CallerFrom(ctx).Progress
+	return tool("test.report", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		report := call.Progress
 		if report == nil {
 			return map[string]bool{"told": false}, nil
 		}

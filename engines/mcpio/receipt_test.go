@@ -31,7 +31,7 @@ func witnessing(t *testing.T, tools ...engines.Tool) (mcpio.Options, map[string]
 }
 
 func answering(name string, value any) engines.Tool {
-	return tool(name, func(context.Context, json.RawMessage) (any, error) { return value, nil })
+	return tool(name, func(context.Context, engines.Call, json.RawMessage) (any, error) { return value, nil })
 }
 
 // receiptIn returns the receipt that a JSON object carries, or "".
@@ -104,7 +104,7 @@ func TestFailureCarriesItsReceipt(t *testing.T) {
 		`{"type":"object","oneOf":[{"required":["a"]}]}`:             true,
 		`{"type":"object","properties":{"error":{"$ref":"#"}}}`:      false,
 	} {
-		failing := tool("test.fail", func(context.Context, json.RawMessage) (any, error) {
+		failing := tool("test.fail", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 			return nil, fault.New(fault.ToolFailed, "no").With(fault.Diagnostic{Path: "n"}).Attach("more", json.RawMessage(`[1]`))
 		})
 		failing.Output = json.RawMessage(output)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/mcpio"
 	"savant/fault"
 )
@@ -90,7 +91,7 @@ func TestTooManyCallsAreRefused(t *testing.T) {
 // Calls with one key run in the order they came, those of others beside them.
 func TestCallsOfOneKeyKeepTheirOrder(t *testing.T) {
 	var order []string
-	record := tool("test.record", func(_ context.Context, args json.RawMessage) (any, error) {
+	record := tool("test.record", func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) {
 		order = append(order, string(args)) // the order key is the lock
 		return nil, nil
 	})
@@ -143,7 +144,7 @@ func TestStopAnswersWhatItCan(t *testing.T) {
 		slow := newGate()
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
-		stuck := tool("test.stuck", func(context.Context, json.RawMessage) (any, error) {
+		stuck := tool("test.stuck", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 			slow.running <- "stuck"
 			<-release
 			return nil, nil
@@ -214,7 +215,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("input/outp
 // Many calls from many places at once give whole lines, one for each.
 func TestRepliesAreWholeLines(t *testing.T) {
 	big := strings.Repeat("x", 20_000)
-	w := dial(t, options(t, tool("test.big", func(context.Context, json.RawMessage) (any, error) {
+	w := dial(t, options(t, tool("test.big", func(context.Context, engines.Call, json.RawMessage) (any, error) {
 		return map[string]string{"text": big}, nil
 	})))
 	for i := range 200 {

@@ -20,8 +20,8 @@ func spellingServer(names string) mcpio.Options {
 	say := engines.Bind("test.say", said, func(ctx context.Context, _ struct{}) (map[string]string, error) {
 		return nil, fault.New(fault.InvalidParams, "%s", said).With(fault.Diagnostic{Message: said, Expected: "test.say"})
 	})
-	note := engines.Bind("test.note", "Answers a note.", func(ctx context.Context, _ struct{}) (map[string]string, error) {
-		return map[string]string{"note": engines.CallerFrom(ctx).Spelled(said), "data": said}, nil
+	note := engines.BindCall("test.note", "Answers a note.", func(_ context.Context, call engines.Call, _ struct{}) (map[string]string, error) {
+		return map[string]string{"note": call.Spelled(said), "data": said}, nil
 	})
 	say.Title, note.Title = "Say", "Note"
 	if err := registry.Add(say, note); err != nil {
@@ -29,8 +29,8 @@ func spellingServer(names string) mcpio.Options {
 	}
 	return mcpio.Options{Registry: registry, ToolNames: names, Command: "/opt/savant --path /a", Offer: engines.Offer{Instructions: said,
 		Prompts: func(context.Context) ([]engines.Prompt, error) {
-			return []engines.Prompt{{Name: "how", Get: func(ctx context.Context, _ map[string]string) (string, error) {
-				return engines.CallerFrom(ctx).Spelled(said), nil
+			return []engines.Prompt{{Name: "how", Get: func(_ context.Context, client engines.Caller, _ map[string]string) (string, error) {
+				return client.Spelled(said), nil
 			}}}, nil
 		}}}
 }

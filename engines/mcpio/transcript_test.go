@@ -93,7 +93,7 @@ func wantsReply(sent string) bool {
 // exhibition is a server with some of everything.
 func exhibition(t *testing.T) mcpio.Options {
 	t.Helper()
-	strict := tool("test.add", func(_ context.Context, args json.RawMessage) (any, error) {
+	strict := tool("test.add", func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) {
 		var in struct{ A, B int }
 		if err := json.Unmarshal(args, &in); err != nil {
 			return nil, err
@@ -103,8 +103,8 @@ func exhibition(t *testing.T) mcpio.Options {
 	strict.Input = json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`)
 	strict.Output = json.RawMessage(`{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}`)
 	strict.ReadOnly, strict.Idempotent, strict.Eager = true, true, true
-	steps := tool("test.steps", func(ctx context.Context, _ json.RawMessage) (any, error) {
-		if report := engines.CallerFrom(ctx).Progress; report != nil {
+	steps := tool("test.steps", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		if report := call.Progress; report != nil {
 			for i := range 3 {
 				report(float64(i+1), 3, "step")
 			}
@@ -118,8 +118,8 @@ func exhibition(t *testing.T) mcpio.Options {
 
 // asking is a tool that asks the person for a name.
 func asking() engines.Tool {
-	return tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
-		ask := engines.CallerFrom(ctx).Elicit
+	return tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		ask := call.Elicit
 		if ask == nil {
 			return map[string]any{"asked": false}, nil
 		}
@@ -138,10 +138,10 @@ func offer() engines.Offer {
 		Prompts: func(context.Context) ([]engines.Prompt, error) {
 			return []engines.Prompt{
 				{Name: "driver", Title: "Driver", Description: "How to be guided",
-					Get: func(context.Context, map[string]string) (string, error) { return "Follow.", nil }},
+					Get: func(context.Context, engines.Caller, map[string]string) (string, error) { return "Follow.", nil }},
 				{Name: "hello", Description: "Say hello", Arguments: []engines.PromptArgument{
 					{Name: "name", Description: "Whom to greet", Required: true}, {Name: "times"}},
-					Get: func(_ context.Context, args map[string]string) (string, error) {
+					Get: func(_ context.Context, _ engines.Caller, args map[string]string) (string, error) {
 						if args["name"] == "nobody" {
 							return "", fault.New(fault.InvalidParams, "nobody is not a name")
 						}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"savant/engines"
 	"savant/engines/repo/index"
 )
 
 // refresh brings an index up to date and reports progress to the client and, if it
 // takes long, to the log.
-func (s *Search) refresh(ctx context.Context, in *searched, ix *index.Index) (index.Changes, error) {
-	b := newBuilding(ctx, s.logger, in.name)
+func (s *Search) refresh(ctx context.Context, call engines.Call, in *searched, ix *index.Index) (index.Changes, error) {
+	b := newBuilding(call, s.logger, in.name)
 	changes, err := ix.Refresh(ctx, b.progress(ctx))
 	if err == nil {
 		b.finished(ctx, changes)
@@ -56,14 +57,14 @@ type indexState struct {
 	Removed    int            `json:"removed,omitempty"`
 }
 
-func (s *Search) indexTool(ctx context.Context, in indexIn) (indexOut, error) {
+func (s *Search) indexTool(ctx context.Context, call engines.Call, in indexIn) (indexOut, error) {
 	repos, err := s.named(in.Repo)
 	if err != nil {
 		return indexOut{}, err
 	}
 	var out indexOut
 	for _, each := range repos {
-		state, err := s.stateOf(ctx, each, in.Action == "refresh")
+		state, err := s.stateOf(ctx, call, each, in.Action == "refresh")
 		if err != nil {
 			return indexOut{}, named(each.name, err)
 		}
@@ -72,14 +73,14 @@ func (s *Search) indexTool(ctx context.Context, in indexIn) (indexOut, error) {
 	return out, nil
 }
 
-func (s *Search) stateOf(ctx context.Context, in *searched, refresh bool) (indexState, error) {
+func (s *Search) stateOf(ctx context.Context, call engines.Call, in *searched, refresh bool) (indexState, error) {
 	ix, err := in.open(ctx)
 	if err != nil {
 		return indexState{}, err
 	}
 	var changes index.Changes
 	if refresh {
-		if changes, err = s.refresh(ctx, in, ix); err != nil {
+		if changes, err = s.refresh(ctx, call, in, ix); err != nil {
 			return indexState{}, err
 		}
 	}

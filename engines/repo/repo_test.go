@@ -41,7 +41,7 @@ func call(t testing.TB, registry *engines.Registry, tool string, args map[string
 	t.Helper()
 	raw, err := json.Marshal(args)
 	require.NoError(t, err)
-	result, err := registry.Invoke(t.Context(), tool, raw)
+	result, err := registry.Invoke(t.Context(), engines.Call{}, tool, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -78,12 +78,12 @@ func (s *Search) Close() error {
 // unreadable folder, an unwritable index).
 func (s *Search) Tools() []engines.Tool {
 	return []engines.Tool{
-		engines.BindReading("context.search", "Search files", s.search,
+		engines.BindReadingCall("context.search", "Search files", s.search,
 			"Searches the project's files for a question or some words, best first: files with all the words, and those that define them, "+
 				"before those with some. Understands \"phrases\" and prefix*; readFile finds read_file too. Lines are read from the files as they are now."),
-		engines.BindReading("context.fts_search", "Search files by expression", s.ftsSearch,
+		engines.BindReadingCall("context.fts_search", "Search files by expression", s.ftsSearch,
 			"Searches the project's files for an expression: every word is needed; AND, OR, NOT, ( ), \"phrases\" and prefix* have their meaning."),
-		engines.BindReading("context.index", "Search index", s.indexTool,
+		engines.BindReadingCall("context.index", "Search index", s.indexTool,
 			"Says what the search index holds: files, bytes, what was skipped and why, its size and age; action refresh brings it up to date first."),
 	}
 }
@@ -120,15 +120,15 @@ type searchRow struct {
 	Score   float64 `json:"score"`
 }
 
-func (s *Search) search(ctx context.Context, in searchIn) (searchOut, error) {
-	return s.find(ctx, in, false)
+func (s *Search) search(ctx context.Context, call engines.Call, in searchIn) (searchOut, error) {
+	return s.find(ctx, call, in, false)
 }
 
-func (s *Search) ftsSearch(ctx context.Context, in searchIn) (searchOut, error) {
-	return s.find(ctx, in, true)
+func (s *Search) ftsSearch(ctx context.Context, call engines.Call, in searchIn) (searchOut, error) {
+	return s.find(ctx, call, in, true)
 }
 
-func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut, error) {
+func (s *Search) find(ctx context.Context, call engines.Call, in searchIn, literal bool) (searchOut, error) {
 	query := index.Query{Text: cmp.Or(in.Query, in.Q), Literal: literal, Limit: cmp.Or(in.Limit, 10), PerFile: in.PerFile, Paths: in.Paths}
 	if in.Language != "" {
 		query.Languages = strings.Split(in.Language, ",")
@@ -148,7 +148,7 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 	var unread index.Unread
 	var absent files.Absent
 	for _, each := range repos {
-		found, err := s.findIn(ctx, each, parsed)
+		found, err := s.findIn(ctx, call, each, parsed)
 		if err != nil {
 			return searchOut{}, named(each.name, err)
 		}
@@ -204,12 +204,12 @@ func (c *searchCounts) add(of index.Counts) {
 	}
 }
 
-func (s *Search) findIn(ctx context.Context, in *searched, query *index.ParsedQuery) (index.Answer, error) {
+func (s *Search) findIn(ctx context.Context, call engines.Call, in *searched, query *index.ParsedQuery) (index.Answer, error) {
 	ix, err := in.open(ctx)
 	if err != nil {
 		return index.Answer{}, err
 	}
-	b := newBuilding(ctx, s.logger, in.name)
+	b := newBuilding(call, s.logger, in.name)
 	found, err := ix.Find(ctx, query, b.progress(ctx))
 	if err != nil {
 		return index.Answer{}, err

@@ -53,6 +53,6 @@ func (b *building) finished(ctx context.Context, changes index.Changes) {
 		"removed", changes.Removed, "took", time.Since(b.began).Round(time.Millisecond))
 }
 
-func newBuilding(ctx context.Context, logger *slog.Logger, repo string) *building {
-	return &building{logger: logger, repo: repo, client: engines.CallerFrom(ctx).Progress}
+func newBuilding(call engines.Call, logger *slog.Logger, repo string) *building {
+	return &building{logger: logger, repo: repo, client: call.Progress}
 }

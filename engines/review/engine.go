@@ -32,12 +32,20 @@ const (
 // guards.
 type Tools interface {
 	Tools() []engines.Tool
-	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
+	Invoke(ctx context.Context, call engines.Call, name string, args json.RawMessage) (engines.Result, error)
 }
 
 type engine struct {
 	tools Tools
 	kept  *lru.Cache[string, *change]
+	from  engines.Call // the call that is answered
+}
+
+// answering returns the function of a tool, which makes its own calls for its caller.
+func answering[In, Out any](e *engine, answer func(*engine, context.Context, In) (Out, error)) func(context.Context, engines.Call, In) (Out, error) {
+	return func(ctx context.Context, call engines.Call, in In) (Out, error) {
+		return answer(&engine{e.tools, e.kept, call}, ctx, in)
+	}
 }
 
 // Engine returns the engine and its tools, all read-only but review.comment. Their
@@ -50,19 +58,19 @@ func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 		panic("review: " + err.Error()) // only a size below 1 is an error
 	}
 	e := &engine{tools: tools, kept: kept}
-	commenting := engines.BindReading("review.comment", "Post a review", e.comment,
+	commenting := engines.BindReadingCall("review.comment", "Post a review", answering(e, (*engine).comment),
 		"Posts the report as a comment of the pull or merge request, with GitHub's or GitLab's MCP server; at most once for each head commit.")
 	commenting.ReadOnly, commenting.OpenWorld = false, true
 	commenting.Destructive = true // a posted comment cannot be taken back, so the agent asks first
 	return engines.Engine{Name: Name, Description: "reads changes for reviews, and checks findings against them"}, []engines.Tool{
-		engines.BindReading("review.change", "What is reviewed", e.change,
+		engines.BindReadingCall("review.change", "What is reviewed", answering(e, (*engine).change),
 			"Says what a review is about: the files of a change, what of it is left out and why, and in how many parts it is read. "+
 				"The change is a branch, a range, a pull or merge request, or the uncommitted changes."),
-		engines.BindReading("review.part", "A part of a change", e.part,
+		engines.BindReadingCall("review.part", "A part of a change", answering(e, (*engine).part),
 			"One part of a change with the lines around it: each changed line stands in one part, with its number in the new version."),
-		engines.BindReading("review.check", "Check findings", e.check,
+		engines.BindReadingCall("review.check", "Check findings", answering(e, (*engine).check),
 			"Holds findings against a change: keeps those whose evidence stands in the patch of their file, corrects their lines, merges those that say the same."),
-		engines.BindReading("review.report", "Report of a review", e.report,
+		engines.BindReadingCall("review.report", "Report of a review", answering(e, (*engine).report),
 			"Writes the report of a review as Markdown: the decision, the findings, and what was and was not seen."),
 		commenting,
 	}
@@ -227,7 +235,7 @@ type reportIn struct {
 func (e *engine) report(ctx context.Context, in reportIn) (reportOut, error) {
 	report := in.Report
 	report.Change.Words = nil // they are not the report's
-	if warnings := engines.WarningsFrom(ctx); len(warnings) > 0 {
+	if warnings := e.from.Warnings; len(warnings) > 0 {
 		var parts []part
 		// A working tree that has changed since has other parts: the report then names parts
 		// and no lines.

@@ -46,7 +46,7 @@ type forge struct {
 
 func (f *forge) tool(name string, properties string, answer func(args map[string]any) string) engines.Tool {
 	return engines.Tool{Name: name, Description: "A tool of a forge.", Input: json.RawMessage(`{"type":"object","properties":` + properties + `}`),
-		Call: func(_ context.Context, raw json.RawMessage) (any, error) {
+		Call: func(_ context.Context, _ engines.Call, raw json.RawMessage) (any, error) {
 			var args map[string]any
 			require.NoError(f.t, json.Unmarshal(raw, &args))
 			f.asked = append(f.asked, name+" "+string(raw))
@@ -182,7 +182,7 @@ func TestARequestThatIsNowhere(t *testing.T) {
 	d := newDesk(t)
 	d.write("a.txt", "1\n")
 	d.commit("begin")
-	_, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(`{"target":"https://github.com/ada/it/pull/12"}`))
+	_, err := d.tools.Invoke(t.Context(), engines.Call{}, "review.change", json.RawMessage(`{"target":"https://github.com/ada/it/pull/12"}`))
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.Contains(t, fault.From(err).Hint.Text, "git fetch origin pull/N/head")
 	d.refused(fault.InvalidParams, "review.comment", map[string]any{"source": map[string]any{}, "markdown": "x"})
@@ -195,7 +195,7 @@ func TestShapesOfAnswers(t *testing.T) {
 	var answer any
 	d := newDesk(t)
 	read := engines.Tool{Name: "github.pull_request_read", Description: "A tool of a forge.", Input: json.RawMessage(`{"type":"object","properties":{"method":{}}}`),
-		Call: func(_ context.Context, raw json.RawMessage) (any, error) {
+		Call: func(_ context.Context, _ engines.Call, raw json.RawMessage) (any, error) {
 			if strings.Contains(string(raw), `"get"`) {
 				return map[string]any{"head": map[string]string{"sha": "a2"}}, nil
 			}
@@ -205,7 +205,7 @@ func TestShapesOfAnswers(t *testing.T) {
 	d.write("a.txt", "1\n")
 	d.commit("begin")
 	change := func(number string) (m review.Manifest, err error) {
-		result, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(`{"target":"https://github.com/ada/it/pull/`+number+`"}`))
+		result, err := d.tools.Invoke(t.Context(), engines.Call{}, "review.change", json.RawMessage(`{"target":"https://github.com/ada/it/pull/`+number+`"}`))
 		if err == nil {
 			require.NoError(t, json.Unmarshal(result.JSON, &m))
 		}

@@ -215,7 +215,7 @@ func (e *engine) invoke(ctx context.Context, tool string, args any) (engines.Res
 	if err != nil {
 		return engines.Result{}, fault.From(err)
 	}
-	return e.tools.Invoke(ctx, tool, raw)
+	return e.tools.Invoke(ctx, e.from, tool, raw)
 }
 
 // decode decodes the JSON of a tool's answer.

@@ -67,7 +67,7 @@ func call[T any](d *desk, tool string, args map[string]any) (out T) {
 	d.t.Helper()
 	raw, err := json.Marshal(args)
 	require.NoError(d.t, err)
-	result, err := d.tools.Invoke(context.Background(), tool, raw)
+	result, err := d.tools.Invoke(context.Background(), engines.Call{}, tool, raw)
 	require.NoError(d.t, err)
 	require.NoError(d.t, json.Unmarshal(result.JSON, &out))
 	return out
@@ -77,7 +77,7 @@ func (d *desk) refused(code fault.Code, tool string, args map[string]any) {
 	d.t.Helper()
 	raw, err := json.Marshal(args)
 	require.NoError(d.t, err)
-	_, err = d.tools.Invoke(context.Background(), tool, raw)
+	_, err = d.tools.Invoke(context.Background(), engines.Call{}, tool, raw)
 	require.ErrorIs(d.t, err, code)
 }
 
@@ -302,7 +302,7 @@ func TestAFetchedRequestIsOfTheProjectOfARemote(t *testing.T) {
 			m := call[review.Manifest](d, "review.change", map[string]any{"target": address})
 			require.Equal(t, feature, m.Source.Head, c)
 		} else {
-			_, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(`{"target":"`+address+`"}`))
+			_, err := d.tools.Invoke(t.Context(), engines.Call{}, "review.change", json.RawMessage(`{"target":"`+address+`"}`))
 			require.ErrorIs(t, err, fault.InvalidParams)
 			require.ErrorContains(t, err, c.ref+" is here, but no remote that it can come from is ada/it")
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/review"
 	"savant/fault"
 )
@@ -79,7 +80,7 @@ func (d *desk) refusedWith(target, text string) {
 	d.t.Helper()
 	raw, err := json.Marshal(map[string]string{"target": target})
 	require.NoError(d.t, err)
-	_, err = d.tools.Invoke(d.t.Context(), "review.change", raw)
+	_, err = d.tools.Invoke(d.t.Context(), engines.Call{}, "review.change", raw)
 	require.ErrorIs(d.t, err, fault.InvalidParams, target)
 	require.ErrorContains(d.t, err, text, target)
 }
@@ -158,7 +159,7 @@ func TestACloneThatLacksTheBase(t *testing.T) {
 		`{"repo":"shallow"}`:                              "this is a shallow clone",
 		`{"repo":"shallow","target":"x","base":"main~9"}`: "this is a shallow clone",
 	} {
-		_, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(target))
+		_, err := d.tools.Invoke(t.Context(), engines.Call{}, "review.change", json.RawMessage(target))
 		require.ErrorIs(t, err, fault.InvalidParams, target)
 		require.ErrorContains(t, err, says, target)
 	}

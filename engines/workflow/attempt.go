@@ -65,8 +65,10 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 		limited, cancel = context.WithTimeoutCause(ctx, limit, errLate)
 		defer cancel()
 	}
-	limited = engines.WithCaller(limited, engines.Caller{Identity: engines.Identity(v.caller), Progress: v.working(limited, next)})
-	got, err := v.carryOut(withStep(limited, Step{v.at.workflow, v.at.run, next.StepID}), next)
+	call := v.call
+	call.Progress = v.working(limited, next)
+	call.Step = engines.WorkflowStep{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID}
+	got, err := v.carryOut(limited, call, next)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -107,7 +109,7 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, error) {
+func (v *drive) carryOut(ctx context.Context, call engines.Call, next flow.Instruction) (result, error) {
 	if next.Call == flow.CallGenerate {
 		return v.generate(ctx, next)
 	}
@@ -115,7 +117,7 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 	if engine := engines.EngineOf(next.Call); engine == "think" || engine == "agent" {
 		return result{}, fault.New(fault.ToolDenied, "Savant does not call %s for a step", next.Call)
 	}
-	got, err := v.invoke(ctx, next)
+	got, err := v.invoke(ctx, call, next)
 	switch {
 	case errors.Is(err, fault.UnknownTool):
 		return result{left: &left{ForTool, "Savant does not have this tool, a client may have it: " + fault.From(err).Message()}}, nil
@@ -132,9 +134,10 @@ const busyPause = 500 * time.Millisecond
 
 // invoke calls the step's tool. ENGINE_BUSY is not a failure: the call is repeated
 // until ctx ends.
-func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Result, error) {
+func (v *drive) invoke(ctx context.Context, call engines.Call, next flow.Instruction) (engines.Result, error) {
+	call.Warnings = v.warned()
 	return backoff.Retry(ctx, func() (engines.Result, error) {
-		got, err := v.driver.Toolbox.Invoke(engines.WithWarnings(engines.ForRun(ctx, v.at.run), v.warned()), next.Call, encoded(next.Input))
+		got, err := v.driver.Toolbox.Invoke(ctx, call, next.Call, encoded(next.Input))
 		if err != nil && !errors.Is(err, fault.EngineBusy) {
 			err = backoff.Permanent(err)
 		}
@@ -153,7 +156,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{left: &left{ForModel, noModel}}, nil
 	}
 	var warnings []think.Warning
-	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
+	question := Question{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID, Input: encoded(next.Input),
 		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Complex: next.Complex, Used: new(Usage),
 		Warn: func(text string, seen map[string]int) {
 			warnings = append(warnings, think.Warning{Text: text, Seen: seen})

@@ -33,17 +33,17 @@ steps:
 			return func() { taken = false }, nil
 		},
 	})
-	_, err := b.driver.Run(t.Context(), request, nil)
+	_, err := b.driver.Run(t.Context(), engines.Call{}, request, nil)
 	require.ErrorIs(t, err, fault.StateConflict)
 	require.Zero(t, calls)
 
 	taken = false
-	outcome, err := b.driver.Run(t.Context(), request, nil)
+	outcome, err := b.driver.Run(t.Context(), engines.Call{}, request, nil)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Done, outcome.Status)
 	require.Equal(t, 1, calls)
 	require.False(t, taken)
-	_, err = b.driver.Run(t.Context(), request, nil)
+	_, err = b.driver.Run(t.Context(), engines.Call{}, request, nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, claims)
 }
@@ -65,7 +65,7 @@ func TestAnInterruptedClaimLeavesARunThatIsReported(t *testing.T) {
 					return func() {}, claim(driven)
 				},
 			})
-			outcome, err := b.driver.Run(ctx, request, nil)
+			outcome, err := b.driver.Run(ctx, engines.Call{}, request, nil)
 			require.ErrorIs(t, err, context.Canceled)
 			require.NotNil(t, outcome)
 			require.Equal(t, workflow.Interrupted, outcome.Status)

@@ -17,13 +17,13 @@ import (
 // that began it.
 type drive struct {
 	driver *Driver
-	at     place
+	at     engines.Run
 	top    bool // no other drive waits for this one
 	// release ends the claim that keeps other programs from driving the run.
 	release func()
 
 	ctx       context.Context
-	caller    think.Caller // who started it
+	call      engines.Call // of its steps
 	interrupt context.CancelCauseFunc
 	// over is closed at the end, after outcome and err are set.
 	over    chan struct{}
@@ -40,12 +40,12 @@ type drive struct {
 // watcher is a waiting call that receives events.
 type watcher struct{ tell func(Event) }
 
-// newDrive returns a drive that outlives the call of ctx but keeps that call's guards.
-func newDrive(ctx context.Context, d *Driver, at place) *drive {
-	above := callStackOf(ctx)
-	v := &drive{driver: d, at: at, top: len(above) == 0, release: func() {}, over: make(chan struct{}), watchers: map[*watcher]bool{}}
-	v.caller = callerOf(ctx)
-	v.ctx, v.interrupt = context.WithCancelCause(above.push(engines.InheritGuards(context.Background(), ctx), at))
+// newDrive returns a drive that outlives the call but keeps its guards.
+func newDrive(call engines.Call, d *Driver, at engines.Run) *drive {
+	v := &drive{driver: d, at: at, top: len(call.Waiting) == 0, release: func() {}, over: make(chan struct{}), watchers: map[*watcher]bool{}}
+	v.call = call.Detached()
+	v.call.Identity, v.call.Waiting = call.Identity, append(slices.Clone(call.Waiting), at)
+	v.ctx, v.interrupt = context.WithCancelCause(context.Background())
 	return v
 }
 
@@ -61,7 +61,7 @@ func (v *drive) run() {
 		}
 	}
 	if v.err != nil && !v.interrupted() {
-		v.driver.Logger.WarnContext(v.ctx, "a run is no longer driven", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
+		v.driver.Logger.WarnContext(v.ctx, "a run is no longer driven", "workflow", v.at.Workflow, "run", v.at.RunID, "error", v.err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (v *drive) warned() []engines.Warning {
 
 // remember reads the warnings of a run that an earlier drive began.
 func (v *drive) remember(ctx context.Context) error {
-	recorded, err := v.driver.Think.Warnings(ctx, v.at.workflow, v.at.run)
+	recorded, err := v.driver.Think.Warnings(ctx, v.at.Workflow, v.at.RunID)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (v *drive) remember(ctx context.Context) error {
 func (v *drive) running() *Outcome {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	out := &Outcome{Status: Running, RunID: v.at.run, Workflow: v.at.workflow,
+	out := &Outcome{Status: Running, RunID: v.at.RunID, Workflow: v.at.Workflow,
 		Note: "The run goes on. Call workflow.workflow_run again with this run_id to wait for it."}
 	if v.last != nil {
 		out.Steps = v.last.Ran
@@ -169,7 +169,7 @@ func (v *drive) running() *Outcome {
 
 // look returns the position of the run.
 func (v *drive) look(ctx context.Context) (*think.Position, error) {
-	at, err := v.driver.Think.Position(ctx, v.at.workflow, v.at.run)
+	at, err := v.driver.Think.Position(ctx, v.at.Workflow, v.at.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (v *drive) follow(workers *workers) (*Outcome, error) {
 			return outcomeOf(at), nil
 		}
 		if !claimed {
-			release, err := v.driver.Claim(v.ctx, v.at.workflow, v.at.run)
+			release, err := v.driver.Claim(v.ctx, v.at.Workflow, v.at.RunID)
 			if err != nil {
 				return nil, err
 			}
@@ -279,7 +279,7 @@ func (v *drive) tellSettled(event Event, next flow.Instruction, refused *fault.E
 	if _, err := v.look(v.ctx); err != nil {
 		return err
 	}
-	explained, err := v.driver.Think.Explain(v.ctx, think.ExplainInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID})
+	explained, err := v.driver.Think.Explain(v.ctx, think.ExplainInput{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/think"
 )
@@ -26,7 +27,7 @@ type Toolbox interface {
 	// ENGINE_BUSY mean that the call had no effect: another client may have the tool,
 	// or the call is repeated later. Any other error fails the attempt. The result's
 	// JSON must not be modified. Invoke is called concurrently.
-	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
+	Invoke(ctx context.Context, call engines.Call, name string, args json.RawMessage) (engines.Result, error)
 }
 
 // Question is an llm.generate step for a model to answer.
@@ -107,13 +108,10 @@ const defaultDrives = 16
 type Driver struct {
 	Options
 	mu     sync.Mutex
-	drives map[place]*drive
+	drives map[engines.Run]*drive
 	top    int // drives that no other drive waits for
 	closed bool
 }
-
-// place identifies a run.
-type place struct{ workflow, run string }
 
 // New returns a Driver, which must be closed before its Think.
 func New(options Options) *Driver {
@@ -123,7 +121,7 @@ func New(options Options) *Driver {
 	if options.Drives == 0 {
 		options.Drives = defaultDrives
 	}
-	return &Driver{Options: options, drives: map[place]*drive{}}
+	return &Driver{Options: options, drives: map[engines.Run]*drive{}}
 }
 
 // errStopping is the cause when the program stops its drives.
@@ -175,66 +173,62 @@ type Request struct {
 // another program drives or answers the run, ENGINE_BUSY at the limit of drives,
 // ENGINE_OFFLINE if the Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a
 // workflow that runs itself, STATE_NOT_SAVED, STATE_CORRUPT.
-func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outcome, error) {
-	if err := callStackOf(ctx).checkDepth(); err != nil {
+func (d *Driver) Run(ctx context.Context, call engines.Call, in Request, watch func(Event)) (*Outcome, error) {
+	if err := checkDepth(call); err != nil {
 		return nil, err
 	}
-	at, err := d.find(ctx, in)
+	at, err := d.find(ctx, call, in)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		drive, watching, err := d.join(ctx, at, watch)
+		drive, watching, err := d.join(call, at, watch)
 		if err != nil {
 			return nil, err
 		}
 		outcome, err := drive.await(ctx, in.Wait, watching)
-		if err != nil || !d.ask(ctx, outcome) {
+		if err != nil || !d.ask(ctx, call, outcome) {
 			return outcome, err
 		}
 	}
 }
 
-// callerOf returns who asked for a run to be driven.
-func callerOf(ctx context.Context) think.Caller {
-	return think.Caller(engines.CallerFrom(ctx).Identity)
-}
-
 // find returns the requested run, planning a new one if needed.
-func (d *Driver) find(ctx context.Context, in Request) (place, error) {
+func (d *Driver) find(ctx context.Context, call engines.Call, in Request) (engines.Run, error) {
 	if in.RunID != "" && in.Params == nil {
 		at, err := d.Think.Position(ctx, in.Workflow, in.RunID)
 		if err == nil {
-			return place{at.Workflow, at.RunID}, nil
+			return engines.Run{Workflow: at.Workflow, RunID: at.RunID}, nil
 		}
 		if !errors.Is(err, fault.UnknownRun) || in.Workflow == "" {
-			return place{}, err
+			return engines.Run{}, err
 		}
 	}
 	run := in.RunID
 	if run == "" {
 		run = d.Think.NewID()
 	}
-	silent := engines.WithCaller(ctx, engines.Caller{Identity: engines.CallerFrom(ctx).Identity}) // without questions: they are asked when the run can go no further
-	_, refused := d.Think.Plan(silent, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run, Driven: true, Caller: callerOf(ctx)})
+	// Nobody is asked here: questions are asked when the run can go no further.
+	caller := guide.Caller(call)
+	caller.Ask = nil
+	_, refused := d.Think.Plan(ctx, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run, Driven: true, Caller: caller})
 	if errors.Is(refused, fault.StateConflict) {
-		return place{}, refused
+		return engines.Run{}, refused
 	}
 	at, err := d.Think.Position(context.WithoutCancel(ctx), in.Workflow, run) // a planned run must be reported
 	if err == nil {
-		return place{at.Workflow, at.RunID}, nil // also a blocked run
+		return engines.Run{Workflow: at.Workflow, RunID: at.RunID}, nil // also a blocked run
 	}
 	if refused != nil {
-		return place{}, refused
+		return engines.Run{}, refused
 	}
-	return place{}, err
+	return engines.Run{}, err
 }
 
 // join returns the drive of a run, starting one if needed, and the caller's watcher,
 // which is added before the start so that it misses no event.
-func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive, *watcher, error) {
-	above := callStackOf(ctx)
-	if err := above.checkCycle(at); err != nil {
+func (d *Driver) join(call engines.Call, at engines.Run, watch func(Event)) (*drive, *watcher, error) {
+	if err := checkCycle(call, at); err != nil {
 		return nil, nil, err
 	}
 	d.mu.Lock()
@@ -242,16 +236,16 @@ func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive,
 	running := d.drives[at]
 	switch {
 	case d.closed:
-		return nil, nil, fault.New(fault.EngineOffline, "the program is stopping; run %s can be continued", at.run)
-	case running != nil && len(above) > 0:
+		return nil, nil, fault.New(fault.EngineOffline, "the program is stopping; run %s can be continued", at.RunID)
+	case running != nil && len(call.Waiting) > 0:
 		// Two runs that wait for each other would wait forever.
-		return nil, nil, fault.New(fault.StateConflict, "run %s is already being driven: a workflow cannot wait for it", at.run)
+		return nil, nil, fault.New(fault.StateConflict, "run %s is already being driven: a workflow cannot wait for it", at.RunID)
 	case running != nil:
 		return running, running.enter(watch), nil
-	case len(above) == 0 && d.top >= d.Drives:
-		return nil, nil, fault.New(fault.EngineBusy, "%d runs are already being driven; run %s waits: call again with its run_id", d.top, at.run)
+	case len(call.Waiting) == 0 && d.top >= d.Drives:
+		return nil, nil, fault.New(fault.EngineBusy, "%d runs are already being driven; run %s waits: call again with its run_id", d.top, at.RunID)
 	}
-	begun := newDrive(ctx, d, at)
+	begun := newDrive(call, d, at)
 	d.drives[at] = begun
 	if begun.top {
 		d.top++
@@ -273,11 +267,11 @@ func (d *Driver) forget(ended *drive) {
 
 // ask asks the client's user about a step that waits for a person, if the client can,
 // and reports whether the run moved on.
-func (d *Driver) ask(ctx context.Context, outcome *Outcome) bool {
-	if engines.CallerFrom(ctx).Elicit == nil || outcome.Pending == nil || outcome.Pending.For != ForPerson {
+func (d *Driver) ask(ctx context.Context, call engines.Call, outcome *Outcome) bool {
+	if call.Elicit == nil || outcome.Pending == nil || outcome.Pending.For != ForPerson {
 		return false
 	}
-	reply, err := d.Think.Next(ctx, think.NextInput{Workflow: outcome.Workflow, RunID: outcome.RunID, StepID: outcome.Pending.StepID, Caller: callerOf(ctx)})
+	reply, err := d.Think.Next(ctx, think.NextInput{Workflow: outcome.Workflow, RunID: outcome.RunID, StepID: outcome.Pending.StepID, Caller: guide.Caller(call)})
 	if err != nil {
 		d.Logger.InfoContext(ctx, "a question was not answered", "run", outcome.RunID, "step", outcome.Pending.StepID, "error", err)
 		at, err := d.Think.Position(ctx, outcome.Workflow, outcome.RunID) // it may have been the question after that

@@ -104,7 +104,7 @@ func TestStepsThatMoveRunsAreNotPlanned(t *testing.T) {
 				t.Errorf("%s was called", name)
 				return gives(`{}`)
 			})})
-		_, err := b.driver.Run(t.Context(), request, b.watch)
+		_, err := b.driver.Run(t.Context(), engines.Call{}, request, b.watch)
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation, call)
 	}
 }
@@ -176,14 +176,14 @@ func TestRequestsThatNameNoRunAreRefused(t *testing.T) {
 		fault.UnknownRun:      {RunID: "nothing"},
 		fault.InvalidParams:   {Workflow: "main", Params: map[string]any{"n": "x"}},
 	} {
-		_, err := b.driver.Run(t.Context(), request, nil)
+		_, err := b.driver.Run(t.Context(), engines.Call{}, request, nil)
 		require.ErrorIs(t, err, code)
 	}
-	first, err := b.driver.Run(t.Context(), workflow.Request{Workflow: "main", Params: map[string]any{"n": 1}}, nil)
+	first, err := b.driver.Run(t.Context(), engines.Call{}, workflow.Request{Workflow: "main", Params: map[string]any{"n": 1}}, nil)
 	require.NoError(t, err)
-	_, err = b.driver.Run(t.Context(), workflow.Request{Workflow: "main", RunID: first.RunID, Params: map[string]any{"n": 2}}, nil)
+	_, err = b.driver.Run(t.Context(), engines.Call{}, workflow.Request{Workflow: "main", RunID: first.RunID, Params: map[string]any{"n": 2}}, nil)
 	require.ErrorIs(t, err, fault.StateConflict)
-	again, err := b.driver.Run(t.Context(), workflow.Request{RunID: first.RunID}, nil)
+	again, err := b.driver.Run(t.Context(), engines.Call{}, workflow.Request{RunID: first.RunID}, nil)
 	require.NoError(t, err)
 	require.Equal(t, first, again, "the id is enough")
 }

@@ -12,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 
 	"savant/engines"
-	"savant/engines/guide"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/think"
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // tools are a Toolbox by function.
 type tools func(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
 
-func (f tools) Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error) {
+func (f tools) Invoke(ctx context.Context, _ engines.Call, name string, args json.RawMessage) (engines.Result, error) {
 	return f(ctx, name, args)
 }
 
@@ -72,7 +71,7 @@ func newEngine(store state.Storage, files map[string]string) *think.Engine {
 	}
 	var mu sync.Mutex
 	ids := 0
-	return think.New(think.Options{Library: library.New(library.Layer{Files: tree}), Store: store, Now: time.Now, Person: guide.Person,
+	return think.New(think.Options{Library: library.New(library.Layer{Files: tree}), Store: store, Now: time.Now,
 		NewID: func() string {
 			mu.Lock()
 			defer mu.Unlock()
@@ -97,7 +96,7 @@ func (b *bench) watch(event workflow.Event) {
 
 // run drives the run "r" of "main" to where it stops.
 func (b *bench) run(ctx context.Context) *workflow.Outcome {
-	outcome, err := b.driver.Run(ctx, request, b.watch)
+	outcome, err := b.driver.Run(ctx, engines.Call{}, request, b.watch)
 	require.NoError(b.t, err)
 	return outcome
 }

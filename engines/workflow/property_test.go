@@ -119,7 +119,7 @@ func (w world) session(t *rapid.T) *session {
 }
 
 // Invoke answers a tool's call, at some moment.
-func (s *session) Invoke(_ context.Context, _ string, args json.RawMessage) (engines.Result, error) {
+func (s *session) Invoke(_ context.Context, _ engines.Call, _ string, args json.RawMessage) (engines.Result, error) {
 	s.mu.Lock()
 	s.calls[string(args)]++
 	attempt := s.calls[string(args)]
@@ -140,7 +140,7 @@ func (s *session) drive() {
 	driver := workflow.New(workflow.Options{Think: s.engine, Toolbox: s, Generate: s.generate})
 	defer driver.Close()
 	for {
-		outcome, err := driver.Run(s.t.Context(), workflow.Request{Workflow: "main", RunID: "r"}, nil)
+		outcome, err := driver.Run(s.t.Context(), engines.Call{}, workflow.Request{Workflow: "main", RunID: "r"}, nil)
 		require.NoError(s.t, err, s.world.text)
 		if outcome.Status != workflow.Waiting {
 			return

@@ -98,7 +98,7 @@ func TestADriveGoesOnWhenItsCallHasWaitedEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		b := setup(t, nil, one(slow), workflow.Options{Toolbox: waits(&calls)})
-		outcome, err := b.driver.Run(t.Context(), workflow.Request{Workflow: "main", RunID: "r", Wait: time.Minute}, b.watch)
+		outcome, err := b.driver.Run(t.Context(), engines.Call{}, workflow.Request{Workflow: "main", RunID: "r", Wait: time.Minute}, b.watch)
 		require.NoError(t, err)
 		require.Equal(t, workflow.Running, outcome.Status)
 		seen := len(b.events)
@@ -114,7 +114,7 @@ func TestACancelledCallLeavesTheStepUnanswered(t *testing.T) {
 		b := setup(t, nil, one(slow), workflow.Options{Toolbox: waits(&calls)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		outcome, err := b.driver.Run(ctx, request, nil)
+		outcome, err := b.driver.Run(ctx, engines.Call{}, request, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, workflow.Interrupted, outcome.Status)
 		at, err := b.think.Position(t.Context(), "main", "r")
@@ -137,7 +137,7 @@ func TestWhatWasDoneIsKeptWhenADriveIsInterrupted(t *testing.T) {
 		})})
 		ctx, cancel := context.WithTimeout(t.Context(), 59500*time.Millisecond) // between two looks for a cancellation
 		defer cancel()
-		outcome, err := b.driver.Run(ctx, request, nil)
+		outcome, err := b.driver.Run(ctx, engines.Call{}, request, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, workflow.Done, outcome.Status)
 		require.Equal(t, workflow.Done, b.run(t.Context()).Status)
@@ -149,17 +149,17 @@ func TestClosingInterruptsAndBoundsHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		b := setup(t, nil, one(slow), workflow.Options{Toolbox: waits(&calls), Drives: 1})
-		outcome, err := b.driver.Run(t.Context(), workflow.Request{Workflow: "main", RunID: "r", Wait: time.Second}, nil)
+		outcome, err := b.driver.Run(t.Context(), engines.Call{}, workflow.Request{Workflow: "main", RunID: "r", Wait: time.Second}, nil)
 		require.NoError(t, err)
 		require.Equal(t, workflow.Running, outcome.Status)
-		_, err = b.driver.Run(t.Context(), workflow.Request{Workflow: "main", RunID: "other"}, nil)
+		_, err = b.driver.Run(t.Context(), engines.Call{}, workflow.Request{Workflow: "main", RunID: "other"}, nil)
 		require.ErrorIs(t, err, fault.EngineBusy)
 		joined := make(chan *workflow.Outcome)
 		go func() { joined <- b.run(t.Context()) }()
 		synctest.Wait()
 		b.driver.Close()
 		require.Equal(t, workflow.Interrupted, (<-joined).Status)
-		_, err = b.driver.Run(t.Context(), request, nil)
+		_, err = b.driver.Run(t.Context(), engines.Call{}, request, nil)
 		require.ErrorIs(t, err, fault.EngineOffline)
 	})
 }
@@ -201,7 +201,7 @@ func TestTwoDriversOfOneRun(t *testing.T) {
 		there := setup(t, here.think.Store, files, workflow.Options{Toolbox: toolbox})
 		done := make(chan error)
 		go func() {
-			_, err := there.driver.Run(t.Context(), request, nil)
+			_, err := there.driver.Run(t.Context(), engines.Call{}, request, nil)
 			done <- err
 		}()
 		require.Equal(t, workflow.Done, here.run(t.Context()).Status)
@@ -225,7 +225,7 @@ func TestTwoDriversThatDisagree(t *testing.T) {
 		there := setup(t, here.think.Store, one(slow), workflow.Options{Toolbox: answers(time.Minute, `{"n":2}`)})
 		done := make(chan error)
 		go func() {
-			_, err := there.driver.Run(t.Context(), request, nil)
+			_, err := there.driver.Run(t.Context(), engines.Call{}, request, nil)
 			done <- err
 		}()
 		require.JSONEq(t, `{"a":{"n":1}}`, string(here.run(t.Context()).Outputs))

@@ -35,7 +35,7 @@ type Input struct {
 
 // Tools returns the engine's tools.
 func (d *Driver) Tools() []engines.Tool {
-	tool := engines.Bind(Name, "Run a whole workflow without being guided: Savant calls its tools itself, and stops where a model, a person or another client has to answer. "+
+	tool := engines.BindCall(Name, "Run a whole workflow without being guided: Savant calls its tools itself, and stops where a model, a person or another client has to answer. "+
 		"Answers done with outputs, or pending with the instruction; call it again with run_id to go on. Use think.plan to follow a workflow step by step yourself.", d.call)
 	tool.Title, tool.Destructive, tool.OpenWorld, tool.Idempotent = "Run a workflow", true, true, false
 	meant := engines.Aliases{"params": {"param", "parameters", "args", "arguments", "inputs", "input", "variables"}, "run_id": {"run", "id", "runname", "workflowrunid"}}
@@ -48,27 +48,27 @@ func (d *Driver) Tools() []engines.Tool {
 	return []engines.Tool{tool}
 }
 
-func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
+func (d *Driver) call(ctx context.Context, call engines.Call, in Input) (*Outcome, error) {
 	wait := time.Duration(in.WaitMS) * time.Millisecond
-	nested, caller := len(callStackOf(ctx)) > 0, engines.CallerFrom(ctx)
-	if wait == 0 && !nested && !caller.Patient { // a step waits for its whole result, within its timeout
+	nested := len(call.Waiting) > 0
+	if wait == 0 && !nested && !call.Patient { // a step waits for its whole result, within its timeout
 		wait = defaultWait
 	}
-	outcome, err := d.Run(ctx, Request{Workflow: in.Workflow, Params: in.Params, RunID: in.RunID, Wait: wait}, progress(ctx))
+	outcome, err := d.Run(ctx, call, Request{Workflow: in.Workflow, Params: in.Params, RunID: in.RunID, Wait: wait}, progress(call))
 	if err != nil {
 		return nil, err
 	}
 	if nested {
 		return outcome, unfinished(outcome)
 	}
-	if caller.Patient {
+	if call.Patient {
 		return outcome, nil
 	}
 	short := outcome.short()
-	short.Note = caller.Spelled(short.Note)
+	short.Note = call.Spelled(short.Note)
 	if short.Pending != nil {
 		pending := *short.Pending
-		pending.Why = caller.Spelled(pending.Why)
+		pending.Why = call.Spelled(pending.Why)
 		short.Pending = &pending
 	}
 	return short, nil
@@ -90,8 +90,8 @@ func unfinished(outcome *Outcome) error {
 }
 
 // progress reports each step to the client; nil if the client did not ask for progress.
-func progress(ctx context.Context) func(Event) {
-	report := engines.CallerFrom(ctx).Progress
+func progress(call engines.Call) func(Event) {
+	report := call.Progress
 	if report == nil {
 		return nil
 	}

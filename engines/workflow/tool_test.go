@@ -28,8 +28,14 @@ func registryOf(t *testing.T, files map[string]string, more ...engines.Tool) (*e
 
 func call(t *testing.T, ctx context.Context, registry *engines.Registry, args string) (*workflow.Outcome, error) {
 	t.Helper()
-	result, err := registry.Call(ctx, workflow.Name, json.RawMessage(args))
-	outcome, _ := result.(*workflow.Outcome)
+	return callBy(t, ctx, engines.Caller{}, registry, args)
+}
+
+// callBy is call for a client that can do more than wait.
+func callBy(t *testing.T, ctx context.Context, caller engines.Caller, registry *engines.Registry, args string) (*workflow.Outcome, error) {
+	t.Helper()
+	result, err := registry.Invoke(ctx, engines.Call{Caller: caller}, workflow.Name, json.RawMessage(args))
+	outcome, _ := result.Value.(*workflow.Outcome)
 	return outcome, err
 }
 
@@ -121,7 +127,7 @@ func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 			return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
 		},
 	}
-	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+	outcome, err := callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Done, outcome.Status)
 	require.Equal(t, []string{"a: tool.x", "a: done", "b: tool.x", "b: done"}, steps)
@@ -130,7 +136,7 @@ func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 		return engines.Answer{Action: "cancel"}, nil
 	}
 	steps = nil
-	outcome, err = call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r2"}`)
+	outcome, err = callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r2"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Waiting, outcome.Status)
 }
@@ -144,7 +150,7 @@ func TestAQuestionIsPutOnce(t *testing.T) {
 		return engines.Answer{Action: "cancel"}, nil
 	}}
 	for calls := 1; calls <= 2; calls++ {
-		outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+		outcome, err := callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r"}`)
 		require.NoError(t, err)
 		require.Equal(t, workflow.Waiting, outcome.Status)
 		require.Equal(t, calls, asked)
@@ -161,7 +167,7 @@ func TestAnAnswerThatDoesNotFitLosesNoOther(t *testing.T) {
 		}
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"n":9}`)}, nil
 	}}
-	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+	outcome, err := callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Waiting, outcome.Status)
 	require.Equal(t, "n", outcome.Pending.StepID)
@@ -197,8 +203,8 @@ func TestParametersBesideParamsAreReported(t *testing.T) {
 // The client gets the progress of the steps' tools, also of those in a child run.
 func TestTheClientGetsTheProgressOfAStep(t *testing.T) {
 	var late func(done, total float64, message string)
-	tool := engines.Bind("tool.x", "Takes long.", func(ctx context.Context, _ struct{}) (any, error) {
-		late = engines.CallerFrom(ctx).Progress
+	tool := engines.BindCall("tool.x", "Takes long.", func(_ context.Context, call engines.Call, _ struct{}) (any, error) {
+		late = call.Progress
 		late(3, 9, "indexing files")
 		late(4, 0, "ok  pay")
 		return map[string]any{}, nil
@@ -208,7 +214,7 @@ func TestTheClientGetsTheProgressOfAStep(t *testing.T) {
 	registry, _ := registryOf(t, files, tool)
 	var steps []string
 	caller := engines.Caller{Progress: func(_, _ float64, message string) { steps = append(steps, message) }}
-	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+	outcome, err := callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Done, outcome.Status)
 	late(5, 0, "too late")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/think"
 	"savant/think/flow"
@@ -79,7 +80,7 @@ func (w *workers) stop() {
 			continue
 		}
 		if _, _, err := w.drive.give(done); err != nil {
-			w.drive.driver.Logger.Warn("a result came too late", "run", w.drive.at.run, "step", done.next.StepID, "error", err)
+			w.drive.driver.Logger.Warn("a result came too late", "run", w.drive.at.RunID, "step", done.next.StepID, "error", err)
 		}
 	}
 	clear(w.busy)
@@ -90,7 +91,7 @@ func (w *workers) stop() {
 // continue.
 func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
 	ctx := context.WithoutCancel(v.ctx) // completed work must be recorded
-	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings, Caller: v.caller}
+	in := think.NextInput{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings, Caller: guide.Caller(v.call)}
 	if in.ResultRef = done.receipt; in.ResultRef != "" {
 		_, err = v.driver.Think.Next(ctx, in)
 	}
@@ -117,7 +118,7 @@ func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err 
 // meanwhile, else the error.
 func (v *drive) overtaken(ctx context.Context, next flow.Instruction, err error) error {
 	if errors.Is(err, fault.StateConflict) {
-		return fault.New(fault.StateConflict, "another program drives run %s, too: %w", v.at.run, err)
+		return fault.New(fault.StateConflict, "another program drives run %s, too: %w", v.at.RunID, err)
 	}
 	at, failed := v.look(ctx)
 	if failed != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/repo"
 	"savant/fault"
 	"savant/reasoning"
@@ -43,7 +44,7 @@ type world struct {
 	counts map[string]map[string]int // of words by file
 	names  []string
 	// real, where it is set, searches instead of search below.
-	real func(context.Context, json.RawMessage) (any, error)
+	real func(context.Context, engines.Call, json.RawMessage) (any, error)
 }
 
 func newWorld(t *testing.T, tree fs.FS) *world {
@@ -87,7 +88,7 @@ func (w *world) call(t *testing.T, each reasoning.Call) reasoning.Outcome {
 	case "context.search":
 		if w.real != nil {
 			var err error
-			result, err = w.real(t.Context(), each.Args)
+			result, err = w.real(t.Context(), engines.Call{}, each.Args)
 			require.NoError(t, err)
 			break
 		}

@@ -203,7 +203,6 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 	return think.New(think.Options{
 		Library:      files,
 		Store:        a.Store,
-		Person:       guide.Person,
 		KnownTool:    func(name string) bool { _, known := a.Tools.Resolve(name); return known },
 		Tool:         a.knownTool,
 		Choices:      a,

@@ -11,9 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"savant/agent"
 	"savant/engines"
-	"savant/engines/workflow"
 	"savant/internal/jsonvalue"
 	"savant/internal/redact"
 	"savant/internal/settings"
@@ -89,18 +87,18 @@ func headerSecrets(headers string) []string {
 // beginCall records the start of a call by a client, a command or a tool, and returns a
 // function that records its end. Calls decided by the agent only get a span here, since
 // the agent records them.
-func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
-	caller, ours := agent.CallerFrom(ctx)
-	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: caller.RunID, Step: caller.Step,
+func (a *App) beginCall(ctx context.Context, call engines.Call, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
+	step, ours := call.Agent, call.Agent != engines.AgentStep{}
+	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: step.RunID, Step: step.Step,
 		ToolName: begun.Tool, CallID: strconv.FormatUint(a.calls.numbers.Add(1), 10), Args: args}
 	record := a.Recorder.RecordLater // the caller does not wait for the disk
 	if ours {
-		event.SessionID = caller.RunID
+		event.SessionID = step.RunID
 	}
-	if step, driven := workflow.StepFrom(ctx); driven {
-		event.RunID, event.Workflow, event.StepID = step.RunID, step.Workflow, step.StepID
+	if at := call.Step; at.RunID != "" {
+		event.RunID, event.Workflow, event.StepID = at.RunID, at.Workflow, at.StepID
 	}
-	if ours && caller.Tool == begun.Tool {
+	if ours && step.Tool == begun.Tool {
 		record = func(telemetry.Event) {}
 	}
 	if a.calls.tracing != nil || len(args) > maxArgsTraced {

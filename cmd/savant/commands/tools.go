@@ -79,7 +79,7 @@ func (p *program) call(ctx context.Context, a *app.App, tool string, args json.R
 		}
 	}
 	tell, end := terminal.ProgressOf(p.Stderr, tool)
-	result, err := published.Invoke(engines.WithCaller(ctx, engines.Caller{Identity: engines.Identity{ID: "command", Name: "local"}, Progress: tell}), tool, args)
+	result, err := published.Invoke(ctx, engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "command", Name: "local"}, Progress: tell}}, tool, args)
 	end()
 	if err != nil && result.Receipt != "" {
 		return fault.From(err).Attach(engines.ReceiptKey, result.Receipt)

@@ -17,18 +17,18 @@ const maxErrorText = 4000
 const maxViolation = 500
 
 // notYet is the function of a tool that is only validated.
-func notYet(context.Context, json.RawMessage) (any, error) {
+func notYet(context.Context, engines.Call, json.RawMessage) (any, error) {
 	return nil, fault.New(fault.EngineOffline, "the server has not started yet")
 }
 
 // caller returns the function that calls a tool by the server's name for it. check, if
 // not nil, validates results against the published output schema: clients refuse
 // results that do not fit.
-func (s *server) caller(tool string, check func(json.RawMessage) error) func(context.Context, json.RawMessage) (any, error) {
-	return func(ctx context.Context, args json.RawMessage) (any, error) {
-		result, err := s.invoke(ctx, tool, args)
+func (s *server) caller(tool string, check func(json.RawMessage) error) func(context.Context, engines.Call, json.RawMessage) (any, error) {
+	return func(ctx context.Context, call engines.Call, args json.RawMessage) (any, error) {
+		result, err := s.invoke(ctx, call.Progress, tool, args)
 		if errors.Is(err, mcpclient.ErrSessionOver) { // the call had no effect: repeat it once in a new session
-			result, err = s.invoke(ctx, tool, args)
+			result, err = s.invoke(ctx, call.Progress, tool, args)
 		}
 		if err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func (s *server) checkOutput(check func(json.RawMessage) error, tool string, res
 }
 
 // invoke calls a tool of the running server.
-func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) (mcpclient.CallResult, error) {
+func (s *server) invoke(ctx context.Context, progress func(done, total float64, message string), tool string, args json.RawMessage) (mcpclient.CallResult, error) {
 	live, err := s.ready(ctx, tool)
 	if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // another process may have accepted it meanwhile
 		live, err = s.ready(ctx, tool)
@@ -65,7 +65,7 @@ func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) 
 	if err != nil {
 		return mcpclient.CallResult{}, err
 	}
-	result, err := live.client.Invoke(ctx, tool, args, engines.CallerFrom(ctx).Progress)
+	result, err := live.client.Invoke(ctx, tool, args, progress)
 	switch {
 	case err == nil:
 		s.succeeded()

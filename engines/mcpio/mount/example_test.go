@@ -49,7 +49,7 @@ func ExampleOpen() {
 	defer cancel()
 	mounts.Discover(ctx, "fake")
 	fmt.Println(registry.Names())
-	result, err := registry.Invoke(ctx, "fake.echo", json.RawMessage(`{}`))
+	result, err := registry.Invoke(ctx, engines.Call{}, "fake.echo", json.RawMessage(`{}`))
 	fmt.Println(string(result.JSON), err)
 	// Output:
 	// [fake.echo]

@@ -175,8 +175,8 @@ func TestStreamableHTTP(t *testing.T) {
 	require.JSONEq(t, `{"text":"2025-06-18"}`, w.called("far.echo", ""))
 
 	var reports []float64
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(done, _ float64, _ string) { reports = append(reports, done) }})
-	_, err := w.registry.Call(ctx, "far.echo", json.RawMessage(`{}`))
+	call := engines.Call{Caller: engines.Caller{Progress: func(done, _ float64, _ string) { reports = append(reports, done) }}}
+	_, err := w.registry.Invoke(t.Context(), call, "far.echo", json.RawMessage(`{}`))
 	require.NoError(t, err)
 	require.Equal(t, []float64{1}, reports)
 

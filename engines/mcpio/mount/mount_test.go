@@ -195,10 +195,10 @@ func TestAnswersAreHeldAgainstTheirOutputSchema(t *testing.T) {
 func TestProgressReachesTheCaller(t *testing.T) {
 	w := oneServer(t, "good", "")
 	var reports []string
-	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(done, total float64, message string) {
+	call := engines.Call{Caller: engines.Caller{Progress: func(done, total float64, message string) {
 		reports = append(reports, fmt.Sprint(done, "/", total, " ", message))
-	}})
-	_, err := w.registry.Call(ctx, "fake.echo", json.RawMessage(`{"do":"wait"}`))
+	}}}
+	_, err := w.registry.Invoke(t.Context(), call, "fake.echo", json.RawMessage(`{"do":"wait"}`))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1/3 step", "2/3 step", "3/3 step"}, reports)
 }

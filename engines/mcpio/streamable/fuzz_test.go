@@ -31,11 +31,11 @@ func FuzzRequest(f *testing.F) {
 	registry := engines.NewRegistry(engines.Options{})
 	var acted atomic.Bool
 	require.NoError(f, registry.Add(
-		engines.Tool{Name: "test.act", Title: "act", Description: "acts", Input: json.RawMessage(`{"type":"object"}`), Call: func(context.Context, json.RawMessage) (any, error) {
+		engines.Tool{Name: "test.act", Title: "act", Description: "acts", Input: json.RawMessage(`{"type":"object"}`), Call: func(context.Context, engines.Call, json.RawMessage) (any, error) {
 			acted.Store(true)
 			return map[string]any{}, nil
 		}},
-		engines.Tool{Name: "test.read", Title: "read", Description: "reads", ReadOnly: true, Input: json.RawMessage(`{"type":"object"}`), Call: func(context.Context, json.RawMessage) (any, error) {
+		engines.Tool{Name: "test.read", Title: "read", Description: "reads", ReadOnly: true, Input: json.RawMessage(`{"type":"object"}`), Call: func(context.Context, engines.Call, json.RawMessage) (any, error) {
 			return map[string]any{}, nil
 		}}))
 	server, err := mcpio.New(mcpio.Options{Registry: registry})

@@ -115,22 +115,22 @@ func serveNoting(t *testing.T, open bool, questions mcpio.Questions, change ...f
 }
 
 func (s *served) tools() []engines.Tool {
-	tool := func(name string, change func(*engines.Tool), call func(context.Context, json.RawMessage) (any, error)) engines.Tool {
+	tool := func(name string, change func(*engines.Tool), call func(context.Context, engines.Call, json.RawMessage) (any, error)) engines.Tool {
 		one := engines.Tool{Name: name, Title: name, Description: name + " of the tests.", Input: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`), Call: call}
 		change(&one)
 		return one
 	}
-	echo := func(_ context.Context, args json.RawMessage) (any, error) { return args, nil }
+	echo := func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) { return args, nil }
 	return []engines.Tool{
 		tool("test.read", func(t *engines.Tool) { t.ReadOnly = true }, echo),
 		tool("test.act", func(*engines.Tool) {}, echo),
-		tool("test.progress", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, _ json.RawMessage) (any, error) {
-			if report := engines.CallerFrom(ctx).Progress; report != nil {
+		tool("test.progress", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+			if report := call.Progress; report != nil {
 				report(1, 2, "half")
 			}
 			return map[string]any{"done": true}, nil
 		}),
-		tool("test.wait", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, _ json.RawMessage) (any, error) {
+		tool("test.wait", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, _ engines.Call, _ json.RawMessage) (any, error) {
 			s.begun <- struct{}{}
 			select {
 			case <-s.release:
@@ -146,8 +146,8 @@ func (s *served) tools() []engines.Tool {
 	}
 }
 
-func (s *served) askPerson(ctx context.Context, _ json.RawMessage) (any, error) {
-	elicit := engines.CallerFrom(ctx).Elicit
+func (s *served) askPerson(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+	elicit := call.Elicit
 	if elicit == nil {
 		return map[string]any{"asked": false}, nil
 	}

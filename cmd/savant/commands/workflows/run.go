@@ -15,6 +15,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/engines"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -70,7 +71,7 @@ func (p *program) drive(ctx context.Context, a *app.App, request workflow.Reques
 		a.AwaitMounts(ctx)
 	}
 	for {
-		outcome, err := shown.during(func() (*workflow.Outcome, error) { return a.Driver.Run(ctx, request, shown.tell) })
+		outcome, err := shown.during(func() (*workflow.Outcome, error) { return a.Driver.Run(ctx, engines.Call{}, request, shown.tell) })
 		if outcome == nil && ctx.Err() != nil {
 			return &workflow.Outcome{Status: workflow.Interrupted, RunID: first.RunID, Workflow: first.Workflow,
 				Note: "It was interrupted before it started: run the same command again."}, nil
