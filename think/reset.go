@@ -128,12 +128,12 @@ func versionOf(name string) (int, bool) {
 }
 
 // VersionOf resolves the name of a checkpoint to a version, see ResetInput:
-// CHECKPOINT_NOT_FOUND.
+// CHECKPOINT_NOT_FOUND; UNKNOWN_STEP for a step in another spelling than its own.
 func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.Record, name string) (int, error) {
 	if name == "start" {
 		return 1, nil
 	}
-	if version, ok := versionOf(name); ok {
+	if version, ok := versionOf(name); ok && name == "v"+strconv.Itoa(version) {
 		if version > len(records) {
 			return 0, fault.New(fault.CheckpointNotFound, "run %q is at v%d; there is no v%d", key.Run, len(records), version)
 		}
@@ -146,16 +146,26 @@ func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.R
 	if !errors.Is(err, fault.CheckpointNotFound) && !errors.Is(err, fault.InvalidParams) {
 		return 0, err
 	}
-	line, lineErr := Effective(records)
-	if lineErr != nil {
-		return 0, lineErr
+	replayed, err := e.replay(ctx, key, records, 0)
+	if err != nil {
+		return 0, err
 	}
-	previous := 1
-	for _, record := range line {
-		if EventOf(record).Step == name {
-			return previous, nil
+	view := replayed.run.View()
+	if step, err := view.RecordedStep(name); err == nil {
+		if _, err := view.Step(name); err != nil {
+			return 0, err // in another spelling
 		}
-		previous = record.Version
+		line, err := Effective(records)
+		if err != nil {
+			return 0, err
+		}
+		previous := 1
+		for _, record := range line {
+			if answered, err := view.RecordedStep(EventOf(record).Step); err == nil && answered.ID() == step.ID() {
+				return previous, nil
+			}
+			previous = record.Version
+		}
 	}
 	return 0, fault.New(fault.CheckpointNotFound, "run %q has no checkpoint %q: use start, v1 to v%d, the id of an answered step, or one of think.state.get", key.Run, fault.Cut(name, 120), len(records))
 }
