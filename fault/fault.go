@@ -56,6 +56,7 @@ const (
 	ToolDenied           Code = "TOOL_DENIED"
 	ToolChanged          Code = "TOOL_CHANGED"
 	HooksMissing         Code = "HOOKS_MISSING"
+	RuleRefused          Code = "RULE_REFUSED"
 	TrustRequired        Code = "TRUST_REQUIRED"
 	ReasoningUnavailable Code = "REASONING_UNAVAILABLE"
 	InvalidIntent        Code = "INVALID_INTENT"

@@ -37,13 +37,22 @@ func ReadYAML(file string, src []byte) (any, error) {
 // Line and column count from 1. A member has the position of its key; an absent path
 // has zeros.
 func ReadYAMLPlaces(file string, src []byte) (value any, at func(path string) (line, column int), err error) {
+	value, l, err := ReadYAMLLayout(file, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	return value, func(path string) (int, int) { return l.keys[path].line, l.keys[path].column }, nil
+}
+
+// ReadYAMLLayout is ReadYAML that also returns the layout of the file, for packages
+// whose files hold expressions.
+func ReadYAMLLayout(file string, src []byte) (any, *Layout, error) {
 	r := &report{file: file}
 	root := r.readSource(src)
 	if err := r.failure(file); err != nil {
 		return nil, nil, err
 	}
-	l := layoutOf(r, root)
-	return valueOf(root), func(path string) (int, int) { return l.keys[path].line, l.keys[path].column }, nil
+	return valueOf(root), layoutOf(r, root), nil
 }
 
 // Layout has the positions of a file's values by their diagnostic paths.

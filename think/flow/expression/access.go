@@ -117,7 +117,7 @@ func constantKey(key ast.Node) (any, bool) {
 
 // get returns one call that reads a whole path.
 func (r *rewriter) get(start *path, base ast.Node, links []Link, at ast.Node) ast.Node {
-	read := &path{root: start.root, name: start.name, field: start.field, soft: start.soft, text: start.text}
+	read := &path{root: start.root, name: start.name, field: start.field, soft: start.soft, text: start.text, of: start.of}
 	arguments := []ast.Node{&ast.ConstantNode{Value: read}}
 	if base != nil {
 		arguments = append(arguments, base)

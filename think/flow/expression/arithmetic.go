@@ -190,7 +190,7 @@ func span(e *evaluation) any {
 		return []any{}
 	}
 	if width := uint(to) - uint(from); width >= maxItems || !e.grow(int(width)+1) {
-		e.fail(itemsExceeded)
+		e.exceed(itemsExceeded)
 		return nil
 	}
 	numbers := make([]any, 0, to-from+1)

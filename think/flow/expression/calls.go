@@ -48,15 +48,20 @@ func itself(at ast.Node) ast.Node {
 // predicate keeps a loop of the virtual machine. It checks that the list is one
 // and spends the cost of each turn.
 func (r *rewriter) predicate(n *ast.BuiltinNode, check string) ast.Node {
-	list := call("+list", n.Arguments[0], r.node(n.Arguments[0], false))
-	return &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{list, r.body(n, check)}}
+	outer := r.negative
+	r.negative = outer != (n.Name == "none" || n.Name == "all")
+	list := call("+list", n.Arguments[0], r.items(n))
+	r.negative = outer != (n.Name == "none")
+	body := r.body(n, check)
+	r.negative = outer
+	return &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{list, body}}
 }
 
 // fromEnd rewrites findLast and findLastIndex as a search in the reversed list.
 // The backward loops of expr-lang leave a value on the stack at every turn, which
 // an enclosing call takes for its argument.
 func (r *rewriter) fromEnd(n *ast.BuiltinNode) ast.Node {
-	return r.hold(call("+reversed", n.Arguments[0], r.node(n.Arguments[0], false)),
+	return r.hold(call("+reversed", n.Arguments[0], r.items(n)),
 		func(list func() ast.Node) ast.Node {
 			forward := map[string]string{"findLast": "find", "findLastIndex": "findIndex"}[n.Name]
 			found := &ast.BuiltinNode{Name: forward, Arguments: []ast.Node{list(), r.body(n, "+test")}}
@@ -137,6 +142,9 @@ func (r *rewriter) function(n *ast.CallNode) ast.Node {
 // named rewrites a call of a function on the allow-list.
 func (r *rewriter) named(name string, arguments []ast.Node, at ast.Node) ast.Node {
 	known, ok := functions[name]
+	if r.scope.Roots != nil && !ok {
+		known, ok = ofDates[name]
+	}
 	if !ok || known.answer == nil {
 		return r.fail(at, fault.ExpressionError, noFunction(name))
 	}

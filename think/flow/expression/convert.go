@@ -80,7 +80,7 @@ func fromJSON(e *evaluation) any {
 	}
 	size := weight{values: maxItems, text: maxText}
 	if !size.add(value, 0) {
-		e.fail(itemsExceeded)
+		e.exceed(itemsExceeded)
 	}
 	e.grow(maxItems - size.values)
 	return value

@@ -17,6 +17,10 @@
 // or a parameter; several matches are AMBIGUOUS_NAME, no match is UNRESOLVED_VAR. Names
 // that are not identifiers are reached as state["lint-1"] and steps["lint-1"].status.
 //
+// An expression of a rule has the roots of Scope.Roots instead, whose values are those
+// of Env.Values. Its source may be 8 KB, and it has three functions more, of dates. A list
+// of calls of which a predicate says .input.k == value is looked up by these values.
+//
 // # Values
 //
 // Values are those of package jsonvalue, and no operation tells apart what

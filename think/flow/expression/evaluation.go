@@ -46,6 +46,13 @@ func (e *evaluation) fail(format string, args ...any) {
 	}
 }
 
+// exceed records that a budget is spent.
+func (e *evaluation) exceed(format string, args ...any) {
+	if e.err == nil {
+		e.err = &failure{message: fmt.Sprintf(format, args...), exceeded: true}
+	}
+}
+
 // failAt records an error with its own place in the source.
 func (e *evaluation) failAt(offset int, format string, args ...any) {
 	if e.err == nil {
@@ -57,7 +64,7 @@ func (e *evaluation) failAt(offset int, format string, args ...any) {
 func (e *evaluation) spend(steps int) bool {
 	e.steps += steps
 	if e.steps > maxSteps {
-		e.fail("the expression takes more than %d steps", maxSteps)
+		e.exceed("the expression takes more than %d steps", maxSteps)
 	}
 	return e.err == nil
 }
@@ -71,7 +78,7 @@ const itemsExceeded = "the expression makes lists of more than 20000 items in al
 func (e *evaluation) grow(items int) bool {
 	e.items += items
 	if items > maxItems || e.items > maxItems {
-		e.fail(itemsExceeded)
+		e.exceed(itemsExceeded)
 	}
 	return e.err == nil
 }
@@ -79,12 +86,12 @@ func (e *evaluation) grow(items int) bool {
 // produce takes the bytes of a new text from the budget.
 func (e *evaluation) produce(bytes int) bool {
 	if bytes > maxText {
-		e.fail("%s makes a text of more than %d bytes", e.said(), maxText)
+		e.exceed("%s makes a text of more than %d bytes", e.said(), maxText)
 		return false
 	}
 	e.text += bytes
 	if e.text > maxAllText {
-		e.fail("the expression makes texts of more than %d bytes in all", maxAllText)
+		e.exceed("the expression makes texts of more than %d bytes in all", maxAllText)
 	}
 	return e.scan(bytes)
 }

@@ -26,6 +26,8 @@ type Error struct {
 	Missing bool
 	// Absent names the capture that was read although its step has none.
 	Absent string
+	// Exceeded says that the evaluation took more than it may.
+	Exceeded bool
 }
 
 func (e *Error) Error() string {
@@ -42,6 +44,8 @@ type failure struct {
 	offset  int
 	placed  bool
 	absent  string // the capture that was read and is not there
+	// exceeded says that a budget is spent.
+	exceeded bool
 }
 
 func (f *failure) Error() string { return f.message }
@@ -54,12 +58,12 @@ func evaluationError(source string, err error) *Error {
 	if errors.As(err, &place) {
 		failed.Offset = byteOffset(source, place.From)
 		if strings.Contains(place.Message, "memory budget exceeded") {
-			failed.Message = itemsExceeded
+			failed.Message, failed.Exceeded = itemsExceeded, true
 		}
 	}
 	var inner *failure
 	if errors.As(err, &inner) {
-		failed.Message, failed.Absent = inner.message, inner.absent
+		failed.Message, failed.Absent, failed.Exceeded = inner.message, inner.absent, inner.exceeded
 		if failed.Missing = inner.placed; inner.placed {
 			failed.Offset = inner.offset
 		}

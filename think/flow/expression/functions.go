@@ -77,7 +77,7 @@ var internal = map[string]function{
 	"negate": negation, "number": func(e *evaluation) any { return e.number() },
 	"get": get, "a slice": slice, "key": objectKey, "result": result, "truth": truth,
 	"isNull": func(e *evaluation) any { return e.args[0] == nil },
-	"list":   aList, "reversed": reversed, "mirrored": mirrored, "someItems": someItems, "test": test, "turn": turn,
+	"list":   aList, "lookup": lookup, "reversed": reversed, "mirrored": mirrored, "someItems": someItems, "test": test, "turn": turn,
 	"sum": sum, "groupBy": groupedBy, "sortBy": sortedBy,
 }
 
@@ -94,6 +94,9 @@ func table() map[string]*builtin.Function {
 		if known.answer != nil {
 			all[name] = adapt(name, known.answer)
 		}
+	}
+	for name, known := range ofDates {
+		all[name] = adapt(name, known.answer)
 	}
 	for _, answers := range []map[string]function{operators, internal} {
 		for name, answer := range answers {

@@ -11,6 +11,8 @@ const (
 	// can be shared: a < b < c and a ?: b use one node twice, and nesting doubles the
 	// work at every level.
 	maxVisits = 2000
+	// longer is how many times as long the source of a rule may be, see Scope.Roots.
+	longer = 8
 )
 
 // Limits of one evaluation.

@@ -26,6 +26,9 @@ var known = map[string]string{rootResult: "extract", rootLoop: "a step with fore
 // origin resolves the name an access starts with, and returns the remaining links. The
 // path is nil if the name is invalid.
 func (r *rewriter) origin(name *ast.IdentifierNode, links []Link, soft bool) (*path, []Link) {
+	if r.scope.Roots != nil && r.scope.isRoot(name.Value) {
+		return r.fromRule(name, links, soft)
+	}
 	if r.scope.isRoot(name.Value) {
 		return r.fromRoot(name, links, soft)
 	}

@@ -19,6 +19,9 @@ func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 	case "!=":
 		equal := call("+==", n, r.node(n.Left, false), r.node(n.Right, false))
 		return &ast.UnaryNode{Operator: "not", Node: equal}
+	case "==", "<", "<=", ">", ">=":
+		left, right := flips(n)
+		return call("+"+n.Operator, n, r.opposite(left, n.Left), r.opposite(right, n.Right))
 	case "matches":
 		return call("+matches", n, r.node(n.Left, false), r.pattern(n.Right))
 	}
@@ -31,7 +34,7 @@ func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 func (r *rewriter) unary(n *ast.UnaryNode) ast.Node {
 	switch n.Operator {
 	case "not", "!":
-		return &ast.UnaryNode{Operator: "not", Node: r.truth(n.Node)}
+		return &ast.UnaryNode{Operator: "not", Node: call("+truth", n.Node, r.opposite(true, n.Node))}
 	case "-":
 		switch literal := n.Node.(type) {
 		case *ast.IntegerNode:

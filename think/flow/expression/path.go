@@ -19,6 +19,7 @@ type path struct {
 	soft       bool   // null is expected where there is no capture
 	text       string // its beginning as written, for messages
 	members    []member
+	of         *Read // what is read of Env.Values, nil elsewhere
 }
 
 // member is one step of a path. A computed key is an argument of the call.
@@ -34,9 +35,12 @@ type member struct {
 func get(e *evaluation) any {
 	read := e.args[0].(*path)
 	value, keys := any(nil), e.args[1:]
-	if read.root == "" {
+	switch {
+	case read.of != nil:
+		value = e.value(*read.of)
+	case read.root == "":
 		value, keys = keys[0], keys[1:]
-	} else {
+	default:
 		value = e.env.read(read)
 	}
 	if absence, absent := value.(Absence); absent {

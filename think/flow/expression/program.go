@@ -11,6 +11,7 @@ import (
 	"github.com/expr-lang/expr/checker"
 	"github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
@@ -22,6 +23,8 @@ type Program struct {
 	source     string
 	references []Reference
 	certain    []string
+	lists      []ListRead
+	plain      *path // the only read of an expression that is nothing else, else nil
 	code       *vm.Program
 }
 
@@ -33,30 +36,35 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 			program, err = nil, invalid(0, "the expression cannot be read")
 		}
 	}()
-	if err := checkSource(source); err != nil {
+	if err := checkSource(source, scope.scale()); err != nil {
 		return nil, err
 	}
-	config := newConfig()
-	tree, err := parser.ParseWithConfig(source, config)
+	tree, err := parser.ParseWithConfig(source, newConfig(scope.scale()))
 	if err != nil {
 		return nil, parseError(source, err)
 	}
+	return compileNode(source, tree.Node, scope)
+}
+
+// compileNode compiles a part of a parsed source.
+func compileNode(source string, node ast.Node, scope Scope) (*Program, error) {
 	rewriter := &rewriter{scope: scope, source: source}
-	tree.Node = rewriter.result(tree.Node)
+	rewritten := rewriter.result(node)
+	tree := &parser.Tree{Node: rewritten, Source: file.NewSource(source)}
 	if rewriter.err != nil {
 		return nil, rewriter.err
 	}
-	code, err := translate(tree, config)
+	code, err := translate(tree, newConfig(scope.scale()))
 	if err != nil {
 		return nil, invalid(0, notCompiled)
 	}
-	return &Program{source, distinct(rewriter.references), rewriter.certain, code}, nil
+	return &Program{source, distinct(rewriter.references), rewriter.certain, rewriter.lists, plainRead(rewritten), code}, nil
 }
 
 // Parse returns the syntax tree of the expression as it was written. Each call returns
 // a new tree.
 func (p *Program) Parse() (ast.Node, error) {
-	tree, err := parser.ParseWithConfig(p.source, newConfig())
+	tree, err := parser.ParseWithConfig(p.source, newConfig(longer))
 	if err != nil {
 		return nil, parseError(p.source, err)
 	}
@@ -68,9 +76,9 @@ func (p *Program) Offset(node ast.Node) int { return byteOffset(p.source, node.L
 
 // newConfig returns a strict configuration: no variables, no builtins, only the
 // functions of this package. It holds a cache, so each compilation needs its own.
-func newConfig() *conf.Config {
+func newConfig(scale uint) *conf.Config {
 	config := &conf.Config{
-		ExpectAny: true, ShortCircuit: true, MaxNodes: maxNodes, Functions: callable,
+		ExpectAny: true, ShortCircuit: true, MaxNodes: scale * maxNodes, Functions: callable,
 	}
 	config.WithEnv(nil)
 	return config
@@ -92,10 +100,10 @@ func translate(tree *parser.Tree, config *conf.Config) (*vm.Program, error) {
 	return compiler.Compile(tree, config)
 }
 
-func checkSource(source string) *Error {
-	switch {
-	case len(source) > maxSource:
-		return invalid(maxSource, fmt.Sprintf("the expression has more than %d bytes", maxSource))
+func checkSource(source string, scale uint) *Error {
+	switch limit := int(scale) * maxSource; {
+	case len(source) > limit:
+		return invalid(limit, fmt.Sprintf("the expression has more than %d bytes", limit))
 	case !utf8.ValidString(source):
 		return invalid(0, "the expression is not valid UTF-8")
 	case strings.TrimSpace(source) == "":
@@ -123,7 +131,13 @@ func (p *Program) Eval(env Env) (value any, err error) {
 			value, err = nil, invalid(0, notEvaluated)
 		}
 	}()
-	machine := vm.VM{MemoryBudget: maxItems}
+	if p.plain != nil {
+		e := &evaluation{env: env, args: []any{p.plain}}
+		if value = get(e); e.err == nil {
+			return value, nil // else the machine says where it failed
+		}
+	}
+	machine := vm.VM{Stack: make([]any, 0, 8), MemoryBudget: maxItems}
 	value, err = machine.Run(p.code, &evaluation{env: env})
 	if err != nil {
 		return nil, evaluationError(p.source, err)

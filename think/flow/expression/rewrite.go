@@ -24,6 +24,8 @@ type rewriter struct {
 	branches   int      // parts around this node that an evaluation may pass by
 	certain    []string // captures with a hard read outside of such parts
 	visits     int
+	lists      []ListRead
+	negative   bool // more calls can only make the part false, see Read.Negative
 	err        error
 }
 
@@ -31,8 +33,8 @@ type rewriter struct {
 // allowed.
 func (r *rewriter) node(node ast.Node, soft bool) ast.Node {
 	r.visits++
-	if r.visits > maxVisits {
-		r.fail(node, fault.ExpressionError, fmt.Sprintf("the expression has more than %d parts", maxNodes))
+	if scale := int(r.scope.scale()); r.visits > scale*maxVisits {
+		r.fail(node, fault.ExpressionError, fmt.Sprintf("the expression has more than %d parts", scale*maxNodes))
 	}
 	if r.err != nil {
 		return &ast.NilNode{}

@@ -33,6 +33,8 @@ type Scope struct {
 	Outcome bool
 	// Result reports whether result is available, as in extract.
 	Result bool
+	// Roots are those of a rule, in place of params, state, steps and run.
+	Roots map[string]Root
 }
 
 // Names is a set of names.
@@ -79,6 +81,9 @@ func (s Scope) has(root, name string) bool {
 func (s Scope) under(root string) []string { return slices.Sorted(maps.Keys(s.names(root))) }
 
 func (s Scope) names(root string) Names {
+	if s.Roots != nil {
+		return s.Roots[root].Names
+	}
 	switch root {
 	case rootParams:
 		return s.Params
@@ -101,6 +106,10 @@ func (s Scope) names(root string) Names {
 // isRoot reports whether a name is a root in this scope. The loop variable is a
 // bare name instead, which may be ambiguous.
 func (s Scope) isRoot(name string) bool {
+	if s.Roots != nil {
+		_, is := s.Roots[name]
+		return is
+	}
 	switch name {
 	case rootParams, rootState, rootSteps, rootRun:
 		return true
@@ -129,6 +138,9 @@ func (s Scope) meanings(name string) []string {
 
 // bareNames returns every name that is valid in this scope, sorted.
 func (s Scope) bareNames() []string {
+	if s.Roots != nil {
+		return slices.Sorted(maps.Keys(s.Roots))
+	}
 	names := []string{rootParams, rootState, rootSteps, rootRun}
 	if s.Item != "" {
 		names = append(names, s.Item, rootLoop)
@@ -167,6 +179,8 @@ type Env struct {
 	Item      any
 	Loop, Run map[string]any
 	Result    any
+	// Values are those of Scope.Roots.
+	Values Values
 }
 
 // Absence stands in an Env for a value that is not there.

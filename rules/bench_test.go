@@ -1,0 +1,45 @@
+package rules_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"savant/rules"
+)
+
+// BenchmarkDecide judges calls by 100 rules after 1,000 and 100,000 calls, and gives the
+// 95th percentile.
+func BenchmarkDecide(b *testing.B) {
+	lines := "evidence:\n"
+	for i := range 100 {
+		lines += fmt.Sprintf("  e%d: {last: orders.get, where: {id: input.id}, implied_by: [orders.list], since: orders.drop}\n", i)
+	}
+	lines += "rules:\n"
+	for i := range 100 {
+		lines += fmt.Sprintf("  - {id: r%d, before: [pay.refund%d, pay.all], when: \"input.amount > %d\", require: [{needs: e%d, that: \"e%d.result.total >= input.amount\"}, \"none(calls['pay.refund%d'], .input.id == input.id)\"]}\n", i, i%10, i%3, i, i, i%10)
+	}
+	file, err := rules.Parse("rules/r.yaml", []byte(lines))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{1000, 100_000} {
+		s := newSession(rules.New(file))
+		for i := range size {
+			s.made("orders.get", object{"id": i}, object{"total": 100})
+		}
+		for _, tool := range []string{"pay.refund3", "pay.all"} {
+			b.Run(fmt.Sprintf("%s/%d", tool, size), func(b *testing.B) {
+				var took []time.Duration
+				for i := range b.N {
+					start := time.Now()
+					s.decide(tool, object{"id": i % size, "amount": 50})
+					took = append(took, time.Since(start))
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)*95/100].Microseconds()), "p95-µs")
+			})
+		}
+	}
+}

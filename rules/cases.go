@@ -1,0 +1,347 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow"
+)
+
+// Cases are the cases of one file.
+type Cases struct {
+	Path  string
+	Cases []Case
+}
+
+// Case is a sequence of calls in one session, with what the rules say about them.
+type Case struct {
+	Name         string
+	Line, Column int
+	Steps        []Step
+	// File has the case's own rules, nil where it is about those beside it.
+	File *File
+}
+
+// Step is one call of a case. It is made where it is not refused.
+type Step struct {
+	Tool         string
+	Input        map[string]any
+	Result       any
+	Failed       bool
+	Unknown      bool
+	Session      string
+	Expect, Rule string
+	// After is the time that passed before the step, in milliseconds.
+	After        int64
+	Line, Column int
+}
+
+// Expectations are what a step can expect.
+var Expectations = []string{"allow", "refuse", "error", string(Missing), string(NotMet), string(NotJudged), string(Denied), string(Approve)}
+
+// ParseCases reads a file of cases: a list of {name, rules, steps}, or a map with it
+// under cases.
+func ParseCases(file string, src []byte) (*Cases, error) {
+	value, layout, err := flow.ReadYAMLLayout(file, src)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{layout: layout, file: &File{Path: file}}
+	at := ""
+	if top, is := value.(map[string]any); is {
+		p.object(value, "", "cases")
+		value, at = top["cases"], "cases"
+	}
+	list, is := value.([]any)
+	if !is || len(list) == 0 {
+		p.violation(at, "a file of cases is a list of {name, steps}")
+	}
+	cases := &Cases{Path: file}
+	for i, each := range list {
+		cases.Cases = append(cases.Cases, p.oneCase(each, fmt.Sprintf("%s[%d]", at, i)))
+	}
+	return cases, failure(file, p.wrong)
+}
+
+func (p *parser) oneCase(value any, at string) Case {
+	shape := p.object(value, at, "name", "description", "facts", "success", "evidence", "rules", "steps")
+	place := p.layout.Key("", at, "")
+	made := Case{Name: p.text(shape, at, "name"), Line: place.Line, Column: place.Column}
+	if shape["rules"] != nil {
+		own := map[string]any{}
+		for _, key := range []string{"facts", "success", "evidence", "rules"} {
+			if shape[key] != nil {
+				own[key] = shape[key]
+			}
+		}
+		file, err := parse(p.file.Path, at, own, p.layout)
+		if err != nil {
+			p.wrong = append(p.wrong, fault.From(err).Diagnostics...)
+		}
+		made.File = file
+	}
+	steps, is := shape["steps"].([]any)
+	if !is {
+		p.violation(at, "a case needs steps: a list of calls")
+	}
+	for i, each := range steps {
+		made.Steps = append(made.Steps, p.step(each, fmt.Sprintf("%s.steps[%d]", at, i)))
+	}
+	return made
+}
+
+func (p *parser) step(value any, at string) Step {
+	shape := p.object(value, at, "tool", "input", "result", "ok", "outcome", "session", "after", "expect", "rule")
+	place := p.layout.Key("", at, "")
+	made := Step{Tool: p.text(shape, at, "tool"), Input: p.members(shape["input"], at+".input"), Result: shape["result"],
+		Session: p.text(shape, at, "session"), Expect: p.text(shape, at, "expect"), Rule: p.text(shape, at, "rule"), Line: place.Line, Column: place.Column}
+	if made.Tool == "" {
+		p.violation(at, "a step needs tool: the name of the tool that is called")
+	}
+	ok, is := shape["ok"].(bool)
+	if made.Failed = is && !ok; !is && shape["ok"] != nil {
+		p.violation(at+".ok", "ok is true or false")
+	}
+	switch outcome := p.text(shape, at, "outcome"); outcome {
+	case "", "known":
+	case "unknown":
+		made.Unknown = true
+	default:
+		p.violation(at+".outcome", "outcome is unknown, or left out")
+	}
+	if after := p.text(shape, at, "after"); after != "" {
+		if made.After = milliseconds(after); made.After == 0 {
+			p.violation(at+".after", "after is a time such as 90s, 30m, 24h or 7d")
+		}
+	}
+	if made.Expect != "" && !slices.Contains(Expectations, made.Expect) {
+		p.violation(at+".expect", "expect is not %q%s", fault.Cut(made.Expect, 60), nearest(made.Expect, Expectations))
+	}
+	return made
+}
+
+// Failure is a step that did not go as expected.
+type Failure struct {
+	Case    Case
+	Step    Step
+	Message string
+}
+
+// Coverage says of which rules a test saw both: that a call was refused or asked for,
+// and that one was let pass.
+type Coverage map[string]*Seen
+
+// Seen is what tests saw of a rule.
+type Seen struct{ Allowed, Refused bool }
+
+// Run makes the calls of a case one after another and returns the steps that did not go
+// as expected. set are the rules beside the file, for a case without its own.
+func (c Case) Run(set *Set, coverage Coverage) []Failure {
+	if c.File != nil {
+		set = New(c.File)
+	}
+	var failures []Failure
+	history, now := NewHistory(set), int64(0)
+	for _, step := range c.Steps {
+		now += step.After
+		call := Call{Tool: step.Tool, Input: step.Input, Session: step.Session, Time: now, Witness: "gateway"}
+		if step.Expect != "" {
+			verdict := Decide(set, history, call)
+			coverage.add(set, verdict)
+			if message := step.judge(verdict); message != "" {
+				failures = append(failures, Failure{c, step, message})
+			}
+			if verdict.Decision == Refuse {
+				history.Refuse(call)
+			}
+			if verdict.Decision != Allow {
+				continue
+			}
+		}
+		made, outcome := history.Reserve(call), OutcomeOf(!step.Failed)
+		if step.Unknown {
+			outcome = Unknown
+		}
+		history.Settle(made, outcome, step.Result, "")
+	}
+	return failures
+}
+
+// judge returns what is not as expected, or "".
+func (s Step) judge(verdict Verdict) string {
+	found := []string{}
+	for _, finding := range verdict.Findings {
+		for _, part := range finding.Parts {
+			if part.State != Held && (s.Rule == "" || s.Rule == finding.Rule.ID) {
+				found = append(found, string(part.State))
+			}
+		}
+	}
+	holds := slices.Contains(found, s.Expect)
+	switch s.Expect {
+	case "allow":
+		holds = verdict.Decision == Allow
+	case "refuse":
+		holds = verdict.Decision == Refuse && (s.Rule == "" || len(found) > 0)
+	case "error":
+		holds = verdict.Decision == Refuse && slices.Contains(found, string(NotJudged))
+	}
+	if holds {
+		return ""
+	}
+	said := "allow"
+	if verdict.Decision != Allow {
+		said = strings.Join(slices.Compact(found), ", ")
+	}
+	message := fmt.Sprintf("expected %s, found %s", s.Expect, said)
+	if verdict.Decision == Refuse {
+		message += ": " + verdict.Text()
+	}
+	return message
+}
+
+func (c Coverage) add(set *Set, verdict Verdict) {
+	if c == nil {
+		return
+	}
+	for _, rule := range set.Guards(verdict.Call.Tool) {
+		key := rule.File() + "#" + rule.ID
+		if c[key] == nil {
+			c[key] = &Seen{}
+		}
+		if slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Rule == rule }) {
+			c[key].Refused = true
+		} else {
+			c[key].Allowed = true
+		}
+	}
+}
+
+// Unseen returns the rules of a set that no test saw both allow and refuse, with what is
+// missing. A rule that forbids every call has nothing to allow.
+func (c Coverage) Unseen(set *Set) []fault.Diagnostic {
+	var all []fault.Diagnostic
+	for _, file := range set.files {
+		for _, rule := range file.Rules {
+			seen := c[rule.File()+"#"+rule.ID]
+			if seen == nil {
+				seen = &Seen{}
+			}
+			lacks := []string{}
+			if !seen.Allowed && !(rule.deny && rule.when == nil) {
+				lacks = append(lacks, "allow")
+			}
+			if !seen.Refused {
+				lacks = append(lacks, "refuse")
+			}
+			if len(lacks) > 0 {
+				d := file.layout.Key(fault.ValidationFailed, rule.path, fmt.Sprintf("no test saw rule %s %s a call", rule.ID, strings.Join(lacks, " or ")))
+				d.Severity = "warning"
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+// Mutant is one change of rules or cases that no case notices.
+type Mutant struct {
+	// Path, Line and Column are of the rule or step that is changed.
+	Path         string
+	Line, Column int
+	Message      string
+}
+
+// Mutate leaves out each part of the rules' conditions, and each call of a case that only
+// serves as evidence, and returns the changes that make no difference to any case.
+func Mutate(set *Set, cases []Case, path string) []Mutant {
+	var survivors []Mutant
+	for _, file := range set.files {
+		for _, each := range file.mutants() {
+			changed := New(append(slices.DeleteFunc(set.Files(), func(f *File) bool { return f == file }), each.file)...)
+			if !slices.ContainsFunc(cases, func(c Case) bool { return c.File == nil && len(c.Run(changed, nil)) > 0 }) {
+				survivors = append(survivors, Mutant{file.Path, each.rule.Line, each.rule.Column, "rule " + each.rule.ID + " " + each.message})
+			}
+		}
+	}
+	for _, c := range cases {
+		for i, step := range c.Steps {
+			if step.Expect != "" {
+				continue
+			}
+			without := c
+			without.Steps = slices.Delete(slices.Clone(c.Steps), i, i+1)
+			if len(without.Run(set, nil)) == 0 {
+				survivors = append(survivors, Mutant{path, step.Line, step.Column, fmt.Sprintf("case %q: the call of %s makes no difference", c.Name, step.Tool)})
+			}
+		}
+		if c.File == nil {
+			continue
+		}
+		for _, each := range c.File.mutants() {
+			changed := c
+			changed.File = each.file
+			if len(changed.Run(set, nil)) == 0 {
+				survivors = append(survivors, Mutant{path, c.Line, c.Column, fmt.Sprintf("case %q: rule %s %s", c.Name, each.rule.ID, each.message)})
+			}
+		}
+	}
+	return survivors
+}
+
+// mutation is a file with one condition changed.
+type mutation struct {
+	file    *File
+	rule    *Rule
+	message string
+}
+
+// mutants returns the file without each need and each part of a condition.
+func (f *File) mutants() []mutation {
+	var all []mutation
+	for i, rule := range f.Rules {
+		add := func(message string, changed Rule) {
+			file := *f
+			file.Rules = slices.Clone(f.Rules)
+			changed.file = &file
+			file.Rules[i] = &changed
+			all = append(all, mutation{&file, rule, message + " makes no difference"})
+		}
+		for _, when := range rule.when.without() {
+			changed := *rule
+			changed.when = when
+			add("when "+when.Text, changed)
+		}
+		for k, each := range rule.require {
+			for n, name := range each.needs {
+				changed, part := *rule, each
+				part.needs = slices.Delete(slices.Clone(each.needs), n, n+1)
+				changed.require = slices.Clone(rule.require)
+				changed.require[k] = part
+				add("without needs "+name, changed)
+			}
+			for _, that := range each.that.without() {
+				changed, part := *rule, each
+				part.that = that
+				changed.require = slices.Clone(rule.require)
+				changed.require[k] = part
+				add("require "+that.Text, changed)
+			}
+		}
+	}
+	return all
+}
+
+// without returns the condition without each of its parts.
+func (c *condition) without() []*condition {
+	if c == nil {
+		return nil
+	}
+	var all []*condition
+	for _, each := range c.Mutants() {
+		all = append(all, &condition{each, c.site, c.shift})
+	}
+	return all
+}

@@ -1,0 +1,272 @@
+package rules
+
+import (
+	"slices"
+	"strconv"
+
+	"savant/internal/jsonvalue"
+)
+
+// Decision is what Decide says about a call.
+type Decision uint8
+
+const (
+	Allow Decision = iota
+	Refuse
+	// Ask: a person has to approve the call.
+	Ask
+)
+
+// Verdict is what the rules say about a call.
+type Verdict struct {
+	Call     Call
+	Decision Decision
+	// Findings are the rules that are not met, in the order deny, require, at_most,
+	// approve; those of a rule that only warns do not count for the decision.
+	Findings []Finding
+	// Uses are the calls that meet a rule's needs.
+	Uses []Use
+	// Again counts how often the same call was refused before.
+	Again int
+}
+
+// Finding is one rule that is not met.
+type Finding struct {
+	Rule    *Rule
+	Message string
+	Parts   []Part
+	kind    int
+}
+
+// Use is a call that served as evidence.
+type Use struct {
+	Rule, Evidence string
+	Made           *Made
+}
+
+// State says how a part of a rule is met.
+type State string
+
+const (
+	Held      State = "held"
+	Missing   State = "missing"
+	NotMet    State = "not_met"
+	NotJudged State = "not_judged"
+	Denied    State = "denied"
+	Approve   State = "approve"
+)
+
+// Part is one part of a rule with its values.
+type Part struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Text  string `json:"text"`
+	// Next is the call that would help.
+	Next *Suggestion `json:"next,omitempty"`
+}
+
+// Suggestion is a call that can be made.
+type Suggestion struct {
+	Tool  string         `json:"tool"`
+	Input map[string]any `json:"input"`
+}
+
+// Decide judges a call by the rules and the calls before it. It evaluates all rules
+// about the tool, and changes nothing.
+func Decide(set *Set, history *History, call Call) Verdict {
+	verdict := Verdict{Call: call}
+	guards := set.Guards(call.Tool)
+	if len(guards) == 0 {
+		return verdict
+	}
+	own := history.session(call.Session)
+	var j *judgement
+	for _, rule := range guards {
+		if j == nil || j.file != rule.file {
+			j = newJudgement(rule.file, history, own, call)
+		}
+		found := j.rule(rule, &verdict)
+		if found == nil {
+			continue
+		}
+		verdict.Findings = append(verdict.Findings, *found)
+		switch {
+		case rule.Warn:
+		case found.kind == kindApprove && verdict.Decision == Allow:
+			verdict.Decision = Ask
+		case found.kind != kindApprove:
+			verdict.Decision = Refuse
+		}
+	}
+	slices.SortStableFunc(verdict.Findings, func(a, b Finding) int { return a.kind - b.kind })
+	if verdict.Decision == Refuse {
+		verdict.Again = history.refused[digest(call)]
+	}
+	return verdict
+}
+
+// The kinds of rules in the order in which a verdict names them.
+const (
+	kindDeny = iota
+	kindRequire
+	kindLimit
+	kindApprove
+)
+
+// rule judges one rule; nil means that it is met, or not about this call.
+func (j *judgement) rule(rule *Rule, verdict *Verdict) *Finding {
+	found := &Finding{Rule: rule, Message: rule.Message, kind: kindApprove}
+	if rule.when != nil {
+		holds, _, err := rule.when.Holds(j.env())
+		if err != nil {
+			found.kind = j.firstKind(rule)
+			found.Parts = append(found.Parts, j.notJudged("when", rule.when, err))
+			return found
+		}
+		if !holds {
+			return nil
+		}
+	}
+	if rule.deny {
+		found.add(kindDeny, Part{Name: "deny", State: Denied, Text: "this call is forbidden" + because(rule.when)})
+	}
+	for _, each := range rule.require {
+		j.requirement(rule, each, found, verdict)
+	}
+	j.limited(rule, found)
+	if rule.approve != nil {
+		found.add(kindApprove, j.ask(rule))
+	}
+	if !slices.ContainsFunc(found.Parts, func(part Part) bool { return part.State != Held }) {
+		return nil
+	}
+	return found
+}
+
+func because(when *condition) string {
+	if when == nil {
+		return ""
+	}
+	return " where " + when.Text
+}
+
+func (j *judgement) firstKind(rule *Rule) int {
+	return slices.Index([]string{"deny", "require", "at_most", "approve"}, rule.Kinds()[0])
+}
+
+func (f *Finding) add(kind int, part Part) {
+	f.Parts = append(f.Parts, part)
+	if part.State != Held {
+		f.kind = min(f.kind, kind)
+	}
+	if part.State == NotJudged && kind == kindApprove {
+		f.kind = kindLimit // a question that cannot be asked refuses
+	}
+}
+
+// requirement judges what is needed and then, if all is there, the condition.
+func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verdict *Verdict) {
+	before, lacking := len(found.Parts), false
+	for _, name := range of.needs {
+		e := j.file.evidence[name]
+		answer := j.evidence(e)
+		switch {
+		case answer.err != nil:
+			found.add(kindRequire, j.notJudged(name, answer.broken, answer.err))
+			lacking = true
+		case answer.made == nil:
+			found.add(kindRequire, j.missing(answer, name, e))
+			lacking = true
+		default:
+			verdict.Uses = append(verdict.Uses, Use{rule.ID, name, answer.made})
+			found.add(kindRequire, Part{Name: name, State: Held, Text: label(answer.made) + implied(answer.implied)})
+		}
+	}
+	if !lacking && of.that != nil {
+		holds, failed, err := of.that.Holds(j.env())
+		switch {
+		case err != nil && !holds:
+			found.add(kindRequire, j.notJudged("require", of.that, err))
+		case !holds:
+			for _, leaf := range failed {
+				j.notMet(found, leaf)
+			}
+		}
+	}
+	if of.message != "" && found.Message == rule.Message && slices.ContainsFunc(found.Parts[before:], func(part Part) bool { return part.State != Held }) {
+		found.Message = of.message
+	}
+}
+
+// limited judges at_most and once.
+func (j *judgement) limited(rule *Rule, found *Finding) {
+	if rule.limit == nil {
+		return
+	}
+	use, err := j.use(rule)
+	if err != nil {
+		found.add(kindLimit, j.notJudged("per", &condition{site: rule.limit.site}, err))
+		return
+	}
+	since := int64(-1 << 62)
+	if rule.limit.within > 0 {
+		since = j.call.Time - rule.limit.within
+	}
+	count, last := use.ledger.usedSince(use.key, since, rule.limit.most)
+	if count >= rule.limit.most {
+		found.add(kindLimit, Part{Name: "at_most", State: NotMet, Text: "at most " + strconv.Itoa(rule.limit.most) + "; the last was " + label(last)})
+	}
+}
+
+// use returns what the call would use up of a limit.
+func (j *judgement) use(rule *Rule) (use, error) {
+	made := use{ledger: j.own, key: rule.file.Path + "\x00" + rule.ID}
+	if rule.limit.project {
+		made.ledger = j.history.project
+	}
+	if rule.limit.per == nil {
+		return made, nil
+	}
+	value, err := rule.limit.per.Eval(j.env())
+	made.key += "\x00" + encoded(value)
+	return made, err
+}
+
+// uses returns what a call uses up of all limits about it.
+func (h *History) uses(call Call, own *ledger) []use {
+	var all []use
+	for _, rule := range h.set.Guards(call.Tool) {
+		if rule.limit == nil {
+			continue
+		}
+		j := newJudgement(rule.file, h, own, call)
+		if rule.when != nil {
+			if holds, _, err := rule.when.Holds(j.env()); err != nil || !holds {
+				continue
+			}
+		}
+		if use, err := j.use(rule); err == nil {
+			all = append(all, use)
+		}
+	}
+	return all
+}
+
+// ask returns the question that a person has to answer.
+func (j *judgement) ask(rule *Rule) Part {
+	question, err := rule.approve.Render(j.env())
+	if err != nil {
+		return j.notJudged("approve", &condition{site: rule.question}, err)
+	}
+	text, is := question.(string)
+	if !is {
+		data, _ := jsonvalue.Encode(question)
+		text = string(data)
+	}
+	for _, part := range partsOf(rule) {
+		if j.tellsSecret(part) {
+			text = "Rule " + rule.ID + " asks for approval."
+		}
+	}
+	return Part{Name: "approve", State: Approve, Text: text}
+}

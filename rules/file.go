@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"savant/think/flow"
+	"savant/think/flow/expression"
+)
+
+// File is one file of rules. It is immutable.
+type File struct {
+	// Path is relative to SAVANT_PATH: "rules/bank.yaml".
+	Path, Name, Version string
+	Rules               []*Rule
+	evidence            map[string]*evidence
+	facts               map[string]any
+	secret              expression.Names
+	success             []success
+	layout              *flow.Layout
+}
+
+// Rule restricts the calls of some tools.
+type Rule struct {
+	ID string
+	// Before and Except are names of tools, or patterns with *.
+	Before, Except []string
+	// Warn: what the rule would refuse is recorded and made.
+	Warn bool
+	// Message explains the rule to who is refused.
+	Message      string
+	Line, Column int
+
+	file     *File
+	path     string // in the file: "rules[2]"
+	when     *condition
+	deny     bool
+	require  []requirement
+	limit    *limit
+	approve  *expression.Text
+	question *flow.Site
+}
+
+// requirement is one item of require: names of evidence that must be there, and a
+// condition.
+type requirement struct {
+	needs   []string
+	that    *condition
+	message string
+	path    string
+}
+
+// limit bounds how many calls a rule lets pass.
+type limit struct {
+	most    int
+	per     *expression.Program
+	site    *flow.Site // of per
+	within  int64      // milliseconds, 0: any
+	project bool
+}
+
+// evidence is the last call of a tool that fits.
+type evidence struct {
+	name, last       string
+	keys             []string // of where, sorted
+	values           []operand
+	impliedBy, since []string
+	fits             *condition // if
+	within           int64
+	project          bool
+	path             string
+}
+
+// operand is a literal of where, or an expression.
+type operand struct {
+	literal any
+	program *expression.Program
+	site    *flow.Site
+}
+
+// success says when a call counts as one that succeeded.
+type success struct {
+	tool string
+	that *condition
+}
+
+// condition is a condition with its place in the file. shift is how many bytes were put
+// before its source.
+type condition struct {
+	*expression.Condition
+	site  *flow.Site
+	shift int
+}
+
+// Guards reports whether the rule is about the calls of a tool.
+func (r *Rule) Guards(tool string) bool {
+	return matchesAny(r.Before, tool) && !matchesAny(r.Except, tool)
+}
+
+// File returns the path of the rule's file.
+func (r *Rule) File() string { return r.file.Path }
+
+// Kinds says what the rule does, in the order in which it is judged.
+func (r *Rule) Kinds() []string {
+	var kinds []string
+	for _, each := range []struct {
+		name string
+		is   bool
+	}{{"deny", r.deny}, {"require", len(r.require) > 0}, {"at_most", r.limit != nil}, {"approve", r.approve != nil}} {
+		if each.is {
+			kinds = append(kinds, each.name)
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,257 @@
+package rules
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"savant/think/flow/expression"
+)
+
+// judgement evaluates the expressions of one file for one call. It implements
+// expression.Values.
+type judgement struct {
+	file    *File
+	history *History
+	own     *ledger // the calls of the call's session
+	call    Call
+	found   map[string]*found
+	of      *Made // in an if or a success: the call that it is about
+}
+
+// found is the answer to a question for evidence.
+type found struct {
+	made    *Made // nil: there is none
+	implied bool
+	err     error
+	// broken is the expression that err is of.
+	broken *condition
+	// why says which call is nearly the evidence; lacks names an argument that was not given.
+	why, lacks string
+	values     []any // of where
+}
+
+func newJudgement(file *File, history *History, own *ledger, call Call) *judgement {
+	return &judgement{file: file, history: history, own: own, call: call, found: map[string]*found{}}
+}
+
+func (j *judgement) env() expression.Env { return expression.Env{Values: j} }
+
+var errNoCall = errors.New("there is no such name here")
+
+// Value implements expression.Values.
+func (j *judgement) Value(read expression.Read) any {
+	switch read.Root {
+	case rootInput:
+		if j.call.Input == nil {
+			return map[string]any{}
+		}
+		return j.call.Input
+	case rootFacts:
+		return j.file.facts
+	case rootCalls, rootFailed:
+		return j.calls(read)
+	case rootResult:
+		return j.of.item["result"]
+	case rootCall:
+		return []any{j.of.item}
+	}
+	e := j.file.evidence[read.Root]
+	if e == nil {
+		return errNoCall
+	}
+	answer := j.evidence(e)
+	switch {
+	case answer.err != nil:
+		return answer.err
+	case answer.made == nil:
+		return nil
+	}
+	return answer.made.item
+}
+
+// calls returns the calls that an expression asks for.
+func (j *judgement) calls(read expression.Read) any {
+	key := listKey{failed: read.Root == rootFailed, tool: read.Name, keys: indexName(read.Keys)}
+	for i, value := range read.Equal {
+		if i > 0 {
+			key.equal += "\x00"
+		}
+		key.equal += encoded(value)
+	}
+	return j.own.calls(key, read.Keys, read.Negative && !key.failed)
+}
+
+// about evaluates a condition about a call that was made.
+func (j *judgement) about(made *Made, that *condition) (bool, error) {
+	asked := *j
+	asked.of = made
+	holds, _, err := that.Holds(asked.env())
+	return holds, err
+}
+
+// evidence looks for the call of a name, once for each judgement.
+func (j *judgement) evidence(e *evidence) *found {
+	if known := j.found[e.name]; known != nil {
+		return known
+	}
+	answer := &found{}
+	j.found[e.name] = answer
+	equal, given := j.where(e, answer)
+	if answer.err != nil || !given {
+		return answer
+	}
+	ledger := j.own
+	if e.project {
+		ledger = j.history.project
+	}
+	after, running := ledger.lastEnd(e.since)
+	if running {
+		answer.why = "a call of " + strings.Join(e.since, ", ") + " is not finished"
+		return answer
+	}
+	key := listKey{tool: e.last, keys: indexName(e.keys), equal: equal}
+	if answer.made = j.last(e, ledger.lists[key], after, answer); answer.made != nil || answer.err != nil {
+		return answer
+	}
+	best := 0
+	for _, tool := range impliedTools(e.impliedBy, ledger) {
+		key.tool = tool
+		if calls := ledger.lists[key]; calls != nil {
+			at := len(calls.made) - 1
+			if calls.began[at] > max(after, best) && j.recent(e, calls.made[at]) {
+				answer.made, answer.implied, best = calls.made[at], true, calls.began[at]
+			}
+		}
+	}
+	return answer
+}
+
+// impliedTools returns the tools of names and patterns, sorted.
+func impliedTools(names []string, of *ledger) []string {
+	var all []string
+	for _, name := range names {
+		if !isPattern(name) {
+			all = append(all, name)
+			continue
+		}
+		for key := range of.lists {
+			if key.keys == "" && !key.failed && matches(name, key.tool) {
+				all = append(all, key.tool)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// where computes the values that the input of the evidence needs. An argument that the
+// call does not have, or null, equals nothing: then there is no evidence.
+func (j *judgement) where(e *evidence, answer *found) (equal string, given bool) {
+	answer.values = make([]any, len(e.keys))
+	texts := make([]string, len(e.keys))
+	for i := range e.keys {
+		value := e.values[i].literal
+		if program := e.values[i].program; program != nil {
+			var err error
+			if value, err = program.Eval(j.env()); err != nil && !expressionError(err).Missing {
+				answer.err, answer.broken = err, &condition{site: e.values[i].site}
+				return "", false
+			}
+			if err != nil || value == nil {
+				answer.lacks = program.Source()
+				return "", false
+			}
+		}
+		answer.values[i] = value
+		texts[i] = encoded(value)
+	}
+	return strings.Join(texts, "\x00"), true
+}
+
+// maxTried bounds the calls that an if is asked about.
+const maxTried = 1000
+
+var errTooLong = &expression.Error{Exceeded: true, Message: "too many calls would have to be looked at"}
+
+// last returns the last call of a list that fits and began after an event.
+func (j *judgement) last(e *evidence, calls *list, after int, answer *found) *Made {
+	if calls == nil {
+		return nil
+	}
+	for i := len(calls.made) - 1; i >= 0; i-- {
+		made := calls.made[i]
+		switch {
+		case calls.began[i] <= after:
+			answer.nearly(made, "was before the last "+strings.Join(e.since, ", "))
+			return nil
+		case !j.recent(e, made):
+			answer.nearly(made, "is too long ago")
+			return nil
+		case e.fits == nil:
+			return made
+		case len(calls.made)-i > maxTried:
+			answer.err, answer.broken = errTooLong, e.fits
+			return nil
+		}
+		fits, err := j.about(made, e.fits)
+		if err != nil {
+			answer.err, answer.broken = err, e.fits
+			return nil
+		}
+		if fits {
+			return made
+		}
+		answer.nearly(made, gave(made.item["result"]))
+	}
+	return nil
+}
+
+// gave says what a call gave that does not fit. Of a list or a map a rule names parts
+// only, and these alone may be shown.
+func gave(result any) string {
+	switch result.(type) {
+	case []any, map[string]any:
+		return "does not fit"
+	}
+	return "gave " + shown(result)
+}
+
+// nearly notes the latest call that is not the evidence, and why.
+func (f *found) nearly(made *Made, why string) {
+	if f.why == "" {
+		f.why = label(made) + " " + why
+	}
+}
+
+func (j *judgement) recent(e *evidence, made *Made) bool {
+	return e.within == 0 || made.Time > j.call.Time-e.within
+}
+
+// tellsSecret reports whether a secret fact is read.
+func (j *judgement) tellsSecret(references []expression.Reference) bool {
+	return slices.ContainsFunc(references, func(each expression.Reference) bool {
+		return each.Root == rootFacts && (j.file.secret[each.Name] || each.Name == "" && len(j.file.secret) > 0)
+	})
+}
+
+// outcome asks the success of each file about a call that was no error.
+func (s *Set) outcome(call Call, result any) Outcome {
+	outcome := Succeeded
+	made := &Made{Call: call, item: map[string]any{"input": call.Input, "result": result}}
+	for _, file := range s.files {
+		for _, each := range file.success {
+			if !matches(each.tool, call.Tool) {
+				continue
+			}
+			j := &judgement{file: file, call: call}
+			switch holds, err := j.about(made, each.that); {
+			case err != nil:
+				return Unknown
+			case !holds:
+				outcome = Failed
+			}
+		}
+	}
+	return outcome
+}

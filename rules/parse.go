@@ -1,0 +1,396 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/flow/expression"
+)
+
+// maxRules bounds the rules, and the evidence, of one file.
+const maxRules = 1000
+
+// Parse reads a file of rules. The error has a diagnostic with line and column for each
+// problem.
+func Parse(file string, src []byte) (*File, error) {
+	value, layout, err := flow.ReadYAMLLayout(file, src)
+	if err != nil {
+		return nil, err
+	}
+	return parse(file, "", value, layout)
+}
+
+// parse reads the rules that stand at a path of a document.
+func parse(file, at string, value any, layout *flow.Layout) (*File, error) {
+	p := &parser{layout: layout, file: &File{Path: file, layout: layout, evidence: map[string]*evidence{}, facts: map[string]any{}, secret: expression.Names{}}}
+	p.document(value, at)
+	return p.file, failure(file, p.wrong)
+}
+
+// failure returns diagnostics as one error, or nil.
+func failure(file string, wrong []fault.Diagnostic) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(wrong, func(a, b fault.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	first := wrong[0]
+	err := fault.New(first.Code, "%s:%d:%d: %s", file, first.Line, first.Column, first.Message)
+	if more := len(wrong) - 1; more > 0 {
+		err.Details += fmt.Sprintf(" (and %d more)", more)
+	}
+	return err.With(wrong...)
+}
+
+// parser reads the values of a file and notes what is wrong with them.
+type parser struct {
+	file   *File
+	layout *flow.Layout
+	wrong  []fault.Diagnostic
+}
+
+func (p *parser) fail(code fault.Code, at, format string, args ...any) {
+	p.wrong = append(p.wrong, p.layout.Key(code, at, fmt.Sprintf(format, args...)))
+}
+
+func (p *parser) violation(at, format string, args ...any) {
+	p.fail(fault.YAMLSchemaViolation, at, format, args...)
+}
+
+func (p *parser) document(value any, at string) {
+	top := p.object(value, at, "name", "version", "description", "facts", "success", "evidence", "rules")
+	f := p.file
+	f.Name, f.Version = p.text(top, at, "name"), p.text(top, at, "version")
+	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && f.Name != base {
+		p.violation("name", "the name is %q, and the file is %s: they must be equal", f.Name, path.Base(f.Path))
+	}
+	p.facts(top["facts"], join(at, "facts"))
+	shapes := p.members(top["evidence"], join(at, "evidence"))
+	for _, name := range sortedKeys(shapes) {
+		f.evidence[name] = &evidence{name: name}
+	}
+	for _, name := range sortedKeys(shapes) {
+		p.evidence(f.evidence[name], shapes[name], join(at, "evidence."+name))
+	}
+	for tool, source := range p.members(top["success"], join(at, "success")) {
+		place := join(at, "success."+tool)
+		if that := p.ofCall(source, place, roots("result", "input", "facts")); that != nil {
+			f.success = append(f.success, success{tool, that})
+		}
+	}
+	slices.SortFunc(f.success, func(a, b success) int { return strings.Compare(a.tool, b.tool) })
+	p.rules(top["rules"], join(at, "rules"))
+}
+
+func (p *parser) facts(value any, at string) {
+	for name, fact := range p.members(value, at) {
+		if shape, is := fact.(map[string]any); is && len(shape) == 2 && shape["secret"] != nil {
+			if secret, _ := shape["secret"].(bool); secret {
+				p.file.secret[name] = true
+			}
+			fact = shape["value"]
+		}
+		p.file.facts[name] = fact
+	}
+}
+
+func (p *parser) evidence(e *evidence, value any, at string) {
+	if !identifier(e.name) || reserved[e.name] {
+		p.violation(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(sortedKeys(reserved), ", "))
+	}
+	shape := p.object(value, at, "last", "where", "if", "implied_by", "since", "within", "scope")
+	e.path, e.last = at, p.text(shape, at, "last")
+	if e.last == "" || isPattern(e.last) {
+		p.violation(at, "evidence needs last: the name of the tool whose call it is")
+	}
+	e.impliedBy, e.since = p.texts(shape["implied_by"], at+".implied_by"), p.texts(shape["since"], at+".since")
+	e.within, e.project = p.reach(shape, at)
+	where := p.members(shape["where"], at+".where")
+	for _, key := range sortedKeys(where) {
+		e.keys, e.values = append(e.keys, key), append(e.values, p.operand(where[key], at+".where."+key))
+	}
+	if shape["if"] != nil {
+		e.fits = p.ofCall(shape["if"], at+".if", roots("result", "input", "facts"))
+	}
+}
+
+// operand reads a value of where: a text is an expression.
+func (p *parser) operand(value any, at string) operand {
+	source, is := value.(string)
+	if !is {
+		return operand{literal: value}
+	}
+	site := p.layout.Value(at)
+	program, err := expression.Compile(source, expression.Scope{Roots: p.roots("input", "facts")})
+	if err != nil {
+		p.wrongExpression(err, site, 0)
+	}
+	return operand{program: program, site: site}
+}
+
+func (p *parser) rules(value any, at string) {
+	list, is := value.([]any)
+	if !is || len(list) == 0 || len(list) > maxRules || len(p.file.evidence) > maxRules {
+		p.violation(at, "rules needs a list of 1 to %d rules, and evidence has at most as many", maxRules)
+		return
+	}
+	taken := map[string]bool{}
+	for i, each := range list {
+		rule := p.rule(each, fmt.Sprintf("%s[%d]", at, i))
+		if taken[rule.ID] && rule.ID != "" {
+			p.violation(rule.path+".id", "two rules have the id %q: a refusal names its rule by it", rule.ID)
+		}
+		taken[rule.ID] = true
+		p.file.Rules = append(p.file.Rules, rule)
+	}
+}
+
+func (p *parser) rule(value any, at string) *Rule {
+	shape := p.object(value, at, "id", "description", "before", "except", "when", "require", "deny", "message", "at_most", "once", "per", "within", "scope", "approve", "mode")
+	place := p.layout.Key("", at, "")
+	rule := &Rule{file: p.file, path: at, Line: place.Line, Column: place.Column, ID: p.text(shape, at, "id"), Message: p.text(shape, at, "message"),
+		Before: p.texts(shape["before"], at+".before"), Except: p.texts(shape["except"], at+".except")}
+	if rule.ID == "" {
+		p.violation(at, "a rule needs an id")
+	}
+	if len(rule.Before) == 0 {
+		p.violation(at, "a rule needs before: the tools whose calls it is about")
+	}
+	if shape["when"] != nil {
+		rule.when = p.condition(shape["when"], at+".when")
+	}
+	rule.require = p.require(shape["require"], at+".require")
+	rule.deny = p.flag(shape, at, "deny")
+	rule.limit = p.limit(shape, at)
+	rule.approve, rule.question = p.question(shape["approve"], at+".approve")
+	switch mode := p.text(shape, at, "mode"); mode {
+	case "", "enforce", "warn":
+		rule.Warn = mode == "warn"
+	default:
+		p.violation(at+".mode", "mode is warn or enforce, not %q", fault.Cut(mode, 60))
+	}
+	if len(rule.Kinds()) == 0 && len(p.wrong) == 0 {
+		p.violation(at, "rule %q demands nothing: give it require, deny: true, at_most, once or approve", rule.ID)
+	}
+	return rule
+}
+
+// require reads a text, a map, or a list of them.
+func (p *parser) require(value any, at string) (all []requirement) {
+	switch v := value.(type) {
+	case nil:
+	case []any:
+		for i, each := range v {
+			all = append(all, p.requirement(each, fmt.Sprintf("%s[%d]", at, i)))
+		}
+		if len(v) == 0 {
+			p.violation(at, "require has no condition")
+		}
+	default:
+		all = append(all, p.requirement(v, at))
+	}
+	return all
+}
+
+func (p *parser) requirement(value any, at string) requirement {
+	made := requirement{path: at}
+	if source, is := value.(string); is {
+		made.that = p.condition(source, at)
+		return made
+	}
+	shape := p.object(value, at, "needs", "that", "message")
+	made.needs, made.message = p.texts(shape["needs"], at+".needs"), p.text(shape, at, "message")
+	for i, name := range made.needs {
+		if p.file.evidence[name] == nil {
+			where := fmt.Sprintf("%s.needs[%d]", at, i)
+			if p.layout.Value(where) == nil {
+				where = at + ".needs"
+			}
+			p.fail(fault.UnresolvedVar, where, "there is no evidence %q%s", fault.Cut(name, 60), nearest(name, sortedKeys(p.file.evidence)))
+		}
+	}
+	if shape["that"] != nil {
+		made.that = p.condition(shape["that"], at+".that")
+	}
+	if len(made.needs) == 0 && made.that == nil {
+		p.violation(at, "a requirement is a condition, or has needs, that or both")
+	}
+	return made
+}
+
+func (p *parser) limit(shape map[string]any, at string) *limit {
+	made := &limit{most: 1}
+	made.within, made.project = p.reach(shape, at)
+	per := shape["per"]
+	most, once := shape["at_most"], shape["once"]
+	switch {
+	case most == nil && once == nil:
+		for _, key := range []string{"per", "within", "scope"} {
+			if shape[key] != nil {
+				p.violation(join(at, key), "%s belongs to at_most or once", key)
+			}
+		}
+		return nil
+	case most != nil && once != nil:
+		p.violation(at+".once", "once is at_most: 1, so a rule has one of them")
+	case most != nil:
+		count, is := most.(int)
+		if !is || count < 1 {
+			p.violation(at+".at_most", "at_most is an integer of 1 or more; deny: true forbids every call")
+		}
+		made.most = count
+	default:
+		if text, is := once.(string); is && per == nil {
+			per = text // once: input.order
+		} else if once != true {
+			p.violation(at+".once", "once is true, or an expression whose value may occur once")
+		}
+	}
+	if per == nil {
+		return made
+	}
+	where := at + ".per"
+	if shape["per"] == nil {
+		where = at + ".once"
+	}
+	source, is := per.(string)
+	if made.site = p.layout.Value(where); !is || made.site == nil {
+		p.violation(where, "%s is an expression, as in input.to", where[len(at)+1:])
+		return made
+	}
+	program, err := expression.Compile(source, expression.Scope{Roots: p.allRoots()})
+	if err != nil {
+		p.wrongExpression(err, made.site, 0)
+	}
+	made.per = program
+	return made
+}
+
+// reach reads within and scope.
+func (p *parser) reach(shape map[string]any, at string) (within int64, project bool) {
+	if text := p.text(shape, at, "within"); text != "" {
+		within = milliseconds(text)
+		if within <= 0 {
+			p.violation(at+".within", "within is a time such as 90s, 30m, 24h or 7d")
+		}
+	}
+	switch scope := p.text(shape, at, "scope"); scope {
+	case "", "session":
+	case "project":
+		project = true
+	default:
+		p.violation(at+".scope", "scope is session or project, not %q", fault.Cut(scope, 60))
+	}
+	return within, project || within > 0
+}
+
+// milliseconds reads a duration of one unit, 0 for what is none.
+func milliseconds(text string) int64 {
+	units := map[string]int64{"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+	count, err := strconv.ParseUint(text[:len(text)-1], 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int64(count) * units[text[len(text)-1:]]
+}
+
+func (p *parser) question(value any, at string) (*expression.Text, *flow.Site) {
+	if value == nil {
+		return nil, nil
+	}
+	source, is := value.(string)
+	if !is || strings.TrimSpace(source) == "" {
+		p.violation(at, "approve is the question that a person is asked")
+		return nil, nil
+	}
+	site := p.layout.Value(at)
+	text, err := expression.CompileText(source, expression.Scope{Roots: p.allRoots()})
+	if err != nil {
+		for _, each := range expression.ErrorsOf(err) {
+			p.wrongExpression(each, site, 0)
+		}
+	}
+	return text, site
+}
+
+// object returns the members of a map that may have the given keys only.
+func (p *parser) object(value any, at string, known ...string) map[string]any {
+	found := p.members(value, at)
+	for _, key := range sortedKeys(found) {
+		if !slices.Contains(known, key) {
+			p.violation(join(at, key), "there is no key %q here%s", fault.Cut(key, 60), nearest(key, known))
+		}
+	}
+	return found
+}
+
+func (p *parser) members(value any, at string) map[string]any {
+	found, is := value.(map[string]any)
+	if !is && value != nil {
+		p.violation(at, "%s must be a map, not %s", fault.Cut(last(at), 60), jsonvalue.Kind(value))
+	}
+	return found
+}
+
+func (p *parser) text(of map[string]any, at, key string) string {
+	text, is := of[key].(string)
+	if !is && of[key] != nil {
+		p.violation(join(at, key), "%s must be text, not %s", key, jsonvalue.Kind(of[key]))
+	}
+	return text
+}
+
+func (p *parser) flag(of map[string]any, at, key string) bool {
+	flag, is := of[key].(bool)
+	if of[key] != nil && (!is || !flag) {
+		p.violation(join(at, key), "%s is true, or left out", key)
+	}
+	return flag
+}
+
+// texts reads one text or a list of them.
+func (p *parser) texts(value any, at string) []string {
+	list, is := value.([]any)
+	if one, single := value.(string); single {
+		list, is = []any{one}, true
+	}
+	if !is && value != nil {
+		p.violation(at, "%s must be text or a list of texts, not %s", last(at), jsonvalue.Kind(value))
+	}
+	var all []string
+	for i, each := range list {
+		text, is := each.(string)
+		if !is || text == "" {
+			p.violation(fmt.Sprintf("%s[%d]", at, i), "%s has something that is not text", last(at))
+			continue
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
+
+// last returns the last key of a path.
+func last(at string) string { return at[strings.LastIndex(at, ".")+1:] }
+
+func nearest(name string, known []string) string {
+	if meant := fault.Nearest(name, known); meant != "" {
+		return fmt.Sprintf(": did you mean %q?", meant)
+	}
+	if len(known) == 0 || len(known) > 20 {
+		return ""
+	}
+	return ": there is " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
+}
+
+func sortedKeys[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }

@@ -1,0 +1,116 @@
+package rules
+
+import (
+	"errors"
+	"slices"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/flow/expression"
+)
+
+// The roots of a rule's expressions. A name of evidence is one more.
+const (
+	rootInput  = "input"
+	rootCalls  = "calls"
+	rootFailed = "failed"
+	rootFacts  = "facts"
+	rootResult = "result"
+	// rootCall is a list of the call that an if or a success is about.
+	rootCall = "call"
+)
+
+// callFields are the members of a call in calls and in evidence.
+var callFields = expression.NamesOf("input", "result", "at", "id", "witness")
+
+// reserved are names that evidence cannot have.
+var reserved = map[string]bool{rootInput: true, rootCalls: true, rootFailed: true, rootFacts: true, rootResult: true, rootCall: true,
+	"params": true, "state": true, "null": true, "nil": true, "true": true, "false": true, "not": true, "and": true, "or": true, "in": true, "let": true, "if": true, "else": true, "matches": true, "contains": true, "startsWith": true, "endsWith": true}
+
+func identifier(name string) bool {
+	for i, char := range []byte(name) {
+		if char != '_' && (char|0x20 < 'a' || char|0x20 > 'z') && (i == 0 || char < '0' || char > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func roots(names ...string) []string { return names }
+
+// roots returns the scope of an expression that knows some roots.
+func (p *parser) roots(names ...string) map[string]expression.Root {
+	known := map[string]expression.Root{}
+	for _, name := range names {
+		known[name] = expression.Root{}
+	}
+	if _, is := known[rootFacts]; is {
+		facts := expression.Names{}
+		for name := range p.file.facts {
+			facts[name] = true
+		}
+		known[rootFacts] = expression.Root{Names: facts}
+	}
+	return known
+}
+
+// allRoots returns the scope of a condition.
+func (p *parser) allRoots() map[string]expression.Root {
+	known := p.roots(rootInput, rootFacts)
+	known[rootCalls], known[rootFailed] = expression.Root{Lists: true}, expression.Root{Lists: true}
+	for name := range p.file.evidence {
+		known[name] = expression.Root{Names: callFields}
+	}
+	return known
+}
+
+// condition compiles a condition of a rule.
+func (p *parser) condition(value any, at string) *condition {
+	source, is := value.(string)
+	if !is {
+		p.violation(at, "a condition is text, not %s", jsonvalue.Kind(value))
+		return nil
+	}
+	return p.compile(source, at, 0, expression.Scope{Roots: p.allRoots()})
+}
+
+// beforeCall and afterCall make a predicate of the call in question of an expression:
+// .result is its result, and so is result.
+const (
+	beforeCall = "any(" + rootCall + ", "
+	afterCall  = ")"
+)
+
+// ofCall compiles an expression about a call that was made.
+func (p *parser) ofCall(value any, at string, names []string) *condition {
+	source, is := value.(string)
+	if !is {
+		p.violation(at, "a condition is text, not %s", jsonvalue.Kind(value))
+		return nil
+	}
+	return p.compile(beforeCall+source+"\n"+afterCall, at, len(beforeCall), expression.Scope{Roots: p.roots(slices.Concat(names, roots(rootCall))...)})
+}
+
+func (p *parser) compile(source, at string, shift int, scope expression.Scope) *condition {
+	site := p.layout.Value(at)
+	compiled, err := expression.CompileCondition(source, scope)
+	if err != nil {
+		p.wrongExpression(err, site, shift)
+		return nil
+	}
+	return &condition{compiled, site, shift}
+}
+
+func (p *parser) wrongExpression(err error, site *flow.Site, shift int) {
+	wrong := expressionError(err)
+	p.wrong = append(p.wrong, site.Diagnostic(wrong.Code, wrong.Offset-shift, wrong.Message))
+}
+
+func expressionError(err error) *expression.Error {
+	var wrong *expression.Error
+	if !errors.As(err, &wrong) {
+		return &expression.Error{Code: fault.Internal, Message: err.Error()}
+	}
+	return wrong
+}

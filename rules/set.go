@@ -1,0 +1,132 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"savant/think/flow/expression"
+)
+
+// Set is the rules that hold together. It is immutable and safe for concurrent use.
+type Set struct {
+	files   []*File
+	indexes map[string][]index // by tool: what its calls are looked up by
+	project bool               // a rule reaches over sessions
+	guards  sync.Map           // tool → []*Rule, made when first asked for
+}
+
+// index is the members of an input by which calls are looked up; name joins the keys.
+type index struct {
+	name string
+	keys []string
+}
+
+// New returns the rules of some files.
+func New(files ...*File) *Set {
+	s := &Set{files: slices.Clone(files), indexes: map[string][]index{}}
+	slices.SortStableFunc(s.files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	for _, file := range s.files {
+		for _, e := range file.evidence {
+			s.project = s.project || e.project
+			for _, tool := range append([]string{e.last}, e.impliedBy...) {
+				s.index(tool, e.keys)
+			}
+		}
+		for _, rule := range file.Rules {
+			s.project = s.project || rule.limit != nil && rule.limit.project
+			for _, program := range rule.programs() {
+				for _, read := range program.Lists() {
+					s.index(read.Name, read.Keys)
+				}
+			}
+		}
+	}
+	return s
+}
+
+func (s *Set) index(tool string, keys []string) {
+	added := index{indexName(keys), keys}
+	if len(keys) > 0 && !slices.ContainsFunc(s.indexes[tool], func(each index) bool { return each.name == added.name }) {
+		s.indexes[tool] = append(s.indexes[tool], added)
+	}
+}
+
+func indexName(keys []string) string { return strings.Join(keys, "\x00") }
+
+// Files returns the files, by path.
+func (s *Set) Files() []*File { return slices.Clone(s.files) }
+
+// Project reports whether a rule reaches over the sessions of a project.
+func (s *Set) Project() bool { return s.project }
+
+// Guards returns the rules about the calls of a tool, in the order of files and lines.
+func (s *Set) Guards(tool string) []*Rule {
+	if known, ok := s.guards.Load(tool); ok {
+		return known.([]*Rule)
+	}
+	var found []*Rule
+	for _, file := range s.files {
+		for _, rule := range file.Rules {
+			if rule.Guards(tool) {
+				found = append(found, rule)
+			}
+		}
+	}
+	s.guards.Store(tool, found)
+	return found
+}
+
+// Reads reports whether a rule looks at the calls of a tool, so that they have to be
+// kept.
+func (s *Set) Reads(tool string) bool {
+	for _, file := range s.files {
+		for _, e := range file.evidence {
+			if e.last == tool || matchesAny(e.impliedBy, tool) || matchesAny(e.since, tool) {
+				return true
+			}
+		}
+		for _, rule := range file.Rules {
+			if rule.limit != nil && rule.Guards(tool) || rule.reads(tool) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *Rule) reads(tool string) bool {
+	for _, program := range r.programs() {
+		if slices.ContainsFunc(program.Lists(), func(read expression.ListRead) bool { return read.Name == tool }) {
+			return true
+		}
+	}
+	return false
+}
+
+// conditions returns the conditions of a rule.
+func (r *Rule) conditions() []*condition {
+	all := []*condition{r.when}
+	for _, each := range r.require {
+		all = append(all, each.that)
+	}
+	return slices.DeleteFunc(all, func(c *condition) bool { return c == nil })
+}
+
+// programs returns the expressions of a rule.
+func (r *Rule) programs() []*expression.Program {
+	var all []*expression.Program
+	for _, each := range r.conditions() {
+		all = append(all, each.Programs()...)
+	}
+	if r.limit != nil && r.limit.per != nil {
+		all = append(all, r.limit.per)
+	}
+	if r.approve != nil {
+		parts, _ := r.approve.Parts()
+		for _, part := range parts {
+			all = append(all, part.Program)
+		}
+	}
+	return all
+}

@@ -1,0 +1,238 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow/expression"
+)
+
+// maxText bounds the text of a refusal, in bytes, and maxShown that of a value in it.
+const (
+	maxText  = 600
+	maxShown = 60
+	maxParts = 50
+)
+
+// label names a call in a text: bank.login #3.
+func label(made *Made) string { return fmt.Sprintf("%s #%d", made.Tool, made.At) }
+
+func shown(value any) string { return fault.Cut(encoded(value), maxShown) }
+
+func implied(is bool) string {
+	if is {
+		return " (implied)"
+	}
+	return ""
+}
+
+// missing explains evidence that is not there, and names the call that would help.
+func (j *judgement) missing(f *found, name string, e *evidence) Part {
+	part := Part{Name: name, State: Missing}
+	if f.lacks != "" {
+		part.Text = f.lacks + " is not given"
+		return part
+	}
+	part.Text = "call " + e.last + " first"
+	next, secret := Suggestion{Tool: e.last, Input: map[string]any{}}, false
+	for i, key := range e.keys {
+		next.Input[key] = f.values[i]
+		secret = secret || e.values[i].program != nil && j.tellsSecret(e.values[i].program.References())
+	}
+	if !secret {
+		part.Next, part.Text = &next, "call "+next.String()+" first"
+	}
+	if f.why != "" {
+		part.Text += "; " + f.why
+	}
+	return part
+}
+
+// String returns the call as a text: clock.now {}.
+func (s Suggestion) String() string { return s.Tool + " " + encoded(s.Input) }
+
+// notJudged says for the author where an expression could not be computed.
+func (j *judgement) notJudged(name string, of *condition, err error) Part {
+	wrong := expressionError(err)
+	message := wrong.Message
+	if wrong.Exceeded {
+		message = "HISTORY_TOO_LONG: " + message
+	}
+	if of.Condition != nil && slices.ContainsFunc(of.Programs(), func(program *expression.Program) bool { return j.tellsSecret(program.References()) }) ||
+		of.Condition == nil && len(j.file.secret) > 0 {
+		message = "it cannot be computed with a secret fact"
+	}
+	at := of.site.Diagnostic(wrong.Code, wrong.Offset-of.shift, message)
+	return Part{Name: name, State: NotJudged, Text: fmt.Sprintf("%s:%d:%d: %s", at.File, at.Line, at.Column, fault.Cut(message, 200))}
+}
+
+// mirrored are the operators with their sides exchanged.
+var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+// notMet explains a part of a condition that gave false. It takes the place of what was
+// said of the evidence that it reads.
+func (j *judgement) notMet(found *Finding, leaf *expression.Condition) {
+	part := Part{Name: "require", State: NotMet, Text: leaf.Text + " is false"}
+	left, right := leaf.References()
+	a, b, compared := j.sides(leaf, left, right)
+	made, name := j.subject(left)
+	operator := leaf.Operator
+	if made == nil {
+		if made, name = j.subject(right); made != nil {
+			a, b, operator = b, a, mirrored[operator]
+		}
+	}
+	switch {
+	case compared && made != nil:
+		part.Name, part.Text = name, fmt.Sprintf("%s gave %s; needed: %s %s", label(made), a, operator, b)
+	case compared:
+		part.Text = fmt.Sprintf("%s: found %s, needed: %s %s", leaf.Text, a, operator, b)
+	}
+	part.Text += " (final for these arguments)"
+	found.Parts = slices.DeleteFunc(found.Parts, func(each Part) bool { return each.Name == part.Name && each.State == Held })
+	found.add(kindRequire, part)
+}
+
+// sides returns what the sides of a comparison gave, as texts.
+func (j *judgement) sides(leaf *expression.Condition, left, right []expression.Reference) (a, b string, compared bool) {
+	x, y, compared := leaf.Sides(j.env())
+	a, b = shown(x), shown(y)
+	if j.tellsSecret(left) {
+		a = "a secret"
+	}
+	if j.tellsSecret(right) {
+		b = "a secret"
+	}
+	return a, b, compared
+}
+
+// subject returns the evidence that a side of a comparison is about.
+func (j *judgement) subject(references []expression.Reference) (*Made, string) {
+	for _, each := range references {
+		if e := j.file.evidence[each.Root]; e != nil {
+			if answer := j.evidence(e); answer.made != nil {
+				return answer.made, e.name
+			}
+		}
+	}
+	return nil, ""
+}
+
+func partsOf(rule *Rule) [][]expression.Reference {
+	parts, _ := rule.approve.Parts()
+	all := make([][]expression.Reference, len(parts))
+	for i, part := range parts {
+		all[i] = part.Program.References()
+	}
+	return all
+}
+
+// Missing returns the calls that would help, each once.
+func (v Verdict) Missing() []Suggestion {
+	all, seen := []Suggestion{}, map[string]bool{}
+	for _, finding := range v.Findings {
+		for _, part := range finding.Parts {
+			if part.Next != nil && !finding.Rule.Warn && !seen[part.Next.String()] {
+				seen[part.Next.String()] = true
+				all = append(all, *part.Next)
+			}
+		}
+	}
+	return all
+}
+
+// refused returns the findings that count for the decision.
+func (v Verdict) refused() []Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Rule.Warn || f.kind == kindApprove })
+}
+
+// Text explains a refusal in at most 600 bytes.
+func (v Verdict) Text() string {
+	next := ""
+	if missing := v.Missing(); len(missing) > 0 {
+		next = "\nNext: " + missing[0].String() + "."
+	}
+	if v.Again >= 2 {
+		next = fmt.Sprintf("\nThis call was refused %d times: stop, and ask a person.", v.Again+1)
+	}
+	for _, withHeld := range []bool{true, false} {
+		if text := v.Call.Tool + " was not called." + v.lines(withHeld) + next; len(text) <= maxText {
+			return text
+		}
+	}
+	next = fault.Cut(next, maxText/3)
+	return fault.Cut(v.Call.Tool+" was not called."+v.lines(false), maxText-len(next)) + next
+}
+
+func (v Verdict) lines(withHeld bool) string {
+	var text strings.Builder
+	for i, finding := range v.refused() {
+		between := " "
+		if i > 0 {
+			between = "\n"
+		}
+		fmt.Fprintf(&text, between+"Rule %s (%s:%d) is not met.", finding.Rule.ID, finding.Rule.File(), finding.Rule.Line)
+		if finding.Message != "" {
+			text.WriteString(" " + strings.TrimSuffix(finding.Message, ".") + ".")
+		}
+		width := 0
+		for _, part := range finding.Parts {
+			width = max(width, len(part.Name))
+		}
+		for _, part := range finding.Parts {
+			if part.State != Held || withHeld {
+				fmt.Fprintf(&text, "\n  %-*s  %-10s  %s", width, part.Name, said(part.State), part.Text)
+			}
+		}
+	}
+	return text.String()
+}
+
+// said writes a state as a refusal does.
+func said(state State) string {
+	if state == Held {
+		return string(state)
+	}
+	return strings.ToUpper(strings.ReplaceAll(string(state), "_", " "))
+}
+
+// Fault returns the refusal as an error, RULE_REFUSED, with its parts as data.
+func (v Verdict) Fault() *fault.Error {
+	return fault.New(fault.RuleRefused, "%s", v.Text()).Attach("rules", summaries(v.refused())).Attach("missing", v.Missing())
+}
+
+// Summary is a finding as data.
+type Summary struct {
+	Rule    string `json:"rule"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Message string `json:"message,omitempty"`
+	Warn    bool   `json:"warn,omitempty"`
+	Parts   []Part `json:"parts"`
+}
+
+// Summaries returns all findings as data.
+func (v Verdict) Summaries() []Summary { return summaries(v.Findings) }
+
+func summaries(findings []Finding) []Summary {
+	all := make([]Summary, 0, len(findings))
+	for _, f := range findings[:min(len(findings), maxParts)] {
+		all = append(all, Summary{f.Rule.ID, f.Rule.File(), f.Rule.Line, f.Message, f.Rule.Warn, f.Parts})
+	}
+	return all
+}
+
+// Questions returns what a person is asked, with the rules that ask.
+func (v Verdict) Questions() (texts []string) {
+	for _, finding := range v.Findings {
+		for _, part := range finding.Parts {
+			if part.State == Approve && !finding.Rule.Warn {
+				texts = append(texts, cmp.Or(part.Text, finding.Rule.ID))
+			}
+		}
+	}
+	return texts
+}

@@ -1,0 +1,230 @@
+package expression
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// Root is a root of a rule's expressions.
+type Root struct {
+	// Names are the names under it; nil: any.
+	Names Names
+	// Lists says that the root holds a list of calls for each name, of which a literal
+	// must name one.
+	Lists bool
+}
+
+// Values are the values of a rule's roots. A value may be an error, which ends the
+// evaluation.
+type Values interface{ Value(Read) any }
+
+// Read is one read of Values: a whole root, or the list under a name.
+type Read struct {
+	Root, Name string
+	// Negative says that more calls in the list can only make the expression false, as in
+	// none(list, …) and len(list) < 3.
+	Negative bool
+	// Keys and Equal, where they are given, ask only for those calls whose input has these
+	// values.
+	Keys  []string
+	Equal []any
+}
+
+// ListRead is a list of calls that an expression reads.
+type ListRead struct {
+	Root, Name string
+	// Function is what takes the list and a predicate, "" where none does; Keys are those
+	// by which it looks calls up.
+	Function string
+	Keys     []string
+	// Results says that the predicate reads results.
+	Results bool
+	// Depth counts the predicates around the read.
+	Depth, Offset int
+}
+
+// Lists returns the lists of calls that the expression reads, in source order.
+func (p *Program) Lists() []ListRead { return slices.Clone(p.lists) }
+
+// scale says how many times as long as usual a source may be.
+func (s Scope) scale() uint {
+	if s.Roots != nil {
+		return longer
+	}
+	return 1
+}
+
+// fromRule resolves a name that starts with a root of a rule.
+func (r *rewriter) fromRule(name *ast.IdentifierNode, links []Link, soft bool) (*path, []Link) {
+	root := r.scope.Roots[name.Value]
+	key, constant := firstName(links)
+	switch {
+	case root.Lists && !constant:
+		return r.unresolved(name, name.Value+" cannot be read as a whole: name a tool, as in "+name.Value+`["pay.refund"]`)
+	case root.Names != nil && constant && !root.Names[key]:
+		return r.unresolved(links[0].Key, r.notUnder(name.Value, key))
+	}
+	read := r.read(name, name.Value, key, links, soft)
+	read.of = &Read{Root: name.Value, Negative: r.negative}
+	read.text = name.Value
+	if !root.Lists {
+		return read, links
+	}
+	read.of.Name, read.text = key, under(name.Value, key)
+	r.lists = append(r.lists, ListRead{Root: name.Value, Name: key, Depth: len(r.predicates), Offset: r.offset(name)})
+	return read, links[1:]
+}
+
+// plainRead returns the path of a rewritten expression that only reads Values, so that no
+// machine is needed for it.
+func plainRead(rewritten ast.Node) *path {
+	whole, _ := rewritten.(*ast.CallNode) // a call of result, of the evaluation and a value
+	read, is := whole.Arguments[1].(*ast.CallNode)
+	if !is || len(read.Arguments) != 2 {
+		return nil
+	}
+	constant, is := read.Arguments[1].(*ast.ConstantNode)
+	if !is {
+		return nil
+	}
+	if plain, is := constant.Value.(*path); is && plain.of != nil {
+		return plain
+	}
+	return nil
+}
+
+// value reads one of the Env's Values.
+func (e *evaluation) value(read Read) any {
+	value := e.env.Values.Value(read)
+	if err, failed := value.(error); failed {
+		e.fail("%s", err)
+		return nil
+	}
+	return value
+}
+
+// opposite rewrites a part; where it is flipped, more calls in it have the opposite
+// effect.
+func (r *rewriter) opposite(flipped bool, node ast.Node) ast.Node {
+	outer := r.negative
+	r.negative = outer != flipped
+	rewritten := r.node(node, false)
+	r.negative = outer
+	return rewritten
+}
+
+// flips says which sides of a comparison must become less, not more, for it to hold.
+func flips(n *ast.BinaryNode) (left, right bool) {
+	switch n.Operator {
+	case "<", "<=":
+		return true, false
+	case ">", ">=":
+		return false, true
+	}
+	return isNothing(n.Right), isNothing(n.Left)
+}
+
+// isNothing reports whether a node is what few calls give: 0, null or false.
+func isNothing(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return true
+	case *ast.IdentifierNode:
+		return n.Value == null
+	case *ast.IntegerNode:
+		return n.Value == 0
+	case *ast.BoolNode:
+		return !n.Value
+	}
+	return false
+}
+
+// selective are the functions for which only those items count whose predicate holds.
+var selective = NamesOf("any", "none", "one", "filter", "find", "findLast", "count")
+
+// items rewrites the list of a function with a predicate. A list of calls of which the
+// predicate says .input.k == value is looked up by these values.
+func (r *rewriter) items(n *ast.BuiltinNode) ast.Node {
+	before := len(r.lists)
+	list := r.node(n.Arguments[0], false)
+	base, links := Flatten(n.Arguments[0])
+	name, named := base.(*ast.IdentifierNode)
+	if !named || len(links) != 1 || len(r.lists) != before+1 || !r.scope.Roots[name.Value].Lists || r.err != nil {
+		return list
+	}
+	read := &r.lists[before]
+	read.Function = n.Name
+	predicate := n.Arguments[1].(*ast.PredicateNode) // as the parser made it
+	read.Results = useOf(predicate.Node).result
+	keys, values := equalities(predicate.Node)
+	if len(keys) == 0 || !selective[n.Name] {
+		return list
+	}
+	read.Keys = keys
+	wanted := &Read{Root: read.Root, Name: read.Name, Negative: r.negative, Keys: keys}
+	return call("+lookup", n.Arguments[0], append([]ast.Node{&ast.ConstantNode{Value: wanted}}, r.nodes(values)...)...)
+}
+
+// lookup reads the calls that have given values in their input.
+func lookup(e *evaluation) any {
+	read := *e.args[0].(*Read)
+	read.Equal = e.args[1:]
+	return e.value(read)
+}
+
+// equalities returns the k and the value of each .input.k == value that a predicate
+// needs, where the value does not depend on the item; sorted by k.
+func equalities(node ast.Node) (keys []string, values []ast.Node) {
+	n, is := node.(*ast.BinaryNode)
+	switch {
+	case is && (n.Operator == "and" || n.Operator == "&&"):
+		keys, values = equalities(n.Left)
+		more, others := equalities(n.Right)
+		for i, key := range more {
+			if at, known := slices.BinarySearch(keys, key); !known {
+				keys, values = slices.Insert(keys, at, key), slices.Insert(values, at, others[i])
+			}
+		}
+	case is && n.Operator == "==":
+		for _, side := range [][2]ast.Node{{n.Left, n.Right}, {n.Right, n.Left}} {
+			if key, ofItem := inputKey(side[0]); ofItem && !useOf(side[1]).item {
+				return []string{key}, []ast.Node{side[1]}
+			}
+		}
+	}
+	return keys, values
+}
+
+// inputKey returns the k of .input.k.
+func inputKey(node ast.Node) (string, bool) {
+	base, links := Flatten(node)
+	item, is := base.(*ast.PointerNode)
+	if !is || item.Name != "" || len(links) != 2 || links[0].Optional || links[1].Optional {
+		return "", false
+	}
+	input, _ := firstName(links)
+	key, constant := firstName(links[1:])
+	return key, constant && input == "input"
+}
+
+// use says how a part of a predicate uses the item: at all, and its result.
+type use struct{ item, result bool }
+
+func useOf(node ast.Node) use {
+	var found use
+	ast.Walk(&node, &found)
+	return found
+}
+
+// Visit implements ast.Visitor.
+func (u *use) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.PointerNode:
+		u.item = true
+	case *ast.MemberNode:
+		_, ofItem := n.Node.(*ast.PointerNode)
+		name, constant := n.Property.(*ast.StringNode)
+		u.result = u.result || ofItem && constant && name.Value == rootResult
+	}
+}
