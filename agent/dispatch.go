@@ -38,9 +38,6 @@ func CheckLabel(label string) error {
 // The errors are those of Start and of dispatch; after an error of dispatch the run can
 // be resumed.
 func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(context.Context, Order) error) (id string, err error) {
-	if len(options.Needs) == 0 {
-		options.Needs = r.options.Needs
-	}
 	if options, err = r.complete(options); err != nil {
 		return "", err
 	}

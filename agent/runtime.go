@@ -47,9 +47,7 @@ type Options struct {
 	Repo      func(context.Context) (*reasoning.Repo, error)
 	Workflows func(context.Context) ([]string, error)
 	// Dispatch has another process drive the runs that tools start; nil drives them here.
-	// Needs are the default labels of such runs.
 	Dispatch func(context.Context, Order) error
-	Needs    []string
 	// DisableDetect stops a goal from selecting a workflow.
 	DisableDetect bool
 	// MaxSteps is the default bound of a run's decisions; 0 is DefaultMaxSteps. RetryLimit

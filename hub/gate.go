@@ -38,7 +38,6 @@ type gate struct {
 	secure   bool // cookies only over TLS
 	folder   string
 	door     *access.Door // nil: no tokens from a file
-	token    string       // the digest of one more token; "" for none
 	sessions *sessions
 	guesses  guesses
 
@@ -54,12 +53,9 @@ func newGate(options Options) (*gate, error) {
 	// Cookies ignore ports: two hubs on one machine need two names.
 	g := &gate{public: strings.TrimSuffix(cmp.Or(options.URL, "http://"+options.Address), "/"), cookie: "savant_hub_" + port, folder: options.Folder, door: options.Door, keys: map[[sha256.Size]byte]bool{},
 		sessions: openSessions(options.Sessions, options.Folder+"\x00"+options.Address, options.Logger)}
-	if options.Token != "" {
-		g.token = webguard.Digest(options.Token)
-	}
 	if !webguard.IsLoopback(options.Address) {
 		if !g.takesTokens() {
-			return nil, fault.New(fault.InvalidParams, "%s is reachable from elsewhere, and nobody has a token: savant token add NAME makes one, SAVANT_HUB_TOKEN is one; or listen at 127.0.0.1:%s",
+			return nil, fault.New(fault.InvalidParams, "%s is reachable from elsewhere, and nobody has a token: savant token add NAME makes one; or listen at 127.0.0.1:%s",
 				fault.Cut(host, 100), port)
 		}
 		g.guard.Addresses = true
@@ -69,7 +65,7 @@ func newGate(options Options) (*gate, error) {
 	if options.URL != "" {
 		known, err := url.Parse(options.URL)
 		if err != nil || known.Host == "" || known.Scheme != "http" && known.Scheme != "https" || strings.Trim(known.Path, "/") != "" {
-			return nil, fault.New(fault.InvalidParams, "SAVANT_HUB_URL: expected an address without a path, such as https://savant.example.org")
+			return nil, fault.New(fault.InvalidParams, "SAVANT_HTTP_URL: expected an address without a path, such as https://savant.example.org")
 		}
 		g.secure = known.Scheme == "https"
 		g.know(strings.ToLower(known.Host), known.Scheme)
@@ -107,9 +103,6 @@ func (g *gate) redeem(key string) bool {
 // bearer returns the scopes of a token; the error is TOOL_DENIED.
 func (g *gate) bearer(ctx context.Context, token string) ([]access.Scope, error) {
 	denied := fault.New(fault.ToolDenied, "the token is not accepted")
-	if g.token != "" && webguard.Equal(g.token, webguard.Digest(token)) {
-		return access.Scopes(), nil
-	}
 	if g.door == nil || token == "" {
 		return nil, denied
 	}
@@ -121,7 +114,7 @@ func (g *gate) bearer(ctx context.Context, token string) ([]access.Scope, error)
 }
 
 // takesTokens reports whether tokens can open the hub.
-func (g *gate) takesTokens() bool { return g.token != "" || g.door != nil && g.door.HasTokens() }
+func (g *gate) takesTokens() bool { return g.door != nil && g.door.HasTokens() }
 
 // newSession returns the cookie of a new session.
 func (g *gate) newSession(scopes []access.Scope, token string, now time.Time) *http.Cookie {
@@ -139,7 +132,7 @@ type visitor struct {
 func (g *gate) visitorOf(r *http.Request, now time.Time) (visitor, bool) {
 	for _, cookie := range r.CookiesNamed(g.cookie) {
 		found, known := g.sessions.find(cookie.Value, now)
-		if known && (found.Token == "" || found.Token == g.token || g.door != nil && g.door.Holds(found.Token)) {
+		if known && (found.Token == "" || g.door != nil && g.door.Holds(found.Token)) {
 			return visitor{cookie.Value, access.Caller{Scopes: found.Scopes}}, true
 		}
 	}

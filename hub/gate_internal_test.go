@@ -84,7 +84,7 @@ func TestAGateStandsOnThisMachine(t *testing.T) {
 	_, err := newGate(optionsAt("[::1]:1"))
 	require.NoError(t, err)
 	options := optionsAt("0.0.0.0:1")
-	options.Token = "secret"
+	options.Door, _ = oneToken(t)
 	_, err = newGate(options)
 	require.NoError(t, err)
 	for _, address := range []string{"nonsense", "ftp://x", "https://host/path", "https://"} {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,13 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/access"
+	"savant/internal/webguard"
 )
 
 // TestWrongTokensAreLimited checks that wrong tokens are limited for each address, and
 // that other addresses are not affected.
 func TestWrongTokensAreLimited(t *testing.T) {
 	options := optionsAt("127.0.0.1:9999")
-	options.Token = "the right one"
+	var right string
+	options.Door, right = oneToken(t)
 	gate, err := newGate(options)
 	require.NoError(t, err)
 	from := func(address string) *http.Request {
@@ -30,15 +34,15 @@ func TestWrongTokensAreLimited(t *testing.T) {
 		_, err := gate.try(from("192.0.2.1:1000"), "wrong", now)
 		require.ErrorIs(t, err, fault.ToolDenied)
 	}
-	for _, token := range []string{"wrong", "the right one"} {
+	for _, token := range []string{"wrong", right} {
 		_, err = gate.try(from("192.0.2.1:1001"), token, now)
 		require.ErrorIs(t, err, fault.LimitExceeded, "another port is the same address")
 	}
 	for range 2 * guessesAtOnce {
-		_, err = gate.try(from("192.0.2.2:1000"), "the right one", now)
+		_, err = gate.try(from("192.0.2.2:1000"), right, now)
 		require.NoError(t, err, "right ones are not counted")
 	}
-	_, err = gate.try(from("192.0.2.1:1001"), "the right one", now.Add(guessesPause))
+	_, err = gate.try(from("192.0.2.1:1001"), right, now.Add(guessesPause))
 	require.NoError(t, err)
 	for i := range guessesAtPlace + 1 {
 		r := from("192.0.2.1:1")
@@ -46,6 +50,16 @@ func TestWrongTokensAreLimited(t *testing.T) {
 		gate.guesses.limiter(r)
 	}
 	require.LessOrEqual(t, len(gate.guesses.of), guessesAtPlace)
+}
+
+// oneToken is a door that one token opens, which reads.
+func oneToken(t *testing.T) (*access.Door, string) {
+	file := filepath.Join(t.TempDir(), "tokens.json")
+	secret, err := access.Add(t.Context(), file, webguard.Token{Name: "one", Scopes: []string{"read"}})
+	require.NoError(t, err)
+	door, err := access.NewDoor(access.DoorOptions{File: file})
+	require.NoError(t, err)
+	return door, secret
 }
 
 // TestAPageOfWrongTokens checks that the page reports the limit and that an existing

@@ -37,10 +37,8 @@ type Options struct {
 	Folder, Version string
 	// URL is the address for browsers; empty: http:// and Address.
 	URL string
-	// Door holds the accepted tokens, and Token is one more. Without either the hub
-	// serves only this machine.
-	Door  *access.Door
-	Token string
+	// Door holds the accepted tokens. Without any the hub serves only this machine.
+	Door *access.Door
 	// Sessions is a private folder outside of Folder for the digests of sessions;
 	// empty: sessions end with the program.
 	Sessions string

@@ -122,7 +122,7 @@ func (h *Hub) answerable(ctx context.Context, key state.Key) error {
 		return errReadOnly()
 	}
 	if h.options.NoAnswers {
-		return fault.New(fault.ToolDenied, "this hub takes no answers (SAVANT_HUB_ANSWERS): use savant approve %s at a terminal", key.Run)
+		return fault.New(fault.ToolDenied, "this hub takes no answers (--no-answers): use savant approve %s at a terminal", key.Run)
 	}
 	_, err := h.changeable(ctx, key)
 	return err

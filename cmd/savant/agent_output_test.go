@@ -39,7 +39,7 @@ func TestAPromptLeavesItsSizes(t *testing.T) {
 	}))
 	defer model.Close()
 	s := setStage(t, "../../agent/testdata/scenarios/finish.txtar")
-	s.environment = append(s.environment, "REASONING_API_URL=", "SAVANT_SLM=openai:small", "OPENAI_BASE_URL="+model.URL)
+	s.environment = append(s.environment, "REASONING_API_URL=", "SLM_MODEL=openai:small", "OPENAI_BASE_URL="+model.URL)
 	var first []byte
 	for range 2 {
 		got := byCommand(t, s)

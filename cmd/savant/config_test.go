@@ -68,7 +68,7 @@ func lookForSecret(t *testing.T, source settings.Source, address string) {
 	case settings.FromEnvironment:
 		environment = append(environment, "REASONING_API_TOKEN="+planted, "OPENAI_API_KEY="+planted)
 	case settings.FromFlag:
-		flags = []string{"--reasoning-api-token", planted, "--openai-key=" + planted}
+		flags = []string{"--set", "reasoning.api_token=" + planted, "--set=llm.openai_key=" + planted}
 	}
 	for _, each := range []struct {
 		code  int
@@ -89,7 +89,7 @@ func lookForSecret(t *testing.T, source settings.Source, address string) {
 		{exitConfiguration, `{"session_id":"s","run_id":"r","step":1,"goal":"refuse"}`, []string{"reasoning", "decide", "--json"}},
 		{exitOK, `{"session_id":"s","run_id":"r","step":1,"goal":"say done"}`, []string{"reasoning", "decide"}},
 		{exitConfiguration, "", []string{"config", "show", "--log-level", "loud"}},
-		{exitConfiguration, "", []string{"run", "--skip-git", "refuse", "--reasoning-api-url=", "--openai-url=" + address, "--slm-model=openai:m"}},
+		{exitConfiguration, "", []string{"run", "--skip-git", "refuse", "--reasoning-api-url=", "--set=llm.openai_url=" + address, "--slm=openai:m"}},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append(each.args, flags...), environment, strings.NewReader(each.stdin), &stdout, &stderr)

@@ -70,7 +70,7 @@ func newFleet(t *testing.T, seed uint64) *oneFleet {
 	f.place = mongosessions.Open(context.Background(), database, "test")
 	api := httptest.NewServer(http.HandlerFunc(f.decide))
 	t.Cleanup(api.Close)
-	f.environment = []string{"SAVANT_STORE=mongo", "MONGO_URI=" + uri, "REASONING_API_URL=" + api.URL, "AGENT_LABELS=folder=demo", "HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir()}
+	f.environment = []string{"SAVANT_STORE=mongo", "MONGO_URI=" + uri, "REASONING_API_URL=" + api.URL, "HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir()}
 	longWorkflow(t, f.folder, guidedSteps)
 	require.NoError(t, os.WriteFile(f.folder+"/notes.md", []byte("# Notes\nThe fleet carries out runs.\n"), 0o600))
 	return f
@@ -111,7 +111,7 @@ const fleetLease = 3 * time.Second
 // worker starts a worker and waits until it works.
 func (f *oneFleet) worker(name string) {
 	f.t.Helper()
-	command := exec.Command("savant", "work", "--concurrency", "3", "--lease", fleetLease.String(), "--attempts", "100", "--path", f.folder)
+	command := exec.Command("savant", "work", "--concurrency", "3", "--lease", fleetLease.String(), "--attempts", "100", "--label", "folder=demo", "--path", f.folder)
 	command.Env = append(os.Environ(), f.environment...)
 	stderr, err := command.StderrPipe()
 	require.NoError(f.t, err)
@@ -179,7 +179,7 @@ var underWay = []agent.Status{agent.StatusQueued, agent.StatusRunning, agent.Sta
 
 // ordered begins a run of the agent and follows it to its end, wherever that is asked.
 func (f *oneFleet) ordered(n int) (report agent.Report, err error) {
-	result, at, err := f.call(n, "agent.run", map[string]any{"goal": fmt.Sprintf("what does the fleet do? (%d)", n), "wait_ms": 0}, "")
+	result, at, err := f.call(n, "agent.run", map[string]any{"goal": fmt.Sprintf("what does the fleet do? (%d)", n), "labels": []string{"folder=demo"}, "wait_ms": 0}, "")
 	for err == nil {
 		steps := report.Steps
 		if err = json.Unmarshal(result, &report); err != nil || !slices.Contains(underWay, report.Status) {

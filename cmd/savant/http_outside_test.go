@@ -168,7 +168,7 @@ func TestAServerThatEndsAnswersWhatItHas(t *testing.T) {
 		_, _ = io.WriteString(w, `{"action":"finish","final":"here it is"}`)
 	}))
 	t.Cleanup(api.Close)
-	s := serveHTTP(t, t.TempDir(), "REASONING_API_URL="+api.URL, "SAVANT_HTTP_DRAIN_MS=100000", "HOME="+t.TempDir())
+	s := serveHTTP(t, t.TempDir(), "REASONING_API_URL="+api.URL, "HOME="+t.TempDir())
 	type answer struct {
 		status int
 		body   string

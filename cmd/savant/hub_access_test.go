@@ -187,6 +187,6 @@ func TestTheOverviewSaysWhoCanBeReached(t *testing.T) {
 	service.Close()
 	h = serveHub(t, t.TempDir(), "--reasoning-api-url", service.URL+"/agent_intent")
 	require.Contains(t, h.page("/"), `<span class="status bad s-offline">offline</span>`)
-	h = serveHub(t, t.TempDir(), "--llm-provider", "offline")
+	h = serveHub(t, t.TempDir(), "--set", "llm.provider=offline")
 	require.Contains(t, h.page("/"), "offline-planner</td>")
 }

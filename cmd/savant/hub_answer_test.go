@@ -429,7 +429,7 @@ func TestAHubThatOnlyShows(t *testing.T) {
 	}
 	require.NotContains(t, shows.page("/workflows/ships"), `action="/workflows/ships/start"`)
 
-	without := serveHub(t, folder, "--hub-answers=false")
+	without := serveHub(t, folder, "--no-answers")
 	page = without.page("/runs/ships/r1")
 	require.Contains(t, page, "this hub takes no answers")
 	form := without.formOf(page, "/runs/ships/r1/cancel") // the token of the session

@@ -18,7 +18,7 @@ import (
 // decides, until a worker answers them.
 func TestTheHubTellsOfTheQueue(t *testing.T) {
 	t.Parallel()
-	folder, flags := t.TempDir(), []string{"--reasoning-transport", "mongo", "--mongo-uri", mongotest.Start(t).URI(mongotest.NewDatabase())}
+	folder, flags := t.TempDir(), []string{"--set", "reasoning.transport=mongo", "--mongo-uri", mongotest.Start(t).URI(mongotest.NewDatabase())}
 	start := func(args ...string) {
 		command := exec.CommandContext(t.Context(), "savant", slices.Concat(args, []string{"--path", folder}, flags)...)
 		command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -41,6 +41,6 @@ func TestTheHubTellsOfTheQueue(t *testing.T) {
 		start("run", "--quiet", "--run-id", run, "--skip-git", "where is it")
 	}
 	says("2")
-	start("reasoning", "work", "--llm-provider", "offline")
+	start("reasoning", "work", "--set", "llm.provider=offline")
 	says("0")
 }

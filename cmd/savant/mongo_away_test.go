@@ -210,7 +210,7 @@ func TestTheHubWithoutItsDatabase(t *testing.T) {
 	database := mongotest.Start(t)
 	proxy := mongotest.NewProxy(t, database, 1)
 	uri, folder := proxy.URI(mongotest.NewDatabase())+"?serverSelectionTimeoutMS=300", t.TempDir()
-	h := serveHub(t, folder, "--store", "mongo", "--mongo-uri", uri, "--reasoning-transport", "mongo")
+	h := serveHub(t, folder, "--store", "mongo", "--mongo-uri", uri, "--set", "reasoning.transport=mongo")
 	plan := exec.Command("savant", "call", "think.plan", "--args", `{"workflow": "hello", "run_id": "r1", "params": {"name": "Ada"}}`, "--path", folder, "--store", "mongo", "--mongo-uri", uri)
 	out, err := plan.CombinedOutput()
 	require.NoError(t, err, string(out))

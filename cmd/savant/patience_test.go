@@ -26,7 +26,7 @@ func TestAPersonSeesWhyAModelIsWaitedFor(t *testing.T) {
 			fmt.Fprint(w, `{"choices":[{"message":{"content":"{\"action\":\"finish\",\"final\":\"{\\\"text\\\":\\\"Hello, you!\\\"}\"}"},"finish_reason":"stop"}]}`)
 		}))
 		var stdout, stderr strings.Builder
-		run(t.Context(), args, []string{"SAVANT_PATH=" + t.TempDir(), "SAVANT_SLM=openai:m", "OPENAI_BASE_URL=" + server.URL + "/v1"}, strings.NewReader(""), &stdout, &stderr)
+		run(t.Context(), args, []string{"SAVANT_PATH=" + t.TempDir(), "SLM_MODEL=openai:m", "OPENAI_BASE_URL=" + server.URL + "/v1"}, strings.NewReader(""), &stdout, &stderr)
 		server.Close()
 		require.GreaterOrEqual(t, asked.Load(), int32(2), args)
 		require.Contains(t, stderr.String(), "slow down", args)

@@ -45,7 +45,7 @@ func TestAWorkerForwardsAndWaits(t *testing.T) {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close()) // nothing listens there for now
-	said, end := startWorker(t, uri, "SAVANT_SLM=openai:m", "OPENAI_BASE_URL=http://"+address+"/v1")
+	said, end := startWorker(t, uri, "SLM_MODEL=openai:m", "OPENAI_BASE_URL=http://"+address+"/v1")
 	defer end()
 	answers := make(chan string, 1)
 	go func() {

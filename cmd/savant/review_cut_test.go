@@ -24,7 +24,7 @@ func TestAReviewTellsWhatItsModelDidNotSee(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newOllama(t, map[string][]string{"llama3": {findings, verdict}})
 			var stdout, stderr strings.Builder
-			code := run(t.Context(), args, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "AGENT_SLM_BUDGET_TOKENS=2000", "AGENT_LLM_BUDGET_TOKENS=2000",
+			code := run(t.Context(), append(args, smallPrompts...), []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL,
 				"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 			require.Equal(t, exitOK, code, stdout.String()+stderr.String())
 			require.Contains(t, stdout.String(), ": comment\n\nNothing was found in what was seen.")
@@ -41,6 +41,9 @@ func TestAReviewTellsWhatItsModelDidNotSee(t *testing.T) {
 	}
 }
 
+// smallPrompts are flags that bound the prompts of both models.
+var smallPrompts = []string{"--set", "agent.prompt.slm_budget_tokens=2000", "--set", "agent.prompt.llm_budget_tokens=2000"}
+
 // TestWhatAModelDidNotSeeIsInEachForm: SARIF and JSON say it as well as the workflow's own
 // outputs.
 func TestWhatAModelDidNotSeeIsInEachForm(t *testing.T) {
@@ -50,7 +53,7 @@ func TestWhatAModelDidNotSeeIsInEachForm(t *testing.T) {
 	review := func(args ...string) string {
 		o := newOllama(t, map[string][]string{"llama3": {`{"findings": []}`, `{"decision": "comment", "summary": "Nothing was found in what was seen.", "reasons": ["pay.go"]}`}})
 		var stdout, stderr strings.Builder
-		code := run(t.Context(), args, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "AGENT_SLM_BUDGET_TOKENS=2000", "AGENT_LLM_BUDGET_TOKENS=2000",
+		code := run(t.Context(), append(args, smallPrompts...), []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL,
 			"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 		require.Equal(t, exitOK, code, stdout.String()+stderr.String())
 		return stdout.String()

@@ -36,7 +36,7 @@ func TestTheExitCodeOfAReview(t *testing.T) {
 		"changes asked for": {[]string{blocker, verdict("request_changes")}, nil, 1, ""},
 		"vetoed":            {[]string{blocker, verdict("approve")}, nil, 1, "request_changes: 1 finding in 2 of 2 changed lines."},
 		"no such branch":    {[]string{none}, []string{"nosuch"}, 3, "expected a commit of this repository"},
-		"no model":          {nil, []string{"--llm-provider=offline"}, 8, "No model is set: name one with SAVANT_LLM or --llm=PROVIDER:NAME"},
+		"no model":          {nil, []string{"--set=llm.provider=offline"}, 8, "No model is set: name one with LLM_MODEL or --llm=PROVIDER:NAME"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOllama(t, map[string][]string{"llama3": c.answers})
@@ -101,7 +101,7 @@ func TestAttemptsCountAsRetries(t *testing.T) {
 	defer api.Close()
 	folder := t.TempDir()
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"run", "--skip-git", "--quiet", "What now?"}, []string{"SAVANT_PATH=" + folder, "SAVANT_LLM=openai:m", "OPENAI_BASE_URL=" + api.URL, "OPENAI_API_KEY=k"},
+	code := run(t.Context(), []string{"run", "--skip-git", "--quiet", "What now?"}, []string{"SAVANT_PATH=" + folder, "LLM_MODEL=openai:m", "OPENAI_BASE_URL=" + api.URL, "OPENAI_API_KEY=k"},
 		strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitOK, code, stderr.String())
 	var retries []any

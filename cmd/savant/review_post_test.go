@@ -52,7 +52,7 @@ func (p *posting) savant(args ...string) (*exec.Cmd, *strings.Builder) {
 	findings := `{"findings": [{"path": "pay.go", "line": 2, "severity": "minor", "message": "This says too little of it.", "evidence": "// More.", "suggestion": "/merge is what it could say"}]}`
 	o := newOllama(p.t, map[string][]string{"llama3": {findings, `{"decision": "comment", "summary": "The change was read as a whole.", "reasons": ["pay.go"]}`}})
 	command := exec.CommandContext(p.t.Context(), "savant", args...)
-	command.Env = append(os.Environ(), "SAVANT_PATH="+p.folder, "OLLAMA_HOST="+o.URL, "SAVANT_LLM=ollama:llama3", "HOME="+p.home)
+	command.Env = append(os.Environ(), "SAVANT_PATH="+p.folder, "OLLAMA_HOST="+o.URL, "LLM_MODEL=ollama:llama3", "HOME="+p.home)
 	var out strings.Builder
 	command.Stdout, command.Stderr = &out, &out
 	return command, &out

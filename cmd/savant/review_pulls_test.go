@@ -113,9 +113,8 @@ func TestMergedPullRequestsAreReadWhole(t *testing.T) {
 			server := httptest.NewServer(model)
 			defer server.Close()
 			var stdout, stderr strings.Builder
-			code := run(t.Context(), []string{"review", "origin/base/" + name + "...HEAD", "--output", "json", "--no-tests"},
-				[]string{"SAVANT_PATH=" + p.folder, "HOME=" + t.TempDir(), "LOG_LEVEL=error", "OPENAI_BASE_URL=" + server.URL, "SAVANT_LLM=openai:scripted",
-					"AGENT_LLM_BUDGET_TOKENS=" + strconv.Itoa(budgetOfReviews)}, strings.NewReader(""), &stdout, &stderr)
+			code := run(t.Context(), []string{"review", "origin/base/" + name + "...HEAD", "--output", "json", "--no-tests", "--set", "agent.prompt.llm_budget_tokens=" + strconv.Itoa(budgetOfReviews)},
+				[]string{"SAVANT_PATH=" + p.folder, "HOME=" + t.TempDir(), "LOG_LEVEL=error", "OPENAI_BASE_URL=" + server.URL, "LLM_MODEL=openai:scripted"}, strings.NewReader(""), &stdout, &stderr)
 			require.Equal(t, 1, code, stderr.String())
 
 			var shown []shownLine

@@ -59,7 +59,7 @@ func TestALogLineDoesNotInterruptWhatAModelWrites(t *testing.T) {
 			}))
 			defer model.Close()
 			var stdout strings.Builder
-			code := run(t.Context(), args, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + model.URL, "SAVANT_LLM=ollama:m", "AGENT_LLM_BUDGET_TOKENS=2000"},
+			code := run(t.Context(), append(args, "--set", "agent.prompt.llm_budget_tokens=2000"), []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + model.URL, "LLM_MODEL=ollama:m"},
 				strings.NewReader(""), &stdout, stderr)
 			require.Equal(t, exitOK, code, stdout.String()+stderr.text.String())
 			require.Regexp(t, `(?m)^\S+ level=WARN msg="[^"]*step reader`, stderr.text.String())

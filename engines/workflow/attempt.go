@@ -146,7 +146,7 @@ func (v *drive) invoke(ctx context.Context, call engines.Call, next flow.Instruc
 }
 
 // noModel is why a step is left to a model.
-const noModel = "No model is set: name one with SAVANT_LLM or --llm=PROVIDER:NAME, or a Reasoning API with REASONING_API_URL."
+const noModel = "No model is set: name one with LLM_MODEL or --llm=PROVIDER:NAME, or a Reasoning API with REASONING_API_URL."
 
 // ErrNoModel is returned by a Generate that has no model.
 var ErrNoModel = errors.New("no model is configured")

@@ -122,7 +122,7 @@ func TestWhatSavantCannotDoIsLeft(t *testing.T) {
 		whom     string
 		why      string
 	}{
-		"no model":   {"call: llm.generate, input_template: {task: x}", nil, workflow.ForModel, "No model is set: name one with SAVANT_LLM or --llm=PROVIDER:NAME"},
+		"no model":   {"call: llm.generate, input_template: {task: x}", nil, workflow.ForModel, "No model is set: name one with LLM_MODEL or --llm=PROVIDER:NAME"},
 		"model down": {"call: llm.generate, input_template: {task: x}", down, workflow.ForModel, "the Reasoning API is down"},
 		"tool":       {"call: filesystem.read_file", nil, workflow.ForTool, "no tool is named that"},
 		"person":     {"call: human.approve, input_template: {message: 'So?'}", nil, workflow.ForPerson, "savant approve r wait"},

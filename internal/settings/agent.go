@@ -10,23 +10,17 @@ type Agent struct {
 	// MaxSteps bounds the decisions of a run, RetryLimit how often a call that
 	// failed and may be repeated is made again.
 	MaxSteps, RetryLimit int
-	// CacheMS is how long a result answers the same call again, in milliseconds.
-	CacheMS int
-	// Labels are what a run that is begun here needs of the machine that drives it, and
-	// what a worker here has.
-	Labels []string
 }
 
 // maxAgentSteps and maxRepeats keep a run from going on for ever.
 const (
 	maxAgentSteps = 1000
 	maxRepeats    = 10
-	maxCacheMS    = 3_600_000
 )
 
 func agentRows() []Setting {
-	row := func(flag, env, key, doc string, field func(*Settings) any) Setting {
-		return Setting{Flag: flag, Env: env, Key: key, Kind: Switch, Default: "false", Doc: doc, PerFolder: true, field: field}
+	row := func(env, key, doc string, field func(*Settings) any) Setting {
+		return Setting{Env: env, Key: key, Kind: Switch, Default: "false", Doc: doc, PerFolder: true, field: field}
 	}
 	guarded := func(row Setting) Setting {
 		row.Guarded, row.PerFolder = true, false
@@ -36,34 +30,28 @@ func agentRows() []Setting {
 		row.PerFolder = true
 		return row
 	}
-	number := func(flag, env, key, standard, doc string, least, most int, field func(*Settings) any) Setting {
-		return Setting{Flag: flag, Env: env, Key: key, Kind: Number, Min: least, Max: most, Default: standard, Doc: doc, field: field}
+	number := func(env, key, standard, doc string, least, most int, field func(*Settings) any) Setting {
+		return Setting{Env: env, Key: key, Kind: Number, Min: least, Max: most, Default: standard, Doc: doc, field: field}
 	}
 	return []Setting{
-		perFolder(number("agent-max-steps", "AGENT_MAX_STEPS", "agent.max_steps", "25", "highest number of decisions in a run", 1, maxAgentSteps,
+		perFolder(number("AGENT_MAX_STEPS", "agent.max_steps", "25", "highest number of decisions in a run", 1, maxAgentSteps,
 			func(s *Settings) any { return &s.Agent.MaxSteps })),
-		perFolder(number("agent-retry-limit", "AGENT_RETRY_LIMIT", "agent.retry_limit", "1",
+		perFolder(number("AGENT_RETRY_LIMIT", "agent.retry_limit", "1",
 			"how often the agent repeats a failed call of a read-only or idempotent tool", 0, maxRepeats,
 			func(s *Settings) any { return &s.Agent.RetryLimit })),
-		number("agent-cache-ms", "AGENT_CACHE_MS", "agent.cache_ms", "2000",
-			"how long the result of a local tool that only reads answers the same call again, in milliseconds", 0, maxCacheMS,
-			func(s *Settings) any { return &s.Agent.CacheMS }),
-		number("agent-slm-budget-tokens", "AGENT_SLM_BUDGET_TOKENS", "agent.prompt.slm_budget_tokens", "8000",
+		number("", "agent.prompt.slm_budget_tokens", "8000",
 			"largest prompt for the small model, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.SLMBudget }),
-		number("agent-llm-budget-tokens", "AGENT_LLM_BUDGET_TOKENS", "agent.prompt.llm_budget_tokens", "32000",
+		number("", "agent.prompt.llm_budget_tokens", "32000",
 			"largest prompt for the large model, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.LLMBudget }),
-		{Flag: "agent-labels", Env: "AGENT_LABELS", Key: "agent.labels", Kind: List,
-			Doc:   "labels such as folder=shop: a run that starts here needs a worker with these labels, and a worker here has them",
-			field: func(s *Settings) any { return &s.Agent.Labels }},
-		row("agent-disable-tools", "AGENT_DISABLE_TOOLS", "agent.disable_tools", "the agent may call no tool",
+		row("AGENT_DISABLE_TOOLS", "agent.disable_tools", "the agent may call no tool",
 			func(s *Settings) any { return &s.Agent.DisableTools }),
-		row("agent-disable-context-tools", "AGENT_DISABLE_CONTEXT_TOOLS", "agent.disable_context_tools", "the agent may not call context.*",
+		row("AGENT_DISABLE_CONTEXT_TOOLS", "agent.disable_context_tools", "the agent may not call context.*",
 			func(s *Settings) any { return &s.Agent.DisableContext }),
-		row("agent-disable-search-tools", "AGENT_DISABLE_SEARCH_TOOLS", "agent.disable_search_tools", "the agent may not call tools that search",
+		row("AGENT_DISABLE_SEARCH_TOOLS", "agent.disable_search_tools", "the agent may not call tools that search",
 			func(s *Settings) any { return &s.Agent.DisableSearch }),
-		guarded(row("agent-allow-think-tools", "AGENT_ALLOW_THINK_TOOLS", "agent.allow_think_tools", "the agent may call think.*",
+		guarded(row("AGENT_ALLOW_THINK_TOOLS", "agent.allow_think_tools", "the agent may call think.*",
 			func(s *Settings) any { return &s.Agent.AllowThink })),
-		row("agent-disable-workflow-autodetect", "AGENT_DISABLE_WORKFLOW_AUTODETECT", "agent.disable_workflow_autodetect",
+		row("AGENT_DISABLE_WORKFLOW_AUTODETECT", "agent.disable_workflow_autodetect",
 			"a goal never leads to a workflow by itself", func(s *Settings) any { return &s.Agent.DisableDetect }),
 	}
 }

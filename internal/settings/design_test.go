@@ -17,15 +17,15 @@ func environment(values map[string]string) settings.Lookup {
 	}
 }
 
-func TestOtherNamesOfVariables(t *testing.T) {
+func TestTheDesignsVariables(t *testing.T) {
 	loaded, err := settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "openai", "SLM_MODEL": "phi3.5",
-		"LLM_MODEL": "second", "SAVANT_LLM": "llama3:latest", "OLLAMA_HOST": "box"}), everybody)
+		"LLM_MODEL": "llama3:latest", "OLLAMA_HOST": "box"}), everybody)
 	require.NoError(t, err)
 	require.Equal(t, "openai", loaded.Reasoning.Provider)
 	require.Equal(t, "phi3.5", loaded.Reasoning.SLM)
-	require.Equal(t, "llama3:latest", loaded.Reasoning.LLM, "the first name comes first")
+	require.Equal(t, "llama3:latest", loaded.Reasoning.LLM)
 	require.Equal(t, "http://box:11434", loaded.Reasoning.OllamaURL)
-	require.Equal(t, "environment SLM_MODEL", origins(loaded)["SAVANT_SLM"])
+	require.Equal(t, "environment SLM_MODEL", origins(loaded)["SLM_MODEL"])
 
 	_, err = settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "acme"}), everybody)
 	var refused *settings.Error
@@ -66,7 +66,7 @@ func TestBothSpellingsOfAKey(t *testing.T) {
 	for text, at := range map[string]string{
 		`{"agent": {"maxSteps": 7, "max_steps": 8}}`:              "1:27",
 		`{"agent": {"prompt": {"budget": 1}}}`:                    "1:23",
-		`{"llm": {"ollamaHost": "a", "ollama_url": "http://b"}}`:  "1:43",
+		`{"llm": {"ollamaHost": "a", "ollama_host": "http://b"}}`: "1:29",
 		`{"llm": {"prices": {"m": {"input": 1}}}}`:                "1:20",
 		`{"llm": {"prices": {"m": {"input": -1, "output": 1}}}}`:  "1:20",
 		`{"llm": {"prices": {"m": {"input": "1", "output": 1}}}}`: "1:20",

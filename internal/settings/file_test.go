@@ -112,7 +112,7 @@ func TestAFileThatIsRefused(t *testing.T) {
 		`{"REASONING_API_URL": "x"}`:                       "1:2",
 		`{"reasoning.api_url": "x"}`:                       "1:2",
 		`{"log_level": "info"}`:                            "1:2",
-		`{"agent": {"tool_names": "auto"}}`:                "1:12",
+		`{"agent": {"enforce": "off"}}`:                    "1:12",
 		`{"": 1}`:                                          "1:2",
 		"{\n \"é\": 1, \"savant_path\": \".\"}":            "2:2",
 		`{"savant_path": "."}`:                             "1:2",
@@ -131,18 +131,18 @@ func TestAFileThatIsRefused(t *testing.T) {
 		`{"mcp_service": []}`:                              "1:17",
 		`{"mcp_service": [1]}`:                             "1:17",
 		`{"mcp_service": {}}`:                              "1:17",
-		`{"tool_names": "auto", "tool_names": "dotted"}`:   "1:24",
+		`{"enforce": "off", "enforce": "required"}`:        "1:20",
 		"{\"agent\": {},\n\"agent\": {}}":                  "2:1",
-		`{"tool_names": "auto"} {}`:                        "1:24",
-		`{"tool_names": "auto",}`:                          "1:22",
-		"{\n \"tool_names\"":                               "2:14",
+		`{"enforce": "off"} {}`:                            "1:20",
+		`{"enforce": "off",}`:                              "1:18",
+		"{\n \"enforce\"":                                  "2:11",
 		``:                                                 "1:1",
 		` [1]`:                                             "1:2",
 		`null`:                                             "1:1",
-		"{\"tool_names\": \"\xff\"}":                       "1:17",
+		"{\"enforce\": \"\xff\"}":                          "1:14",
 		strings.Repeat("[", 20_000):                        "1:201",
 	} {
-		_, err := load(t, text, nil, map[string]string{settings.EnvToolNames: "auto", settings.EnvSlow: "1"})
+		_, err := load(t, text, nil, map[string]string{settings.EnvEnforce: "off", settings.EnvSlow: "1"})
 		require.NotContains(t, err.Error(), "hunter2")
 		messages[text] = refusedAt(t, err, at)
 	}
@@ -286,7 +286,7 @@ func TestWhoDecidesHasToBeAccepted(t *testing.T) {
 	for text, waits := range map[string]bool{
 		`{"reasoning": {"api_url": "http://a.example"}}`:                                                                           false,
 		`{"llm": {"slm_model": "openai:m"}}`:                                                                                       false,
-		`{"llm": {"ollama_url": "http://a.example"}}`:                                                                              false,
+		`{"llm": {"ollama_host": "http://a.example"}}`:                                                                             false,
 		`{"telemetry": {"otlp_endpoint": "http://a.example"}, "git_roots": ["/"], "repos": ["/"]}`:                                 false,
 		`{"reasoning": {"api_token": "sekrit-sekrit"}, "agent": {"disable_tools": true}, "git_roots": ["."], "repos": ["config"]}`: false,
 	} {
@@ -295,7 +295,7 @@ func TestWhoDecidesHasToBeAccepted(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, waits, loaded.Reasoning.Waiting != nil, text)
 	}
-	folder := project(t, `{"llm": {"ollama_url": "http://a.example", "provider": "openai"}, "reasoning": {"api_url": "http://a.example"}}`)
+	folder := project(t, `{"llm": {"ollama_host": "http://a.example", "provider": "openai"}, "reasoning": {"api_url": "http://a.example"}}`)
 	for waits, variables := range map[string]map[string]string{
 		"":             {settings.EnvReasoningURL: "http://mine.example"},
 		"llm.provider": {settings.EnvReasoningURL: "", settings.EnvSLM: "qwen3"},
@@ -334,41 +334,4 @@ func TestAFolderOutsideByALink(t *testing.T) {
 	require.NoError(t, os.Remove(link))
 	require.NoError(t, os.Symlink(other, link))
 	require.Len(t, read().GitRoots, 1, "it leads elsewhere now")
-}
-
-// A person who knows that the address of the file is right can say so, once, and
-// only outside of the file.
-func TestAHostCanBeTrusted(t *testing.T) {
-	for _, c := range []struct {
-		address, trusted string
-		ok               bool
-	}{
-		{"https://api.example/x", "api.example", true},
-		{"https://API.example:8443", "other.example, api.example", true},
-		{"https://api.example:8443", "api.example:8443", true},
-		{"https://api.example", "https://api.example/", true},
-		{"http://127.0.0.1:8100", "127.0.0.1", true},
-		{"http://localhost:8100", "localhost:8100", true},
-		{"http://[::1]:8100", "::1", true},
-		{"http://api.example", "http://api.example", true},
-		{"http://api.example", "api.example", false}, // in the clear
-		{"https://api.example", "http://api.example", false},
-		{"https://api.example:8443", "api.example:443", false},
-		{"https://api.example.evil.example", "api.example", false},
-		{"https://api.example@evil.example", "api.example", false},
-		{"https://evil.example", "*", false},
-		{"https://evil.example", "", false},
-	} {
-		file := `{"reasoning": {"api_url": "` + c.address + `"}}`
-		secret := map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit"}
-		secret[settings.EnvPath] = project(t, file)
-		loaded, err := settings.Load(from(map[string]string{settings.EnvTrustedHosts: c.trusted}), from(secret), nobody(t))
-		require.NoError(t, err)
-		require.Equal(t, c.ok, loaded.Reasoning.URL == c.address, "%s, trusted %s", c.address, c.trusted)
-		require.NoError(t, loaded.Reasoning.Waiting)
-	}
-	_, err := load(t, `{"trusted_hosts": ["evil.example"], "reasoning": {"api_url": "https://evil.example"}}`, nil, nil)
-	require.ErrorIs(t, err, fault.InvalidParams)
-	require.Equal(t, "trusted_hosts", fault.From(err).Diagnostics[0].Path)
-	require.ErrorContains(t, err, settings.EnvTrustedHosts)
 }

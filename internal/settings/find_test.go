@@ -69,12 +69,12 @@ func TestTheProjectIsFoundUpward(t *testing.T) {
 // What is named holds, and the settings of a found project are read.
 func TestAFoundProjectHasItsSettings(t *testing.T) {
 	top := tree(t, "a/.savant/", "a/config/", "a/b/", "other/")
-	require.NoError(t, os.WriteFile(filepath.Join(top, "a/config/settings.json"), []byte(`{"tool_names": "dotted"}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(top, "a/config/settings.json"), []byte(`{"enforce": "required"}`), 0o600))
 	t.Chdir(filepath.Join(top, "a/b"))
 	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: ""}), everybody)
 	require.NoError(t, err)
 	require.Equal(t, "..", loaded.Path)
-	require.Equal(t, "dotted", loaded.ToolNames)
+	require.Equal(t, "required", loaded.Enforce)
 	for _, given := range []string{".", filepath.Join(top, "other")} {
 		loaded, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: given}), everybody)
 		require.NoError(t, err)

@@ -23,7 +23,7 @@ func sampleOf(row settings.Setting) any {
 	case settings.Switch:
 		return row.Default != "true"
 	case settings.List:
-		return []string{map[string]string{"agent.labels": "folder=shop"}[row.Key] + map[string]string{"mcp_service": "git"}[row.Key]}
+		return []string{map[string]string{"mcp_service": "git"}[row.Key]}
 	case settings.Folders:
 		return []string{"config"}
 	case settings.Address:

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"cmp"
-	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 // guard ignores the values of the file that no person has accepted.
 type guard struct {
 	path    string
-	hosts   []string
 	folder  *trust.Folder
 	waiting map[string]error // by Key: why a value of the file is not used
 	// untrusted are the folders outside SAVANT_PATH that git.* may not read.
@@ -45,7 +43,7 @@ func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 	case !row.Guarded || value.Origin.Source != FromFile || value.Text == "":
 		return part, false, nil
 	case row.Key == storeKey:
-		if storeName(value.Text) == StoreFile {
+		if value.Text == StoreFile {
 			return part, false, nil
 		}
 		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "keeps runs, with all their content, in a database: "+value.Text)
@@ -56,9 +54,6 @@ func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 		}
 		part, err = trust.Of(trust.Setting, row.Key, FileName, content, shown...)
 	case row.Kind == Address:
-		if trusts(g.hosts, value.Text) {
-			return part, false, nil
-		}
 		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "sends to "+value.Text, "host "+host(value.Text), "is the "+about(row))
 		if secret := sentTo(row.Key); secret != "" {
 			part.Shown = append(part.Shown, "and "+secret+", if it is set")
@@ -152,7 +147,7 @@ func (g *guard) decides(by Reasoning) error {
 			keys = append(keys, "llm.provider")
 			provider = cmp.Or(by.Provider, providers[0])
 		}
-		keys = append(keys, "llm."+provider+"_url")
+		keys = append(keys, addressKey(provider))
 		if own := map[string]string{"anthropic": by.AnthropicKey, "openai": by.OpenAIKey}; own[provider] == "" {
 			keys = append(keys, "llm."+provider+"_key")
 		}
@@ -195,25 +190,10 @@ func host(address string) string {
 	return parsed.Host
 }
 
-// trusts reports whether the host of an address is in a list; entries may have a port.
-// A host that is reached unencrypted over a network must be listed with its scheme:
-// http://HOST.
-func trusts(hosts []string, address string) bool {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" {
-		return false
+// addressKey is the setting with the address of a provider of models.
+func addressKey(provider string) string {
+	if provider == providers[0] {
+		return "llm.ollama_host"
 	}
-	names := []string{parsed.Scheme + "://" + parsed.Host}
-	if private(parsed) {
-		names = append(names, parsed.Host, parsed.Hostname())
-	}
-	return slices.ContainsFunc(hosts, func(host string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, strings.TrimSuffix(host, "/")) })
-	})
-}
-
-// private reports whether nobody on the network can read what is sent to an address.
-func private(address *url.URL) bool {
-	ip := net.ParseIP(address.Hostname())
-	return address.Scheme == "https" || address.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return "llm." + provider + "_url"
 }

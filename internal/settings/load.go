@@ -3,6 +3,7 @@ package settings
 import (
 	"slices"
 
+	"savant/fault"
 	"savant/internal/trust"
 )
 
@@ -46,7 +47,8 @@ func (l *Loaded) Chosen(env string) bool {
 // variable over the file below SAVANT_PATH, and the file over the default. An empty
 // variable counts as not set, since clients pass such variables. A guarded value of the
 // file is ignored unless trusting accepts it. The error is an *Error for a flag or
-// variable, and a *fault.Error with line and column for the file.
+// variable, and a *fault.Error for a name that is no setting any more, and, with line and
+// column, for the file.
 //
 // If nothing sets SAVANT_PATH, it is the nearest folder with .savant, workflows/ or
 // .git, from the working folder upward, else the working folder.
@@ -76,6 +78,11 @@ func load(flag, env Lookup, trusting Trust, counts func(Setting) bool) (*Loaded,
 			return nil, err
 		}
 	}
+	for _, former := range formerNames() {
+		if _, set := given.variable(former.env); set {
+			return nil, fault.New(fault.InvalidParams, "%s", gone(former.env))
+		}
+	}
 	var err error
 	if given.file, err = readFile(early.Path, table); err != nil {
 		return nil, err
@@ -92,7 +99,7 @@ func load(flag, env Lookup, trusting Trust, counts func(Setting) bool) (*Loaded,
 		delete(given.file.values, key)
 	}
 	slices.Sort(loaded.Unused)
-	guard := guard{path: early.Path, hosts: early.TrustedHosts, waiting: map[string]error{}, untrusted: map[string]error{}}
+	guard := guard{path: early.Path, waiting: map[string]error{}, untrusted: map[string]error{}}
 	if loaded.Parts, err = guard.parts(given, table); err != nil {
 		return nil, err
 	}
@@ -104,11 +111,7 @@ func load(flag, env Lookup, trusting Trust, counts func(Setting) bool) (*Loaded,
 		if err != nil {
 			return nil, err
 		}
-		named := row
-		if value.Origin.Source == FromEnvironment {
-			named.Env = value.Origin.Name
-		}
-		if err := named.check(&loaded.Settings, value.Text); err != nil {
+		if err := row.check(&loaded.Settings, value.Text); err != nil {
 			return nil, err
 		}
 		loaded.Values = append(loaded.Values, value)
@@ -139,12 +142,14 @@ type sources struct {
 func (s *sources) all(row Setting) []Value {
 	var all []Value
 	if text, ok := s.flag(row); ok {
-		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromFlag, Name: "--" + row.Flag}})
-	}
-	for _, name := range []string{row.Env, row.OtherEnv} {
-		if text, ok := s.variable(name); ok {
-			all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromEnvironment, Name: name}})
+		name := "--" + row.Flag
+		if row.Flag == "" {
+			name = "--set " + row.Key
 		}
+		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromFlag, Name: name}})
+	}
+	if text, ok := s.variable(row.Env); ok {
+		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromEnvironment, Name: row.Env}})
 	}
 	if held, ok := s.file.values[row.Key]; ok {
 		all = append(all, held)

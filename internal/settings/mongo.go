@@ -22,21 +22,13 @@ const EnvMongoURI = "MONGO_URI"
 
 func mongoRows() []Setting {
 	return []Setting{
-		{Flag: "store", Env: "SAVANT_STORE", Key: storeKey, Default: StoreFile, Allowed: []string{StoreFile, StoreMongo}, Guarded: true, normal: storeName,
+		{Flag: "store", Env: "SAVANT_STORE", Key: storeKey, Default: StoreFile, Allowed: []string{StoreFile, StoreMongo}, Guarded: true,
 			Doc: "where runs are kept: file, the folder .savant, or mongo, a database that several machines share", field: func(s *Settings) any { return &s.Store }},
 		{Flag: "mongo-uri", Env: EnvMongoURI, Key: "mongo.uri", Kind: Address, Guarded: true,
 			Doc: "connection string of MongoDB; a database that it names is used whatever SAVANT_ENV is", field: func(s *Settings) any { return &s.Mongo.URI }},
-		{Flag: "mongo-host", Env: "MONGO_HOST", Key: "mongo.host", Guarded: true,
+		{Env: "MONGO_HOST", Key: "mongo.host", Guarded: true,
 			Doc: "host of MongoDB, or HOST:PORT, where there is no MONGO_URI", field: func(s *Settings) any { return &s.Mongo.Host }},
-		{Flag: "env", Env: "SAVANT_ENV", Key: "env", Default: "development", Allowed: []string{"development", "test"},
+		{Env: "SAVANT_ENV", Key: "env", Default: "development", Allowed: []string{"development", "test"},
 			Doc: "environment: the database of MongoDB is savant_development or savant_test", field: func(s *Settings) any { return &s.Mongo.Environment }},
 	}
-}
-
-// storeName knows the folder by its other names.
-func storeName(text string) string {
-	if text == "files" || text == "dir" {
-		return StoreFile
-	}
-	return text
 }

@@ -55,7 +55,7 @@ func (r *reader) member(prefix string, member jsonvalue.NodeMember) {
 	case strings.Contains(member.Name, "."): // a Key in one word would pass for a nested one
 		r.complain(member.Offset, key, r.unknown(prefix, member.Name))
 	case isSetting && row.NotInFile != "":
-		r.complain(member.Offset, key, fmt.Sprintf("%s %s, so it cannot be set here: use the variable %s or --%s", key, row.NotInFile, row.Env, row.Flag))
+		r.complain(member.Offset, key, fmt.Sprintf("%s %s, so it cannot be set here: use the variable %s or --set %s=VALUE", key, row.NotInFile, row.Env, row.Key))
 	case isSetting:
 		r.setting(row, value)
 	case r.isBlock(key) && value.Raw[0] == '{':
@@ -81,10 +81,6 @@ func (r *reader) setting(row Setting, value jsonvalue.Node) {
 		r.add(diagnostic)
 		return
 	}
-	if _, twice := r.values[row.Key]; twice && row.OtherKey != "" {
-		r.complain(value.Offset, row.Key, row.Key+" and "+row.OtherKey+" are one setting: leave one out")
-		return
-	}
 	line, column := jsonvalue.Place(r.data, value.Offset)
 	made := Value{Setting: row, Text: text, Origin: Origin{Source: FromFile, Name: FileName, Line: line, Column: column}}
 	if row.Kind == Folders {
@@ -106,7 +102,7 @@ func (s Setting) verify(text string) *mismatch {
 }
 
 func (r *reader) row(key string) (Setting, bool) {
-	at := slices.IndexFunc(r.table, func(row Setting) bool { return row.Key == key || row.OtherKey != "" && row.OtherKey == key })
+	at := slices.IndexFunc(r.table, func(row Setting) bool { return row.Key == key })
 	if at < 0 {
 		return Setting{}, false
 	}
@@ -130,9 +126,10 @@ func snake(name string) string {
 	return out.String()
 }
 
-// isBlock says whether settings are nested below a key.
+// isBlock says whether settings are, or were, nested below a key.
 func (r *reader) isBlock(key string) bool {
-	return slices.ContainsFunc(r.table, func(row Setting) bool { return strings.HasPrefix(row.Key, key+".") })
+	return slices.ContainsFunc(r.table, func(row Setting) bool { return strings.HasPrefix(row.Key, key+".") }) ||
+		slices.ContainsFunc(formerNames(), func(each removed) bool { return strings.HasPrefix(each.key, key+".") })
 }
 
 func (r *reader) complain(at int, path, message string) {
@@ -147,27 +144,17 @@ func (r *reader) add(wrong fault.Diagnostic) {
 
 // unknown says that there is no setting of this name, and which was meant.
 func (r *reader) unknown(prefix, name string) string {
+	if text := gone(prefix + snake(name)); text != "" {
+		return text
+	}
 	message := fmt.Sprintf("unknown key %q", fault.Cut(prefix+name, maxShown))
-	if elsewhere := r.elsewhere(name); elsewhere != "" {
+	if elsewhere := keyOf(r.table, name); elsewhere != "" {
 		return message + ", did you mean " + nested(elsewhere) + "?"
 	}
 	if nearest := fault.Nearest(name, r.names(prefix)); nearest != "" {
 		return message + fmt.Sprintf(", did you mean %q?", prefix+nearest)
 	}
 	return message + ": expected one of " + strings.Join(r.names(prefix), ", ")
-}
-
-// elsewhere returns the Key of a setting that a name stands for in another
-// place: its variable, its flag or its Key written in one.
-func (r *reader) elsewhere(name string) string {
-	for _, row := range r.table {
-		whole := strings.ReplaceAll(row.Key, ".", "_")
-		last := row.Key[strings.LastIndexByte(row.Key, '.')+1:]
-		if name == row.Key || strings.EqualFold(name, row.Env) || row.OtherEnv != "" && strings.EqualFold(name, row.OtherEnv) || slices.Contains([]string{row.Flag, whole, last}, name) {
-			return row.Key
-		}
-	}
-	return ""
 }
 
 // nested writes a Key as the file has it.

@@ -13,16 +13,15 @@ type Reasoning struct {
 	URL, Token string
 	// Transport is TransportHTTP, or TransportMongo for a queue.
 	Transport string
-	// Timeout bounds one attempt to reach it; Retries is the number of further
-	// attempts.
+	// Timeout bounds one attempt to reach it, and an answer of a model; Retries is the
+	// number of further attempts.
 	Timeout time.Duration
 	Retries int
 	// SLM and LLM are the models of the built-in service, as PROVIDER:NAME, or as a
 	// NAME of Provider. Provider is empty if none was chosen, and Offline if no model
-	// may be asked. ModelTimeout bounds the answer of either, Patience the pauses for a
-	// service that fails for now.
-	SLM, LLM, Provider     string
-	ModelTimeout, Patience time.Duration
+	// may be asked. Patience bounds the pauses for a service that fails for now.
+	SLM, LLM, Provider string
+	Patience           time.Duration
 	// Think is auto, on or off, for models of Ollama that think.
 	Think string
 	// SLMBudget and LLMBudget are the maximum sizes of their prompts, in estimated
@@ -48,8 +47,8 @@ const (
 // Variables of the Reasoning API and of the models that messages name.
 const (
 	EnvReasoningURL = "REASONING_API_URL"
-	EnvSLM          = "SAVANT_SLM"
-	EnvLLM          = "SAVANT_LLM"
+	EnvSLM          = "SLM_MODEL"
+	EnvLLM          = "LLM_MODEL"
 )
 
 // Offline is the provider that disables models: the offline planner decides, and Savant
@@ -69,13 +68,13 @@ func reasoningRows() []Setting {
 	return []Setting{
 		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning.api_url", Kind: Address, Guarded: true,
 			Doc: "address of a Reasoning API; without one the built-in service decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
-		{Flag: "reasoning-transport", Env: "REASONING_TRANSPORT", Key: "reasoning.transport", Default: TransportHTTP, Allowed: []string{TransportHTTP, TransportMongo}, Guarded: true,
+		{Env: "REASONING_TRANSPORT", Key: "reasoning.transport", Default: TransportHTTP, Allowed: []string{TransportHTTP, TransportMongo}, Guarded: true,
 			Doc: "how decisions are requested: http, or mongo, a queue in MongoDB", field: func(s *Settings) any { return &s.Reasoning.Transport }},
-		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, Guarded: true, SentTo: "reasoning.api_url",
+		{Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, Guarded: true, SentTo: "reasoning.api_url",
 			Doc: "bearer token for it", field: func(s *Settings) any { return &s.Reasoning.Token }},
-		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
-			Doc: "milliseconds an attempt to reach it may take", field: func(s *Settings) any { return &s.Reasoning.Timeout }},
-		{Flag: "reasoning-api-retries", Env: "REASONING_API_RETRIES", Key: "reasoning.api_retries", Kind: Number, Max: maxRetries, Default: "2",
+		{Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
+			Doc: "milliseconds an attempt to reach it, or a model, may take", field: func(s *Settings) any { return &s.Reasoning.Timeout }},
+		{Env: "REASONING_API_RETRIES", Key: "reasoning.api_retries", Kind: Number, Max: maxRetries, Default: "2",
 			Doc: "attempts after the first", field: func(s *Settings) any { return &s.Reasoning.Retries }},
 	}
 }
@@ -83,29 +82,27 @@ func reasoningRows() []Setting {
 // modelRows are the models of the built-in service.
 func modelRows() []Setting {
 	return []Setting{
-		{Flag: "llm-provider", Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(slices.Clone(providers), Offline),
+		{Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(slices.Clone(providers), Offline),
 			Doc: "provider of models that are named without one, ollama by default; offline asks no model", field: func(s *Settings) any { return &s.Reasoning.Provider }},
-		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model", OtherFlag: "slm", Guarded: true, OtherEnv: "SLM_MODEL",
+		{Flag: "slm", Env: EnvSLM, Key: "llm.slm_model", Guarded: true,
 			Doc: "small model of the built-in service, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
-		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model", OtherFlag: "llm", Guarded: true, OtherEnv: "LLM_MODEL",
+		{Flag: "llm", Env: EnvLLM, Key: "llm.llm_model", Guarded: true,
 			Doc: "large model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
-		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
-			Doc: "milliseconds a model may take to answer", field: func(s *Settings) any { return &s.Reasoning.ModelTimeout }},
-		{Flag: "llm-patience-ms", Env: "LLM_PATIENCE_MS", Key: "llm.patience_ms", Kind: Number, Max: maxWait, Default: "60000",
+		{Env: "LLM_PATIENCE_MS", Key: "llm.patience_ms", Kind: Number, Max: maxWait, Default: "60000",
 			Doc: "milliseconds to wait in all for a model whose service is busy or fails for now", field: func(s *Settings) any { return &s.Reasoning.Patience }},
-		{Flag: "llm-think", Env: "LLM_THINK", Key: "llm.think", Default: "auto", Allowed: []string{"auto", "on", "off"},
+		{Env: "LLM_THINK", Key: "llm.think", Default: "auto", Allowed: []string{"auto", "on", "off"},
 			Doc: "whether models of Ollama think before they answer; auto leaves it to the model, and off for a second question", field: func(s *Settings) any { return &s.Reasoning.Think }},
-		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", OtherEnv: "OLLAMA_HOST", OtherKey: "llm.ollama_host", Kind: Address, Guarded: true, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
+		{Env: "OLLAMA_HOST", Key: "llm.ollama_host", Kind: Address, Guarded: true, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
 			Doc: "address of Ollama", field: func(s *Settings) any { return &s.Reasoning.OllamaURL }},
-		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Guarded: true, Default: "https://api.anthropic.com",
+		{Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Guarded: true, Default: "https://api.anthropic.com",
 			Doc: "address of the Anthropic API", field: func(s *Settings) any { return &s.Reasoning.AnthropicURL }},
-		{Flag: "anthropic-key", Env: "ANTHROPIC_API_KEY", Key: "llm.anthropic_key", Secret: true, Guarded: true, SentTo: "llm.anthropic_url",
+		{Env: "ANTHROPIC_API_KEY", Key: "llm.anthropic_key", Secret: true, Guarded: true, SentTo: "llm.anthropic_url",
 			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.AnthropicKey }},
-		{Flag: "openai-url", Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Kind: Address, Guarded: true, Default: "https://api.openai.com/v1",
+		{Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Kind: Address, Guarded: true, Default: "https://api.openai.com/v1",
 			Doc: "address of the OpenAI API, or of one like it, with its version", field: func(s *Settings) any { return &s.Reasoning.OpenAIURL }},
-		{Flag: "openai-key", Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, Guarded: true, SentTo: "llm.openai_url",
+		{Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, Guarded: true, SentTo: "llm.openai_url",
 			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.OpenAIKey }},
-		{Flag: "llm-prices", Env: "LLM_PRICES", Key: "llm.prices", Kind: PriceList,
+		{Env: "LLM_PRICES", Key: "llm.prices", Kind: PriceList,
 			Doc: "price of a million tokens, by model: {\"MODEL\": {\"input\": 3, \"output\": 15}}", field: func(s *Settings) any { return &s.Reasoning.Prices }},
 	}
 }

@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,9 +13,9 @@ import (
 
 // Setting is one row of the table.
 type Setting struct {
-	// Flag is the long flag of the command line, without dashes; Env is the environment
-	// variable; Key is the place in the file of settings, where a point separates
-	// nested objects.
+	// Flag is the long flag of the command line, without dashes, or empty: --set KEY=VALUE
+	// sets every row. Env is the environment variable, or empty; Key is the place in the
+	// file of settings, where a point separates nested objects.
 	Flag, Env, Key string
 	// Kind is the type of the value in JSON. Min and Max bound a Number.
 	Kind     Kind
@@ -31,11 +32,6 @@ type Setting struct {
 	SentTo string
 	// NotInFile says why the file cannot contain the setting; empty: it can.
 	NotInFile string
-	// OtherEnv and OtherKey are alternative names of the variable and the key, or
-	// empty. The first name takes precedence.
-	OtherEnv, OtherKey string
-	// OtherFlag is an alternative name of the flag, or empty.
-	OtherFlag string
 	// Guarded: a value of the file is used only after a person accepted it, since
 	// somebody else may have written the file. For folders this concerns only those
 	// outside SAVANT_PATH.
@@ -88,8 +84,6 @@ type Settings struct {
 	// SlowCall is the duration above which a call is logged as slow; negative
 	// is never.
 	SlowCall time.Duration
-	// ToolNames is how names of tools are listed: auto, underscore or dotted.
-	ToolNames string
 	// Enforce says whether a run may be planned by a session without hooks: off or
 	// required.
 	Enforce string
@@ -103,11 +97,9 @@ type Settings struct {
 	// ShownFiles are patterns of files that models may see although their names suggest
 	// secrets.
 	ShownFiles []string
-	// TrustedHosts are hosts that the file may name: their addresses need no
-	// acceptance. Trust are digests of all parts of a folder: if one of them matches,
-	// all parts are accepted.
-	TrustedHosts []string
-	Trust        []string
+	// Trust are digests of all parts of a folder: if one of them matches, all parts are
+	// accepted.
+	Trust []string
 	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
 	Agent     Agent
@@ -119,8 +111,6 @@ type Settings struct {
 	Telemetry Telemetry
 	// HTTP is how MCP is served over HTTP.
 	HTTP HTTP
-	// Hub is the web page.
-	Hub Hub
 }
 
 // All is the value of MCP_SERVICE that stands for every engine.
@@ -129,24 +119,21 @@ const All = "all"
 // Names of the variables that other parts of the program name in messages or
 // set for a child process.
 const (
-	EnvServices  = "MCP_SERVICE"
-	EnvPath      = "SAVANT_PATH"
-	EnvLogLevel  = "LOG_LEVEL"
-	EnvSlow      = "SLOW_THRESHOLD_MS"
-	EnvToolNames = "SAVANT_TOOL_NAMES"
-	EnvEnforce   = "SAVANT_ENFORCE"
-	EnvGitRoots  = "SAVANT_GIT_ROOTS"
-	EnvRepos     = "SAVANT_REPOS"
-
-	EnvTrustedHosts = "SAVANT_TRUSTED_HOSTS"
-	EnvShownFiles   = "SAVANT_SHOWN_FILES"
-	EnvTrust        = "SAVANT_TRUST"
+	EnvServices   = "MCP_SERVICE"
+	EnvPath       = "SAVANT_PATH"
+	EnvLogLevel   = "LOG_LEVEL"
+	EnvSlow       = "SLOW_THRESHOLD_MS"
+	EnvEnforce    = "SAVANT_ENFORCE"
+	EnvGitRoots   = "SAVANT_GIT_ROOTS"
+	EnvRepos      = "SAVANT_REPOS"
+	EnvShownFiles = "SAVANT_SHOWN_FILES"
+	EnvTrust      = "SAVANT_TRUST"
 )
 
 // Table returns every setting there is. The published schema is made from it:
 // go test ./internal/settings -update.
 func Table() []Setting {
-	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows(), mongoRows(), httpRows(), hubRows())
+	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows(), mongoRows(), httpRows())
 }
 
 func generalRows() []Setting {
@@ -158,31 +145,26 @@ func generalRows() []Setting {
 		{Flag: "log-level", Env: EnvLogLevel, Key: "telemetry.log_level", Default: "info",
 			Allowed: []string{"debug", "info", "warn", "error"},
 			Doc:     "lowest level that is logged", field: func(s *Settings) any { return &s.LogLevel }},
-		{Flag: "slow-threshold-ms", Env: EnvSlow, Key: "telemetry.slow_threshold_ms", Kind: Number, Max: maxWait, Default: "1000",
+		{Env: EnvSlow, Key: "telemetry.slow_threshold_ms", Kind: Number, Max: maxWait, Default: "1000",
 			Doc: "milliseconds above which a call is logged as slow; 0 is never", field: func(s *Settings) any { return &s.SlowCall }},
-		{Flag: "tool-names", Env: EnvToolNames, Key: "tool_names", Default: "auto", PerFolder: true,
-			Allowed: []string{"auto", "underscore", "dotted"},
-			Doc:     "how names of tools are listed", field: func(s *Settings) any { return &s.ToolNames }},
-		{Flag: "enforce", Env: EnvEnforce, Key: "enforce", Default: "off", PerFolder: true,
+		{Env: EnvEnforce, Key: "enforce", Default: "off", PerFolder: true,
 			Allowed: []string{"off", "required"},
 			Doc:     "required: think.plan and think.next are refused unless the client's hooks hold the session to the run", field: func(s *Settings) any { return &s.Enforce }},
 		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders, Guarded: true, PerFolder: true,
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
 		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders, Guarded: true, PerFolder: true,
 			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.Repos }},
-		{Flag: "shown-files", Env: EnvShownFiles, Key: "shown_files", Kind: List, NotInFile: "decides what models may read of this project",
+		{Env: EnvShownFiles, Key: "shown_files", Kind: List, NotInFile: "decides what models may read of this project",
 			Doc: "patterns of files that models may read although their names suggest secrets", field: func(s *Settings) any { return &s.ShownFiles }},
-		{Flag: "trusted-hosts", Env: EnvTrustedHosts, Key: "trusted_hosts", Kind: List, NotInFile: "says which hosts this file may name",
-			Doc: "hosts that addresses in the file may name without savant trust", field: func(s *Settings) any { return &s.TrustedHosts }},
-		{Flag: "trust", Env: EnvTrust, Key: "trust", Kind: List, NotInFile: "decides whether the parts of this folder are used",
+		{Env: EnvTrust, Key: "trust", Kind: List, NotInFile: "decides whether the parts of this folder are used",
 			Doc: "digest of the folder's parts, as savant trust prints it: they are accepted without a question, for CI", field: func(s *Settings) any { return &s.Trust }},
 	}
 }
 
 // Error is a value that a setting cannot have.
 type Error struct {
-	// Setting is the variable, Value what was given (empty when secret),
-	// Expected what is allowed.
+	// Setting is the variable, or the key of a row without one; Value what was given
+	// (empty when secret), Expected what is allowed.
 	Setting, Value, Expected string
 }
 
@@ -199,5 +181,5 @@ func (s Setting) check(into *Settings, value string) error {
 	if s.Secret {
 		value = ""
 	}
-	return &Error{Setting: s.Env, Value: value, Expected: expected}
+	return &Error{Setting: cmp.Or(s.Env, s.Key), Value: value, Expected: expected}
 }

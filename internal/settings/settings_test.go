@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/fault"
 	"savant/internal/golden"
 	"savant/internal/settings"
 )
@@ -23,12 +24,10 @@ func TestDefaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	loaded, err := settings.Load(from(nil), from(nil), everybody)
 	require.NoError(t, err)
-	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, Trust: []string{}, ShownFiles: []string{}, LogLevel: slog.LevelInfo,
-		SlowCall: time.Second, ToolNames: "auto", Enforce: "off",
-		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1, CacheMS: 2000, Labels: []string{}}, Store: settings.StoreFile, Mongo: settings.Mongo{Environment: "development"},
-		Hub:  settings.Hub{Answers: true},
-		HTTP: settings.HTTP{MaxBody: 8 << 20, PerMinute: 6000, Drain: 1200 * time.Millisecond},
-		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, ModelTimeout: 2 * time.Minute, Patience: time.Minute, Think: "auto", SLMBudget: 8000, LLMBudget: 32000,
+	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", Trust: []string{}, ShownFiles: []string{}, LogLevel: slog.LevelInfo,
+		SlowCall: time.Second, Enforce: "off",
+		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1}, Store: settings.StoreFile, Mongo: settings.Mongo{Environment: "development"},
+		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, Patience: time.Minute, Think: "auto", SLMBudget: 8000, LLMBudget: 32000,
 			OllamaURL: "http://127.0.0.1:11434", AnthropicURL: "https://api.anthropic.com", OpenAIURL: "https://api.openai.com/v1"}}, loaded.Settings)
 }
 
@@ -67,11 +66,11 @@ func TestRefusals(t *testing.T) {
 		{settings.EnvSlow, "-1"},
 		{settings.EnvSlow, "1s"},
 		{settings.EnvSlow, "99999999999999999999"},
-		{settings.EnvToolNames, "camel"},
+		{settings.EnvEnforce, "perhaps"},
 		{settings.EnvServices, " , "},
 		{"REASONING_API_RETRIES", "11"},
 		{"REASONING_API_TIMEOUT_MS", "0"},
-		{"SAVANT_MODEL_TIMEOUT_MS", "soon"},
+		{"LLM_PATIENCE_MS", "soon"},
 		{settings.EnvPath, "a\x00b"},
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
@@ -97,12 +96,64 @@ func TestAnEmptyFlagIsRefused(t *testing.T) {
 
 func TestEveryRowIsWholeAndItsNamesAreItsOwn(t *testing.T) {
 	seen := map[string]bool{}
+	flags := 1 // --set
 	for _, row := range settings.Table() {
 		for kind, name := range map[string]string{"flag": row.Flag, "variable": row.Env, "key": row.Key} {
-			require.NotEmpty(t, name)
-			require.False(t, seen[kind+name], name)
+			require.False(t, name != "" && seen[kind+name], name)
 			seen[kind+name] = true
 		}
+		require.NotEmpty(t, row.Key)
 		require.NotEmpty(t, row.Doc)
+		if row.Flag != "" {
+			flags++
+		}
+	}
+	require.LessOrEqual(t, len(settings.Table()), 44, "who adds a setting takes one away")
+	require.LessOrEqual(t, flags, 14, "flags are for what people type")
+}
+
+// TestAFormerNameSaysWhatTookItsPlace: a variable, a key of the file, a flag and --set,
+// each of a setting that went or has another name now.
+func TestAFormerNameSaysWhatTookItsPlace(t *testing.T) {
+	for _, c := range []struct{ variable, flag, file, place string }{
+		{"SAVANT_TOOL_NAMES", "tool-names", `{"tool_names": "auto"}`, "both spellings"},
+		{"SAVANT_HTTP_DRAIN_MS", "http-drain-ms", `{"http": {"drain_ms": 1}}`, "5 seconds"},
+		{"SAVANT_HUB_URL", "hub-url", `{"hub": {"url": "http://a"}}`, "SAVANT_HTTP_URL"},
+		{"SAVANT_HUB_TOKEN", "hub-token", `{"hub": {"token": "abc"}}`, "savant token add"},
+		{"SAVANT_SLM", "slm-model", "", "SLM_MODEL"},
+		{"SAVANT_OLLAMA_URL", "ollama-url", `{"llm": {"ollamaUrl": "http://a"}}`, "OLLAMA_HOST"},
+		{"AGENT_SLM_BUDGET_TOKENS", "agent-slm-budget-tokens", "", "agent.prompt.slm_budget_tokens"},
+		{"AGENT_LABELS", "agent-labels", `{"agent": {"labels": ["a=b"]}}`, "--label"},
+	} {
+		variables := environment(map[string]string{settings.EnvPath: t.TempDir(), c.variable: "x"})
+		_, err := settings.Load(from(nil), variables, everybody)
+		require.ErrorIs(t, err, fault.InvalidParams)
+		require.ErrorContains(t, err, c.variable+" is no setting any more: ")
+		require.ErrorContains(t, err, c.place)
+		require.Contains(t, settings.Instead(c.flag), c.place)
+		if c.file != "" {
+			_, err = load(t, c.file, nil, nil)
+			require.ErrorIs(t, err, fault.InvalidParams)
+			require.ErrorContains(t, err, c.place)
+		}
+		_, err = settings.Load(from(nil), environment(map[string]string{settings.EnvPath: t.TempDir(), c.variable: ""}), everybody)
+		require.NoError(t, err, "an empty variable is none")
+	}
+	require.Contains(t, settings.Instead("shown-files"), "--set shown_files=VALUE")
+	require.Contains(t, settings.Instead("reasoning-api-retries"), "--set reasoning.api_retries=VALUE")
+	require.Empty(t, settings.Instead("nonsense"))
+}
+
+func TestAssignments(t *testing.T) {
+	values, err := settings.Assignments([]string{"agent.maxSteps=7", "telemetry.slow_threshold_ms=1", "agent.max_steps=8", "llm.prices={\"m=n\": {}}"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"agent.max_steps": "8", "telemetry.slow_threshold_ms": "1", "llm.prices": `{"m=n": {}}`}, values)
+	for text, says := range map[string]string{
+		"agent.max_steps": "expected KEY=VALUE", "agent.max_step=1": "did you mean agent.max_steps?", "AGENT_MAX_STEPS=1": "did you mean agent.max_steps?",
+		"max_steps=1": "did you mean agent.max_steps?", "tool_names=auto": "is no setting any more", "agent.cacheMs=1": "is no setting any more",
+	} {
+		_, err := settings.Assignments([]string{text})
+		require.ErrorIs(t, err, fault.InvalidParams)
+		require.ErrorContains(t, err, says)
 	}
 }

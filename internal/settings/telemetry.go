@@ -6,8 +6,6 @@ type Telemetry struct {
 	Endpoint string
 	// Headers go with every request to it, as name=value,name=value.
 	Headers string
-	// Service is the name by which the collector knows the program.
-	Service string
 }
 
 // EnvOTLPEndpoint names the address of a collector.
@@ -15,11 +13,9 @@ const EnvOTLPEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 func telemetryRows() []Setting {
 	return []Setting{
-		{Flag: "otlp-endpoint", Env: EnvOTLPEndpoint, Key: "telemetry.otlp_endpoint", Kind: Address, Guarded: true,
+		{Env: EnvOTLPEndpoint, Key: "telemetry.otlp_endpoint", Kind: Address, Guarded: true,
 			Doc: "address of an OpenTelemetry collector that takes OTLP over HTTP; without one no traces are sent", field: func(s *Settings) any { return &s.Telemetry.Endpoint }},
-		{Flag: "otlp-headers", Env: "OTEL_EXPORTER_OTLP_HEADERS", Key: "telemetry.otlp_headers", Secret: true, Guarded: true, SentTo: "telemetry.otlp_endpoint",
+		{Env: "OTEL_EXPORTER_OTLP_HEADERS", Key: "telemetry.otlp_headers", Secret: true, Guarded: true, SentTo: "telemetry.otlp_endpoint",
 			Doc: "headers for it: name=value,name=value", field: func(s *Settings) any { return &s.Telemetry.Headers }},
-		{Flag: "otel-service-name", Env: "OTEL_SERVICE_NAME", Key: "telemetry.service_name",
-			Doc: "name of this program in traces; savant by default", field: func(s *Settings) any { return &s.Telemetry.Service }},
 	}
 }

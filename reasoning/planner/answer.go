@@ -22,7 +22,7 @@ const (
 
 // noModel ends every answer.
 const noModel = "No model was asked: this is the offline planner, which searches, reads and quotes. " +
-	"Set REASONING_API_URL, SAVANT_SLM or SAVANT_LLM for an answer from a model."
+	"Set REASONING_API_URL, SLM_MODEL or LLM_MODEL for an answer from a model."
 
 // enough is the coverage at which a passage counts as an answer. It is lower for long
 // goals, whose words rarely occur all together. A verb counts half, and not at all if no

@@ -41,9 +41,9 @@ func (s *Service) choose(request reasoning.Request) (choice, error) {
 	small, large := s.options.SLM, s.options.LLM
 	switch forced := request.Policy.Model; {
 	case forced == reasoning.ModelLLM && large == nil:
-		return choice{}, fault.New(fault.ReasoningUnavailable, "the large model was asked for, but none is set: set SAVANT_LLM")
+		return choice{}, fault.New(fault.ReasoningUnavailable, "the large model was asked for, but none is set: set LLM_MODEL")
 	case forced == reasoning.ModelSLM && small == nil:
-		return choice{}, fault.New(fault.ReasoningUnavailable, "the small model was asked for, but none is set: set SAVANT_SLM")
+		return choice{}, fault.New(fault.ReasoningUnavailable, "the small model was asked for, but none is set: set SLM_MODEL")
 	case forced == reasoning.ModelLLM:
 		return s.large("it was asked for"), nil
 	case forced == reasoning.ModelSLM || large == nil:

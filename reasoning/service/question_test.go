@@ -94,7 +94,7 @@ func TestThePlannerAnswersNoStep(t *testing.T) {
 	t.Parallel()
 	_, err := service.New(service.Options{}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
 	require.ErrorIs(t, err, fault.ReasoningUnavailable)
-	require.ErrorContains(t, err, "SAVANT_SLM")
+	require.ErrorContains(t, err, "SLM_MODEL")
 }
 
 func TestAnInvalidSchemaAsksNoModel(t *testing.T) {
@@ -187,7 +187,7 @@ func TestWhatCannotBeCutIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, fault.LimitExceeded)
 	require.Equal(t, 8000, fault.From(err).Extra["budget"])
 	require.Greater(t, fault.From(err).Extra["tokens"], 9000)
-	for _, named := range []string{"step judge", "8000", "agent.prompt.slm_budget_tokens", "SAVANT_LLM"} {
+	for _, named := range []string{"step judge", "8000", "agent.prompt.slm_budget_tokens", "LLM_MODEL"} {
 		require.ErrorContains(t, err, named)
 	}
 	require.Empty(t, slm.asked)

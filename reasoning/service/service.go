@@ -72,7 +72,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 		return reasoning.Intent{}, err
 	case first.model == nil && request.Question != nil:
 		return reasoning.Intent{}, fault.New(fault.ReasoningUnavailable, "step %s needs a model, and none is set: the offline planner is not a model", request.Question.StepID).
-			Hinted(fault.Hint{Text: "set SAVANT_SLM or SAVANT_LLM"})
+			Hinted(fault.Hint{Text: "set SLM_MODEL or LLM_MODEL"})
 	case first.model == nil:
 		return planner.Plan(request, time.Now()), nil
 	}
@@ -149,7 +149,7 @@ func (s *Service) refused(err error, chosen choice) error {
 		advice += ", or raise " + chosen.setting
 	}
 	if s.options.LLM == nil || s.options.LLM != chosen.model {
-		advice += ", or set a large model with SAVANT_LLM"
+		advice += ", or set a large model with LLM_MODEL"
 	}
 	return coded.Hinted(fault.Hint{Text: advice})
 }

@@ -198,7 +198,7 @@ func TestTheOnlyModelThereIs(t *testing.T) {
 	intent, err = service.New(service.Options{SLM: only}).Decide(t.Context(), request)
 	require.NoError(t, err)
 	require.Equal(t, "only", intent.Model)
-	for model, variable := range map[string]string{"slm": "SAVANT_SLM", "llm": "SAVANT_LLM"} {
+	for model, variable := range map[string]string{"slm": "SLM_MODEL", "llm": "LLM_MODEL"} {
 		request.Policy.Model = model
 		_, err = service.New(service.Options{}).Decide(t.Context(), request)
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)

@@ -17,6 +17,10 @@ import (
 	"savant/telemetry"
 )
 
+// cacheFor is how long the result of a local tool that only reads answers the same call
+// again.
+const cacheFor = 2 * time.Second
+
 // openAgent creates the agent and its tools.
 func (a *App) openAgent() error {
 	client, decider, err := a.Reasoner(a.settings.Reasoning, a.recordAttempt)
@@ -38,13 +42,13 @@ func (a *App) openAgent() error {
 		defer func() { a.Fleet.Use(a.Agent) }()
 	}
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.price(), Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
+		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.price(), Memory: sessions, Dispatch: dispatch, Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: a.options.Confirm},
 		Prepare: a.AwaitMounts, Prompts: a.prompts, Repo: a.repository,
 		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
-		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, CacheFor: time.Duration(given.CacheMS) * time.Millisecond, Now: time.Now, NewID: newID, Logger: a.Logger})
+		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, CacheFor: cacheFor, Now: time.Now, NewID: newID, Logger: a.Logger})
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
 }
 

@@ -22,8 +22,9 @@ import (
 
 // HubAt says where and how a hub is served.
 type HubAt struct {
-	Address  string
-	ReadOnly bool
+	Address string
+	// ReadOnly: no page changes anything. NoAnswers: none takes a person's answers.
+	ReadOnly, NoAnswers bool
 	// Tokens is the token file for the hub.
 	Tokens string
 }
@@ -46,8 +47,8 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 		return nil, err
 	}
 	queue, _ := client.Transport().(*mongoqueue.Transport)
-	return hub.New(ctx, hub.Options{Address: at.Address, URL: a.settings.Hub.URL, Door: door, Token: a.settings.Hub.Token, Sessions: sessions,
-		ReadOnly: at.ReadOnly, NoAnswers: !a.settings.Hub.Answers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
+	return hub.New(ctx, hub.Options{Address: at.Address, URL: a.settings.HTTP.URL, Door: door, Sessions: sessions,
+		ReadOnly: at.ReadOnly, NoAnswers: at.NoAnswers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
 		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 
@@ -123,7 +124,7 @@ func (s standings) Deciders(ctx context.Context) []hub.Decider {
 		}
 	}
 	if len(out) == 0 {
-		out = []hub.Decider{{Name: "offline-planner", State: "ready", About: "not a model: it searches, reads and quotes. Name a model with SAVANT_SLM or SAVANT_LLM"}}
+		out = []hub.Decider{{Name: "offline-planner", State: "ready", About: "not a model: it searches, reads and quotes. Name a model with SLM_MODEL or LLM_MODEL"}}
 	}
 	return out
 }

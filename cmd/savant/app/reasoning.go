@@ -90,7 +90,7 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	}
 	options := models.Options{Provider: provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
 		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey, Think: s.Think}
-	made := service.Options{Timeout: s.ModelTimeout, Patience: s.Patience, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
+	made := service.Options{Timeout: s.Timeout, Patience: s.Patience, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
 	var err error
 	if s.SLM != "" {
 		if made.SLM, err = models.Open(s.SLM, options); err != nil {

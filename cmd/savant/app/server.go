@@ -34,7 +34,6 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		Offer:      offer,
 		Command:    a.command(),
 		Logger:     a.Logger,
-		ToolNames:  a.settings.ToolNames,
 		SlowCall:   a.settings.SlowCall,
 		Trace:      a.trace(),
 		Questions:  questions,

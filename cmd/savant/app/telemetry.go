@@ -54,6 +54,7 @@ func (a *App) openTracing() *otel.Tracing {
 	given := a.settings.Telemetry
 	traces, _ := a.variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 	disabled, _ := a.variable("OTEL_SDK_DISABLED")
+	service, _ := a.variable("OTEL_SERVICE_NAME")
 	if given.Endpoint == "" && traces == "" || strings.EqualFold(disabled, "true") {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (a *App) openTracing() *otel.Tracing {
 		return nil
 	}
 	tracing, err := otel.Open(context.Background(), otel.Options{Endpoint: given.Endpoint, TracesEndpoint: traces,
-		Headers: given.Headers, Service: given.Service, Version: a.options.Version, Logger: a.Logger})
+		Headers: given.Headers, Service: service, Version: a.options.Version, Logger: a.Logger})
 	if err != nil {
 		a.Logger.Warn("no traces are sent", "cause", err.Error())
 		return nil

@@ -33,8 +33,8 @@ func (p *program) configShowCommand() *cobra.Command {
 // whether it is set.
 type shownSetting struct {
 	Key    string           `json:"key"`
-	Env    string           `json:"env"`
-	Flag   string           `json:"flag"`
+	Env    string           `json:"env,omitempty"`
+	Flag   string           `json:"flag,omitempty"`
 	Value  any              `json:"value,omitempty"`
 	Secret bool             `json:"secret,omitempty"`
 	Set    *bool            `json:"set,omitempty"`
@@ -85,7 +85,10 @@ func shownSettings(values []settings.Value, origin bool) []shownSetting {
 	list := make([]shownSetting, 0, len(values))
 	for _, value := range values {
 		row := value.Setting
-		shown := shownSetting{Key: row.Key, Env: row.Env, Flag: "--" + row.Flag, Secret: row.Secret}
+		shown := shownSetting{Key: row.Key, Env: row.Env, Secret: row.Secret}
+		if row.Flag != "" {
+			shown.Flag = "--" + row.Flag
+		}
 		if row.Secret {
 			set := value.Text != ""
 			shown.Set = &set

@@ -10,6 +10,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/commands/agents"
 	"savant/fault"
+	"savant/internal/settings"
 )
 
 // expectedOf names the value that a flag of a type takes, if the value's own error does
@@ -27,6 +28,8 @@ func wrongFlag(command *cobra.Command, err error) error {
 		if expected := expectedOf[invalid.GetFlag().Value.Type()]; expected != "" {
 			said = fmt.Sprintf("--%s: expected %s, got %q", invalid.GetFlag().Name, expected, fault.Cut(invalid.GetValue(), 100))
 		}
+	case errors.As(err, &unknown) && settings.Instead(unknown.GetSpecifiedName()) != "":
+		said = settings.Instead(unknown.GetSpecifiedName())
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		if nearest := fault.Nearest(unknown.GetSpecifiedName(), flagNames(command)); nearest != "" {
 			said += ", did you mean --" + nearest + "?"

@@ -21,22 +21,22 @@ import (
 )
 
 func (p *program) hubCommand() *cobra.Command {
-	var address string
-	var readOnly bool
+	var at app.HubAt
 	command := &cobra.Command{Use: "hub", Short: "Serve a web page of all runs, workflows and engines",
 		Long: "Serve a web page of all runs, workflows and engines here. It prints a link that opens the page once, for the person at\n" +
 			"this terminal; the browser then has a session of 12 hours. It listens on this machine only, unless there are tokens.",
 		Example: "  savant hub\n  savant hub --address 127.0.0.1:0",
 		Args:    cli.Positional(cobra.NoArgs),
-		RunE:    p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.serveHub(ctx, a, address, readOnly) })}
-	command.Flags().StringVar(&address, "address", "127.0.0.1:9999", "where to listen; port 0 takes a free one")
-	command.Flags().BoolVar(&readOnly, "read-only", false, "show only: no page changes anything")
+		RunE:    p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.serveHub(ctx, a, at) })}
+	command.Flags().StringVar(&at.Address, "address", "127.0.0.1:9999", "where to listen; port 0 takes a free one")
+	command.Flags().BoolVar(&at.ReadOnly, "read-only", false, "show only: no page changes anything")
+	command.Flags().BoolVar(&at.NoAnswers, "no-answers", false, "no page takes a person's answer to a workflow")
 	return command
 }
 
 // serveHub serves the hub until ctx ends.
-func (p *program) serveHub(ctx context.Context, a *app.App, address string, readOnly bool) error {
-	host, _, err := net.SplitHostPort(address)
+func (p *program) serveHub(ctx context.Context, a *app.App, at app.HubAt) error {
+	host, _, err := net.SplitHostPort(at.Address)
 	if err != nil {
 		return cli.UsageError("--address: expected HOST:PORT, such as 127.0.0.1:9999")
 	}
@@ -44,10 +44,10 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string, read
 	if err != nil {
 		return err
 	}
-	if tokens, err := access.Tokens(file); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 && p.Settings.Hub.Token == "" {
-		return cli.UsageError("--address: " + terminal.Visible(address) + " is reachable from elsewhere, and nobody has a token: make one with savant token add NAME, or set SAVANT_HUB_TOKEN; 127.0.0.1 needs none")
+	if tokens, err := access.Tokens(file); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 {
+		return cli.UsageError("--address: " + terminal.Visible(at.Address) + " is reachable from elsewhere, and nobody has a token: make one with savant token add NAME; 127.0.0.1 needs none")
 	}
-	listener, pages, err := p.openHub(ctx, a, address, readOnly)
+	listener, pages, err := p.openHub(ctx, a, at)
 	if err != nil {
 		return err
 	}
@@ -58,16 +58,17 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string, read
 }
 
 // openHub listens, and returns the pages to serve.
-func (p *program) openHub(ctx context.Context, a *app.App, address string, readOnly bool) (net.Listener, *hub.Hub, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+func (p *program) openHub(ctx context.Context, a *app.App, at app.HubAt) (net.Listener, *hub.Hub, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at.Address)
 	if err != nil {
-		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "the hub cannot listen at %s: %w; 127.0.0.1:0 takes a free port", address, err))
+		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "the hub cannot listen at %s: %w; 127.0.0.1:0 takes a free port", at.Address, err))
 	}
 	tokens, err := remote.ServedTokens(p.Program, a.Path)
 	if err != nil {
 		return nil, nil, errors.Join(err, listener.Close())
 	}
-	pages, err := a.Hub(ctx, app.HubAt{Address: listener.Addr().String(), ReadOnly: readOnly, Tokens: tokens})
+	at.Address, at.Tokens = listener.Addr().String(), tokens
+	pages, err := a.Hub(ctx, at)
 	if err != nil {
 		return nil, nil, errors.Join(app.Misconfigured(err), listener.Close())
 	}
@@ -88,7 +89,7 @@ func (p *program) serveHubBeside(ctx context.Context, a *app.App, address string
 		return func() {}
 	}
 	ctx, stop := context.WithCancel(ctx)
-	listener, pages, err := p.openHub(ctx, a, address, false)
+	listener, pages, err := p.openHub(ctx, a, app.HubAt{Address: address})
 	if err != nil {
 		stop()
 		fmt.Fprintf(p.Stderr, "savant: no hub: %s; MCP is served without it\n", terminal.Visible(fault.From(err).Message()))

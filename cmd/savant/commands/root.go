@@ -75,12 +75,7 @@ func (p *program) root() *cobra.Command {
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	root.SetVersionTemplate("savant {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
-	for _, row := range settings.Table() {
-		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
-		if row.OtherFlag != "" {
-			root.PersistentFlags().String(row.OtherFlag, "", "the same as --"+row.Flag)
-		}
-	}
+	cli.SettingFlags(root)
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program), workflows.ReviewCommand(p.Program),
 		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand())
 	helpForKnown(root)
@@ -110,19 +105,16 @@ func helpForKnown(root *cobra.Command) {
 // flag of every command.
 func usageTemplate(whole string) string {
 	const list = "{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
-	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\nEach setting is a flag, too: savant --help lists them, savant config show prints their values.", 1)
+	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\n--set KEY=VALUE sets a setting: savant config show lists them, savant --help the settings with a flag of their own.", 1)
 }
 
 // configure reads the settings, before any command runs.
 func (p *program) configure(command *cobra.Command, _ []string) error {
-	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
-		for _, name := range []string{row.Flag, row.OtherFlag} {
-			if flag := command.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.Type() == "string" { // savant run has its own --slm and --llm
-				return flag.Value.String(), true
-			}
-		}
-		return "", false
-	}, func(row settings.Setting) (string, bool) { return p.Variable(row.Env) }, app.Trust(p.World.Environment))
+	flag, err := cli.SettingsOf(command.Flags())
+	if err != nil {
+		return err
+	}
+	loaded, err := settings.Load(flag, func(row settings.Setting) (string, bool) { return p.Variable(row.Env) }, app.Trust(p.World.Environment))
 	if err != nil {
 		return app.Misconfigured(err)
 	}
@@ -137,9 +129,9 @@ func (p *program) refuseModels(command *cobra.Command) error {
 	if p.Loaded.Reasoning.URL == "" || serves {
 		return nil
 	}
-	for _, row := range settings.Table() {
-		if flag := command.Flags().Lookup(row.OtherFlag); flag != nil && flag.Changed && flag.Value.Type() == "string" {
-			return cli.UsageError("--" + row.OtherFlag + " names a model of the built-in service, and " + settings.EnvReasoningURL + " names another service: leave one out")
+	for _, name := range []string{"slm", "llm"} {
+		if flag := command.Flags().Lookup(name); flag.Changed && flag.Value.Type() == "string" {
+			return cli.UsageError("--" + name + " names a model of the built-in service, and " + settings.EnvReasoningURL + " names another service: leave one out")
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ func WorkCommand(shared *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "work", Short: "Carry out runs of the agent that wait in MongoDB",
 		Long: "Carry out runs of the agent that were started on any machine with SAVANT_STORE=mongo. Any number of workers may do so. A worker\n" +
 			"that ends gives back its runs; if a worker is lost, another one takes its runs when the lease ends, and continues each from\n" +
-			"its last step. A worker takes the runs whose labels it has: those of --label and of agent.labels.",
+			"its last step. A worker takes the runs whose labels it has: those of --label.",
 		Example: "  SAVANT_STORE=mongo MONGO_URI=mongodb://db:27017/ savant work --concurrency 4 --label folder=shop",
 		Args:    cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -49,7 +48,6 @@ func (p *program) work(ctx context.Context, a *app.App, work fleet.Work) error {
 	if a.Fleet == nil {
 		return app.Misconfigured(fault.New(fault.InvalidParams, "workers take runs from a database: set SAVANT_STORE=mongo and MONGO_URI"))
 	}
-	work.Labels = append(slices.Clone(p.Settings.Agent.Labels), work.Labels...)
 	for _, each := range work.Labels {
 		if err := agent.CheckLabel(each); err != nil {
 			return cli.UsageError(fault.From(err).Message())

@@ -214,19 +214,28 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 // password.
 const patience = 3 * time.Second
 
+// settings returns the settings that were given as flags.
+func (h *hook) settings() (settings.Lookup, error) {
+	if h.flags == nil {
+		return func(settings.Setting) (string, bool) { return "", false }, nil
+	}
+	return cli.SettingsOf(h.flags)
+}
+
 // open opens the gate of a folder. Its runs are where the settings of the folder's server
 // have them. They are read when the session may be held to a run, since most are not. far
 // is called if they name a database.
 func (h *hook) open(path string, far func()) (*sessions.Gate, error) {
 	return sessions.Open(path, sessions.Options{Shared: func() (sessions.Shared, error) {
+		flag, err := h.settings()
+		if err != nil {
+			return nil, err
+		}
 		loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
 			if row.Env == settings.EnvPath {
 				return path, true
 			}
-			if h.flags != nil && h.flags.Changed(row.Flag) {
-				return h.flags.Lookup(row.Flag).Value.String(), true
-			}
-			return "", false
+			return flag(row)
 		}, func(row settings.Setting) (string, bool) { return h.Variable(row.Env) }, app.Trust(h.World.Environment))
 		if err != nil {
 			return nil, fault.New(fault.InvalidParams, "the settings: %w", err)

@@ -112,7 +112,7 @@ func (p *projects) openFolder(folder string) (*app.App, error) {
 			return folder, true
 		}
 		for _, value := range p.program.Loaded.Values {
-			if value.Setting.Flag == row.Flag && value.Origin.Source == settings.FromFlag {
+			if value.Setting.Key == row.Key && value.Origin.Source == settings.FromFlag {
 				return value.Text, true
 			}
 		}

@@ -27,8 +27,15 @@ import (
 	"savant/think"
 )
 
-// endGrace is the time to end in addition to draining.
-const endGrace = 600 * time.Millisecond
+// When the program stops, open requests get drain to finish, and the rest endGrace to end.
+const (
+	drain    = 5 * time.Second
+	endGrace = 600 * time.Millisecond
+)
+
+// perMinute is the highest number of requests in a minute of a token that sets no limit
+// itself.
+const perMinute = 6000
 
 // Serve serves MCP over HTTP until ctx ends, and then answers the running requests.
 func Serve(ctx context.Context, p *cli.Program) error {
@@ -64,14 +71,10 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 	var issuer *access.Issuer
 	var err error
 	if given.Issuer != "" {
-		audience := cmp.Or(given.Audience, given.URL)
-		if audience == "" {
-			return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "%s needs %s, or SAVANT_HTTP_AUDIENCE, the audience of its tokens", settings.EnvHTTPIssuer, settings.EnvHTTPURL))
+		if given.URL == "" {
+			return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "%s needs %s, whose /mcp is the audience of its tokens", settings.EnvHTTPIssuer, settings.EnvHTTPURL))
 		}
-		if given.Audience == "" {
-			audience = resource(given.URL)
-		}
-		if issuer, err = access.NewIssuer(given.Issuer, audience, a.Logger); err != nil {
+		if issuer, err = access.NewIssuer(given.Issuer, resource(given.URL), a.Logger); err != nil {
 			return nil, nil, app.Misconfigured(err)
 		}
 	}
@@ -144,7 +147,7 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 		return errors.Join(err, listener.Close())
 	}
 	answering := streamable.New(streamable.Options{Guard: guard, Door: door, Project: projects.of, Ready: ready(a), Resource: resource(public), Issuer: given.Issuer,
-		MaxBody: int64(given.MaxBody), PerMinute: given.PerMinute, Logger: a.Logger})
+		PerMinute: perMinute, Logger: a.Logger})
 	server := &http.Server{Handler: answering.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }, ErrorLog: nil}
 	fmt.Fprintf(p.Stderr, "savant: serving MCP at http://%s%s\n", listener.Addr(), streamable.Path)
@@ -152,7 +155,7 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 		fmt.Fprintln(p.Stderr, "savant: any program of this machine may ask; create a token (savant token add NAME) and restart to require one")
 	}
 	if p.World.EndWithin != nil {
-		p.World.EndWithin(given.Drain + endGrace)
+		p.World.EndWithin(drain + endGrace)
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -161,10 +164,10 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 		return err
 	case <-ctx.Done():
 	}
-	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), given.Drain)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if answering.End(draining) != nil {
-		a.Logger.Warn("open requests are cut off", "after", given.Drain)
+		a.Logger.Warn("open requests are cut off", "after", drain)
 	}
 	projects.close()
 	err = server.Close()

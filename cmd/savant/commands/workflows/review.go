@@ -41,7 +41,7 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "review [BRANCH|RANGE|NUMBER|ADDRESS]", Short: "Review a change with a model, and print the report",
 		Long: "Review a branch, a range (main...feature), a pull or merge request by its number or address, or what is not committed.\n" +
 			"The whole change is read in parts, each finding must quote it, and the report lists what was and was not read.\n" +
-			"It needs a model (SAVANT_SLM, SAVANT_LLM or REASONING_API_URL), and waits without one; a client reviews with\n" +
+			"It needs a model (SLM_MODEL, LLM_MODEL or REASONING_API_URL), and waits without one; a client reviews with\n" +
 			"the workflow review_mr.\n\n" +
 			"Exit codes: 0 no changes are asked for, 1 changes are asked for. A review that failed never ends with 1, but with the code of its\n" +
 			"error, or 3 if that has none; 8 it waits, 130 it was interrupted.",
