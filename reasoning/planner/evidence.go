@@ -13,19 +13,15 @@ import (
 
 // evidence is the results of earlier steps, read back from the request.
 type evidence struct {
-	searches []string // the queries
-	counts   counts
-	rows     []row
-	reads    []reading
-	past     []record
-	others   []reasoning.Outcome
-	// rounds counts the steps that searched without reading. readAfterFollowUp says that a
-	// step after the second one read.
-	rounds            int
-	readAfterFollowUp bool
-	readFailed        bool
-	failed            int
-	failures          []string // sentences for the answer
+	searches   []string // the queries
+	counts     counts
+	rows       []row
+	reads      []reading
+	past       []record
+	others     []reasoning.Outcome
+	readFailed bool
+	failed     int
+	failures   []string // sentences for the answer
 }
 
 // counts has the number of files searched, and of those that contain each word.
@@ -40,10 +36,8 @@ type row struct {
 	Line    int     `json:"line"`
 	Snippet string  `json:"snippet"`
 	Score   float64 `json:"score"`
-	// share is the score relative to the best hit of its search, which was for query.
+	// share is the score relative to the best hit of its search.
 	share float64
-	query string
-	whole bool // the search was for all words of the goal
 }
 
 // reading is a range of a file that was read.
@@ -77,13 +71,9 @@ func (p *planner) gather() {
 
 // take adds the outcomes of one step.
 func (p *planner) take(outcomes []reasoning.Outcome) {
-	e, searched, read := &p.found, false, false
+	e := &p.found
 	for _, outcome := range outcomes {
 		isSearch, isRead := p.tools.search.is(outcome), p.tools.read.is(outcome)
-		searched, read = searched || isSearch, read || isRead
-		if isRead && e.rounds >= 2 {
-			e.readAfterFollowUp = true
-		}
 		switch {
 		case outcome.Error != nil:
 			e.failed++
@@ -98,9 +88,6 @@ func (p *planner) take(outcomes []reasoning.Outcome) {
 		default:
 			e.others = append(e.others, outcome)
 		}
-	}
-	if searched && !read {
-		e.rounds++
 	}
 }
 
@@ -123,11 +110,11 @@ func (p *planner) takeSearch(outcome reasoning.Outcome) {
 		maps.Copy(p.found.counts.Words, result.Counts.Words)
 	}
 	for i, each := range result.Rows {
-		known := func(r row) bool { return r.Path == each.Path && r.Line == each.Line && r.query == query }
+		known := func(r row) bool { return r.Path == each.Path && r.Line == each.Line }
 		if p.repeatsGoal(each.Snippet) || slices.ContainsFunc(p.found.rows, known) {
 			continue
 		}
-		each.share, each.query, each.whole = 1/float64(1+i), query, query == join(p.words) || query == p.deed()
+		each.share = 1 / float64(1+i)
 		if best := result.Rows[0].Score; best > 0 {
 			each.share = each.Score / best
 		}

@@ -89,7 +89,7 @@ func (p *planner) passages() []passage {
 func (p *planner) share(r reading) (best float64) {
 	for _, hit := range p.found.rows {
 		if hit.Path == r.path && hit.Line >= r.start && hit.Line < r.start+len(r.lines) {
-			best = max(best, p.rank(hit))
+			best = max(best, hit.share)
 		}
 	}
 	return best
@@ -258,7 +258,7 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 // ofNamedFile reports whether a passage is a test in a file that is named as what the
 // question asks the tests of.
 func (p *planner) ofNamedFile(s passage) bool {
-	return p.question.kind == tests && isTestCase().MatchString(s.lines[len(s.lines)-1].text) && p.likenessOfFile(s.path) >= plenty
+	return p.question.kind == tests && isTestCase().MatchString(s.lines[len(s.lines)-1].text) && p.likenessOfFile(s.path) >= 0.9
 }
 
 // enumeration matches a sentence with at least three things.

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -53,9 +52,6 @@ func (p *planner) filesWith(w word) (with, all int) {
 		return with, p.found.counts.Files
 	}
 	for _, hit := range p.found.rows {
-		if !hit.whole {
-			continue
-		}
 		all++
 		if w.in(strings.ToLower(hit.Path + " " + hit.Snippet)) {
 			with++
@@ -72,11 +68,11 @@ func (p *planner) places() []place {
 		if hit.Path == "" {
 			continue
 		}
-		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + p.rank(hit) + filed*p.likenessOfFile(hit.Path)
-		if p.followed(nameIn(hit.Snippet, declaration)) || isDocument(hit.Path) && documentHeading().MatchString(hit.Snippet) && p.weigh(hit.Snippet) > 0 {
+		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + hit.share + filed*p.likenessOfFile(hit.Path)
+		if isDocument(hit.Path) && documentHeading().MatchString(hit.Snippet) && p.weigh(hit.Snippet) > 0 {
 			score += definition
 		}
-		if hit.whole && hit.share == 1 {
+		if hit.share == 1 {
 			score += foremost
 		}
 		if expected := p.question.value; expected != nil && (p.question.variable || p.weigh(nameIn(hit.Snippet, assignment)) > 0) && expected().MatchString(hit.Snippet) {
@@ -118,21 +114,9 @@ func mixed[T any](all []T, count, most int, pathOf func(T) string) []T {
 	return chosen[:min(len(chosen), count)]
 }
 
-// rank is the share of a hit, weighted by the purpose of its search: a search for other
-// words than the goal's counts less.
-func (p *planner) rank(hit row) float64 {
-	if hit.whole {
-		return hit.share
-	}
-	return otherWords * hit.share * p.weigh(hit.query) / p.weight()
-}
-
-// otherWords is the weight of a search for other words than the goal's; definition is a
-// bonus for a hit that declares a searched name, or is a heading with words of the
-// goal.
+// Bonuses of a hit.
 const (
-	otherWords = 0.7
-	definition = 0.25
+	definition = 0.25 // a heading with words of the goal
 	foremost   = 0.25 // the best hit of a search for all words
 	valued     = 0.5  // it assigns a name of the goal the requested value
 )
@@ -145,13 +129,6 @@ func nameIn(text string, expression func() *regexp.Regexp) string {
 		}
 	}
 	return ""
-}
-
-// followed reports whether a name, or one that ends in it, was searched for.
-func (p *planner) followed(name string) bool {
-	return name != "" && telling(name) > 1 && slices.ContainsFunc(p.found.searches, func(query string) bool {
-		return query == name || strings.HasSuffix(query, "."+name)
-	})
 }
 
 // maxOfFile bounds the places that are read in one file.
@@ -240,9 +217,6 @@ func isDocument(name string) bool {
 	return slices.Contains([]string{".md", ".mdx", ".rst", ".txt", ".adoc"}, path.Ext(name))
 }
 
-// identifier is a name of code: camel case, snake case, or joined by dots.
-var identifier = pattern.Lazy(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*)+\b|\b[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*\b|\b[A-Z][a-z0-9]{3,}\b`)
-
 // declaration matches a line that declares a name with a keyword, but no local variable.
 var declaration = pattern.Lazy(`^(?:\s*(?:export |default |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|function)\s+|(?:export |pub )*(?:const|let|var)\s+|(?:module\.)?exports\.)([A-Za-z_$][\w$]*)`)
 
@@ -252,61 +226,3 @@ var firstWord = pattern.Lazy(`^\s*([A-Za-z_]\w*)`)
 // assignment matches a line that assigns a value to a name, such as in a block of
 // constants.
 var assignment = pattern.Lazy(`^\s*([A-Za-z_][\w.]*)(?:\s+[\w.\[\]*]+)?\s*:?=\s*(?:-?\d|["'\x60])`)
-
-// names returns the identifiers near the goal's words in the readings, best first,
-// without those already searched for.
-func (p *planner) names() []string {
-	scores := map[string]float64{}
-	for _, each := range p.found.reads {
-		for _, line := range each.lines {
-			near := p.weigh(line) * p.kindWeight(each.path)
-			if near == 0 {
-				continue
-			}
-			for _, name := range identifier().FindAllString(line, -1) {
-				scores[name] = max(scores[name], (near+2*p.weigh(name))*telling(name))
-			}
-		}
-	}
-	names := slices.DeleteFunc(slices.Collect(maps.Keys(scores)), func(name string) bool {
-		return telling(name) == 1 || p.searched(name) || has(p.words, strings.ToLower(name)) || uninteresting(name)
-	})
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a, b))
-	})
-	return names[:min(len(names), maxFollowUps)]
-}
-
-// uninteresting matches English words, members of common packages, fields of one-letter
-// receivers, and file names.
-func uninteresting(name string) bool {
-	first, rest, dotted := strings.Cut(name, ".")
-	switch {
-	case !dotted:
-		return slices.Contains(vocabulary().Stop, strings.ToLower(name)) || slices.Contains(vocabulary().Common, strings.ToLower(name))
-	case len(first) == 1 || slices.Contains(vocabulary().Common, first):
-		return true
-	}
-	return rest == strings.ToLower(rest)
-}
-
-// telling weighs names, those that cannot be English words higher.
-func telling(name string) float64 {
-	if strings.ContainsAny(name[1:], "._ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-		return 2
-	}
-	return 1
-}
-
-func (p *planner) searched(name string) bool {
-	return slices.Contains(strings.Fields(strings.Join(p.found.searches, " ")), name)
-}
-
-// scarcest returns the rarest word of the goal, if a search for it alone may find more.
-func (p *planner) scarcest() (word, bool) {
-	if len(p.words) < 2 {
-		return word{}, false
-	}
-	rare := slices.MaxFunc(p.words, func(a, b word) int { return cmp.Compare(a.weight, b.weight) })
-	return rare, !slices.Contains(p.found.searches, rare.text)
-}

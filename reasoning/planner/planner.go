@@ -23,7 +23,6 @@ const (
 	firstLimit   = 30 // of the first search, whose step has no readings
 	searchLimit  = 12
 	perFile      = 3
-	maxFollowUps = 5
 )
 
 // Plan decides what to do from the request alone. A question about the past of the
@@ -81,7 +80,7 @@ func (p *planner) phases() []func() ([]reasoning.Call, string) {
 	if p.question.kind == history && p.tools.log != nil {
 		return []func() ([]reasoning.Call, string){p.searchSubject, p.readHistory}
 	}
-	return []func() ([]reasoning.Call, string){p.firstSearch, p.firstRead, p.followUp, p.secondRead}
+	return []func() ([]reasoning.Call, string){p.searchGoal, p.readPlaces}
 }
 
 // mayCall reports whether a call is possible; the last step is reserved for the answer.
@@ -90,9 +89,9 @@ func (p *planner) mayCall() bool {
 	return !policy.NoTools && !policy.MustFinish && !policy.Stuck && limits.StepsLeft != 1 && p.question.kind != change
 }
 
-// firstSearch searches for the words of the goal, and calls the other tools that
+// searchGoal searches for the words of the goal, and calls the other tools that
 // the goal names.
-func (p *planner) firstSearch() (calls []reasoning.Call, why string) {
+func (p *planner) searchGoal() (calls []reasoning.Call, why string) {
 	if len(p.found.searches) > 0 || len(p.found.others) > 0 || p.found.failed > 0 {
 		return nil, ""
 	}
@@ -135,48 +134,6 @@ func (p *planner) search(query string, globs []string, limit int) reasoning.Call
 	return p.tools.search.call(query, limit, paths, perFile, true)
 }
 
-// firstRead reads around the best hits.
-func (p *planner) firstRead() ([]reasoning.Call, string) {
-	if len(p.found.reads) > 0 || p.found.readFailed {
-		return nil, ""
-	}
-	return p.readPlaces("Read around the best hits: ")
-}
-
-// followUp searches for the scarcest word, and for the names near the goal's words.
-func (p *planner) followUp() (calls []reasoning.Call, why string) {
-	if p.tools.search == nil || len(p.found.reads) == 0 || p.found.rounds >= 2 || p.answered() {
-		return nil, ""
-	}
-	names := p.names()
-	if w, found := p.scarcest(); found {
-		names = append([]string{w.text}, names...)
-	}
-	calls = p.wholeQueries(searchLimit)
-	for _, name := range names {
-		calls = append(calls, p.search(name, nil, searchLimit))
-	}
-	return calls, "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
-}
-
-// answered reports whether a document already answers the question.
-func (p *planner) answered() bool {
-	best := p.passages()
-	return p.question.kind == explain && len(best) > 0 && isDocument(best[0].path) && best[0].coverage >= plenty
-}
-
-// plenty is the coverage at which the search stops.
-const plenty = 0.9
-
-// secondRead reads the best places again, including those of the follow-up, because
-// earlier readings may be truncated by now.
-func (p *planner) secondRead() ([]reasoning.Call, string) {
-	if p.found.rounds < 2 || p.found.readAfterFollowUp {
-		return nil, ""
-	}
-	return p.readPlaces("Read around what was found since: ")
-}
-
 // window returns how many lines before a hit are read, for its comment or heading, and how
 // many in all. The runtime shows 32 KB of all readings of a step, and the lines of
 // documents are long.
@@ -192,8 +149,8 @@ func (p *planner) window(path string) (before, lines int) {
 
 // readPlaces reads the best places. It repeats the search, because memory may truncate
 // the earlier results.
-func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
-	if p.tools.read == nil {
+func (p *planner) readPlaces() (calls []reasoning.Call, why string) {
+	if p.tools.read == nil || len(p.found.reads) > 0 || p.found.readFailed {
 		return nil, ""
 	}
 	var where []string
@@ -213,5 +170,5 @@ func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
 	if len(calls) > 0 && p.tools.search != nil {
 		calls = append(calls, p.wholeQueries(searchLimit)...)
 	}
-	return calls, why + strings.Join(where, ", ") + "."
+	return calls, "Read around the best hits: " + strings.Join(where, ", ") + "."
 }

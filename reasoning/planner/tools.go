@@ -141,7 +141,7 @@ func otherCalls(request reasoning.Request) []reasoning.Call {
 			len(schema.Required) > 0 || schema.property("query", "q") != "" {
 			continue
 		}
-		if slices.Contains(goal, own) && !slices.Contains(vocabulary().Stop, own) || slices.Contains(goal, tool.Name) {
+		if slices.Contains(goal, own) && !isStop(own) || slices.Contains(goal, tool.Name) {
 			calls = append(calls, reasoning.Call{ToolName: tool.Name, Args: json.RawMessage("{}")})
 		}
 	}

@@ -2,10 +2,8 @@ package planner
 
 import (
 	_ "embed"
-	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"savant/internal/pattern"
@@ -22,23 +20,15 @@ type word struct {
 	verb   bool     // it says what is done with the subject, as the code need not
 }
 
-// vocabularyFile is a file of its own, so that a search of this repository ranks
-// it as data.
+// stopWords do not describe the subject of a question. They are in a file of their own, so
+// that a search of this repository ranks it as data.
 //
-//go:embed vocabulary.json
-var vocabularyFile []byte
+//go:embed stop_words.txt
+var stopWords string
 
-// vocabulary has the stop words, which do not describe the subject of a question, and
-// common names: packages and receivers whose members say nothing about a project.
-var vocabulary = sync.OnceValue(func() (read struct {
-	Stop   []string `json:"stop"`
-	Common []string `json:"common"`
-}) {
-	if err := json.Unmarshal(vocabularyFile, &read); err != nil {
-		panic("planner: the embedded vocabulary is not JSON: " + err.Error())
-	}
-	return read
-})
+func isStop(lower string) bool {
+	return english.IsStop(lower) || slices.Contains(strings.Fields(stopWords), lower)
+}
 
 // wordsOf returns the distinct words of a goal in order, without stop words. If only
 // stop words remain and orAll is set, it returns all words.
@@ -51,7 +41,7 @@ func wordsOf(goal string, orAll bool) []word {
 		for _, text := range all {
 			text = strings.Trim(text, "./_")
 			lower := strings.ToLower(text)
-			if text == "" || !keepStop && (english.IsStop(lower) || slices.Contains(vocabulary().Stop, lower)) || has(words, lower) {
+			if text == "" || !keepStop && isStop(lower) || has(words, lower) {
 				continue
 			}
 			words = append(words, word{text: text, stem: stem(lower), others: others(lower)})
