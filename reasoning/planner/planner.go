@@ -27,8 +27,7 @@ const (
 
 // Plan decides what to do from the request alone. A question about the past of the
 // repository goes to a tool that lists commits. For any other question it searches for
-// the words of the goal, reads the best places, searches for the names found there,
-// reads again, and answers with quotes. A goal that asks for a change is refused. Plan
+// the words of the goal, reads the best places, and answers with quotes. A goal that asks for a change is refused. Plan
 // is deterministic within a day; now is the reference for "last week". It does not read
 // the earlier goals of a conversation: their words would be searched for, too.
 func Plan(request reasoning.Request, now time.Time) reasoning.Intent {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,10 +14,10 @@ import (
 )
 
 // asObjects rewrites what a model writes in other conventions than JSON as objects: JSON
-// within a JSON string, calls in XML, the final answer of ReAct.
+// within a JSON string, calls in XML and in Python, the final answer of ReAct.
 func asObjects(text string, tools []reasoning.Tool) string {
 	text = unquoted(text)
-	text = xmlCalls(text, tools)
+	text = pythonCalls(xmlCalls(text, tools), tools)
 	if at := finalAnswer().FindStringSubmatchIndex(text); at != nil && !strings.Contains(text[at[2]:], "{") {
 		intent := encode(map[string]string{"action": string(reasoning.ActionFinish), "final": text[at[2]:at[3]]})
 		text = text[:at[0]] + "\n" + string(intent)
@@ -61,7 +62,6 @@ var (
 // that an object quotes.
 func xmlCalls(text string, tools []reasoning.Tool) string {
 	var out strings.Builder
-	objects := spans(text, false)
 	for from := 0; ; {
 		at := callMark().FindStringSubmatchIndex(text[from:])
 		if at == nil {
@@ -85,8 +85,7 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 			}
 		}
 		body, behind, closed := strings.Cut(text[begin:], "</"+element+">")
-		quoted := slices.ContainsFunc(objects, func(s span) bool { return s.start < from+at[0] && from+at[0] < s.end })
-		if !known || quoted || strings.HasPrefix(strings.TrimSpace(body), "{") || !closed && !strings.Contains(body, "<") {
+		if !known || inside(spans(text, false), from+at[0]) || strings.HasPrefix(strings.TrimSpace(body), "{") || !closed && !strings.Contains(body, "<") {
 			next := from + at[0] + 1
 			out.WriteString(text[from:next])
 			from = next
@@ -101,6 +100,68 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 		out.WriteString(text[from:from+at[0]] + string(callObject(tool.Name, encode(arguments))) + "\n")
 		from = len(text) - len(behind)
 	}
+}
+
+var (
+	pythonCall = pattern.Lazy(`([A-Za-z_][\w.:-]*)\(`)
+	// behindCall matches what may follow a call in Python.
+	behindCall = pattern.Lazy("^[ \t]*(?:$|[\n\r\\])}<;`]|,\\s*[A-Za-z_][\\w.:-]*\\()")
+)
+
+// pythonCalls rewrites calls in Python, name(a=1, b="x"), as objects; not those amid
+// prose or in an object.
+func pythonCalls(text string, tools []reasoning.Tool) string {
+	source, from := asciiPunctuation(text), 0
+	var out strings.Builder
+	for _, at := range pythonCall().FindAllStringSubmatchIndex(source, -1) {
+		tool, known := offeredTool(source[at[2]:at[3]], tools)
+		if !known || at[0] < from || inside(spans(source, false), at[0]) {
+			continue
+		}
+		line := source[max(from, strings.LastIndexByte(source[:at[0]], '\n')+1):at[0]]
+		arguments, end := keywords(source, at[1])
+		if end > 0 && beside().MatchString(strings.TrimSuffix(line, "print(")) && behindCall().MatchString(source[end:]) {
+			out.WriteString(source[from:at[0]] + string(callObject(tool.Name, json.RawMessage(arguments))))
+			from = end
+		}
+	}
+	if from == 0 {
+		return text
+	}
+	return out.String() + source[from:]
+}
+
+// keywords reads the arguments of a call in Python as an object, and where it ends; 0 if
+// they are not all named.
+func keywords(source string, start int) (arguments string, end int) {
+	var members []string
+	depth, quote := 0, byte(0)
+	for i := start; i < len(source); i++ {
+		switch c := source[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0 && c != quote:
+		case c == '"' || c == '\'':
+			quote ^= c
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case depth == 0 && (c == ',' || c == ')'):
+			name, value, _ := strings.Cut(source[start:i], "=")
+			if name = strings.TrimSpace(name); name != "" {
+				members = append(members, string(encode(name))+":"+value)
+			}
+			if strings.ContainsAny(name, "\"'([{") || name != "" && strings.TrimSpace(value) == "" {
+				return "", 0
+			}
+			if start = i + 1; c == ')' {
+				arguments, _, ok := repaired("{" + strings.Join(members, ",") + "}")
+				return arguments, map[bool]int{true: start}[ok]
+			}
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		}
+	}
+	return "", 0
 }
 
 // offeredTool returns the offered tool that a name means.
@@ -187,12 +248,14 @@ var otherNames = map[string][]string{
 // holders are names of members that hold a call.
 var holders = []string{"tool", "function", "function_call", "tool_call", "tool_use", "call", "action", "intent"}
 
-// otherActions are names that models use for the actions.
-var otherActions = map[string]reasoning.Action{
-	"call": reasoning.ActionTool, "tool_call": reasoning.ActionTool, "call_tool": reasoning.ActionTool, "use_tool": reasoning.ActionTool, "function": reasoning.ActionTool,
-	"tool_calls": reasoning.ActionTool, "function_call": reasoning.ActionTool,
-	"think": reasoning.ActionReason, "thought": reasoning.ActionReason,
-	"final": reasoning.ActionFinish, "final_answer": reasoning.ActionFinish, "answer": reasoning.ActionFinish, "done": reasoning.ActionFinish,
+// otherActions match names that models use for the actions.
+var otherActions = []struct {
+	names  func() *regexp.Regexp
+	action reasoning.Action
+}{
+	{pattern.Lazy(`(?i)\b(?:tool|call|function)s?\b`), reasoning.ActionTool},
+	{pattern.Lazy(`(?i)^(?:think|thought)$`), reasoning.ActionReason},
+	{pattern.Lazy(`(?i)^(?:final\W?)?answer$|^final$|^done$`), reasoning.ActionFinish},
 }
 
 // rename corrects the names of the members of an intent and its calls, takes calls out of
@@ -274,13 +337,14 @@ func actionOf(members map[string]json.RawMessage, tools []reasoning.Tool) reason
 	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
 		return ""
 	}
-	spelt := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(action)))
-	if meant := otherActions[spelt]; meant != "" {
-		return meant
-	}
 	if tool, known := offeredTool(action, tools); known && members["tool_name"] == nil {
 		members["tool_name"] = encode(tool.Name)
 		return reasoning.ActionTool
+	}
+	for _, each := range otherActions {
+		if each.names().MatchString(strings.ReplaceAll(strings.TrimSpace(action), "_", " ")) && action != string(each.action) {
+			return each.action
+		}
 	}
 	switch {
 	case action != "":

@@ -69,7 +69,7 @@ func (m mark) closes(opening mark) bool {
 // that is one object is unchanged.
 func withoutThoughts(text string, free bool) string {
 	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "{") && closing(text, 0) == len(text) {
+	if strings.HasPrefix(text, "{") && closing(text, 0).end == len(text) {
 		return text
 	}
 	text = withoutLeading(withoutEnd(finalChannel(text)))

@@ -195,7 +195,7 @@ func spans(text string, lists bool) []span {
 			break
 		}
 		start += from
-		end := closing(text, start)
+		end := closing(text, start).end
 		if end < 0 && open == 0 {
 			tail := strings.TrimRight(trailingMarks().ReplaceAllString(text, ""), " \t\r\n")
 			if start < len(tail) {
@@ -227,23 +227,7 @@ func spans(text string, lists bool) []span {
 
 var trailingMarks = pattern.Lazy("(?:\\s*(?:`{3,}|[<\\[][|｜]?/[^<>\\[\\]\n]*[>\\]]))+\\s*$")
 
-// closing returns the end of the object or list that begins at start, or -1.
-func closing(text string, start int) int {
-	depth, inString := 0, false
-	for i := start; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return -1
+// inside reports whether a place of a text is within one of some spans.
+func inside(spans []span, at int) bool {
+	return slices.ContainsFunc(spans, func(s span) bool { return s.start < at && at < s.end })
 }

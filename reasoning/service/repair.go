@@ -2,6 +2,7 @@ package service
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/kaptinlin/jsonrepair"
@@ -9,7 +10,8 @@ import (
 	"savant/internal/pattern"
 )
 
-// Bounds of a repair, which takes time in the square of size and depth.
+// Bounds of a repair, which takes time in the square of size and depth. Long strings do
+// not count.
 const (
 	maxRepaired = 32 << 10
 	maxDepth    = 100
@@ -22,11 +24,11 @@ const (
 )
 
 // wide matches strings, which are kept, and the punctuation of other scripts.
-var wide = pattern.Lazy(`"(?:\\.|[^"\\])*"|“[^”]*”|[｛｝［］：，]`)
+var wide = pattern.Lazy(`"(?:\\.|[^"\\])*"|“[^”]*”|[｛｝［］【】（）：，＝]`)
 
 // asciiPunctuation replaces that of other scripts outside of strings.
 func asciiPunctuation(text string) string {
-	ascii := strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]", "：", ":", "，", ",")
+	ascii := strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]", "【", "[", "】", "]", "（", "(", "）", ")", "：", ":", "，", ",", "＝", "=")
 	return wide().ReplaceAllStringFunc(text, func(part string) string {
 		if strings.HasPrefix(part, `"`) || strings.HasPrefix(part, "“") {
 			return part
@@ -42,49 +44,76 @@ func repaired(text string) (fixed string, repairs []string, ok bool) {
 	if json.Valid([]byte(text)) {
 		return text, nil, true
 	}
-	if len(text) > maxRepaired || !strings.ContainsAny(text, "{[") {
+	text, restore := shortened(text)
+	start := strings.IndexAny(text, "{[")
+	if len(text) > maxRepaired || start < 0 {
 		return "", nil, false
 	}
 	text = asciiPunctuation(text)
-	open, inString := unclosed(text)
-	switch last := strings.TrimRight(text, " \t\r\n"); {
-	case inString, open > maxDepth:
+	switch found, last := closing(text, start), strings.TrimRight(text, " \t\r\n"); {
+	case found.inString, found.deepest > maxDepth:
 		return "", nil, false
-	case open > 0 && !strings.ContainsAny(last[len(last)-1:], `}]"'`+"`") && !strings.HasSuffix(last, "”"):
+	case found.end < 0 && !strings.ContainsAny(last[len(last)-1:], `}]"'`+"`") && !strings.HasSuffix(last, "”"):
 		return "", nil, false
-	case open > 0:
+	case found.end < 0:
 		repairs = append(repairs, repairedEnd)
 	}
 	// The library doubles each backslash of a path, even one that is escaped.
 	const escaped = "\uE000"
 	fixed, err := jsonrepair.Repair(strings.ReplaceAll(text, `\\`, escaped))
-	fixed = strings.ReplaceAll(fixed, escaped, `\\`)
+	fixed = restore.Replace(strings.ReplaceAll(fixed, escaped, `\\`))
 	if err != nil || !json.Valid([]byte(fixed)) {
 		return "", nil, false
 	}
 	return fixed, append(repairs, repairedJSON), true
 }
 
-// unclosed returns how many brackets a text leaves open, at most, and whether it ends
-// within a string.
-func unclosed(text string) (open int, inString bool) {
-	deepest := 0
-	for i := 0; i < len(text); i++ {
+var quotedString = pattern.Lazy(`"(?:\\.|[^"\\])*"`)
+
+// longString is the length of a string that is not repaired itself.
+const longString = 1000
+
+// shortened replaces the long strings of a text by short ones, which the replacer restores.
+func shortened(text string) (short string, restore *strings.Replacer) {
+	var pairs []string
+	short = quotedString().ReplaceAllStringFunc(text, func(part string) string {
+		if len(part) < longString {
+			return part
+		}
+		mark := fmt.Sprintf("\uE001%d\uE001", len(pairs))
+		pairs = append(pairs, mark, strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(part[1:len(part)-1]))
+		return `"` + mark + `"`
+	})
+	return short, strings.NewReplacer(pairs...)
+}
+
+// bracketed is what stands from a bracket on.
+type bracketed struct {
+	// end is where the bracket closes, or -1.
+	end, deepest int
+	inString     bool // the text ends within a string
+}
+
+// closing finds the end of the object or list that begins at start.
+func closing(text string, start int) (found bracketed) {
+	depth := 0
+	for i := start; i < len(text); i++ {
 		switch c := text[i]; {
-		case inString && c == '\\':
+		case found.inString && c == '\\':
 			i++
 		case c == '"':
-			inString = !inString
-		case inString:
+			found.inString = !found.inString
+		case found.inString:
 		case c == '{' || c == '[':
-			open++
-			deepest = max(deepest, open)
+			depth++
+			found.deepest = max(found.deepest, depth)
 		case c == '}' || c == ']':
-			open--
+			if depth--; depth == 0 {
+				found.end = i + 1
+				return found
+			}
 		}
 	}
-	if deepest > maxDepth {
-		return deepest, inString
-	}
-	return open, inString
+	found.end = -1
+	return found
 }

@@ -3,6 +3,7 @@ package service_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -221,5 +222,51 @@ func TestHalfACallIsNoCall(t *testing.T) {
 		`{'action':'tool','tool_name':'git_log','args':{'text':'half of`, "git_log is the tool.", "I would use git_log with {\"limit\":3}.", "<git_log> is a tool."} {
 		_, err := service.Parse(text, offered)
 		require.ErrorIs(t, err, fault.InvalidIntent, text)
+	}
+}
+
+// A call in Python is one where it stands by itself.
+func TestCallsInPython(t *testing.T) {
+	t.Parallel()
+	tools := []reasoning.Tool{{Name: "git.log", ReadOnly: true}, {Name: "context.search", ReadOnly: true}}
+	for text, want := range map[string]string{
+		`[git_log(limit=1)]`: `git.log{"limit":1}`,
+		`[git_log(limit=1), context_search(query="a, b) c", paths=['x', "y"], deep=True, at=None, o={'k': 2})]`: `git.log{"limit":1} context.search{"at":null,"deep":true,"o":{"k":2},"paths":["x","y"],"query":"a, b) c"}`,
+		"<|python_start|>[git_log()]<|python_end|>":                                                             `git.log{}`,
+		"<|python_tag|>git_log(limit = 1)<|eom_id|>":                                                            `git.log{"limit":1}`,
+		"```tool_code\nprint(git_log(limit=1))\n```":                                                            `git.log{"limit":1}`,
+		"I look.\n\ncontext_search(query='it\\'s \"=\"')":                                                       `context.search{"query":"it's \"=\""}`,
+		"functions.git_log(limit=1);":                                                                           `git.log{"limit":1}`,
+		"【git_log（limit＝1）】":                                                                                    `git.log{"limit":1}`,
+	} {
+		intent, err := service.Parse(text, tools)
+		require.NoError(t, err, text)
+		got := ""
+		for _, each := range intent.AllCalls() {
+			var args any
+			require.NoError(t, json.Unmarshal(each.Args, &args))
+			sorted, err := json.Marshal(args)
+			require.NoError(t, err)
+			got += " "[:min(len(got), 1)] + each.ToolName + string(sorted)
+		}
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"I would call git_log(limit=1) here.", "[git_log(limit=1", "git_log(\"x\")", "[git_log(limit=)]", "[nothing(limit=1)]", `[git_log(limit="half)]`, "[git_log(1, limit=2)]"} {
+		_, err := service.Parse(text, tools)
+		require.ErrorIs(t, err, fault.InvalidIntent, text)
+	}
+	intent, err := service.Parse(`{"action":"finish","final":"call\n[git_log(limit=1)]"}`, tools)
+	require.NoError(t, err)
+	require.Equal(t, "call\n[git_log(limit=1)]", intent.Final)
+}
+
+// A long answer is repaired like a short one.
+func TestLongAnswersAreRepaired(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Some “words” of it, {and} [more]. ", 3_000)
+	for _, form := range []string{`{action:"finish","final":"%s"}`, `{"action":"finish","final":"%s"`, `{"action":"finish","final":"%s",}`, "{'action':'finish',\"final\":\"\n%s\"}"} {
+		intent, err := service.Parse(fmt.Sprintf(form, long), offered)
+		require.NoError(t, err, form)
+		require.Equal(t, strings.TrimSpace(long), strings.TrimSpace(intent.Final))
 	}
 }
