@@ -247,7 +247,7 @@ func (a *author) list(s *model) string {
 
 func (a *author) condition(s *model) string {
 	if s.loop && a.chance(40) {
-		return a.pick("loop.index != 1", "item != 2")
+		return a.pick("loop.index != 1", "toJSON(item) != '2'")
 	}
 	if len(a.steps) > 0 && a.chance(60) {
 		from := rapid.SampledFrom(a.steps).Draw(a.t, "status of")

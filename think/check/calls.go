@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +19,6 @@ var (
 	nullableNumber = &Type{kinds: number | null}
 	nullableIndex  = &Type{kinds: integer | null}
 	texts          = listOf(ofText)
-	pairs          = listOf(&Type{kinds: list})
 	typeOfValue    = &Type{kinds: text, values: []any{"nil", "bool", "int", "float", "string", "array", "map"}}
 	anyList        = &Type{kinds: list}
 	anyObject      = &Type{kinds: object}
@@ -29,8 +29,6 @@ var (
 var signatures = map[string]signature{
 	"len":       {[]kinds{text | list | object}, ofInt},
 	"keys":      {[]kinds{object}, texts},
-	"values":    {[]kinds{object}, anyList},
-	"toPairs":   {[]kinds{object}, pairs},
 	"fromPairs": {[]kinds{list}, anyObject},
 
 	"trim": {[]kinds{text}, ofText}, "trimPrefix": {[]kinds{text}, ofText}, "trimSuffix": {[]kinds{text}, ofText},
@@ -59,8 +57,15 @@ func (i *inference) call(name string, arguments []ast.Node) *Type {
 		}
 		return known.gives
 	}
-	if len(arguments) == 0 {
+	switch {
+	case len(arguments) == 0:
 		return anything
+	case name == "values", name == "toPairs":
+		value := i.need(arguments[0], object, "the argument of "+name).fieldType()
+		if name == "values" {
+			return listOf(value)
+		}
+		return listOf(&Type{kinds: list, prefix: []*Type{ofText, value}, item: none})
 	}
 	given := i.need(arguments[0], list, "the first argument of "+name)
 	if given.kinds&list == 0 {
@@ -79,10 +84,10 @@ func (i *inference) ofList(name string, given *Type, arguments []ast.Node) *Type
 		return ofBool
 	case "filter":
 		i.predicate(item, arguments, true)
-		return listOf(narrowed(item, arguments[1]))
+		return listOf(narrowed(item, arguments[1], i.values))
 	case "find", "findLast":
 		i.predicate(item, arguments, true)
-		return narrowed(item, arguments[1]).withNull()
+		return narrowed(item, arguments[1], i.values).withNull()
 	case "findIndex", "findLastIndex":
 		i.predicate(item, arguments, true)
 		return nullableIndex
@@ -138,20 +143,29 @@ func flat(item *Type) *Type {
 
 // predicate returns the type of a function's predicate for an item.
 func (i *inference) predicate(item *Type, arguments []ast.Node, boolean bool) *Type {
-	if len(arguments) < 2 {
+	switch {
+	case item.kinds == 0:
+		return none // it is never evaluated
+	case len(arguments) < 2:
 		return anything
 	}
 	i.items, i.lists = append(i.items, item), append(i.lists, listText(arguments[0]))
-	before, outer := len(i.untyped), i.facts
-	i.facts = slices.DeleteFunc(slices.Clone(outer), func(known fact) bool { return strings.Contains(known.node.String(), "#") })
+	before, facts, values := len(i.untyped), i.facts, i.values
+	i.outside(arguments[0])
 	defer func() {
-		i.items, i.lists, i.untyped, i.facts = i.items[:len(i.items)-1], i.lists[:len(i.lists)-1], i.untyped[:before], outer
+		i.items, i.lists, i.untyped, i.facts, i.values = i.items[:len(i.items)-1], i.lists[:len(i.lists)-1], i.untyped[:before], facts, values
 	}()
-	var found *Type
 	if boolean {
-		found = i.truth(arguments[1], "a predicate")
-	} else {
-		found = i.node(arguments[1], false)
+		return i.truth(arguments[1], "a predicate")
 	}
-	return found
+	return i.node(arguments[1], false)
+}
+
+// outside keeps what is known for the predicate of a list: what says nothing of an item
+// around, and that the list has items.
+func (i *inference) outside(of ast.Node) {
+	some := &ast.BinaryNode{Operator: ">", Left: &ast.BuiltinNode{Name: "len", Arguments: []ast.Node{of}}, Right: &ast.IntegerNode{}}
+	i.facts = slices.DeleteFunc(learn(i.facts, some, true, i.values), func(known fact) bool { return strings.Contains(known.locals.text(known.node), "#") })
+	i.values = maps.Clone(i.values)
+	maps.DeleteFunc(i.values, func(_ string, named local) bool { return strings.Contains(named.text, "#") })
 }

@@ -31,7 +31,14 @@ type Report struct{ Errors, Warnings, Notes []fault.Diagnostic }
 // Graph checks a workflow and its children. Diagnostics are in the order of each file,
 // that of the root first.
 func Graph(graph *flow.Graph, tools Tools) Report {
-	var found Report
+	return each(graph, tools, func(c *checker) {
+		c.workflow()
+		c.found = append(c.found, c.w.Warnings()...)
+	})
+}
+
+// each reports what a check finds in a workflow and its children.
+func each(graph *flow.Graph, tools Tools, find func(*checker)) (found Report) {
 	seen := map[*flow.Graph]bool{}
 	var visit func(*flow.Graph)
 	visit = func(g *flow.Graph) {
@@ -40,23 +47,8 @@ func Graph(graph *flow.Graph, tools Tools) Report {
 		}
 		seen[g] = true
 		c := newChecker(g, tools)
-		c.workflow()
-		c.found = append(c.found, g.Workflow.Warnings()...)
-		slices.SortStableFunc(c.found, func(a, b fault.Diagnostic) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
-		})
-		source := string(g.Workflow.Source)
-		for _, d := range slices.Compact(c.found) {
-			d = d.Quoting(source)
-			switch d.Severity {
-			case warning:
-				found.Warnings = append(found.Warnings, d)
-			case note:
-				found.Notes = append(found.Notes, d)
-			default:
-				found.Errors = append(found.Errors, d)
-			}
-		}
+		find(c)
+		found.add(c.found, string(c.w.Source))
 		for _, step := range g.Workflow.Steps {
 			if child := g.Child(step.ID); child != nil {
 				visit(child)
@@ -65,6 +57,24 @@ func Graph(graph *flow.Graph, tools Tools) Report {
 	}
 	visit(graph)
 	return found
+}
+
+// add adds the findings of one file.
+func (r *Report) add(found []fault.Diagnostic, source string) {
+	slices.SortStableFunc(found, func(a, b fault.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
+	})
+	for _, d := range slices.Compact(found) {
+		d = d.Quoting(source)
+		switch d.Severity {
+		case warning:
+			r.Warnings = append(r.Warnings, d)
+		case note:
+			r.Notes = append(r.Notes, d)
+		default:
+			r.Errors = append(r.Errors, d)
+		}
+	}
 }
 
 // Fault returns the errors as one, or nil.
@@ -164,7 +174,7 @@ func (c *checker) atSite(site *flow.Site, f finding) {
 func (c *checker) scopeOf(step *flow.Step) scope {
 	s := scope{params: c.params, captures: c.captures}
 	if step != nil && step.Foreach != nil {
-		s.item, s.of = step.As, c.silently(step.Foreach, scope{params: c.params, captures: c.captures}).itemType()
+		s.item, s.of = step.As, c.silently(step.Foreach, scope{params: c.params, captures: c.captures}).element()
 		if step.Rounds > 0 {
 			s.own = step.CaptureAs
 		}
@@ -246,9 +256,6 @@ func (c *checker) rendered(t *flow.Template, path string, in scope, aloud bool) 
 		for i, each := range members {
 			all[i] = c.rendered(each.Value, fmt.Sprintf("%s[%d]", path, i), in, aloud)
 		}
-		if len(all) == 0 {
-			return anyList
-		}
 		return listOf(join(all...))
 	}
 	made := &Type{kinds: object, openness: closed, fields: map[string]*Type{}, origin: "the map"}
@@ -313,7 +320,7 @@ func (c *checker) capture(name string) *Type {
 	case step.OnFailure == flow.Continue && step.Foreach != nil:
 		result = result.lacking(gap{why: "an item of step " + step.ID + " is null where it failed (on_failure: continue)"})
 	case step.OnFailure == flow.Continue:
-		result = result.lacking(gap{why: "the capture of step " + step.ID + " is null where it failed (on_failure: continue)", step: step.ID, status: "failed"})
+		result = result.lacking(gap{why: "the capture of step " + step.ID + " is null where it failed (on_failure: continue)", step: step.ID, statuses: []string{"failed"}})
 	case ofItem(step.When):
 		result = result.lacking(gap{why: "an item of step " + step.ID + " is null where its when is false"})
 	}

@@ -53,6 +53,7 @@ type inference struct {
 	program  *expression.Program
 	findings []finding
 	locals   map[string]*Type
+	values   locals   // of the same names, as far as they can be followed
 	items    []*Type  // of the predicates around, the innermost last
 	lists    []string // the lists of those predicates, as written
 	// untyped are reads whose type the expression itself tests, so their known type
@@ -66,7 +67,7 @@ func infer(program *expression.Program, in scope) (*Type, []finding) {
 	if err != nil {
 		return anything, nil // it was compiled: the parser read it
 	}
-	i := &inference{scope: in, program: program, locals: map[string]*Type{}}
+	i := &inference{scope: in, program: program, locals: map[string]*Type{}, values: locals{}}
 	return i.node(tree, false), i.findings
 }
 
@@ -119,14 +120,23 @@ func (i *inference) node(node ast.Node, soft bool) *Type {
 		return i.pointer(n)
 	case *ast.PredicateNode:
 		return i.node(n.Node, false)
-	case *ast.BuiltinNode:
-		return i.call(n.Name, n.Arguments)
-	case *ast.CallNode:
-		if name, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return i.call(name.Value, n.Arguments)
-		}
+	case *ast.BuiltinNode, *ast.CallNode:
+		return i.call(called(n))
 	}
 	return anything
+}
+
+// called returns the name of the function that a node calls, and its arguments.
+func called(node ast.Node) (name string, arguments []ast.Node) {
+	switch n := node.(type) {
+	case *ast.BuiltinNode:
+		return n.Name, n.Arguments
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return callee.Value, n.Arguments
+		}
+	}
+	return "", nil
 }
 
 func (i *inference) conditional(n *ast.ConditionalNode, soft bool) *Type {
@@ -141,7 +151,7 @@ func (i *inference) conditional(n *ast.ConditionalNode, soft bool) *Type {
 // under returns the type of a node that is reached where a condition holds, or does not.
 func (i *inference) under(condition ast.Node, holds bool, node ast.Node, soft bool) *Type {
 	outer := i.facts
-	i.facts = learn(outer, condition, holds)
+	i.facts = learn(outer, condition, holds, i.values)
 	found := i.node(node, soft)
 	i.facts = outer
 	return found
@@ -168,12 +178,13 @@ func truthHint(of *Type) string {
 }
 
 func (i *inference) let(n *ast.VariableDeclaratorNode, soft bool) *Type {
-	outer := i.locals
+	types, values := i.locals, i.values
 	value := i.node(n.Value, false)
-	i.locals = maps.Clone(outer)
+	i.locals = maps.Clone(types)
 	i.locals[n.Name] = value
+	i.values = values.with(n.Name, n.Value, values)
 	rest := i.node(n.Expr, soft)
-	i.locals = outer
+	i.locals, i.values = types, values
 	return rest
 }
 
@@ -189,7 +200,7 @@ func (i *inference) slice(n *ast.SliceNode) *Type {
 		return anything
 	}
 	part := *sliced
-	part.values = nil
+	part.values, part.prefix, part.item = nil, nil, sliced.itemType()
 	part.kinds &= list | text
 	return &part
 }
@@ -198,9 +209,6 @@ func (i *inference) array(n *ast.ArrayNode) *Type {
 	all := make([]*Type, len(n.Nodes))
 	for at, each := range n.Nodes {
 		all[at] = i.node(each, false)
-	}
-	if len(all) == 0 {
-		return &Type{kinds: list}
 	}
 	return listOf(join(all...))
 }
@@ -233,59 +241,6 @@ func (i *inference) pointer(n *ast.PointerNode) *Type {
 	return i.items[len(i.items)-1]
 }
 
-// access follows a name, or a value, and its members.
-func (i *inference) access(node ast.Node, soft bool) *Type {
-	base, links := expression.Flatten(node)
-	var found *Type
-	var said string // the read as written, up to here
-	if name, ok := base.(*ast.IdentifierNode); ok {
-		before := links
-		found, said, links = i.name(name.Value, links)
-		i.unguarded(name, before, links, soft)
-	} else {
-		found, said = i.node(base, false), ""
-		if pointer, ok := base.(*ast.PointerNode); ok {
-			said = "#" + pointer.Name
-		}
-	}
-	guarded := false
-	read := i.reading(base, node, said, links)
-	for at, each := range links {
-		if _, constant := each.Key.(*ast.StringNode); !constant {
-			i.node(each.Key, false)
-		}
-		if slices.Contains(i.untyped, said) {
-			found = anything
-		}
-		guarded = guarded || each.Optional
-		found = i.present(found, read, at)
-		found = i.member(found, each, said)
-		said = spelled(said, each.Key)
-	}
-	if slices.Contains(i.untyped, said) {
-		found = anything
-	}
-	if guarded {
-		return found.withNull()
-	}
-	return found
-}
-
-// spelled adds a member to a read, or returns "" where it is computed.
-func spelled(said string, key ast.Node) string {
-	switch k := key.(type) {
-	case *ast.StringNode:
-		if said != "" {
-			return said + "." + k.Value
-		}
-	case *ast.IntegerNode:
-		if said != "" {
-			return said + "[" + strconv.Itoa(k.Value) + "]"
-		}
-	}
-	return ""
-}
-
 // name returns the type of the first name of an access, and the remaining links.
 func (i *inference) name(name string, links []expression.Link) (*Type, string, []expression.Link) {
 	if local, ok := i.locals[name]; ok {
@@ -310,7 +265,7 @@ func (i *inference) name(name string, links []expression.Link) (*Type, string, [
 	case name == "state" && first != "":
 		return known(i.captures, first), name + "." + first, links[1:]
 	case name == "steps" && len(links) > 1:
-		return fieldOfStep(links[1], "steps."+first, links[2:])
+		return fieldOfStep(first, links[1], links[2:])
 	case name == "run" && first == expression.RunFailed:
 		return texts, "run.failed", links[1:]
 	case name == "run" && first == expression.RunStatus:
@@ -333,7 +288,8 @@ func (i *inference) name(name string, links []expression.Link) (*Type, string, [
 }
 
 // fieldOfStep returns the type of steps.A.FIELD.
-func fieldOfStep(link expression.Link, read string, rest []expression.Link) (*Type, string, []expression.Link) {
+func fieldOfStep(id string, link expression.Link, rest []expression.Link) (*Type, string, []expression.Link) {
+	read := "steps" + memberName(id)
 	key, _ := link.Key.(*ast.StringNode)
 	if key == nil {
 		return anything, read, rest
@@ -343,7 +299,7 @@ func fieldOfStep(link expression.Link, read string, rest []expression.Link) (*Ty
 	case expression.StepStatus:
 		return settled, read, rest
 	case expression.StepError:
-		return stepError, read, rest
+		return stepError.lacking(gap{why: read + " is null unless the step failed", severity: warning, step: id, statuses: []string{"done", "skipped"}}), read, rest
 	case expression.StepReason:
 		return &Type{kinds: text | null}, read, rest
 	}
@@ -372,34 +328,35 @@ func (i *inference) member(of *Type, l expression.Link, said string) *Type {
 	if of.kinds&^null == 0 {
 		return anything // null alone: what is read is not there in any case
 	}
-	switch key := l.Key.(type) {
-	case *ast.StringNode:
+	if key, ok := l.Key.(*ast.StringNode); ok {
 		return i.field(of, key.Value, l, said)
-	case *ast.IntegerNode, *ast.UnaryNode:
-		if of.kinds&(list|text) == 0 {
-			i.report(l.At, "", "%s is %s and has no items", subject(said), of.kinds&^null)
-			return anything
-		}
-		return of.element()
 	}
-	if of.kinds&(list|text|object) == 0 {
+	index, constant := indexOf(l.Key)
+	switch {
+	case constant && of.kinds&(list|text) == 0:
+		i.report(l.At, "", "%s is %s and has no items", subject(said), of.kinds&^null)
+	case of.kinds&(list|text|object) == 0:
 		i.report(l.At, "", "%s is %s and has no members", subject(said), of.kinds&^null)
-	}
-	if of.kinds&^null == list {
-		return of.itemType()
+	case of.kinds&(list|text|object) == list && constant && index >= 0:
+		return of.at(index)
+	case !constant && of.kinds&(list|text|object) == object:
+		return of.fieldType().unlessNone()
+	case !constant && of.kinds&object != 0:
+	default:
+		return of.element()
 	}
 	return anything
 }
 
 // element returns the type of one item of a list, or character of a string.
 func (t *Type) element() *Type {
-	switch t.kinds & (list | text) {
-	case list:
-		return t.itemType()
-	case text:
+	switch {
+	case t.kinds&(list|text) == text:
 		return ofText
+	case t.kinds&(list|text) != list, t.item == nil:
+		return anything
 	}
-	return anything
+	return t.itemType().unlessNone()
 }
 
 func (i *inference) field(of *Type, name string, l expression.Link, said string) *Type {
@@ -482,7 +439,7 @@ func (a *asking) Visit(node *ast.Node) {
 			a.reads = append(a.reads, written(n.Arguments[0]))
 		}
 	case *ast.BinaryNode:
-		if n.Operator == "in" || n.Operator == "not in" {
+		if n.Operator == "in" {
 			a.reads = append(a.reads, written(n.Right))
 		}
 	}

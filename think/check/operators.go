@@ -25,8 +25,11 @@ func (i *inference) needs(node ast.Node, found *Type, wanted kinds, what string)
 }
 
 func (i *inference) unary(n *ast.UnaryNode) *Type {
-	switch n.Operator {
-	case "not", "!":
+	if negates(n) {
+		if in, ok := n.Node.(*ast.BinaryNode); ok && in.Operator == "in" {
+			i.membership(in, true)
+			return ofBool
+		}
 		return i.truth(n.Node, "the operand of "+n.Operator)
 	}
 	switch operand := n.Node.(type) {
@@ -53,8 +56,8 @@ func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 	case "<", "<=", ">", ">=":
 		i.ordered(n)
 		return ofBool
-	case "in", "not in":
-		i.membership(n)
+	case "in":
+		i.membership(n, false)
 		return ofBool
 	case "contains", "startsWith", "endsWith", "matches":
 		i.need(n.Left, text, "the left side of "+n.Operator)
@@ -79,7 +82,7 @@ func (i *inference) logical(n *ast.BinaryNode) *Type {
 	before := len(i.untyped)
 	i.untyped = append(i.untyped, asked(n.Left)...)
 	outer := i.facts
-	i.facts = learn(outer, n.Left, n.Operator == "and" || n.Operator == "&&")
+	i.facts = learn(outer, n.Left, n.Operator == "and" || n.Operator == "&&", i.values)
 	i.truth(n.Right, "the right side of "+n.Operator)
 	i.facts, i.untyped = outer, i.untyped[:before]
 	return ofBool
@@ -114,21 +117,21 @@ func (i *inference) ordered(n *ast.BinaryNode) {
 // compare reports an == that can never hold, and a != that always does.
 func (i *inference) compare(n *ast.BinaryNode) {
 	left, right := i.node(n.Left, false), i.node(n.Right, false)
-	if left.kinds == 0 || right.kinds == 0 || canEqual(left, right) {
-		return
-	}
-	if isNull(n.Left) || isNull(n.Right) {
+	switch {
+	case !canEqual(left, right) && (isNull(n.Left) || isNull(n.Right)):
 		i.compareNull(n)
-		return
-	}
-	if left.kinds&right.kinds&(list|object) != 0 {
-		return // little is known of lists or maps
-	}
-	if n.Operator == "!=" {
+	case !neverEqual(left, right):
+	case n.Operator == "!=":
 		i.report(n, warning, "this comparison is always true: %s", differ(n, left, right))
-		return
+	default:
+		i.report(n, severityOf(left, right), "this comparison is never true: %s", differ(n, left, right))
 	}
-	i.report(n, severityOf(left, right), "this comparison is never true: %s", differ(n, left, right))
+}
+
+// neverEqual reports whether two values are certain to differ. Little is known of lists
+// or maps.
+func neverEqual(a, b *Type) bool {
+	return a.kinds != 0 && b.kinds != 0 && !canEqual(a, b) && a.kinds&b.kinds&(list|object) == 0
 }
 
 // severityOf is how severe a comparison is that never holds. One of values that are all
@@ -237,7 +240,8 @@ func shown(values []any) string {
 	return strings.Join(said, ", ")
 }
 
-func (i *inference) membership(n *ast.BinaryNode) {
+// membership checks in, whose result negated turns around.
+func (i *inference) membership(n *ast.BinaryNode, negated bool) {
 	left, right := i.node(n.Left, false), i.node(n.Right, false)
 	if right.kinds&(list|object) == 0 && right.kinds&^null != 0 {
 		fix := ""
@@ -247,29 +251,64 @@ func (i *inference) membership(n *ast.BinaryNode) {
 		i.report(n.Right, "", "the right side of %s must be a list or an object, not %s%s", n.Operator, right.kinds, fix)
 		return
 	}
-	if members, ok := n.Right.(*ast.ArrayNode); ok && left.kinds != 0 {
-		types := make([]*Type, len(members.Nodes))
-		for k, each := range members.Nodes {
-			types[k] = i.node(each, false)
-		}
-		if left.written && slices.ContainsFunc(types, func(member *Type) bool { return canEqual(left, member) }) {
-			return // a value that is written out is searched in a list of several
-		}
-		if left.written && len(types) > 0 && !slices.ContainsFunc(types, func(member *Type) bool { return !member.written }) {
-			i.report(n, warning, "this is never true: %s is not in the list", shown(left.values))
-			return
-		}
-		for k, each := range members.Nodes {
-			if !constant(each) {
-				continue
-			}
-			if member := types[k]; !canEqual(left, member) {
-				i.report(each, "", "%s is never equal to this: %s", subject(plainly(n.Left)), differ(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, left, member))
-			}
-		}
+	if members, ok := n.Right.(*ast.ArrayNode); ok {
+		i.among(n, negated, members.Nodes, left)
 		return
 	}
-	if right.kinds&object == 0 && right.item != nil && left.kinds != 0 && right.item.kinds != 0 && (left.kinds|right.item.kinds)&(list|object) == 0 && !canEqual(left, right.item) {
-		i.report(n, severityOf(left, right.item), "this is never true: %s", differ(n, left, right.item))
+	item := right.itemType()
+	if keys, ok := n.Right.(*ast.MapNode); ok && right.openness == closed && len(keys.Pairs) > 0 {
+		item = &Type{kinds: text, written: true}
+		for _, name := range sortedKeys(right.fields) {
+			item.values = append(item.values, name)
+		}
+	} else if right.kinds&object != 0 {
+		return // whether a field is there is a good question
+	}
+	if neverEqual(left, item) {
+		i.never(n, negated, left, item)
+	}
+}
+
+// never reports that no value on the right side of in is the left one.
+func (i *inference) never(n *ast.BinaryNode, negated bool, left, item *Type) {
+	severity := severityOf(left, item)
+	if negated {
+		severity = warning
+	}
+	i.report(n, severity, "this is %s: %s", outcome(negated), differ(n, left, item))
+}
+
+func outcome(negated bool) string {
+	if negated {
+		return "always true"
+	}
+	return "never true"
+}
+
+// among looks at the members of a list that is written out: it is certain to be wrong
+// where none can be the value, and odd where one cannot. A value that is written out
+// itself may be searched in a list of several.
+func (i *inference) among(n *ast.BinaryNode, negated bool, members []ast.Node, left *Type) {
+	var strangers []int
+	types := make([]*Type, len(members))
+	written := left.written
+	for k, each := range members {
+		types[k] = i.node(each, false)
+		written = written && types[k].written
+		if !isNull(each) && neverEqual(left, types[k]) {
+			strangers = append(strangers, k)
+		}
+	}
+	switch all := len(strangers) == len(members); {
+	case len(strangers) == 0, left.written && !all:
+	case written:
+		i.report(n, warning, "this is %s: %s is not in the list", outcome(negated), shown(left.values))
+	case all:
+		i.never(n, negated, left, join(types...))
+	default:
+		for _, k := range strangers {
+			equal := &ast.BinaryNode{Operator: "==", Left: n.Left, Right: members[k]}
+			i.report(members[k], warning, "%s is never equal to this: %s", subject(plainly(n.Left)), differ(equal, left, types[k]))
+		}
 	}
 }

@@ -70,15 +70,31 @@ func (r *reader) own(schema map[string]any, root any, depth int) *Type {
 		}
 		made.kinds &= possible
 	}
-	if made.kinds&list != 0 && schema["prefixItems"] == nil {
-		if each, ok := schema["items"].(map[string]any); ok {
-			made.item = r.typeOf(each, root, depth+1)
-		}
+	if made.kinds&list != 0 {
+		r.items(made, schema, root, depth)
 	}
 	if made.kinds&object != 0 {
 		r.fields(made, schema, root, depth)
 	}
 	return made
+}
+
+func (r *reader) items(made *Type, schema map[string]any, root any, depth int) {
+	first, others := items(schema["prefixItems"]), schema["items"]
+	if written, ok := others.([]any); ok { // drafts before 2020-12
+		first, others = written, schema["additionalItems"]
+	}
+	for _, each := range first {
+		made.prefix = append(made.prefix, r.typeOf(each, root, depth+1))
+	}
+	switch each := others.(type) {
+	case map[string]any:
+		made.item = r.typeOf(each, root, depth+1)
+	case bool:
+		if !each {
+			made.item = none
+		}
+	}
 }
 
 func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) {
@@ -88,9 +104,14 @@ func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) 
 		made.fields[name] = r.typeOf(each, root, depth+1)
 	}
 	r.required(made, schema)
-	_, patterns := schema["patternProperties"]
+	byPattern, patterns := schema["patternProperties"].(map[string]any)
 	additional, said := schema["additionalProperties"]
 	switch {
+	case patterns && additional == false:
+		made.rest = none
+		for _, name := range sortedKeys(byPattern) {
+			made.rest = joinTwo(made.rest, r.typeOf(byPattern[name], root, depth+1))
+		}
 	case patterns:
 	case additional == false:
 		made.openness = closed

@@ -39,7 +39,7 @@ func skipsOf(graph *flow.Graph) map[string]skip {
 func addSkip(skips map[string]skip, step *flow.Step, reasons []flow.Skip) {
 	if len(reasons) > 0 {
 		skips[step.CaptureAs] = skip{step.CaptureAs, step, reasons}
-		skips["steps."+step.ID] = skips[step.CaptureAs]
+		skips["steps"+memberName(step.ID)] = skips[step.CaptureAs]
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *checker) allDone() (facts []fact) {
 		if step.OnFailure == flow.Continue && step.Foreach == nil {
 			status := &ast.MemberNode{Property: &ast.StringNode{Value: "status"}, Node: &ast.MemberNode{
 				Node: &ast.IdentifierNode{Value: "steps"}, Property: &ast.StringNode{Value: step.ID}}}
-			facts = append(facts, fact{&ast.BinaryNode{Operator: "==", Left: status, Right: &ast.StringNode{Value: "done"}}, true})
+			facts = append(facts, fact{node: &ast.BinaryNode{Operator: "==", Left: status, Right: &ast.StringNode{Value: "done"}}, holds: true})
 		}
 	}
 	return facts
@@ -93,13 +93,13 @@ func factsOf(when *expression.Program) []fact {
 	if err != nil {
 		return nil
 	}
-	return learn(nil, node, true)
+	return learn(nil, node, true, nil)
 }
 
-// unguarded reports the hard read of a capture whose step may be skipped, if nothing
-// around the read excludes that.
-func (i *inference) unguarded(name *ast.IdentifierNode, links, rest []expression.Link, soft bool) {
-	capture := name.Value
+// unguarded notes the hard read of a capture whose step may be skipped, if nothing
+// around the read excludes that. links are the members before the capture was found.
+func (i *inference) unguarded(read *reading, name *ast.IdentifierNode, links []expression.Link, soft bool) {
+	capture, rest := name.Value, read.links
 	if capture == "state" && len(rest) < len(links) {
 		key, _ := links[0].Key.(*ast.StringNode)
 		capture = key.Value
@@ -110,34 +110,14 @@ func (i *inference) unguarded(name *ast.IdentifierNode, links, rest []expression
 	if may = may && from.step.ID != i.reader; !may || len(rest) > 0 && rest[0].Optional || len(rest) == 0 && soft || i.excludes(capture) {
 		return
 	}
-	fix := capture + " ?? …"
-	if len(rest) > 0 {
-		fix = softened(capture, rest, 0)
+	found := advice{finding: finding{code: fault.UnresolvedVar, severity: warning, offset: i.program.Offset(name), about: capture,
+		message: fmt.Sprintf("step %q may be skipped (%s), and this hard read then skips step %q too", from.step.ID, reasonOf(from.step.ID, from.reasons[0]), i.reader)},
+		after: fmt.Sprintf(", or read it where steps.%s.status == \"done\"; where the skip is meant, give step %q the same when, or join: success", from.step.ID, i.reader)}
+	if found.base = capture; len(rest) == 0 {
+		found.base += " ?? …"
 	}
-	i.add(finding{code: fault.UnresolvedVar, severity: warning, offset: i.program.Offset(name), about: capture,
-		message: fmt.Sprintf("step %q may be skipped (%s), and this hard read then skips step %q too: write %s, or read it where steps.%s.status == \"done\"; "+
-			"where the skip is meant, give step %q the same when, or join: success", from.step.ID, reasonOf(from.step.ID, from.reasons[0]), i.reader, fix, from.step.ID, i.reader)})
-}
-
-// softened writes a read with ?. at one of its links.
-func softened(base string, links []expression.Link, at int) string {
-	text := base
-	for k, each := range links {
-		next := spelled(text, each.Key)
-		if next == "" {
-			return text + "…"
-		}
-		member := next[len(text):]
-		switch soft := k == at || each.Optional; {
-		case soft && member[0] == '.':
-			text += "?" + member
-		case soft:
-			text += "?." + member
-		default:
-			text += member
-		}
-	}
-	return text
+	read.soft[0] = true
+	read.advice = append(read.advice, found)
 }
 
 // excludes reports whether what is known here rules out that the step of a capture was
@@ -166,23 +146,39 @@ func (i *inference) excludes(capture string) bool {
 // mentioned returns the captures, and the steps as "steps." with the id, that conditions
 // name.
 func mentioned(facts []fact) []string {
-	found := &mentions{}
+	found := &mentions{seen: map[ast.Node]bool{}}
 	for _, each := range facts {
-		ast.Walk(&each.node, found)
+		found.in(each.node, each.locals)
 	}
 	slices.Sort(found.names)
 	return slices.Compact(found.names)
 }
 
-type mentions struct{ names []string }
+type mentions struct {
+	names  []string
+	locals locals
+	seen   map[ast.Node]bool // values of names
+}
+
+func (m *mentions) in(node ast.Node, where locals) {
+	outer := m.locals
+	m.locals = where
+	ast.Walk(&node, m)
+	m.locals = outer
+}
 
 // Visit gathers the names that a node may read.
 func (m *mentions) Visit(node *ast.Node) {
-	switch names, _ := chain(*node); {
+	names, _ := m.locals.chain(*node)
+	named, isLocal := m.locals.of(*node)
+	switch {
 	case len(names) > 1 && names[0] == "steps":
 		m.names = append(m.names, "steps"+names[1])
 	case len(names) > 0:
 		m.names = append(m.names, names[0])
+	case isLocal && !m.seen[named.value]:
+		m.seen[named.value] = true
+		m.in(named.value, named.in)
 	}
 }
 
@@ -196,7 +192,7 @@ func (s skip) learn(facts []fact, ran bool) []fact {
 			continue // a failure has no condition
 		}
 		if when, err := reason.By.When.Parse(); err == nil {
-			facts = learn(facts, when, ran)
+			facts = learn(facts, when, ran, nil)
 		}
 	}
 	return facts

@@ -97,8 +97,10 @@ type Type struct {
 	rest     *Type
 	// optional are the named fields that may be absent, and where that is said.
 	optional map[string]gap
-	// item is the type of a list's items, nil for any.
-	item *Type
+	// item is the type of a list's items, nil for any, but for the first ones if those have
+	// types of their own.
+	item   *Type
+	prefix []*Type
 	// gap says why the value may be null, nil where that is not known to happen.
 	gap *gap
 	// origin says where an object's fields come from, for messages.
@@ -109,11 +111,13 @@ type Type struct {
 // it as if it were there.
 type gap struct {
 	why, severity string
-	step, status  string // the value is null where this step has this status
+	step          string   // the value is null where this step
+	statuses      []string // has one of these statuses
 }
 
 var (
 	anything = &Type{kinds: every}
+	none     = &Type{} // of no value: what an empty list has for items
 	ofNull   = &Type{kinds: null, values: []any{nil}, written: true}
 	ofBool   = &Type{kinds: boolean}
 	ofInt    = &Type{kinds: integer}
@@ -138,9 +142,6 @@ func literal(value any) *Type {
 			items[i] = literal(each)
 		}
 		made.item = join(items...)
-		if len(v) == 0 {
-			made.item = nil
-		}
 	default:
 		made.values = []any{value}
 	}
@@ -152,11 +153,8 @@ const maxValues = 100
 
 // join returns a type of all values that one of the types has.
 func join(types ...*Type) *Type {
-	if len(types) == 0 {
-		return anything
-	}
-	joined := types[0]
-	for _, each := range types[1:] {
+	joined := none
+	for _, each := range types {
 		joined = joinTwo(joined, each)
 	}
 	return joined
@@ -164,8 +162,10 @@ func join(types ...*Type) *Type {
 
 func joinTwo(a, b *Type) *Type {
 	switch {
-	case a == b:
+	case a == b, b.kinds == 0:
 		return a
+	case a.kinds == 0:
+		return b
 	case a.kinds == every && a.plain():
 		return a
 	case b.kinds == every && b.plain():
@@ -185,11 +185,11 @@ func joinTwo(a, b *Type) *Type {
 	}
 	switch {
 	case a.kinds&list == 0:
-		joined.item = b.item
+		joined.item, joined.prefix = b.item, b.prefix
 	case b.kinds&list == 0:
-		joined.item = a.item
-	case a.item != nil && b.item != nil:
-		joined.item = joinTwo(a.item, b.item)
+		joined.item, joined.prefix = a.item, a.prefix
+	default:
+		joined.items(a, b, joinTwo)
 	}
 	switch {
 	case a.kinds&object == 0:
@@ -204,7 +204,17 @@ func joinTwo(a, b *Type) *Type {
 
 // plain reports whether only the kinds are known.
 func (t *Type) plain() bool {
-	return t.values == nil && t.fields == nil && t.gap == nil && t.openness == open && t.rest == nil && t.item == nil
+	return t.values == nil && t.fields == nil && t.gap == nil && t.openness == open && t.rest == nil && t.item == nil && t.prefix == nil
+}
+
+// items makes the types of a list's items of those of two lists.
+func (t *Type) items(a, b *Type, of func(a, b *Type) *Type) {
+	for k := range max(len(a.prefix), len(b.prefix)) {
+		t.prefix = append(t.prefix, of(a.at(k), b.at(k)))
+	}
+	if t.item = of(a.others(), b.others()); t.item == anything {
+		t.item = nil
+	}
 }
 
 func (t *Type) fieldsOf(other *Type) {
@@ -229,17 +239,39 @@ func (t *Type) joinFields(a, b *Type) {
 			}
 		}
 	}
-	if a.rest != nil && b.rest != nil {
+	switch {
+	case a.openness == closed:
+		t.rest = b.rest
+	case b.openness == closed:
+		t.rest = a.rest
+	case a.rest != nil && b.rest != nil:
 		t.rest = joinTwo(a.rest, b.rest)
 	}
 	t.optional = map[string]gap{}
 	for _, pair := range [][2]*Type{{a, b}, {b, a}} {
+		for name := range pair[0].fields {
+			if found, known := pair[1].field(name); found == nil {
+				t.optional[name] = pair[1].lacks(known)
+			}
+		}
 		for name, why := range pair[0].optional {
 			if !pair[1].certain(name) {
 				t.optional[name] = why
 			}
 		}
 	}
+}
+
+// lacks is the reason for which a field may be absent that an object does not name.
+func (t *Type) lacks(known openness) gap {
+	why := gap{}
+	if t.origin != "" {
+		why.why = "it is not in " + t.origin
+	}
+	if known == declared {
+		why.severity = warning
+	}
+	return why
 }
 
 // certain reports whether an object has the named field in any case.
@@ -264,9 +296,9 @@ func (t *Type) field(name string) (*Type, openness) {
 // intersect returns a type of the values that both types have.
 func intersect(a, b *Type) *Type {
 	switch {
-	case a == anything:
+	case a == anything, b.kinds == 0:
 		return b
-	case b == anything:
+	case b == anything, a.kinds == 0:
 		return a
 	}
 	both := &Type{kinds: a.kinds & b.kinds, gap: a.gap, written: a.written || b.written}
@@ -289,14 +321,7 @@ func intersect(a, b *Type) *Type {
 			}
 		}
 	}
-	switch {
-	case a.item == nil:
-		both.item = b.item
-	case b.item == nil:
-		both.item = a.item
-	default:
-		both.item = intersect(a.item, b.item)
-	}
+	both.items(a, b, intersect)
 	both.meetFields(a, b)
 	return both
 }
@@ -387,10 +412,50 @@ func (t *Type) only(of kinds) *Type {
 
 // itemType returns the type of a list's items.
 func (t *Type) itemType() *Type {
+	if t.item == nil && t.prefix != nil {
+		return join(t.prefix...) // those that are there in any case
+	}
+	return join(append(slices.Clone(t.prefix), t.others())...)
+}
+
+// others returns the type of the items after the prefix.
+func (t *Type) others() *Type {
 	if t.item == nil {
 		return anything
 	}
 	return t.item
+}
+
+// at returns the type of the item at an index.
+func (t *Type) at(index int) *Type {
+	if index < len(t.prefix) {
+		return t.prefix[index]
+	}
+	return t.others()
+}
+
+// unlessNone returns a type of which there are values, for what is read of a value that
+// has none: the evaluation fails before.
+func (t *Type) unlessNone() *Type {
+	if t.kinds == 0 {
+		return anything
+	}
+	return t
+}
+
+// fieldType returns the type of the fields of an object, named or not.
+func (t *Type) fieldType() *Type {
+	all := none
+	switch {
+	case t.rest != nil:
+		all = t.rest
+	case t.openness < exact:
+		return anything
+	}
+	for _, name := range sortedKeys(t.fields) {
+		all = joinTwo(all, t.fields[name])
+	}
+	return all
 }
 
 // canEqual reports whether values of two types may be equal.
