@@ -129,7 +129,8 @@ func (e *Engine) checked(graph *flow.Graph) check.Report {
 func (e *Engine) checkedNow(graph *flow.Graph) check.Report {
 	report := e.checked(graph)
 	if e.Choices != nil {
-		report.Errors = append(report.Errors, check.Chosen(graph, e.Choices)...)
+		chosen := check.Chosen(graph, e.Choices)
+		report.Errors, report.Warnings = append(report.Errors, chosen.Errors...), append(report.Warnings, chosen.Warnings...)
 	}
 	return report
 }

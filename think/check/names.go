@@ -17,37 +17,61 @@ type Choices interface {
 
 // Chosen finds arguments that are none of the values their tools take now. Other than
 // Graph it is to be asked anew each time.
-func Chosen(graph *flow.Graph, choices Choices) (found []fault.Diagnostic) {
-	workflows := graph.Workflows()
-	for _, reference := range sortedKeys(workflows) {
-		c := &checker{w: workflows[reference]}
-		known := map[string]map[string][]string{}
+func Chosen(graph *flow.Graph, choices Choices) Report {
+	known := map[string]map[string][]string{}
+	return each(graph, nil, func(c *checker) {
 		for _, step := range c.w.Steps {
 			if _, asked := known[step.Call]; !asked {
 				known[step.Call] = choices.ToolChoices(step.Call)
 			}
-			c.chosen(step, known[step.Call])
+			for _, name := range sortedKeys(known[step.Call]) {
+				if some := known[step.Call][name]; len(some) > 0 {
+					c.chosen(step, name, some)
+				}
+			}
 		}
-		for _, d := range c.found {
-			found = append(found, d.Quoting(string(c.w.Source)))
-		}
-	}
-	return found
+	})
 }
 
-func (c *checker) chosen(step *flow.Step, choices map[string][]string) {
-	for _, name := range sortedKeys(choices) {
-		given, plain := plainValue(member(step.Template(), name))
-		value, isText := given.(string)
-		if !plain || !isText || len(choices[name]) == 0 || slices.Contains(choices[name], value) {
-			continue
-		}
-		fix := "; there is " + fault.Cut(strings.Join(choices[name], ", "), 300)
-		if nearest := fault.Nearest(value, choices[name]); nearest != "" {
+// chosen holds the values that an argument may have against those that there are. A
+// value that is passed in any case has to be there, and so has one of several.
+func (c *checker) chosen(step *flow.Step, name string, choices []string) {
+	given := member(step.Template(), name)
+	if given == nil {
+		return
+	}
+	found := c.rendered(given, "", c.scopeOf(step), false)
+	strangers := slices.DeleteFunc(slices.Clone(found.values), func(value any) bool {
+		text, isText := value.(string)
+		return !isText || slices.Contains(choices, text)
+	})
+	severity := warning
+	if len(strangers) == len(found.values) || found.written && !ofItem(step.When) && readsItem(given, step.As) {
+		severity = ""
+	}
+	for _, value := range strangers {
+		text, _ := value.(string)
+		fix := "; there is " + fault.Cut(strings.Join(choices, ", "), 300)
+		if nearest := fault.Nearest(text, choices); nearest != "" {
 			fix = ": did you mean \"" + nearest + "\"?"
 		}
-		c.atValue(fault.InvalidParams, "", step.Path()+".input_template."+name, 0, "%s knows no %s %q%s", step.Call, name, fault.Cut(value, 60), fix)
+		c.atValue(fault.InvalidParams, severity, step.Path()+".input_template."+name, 0, "%s knows no %s %q%s", step.Call, name, fault.Cut(text, 60), fix)
 	}
+}
+
+// readsItem reports whether a template is the loop's variable, or a member of it.
+func readsItem(t *flow.Template, item string) bool {
+	words, _, isText := t.Text()
+	if !isText {
+		return false
+	}
+	parts, whole := words.Parts()
+	if !whole || len(parts) != 1 {
+		return false
+	}
+	node, err := parts[0].Program.Parse()
+	names, _ := locals(nil).chain(node)
+	return err == nil && len(names) > 0 && names[0] == item
 }
 
 // reservedInputs are the inputs of the language's own calls that other inputs may be
