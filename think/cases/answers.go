@@ -1,0 +1,307 @@
+package cases
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/think/flow"
+)
+
+// answers are those of one run: each value is given once.
+type answers struct {
+	graph *flow.Graph
+	// given has the keys of a case by the step that they answer, those with most numbers
+	// first.
+	given map[string][]given
+	used  map[string]bool // by path, of the values that were given
+	calls map[string]int  // how often each step was issued so far, by its id
+}
+
+// given is one key of answers.
+type given struct {
+	numbers []int
+	value   any
+	path    string
+}
+
+func newAnswers(graph *flow.Graph, c Case) *answers {
+	a := &answers{graph: graph, given: map[string][]given{}, used: map[string]bool{}, calls: map[string]int{}}
+	for key, value := range c.Answers {
+		if at, ok := placeOf(graph, key); ok {
+			a.given[at.step] = append(a.given[at.step], given{at.numbers, value, c.path + ".answers." + key})
+		}
+	}
+	for _, each := range a.given {
+		slices.SortFunc(each, func(x, y given) int { return open(x.numbers) - open(y.numbers) })
+	}
+	return a
+}
+
+// open counts the numbers that a key leaves out: its value has a list for each.
+func open(numbers []int) (count int) {
+	for _, n := range numbers {
+		if n < 0 {
+			count++
+		}
+	}
+	return count
+}
+
+// next returns the answer to an instruction. why says what is missing.
+func (a *answers) next(id string) (value any, why string) {
+	at, ok := placeOf(a.graph, id)
+	if !ok {
+		return nil, "no step has this id"
+	}
+	call := a.calls[id]
+	a.calls[id]++
+	why = "no answer is given"
+	for _, each := range a.given[at.step] {
+		found, path, there := each.pick(at.numbers)
+		if !there {
+			continue
+		}
+		value, path, why = attempt(found, path, call)
+		if why != "" {
+			return nil, why
+		}
+		a.used[path] = true
+		return value, ""
+	}
+	return nil, why
+}
+
+// pick returns the value for the numbers of an instruction.
+func (g given) pick(numbers []int) (value any, path string, there bool) {
+	value, path = g.value, g.path
+	for i, number := range numbers {
+		if g.numbers[i] >= 0 {
+			if g.numbers[i] != number {
+				return nil, "", false
+			}
+			continue
+		}
+		list, is := value.([]any)
+		if !is || number >= len(list) {
+			return nil, "", false
+		}
+		value, path = list[number], path+"["+strconv.Itoa(number)+"]"
+	}
+	return value, path, true
+}
+
+// attempt returns the value of one attempt, counted from 0.
+func attempt(value any, path string, call int) (any, string, string) {
+	if list, is := attemptsOf(value); is {
+		if call >= len(list) {
+			return nil, "", fmt.Sprintf("attempt %d has no answer", call+1)
+		}
+		return literal(list[call]), path + ".attempts[" + strconv.Itoa(call) + "]", ""
+	}
+	if call > 0 {
+		return nil, "", fmt.Sprintf("attempt %d has no answer: write {attempts: [first, second]}", call+1)
+	}
+	return literal(value), path, ""
+}
+
+func attemptsOf(value any) (list []any, is bool) {
+	object, _ := value.(map[string]any)
+	if list, is = object["attempts"].([]any); len(object) != 1 {
+		return nil, false
+	}
+	return list, is
+}
+
+// literal takes a value out of {value: …}.
+func literal(value any) any {
+	object, _ := value.(map[string]any)
+	if inner, is := object["value"]; is && len(object) == 1 {
+		return inner
+	}
+	return value
+}
+
+// unused returns the paths of the values that no instruction took, sorted.
+func (a *answers) unused() []string {
+	var left []string
+	for _, keys := range a.given {
+		for _, each := range keys {
+			for _, path := range leaves(each.value, each.path, open(each.numbers)) {
+				if !a.used[path] {
+					left = append(left, path)
+				}
+			}
+		}
+	}
+	slices.Sort(left)
+	return left
+}
+
+// leaves returns the paths of the single answers of a key.
+func leaves(value any, path string, lists int) (paths []string) {
+	if list, is := value.([]any); is && lists > 0 {
+		for i, each := range list {
+			paths = append(paths, leaves(each, path+"["+strconv.Itoa(i)+"]", lists-1)...)
+		}
+		return paths
+	}
+	if list, is := attemptsOf(value); is {
+		for i := range list {
+			paths = append(paths, path+".attempts["+strconv.Itoa(i)+"]")
+		}
+		return paths
+	}
+	return []string{path}
+}
+
+// Check holds a file against the workflow that it tests. The error lists the steps,
+// parameters and captures that are not there, with the nearest names, and the answers that
+// cannot be meant.
+func Check(f *File, graph *flow.Graph) error {
+	r := &reader{file: f.Name, at: f.at}
+	params := []string{}
+	for _, param := range graph.Workflow.Params {
+		params = append(params, param.Name)
+	}
+	ids := steps(graph)
+	for _, c := range f.Cases {
+		for _, name := range slices.Sorted(maps.Keys(c.Params)) {
+			if !graph.Workflow.OpenParams && !slices.Contains(params, name) {
+				r.unknown(c.path+".params."+name, "parameter", name, params)
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(c.Answers)) {
+			r.answer(graph, ids, c, id)
+		}
+		r.expectation(graph, ids, c)
+	}
+	for i, each := range f.Excuses {
+		path := "coverage.ignore[" + strconv.Itoa(i) + "]"
+		if at, ok := placeOf(graph, each.Step); !ok || at.step != each.Step {
+			r.unknown(path+".step", "step", each.Step, ids)
+		}
+		if !slices.Contains(kinds, each.Kind) {
+			r.unknown(path+".kind", "kind", each.Kind, kinds)
+		}
+	}
+	return r.failure()
+}
+
+func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {
+	path := c.path + ".answers." + id
+	at, ok := placeOf(graph, id)
+	switch {
+	case !ok:
+		r.unknown(path, "step", id, ids)
+	case engine(at.written):
+		r.wrong(path, "Savant answers a step of "+at.written.Call+" by itself", "")
+	default:
+		r.listed(c.Answers[id], path, at, open(at.numbers))
+	}
+}
+
+// listed refuses an answer that has fewer or more lists than the step has loops.
+func (r *reader) listed(value any, path string, at place, lists int) {
+	list, is := value.([]any)
+	switch {
+	case lists > 0 && !is:
+		r.wrong(path, "expected a list by index: "+at.step+" is answered once for each item or round; one alone is answered by its own id", "")
+	case lists == 0 && is:
+		r.wrong(path, "write {value: […]} for a result that is a list", "")
+	case lists > 0:
+		for i, each := range list {
+			r.listed(each, path+"["+strconv.Itoa(i)+"]", at, lists-1)
+		}
+	}
+}
+
+// named refuses the id of a step that is not there.
+func (r *reader) named(graph *flow.Graph, ids []string, path, id string) {
+	if _, ok := placeOf(graph, id); !ok {
+		r.unknown(path, "step", id, ids)
+	}
+}
+
+// expectation checks the names in what a case expects.
+func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
+	for _, key := range []string{"ran", "skipped", "failed", "issued", "asked", "rounds"} {
+		path := c.path + ".expect." + key
+		switch value := c.Expect[key].(type) {
+		case map[string]any:
+			for _, id := range slices.Sorted(maps.Keys(value)) {
+				r.named(graph, ids, path+"."+id, id)
+			}
+		case []any:
+			for i, each := range value {
+				id, is := each.(string)
+				if !is {
+					r.wrong(path+"["+strconv.Itoa(i)+"]", "is not the id of a step", "")
+					continue
+				}
+				r.named(graph, ids, path+"["+strconv.Itoa(i)+"]", id)
+			}
+		case string:
+			r.named(graph, ids, path, value)
+		case nil:
+		default:
+			r.wrong(path, "names no steps", "a list of ids, or a map by id")
+		}
+	}
+	if outcome, given := c.Expect["outcome"]; given && !slices.Contains(outcomes, fmt.Sprint(outcome)) {
+		r.unknown(c.path+".expect.outcome", "outcome", fmt.Sprint(outcome), outcomes)
+	}
+	if outputs, given := c.Expect["outputs"]; given && outputs != "none" {
+		object, is := outputs.(map[string]any)
+		if !is {
+			r.wrong(c.path+".expect.outputs", "is not a map, and not none", "")
+		}
+		declared := []string{}
+		for _, each := range graph.Workflow.Outputs {
+			declared = append(declared, each.Name)
+		}
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if !slices.Contains(declared, name) {
+				r.unknown(c.path+".expect.outputs."+name, "output", name, declared)
+			}
+		}
+	}
+	if captures, _ := c.Expect["captures"].(map[string]any); captures != nil {
+		all := capturesOf(graph)
+		for _, name := range slices.Sorted(maps.Keys(captures)) {
+			if base := withoutNumbers(graph, name); !slices.Contains(all, base) {
+				r.unknown(c.path+".expect.captures."+name, "capture", name, all)
+			}
+		}
+	}
+}
+
+// capturesOf returns the names of the captures of a graph: those of a child behind the id
+// of its step.
+func capturesOf(graph *flow.Graph) (names []string) {
+	for _, step := range graph.Workflow.Steps {
+		if step.CaptureAs != "" {
+			names = append(names, step.CaptureAs)
+		}
+		if child := graph.Child(step.ID); child != nil {
+			for _, below := range capturesOf(child) {
+				names = append(names, step.ID+"/"+below)
+			}
+		}
+	}
+	return names
+}
+
+// withoutNumbers returns the name of a capture without those of items and rounds.
+func withoutNumbers(graph *flow.Graph, name string) string {
+	at := strings.LastIndexByte(name, '/')
+	if at < 0 {
+		return name
+	}
+	p, _ := workflowOf(graph, name[:at])
+	return p.step + name[at:]
+}
+
+var outcomes = []string{"done", "failed", "blocked"}

@@ -1,0 +1,205 @@
+// Package cases runs the tests of a workflow: each case gives the parameters and the
+// answers of a run, and says what the run must come to. A case runs in the pure core
+// alone: no tool is called, nobody is asked, and nothing is written.
+// docs/testing.md describes the files.
+package cases
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow"
+)
+
+// Suffix ends the name of a cases file: NAME.cases.yaml, or NAME.WORD.cases.yaml, tests
+// the workflow NAME.
+const Suffix = ".cases.yaml"
+
+// maxCases bounds the cases of one file.
+const maxCases = 10_000
+
+// File is one cases file. It is immutable.
+type File struct {
+	Name     string
+	Workflow string
+	Cases    []Case
+	Excuses  []Excuse
+
+	at func(path string) (line, column int)
+}
+
+// Case is one test. Answers are by the id of a step; the members of Expect are those of
+// docs/testing.md.
+type Case struct {
+	Name    string
+	Params  map[string]any
+	Answers map[string]any
+	Expect  map[string]any
+
+	path string // in the file: "cases[0]"
+}
+
+// Excuse takes a point out of the coverage, with the reason.
+type Excuse struct{ Step, Kind, Why string }
+
+// IsFile reports whether a file's name is that of a cases file.
+func IsFile(name string) bool { return strings.HasSuffix(name, Suffix) }
+
+// Line returns the line of a case.
+func (f *File) Line(c Case) int { return f.line(c.path) }
+
+// line returns the line of a path, or of the nearest value around it.
+func (f *File) line(path string) int {
+	for at := path; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if line, _ := f.at(at); line > 0 {
+			return line
+		}
+	}
+	return 1
+}
+
+// Parse reads a cases file. The error lists every mistake of its form with line and
+// column; Check finds those that only the workflow shows.
+func Parse(name string, src []byte) (*File, error) {
+	value, at, err := flow.ReadYAMLPlaces(name, src)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{file: name, at: at}
+	f := &File{Name: name, at: at}
+	top := r.object(value, "", "workflow", "cases", "coverage")
+	f.Workflow = r.text(top, "", "workflow", true)
+	list, is := top["cases"].([]any)
+	switch {
+	case !is && top != nil:
+		r.wrong("cases", "is missing or is not a list of cases", "")
+	case len(list) > maxCases:
+		r.wrong("cases", "has more than "+strconv.Itoa(maxCases)+" cases", "")
+		list = nil
+	}
+	names := map[string]bool{}
+	for i, each := range list {
+		c := r.testCase(each, "cases["+strconv.Itoa(i)+"]")
+		if names[c.Name] && c.Name != "" {
+			r.wrong(c.path+".name", "another case has this name", "")
+		}
+		names[c.Name] = true
+		f.Cases = append(f.Cases, c)
+	}
+	f.Excuses = r.excuses(top["coverage"])
+	return f, r.failure()
+}
+
+// The keys of expect.
+var expectations = []string{"asked", "captures", "failed", "issued", "outcome", "outputs", "ran", "rounds", "skipped", "summary"}
+
+func (r *reader) testCase(value any, path string) Case {
+	c := Case{path: path}
+	object := r.object(value, path, "name", "params", "answers", "expect")
+	c.Name = r.text(object, path, "name", true)
+	c.Params, _ = r.member(object, path, "params")
+	c.Answers, _ = r.member(object, path, "answers")
+	expect, given := r.member(object, path, "expect")
+	if !given && object != nil {
+		r.wrong(path, "has no expect: say at least its outcome", "")
+	}
+	r.known(expect, path+".expect", expectations)
+	c.Expect = expect
+	return c
+}
+
+func (r *reader) excuses(value any) (all []Excuse) {
+	if value == nil {
+		return nil
+	}
+	list, _ := r.object(value, "coverage", "ignore")["ignore"].([]any)
+	for i, each := range list {
+		path := "coverage.ignore[" + strconv.Itoa(i) + "]"
+		object := r.object(each, path, "step", "kind", "why")
+		all = append(all, Excuse{r.text(object, path, "step", true), r.text(object, path, "kind", true), r.text(object, path, "why", true)})
+	}
+	return all
+}
+
+// reader collects the mistakes of one file.
+type reader struct {
+	file  string
+	at    func(path string) (line, column int)
+	found []fault.Diagnostic
+}
+
+func (r *reader) wrong(path, message, expected string) {
+	d := fault.Diagnostic{File: r.file, Path: path, Code: fault.InvalidParams, Message: strings.TrimSpace(path + ": " + message), Expected: expected}
+	for at := path; ; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if d.Line, d.Column = r.at(at); d.Line > 0 || at == "" {
+			break
+		}
+	}
+	r.found = append(r.found, d)
+}
+
+// failure returns INVALID_PARAMS with all mistakes in the order of the file, or nil.
+func (r *reader) failure() error {
+	if len(r.found) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.found, func(a, b fault.Diagnostic) int { return (a.Line-b.Line)*10_000 + a.Column - b.Column })
+	return fault.New(fault.InvalidParams, "%s:%d: %s", r.file, r.found[0].Line, r.found[0].Message).With(r.found...)
+}
+
+// object returns a value that must be a map with some of the keys.
+func (r *reader) object(value any, path string, keys ...string) map[string]any {
+	object, is := value.(map[string]any)
+	if !is {
+		r.wrong(path, "is not a map", "a map with "+strings.Join(keys, ", "))
+		return nil
+	}
+	r.known(object, path, keys)
+	return object
+}
+
+// known refuses the keys of a map that are not among those that it may have.
+func (r *reader) known(object map[string]any, path string, keys []string) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(keys, key) {
+			r.unknown(strings.TrimPrefix(path+"."+key, "."), "key", key, keys)
+		}
+	}
+}
+
+func (r *reader) unknown(path, what, name string, names []string) {
+	message := "no " + what + " is named " + strconv.Quote(fault.Cut(name, 100))
+	if near := fault.Nearest(name, names); near != "" {
+		message += ", did you mean " + strconv.Quote(near) + "?"
+	}
+	r.wrong(path, message, "one of "+fault.Cut(strings.Join(names, ", "), 300))
+}
+
+// member returns a member that is a map, if it is there.
+func (r *reader) member(object map[string]any, path, key string) (map[string]any, bool) {
+	value, given := object[key]
+	if !given || value == nil {
+		return nil, given
+	}
+	found, is := value.(map[string]any)
+	if !is {
+		r.wrong(path+"."+key, "is not a map", "")
+	}
+	return found, true
+}
+
+func (r *reader) text(object map[string]any, path, key string, required bool) string {
+	value, given := object[key]
+	text, is := value.(string)
+	if where := strings.TrimPrefix(path+"."+key, "."); given && (!is || text == "") || required && !given && object != nil {
+		if !given {
+			r.wrong(path, key+" is missing", "")
+		} else {
+			r.wrong(where, "is not a text", "")
+		}
+	}
+	return text
+}

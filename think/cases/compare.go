@@ -1,0 +1,322 @@
+package cases
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/flow/expression"
+)
+
+// compare holds the end of the run against what the case expects.
+func (t *trial) compare(params map[string]any) {
+	path := t.test.path + ".expect"
+	m := &matcher{trial: t, params: params}
+	for _, key := range ids(t.test.Expect) {
+		want, at := t.test.Expect[key], path+"."+key
+		switch key {
+		case "outcome":
+			m.value(at, want, t.outcome())
+		case "ran":
+			t.sameSteps(at, want, t.ran(named(want)))
+		case "skipped":
+			t.skipped(m, at, want)
+		case "failed":
+			t.failures(m, at, want)
+		case "issued":
+			t.instructions(m, at, want, func(*flow.Step) bool { return true })
+		case "asked":
+			t.instructions(m, at, want, (*flow.Step).Person)
+		case "outputs":
+			t.outputs(m, at, want)
+		case "captures":
+			m.subset(at, want, t.captures())
+		case "rounds":
+			counts := map[string]any{}
+			for id, n := range t.rounds() {
+				counts[id] = n
+			}
+			m.subset(at, want, counts)
+		case "summary":
+			summary := ""
+			if t.out.Final != nil {
+				summary = t.out.Final.Summary
+			}
+			m.value(at, want, summary)
+		}
+	}
+}
+
+func (t *trial) outcome() string {
+	switch {
+	case t.out.Blocked != nil:
+		return "blocked"
+	case t.out.Final != nil:
+		return t.out.Final.Outcome
+	}
+	return string(t.out.Status)
+}
+
+// named returns the ids that a case names: one, a list, or the keys of a map.
+func named(want any) []string {
+	switch value := want.(type) {
+	case string:
+		return []string{value}
+	case map[string]any:
+		return ids(value)
+	case []any:
+		var names []string
+		for _, each := range value {
+			names = append(names, fmt.Sprint(each))
+		}
+		return names
+	}
+	return nil
+}
+
+// ran returns the steps that are done and were answered from outside, and of the others
+// those that the case names.
+func (t *trial) ran(names []string) (done []string) {
+	for _, each := range t.statuses() {
+		step, loop := t.callOf(each.ID)
+		if each.Status == flow.Done && step != nil && (!engine(step) && !loop || slices.Contains(names, each.ID)) {
+			done = append(done, each.ID)
+		}
+	}
+	return done
+}
+
+// sameSteps compares ids in any order.
+func (t *trial) sameSteps(path string, want any, seen []string) {
+	expected := slices.Sorted(slices.Values(named(want)))
+	seen = slices.Sorted(slices.Values(seen))
+	if !slices.Equal(expected, seen) {
+		t.differs(path, Difference{Expected: expected, Seen: append([]string{}, seen...)})
+	}
+}
+
+func (t *trial) skipped(m *matcher, path string, want any) {
+	causes, names := map[string]any{}, []string{}
+	for _, each := range t.statuses() {
+		if each.Status == flow.Skipped {
+			causes[each.ID], names = each.Cause, append(names, each.ID)
+		}
+	}
+	t.sameSteps(path, want, names)
+	if byID, is := want.(map[string]any); is {
+		for _, id := range ids(byID) {
+			if _, seen := causes[id]; seen {
+				m.value(path+"."+id, byID[id], causes[id])
+			}
+		}
+	}
+}
+
+// failures compares the steps that failed: a loop, or a step that runs a workflow, counts
+// only if the case names it.
+func (t *trial) failures(m *matcher, path string, want any) {
+	codes, names := map[string]any{}, []string{}
+	for _, each := range t.statuses() {
+		if each.Status != flow.Failed {
+			continue
+		}
+		codes[each.ID] = each.Code
+		step, loop := t.callOf(each.ID)
+		if step != nil && step.Call != flow.CallRun && !loop || slices.Contains(named(want), each.ID) {
+			names = append(names, each.ID)
+		}
+	}
+	byID, is := want.(map[string]any)
+	if !is {
+		t.sameSteps(path, want, names)
+		return
+	}
+	m.subset(path, byID, codes)
+}
+
+// instructions compares the steps that were issued, or their inputs.
+func (t *trial) instructions(m *matcher, path string, want any, counts func(*flow.Step) bool) {
+	var seen []string
+	for _, id := range t.issued {
+		if step, _ := t.callOf(id); step != nil && counts(step) {
+			seen = append(seen, id)
+		}
+	}
+	byID, is := want.(map[string]any)
+	if !is {
+		t.sameSteps(path, want, seen)
+		return
+	}
+	for _, id := range ids(byID) {
+		if !slices.Contains(seen, id) {
+			t.differs(path+"."+id, Difference{Message: "was not issued", Seen: append([]string{}, seen...)})
+			continue
+		}
+		if input, is := t.inputs[id].(map[string]any); is {
+			m.subset(path+"."+id, byID[id], input)
+		} else {
+			m.value(path+"."+id, byID[id], t.inputs[id])
+		}
+	}
+}
+
+func (t *trial) outputs(m *matcher, path string, want any) {
+	var outputs map[string]any
+	if t.out.Final != nil {
+		outputs = t.out.Final.Outputs
+	}
+	if want != "none" {
+		m.subset(path, want, outputs)
+	} else if len(outputs) > 0 {
+		t.differs(path, Difference{Expected: "none", Seen: outputs})
+	}
+}
+
+// matcher compares values for one trial.
+type matcher struct {
+	trial  *trial
+	params map[string]any
+	state  map[string]any // the captures, once an expression needs them
+}
+
+// subset compares the members that a case names.
+func (m *matcher) subset(path string, want any, seen map[string]any) {
+	expected, is := want.(map[string]any)
+	if !is {
+		m.value(path, want, seen)
+		return
+	}
+	for _, name := range ids(expected) {
+		value, there := seen[name]
+		if !there {
+			m.trial.differs(path+"."+name, Difference{Expected: expected[name], Message: "is not there"})
+			continue
+		}
+		m.value(path+"."+name, expected[name], value)
+	}
+}
+
+// value compares one value: whole, or part by part where a part is a matcher.
+func (m *matcher) value(path string, want, seen any) {
+	if !matches(want) {
+		if !equal(want, seen) {
+			m.trial.differs(path, Difference{Expected: want, Seen: seen})
+		}
+		return
+	}
+	switch expected := want.(type) {
+	case string:
+		m.text(path, expected, seen)
+	case map[string]any:
+		object, is := seen.(map[string]any)
+		if !is || !slices.Equal(ids(expected), ids(object)) {
+			m.trial.differs(path, Difference{Expected: want, Seen: seen})
+			return
+		}
+		for _, name := range ids(expected) {
+			m.value(path+"."+name, expected[name], object[name])
+		}
+	case []any:
+		list, is := seen.([]any)
+		if !is || len(list) != len(expected) {
+			m.trial.differs(path, Difference{Expected: want, Seen: seen})
+			return
+		}
+		for i := range expected {
+			m.value(path+"["+strconv.Itoa(i)+"]", expected[i], list[i])
+		}
+	}
+}
+
+// equal compares JSON values; numbers by what they are.
+func equal(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	one, err := jsonvalue.Digest(a)
+	two, failed := jsonvalue.Digest(b)
+	return err == nil && failed == nil && one == two
+}
+
+// matches reports whether a value is or holds a matcher.
+func matches(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return isPattern(value) || isExpression(value)
+	case map[string]any:
+		for _, each := range value {
+			if matches(each) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, matches)
+	}
+	return false
+}
+
+func isPattern(text string) bool {
+	return len(text) > 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
+}
+
+func isExpression(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}")
+}
+
+func (m *matcher) text(path, want string, seen any) {
+	if isPattern(want) {
+		pattern, err := regexp.Compile(want[1 : len(want)-1])
+		if err != nil {
+			m.trial.differs(path, Difference{Expected: want, Message: "the pattern is not valid: " + err.Error()})
+			return
+		}
+		text, is := seen.(string)
+		if !is {
+			encoded, _ := jsonvalue.Encode(seen) // what a run gave encodes
+			text = string(encoded)
+		}
+		if !pattern.MatchString(text) {
+			m.trial.differs(path, Difference{Expected: want, Seen: seen})
+		}
+		return
+	}
+	held, err := m.evaluate(want, seen)
+	switch {
+	case err != nil:
+		m.trial.differs(path, Difference{Expected: want, Seen: seen, Message: err.Error()})
+	case held != true:
+		m.trial.differs(path, Difference{Expected: want, Seen: seen, Message: fmt.Sprintf("the expression gives %v", held)})
+	}
+}
+
+// evaluate evaluates an expression over value, params and state.
+func (m *matcher) evaluate(source string, value any) (any, error) {
+	if m.state == nil {
+		m.state = m.trial.captures()
+	}
+	params := expression.Names{}
+	for _, param := range m.trial.graph.Workflow.Params {
+		params[param.Name] = true
+	}
+	captures := expression.Names{}
+	for name := range m.state {
+		captures[name] = true
+	}
+	inner, _ := expression.Unwrap(source)
+	program, err := expression.Compile(inner, expression.Scope{Params: params, AnyParam: m.trial.graph.Workflow.OpenParams, Captures: captures, Item: "value"})
+	if err != nil {
+		return nil, err
+	}
+	return program.Eval(expression.Env{Params: m.params, Item: value, State: func(name string) any {
+		if found, there := m.state[name]; there {
+			return found
+		}
+		return expression.NoCapture
+	}})
+}

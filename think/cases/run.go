@@ -1,0 +1,284 @@
+package cases
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+)
+
+// Difference is one thing that did not come as a case says.
+type Difference struct {
+	// Path is where the case says it: "cases[0].expect.outcome".
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	// Expected and Seen are values; Message says what has no value.
+	Expected any    `json:"expected,omitempty"`
+	Seen     any    `json:"seen,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// Result is what one case came to. It holds if Differences is empty.
+type Result struct {
+	Name        string
+	Line        int
+	Differences []Difference
+	// Reached are the points of the workflow that the case covers.
+	Reached Points
+}
+
+// Tools knows the results of tools.
+type Tools interface {
+	// Fits checks a value against the output schema of a tool: VALIDATION_FAILED, or nil
+	// if the tool or its schema is unknown.
+	Fits(call string, value any) error
+}
+
+// maxEvents bounds the events of a case, as limits.steps bounds the steps of a run.
+const maxEvents = 100_000
+
+// Run runs one case of a file on its workflow. Equal cases give equal results. tools may
+// be nil.
+func Run(f *File, c Case, graph *flow.Graph, tools Tools) Result {
+	t := &trial{file: f, test: c, graph: graph, tools: tools, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{}}
+	t.result = Result{Name: c.Name, Line: f.Line(c)}
+	params, err := graph.Workflow.Bind(c.Params)
+	if err != nil {
+		t.differs(c.path+".params", Difference{Message: fault.From(err).Message()})
+		return t.result
+	}
+	t.drive(params)
+	if len(t.result.Differences) == 0 {
+		for _, path := range t.answers.unused() {
+			t.differs(path, Difference{Message: "the run took no such answer"})
+		}
+	}
+	if t.run != nil && (len(t.result.Differences) == 0 || t.out.Final != nil || t.out.Blocked != nil) {
+		t.compare(params)
+	}
+	if t.run != nil {
+		t.result.Reached = t.reached()
+	}
+	return t.result
+}
+
+// trial is the run of one case.
+type trial struct {
+	file    *File
+	test    Case
+	graph   *flow.Graph
+	tools   Tools
+	answers *answers
+	result  Result
+
+	run *flow.Run
+	out flow.Outcome
+	// raw has the answers by the version that they made: the run asks for long ones again.
+	raw map[int][]byte
+	// issued are the ids in the order in which they were issued first, inputs their inputs.
+	issued []string
+	inputs map[string]any
+	failed []failure
+}
+
+// failure is an attempt that failed, with its step.
+type failure struct{ id, call string }
+
+func (t *trial) differs(path string, d Difference) {
+	d.Path, d.Line = path, t.file.line(path)
+	t.result.Differences = append(t.result.Differences, d)
+}
+
+// drive answers instructions until the run has ended or one has no answer.
+func (t *trial) drive(params map[string]any) {
+	t.run, t.out = t.graph.Start("case", params, flow.Terms{HoldUnknown: true})
+	for range maxEvents {
+		t.provide()
+		for _, next := range t.out.Instructions {
+			if _, seen := t.inputs[next.StepID]; !seen {
+				t.issued = append(t.issued, next.StepID)
+				t.inputs[next.StepID] = next.Input
+			}
+		}
+		if t.out.Final != nil || t.out.Blocked != nil || len(t.out.Instructions) == 0 {
+			return
+		}
+		if !t.answer(t.out.Instructions[0]) {
+			return
+		}
+	}
+	t.differs(t.test.path, Difference{Message: "the run did not end within " + strconv.Itoa(maxEvents) + " answers"})
+}
+
+// provide gives the run the long answers that it asks for.
+func (t *trial) provide() {
+	for len(t.out.Missing) > 0 {
+		for _, ref := range t.out.Missing {
+			if err := t.run.Provide(ref, t.raw[ref.Version]); err != nil {
+				t.differs(t.test.path, Difference{Message: fault.From(err).Message()})
+				return
+			}
+		}
+		t.out = t.run.Proceed()
+	}
+}
+
+// answer gives an instruction its answer, and reports whether the run can go on.
+func (t *trial) answer(next flow.Instruction) bool {
+	value, why := t.answers.next(next.StepID)
+	path := t.test.path + ".answers"
+	if why != "" {
+		t.differs(path, Difference{Message: fmt.Sprintf("step %s is reached: %s", next.StepID, why), Seen: instructionOf(next)})
+		return false
+	}
+	step, err := t.run.View().Step(next.StepID)
+	if err == nil {
+		err = t.fits(next, value)
+	}
+	if err == nil {
+		err = t.settle(step, next, value)
+	}
+	if err != nil {
+		coded := fault.From(err)
+		t.differs(path+"."+next.StepID, Difference{Message: "the answer is refused: " + coded.Message(), Seen: string(coded.Code)})
+	}
+	return err == nil
+}
+
+func (t *trial) settle(step flow.Handle, next flow.Instruction, value any) error {
+	raw, err := jsonvalue.Encode(value)
+	if err != nil {
+		return fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
+	}
+	given := flow.Answer{Attempt: next.Attempt, Result: value, Digest: jsonvalue.HexSum(raw), Witness: flow.WitnessSelf}
+	switch {
+	case next.Shown != "":
+		given.Person, given.Shown, given.Witness = true, next.Shown, flow.WitnessPerson
+	case next.Outcome == flow.OutcomeUnknown && next.Witness != "":
+		given.Person, given.Shown, given.Witness = true, next.Stated, flow.WitnessPerson
+	case next.Witness != "": // the case speaks for the gateway
+		given.Witness = flow.WitnessGateway
+	}
+	out, err := t.run.Settle(step, given)
+	if err != nil {
+		return err
+	}
+	t.out = out
+	t.provide()
+	t.raw[t.out.Version] = raw
+	if t.out.Rejected != nil || t.out.Exhausted != "" {
+		t.failed = append(t.failed, failure{next.StepID, next.Call})
+	}
+	return nil
+}
+
+// fits holds the result of a tool against the tool's own schema, as a run does.
+func (t *trial) fits(next flow.Instruction, value any) error {
+	if t.tools == nil || next.Shown != "" || next.Outcome != "" {
+		return nil
+	}
+	var first error
+	for _, each := range t.run.View().Values(value) {
+		err := t.tools.Fits(next.Call, each)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// instructionOf is what is shown of an instruction without an answer.
+func instructionOf(next flow.Instruction) map[string]any {
+	shown := map[string]any{"step_id": next.StepID, "call": next.Call, "input": next.Input}
+	if next.Attempt > 1 {
+		shown["attempt"] = next.Attempt
+	}
+	if len(next.Diagnostics) > 0 {
+		shown["refused"] = next.Diagnostics[0].Message
+	}
+	return shown
+}
+
+// statuses returns the steps of the run by their ids, in order.
+func (t *trial) statuses() (all []flow.StepStatus) {
+	return slices.Collect(t.run.View().Steps())
+}
+
+// callOf returns the step of an id as it is written, and whether the id is that of a loop
+// with items.
+func (t *trial) callOf(id string) (step *flow.Step, loop bool) {
+	at, ok := placeOf(t.graph, id)
+	if !ok {
+		return nil, false
+	}
+	return at.written, at.written.Foreach != nil && len(at.numbers) > 0 && at.numbers[len(at.numbers)-1] < 0
+}
+
+// captures returns the captures of the run by name.
+func (t *trial) captures() map[string]any {
+	all := map[string]any{}
+	for name := range t.run.View().Vars(flow.Whole) {
+		if value, err := jsonvalue.Decode(t.capture(name)); err == nil {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// capture returns the JSON of one capture.
+func (t *trial) capture(name string) []byte {
+	for {
+		data, refs := t.run.View().Var(name)
+		if len(refs) == 0 {
+			return data
+		}
+		for _, ref := range refs {
+			if t.run.Provide(ref, t.raw[ref.Version]) != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// rounds returns how many rounds each repeat had, by its id.
+func (t *trial) rounds() map[string]int {
+	counts := map[string]int{}
+	for _, each := range t.statuses() {
+		for at := strings.IndexByte(each.ID, '/'); at >= 0; {
+			t.count(counts, each.ID[:at])
+			next := strings.IndexByte(each.ID[at+1:], '/')
+			if next < 0 {
+				break
+			}
+			at += next + 1
+		}
+	}
+	return counts
+}
+
+// count takes the round in the id of a repeat into account: "fix_2" is the third of fix.
+func (t *trial) count(counts map[string]int, id string) {
+	p, ok := workflowOf(t.graph, id)
+	if !ok || len(p.numbers) == 0 {
+		return
+	}
+	at, found := placeOf(t.graph, p.step)
+	if !found || at.written.Rounds == 0 {
+		return
+	}
+	base, numbers, cut := cutNumbers(id, 1)
+	if cut {
+		counts[base] = max(counts[base], numbers[0]+1)
+	}
+}
+
+// ids returns the ids of a set, sorted.
+func ids[V any](set map[string]V) []string { return slices.Sorted(maps.Keys(set)) }
