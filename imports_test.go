@@ -101,6 +101,7 @@ var rules = map[string]rule{
 	"think":                  {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/gate", "think/library", "think/state"}},
 	"rules":                  {height: 5, imports: []string{"think/check", "think/flow", "think/flow/expression"}},
 	"think/audit":            {height: 5, imports: []string{"think", "think/flow", "think/state"}},
+	"think/cases":            {height: 4, imports: []string{"think/flow", "think/flow/expression"}},
 	"think/maintenance":      {height: 6, imports: []string{"think", "think/audit", "think/state"}},
 
 	"engines":                  {height: 2, imports: []string{"schemas"}},

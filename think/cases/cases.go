@@ -14,10 +14,6 @@ import (
 	"savant/think/flow"
 )
 
-// Suffix ends the name of a cases file: NAME.cases.yaml, or NAME.WORD.cases.yaml, tests
-// the workflow NAME.
-const Suffix = ".cases.yaml"
-
 // maxCases bounds the cases of one file.
 const maxCases = 10_000
 
@@ -44,9 +40,6 @@ type Case struct {
 
 // Excuse takes a point out of the coverage, with the reason.
 type Excuse struct{ Step, Kind, Why string }
-
-// IsFile reports whether a file's name is that of a cases file.
-func IsFile(name string) bool { return strings.HasSuffix(name, Suffix) }
 
 // Line returns the line of a case.
 func (f *File) Line(c Case) int { return f.line(c.path) }

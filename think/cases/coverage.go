@@ -166,8 +166,8 @@ const (
 
 // Coverage says which points of a workflow the cases reach.
 type Coverage struct {
-	// Percent of the points that are not excused, rounded down.
-	Percent int
+	// Points counts the points that are not excused.
+	Points  int
 	Missing []Uncovered
 }
 
@@ -184,16 +184,14 @@ func Cover(graph *flow.Graph, reached Points, excuses []Excuse) Coverage {
 	for _, each := range excuses {
 		excused[Point{each.Step, each.Kind}] = true
 	}
-	all, held := 0, 0
-	c := Coverage{Percent: 100, Missing: []Uncovered{}}
+	c := Coverage{Missing: []Uncovered{}}
 	layouts := map[*flow.Workflow]*flow.Layout{}
 	for _, point := range PointsOf(graph) {
 		if excused[point] {
 			continue
 		}
-		all++
+		c.Points++
 		if reached[point] {
-			held++
 			continue
 		}
 		missing := Uncovered{Point: point}
@@ -206,9 +204,6 @@ func Cover(graph *flow.Graph, reached Points, excuses []Excuse) Coverage {
 			missing.File, missing.Line = where.File, where.Line
 		}
 		c.Missing = append(c.Missing, missing)
-	}
-	if all > 0 {
-		c.Percent = held * 100 / all
 	}
 	slices.SortStableFunc(c.Missing, func(a, b Uncovered) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
 	return c

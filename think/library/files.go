@@ -114,12 +114,35 @@ func WorkflowFiles(files fs.FS) (found []string) {
 	for _, folder := range workflowFolders(files) {
 		entries, _ := fs.ReadDir(files, folder)
 		for _, entry := range entries {
-			if !entry.IsDir() && slices.Contains(extensions, path.Ext(entry.Name())) {
+			if !entry.IsDir() && slices.Contains(extensions, path.Ext(entry.Name())) && !strings.HasSuffix(entry.Name(), CasesSuffix) {
 				found = append(found, path.Join(folder, entry.Name()))
 			}
 		}
 	}
 	return found
+}
+
+// CasesSuffix ends the names of the files with a workflow's tests, which lie beside it:
+// NAME.cases.yaml, and NAME.WORD.cases.yaml.
+const CasesSuffix = ".cases.yaml"
+
+// CasesFiles returns the names of the cases files of a layer.
+func CasesFiles(files fs.FS) (found []string) {
+	for _, folder := range workflowFolders(files) {
+		entries, _ := fs.ReadDir(files, folder)
+		for _, entry := range entries {
+			if !entry.IsDir() && strings.HasSuffix(entry.Name(), CasesSuffix) {
+				found = append(found, path.Join(folder, entry.Name()))
+			}
+		}
+	}
+	return found
+}
+
+// CasesOf returns the name of the workflow that a cases file tests.
+func CasesOf(file string) string {
+	name, _, _ := strings.Cut(path.Base(file), ".")
+	return name
 }
 
 // readFile reads a file, from memory while it has not changed.

@@ -12,6 +12,8 @@ import (
 
 	"savant/fault"
 	"savant/think"
+	"savant/think/cases"
+	"savant/think/flow"
 	"savant/think/library"
 )
 
@@ -43,7 +45,18 @@ func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) (
 		}
 		found = append(found, checked)
 	}
-	return found, nil
+	if len(paths) > 0 {
+		return found, nil
+	}
+	tested, err := a.Tested(ctx, nil)
+	for _, workflow := range tested {
+		for _, file := range workflow.Files {
+			if file.Err != nil {
+				found = append(found, CheckedFile{File: file.Name, Errors: file.Problems()})
+			}
+		}
+	}
+	return found, err
 }
 
 // workflowFiles returns the workflow files of paths and names, in their order; those of
@@ -221,4 +234,127 @@ func (a asWorkflows) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return a.files.Open(below)
+}
+
+// maxCasesFile bounds the size of a cases file, in bytes.
+const maxCasesFile = 5 << 20
+
+// TestedWorkflow is a workflow with its cases files. Err says why its cases cannot run.
+type TestedWorkflow struct {
+	Name  string
+	Graph *flow.Graph
+	Files []CasesFile
+	Err   error
+}
+
+// CasesFile is one cases file: parsed, and its place as a person would name it. Err says
+// what is wrong with it.
+type CasesFile struct {
+	*cases.File
+	Err error
+}
+
+// Problems returns what is wrong with the file, with places.
+func (f CasesFile) Problems() []fault.Diagnostic {
+	coded := fault.From(f.Err)
+	if len(coded.Diagnostics) > 0 {
+		return coded.Diagnostics
+	}
+	return []fault.Diagnostic{{File: f.Name, Code: coded.Code, Message: coded.Message()}}
+}
+
+// Tested returns the workflows of the given names with their cases; without names those of
+// SAVANT_PATH that have some. An unknown name is UNKNOWN_WORKFLOW.
+func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, error) {
+	files := a.casesFiles(len(names) == 0)
+	if len(names) == 0 {
+		for _, each := range files {
+			names = append(names, library.CasesOf(each.name))
+		}
+		slices.Sort(names)
+		names = slices.Compact(names)
+	}
+	var tested []TestedWorkflow
+	for _, name := range names {
+		each := TestedWorkflow{Name: name}
+		if each.Graph, each.Err = a.Think.Library.Graph(name); each.Err == nil {
+			each.Err = a.valid(ctx, name)
+		}
+		for _, file := range files {
+			if library.CasesOf(file.name) == name {
+				each.Files = append(each.Files, file.read(name, each.Graph))
+			}
+		}
+		if len(each.Files) == 0 && errors.Is(each.Err, fault.UnknownWorkflow) {
+			return nil, each.Err
+		}
+		tested = append(tested, each)
+	}
+	return tested, nil
+}
+
+// valid returns the error of a workflow whose static checks fail: no run of it is planned.
+func (a *App) valid(ctx context.Context, name string) error {
+	out, err := a.Think.Validate(ctx, think.ValidateInput{Workflow: name})
+	if err != nil || out.Valid {
+		return err
+	}
+	return fault.New(out.Code, "the workflow %s is not valid: %s", name, out.Errors[0].Message).With(out.Errors...)
+}
+
+// located is a cases file of a layer.
+type located struct {
+	files fs.FS
+	name  string
+	shown string // as a person names it
+}
+
+// casesFiles returns the cases files of the project, and of the bundled workflows that the
+// project does not replace.
+func (a *App) casesFiles(project bool) (found []located) {
+	for _, layer := range slices.Backward(a.layers) {
+		if project && layer.Origin != library.Project {
+			continue
+		}
+		for _, name := range library.CasesFiles(layer.Files) {
+			each := located{layer.Files, name, name}
+			if layer.Origin == library.Project {
+				each.shown = filepath.Join(a.settings.Path, filepath.FromSlash(name))
+			} else if a.projectHas(library.CasesOf(name)) {
+				continue
+			}
+			found = append(found, each)
+		}
+	}
+	return found
+}
+
+// projectHas reports whether SAVANT_PATH has a workflow of a name.
+func (a *App) projectHas(name string) bool { return fileNamed(a.files.regularFiles, name) != "" }
+
+// read parses a file and checks it against its workflow, if that is known.
+func (l located) read(workflow string, graph *flow.Graph) CasesFile {
+	info, err := fs.Stat(l.files, l.name)
+	if err == nil && info.Size() > maxCasesFile {
+		err = fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", l.shown, info.Size(), maxCasesFile)
+	}
+	var src []byte
+	if err == nil {
+		src, err = fs.ReadFile(l.files, l.name)
+	}
+	read := CasesFile{File: &cases.File{Name: l.shown}, Err: err}
+	if err != nil {
+		return read
+	}
+	parsed, err := cases.Parse(l.shown, src)
+	if read.Err = err; err != nil {
+		return read
+	}
+	read.File = parsed
+	if parsed.Workflow != workflow {
+		read.Err = fault.New(fault.InvalidParams, "%s: it tests %q, and its name says %s", l.shown, parsed.Workflow, workflow)
+	} else if graph != nil {
+		read.Err = cases.Check(parsed, graph)
+	}
+	return read
 }

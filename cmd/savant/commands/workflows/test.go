@@ -1,0 +1,319 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/cases"
+	"savant/think/flow"
+)
+
+// testOptions are the flags of savant workflows test.
+type testOptions struct {
+	only, format    string
+	coverage, watch bool
+	mutate          bool
+	min, atMost     int
+}
+
+func (p *program) testCommand() *cobra.Command {
+	o := testOptions{min: -1}
+	command := &cobra.Command{Use: "test [NAME…]", Short: "Run the cases of workflows: NAME.cases.yaml beside NAME.yaml",
+		Long: "Run the cases of workflows: workflows/NAME.cases.yaml, and NAME.WORD.cases.yaml, beside NAME.yaml.\n" +
+			"A case gives parameters and answers, and says what the run comes to. No tool is called, nobody is asked,\n" +
+			"and nothing is written. Exit code 1 if a case fails or --min is missed, 3 if a file is not valid.",
+		Example: "  savant workflows test\n  savant workflows test release --coverage --min 90",
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, names []string) error {
+			return p.test(ctx, a, names, o)
+		})}
+	flags := command.Flags()
+	flags.StringVar(&o.only, "only", "", "run one case by its name")
+	flags.StringVar(&o.format, "format", "text", "how results are printed: text, json, junit or github")
+	flags.BoolVar(&o.coverage, "coverage", false, "list what no case reaches")
+	flags.IntVar(&o.min, "min", -1, "fail below this coverage in percent")
+	flags.BoolVar(&o.mutate, "mutate", false, "change the workflow in one place after the other, and list the changes that no case notices")
+	flags.IntVar(&o.atMost, "at-most", 0, "make at most so many changes of a workflow; 0: all")
+	flags.BoolVar(&o.watch, "watch", false, "run again when a file changes")
+	return p.JSONFlag(command)
+}
+
+// tested is the output of test --json.
+type tested struct {
+	Files    []testedFile   `json:"files"`
+	Passed   int            `json:"passed"`
+	Failed   int            `json:"failed"`
+	Coverage testedCoverage `json:"coverage"`
+	Mutants  []cases.Mutant `json:"mutants,omitempty"`
+}
+
+type testedFile struct {
+	File     string             `json:"file"`
+	Workflow string             `json:"workflow"`
+	Cases    []testedCase       `json:"cases"`
+	Errors   []fault.Diagnostic `json:"errors"`
+}
+
+type testedCase struct {
+	Name        string             `json:"name"`
+	Line        int                `json:"line"`
+	Status      string             `json:"status"`
+	Differences []cases.Difference `json:"differences"`
+}
+
+type testedCoverage struct {
+	Percent int               `json:"percent"`
+	Missing []cases.Uncovered `json:"missing"`
+}
+
+// The statuses of a case.
+const (
+	passed = "passed"
+	failed = "failed"
+)
+
+func (p *program) test(ctx context.Context, a *app.App, names []string, o testOptions) error {
+	if p.JSON && o.format == "text" {
+		o.format = "json"
+	}
+	if !slices.Contains([]string{"text", "json", "junit", "github"}, o.format) || p.JSON && o.format != "json" {
+		return cli.UsageError("--format " + terminal.Visible(o.format) + ": expected text, json, junit or github; --json is the same as json")
+	}
+	if o.min > 100 || o.min < -1 {
+		return cli.UsageError(fmt.Sprintf("--min %d: expected a percentage from 0 to 100", o.min))
+	}
+	if !o.watch {
+		return p.testOnce(ctx, a, names, o)
+	}
+	report := func() {
+		if err := p.testOnce(ctx, a, names, o); err != nil {
+			p.Report(err)
+		}
+	}
+	report()
+	return a.Think.Library.Watch(ctx, func([]string) { report() })
+}
+
+func (p *program) testOnce(ctx context.Context, a *app.App, names []string, o testOptions) error {
+	workflows, err := a.Tested(ctx, names)
+	if err != nil {
+		return err
+	}
+	out, ran := runCases(workflows, o.only)
+	if o.only != "" && !ran {
+		return fault.New(fault.InvalidParams, "no case is named %q", fault.Cut(o.only, 100))
+	}
+	if o.mutate && out.Failed == 0 {
+		out.Mutants = mutants(a, workflows, o.atMost)
+	}
+	p.JSON = p.JSON || o.format == "json"
+	switch o.format {
+	case "json":
+		err = p.Print(out)
+	case "junit":
+		err = out.writeJUnit(p.Stdout)
+	case "github":
+		terminal.GitHub(p.Stdout, out.findings())
+	default:
+		p.printTested(out, o)
+	}
+	switch {
+	case err != nil:
+		return err
+	case slices.ContainsFunc(out.Files, func(f testedFile) bool { return len(f.Errors) > 0 }):
+		return cli.StatusError(cli.ExitInvalid)
+	case out.Failed > 0 || out.Coverage.Percent < o.min:
+		return cli.StatusError(cli.ExitFailed)
+	}
+	return nil
+}
+
+// runCases runs the cases of workflows; only one of a name if only is not empty.
+func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool) {
+	out = tested{Files: []testedFile{}, Coverage: testedCoverage{Percent: 100, Missing: []cases.Uncovered{}}}
+	points, covered := 0, 0
+	for _, workflow := range workflows {
+		reached, excuses := cases.Points{}, []cases.Excuse{}
+		for _, file := range workflow.Files {
+			shown := testedFile{File: file.Name, Workflow: workflow.Name, Cases: []testedCase{}, Errors: problems(file, workflow.Err)}
+			excuses = append(excuses, file.Excuses...)
+			if len(shown.Errors) == 0 {
+				for _, c := range file.Cases {
+					if only != "" && c.Name != only {
+						continue
+					}
+					ran = true
+					result := cases.Run(file.File, c, workflow.Graph)
+					for point := range result.Reached {
+						reached[point] = true
+					}
+					shown.Cases = append(shown.Cases, caseOf(result))
+				}
+			}
+			for _, each := range shown.Cases {
+				if each.Status == passed {
+					out.Passed++
+				} else {
+					out.Failed++
+				}
+			}
+			out.Files = append(out.Files, shown)
+		}
+		if workflow.Graph != nil {
+			coverage := cases.Cover(workflow.Graph, reached, excuses)
+			points, covered = points+coverage.Points, covered+coverage.Points-len(coverage.Missing)
+			out.Coverage.Missing = append(out.Coverage.Missing, coverage.Missing...)
+		}
+	}
+	if points > 0 {
+		out.Coverage.Percent = covered * 100 / points
+	}
+	return out, ran
+}
+
+// mutants changes the workflows whose files are valid.
+func mutants(a *app.App, workflows []app.TestedWorkflow, atMost int) []cases.Mutant {
+	all := []cases.Mutant{}
+	for _, each := range workflows {
+		var files []*cases.File
+		for _, file := range each.Files {
+			if len(problems(file, each.Err)) == 0 {
+				files = append(files, file.File)
+			}
+		}
+		if len(files) == 0 {
+			continue
+		}
+		all = append(all, cases.Mutate(each.Graph, files, atMost, func(src []byte) (*flow.Graph, error) {
+			changed, err := a.Think.Library.Parse(each.Graph.Workflow.File, src)
+			if err != nil {
+				return nil, err
+			}
+			return a.Think.Library.Compile(changed)
+		})...)
+	}
+	return all
+}
+
+func caseOf(result cases.Result) testedCase {
+	made := testedCase{Name: result.Name, Line: result.Line, Status: passed, Differences: result.Differences}
+	if len(result.Differences) > 0 {
+		made.Status = failed
+	} else {
+		made.Differences = []cases.Difference{}
+	}
+	return made
+}
+
+// problems returns what is wrong with a cases file, or else with its workflow.
+func problems(file app.CasesFile, workflow error) []fault.Diagnostic {
+	if file.Err == nil {
+		file.Err = workflow
+	}
+	if file.Err == nil {
+		return []fault.Diagnostic{}
+	}
+	return file.Problems()
+}
+
+// findings returns errors and differences as diagnostics in the order of the files.
+func (t tested) findings() (all []fault.Diagnostic) {
+	for _, file := range t.Files {
+		all = append(all, file.Errors...)
+		for _, each := range file.Cases {
+			for _, d := range each.Differences {
+				all = append(all, fault.Diagnostic{File: file.File, Line: d.Line, Column: 1, Path: d.Path, Code: fault.ValidationFailed, Message: each.Name + ": " + sentence(d)})
+			}
+		}
+	}
+	return all
+}
+
+// inline is a value as JSON in one line.
+func inline(value any) string {
+	encoded, err := jsonvalue.Encode(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return fault.Cut(string(encoded), 2000)
+}
+
+// sentence says a difference in one line.
+func sentence(d cases.Difference) string {
+	text := d.Path
+	if d.Message != "" {
+		text += ": " + d.Message
+	}
+	if d.Expected != nil {
+		text += ": expected " + inline(d.Expected)
+	}
+	if d.Seen != nil {
+		text += ", seen " + inline(d.Seen)
+	}
+	return text
+}
+
+func (p *program) printTested(out tested, o testOptions) {
+	if len(out.Files) == 0 {
+		fmt.Fprintln(p.Stdout, "There are no cases: write workflows/NAME.cases.yaml beside a workflow.")
+		return
+	}
+	for _, file := range out.Files {
+		for _, each := range file.Errors {
+			fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
+		}
+		for _, each := range file.Cases {
+			if each.Status == passed {
+				continue
+			}
+			fmt.Fprintf(p.Stdout, "%s:%d: %s\n", file.File, each.Line, terminal.Visible(each.Name))
+			for _, d := range each.Differences {
+				p.printDifference(d)
+			}
+		}
+	}
+	fmt.Fprintf(p.Stdout, "%d passed, %d failed, %d %% of the points covered\n", out.Passed, out.Failed, out.Coverage.Percent)
+	if o.coverage || out.Coverage.Percent < o.min {
+		for _, each := range out.Coverage.Missing {
+			fmt.Fprintf(p.Stdout, "  %s:%d: %s: no case reaches %s\n", each.File, each.Line, each.Step, each.Kind)
+		}
+	}
+	if out.Mutants != nil {
+		p.printMutants(out.Mutants)
+	}
+}
+
+// printMutants lists the changes that no case notices.
+func (p *program) printMutants(mutants []cases.Mutant) {
+	noticed := 0
+	for _, each := range mutants {
+		if each.KilledBy != "" {
+			noticed++
+			continue
+		}
+		to := "left out"
+		if each.To != nil {
+			to = inline(each.To)
+		}
+		fmt.Fprintf(p.Stdout, "  %s:%d: %s: no case notices the %s %s as %s\n", each.File, each.Line, terminal.Visible(cmp.Or(each.Step, "outputs")), each.Kind, inline(each.From), to)
+	}
+	fmt.Fprintf(p.Stdout, "%d of %d changes noticed\n", noticed, len(mutants))
+}
+
+func (p *program) printDifference(d cases.Difference) {
+	fmt.Fprintf(p.Stdout, "  line %d, %s: %s\n", d.Line, terminal.Visible(d.Path), terminal.Visible(d.Message))
+	if d.Expected != nil {
+		fmt.Fprintln(p.Stdout, "    expected", terminal.Visible(inline(d.Expected)))
+	}
+	if d.Seen != nil {
+		fmt.Fprintln(p.Stdout, "    seen    ", terminal.Visible(inline(d.Seen)))
+	}
+}
