@@ -97,8 +97,9 @@ var rules = map[string]rule{
 	"think/gate/clients":     {height: 3, imports: []string{"think/gate"}},
 	"think/gate/sessions":    {height: 3, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think/gate", "think/state"}},
 	"think/library":          {height: 3, imports: []string{"internal/ownfolder", "schemas", "think/flow"}},
+	"think/form":             {height: 1},
 	"think/check":            {height: 3, imports: []string{"schemas", "think/flow", "think/flow/expression"}},
-	"think":                  {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/gate", "think/library", "think/state"}},
+	"think":                  {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/form", "think/gate", "think/library", "think/state"}},
 	"rules":                  {height: 5, imports: []string{"think/check", "think/flow", "think/flow/expression"}},
 	"think/audit":            {height: 5, imports: []string{"think", "think/flow", "think/state"}},
 	"think/cases":            {height: 4, imports: []string{"think/flow", "think/flow/expression"}},
@@ -135,7 +136,7 @@ var rules = map[string]rule{
 	"hub/metrics":                {height: 5, imports: []string{"hub/events", "telemetry"}},
 	"hub/events":                 {height: 4, imports: []string{"telemetry"}},
 	"hub/graph":                  {height: 1},
-	"hub":                        {height: 8, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
+	"hub":                        {height: 8, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":            {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"savant/internal/jsonvalue"
 )
 
 // SchemaOf returns the JSON Schema of a Go struct. It is as short as possible, because
@@ -39,41 +40,15 @@ func SchemaOf[T any]() json.RawMessage {
 
 // shape is a JSON Schema whose members are written in a readable order.
 type shape struct {
-	Type        string          `json:"type,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Enum        []string        `json:"enum,omitempty"`
-	Minimum     json.RawMessage `json:"minimum,omitempty"`
-	Maximum     json.RawMessage `json:"maximum,omitempty"`
-	Items       *shape          `json:"items,omitempty"`
-	Properties  *members        `json:"properties,omitempty"`
-	Required    []string        `json:"required,omitempty"`
-	Additional  *shape          `json:"additionalProperties,omitempty"`
-}
-
-// members are properties in the order of the struct's fields.
-type members []member
-
-type member struct {
-	name  string
-	shape *shape
-}
-
-// MarshalJSON writes the members in their order.
-func (m members) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	out.WriteByte('{')
-	for i, each := range m {
-		data, err := json.Marshal(each.shape)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		fmt.Fprintf(&out, "%q:%s", each.name, data)
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	Type        string            `json:"type,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Enum        []string          `json:"enum,omitempty"`
+	Minimum     json.RawMessage   `json:"minimum,omitempty"`
+	Maximum     json.RawMessage   `json:"maximum,omitempty"`
+	Items       *shape            `json:"items,omitempty"`
+	Properties  *jsonvalue.Object `json:"properties,omitempty"`
+	Required    []string          `json:"required,omitempty"`
+	Additional  *shape            `json:"additionalProperties,omitempty"`
 }
 
 // shapeOf describes a type; within holds the enclosing structs, to detect recursion.
@@ -133,7 +108,7 @@ func shapeOfStruct(t reflect.Type, within []reflect.Type) *shape {
 		panic(fmt.Sprintf("engines: %v contains itself", t))
 	}
 	within = append(within, t)
-	made := &shape{Type: "object", Properties: &members{}}
+	made := &shape{Type: "object", Properties: new(jsonvalue.Object)}
 	for i := range t.NumField() {
 		made.addField(t.Field(i), within)
 	}
@@ -156,7 +131,7 @@ func (s *shape) addField(field reflect.StructField, within []reflect.Type) {
 	}
 	described := shapeOf(field.Type, within)
 	described.annotate(field.Tag)
-	*s.Properties = append(*s.Properties, member{name, described})
+	s.Properties.Add(name, described)
 	if !strings.Contains(options, "omit") {
 		s.Required = append(s.Required, name)
 	}

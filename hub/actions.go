@@ -246,11 +246,13 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	starting.Run, starting.Guided = r.PostFormValue("run_id"), r.PostFormValue("how") == "guided"
-	params, ok := starting.form.read(r.PostForm)
+	filled, ok := starting.read(r.PostForm)
 	if _, err := h.infoOf(r.Context(), state.Key{Workflow: plain(name), Run: starting.Run}); err == nil {
 		starting.Problem, ok = "There is already a run of this name. Choose another, or leave the name empty.", false
 	}
 	if ok {
+		answer, _ := starting.form.Answer(filled)
+		params, _ := answer.(map[string]any)
 		reply, err := h.options.Think.Plan(r.Context(),
 			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided, Caller: think.Caller{Name: think.ByHub}})
 		if err == nil {
@@ -265,7 +267,7 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 			h.fail(w, r, err)
 			return
 		}
-		placeProblems(starting.Fields, fault.From(err), paramOf, &starting.Problem)
+		starting.place(fault.From(err), paramOf, &starting.Problem)
 	}
 	h.showWorkflow(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, starting.startView)))
 }

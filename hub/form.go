@@ -1,30 +1,34 @@
 package hub
 
 import (
-	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/visible"
+	"savant/think/form"
 )
 
-// field is one input of a form generated from a schema.
+// field is one input of a page's form.
 type field struct {
 	// Input is the name of the input: the field's position in the form, so that no name
 	// from a schema is used in HTML.
 	Input       string
 	Name, About string
-	// Control is text, lines, number, choice or json.
-	Control  string
-	Kind     string // the expected type, for people
+	Control     string // its form.Kind
+	// Kind says which values fit, for people.
+	Kind     string
 	Choices  []option
 	Value    string // as it was typed
+	Checked  bool
 	Default  string
 	Required bool
 	Error    string
+	// Min, Max and Step are those of a number.
+	Min, Max, Step string
 }
 
 // option is one choice of a field.
@@ -33,161 +37,145 @@ type option struct {
 	Chosen       bool
 }
 
-// form is a form with one field per member.
-type form struct {
-	members []member
-	fields  []field
+// inputs are a form with its fields in a page.
+type inputs struct {
+	form   form.Form
+	fields []field
 }
 
-// member is a named schema, for one field.
-type member struct {
-	name     string
-	schema   map[string]any
-	required bool
-}
-
-// membersOf returns the members of an object's schema, required ones first.
-func membersOf(schema map[string]any) []member {
-	properties, _ := schema["properties"].(map[string]any)
-	required, _ := schema["required"].([]any)
-	var out []member
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		described, _ := properties[name].(map[string]any)
-		out = append(out, member{name, described, slices.Contains(required, any(name))})
-	}
-	slices.SortStableFunc(out, neededFirst)
-	return out
-}
-
-func neededFirst(a, b member) int {
-	switch {
-	case a.required == b.required:
-		return 0
-	case a.required:
-		return -1
-	}
-	return 1
-}
-
-// formOf returns the form for members.
-func formOf(members []member) form {
-	out := form{members, make([]field, len(members))}
-	for i, each := range members {
-		out.fields[i] = fieldOf(each)
-		out.fields[i].Input = "field." + strconv.Itoa(i)
+func inputsOf(asked form.Form) inputs {
+	out := inputs{form: asked}
+	for i, each := range asked.Fields() {
+		shown := fieldOf(each)
+		shown.Input = "field." + strconv.Itoa(i)
+		out.fields = append(out.fields, shown)
 	}
 	return out
 }
 
-func fieldOf(m member) field {
-	f := field{Name: m.name, Required: m.required, Control: "text"}
-	for _, name := range []string{"title", "description"} {
-		if text, _ := m.schema[name].(string); text != "" && f.About == "" {
-			f.About = text
+func fieldOf(f *form.Field) field {
+	out := field{Name: visible.Characters(f.Name), About: f.Title, Required: f.Mandatory && !f.Nullable(), Control: string(f.Kind), Kind: strings.Join(f.Types, " or ")}
+	if out.About == "" {
+		out.About = f.Description
+	}
+	if f.HasDefault {
+		out.Default = form.Shown(f.Default)
+	}
+	switch f.Kind {
+	case form.Boolean:
+		out.Kind, out.Checked, out.Default = "", f.Default == true, ""
+	case form.Choices:
+		out.Kind, out.Default = "", ""
+	case form.Choice:
+		out.Kind = ""
+	case form.Integer:
+		out.Min, out.Max, out.Step = f.Bound("minimum"), f.Bound("maximum"), "1"
+	case form.Number:
+		out.Min, out.Max, out.Step = f.Bound("minimum"), f.Bound("maximum"), "any"
+	case form.JSON:
+		if out.Kind == "" {
+			out.Kind = "value"
 		}
+		out.Kind += " as JSON"
 	}
-	if standard, has := m.schema["default"]; has {
-		f.Default = shownValue(standard)
+	if f.Kind != form.Choice {
+		out.Kind = strings.TrimPrefix(strings.TrimSuffix(out.Kind+"; "+f.Limits, "; "), "; ")
 	}
-	f.Kind, _ = m.schema["type"].(string)
-	choices := choicesOf(m.schema)
-	switch {
-	case len(choices) > 0:
-		f.Control, f.Kind = "choice", ""
-	case f.Kind == "integer", f.Kind == "number":
-		f.Control = "number"
-	case f.Kind == "string":
-		f.Control = "lines"
-	default: // an object, an array, or any value
-		f.Control = "json"
-		if f.Kind == "" {
-			f.Kind = "value"
+	for i, each := range f.Choices {
+		label := each.Text
+		if each.Title != "" {
+			label = each.Title
 		}
+		out.Choices = append(out.Choices, option{Input: strconv.Itoa(i), Label: visible.Characters(label), Chosen: f.Kind == form.Choices && f.HasByDefault(each)})
 	}
-	for i, each := range choices {
-		f.Choices = append(f.Choices, option{Input: strconv.Itoa(i), Label: shownChoice(each)})
-	}
-	return f
+	return out
 }
 
-// choicesOf returns the values that a schema lets a person choose from, if any.
-func choicesOf(schema map[string]any) []any {
-	choices, _ := schema["enum"].([]any)
-	if len(choices) == 0 && schema["type"] == "boolean" {
-		return []any{true, false}
-	}
-	return choices
-}
-
-// shownChoice formats a choice for a person.
-func shownChoice(value any) string {
-	switch value {
-	case true:
-		return "yes"
-	case false:
-		return "no"
-	}
-	return shownValue(value)
-}
-
-func shownValue(value any) string {
-	if text, ok := value.(string); ok {
-		return text
-	}
-	return compact(value)
-}
-
-// read parses the submitted values and reports whether all are valid; the fields hold
-// the errors. An empty field is omitted.
-func (f *form) read(sent url.Values) (values map[string]any, ok bool) {
-	values, ok = map[string]any{}, true
-	for i := range f.fields {
-		value, given := f.fields[i].read(sent.Get(f.fields[i].Input), choicesOf(f.members[i].schema))
+// read parses the submitted values and reports whether all are valid; the fields hold what
+// was typed and the errors. An empty field is left out, and so are boxes that nobody has
+// ticked where they are optional and have no default.
+func (in *inputs) read(sent url.Values) (filled form.Filled, ok bool) {
+	filled, ok = form.Filled{}, true
+	for i, each := range in.form.Fields() {
+		shown := &in.fields[i]
+		value, given := shown.read(each, sent[shown.Input])
 		if given {
-			values[f.fields[i].Name] = value
+			filled[each.Pointer] = value
 		}
-		ok = ok && f.fields[i].Error == ""
+		ok = ok && shown.Error == ""
 	}
-	return values, ok
+	return filled, ok
 }
 
 // read parses the input of a field; Error is why it is invalid.
-func (f *field) read(typed string, choices []any) (value any, given bool) {
-	f.Value = strings.ReplaceAll(typed, "\r\n", "\n") // browsers send CRLF
+func (f *field) read(asked *form.Field, sent []string) (value any, given bool) {
+	implied := asked.Required || asked.HasDefault
+	switch asked.Kind {
+	case form.Boolean:
+		if f.Checked = strings.Join(sent, "") != ""; f.Checked {
+			return true, true
+		}
+		return form.Untouched{Value: false}, implied
+	case form.Choices:
+		list := f.chosen(asked, sent)
+		if len(list) == 0 {
+			return form.Untouched{Value: []any{}}, implied && f.Error == ""
+		}
+		return list, true
+	}
+	f.Value = strings.ReplaceAll(strings.Join(sent, ""), "\r\n", "\n") // browsers send CRLF
 	switch {
 	case f.Value == "" && f.Required:
 		f.Error = "A value is needed."
 		return nil, false
 	case f.Value == "":
 		return nil, false
-	case f.Control == "choice":
-		return f.chosen(choices)
-	case f.Control == "number", f.Control == "json" && f.Kind != "value":
-		return f.decoded(strings.TrimSpace(f.Value))
-	case f.Control == "json":
+	case asked.Kind == form.Choice:
+		list := f.chosen(asked, sent)
+		if len(list) != 1 {
+			f.Error = "Choose one of the list."
+			return nil, false
+		}
+		return list[0], true
+	case asked.Kind == form.Text:
+		return f.Value, true
+	}
+	expected := map[string]string{"integer": "a whole number", "number": "a number",
+		"object": `an object as JSON, such as {"name": "value"}`, "array": `a list as JSON, such as ["one", "two"]`}[asked.Only()]
+	if expected == "" { // any value
 		return jsonvalue.TextOrValue(f.Value), true
 	}
-	return f.Value, true
-}
-
-func (f *field) chosen(choices []any) (any, bool) {
-	for i, each := range choices {
-		if f.Choices[i].Input == f.Value {
-			f.Choices[i].Chosen = true
-			return each, true
-		}
-	}
-	f.Error = "Choose one of the list."
-	return nil, false
-}
-
-// decoded parses a value that must be JSON.
-func (f *field) decoded(text string) (any, bool) {
-	value, err := jsonvalue.Decode([]byte(text))
+	value, err := jsonvalue.Decode([]byte(strings.TrimSpace(f.Value)))
 	if err != nil {
-		f.Error = fmt.Sprintf("Expected %s.", map[string]string{"integer": "a whole number", "number": "a number",
-			"object": `an object as JSON, such as {"name": "value"}`, "array": `a list as JSON, such as ["one", "two"]`}[f.Kind])
+		f.Error = "Expected " + expected + "."
 		return nil, false
 	}
 	return value, true
+}
+
+// chosen marks the options that were sent and returns their values.
+func (f *field) chosen(asked *form.Field, sent []string) (list []any) {
+	for i := range f.Choices {
+		if f.Choices[i].Chosen = slices.Contains(sent, f.Choices[i].Input); f.Choices[i].Chosen {
+			list = append(list, asked.Choices[i].Value)
+		}
+	}
+	return list
+}
+
+// place puts diagnostics beside their fields. If some have no field, or there are none,
+// the error itself goes to problem. at returns where in the answer a diagnostic is.
+func (in *inputs) place(why *fault.Error, at func(fault.Diagnostic) string, problem *string) {
+	for _, found := range why.Diagnostics {
+		pointer := at(found)
+		beside := slices.IndexFunc(in.form.Fields(), func(f *form.Field) bool { return strings.HasPrefix(pointer+"/", f.Pointer+"/") })
+		if beside < 0 {
+			*problem = why.Message()
+			continue
+		}
+		in.fields[beside].Error = strings.TrimSpace(in.fields[beside].Error + " " + sentence(found))
+	}
+	if len(why.Diagnostics) == 0 {
+		*problem = why.Message()
+	}
 }

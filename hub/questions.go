@@ -36,8 +36,7 @@ type questionView struct {
 // question is a question to a person, with the decoding of the answer.
 type question struct {
 	questionView
-	form   form
-	object bool // the answer is an object of the fields
+	inputs
 }
 
 // part is one part of a question. Text shows all of it.
@@ -76,23 +75,13 @@ func (h *Hub) question(asked think.Pending) question {
 	whole := partsOf(asked)
 	asked.Input = h.options.Redactor.Value(asked.Input)
 	q.Parts = partsOf(asked)
-	_, seen := visible.Schema(asked.Schema)
-	q.Hidden = !seen || !slices.EqualFunc(whole, q.Parts, func(a, b part) bool {
+	q.inputs = inputsOf(asked.Form())
+	q.Hidden = !q.form.Seen() || !slices.EqualFunc(whole, q.Parts, func(a, b part) bool {
 		return a == b && h.options.Redactor.Text(a.Text) == a.Text && h.options.Redactor.Text(a.Name) == a.Name
 	})
-	if q.Approval {
-		return q
+	if !q.Approval {
+		q.Fields = q.fields
 	}
-	schema, _ := asked.Schema.(map[string]any)
-	if members := membersOf(schema); len(members) > 0 {
-		q.form, q.object = formOf(members), true
-	} else {
-		if asked.Schema == nil {
-			schema = map[string]any{"type": "string"}
-		}
-		q.form = formOf([]member{{name: "Answer", schema: schema, required: true}})
-	}
-	q.Fields = q.form.fields
 	return q
 }
 
@@ -180,7 +169,7 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 			h.fail(w, r, err)
 			return
 		}
-		q.refused(fault.From(err))
+		q.place(fault.From(err), func(found fault.Diagnostic) string { return found.Pointer }, &q.Problem)
 	}
 	h.showRun(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, q.questionView)))
 }
@@ -208,11 +197,15 @@ func (q *question) read(sent url.Values) (answer any, ok bool) {
 		q.Problem = "Not all of it is shown here, so it cannot be answered here."
 		return nil, false
 	}
-	values, ok := q.form.read(sent)
-	if !q.object {
-		return values["Answer"], ok
+	filled, ok := q.inputs.read(sent)
+	if !ok {
+		return nil, false
 	}
-	return values, ok
+	answer, ok = q.form.Answer(filled)
+	if !ok {
+		q.Problem = "Nothing was filled in."
+	}
+	return answer, ok
 }
 
 func approval(approved bool, comment string) map[string]any {
@@ -221,33 +214,6 @@ func approval(approved bool, comment string) map[string]any {
 		answer["comment"] = comment
 	}
 	return answer
-}
-
-// refused puts an answer's errors beside their fields.
-func (q *question) refused(why *fault.Error) {
-	placeProblems(q.Fields, why, func(found fault.Diagnostic) string {
-		if !q.object {
-			return "Answer"
-		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(found.Pointer, "/"), "/")
-		return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-	}, &q.Problem)
-}
-
-// placeProblems puts diagnostics beside the fields that nameOf returns. If some have no
-// field, or there are none, the error itself goes to problem.
-func placeProblems(fields []field, why *fault.Error, nameOf func(fault.Diagnostic) string, problem *string) {
-	for _, found := range why.Diagnostics {
-		at := slices.IndexFunc(fields, func(f field) bool { return f.Name == nameOf(found) })
-		if at < 0 {
-			*problem = why.Message()
-			continue
-		}
-		fields[at].Error = strings.TrimSpace(fields[at].Error + " " + sentence(found))
-	}
-	if len(why.Diagnostics) == 0 {
-		*problem = why.Message()
-	}
 }
 
 // sentence formats a diagnostic beside its field.

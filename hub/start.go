@@ -2,11 +2,10 @@ package hub
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 
 	"savant/fault"
+	"savant/think/form"
 	"savant/think/library"
 )
 
@@ -23,35 +22,29 @@ type startView struct {
 // starting is the form with the decoding of its values.
 type starting struct {
 	startView
-	form form
+	inputs
 }
 
-// startForm returns the form of a workflow's parameters, required ones first.
+// startForm returns the form of a workflow's parameters.
 func (h *Hub) startForm(ctx context.Context, name string) (*starting, error) {
 	read, err := h.options.Think.Library.Read(ctx, library.ReadInput{Workflow: name})
 	if err != nil {
 		return nil, err
 	}
-	return h.startOf(read.Params), nil
+	return h.startOf(read), nil
 }
 
-func (h *Hub) startOf(params map[string]any) *starting {
-	var members []member
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		described, _ := params[name].(map[string]any)
-		members = append(members, member{name, described, described["required"] == true})
-	}
-	slices.SortStableFunc(members, neededFirst)
-	out := &starting{form: formOf(members)}
-	out.Shown, out.Fields = !h.options.ReadOnly, out.form.fields
+func (h *Hub) startOf(read *library.WorkflowRead) *starting {
+	out := &starting{inputs: inputsOf(form.New(read.Asked))}
+	out.Shown, out.Fields = !h.options.ReadOnly, out.fields
 	return out
 }
 
-// paramOf returns the parameter that a diagnostic is about.
+// paramOf returns where in the parameters a diagnostic is.
 func paramOf(found fault.Diagnostic) string {
 	name, _ := strings.CutPrefix(found.Path, "params.")
 	if at := strings.IndexAny(name, ".["); at >= 0 {
 		name = name[:at]
 	}
-	return name
+	return "/" + name + found.Pointer
 }

@@ -9,6 +9,7 @@ import (
 	"savant/fault"
 	"savant/internal/access"
 	"savant/think"
+	"savant/think/form"
 	"savant/think/library"
 )
 
@@ -68,7 +69,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	} else {
 		view.Version, view.Desc, view.Origin, view.File, view.Digest = read.Version, read.Desc, read.Origin, read.File, read.Digest
 		view.Params = parametersOf(read.Params)
-		view.Start = h.startOf(read.Params).startView
+		view.Start = h.startOf(read).startView
 		if err := h.allowed(r, access.Run); err != nil && view.Start.Shown {
 			view.Start = startView{Lacks: fault.From(err).Details + ", so it cannot start one"}
 		}
@@ -124,7 +125,7 @@ func parametersOf(params map[string]any) []parameter {
 		made.Type, _ = described["type"].(string)
 		made.About, _ = described["description"].(string)
 		if standard, has := described["default"]; has {
-			made.Default = shownValue(standard)
+			made.Default = form.Shown(standard)
 		}
 		rest := maps.Clone(described)
 		for _, each := range []string{"type", "description", "default", "required"} {

@@ -19,6 +19,7 @@ import (
 type Schema struct {
 	name     string
 	value    any
+	text     []byte
 	compiled *jsonschema.Schema
 	// documents are the schema and what it refers to, by address.
 	documents map[string]any
@@ -38,6 +39,9 @@ func (s *Schema) Name() string { return s.name }
 // change it.
 func (s *Schema) JSON() any { return s.value }
 
+// Text returns the schema as it was given, in JSON: of a file, as it is written.
+func (s *Schema) Text() []byte { return s.text }
+
 // compile builds a Schema; name is empty for an inline one.
 func (s *Set) compile(name string, from source) (schema *Schema, err error) {
 	defer contain(&err)
@@ -56,7 +60,7 @@ func (s *Set) compile(name string, from source) (schema *Schema, err error) {
 	if err != nil {
 		return nil, violation(what, s.placed(s.compileDiagnostics(name, g.documents, err))...)
 	}
-	return &Schema{name: name, value: from.value, compiled: compiled, documents: g.documents,
+	return &Schema{name: name, value: from.value, text: from.raw, compiled: compiled, documents: g.documents,
 		root: root, paths: pathsOf(root)}, nil
 }
 

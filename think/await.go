@@ -64,7 +64,7 @@ func (e *Engine) waits(ctx context.Context, asked Pending) (waits bool, err erro
 
 // elicitUntilAnswered asks the person at the client, and withdraws the question once it
 // is answered elsewhere.
-func (e *Engine) elicitUntilAnswered(ctx context.Context, ask Ask, asked Pending, misfit string) (answer any, given, elsewhere bool) {
+func (e *Engine) elicitUntilAnswered(ctx context.Context, ask Ask, asked Pending, misfit string) (answer any, elsewhere bool, err error) {
 	asking, stop := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -73,9 +73,9 @@ func (e *Engine) elicitUntilAnswered(ctx context.Context, ask Ask, asked Pending
 			stop(errElsewhere)
 		}
 	}()
-	answer, given = e.elicit(asking, ask, asked, misfit)
+	answer, err = e.elicit(asking, ask, asked, misfit)
 	stop(nil)
 	<-watched
 	waits, _ := e.waits(ctx, asked)
-	return answer, given, !given && (errors.Is(context.Cause(asking), errElsewhere) || !waits)
+	return answer, err != nil && (errors.Is(context.Cause(asking), errElsewhere) || !waits), err
 }

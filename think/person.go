@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/visible"
 	"savant/think/flow"
+	"savant/think/form"
 )
 
 // Pending is a step that waits for a person.
@@ -28,7 +28,13 @@ type Pending struct {
 	// Schema is the schema of an answer to human.ask: that of its input, else the step's
 	// success_schema. nil allows any text.
 	Schema any `json:"schema,omitempty"`
+
+	written []byte // Schema as it is written
 }
+
+// Form returns the fields that the answer to human.ask, or about an unknown outcome, is
+// filled in at.
+func (p Pending) Form() form.Form { return form.New(p.written) }
 
 // Pending returns the steps of a run that wait for a person, in declaration
 // order. UNKNOWN_RUN, RUN_CANCELLED.
@@ -51,7 +57,7 @@ func (l *live) pending() []Pending {
 		if next.Shown == "" {
 			continue
 		}
-		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: next.Shown}
+		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: next.Shown, written: next.Asked}
 		input, _ := next.Input.(map[string]any)
 		p.Message, _ = input["message"].(string)
 		if p.Schema = input["schema"]; p.Schema == nil && p.Call == flow.CallAsk {
@@ -65,14 +71,14 @@ func (l *live) pending() []Pending {
 // whatHappened asks a person about a call of which it is not known whether it had an
 // effect.
 func (l *live) whatHappened(next flow.Instruction) Pending {
-	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
-	outcome := text("what happened")
-	outcome["enum"] = []any{"not_done", "done"}
-	return Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Digest: next.Stated,
+	p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Digest: next.Stated,
 		Message: "It is not known whether the call of " + next.Call + " had an effect. Find out. If it had none, it is issued again.",
 		Input:   map[string]any{"call": next.Call, "input": next.Input},
-		Schema: map[string]any{"type": "object", "required": []any{"unknown_outcome"}, "additionalProperties": false,
-			"properties": map[string]any{"unknown_outcome": outcome, "result": text("where it was done: its result, JSON or text")}}}
+		written: []byte(`{"type":"object","required":["unknown_outcome"],"additionalProperties":false,"properties":{` +
+			`"unknown_outcome":{"type":"string","description":"what happened","enum":["not_done","done"]},` +
+			`"result":{"type":"string","description":"where it was done: its result, JSON or text"}}}`)}
+	p.Schema, _ = jsonvalue.Decode(p.written)
+	return p
 }
 
 // waiting returns the first question to a person, if the run waits only for persons.
@@ -143,7 +149,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) 
 		if replied.Fault != nil || asked == nil || ask == nil {
 			break
 		}
-		answer, given, elsewhere := e.elicitUntilAnswered(ctx, ask, *asked, misfit)
+		answer, elsewhere, err := e.elicitUntilAnswered(ctx, ask, *asked, misfit)
 		if elsewhere {
 			next, err := e.whereabouts(ctx, *asked)
 			if err != nil {
@@ -152,10 +158,13 @@ func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) 
 			replied = next
 			continue
 		}
-		if !given {
+		if errors.Is(err, errUnanswered) {
 			break
 		}
-		next, err := e.approve(ctx, *asked, answer, during, caller)
+		var next settled
+		if err == nil {
+			next, err = e.approve(ctx, *asked, answer, during, caller)
+		}
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
 			return restored(e.whereabouts(ctx, *asked)) // answered elsewhere
 		}
@@ -185,47 +194,60 @@ func (e *Engine) whereabouts(ctx context.Context, asked Pending) (settled, error
 	return e.currentReply(ctx, l)
 }
 
+// errUnanswered is returned for a question that the person at the client did not answer.
+var errUnanswered = errors.New("the question was not answered")
+
 // elicit puts one question to the person behind the client, after why their last answer
-// does not fit.
-func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending, misfit string) (any, bool) {
-	message, whole := question(p)
-	if misfit != "" {
-		message = "The answer does not fit: " + visible.Line(fault.Cut(misfit, 500)) + "\n" + message
-	}
+// does not fit. The error is errUnanswered, or VALIDATION_FAILED if nothing was filled in.
+func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending, misfit string) (any, error) {
+	shown := clientForm(p)
+	message, whole := question(p, shown)
+	message = again(misfit, message)
+	schema := shown.Client()
 	if !whole { // the form says where it is shown whole, and what is filled in here answers nothing
-		_, err := ask(ctx, Form{Message: tooLong(p, len(message)), Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
-		e.Logger.Info("a question is too long for a form; it waits in the hub and for savant approve", "run", p.RunID, "step", p.StepID, "error", err)
-		return nil, false
+		message, schema = tooLong(p, len(message)), json.RawMessage(`{"type":"object","properties":{}}`)
+		e.Logger.Info("a question is too long for a form; it waits in the hub and for savant approve", "run", p.RunID, "step", p.StepID)
 	}
-	answer, err := ask(ctx, Form{Message: message, Schema: form(p)})
+	answer, err := ask(ctx, Form{Message: message, Schema: schema})
 	if err != nil {
 		e.Logger.Info("the client did not ask the person", "run", p.RunID, "step", p.StepID, "error", err)
-		return nil, false
+	}
+	switch {
+	case err == nil && whole && answer.Action == "decline" && p.Call == flow.CallApprove:
+		return map[string]any{"approved": false}, nil
+	case err != nil || !whole || answer.Action != "accept":
+		return nil, errUnanswered
 	}
 	content, _ := jsonvalue.Decode(answer.Content)
-	given, _ := content.(map[string]any)
-	switch {
-	case answer.Action == "decline" && p.Call == flow.CallApprove:
-		return map[string]any{"approved": false}, true
-	case answer.Action != "accept" || given == nil:
-		return nil, false
-	case p.Call == flow.CallAsk && !flat(p.Schema):
-		return unwrapped(given["answer"], p.Schema), true
+	filled, _ := content.(map[string]any)
+	value, given := shown.FromClient(filled)
+	if !given {
+		return nil, fault.New(fault.ValidationFailed, "nothing was filled in")
 	}
-	return content, true
+	return value, nil
 }
 
-// unwrapped reads an answer typed as text where the asked schema is not one of
-// plain fields.
-func unwrapped(answer, schema any) any {
-	text, ok := answer.(string)
-	if !ok || schema == nil {
-		return answer
+// again puts before a question why the last answer does not fit; misfit is "" at first.
+func again(misfit, message string) string {
+	if misfit == "" {
+		return message
 	}
-	if described, ok := schema.(map[string]any); ok && described["type"] == "string" {
-		return text
+	return "The answer does not fit: " + visible.Line(fault.Cut(misfit, 500)) + "\n" + message
+}
+
+// approvalForm is the form of human.approve.
+const approvalForm = `{"type":"object","properties":{"approved":{"type":"boolean","title":"Approve"},"comment":{"type":"string","title":"Comment"}},"required":["approved"]}`
+
+// clientForm is the form of a question for a client. Where names or values of its schema
+// cannot be seen it has one field, of JSON.
+func clientForm(p Pending) form.Form {
+	if p.Call == flow.CallApprove {
+		return form.New([]byte(approvalForm))
 	}
-	return jsonvalue.TextOrValue(text)
+	if shown := p.Form(); shown.Seen() {
+		return shown
+	}
+	return form.New([]byte("{}"))
 }
 
 // maxForm is how much a form shows, in bytes. What is longer would be cut by clients
@@ -234,18 +256,21 @@ const maxForm = 8000
 
 // question is the text for the person: the message and everything it concerns, with
 // nothing hidden. whole is false if it is too long for a form.
-func question(p Pending) (text string, whole bool) {
+func question(p Pending, shown form.Form) (text string, whole bool) {
 	text = quoted(p.Message)
 	input, _ := p.Input.(map[string]any)
 	for _, key := range sortedKeys(input) {
-		if key == "message" || key == "schema" && (flat(p.Schema) || plain(p.Schema) && !hides(p.Schema)) {
-			continue // the form shows the schema's fields, and a plain one is for any text
+		if key == "message" || key == "schema" && p.Call == flow.CallAsk {
+			continue
 		}
 		value, isText := input[key].(string)
 		if !isText {
 			value = string(encoded(input[key]))
 		}
 		text += "\n" + visible.Line(key) + ": " + quoted(value)
+	}
+	if p.Schema != nil && !shown.Whole() {
+		text += "\nschema: " + quoted(string(p.written))
 	}
 	return text + "\n(" + p.Workflow + " " + p.RunID + ", step " + p.StepID + ")", len(text) <= maxForm
 }
@@ -264,51 +289,6 @@ func quoted(text string) string {
 		return "\n" + visible.Block(text)
 	}
 	return visible.Line(text)
-}
-
-func form(p Pending) json.RawMessage {
-	if p.Call == flow.CallApprove {
-		return json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean","title":"Approve"},"comment":{"type":"string","title":"Comment"}},"required":["approved"]}`)
-	}
-	if flat(p.Schema) {
-		return encoded(p.Schema)
-	}
-	if plain(p.Schema) && !hides(p.Schema) { // the form shows what can be chosen
-		return encoded(map[string]any{"type": "object", "properties": map[string]any{"answer": p.Schema}, "required": []any{"answer"}})
-	}
-	return json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
-}
-
-// flat reports whether a schema is an object of plain fields, which MCP requires for a
-// form, and a form shows it completely.
-func flat(schema any) bool {
-	if hides(schema) {
-		return false
-	}
-	described, _ := schema.(map[string]any)
-	fields, ok := described["properties"].(map[string]any)
-	if !ok || described["type"] != "object" {
-		return false
-	}
-	for _, each := range fields {
-		if !plain(each) {
-			return false
-		}
-	}
-	return true
-}
-
-// hides reports whether a form would truncate names or values of a schema.
-func hides(schema any) bool {
-	_, whole := visible.Schema(schema)
-	return !whole
-}
-
-// plain reports whether a schema is valid for one field of a form.
-func plain(schema any) bool {
-	described, _ := schema.(map[string]any)
-	kind, _ := described["type"].(string)
-	return slices.Contains([]string{"string", "integer", "number", "boolean"}, kind)
 }
 
 // Ask shows a form to the person at the client and waits for their response.

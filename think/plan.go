@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
+	"savant/think/form"
 	"savant/think/library"
 	"savant/think/state"
 )
@@ -464,49 +465,35 @@ func errorsOf(warnings []fault.Diagnostic) []fault.Diagnostic {
 	return warnings
 }
 
-// elicitParams asks the person for required parameters, where the client can.
+// elicitParams asks the person for required parameters, where the client can, and again
+// where they do not fit.
 func (e *Engine) elicitParams(ctx context.Context, ask Ask, workflow *flow.Workflow, given map[string]any) (map[string]any, error) {
 	missing := workflow.Missing(given)
 	if len(missing) == 0 || ask == nil {
 		return given, nil
 	}
-	form, ok := paramForm(missing)
-	if !ok {
-		return given, nil
-	}
-	answer, err := ask(ctx, Form{Message: "The workflow " + workflow.Name + " needs:", Schema: form})
-	if err != nil || answer.Action != "accept" {
+	shown := form.New(flow.ParamsSchema(missing))
+	if !shown.Whole() || !shown.Seen() {
 		return given, nil // Bind reports missing parameters
 	}
-	content, err := jsonvalue.Decode(answer.Content)
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the client's form is not JSON: %w", err)
+	filled, misfit := given, ""
+	for range 1 + maxMisfits {
+		answer, err := ask(ctx, Form{Message: again(misfit, "The workflow "+workflow.Name+" needs:"), Schema: shown.Client()})
+		if err != nil || answer.Action != "accept" {
+			return given, nil
+		}
+		content, err := jsonvalue.Decode(answer.Content)
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "the client's form is not JSON: %w", err)
+		}
+		object, _ := content.(map[string]any)
+		value, _ := shown.FromClient(object)
+		filled, _ = value.(map[string]any)
+		maps.Copy(filled, given)
+		if _, err = workflow.Bind(filled); err == nil {
+			break
+		}
+		misfit = fault.From(err).Message()
 	}
-	filled, ok := content.(map[string]any)
-	if !ok {
-		return given, nil
-	}
-	maps.Copy(filled, given)
 	return filled, nil
-}
-
-// paramForm builds the flat form that MCP elicitation asks for, if the
-// parameters are all plain.
-func paramForm(params []flow.Param) (json.RawMessage, bool) {
-	properties, required := map[string]any{}, []string{}
-	for _, param := range params {
-		if !plain(param.Schema) {
-			return nil, false
-		}
-		schema, _ := param.Schema.(map[string]any)
-		field := map[string]any{"type": schema["type"]}
-		for _, key := range []string{"description", "enum", "minimum", "maximum", "minLength", "maxLength", "title"} {
-			if value, ok := schema[key]; ok {
-				field[key] = value
-			}
-		}
-		properties[param.Name] = field
-		required = append(required, param.Name)
-	}
-	return encoded(map[string]any{"type": "object", "properties": properties, "required": required}), true
 }

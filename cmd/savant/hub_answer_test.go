@@ -304,7 +304,7 @@ steps:
 	require.Contains(t, page, "How large &lt;it&gt; is")
 	require.Contains(t, page, "as it is by default: flat")
 	form := h.formOf(page, "/workflows/form/start")
-	status, body := h.send("/workflows/form/start", clone(form), "field.0", "", "field.2", "nothing")
+	status, body := h.send("/workflows/form/start", clone(form), "field.0", "", "field.3", "nothing")
 	require.Equal(t, http.StatusUnprocessableEntity, status)
 	require.Contains(t, body, "A value is needed.")
 	require.Contains(t, body, "Expected a list as JSON")

@@ -72,3 +72,35 @@ func Compact(data []byte) ([]byte, error) {
 	}
 	return compact, nil
 }
+
+// Object is a JSON object whose members keep their order when it is encoded.
+type Object []Pair
+
+// Pair is one member of an Object.
+type Pair struct {
+	Name  string
+	Value any
+}
+
+// Add appends a member.
+func (o *Object) Add(name string, value any) { *o = append(*o, Pair{name, value}) }
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) {
+	out := []byte("{")
+	for i, each := range o {
+		name, err := Encode(each.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := Encode(each.Value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}

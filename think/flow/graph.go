@@ -2,6 +2,7 @@ package flow
 
 import (
 	"container/heap"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -506,6 +507,28 @@ func canonical(params map[string]any) (map[string]any, error) {
 	}
 	object, _ := value.(map[string]any)
 	return object, nil
+}
+
+// ParamsSchema returns the schema of an object of parameters, in the order in which it is
+// written.
+func ParamsSchema(params []Param) []byte {
+	var properties jsonvalue.Object
+	required := []string{}
+	for _, param := range params {
+		written := json.RawMessage(param.Written)
+		if len(written) == 0 || written[0] != '{' {
+			written = json.RawMessage("{}")
+		}
+		properties.Add(param.Name, written)
+		if param.Required {
+			required = append(required, param.Name)
+		}
+	}
+	raw, err := jsonvalue.Encode(jsonvalue.Object{{Name: "type", Value: "object"}, {Name: "required", Value: required}, {Name: "properties", Value: properties}})
+	if err != nil {
+		return nil // never: it was JSON
+	}
+	return raw
 }
 
 // Missing returns the required parameters that are not given.

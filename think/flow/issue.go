@@ -34,6 +34,9 @@ type Instruction struct {
 	New bool `json:"-"`
 	// Version is the version that issued the step.
 	Version int `json:"-"`
+	// Asked is the schema of the answer to a human.ask, in JSON, in the order in which it is
+	// written; nil allows any text.
+	Asked []byte `json:"-"`
 	// Shown identifies what a person is shown; an answer is accepted only for exactly
 	// that.
 	Shown string `json:"-"`
@@ -257,7 +260,7 @@ func (u *unit) instruction() Instruction {
 	i := Instruction{StepID: u.id, Call: s.Call, Allow: s.Allow, Input: u.rare().input, CaptureAs: s.CaptureAs,
 		Check: s.checks(), Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Complex: s.Complex, Version: u.issuedAt}
 	if s.Person() {
-		i.Shown = u.run().shown(u)
+		i.Shown, i.Asked = u.run().shown(u), u.askedText()
 	}
 	if u.rare().unknown {
 		i.Outcome, i.Stated = OutcomeUnknown, u.run().shown(u)

@@ -59,6 +59,7 @@ type parser struct {
 	programs map[string]*expression.Program
 	texts    map[string]*expression.Text
 	inlined  map[string]*schemas.Schema // by what was written
+	local    map[string]*yaml.Node      // the file's own schemas, by name
 }
 
 var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
@@ -307,13 +308,13 @@ func (p *parser) schemas(node *yaml.Node) {
 		return
 	}
 	keys, _ := p.mapping(node, "schemas", nil)
-	p.w.Schemas = make(map[string]any, len(keys)/2)
+	p.w.Schemas, p.local = make(map[string]any, len(keys)/2), make(map[string]*yaml.Node, len(keys)/2)
 	for i := 0; i+1 < len(keys); i += 2 {
 		name, value := keys[i].Value, keys[i+1]
 		if !stepName().MatchString(name) {
 			p.add(fault.YAMLSchemaViolation, "schemas."+name, value, "a schema's name is letters, digits, _ and -, starting with a letter")
 		}
-		p.w.Schemas[name] = valueOf(value)
+		p.w.Schemas[name], p.local[name] = valueOf(value), value
 		p.schemaTexts(value, "schemas."+name)
 	}
 	set, err := p.w.set.With(p.w.Schemas)
@@ -409,7 +410,7 @@ func (p *parser) impliedParams() {
 
 func (p *parser) param(key, node *yaml.Node) {
 	at := "params." + key.Value
-	param := Param{Name: key.Value}
+	param := Param{Name: key.Value, Written: orderedJSON(node)}
 	if !variableName().MatchString(key.Value) || slices.Contains(rootNames, key.Value) {
 		p.add(fault.YAMLSchemaViolation, at, key, "%q cannot name a parameter: use letters, digits and _, and none of %s", fault.Cut(key.Value, 80), strings.Join(rootNames, ", "))
 		return

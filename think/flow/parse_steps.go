@@ -199,6 +199,9 @@ func (p *parser) plain(r raw) {
 	s.Witness = p.choice(keys, "witness", s.path, "any", "required")
 	if node := keys.value("success_schema"); node != nil {
 		s.Schema = p.schema(node, s.path+".success_schema")
+		if s.Call == CallAsk && s.Schema != nil {
+			s.asked = p.written(node, s.Schema)
+		}
 	}
 	if node := keys.value("check"); node != nil {
 		p.checks(s, node)
@@ -337,6 +340,16 @@ func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
 		p.schemaProblem(err, at, node)
 	}
 	return schema
+}
+
+// written returns a schema in the order in which it is written.
+func (p *parser) written(node *yaml.Node, schema *schemas.Schema) []byte {
+	if node.Kind == yaml.ScalarNode {
+		if node = p.local[schema.Name()]; node == nil {
+			return schema.Text() // of a file
+		}
+	}
+	return orderedJSON(node)
 }
 
 // inline reads a schema that is written out, once for each text.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/schemas"
 )
 
@@ -219,6 +220,27 @@ func (u *unit) asked() *schemas.Schema {
 		return nil // checked when it was issued
 	}
 	return schema
+}
+
+// askedText is the schema of the answer to a human.ask as it is written: that of its
+// input, else its success_schema.
+func (u *unit) askedText() []byte {
+	if u.step().Call != CallAsk {
+		return nil
+	}
+	input, _ := u.rare().input.(map[string]any)
+	schema := input["schema"]
+	if schema == nil {
+		return u.step().asked
+	}
+	if written := u.step().input.field("schema"); written != nil {
+		schema = written.ordered(schema)
+	}
+	raw, err := jsonvalue.Encode(schema)
+	if err != nil {
+		return nil // checked when it was issued
+	}
+	return raw
 }
 
 // Recorded is a journal's record of an answer that settled its step as done.

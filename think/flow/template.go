@@ -99,6 +99,32 @@ func (t *template) render(env expression.Env) (any, error) {
 	}
 }
 
+// ordered returns a value that the template rendered, with the members of its objects in
+// the order in which they are written.
+func (t *template) ordered(value any) any {
+	switch at := value.(type) {
+	case map[string]any:
+		if t.form != objectForm {
+			return value
+		}
+		object := make(jsonvalue.Object, 0, len(at))
+		for _, f := range t.fields {
+			object.Add(f.key, f.value.ordered(at[f.key]))
+		}
+		return object
+	case []any:
+		if t.form != listForm {
+			return value
+		}
+		list := make([]any, len(at))
+		for i, item := range at {
+			list[i] = t.fields[i].value.ordered(item)
+		}
+		return list
+	}
+	return value
+}
+
 // condition is render for a template that decides something: what it cannot read is
 // an error of the expression.
 func (t *template) condition(env expression.Env) (any, error) {

@@ -110,6 +110,8 @@ type Param struct {
 	Description string
 	// Schema is the parameter's JSON Schema without our keys.
 	Schema any
+	// Written is Schema in JSON, in the order in which it is written.
+	Written []byte
 
 	check *schemas.Schema
 }
@@ -197,6 +199,8 @@ type Step struct {
 	// As names the loop variable; it is empty outside loops.
 	As     string
 	Schema *schemas.Schema
+	// asked is Schema in the order in which it is written, of a human.ask.
+	asked []byte
 	// Checks apply to the result after the schema.
 	Checks    []Check
 	Retry     Retry

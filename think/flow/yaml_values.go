@@ -184,6 +184,33 @@ func valueOf(node *yaml.Node) any {
 	return node.Value
 }
 
+// orderedJSON returns a value in JSON, with the keys of its maps in their order.
+func orderedJSON(node *yaml.Node) []byte {
+	raw, err := jsonvalue.Encode(orderedOf(node))
+	if err != nil {
+		return nil // it is refused where it is read
+	}
+	return raw
+}
+
+func orderedOf(node *yaml.Node) any {
+	switch node.Kind {
+	case yaml.MappingNode:
+		object := make(jsonvalue.Object, 0, len(node.Content)/2)
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			object.Add(node.Content[i].Value, orderedOf(node.Content[i+1]))
+		}
+		return object
+	case yaml.SequenceNode:
+		list := make([]any, len(node.Content))
+		for i, item := range node.Content {
+			list[i] = orderedOf(item)
+		}
+		return list
+	}
+	return valueOf(node)
+}
+
 // numberValue returns a number beyond the integers of Go: one that is written
 // as JSON writes integers stays exact, as in a JSON result.
 func numberValue(text string) any {

@@ -89,7 +89,9 @@ type WorkflowRead struct {
 	Origin  string         `json:"origin,omitempty"`
 	Digest  string         `json:"digest"`
 	Params  map[string]any `json:"params"`
-	YAML    string         `json:"yaml"`
+	// Asked is the schema of the parameters in the order in which they are written.
+	Asked []byte `json:"-"`
+	YAML  string `json:"yaml"`
 	// WorkflowYAML is the same text, under the name of think.validate's argument.
 	WorkflowYAML string `json:"workflow_yaml"`
 	// Parsed is the file's content as JSON.
@@ -106,6 +108,6 @@ func (l *Library) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
 	}
 	w := graph.Workflow
 	origin, _ := l.originOf(l.places(), w.Name)
-	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: jsonvalue.SHA256(w.Digest), Params: describeParams(w),
+	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: jsonvalue.SHA256(w.Digest), Params: describeParams(w), Asked: flow.ParamsSchema(w.Params),
 		YAML: string(w.Source), WorkflowYAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
 }

@@ -135,10 +135,10 @@ func TestAnswersInThePageContinueAWaitingCall(t *testing.T) {
 
 	p.says("#asked", "Where to?")
 	p.chooses(`select[name="field.0"]`, "blue")
-	p.types(`[name="field.1"]`, "none")
+	p.types(`[name="field.1"]`, "1.5")
 	p.types(`[name="field.2"]`, `["a"]`)
 	p.follow(`.ask button.yes`)
-	p.says(`[id="field.1-wrong"]`, "Expected a whole number.")
+	p.says(`[id="field.1-wrong"]`, "Expected integer")
 	require.Equal(t, "blue", p.chosen(`select[name="field.0"]`), "what was filled in stays")
 	p.types(`[name="field.1"]`, "0") // a number, and less than the schema takes
 	p.follow(`.ask button.yes`)

@@ -15,6 +15,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/flow"
+	"savant/think/form"
 )
 
 // approval is a decision given on the command line.
@@ -69,15 +70,22 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	if err := p.show(asked); err != nil {
 		return err
 	}
-	answer, err := p.decideHere(ctx, a, asked, said)
-	if err != nil {
-		return err
+	var answer any
+	var reply *think.Reply
+	for range 1 + maxMisfits {
+		if answer, err = p.decideHere(ctx, a, asked, said); err != nil {
+			return err
+		}
+		reply, err = a.Think.Approve(ctx, asked, answer, think.Caller{Name: think.ByTerminal})
+		if said.answered || said.editor || !errors.Is(err, fault.ValidationFailed) {
+			break
+		}
+		fmt.Fprintf(p.Stdout, "That does not fit: %s.\n", terminal.Visible(strings.TrimSuffix(fault.From(err).Message(), ".")))
 	}
-	reply, err := a.Think.Approve(ctx, asked, answer, think.Caller{Name: think.ByTerminal})
 	if err != nil {
 		if text, isText := answer.(string); said.editor {
 			if !isText {
-				text = encodedShort(answer)
+				text = form.Encoded(answer)
 			}
 			return kept(err, text)
 		}
@@ -176,7 +184,7 @@ func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, s
 		written, err := p.edited(ctx, asked)
 		return typed(written, asked.Schema), err
 	}
-	value, err := p.ask(ctx, a, asked.Schema)
+	value, err := p.ask(ctx, a, asked)
 	return value, stillWaits(err)
 }
 
@@ -203,6 +211,8 @@ func stillWaits(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, fault.ValidationFailed):
+		return err
 	case errors.Is(err, terminal.ErrNoAnswer):
 		return fault.New(fault.ApprovalRequired, "nothing was answered; the step still waits")
 	}

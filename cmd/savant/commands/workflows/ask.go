@@ -1,25 +1,27 @@
 package workflows
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/schemas"
+	"savant/think"
+	"savant/think/form"
 )
+
+// maxMisfits is how often a person is asked again for what does not fit.
+const maxMisfits = 3
 
 // approves asks for a person's decision: yes, decline, or later, which is ErrNoAnswer
 // and leaves the step waiting.
 func (p *program) approves(ctx context.Context) (approved bool, err error) {
-	for {
+	for range 1 + maxMisfits {
 		said, err := p.Typed.Ask(ctx, p.Stdin, p.Stdout, "Approve? [y]es / [d]ecline / [l]ater ")
 		if err != nil {
 			return false, err
@@ -34,131 +36,103 @@ func (p *program) approves(ctx context.Context) (approved bool, err error) {
 		}
 		fmt.Fprintln(p.Stdout, "Answer y, d or l: d declines, l answers later.")
 	}
+	return false, terminal.ErrNoAnswer
 }
 
 // questions asks a person at the terminal for a value, field by field.
 type questions struct {
 	*program
+	form form.Form
 	// schema is the schema of the whole answer; nil if it cannot be compiled here, and
 	// the answer is validated only when it is submitted.
 	schema *schemas.Schema
-	whole  any // the answer so far
+	filled form.Filled // so far
 }
 
-// ask asks for a value of a schema: a choice for an enum, fields for an object. A value
-// that does not fit is reported and asked for again.
-func (p *program) ask(ctx context.Context, a *app.App, schema any) (any, error) {
-	q := &questions{program: p}
-	if set, err := a.Think.Library.Schemas(); err == nil && schema != nil {
-		q.schema, _ = set.Inline(schema)
+// ask asks for the answer to a question, field by field. A value that does not fit is
+// reported and asked for again.
+func (p *program) ask(ctx context.Context, a *app.App, asked think.Pending) (any, error) {
+	q := &questions{program: p, form: asked.Form(), filled: form.Filled{}}
+	if set, err := a.Think.Library.Schemas(); err == nil && asked.Schema != nil {
+		q.schema, _ = set.Inline(asked.Schema)
 	}
-	described, _ := schema.(map[string]any)
-	if schema == nil {
-		described = map[string]any{"type": "string"}
+	if err := q.askField(ctx, q.form.Root); err != nil {
+		return nil, err
 	}
-	if len(members(described)) > 0 {
-		answer := map[string]any{}
-		q.whole = answer
-		return answer, q.askFields(ctx, described, answer, "", "")
-	}
-	one := field{name: "Answer", schema: described, needed: true, put: func(value any) { q.whole = value }}
-	_, err := q.askValue(ctx, one)
-	return q.whole, err
+	value, _ := q.form.Answer(q.filled)
+	return value, nil
 }
 
-// members returns the fields of an object's schema.
-func members(schema map[string]any) map[string]any {
-	fields, _ := schema["properties"].(map[string]any)
-	return fields
-}
-
-// askFields asks for the fields of an object, required ones first.
-func (q *questions) askFields(ctx context.Context, schema, answer map[string]any, at, label string) error {
-	required, _ := schema["required"].([]any)
-	needed := func(name string) bool { return slices.Contains(required, any(name)) }
-	names := slices.SortedFunc(maps.Keys(members(schema)), func(a, b string) int {
-		if needed(a) != needed(b) {
-			return map[bool]int{true: -1, false: 1}[needed(a)]
-		}
-		return cmp.Compare(a, b)
-	})
-	for _, name := range names {
-		described, _ := members(schema)[name].(map[string]any)
-		one := field{name: label + name, at: at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), schema: described, needed: needed(name),
-			put: func(value any) { answer[name] = value }}
-		given, err := q.askField(ctx, one)
-		if err != nil {
+// askField asks for a field, or for those of a group.
+func (q *questions) askField(ctx context.Context, f *form.Field) error {
+	switch f.Kind {
+	case form.Null:
+		return nil
+	case form.Group:
+	default:
+		return q.askValue(ctx, f)
+	}
+	if !f.Required {
+		fill, err := q.Typed.Confirm(ctx, q.Stdin, q.Stdout, label(f)+": fill in its fields?")
+		if err != nil || !fill {
 			return err
 		}
-		if !given {
-			delete(answer, name)
+		q.filled[f.Pointer] = true
+	}
+	for _, each := range f.Fields {
+		if err := q.askField(ctx, each); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// askField asks for a field, or for its own fields if it is an object.
-func (q *questions) askField(ctx context.Context, one field) (given bool, err error) {
-	if one.schema["type"] == "null" {
-		if one.needed {
-			one.put(nil)
-		}
-		return one.needed, nil
-	}
-	if len(members(one.schema)) == 0 || len(one.choices()) > 0 {
-		return q.askValue(ctx, one)
-	}
-	if !one.needed {
-		fill, err := q.Typed.Confirm(ctx, q.Stdin, q.Stdout, one.label()+": fill in its fields?")
-		if err != nil || !fill {
-			return false, err
-		}
-	}
-	inner := map[string]any{}
-	one.put(inner)
-	return true, q.askFields(ctx, one.schema, inner, one.at, one.name+".")
-}
-
 // askValue asks for one value until it fits. An empty line takes the default, or omits
 // an optional value.
-func (q *questions) askValue(ctx context.Context, one field) (given bool, err error) {
-	choices := one.choices()
-	for i, each := range choices {
+func (q *questions) askValue(ctx context.Context, f *form.Field) error {
+	for i, each := range f.Choices {
 		mark := fmt.Sprint(i + 1)
-		if !numbered(choices) {
+		if !f.Numbered() {
 			mark = "-"
 		}
-		fmt.Fprintf(q.Stdout, "  %s  %s\n", mark, each)
+		title := ""
+		if each.Title != "" {
+			title = "  " + terminal.Visible(each.Title)
+		}
+		fmt.Fprintf(q.Stdout, "  %s  %s%s\n", mark, terminal.Visible(each.Text), title)
 	}
-	standard, hasDefault := one.schema["default"]
-	for {
-		line, err := q.Typed.Ask(ctx, q.Stdin, q.Stdout, one.question(choices)+": ")
+	why := ""
+	for range 1 + maxMisfits {
+		line, err := q.Typed.Ask(ctx, q.Stdin, q.Stdout, prompt(f)+": ")
 		if err != nil {
-			return false, err
+			return err
 		}
 		switch {
-		case line == "" && hasDefault:
-			one.put(standard)
-			return true, nil
-		case line == "" && !one.needed:
-			return false, nil
+		case line == "" && f.HasDefault:
+			q.filled[f.Pointer] = f.Default
+			return nil
+		case line == "" && (!f.Required || f.Nullable()):
+			return nil
 		case line == "":
-			fmt.Fprintln(q.Stdout, "An answer is needed."+one.howEmpty())
+			why = "an answer is needed"
+			fmt.Fprintln(q.Stdout, "An answer is needed."+howEmpty(f))
 			continue
 		}
-		why := "choose from the list"
-		for i, meant := range one.read(line, choices) {
-			one.put(meant)
-			violation := q.violation(one.at)
+		why = "choose from the list"
+		for i, meant := range f.Read(line) {
+			q.filled[f.Pointer] = meant
+			violation := q.violation(f.Pointer)
 			if violation == "" {
-				return true, nil
+				return nil
 			}
 			if i == 0 {
 				why = violation
 			}
 		}
+		delete(q.filled, f.Pointer)
 		fmt.Fprintf(q.Stdout, "That does not fit: %s.\n", terminal.Visible(why))
 	}
+	return fault.New(fault.ValidationFailed, "%s: no answer fits: %s; the step still waits", f.Name, why)
 }
 
 // violation returns why the part of the answer at a pointer is invalid, or "".
@@ -166,7 +140,8 @@ func (q *questions) violation(at string) string {
 	if q.schema == nil {
 		return ""
 	}
-	err := q.schema.Check(q.whole)
+	value, _ := q.form.Answer(q.filled)
+	err := q.schema.Check(value)
 	if !errors.Is(err, fault.ValidationFailed) {
 		return ""
 	}
@@ -178,100 +153,55 @@ func (q *questions) violation(at string) string {
 	return ""
 }
 
-// field is one value to ask for.
-type field struct {
-	name, at string // as shown, and as a JSON pointer into the answer
-	schema   map[string]any
-	needed   bool
-	put      func(value any) // into the answer
-}
-
-// label is the value's name with its description.
-func (f field) label() string {
-	for _, member := range []string{"title", "description"} {
-		if text, _ := f.schema[member].(string); text != "" {
-			return terminal.Visible(f.name) + " (" + terminal.Visible(text) + ")"
+// label is the name of a field with its title, or else its description.
+func label(f *form.Field) string {
+	for _, text := range []string{f.Title, f.Description} {
+		if text != "" {
+			return terminal.Visible(f.Name) + " (" + terminal.Visible(text) + ")"
 		}
 	}
-	return terminal.Visible(f.name)
+	return terminal.Visible(f.Name)
 }
 
-// question is the label with what may be typed.
-func (f field) question(choices []choice) string {
-	kinds, hint := f.kinds(), ""
+// prompt is the label with what may be typed.
+func prompt(f *form.Field) string {
+	hint := ""
 	switch {
-	case len(choices) > 0 && f.several():
+	case f.Kind == form.Choices:
 		hint = "entries of the list, separated by commas"
-	case len(choices) > 0 && numbered(choices):
-		hint = fmt.Sprintf("1-%d", len(choices))
-	case len(choices) > 0:
+	case f.Kind == form.Choice && f.Numbered():
+		hint = fmt.Sprintf("1-%d", len(f.Choices))
+	case f.Kind == form.Choice:
 		hint = "an entry of the list"
-	case slices.Equal(kinds, []string{"boolean"}):
+	case slices.Equal(f.Types, []string{"boolean"}):
 		hint = "y/n"
-	case slices.Equal(kinds, []string{"array"}):
+	case slices.Equal(f.Types, []string{"array"}):
 		hint = `list as JSON, such as ["one", "two"]`
-	case slices.Equal(kinds, []string{"object"}):
+	case slices.Equal(f.Types, []string{"object"}):
 		hint = "object as JSON"
-	case len(kinds) > 0 && !slices.Equal(kinds, []string{"string"}):
-		hint = strings.Join(kinds, " or ")
+	case f.Kind != form.Text || len(f.Types) > 1:
+		hint = strings.Join(f.Types, " or ")
 	}
-	label := f.label()
+	if f.Limits != "" && f.Kind != form.Choice {
+		hint = strings.TrimPrefix(hint+", "+f.Limits, ", ")
+	}
+	text := label(f)
 	if hint != "" {
-		label += " [" + terminal.Visible(hint) + "]"
+		text += " [" + terminal.Visible(hint) + "]"
 	}
-	if standard, has := f.schema["default"]; has {
-		return label + " (empty: " + terminal.Visible(encodedShort(standard)) + ")"
+	if f.HasDefault {
+		return text + " (empty: " + terminal.Visible(form.Encoded(f.Default)) + ")"
 	}
-	if !f.needed {
-		return label + " (optional)"
+	if !f.Required {
+		return text + " (optional)"
 	}
-	return label
+	return text
 }
 
 // howEmpty says how to answer with an empty text, if that may fit.
-func (f field) howEmpty() string {
-	if len(f.choices()) == 0 && slices.Contains(f.kinds(), "string") {
+func howEmpty(f *form.Field) string {
+	if len(f.Choices) == 0 && slices.Contains(f.Types, "string") {
 		return ` An empty text is "", and Ctrl-D leaves the step as it is.`
 	}
 	return " Ctrl-D leaves the step as it is."
-}
-
-// kinds are the types in the schema.
-func (f field) kinds() []string {
-	switch kind := f.schema["type"].(type) {
-	case string:
-		return []string{kind}
-	case []any:
-		var kinds []string
-		for _, each := range kind {
-			kinds = append(kinds, fmt.Sprint(each))
-		}
-		return kinds
-	}
-	return nil
-}
-
-// read returns the possible values of a line, most likely first; none if there are
-// choices and the line is none of them.
-func (f field) read(line string, choices []choice) []any {
-	kinds := f.kinds()
-	value, err := jsonvalue.Decode([]byte(line))
-	switch {
-	case len(choices) > 0 && f.several():
-		return severalOf(line, choices)
-	case len(choices) > 0:
-		return chosenOf(line, choices)
-	case err != nil && slices.Contains(kinds, "boolean"):
-		if meant, ok := map[string]bool{"y": true, "yes": true, "n": false, "no": false}[strings.ToLower(line)]; ok {
-			return []any{meant, line}
-		}
-		return []any{line}
-	case err != nil:
-		return []any{line}
-	case line == `""`:
-		return []any{value, line}
-	case slices.Equal(kinds, []string{"string"}):
-		return []any{line, value}
-	}
-	return []any{value, line}
 }
