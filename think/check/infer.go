@@ -38,6 +38,7 @@ type scope struct {
 	of       *Type  // its type
 	result   *Type  // nil if absent
 	own      string // the capture of a loop whose items repeat: each reads its own
+	names    Names  // of a rule, whose expressions know no others
 	reader   string // the id of the step that evaluates the expression
 	// facts hold wherever the expression is evaluated; skips are the captures whose steps
 	// may be skipped, nil where a read of one is harmless.
@@ -255,6 +256,8 @@ func (i *inference) name(name string, links []expression.Link) (*Type, string, [
 	switch {
 	case name == "null":
 		return ofNull, name, links
+	case i.names != nil:
+		return known(i.names, name), name, links
 	case name == "params" && first != "":
 		return known(i.params, first), name + "." + first, links[1:]
 	case i.own != "" && (name == i.own || name == "state" && first == i.own):

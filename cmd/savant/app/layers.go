@@ -4,7 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
+
+	"savant/engines"
+	"savant/rules"
+	"savant/rules/sessions"
 )
 
 // errNoFile is why a pipe, a socket or a device is not read.
@@ -55,3 +60,34 @@ func openProject(path string) (projectFiles, error) {
 }
 
 func (p projectFiles) Close() error { return p.root.Close() }
+
+// Rules returns the rules of SAVANT_PATH.
+func (a *App) Rules() (*rules.Set, error) { return sessions.Load(a.files.regularFiles) }
+
+// RuleFiles returns the names of the files of rules, or of their cases, below
+// SAVANT_PATH.
+func (a *App) RuleFiles(cases bool) ([]string, error) {
+	return sessions.Files(a.files.regularFiles, cases)
+}
+
+// RuleFile reads a file of rules or cases by its name below SAVANT_PATH.
+func (a *App) RuleFile(name string) ([]byte, error) { return sessions.Read(a.files.regularFiles, name) }
+
+// CheckedTools is what rules are checked against.
+func (a *App) CheckedTools() rules.Tools { return listing{a.Tools, a.own} }
+
+// listing implements rules.Tools.
+type listing struct {
+	*engines.Registry
+	own []string
+}
+
+// Tool implements rules.Tools.
+func (l listing) Tool(name string) (rules.Tool, bool) {
+	tool, known := l.Resolve(name)
+	known = known && tool.Name == name // rules use canonical names
+	if !known {
+		return rules.Tool{}, false
+	}
+	return rules.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(l.own, engines.EngineOf(name)), ReadOnly: tool.ReadOnly}, true
+}

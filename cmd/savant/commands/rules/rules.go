@@ -1,0 +1,166 @@
+// Package rules holds the commands about rules: to list, check, explain and test them.
+package rules
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/rules"
+)
+
+// program is the command line in this package.
+type program struct{ *cli.Program }
+
+// Command is `savant rules`.
+func Command(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
+	return cli.Group("rules", "List, check, explain and test rules about calls", p.listCommand(), p.checkCommand(), p.explainCommand(), p.testCommand())
+}
+
+// row describes one rule.
+type row struct {
+	ID      string   `json:"id"`
+	File    string   `json:"file"`
+	Line    int      `json:"line"`
+	Before  []string `json:"before"`
+	Except  []string `json:"except,omitempty"`
+	Kinds   []string `json:"kinds"`
+	Warn    bool     `json:"warn,omitempty"`
+	Message string   `json:"message,omitempty"`
+}
+
+func rowOf(rule *rules.Rule) row {
+	return row{rule.ID, rule.File(), rule.Line, rule.Before, rule.Except, rule.Kinds(), rule.Warn, rule.Message}
+}
+
+func (r row) cells() []string {
+	before, kinds := strings.Join(r.Before, ", "), strings.Join(r.Kinds, ", ")
+	if len(r.Except) > 0 {
+		before += " except " + strings.Join(r.Except, ", ")
+	}
+	if r.Warn {
+		kinds += " (warns)"
+	}
+	return []string{r.ID, fmt.Sprintf("%s:%d", r.File, r.Line), before, kinds, r.Message}
+}
+
+func (p *program) listCommand() *cobra.Command {
+	return p.JSONFlag(&cobra.Command{Use: "list", Short: "List the rules of SAVANT_PATH", Args: cli.Positional(cobra.NoArgs),
+		RunE: p.OnLook(func(_ context.Context, a *app.App, _ []string) error {
+			set, err := a.Rules()
+			if err != nil {
+				return err
+			}
+			var all []*rules.Rule
+			for _, file := range set.Files() {
+				all = append(all, file.Rules...)
+			}
+			return p.print(all)
+		})})
+}
+
+func (p *program) explainCommand() *cobra.Command {
+	return p.JSONFlag(&cobra.Command{Use: "explain TOOL", Short: "List the rules about the calls of a tool", Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnLook(func(_ context.Context, a *app.App, args []string) error {
+			set, err := a.Rules()
+			if err != nil {
+				return err
+			}
+			name := args[0]
+			if tool, known := a.Tools.Resolve(name); known {
+				name = tool.Name
+			}
+			found := set.Guards(name)
+			if len(found) == 0 && !p.JSON {
+				fmt.Fprintf(p.Stdout, "No rule is about %s.\n", terminal.Visible(name))
+				return nil
+			}
+			return p.print(found)
+		})})
+}
+
+func (p *program) print(all []*rules.Rule) error {
+	rows := make([]row, 0, len(all))
+	for _, rule := range all {
+		rows = append(rows, rowOf(rule))
+	}
+	if p.JSON {
+		return p.Print(map[string]any{"rules": rows})
+	}
+	return terminal.Table(p.Stdout, []string{"RULE", "PLACE", "BEFORE", "DEMANDS", "MESSAGE"}, rows, row.cells)
+}
+
+func (p *program) checkCommand() *cobra.Command {
+	var format string
+	command := &cobra.Command{Use: "check", Short: "Check the rules of SAVANT_PATH", Args: cli.Positional(cobra.NoArgs),
+		Long: "Check the rules of SAVANT_PATH against the tools that are published: names, arguments, results, and what can never be met.\n" +
+			"Prints file:line:col: error: message [CODE] with the line; exit code 3 if there are errors.",
+		RunE: p.OnLook(func(_ context.Context, a *app.App, _ []string) error { return p.check(a, format) })}
+	command.Flags().StringVar(&format, "format", "text", "how findings are printed: text, json, sarif or github")
+	return p.JSONFlag(command)
+}
+
+func (p *program) check(a *app.App, format string) error {
+	if p.JSON && format == "text" {
+		format = "json"
+	}
+	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
+		return cli.UsageError("--format " + terminal.Visible(format) + ": expected text, json, sarif or github")
+	}
+	p.JSON = format == "json"
+	var found []fault.Diagnostic
+	set, err := a.Rules()
+	switch {
+	case err == nil:
+		found = rules.Check(set, a.CheckedTools())
+	case len(fault.From(err).Diagnostics) > 0:
+		found = fault.From(err).Diagnostics
+	default:
+		return err
+	}
+	for i, each := range found {
+		if source, err := a.RuleFile(each.File); err == nil {
+			found[i] = each.Quoting(string(source))
+		}
+	}
+	return p.findings(found, format)
+}
+
+// findings prints diagnostics; the error says whether one is an error.
+func (p *program) findings(found []fault.Diagnostic, format string) error {
+	errors := 0
+	for _, each := range found {
+		if each.Severity == "" {
+			errors++
+		}
+	}
+	var err error
+	switch format {
+	case "json":
+		err = p.Print(map[string]any{"findings": append([]fault.Diagnostic{}, found...), "errors": errors})
+	case "sarif":
+		err = terminal.SARIF(p.Stdout, p.World.Version, found)
+	case "github":
+		terminal.GitHub(p.Stdout, found)
+	default:
+		for _, each := range found {
+			fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
+			if quoted := terminal.SourceLine(each); quoted != "" {
+				fmt.Fprintln(p.Stdout, quoted)
+			}
+		}
+		fmt.Fprintf(p.Stdout, "%s, %s\n", terminal.Count(errors, "error"), terminal.Count(len(found)-errors, "warning"))
+	}
+	if err == nil && errors > 0 {
+		return cli.StatusError(cli.ExitInvalid)
+	}
+	return err
+}

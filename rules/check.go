@@ -1,0 +1,346 @@
+package rules
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/think/check"
+	"savant/think/flow/expression"
+)
+
+// Tools is what is published.
+type Tools interface {
+	// Names returns the names of all tools.
+	Names() []string
+	// Tool returns what is known of one.
+	Tool(name string) (Tool, bool)
+}
+
+// Tool has the schemas of a tool's arguments and result; an unknown one is empty.
+type Tool struct {
+	Input, Output json.RawMessage
+	// Own: it is a tool of Savant, whose schemas name every field.
+	Own bool
+	// ReadOnly: a call changes nothing.
+	ReadOnly bool
+}
+
+const (
+	warning = "warning"
+	note    = "note"
+)
+
+// Check finds what is wrong with rules before they hold, in the order of their files. A
+// diagnostic without a severity is an error.
+func Check(set *Set, tools Tools) []fault.Diagnostic {
+	c := &checker{set: set, tools: tools, names: tools.Names(), types: map[string]callTypes{}}
+	for _, file := range set.files {
+		c.file(file)
+	}
+	c.impossible()
+	slices.SortStableFunc(c.found, func(a, b fault.Diagnostic) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(c.found)
+}
+
+type checker struct {
+	set   *Set
+	tools Tools
+	names []string
+	types map[string]callTypes
+	found []fault.Diagnostic
+}
+
+// callTypes are the types of a tool's arguments, and of a call of it.
+type callTypes struct{ input, call *check.Type }
+
+func (c *checker) at(file *File, code fault.Code, severity, path, format string, args ...any) {
+	d := file.layout.Key(code, path, fmt.Sprintf(format, args...))
+	d.Severity = severity
+	c.found = append(c.found, d)
+}
+
+func (c *checker) file(file *File) {
+	used := map[string]bool{}
+	for _, rule := range file.Rules {
+		c.guarded(file, rule.path+".before", rule.Before)
+		c.guarded(file, rule.path+".except", rule.Except)
+		for _, each := range rule.require {
+			for _, name := range each.needs {
+				used[name] = true
+			}
+		}
+		for _, program := range rule.programs() {
+			for _, each := range program.References() {
+				used[each.Root] = true
+			}
+		}
+		c.rule(rule)
+	}
+	for _, each := range file.success {
+		c.guarded(file, "success."+each.tool, []string{each.tool})
+	}
+	for _, name := range sortedKeys(file.evidence) {
+		e := file.evidence[name]
+		if !used[name] {
+			c.at(file, fault.YAMLSchemaViolation, warning, e.path, "no rule uses the evidence %s", name)
+		}
+		for _, tool := range slices.Concat([]string{e.last}, e.impliedBy, e.since) {
+			c.evident(file, e.path, tool)
+		}
+		c.where(file, e)
+	}
+}
+
+// known reports whether a name is of a tool, or a pattern of some. A client's own tools,
+// which have no engine in their names, are not listed anywhere.
+func (c *checker) known(name string) bool {
+	if isPattern(name) {
+		return slices.ContainsFunc(c.names, func(tool string) bool { return matches(name, tool) })
+	}
+	return !strings.Contains(name, ".") || slices.Contains(c.names, name)
+}
+
+// guarded warns of a name that no tool has: the rule about it has no effect.
+func (c *checker) guarded(file *File, path string, names []string) {
+	for _, name := range names {
+		if !c.known(name) {
+			c.at(file, fault.UnknownTool, warning, path, "nothing publishes %q%s", fault.Cut(name, 80), c.nearest(name))
+		}
+	}
+}
+
+// evident refuses a name that no tool has: what it is needed for could never be done.
+func (c *checker) evident(file *File, path, name string) {
+	if !c.known(name) {
+		c.at(file, fault.UnknownTool, "", path, "nothing publishes %q, so there can be no call of it%s", fault.Cut(name, 80), c.nearest(name))
+	}
+}
+
+func (c *checker) nearest(name string) string {
+	if meant := fault.Nearest(name, c.names); meant != "" {
+		return fmt.Sprintf(": did you mean %q?", meant)
+	}
+	return ""
+}
+
+func (c *checker) where(file *File, e *evidence) {
+	tool, known := c.tools.Tool(e.last)
+	var schema struct {
+		Properties           map[string]json.RawMessage
+		AdditionalProperties any
+	}
+	if !known || json.Unmarshal(tool.Input, &schema) != nil || len(schema.Properties) == 0 || schema.AdditionalProperties == true {
+		return
+	}
+	for _, key := range e.keys {
+		if _, takes := schema.Properties[key]; !takes {
+			c.at(file, fault.UnresolvedVar, "", e.path+".where."+key, "%s takes no argument %q%s", e.last, fault.Cut(key, 60), nearest(key, sortedKeys(schema.Properties)))
+		}
+	}
+}
+
+// maxTypes bounds the tools against which one rule is checked.
+const maxTypes = 20
+
+func (c *checker) rule(rule *Rule) {
+	file, told := rule.file, map[fault.Diagnostic]bool{}
+	tools := slices.DeleteFunc(slices.Clone(c.names), func(tool string) bool { return !rule.Guards(tool) })
+	for _, each := range rule.conditions() {
+		for _, program := range each.Programs() {
+			c.lists(rule, each, program)
+			for _, tool := range tools[:min(len(tools), maxTypes)] {
+				for _, wrong := range check.Expression(program, c.scope(file, tool)) {
+					d := each.site.Diagnostic(wrong.Code, wrong.Offset-each.shift, wrong.Message)
+					if d.Severity = wrong.Severity; !told[d] {
+						told[d] = true
+						c.found = append(c.found, d)
+					}
+				}
+			}
+		}
+	}
+	for _, need := range rule.require {
+		for _, name := range need.needs {
+			c.stale(rule, need, file.evidence[name], tools)
+		}
+	}
+}
+
+// scope returns the types of the names of a rule about a tool.
+func (c *checker) scope(file *File, tool string) check.Names {
+	facts := check.Names{}
+	for name, value := range file.facts {
+		facts[name] = check.Value(value)
+	}
+	calls := check.Names{}
+	for _, name := range c.names {
+		calls[name] = check.List(c.typesOf(name).call)
+	}
+	names := check.Names{rootInput: c.typesOf(tool).input, rootFacts: check.Object("the facts", facts), rootCalls: check.Object("", calls), rootFailed: check.Any()}
+	for name, e := range file.evidence {
+		names[name] = check.Any()
+		if len(e.impliedBy) == 0 {
+			names[name] = c.typesOf(e.last).call
+		}
+	}
+	return names
+}
+
+func (c *checker) typesOf(name string) callTypes {
+	if known, is := c.types[name]; is {
+		return known
+	}
+	tool, _ := c.tools.Tool(name)
+	input, call := check.Call(name, check.Tool{Input: tool.Input, Output: tool.Output, Own: tool.Own})
+	c.types[name] = callTypes{input, call}
+	return c.types[name]
+}
+
+// lists checks the lists of calls that an expression reads.
+func (c *checker) lists(rule *Rule, that *condition, program *expression.Program) {
+	for _, read := range program.Lists() {
+		message := ""
+		switch {
+		case !c.known(read.Name):
+			d := that.site.Diagnostic(fault.UnknownTool, read.Offset-that.shift, fmt.Sprintf("nothing publishes %q, so there can be no call of it%s", fault.Cut(read.Name, 80), c.nearest(read.Name)))
+			c.found = append(c.found, d)
+		case read.Depth > 0:
+			message = "a list of calls is read for each item of another one: name the inner call as evidence"
+		case read.Function == "any" && read.Results:
+			message = fmt.Sprintf("any accepts a call of %s that a later one contradicts: name the last one as evidence", read.Name)
+		}
+		if message != "" {
+			d := that.site.Diagnostic(fault.ExpressionError, read.Offset-that.shift, message)
+			d.Severity = warning
+			c.found = append(c.found, d)
+		}
+	}
+}
+
+// stale notes that a value which was read may have been changed by the guarded call.
+func (c *checker) stale(rule *Rule, need requirement, e *evidence, guarded []string) {
+	read, known := c.tools.Tool(e.last)
+	if !known || !read.ReadOnly || need.that == nil || len(e.since) > 0 || e.within > 0 {
+		return
+	}
+	for _, tool := range guarded {
+		of, _ := c.tools.Tool(tool)
+		if !of.ReadOnly && engineOf(tool) == engineOf(e.last) {
+			c.at(rule.file, fault.ExpressionError, note, need.path, "%s may be read before and used after a call of %s: since: %s makes it be read again", e.name, tool, tool)
+			return
+		}
+	}
+}
+
+func engineOf(tool string) string {
+	engine, _, _ := strings.Cut(tool, ".")
+	return engine
+}
+
+// impossible reports tools that no sequence of calls makes callable: each needs a call
+// that is itself forbidden, or needs, in the end, the tool.
+func (c *checker) impossible() {
+	possible, blocked := map[string]bool{}, map[string]blocker{}
+	all := c.all()
+	for changed := true; changed; {
+		changed = false
+		for _, tool := range all {
+			if possible[tool] {
+				continue
+			}
+			by, is := c.blocked(tool, possible)
+			if blocked[tool] = by; !is {
+				possible[tool], changed = true, true
+			}
+		}
+	}
+	for _, tool := range all {
+		by := blocked[tool]
+		if possible[tool] || by.rule == nil || by.needs == "" {
+			continue
+		}
+		way := []string{tool}
+		for at := by; at.needs != "" && !slices.Contains(way, at.needs); at = blocked[at.needs] {
+			way = append(way, at.needs)
+		}
+		end := blocked[way[len(way)-1]]
+		switch {
+		case end.needs == "":
+			c.at(by.rule.file, fault.CyclicDependency, "", by.rule.path, "rule %s can never be met: %s needs %s, and rule %s forbids every call of %s",
+				by.rule.ID, tool, strings.Join(way[1:], ", which needs "), end.rule.ID, way[len(way)-1])
+		default:
+			c.at(by.rule.file, fault.CyclicDependency, "", by.rule.path, "rule %s can never be met: %s, which needs %s",
+				by.rule.ID, strings.Join(way, " needs "), end.needs)
+		}
+	}
+}
+
+// blocker is why a tool cannot be called: a rule, and the call that it needs, "" where it
+// forbids the tool.
+type blocker struct {
+	rule  *Rule
+	needs string
+}
+
+// all returns the tools that are published or named, sorted.
+func (c *checker) all() []string {
+	all := slices.Clone(c.names)
+	for _, file := range c.set.files {
+		for _, rule := range file.Rules {
+			all = append(all, rule.Before...)
+		}
+		for _, e := range file.evidence {
+			all = append(append(all, e.last), e.impliedBy...)
+		}
+	}
+	all = slices.DeleteFunc(all, isPattern)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// blocked reports whether a rule without a condition of its own stops every call of a
+// tool, as long as only some tools can be called.
+func (c *checker) blocked(tool string, possible map[string]bool) (blocker, bool) {
+	for _, rule := range c.set.Guards(tool) {
+		if rule.when != nil || rule.Warn {
+			continue
+		}
+		if rule.deny {
+			return blocker{rule, ""}, true
+		}
+		for _, providers := range rule.providers() {
+			if !slices.ContainsFunc(providers, func(name string) bool {
+				return possible[name] || isPattern(name)
+			}) {
+				return blocker{rule, providers[0]}, true
+			}
+		}
+	}
+	return blocker{}, false
+}
+
+// providers returns, for each call that a rule cannot do without, the tools that give it.
+func (r *Rule) providers() [][]string {
+	var all [][]string
+	for _, each := range r.require {
+		for _, name := range each.needs {
+			e := r.file.evidence[name]
+			all = append(all, append([]string{e.last}, e.impliedBy...))
+		}
+		if each.that == nil || each.that.Or {
+			continue
+		}
+		for _, leaf := range append(slices.Clone(each.that.Parts), each.that.Condition) {
+			if len(leaf.Parts) == 0 && strings.HasPrefix(leaf.Text, "any("+rootCalls) {
+				all = append(all, []string{leaf.Programs()[0].Lists()[0].Name})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,85 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/rules"
+)
+
+// published is a listing of tools.
+type published map[string]rules.Tool
+
+func (p published) Names() []string { return slices.Sorted(maps.Keys(p)) }
+
+func (p published) Tool(name string) (rules.Tool, bool) {
+	tool, known := p[name]
+	return tool, known
+}
+
+// properties returns the schema of an object with some members.
+func properties(members string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{` + members + `},"additionalProperties":false,"required":["order"]}`)
+}
+
+var shop = published{
+	"orders.get":  {Input: properties(`"order":{"type":"string"}`), Output: properties(`"order":{"type":"string"},"status":{"type":"string"},"total":{"type":"number"}`), ReadOnly: true},
+	"orders.drop": {Input: properties(`"order":{"type":"string"}`)},
+	"pay.refund":  {Input: properties(`"order":{"type":"string"},"amount":{"type":"number"}`)},
+	"pay.credit":  {},
+}
+
+func TestCheckFindsWhatCannotBeMeant(t *testing.T) {
+	for rule, message := range map[string]string{
+		"{id: a, before: pay.refnd, deny: true, when: 'input.x'}":                                                                      `warning: nothing publishes "pay.refnd": did you mean "pay.refund"?`,
+		"{id: a, before: 'shop.*', deny: true}":                                                                                        `warning: nothing publishes "shop.*"`,
+		"{id: a, before: pay.refund, require: \"none(calls['pay.refnd'], true)\"}":                                                     `1:52: error: nothing publishes "pay.refnd"`,
+		"{id: a, before: pay.refund, require: 'input.amonut > 5'}":                                                                     `error: input has no field "amonut": did you mean "amount"?`,
+		"{id: a, before: pay.refund, require: \"input.amount > '5'\"}":                                                                 "error: a number cannot be compared with a string by >",
+		"{id: a, before: pay.refund, require: 'input.order == true'}":                                                                  "a string is never equal to a boolean",
+		"{id: a, before: pay.refund, require: 'input.order > facts.most'}":                                                             "error: a string cannot be compared with a number by >",
+		"{id: a, before: pay.refund, require: [{needs: e, that: 'e.result.totl > 5'}]}":                                                `has no field "totl": did you mean "total"?`,
+		"{id: a, before: pay.refund, require: \"any(calls['orders.get'], .result.totl > 5)\"}":                                         `has no field "totl": did you mean "total"?`,
+		"{id: a, before: pay.refund, require: \"any(calls['orders.get'], .result.status == 'done')\"}":                                 "warning: any accepts a call of orders.get that a later one contradicts",
+		"{id: a, before: pay.refund, require: \"none(calls['pay.refund'], any(calls['orders.get'], true))\"}":                          "warning: a list of calls is read for each item of another one",
+		"{id: a, before: pay.refund, require: [{needs: wrong}]}":                                                                       `error: orders.get takes no argument "id"`,
+		"{id: a, before: pay.refund, require: 'input.amount > 1'}":                                                                     "warning: no rule uses the evidence wrong",
+		"{id: a, before: orders.drop, require: [{needs: e, that: 'e.result.total > 5'}]}":                                              "note: e may be read before and used after a call of orders.drop",
+		"{id: a, before: orders.get, require: [{needs: e}]}":                                                                           "error: rule a can never be met: orders.get, which needs orders.get",
+		"{id: a, before: pay.refund, require: [{needs: e}]}, {id: b, before: orders.get, require: \"any(calls['pay.refund'], true)\"}": "error: rule a can never be met: pay.refund needs orders.get, which needs pay.refund",
+		"{id: a, before: pay.refund, require: [{needs: e}]}, {id: b, before: orders.get, deny: true}":                                  "error: rule a can never be met: pay.refund needs orders.get, and rule b forbids every call of orders.get",
+	} {
+		source := "rules: [" + rule + "]\nfacts: {most: 5}\nevidence: {e: {last: orders.get, where: {order: input.order}}, wrong: {last: orders.get, where: {id: input.order}}}"
+		file, err := rules.Parse("rules/r.yaml", []byte(source))
+		require.NoError(t, err, rule)
+		said := ""
+		for _, each := range rules.Check(rules.New(file), shop) {
+			require.Positive(t, each.Line)
+			severity := each.Severity
+			if severity == "" {
+				severity = "error"
+			}
+			said += fmt.Sprintf("%d:%d: %s: %s\n", each.Line, each.Column, severity, each.Message)
+		}
+		require.Contains(t, said, message, rule)
+	}
+}
+
+func TestCheckHasNothingToSayAboutWhatIsRight(t *testing.T) {
+	set := parsed(t, "facts: {most: 500}", "evidence:",
+		"  e: {last: orders.get, where: {order: input.order}, since: orders.drop}", "rules:",
+		"  - {id: seen, before: pay.refund, require: [{needs: e, that: \"e.result?.status == 'delivered' and input?.amount <= facts.most\"}]}",
+		"  - {id: once, before: pay.refund, once: input.order}",
+		"  - {id: none, before: pay.credit, require: \"none(calls['pay.credit'], .input.order == input.order)\"}",
+		"  - {id: bash, before: Bash, when: \"input.command contains 'rm'\", approve: \"{{ input.command }}?\"}")
+	for _, each := range rules.Check(set, shop) {
+		require.NotEmpty(t, each.Severity, each.Message)
+		require.False(t, strings.HasPrefix(each.Message, "nothing publishes"), each.Message)
+	}
+}

@@ -1,0 +1,99 @@
+// Package sessions makes the rules of a folder hold: it keeps what each session called,
+// durably, and asks package rules before every call.
+package sessions
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"savant/fault"
+	"savant/rules"
+)
+
+// Folder is the folder of rules, below SAVANT_PATH.
+const Folder = "rules"
+
+// Bounds of the folder of rules.
+const (
+	maxFiles = 200
+	maxFile  = 1 << 20
+)
+
+const casesEnd = ".cases"
+
+// Load reads the rules of a folder, whose names are relative to it. A folder without
+// rules gives an empty set. The error has all that is wrong.
+func Load(files fs.FS) (*rules.Set, error) {
+	names, err := Files(files, false)
+	if err != nil {
+		return nil, err
+	}
+	var all []*rules.File
+	var wrong []fault.Diagnostic
+	for _, name := range names {
+		source, err := Read(files, name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := rules.Parse(name, source)
+		if err != nil {
+			coded := fault.From(err)
+			if len(coded.Diagnostics) == 0 {
+				return nil, err
+			}
+			for _, each := range coded.Diagnostics {
+				wrong = append(wrong, each.Quoting(string(source)))
+			}
+			continue
+		}
+		all = append(all, file)
+	}
+	if len(wrong) > 0 {
+		first := wrong[0]
+		return nil, fault.New(first.Code, "%s:%d:%d: %s", first.File, first.Line, first.Column, first.Message).With(wrong...)
+	}
+	return rules.New(all...), nil
+}
+
+// Files returns the names of the files of rules, or of their cases, sorted.
+func Files(files fs.FS, cases bool) ([]string, error) {
+	entries, err := fs.ReadDir(files, Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s: the folder of rules cannot be read: %w", Folder, err)
+	}
+	var names []string
+	for _, entry := range entries {
+		end := path.Ext(entry.Name())
+		isCases := path.Ext(strings.TrimSuffix(entry.Name(), end)) == casesEnd
+		if (end == ".yaml" || end == ".yml") && !entry.IsDir() && isCases == cases {
+			names = append(names, path.Join(Folder, entry.Name()))
+		}
+	}
+	if len(names) > maxFiles {
+		return nil, fault.New(fault.LimitExceeded, "%s: %d files; at most %d are read", Folder, len(names), maxFiles)
+	}
+	return names, nil
+}
+
+// Read reads one file, of at most 1 MB.
+func Read(files fs.FS, name string) ([]byte, error) {
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, err)
+	}
+	defer file.Close()
+	source, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, err)
+	case len(source) > maxFile:
+		return nil, fault.New(fault.LimitExceeded, "%s is larger than %d bytes", name, maxFile)
+	}
+	return source, nil
+}
