@@ -31,6 +31,8 @@ type NextInput struct {
 	Caller Caller `json:"-"`
 	// Warnings are those of a runtime that answered the step itself.
 	Warnings []Warning `json:"-"`
+	// Used is what the models took that the runtime asked for the answer, in its own form.
+	Used json.RawMessage `json:"-"`
 	// Admit is asked about an answer to a run that goes on, with the run held, and says why
 	// it is not taken; nil takes all. enforced: the run's workflow requires hooks.
 	Admit func(workflow, run string, enforced bool) error `json:"-"`
@@ -206,6 +208,7 @@ type submission struct {
 	// during is the version of the answer whose call led to this one, or 0.
 	during   int
 	warnings []Warning
+	used     json.RawMessage
 	// by made the answer.
 	by attribution
 }
@@ -230,7 +233,7 @@ func (in NextInput) submission(raw json.RawMessage) (submission, error) {
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
 	}
-	return submission{Answer: flow.Answer{Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw, warnings: in.Warnings, by: in.Caller.attribution()}, nil
+	return submission{Answer: flow.Answer{Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw, warnings: in.Warnings, used: in.Used, by: in.Caller.attribution()}, nil
 }
 
 func (in NextInput) tooLarge() error {
@@ -282,7 +285,7 @@ func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given su
 	}
 	answer.Late = e.late(l, step)
 	data := answerData{Step: step.ID(), Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Warnings: given.warnings, Result: given.raw, attribution: given.by}
+		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Warnings: given.warnings, Used: given.used, Result: given.raw, attribution: given.by}
 	if len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
 			return settled{}, err

@@ -2,6 +2,7 @@ package think
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,23 +95,31 @@ type StepWarnings struct {
 	Warnings []Warning
 }
 
-// Warnings returns the warnings of a run's answers that are still in effect, in the
-// order of the answers: UNKNOWN_RUN, STATE_CORRUPT.
-func (e *Engine) Warnings(ctx context.Context, workflow, run string) ([]StepWarnings, error) {
+// Remembered returns the warnings of a run's answers that are still in effect, in the
+// order of the answers, and what the models of all its answers took: UNKNOWN_RUN,
+// STATE_CORRUPT.
+func (e *Engine) Remembered(ctx context.Context, workflow, run string) (all []StepWarnings, used []json.RawMessage, err error) {
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer l.mu.Unlock()
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	line, err := Effective(records)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []StepWarnings
+	for _, record := range records {
+		var data struct {
+			Used json.RawMessage `json:"used"`
+		}
+		if record.Kind == kindResult && decodeData(record, &data) == nil && data.Used != nil {
+			used = append(used, data.Used)
+		}
+	}
 	for _, record := range line {
 		if record.Kind != kindResult {
 			continue
@@ -120,12 +129,12 @@ func (e *Engine) Warnings(ctx context.Context, workflow, run string) ([]StepWarn
 			Warnings []Warning `json:"warnings"`
 		}
 		if err := decodeData(record, &data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all = slices.DeleteFunc(all, func(w StepWarnings) bool { return w.StepID == data.Step })
 		if len(data.Warnings) > 0 {
 			all = append(all, StepWarnings{data.Step, data.Warnings})
 		}
 	}
-	return all, nil
+	return all, used, nil
 }

@@ -85,6 +85,8 @@ type answerData struct {
 	// During is the version of the answer whose call asked the person.
 	During   int       `json:"during,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
+	// Used is what the answer's models took, as their runtime says it.
+	Used json.RawMessage `json:"used,omitempty"`
 	attribution
 	// ResultRef is the artifact that holds a large result.
 	ResultRef string `json:"result_ref,omitempty"`

@@ -56,6 +56,35 @@ func TestWhatAWorkflowTook(t *testing.T) {
 	require.Equal(t, []string{"small", "large", "small", "large", "small", "large"}, o.models())
 }
 
+// What models took before a run was continued counts, with the answers that were refused.
+func TestWhatAContinuedWorkflowTook(t *testing.T) {
+	t.Parallel()
+	const asks = "name: look\nversion: \"1.0\"\nsteps:\n" +
+		"  - {id: small, call: llm.generate, input_template: {task: Say hello.}, extract: \"result.text\", success_schema: {type: string}, capture_as: first}\n" +
+		"  - {id: person, call: elsewhere.look, deps: [small]}\n" +
+		"  - {id: weighed, call: llm.generate, input_template: {task: Say more.}, deps: [person], capture_as: second}\n"
+	o := newOllama(t, map[string][]string{"small": {`{"other": 1}`, `{"text": "Hello"}`, "and more"}})
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "look.yaml"), []byte(asks), 0o600))
+	environment := []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small", `LLM_PRICES={"small": {"input": 1000, "output": 0}}`}
+	savant := func(code int, args ...string) (stdout, stderr string) {
+		var out, errors strings.Builder
+		require.Equal(t, code, run(t.Context(), args, environment, strings.NewReader(""), &out, &errors), errors.String())
+		return out.String(), errors.String()
+	}
+	_, stderr := savant(8, "workflows", "run", "look", "--run-id", "r1")
+	require.Contains(t, stderr, "tokens 200+20, cost 0.20")
+	_, stderr = savant(exitOK, "workflows", "answer", "r1", "person", "--result", `{"answer": "yes"}`)
+	require.NotContains(t, stderr, "tokens")
+	_, stderr = savant(exitOK, "workflows", "run", "look", "--run-id", "r1")
+	require.Contains(t, stderr, "tokens 300+30, cost 0.30")
+	stdout, _ := savant(exitOK, "verify", "r1")
+	require.Contains(t, stdout, "r1")
+	_, stderr = savant(exitOK, "workflows", "run", "look", "--run-id", "r1")
+	require.Contains(t, stderr, "tokens 300+30", "it is not counted twice")
+}
+
 // Every question of a workflow that a rule flagged complex names goes to the large model.
 func TestAComplexRuleAsksTheLargeModel(t *testing.T) {
 	t.Parallel()

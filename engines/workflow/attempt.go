@@ -27,6 +27,8 @@ type result struct {
 	left *left
 	// warnings say what the model that answered did not see.
 	warnings []think.Warning
+	// used is what the model took.
+	used Usage
 	// void: the attempt was interrupted and does not count.
 	void bool
 }
@@ -165,19 +167,20 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		question.Schema = encoded(next.SuccessSchema)
 	}
 	answer, err := v.driver.Generate(ctx, question)
-	v.used(*question.Used)
+	took := *question.Used
+	v.used(took)
 	switch {
 	case errors.Is(err, ErrNoModel):
 		return result{left: &left{ForModel, noModel}}, nil
 	case errors.Is(err, fault.ReasoningUnavailable), errors.Is(err, fault.LimitExceeded):
 		return result{left: &left{ForModel, fault.From(err).Error()}}, nil
 	case err != nil:
-		return result{}, err
+		return result{used: took}, err
 	}
 	if _, err := jsonvalue.Decode(answer); err != nil {
 		answer = encoded(string(answer)) // text: Think reads JSON in a code fence
 	}
-	return result{snapshot: answer, warnings: warnings}, nil
+	return result{snapshot: answer, warnings: warnings, used: took}, nil
 }
 
 // failure converts an error to what a client would report: a CallToolResult with

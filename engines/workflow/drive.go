@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -143,14 +144,21 @@ func (v *drive) warned() []engines.Warning {
 	return slices.Clone(v.warnings)
 }
 
-// remember reads the warnings of a run that an earlier drive began.
+// remember reads the warnings of a run that an earlier drive began, and what its models
+// took.
 func (v *drive) remember(ctx context.Context) error {
-	recorded, err := v.driver.Think.Warnings(ctx, v.at.Workflow, v.at.RunID)
+	recorded, used, err := v.driver.Think.Remembered(ctx, v.at.Workflow, v.at.RunID)
 	if err != nil {
 		return err
 	}
 	for _, each := range recorded {
 		v.warn(each.StepID, each.Warnings)
+	}
+	for _, each := range used {
+		var took Usage
+		if json.Unmarshal(each, &took) == nil { // a later version may say it otherwise
+			v.used(took)
+		}
 	}
 	return nil
 }

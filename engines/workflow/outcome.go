@@ -46,7 +46,7 @@ type Outcome struct {
 	Error     *fault.Error    `json:"error,omitempty"`
 	// Warnings are about models' answers: for example, an input was truncated.
 	Warnings []string `json:"warnings,omitempty"`
-	// Usage is what the models took that this drive asked.
+	// Usage is what the models took that were asked for the run.
 	Usage
 	// Note says how to continue.
 	Note string `json:"note,omitempty"`

@@ -92,6 +92,9 @@ func (w *workers) stop() {
 func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
 	ctx := context.WithoutCancel(v.ctx) // completed work must be recorded
 	in := think.NextInput{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings, Caller: guide.Caller(v.call)}
+	if used := encoded(done.used); string(used) != "{}" {
+		in.Used = used
+	}
 	if in.ResultRef = done.receipt; in.ResultRef != "" {
 		_, err = v.driver.Think.Next(ctx, in)
 	}

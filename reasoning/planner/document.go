@@ -35,32 +35,11 @@ func (p *planner) documentPassages(r reading) []passage {
 	return d.found
 }
 
-// beginsFenced reports whether lines begin inside a fenced block. Only an opening fence
-// names a language, so such fences decide; otherwise the lines begin inside if the first
-// fence is bare and the number of fences is odd, unless a row of a table stands before it.
+// beginsFenced reports whether lines begin inside a fenced block: the first fence names no
+// language, and nothing stands behind it, as behind one that closes.
 func beginsFenced(lines []string) bool {
-	var fences []string
-	table := false
-	for _, line := range lines {
-		text := strings.TrimSpace(line)
-		if strings.HasPrefix(text, "```") {
-			fences = append(fences, text)
-		}
-		table = table || len(fences) == 0 && strings.HasPrefix(text, "|") && strings.HasSuffix(text, "|")
-	}
-	wrong := func(inside bool) (count int) {
-		for _, fence := range fences {
-			if inside && fence != "```" {
-				count++
-			}
-			inside = !inside
-		}
-		return count
-	}
-	if within, without := wrong(true), wrong(false); within != without {
-		return within < without
-	}
-	return len(fences)%2 == 1 && fences[0] == "```" && !table
+	i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "```") })
+	return i >= 0 && strings.TrimSpace(lines[i]) == "```" && (i+1 == len(lines) || strings.TrimSpace(lines[i+1]) == "")
 }
 
 func (d *documentReader) line(i int, q quoted) {

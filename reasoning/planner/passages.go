@@ -47,13 +47,9 @@ const (
 const (
 	titled     = 1.2  // a title with the same words as the goal
 	filed      = 0.6  // a file whose name has the same words as the goal
-	hasValue   = 1.25 // it has a value of the requested kind
-	ofValue    = 1.6  // its title is one
-	noVariable = 0.6  // it has no variable, for which the question asks
-	hasCount   = 1.4  // it has a number of the counted things
+	ofValue    = 1.6  // its title is a value of the requested kind
 	hasList    = 1.5  // it lists things, as the question asks for
 	noList     = 0.35 // it declares something else than a list
-	named      = 1.6  // it declares an identifier of the goal: weighs as much as a document
 	fitting    = 1.2  // it declares what the question asks for: a function, a test
 	unfitting  = 0.6  // it declares no test, or one that does not say what it tests
 	inBody     = 0.5
@@ -85,7 +81,7 @@ func (p *planner) passages() []passage {
 	return distinct(all)
 }
 
-// share is the best rank of a hit in a reading.
+// share is the best share of a hit in a reading.
 func (p *planner) share(r reading) (best float64) {
 	for _, hit := range p.found.rows {
 		if hit.Path == r.path && hit.Line >= r.start && hit.Line < r.start+len(r.lines) {
@@ -165,9 +161,6 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 			s.score *= noList
 		}
 	}
-	if name != strings.ToLower(name) && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
-		s.score *= named
-	}
 	switch says := p.weigh(head) > 0 || p.ofNamedFile(s); {
 	case p.question.kind == tests && says: // what it tests, or its file does
 		return s, true
@@ -230,20 +223,12 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	}
 	if expected := p.question.value; expected != nil {
 		has := expected().MatchString(strings.Join(texts[1:], "\n"))
-		switch {
-		case expected().MatchString(title):
+		if expected().MatchString(title) {
 			s.score *= ofValue
-		case has:
-			s.score *= hasValue
-		case p.question.variable:
-			s.score *= noVariable
 		}
 		if has {
 			texts = append(texts, p.question.sought)
 		}
-	}
-	if counted := p.question.counted; counted != nil && slices.ContainsFunc(fields, func(f field) bool { return counted.MatchString(f.text) }) {
-		s.score *= hasCount
 	}
 	if p.question.list && isDocument(s.path) {
 		if !s.row && slices.ContainsFunc(fields, func(f field) bool { return lists(f.text) }) {

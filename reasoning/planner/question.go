@@ -32,8 +32,6 @@ type question struct {
 	// value matches the expected value of a question about a number or a variable.
 	value        func() *regexp.Regexp
 	sought, verb string // the words for the kind of value; what is done with the subject
-	// counted matches the things that a "how many" question counts; nil for other questions.
-	counted *regexp.Regexp
 	// authors: the answer counts commits by author. when: the answer is dates.
 	authors, when bool
 	// variable: the value is the name of a variable, which is found by what it does.
@@ -88,7 +86,6 @@ var asksList = pattern.Lazy(`^(?i:which\s+[\w-]*[^\Wsui]s\b|(?:which|what)\s+(?:
 // Patterns of questions for a value, and of values.
 var (
 	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version|value|code|port|size)s?\b`)
-	countOf      = pattern.Lazy(`(?i)\bhow (?:many|much)\s+(?:\w+ of )?([\pL][\pL\pN]*)`)
 	number       = pattern.Lazy(`\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|none|unlimited)\b)`)
 	asksVariable = pattern.Lazy(`(?i)\b(?:env(?:ironment)? )?(?:variable|var)s?\b`)
 	variable     = pattern.Lazy(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?i:env[\w"'.]*)[("'.\[ ]+[A-Z][A-Z0-9]{2,}\b|["\x60$][A-Z][A-Z0-9]{2,}["\x60]`)
@@ -123,9 +120,6 @@ func ask(goal string, now time.Time) question {
 		asked.value, asked.variable = variable, true
 	case is(asksNumber):
 		asked.value = number
-	}
-	if match := countOf().FindStringSubmatch(text); match != nil {
-		asked.counted = regexp.MustCompile(`(?i)` + number().String() + `\S*\s+(?:[\pL-]+\s+){0,2}` + regexp.QuoteMeta(stem(strings.ToLower(match[1]))))
 	}
 	return asked
 }

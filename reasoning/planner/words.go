@@ -33,7 +33,7 @@ func isStop(lower string) bool {
 // wordsOf returns the distinct words of a goal in order, without stop words. If only
 // stop words remain and orAll is set, it returns all words.
 func wordsOf(goal string, orAll bool) []word {
-	all := strings.FieldsFunc(memberDot().ReplaceAllString(goal, "$1 $2"), func(c rune) bool {
+	all := strings.FieldsFunc(goal, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' && c != '/'
 	})
 	var words []word
@@ -52,10 +52,6 @@ func wordsOf(goal string, orAll bool) []word {
 	}
 	return words[:min(len(words), 8)]
 }
-
-// memberDot matches a package and its member, as in sync.Pool, whose declaration lacks
-// the package.
-var memberDot = pattern.Lazy(`\b([a-z]\w*)\.([A-Z]\w*)\b`)
 
 func has(words []word, lower string) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return w.stem == stem(lower) })

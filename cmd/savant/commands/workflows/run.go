@@ -66,7 +66,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, show
 // drive runs a workflow until it is done or waits for somebody who is not at this
 // terminal. It shows steps on stderr, and asks the person at the terminal.
 func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, shown *stepLines, wait bool) (*workflow.Outcome, error) {
-	first, used := request, workflow.Usage{}
+	first := request
 	if request.Workflow == reviewWorkflow { // it looks for the server of a forge
 		a.AwaitMounts(ctx)
 	}
@@ -79,8 +79,6 @@ func (p *program) drive(ctx context.Context, a *app.App, request workflow.Reques
 		if outcome == nil || err != nil && ctx.Err() == nil {
 			return nil, p.withParameters(err, first.Workflow)
 		}
-		used.Add(outcome.Usage)
-		outcome.Usage = used
 		answered := p.answerHere(ctx, a, outcome)
 		if !answered && wait {
 			if answered, err = p.awaitAnswer(ctx, a, outcome); err != nil {
