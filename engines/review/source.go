@@ -69,10 +69,7 @@ func (e *engine) parseTarget(ctx context.Context, repo, text string) (target, er
 		return " "
 	})
 	rest = lastCommits().ReplaceAllString(rest, " ")
-	words := parseWords(rest)
-	if rest != text { // the sentence names a target, so plain words do not
-		words = slices.DeleteFunc(words, func(each word) bool { return each.standing == unmarked })
-	}
+	words := parseWords(rest, rest != text)
 	if rest != text || codeReview().MatchString(text) { // and other words may be about what to look at
 		for i := range words {
 			words[i].firm = words[i].called

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"savant/internal/pattern"
+	"savant/internal/words"
 )
 
 // standing is what a word of a target is taken for. The words of the first standing that
@@ -45,11 +46,12 @@ var (
 var (
 	articles     = wordSet("the a an my our your his her their its this that these those current whole remote")
 	kinds        = wordSet("branch tag commit ref revision")
-	prepositions = wordSet("of from in against")
+	prepositions = wordSet("of from in")
+	bases        = wordSet("against vs versus")
 	requests     = wordSet("request pull pr mr")
-	// ordinary words are names only behind the word branch.
-	ordinary = wordSet("review reviews reviewing check look please code change changes diff work for and or but with without before after to over at on as is are it i we you me us " +
-		"now then can could would will just so which who when while merge prs mrs commits last latest previous local uncommitted into by if because all any head")
+	// reviewing has words about a review. They and stop words are names only behind the
+	// word branch.
+	reviewing = wordSet("review reviews reviewing check look please code change changes diff work without before after over now just merge prs mrs commits last latest previous local uncommitted because head")
 )
 
 func wordSet(text string) map[string]bool {
@@ -75,10 +77,11 @@ func (w word) names() []string {
 const maxWords = 200
 
 // parseWords returns the words of a target that may be names. A single word is one.
-func parseWords(text string) (words []word) {
+// Beside the working tree (tree) only marked words are, and branches behind "on".
+func parseWords(text string, tree bool) (found []word) {
 	text = quotation().ReplaceAllStringFunc(text, func(match string) string {
 		name := []rune(strings.TrimLeft(match, "( \t\r\n"))
-		words = append(words, word{forms: formsOf(string(name[1 : len(name)-1])), firm: true, called: true})
+		found = append(found, word{forms: formsOf(string(name[1 : len(name)-1])), firm: true, called: true})
 		return " "
 	})
 	fields := strings.Fields(text)
@@ -87,30 +90,36 @@ func parseWords(text string) (words []word) {
 	for i, each := range fields {
 		bare[i] = strings.ToLower(bareWord(each))
 	}
-	alone := len(fields) == 1 && len(words) == 0
+	alone := len(fields) == 1 && len(found) == 0 && !tree
 	for i, each := range fields {
 		before, kind := beforeName(fields[:i])
-		if common(bare[i]) && !alone && !(ordinary[bare[i]] && kind) {
+		within := i > 0 && articles[bare[i-1]] && i+1 < len(bare) && kinds[bare[i+1]] // the review branch
+		if common(bare[i]) && !alone && !(ordinary(bare[i]) && (kind || within)) && !(kind && i+1 == len(fields)) {
 			continue
 		}
 		name := bareWord(each)
 		strange := notLetters().MatchString(name)
 		called := !common(bare[i]) && (alone || kind || i+1 < len(bare) && kinds[bare[i+1]] && !pauses(each) || strange && before == "of")
 		described := i > 0 && (bare[i-1] == "a" || bare[i-1] == "an") // in-depth
-		w := word{forms: formsOf(each), standing: unmarked, called: called, firm: called || strange && !described, base: before == "against"}
+		w := word{forms: formsOf(each), standing: unmarked, called: called, firm: called || strange && !described, base: bases[before]}
 		if !alone && (strings.HasSuffix(each, "...") || !strange && strings.HasSuffix(each, "..")) {
 			w.forms = []string{name} // the words break off
 		}
+		if before == "tag" || i+1 < len(bare) && bare[i+1] == "tag" { // and no branch of that name
+			w.forms = append([]string{"tags/" + name}, w.forms...)
+		}
 		number := requestName().FindStringSubmatch(name)
 		switch {
-		case called, alone, prepositions[before], strings.Contains(w.forms[0], ".."), number != nil && (requests[before] || number[3] != name):
+		case called, alone, within, prepositions[before], bases[before], strings.Contains(w.forms[0], ".."), number != nil && (requests[before] || number[3] != name):
 			w.standing = marked
 		case strange:
 			w.standing = foreign
+		case tree && before != "on":
+			continue
 		}
-		words = append(words, w)
+		found = append(found, w)
 	}
-	return words
+	return found
 }
 
 // Punctuation before and behind a word.
@@ -140,8 +149,10 @@ func bareWord(text string) string {
 
 // common reports whether a word is one of those around names.
 func common(lower string) bool {
-	return ordinary[lower] || articles[lower] || kinds[lower] || prepositions[lower] || requests[lower]
+	return ordinary(lower) || articles[lower] || kinds[lower] || prepositions[lower] || bases[lower] || requests[lower]
 }
+
+func ordinary(lower string) bool { return reviewing[lower] || words.IsStop(lower) }
 
 // pauses reports whether a clause ends behind a word.
 func pauses(word string) bool { return strings.ContainsAny(word[len(word)-1:], ",;.!?") }

@@ -132,6 +132,38 @@ func TestWhatASentenceNames(t *testing.T) {
 	require.Equal(t, "feature...HEAD", m.Title)
 }
 
+// Branches may be called like words of a sentence. "My changes" are the working tree
+// then, and a plain word counts where nothing else names a target.
+func TestBranchesCalledLikeWords(t *testing.T) {
+	d := newDesk(t)
+	d.write("a.txt", "1\n")
+	names := map[string]string{"": "", d.commit("begin"): "main"}
+	for _, name := range []string{"the", "review", "my", "changes", "my-changes", "feature", "bugs", "-x"} {
+		if name[0] == '-' {
+			d.git("update-ref", "refs/heads/-x", "main")
+			continue
+		}
+		names[d.branch(name)] = name
+	}
+	d.git("tag", "feature", "bugs")
+	d.git("update-ref", "refs/remotes/origin/only", "my")
+	d.write("b.txt", "open\n")
+	d.git("add", "-N", "b.txt")
+	for target, want := range map[string]string{
+		"review my changes": "", "please review my changes today": "", "review the security of my changes": "", "look for bugs in my code": "", "my changes": "",
+		"review the changes": "", "review the": "", "review": "review", "the": "the", "changes": "changes", "my-changes": "my-changes", "review my-changes": "my-changes",
+		"review branch the": "the", "branch changes": "changes", "review the branch review": "review", "the review branch": "review",
+		"my changes on feature": "feature", "my changes on Monday": "", "review feature": "feature", "the tag feature": "bugs", "review the feature tag please": "bugs",
+		"feature vs bugs": "feature", "review only": "my", "review bugs": "bugs", "does feature break anything?": "feature", "origin/only": "my",
+	} {
+		m := call[review.Manifest](d, "review.change", map[string]any{"target": target})
+		require.Equal(t, want, names[m.Source.Head], target)
+	}
+	d.refusedWith("-x", "expected the name of a commit")
+	d.refusedWith("review -x", "expected the name of a commit")
+	d.refusedWith("review feature and bugs", "several fit")
+}
+
 // Before the first commit what is there is reviewed; without any file that is said.
 func TestBeforeTheFirstCommit(t *testing.T) {
 	d := newDesk(t)
