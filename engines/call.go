@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -24,6 +25,8 @@ type Call struct {
 	// guards decide about the call, and nested also about the calls that its tool makes,
 	// at any depth: a nested call can only be restricted further.
 	guards, nested []Guard
+	// agent is the agent's run that started what a detached call is of.
+	agent string
 }
 
 // AgentStep identifies the step of an agent's run.
@@ -56,8 +59,25 @@ func (c Call) Guarded(guard Guard) Call {
 	return c
 }
 
-// Detached returns the call for work that outlives c: it keeps the guards alone.
-func (c Call) Detached() Call { return Call{guards: c.guards, nested: c.nested} }
+// Detached returns the call for work that outlives c: it keeps the guards, and whose
+// session it is.
+func (c Call) Detached() Call {
+	return Call{guards: c.guards, nested: c.nested, agent: cmp.Or(c.Agent.RunID, c.agent)}
+}
+
+// Session names whose earlier calls belong to this one: those of an agent's run, else of
+// a driven run, else of the caller. lasting: it is the same after a restart, too.
+func (c Call) Session() (name string, lasting bool) {
+	switch agent := cmp.Or(c.Agent.RunID, c.agent); {
+	case agent != "":
+		return "agent " + agent, true
+	case len(c.Waiting) > 0:
+		return "run " + c.Waiting[0].Workflow + " " + c.Waiting[0].RunID, true
+	case c.Step.RunID != "":
+		return "run " + c.Step.Workflow + " " + c.Step.RunID, true
+	}
+	return c.ID, c.Lasting
+}
 
 // permitted asks the guards about the call, and returns it as its tool gets it.
 func (c Call) permitted(ctx context.Context, tool Tool, args json.RawMessage) (Call, error) {

@@ -72,7 +72,7 @@ func (r *Registry) Invoke(ctx context.Context, call Call, name string, args json
 // Invoke calls the tool. It validates the arguments, for all callers: INVALID_PARAMS
 // names the argument, what was expected and what came. Undeclared arguments are dropped,
 // which Result.Warning says, since clients add their own. Then the guards of the call
-// decide, see Call.Guarded.
+// decide, see Call.Guarded, and the rules, see Options.Rules.
 //
 // An unknown tool is UNKNOWN_TOOL with the nearest name, or ENGINE_OFFLINE if its
 // engine is not available. ENGINE_BUSY means that the call was not started. A call that
@@ -108,7 +108,15 @@ func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (re
 	if err != nil {
 		return Result{}, table.coded(ctx, t.row.tool.Name, err)
 	}
-	result, err = table.conclude(ctx, call, t.row, accepted, table.perform(ctx, within, t.row, accepted))
+	reserved, err := table.reserve(ctx, call, t.row.tool, accepted)
+	if err != nil {
+		return Result{}, table.coded(ctx, t.row.tool.Name, err)
+	}
+	got := table.perform(ctx, within, t.row, accepted)
+	result, err = table.conclude(ctx, call, t.row, accepted, got)
+	if reserved != nil {
+		reserved.Settle(context.WithoutCancel(ctx), Ended{got.value, got.encoded, result.Receipt, got.err})
+	}
 	result.Warning = droppedArguments(dropped)
 	return result, err
 }

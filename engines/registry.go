@@ -23,6 +23,8 @@ type Options struct {
 	// Receipts stores a receipt; without it calls leave none. It returns ID_COLLISION
 	// for an id in use, and is then called with another id.
 	Receipts func(context.Context, Receipt) error
+	// Rules decides about calls; nil allows all.
+	Rules Rules
 	// Hint returns what to do about an error without a hint. tool is the canonical
 	// name, or for UNKNOWN_TOOL the name as given. The zero Hint means that there is no
 	// advice.

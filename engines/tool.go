@@ -106,6 +106,8 @@ type Identity struct {
 	Name string
 	// Client is what the client calls itself, which nobody checked.
 	Client string
+	// Lasting: the ID is that of the same caller after a restart, too.
+	Lasting bool
 }
 
 // Caller describes the client that made a call: what it can do beside waiting. A nil

@@ -126,6 +126,9 @@ func (h *History) Settle(made *Made, outcome Outcome, result any, id string) Out
 	return outcome
 }
 
+// Running reports whether the call is reserved and not settled.
+func (m *Made) Running() bool { return m.running }
+
 // Refuse notes that a call was refused, so that its third refusal says to stop.
 func (h *History) Refuse(call Call) { h.refused[digest(call)]++ }
 

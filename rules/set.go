@@ -12,6 +12,7 @@ import (
 type Set struct {
 	files   []*File
 	indexes map[string][]index // by tool: what its calls are looked up by
+	reads   []string           // tools whose calls rules look at, and patterns
 	project bool               // a rule reaches over sessions
 	guards  sync.Map           // tool → []*Rule, made when first asked for
 }
@@ -32,16 +33,20 @@ func New(files ...*File) *Set {
 			for _, tool := range append([]string{e.last}, e.impliedBy...) {
 				s.index(tool, e.keys)
 			}
+			s.reads = slices.Concat(s.reads, []string{e.last}, e.impliedBy, e.since)
 		}
 		for _, rule := range file.Rules {
 			s.project = s.project || rule.limit != nil && rule.limit.project
 			for _, program := range rule.programs() {
 				for _, read := range program.Lists() {
 					s.index(read.Name, read.Keys)
+					s.reads = append(s.reads, read.Name)
 				}
 			}
 		}
 	}
+	slices.Sort(s.reads)
+	s.reads = slices.Compact(s.reads)
 	return s
 }
 
@@ -79,30 +84,7 @@ func (s *Set) Guards(tool string) []*Rule {
 
 // Reads reports whether a rule looks at the calls of a tool, so that they have to be
 // kept.
-func (s *Set) Reads(tool string) bool {
-	for _, file := range s.files {
-		for _, e := range file.evidence {
-			if e.last == tool || matchesAny(e.impliedBy, tool) || matchesAny(e.since, tool) {
-				return true
-			}
-		}
-		for _, rule := range file.Rules {
-			if rule.limit != nil && rule.Guards(tool) || rule.reads(tool) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (r *Rule) reads(tool string) bool {
-	for _, program := range r.programs() {
-		if slices.ContainsFunc(program.Lists(), func(read expression.ListRead) bool { return read.Name == tool }) {
-			return true
-		}
-	}
-	return false
-}
+func (s *Set) Reads(tool string) bool { return matchesAny(s.reads, tool) || len(s.Guards(tool)) > 0 }
 
 // conditions returns the conditions of a rule.
 func (r *Rule) conditions() []*condition {

@@ -31,6 +31,7 @@ import (
 	"savant/internal/redact"
 	"savant/internal/settings"
 	"savant/internal/trust"
+	rulesessions "savant/rules/sessions"
 	"savant/telemetry"
 	"savant/think"
 	"savant/think/gate/sessions"
@@ -109,6 +110,7 @@ type App struct {
 	trust    *trust.Folder
 	search   *repo.Search
 	gate     *sessions.Gate
+	rules    *rulesessions.Keeper
 	own      []string // the engines that are not mounted
 	calls    callTracing
 	database *mongo.Database // nil if runs are kept in the folder
@@ -166,6 +168,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 // openEngines opens all engines. Savant's come first, since mounted ones must not take
 // their names.
 func (a *App) openEngines() error {
+	a.rules = rulesessions.Open(rulesessions.Options{Files: a.files.regularFiles, Root: a.Root, Logger: a.Logger, Now: time.Now})
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
 	answer, err := a.answerer()

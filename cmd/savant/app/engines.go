@@ -94,6 +94,7 @@ func (a *App) toolOptions() engines.Options {
 		Begin:    a.beginCall,
 		Missing:  a.seekTool,
 		Hint:     hintForTool,
+		Rules:    a.rules,
 		Receipts: a.Store.PutReceipt,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return a.Store.PutArtifact(ctx, result)

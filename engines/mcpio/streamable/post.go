@@ -59,7 +59,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 			return
 		}
 	}
-	who := engines.Identity{ID: "http " + caller.Name + " " + scope, Name: caller.Name}
+	who := engines.Identity{ID: "http " + caller.Name + " " + scope, Name: caller.Name, Lasting: true}
 	if scope != "" {
 		scope = caller.Name + " " + scope
 	}

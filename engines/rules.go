@@ -1,0 +1,41 @@
+package engines
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Rules decides about calls from the calls before them. It is called concurrently.
+type Rules interface {
+	// Reserve judges a call with the arguments that its tool would get, and notes it
+	// before it is made; it may ask a person. A call that may not be made is
+	// RULE_REFUSED, or APPROVAL_REQUIRED. The Reservation is nil for a call of which
+	// nothing has to be noted.
+	Reserve(ctx context.Context, call Call, tool Tool, args json.RawMessage) (Reservation, error)
+}
+
+// Reservation is a call that is about to be made.
+type Reservation interface {
+	// Settle notes how the call ended, once. It must not fail the call: what it cannot
+	// note is the call whose outcome is unknown.
+	Settle(ctx context.Context, ended Ended)
+}
+
+// Ended is how a call ended.
+type Ended struct {
+	// Value is what the tool returned, and JSON its encoding.
+	Value any
+	JSON  json.RawMessage
+	// Receipt is the id of the call's receipt, or empty.
+	Receipt string
+	// Err is why the call failed.
+	Err error
+}
+
+// reserve asks the rules about a call.
+func (t *table) reserve(ctx context.Context, call Call, tool Tool, args json.RawMessage) (Reservation, error) {
+	if t.options.Rules == nil {
+		return nil, nil
+	}
+	return t.options.Rules.Reserve(ctx, call, tool, args)
+}

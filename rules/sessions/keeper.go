@@ -1,0 +1,296 @@
+package sessions
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/rules"
+)
+
+// Options configure a Keeper.
+type Options struct {
+	// Files has the folder of rules.
+	Files fs.FS
+	// Root keeps the journal of calls.
+	Root   *os.Root
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// Keeper makes the rules of a folder hold. It implements engines.Rules. A folder without
+// rules costs one look at the disk for each call.
+type Keeper struct {
+	options Options
+	process string
+
+	mutex   sync.Mutex
+	version string // of the files of rules that are loaded
+	set     *rules.Set
+	broken  error // why they could not be loaded
+	lines   lines
+	history *rules.History
+	open    map[string]*running // by the journal's name of the call
+}
+
+// running is a call that is reserved and not settled.
+type running struct {
+	made    *rules.Made
+	process string
+}
+
+// Open returns the keeper of a folder.
+func Open(options Options) *Keeper {
+	k := &Keeper{options: options, process: strings.ToLower(rand.Text()[:12]), set: rules.New()}
+	k.forget()
+	return k
+}
+
+// forget makes the keeper read the journal from its beginning.
+func (k *Keeper) forget() {
+	k.lines, k.history, k.open = lines{root: k.options.Root}, rules.NewHistory(k.set), map[string]*running{}
+}
+
+// load reads the rules again where their files changed.
+func (k *Keeper) load() error {
+	if version := fingerprint(k.options.Files); version != k.version {
+		k.version = version
+		var set *rules.Set
+		if set, k.broken = Load(k.options.Files); k.broken == nil {
+			k.set = set
+			k.forget()
+		}
+	}
+	if k.broken == nil {
+		return nil
+	}
+	said := fault.From(k.broken)
+	return fault.New(fault.RuleRefused, "no tool is called while the rules cannot be read: %s", said.Message()).With(said.Diagnostics...)
+}
+
+// Set returns the rules that hold.
+func (k *Keeper) Set() (*rules.Set, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	err := k.load()
+	return k.set, err
+}
+
+// Reserve implements engines.Rules.
+func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.Tool, args json.RawMessage) (engines.Reservation, error) {
+	set, err := k.Set()
+	if err != nil {
+		return nil, err
+	}
+	if !set.Reads(tool.Name) {
+		return nil, nil
+	}
+	asked, err := k.callOf(call, tool.Name, args)
+	if err != nil {
+		return nil, err
+	}
+	verdict, reserved, err := k.reserve(ctx, asked, false)
+	if err == nil && verdict.Decision == rules.Ask {
+		if err = approve(ctx, call, verdict); err == nil {
+			_, reserved, err = k.reserve(ctx, asked, true)
+		}
+	}
+	if reserved == nil { // no nil in an interface that is not nil
+		return nil, err
+	}
+	reserved.tool = tool
+	return reserved, err
+}
+
+// Check judges a call without making it.
+func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args json.RawMessage) (rules.Verdict, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if err := k.load(); err != nil {
+		return rules.Verdict{}, err
+	}
+	asked, err := k.callOf(call, tool, args)
+	if err != nil || len(k.set.Guards(tool)) == 0 {
+		return rules.Verdict{Call: asked}, err
+	}
+	var verdict rules.Verdict
+	err = k.lines.locked(ctx, k.replay, func(*os.File) error {
+		verdict = rules.Decide(k.set, k.history, asked)
+		return nil
+	})
+	return verdict, err
+}
+
+// reserve judges a call under the lock of the journal, and writes it down before it is
+// made. approved says that a person agreed to it.
+func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (verdict rules.Verdict, reserved *reservation, err error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	err = k.lines.locked(ctx, k.replay, func(file *os.File) error {
+		if err := k.settleLost(file, asked); err != nil {
+			return err
+		}
+		verdict = rules.Decide(k.set, k.history, asked)
+		added := record{Kind: kindCall, Call: strings.ToLower(rand.Text()[:16]), Process: k.process, Session: asked.Session, Tool: asked.Tool, Input: asked.Input,
+			Time: asked.Time, Rules: verdict.Summaries(), Uses: usesOf(verdict)}
+		if verdict.Decision == rules.Refuse {
+			added.Kind, added.Call = kindRefused, ""
+			if err := k.write(file, added); err != nil {
+				return err
+			}
+			return verdict.Fault()
+		}
+		if verdict.Decision == rules.Ask && !approved {
+			return nil
+		}
+		if err := k.write(file, added); err != nil {
+			return err
+		}
+		reserved = &reservation{keeper: k, name: added.Call, history: k.history}
+		return nil
+	})
+	return verdict, reserved, err
+}
+
+func usesOf(verdict rules.Verdict) []use {
+	var all []use
+	for _, each := range verdict.Uses {
+		all = append(all, use{each.Rule, each.Evidence, each.Made.At, each.Made.ID})
+	}
+	return all
+}
+
+// write appends a record and takes it in.
+func (k *Keeper) write(file *os.File, added record) error {
+	if err := k.lines.append(file, added); err != nil {
+		return err
+	}
+	return k.replay(added)
+}
+
+// replay takes in one record.
+func (k *Keeper) replay(read record) error {
+	switch read.Kind {
+	case kindCall:
+		call := rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session, Time: read.Time, Witness: "gateway"}
+		k.open[read.Call] = &running{k.history.Reserve(call), read.Process}
+	case kindEnd:
+		if known := k.open[read.Call]; known != nil {
+			k.history.Settle(known.made, outcomeOf(read.Outcome), read.Result, read.Receipt)
+			delete(k.open, read.Call)
+		}
+	case kindRefused:
+		k.history.Refuse(rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session})
+	}
+	return nil
+}
+
+// longest is how long a call of another process may run before nobody waits for it.
+const longest = int64(time.Hour / time.Millisecond)
+
+// settleLost notes of calls whose process is gone that nobody knows how they ended: of
+// the same session, since one process at a time has it, and of others after an hour.
+func (k *Keeper) settleLost(file *os.File, asked rules.Call) error {
+	for name, each := range k.open {
+		if each.process != k.process && (each.made.Session == asked.Session || each.made.Time < asked.Time-longest) {
+			if err := k.write(file, record{Kind: kindEnd, Call: name, Outcome: outcomes[rules.Unknown]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// callOf returns a call as the rules see it.
+func (k *Keeper) callOf(call engines.Call, tool string, args json.RawMessage) (rules.Call, error) {
+	input := map[string]any{}
+	if len(args) > 0 {
+		value, err := jsonvalue.Decode(args)
+		if err != nil {
+			return rules.Call{}, fault.New(fault.InvalidParams, "%s: %w", tool, err)
+		}
+		input, _ = value.(map[string]any)
+	}
+	return rules.Call{Tool: tool, Input: input, Session: k.sessionOf(call), Time: k.options.Now().UnixMilli(), Witness: "gateway"}, nil
+}
+
+// sessionOf names the session of a call. What does not outlast this process is apart from
+// what had the same name in another one.
+func (k *Keeper) sessionOf(call engines.Call) string {
+	name, lasting := call.Session()
+	if lasting {
+		return name
+	}
+	return "process " + k.process + " " + name
+}
+
+// form is the question whether a call may be made.
+const form = `{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this call"}},"required":["approve"]}`
+
+// approve asks the person at the client about the exact call.
+func approve(ctx context.Context, call engines.Call, verdict rules.Verdict) error {
+	question := strings.Join(verdict.Questions(), "\n")
+	input, err := jsonvalue.Encode(verdict.Call.Input)
+	if err != nil {
+		return fault.New(fault.Internal, "encoding a call: %w", err)
+	}
+	if call.Elicit == nil {
+		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and nobody can be asked here: %s", verdict.Call.Tool, question).
+			Attach("rules", verdict.Summaries())
+	}
+	answer, err := call.Elicit(ctx, engines.Elicitation{Message: question + "\n\n" + verdict.Call.Tool + " " + fault.Cut(string(input), 2000), Schema: json.RawMessage(form)})
+	if err != nil {
+		return err
+	}
+	var said struct{ Approve bool }
+	if answer.Action != "accept" || json.Unmarshal(answer.Content, &said) != nil || !said.Approve {
+		return fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", verdict.Call.Tool, question)
+	}
+	return nil
+}
+
+// reservation implements engines.Reservation.
+type reservation struct {
+	keeper  *Keeper
+	name    string
+	tool    engines.Tool
+	history *rules.History
+}
+
+// Settle implements engines.Reservation.
+func (r *reservation) Settle(ctx context.Context, ended engines.Ended) {
+	k := r.keeper
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	outcome := rules.OutcomeOf(ended.Err == nil)
+	if ended.Err != nil && unknown(ended.Err) {
+		outcome = rules.Unknown
+	}
+	added := record{Kind: kindEnd, Call: r.name, Outcome: outcomes[outcome], Receipt: ended.Receipt}
+	if outcome == rules.Succeeded {
+		added.Result = bare(r.tool, ended)
+	}
+	if err := k.lines.locked(ctx, k.replay, func(file *os.File) error { return k.write(file, added) }); err != nil {
+		k.options.Logger.WarnContext(ctx, "how a call ended could not be noted for the rules: its outcome counts as unknown", "tool", r.tool.Name, "cause", err.Error())
+	}
+}
+
+// unknown reports whether a failed call may have had an effect.
+func unknown(err error) bool {
+	var coded *fault.Error
+	if !errors.As(err, &coded) {
+		return true // a panic, or the end of the context
+	}
+	_, marked := coded.Extra["outcome"]
+	return marked || coded.Code == fault.Internal || coded.Code == fault.ToolTimeout || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,261 @@
+package sessions_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/rules/sessions"
+)
+
+// world is a folder with rules, and a registry whose calls they judge.
+type world struct {
+	t      *testing.T
+	folder string
+	now    time.Time
+	made   *calls
+}
+
+// calls counts the calls that tools got.
+type calls struct {
+	mutex sync.Mutex
+	of    map[string]int
+}
+
+func (c *calls) add(tool string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.of[tool]++
+}
+
+func newWorld(t *testing.T, lines ...string) *world {
+	w := &world{t: t, folder: t.TempDir(), now: time.UnixMilli(1_000_000), made: &calls{of: map[string]int{}}}
+	if len(lines) > 0 {
+		w.write(lines...)
+	}
+	return w
+}
+
+func (w *world) write(lines ...string) {
+	require.NoError(w.t, os.MkdirAll(filepath.Join(w.folder, "rules"), 0o700))
+	require.NoError(w.t, os.WriteFile(filepath.Join(w.folder, "rules", "r.yaml"), []byte(strings.Join(lines, "\n")), 0o600))
+}
+
+type arguments struct {
+	Order  string `json:"order,omitempty"`
+	Amount int    `json:"amount,omitempty"`
+}
+
+type reply struct {
+	Status string `json:"status"`
+	Order  string `json:"order"`
+}
+
+// start starts a process: a keeper and a registry of its own.
+func (w *world) start() *engines.Registry {
+	root, err := os.OpenRoot(w.folder)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = root.Close() })
+	keeper := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now }})
+	registry := engines.NewRegistry(engines.Options{Rules: keeper})
+	for _, name := range []string{"orders.get", "pay.refund", "pay.lost", "pay.slow"} {
+		require.NoError(w.t, registry.Add(engines.Bind(name, "A tool.", func(_ context.Context, in arguments) (reply, error) {
+			w.made.add(name)
+			switch {
+			case name == "pay.lost":
+				return reply{}, fault.New(fault.ToolTimeout, "late").OutcomeUnknown()
+			case name == "pay.slow":
+				time.Sleep(20 * time.Millisecond)
+			case in.Order == "none":
+				return reply{}, fault.New(fault.ToolFailed, "no such order")
+			}
+			return reply{"delivered", in.Order}, nil
+		})))
+	}
+	return registry
+}
+
+var lasting = engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "http ann s1", Lasting: true}}}
+
+func invoke(registry *engines.Registry, call engines.Call, tool, args string) error {
+	_, err := registry.Invoke(context.Background(), call, tool, json.RawMessage(args))
+	return err
+}
+
+const refunds = `evidence: {order: {last: orders.get, where: {order: input.order}}}
+rules:
+  - {id: seen, before: pay.refund, require: [{needs: order, that: "order.result.status == 'delivered'"}]}
+  - {id: once, before: "pay.*", once: input.order}`
+
+func TestACallIsJudgedBeforeItIsMade(t *testing.T) {
+	w := newWorld(t, refunds)
+	registry := w.start()
+	err := invoke(registry, lasting, "pay_refund", `{"order":"A"}`)
+	require.ErrorIs(t, err, fault.RuleRefused)
+	require.Contains(t, err.Error(), `Next: orders.get {"order":"A"}.`)
+	require.Zero(t, w.made.of["pay.refund"])
+	require.ErrorIs(t, invoke(registry, lasting, "orders.get", `{"order":"none"}`), fault.ToolFailed)
+	require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{"order":"none"}`), fault.RuleRefused, "a failed call is no evidence")
+
+	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A","wait_for_previous":true}`))
+	require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{"order": "A"}`), fault.RuleRefused)
+	require.Equal(t, 1, w.made.of["pay.refund"])
+}
+
+func TestAnotherProcessGoesOnWhereOneStopped(t *testing.T) {
+	w := newWorld(t, refunds)
+	first := w.start()
+	require.NoError(t, invoke(first, lasting, "orders.get", `{"order":"A"}`))
+	second := w.start()
+	require.NoError(t, invoke(second, lasting, "pay.refund", `{"order":"A"}`))
+	require.ErrorIs(t, invoke(first, lasting, "pay.refund", `{"order":"A"}`), fault.RuleRefused)
+	require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{"order":"A"}`), fault.RuleRefused)
+}
+
+func TestTwoSessionsNeverSeeEachOthersCalls(t *testing.T) {
+	w := newWorld(t, refunds)
+	registry := w.start()
+	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`))
+	for _, other := range []engines.Call{
+		{}, {Caller: engines.Caller{Identity: engines.Identity{ID: "stdio"}}},
+		{Caller: engines.Caller{Identity: engines.Identity{ID: "http bob s1", Lasting: true}}},
+		{Caller: lasting.Caller, Agent: engines.AgentStep{RunID: "r1"}},
+		{Caller: lasting.Caller, Step: engines.WorkflowStep{Workflow: "w", RunID: "r1"}},
+	} {
+		require.ErrorIs(t, invoke(registry, other, "pay.refund", `{"order":"A"}`), fault.RuleRefused)
+	}
+	stdio := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "stdio"}}}
+	require.NoError(t, invoke(registry, stdio, "orders.get", `{"order":"B"}`))
+	require.ErrorIs(t, invoke(w.start(), stdio, "pay.refund", `{"order":"B"}`), fault.RuleRefused, "another connection is another session")
+	require.NoError(t, invoke(registry, stdio, "pay.refund", `{"order":"B"}`))
+}
+
+func TestParallelCallsUnderOnceAreOne(t *testing.T) {
+	w := newWorld(t, refunds)
+	registries := []*engines.Registry{w.start(), w.start()}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() { _ = invoke(registries[i%2], lasting, "pay.slow", `{"order":"A"}`) })
+	}
+	wait.Wait()
+	require.Equal(t, 1, w.made.of["pay.slow"])
+}
+
+func TestAnUnknownOutcomeCountsForOnceAndNotForNeeds(t *testing.T) {
+	w := newWorld(t, refunds, "  - {id: lost, before: pay.slow, require: \"any(calls['pay.lost'], true)\"}")
+	registry := w.start()
+	require.ErrorIs(t, invoke(registry, lasting, "pay.lost", `{"order":"A"}`), fault.ToolTimeout)
+	require.ErrorIs(t, invoke(registry, lasting, "pay.lost", `{"order":"A"}`), fault.RuleRefused)
+	require.ErrorIs(t, invoke(registry, lasting, "pay.slow", `{"order":"B"}`), fault.RuleRefused)
+	require.Equal(t, map[string]int{"pay.lost": 1}, w.made.of)
+}
+
+// TestACrashAtEachWrite cuts the journal at every byte: what was reserved counts, and a
+// torn record does not.
+func TestACrashAtEachWrite(t *testing.T) {
+	w := newWorld(t, refunds)
+	registry := w.start()
+	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A"}`))
+	name := filepath.Join(w.folder, ".savant", "rules", "calls.journal")
+	whole, err := os.ReadFile(name)
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(whole), "\n")
+	require.Len(t, lines, 5) // two calls, each reserved and settled
+	seen, reserved := len(lines[0]+lines[1]), len(lines[0]+lines[1]+lines[2])
+	for cut := 0; cut <= len(whole); cut += 7 {
+		require.NoError(t, os.WriteFile(name, whole[:cut], 0o600))
+		err := invoke(w.start(), lasting, "pay.refund", `{"order":"A"}`)
+		switch {
+		case cut >= reserved:
+			require.ErrorContains(t, err, "once", "%d", cut)
+		case cut >= seen:
+			require.NoError(t, err, "%d", cut)
+		default:
+			require.ErrorContains(t, err, "seen", "%d", cut)
+		}
+		require.NoError(t, invoke(w.start(), lasting, "orders.get", `{"order":"B"}`))
+		require.NoError(t, invoke(w.start(), lasting, "pay.refund", `{"order":"B"}`), "%d", cut)
+	}
+}
+
+func TestRulesThatCannotBeReadRefuse(t *testing.T) {
+	w := newWorld(t, "rules: [{id: a, befor: x.y, deny: true}]")
+	registry := w.start()
+	require.ErrorContains(t, invoke(registry, lasting, "orders.get", `{}`), "rules/r.yaml:1:9")
+	w.write(refunds)
+	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`), "a file is read again when it changes")
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A"}`))
+	require.NoError(t, os.WriteFile(filepath.Join(w.folder, ".savant", "rules", "calls.journal"), []byte("{}\nnot a record\n{}\n"), 0o600))
+	require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{"order":"A"}`), fault.StateCorrupt)
+}
+
+func TestAPersonApprovesTheExactCall(t *testing.T) {
+	w := newWorld(t, `rules: [{id: big, before: pay.refund, when: "input.amount > 5", approve: "Refund {{ input.amount }}?"}]`)
+	registry := w.start()
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"amount":5}`))
+	require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{"amount":6}`), fault.ApprovalRequired)
+	asked, answer, failed := "", engines.Answer{Action: "accept", Content: json.RawMessage(`{"approve":true}`)}, error(nil)
+	call := lasting
+	call.Elicit = func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
+		asked = question.Message
+		return answer, failed
+	}
+	require.NoError(t, invoke(registry, call, "pay.refund", `{"amount":6}`))
+	require.Contains(t, asked, "Refund 6?")
+	require.Contains(t, asked, `pay.refund {"amount":6}`)
+	answer.Content = json.RawMessage(`{"approve":false}`)
+	require.ErrorIs(t, invoke(registry, call, "pay.refund", `{"amount":6}`), fault.RuleRefused)
+	answer = engines.Answer{Action: "cancel"}
+	require.ErrorIs(t, invoke(registry, call, "pay.refund", `{"amount":6}`), fault.RuleRefused)
+	failed = errors.New("gone")
+	require.Error(t, invoke(registry, call, "pay.refund", `{"amount":6}`))
+	require.Equal(t, 2, w.made.of["pay.refund"])
+}
+
+func TestAFolderWithoutRulesKeepsNothing(t *testing.T) {
+	w := newWorld(t)
+	registry := w.start()
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{}`))
+	require.NoFileExists(t, filepath.Join(w.folder, ".savant"))
+	w.write(`rules: [{id: big, before: pay.slow, deny: true}]`)
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{}`))
+	require.NoFileExists(t, filepath.Join(w.folder, ".savant"))
+}
+
+func TestTheResultIsBare(t *testing.T) {
+	w := newWorld(t, `rules: [{id: r, before: pay.refund, require: "all(['a.text', 'a.json', 'a.wrapped'], # != '') and find(calls['a.text'], true).result == 'done' and find(calls['a.json'], true).result == [1] and find(calls['a.wrapped'], true).result == 17"}]`)
+	registry := w.start()
+	for name, tool := range map[string]engines.Tool{
+		"a.text":    {},
+		"a.json":    {},
+		"a.wrapped": {Output: json.RawMessage(`{"type":"object","properties":{"result":{"type":"integer"}}}`)},
+	} {
+		tool.Name, tool.Description, tool.Input = name, "A tool.", json.RawMessage(`{"type":"object"}`)
+		tool.Title = name
+		tool.Call = func(context.Context, engines.Call, json.RawMessage) (any, error) {
+			switch name {
+			case "a.text":
+				return engines.NewContent(nil, json.RawMessage(`[{"type":"text","text":"done"}]`))
+			case "a.json":
+				return engines.NewContent(nil, json.RawMessage(`[{"type":"text","text":"[1]"}]`))
+			}
+			return engines.NewContent(json.RawMessage(`{"result":17}`), json.RawMessage(`[{"type":"text","text":"17"}]`))
+		}
+		require.NoError(t, registry.Add(tool))
+		require.NoError(t, invoke(registry, lasting, name, `{}`))
+	}
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{}`))
+}
