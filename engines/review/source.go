@@ -185,7 +185,7 @@ func (e *engine) against(ctx context.Context, repo, head, base string) (source, 
 // project, else on the forge.
 func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target, base string) (source, error) {
 	foreign := ""
-	tree, err := e.status(ctx, repo, map[string]any{"limit": 1, "refs": refsOf(wanted.number), "remotes": wanted.project != ""})
+	tree, err := e.status(ctx, repo, map[string]any{"limit": 1, "refs": refsOf(wanted.number), "remotes": true})
 	if err != nil {
 		return source{}, err
 	}
@@ -196,6 +196,9 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 		}
 		found, err := e.against(ctx, repo, each.Commit, base)
 		found.Kind, found.Project, found.Number = wanted.kind, wanted.project, wanted.number
+		if wanted.project == "" {
+			found.Kind, found.Project = kindOf(each.Ref), tree.Remotes.project(each.Ref)
+		}
 		return found, err
 	}
 	return e.resolveForge(ctx, wanted, foreign)
@@ -234,14 +237,40 @@ func (e *engine) refs(ctx context.Context, repo string, names []string) ([]ref, 
 // own remote, any other from some remote. Without a project or a remote, or where a
 // remote is a path, it cannot be told, so it may.
 func (r remotes) mayHave(ref, project string) bool {
-	from := r
-	if tracked, tracks := strings.CutPrefix(ref, "refs/remotes/"); tracks {
-		name, _, _ := strings.Cut(tracked, "/")
-		if i := slices.IndexFunc(r, func(each remote) bool { return each.Name == name }); i >= 0 {
-			from = r[i : i+1]
-		}
+	return project == "" || len(r) == 0 || slices.ContainsFunc(r.from(ref), func(each remote) bool { return each.isPath() || each.is(project) })
+}
+
+// from returns the remotes that a ref can come from.
+func (r remotes) from(ref string) remotes {
+	name, _, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/")
+	if i := slices.IndexFunc(r, func(each remote) bool { return each.Name == name }); i >= 0 && strings.HasPrefix(ref, "refs/remotes/") {
+		return r[i : i+1]
 	}
-	return project == "" || len(r) == 0 || slices.ContainsFunc(from, func(each remote) bool { return each.isPath() || each.is(project) })
+	return r
+}
+
+// project returns the project of the only remote that a ref can come from, or "".
+func (r remotes) project(ref string) string {
+	from := r.from(ref)
+	if len(from) != 1 || from[0].isPath() {
+		return ""
+	}
+	_, path, _ := strings.Cut(from[0].URL, ":")
+	if address, err := url.Parse(from[0].URL); err == nil && address.Host != "" {
+		path = address.Path
+	}
+	return strings.Trim(strings.TrimSuffix(strings.TrimRight(path, "/"), ".git"), "/")
+}
+
+// kindOf returns the kind of forge whose heads of requests are called like a ref, or "".
+func kindOf(ref string) string {
+	switch {
+	case strings.Contains(ref, "/merge-requests/"):
+		return kindGitLab
+	case strings.Contains(ref, "/pull/"):
+		return kindGitHub
+	}
+	return ""
 }
 
 func (r remote) isPath() bool {

@@ -67,6 +67,23 @@ func TestTheReviewerSeesTheRequestsWords(t *testing.T) {
 	require.Contains(t, m.Words.Text, "Title: Pay once")
 	require.Nil(t, call[review.Manifest](d, "review.change", map[string]any{"target": "pr/13"}).Words)
 
+	// So it is for a number alone, whose project is that of the remote.
+	for number, from := range map[string]string{"14": "https://github.com/ada/it.git", "#15": "git@github.com:ada/it.git", "16": "ssh://git@github.com:22/ada/it"} {
+		d.git("update-ref", "refs/pull/"+strings.TrimLeft(number, "#")+"/head", "pr/13")
+		d.git("config", "remote.origin.url", from)
+		m = call[review.Manifest](d, "review.change", map[string]any{"target": "review " + number})
+		require.Empty(t, m.Source.Forge, "its head was fetched")
+		require.Equal(t, "ada/it", m.Source.Project)
+		require.Contains(t, m.Words.Text, "Is it safe?", number)
+	}
+	d.git("config", "remote.origin.url", "git@gitlab.example.com:group/sub/it.git")
+	d.git("update-ref", "refs/merge-requests/17/head", "pr/13")
+	require.Contains(t, call[review.Manifest](d, "review.change", map[string]any{"target": "17"}).Words.Text, "eve: more more")
+	d.git("config", "remote.upstream.url", "git@gitlab.example.com:other/it.git")
+	require.Nil(t, call[review.Manifest](d, "review.change", map[string]any{"target": "17"}).Words, "it may be the request of either project")
+	d.git("update-ref", "refs/remotes/pr/18", "pr/13")
+	require.Nil(t, call[review.Manifest](d, "review.change", map[string]any{"target": "18"}).Words)
+
 	out := call[struct{ Report json.RawMessage }](d, "review.report", map[string]any{"change": m, "decision": "comment", "summary": "So.", "findings": []any{}})
 	require.NotContains(t, string(out.Report), "Pay once", "the report is not the place of their words")
 }
