@@ -78,7 +78,7 @@ func (j *junitReading) read(source io.Reader) error {
 	j.suites = nil
 	decoder := xml.NewDecoder(source)
 	decoder.CharsetReader = latin
-	seen := false
+	seen, failed := false, ""
 	for {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) && seen {
@@ -104,7 +104,14 @@ func (j *junitReading) read(source io.Reader) error {
 		if err := decoder.DecodeElement(&test, &start); err != nil {
 			return fmt.Errorf("not XML: %w", err)
 		}
-		j.tests.count(j.path(test), test.ending())
+		path, end := j.path(test), test.ending()
+		if end == failing && path != "" && path == failed { // with its failure and its error, as jest-junit and pytest write it
+			continue
+		}
+		if failed = ""; end == failing {
+			failed = path
+		}
+		j.tests.count(path, end)
 	}
 }
 

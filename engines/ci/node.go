@@ -29,7 +29,8 @@ var nodeRunners = []nodeRunner{
 	{name: "node --test", starts: pattern.Lazy(`(?:^|[\s/])node\s(?:\S+\s+)*--test(?:\s|$)`),
 		setting: []string{"env: {NODE_OPTIONS: --test-reporter=tap}", "parser: tap"}}, // an argument would stand behind the files
 	{name: "jest", starts: starting("jest"), needs: "jest-junit", args: []string{"--reporters=default", "--reporters=jest-junit"},
-		setting: []string{"env: {JEST_JUNIT_OUTPUT_DIR: .savant/ci, JEST_JUNIT_OUTPUT_NAME: jest.xml}", "parser: junit", "report: .savant/ci/jest.xml"}},
+		setting: []string{`env: {JEST_JUNIT_OUTPUT_DIR: .savant/ci, JEST_JUNIT_OUTPUT_NAME: jest.xml, JEST_JUNIT_CLASSNAME: "{filepath}", JEST_JUNIT_REPORT_TEST_SUITE_ERRORS: "true"}`,
+			"parser: junit", "report: .savant/ci/jest.xml"}}, // a file that does not load has failed, too
 	{name: "vitest", starts: starting("vitest"), args: []string{"--reporter=default", "--reporter=junit", "--outputFile.junit=.savant/ci/vitest.xml"},
 		setting: []string{"parser: junit", "report: .savant/ci/vitest.xml"}},
 	{name: "mocha", starts: starting("mocha"), args: []string{"--reporter=tap"}, setting: []string{"parser: tap"}},

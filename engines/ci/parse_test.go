@@ -21,12 +21,12 @@ import (
 var update = flag.Bool("update", false, "write golden files anew")
 
 // TestParsersReadWhatToolsWrite feeds the parsers real output of go test -json, of node
-// --test with its tap and junit reporters and of gotestsum, and output made after the
+// --test with its tap and junit reporters, of jest-junit, vitest, mocha and gotestsum, and output made after the
 // documentation of pytest and surefire and the specifications of TAP 13 and 14.
 func TestParsersReadWhatToolsWrite(t *testing.T) {
 	for file, parser := range map[string]string{"go.json": parserGo, "go_build.json": parserGo, "node.tap": parserTAP, "node.xml": parserJUnit,
 		"go_more.json": parserGo, "gotestsum.xml": parserJUnit, "pytest.xml": parserJUnit, "surefire.xml": parserJUnit,
-		"tap13.tap": parserTAP, "tap14.tap": parserTAP, "skipped.tap": parserTAP} {
+		"jest.xml": parserJUnit, "vitest.xml": parserJUnit, "mocha.tap": parserTAP, "tap13.tap": parserTAP, "tap14.tap": parserTAP, "skipped.tap": parserTAP} {
 		t.Run(file, func(t *testing.T) {
 			dir, err := os.OpenRoot("testdata")
 			require.NoError(t, err)
@@ -174,6 +174,7 @@ func TestProjectsAreRecognised(t *testing.T) {
 		"jest-like": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"node run-jest-later.js"}}`)}, []string{"tests"}, "[npm, test]\n    timeout"},
 		"jest": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"npm run unit","unit":"node node_modules/jest/bin/jest.js"},"devDependencies":{"jest-junit":"16"}}`)}, []string{"tests"},
 			"[npm, run, unit, --, --reporters=default, --reporters=jest-junit]"},
+		"jest's files":          {fstest.MapFS{"package.json": file(`{"scripts":{"test":"jest"},"devDependencies":{"jest-junit":"17"}}`)}, []string{"tests"}, `JEST_JUNIT_REPORT_TEST_SUITE_ERRORS: "true"`},
 		"jest without a report": {fstest.MapFS{"package.json": file(`{"scripts":{"test":"jest"}}`)}, []string{"tests"}, "jest-junit would write the report"},
 		"scripts in a circle":   {fstest.MapFS{"package.json": file(`{"scripts":{"test":"npm run a","a":"npm test"}}`)}, []string{"tests"}, "npm, "},
 		"no test":               {fstest.MapFS{"package.json": file(`{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`)}, nil, ""},
