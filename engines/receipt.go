@@ -39,19 +39,26 @@ const draws = 4
 // Receipt.Input of a call with these arguments. The errors are UNKNOWN_TOOL and
 // INVALID_PARAMS.
 func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error) {
-	found, ok := r.find(name)
-	if !ok {
-		return "", r.unknown(context.Background(), name) // does not block
-	}
-	accepted, _, err := found.accept(context.Background(), args, r.table.options.Logger)
+	accepted, err := r.Accepted(name, args)
 	if err != nil {
 		return "", err
 	}
 	digest, err := digestOf(accepted)
 	if err != nil {
-		return "", fault.New(fault.InvalidParams, "%s: %w", found.tool.Name, err)
+		return "", fault.New(fault.InvalidParams, "%s: %w", name, err)
 	}
 	return digest, nil
+}
+
+// Accepted returns arguments as the tool would get them. The errors are UNKNOWN_TOOL and
+// INVALID_PARAMS.
+func (r *Registry) Accepted(name string, args json.RawMessage) (json.RawMessage, error) {
+	found, ok := r.find(name)
+	if !ok {
+		return nil, r.unknown(context.Background(), name) // does not block
+	}
+	accepted, _, err := found.accept(context.Background(), args, r.table.options.Logger)
+	return accepted, err
 }
 
 func digestOf(encoded json.RawMessage) (string, error) {

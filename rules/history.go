@@ -126,8 +126,10 @@ func (h *History) Settle(made *Made, outcome Outcome, result any, id string) Out
 	return outcome
 }
 
-// Running reports whether the call is reserved and not settled.
-func (m *Made) Running() bool { return m.running }
+// Same reports whether the call has the tool and the input of another one.
+func (m *Made) Same(other Call) bool {
+	return m.Tool == other.Tool && encoded(m.Input) == encoded(other.Input)
+}
 
 // Refuse notes that a call was refused, so that its third refusal says to stop.
 func (h *History) Refuse(call Call) { h.refused[digest(call)]++ }

@@ -62,6 +62,17 @@ func indexName(keys []string) string { return strings.Join(keys, "\x00") }
 // Files returns the files, by path.
 func (s *Set) Files() []*File { return slices.Clone(s.files) }
 
+// Names returns the names of tools that the rules say, without patterns.
+func (s *Set) Names() []string {
+	names := slices.Clone(s.reads)
+	for _, file := range s.files {
+		for _, rule := range file.Rules {
+			names = append(names, rule.Before...)
+		}
+	}
+	return slices.DeleteFunc(names, isPattern)
+}
+
 // Project reports whether a rule reaches over the sessions of a project.
 func (s *Set) Project() bool { return s.project }
 

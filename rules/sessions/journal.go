@@ -37,6 +37,7 @@ type record struct {
 	Tool    string          `json:"tool,omitempty"`
 	Input   map[string]any  `json:"input,omitempty"`
 	Time    int64           `json:"time,omitempty"`
+	Witness string          `json:"witness,omitempty"`
 	Outcome string          `json:"outcome,omitempty"`
 	Result  any             `json:"result,omitempty"`
 	Receipt string          `json:"receipt,omitempty"`

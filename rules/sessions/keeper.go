@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -26,6 +27,8 @@ type Options struct {
 	Root   *os.Root
 	Logger *slog.Logger
 	Now    func() time.Time
+	// Process names this process among those that write the journal; "" draws a name.
+	Process string
 }
 
 // Keeper makes the rules of a folder hold. It implements engines.Rules. A folder without
@@ -51,7 +54,7 @@ type running struct {
 
 // Open returns the keeper of a folder.
 func Open(options Options) *Keeper {
-	k := &Keeper{options: options, process: strings.ToLower(rand.Text()[:12]), set: rules.New()}
+	k := &Keeper{options: options, process: cmp.Or(options.Process, newName()), set: rules.New()}
 	k.forget()
 	return k
 }
@@ -141,8 +144,8 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (
 			return err
 		}
 		verdict = rules.Decide(k.set, k.history, asked)
-		added := record{Kind: kindCall, Call: strings.ToLower(rand.Text()[:16]), Process: k.process, Session: asked.Session, Tool: asked.Tool, Input: asked.Input,
-			Time: asked.Time, Rules: verdict.Summaries(), Uses: usesOf(verdict)}
+		added := k.begun(newName(), asked)
+		added.Rules, added.Uses = verdict.Summaries(), usesOf(verdict)
 		if verdict.Decision == rules.Refuse {
 			added.Kind, added.Call = kindRefused, ""
 			if err := k.write(file, added); err != nil {
@@ -160,6 +163,14 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (
 		return nil
 	})
 	return verdict, reserved, err
+}
+
+// newName draws a name for a call or a process.
+func newName() string { return strings.ToLower(rand.Text()[:16]) }
+
+// begun is the record of a call that is about to be made.
+func (k *Keeper) begun(name string, call rules.Call) record {
+	return record{Kind: kindCall, Call: name, Process: k.process, Session: call.Session, Tool: call.Tool, Input: call.Input, Time: call.Time, Witness: call.Witness}
 }
 
 func usesOf(verdict rules.Verdict) []use {
@@ -182,7 +193,7 @@ func (k *Keeper) write(file *os.File, added record) error {
 func (k *Keeper) replay(read record) error {
 	switch read.Kind {
 	case kindCall:
-		call := rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session, Time: read.Time, Witness: "gateway"}
+		call := rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session, Time: read.Time, Witness: read.Witness}
 		k.open[read.Call] = &running{k.history.Reserve(call), read.Process}
 	case kindEnd:
 		if known := k.open[read.Call]; known != nil {
@@ -195,14 +206,14 @@ func (k *Keeper) replay(read record) error {
 	return nil
 }
 
-// longest is how long a call of another process may run before nobody waits for it.
+// longest is how long a call may run before nobody waits for it.
 const longest = int64(time.Hour / time.Millisecond)
 
 // settleLost notes of calls whose process is gone that nobody knows how they ended: of
 // the same session, since one process at a time has it, and of others after an hour.
 func (k *Keeper) settleLost(file *os.File, asked rules.Call) error {
 	for name, each := range k.open {
-		if each.process != k.process && (each.made.Session == asked.Session || each.made.Time < asked.Time-longest) {
+		if each.process != k.process && each.made.Session == asked.Session || each.made.Time < asked.Time-longest {
 			if err := k.write(file, record{Kind: kindEnd, Call: name, Outcome: outcomes[rules.Unknown]}); err != nil {
 				return err
 			}

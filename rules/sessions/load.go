@@ -83,6 +83,13 @@ func Files(files fs.FS, cases bool) ([]string, error) {
 
 // Read reads one file, of at most 1 MB.
 func Read(files fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(files, name)
+	if err == nil && !info.Mode().IsRegular() { // a pipe would block
+		err = errors.New("it is not a regular file")
+	}
+	if err != nil {
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, err)
+	}
 	file, err := files.Open(name)
 	if err != nil {
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, err)

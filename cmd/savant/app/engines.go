@@ -45,6 +45,7 @@ func (a *App) AddEngines() error {
 		a.Tools.AddEngine(reviewing, reviewTools...),
 		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think, a.hooks(opened))...),
 		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client", OrderBy: "run_id"}, a.Driver.Tools()...),
+		a.Tools.AddEngine(engines.Engine{Name: "rules", Description: "says what the project's rules say about a call"}, a.rules.Tools(a.Tools)...),
 		a.Tools.AddEngine(git.Engine(), git.Tools(reading)...),
 		a.Tools.AddEngine(commands, commandTools...),
 		a.Tools.AddEngine(files, fileTools...),

@@ -12,6 +12,8 @@ import (
 	"savant/engines"
 	"savant/engines/guide"
 	"savant/engines/mcpio"
+	"savant/fault"
+	rulesessions "savant/rules/sessions"
 	"savant/telemetry"
 )
 
@@ -25,6 +27,7 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		}
 		offer.ReadResource = withHints(offer.ReadResource)
 	}
+	a.offerRules(&offer)
 	return mcpio.New(mcpio.Options{
 		Name:       "savant",
 		Title:      "Savant",
@@ -38,6 +41,33 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		Trace:      a.trace(),
 		Questions:  questions,
 	})
+}
+
+// offerRules adds the rules to the resources, where there are any.
+func (a *App) offerRules(offer *engines.Offer) {
+	list, read := offer.Resources, offer.ReadResource
+	if names, err := a.RuleFiles(false); list == nil && (err != nil || len(names) == 0) {
+		return
+	}
+	offer.Resources = func(ctx context.Context) (all []engines.Resource, err error) {
+		if list != nil {
+			all, err = list(ctx)
+		}
+		if names, wrong := a.RuleFiles(false); wrong == nil && len(names) > 0 {
+			all = append(all, engines.Resource{URI: rulesessions.ResourceURI, Name: "rules", Title: "The rules about calls", MIMEType: "application/yaml"})
+		}
+		return all, err
+	}
+	offer.ReadResource = func(ctx context.Context, uri string) (text, mimeType string, err error) {
+		switch {
+		case uri == rulesessions.ResourceURI:
+			text, err = a.rules.Resource()
+			return text, "application/yaml", err
+		case read == nil:
+			return "", "", fault.New(fault.InvalidParams, "no resource %q", fault.Cut(uri, 200))
+		}
+		return read(ctx, uri)
+	}
 }
 
 // command is the command line that starts this program for the same folder from any

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -21,6 +22,7 @@ import (
 	"savant/fault"
 	"savant/internal/mongo"
 	"savant/internal/settings"
+	rulesessions "savant/rules/sessions"
 	"savant/think/gate"
 	"savant/think/gate/clients"
 	"savant/think/gate/sessions"
@@ -181,7 +183,22 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 		return a.client.Answer(report.Named, gate.Decision{})
 	}
 	defer func() { _ = opened.Close() }() // files were only read
-	return a.client.Answer(report.Named, opened.Ask(ctx, report.Event))
+	decided := opened.Ask(ctx, report.Event)
+	if decided.Verdict == gate.Pass {
+		decided = byRules(ctx, a.known.Load().path, report.Event)
+	}
+	return a.client.Answer(report.Named, decided)
+}
+
+// byRules decides by the rules of a folder.
+func byRules(ctx context.Context, path string, event gate.Event) gate.Decision {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return gate.Decision{} // no rules are there
+	}
+	defer func() { _ = root.Close() }() // its files are closed
+	keeper := rulesessions.Open(rulesessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Process: rulesessions.OfHooks})
+	return keeper.Ask(ctx, event)
 }
 
 func (a *asking) project(reported string) string {
@@ -203,7 +220,7 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	defer func() { _ = opened.Close() }() // files were only read
-	if !opened.Gated(ctx, a.client.Name, event.Session) {
+	if _, err := os.Stat(filepath.Join(event.path, rulesessions.Folder)); err != nil && !opened.Gated(ctx, a.client.Name, event.Session) {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	return a.client.Answer(event.Named, gate.Failed(event.Kind, cause))

@@ -1,0 +1,84 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/rules"
+)
+
+// CheckTool is the tool that judges a call without making it.
+const CheckTool = "rules.check"
+
+// ResourceURI is the resource that lists the rules.
+const ResourceURI = "savant://rules"
+
+type checkInput struct {
+	Tool  string         `json:"tool" doc:"the name of the tool that would be called"`
+	Input map[string]any `json:"input,omitempty" doc:"its arguments"`
+}
+
+// checked is what the rules say about a call.
+type checked struct {
+	Decision string             `json:"decision" doc:"allow, refuse or ask"`
+	Text     string             `json:"text,omitempty"`
+	Missing  []rules.Suggestion `json:"missing,omitempty" doc:"the calls that would help"`
+	Rules    []rules.Summary    `json:"rules,omitempty"`
+}
+
+var decisions = map[rules.Decision]string{rules.Allow: "allow", rules.Refuse: "refuse", rules.Ask: "ask"}
+
+// Tools returns the tools about rules. The registry has the tools that they judge.
+func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
+	check := func(ctx context.Context, call engines.Call, in checkInput) (checked, error) {
+		args, err := json.Marshal(in.Input)
+		if err != nil {
+			return checked{}, fault.New(fault.InvalidParams, "input: %w", err)
+		}
+		tool, err := registry.Seek(ctx, in.Tool)
+		if err != nil {
+			return checked{}, err
+		}
+		if in.Input == nil {
+			args = []byte("{}")
+		}
+		accepted, err := registry.Accepted(tool.Name, args)
+		if err != nil {
+			return checked{}, err
+		}
+		verdict, err := k.Check(ctx, call, tool.Name, accepted)
+		if err != nil {
+			return checked{}, err
+		}
+		out := checked{Decision: decisions[verdict.Decision], Rules: verdict.Summaries()}
+		switch verdict.Decision {
+		case rules.Refuse:
+			out.Text, out.Missing = verdict.Text(), verdict.Missing()
+		case rules.Ask:
+			out.Text = strings.Join(verdict.Questions(), "\n")
+		}
+		return out, nil
+	}
+	return []engines.Tool{engines.BindReadingCall(CheckTool, "Judge a call by the rules", check,
+		"Say what the rules of this project say about a call, without making it: allow, refuse with the calls that would help, or ask a person.")}
+}
+
+// Resource returns the text of the files of rules, for ResourceURI.
+func (k *Keeper) Resource() (string, error) {
+	names, err := Files(k.options.Files, false)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, name := range names {
+		source, err := Read(k.options.Files, name)
+		if err != nil {
+			return "", err
+		}
+		text.WriteString("# " + name + "\n" + string(source) + "\n")
+	}
+	return text.String(), nil
+}
