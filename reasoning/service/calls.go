@@ -214,7 +214,7 @@ func xmlArguments(body string, tool reasoning.Tool) map[string]json.RawMessage {
 
 // nameAtEnd matches a name at the beginning of a line, behind a mark or a label, with nothing
 // but marks and labels between it and what follows.
-var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|```[a-z]*|action[ _]input|arguments?|args|input|json|parameters|[:=(*`>\\]])*$")
+var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|```[a-z]*|action[ _]input|arguments?|args|input|json|parameters|\n[ \t*]*\\pL+[ *]*[:：]|[:=(*`>\\]])*$")
 
 // nameBefore returns the offered tool whose name stands before its arguments; else "".
 func nameBefore(text string, tools []reasoning.Tool) string {

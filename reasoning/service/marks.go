@@ -50,16 +50,16 @@ func marksIn(text string) []mark {
 // thought: the mark's name says that it is at an end of a thought.
 func (m mark) thought() bool { return thoughtName().MatchString(m.name) }
 
-// encloses reports whether the mark may begin a thought: one that is neither an element
-// of HTML nor named for what is said.
-func (m mark) encloses() bool {
+// encloses reports whether the mark may begin a thought: one that is not named for what is
+// said and, in free text, no element of HTML.
+func (m mark) encloses(free bool) bool {
 	_, name, _ := strings.Cut(":"+m.name, ":")
-	return !m.closing && (m.thought() || !slices.Contains(strings.Fields(elements), name) && !spokenName().MatchString(m.name))
+	return !m.closing && (m.thought() || !(free && slices.Contains(strings.Fields(elements), name)) && !spokenName().MatchString(m.name))
 }
 
 // closes reports whether the mark ends what another one begins.
 func (m mark) closes(opening mark) bool {
-	return m.closing && m.name == opening.name && m.bracket == opening.bracket
+	return m.closing && m.bracket == opening.bracket && (m.name == opening.name || m.thought() && opening.thought())
 }
 
 // withoutThoughts removes thoughts, so that what a model merely considered is neither
@@ -72,7 +72,7 @@ func withoutThoughts(text string, free bool) string {
 	if strings.HasPrefix(text, "{") && closing(text, 0).end == len(text) {
 		return text
 	}
-	text = withoutLeading(withoutEnd(finalChannel(text)))
+	text = withoutLeading(withoutEnd(finalChannel(text)), free)
 	if free {
 		return withoutLoneEnd(text)
 	}
@@ -81,19 +81,19 @@ func withoutThoughts(text string, free bool) string {
 
 // withoutLeading removes the blocks at the beginning of a text. One that is not named for
 // thoughts needs its closing mark and something behind it that is no such block.
-func withoutLeading(text string) string {
-	opening, known := leadingMark(text)
+func withoutLeading(text string, free bool) string {
+	opening, known := leadingMark(text, free)
 	if !known {
 		return text
 	}
 	rest, closed := "", false
 	for _, each := range marksIn(text) {
 		if closed = each.closes(opening); closed {
-			rest = withoutLeading(strings.TrimSpace(text[each.end:]))
+			rest = withoutLeading(strings.TrimSpace(text[each.end:]), free)
 			break
 		}
 	}
-	_, another := leadingMark(rest)
+	_, another := leadingMark(rest, free)
 	if opening.thought() || closed && rest != "" && !another {
 		return rest
 	}
@@ -101,9 +101,9 @@ func withoutLeading(text string) string {
 }
 
 // leadingMark returns the mark at the beginning of a text that may begin a thought.
-func leadingMark(text string) (mark, bool) {
+func leadingMark(text string, free bool) (mark, bool) {
 	found := marksIn(text)
-	if len(found) == 0 || found[0].start > 0 || !found[0].encloses() {
+	if len(found) == 0 || found[0].start > 0 || !found[0].encloses(free) {
 		return mark{}, false
 	}
 	return found[0], true
