@@ -86,7 +86,7 @@ func holdsWorkflows(folder string) bool {
 	}
 	entries, err := os.ReadDir(filepath.Join(folder, "workflows"))
 	return err == nil && slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
-		ending := filepath.Ext(entry.Name())
+		ending := strings.ToLower(filepath.Ext(entry.Name()))
 		return ending == ".yaml" || ending == ".yml"
 	})
 }

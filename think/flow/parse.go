@@ -173,7 +173,7 @@ func (p *parser) head(w *Workflow, root *yaml.Node) (entries, bool) {
 		return nil, false
 	}
 	w.Name = p.required(keys, "name", "", root)
-	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(w.File), ".yaml"), ".yml")
+	base := strings.TrimSuffix(path.Base(w.File), path.Ext(w.File))
 	if node := keys.value("name"); node != nil && w.Name != "" {
 		if !workflowName().MatchString(w.Name) {
 			p.add(fault.YAMLSchemaViolation, "name", node, "name %q: use lower-case letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(w.Name, 80))

@@ -3,6 +3,7 @@ package library
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -43,20 +44,25 @@ func (l *Library) workflowFile(in places, at int, name string) (file, error) {
 	}
 	for _, extension := range extensions {
 		read, err := l.readFile(fileKey{at, path.Join(workflowFolder, name+extension)})
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !leadsOut(err) { // the folder may lead out
 			return read, err
 		}
 	}
 	if in == nil {
 		in = l.places()
 	}
-	for _, each := range in[at][name] {
-		read, err := l.readFile(fileKey{at, each})
-		if !errors.Is(err, fs.ErrNotExist) {
-			return read, err
-		}
+	listed := in[at][name]
+	if len(listed) == 0 {
+		return file{}, fs.ErrNotExist
 	}
-	return file{}, fs.ErrNotExist
+	read, err := l.readFile(fileKey{at, listed[0]})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fault.New(fault.YAMLSchemaViolation, "%s is a link that leads nowhere", listed[0])
+	case leadsOut(err):
+		err = unreadable(listed[0], err)
+	}
+	return read, err
 }
 
 // places are the files of each layer that hold a workflow, by its name.
@@ -66,7 +72,7 @@ func (l *Library) places() places {
 	made := make(places, len(l.layers))
 	for at, layer := range l.layers {
 		made[at] = map[string][]string{}
-		for _, each := range WorkflowFiles(layer.Files) {
+		for _, each := range list(layer.Files).files {
 			made[at][stemOf(each)] = append(made[at][stemOf(each)], each)
 		}
 	}
@@ -92,34 +98,64 @@ const (
 	maxFolders = 200
 )
 
-// workflowFolders returns workflows/ and the folders in it, except hidden ones and
-// links.
-func workflowFolders(files fs.FS) []string {
-	found := []string{workflowFolder}
-	for at := 0; at < len(found); at++ {
-		entries, _ := fs.ReadDir(files, found[at])
+// listing is what a layer has in workflows/ and the folders in it, except hidden ones.
+type listing struct {
+	folders, files, cases []string
+	// leftOut is why a folder is missing, or nil: YAML_SCHEMA_VIOLATION.
+	leftOut error
+}
+
+// list lists a layer. A link to a folder of the layer is followed once.
+func list(layer fs.FS) (out listing) {
+	var seen []fs.FileInfo
+	for queue := []string{workflowFolder}; len(queue) > 0; queue = queue[1:] {
+		folder := queue[0]
+		info, err := fs.Stat(layer, folder)
+		if err == nil && (!info.IsDir() || slices.ContainsFunc(seen, func(each fs.FileInfo) bool { return os.SameFile(each, info) })) {
+			continue
+		}
+		entries, err := fs.ReadDir(layer, folder)
+		if err != nil {
+			if out.leftOut == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				out.leftOut = notListed(folder, err)
+			}
+			continue
+		}
+		out.folders, seen = append(out.folders, folder), append(seen, info)
 		for _, entry := range entries {
-			below := path.Join(found[at], entry.Name())
-			if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && strings.Count(below, "/") <= maxDepth && len(found) < maxFolders {
-				found = append(found, below)
+			name := path.Join(folder, entry.Name())
+			switch {
+			case strings.HasPrefix(entry.Name(), "."):
+			case isFolder(layer, name, entry):
+				if strings.Count(name, "/") <= maxDepth && len(out.folders)+len(queue) <= maxFolders {
+					queue = append(queue, name)
+				}
+			case strings.HasSuffix(strings.ToLower(name), CasesSuffix):
+				out.cases = append(out.cases, name)
+			case slices.Contains(extensions, strings.ToLower(path.Ext(name))):
+				out.files = append(out.files, name)
 			}
 		}
 	}
-	return found
+	return out
+}
+
+// isFolder reports whether an entry is a folder, or a link to one. A link that cannot be
+// followed is one by its name, which has no extension.
+func isFolder(layer fs.FS, name string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.IsDir()
+	}
+	info, err := fs.Stat(layer, name)
+	return err == nil && info.IsDir() || err != nil && path.Ext(name) == ""
 }
 
 // WorkflowFiles returns the names of the workflow files of a layer: those in workflows/,
-// and then those in its folders.
-func WorkflowFiles(files fs.FS) (found []string) {
-	for _, folder := range workflowFolders(files) {
-		entries, _ := fs.ReadDir(files, folder)
-		for _, entry := range entries {
-			if !entry.IsDir() && slices.Contains(extensions, path.Ext(entry.Name())) && !strings.HasSuffix(entry.Name(), CasesSuffix) {
-				found = append(found, path.Join(folder, entry.Name()))
-			}
-		}
-	}
-	return found
+// and then those in its folders. The error is why a folder is missing:
+// YAML_SCHEMA_VIOLATION.
+func WorkflowFiles(layer fs.FS) ([]string, error) {
+	all := list(layer)
+	return all.files, all.leftOut
 }
 
 // CasesSuffix ends the names of the files with a workflow's tests, which lie beside it:
@@ -127,17 +163,7 @@ func WorkflowFiles(files fs.FS) (found []string) {
 const CasesSuffix = ".cases.yaml"
 
 // CasesFiles returns the names of the cases files of a layer.
-func CasesFiles(files fs.FS) (found []string) {
-	for _, folder := range workflowFolders(files) {
-		entries, _ := fs.ReadDir(files, folder)
-		for _, entry := range entries {
-			if !entry.IsDir() && strings.HasSuffix(entry.Name(), CasesSuffix) {
-				found = append(found, path.Join(folder, entry.Name()))
-			}
-		}
-	}
-	return found
-}
+func CasesFiles(layer fs.FS) []string { return list(layer).cases }
 
 // CasesOf returns the name of the workflow that a cases file tests.
 func CasesOf(file string) string {
@@ -145,13 +171,23 @@ func CasesOf(file string) string {
 	return name
 }
 
-// readFile reads a file, from memory while it has not changed.
+func notListed(folder string, err error) error {
+	if leadsOut(err) {
+		return unreadable("the folder "+folder, err)
+	}
+	return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, so its files are missing here: %w; make it readable, or move it away", folder, withoutPath(err))
+}
+
+// readFile reads a file, from memory while it has not changed: fs.ErrNotExist; an error
+// that leadsOut; YAML_SCHEMA_VIOLATION and LIMIT_EXCEEDED.
 func (l *Library) readFile(key fileKey) (file, error) {
 	files := l.layers[key.layer].Files
 	info, err := fs.Stat(files, key.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir():
 		return file{}, fs.ErrNotExist
+	case leadsOut(err):
+		return file{}, err
 	case err != nil:
 		return file{}, unreadable(key.name, err)
 	case info.Size() > maxWorkflowFile:
@@ -184,8 +220,13 @@ func (l *Library) Text(name string) string {
 	return ""
 }
 
+// leadsOut reports whether a link out of the layer is why something cannot be read.
+func leadsOut(err error) bool {
+	return ownfolder.Displaced(err) && !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.ENOTDIR)
+}
+
 func unreadable(name string, err error) error {
-	if ownfolder.Displaced(err) && !errors.Is(err, syscall.ELOOP) {
+	if leadsOut(err) {
 		return fault.New(fault.YAMLSchemaViolation, "%s is a link that leads out of SAVANT_PATH", name)
 	}
 	return fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, withoutPath(err))

@@ -42,9 +42,9 @@ type Layer struct {
 	// Origin is where the files come from, as lists show it; empty if they show
 	// nothing.
 	Origin string
-	// Held reports whether a file exists that Files hides because nobody has accepted it;
-	// nil hides none.
-	Held func(name string) bool
+	// Held returns the file of a workflow's name that Files hides because nobody has
+	// accepted it, or ""; nil hides none.
+	Held func(workflow string) string
 }
 
 // The origins of the layers of this program.
@@ -202,7 +202,7 @@ func (l *Library) unknown(name string) error {
 // Meant returns the workflow whose file or address a text is, or "".
 func (l *Library) Meant(text string) string {
 	name := path.Base(strings.ReplaceAll(strings.TrimSpace(text), "\\", "/"))
-	for _, extension := range extensions {
+	if extension := path.Ext(name); slices.Contains(extensions, strings.ToLower(extension)) {
 		name = strings.TrimSuffix(name, extension)
 	}
 	if slices.Contains(l.Names(), name) {

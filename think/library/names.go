@@ -44,11 +44,11 @@ func (l *Library) originOf(in places, name string) (origin string, replaces bool
 // held returns the file of a name that a layer has and does not show, or "".
 func (l *Library) held(name string) string {
 	for _, layer := range l.layers {
-		for _, extension := range extensions {
-			file := path.Join(workflowFolder, name+extension)
-			if layer.Held != nil && layer.Held(file) {
-				return file
-			}
+		if layer.Held == nil {
+			continue
+		}
+		if file := layer.Held(name); file != "" {
+			return file
 		}
 	}
 	return ""
@@ -154,18 +154,11 @@ func (p places) names() []string {
 // folder exists and cannot be listed. Its workflows may still be found by name.
 func (l *Library) Unlisted() error {
 	for _, layer := range l.layers {
-		_, err := fs.ReadDir(layer.Files, workflowFolder)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) && !isFile(layer.Files, workflowFolder) {
-			return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, so its files are missing here: %w; make it readable, or move it away",
-				workflowFolder, withoutPath(err))
+		if err := list(layer.Files).leftOut; err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func isFile(files fs.FS, name string) bool {
-	info, err := fs.Stat(files, name)
-	return err == nil && !info.IsDir()
 }
 
 // Versions returns the versions of a workflow over all layers, uppermost layer

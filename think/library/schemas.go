@@ -44,7 +44,7 @@ func (l *Library) fingerprint(folder string) string {
 	for _, layer := range l.layers {
 		folders := []string{folder}
 		if folder == workflowFolder {
-			folders = workflowFolders(layer.Files)
+			folders = list(layer.Files).folders
 		}
 		for _, each := range folders {
 			entries, _ := fs.ReadDir(layer.Files, each)

@@ -77,7 +77,7 @@ func (l *Library) watchFolders(watcher *fsnotify.Watcher) {
 		if layer.Folder == "" {
 			continue
 		}
-		for _, name := range slices.Concat([]string{".", schemaFolder, promptFolder}, workflowFolders(layer.Files)) {
+		for _, name := range slices.Concat([]string{".", schemaFolder, promptFolder}, list(layer.Files).folders) {
 			folder := filepath.Join(layer.Folder, name)
 			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 				continue

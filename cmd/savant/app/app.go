@@ -150,7 +150,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 	if a.settings.HTTP.Address != "" { // whoever asks is elsewhere
 		shown = filepath.Base(a.Path)
 	}
-	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: project, Folder: a.Path, Shown: shown, Origin: library.Project, Held: project.Held}}
+	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: project, Folder: a.Path, Shown: shown, Origin: library.Project, Held: project.HeldWorkflow}}
 	a.sayUnused()
 	if a.Store, err = a.openStore(); err != nil {
 		return nil, errors.Join(err, a.files.Close())

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"savant/fault"
 	"savant/think"
@@ -66,6 +67,9 @@ func (a *App) workflowFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
+		if err != nil && isWorkflow(path) { // a link that leads nowhere is a finding
+			info, err = os.Lstat(path)
+		}
 		switch {
 		case isName(path) && (err != nil || a.hasWorkflow(path)):
 			files = append(files, a.fileOf(path))
@@ -91,12 +95,19 @@ func (a *App) workflowFiles(paths []string) ([]string, error) {
 
 // projectWorkflows returns the workflow files of SAVANT_PATH, by folder.
 func (a *App) projectWorkflows() ([]string, error) {
-	folder := filepath.Join(a.settings.Path, "workflows")
-	if _, err := os.ReadDir(folder); err != nil {
-		return nil, notFound(folder, err)
+	info, err := a.files.Stat("workflows")
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Err: syscall.ENOTDIR}
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, notFound(filepath.Join(a.settings.Path, "workflows"), err)
+	}
+	names, err := library.WorkflowFiles(a.files.regularFiles)
+	if err != nil {
+		return nil, err
 	}
 	var files []string
-	for _, each := range library.WorkflowFiles(a.files.regularFiles) {
+	for _, each := range names {
 		files = append(files, filepath.Join(a.settings.Path, filepath.FromSlash(each)))
 	}
 	return files, nil
@@ -124,7 +135,8 @@ func (a *App) hasWorkflow(name string) bool {
 
 // fileNamed returns the file of a workflow among those of a layer, or "".
 func fileNamed(files fs.FS, name string) string {
-	for _, each := range library.WorkflowFiles(files) {
+	names, _ := library.WorkflowFiles(files)
+	for _, each := range names {
 		if strings.TrimSuffix(path.Base(each), path.Ext(each)) == name {
 			return each
 		}
@@ -149,7 +161,8 @@ func notFound(path string, err error) error {
 }
 
 func isWorkflow(name string) bool {
-	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+	ending := strings.ToLower(filepath.Ext(name))
+	return ending == ".yaml" || ending == ".yml"
 }
 
 // checkFile checks one file together with the others of its folder, so that workflows
@@ -159,7 +172,7 @@ func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedF
 	engine := a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{a.filesOf(folder)}})...)
 	defer engine.Close()
 	base := filepath.Base(file)
-	name := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")
+	name := strings.TrimSuffix(base, filepath.Ext(base))
 	out, err := engine.Validate(ctx, think.ValidateInput{Workflow: name, StrictTools: strict})
 	if err != nil {
 		return CheckedFile{}, err
@@ -180,7 +193,7 @@ func (a *App) filesOf(folder string) regularFiles {
 	absolute, err := filepath.Abs(folder)
 	if err == nil && projectErr == nil {
 		if below, err := filepath.Rel(project, absolute); err == nil && filepath.IsLocal(below) {
-			return regularFiles{folderFiles{a.files.root.FS(), filepath.ToSlash(below)}}
+			return regularFiles{folderFiles{a.files.FS, filepath.ToSlash(below)}}
 		}
 	}
 	return regularFiles{os.DirFS(folder)}
@@ -221,17 +234,18 @@ type asWorkflows struct{ files regularFiles }
 
 // Stat describes what Open opens, without opening it.
 func (a asWorkflows) Stat(name string) (fs.FileInfo, error) {
-	return a.files.Stat(strings.TrimPrefix(name, "workflows/"))
+	below, err := belowWorkflows("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return a.files.Stat(below)
 }
 
 // Open opens a file below workflows/; nothing else exists.
 func (a asWorkflows) Open(name string) (fs.File, error) {
-	if name == "workflows" {
-		return a.files.Open(".")
-	}
-	below, ok := strings.CutPrefix(name, "workflows/")
-	if !ok {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	below, err := belowWorkflows("open", name)
+	if err != nil {
+		return nil, err
 	}
 	return a.files.Open(below)
 }
@@ -357,4 +371,15 @@ func (l located) read(workflow string, graph *flow.Graph) CasesFile {
 		read.Err = cases.Check(parsed, graph)
 	}
 	return read
+}
+
+func belowWorkflows(op, name string) (string, error) {
+	if name == "workflows" {
+		return ".", nil
+	}
+	below, ok := strings.CutPrefix(name, "workflows/")
+	if !ok {
+		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	return below, nil
 }

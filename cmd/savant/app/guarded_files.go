@@ -43,7 +43,7 @@ func (g guardedFiles) kind(name string) trust.Kind {
 			return err == nil
 		})
 	}
-	switch ending := path.Ext(file); {
+	switch ending := strings.ToLower(path.Ext(file)); {
 	case name == promptsName || strings.HasPrefix(name, promptsFolder+"/"):
 		return trust.Prompt
 	case top == "workflows" && (ending == ".yaml" || ending == ".yml") && has(".yaml", ".yml"):
@@ -111,6 +111,18 @@ func (g guardedFiles) Held(name string) bool {
 	return guarded && (err == nil && !g.accepts(part) || errors.Is(err, fault.LimitExceeded))
 }
 
+// HeldWorkflow returns the file of a workflow's name that is held, or "".
+func (g guardedFiles) HeldWorkflow(name string) string {
+	if g.kind("workflows/"+name+".yaml") == "" {
+		return "" // no file of this name needs acceptance
+	}
+	file := fileNamed(g.regularFiles, name)
+	if file == "" || !g.Held(file) {
+		return ""
+	}
+	return file
+}
+
 // Open opens a file or a folder. An unaccepted file does not exist.
 func (g guardedFiles) Open(name string) (fs.File, error) {
 	part, info, guarded, err := g.part(name)
@@ -141,8 +153,7 @@ func (g guardedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 		if g.kind(below) == "" || each.IsDir() {
 			return false
 		}
-		_, err := g.Stat(below)
-		return errors.Is(err, fs.ErrNotExist)
+		return g.Held(below)
 	}), err
 }
 
@@ -183,8 +194,7 @@ func (g guardedFiles) prompts() (parts []trust.Part, problems []error) {
 // parts returns all files that need acceptance, and why some cannot be accepted.
 func (g guardedFiles) parts() (parts []trust.Part, problems []error) {
 	parts, problems = g.prompts()
-	var names []string
-	names = append(names, library.WorkflowFiles(g.regularFiles)...)
+	names, _ := library.WorkflowFiles(g.regularFiles)
 	entries, _ := g.regularFiles.ReadDir("schemas")
 	for _, each := range entries {
 		names = append(names, path.Join("schemas", each.Name()))

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 
 	"savant/engines"
+	"savant/internal/ownfolder"
 	"savant/rules"
 	"savant/rules/sessions"
 )
@@ -56,7 +58,7 @@ func openProject(path string) (projectFiles, error) {
 	if err != nil {
 		return projectFiles{}, err
 	}
-	return projectFiles{regularFiles{root.FS()}, root}, nil
+	return projectFiles{regularFiles{linkedFiles{root}}, root}, nil
 }
 
 func (p projectFiles) Close() error { return p.root.Close() }
@@ -90,4 +92,45 @@ func (l listing) Tool(name string) (rules.Tool, bool) {
 		return rules.Tool{}, false
 	}
 	return rules.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(l.own, engines.EngineOf(name)), ReadOnly: tool.ReadOnly}, true
+}
+
+// linkedFiles are the files of a folder. Unlike those of os.Root alone, an absolute link
+// to one of them is followed too.
+type linkedFiles struct{ root *os.Root }
+
+func (l linkedFiles) Open(name string) (fs.File, error) {
+	file, err := l.root.FS().Open(name)
+	if inside := l.resolved(name, err); inside != "" {
+		return l.root.FS().Open(inside)
+	}
+	return file, err
+}
+
+func (l linkedFiles) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(l.root.FS(), name)
+	if inside := l.resolved(name, err); inside != "" {
+		return fs.Stat(l.root.FS(), inside)
+	}
+	return info, err
+}
+
+// resolved returns where a path without its links is in the folder, if the links are
+// why it was refused; else "".
+func (l linkedFiles) resolved(name string, refused error) string {
+	if !ownfolder.Displaced(refused) {
+		return ""
+	}
+	folder, err := filepath.EvalSymlinks(l.root.Name())
+	if err != nil {
+		return ""
+	}
+	target, err := filepath.EvalSymlinks(filepath.Join(folder, filepath.FromSlash(name)))
+	if err != nil {
+		return ""
+	}
+	inside, err := filepath.Rel(folder, target)
+	if err != nil || !filepath.IsLocal(inside) {
+		return ""
+	}
+	return filepath.ToSlash(inside)
 }
