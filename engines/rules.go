@@ -12,6 +12,8 @@ type Rules interface {
 	// RULE_REFUSED, or APPROVAL_REQUIRED. The Reservation is nil for a call of which
 	// nothing has to be noted.
 	Reserve(ctx context.Context, call Call, tool Tool, args json.RawMessage) (Reservation, error)
+	// Note says in a line what the rules about a tool demand, "" where there are none.
+	Note(tool string) string
 }
 
 // Reservation is a call that is about to be made.
@@ -30,6 +32,14 @@ type Ended struct {
 	Receipt string
 	// Err is why the call failed.
 	Err error
+}
+
+// Note says in a line what the rules about a tool demand, or "".
+func (r *Registry) Note(tool string) string {
+	if r.table.options.Rules == nil {
+		return ""
+	}
+	return r.table.options.Rules.Note(tool)
 }
 
 // reserve asks the rules about a call.

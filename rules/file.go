@@ -97,6 +97,17 @@ func (r *Rule) Guards(tool string) bool {
 // File returns the path of the rule's file.
 func (r *Rule) File() string { return r.file.Path }
 
+// Needs returns the tools of which the rule needs a call.
+func (r *Rule) Needs() []string {
+	var tools []string
+	for _, each := range r.require {
+		for _, name := range each.needs {
+			tools = append(tools, r.file.evidence[name].last)
+		}
+	}
+	return tools
+}
+
 // Kinds says what the rule does, in the order in which it is judged.
 func (r *Rule) Kinds() []string {
 	var kinds []string

@@ -11,12 +11,16 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 	"savant/think/flow"
 	"savant/think/flow/expression"
 )
 
 // maxRules bounds the rules, and the evidence, of one file.
 const maxRules = 1000
+
+// maxWithin is how long calls are kept, in milliseconds.
+const maxWithin = 90 * 86_400_000
 
 // Parse reads a file of rules. The error has a diagnostic with line and column for each
 // problem.
@@ -50,6 +54,11 @@ func failure(file string, wrong []fault.Diagnostic) error {
 	}
 	return err.With(wrong...)
 }
+
+var (
+	ruleID   = pattern.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
+	toolName = pattern.Lazy(`^[A-Za-z0-9_.:/@*-]{1,200}$`)
+)
 
 // parser reads the values of a file and notes what is wrong with them.
 type parser struct {
@@ -108,11 +117,11 @@ func (p *parser) evidence(e *evidence, value any, at string) {
 		p.violation(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(sortedKeys(reserved), ", "))
 	}
 	shape := p.object(value, at, "last", "where", "if", "implied_by", "since", "within", "scope")
-	e.path, e.last = at, p.text(shape, at, "last")
-	if e.last == "" || isPattern(e.last) {
+	e.path, e.last = at, strings.Join(p.tools(shape["last"], at+".last"), " ")
+	if !toolName().MatchString(e.last) || isPattern(e.last) {
 		p.violation(at, "evidence needs last: the name of the tool whose call it is")
 	}
-	e.impliedBy, e.since = p.texts(shape["implied_by"], at+".implied_by"), p.texts(shape["since"], at+".since")
+	e.impliedBy, e.since = p.tools(shape["implied_by"], at+".implied_by"), p.tools(shape["since"], at+".since")
 	e.within, e.project = p.reach(shape, at)
 	where := p.members(shape["where"], at+".where")
 	for _, key := range sortedKeys(where) {
@@ -158,9 +167,9 @@ func (p *parser) rule(value any, at string) *Rule {
 	shape := p.object(value, at, "id", "description", "before", "except", "when", "require", "deny", "message", "at_most", "once", "per", "within", "scope", "approve", "mode")
 	place := p.layout.Key("", at, "")
 	rule := &Rule{file: p.file, path: at, Line: place.Line, Column: place.Column, ID: p.text(shape, at, "id"), Message: p.text(shape, at, "message"),
-		Before: p.texts(shape["before"], at+".before"), Except: p.texts(shape["except"], at+".except")}
-	if rule.ID == "" {
-		p.violation(at, "a rule needs an id")
+		Before: p.tools(shape["before"], at+".before"), Except: p.tools(shape["except"], at+".except")}
+	if !ruleID().MatchString(rule.ID) {
+		p.violation(at, "a rule needs an id of letters, digits, _ and -, at most 64")
 	}
 	if len(rule.Before) == 0 {
 		p.violation(at, "a rule needs before: the tools whose calls it is about")
@@ -279,8 +288,8 @@ func (p *parser) limit(shape map[string]any, at string) *limit {
 func (p *parser) reach(shape map[string]any, at string) (within int64, project bool) {
 	if text := p.text(shape, at, "within"); text != "" {
 		within = milliseconds(text)
-		if within <= 0 {
-			p.violation(at+".within", "within is a time such as 90s, 30m, 24h or 7d")
+		if within <= 0 || within > maxWithin {
+			p.violation(at+".within", "within is a time such as 90s, 30m, 24h or 7d, and at most 90d")
 		}
 	}
 	switch scope := p.text(shape, at, "scope"); scope {
@@ -355,6 +364,17 @@ func (p *parser) flag(of map[string]any, at, key string) bool {
 		p.violation(join(at, key), "%s is true, or left out", key)
 	}
 	return flag
+}
+
+// tools reads names of tools, or patterns.
+func (p *parser) tools(value any, at string) []string {
+	all := p.texts(value, at)
+	for _, each := range all {
+		if !toolName().MatchString(each) {
+			p.violation(at, "%q is no name of a tool", fault.Cut(each, 60))
+		}
+	}
+	return all
 }
 
 // texts reads one text or a list of them.

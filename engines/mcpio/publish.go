@@ -25,6 +25,9 @@ func (s *Server) tools(client string) []mcp.Tool {
 			s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)
 			continue
 		}
+		if note := s.options.Registry.Note(tool.Name); note != "" {
+			entry.Description += "\n" + note
+		}
 		entry.Description = s.spell(client, entry.Description)
 		if !dotted {
 			entry.Name = engines.Underscored(entry.Name)

@@ -3,7 +3,6 @@ package sessions
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"strings"
 
 	"savant/engines"
@@ -88,20 +87,20 @@ func toolOf(set *rules.Set, name string) (tool string, ours bool) {
 func (k *Keeper) after(ctx context.Context, call rules.Call, output json.RawMessage) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return k.lines.locked(ctx, k.replay, func(file *os.File) error {
+	return k.locked(ctx, call.Session, func() error {
 		name := k.waiting(call)
 		if name == "" { // no hook saw it begin
 			name = newName()
-			if err := k.write(file, k.begun(name, call)); err != nil {
+			if err := k.write(k.begun(name, call)); err != nil {
 				return err
 			}
 		}
 		result, failed := reported(output)
-		added := record{Kind: kindEnd, Call: name, Outcome: outcomes[rules.OutcomeOf(!failed)]}
+		added := k.end(call.Session, name, rules.OutcomeOf(!failed))
 		if !failed && len(output) <= maxResult {
 			added.Result = result
 		}
-		return k.write(file, added)
+		return k.write(added)
 	})
 }
 
@@ -121,10 +120,10 @@ func (k *Keeper) waiting(call rules.Call) string {
 func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return k.lines.locked(ctx, k.replay, func(file *os.File) error {
+	return k.locked(ctx, hookSession(e), func() error {
 		for name, each := range k.open {
 			if each.made.Session == hookSession(e) {
-				if err := k.write(file, record{Kind: kindEnd, Call: name, Outcome: outcomes[rules.Unknown]}); err != nil {
+				if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
 					return err
 				}
 			}

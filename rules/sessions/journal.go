@@ -1,11 +1,15 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
+	"time"
 
 	"savant/fault"
 	"savant/internal/filelock"
@@ -17,8 +21,9 @@ import (
 )
 
 const (
-	folder    = ownfolder.State + "/rules"
-	callsFile = folder + "/calls.journal"
+	folder   = ownfolder.State + "/rules"
+	lockFile = folder + "/lock"
+	ending   = ".journal"
 )
 
 // The kinds of records.
@@ -28,7 +33,7 @@ const (
 	kindRefused = "refused" // it was not made
 )
 
-// record is one line of the journal. Call names a call within it.
+// record is one line of a session's journal. Call names a call within it.
 type record struct {
 	Kind    string          `json:"kind"`
 	Call    string          `json:"call,omitempty"`
@@ -43,6 +48,8 @@ type record struct {
 	Receipt string          `json:"receipt,omitempty"`
 	Rules   []rules.Summary `json:"rules,omitempty"`
 	Uses    []use           `json:"uses,omitempty"`
+
+	order int64 // by which records of several sessions are read
 }
 
 // use says which call served a rule as evidence.
@@ -64,73 +71,151 @@ func outcomeOf(text string) rules.Outcome {
 	return rules.Unknown
 }
 
-// lines is the journal of a folder's calls. It is shared with other processes: one reads
-// and writes it under its lock.
-type lines struct {
+// journals are the calls of a folder, a file for each session. They are shared with other
+// processes: one reads and writes them under their lock.
+type journals struct {
 	root *os.Root
-	end  int64 // how far it was read
+	read map[string]int64 // how far each file was read
 }
 
-// locked opens the journal, follows what other processes wrote, and runs work.
-func (l *lines) locked(ctx context.Context, visit func(record) error, work func(*os.File) error) error {
-	file, err := regular.Open(l.root, callsFile, os.O_RDWR|os.O_CREATE, 0o600)
+func fileOf(session string) string {
+	return folder + "/" + jsonvalue.HexSum([]byte(session))[:32] + ending
+}
+
+// locked runs work under the lock, after visit got what other processes wrote: of one
+// session, or of all.
+func (j *journals) locked(ctx context.Context, session string, all bool, visit func(record), work func() error) error {
+	lock, err := regular.Open(j.root, lockFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, each := range []string{ownfolder.State, folder} {
-			if err := ownfolder.Mkdir(l.root, each, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			if err := ownfolder.Mkdir(j.root, each, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 				return ownfolder.NotSaved(each, err)
 			}
 		}
-		file, err = regular.Open(l.root, callsFile, os.O_RDWR|os.O_CREATE, 0o600)
+		lock, err = regular.Open(j.root, lockFile, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if err != nil {
-		return ownfolder.NotSaved(callsFile, err)
+		return ownfolder.NotSaved(lockFile, err)
 	}
-	defer file.Close() // and with it the lock
-	if err := filelock.Acquire(ctx, callsFile, func() (bool, error) { return filelock.TryLock(file, true) }); err != nil {
+	defer lock.Close() // and with it the lock
+	if err := filelock.Acquire(ctx, lockFile, func() (bool, error) { return filelock.TryLock(lock, true) }); err != nil {
 		return err
 	}
-	if err := l.follow(file, visit); err != nil {
-		return err
-	}
-	return work(file)
-}
-
-// follow reads the records after those that were read.
-func (l *lines) follow(file *os.File, visit func(record) error) error {
-	info, err := file.Stat()
-	if err != nil {
-		return ownfolder.NotRead(callsFile, err)
-	}
-	if info.Size() < l.end {
-		return fault.New(fault.StateCorrupt, "%s is shorter than it was", callsFile)
-	}
-	return journal.Read(file, l.end, info.Size(), json.Valid, func(line []byte) error {
-		var read record
-		if err := jsonvalue.UnmarshalStored(line, &read); err != nil {
-			return fault.New(fault.StateCorrupt, "%s, at byte %d, is not a record of a call", callsFile, l.end)
-		}
-		if err := visit(read); err != nil {
+	names := []string{fileOf(session)}
+	if all {
+		if names, err = j.names(); err != nil {
 			return err
 		}
-		l.end += int64(len(line)) + 1
+	}
+	if err := j.follow(names, visit); err != nil {
+		return err
+	}
+	return work()
+}
+
+// names lists the files of all sessions.
+func (j *journals) names() ([]string, error) {
+	entries, err := fs.ReadDir(j.root.FS(), folder)
+	if err != nil {
+		return nil, ownfolder.NotRead(folder, err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if path.Ext(entry.Name()) == ending {
+			names = append(names, folder+"/"+entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// follow reads what was added to files, in the order of time.
+func (j *journals) follow(names []string, visit func(record)) error {
+	var added []record
+	for _, name := range names {
+		latest := int64(0)
+		err := j.followOne(name, func(read record) {
+			latest = max(latest, read.Time) // a clock that was set back changes no order within a file
+			read.Time, read.order = cmp.Or(read.Time, latest), latest
+			added = append(added, read)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(added, func(a, b record) int { return cmp.Compare(a.order, b.order) })
+	for _, each := range added {
+		visit(each)
+	}
+	return nil
+}
+
+func (j *journals) followOne(name string, visit func(record)) error {
+	file, err := regular.Open(j.root, name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) && j.read[name] == 0 {
+		return nil
+	}
+	if err != nil {
+		return ownfolder.NotRead(name, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return ownfolder.NotRead(name, err)
+	}
+	if info.Size() < j.read[name] {
+		return fault.New(fault.StateCorrupt, "%s is shorter than it was", name)
+	}
+	return journal.Read(file, j.read[name], info.Size(), json.Valid, func(line []byte) error {
+		var read record
+		if err := jsonvalue.UnmarshalStored(line, &read); err != nil || read.Kind == "" {
+			return fault.New(fault.StateCorrupt, "%s, at byte %d, is not a record of a call: move the file away", name, j.read[name])
+		}
+		visit(read)
+		j.read[name] += int64(len(line)) + 1
 		return nil
 	})
 }
 
-// append writes one record at the end, in place of a torn one.
-func (l *lines) append(file *os.File, added record) error {
+// append writes one record at the end of a session's file, in place of a torn one.
+func (j *journals) append(session string, added record) error {
+	name := fileOf(session)
 	line, err := jsonvalue.Encode(added)
 	if err != nil {
 		return fault.New(fault.Internal, "encoding a call: %w", err)
 	}
-	if info, err := file.Stat(); err == nil && info.Size() > l.end {
-		if err := file.Truncate(l.end); err != nil {
-			return ownfolder.NotSaved(callsFile, err)
+	file, err := regular.Open(j.root, name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return ownfolder.NotSaved(name, err)
+	}
+	defer file.Close() // what it wrote was synced
+	end := j.read[name]
+	if info, err := file.Stat(); err == nil && info.Size() > end {
+		if err := file.Truncate(end); err != nil {
+			return ownfolder.NotSaved(name, err)
 		}
 	}
-	if err := journal.Append(file, l.end, append(line, '\n'), true); err != nil {
-		return ownfolder.NotSaved(callsFile, err)
+	if err := journal.Append(file, end, append(line, '\n'), true); err != nil {
+		return ownfolder.NotSaved(name, err)
 	}
-	l.end += int64(len(line)) + 1
+	j.read[name] += int64(len(line)) + 1
+	return nil
+}
+
+// keptFor is how long the calls of a session are kept after its last one.
+const keptFor = 90 * 24 * time.Hour
+
+// prune removes the files of sessions that ended long ago.
+func (j *journals) prune(now time.Time) error {
+	names, err := j.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if info, err := j.root.Lstat(name); err == nil && now.Sub(info.ModTime()) > keptFor {
+			if err := j.root.Remove(name); err != nil {
+				return ownfolder.NotSaved(name, err)
+			}
+		}
+	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/visible"
 	"savant/rules"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 	Root   *os.Root
 	Logger *slog.Logger
 	Now    func() time.Time
+	// Confirm asks the person at the terminal about a call of the agent; it may be nil.
+	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
 	// Process names this process among those that write the journal; "" draws a name.
 	Process string
 }
@@ -41,7 +44,8 @@ type Keeper struct {
 	version string // of the files of rules that are loaded
 	set     *rules.Set
 	broken  error // why they could not be loaded
-	lines   lines
+	journal journals
+	pruned  bool
 	history *rules.History
 	open    map[string]*running // by the journal's name of the call
 }
@@ -61,7 +65,7 @@ func Open(options Options) *Keeper {
 
 // forget makes the keeper read the journal from its beginning.
 func (k *Keeper) forget() {
-	k.lines, k.history, k.open = lines{root: k.options.Root}, rules.NewHistory(k.set), map[string]*running{}
+	k.journal, k.history, k.open = journals{k.options.Root, map[string]int64{}}, rules.NewHistory(k.set), map[string]*running{}
 }
 
 // load reads the rules again where their files changed.
@@ -104,7 +108,7 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 	}
 	verdict, reserved, err := k.reserve(ctx, asked, false)
 	if err == nil && verdict.Decision == rules.Ask {
-		if err = approve(ctx, call, verdict); err == nil {
+		if err = k.approve(ctx, call, verdict); err == nil {
 			_, reserved, err = k.reserve(ctx, asked, true)
 		}
 	}
@@ -127,7 +131,7 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 		return rules.Verdict{Call: asked}, err
 	}
 	var verdict rules.Verdict
-	err = k.lines.locked(ctx, k.replay, func(*os.File) error {
+	err = k.locked(ctx, asked.Session, func() error {
 		verdict = rules.Decide(k.set, k.history, asked)
 		return nil
 	})
@@ -139,8 +143,8 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (verdict rules.Verdict, reserved *reservation, err error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	err = k.lines.locked(ctx, k.replay, func(file *os.File) error {
-		if err := k.settleLost(file, asked); err != nil {
+	err = k.locked(ctx, asked.Session, func() error {
+		if err := k.settleLost(asked); err != nil {
 			return err
 		}
 		verdict = rules.Decide(k.set, k.history, asked)
@@ -148,7 +152,7 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (
 		added.Rules, added.Uses = verdict.Summaries(), usesOf(verdict)
 		if verdict.Decision == rules.Refuse {
 			added.Kind, added.Call = kindRefused, ""
-			if err := k.write(file, added); err != nil {
+			if err := k.write(added); err != nil {
 				return err
 			}
 			return verdict.Fault()
@@ -156,10 +160,10 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (
 		if verdict.Decision == rules.Ask && !approved {
 			return nil
 		}
-		if err := k.write(file, added); err != nil {
+		if err := k.write(added); err != nil {
 			return err
 		}
-		reserved = &reservation{keeper: k, name: added.Call, history: k.history}
+		reserved = &reservation{keeper: k, session: asked.Session, name: added.Call}
 		return nil
 	})
 	return verdict, reserved, err
@@ -181,16 +185,36 @@ func usesOf(verdict rules.Verdict) []use {
 	return all
 }
 
-// write appends a record and takes it in.
-func (k *Keeper) write(file *os.File, added record) error {
-	if err := k.lines.append(file, added); err != nil {
+// locked runs work when nobody else judges a call, and the history is that of all
+// processes. Rules that reach over sessions need those of all.
+func (k *Keeper) locked(ctx context.Context, session string, work func() error) error {
+	return k.journal.locked(ctx, session, k.set.Project(), k.replay, func() error {
+		if !k.pruned && k.process != OfHooks { // a hook has no time for it
+			if err := k.journal.prune(k.options.Now()); err != nil {
+				return err
+			}
+		}
+		k.pruned = true
+		return work()
+	})
+}
+
+// write appends a record to the journal of its session and takes it in.
+func (k *Keeper) write(added record) error {
+	if err := k.journal.append(added.Session, added); err != nil {
 		return err
 	}
-	return k.replay(added)
+	k.replay(added)
+	return nil
+}
+
+// end is the record that a call ended.
+func (k *Keeper) end(session, name string, outcome rules.Outcome) record {
+	return record{Kind: kindEnd, Call: name, Session: session, Time: k.options.Now().UnixMilli(), Outcome: outcomes[outcome]}
 }
 
 // replay takes in one record.
-func (k *Keeper) replay(read record) error {
+func (k *Keeper) replay(read record) {
 	switch read.Kind {
 	case kindCall:
 		call := rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session, Time: read.Time, Witness: read.Witness}
@@ -203,7 +227,6 @@ func (k *Keeper) replay(read record) error {
 	case kindRefused:
 		k.history.Refuse(rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session})
 	}
-	return nil
 }
 
 // longest is how long a call may run before nobody waits for it.
@@ -211,10 +234,10 @@ const longest = int64(time.Hour / time.Millisecond)
 
 // settleLost notes of calls whose process is gone that nobody knows how they ended: of
 // the same session, since one process at a time has it, and of others after an hour.
-func (k *Keeper) settleLost(file *os.File, asked rules.Call) error {
+func (k *Keeper) settleLost(asked rules.Call) error {
 	for name, each := range k.open {
 		if each.process != k.process && each.made.Session == asked.Session || each.made.Time < asked.Time-longest {
-			if err := k.write(file, record{Kind: kindEnd, Call: name, Outcome: outcomes[rules.Unknown]}); err != nil {
+			if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
 				return err
 			}
 		}
@@ -248,34 +271,51 @@ func (k *Keeper) sessionOf(call engines.Call) string {
 // form is the question whether a call may be made.
 const form = `{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this call"}},"required":["approve"]}`
 
-// approve asks the person at the client about the exact call.
-func approve(ctx context.Context, call engines.Call, verdict rules.Verdict) error {
-	question := strings.Join(verdict.Questions(), "\n")
+// maxQuestion bounds what a person is shown of a call, in bytes. A longer call cannot be
+// approved: the person would not see all of it.
+const maxQuestion = 8000
+
+// approve asks a person about the exact call: at the client, or for the agent at the
+// terminal.
+func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.Verdict) error {
+	tool, question := verdict.Call.Tool, visible.Line(strings.Join(verdict.Questions(), " "))
 	input, err := jsonvalue.Encode(verdict.Call.Input)
 	if err != nil {
 		return fault.New(fault.Internal, "encoding a call: %w", err)
 	}
-	if call.Elicit == nil {
-		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and nobody can be asked here: %s", verdict.Call.Tool, question).
+	agreed := false
+	switch {
+	case len(question)+len(input) > maxQuestion:
+		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and its arguments are too long to be shown", tool)
+	case call.Elicit != nil:
+		agreed, err = ask(ctx, call, question+"\n\n"+tool+" "+visible.Line(string(input)))
+	case k.options.Confirm != nil && call.Agent.RunID != "":
+		agreed, err = k.options.Confirm(ctx, tool+" ("+question+")", input)
+	default:
+		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and nobody can be asked here: %s", tool, question).
 			Attach("rules", verdict.Summaries())
 	}
-	answer, err := call.Elicit(ctx, engines.Elicitation{Message: question + "\n\n" + verdict.Call.Tool + " " + fault.Cut(string(input), 2000), Schema: json.RawMessage(form)})
+	if err == nil && !agreed {
+		err = fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", tool, question)
+	}
+	return err
+}
+
+// ask asks the user of the call's client.
+func ask(ctx context.Context, call engines.Call, message string) (agreed bool, err error) {
+	answer, err := call.Elicit(ctx, engines.Elicitation{Message: message, Schema: json.RawMessage(form)})
 	if err != nil {
-		return err
+		return false, err
 	}
 	var said struct{ Approve bool }
-	if answer.Action != "accept" || json.Unmarshal(answer.Content, &said) != nil || !said.Approve {
-		return fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", verdict.Call.Tool, question)
-	}
-	return nil
+	return answer.Action == "accept" && json.Unmarshal(answer.Content, &said) == nil && said.Approve, nil
 }
 
 // reservation implements engines.Reservation.
 type reservation struct {
-	keeper  *Keeper
-	name    string
-	tool    engines.Tool
-	history *rules.History
+	keeper        *Keeper
+	session, name string
+	tool          engines.Tool
 }
 
 // Settle implements engines.Reservation.
@@ -287,11 +327,12 @@ func (r *reservation) Settle(ctx context.Context, ended engines.Ended) {
 	if ended.Err != nil && unknown(ended.Err) {
 		outcome = rules.Unknown
 	}
-	added := record{Kind: kindEnd, Call: r.name, Outcome: outcomes[outcome], Receipt: ended.Receipt}
+	added := k.end(r.session, r.name, outcome)
+	added.Receipt = ended.Receipt
 	if outcome == rules.Succeeded {
 		added.Result = bare(r.tool, ended)
 	}
-	if err := k.lines.locked(ctx, k.replay, func(file *os.File) error { return k.write(file, added) }); err != nil {
+	if err := k.locked(ctx, r.session, func() error { return k.write(added) }); err != nil {
 		k.options.Logger.WarnContext(ctx, "how a call ended could not be noted for the rules: its outcome counts as unknown", "tool", r.tool.Name, "cause", err.Error())
 	}
 }

@@ -86,6 +86,14 @@ func (w *world) start() *engines.Registry {
 	return registry
 }
 
+// journal returns the only journal of a session.
+func (w *world) journal() string {
+	found, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*.journal"))
+	require.NoError(w.t, err)
+	require.Len(w.t, found, 1)
+	return found[0]
+}
+
 var lasting = engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "http ann s1", Lasting: true}}}
 
 func invoke(registry *engines.Registry, call engines.Call, tool, args string) error {
@@ -169,7 +177,7 @@ func TestACrashAtEachWrite(t *testing.T) {
 	registry := w.start()
 	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`))
 	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A"}`))
-	name := filepath.Join(w.folder, ".savant", "rules", "calls.journal")
+	name := w.journal()
 	whole, err := os.ReadFile(name)
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(whole), "\n")
@@ -198,7 +206,7 @@ func TestRulesThatCannotBeReadRefuse(t *testing.T) {
 	w.write(refunds)
 	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`), "a file is read again when it changes")
 	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A"}`))
-	require.NoError(t, os.WriteFile(filepath.Join(w.folder, ".savant", "rules", "calls.journal"), []byte("{}\nnot a record\n{}\n"), 0o600))
+	require.NoError(t, os.WriteFile(w.journal(), []byte("{}\nnot a record\n{}\n"), 0o600))
 	require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{"order":"A"}`), fault.StateCorrupt)
 }
 
@@ -258,4 +266,27 @@ func TestTheResultIsBare(t *testing.T) {
 		require.NoError(t, invoke(registry, lasting, name, `{}`))
 	}
 	require.NoError(t, invoke(registry, lasting, "pay.refund", `{}`))
+}
+
+func TestRulesOfAProjectSeeAllSessions(t *testing.T) {
+	w := newWorld(t, `evidence: {order: {last: orders.get, where: {order: input.order}, within: 1h}}`, "rules:",
+		"  - {id: seen, before: pay.refund, require: [{needs: order}]}", "  - {id: once, before: pay.refund, once: input.order, scope: project}")
+	other := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "http bob s2", Lasting: true}}}
+	first, second := w.start(), w.start()
+	require.NoError(t, invoke(first, lasting, "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(second, other, "pay.refund", `{"order":"A"}`))
+	require.ErrorContains(t, invoke(first, lasting, "pay.refund", `{"order":"A"}`), "once")
+	require.NoError(t, invoke(second, other, "orders.get", `{"order":"B"}`))
+	w.now = w.now.Add(time.Hour)
+	require.ErrorContains(t, invoke(first, lasting, "pay.refund", `{"order":"B"}`), "seen")
+}
+
+func TestTheCallsOfOldSessionsAreForgotten(t *testing.T) {
+	w := newWorld(t, refunds)
+	require.NoError(t, invoke(w.start(), lasting, "orders.get", `{"order":"A"}`))
+	old := w.journal()
+	require.NoError(t, os.Chtimes(old, w.now, w.now))
+	w.now = w.now.Add(100 * 24 * time.Hour)
+	require.NoError(t, invoke(w.start(), engines.Call{}, "orders.get", `{"order":"A"}`))
+	require.NotEqual(t, old, w.journal())
 }

@@ -66,6 +66,31 @@ func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
 		"Say what the rules of this project say about a call, without making it: allow, refuse with the calls that would help, or ask a person.")}
 }
 
+// maxNote bounds what the description of a tool says about rules, in bytes.
+const maxNote = 300
+
+// Note implements engines.Rules. It has names alone: a folder's rules do not speak to a
+// model before they refuse a call.
+func (k *Keeper) Note(tool string) string {
+	set, err := k.Set()
+	if err != nil {
+		return "The rules of this project cannot be read: no tool is called."
+	}
+	guards := set.Guards(tool)
+	notes := make([]string, len(guards))
+	for i, rule := range guards {
+		notes[i] = rule.ID + " (" + strings.Join(rule.Kinds(), ", ")
+		if needs := rule.Needs(); len(needs) > 0 {
+			notes[i] += " a call of " + strings.Join(needs, ", ")
+		}
+		notes[i] += ")"
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return fault.Cut("Rules of this project: "+strings.Join(notes, "; "), maxNote)
+}
+
 // Resource returns the text of the files of rules, for ResourceURI.
 func (k *Keeper) Resource() (string, error) {
 	names, err := Files(k.options.Files, false)

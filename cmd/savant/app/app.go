@@ -168,7 +168,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 // openEngines opens all engines. Savant's come first, since mounted ones must not take
 // their names.
 func (a *App) openEngines() error {
-	a.rules = rulesessions.Open(rulesessions.Options{Files: a.files.regularFiles, Root: a.Root, Logger: a.Logger, Now: time.Now})
+	a.rules = rulesessions.Open(rulesessions.Options{Files: a.files.regularFiles, Root: a.Root, Logger: a.Logger, Now: time.Now, Confirm: a.options.Confirm})
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
 	answer, err := a.answerer()
