@@ -120,10 +120,18 @@ func (p *program) stateHistoryCommand() *cobra.Command {
 			return p.Printed(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}, err)
 		}
 		now := time.Now()
-		return terminal.Table(p.Stdout, []string{"VERSION", "TIME", "KIND", "STEP"}, events, func(each think.Event) []string {
-			return []string{fmt.Sprintf("v%d", each.Version), terminal.When(each.Time, now), each.Kind, eventText(each)}
+		return terminal.Table(p.Stdout, []string{"VERSION", "TIME", "BY", "KIND", "STEP"}, events, func(each think.Event) []string {
+			return []string{fmt.Sprintf("v%d", each.Version), terminal.When(each.Time, now), madeBy(each), each.Kind, eventText(each)}
 		})
 	})
+}
+
+// madeBy says who made a record, and what its client calls itself.
+func madeBy(each think.Event) string {
+	if each.Claims == "" {
+		return each.By
+	}
+	return each.By + " (claims: " + each.Claims + ")"
 }
 
 // eventText is the text of a history line after its kind.
