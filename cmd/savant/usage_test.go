@@ -83,6 +83,16 @@ func TestWhatAContinuedWorkflowTook(t *testing.T) {
 	require.Contains(t, stdout, "r1")
 	_, stderr = savant(exitOK, "workflows", "run", "look", "--run-id", "r1")
 	require.Contains(t, stderr, "tokens 300+30", "it is not counted twice")
+
+	// So it is in a run of the agent that begins with the workflow.
+	o.answers["small"] = []string{`{"text": "Hello"}`, "and more"}
+	stdout, _ = savant(8, "run", "--skip-git", "--output", "json", "--workflow", "look", "look")
+	var report agent.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.Equal(t, [2]int{100, 10}, [2]int{report.PromptTokens, report.OutputTokens})
+	stdout, _ = savant(8, "run", "--output", "json", "--resume", report.RunID)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.Equal(t, [2]int{100, 10}, [2]int{report.PromptTokens, report.OutputTokens}, "from its records, and once")
 }
 
 // Every question of a workflow that a rule flagged complex names goes to the large model.
