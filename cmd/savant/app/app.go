@@ -140,10 +140,14 @@ func Open(ctx context.Context, options Options) (*App, error) {
 			settings.EnvPath, a.settings.Path, errors.Unwrap(err)))
 	}
 	a.Root = a.files.root
-	if err := checkOwnFolder(a.Root); err != nil {
-		return nil, errors.Join(err, a.files.Close())
+	unusable := checkOwnFolder(a.Root)
+	if unusable != nil && !options.Serving {
+		return nil, errors.Join(unusable, a.files.Close())
 	}
 	a.openLog()
+	if unusable != nil { // what needs no runs goes on
+		a.Logger.Error("no run can be kept", "reason", unusable)
+	}
 	a.trust = options.Settings.Folder
 	project := guardedFiles{a.files.regularFiles, savant.Files, a.trust}
 	shown := a.Path
