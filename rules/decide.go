@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
 )
 
 // Decision is what Decide says about a call.
@@ -113,14 +114,15 @@ const (
 	kindApprove
 )
 
+var kindNames = []string{"deny", "require", "at_most", "approve"}
+
 // rule judges one rule; nil means that it is met, or not about this call.
 func (j *judgement) rule(rule *Rule, verdict *Verdict) *Finding {
 	found := &Finding{Rule: rule, Message: rule.Message, kind: kindApprove}
 	if rule.when != nil {
 		holds, _, err := rule.when.Holds(j.env())
 		if err != nil {
-			found.kind = j.firstKind(rule)
-			found.Parts = append(found.Parts, j.notJudged("when", rule.when, err))
+			found.add(slices.Index(kindNames, rule.Kinds()[0]), j.notJudged("when", rule.when, err))
 			return found
 		}
 		if !holds {
@@ -150,17 +152,14 @@ func because(when *condition) string {
 	return " where " + when.Text
 }
 
-func (j *judgement) firstKind(rule *Rule) int {
-	return slices.Index([]string{"deny", "require", "at_most", "approve"}, rule.Kinds()[0])
-}
-
+// add adds a part. What is not judged refuses: nobody is asked about it.
 func (f *Finding) add(kind int, part Part) {
 	f.Parts = append(f.Parts, part)
+	if part.State == NotJudged {
+		kind = min(kind, kindLimit)
+	}
 	if part.State != Held {
 		f.kind = min(f.kind, kind)
-	}
-	if part.State == NotJudged && kind == kindApprove {
-		f.kind = kindLimit // a question that cannot be asked refuses
 	}
 }
 
@@ -183,7 +182,7 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 		}
 	}
 	if !lacking && of.that != nil {
-		holds, failed, err := of.that.Holds(j.env())
+		holds, failed, err := j.holds(of.that)
 		switch {
 		case err != nil && !holds:
 			found.add(kindRequire, j.notJudged("require", of.that, err))
@@ -196,6 +195,18 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 	if of.message != "" && found.Message == rule.Message && slices.ContainsFunc(found.Parts[before:], func(part Part) bool { return part.State != Held }) {
 		found.Message = of.message
 	}
+}
+
+// holds evaluates a condition. Where it is unclear what calls with an unknown outcome do
+// to it, it has to hold with them and without.
+func (j *judgement) holds(that *condition) (holds bool, failed []*expression.Condition, err error) {
+	holds, failed, err = that.Holds(j.env())
+	if holds && slices.ContainsFunc(that.Programs(), (*expression.Program).Unclear) {
+		j.counting = true
+		holds, failed, err = that.Holds(j.env())
+		j.counting = false
+	}
+	return holds, failed, err
 }
 
 // limited judges at_most and once.

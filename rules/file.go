@@ -111,12 +111,9 @@ func (r *Rule) Needs() []string {
 // Kinds says what the rule does, in the order in which it is judged.
 func (r *Rule) Kinds() []string {
 	var kinds []string
-	for _, each := range []struct {
-		name string
-		is   bool
-	}{{"deny", r.deny}, {"require", len(r.require) > 0}, {"at_most", r.limit != nil}, {"approve", r.approve != nil}} {
-		if each.is {
-			kinds = append(kinds, each.name)
+	for kind, is := range []bool{kindDeny: r.deny, kindRequire: len(r.require) > 0, kindLimit: r.limit != nil, kindApprove: r.approve != nil} {
+		if is {
+			kinds = append(kinds, kindNames[kind])
 		}
 	}
 	return kinds

@@ -17,6 +17,9 @@ type judgement struct {
 	call    Call
 	found   map[string]*found
 	of      *Made // in an if or a success: the call that it is about
+	// counting: calls whose outcome is not known are in every list of which it is unclear
+	// what more of them would do.
+	counting bool
 }
 
 // found is the answer to a question for evidence.
@@ -79,7 +82,7 @@ func (j *judgement) calls(read expression.Read) any {
 		}
 		key.equal += encoded(value)
 	}
-	return j.own.calls(key, read.Keys, read.Negative && !key.failed)
+	return j.own.calls(key, read.Keys, (read.Negative || read.Unclear && j.counting) && !key.failed)
 }
 
 // about evaluates a condition about a call that was made.

@@ -47,7 +47,7 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		if ours { // the server judges it, in its own session
 			return gate.Decision{}
 		}
-		verdict, _, err := k.reserve(ctx, call, false)
+		verdict, _, err := k.reserve(ctx, call, nil)
 		if err != nil {
 			return refusal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -106,10 +107,10 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 	if err != nil {
 		return nil, err
 	}
-	verdict, reserved, err := k.reserve(ctx, asked, false)
-	if err == nil && verdict.Decision == rules.Ask {
+	verdict, reserved, err := k.reserve(ctx, asked, nil)
+	for err == nil && reserved == nil { // other rules may hold once a person has answered
 		if err = k.approve(ctx, call, verdict); err == nil {
-			_, reserved, err = k.reserve(ctx, asked, true)
+			verdict, reserved, err = k.reserve(ctx, asked, verdict.Questions())
 		}
 	}
 	if reserved == nil { // no nil in an interface that is not nil
@@ -139,8 +140,8 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 }
 
 // reserve judges a call under the lock of the journal, and writes it down before it is
-// made. approved says that a person agreed to it.
-func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (verdict rules.Verdict, reserved *reservation, err error) {
+// made. approved are the questions to which a person agreed.
+func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved []string) (verdict rules.Verdict, reserved *reservation, err error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	err = k.locked(ctx, asked.Session, func() error {
@@ -157,7 +158,7 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved bool) (
 			}
 			return verdict.Fault()
 		}
-		if verdict.Decision == rules.Ask && !approved {
+		if verdict.Decision == rules.Ask && !slices.Equal(verdict.Questions(), approved) {
 			return nil
 		}
 		if err := k.write(added); err != nil {

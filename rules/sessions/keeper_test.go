@@ -206,6 +206,13 @@ func TestRulesThatCannotBeReadRefuse(t *testing.T) {
 	w.write(refunds)
 	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`), "a file is read again when it changes")
 	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A"}`))
+	require.NoError(t, os.Rename(filepath.Join(w.folder, "rules"), filepath.Join(t.TempDir(), "rules")))
+	if err := os.Symlink(t.TempDir(), filepath.Join(w.folder, "rules")); err != nil {
+		t.Skip("this system makes no links")
+	}
+	require.ErrorIs(t, invoke(registry, lasting, "orders.get", `{}`), fault.RuleRefused, "a folder that leads out is not one without rules")
+	require.NoError(t, os.Remove(filepath.Join(w.folder, "rules")))
+	w.write(refunds)
 	require.NoError(t, os.WriteFile(w.journal(), []byte("{}\nnot a record\n{}\n"), 0o600))
 	require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{"order":"A"}`), fault.StateCorrupt)
 }

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -56,7 +57,7 @@ func wraps(output json.RawMessage) bool {
 
 // fingerprint returns a text that changes with the files of rules.
 func fingerprint(files fs.FS) string {
-	if _, err := fs.Stat(files, Folder); err != nil {
+	if _, err := fs.Stat(files, Folder); errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
 	names, err := Files(files, false)

@@ -17,11 +17,15 @@ func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 	case "??":
 		return &ast.BinaryNode{Operator: "??", Left: r.node(n.Left, true), Right: r.branch(n.Right, soft)}
 	case "!=":
-		equal := call("+==", n, r.node(n.Left, false), r.node(n.Right, false))
+		equal := call("+==", n, r.asUnclear(!isNothing(n.Right), n.Left), r.asUnclear(!isNothing(n.Left), n.Right))
 		return &ast.UnaryNode{Operator: "not", Node: equal}
-	case "==", "<", "<=", ">", ">=":
-		left, right := flips(n)
-		return call("+"+n.Operator, n, r.opposite(left, n.Left), r.opposite(right, n.Right))
+	case "==":
+		if !isNothing(n.Left) && !isNothing(n.Right) {
+			return call("+==", n, r.asUnclear(true, n.Left), r.asUnclear(true, n.Right))
+		}
+		return call("+==", n, r.opposite(true, n.Left), r.opposite(true, n.Right))
+	case "<", "<=", ">", ">=", "-":
+		return call("+"+n.Operator, n, r.opposite(n.Operator[0] == '<', n.Left), r.opposite(n.Operator[0] == '>' || n.Operator == "-", n.Right))
 	case "matches":
 		return call("+matches", n, r.node(n.Left, false), r.pattern(n.Right))
 	}

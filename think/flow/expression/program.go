@@ -24,6 +24,7 @@ type Program struct {
 	references []Reference
 	certain    []string
 	lists      []ListRead
+	unclear    bool
 	plain      *path // the only read of an expression that is nothing else, else nil
 	code       *vm.Program
 }
@@ -58,7 +59,7 @@ func compileNode(source string, node ast.Node, scope Scope) (*Program, error) {
 	if err != nil {
 		return nil, invalid(0, notCompiled)
 	}
-	return &Program{source, distinct(rewriter.references), rewriter.certain, rewriter.lists, plainRead(rewritten), code}, nil
+	return &Program{source, distinct(rewriter.references), rewriter.certain, rewriter.lists, rewriter.isUnclear, plainRead(rewritten), code}, nil
 }
 
 // Parse returns the syntax tree of the expression as it was written. Each call returns

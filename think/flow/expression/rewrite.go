@@ -26,6 +26,8 @@ type rewriter struct {
 	visits     int
 	lists      []ListRead
 	negative   bool // more calls can only make the part false, see Read.Negative
+	unclear    bool // see Read.Unclear, and isUnclear of the whole
+	isUnclear  bool
 	err        error
 }
 
@@ -131,7 +133,7 @@ func (r *rewriter) let(n *ast.VariableDeclaratorNode, soft bool) ast.Node {
 	if message := r.takenAs(n.Name); message != "" {
 		return r.fail(n, fault.AmbiguousName, fmt.Sprintf("let %s: %s", n.Name, message))
 	}
-	value := r.node(n.Value, false)
+	value := r.asUnclear(true, n.Value)
 	r.locals = append(r.locals, n.Name)
 	rest := r.node(n.Expr, soft)
 	r.locals = r.locals[:len(r.locals)-1]

@@ -25,6 +25,8 @@ type Read struct {
 	// Negative says that more calls in the list can only make the expression false, as in
 	// none(list, …) and len(list) < 3.
 	Negative bool
+	// Unclear says that this cannot be told, as in let n = len(list).
+	Unclear bool
 	// Keys and Equal, where they are given, ask only for those calls whose input has these
 	// values.
 	Keys  []string
@@ -47,6 +49,10 @@ type ListRead struct {
 // Lists returns the lists of calls that the expression reads, in source order.
 func (p *Program) Lists() []ListRead { return slices.Clone(p.lists) }
 
+// Unclear reports whether it cannot be told of a list whether more calls in it can only
+// make the expression false.
+func (p *Program) Unclear() bool { return p.unclear }
+
 // scale says how many times as long as usual a source may be.
 func (s Scope) scale() uint {
 	if s.Roots != nil {
@@ -66,7 +72,8 @@ func (r *rewriter) fromRule(name *ast.IdentifierNode, links []Link, soft bool) (
 		return r.unresolved(links[0].Key, r.notUnder(name.Value, key))
 	}
 	read := r.read(name, name.Value, key, links, soft)
-	read.of = &Read{Root: name.Value, Negative: r.negative}
+	read.of = &Read{Root: name.Value, Negative: r.negative, Unclear: r.unclear}
+	r.isUnclear = r.isUnclear || root.Lists && r.unclear
 	read.text = name.Value
 	if !root.Lists {
 		return read, links
@@ -114,15 +121,13 @@ func (r *rewriter) opposite(flipped bool, node ast.Node) ast.Node {
 	return rewritten
 }
 
-// flips says which sides of a comparison must become less, not more, for it to hold.
-func flips(n *ast.BinaryNode) (left, right bool) {
-	switch n.Operator {
-	case "<", "<=":
-		return true, false
-	case ">", ">=":
-		return false, true
-	}
-	return isNothing(n.Right), isNothing(n.Left)
+// asUnclear rewrites a part whose value may be used in any way.
+func (r *rewriter) asUnclear(unclear bool, node ast.Node) ast.Node {
+	outer := r.unclear
+	r.unclear = outer || unclear
+	rewritten := r.node(node, false)
+	r.unclear = outer
+	return rewritten
 }
 
 // isNothing reports whether a node is what few calls give: 0, null or false.
@@ -146,8 +151,11 @@ var selective = NamesOf("any", "none", "one", "filter", "find", "findLast", "cou
 // items rewrites the list of a function with a predicate. A list of calls of which the
 // predicate says .input.k == value is looked up by these values.
 func (r *rewriter) items(n *ast.BuiltinNode) ast.Node {
-	before := len(r.lists)
+	before, outer := len(r.lists), r.unclear
+	r.unclear = outer && n.Name != "any" && n.Name != "find" && n.Name != "findLast"
 	list := r.node(n.Arguments[0], false)
+	unclear := r.unclear
+	r.unclear = outer
 	base, links := Flatten(n.Arguments[0])
 	name, named := base.(*ast.IdentifierNode)
 	if !named || len(links) != 1 || len(r.lists) != before+1 || !r.scope.Roots[name.Value].Lists || r.err != nil {
@@ -162,7 +170,7 @@ func (r *rewriter) items(n *ast.BuiltinNode) ast.Node {
 		return list
 	}
 	read.Keys = keys
-	wanted := &Read{Root: read.Root, Name: read.Name, Negative: r.negative, Keys: keys}
+	wanted := &Read{Root: read.Root, Name: read.Name, Negative: r.negative, Unclear: unclear, Keys: keys}
 	return call("+lookup", n.Arguments[0], append([]ast.Node{&ast.ConstantNode{Value: wanted}}, r.nodes(values)...)...)
 }
 
