@@ -45,7 +45,7 @@ func DoctorCommand(p *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try a client's configuration of Savant: start the server, fire the hook",
 		Long: "Starts the server as the client's configuration says, lists its tools, plans a run in an empty folder, and fires the configured\n" +
 			"hook with a call that the run does not allow: the hook must refuse it. Only what savant setup would write is started; anything\n" +
-			"else is shown. Without CLIENT it tries every client that is set up here.",
+			"else is shown. Without CLIENT it tries every client that is set up for you, else for this project.",
 		Args: cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
 		RunE: func(command *cobra.Command, args []string) error { return d.run(command.Context(), args) }}
 	command.Flags().BoolVar(&d.project, "project", false, "try the configuration of this project, not your own")
@@ -53,10 +53,6 @@ func DoctorCommand(p *cli.Program) *cobra.Command {
 }
 
 func (d *doctor) run(ctx context.Context, args []string) error {
-	t, err := targetOf(d.Program, d.project, clientsetup.Services)
-	if err != nil {
-		return err
-	}
 	list := clientsetup.All()
 	if len(args) > 0 {
 		client, err := clientsetup.Find(args[0])
@@ -65,10 +61,33 @@ func (d *doctor) run(ctx context.Context, args []string) error {
 		}
 		list = []clientsetup.Client{client}
 	}
-	tried := 0
+	tried, err := d.try(ctx, list, len(args) > 0)
+	if err == nil && tried == 0 && !d.project {
+		d.project = true // it may be set up for this project alone
+		tried, err = d.try(ctx, list, false)
+	}
+	if err != nil {
+		return err
+	}
+	if tried == 0 {
+		fmt.Fprintln(d.Stdout, "Savant is set up for no client here. savant setup lists the clients.")
+	}
+	if d.failed {
+		return cli.StatusError(cli.ExitFailed)
+	}
+	return nil
+}
+
+// try examines the clients of a list, and counts them; unless they are named, only those
+// that are set up.
+func (d *doctor) try(ctx context.Context, list []clientsetup.Client, named bool) (tried int, err error) {
+	t, err := targetOf(d.Program, d.project, clientsetup.Services)
+	if err != nil {
+		return 0, err
+	}
 	for _, client := range list {
 		found, err := client.Configured(t)
-		if len(args) == 0 && (err != nil && t.Project != "" || err == nil && found.Server.None()) {
+		if !named && (err != nil && t.Project != "" || err == nil && found.Server.None()) {
 			continue
 		}
 		tried++
@@ -84,13 +103,7 @@ func (d *doctor) run(ctx context.Context, args []string) error {
 			d.note(each)
 		}
 	}
-	if tried == 0 {
-		fmt.Fprintln(d.Stdout, "Savant is set up for no client here. savant setup lists the clients.")
-	}
-	if d.failed {
-		return cli.StatusError(cli.ExitFailed)
-	}
-	return nil
+	return tried, nil
 }
 
 func (d *doctor) right(format string, args ...any) {
