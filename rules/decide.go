@@ -178,6 +178,9 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 			lacking = true
 		default:
 			verdict.Uses = append(verdict.Uses, Use{rule.ID, name, answer.made})
+			if slices.ContainsFunc(found.Parts, func(part Part) bool { return part.Name == name }) {
+				continue // another requirement needs it, too
+			}
 			found.add(kindRequire, Part{Name: name, State: Held, Text: label(answer.made) + implied(answer.implied)})
 		}
 	}

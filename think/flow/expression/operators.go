@@ -16,6 +16,16 @@ func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 		return &ast.BinaryNode{Operator: n.Operator, Left: r.truth(n.Left), Right: call("+truth", n.Right, r.branch(n.Right, false))}
 	case "??":
 		return &ast.BinaryNode{Operator: "??", Left: r.node(n.Left, true), Right: r.branch(n.Right, soft)}
+	case "!=", "==":
+		if r.scope.Roots != nil && isOptional(n.Left) && isOptional(n.Right) {
+			same := call("+same", n, r.asUnclear(true, n.Left), r.asUnclear(true, n.Right))
+			if n.Operator == "==" {
+				return same
+			}
+			return &ast.UnaryNode{Operator: "not", Node: same}
+		}
+	}
+	switch n.Operator {
 	case "!=":
 		equal := call("+==", n, r.asUnclear(!isNothing(n.Right), n.Left), r.asUnclear(!isNothing(n.Left), n.Right))
 		return &ast.UnaryNode{Operator: "not", Node: equal}

@@ -121,6 +121,15 @@ func (r *rewriter) opposite(flipped bool, node ast.Node) ast.Node {
 	return rewritten
 }
 
+// isOptional reports whether a node reads a member behind a ?.
+func isOptional(node ast.Node) bool {
+	_, links := Flatten(node)
+	return slices.ContainsFunc(links, func(l Link) bool { return l.Optional })
+}
+
+// same is == of two optional reads in a rule: what is missing twice is not equal.
+func same(e *evaluation) any { return e.args[0] != nil && e.equal(e.args[0], e.args[1], 0) }
+
 // asUnclear rewrites a part whose value may be used in any way.
 func (r *rewriter) asUnclear(unclear bool, node ast.Node) ast.Node {
 	outer := r.unclear
