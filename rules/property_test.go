@@ -118,7 +118,8 @@ func (n naive) judge(c call) []string {
 		if len(checks) == 0 || !n.after(checks[len(checks)-1], []string{"write", "wipe*"}, all) {
 			say("any", rules.Missing)
 		}
-		if (c.key == absent{}) {
+		used := n.of("use", func(e call) bool { return mine(e) && e.outcome != rules.Failed })
+		if (c.key == absent{}) && len(used) > 0 {
 			say("never", rules.NotJudged)
 		} else if len(n.of("use", func(e call) bool { return mine(e) && e.outcome != rules.Failed && equal(e.key, c.key) })) > 0 {
 			say("never", rules.NotMet)

@@ -100,9 +100,9 @@ func TestALongHistoryIsNoBudgetsMatterWhereItIsLookedUp(t *testing.T) {
 	s := newSession(parsed(t,
 		"evidence: {e: {last: a.get, where: {id: input.id}}}",
 		"rules:",
-		`  - {id: r, before: a.b, require: [{needs: e}, "none(calls['a.b'], .input.id == input.id and .result == true)"]}`,
+		`  - {id: r, before: a.b, require: [{needs: e}, "none(calls['a.b'], .input.id == input.id and .result == true) and none(calls['a.b'], .input.id == -1) and none(calls['a.b'], .input.id == -2)"]}`,
 		`  - {id: all, before: a.c, require: "findLast(calls['a.get'], true) == nil"}`))
-	for i := range 30_000 {
+	for i := range 110_000 {
 		s.made("a.get", object{"id": i, "deep": object{"x": i}}, i)
 		s.made("a.b", object{"id": i}, i == 500)
 	}

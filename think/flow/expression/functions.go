@@ -77,7 +77,8 @@ var internal = map[string]function{
 	"negate": negation, "number": func(e *evaluation) any { return e.number() },
 	"get": get, "a slice": slice, "key": objectKey, "result": result, "truth": truth,
 	"isNull": func(e *evaluation) any { return e.args[0] == nil },
-	"list":   aList, "lookup": lookup, "same": same, "reversed": reversed, "mirrored": mirrored, "someItems": someItems, "test": test, "turn": turn,
+	"list":   aList, "lookup": lookup, "same": same,
+	"isEmpty": isEmpty, "reversed": reversed, "mirrored": mirrored, "someItems": someItems, "test": test, "turn": turn,
 	"sum": sum, "groupBy": groupedBy, "sortBy": sortedBy,
 }
 

@@ -130,6 +130,12 @@ func isOptional(node ast.Node) bool {
 // same is == of two optional reads in a rule: what is missing twice is not equal.
 func same(e *evaluation) any { return e.args[0] != nil && e.equal(e.args[0], e.args[1], 0) }
 
+// isEmpty reports whether a list has no items, at the same cost for each.
+func isEmpty(e *evaluation) any {
+	items, _ := e.args[0].([]any)
+	return len(items) == 0
+}
+
 // asUnclear rewrites a part whose value may be used in any way.
 func (r *rewriter) asUnclear(unclear bool, node ast.Node) ast.Node {
 	outer := r.unclear
@@ -180,7 +186,9 @@ func (r *rewriter) items(n *ast.BuiltinNode) ast.Node {
 	}
 	read.Keys = keys
 	wanted := &Read{Root: read.Root, Name: read.Name, Negative: r.negative, Unclear: unclear, Keys: keys}
-	return call("+lookup", n.Arguments[0], append([]ast.Node{&ast.ConstantNode{Value: wanted}}, r.nodes(values)...)...)
+	// As without an index, the values are not computed for an empty list.
+	return &ast.ConditionalNode{Ternary: true, Cond: call("+isEmpty", n.Arguments[0], list), Exp1: &ast.ArrayNode{},
+		Exp2: call("+lookup", n.Arguments[0], append([]ast.Node{&ast.ConstantNode{Value: wanted}}, r.nodes(values)...)...)}
 }
 
 // lookup reads the calls that have given values in their input.
@@ -191,12 +199,15 @@ func lookup(e *evaluation) any {
 }
 
 // equalities returns the k and the value of each .input.k == value that a predicate
-// needs, where the value does not depend on the item; sorted by k.
+// needs, where the value does not depend on the item; sorted by k. What stands behind a
+// condition that is not about the item is not looked up: that may guard it.
 func equalities(node ast.Node) (keys []string, values []ast.Node) {
 	n, is := node.(*ast.BinaryNode)
 	switch {
 	case is && (n.Operator == "and" || n.Operator == "&&"):
-		keys, values = equalities(n.Left)
+		if keys, values = equalities(n.Left); !useOf(n.Left).item {
+			return keys, values
+		}
 		more, others := equalities(n.Right)
 		for i, key := range more {
 			if at, known := slices.BinarySearch(keys, key); !known {
