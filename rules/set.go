@@ -70,7 +70,8 @@ func (s *Set) Names() []string {
 			names = append(names, rule.Before...)
 		}
 	}
-	return slices.DeleteFunc(names, isPattern)
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), isPattern)
 }
 
 // Project reports whether a rule reaches over the sessions of a project.

@@ -22,7 +22,7 @@ type program struct{ *cli.Program }
 // Command is `savant rules`.
 func Command(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
-	return cli.Group("rules", "List, check, explain and test rules about calls", p.listCommand(), p.checkCommand(), p.explainCommand(), p.testCommand())
+	return cli.Group("rules", "List, check, explain and test rules about calls", p.listCommand(), p.checkCommand(), p.explainCommand(), p.statusCommand(), p.testCommand())
 }
 
 // row describes one rule.
@@ -84,6 +84,42 @@ func (p *program) explainCommand() *cobra.Command {
 				return nil
 			}
 			return p.print(found)
+		})})
+}
+
+// seen says who sees the calls of a tool that a rule is about.
+type seen struct {
+	Tool  string   `json:"tool"`
+	By    string   `json:"seen_by"`
+	Rules []string `json:"rules"`
+}
+
+func (p *program) statusCommand() *cobra.Command {
+	return p.JSONFlag(&cobra.Command{Use: "status", Short: "Say who sees the calls that rules are about", Args: cli.Positional(cobra.NoArgs),
+		Long: "Say who sees the calls that rules are about or look at. A client's own tools, and those of its other servers, are seen by its\n" +
+			"hooks alone: without hooks (savant setup) no rule holds for them.",
+		RunE: p.OnLook(func(_ context.Context, a *app.App, _ []string) error {
+			set, err := a.Rules()
+			if err != nil {
+				return err
+			}
+			rows := []seen{}
+			for _, name := range set.Names() {
+				row := seen{Tool: name, By: "the client's hooks alone", Rules: []string{}}
+				if _, known := a.Tools.Resolve(name); known {
+					row.By = "the server"
+				}
+				for _, rule := range set.Guards(name) {
+					row.Rules = append(row.Rules, rule.ID)
+				}
+				rows = append(rows, row)
+			}
+			if p.JSON {
+				return p.Print(map[string]any{"tools": rows})
+			}
+			return terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, func(s seen) []string {
+				return []string{s.Tool, s.By, strings.Join(s.Rules, ", ")}
+			})
 		})})
 }
 
