@@ -107,7 +107,7 @@ func (h *History) ledgers(own *ledger) []*ledger {
 	return []*ledger{own, h.project}
 }
 
-// Settle says how a call ended, once; the outcome may stay unknown. A result that the
+// Settle says how a call ended; only an unknown outcome can be settled again. A result that the
 // success of a file refuses is that of a failed call; one that it cannot judge is
 // unknown. id is the call's receipt.
 func (h *History) Settle(made *Made, outcome Outcome, result any, id string) Outcome {

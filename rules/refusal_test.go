@@ -62,6 +62,11 @@ func TestARefusalTeaches(t *testing.T) {
 	require.Equal(t, "card", data.Rules[0].Rule)
 	require.Equal(t, rules.NotMet, data.Rules[0].Parts[1].State)
 
+	any := newSession(parsed(t, "rules: [{id: r, before: a.b, require: \"any(calls['a.c'], true) and input.x > 1\"}]"))
+	require.NotContains(t, any.decide("a.b", object{"x": 1}).Text(), "final", "a call of a.c may help")
+	any.made("a.c", object{}, true)
+	require.Contains(t, any.decide("a.b", object{"x": 1}).Text(), "input.x > 1: found 1, needed: > 1 (final for these arguments)")
+
 	require.Contains(t, s.decide("bank.apply_card", object{"user": "bob", "limit": 5}).Text(), `call bank.login {"user":"bob"} first`)
 	s.made("bank.logout", object{}, true)
 	require.Contains(t, s.decide("bank.apply_card", object{"user": "ann", "limit": 5}).Text(), "bank.login #1 was before the last bank.logout")

@@ -91,7 +91,9 @@ func (j *judgement) notMet(found *Finding, leaf *expression.Condition) {
 	case compared:
 		part.Text = fmt.Sprintf("%s: found %s, needed: %s %s", leaf.Text, a, operator, b)
 	}
-	part.Text += " (final for these arguments)"
+	if len(leaf.Programs()[0].Lists()) == 0 { // else another call may help
+		part.Text += " (final for these arguments)"
+	}
 	found.Parts = slices.DeleteFunc(found.Parts, func(each Part) bool { return each.Name == part.Name && each.State == Held })
 	found.add(kindRequire, part)
 }

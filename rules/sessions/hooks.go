@@ -122,7 +122,7 @@ func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
 	defer k.mutex.Unlock()
 	return k.locked(ctx, hookSession(e), func() error {
 		for name, each := range k.open {
-			if each.made.Session == hookSession(e) {
+			if each.made.Session == hookSession(e) && !each.lost {
 				if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
 					return err
 				}

@@ -55,6 +55,8 @@ type Keeper struct {
 type running struct {
 	made    *rules.Made
 	process string
+	// lost: another process noted that nobody knows how it ended. It may end after all.
+	lost bool
 }
 
 // Open returns the keeper of a folder.
@@ -219,11 +221,14 @@ func (k *Keeper) replay(read record) {
 	switch read.Kind {
 	case kindCall:
 		call := rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session, Time: read.Time, Witness: read.Witness}
-		k.open[read.Call] = &running{k.history.Reserve(call), read.Process}
+		k.open[read.Call] = &running{made: k.history.Reserve(call), process: read.Process}
 	case kindEnd:
 		if known := k.open[read.Call]; known != nil {
-			k.history.Settle(known.made, outcomeOf(read.Outcome), read.Result, read.Receipt)
-			delete(k.open, read.Call)
+			outcome := outcomeOf(read.Outcome)
+			k.history.Settle(known.made, outcome, read.Result, read.Receipt)
+			if known.lost = true; outcome != rules.Unknown {
+				delete(k.open, read.Call)
+			}
 		}
 	case kindRefused:
 		k.history.Refuse(rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session})
@@ -237,6 +242,9 @@ const longest = int64(time.Hour / time.Millisecond)
 // the same session, since one process at a time has it, and of others after an hour.
 func (k *Keeper) settleLost(asked rules.Call) error {
 	for name, each := range k.open {
+		if each.lost {
+			continue
+		}
 		if each.process != k.process && each.made.Session == asked.Session || each.made.Time < asked.Time-longest {
 			if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
 				return err

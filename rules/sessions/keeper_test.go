@@ -39,6 +39,12 @@ func (c *calls) add(tool string) {
 	c.of[tool]++
 }
 
+func (c *calls) count(tool string) int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.of[tool]
+}
+
 func newWorld(t *testing.T, lines ...string) *world {
 	w := &world{t: t, folder: t.TempDir(), now: time.UnixMilli(1_000_000), made: &calls{of: map[string]int{}}}
 	if len(lines) > 0 {
@@ -296,4 +302,20 @@ func TestTheCallsOfOldSessionsAreForgotten(t *testing.T) {
 	w.now = w.now.Add(100 * 24 * time.Hour)
 	require.NoError(t, invoke(w.start(), engines.Call{}, "orders.get", `{"order":"A"}`))
 	require.NotEqual(t, old, w.journal())
+}
+
+// TestTwoProcessesOfOneSession: a call that another process took for lost counts as it
+// ended after all.
+func TestTwoProcessesOfOneSession(t *testing.T) {
+	w := newWorld(t, refunds, "  - {id: slow, before: pay.lost, require: \"any(calls['pay.slow'], true)\"}")
+	first, second := w.start(), w.start()
+	var wait sync.WaitGroup
+	wait.Go(func() { require.NoError(t, invoke(first, lasting, "pay.slow", `{"order":"A"}`)) })
+	for w.made.count("pay.slow") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	require.ErrorContains(t, invoke(second, lasting, "pay.slow", `{"order":"A"}`), "once")
+	wait.Wait()
+	require.ErrorIs(t, invoke(first, lasting, "pay.lost", `{"order":"B"}`), fault.ToolTimeout)
+	require.ErrorIs(t, invoke(second, lasting, "pay.lost", `{"order":"C"}`), fault.ToolTimeout)
 }
