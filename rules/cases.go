@@ -22,6 +22,8 @@ type Case struct {
 	Steps        []Step
 	// File has the case's own rules, nil where it is about those beside it.
 	File *File
+
+	path string
 }
 
 // Step is one call of a case. It is made where it is not refused.
@@ -68,7 +70,7 @@ func ParseCases(file string, src []byte) (*Cases, error) {
 func (p *parser) oneCase(value any, at string) Case {
 	shape := p.object(value, at, "name", "description", "facts", "success", "evidence", "rules", "steps")
 	place := p.layout.Key("", at, "")
-	made := Case{Name: p.text(shape, at, "name"), Line: place.Line, Column: place.Column}
+	made := Case{path: p.file.Path, Name: p.text(shape, at, "name"), Line: place.Line, Column: place.Column}
 	if shape["rules"] != nil {
 		own := map[string]any{}
 		for _, key := range []string{"facts", "success", "evidence", "rules"} {
@@ -122,13 +124,6 @@ func (p *parser) step(value any, at string) Step {
 	return made
 }
 
-// Failure is a step that did not go as expected.
-type Failure struct {
-	Case    Case
-	Step    Step
-	Message string
-}
-
 // Coverage says of which rules a test saw both: that a call was refused or asked for,
 // and that one was let pass.
 type Coverage map[string]*Seen
@@ -138,11 +133,11 @@ type Seen struct{ Allowed, Refused bool }
 
 // Run makes the calls of a case one after another and returns the steps that did not go
 // as expected. set are the rules beside the file, for a case without its own.
-func (c Case) Run(set *Set, coverage Coverage) []Failure {
+func (c Case) Run(set *Set, coverage Coverage) []fault.Diagnostic {
 	if c.File != nil {
 		set = New(c.File)
 	}
-	var failures []Failure
+	var failures []fault.Diagnostic
 	history, now := NewHistory(set), int64(0)
 	for _, step := range c.Steps {
 		now += step.After
@@ -151,7 +146,7 @@ func (c Case) Run(set *Set, coverage Coverage) []Failure {
 			verdict := Decide(set, history, call)
 			coverage.add(set, verdict)
 			if message := step.judge(verdict); message != "" {
-				failures = append(failures, Failure{c, step, message})
+				failures = append(failures, fault.Diagnostic{File: c.path, Line: step.Line, Column: step.Column, Code: fault.ValidationFailed, Message: c.Name + ": " + message})
 			}
 			if verdict.Decision == Refuse {
 				history.Refuse(call)
@@ -246,23 +241,18 @@ func (c Coverage) Unseen(set *Set) []fault.Diagnostic {
 	return all
 }
 
-// Mutant is one change of rules or cases that no case notices.
-type Mutant struct {
-	// Path, Line and Column are of the rule or step that is changed.
-	Path         string
-	Line, Column int
-	Message      string
-}
-
 // Mutate leaves out each part of the rules' conditions, and each call of a case that only
 // serves as evidence, and returns the changes that make no difference to any case.
-func Mutate(set *Set, cases []Case, path string) []Mutant {
-	var survivors []Mutant
+func Mutate(set *Set, cases []Case, path string) []fault.Diagnostic {
+	var survivors []fault.Diagnostic
+	survives := func(file string, line, column int, format string, args ...any) {
+		survivors = append(survivors, fault.Diagnostic{File: file, Line: line, Column: column, Code: fault.ValidationFailed, Message: fmt.Sprintf(format, args...)})
+	}
 	for _, file := range set.files {
 		for _, each := range file.mutants() {
 			changed := New(append(slices.DeleteFunc(set.Files(), func(f *File) bool { return f == file }), each.file)...)
 			if !slices.ContainsFunc(cases, func(c Case) bool { return c.File == nil && len(c.Run(changed, nil)) > 0 }) {
-				survivors = append(survivors, Mutant{file.Path, each.rule.Line, each.rule.Column, "rule " + each.rule.ID + " " + each.message})
+				survives(file.Path, each.rule.Line, each.rule.Column, "rule %s %s", each.rule.ID, each.message)
 			}
 		}
 	}
@@ -274,7 +264,7 @@ func Mutate(set *Set, cases []Case, path string) []Mutant {
 			without := c
 			without.Steps = slices.Delete(slices.Clone(c.Steps), i, i+1)
 			if len(without.Run(set, nil)) == 0 {
-				survivors = append(survivors, Mutant{path, step.Line, step.Column, fmt.Sprintf("case %q: the call of %s makes no difference", c.Name, step.Tool)})
+				survives(path, step.Line, step.Column, "case %q: the call of %s makes no difference", c.Name, step.Tool)
 			}
 		}
 		if c.File == nil {
@@ -284,7 +274,7 @@ func Mutate(set *Set, cases []Case, path string) []Mutant {
 			changed := c
 			changed.File = each.file
 			if len(changed.Run(set, nil)) == 0 {
-				survivors = append(survivors, Mutant{path, c.Line, c.Column, fmt.Sprintf("case %q: rule %s %s", c.Name, each.rule.ID, each.message)})
+				survives(path, c.Line, c.Column, "case %q: rule %s %s", c.Name, each.rule.ID, each.message)
 			}
 		}
 	}
@@ -302,32 +292,23 @@ type mutation struct {
 func (f *File) mutants() []mutation {
 	var all []mutation
 	for i, rule := range f.Rules {
-		add := func(message string, changed Rule) {
-			file := *f
+		add := func(message string, change func(*Rule)) {
+			file, changed := *f, *rule
+			changed.require = slices.Clone(rule.require)
+			change(&changed)
 			file.Rules = slices.Clone(f.Rules)
-			changed.file = &file
-			file.Rules[i] = &changed
+			changed.file, file.Rules[i] = &file, &changed
 			all = append(all, mutation{&file, rule, message + " makes no difference"})
 		}
 		for _, when := range rule.when.without() {
-			changed := *rule
-			changed.when = when
-			add("when "+when.Text, changed)
+			add("when "+when.Text, func(r *Rule) { r.when = when })
 		}
 		for k, each := range rule.require {
 			for n, name := range each.needs {
-				changed, part := *rule, each
-				part.needs = slices.Delete(slices.Clone(each.needs), n, n+1)
-				changed.require = slices.Clone(rule.require)
-				changed.require[k] = part
-				add("without needs "+name, changed)
+				add("without needs "+name, func(r *Rule) { r.require[k].needs = slices.Delete(slices.Clone(each.needs), n, n+1) })
 			}
 			for _, that := range each.that.without() {
-				changed, part := *rule, each
-				part.that = that
-				changed.require = slices.Clone(rule.require)
-				changed.require[k] = part
-				add("require "+that.Text, changed)
+				add("require "+that.Text, func(r *Rule) { r.require[k].that = that })
 			}
 		}
 	}

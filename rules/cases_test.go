@@ -6,17 +6,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/fault"
 	"savant/rules"
 )
 
 // run runs a file of cases and returns what did not go as expected.
-func run(t *testing.T, file string, set *rules.Set, coverage rules.Coverage) (*rules.Cases, []rules.Failure) {
+func run(t *testing.T, file string, set *rules.Set, coverage rules.Coverage) (*rules.Cases, []fault.Diagnostic) {
 	t.Helper()
 	src, err := os.ReadFile(file)
 	require.NoError(t, err)
 	cases, err := rules.ParseCases(file, src)
 	require.NoError(t, err)
-	var failures []rules.Failure
+	var failures []fault.Diagnostic
 	for _, each := range cases.Cases {
 		failures = append(failures, each.Run(set, coverage)...)
 	}
@@ -28,7 +29,7 @@ func TestTheCasesOfTheLanguage(t *testing.T) {
 		cases, failures := run(t, file, rules.New(), nil)
 		require.NotEmpty(t, cases.Cases)
 		for _, each := range failures {
-			t.Errorf("%s:%d: %s: %s", file, each.Step.Line, each.Case.Name, each.Message)
+			t.Errorf("%s:%d: %s", file, each.Line, each.Message)
 		}
 	}
 }
@@ -47,7 +48,7 @@ func TestABank(t *testing.T) {
 	set, coverage := bank(t), rules.Coverage{}
 	cases, failures := run(t, "testdata/bank.cases.yaml", set, coverage)
 	for _, each := range failures {
-		t.Errorf("%d: %s: %s", each.Step.Line, each.Case.Name, each.Message)
+		t.Errorf("%d: %s", each.Line, each.Message)
 	}
 	require.Empty(t, coverage.Unseen(set))
 	require.Empty(t, rules.Mutate(set, cases.Cases, "testdata/bank.cases.yaml"))

@@ -92,7 +92,7 @@ func (p *parser) document(value any, at string) {
 	}
 	for tool, source := range p.members(top["success"], join(at, "success")) {
 		place := join(at, "success."+tool)
-		if that := p.ofCall(source, place, roots("result", "input", "facts")); that != nil {
+		if that := p.ofCall(source, place, rootResult, rootInput, rootFacts); that != nil {
 			f.success = append(f.success, success{tool, that})
 		}
 	}
@@ -128,7 +128,7 @@ func (p *parser) evidence(e *evidence, value any, at string) {
 		e.keys, e.values = append(e.keys, key), append(e.values, p.operand(where[key], at+".where."+key))
 	}
 	if shape["if"] != nil {
-		e.fits = p.ofCall(shape["if"], at+".if", roots("result", "input", "facts"))
+		e.fits = p.ofCall(shape["if"], at+".if", rootResult, rootInput, rootFacts)
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *parser) operand(value any, at string) operand {
 		return operand{literal: value}
 	}
 	site := p.layout.Value(at)
-	program, err := expression.Compile(source, expression.Scope{Roots: p.roots("input", "facts")})
+	program, err := expression.Compile(source, expression.Scope{Roots: p.roots(rootInput, rootFacts)})
 	if err != nil {
 		p.wrongExpression(err, site, 0)
 	}

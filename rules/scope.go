@@ -2,7 +2,6 @@ package rules
 
 import (
 	"errors"
-	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -36,8 +35,6 @@ func identifier(name string) bool {
 	}
 	return name != ""
 }
-
-func roots(names ...string) []string { return names }
 
 // roots returns the scope of an expression that knows some roots.
 func (p *parser) roots(names ...string) map[string]expression.Root {
@@ -83,13 +80,13 @@ const (
 )
 
 // ofCall compiles an expression about a call that was made.
-func (p *parser) ofCall(value any, at string, names []string) *condition {
+func (p *parser) ofCall(value any, at string, names ...string) *condition {
 	source, is := value.(string)
 	if !is {
 		p.violation(at, "a condition is text, not %s", jsonvalue.Kind(value))
 		return nil
 	}
-	return p.compile(beforeCall+source+"\n"+afterCall, at, len(beforeCall), expression.Scope{Roots: p.roots(slices.Concat(names, roots(rootCall))...)})
+	return p.compile(beforeCall+source+"\n"+afterCall, at, len(beforeCall), expression.Scope{Roots: p.roots(append(names, rootCall)...)})
 }
 
 func (p *parser) compile(source, at string, shift int, scope expression.Scope) *condition {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,16 +91,11 @@ func (p *program) testFile(folder, name string, mutate bool, out *testedRules) e
 		if each.File != nil {
 			seen = nil
 		}
-		for _, failed := range each.Run(set, seen) {
-			out.Failures = append(out.Failures, fault.Diagnostic{File: cases.Path, Line: failed.Step.Line, Column: failed.Step.Column, Code: fault.ValidationFailed,
-				Message: fmt.Sprintf("%s: %s", failed.Case.Name, failed.Message)})
-		}
+		out.Failures = append(out.Failures, each.Run(set, seen)...)
 	}
 	out.Unseen = append(out.Unseen, coverage.Unseen(set)...)
 	if mutate {
-		for _, each := range rules.Mutate(set, cases.Cases, cases.Path) {
-			out.Mutants = append(out.Mutants, fault.Diagnostic{File: each.Path, Line: each.Line, Column: each.Column, Code: fault.ValidationFailed, Message: each.Message})
-		}
+		out.Mutants = append(out.Mutants, rules.Mutate(set, cases.Cases, cases.Path)...)
 	}
 	return nil
 }
@@ -130,10 +126,7 @@ func (p *program) beside(file string) (*rules.Set, error) {
 }
 
 func (p *program) printTested(out testedRules) {
-	for _, each := range out.Failures {
-		fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
-	}
-	for _, each := range append(out.Unseen, out.Mutants...) {
+	for _, each := range slices.Concat(out.Failures, out.Unseen, out.Mutants) {
 		fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
 	}
 	fmt.Fprintf(p.Stdout, "%s, %s\n", terminal.Count(out.Cases, "case"), terminal.Count(len(out.Failures), "failure"))
