@@ -148,8 +148,10 @@ func (s *sources) all(row Setting) []Value {
 		}
 		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromFlag, Name: name}})
 	}
-	if text, ok := s.variable(row.Env); ok {
-		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromEnvironment, Name: row.Env}})
+	for _, name := range []string{row.Env, row.FormerEnv} {
+		if text, ok := s.variable(name); ok {
+			all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromEnvironment, Name: name}})
+		}
 	}
 	if held, ok := s.file.values[row.Key]; ok {
 		all = append(all, held)

@@ -84,9 +84,9 @@ func modelRows() []Setting {
 	return []Setting{
 		{Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(slices.Clone(providers), Offline),
 			Doc: "provider of models that are named without one, ollama by default; offline asks no model", field: func(s *Settings) any { return &s.Reasoning.Provider }},
-		{Flag: "slm", Env: EnvSLM, Key: "llm.slm_model", Guarded: true,
+		{Flag: "slm", Env: EnvSLM, FormerEnv: "SAVANT_SLM", Key: "llm.slm_model", Guarded: true,
 			Doc: "small model of the built-in service, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
-		{Flag: "llm", Env: EnvLLM, Key: "llm.llm_model", Guarded: true,
+		{Flag: "llm", Env: EnvLLM, FormerEnv: "SAVANT_LLM", Key: "llm.llm_model", Guarded: true,
 			Doc: "large model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Env: "LLM_PATIENCE_MS", Key: "llm.patience_ms", Kind: Number, Max: maxWait, Default: "60000",
 			Doc: "milliseconds to wait in all for a model whose service is busy or fails for now", field: func(s *Settings) any { return &s.Reasoning.Patience }},

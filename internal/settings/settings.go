@@ -17,6 +17,8 @@ type Setting struct {
 	// sets every row. Env is the environment variable, or empty; Key is the place in the
 	// file of settings, where a point separates nested objects.
 	Flag, Env, Key string
+	// FormerEnv is a variable of the same meaning that scripts use; Env goes first.
+	FormerEnv string
 	// Kind is the type of the value in JSON. Min and Max bound a Number.
 	Kind     Kind
 	Min, Max int

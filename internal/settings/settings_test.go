@@ -120,7 +120,6 @@ func TestAFormerNameSaysWhatTookItsPlace(t *testing.T) {
 		{"SAVANT_HTTP_DRAIN_MS", "http-drain-ms", `{"http": {"drain_ms": 1}}`, "5 seconds"},
 		{"SAVANT_HUB_URL", "hub-url", `{"hub": {"url": "http://a"}}`, "SAVANT_HTTP_URL"},
 		{"SAVANT_HUB_TOKEN", "hub-token", `{"hub": {"token": "abc"}}`, "savant token add"},
-		{"SAVANT_SLM", "slm-model", "", "SLM_MODEL"},
 		{"SAVANT_OLLAMA_URL", "ollama-url", `{"llm": {"ollamaUrl": "http://a"}}`, "OLLAMA_HOST"},
 		{"AGENT_SLM_BUDGET_TOKENS", "agent-slm-budget-tokens", "", "agent.prompt.slm_budget_tokens"},
 		{"AGENT_LABELS", "agent-labels", `{"agent": {"labels": ["a=b"]}}`, "--label"},
@@ -139,9 +138,17 @@ func TestAFormerNameSaysWhatTookItsPlace(t *testing.T) {
 		_, err = settings.Load(from(nil), environment(map[string]string{settings.EnvPath: t.TempDir(), c.variable: ""}), everybody)
 		require.NoError(t, err, "an empty variable is none")
 	}
+	require.Contains(t, settings.Instead("slm-model"), "--slm")
 	require.Contains(t, settings.Instead("shown-files"), "--set shown_files=VALUE")
 	require.Contains(t, settings.Instead("reasoning-api-retries"), "--set reasoning.api_retries=VALUE")
 	require.Empty(t, settings.Instead("nonsense"))
+}
+
+// TestTheModelsHaveTwoVariables: scripts that people wrote go on with the first names.
+func TestTheModelsHaveTwoVariables(t *testing.T) {
+	loaded, err := settings.Load(from(nil), environment(map[string]string{settings.EnvPath: t.TempDir(), "SAVANT_SLM": "openai:m", "SAVANT_LLM": "a", "LLM_MODEL": "b"}), everybody)
+	require.NoError(t, err)
+	require.Equal(t, []string{"openai:m", "b"}, []string{loaded.Reasoning.SLM, loaded.Reasoning.LLM})
 }
 
 func TestAssignments(t *testing.T) {
