@@ -93,3 +93,37 @@ func (e *Engine) imported(ctx context.Context, key state.Key) (int, error) {
 	}
 	return e.Imports.Imported(ctx, key)
 }
+
+// Answered is one answer of a run, as it came.
+type Answered struct {
+	Step   string
+	Result any
+}
+
+// Answers returns the parameters of a run and the answers that count, in their order:
+// those before a reset to an earlier version do not. The errors are those of Replay.
+func (e *Engine) Answers(ctx context.Context, key state.Key) (params map[string]any, answers []Answered, err error) {
+	records, err := e.Store.Records(ctx, key, 0, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := planOf(records)
+	if err != nil {
+		return nil, nil, err
+	}
+	line, err := Effective(records)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, record := range line {
+		if record.Kind != kindResult && record.Kind != kindPerson {
+			continue
+		}
+		given, err := e.recorded(ctx, record)
+		if err != nil {
+			return nil, nil, err
+		}
+		answers = append(answers, Answered{given.step, given.Result})
+	}
+	return plan.Params, answers, nil
+}

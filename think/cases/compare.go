@@ -14,9 +14,9 @@ import (
 )
 
 // compare holds the end of the run against what the case expects.
-func (t *trial) compare(params map[string]any) {
+func (t *trial) compare() {
 	path := t.test.path + ".expect"
-	m := &matcher{trial: t, params: params}
+	m := &matcher{trial: t}
 	for _, key := range ids(t.test.Expect) {
 		want, at := t.test.Expect[key], path+"."+key
 		switch key {
@@ -179,9 +179,8 @@ func (t *trial) outputs(m *matcher, path string, want any) {
 
 // matcher compares values for one trial.
 type matcher struct {
-	trial  *trial
-	params map[string]any
-	state  map[string]any // the captures, once an expression needs them
+	trial *trial
+	state map[string]any // the captures, once an expression needs them
 }
 
 // subset compares the members that a case names.
@@ -313,7 +312,7 @@ func (m *matcher) evaluate(source string, value any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return program.Eval(expression.Env{Params: m.params, Item: value, State: func(name string) any {
+	return program.Eval(expression.Env{Params: m.trial.params, Item: value, State: func(name string) any {
 		if found, there := m.state[name]; there {
 			return found
 		}

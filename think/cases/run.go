@@ -39,26 +39,37 @@ const maxEvents = 100_000
 // held against the step's success_schema, and not against the schema of a tool, so that it
 // may have only the fields that matter.
 func Run(f *File, c Case, graph *flow.Graph) Result {
-	t := &trial{file: f, test: c, graph: graph, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{}}
-	t.result = Result{Name: c.Name, Line: f.Line(c)}
-	params, err := graph.Workflow.Bind(c.Params)
-	if err != nil {
-		t.differs(c.path+".params", Difference{Message: fault.From(err).Message()})
-		return t.result
-	}
-	t.drive(params)
-	if len(t.result.Differences) == 0 {
-		for _, path := range t.answers.unused() {
-			t.differs(path, Difference{Message: "the run took no such answer"})
-		}
-	}
-	if t.run != nil && (len(t.result.Differences) == 0 || t.out.Final != nil || t.out.Blocked != nil) {
-		t.compare(params)
-	}
+	t := newTrial(f, c, graph)
+	t.execute()
 	if t.run != nil {
+		if len(t.result.Differences) == 0 || t.out.Final != nil || t.out.Blocked != nil {
+			t.compare()
+		}
 		t.result.Reached = t.reached()
 	}
 	return t.result
+}
+
+func newTrial(f *File, c Case, graph *flow.Graph) *trial {
+	return &trial{file: f, test: c, graph: graph, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{},
+		result: Result{Name: c.Name, Line: f.Line(c)}}
+}
+
+// execute runs the case to its end; what went wrong with its answers are differences.
+func (t *trial) execute() {
+	params, err := t.graph.Workflow.Bind(t.test.Params)
+	if err != nil {
+		t.differs(t.test.path+".params", Difference{Message: fault.From(err).Message()})
+		return
+	}
+	t.params = params
+	t.drive()
+	if len(t.result.Differences) > 0 {
+		return
+	}
+	for _, path := range t.answers.unused() {
+		t.differs(path, Difference{Message: "the run took no such answer"})
+	}
 }
 
 // trial is the run of one case.
@@ -68,6 +79,7 @@ type trial struct {
 	graph   *flow.Graph
 	answers *answers
 	result  Result
+	params  map[string]any
 
 	run *flow.Run
 	out flow.Outcome
@@ -76,11 +88,7 @@ type trial struct {
 	// issued are the ids in the order in which they were issued first, inputs their inputs.
 	issued []string
 	inputs map[string]any
-	failed []failure
 }
-
-// failure is an attempt that failed, with its step.
-type failure struct{ id, call string }
 
 func (t *trial) differs(path string, d Difference) {
 	d.Path, d.Line = path, t.file.line(path)
@@ -88,8 +96,8 @@ func (t *trial) differs(path string, d Difference) {
 }
 
 // drive answers instructions until the run has ended or one has no answer.
-func (t *trial) drive(params map[string]any) {
-	t.run, t.out = t.graph.Start("case", params, flow.Terms{HoldUnknown: true})
+func (t *trial) drive() {
+	t.run, t.out = t.graph.Start("case", t.params, flow.Terms{HoldUnknown: true})
 	for range maxEvents {
 		t.provide()
 		for _, next := range t.out.Instructions {
@@ -161,9 +169,6 @@ func (t *trial) settle(step flow.Handle, next flow.Instruction, value any) error
 	t.out = out
 	t.provide()
 	t.raw[t.out.Version] = raw
-	if t.out.Rejected != nil || t.out.Exhausted != "" {
-		t.failed = append(t.failed, failure{next.StepID, next.Call})
-	}
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"savant/think/cases"
 	"savant/think/flow"
 	"savant/think/library"
+	"savant/think/state"
 )
 
 // CheckedFile holds the findings in one workflow file.
@@ -382,4 +383,18 @@ func belowWorkflows(op, name string) (string, error) {
 		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
 	return below, nil
+}
+
+// Recorded returns the parameters and the answers of a run without secrets.
+func (a *App) Recorded(ctx context.Context, key state.Key) (map[string]any, []cases.Recorded, error) {
+	params, answers, err := a.Think.Answers(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	var clean []cases.Recorded
+	for _, each := range answers {
+		clean = append(clean, cases.Recorded{Step: each.Step, Result: a.redactor.Value(each.Result)})
+	}
+	shown, _ := a.redactor.Value(params).(map[string]any)
+	return shown, clean, nil
 }
