@@ -177,6 +177,7 @@ func (r *report) checkMapping(node *yaml.Node, at *yamlPath, depth int, count *i
 			continue
 		}
 		seen[key.Value] = key.Line
+		r.cutBefore(key, value, &yamlPath{above: at, key: key.Value})
 		if key.Tag != "!!str" && ofStep(at.path()) {
 			r.add(fault.YAMLSchemaViolation, at.path(), key, "the key %s is not text: quote it", key.Value)
 		}

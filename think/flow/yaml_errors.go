@@ -46,6 +46,8 @@ func (r *report) syntax(err error) {
 		fix = "; a quote that opens on this line is not closed"
 	case advice != "":
 		at, fix = inBraces, "; "+advice
+	case text == "did not find expected key" && r.cutAbove(at.line).line > 0:
+		at, fix = r.cutAbove(at.line), "; "+adviceOnCut
 	case strings.Contains(text, "mapping values are not allowed"):
 		fix = "; quote a value that contains `: `"
 	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"), strings.Contains(text, "tab character"):
@@ -109,6 +111,24 @@ func openedOn(line string) (quote string, open bool) {
 		line = rest[end+1:]
 	}
 }
+
+const adviceOnCut = "quote a value that contains ` #`: a comment begins there"
+
+// cutAbove returns where a comment ends a text that goes on in the next line, from the
+// line above one on; zero for nowhere.
+func (r *report) cutAbove(line int) place {
+	for at := max(line-1, 1); at < len(r.lines); at++ {
+		text, next := string(r.lines[at-1]), string(r.lines[at])
+		comment := strings.Index(text, " #")
+		if comment >= 0 && looksCut(text[comment+1:]) && r.indent(at+1) >= r.indent(at) && !beginsEntry().MatchString(next) {
+			return place{at, 2 + utf8.RuneCountInString(text[:comment])}
+		}
+	}
+	return place{}
+}
+
+// beginsEntry matches a line that does not go on with the text above it.
+var beginsEntry = pattern.Lazy(`^\s*(?:$|#|-(?:\s|$)|[^\s"']+:(?:\s|$))`)
 
 // unknownAnchor matches the one message that names no line.
 var unknownAnchor = pattern.Lazy(`^unknown anchor '(.*)' referenced`)
@@ -223,7 +243,7 @@ func (b *braces) comment() bool {
 	}
 	comment, _, _ := strings.Cut(b.text[b.at:], "\n")
 	if looksCut(comment) && len(b.open) > 0 {
-		b.say(max(b.began, 0), "quote a value that contains ` #`: a comment begins there")
+		b.say(max(b.began, 0), adviceOnCut)
 	}
 	b.at += len(comment) - 1
 	return true

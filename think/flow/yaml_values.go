@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -229,34 +230,61 @@ func plainInteger(text string) bool {
 	return text == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'
 }
 
-// cutText warns of a text whose rest YAML took for a comment. The place that startsWith
-// looked at last is where the text begins.
+// cutText warns of a value whose rest YAML took for a comment. The place that startsWith
+// looked at last is where the value begins.
 func (r *report) cutText(node *yaml.Node, at *yamlPath) {
-	if node.Style != 0 || node.Line < 1 || node.Line > len(r.lines) || node.Tag != "!!str" && (node.Tag != "!!null" || node.Value != "") {
+	if node.Style != 0 || node.Line < 1 || node.Line > len(r.lines) {
 		return
 	}
-	line, rest, found := r.after(node)
+	if line, rest, found := r.after(node); found {
+		r.cut(node, at, line, rest)
+	}
+}
+
+// cut warns of a comment that begins in the rest of a line and does not look like one.
+func (r *report) cut(node *yaml.Node, at *yamlPath, line int, rest string) {
 	comment := strings.TrimLeft(rest, " \t")
-	if !found || comment == rest || !looksCut(comment) {
+	if comment == rest || !looksCut(comment) {
 		return
 	}
-	d := fault.Diagnostic{File: r.file, Path: at.path(), Line: line, Column: 1 + utf8.RuneCount(r.lines[line-1]) - utf8.RuneCountInString(comment),
+	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: at.path(), Line: line, Column: 1 + utf8.RuneCount(r.lines[line-1]) - utf8.RuneCountInString(comment),
 		Code: fault.YAMLSchemaViolation, Severity: "warning",
-		Message: fmt.Sprintf("YAML takes %q for a comment and leaves %s: put the text in quotes, or a space after the #", fault.Cut(comment, 60), leftOf(node))}
-	r.warnings = append(r.warnings, d)
+		Message: fmt.Sprintf("YAML takes %q for a comment and leaves %s: put the text in quotes, or a space after the #", fault.Cut(comment, 60), leftOf(node))})
+}
+
+// cutBefore warns of a text that begins, after its key, with what YAML took for a
+// comment, and goes on below.
+func (r *report) cutBefore(key, node *yaml.Node, at *yamlPath) {
+	if node.Kind != yaml.ScalarNode || node.Style != 0 || key.Style != 0 || node.Line <= key.Line || key.Line > len(r.lines) {
+		return
+	}
+	if _, rest, found := strings.Cut(string(r.lines[key.Line-1]), key.Value+":"); found {
+		r.cut(node, at, key.Line, rest)
+	}
 }
 
 func leftOf(node *yaml.Node) string {
-	if node.Value == "" {
+	switch node.Tag {
+	case "!!null":
 		return "null"
+	case "!!str":
+		return strconv.Quote(fault.Cut(node.Value, 60))
 	}
-	return strconv.Quote(fault.Cut(node.Value, 60))
+	return fault.Cut(node.Value, 60)
 }
 
 // looksCut reports whether what YAML takes for a comment is none to a reader: a word
-// follows the # without a space.
+// follows the # without a space. Lines and frames of signs are comments.
 func looksCut(comment string) bool {
-	return len(comment) > 1 && comment[0] == '#' && strings.IndexByte(" \t\r#-=*!", comment[1]) < 0
+	first, _, _ := strings.Cut(strings.Map(func(char rune) rune {
+		if unicode.IsSpace(char) {
+			return ' '
+		}
+		return char
+	}, comment), " ")
+	return strings.HasPrefix(first, "#") && strings.ContainsFunc(first, func(char rune) bool {
+		return unicode.IsLetter(char) || unicode.IsDigit(char) || char == '{'
+	})
 }
 
 // after returns the line on which an unquoted text ends, and what follows it there. A
