@@ -3,6 +3,7 @@ package rules_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,20 @@ func BenchmarkDecide(b *testing.B) {
 				slices.Sort(took)
 				b.ReportMetric(float64(took[len(took)*95/100].Microseconds()), "p95-µs")
 			})
+		}
+	}
+}
+
+// BenchmarkParse reads rules of the longest conditions.
+func BenchmarkParse(b *testing.B) {
+	lines := "rules:\n"
+	for i := range 10 {
+		lines += fmt.Sprintf("  - {id: r%d, before: a.b, require: \"%strue\"}\n", i, strings.Repeat("input.a == 1 or ", 490))
+	}
+	b.SetBytes(int64(len(lines)))
+	for b.Loop() {
+		if _, err := rules.Parse("rules/r.yaml", []byte(lines)); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

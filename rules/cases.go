@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -256,6 +257,9 @@ func Mutate(set *Set, cases []Case, path string) []fault.Diagnostic {
 			}
 		}
 	}
+	slices.SortFunc(survivors, func(a, b fault.Diagnostic) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Message, b.Message))
+	})
 	for _, c := range cases {
 		for i, step := range c.Steps {
 			if step.Expect != "" {
@@ -300,29 +304,28 @@ func (f *File) mutants() []mutation {
 			changed.file, file.Rules[i] = &file, &changed
 			all = append(all, mutation{&file, rule, message + " makes no difference"})
 		}
-		for _, when := range rule.when.without() {
-			add("when "+when.Text, func(r *Rule) { r.when = when })
+		for text, when := range rule.when.without() {
+			add("when without "+text, func(r *Rule) { r.when = when })
 		}
 		for k, each := range rule.require {
 			for n, name := range each.needs {
 				add("without needs "+name, func(r *Rule) { r.require[k].needs = slices.Delete(slices.Clone(each.needs), n, n+1) })
 			}
-			for _, that := range each.that.without() {
-				add("require "+that.Text, func(r *Rule) { r.require[k].that = that })
+			for text, that := range each.that.without() {
+				add("require without "+text, func(r *Rule) { r.require[k].that = that })
 			}
 		}
 	}
 	return all
 }
 
-// without returns the condition without each of its parts.
-func (c *condition) without() []*condition {
-	if c == nil {
-		return nil
-	}
-	var all []*condition
-	for _, each := range c.Mutants() {
-		all = append(all, &condition{each, c.site, c.shift})
+// without returns the condition without each of its parts, by the part's text.
+func (c *condition) without() map[string]*condition {
+	all := map[string]*condition{}
+	if c != nil {
+		for text, each := range c.Mutants() {
+			all[text] = &condition{each, c.site, c.shift}
+		}
 	}
 	return all
 }

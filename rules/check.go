@@ -337,7 +337,7 @@ func (r *Rule) providers() [][]string {
 			continue
 		}
 		for _, leaf := range append(slices.Clone(each.that.Parts), each.that.Condition) {
-			if len(leaf.Parts) == 0 && strings.HasPrefix(leaf.Text, "any("+rootCalls) {
+			if len(leaf.Parts) == 0 && strings.HasPrefix(leaf.String(), "any("+rootCalls) {
 				all = append(all, []string{leaf.Programs()[0].Lists()[0].Name})
 			}
 		}

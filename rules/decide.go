@@ -149,7 +149,7 @@ func because(when *condition) string {
 	if when == nil {
 		return ""
 	}
-	return " where " + when.Text
+	return " where " + when.String()
 }
 
 // add adds a part. What is not judged refuses: nobody is asked about it.

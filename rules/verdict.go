@@ -75,7 +75,7 @@ var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", "
 // notMet explains a part of a condition that gave false. It takes the place of what was
 // said of the evidence that it reads.
 func (j *judgement) notMet(found *Finding, leaf *expression.Condition) {
-	part := Part{Name: "require", State: NotMet, Text: leaf.Text + " is false"}
+	part := Part{Name: "require", State: NotMet, Text: leaf.String() + " is false"}
 	left, right := leaf.References()
 	a, b, compared := j.sides(leaf, left, right)
 	made, name := j.subject(left)
@@ -89,7 +89,7 @@ func (j *judgement) notMet(found *Finding, leaf *expression.Condition) {
 	case compared && made != nil:
 		part.Name, part.Text = name, fmt.Sprintf("%s gave %s; needed: %s %s", label(made), a, operator, b)
 	case compared:
-		part.Text = fmt.Sprintf("%s: found %s, needed: %s %s", leaf.Text, a, operator, b)
+		part.Text = fmt.Sprintf("%s: found %s, needed: %s %s", leaf.String(), a, operator, b)
 	}
 	if len(leaf.Programs()[0].Lists()) == 0 { // else another call may help
 		part.Text += " (final for these arguments)"

@@ -319,3 +319,14 @@ func TestTwoProcessesOfOneSession(t *testing.T) {
 	require.ErrorIs(t, invoke(first, lasting, "pay.lost", `{"order":"B"}`), fault.ToolTimeout)
 	require.ErrorIs(t, invoke(second, lasting, "pay.lost", `{"order":"C"}`), fault.ToolTimeout)
 }
+
+func TestTheFolderOfRulesIsBounded(t *testing.T) {
+	w := newWorld(t, refunds)
+	long := []byte("# " + strings.Repeat("x", 1<<20-20) + "\n" + "rules: []")
+	for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
+		require.NoError(t, os.WriteFile(filepath.Join(w.folder, "rules", name), long, 0o600))
+	}
+	require.ErrorContains(t, invoke(w.start(), lasting, "orders.get", `{}`), "more than 2097152 bytes of rules")
+	require.NoError(t, os.WriteFile(filepath.Join(w.folder, "rules", "a.yaml"), append(long, long...), 0o600))
+	require.ErrorContains(t, invoke(w.start(), lasting, "orders.get", `{}`), "rules/a.yaml is larger than")
+}

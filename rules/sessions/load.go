@@ -20,6 +20,7 @@ const Folder = "rules"
 const (
 	maxFiles = 200
 	maxFile  = 1 << 20
+	maxAll   = 2 << 20
 )
 
 const casesEnd = ".cases"
@@ -31,12 +32,16 @@ func Load(files fs.FS) (*rules.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := 0
 	var all []*rules.File
 	var wrong []fault.Diagnostic
 	for _, name := range names {
 		source, err := Read(files, name)
 		if err != nil {
 			return nil, err
+		}
+		if size += len(source); size > maxAll {
+			return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes of rules", Folder, maxAll)
 		}
 		file, err := rules.Parse(name, source)
 		if err != nil {

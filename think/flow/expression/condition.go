@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -13,8 +14,8 @@ import (
 // Condition is an expression that gives true or false, taken apart at its outermost and
 // and or. It is immutable and safe for concurrent use.
 type Condition struct {
-	// Text is the part as the parser prints it.
-	Text string
+	// text is a leaf as the parser prints it.
+	text string
 	// Parts are the sides of an and, or of an or; a part without any is a leaf.
 	Parts []*Condition
 	// Or says that one of the parts is enough. Each is tried by itself: an error in one
@@ -40,7 +41,7 @@ func CompileCondition(source string, scope Scope) (*Condition, error) {
 }
 
 func condition(whole *Program, node ast.Node, scope Scope) (*Condition, error) {
-	made := &Condition{Text: node.String()}
+	made := &Condition{}
 	n, binary := node.(*ast.BinaryNode)
 	if binary && slices.Contains([]string{"and", "&&", "or", "||"}, n.Operator) {
 		made.Or = n.Operator == "or" || n.Operator == "||"
@@ -57,6 +58,7 @@ func condition(whole *Program, node ast.Node, scope Scope) (*Condition, error) {
 		}
 		return made, nil
 	}
+	made.text = fault.Cut(node.String(), maxMessage) // that of an and would be made again at each level
 	var err error
 	if binary && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">="}, n.Operator) {
 		made.Operator = n.Operator
@@ -69,6 +71,24 @@ func condition(whole *Program, node ast.Node, scope Scope) (*Condition, error) {
 	}
 	made.program, err = compileNode(whole.source, node, scope)
 	return made, err
+}
+
+// String returns the condition as the parser prints it, long parts cut short.
+func (c *Condition) String() string {
+	if c.program != nil {
+		return c.text
+	}
+	between := " and "
+	if c.Or {
+		between = " or "
+	}
+	parts := make([]string, len(c.Parts))
+	for i, part := range c.Parts {
+		if parts[i] = part.String(); len(part.Parts) > 0 {
+			parts[i] = "(" + parts[i] + ")"
+		}
+	}
+	return fault.Cut(strings.Join(parts, between), maxMessage)
 }
 
 // Programs returns the expressions of the leaves.
@@ -145,23 +165,21 @@ func (c *Condition) References() (left, right []Reference) {
 }
 
 // Mutants returns the condition with one leaf left out, for each leaf that an and
-// holds.
-func (c *Condition) Mutants() []*Condition {
-	var all []*Condition
+// holds, by the text of that leaf.
+func (c *Condition) Mutants() map[string]*Condition {
+	all := map[string]*Condition{}
 	for i, part := range c.Parts {
 		changed := part.Mutants()
 		if !c.Or && len(part.Parts) == 0 {
-			changed = []*Condition{nil}
+			changed[part.text] = nil
 		}
-		for _, other := range changed {
+		for text, other := range changed {
 			mutant := *c
 			mutant.Parts = slices.Delete(slices.Clone(c.Parts), i, i+1)
-			mutant.Text = "without " + part.Text
 			if other != nil {
 				mutant.Parts = slices.Insert(mutant.Parts, i, other)
-				mutant.Text = other.Text
 			}
-			all = append(all, &mutant)
+			all[text] = &mutant
 		}
 	}
 	return all
