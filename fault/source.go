@@ -9,20 +9,17 @@ import (
 // maxLine is how many characters of a line a diagnostic quotes.
 const maxLine = 120
 
-// Quoting returns the diagnostic with its source: the line of a file's text and a caret
-// under the column. A diagnostic without a line, or with a source, is unchanged.
-func (d Diagnostic) Quoting(text string) Diagnostic {
-	if d.Source != "" || d.Line < 1 || d.Column < 1 {
+// Lines are the lines of a text, for Quoting.
+func Lines(text string) []string { return strings.Split(text, "\n") }
+
+// Quoting returns the diagnostic with its source: the line of a file, of which all are
+// given, and a caret under the column. A diagnostic without a line, or with a source, is
+// unchanged.
+func (d Diagnostic) Quoting(lines []string) Diagnostic {
+	if d.Source != "" || d.Line < 1 || d.Column < 1 || d.Line > len(lines) {
 		return d
 	}
-	for range d.Line - 1 {
-		_, rest, more := strings.Cut(text, "\n")
-		if text = rest; !more {
-			return d
-		}
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	line = strings.TrimRightFunc(line, unicode.IsSpace)
+	line := strings.TrimRightFunc(lines[d.Line-1], unicode.IsSpace)
 	if line == "" || !utf8.ValidString(line) {
 		return d
 	}

@@ -23,10 +23,10 @@ func TestQuoting(t *testing.T) {
 		{0, 0, ""},
 	} {
 		d := fault.Diagnostic{Line: c.line, Column: c.column}
-		require.Equal(t, c.want, d.Quoting(text).Source, "%d:%d", c.line, c.column)
+		require.Equal(t, c.want, d.Quoting(fault.Lines(text)).Source, "%d:%d", c.line, c.column)
 	}
-	long, caret, _ := strings.Cut(fault.Diagnostic{Line: 4, Column: 301}.Quoting(text).Source, "\n")
+	long, caret, _ := strings.Cut(fault.Diagnostic{Line: 4, Column: 301}.Quoting(fault.Lines(text)).Source, "\n")
 	require.Len(t, long, 120)
 	require.Equal(t, strings.IndexByte(long, 'b'), strings.IndexByte(caret, '^'))
-	require.Equal(t, "kept", fault.Diagnostic{Line: 1, Column: 1, Source: "kept"}.Quoting(text).Source)
+	require.Equal(t, "kept", fault.Diagnostic{Line: 1, Column: 1, Source: "kept"}.Quoting(fault.Lines(text)).Source)
 }

@@ -62,13 +62,13 @@ func (e *Engine) Validate(ctx context.Context, in ValidateInput) (*ValidateOutpu
 // quoted adds the source lines of diagnostics; text is the text of a workflow without
 // a file.
 func (e *Engine) quoted(out *ValidateOutput, text string) *ValidateOutput {
+	files := map[string][]string{"": fault.Lines(text)}
 	for _, list := range [][]fault.Diagnostic{out.Errors, out.Warnings, out.Notes} {
 		for i, d := range list {
-			if d.File == "" {
-				list[i] = d.Quoting(text)
-			} else {
-				list[i] = d.Quoting(e.Library.Text(d.File))
+			if files[d.File] == nil {
+				files[d.File] = fault.Lines(e.Library.Text(d.File))
 			}
+			list[i] = d.Quoting(files[d.File])
 		}
 	}
 	return out

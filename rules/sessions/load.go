@@ -50,7 +50,7 @@ func Load(files fs.FS) (*rules.Set, error) {
 				return nil, err
 			}
 			for _, each := range coded.Diagnostics {
-				wrong = append(wrong, each.Quoting(string(source)))
+				wrong = append(wrong, each.Quoting(fault.Lines(string(source))))
 			}
 			continue
 		}

@@ -64,8 +64,9 @@ func (r *Report) add(found []fault.Diagnostic, source string) {
 	slices.SortStableFunc(found, func(a, b fault.Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
+	lines := fault.Lines(source)
 	for _, d := range slices.Compact(found) {
-		d = d.Quoting(source)
+		d = d.Quoting(lines)
 		switch d.Severity {
 		case warning:
 			r.Warnings = append(r.Warnings, d)

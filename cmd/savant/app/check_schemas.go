@@ -35,7 +35,7 @@ func (a *App) checkSchemas() ([]CheckedFile, error) {
 		checked := a.checkedSchema(file, err)
 		for i := range checked.Errors {
 			if checked.Errors[i].File == file {
-				checked.Errors[i] = checked.Errors[i].Quoting(string(text))
+				checked.Errors[i] = checked.Errors[i].Quoting(fault.Lines(string(text)))
 			}
 		}
 		files = append(files, checked)
@@ -51,7 +51,7 @@ func misnamedIn(file string, text []byte, schema any) CheckedFile {
 		d := fault.Diagnostic{File: file, Pointer: wrong.Pointer, Code: fault.YAMLSchemaViolation, Message: wrong.Message}
 		if err == nil {
 			d.Line, d.Column = jsonvalue.Place(text, root.At(wrong.Pointer).Offset)
-			d = d.Quoting(string(text))
+			d = d.Quoting(fault.Lines(string(text)))
 		}
 		if wrong.Certain {
 			checked.Errors = append(checked.Errors, d)

@@ -164,7 +164,7 @@ func (p *program) check(a *app.App, format string) error {
 	}
 	for i, each := range found {
 		if source, err := a.RuleFile(each.File); err == nil {
-			found[i] = each.Quoting(string(source))
+			found[i] = each.Quoting(fault.Lines(string(source)))
 		}
 	}
 	return p.findings(found, format)
