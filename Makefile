@@ -89,10 +89,8 @@ ask: build ## the agent answers a question about this repository, offline: make 
 demo: build ## a whole run on this repository
 	bin/savant demo
 
-think-test: ## the scenario tests of one workflow: make think-test workflow=hello
-	@test -n '$(workflow)' || { echo 'usage: make think-test workflow=NAME'; exit 2; }
-	@test -f 'workflows/$(workflow).yaml' || { echo 'there is no workflows/$(workflow).yaml'; exit 2; }
-	go test ./think -count=1 -v -run '^TestScenarios$$/^$(workflow)(\.|$$)'
+think-test: ## the cases of the bundled workflows, or of one: make think-test workflow=hello
+	go run ./cmd/savant --path . workflows test $(workflow) --coverage --min 100
 
 demo-fleet: ferret ## 20 agent runs and 20 guided runs by two servers and three workers, one of each killed on the way
 	SAVANT_DEMO_FLEET=1 go test ./cmd/savant -run '^TestFleet$$' -count=1 -v

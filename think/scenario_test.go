@@ -21,16 +21,14 @@ import (
 // standard streams. Both must give the trace that the file holds.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"testdata/*.txtar", "../workflows/*.test.txtar"} {
-		files, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		for _, file := range files {
-			name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				playScenario(t, file)
-			})
-		}
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			playScenario(t, file)
+		})
 	}
 }
 

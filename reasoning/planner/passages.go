@@ -48,6 +48,7 @@ const (
 	titled     = 1.2  // a title with the same words as the goal
 	filed      = 0.6  // a file whose name has the same words as the goal
 	ofValue    = 1.6  // its title is a value of the requested kind
+	named      = 1.6  // the question has its name as it is written
 	hasList    = 1.5  // it lists things, as the question asks for
 	noList     = 0.35 // it declares something else than a list
 	fitting    = 1.2  // it declares what the question asks for: a function, a test
@@ -160,6 +161,9 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 		} else {
 			s.score *= noList
 		}
+	}
+	if name != strings.ToLower(name) && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
+		s.score *= named
 	}
 	switch says := p.weigh(head) > 0 || p.ofNamedFile(s); {
 	case p.question.kind == tests && says: // what it tests, or its file does

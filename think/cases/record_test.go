@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"maps"
 	"path"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"savant/think/library"
 )
 
-// The cases of the bundled workflows hold.
+// The cases of the bundled workflows hold, and reach all that is not excused.
 func TestBundledWorkflows(t *testing.T) {
 	bundled := library.New(library.Layer{Files: savant.Files})
 	files := library.CasesFiles(savant.Files)
@@ -27,9 +28,13 @@ func TestBundledWorkflows(t *testing.T) {
 			file, err := cases.Parse(name, src)
 			require.NoError(t, err)
 			require.NoError(t, cases.Check(file, graph))
+			reached := cases.Points{}
 			for _, c := range file.Cases {
-				require.Empty(t, cases.Run(file, c, graph).Differences, c.Name)
+				result := cases.Run(file, c, graph)
+				require.Empty(t, result.Differences, c.Name)
+				maps.Copy(reached, result.Reached)
 			}
+			require.Empty(t, cases.Cover(graph, reached, file.Excuses).Missing)
 		})
 	}
 }
