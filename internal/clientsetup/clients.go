@@ -2,12 +2,14 @@ package clientsetup
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"savant/fault"
 	"savant/internal/configedit"
+	"savant/think/gate/clients"
 )
 
 // Client is a program that Savant can be set up for.
@@ -119,8 +121,39 @@ func entry(value any, path ...string) []configedit.Entry {
 	return []configedit.Entry{{Path: path, Value: value}}
 }
 
-// HookLine is the shell command of a hook.
-func (t Target) HookLine(client string) string { return quoted(t.Program, t.OS) + " hook " + client }
+// Passing says why a program will not stay where it is: it lies below a temporary folder, or
+// in a folder of a Go module or a repository, for builds; "" for one that is installed.
+func Passing(program string) string {
+	folder := filepath.Dir(program)
+	for _, temporary := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if below, err := filepath.Rel(temporary, folder); err == nil && filepath.IsLocal(below) {
+			return "a temporary folder"
+		}
+	}
+	for _, sign := range []string{"go.mod", ".git"} {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(folder), sign)); err == nil {
+			return "a folder of builds"
+		}
+	}
+	return ""
+}
+
+// HookLine is the shell command of a hook for an event; see clients.Client.Line.
+func (t Target) HookLine(client, event string, more ...string) string {
+	program := quoted(t.Program, t.OS)
+	row, err := clients.Find(client)
+	if t.OS == "windows" || err != nil { // every client with hooks has a row
+		return strings.Join(append([]string{program, "hook", client}, more...), " ")
+	}
+	return row.Line(program, event, more...)
+}
+
+// IsHookLine reports whether a line is one of HookLine, or the plain one of earlier set-ups.
+func (t Target) IsHookLine(client, line string) bool {
+	row, err := clients.Find(client)
+	return err == nil && (line == quoted(t.Program, t.OS)+" hook "+client ||
+		slices.ContainsFunc(row.Expected(), func(event string) bool { return line == t.HookLine(client, event) }))
+}
 
 // quoted is a program's path for a shell.
 func quoted(path, system string) string {

@@ -79,20 +79,23 @@ const (
 	seconds   = 10 // the hook answers within two, with a database within eight
 )
 
-// claudeHooks start the program without a shell. onFailure refuses the call if the hook
-// cannot be started.
+// claudeHooks start the program. onFailure refuses the call if it fails; where it is gone,
+// the line answers by itself.
 func claudeHooks(t Target) []configedit.Entry {
-	hook := func(more object) object {
-		made := object{"type": "command", "command": t.Program, "args": []string{"hook", "claude-code"}, "timeout": seconds}
+	hook := func(event string, more object) object {
+		made := object{"type": "command", "command": "sh", "args": []string{"-c", t.HookLine("claude-code", event)}, "timeout": seconds}
+		if t.OS == "windows" {
+			made["command"], made["args"] = t.Program, []string{"hook", "claude-code"}
+		}
 		for key, value := range more {
 			made[key] = value
 		}
 		return made
 	}
 	return t.hookEntries("claude-code", object{
-		"PreToolUse":  matched(everyTool, hook(object{"onFailure": "block"})),
-		"PostToolUse": matched(thinkTool, hook(nil)),
-		"Stop":        matched("", hook(nil))}, "hooks")
+		"PreToolUse":  matched(everyTool, hook("PreToolUse", object{"onFailure": "block"})),
+		"PostToolUse": matched(thinkTool, hook("PostToolUse", nil)),
+		"Stop":        matched("", hook("Stop", nil))}, "hooks")
 }
 
 func claude(t Target) []wanted {
@@ -109,7 +112,7 @@ func claude(t Target) []wanted {
 func lineHooks(t Target, client string, limit int, events map[string]string) []configedit.Entry {
 	made := object{}
 	for event, matcher := range events {
-		made[event] = matched(matcher, object{"name": "savant", "type": "command", "command": t.HookLine(client), "timeout": limit})
+		made[event] = matched(matcher, object{"name": "savant", "type": "command", "command": t.HookLine(client, event), "timeout": limit})
 	}
 	return t.hookEntries(client, made, "hooks")
 }
@@ -125,7 +128,7 @@ func codexTable(t Target) []configedit.Entry {
 func codexHooks(t Target) []configedit.Entry {
 	made := object{}
 	for event, matcher := range claudeEvents {
-		made[event] = matched(matcher, object{"type": "command", "command": t.HookLine("codex"), "timeout": seconds})
+		made[event] = matched(matcher, object{"type": "command", "command": t.HookLine("codex", event), "timeout": seconds})
 	}
 	return t.hookEntries("codex", made, "hooks")
 }
@@ -203,9 +206,9 @@ func desktop(t Target) []wanted {
 }
 
 func cursor(t Target) []wanted {
-	hook := object{"command": t.HookLine("cursor"), "timeout": seconds}
-	closed := object{"command": t.HookLine("cursor"), "timeout": seconds, "failClosed": true}
-	hooks := append([]configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}, t.hookEntries("cursor", object{"preToolUse": closed, "postToolUse": hook, "stop": object{"command": t.HookLine("cursor"), "timeout": seconds, "loop_limit": 20}}, "hooks")...)
+	hook := object{"command": t.HookLine("cursor", "postToolUse"), "timeout": seconds}
+	closed := object{"command": t.HookLine("cursor", "preToolUse"), "timeout": seconds, "failClosed": true}
+	hooks := append([]configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}, t.hookEntries("cursor", object{"preToolUse": closed, "postToolUse": hook, "stop": object{"command": t.HookLine("cursor", "stop"), "timeout": seconds, "loop_limit": 20}}, "hooks")...)
 	return []wanted{{path: t.in(".cursor", "mcp.json"), entries: entry(t.server("", "${workspaceFolder}"), "mcpServers", "savant")},
 		{path: t.in(".cursor", "hooks.json"), entries: hooks}}
 }
@@ -222,7 +225,7 @@ func hookFile(client, path string, content any) wanted {
 func flatHooks(t Target, client string, events []string) object {
 	byEvent := object{}
 	for _, event := range events {
-		byEvent[event] = []any{object{"type": "command", "command": t.HookLine(client), "timeout": seconds}}
+		byEvent[event] = []any{object{"type": "command", "command": t.HookLine(client, event), "timeout": seconds}}
 	}
 	return object{"hooks": byEvent}
 }
@@ -240,7 +243,7 @@ func vscode(t Target) []wanted {
 func copilot(t Target) []wanted {
 	byEvent := object{}
 	for _, event := range []string{"preToolUse", "postToolUse", "agentStop"} {
-		byEvent[event] = []any{object{"type": "command", "bash": t.HookLine("copilot-cli") + " --event " + event, "timeoutSec": seconds}}
+		byEvent[event] = []any{object{"type": "command", "bash": t.HookLine("copilot-cli", event, "--event", event), "timeoutSec": seconds}}
 	}
 	made := t.server("local", "")
 	made.Tools = []string{"*"}
@@ -251,7 +254,7 @@ func copilot(t Target) []wanted {
 func windsurf(t Target) []wanted {
 	byEvent := object{}
 	for _, event := range []string{"pre_run_command", "pre_write_code", "pre_read_code", "pre_mcp_tool_use", "post_mcp_tool_use"} {
-		byEvent[event] = object{"command": t.HookLine("windsurf"), "show_output": true}
+		byEvent[event] = object{"command": t.HookLine("windsurf", event), "show_output": true}
 	}
 	return []wanted{{path: t.in(".codeium", "windsurf", "mcp_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")},
 		{path: t.in(".codeium", "windsurf", "hooks.json"), entries: t.hookEntries("windsurf", byEvent, "hooks")}}
@@ -261,7 +264,7 @@ func kiro(t Target) []wanted {
 	var hooks []any
 	for _, event := range []string{"PreToolUse", "PostToolUse"} {
 		hooks = append(hooks, object{"name": "savant " + event, "trigger": event, "matcher": ".*",
-			"action": object{"type": "command", "command": t.HookLine("kiro")}, "timeout": seconds, "enabled": true})
+			"action": object{"type": "command", "command": t.HookLine("kiro", event)}, "timeout": seconds, "enabled": true})
 	}
 	return []wanted{{path: t.in(".kiro", "settings", "mcp.json"), entries: entry(t.server("", ""), "mcpServers", "savant")},
 		hookFile("kiro", t.in(".kiro", "hooks", "savant.json"), object{"version": "v1", "hooks": hooks})}

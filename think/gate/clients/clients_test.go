@@ -128,7 +128,8 @@ func TestThePluginStartsTheProgram(t *testing.T) {
 		text, err := clients.Plugin(name, []string{`C:\Program Files\savant.exe`, "--path", "/a b", "hook", name})
 		require.NoError(t, err)
 		require.Contains(t, text, `const COMMAND = ["C:\\Program Files\\savant.exe","--path","/a b","hook","`+name+`"]`)
-		require.Equal(t, 1, strings.Count(text, "import "), "the file stands alone")
+		require.Equal(t, 3, strings.Count(text, "import "))
+		require.Equal(t, 3, strings.Count(text, ` from "node:`), "the file stands alone")
 		require.Equal(t, 1, strings.Count(text, "export "), "the client takes each export for a plugin")
 		require.Equal(t, 1, strings.Count(text, "function ask("))
 	}

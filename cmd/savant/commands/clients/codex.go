@@ -150,7 +150,7 @@ func untrusted(ctx context.Context, path string, t clientsetup.Target) ([]codexH
 	var hooks []codexHook
 	for _, each := range listed.Data {
 		for _, hook := range each.Hooks {
-			if hook.Trust != "trusted" && hook.Trust != "managed" && hook.Command == t.HookLine("codex") {
+			if hook.Trust != "trusted" && hook.Trust != "managed" && t.IsHookLine("codex", hook.Command) {
 				hooks = append(hooks, hook)
 			}
 		}

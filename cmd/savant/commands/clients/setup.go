@@ -19,6 +19,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/atomicfile"
 	"savant/internal/clientsetup"
 	"savant/internal/redact"
 )
@@ -27,6 +28,7 @@ import (
 type setup struct {
 	*cli.Program
 	project, dryRun, undo, yes bool
+	thisBinary                 bool
 	service                    string
 }
 
@@ -44,6 +46,7 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 	command.Flags().BoolVar(&s.dryRun, "dry-run", false, "show the change and write nothing")
 	command.Flags().BoolVar(&s.undo, "undo", false, "remove Savant's entries")
 	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
+	command.Flags().BoolVar(&s.thisBinary, "this-binary", false, "start this program, although it lies in a temporary folder or in one of builds")
 	command.Flags().StringVar(&s.service, "service", clientsetup.Services, "the services that the server publishes")
 	return command
 }
@@ -89,6 +92,8 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	plan := client.Setup
 	if s.undo {
 		plan = client.Undo
+	} else if t.Program, err = s.lasting(ctx, t); err != nil {
+		return err
 	}
 	changes, err := plan(t)
 	if err != nil {
@@ -120,6 +125,46 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	}
 	s.done(client, changed)
 	return s.trustCodex(ctx, client, t)
+}
+
+// lasting returns the program that a client may start for good: this one if it is
+// installed, or its copy in ~/.local/bin if the person wants one.
+func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, error) {
+	why := clientsetup.Passing(t.Program)
+	if why == "" || s.thisBinary || s.dryRun {
+		return t.Program, nil
+	}
+	installed := filepath.Join(t.Home, ".local", "bin", filepath.Base(t.Program))
+	refused := app.Misconfigured(fault.New(fault.InvalidParams, "%s lies in %s, and the client would start it from there after it is gone", t.Program, why).
+		Hinted(fault.Hint{Text: "install it first (make install, or copy it to " + installed + " and run savant setup there), or say --this-binary"}))
+	if s.yes || !terminal.Is(s.Stdin) {
+		return "", refused
+	}
+	yes, err := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("This program lies in %s. Copy it to %s, and set that up?", why, installed))
+	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
+		return "", err
+	}
+	if !yes {
+		return "", refused
+	}
+	return installed, install(t.Program, installed)
+}
+
+// install copies a program, whole or not at all.
+func install(program, to string) error {
+	text, err := os.ReadFile(program)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	var folder *os.Root
+	if err == nil {
+		folder, err = os.OpenRoot(filepath.Dir(to))
+	}
+	if err != nil {
+		return fault.New(fault.InvalidParams, "%s cannot be copied: %w", program, err)
+	}
+	defer func() { _ = folder.Close() }() // the file is closed
+	return atomicfile.Write(folder, filepath.Base(to), text, 0o755)
 }
 
 // show prints the change of a file. What looks like a secret is redacted, since keys of

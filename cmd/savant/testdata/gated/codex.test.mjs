@@ -22,9 +22,9 @@ test("Codex is asked for its trust when it is installed later", () => {
   const without = { project: home, env: { PATH: "/usr/bin:/bin", HOME: home } };
   const later = { project: home, env: { PATH: `${program(".bin")}:${process.env.PATH}`, HOME: home } };
   try {
-    assert.doesNotMatch(savant(without, "setup", "codex", "--yes"), /Codex trusts/);
+    assert.doesNotMatch(savant(without, "setup", "codex", "--yes", "--this-binary"), /Codex trusts/);
     assert.throws(() => savant(later, "doctor", "codex"), (error) => error.stdout.includes("Codex does not trust 3 hooks"));
-    assert.match(savant(later, "setup", "codex", "--yes"), /Codex trusts 3 hooks/);
+    assert.match(savant(later, "setup", "codex", "--yes", "--this-binary"), /Codex trusts 3 hooks/);
     assert.match(savant(later, "doctor", "codex"), /Codex trusts the hooks/);
   } finally {
     rmSync(home, { recursive: true, force: true, maxRetries: 100 });

@@ -34,7 +34,7 @@ export async function trial(client) {
     await mkdir(t.home);
     t.env = { PATH: process.env.PATH, HOME: t.home, TMPDIR: process.env.TMPDIR ?? tmpdir(), LANG: "C.UTF-8", NO_COLOR: "1", CI: "1", ...client.env?.(t) };
     await history(t.project);
-    savant(t, "setup", client.setup, "--yes");
+    savant(t, "setup", client.setup, "--yes", "--this-binary");
     savant(t, "doctor", client.setup);
     await client.before?.(t);
     const output = await run(t, client);

@@ -1,10 +1,27 @@
 import { spawn } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 
 const COMMAND = ["savant"]
 
 // gated are the sessions that called Think: where Savant cannot be asked, no tool of
 // theirs passes.
 const gated = new Set()
+
+// held says whether the session may have an open run in the folder or above it: Savant keeps
+// a file for each, which is there after a restart of the client, too.
+function held(session, folder) {
+  if (gated.has(session)) return true
+  for (let at = folder; at; at = dirname(at) === at ? "" : dirname(at)) {
+    const hooks = join(at, ".savant", "hooks")
+    try {
+      for (const name of readdirSync(hooks)) {
+        if (name.endsWith(".json") && readFileSync(join(hooks, name), "utf8").includes(`"session":${JSON.stringify(session)}`)) return true
+      }
+    } catch {} // no such folder
+  }
+  return false
+}
 
 export function refusal(why) {
   return { decision: "deny", reason: `Refused: Savant's gate could not be asked (${why}). Tell the person.` }
@@ -14,7 +31,7 @@ export function refusal(why) {
 // without Savant, which did not answer before the time until.
 export function ask(event, until) {
   if (/think[._](plan|next)(_[0-9a-z]+)?$/.test(event.tool_name ?? "")) gated.add(event.session_id)
-  const failed = (why) => ({ unasked: true, ...(event.hook_event_name === "PreToolUse" && gated.has(event.session_id) && refusal(why)) })
+  const failed = (why) => ({ unasked: true, ...(event.hook_event_name === "PreToolUse" && held(event.session_id, event.cwd) && refusal(why)) })
   return new Promise((resolve) => {
     let child
     try {
