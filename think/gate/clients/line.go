@@ -30,7 +30,7 @@ func (c Client) Line(program, event string, more ...string) string {
 	// and that of the project where the client names it.
 	return "test -x " + program + " || { i=$(cat); for d in \"$SAVANT_PATH\" \"$CLAUDE_PROJECT_DIR\" \"$PWD\"; do while test \"$d\"; do " +
 		"s=$(grep -ho '\"session\":\"[^\"][^\"]*\"' \"$d\"/.savant/hooks/" + c.Name + "-*.json 2>/dev/null | cut -d: -f2-); " +
-		"if test \"$s\" && printf %s \"$i\" | grep -qF \"$s\"; then " + refuse + "; fi; d=${d%/*}; done; done; " +
+		"if test \"$s\" && printf %s \"$i\" | grep -qF \"$s\"; then " + refuse + "; fi; case $d in */*) d=${d%/*};; *) d=;; esac; done; done; " +
 		"echo 'savant: the program of the hook is gone, and calls pass; savant setup " + c.Name + " sets it up again' >&2; " + pass + "; }; exec " + run
 }
 

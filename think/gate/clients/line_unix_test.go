@@ -18,11 +18,11 @@ import (
 )
 
 // answerOf runs a hook's line as a client does.
-func answerOf(t *testing.T, line, folder string, event []byte) clients.Answer {
+func answerOf(t *testing.T, line, folder string, event []byte, more ...string) clients.Answer {
 	t.Helper()
 	shell := exec.Command("/bin/sh", "-c", line)
 	shell.Dir, shell.Stdin = folder, bytes.NewReader(event)
-	shell.Env = []string{"PATH=" + os.Getenv("PATH")}
+	shell.Env = append([]string{"PATH=" + os.Getenv("PATH")}, more...)
 	var stdout, stderr bytes.Buffer
 	shell.Stdout, shell.Stderr = &stdout, &stderr
 	err := shell.Run()
@@ -82,6 +82,9 @@ func TestAHookWhoseProgramIsGone(t *testing.T) {
 				require.Equal(t, refused.Stdout == "", answer.Stdout == "")
 				require.NoError(t, os.WriteFile(file, []byte(`{"format":1,"client":"`+name+`","session":"another","runs":[]}`), 0o600))
 				require.Equal(t, passed, answerOf(t, line, deep, each.Stdin), "another session")
+				for _, relative := range []string{".", "a/b", "./a", "/"} {
+					require.Equal(t, passed, answerOf(t, line, elsewhere, each.Stdin, "SAVANT_PATH="+relative, "CLAUDE_PROJECT_DIR="+relative), relative)
+				}
 				require.NoError(t, os.Remove(file))
 			}
 			require.Positive(t, held)
