@@ -13,12 +13,13 @@ import (
 // project, or none of the session that it held.
 func (c Client) Line(program, event string, more ...string) string {
 	run := strings.Join(append([]string{program, "hook", c.Name}, more...), " ")
+	present := "command -v " + program + " >/dev/null"
 	pass := "exit 0"
 	if !c.silent && c.status == 0 {
 		pass = "echo {}; " + pass
 	}
 	if c.kind(event) != gate.BeforeTool {
-		return "test -x " + program + " || { " + pass + "; }; exec " + run
+		return present + " || { " + pass + "; }; exec " + run
 	}
 	answer := c.Answer(event, gate.Decision{Verdict: gate.Refuse, Reason: "This session may have an open run of a Savant workflow, and the program of Savant is gone. " +
 		"A person must install it again (savant setup " + c.Name + "), or delete the session's file in .savant/hooks."})
@@ -28,7 +29,7 @@ func (c Client) Line(program, event string, more ...string) string {
 	}
 	// A session's file has its id, and so has the event: the folders above are searched,
 	// and that of the project where the client names it.
-	return "test -x " + program + " || { i=$(cat); for d in \"$SAVANT_PATH\" \"$CLAUDE_PROJECT_DIR\" \"$PWD\"; do while test \"$d\"; do " +
+	return present + " || { i=$(cat); for d in \"$SAVANT_PATH\" \"$CLAUDE_PROJECT_DIR\" \"$PWD\"; do while test \"$d\"; do " +
 		"s=$(grep -ho '\"session\":\"[^\"][^\"]*\"' \"$d\"/.savant/hooks/" + c.Name + "-*.json 2>/dev/null | cut -d: -f2-); " +
 		"if test \"$s\" && printf %s \"$i\" | grep -qF \"$s\"; then " + refuse + "; fi; case $d in */*) d=${d%/*};; *) d=;; esac; done; done; " +
 		"echo 'savant: the program of the hook is gone, and calls pass; savant setup " + c.Name + " sets it up again' >&2; " + pass + "; }; exec " + run

@@ -87,6 +87,13 @@ func (d *doctor) try(ctx context.Context, list []clientsetup.Client, named bool)
 	}
 	for _, client := range list {
 		found, err := client.Configured(t)
+		if d.project && onPath() {
+			common := t
+			common.Program = shared
+			if other, failed := client.Configured(common); failed == nil && (err != nil || len(other.Missing) < len(found.Missing)) {
+				found, err = other, nil
+			}
+		}
 		if !named && (err != nil && t.Project != "" || err == nil && found.Server.None()) {
 			continue
 		}

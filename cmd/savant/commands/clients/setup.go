@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -29,6 +30,7 @@ type setup struct {
 	*cli.Program
 	project, dryRun, undo, yes bool
 	thisBinary                 bool
+	command                    string
 	service                    string
 }
 
@@ -47,6 +49,7 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 	command.Flags().BoolVar(&s.undo, "undo", false, "remove Savant's entries")
 	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
 	command.Flags().BoolVar(&s.thisBinary, "this-binary", false, "start this program, although it lies in a temporary folder or in one of builds")
+	command.Flags().StringVar(&s.command, "command", "", "the command that the client starts; default: this program, and savant for a project")
 	command.Flags().StringVar(&s.service, "service", clientsetup.Services, "the services that the server publishes")
 	return command
 }
@@ -128,8 +131,19 @@ func (s *setup) run(ctx context.Context, args []string) error {
 }
 
 // lasting returns the program that a client may start for good: this one if it is
-// installed, or its copy in ~/.local/bin if the person wants one.
+// installed, or its copy in ~/.local/bin if the person wants one. The files of a project
+// are shared, so they name the command, and no place of this machine.
 func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, error) {
+	switch {
+	case s.command != "":
+		return s.command, nil
+	case s.project && !s.thisBinary:
+		if !onPath() {
+			return "", app.Misconfigured(fault.New(fault.InvalidParams, "the files of a project name the command savant, and PATH has none").
+				Hinted(fault.Hint{Text: "install it first (make install), or say --command, or --this-binary for a project of your own"}))
+		}
+		return shared, nil
+	}
 	why := clientsetup.Passing(t.Program)
 	if why == "" || s.thisBinary || s.dryRun {
 		return t.Program, nil
@@ -148,6 +162,15 @@ func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, erro
 		return "", refused
 	}
 	return installed, install(t.Program, installed)
+}
+
+// shared is the command of Savant in files that others use, too.
+const shared = "savant"
+
+// onPath reports whether PATH has that command.
+func onPath() bool {
+	_, err := exec.LookPath(shared)
+	return err == nil
 }
 
 // install copies a program, whole or not at all.
