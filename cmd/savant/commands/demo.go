@@ -10,7 +10,7 @@ import (
 
 func (p *program) demoCommand() *cobra.Command {
 	var repository string
-	command := &cobra.Command{Use: "demo", Short: "Drive a workflow on a git repository through a server of its own, and show every step",
+	command := &cobra.Command{Use: "demo", Short: "Drive a workflow on a git repository, and show every step",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			return demo.Run(command.Context(), demo.Options{Repository: repository, Version: p.World.Version, Environment: p.World.Environment,

@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) reasoningCommand() *cobra.Command {
-	return cli.Group("reasoning", "Ask for one decision, serve decisions to others, or answer those of a queue", p.decideCommand(), p.reasoningServeCommand(), p.reasoningWorkCommand())
+	return cli.Group("reasoning", "Ask for one decision, serve decisions, or answer those of a queue", p.decideCommand(), p.reasoningServeCommand(), p.reasoningWorkCommand())
 }
 
 func (p *program) decideCommand() *cobra.Command {

@@ -78,35 +78,15 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(wrongFlag)
 	cli.SettingFlags(root)
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program), workflows.ReviewCommand(p.Program), rules.Command(p.Program),
-		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand())
-	helpForKnown(root)
+		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.versionCommand())
+	withHelp(root)
 	return root
 }
 
-// helpForKnown makes `help` fail for an unknown command.
-func helpForKnown(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	for _, each := range root.Commands() {
-		if each.Name() != "help" {
-			continue
-		}
-		help := each.Run
-		each.Run = nil
-		each.RunE = func(command *cobra.Command, args []string) error {
-			if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-				return cli.UnknownCommand(found, args[len(args)-max(len(rest), 1)])
-			}
-			help(command, args)
-			return nil
-		}
-	}
-}
-
-// usageTemplate names the settings in one line instead of listing them all: each is a
-// flag of every command.
+// usageTemplate names the settings in one line: each is a flag of every command.
 func usageTemplate(whole string) string {
-	const list = "{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
-	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\n--set KEY=VALUE sets a setting: savant config show lists them, savant --help the settings with a flag of their own.", 1)
+	const flags = "{{if .HasAvailableInheritedFlags}}\n\nGlobal Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}"
+	return strings.Replace(whole, flags, "{{if .HasParent}}\n\nsavant help settings lists the settings; --set KEY=VALUE sets one.{{end}}", 1)
 }
 
 // configure reads the settings, before any command runs.

@@ -1,0 +1,158 @@
+package commands
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"savant/cmd/savant/cli"
+	"savant/fault"
+	"savant/internal/settings"
+)
+
+// group is a part of the list of commands.
+type group struct {
+	title    string
+	commands []string
+}
+
+// groups are the commands as help lists them, by what a person wants. A command that none
+// names is for programs, or for the shell.
+func groups() []group {
+	return []group{
+		{"Guide a model through a procedure:", []string{"workflows", "approve", "verify", "rules", "demo"}},
+		{"Let the agent work:", []string{"run", "runs", "review", "reasoning", "work"}},
+		{"Begin a project:", []string{"init", "trust", "config"}},
+		{"Connect a client:", []string{"setup", "doctor", "mcp", "tools", "call"}},
+		{"Operate:", []string{"state", "hub", "token", "engines", "version"}},
+	}
+}
+
+// withHelp gives the root its own help, and help about settings.
+func withHelp(root *cobra.Command) {
+	var list strings.Builder
+	for _, group := range groups() {
+		fmt.Fprintln(&list, group.title)
+		for _, name := range group.commands {
+			for _, each := range root.Commands() {
+				if each.Name() == name {
+					fmt.Fprintf(&list, "  %-10s %s\n", name, each.Short)
+				}
+			}
+		}
+	}
+	root.PersistentFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
+	usual := root.HelpFunc()
+	root.SetHelpFunc(func(command *cobra.Command, args []string) {
+		if command != root {
+			usual(command, args)
+			return
+		}
+		fmt.Fprintf(command.OutOrStdout(), "%s.\n\nUsage: savant COMMAND [flags]\n%s\nsavant COMMAND --help explains a command, savant help settings the settings.\n", root.Short, list.String())
+	})
+	root.InitDefaultHelpCmd()
+	for _, each := range root.Commands() {
+		if each.Name() != "help" {
+			continue
+		}
+		help := each.Run
+		each.Run = nil
+		each.RunE = func(command *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "settings" {
+				return helpSettings(command.OutOrStdout(), args[1:])
+			}
+			if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+				return cli.UnknownCommand(found, args[len(args)-max(len(rest), 1)])
+			}
+			help(command, args)
+			return nil
+		}
+	}
+}
+
+// helpSettings names all settings by their first word, or describes those that a name
+// means: a key, its beginning, a variable or a flag.
+func helpSettings(out io.Writer, names []string) error {
+	table := settings.Table()
+	if len(names) == 0 {
+		fmt.Fprintln(out, "A setting is given by its variable, by its key in the file of settings, or by\n--set KEY=VALUE. savant help settings NAME describes one, or all that\nbegin so. The keys:")
+		var sections []string
+		for _, row := range table {
+			section, _, _ := strings.Cut(row.Key, ".")
+			if !strings.Contains(row.Key, ".") {
+				section = ""
+			}
+			if !slices.Contains(sections, section) {
+				sections = append(sections, section)
+			}
+		}
+		for _, section := range sections {
+			line := "  " + section
+			if section == "" {
+				line = " "
+			}
+			for _, row := range table {
+				first, rest, below := strings.Cut(row.Key, ".")
+				switch {
+				case section == "" && !below:
+					rest = row.Key
+				case first != section || !below:
+					continue
+				}
+				if len(line)+len(rest) > 76 {
+					fmt.Fprintln(out, line)
+					line = "   "
+				}
+				line += " " + rest
+			}
+			fmt.Fprintln(out, line)
+		}
+		return nil
+	}
+	said := 0
+	for _, row := range table {
+		name := strings.TrimPrefix(names[0], "--")
+		if row.Key != name && !strings.HasPrefix(row.Key, name+".") && row.Env != name && row.Flag != name {
+			continue
+		}
+		said++
+		fmt.Fprintf(out, "%s\n  %s\n", row.Key, row.Doc)
+		for _, line := range [][2]string{{"variable", row.Env}, {"flag", flagOf(row)}, {"values", strings.Join(row.Allowed, ", ")}, {"default", row.Default}} {
+			if line[1] != "" {
+				fmt.Fprintf(out, "  %s: %s\n", line[0], line[1])
+			}
+		}
+	}
+	if said > 0 {
+		return nil
+	}
+	var keys []string
+	for _, row := range table {
+		keys = append(keys, row.Key, row.Env)
+	}
+	unknown := fault.New(fault.InvalidParams, "no setting is named %q", fault.Cut(names[0], 100))
+	if near := fault.Nearest(names[0], keys); near != "" {
+		return unknown.Hinted(fault.DidYouMean(near))
+	}
+	return unknown
+}
+
+func flagOf(row settings.Setting) string {
+	if row.Flag == "" {
+		return ""
+	}
+	return "--" + row.Flag
+}
+
+// versionCommand is `savant version`.
+func (p *program) versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Say which version this is", Args: cli.Positional(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(p.Stdout, "savant "+p.World.Version)
+			return err
+		}}
+}
