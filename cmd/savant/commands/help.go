@@ -52,7 +52,7 @@ func withHelp(root *cobra.Command) {
 			usual(command, args)
 			return
 		}
-		fmt.Fprintf(command.OutOrStdout(), "%s.\n\nUsage: savant COMMAND [flags]\n%s\nsavant COMMAND --help explains a command, savant help settings the settings.\n", root.Short, list.String())
+		fmt.Fprintf(command.OutOrStdout(), "%s.\nUsage: savant COMMAND [flags]\n%s\nsavant COMMAND --help explains a command, savant help settings the settings.\n", root.Short, list.String())
 	})
 	root.InitDefaultHelpCmd()
 	for _, each := range root.Commands() {
