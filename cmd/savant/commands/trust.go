@@ -31,7 +31,7 @@ type trustFlags struct {
 
 func (p *program) trustCommand() *cobra.Command {
 	var given trustFlags
-	command := &cobra.Command{Use: "trust [PART…]", Short: "Review what this folder would start, send to or replace, and accept it",
+	command := &cobra.Command{Use: "trust [PART…]", Short: "Review what this folder would start or replace, and accept it",
 		Long: "Review the parts of this folder that start programs (" + ci.File + ", " + mount.File + "), say where content is sent or what is\n" +
 			"read outside the folder (" + settings.FileName + "), or replace bundled prompts, workflows and schemas.\n" +
 			"None of them is used until you say yes here. The answer is kept in your own configuration folder, by folder and content:\n" +

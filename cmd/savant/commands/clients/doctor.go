@@ -42,7 +42,7 @@ type doctor struct {
 // DoctorCommand is `savant doctor`.
 func DoctorCommand(p *cli.Program) *cobra.Command {
 	d := &doctor{Program: p}
-	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try a client's configuration of Savant: start the server, fire the hook",
+	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try a client's configuration: start the server, fire the hook",
 		Long: "Starts the server as the client's configuration says, lists its tools, plans a run in an empty folder, and fires the configured\n" +
 			"hook with a call that the run does not allow: the hook must refuse it. Only what savant setup would write is started; anything\n" +
 			"else is shown. Without CLIENT it tries every client that is set up for you, else for this project.",

@@ -37,7 +37,7 @@ type setup struct {
 // SetupCommand is `savant setup`.
 func SetupCommand(p *cli.Program) *cobra.Command {
 	s := &setup{Program: p}
-	command := &cobra.Command{Use: "setup [CLIENT]", Short: "Write Savant into a client's configuration: the server and its hooks",
+	command := &cobra.Command{Use: "setup [CLIENT]", Short: "Write the server and its hooks into a client's configuration",
 		Long: "Writes the MCP server and the hooks into the client's configuration, shows the change and asks first. Other entries stay;\n" +
 			"the old file is kept next to the new one, with a time stamp. Without CLIENT it shows which clients are here.\n\nClients: " +
 			strings.Join(clientsetup.Names(), ", ") + ".",

@@ -25,7 +25,7 @@ func VerifyCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	var file string
 	var verbose bool
-	command := p.runCommand("verify", "Replay a run and compare its states and instructions with the record",
+	command := p.runCommand("verify", "Replay a run, and compare it with its record",
 		func(ctx context.Context, a *app.App, key state.Key) error {
 			if file != "" {
 				return p.verifyAgainst(ctx, a, key, file)
