@@ -121,8 +121,11 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 	if err != nil {
 		return settled{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
-	return e.settle(ctx, l, step, submission{raw: raw, during: during, by: by.attribution(),
-		Answer: flow.Answer{Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
+	given := submission{raw: raw, during: during, by: by.attribution(), Answer: flow.Answer{Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}}
+	if err := e.holdAgainstTool(l, step, given); err != nil {
+		return settled{}, err
+	}
+	return e.settle(ctx, l, step, given)
 }
 
 // check validates an answer without applying it.

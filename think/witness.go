@@ -112,15 +112,24 @@ func notAResult(id string) error {
 		With(fault.Diagnostic{Path: "result_snapshot", Message: "a receipt is not a result", Expected: "the tool's whole result, or result_ref", Actual: fault.Cut(id, 60)})
 }
 
-// holdAgainstTool checks an unwitnessed result against the output schema of the
-// instruction's tool: VALIDATION_FAILED, and nothing is recorded.
+// holdAgainstTool checks a result that nobody witnessed, or that is stated after an unknown
+// outcome, against the output schema of the instruction's tool: VALIDATION_FAILED, and
+// nothing is recorded.
 func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) error {
 	next, outstanding := l.instruction(step)
-	if e.Fits == nil || !outstanding || next.Shown != "" || next.Outcome != "" || next.Witness == "required" || given.Attempt > 0 && given.Attempt != next.Attempt {
+	if e.Fits == nil || !outstanding || given.Attempt > 0 && given.Attempt != next.Attempt {
+		return nil
+	}
+	result := given.Result
+	if next.Outcome != "" {
+		if result, outstanding = flow.Stated(result); !outstanding {
+			return nil
+		}
+	} else if next.Shown != "" || next.Witness == "required" {
 		return nil
 	}
 	var first error
-	for _, value := range l.run.View().Values(given.Result) {
+	for _, value := range l.run.View().Values(result) {
 		err := e.Fits(next.Call, value)
 		if err == nil {
 			return nil
@@ -133,6 +142,9 @@ func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) er
 		return nil // the tool failed
 	}
 	violation := fault.From(first)
+	if next.Outcome != "" {
+		return fault.New(fault.ValidationFailed, "step %q: what is stated is not a result of %s: %s", next.StepID, next.Call, violation.Message()).With(violation.Diagnostics...)
+	}
 	return fault.New(fault.ValidationFailed, "step %q: this is not a result of %s: %s. Call %s and send its _receipt as result_ref, or its whole result as it came; if the call failed, with \"isError\": true",
 		next.StepID, next.Call, violation.Message(), next.Call).With(violation.Diagnostics...)
 }

@@ -434,6 +434,13 @@ func statementOf(answer any) (said statement, ok bool) {
 	return statement{}, false
 }
 
+// Stated returns the result that an answer to an unknown outcome states; false for any
+// other answer, and for one that says that the call was not done.
+func Stated(answer any) (result any, done bool) {
+	said, ok := statementOf(answer)
+	return said.result, ok && said.done
+}
+
 // howToState says how an unknown outcome is answered.
 const howToState = `{"unknown_outcome": "done", "result": …} or {"unknown_outcome": "not_done"}`
 
