@@ -94,6 +94,9 @@ func (a *App) workflowFiles(paths []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
+// howToBegin is what to do in a project without workflows.
+const howToBegin = "begin with one: mkdir -p workflows && savant workflows read hello > workflows/hello.yaml; savant workflows list lists the bundled ones"
+
 // projectWorkflows returns the workflow files of SAVANT_PATH, by folder.
 func (a *App) projectWorkflows() ([]string, error) {
 	info, err := a.files.Stat("workflows")
@@ -101,7 +104,7 @@ func (a *App) projectWorkflows() ([]string, error) {
 		err = &fs.PathError{Err: syscall.ENOTDIR}
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, notFound(filepath.Join(a.settings.Path, "workflows"), err)
+		return nil, fault.From(notFound(filepath.Join(a.settings.Path, "workflows"), err)).Hinted(fault.Hint{Text: howToBegin})
 	}
 	names, err := library.WorkflowFiles(a.files.regularFiles)
 	if err != nil {
