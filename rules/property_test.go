@@ -241,6 +241,9 @@ func TestAnotherEvaluatorAgrees(t *testing.T) {
 			}
 		}
 	})
+	if testing.Short() { // a few sequences do not meet all
+		return
+	}
 	require.Subset(t, slices.Collect(maps.Keys(met)), []string{"seen missing", "seen not_met", "seen not_judged", "fresh missing", "any missing",
 		"never not_met", "never not_judged", "fails not_met", "count not_met", "once not_met", "most not_met"})
 }
