@@ -7,19 +7,20 @@ import (
 )
 
 // Line is the line of a POSIX shell that a client runs for an event: program, quoted for
-// the shell, answers it with some more words. Where the program is gone, the line itself answers: a call of a
+// the shell, answers it with some more words. Where the program is gone, or cannot be started, the line itself answers: a call of a
 // session that may have an open run here is refused, and everything else passes with a
 // warning. Otherwise a program that was moved or deleted would refuse every call of every
 // project, or none of the session that it held.
 func (c Client) Line(program, event string, more ...string) string {
 	run := strings.Join(append([]string{program, "hook", c.Name}, more...), " ")
-	present := "command -v " + program + " >/dev/null"
+	// The exit statuses 126 and 127 say that a program could not be started.
+	tried := "if command -v " + program + " >/dev/null; then " + run + " ; s=$?; case $s in 126|127) ;; *) exit $s;; esac; fi; "
 	pass := "exit 0"
 	if !c.silent && c.status == 0 {
 		pass = "echo {}; " + pass
 	}
 	if c.kind(event) != gate.BeforeTool {
-		return present + " || { " + pass + "; }; exec " + run
+		return tried + pass
 	}
 	answer := c.Answer(event, gate.Decision{Verdict: gate.Refuse, Reason: "This session may have an open run of a Savant workflow, and the program of Savant is gone. " +
 		"A person must install it again (savant setup " + c.Name + "), or delete the session's file in .savant/hooks."})
@@ -29,10 +30,10 @@ func (c Client) Line(program, event string, more ...string) string {
 	}
 	// A session's file has its id, and so has the event: the folders above are searched,
 	// and that of the project where the client names it.
-	return present + " || { i=$(cat); for d in \"$SAVANT_PATH\" \"$CLAUDE_PROJECT_DIR\" \"$PWD\"; do while test \"$d\"; do " +
+	return tried + "i=$(cat); for d in \"$SAVANT_PATH\" \"$CLAUDE_PROJECT_DIR\" \"$PWD\"; do while test \"$d\"; do " +
 		"s=$(grep -ho '\"session\":\"[^\"][^\"]*\"' \"$d\"/.savant/hooks/" + c.Name + "-*.json 2>/dev/null | cut -d: -f2-); " +
 		"if test \"$s\" && printf %s \"$i\" | grep -qF \"$s\"; then " + refuse + "; fi; case $d in */*) d=${d%/*};; *) d=;; esac; done; done; " +
-		"echo 'savant: the program of the hook is gone, and calls pass; savant setup " + c.Name + " sets it up again' >&2; " + pass + "; }; exec " + run
+		"echo 'savant: the program of the hook is gone, and calls pass; savant setup " + c.Name + " sets it up again' >&2; " + pass
 }
 
 // singleQuoted is a text as one word of a shell.

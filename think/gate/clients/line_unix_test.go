@@ -90,6 +90,14 @@ func TestAHookWhoseProgramIsGone(t *testing.T) {
 			require.Positive(t, held)
 
 			program := filepath.Join(t.TempDir(), "savant")
+			for _, broken := range []func() error{func() error { return os.Mkdir(program, 0o755) },
+				func() error { return os.WriteFile(program, []byte("#!/no/such/interpreter\n"), 0o755) }} {
+				require.NoError(t, broken())
+				answer := answerOf(t, client.Line(program, client.BeforeTool()), elsewhere, []byte("{}"))
+				require.Zero(t, answer.Exit)
+				require.Contains(t, answer.Stderr, "calls pass")
+				require.NoError(t, os.Remove(program))
+			}
 			require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\"; cat; exit 3\n"), 0o755))
 			answer := answerOf(t, client.Line(program, client.BeforeTool(), "--event", "e"), deep, []byte("the event"))
 			require.Equal(t, clients.Answer{Stdout: "hook " + name + " --event e\nthe event", Exit: 3}, answer)
