@@ -524,7 +524,11 @@ func ParamsSchema(params []Param) []byte {
 			required = append(required, param.Name)
 		}
 	}
-	raw, err := jsonvalue.Encode(jsonvalue.Object{{Name: "type", Value: "object"}, {Name: "required", Value: required}, {Name: "properties", Value: properties}})
+	schema := jsonvalue.Object{{Name: "type", Value: "object"}, {Name: "required", Value: required}, {Name: "properties", Value: properties}}
+	if len(params) == 0 { // a form has no field
+		schema.Add("additionalProperties", false)
+	}
+	raw, err := jsonvalue.Encode(schema)
 	if err != nil {
 		return nil // never: it was JSON
 	}

@@ -151,6 +151,8 @@ func (b *builder) field(name string, node jsonvalue.Node, depth int) *Field {
 	case len(properties.Members) > 0 && (only == "object" || len(f.Types) == 0) && depth < maxDepth && b.fields <= maxFields:
 		f.Kind = Group
 		b.group(f, properties, depth)
+	case only == "object" && schema["additionalProperties"] == false: // there is nothing to fill in
+		f.Kind = Group
 	case only == "array":
 		items, _ := valueOf(b.resolved(member(node, "items"))).(map[string]any)
 		if f.Choices = optionsOf(items); len(f.Choices) > 0 {

@@ -122,3 +122,13 @@ func TestTheFormsOfWhatFits(t *testing.T) {
 		require.Equal(t, fits, check.Check(answer) == nil, "%s: %v", filled, answer)
 	}
 }
+
+// An object without members that may have no others has no field; one that may is JSON.
+func TestAFormWithoutFields(t *testing.T) {
+	closed := form.New([]byte(`{"type":"object","properties":{},"additionalProperties":false}`))
+	require.Empty(t, closed.Fields())
+	value, given := closed.Answer(form.Filled{})
+	require.True(t, given)
+	require.Equal(t, map[string]any{}, value)
+	require.Len(t, form.New([]byte(`{"type":"object","properties":{}}`)).Fields(), 1)
+}

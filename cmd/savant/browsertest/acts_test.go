@@ -17,13 +17,13 @@ func TestStartInThePage(t *testing.T) {
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + "/workflows/ships")
-	p.types(`[name="field.0"]`, "many") // count comes before message
-	p.types(`[name="field.1"]`, "Really?")
+	p.types(`[name="field.0"]`, "Really?") // message is written before count
+	p.types(`[name="field.1"]`, "1.5")
 	p.types(`[name="run_id"]`, "r1")
 	p.follow(`.answer button.yes`)
-	p.says(`[id="field.0-wrong"]`, "Expected a whole number.")
+	p.says(`[id="field.1-wrong"]`, "Expected integer")
 	require.Equal(t, "r1", eval[string](p, `document.querySelector('[name="run_id"]').value`))
-	p.types(`[name="field.0"]`, "3")
+	p.types(`[name="field.1"]`, "3")
 	p.follow(`.answer button.yes`)
 	p.says(".said", "The run has begun.")
 	p.says("#asked .shown", "Really?")
