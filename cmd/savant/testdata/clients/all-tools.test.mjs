@@ -38,6 +38,7 @@ const table = [
   ["think.validate", { workflow: "hello" }, (is) => is.valid],
   ["think.debug", { ...run, action: "replay" }, (is) => is.verdict === "identical"],
   ["think.reset", { ...run, save: "here" }, (is) => is.ok],
+  ["rules.check", { tool: "git.status", input: {} }, (is) => is.decision === "allow"],
   ["workflow.workflow_run", { workflow: "repo_tour" }, (is) => is.status === "done"],
   ["git.status", {}, (is) => is.clean],
   ["git.log", {}, (is) => is.commits[0].subject === "Charge for it"],
