@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -207,10 +208,24 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 	}
 }
 
+// SkippedLineError is the end of a wait for an answer, after the server printed a line that is
+// no message.
+type SkippedLineError struct {
+	Line  string
+	cause error
+}
+
+func (s *SkippedLineError) Error() string {
+	return fmt.Sprintf("%v; the server printed a line that is no message: %q", s.cause, s.Line)
+}
+
+// Unwrap returns what ended the wait.
+func (s *SkippedLineError) Unwrap() error { return s.cause }
+
 // unanswered names the last line that was no message, which may have been the answer.
 func (s *streamLink) unanswered(ctx context.Context, method string) error {
 	if skipped := s.skipped.Load(); skipped != nil {
-		return fault.New(fault.EngineOffline, "%s was not answered: %w; the server printed a line that is no message: %q", method, context.Cause(ctx), *skipped)
+		return fault.New(fault.EngineOffline, "%s was not answered: %w", method, &SkippedLineError{*skipped, context.Cause(ctx)})
 	}
 	return unanswered(ctx, method)
 }

@@ -72,6 +72,10 @@ func (s *server) invoke(ctx context.Context, progress func(done, total float64, 
 		return result, nil
 	case ctx.Err() != nil:
 		s.pingOrEnd(live)
+		var skipped *mcpclient.SkippedLineError
+		if errors.As(err, &skipped) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return mcpclient.CallResult{}, fault.New(fault.ToolTimeout, "%s was not answered in time; the server printed a line that is no message: %q", tool, skipped.Line).OutcomeUnknown()
+		}
 		return mcpclient.CallResult{}, ctx.Err()
 	}
 	return mcpclient.CallResult{}, s.failure(live, tool, err)

@@ -128,6 +128,9 @@ func (f fake) call(asked request) {
 		os.Exit(1)
 	case "hang":
 		return
+	case "trace":
+		fmt.Println("Traceback: no module named x, key " + os.Getenv("API_TOKEN"))
+		return
 	case "fail":
 		result = map[string]any{"content": text("it broke: " + os.Getenv("API_TOKEN")), "isError": true}
 	case "huge":

@@ -237,6 +237,17 @@ func TestAHungCallIsCancelled(t *testing.T) {
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""))
 }
 
+// The timeout of a call names what the server printed instead of an answer.
+func TestATimeoutNamesTheLineThatWasSkipped(t *testing.T) {
+	t.Parallel()
+	w := oneServer(t, "good", `, "timeout": 2`)
+	_, err := w.call("fake.echo", "trace")
+	require.ErrorIs(t, err, fault.ToolTimeout)
+	require.ErrorContains(t, err, `a line that is no message: "Traceback: no module named x, key `)
+	require.NotContains(t, err.Error(), secret)
+	require.True(t, mayHaveHadAnEffect(err))
+}
+
 func TestNoProcessIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"good", "stubborn"} {
