@@ -121,14 +121,17 @@ func entry(value any, path ...string) []configedit.Entry {
 	return []configedit.Entry{{Path: path, Value: value}}
 }
 
-// Passing says why a program will not stay where it is: it lies below a temporary folder, or
-// in a folder of a Go module or a repository, for builds; "" for one that is installed.
-func Passing(program string) string {
-	folder := filepath.Dir(program)
-	for _, temporary := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
-		if below, err := filepath.Rel(temporary, folder); err == nil && filepath.IsLocal(below) {
-			return "a temporary folder"
-		}
+// Passing says why the program will not stay where it is: it lies below a temporary folder,
+// unless that has the person's home, or in a folder of a Go module or a repository, for
+// builds; "" for one that is installed.
+func (t Target) Passing() string {
+	folder := filepath.Dir(t.Program)
+	within := func(parent string) bool {
+		below, err := filepath.Rel(parent, folder)
+		return err == nil && filepath.IsLocal(below)
+	}
+	if slices.ContainsFunc([]string{os.TempDir(), "/tmp", "/var/tmp"}, within) && !within(t.Home) {
+		return "a temporary folder"
 	}
 	for _, sign := range []string{"go.mod", ".git"} {
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(folder), sign)); err == nil {

@@ -144,7 +144,7 @@ func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, erro
 		}
 		return shared, nil
 	}
-	why := clientsetup.Passing(t.Program)
+	why := t.Passing()
 	if why == "" || s.thisBinary || s.dryRun {
 		return t.Program, nil
 	}
