@@ -246,7 +246,7 @@ type beginning struct {
 // termsOf returns the terms of a new run. Its window leaves room for the rest of a
 // reply.
 func termsOf(graph *flow.Graph) flow.Terms {
-	terms := flow.Terms{PlainFailures: true, HoldUnknown: true}
+	terms := flow.CurrentTerms()
 	if graph.Parallel() {
 		terms.Window = maxIssued - maxReply
 	}

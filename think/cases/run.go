@@ -97,7 +97,7 @@ func (t *trial) differs(path string, d Difference) {
 
 // drive answers instructions until the run has ended or one has no answer.
 func (t *trial) drive() {
-	t.run, t.out = t.graph.Start("case", t.params, flow.Terms{HoldUnknown: true})
+	t.run, t.out = t.graph.Start("case", t.params, flow.CurrentTerms())
 	for range maxEvents {
 		t.provide()
 		for _, next := range t.out.Instructions {

@@ -371,6 +371,40 @@ func (t Terms) failedCall(result any) bool {
 	return true
 }
 
+// failureOf returns the error of a tool in Savant's own form, which was sent without the
+// isError of its reply, as the failed call that it is: the failure of a payment is no
+// payment. A result that fits the step's success_schema is one, whatever it looks like.
+func (u *unit) failureOf(result any) any {
+	if !u.run().terms.BareFaults || u.step().Tool() == "" || u.stated {
+		return result
+	}
+	for _, reading := range readings(result) {
+		if list, is := reading.([]any); is {
+			reading = map[string]any{"content": list}
+		}
+		value, problem := u.run().terms.normalise(reading)
+		if object, _ := value.(map[string]any); problem != nil || !isFault(object) {
+			continue
+		}
+		if u.step().Schema != nil {
+			if _, problem := u.accept(result); problem == nil {
+				return result
+			}
+		}
+		return map[string]any{"isError": true, "content": []any{}, "structuredContent": value}
+	}
+	return result
+}
+
+// isFault reports whether an object is an error as Savant writes it: {"error": CODE,
+// "details": text}, and what belongs to one.
+func isFault(object map[string]any) bool {
+	code, _ := object["error"].(string)
+	details, _ := object["details"].(string)
+	_, diagnosed := object["diagnostics"].([]any)
+	return codeShape().MatchString(code) && details != "" && (len(object) == 2 || diagnosed || object["outcome"] == OutcomeUnknown)
+}
+
 // toolFault reads {"error": CODE, "details": text, …} from the result of a failed call:
 // from its text, else from its structured content. It returns nil if neither has that
 // form.

@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +50,53 @@ func TestWhatAToolSaidOfItsFailureIsShown(t *testing.T) {
 			require.Equal(t, fault.ToolFailed, out.Rejected.Code)
 			require.Equal(t, c.details, out.Rejected.Details)
 		})
+	}
+}
+
+// The error of a tool is a failed call in each form in which it is handed in by value, and
+// not where the step's own schema takes it for a result. A run that an earlier version
+// planned takes it for a value, as it did.
+func TestTheErrorOfAToolIsNoResult(t *testing.T) {
+	lost := `{"error":"ENGINE_OFFLINE","details":"lost","diagnostics":[],"outcome":"unknown"}`
+	quoted, err := json.Marshal(lost)
+	require.NoError(t, err)
+	block := `[{"type":"text","text":` + string(quoted) + `}]`
+	for name, c := range map[string]struct {
+		result, step string
+		terms        flow.Terms
+		status       flow.Status
+		outcome      string
+	}{
+		"structured":                {lost, "", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"its text":                  {string(quoted), "", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"the bare list of content":  {block, "", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"a reply without isError":   {`{"content":` + block + `}`, "", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"structured in a reply":     {`{"content":[],"structuredContent":` + lost + `}`, "", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"a whole reply":             {`{"isError":true,"content":` + block + `}`, "", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"a schema that refuses it":  {lost, ", success_schema: {type: object, required: [id]}", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"a schema that takes it":    {lost, ", success_schema: {type: object, required: [error]}", flow.CurrentTerms(), flow.Done, ""},
+		"another failure":           {`{"error":"TOOL_FAILED","details":"boom"}`, "", flow.CurrentTerms(), flow.Issued, ""},
+		"data that has an error":    {`{"error":"TOOL_FAILED","details":"boom","line":7}`, "", flow.CurrentTerms(), flow.Done, ""},
+		"an error that has no code": {`{"error":"it broke","details":"boom"}`, "", flow.CurrentTerms(), flow.Done, ""},
+		"an earlier run":            {lost, "", flow.Terms{PlainFailures: true, HoldUnknown: true}, flow.Done, ""},
+	} {
+		workflow, err := flow.Parse("w.yaml", []byte("name: w\nversion: \"1\"\nsteps: [{id: a, call: m.pay, effect: write"+c.step+"}]\n"), noSchemas(t))
+		require.NoError(t, err)
+		graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
+		require.NoError(t, err)
+		run, _ := graph.Start("r", map[string]any{}, c.terms)
+		result, err := jsonvalue.Decode([]byte(c.result))
+		require.NoError(t, err)
+		step, err := run.View().Step("a")
+		require.NoError(t, err)
+		out, err := run.Settle(step, flow.Answer{Result: result})
+		require.NoError(t, err)
+		for each := range run.View().Steps() {
+			require.Equal(t, c.status, each.Status, name)
+		}
+		if c.status == flow.Issued {
+			require.Equal(t, c.outcome, out.Instructions[0].Outcome, name)
+		}
 	}
 }
 

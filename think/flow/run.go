@@ -38,7 +38,13 @@ type Terms struct {
 	// HoldUnknown reports that a step with effect: write waits for a statement after a
 	// call with an unknown outcome. Without it, the step is issued again.
 	HoldUnknown bool `json:"hold_unknown,omitempty"`
+	// BareFaults reports that the error of a tool in Savant's own form is a failed call,
+	// also where it was sent without the isError of its reply. Without it, it is a value.
+	BareFaults bool `json:"bare_faults,omitempty"`
 }
+
+// CurrentTerms returns the terms of a run that is planned now.
+func CurrentTerms() Terms { return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true} }
 
 // Run is one run of a graph: a state machine without I/O. Each Start or Settle
 // is one version. A Run is not safe for concurrent use. After an error of the

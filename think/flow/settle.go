@@ -127,6 +127,7 @@ func (u *unit) take(answer Answer) {
 		}
 		u.stated = true
 	}
+	answer.Result = u.failureOf(answer.Result)
 	value, problem := u.accept(answer.Result)
 	switch {
 	case problem == nil:
