@@ -31,7 +31,7 @@ func TestNamesAreValidAndApart(t *testing.T) {
 	valid := regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 	rapid.Check(t, func(t *rapid.T) {
 		tools := rapid.SliceOfNDistinct(names(), 1, 20, rapid.ID[string]).Draw(t, "tools")
-		named, refused := canonicals("some-engine", tools)
+		named, refused := canonicals("some-engine", nil, tools)
 		spelt := map[string]bool{}
 		for _, tool := range tools {
 			name, has := named[tool]

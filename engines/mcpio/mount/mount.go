@@ -114,12 +114,12 @@ func (m *Mounts) Problems() []*fault.Error {
 }
 
 // add makes a server an engine. lockErr is why the lock file could not be read, or nil.
-func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
+func (m *Mounts) add(each entry, others []string, trusted *pinned, lockErr error) {
 	if message := checkEngineName(each.name); message != "" {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", File, fault.Cut(each.name, 60), message))
 		return
 	}
-	s := &server{entry: each, untrusted: m.untrusted(each), registry: m.options.Registry, root: m.options.Root, folder: m.options.Path, answers: m.options.Trust, logger: m.options.Logger,
+	s := &server{entry: each, untrusted: m.untrusted(each), registry: m.options.Registry, others: others, root: m.options.Root, folder: m.options.Path, answers: m.options.Trust, logger: m.options.Logger,
 		version: m.options.Version,
 		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor, pingTime: m.options.PingTime}
 	s.life, s.end = context.WithCancelCause(m.life)

@@ -64,11 +64,23 @@ func distinct(engine, tool, plain string) string {
 	return engine + "." + strings.Trim(plain+"_"+tail, "_")
 }
 
+// neighbour returns the other server to which clients would ascribe a name of this one: a_b
+// for the name a_b_c of the server a; "" if there is none.
+func neighbour(engine string, others []string, spelt string) string {
+	for _, other := range others {
+		if strings.HasPrefix(other, engine+"_") && strings.HasPrefix(spelt, other+"_") {
+			return other
+		}
+	}
+	return ""
+}
+
 // canonicals returns the published names of a server's tools, by the server's names. If
 // several tools map to one name, in either spelling, the one whose name needed no
 // change gets it; the others' end in their digest. A tool whose name is taken even so
-// is refused with the reason.
-func canonicals(engine string, tools []string) (names, refused map[string]string) {
+// is refused with the reason. A name that clients would see as one of another server's is
+// no tool's: which of two servers starts first must not decide what a name calls.
+func canonicals(engine string, others, tools []string) (names, refused map[string]string) {
 	names, refused = map[string]string{}, map[string]string{}
 	claims := map[string][]string{}
 	for _, tool := range slices.Sorted(slices.Values(tools)) {
@@ -80,6 +92,9 @@ func canonicals(engine string, tools []string) (names, refused map[string]string
 		winner := slices.IndexFunc(claimants, func(tool string) bool {
 			return len(claimants) == 1 || canonical(engine, tool) == engine+"."+tool && !strings.Contains(tool, ".")
 		})
+		if neighbour(engine, others, spelt) != "" {
+			winner = -1
+		}
 		if winner >= 0 {
 			names[claimants[winner]], taken[spelt] = canonical(engine, claimants[winner]), true
 		}

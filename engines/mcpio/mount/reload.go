@@ -56,6 +56,10 @@ func (m *Mounts) Reload() {
 // take replaces the servers by those of the file.
 func (m *Mounts) take(all []entry) {
 	m.forget()
+	var names []string
+	for _, each := range all {
+		names = append(names, each.name)
+	}
 	held, lockErr := readLock(m.options.Root)
 	if lockErr != nil {
 		held = &lockFile{}
@@ -74,7 +78,7 @@ func (m *Mounts) take(all []entry) {
 	}
 	m.set(kept)
 	for _, each := range all {
-		m.add(each, held.Servers[each.name], lockErr)
+		m.add(each, names, held.Servers[each.name], lockErr)
 	}
 }
 

@@ -31,6 +31,7 @@ type server struct {
 	launch    launch
 	version   string // Savant's, sent to servers
 	registry  *engines.Registry
+	others    []string // the names of all servers of the file
 	root      *os.Root
 	folder    string        // the path of root
 	answers   *trust.Folder // what a person accepted

@@ -107,8 +107,13 @@ func (s *server) publish(tools []string) error {
 		return nil
 	}
 	tools = slices.DeleteFunc(tools, func(tool string) bool { return !s.entry.offers(tool) })
-	names, refused := canonicals(s.entry.name, tools)
+	names, refused := canonicals(s.entry.name, s.others, tools)
 	var published []engines.Tool
+	for _, tool := range tools {
+		if other := neighbour(s.entry.name, s.others, engines.Underscored(canonical(s.entry.name, tool))); other != "" {
+			s.logger.Warn("a tool has another name, because clients would take its own for a tool of another server", "server", s.entry.name, "tool", fault.Cut(tool, 100), "other", other, "name", names[tool])
+		}
+	}
 	for _, tool := range slices.Sorted(maps.Keys(names)) {
 		made, err := s.tool(tool, names[tool])
 		if err != nil {

@@ -211,7 +211,8 @@ func TestNamesOfOthersAreKept(t *testing.T) {
 	require.Equal(t, []string{"fake.echo"}, w.status("fake").Tools)
 }
 
-// Of two servers whose names claim one spelling, one has it.
+// Two servers whose tools clients would see under one name have both, and the same names
+// whichever starts first.
 func TestServersThatClaimOneName(t *testing.T) {
 	w := newWorld(t, "{}")
 	w.write("tools.json", definitions(definition("b_c", "A."), definition("c", "B.")))
@@ -219,9 +220,13 @@ func TestServersThatClaimOneName(t *testing.T) {
 	w.write(".savant/mcp.json", `{"mcpServers": {"a": `+entry+`, "a_b": `+entry+`}}`)
 	for range 2 {
 		w.open().discover()
-		require.Len(t, append(w.status("a").Tools, w.status("a_b").Tools...), 3)
-		require.Contains(t, w.status("a").Reason+w.status("a_b").Reason, "clients see the name a_b_c for ")
-		require.Regexp(t, `a tool is not published.*rename the server (a|a_b) in \.savant/mcp\.json`, w.log.String())
+		require.Len(t, w.status("a").Tools, 2)
+		require.Equal(t, []string{"a_b.b_c", "a_b.c"}, w.status("a_b").Tools)
+		require.Regexp(t, `^a\.b_c_[0-9a-f]{8}$`, w.status("a").Tools[0])
+		for _, tool := range append(w.status("a").Tools, "a_b_c", "a_b.c") {
+			require.JSONEq(t, `{"text":"done"}`, w.called(tool, ""))
+		}
+		require.Regexp(t, `a tool has another name.*"server":"a","tool":"b_c","other":"a_b","name":"a\.b_c_`, w.log.String())
 	}
 }
 
