@@ -128,7 +128,7 @@ func (in *inputs) bounded(sent map[string]json.RawMessage) error {
 	if in.open || undeclared <= maxUndeclared {
 		return nil
 	}
-	return fault.New(fault.InvalidParams, "%d arguments are none that the tool declares; at most %d of them are passed over", undeclared, maxUndeclared)
+	return fault.New(fault.InvalidParams, "the tool does not declare %d of the arguments; at most %d undeclared ones are passed over", undeclared, maxUndeclared)
 }
 
 // advised adds to the refusal of a call's arguments what the tool says about it.

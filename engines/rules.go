@@ -12,7 +12,7 @@ type Rules interface {
 	// RULE_REFUSED, or APPROVAL_REQUIRED. The Reservation is nil for a call of which
 	// nothing has to be noted.
 	Reserve(ctx context.Context, call Call, tool Tool, args json.RawMessage) (Reservation, error)
-	// Note says in a line what the rules about a tool demand, "" where there are none.
+	// Note says in a line what the rules demand of a tool; "" for a tool without rules.
 	Note(tool string) string
 }
 

@@ -34,7 +34,7 @@ func TestUndeclaredArgumentsAreCounted(t *testing.T) {
 	for _, count := range []int{101, 100_000} {
 		_, err := table.Call(t.Context(), "x.echo", undeclared(count))
 		require.ErrorIs(t, err, fault.InvalidParams)
-		require.ErrorContains(t, err, fmt.Sprintf("x.echo: %d arguments are none that the tool declares", count))
+		require.ErrorContains(t, err, fmt.Sprintf("x.echo: the tool does not declare %d of the arguments", count))
 		require.Zero(t, compared)
 	}
 	result, err := table.Call(t.Context(), "x.echo", undeclared(100))

@@ -12,9 +12,9 @@ const maxLine = 120
 // Lines are the lines of a text, for Quoting.
 func Lines(text string) []string { return strings.Split(text, "\n") }
 
-// Quoting returns the diagnostic with its source: the line of a file, of which all are
-// given, and a caret under the column. A diagnostic without a line, or with a source, is
-// unchanged.
+// Quoting returns the diagnostic with its source: the line of the file and a caret under
+// the column. lines are all lines of the file. A diagnostic that has no line, or has a
+// source, is unchanged.
 func (d Diagnostic) Quoting(lines []string) Diagnostic {
 	if d.Source != "" || d.Line < 1 || d.Column < 1 || d.Line > len(lines) {
 		return d

@@ -163,7 +163,7 @@ func (f *field) chosen(asked *form.Field, sent []string) (list []any) {
 	return list
 }
 
-// place puts diagnostics beside their fields. If some have no field, or there are none,
+// place puts diagnostics beside their fields. If one has no field, or the list is empty,
 // the error itself goes to problem. at returns where in the answer a diagnostic is.
 func (in *inputs) place(why *fault.Error, at func(fault.Diagnostic) string, problem *string) {
 	for _, found := range why.Diagnostics {

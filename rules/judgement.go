@@ -24,7 +24,7 @@ type judgement struct {
 
 // found is the answer to a question for evidence.
 type found struct {
-	made    *Made // nil: there is none
+	made    *Made // nil: no call is the evidence
 	implied bool
 	err     error
 	// broken is the expression that err is of.

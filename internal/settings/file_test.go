@@ -60,7 +60,7 @@ func TestEachSourceComesBeforeTheNext(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, slog.LevelError, loaded.LogLevel)
 	require.Equal(t, 8*time.Millisecond, loaded.SlowCall)
-	require.Equal(t, 1, loaded.Reasoning.Retries, "an empty variable is none")
+	require.Equal(t, 1, loaded.Reasoning.Retries, "an empty variable sets nothing")
 	require.Equal(t, 5*time.Second, loaded.Reasoning.Timeout)
 	found := origins(loaded)
 	require.Equal(t, "flag --log-level", found[settings.EnvLogLevel])

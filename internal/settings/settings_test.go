@@ -136,7 +136,7 @@ func TestAFormerNameSaysWhatTookItsPlace(t *testing.T) {
 			require.ErrorContains(t, err, c.place)
 		}
 		_, err = settings.Load(from(nil), environment(map[string]string{settings.EnvPath: t.TempDir(), c.variable: ""}), everybody)
-		require.NoError(t, err, "an empty variable is none")
+		require.NoError(t, err, "an empty variable sets nothing")
 	}
 	require.Contains(t, settings.Instead("slm-model"), "--slm")
 	require.Contains(t, settings.Instead("shown-files"), "--set shown_files=VALUE")

@@ -130,9 +130,9 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	return s.trustCodex(ctx, client, t)
 }
 
-// lasting returns the program that a client may start for good: this one if it is
-// installed, or its copy in ~/.local/bin if the person wants one. The files of a project
-// are shared, so they name the command, and no place of this machine.
+// lasting returns the program that a client may start for good. An installed program is
+// returned as it is. Any other one is copied to ~/.local/bin if the person agrees. The
+// files of a project are shared, so they name the command and no place of this machine.
 func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, error) {
 	switch {
 	case s.command != "":
