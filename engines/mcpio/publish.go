@@ -17,7 +17,7 @@ import (
 // is unpublishable is omitted and logged.
 func (s *Server) tools(client string) []mcp.Tool {
 	s.options.BeforeList()
-	dotted := s.isDotted(client)
+	dotted := isDotted(client)
 	list := []mcp.Tool{}
 	for _, tool := range s.options.Registry.Tools() {
 		entry, err := publishTool(tool)

@@ -43,32 +43,22 @@ func TestNewRefusesBadOptions(t *testing.T) {
 	require.ErrorIs(t, err, fault.Internal)
 
 	o := options(t, echo())
-	o.ToolNames = "camel"
-	_, err = mcpio.New(o)
-	require.ErrorIs(t, err, fault.InvalidParams)
-
-	o = options(t, echo())
 	o.Offer.ResourceTemplates = []engines.ResourceTemplate{{URITemplate: "savant://{"}}
 	_, err = mcpio.New(o)
 	require.ErrorIs(t, err, fault.ValidationFailed)
 }
 
-// Dots are listed when asked for, or to clients known to cope; never both
-// spellings at once.
+// Dots are listed to Savant's own client; never both spellings at once.
 func TestToolNames(t *testing.T) {
-	cases := []struct{ style, client, want string }{
-		{"", "", "test_echo"},
-		{mcpio.NamesAuto, "claude-code", "test_echo"},
-		{mcpio.NamesAuto, "savant", "test.echo"},
-		{mcpio.NamesAuto, "Savant", "test.echo"},
-		{mcpio.NamesAuto, "not savant", "test_echo"},
-		{mcpio.NamesUnderscore, "savant", "test_echo"},
-		{mcpio.NamesDotted, "claude-code", "test.echo"},
+	cases := []struct{ client, want string }{
+		{"", "test_echo"},
+		{"claude-code", "test_echo"},
+		{"savant", "test.echo"},
+		{"Savant", "test.echo"},
+		{"not savant", "test_echo"},
 	}
 	for _, c := range cases {
-		o := options(t, echo())
-		o.ToolNames = c.style
-		w := dial(t, o)
+		w := dial(t, options(t, echo()))
 		w.greet(strings.Replace(hello, `"name":"test"`, `"name":"`+c.client+`"`, 1))
 		w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		var list struct{ Tools []struct{ Name string } }

@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -21,15 +20,6 @@ import (
 	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/telemetry"
-)
-
-// Values of Options.ToolNames. Many clients allow only [A-Za-z0-9_-] in tool names, so
-// dotted names are listed only on request, or (auto) for clients known to support them.
-// Calls are accepted in both spellings.
-const (
-	NamesAuto       = "auto"
-	NamesUnderscore = "underscore"
-	NamesDotted     = "dotted"
 )
 
 // DefaultMaxLine is the default maximum length of a line: 32 MiB.
@@ -57,8 +47,6 @@ type Options struct {
 	// Logger gets one record per call, never with arguments or results. Nil discards
 	// them.
 	Logger *slog.Logger
-	// ToolNames is NamesAuto (the default), NamesUnderscore or NamesDotted.
-	ToolNames string
 	// SlowCall is the duration above which a call is logged as a warning with a timing
 	// breakdown; 0 means DefaultSlowCall, a negative value never.
 	SlowCall time.Duration
@@ -82,7 +70,7 @@ type Server struct {
 
 // New checks every tool of the registry and returns a server. The error names the first
 // tool or resource template that a client could not use; its code is VALIDATION_FAILED,
-// or that of engines.Tool.Check. An unknown ToolNames is INVALID_PARAMS.
+// or that of engines.Tool.Check.
 func New(options Options) (*Server, error) {
 	options = options.withDefaults()
 	if options.Registry == nil {
@@ -94,9 +82,6 @@ func New(options Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if !slices.Contains([]string{NamesAuto, NamesUnderscore, NamesDotted}, options.ToolNames) {
-		return nil, fault.New(fault.InvalidParams, "tool names are %q, %q or %q, not %q", NamesAuto, NamesUnderscore, NamesDotted, options.ToolNames)
-	}
 	if err := checkTemplates(options.Offer.ResourceTemplates); err != nil {
 		return nil, err
 	}
@@ -107,7 +92,6 @@ func New(options Options) (*Server, error) {
 func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, "savant")
 	o.Version = cmp.Or(o.Version, "0.0.0")
-	o.ToolNames = cmp.Or(o.ToolNames, NamesAuto)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.SlowCall = cmp.Or(o.SlowCall, DefaultSlowCall)
 	o.MaxLine = cmp.Or(max(o.MaxLine, 0), DefaultMaxLine)

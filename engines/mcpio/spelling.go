@@ -16,12 +16,10 @@ var (
 	command = pattern.Lazy(`(^|[^A-Za-z0-9_./-])savant( [a-z]+)`)
 )
 
-// isDotted reports whether a client, by the name it sends, sees dotted names: by itself
-// only Savant's own client, whose names are for people. Others pass the names to a
-// model's API, which allows [A-Za-z0-9_-] only.
-func (s *Server) isDotted(client string) bool {
-	return s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && strings.EqualFold(client, "savant")
-}
+// isDotted reports whether a client, by the name it sends, sees dotted names: only
+// Savant's own client, whose names are for people. Others pass the names to a model's
+// API, which allows [A-Za-z0-9_-] only. Calls are accepted in both spellings.
+func isDotted(client string) bool { return strings.EqualFold(client, "savant") }
 
 // spell adapts one of Savant's texts to a client: listed tools get the name of its
 // list, and commands begin with Options.Command.
@@ -31,7 +29,7 @@ func (s *Server) spell(client, text string) string {
 			return strings.Replace(found, "savant", s.options.Command, 1)
 		})
 	}
-	if s.isDotted(client) || !strings.Contains(text, ".") {
+	if isDotted(client) || !strings.Contains(text, ".") {
 		return text
 	}
 	return dottedWord().ReplaceAllStringFunc(text, func(word string) string {

@@ -15,7 +15,7 @@ import (
 
 const said = "call test.say, then test.saying or a/test.say; test.say. savant approve r1, not Savant or ./savant run"
 
-func spellingServer(names string) mcpio.Options {
+func spellingServer() mcpio.Options {
 	registry := engines.NewRegistry(engines.Options{})
 	say := engines.Bind("test.say", said, func(ctx context.Context, _ struct{}) (map[string]string, error) {
 		return nil, fault.New(fault.InvalidParams, "%s", said).With(fault.Diagnostic{Message: said, Expected: "test.say"})
@@ -27,7 +27,7 @@ func spellingServer(names string) mcpio.Options {
 	if err := registry.Add(say, note); err != nil {
 		panic(err)
 	}
-	return mcpio.Options{Registry: registry, ToolNames: names, Command: "/opt/savant --path /a", Offer: engines.Offer{Instructions: said,
+	return mcpio.Options{Registry: registry, Command: "/opt/savant --path /a", Offer: engines.Offer{Instructions: said,
 		Prompts: func(context.Context) ([]engines.Prompt, error) {
 			return []engines.Prompt{{Name: "how", Get: func(_ context.Context, client engines.Caller, _ map[string]string) (string, error) {
 				return client.Spelled(said), nil
@@ -38,10 +38,10 @@ func spellingServer(names string) mcpio.Options {
 // What Savant says names tools as the client's list does, and commands as they can
 // be run; what a tool answers is left as it is.
 func TestTextsNameToolsAsTheyAreListed(t *testing.T) {
-	for names, list := range map[string]string{mcpio.NamesUnderscore: "test_say", mcpio.NamesDotted: "test.say"} {
+	for client, list := range map[string]string{"x": "test_say", "savant": "test.say"} {
 		want := strings.Replace(strings.Replace(said, "call test.say", "call "+list, 1), "; test.say. savant", "; "+list+". /opt/savant --path /a", 1)
-		w := dial(t, spellingServer(names))
-		w.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		w := dial(t, spellingServer())
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"` + client + `","version":"1"}}}`)
 		quoted, err := json.Marshal(want)
 		require.NoError(t, err)
 		text := strings.Trim(string(quoted), `"`)
