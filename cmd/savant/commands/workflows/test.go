@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -309,7 +310,7 @@ func (p *program) printMutants(mutants []cases.Mutant) {
 }
 
 func (p *program) printDifference(d cases.Difference) {
-	fmt.Fprintf(p.Stdout, "  line %d, %s: %s\n", d.Line, terminal.Visible(d.Path), terminal.Visible(d.Message))
+	fmt.Fprintln(p.Stdout, strings.TrimSuffix(fmt.Sprintf("  line %d, %s: %s", d.Line, terminal.Visible(d.Path), terminal.Visible(d.Message)), ": "))
 	if d.Expected != nil {
 		fmt.Fprintln(p.Stdout, "    expected", terminal.Visible(inline(d.Expected)))
 	}
