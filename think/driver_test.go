@@ -54,7 +54,7 @@ func openLocal(t *testing.T, root string) *local {
 
 func (l *local) call(t *testing.T, tool string, args json.RawMessage) json.RawMessage {
 	t.Helper()
-	call := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "local", Name: "local", Client: "scenario 1"}}}
+	call := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "local", Name: "local", Client: "savant 1"}}}
 	result, err := l.registry.Invoke(t.Context(), call, tool, args)
 	return result.Annotated(answerOf(t, result.Value, err))
 }
@@ -98,7 +98,7 @@ func openRemote(t *testing.T, root string) *remote {
 	r := &remote{root: root, command: command, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 	r.killer = time.AfterFunc(4*hang, func() { _ = command.Process.Kill() })
 	r.request(t, "initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
-		"clientInfo": map[string]any{"name": "scenario", "version": "1"}})
+		"clientInfo": map[string]any{"name": "savant", "version": "1"}})
 	r.send(t, map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	return r
 }

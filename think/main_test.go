@@ -34,7 +34,7 @@ func serveFolder(root string) int {
 		return 2
 	}
 	defer w.close()
-	server, err := mcpio.New(mcpio.Options{Registry: w.registry, ToolNames: mcpio.NamesDotted})
+	server, err := mcpio.New(mcpio.Options{Registry: w.registry})
 	if err != nil {
 		return 2
 	}
