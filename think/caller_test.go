@@ -110,7 +110,7 @@ func TestACallWithoutARunMeansItsCallersOwn(t *testing.T) {
 	require.Len(t, whole.History, 3)
 	for _, event := range whole.History {
 		require.Equal(t, "local", event.By)
-		require.Equal(t, "scenario 1", event.Claims)
+		require.Equal(t, "savant 1", event.Claims)
 	}
 }
 
