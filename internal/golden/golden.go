@@ -45,3 +45,18 @@ func Messages(t testing.TB, update bool, file string, messages map[string]string
 	}
 	Compare(t, update, file, lines.String())
 }
+
+// Section compares the part of a document that stands between the comments
+// "<!-- generated: NAME -->" and "<!-- end -->" with text. With update it writes the part
+// first; the rest of the document stays.
+func Section(t testing.TB, update bool, file, name, text string) {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	begin := "<!-- generated: " + name + " -->\n"
+	before, rest, found := strings.Cut(string(page), begin)
+	require.True(t, found, "%s has no line %q", file, begin)
+	_, after, found := strings.Cut(rest, "<!-- end -->")
+	require.True(t, found, "%s: the section %s has no end", file, name)
+	Compare(t, update, file, before+begin+"\n"+strings.TrimSpace(text)+"\n\n<!-- end -->"+after)
+}

@@ -49,3 +49,17 @@ func TestMessages(t *testing.T) {
 	messages["b"] = "another"
 	require.True(t, fails(func(t testing.TB) { golden.Messages(t, false, file, messages) }), "the wording differs")
 }
+
+func TestSection(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.md")
+	page := "# Page\n<!-- generated: a -->\n<!-- end -->\nrest\n"
+	require.NoError(t, os.WriteFile(file, []byte(page), 0o600))
+	require.True(t, fails(func(t testing.TB) { golden.Section(t, false, file, "a", "text") }), "it is not there yet")
+	require.True(t, fails(func(t testing.TB) { golden.Section(t, true, file, "b", "text") }), "there is no such section")
+	golden.Section(t, true, file, "a", "text\n")
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "# Page\n<!-- generated: a -->\n\ntext\n\n<!-- end -->\nrest\n", string(written))
+	golden.Section(t, false, file, "a", "text")
+	require.True(t, fails(func(t testing.TB) { golden.Section(t, false, file, "a", "other") }), "it differs")
+}
