@@ -335,6 +335,10 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 	}
 	list := make([]Report, 0, len(snapshots))
 	for _, each := range snapshots {
+		if each.Unread != "" {
+			list = append(list, r.withoutSnapshot(each))
+			continue
+		}
 		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Updated: each.Updated}
 		if report.Status == StatusRunning && r.running(report.RunID) == nil {
 			report.Status = StatusInterrupted
@@ -346,6 +350,16 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 		list = append(list, report)
 	}
 	return list, nil
+}
+
+// withoutSnapshot returns the report of a run whose snapshot is not read, by its journal.
+func (r *Runtime) withoutSnapshot(listed memory.Snapshot) Report {
+	report, err := r.recorded(listed.SessionID)
+	if err != nil {
+		return Report{RunID: listed.SessionID, Status: StatusError, Warning: listed.Unread, Error: fault.From(err)}
+	}
+	report.Warning, report.Transcript = listed.Unread, nil
+	return report
 }
 
 // readEnd completes the report of a run whose snapshot says that it is running, from the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -134,7 +135,7 @@ var digestPattern = pattern.Lazy(`^[0-9a-f]{64}$`)
 
 // Output reads an output from its file.
 func (f inFolder) Output(id, digest string) ([]byte, error) {
-	return f.read(id, outputFolder(id)+"/"+digest)
+	return f.read(id, outputFolder(id)+"/"+digest, maxWhole)
 }
 
 // own takes the lock of a journal; on failure the file is closed.
@@ -168,7 +169,7 @@ func (f inFolder) openJournal(id string, flags int) (*os.File, error) {
 }
 
 func (f inFolder) Records(id string) ([]Record, error) {
-	data, err := f.read(id, journalName(id))
+	data, err := f.read(id, journalName(id), maxJournal)
 	if err != nil {
 		return nil, err
 	}
@@ -176,12 +177,19 @@ func (f inFolder) Records(id string) ([]Record, error) {
 	return records, err
 }
 
-// maxFile bounds a file of a session, in bytes: a folder may bring one.
-const maxFile = 64 << 20
+// The bounds of a session's files, in bytes: a folder may bring one.
+const (
+	// maxJournal is for more than 500 calls of the largest kind, about 32 KB.
+	maxJournal = 16 << 20
+	// maxSnapshot is far above Budget.
+	maxSnapshot = 1 << 20
+	// maxWhole is for one result: larger ones are artifacts.
+	maxWhole = 4 << 20
+)
 
 // read returns a file of a session. A file that does not exist is UNKNOWN_RUN.
-func (f inFolder) read(id, name string) ([]byte, error) {
-	data, err := regular.ReadFile(f.root, name, maxFile)
+func (f inFolder) read(id, name string, limit int64) ([]byte, error) {
+	data, err := regular.ReadFile(f.root, name, limit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Unknown(id)
 	}
@@ -191,9 +199,11 @@ func (f inFolder) read(id, name string) ([]byte, error) {
 	return data, nil
 }
 
-func (f inFolder) Snapshot(id string) ([]byte, error) { return f.read(id, snapshotName(id)) }
+func (f inFolder) Snapshot(id string) ([]byte, error) {
+	return f.read(id, snapshotName(id), maxSnapshot)
+}
 
-// Snapshots skips unreadable snapshots.
+// Snapshots names the snapshots that are too large, and skips those that are none.
 func (f inFolder) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	entries, err := regular.ReadDir(f.root, folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,9 +222,14 @@ func (f inFolder) Snapshots(ctx context.Context) ([]Snapshot, error) {
 			continue
 		}
 		var each Snapshot
-		if data, err := f.Snapshot(id); err == nil && json.Unmarshal(data, &each) == nil {
-			list = append(list, each)
+		data, err := f.Snapshot(id)
+		if errors.Is(err, regular.ErrTooLarge) {
+			each.SessionID, each.Unread = id, fault.From(err).Details
+		} else if err != nil || json.Unmarshal(data, &each) != nil {
+			continue
 		}
+		each.Steps = nil // there may be many sessions
+		list = append(list, each)
 	}
 	return list, nil
 }
@@ -289,6 +304,9 @@ func (j *journalFile) recover() ([]Record, error) {
 	if err != nil {
 		return nil, ownfolder.NotRead(journalName(j.id), err)
 	}
+	if info.Size() > maxJournal {
+		return nil, ownfolder.NotRead(journalName(j.id), regular.ErrTooLarge)
+	}
 	records, last, end, err := readJournal(j.id, j.file, info.Size())
 	if err != nil {
 		return nil, err
@@ -304,6 +322,9 @@ func (j *journalFile) recover() ([]Record, error) {
 
 func (j *journalFile) Append(record Record, durability Durability) error {
 	line, err := record.Line()
+	if err == nil && j.end+int64(len(line)) >= maxJournal {
+		err = fmt.Errorf("the journal of a run has at most %d bytes, or it could not be read again; start a new run", maxJournal)
+	}
 	if err == nil {
 		line = append(line, '\n')
 		err = journal.Append(j.file, j.end, line, durability == Durable)

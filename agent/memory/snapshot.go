@@ -35,6 +35,8 @@ type Snapshot struct {
 	Steps     []json.RawMessage `json:"steps"`
 	Errors    []Failure         `json:"errors"`
 	Summaries []string          `json:"summaries"`
+	// Unread says why a list has only the id: the snapshot is too large to be read.
+	Unread string `json:"-"`
 }
 
 // Saved counts what a snapshot holds.

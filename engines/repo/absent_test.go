@@ -43,3 +43,26 @@ func TestASearchSaysWhatIsNotCheckedOut(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "m"), 0o755))
 	require.Contains(t, note(), "not checked out: 1 submodule; git submodule update --init")
 }
+
+// A search names the files of rules that are too large to be applied, with git and
+// without, also the next process, which has the listing from the index.
+func TestASearchNamesRulesThatAreTooLarge(t *testing.T) {
+	folder, registry := project(t, map[string]string{"a/f": "alpha\n", "a/.gitignore": "*.log\n", "b/.gitignore": "*.log\n", "a/x.log": "alpha\n", "b/x.log": "alpha\n"})
+	search := func() map[string]any {
+		out, err := call(t, registry, "context.search", map[string]any{"query": "alpha"})
+		require.NoError(t, err)
+		return out
+	}
+	require.Len(t, search()["rows"], 1)
+	require.Nil(t, search()["note"], "the twin: rules of a usual size are applied")
+	require.NoError(t, os.Truncate(filepath.Join(folder, "b", ".gitignore"), 2<<20))
+	for range 2 {
+		found := search()
+		require.Len(t, found["rows"], 2, "the file that the other rules ignore stays away")
+		require.Equal(t, "not applied, because they have more than 1048576 bytes: b/.gitignore", found["note"])
+	}
+	out, err := exec.CommandContext(t.Context(), "git", "-C", folder, "init", "-q").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.NoError(t, os.Truncate(filepath.Join(folder, ".git", "info", "exclude"), 2<<20))
+	require.Contains(t, search()["note"], ".git/info/exclude")
+}

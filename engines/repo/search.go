@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -145,8 +146,7 @@ func (s *Search) find(ctx context.Context, call engines.Call, in searchIn, liter
 	if in.Counts {
 		out.Counts = &searchCounts{Words: map[string]int{}}
 	}
-	var unread index.Unread
-	var absent files.Absent
+	var missed unsearched
 	for _, each := range repos {
 		found, err := s.findIn(ctx, call, each, parsed)
 		if err != nil {
@@ -155,20 +155,34 @@ func (s *Search) find(ctx context.Context, call engines.Call, in searchIn, liter
 		for _, row := range found.Rows {
 			out.Rows = append(out.Rows, searchRow{Repo: each.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})
 		}
-		unread.Files, unread.Folders = unread.Files+found.Unread.Files, unread.Folders+found.Unread.Folders
 		out.Counts.add(found.Counts)
-		missing := files.NotCheckedOut(ctx, each.options.Folder)
-		absent.Files, absent.Submodules = absent.Files+missing.Files, absent.Submodules+missing.Submodules
+		missed.add(each.name, found, files.NotCheckedOut(ctx, each.options.Folder))
 	}
 	slices.SortStableFunc(out.Rows, func(a, b searchRow) int { return cmp.Compare(b.Score, a.Score) })
 	out.Rows = out.Rows[:min(len(out.Rows), query.Limit)]
-	out.Note = noteOn(len(out.Rows), unread, absent)
+	out.Note = missed.note(len(out.Rows))
 	return out, nil
 }
 
-// noteOn returns the note of an answer: there are no rows, or some files or folders are
-// unreadable or not checked out.
-func noteOn(rows int, unread index.Unread, absent files.Absent) string {
+// unsearched is what a search did not look at.
+type unsearched struct {
+	unread   index.Unread
+	absent   files.Absent
+	oversize []string // files of rules, which were not applied
+}
+
+// add adds what is missing in one repository.
+func (m *unsearched) add(repo string, found index.Answer, absent files.Absent) {
+	m.unread.Files, m.unread.Folders = m.unread.Files+found.Unread.Files, m.unread.Folders+found.Unread.Folders
+	m.absent.Files, m.absent.Submodules = m.absent.Files+absent.Files, m.absent.Submodules+absent.Submodules
+	for _, each := range found.Oversize {
+		m.oversize = append(m.oversize, path.Join(repo, each))
+	}
+}
+
+// note returns the note of an answer: there are no rows, or something is missing.
+func (m unsearched) note(rows int) string {
+	unread, absent := m.unread, m.absent
 	var notes []string
 	if rows == 0 {
 		notes = append(notes, "nothing was found: try other or fewer words, a prefix*, or no paths and language")
@@ -182,6 +196,9 @@ func noteOn(rows int, unread index.Unread, absent files.Absent) string {
 	}
 	if absent.Submodules > 0 {
 		notes = append(notes, "not searched, because it is not checked out: "+counted(absent.Submodules, "submodule")+"; git submodule update --init brings it")
+	}
+	if large := oversizeNote(m.oversize); large != "" {
+		notes = append(notes, large)
 	}
 	return strings.Join(notes, "; ")
 }

@@ -69,10 +69,16 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	}
 	out := arrange(listing.Files, filepath.ToSlash(found.name), cmp.Or(in.Depth, defaultDepth), cmp.Or(in.Limit, defaultEntries))
 	out.Unread = listing.Unread
-	if len(listing.Oversize) > 0 {
-		out.Note = fmt.Sprintf("not applied, because they have more than %d bytes: %s", files.MaxRules, fault.Cut(strings.Join(listing.Oversize, ", "), 500))
-	}
+	out.Note = oversizeNote(listing.Oversize)
 	return out, nil
+}
+
+// oversizeNote names the files of rules that are too large to be applied; "" for none.
+func oversizeNote(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("not applied, because they have more than %d bytes: %s", files.MaxRules, fault.Cut(strings.Join(names, ", "), 500))
 }
 
 // arrange makes a tree of the files below a folder. If there are too many entries,

@@ -72,6 +72,9 @@ func Names() []string {
 	return names
 }
 
+// Projects reports whether the client has a configuration per project.
+func (c Client) Projects() bool { return c.projects }
+
 // wantedFiles returns the client's files with their wanted content.
 func (c Client) wantedFiles(t Target) ([]wanted, error) {
 	if t.Project != "" && !c.projects {

@@ -2,6 +2,7 @@ package clientsetup
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,11 +14,12 @@ import (
 	"savant/internal/regular"
 )
 
-// maxFile bounds a configuration file, in bytes. Claude Code's is large.
-const maxFile = 64 << 20
-
-// errIrregular is the cause for what is no file of a person.
-var errIrregular = fault.New(fault.InvalidParams, "a regular file of at most %d bytes was expected", maxFile)
+// The bounds of a configuration file, in bytes: of a project, which a clone can bring, and
+// of the person. Claude Code keeps its history in the person's.
+const (
+	maxInProject = 1 << 20
+	maxOwn       = 8 << 20
+)
 
 // read reads a file, following links: in a project only those that stay in it, since a
 // clone can bring them. project is its folder without links, "" for a person's own file.
@@ -46,7 +48,11 @@ func read(path, project string) (Change, error) {
 	if err == nil {
 		defer file.Close()
 		now.Existed = true
-		now.Before, now.mode, err = content(file)
+		limit := int64(maxOwn)
+		if project != "" {
+			limit = maxInProject
+		}
+		now.Before, now.mode, err = content(file, limit)
 	}
 	if err != nil {
 		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
@@ -86,27 +92,27 @@ func (c Change) root() (*os.Root, string, error) {
 	return root, filepath.ToSlash(relative(folder, c.Target)), err
 }
 
-// content reads an open file.
-func content(file *os.File) ([]byte, fs.FileMode, error) {
+// content reads an open file of at most limit bytes.
+func content(file *os.File, limit int64) ([]byte, fs.FileMode, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, 0, err
 	}
-	if info.Size() > maxFile {
-		return nil, 0, errIrregular
+	data, err := io.ReadAll(io.LimitReader(file, min(info.Size(), limit)+1))
+	if info.Size() > limit || int64(len(data)) > limit {
+		return nil, 0, fmt.Errorf("the file has more than %d bytes and was not read", limit)
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxFile))
 	return data, info.Mode().Perm(), err
 }
 
-// text reads a file that nothing is written to.
-func text(path string) ([]byte, error) {
+// text reads a file of at most limit bytes that nothing is written to.
+func text(path string, limit int64) ([]byte, error) {
 	file, err := regular.OpenPath(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	data, _, err := content(file)
+	data, _, err := content(file, limit)
 	return data, err
 }
 

@@ -98,7 +98,7 @@ func (c Client) Undo(t Target) ([]Change, error) {
 		}
 		now.After = without
 		for _, name := range slices.Backward(backups(now.Target)) {
-			saved, err := text(name)
+			saved, err := text(name, maxOwn)
 			if err != nil {
 				continue
 			}

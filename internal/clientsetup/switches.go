@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"savant/fault"
 	"savant/internal/configedit"
 )
 
@@ -181,29 +182,35 @@ func copilotPlaces(t Target) []place {
 type Off struct{ Path, Setting string }
 
 // Off returns the settings that switch Savant off: the person's, the project's that the
-// client works in, and the administrator's, as all of them count. Codes as Setup.
-func (c Client) Off(t Target) ([]Off, error) {
+// client works in, and the administrator's, as all of them count. A file that cannot be
+// read is left out, and is an error of the list, with the codes of Setup.
+func (c Client) Off(t Target) (found []Off, unread []error) {
 	if c.places == nil {
 		return nil, nil
 	}
-	var found []Off
 	for _, file := range c.places(t) {
-		content, err := text(file.path)
+		limit := int64(maxOwn)
+		if filepath.IsLocal(relative(t.folder(), file.path)) {
+			limit = maxInProject
+		}
+		content, err := text(file.path, limit)
 		if errors.Is(err, fs.ErrNotExist) && !file.absent {
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, refused(file.path, err)
+			unread = append(unread, refused(file.path, fault.New(fault.InvalidParams, "%w", err)))
+			continue
 		}
 		for _, each := range file.toggles {
 			value, there, err := configedit.Get(content, file.format, each.path)
 			if err != nil {
-				return nil, refused(file.path, err)
+				unread = append(unread, refused(file.path, err))
+				break
 			}
 			if off := (Off{file.path, each.says}); each.off(value, there) && !slices.Contains(found, off) {
 				found = append(found, off)
 			}
 		}
 	}
-	return found, nil
+	return found, unread
 }

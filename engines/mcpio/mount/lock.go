@@ -25,8 +25,8 @@ const (
 	guardName = ".savant/mcp.lock"
 )
 
-// maxLock is the maximum size of the lock file, in bytes.
-const maxLock = 64 << 20
+// maxLock is the maximum size of the lock file, in bytes: some 2,000 tools of a usual size.
+const maxLock = 4 << 20
 
 // lockFile is .savant/mcp.lock.json: what is trusted, by server.
 type lockFile struct {
@@ -56,13 +56,12 @@ type pin struct {
 // be lost silently.
 func readLock(root *os.Root) (*lockFile, error) {
 	held := &lockFile{Version: 1, Servers: map[string]*pinned{}}
-	info, err := root.Stat(lockName)
+	data, err := regular.ReadFile(root, lockName, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return held, nil
 	}
-	var data []byte
-	if err == nil && info.Mode().IsRegular() && info.Size() <= maxLock {
-		data, err = regular.ReadFile(root, lockName, maxLock)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return nil, fault.New(fault.StateCorrupt, "%s has more than %d bytes and was not read: restore it, or remove it and trust every server again", lockName, maxLock)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, held)
@@ -130,6 +129,9 @@ func editLock(root *os.Root, name string, edit func(*pinned) *pinned) error {
 	encoder.SetIndent("", " ")
 	if err := encoder.Encode(held); err != nil {
 		return err
+	}
+	if data.Len() > maxLock {
+		return fault.New(fault.LimitExceeded, "%s may have %d bytes, and the definitions of %s do not fit: take a server out of %s", lockName, maxLock, name, File)
 	}
 	return atomicfile.Write(root, lockName, data.Bytes(), 0o600)
 }

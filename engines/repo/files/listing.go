@@ -48,7 +48,11 @@ type Listing struct {
 // symbolic links. An unreadable folder is TOOL_FAILED.
 func List(ctx context.Context, folder string, kept withheld.Files) (Listing, error) {
 	w := &walk{ctx: ctx, folder: folder, kept: kept}
-	if found := repositoryOf(folder); found.git != "" && !blocks(found.git) && gitrun.OversizeRules(folder) == "" {
+	found, large := repositoryOf(folder), ""
+	if found.git != "" {
+		large = gitrun.OversizeRules(folder)
+	}
+	if found.git != "" && large == "" && !blocks(found.git) {
 		w.found.Git = true
 		if err := w.enter(".", nil); err != nil {
 			return Listing{}, err
@@ -71,6 +75,9 @@ func List(ctx context.Context, folder string, kept withheld.Files) (Listing, err
 		}
 	}
 	listing := w.found
+	if large != "" && !slices.Contains(listing.Oversize, large) {
+		listing.Oversize = append(listing.Oversize, large)
+	}
 	slices.Sort(listing.Files)
 	listing.Files = slices.Compact(listing.Files) // a conflict lists a path up to three times
 	slices.Sort(listing.Folders)

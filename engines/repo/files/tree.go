@@ -43,6 +43,9 @@ func (t *Tree) Taken() time.Time { return t.taken }
 // Unread counts the unreadable files and folders.
 func (t *Tree) Unread() (files, folders int) { return t.unread, t.listing.Unread }
 
+// Oversize returns the files of rules that are too large to be read.
+func (t *Tree) Oversize() []string { return t.listing.Oversize }
+
 // Listed returns when the files were last listed.
 func (t *Tree) Listed() time.Time { return t.listed }
 

@@ -49,7 +49,7 @@ type Index struct {
 	db      *sql.DB      // nil if it was damaged and could not be renewed
 	opened  os.FileInfo  // of the file that db has open
 	catalog *catalog
-	unseen  Unread // what the last look at the folder could not read
+	unseen  view // what the last look at the folder could not read
 }
 
 // Open opens the index of a folder; Refresh fills it. It replaces an index that is

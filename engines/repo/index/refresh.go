@@ -79,6 +79,7 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 	}
 	ix.mutex.Lock()
 	ix.unseen.Files, ix.unseen.Folders = ix.tree.Unread()
+	ix.unseen.oversize = ix.tree.Oversize()
 	ix.mutex.Unlock()
 	if err := ix.follow(ctx); err != nil {
 		return Changes{}, err

@@ -38,6 +38,8 @@ type Answer struct {
 	Counts  Counts
 	Changes Changes
 	Unread  Unread
+	// Oversize are the files of rules that were not applied, as they are too large.
+	Oversize []string
 }
 
 // Counts say how rare the words of a query are.
@@ -61,7 +63,7 @@ func (ix *Index) Find(ctx context.Context, query *ParsedQuery, progress Progress
 	ix.mutex.RLock()
 	defer ix.mutex.RUnlock()
 	missed := Unread{Files: ix.unseen.Files + ix.catalog.unread + unread, Folders: ix.unseen.Folders}
-	return Answer{Rows: rows, Counts: counts, Changes: changes, Unread: missed}, err
+	return Answer{Rows: rows, Counts: counts, Changes: changes, Unread: missed, Oversize: ix.unseen.oversize}, err
 }
 
 // search finds files by the present index and reads the best of them. unread counts

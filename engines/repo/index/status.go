@@ -10,6 +10,12 @@ import (
 // searched.
 type Unread struct{ Files, Folders int }
 
+// view is what the last look at the folder could not read.
+type view struct {
+	Unread
+	oversize []string // files of rules
+}
+
 // Status says what is indexed.
 type Status struct {
 	Files   int            `json:"files"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,8 +59,8 @@ func (p *program) tableOfRuns(list []agent.Report) error {
 		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
 		return []string{each.RunID, string(each.Status), strconv.Itoa(each.Steps), terminal.When(each.Updated, now), goal}
 	})
-	for _, each := range list { // why a run does not go on, such as a label that no worker has
-		if each.Warning != "" && (each.Status == agent.StatusQueued || each.Status == agent.StatusInterrupted) {
+	for _, each := range list { // why a run does not go on, such as a label that no worker has, or cannot be read
+		if each.Warning != "" && slices.Contains([]agent.Status{agent.StatusQueued, agent.StatusInterrupted, agent.StatusError}, each.Status) {
 			fmt.Fprintf(p.Stderr, "savant: %s is %s: %s\n", each.RunID, each.Status, terminal.Visible(each.Warning))
 		}
 	}

@@ -95,6 +95,9 @@ func (d *doctor) try(ctx context.Context, list []clientsetup.Client, named bool)
 			}
 		}
 		if !named && (err != nil && t.Project != "" || err == nil && found.Server.None()) {
+			if err != nil && client.Projects() {
+				d.note(client.Title + " was left out: " + terminal.Visible(fault.From(err).Message()))
+			}
 			continue
 		}
 		tried++
@@ -127,8 +130,8 @@ func (d *doctor) wrong(what, remedy string) {
 
 // switches tells which settings keep the client from running what is configured.
 func (d *doctor) switches(client clientsetup.Client, t clientsetup.Target) {
-	found, err := client.Off(t)
-	if err != nil {
+	found, unread := client.Off(t)
+	for _, err := range unread {
 		d.wrong(fault.From(err).Message(), "correct the file")
 	}
 	for _, each := range found {

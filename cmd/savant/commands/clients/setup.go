@@ -243,10 +243,14 @@ func (s *setup) done(client clientsetup.Client, files int) {
 // list shows the clients and their state.
 func (s *setup) list(t clientsetup.Target) error {
 	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
+	var unread []error
 	err := terminal.Table(s.Stdout, []string{"CLIENT", "HERE", "SAVANT", "HOOKS"}, clientsetup.All(), func(c clientsetup.Client) []string {
 		here, state, hooks := "no", "-", "yes"
 		if len(c.Found(t, exists)) > 0 {
-			here, state = "yes", stateOf(c, t)
+			found, err := c.Configured(t)
+			if here, state = "yes", stateOf(found); err != nil {
+				state, unread = "unreadable", append(unread, err)
+			}
 		}
 		if !c.Hooks {
 			hooks = "none"
@@ -256,15 +260,15 @@ func (s *setup) list(t clientsetup.Target) error {
 	if err != nil {
 		return err
 	}
+	for _, each := range unread {
+		fmt.Fprintln(s.Stderr, "savant:", terminal.Visible(fault.From(each).Message()))
+	}
 	_, err = fmt.Fprintln(s.Stdout, "\nsavant setup CLIENT --dry-run shows what it would write; --project writes the project's files.")
 	return err
 }
 
-func stateOf(c clientsetup.Client, t clientsetup.Target) string {
-	found, err := c.Configured(t)
+func stateOf(found clientsetup.Configured) string {
 	switch {
-	case err != nil:
-		return "unreadable"
 	case len(found.Missing) == 0:
 		return "set up"
 	case !found.Server.None():
