@@ -190,7 +190,7 @@ func From(err error) *Error {
 	return &Error{Code: Internal, Details: "an internal error; the log has the cause", cause: err}
 }
 
-// Limits of an error on the wire: docs/language.md promises under 20 KB.
+// Limits of an error on the wire: docs/troubleshooting.md promises under 20 KB.
 const (
 	maxWire        = 19_000
 	maxDetails     = 4000
