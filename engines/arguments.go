@@ -106,11 +106,11 @@ func droppedArguments(names []string) string {
 	for i := range shown {
 		shown[i] = strconv.Quote(fault.Cut(names[i], 80))
 	}
-	text := "the tool does not declare " + strings.Join(shown, ", ")
+	text := strings.Join(shown, ", ")
 	if more := len(names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return text + ": the call was made without"
+	return schemas.Warning(text)
 }
 
 // maxUndeclared is the maximum number of undeclared arguments of a call. Clients add a few

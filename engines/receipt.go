@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/receipt"
+	"savant/schemas"
 )
 
 // Receipt is the receipt of a call that went through the registry.
@@ -125,11 +127,17 @@ func (t *table) leaveFailure(ctx context.Context, call Call, found *row, args js
 
 // Annotated returns the result's JSON, or that of its error, with the receipt's id and
 // the warning as its first members, so that they survive clients that truncate results.
-// They replace existing ones, which a mounted Savant added. What is not an object, and
-// a result without either, stays unchanged.
+// They replace existing ones, which a mounted Savant added, but not a warning of the
+// tool's own. What is not an object, and a result without either, stays unchanged.
 func (r Result) Annotated(encoded json.RawMessage) json.RawMessage {
 	added := map[string]string{ReceiptKey: r.Receipt, WarningKey: r.Warning}
-	if r.Receipt == "" && r.Warning == "" || len(encoded) == 0 || encoded[0] != '{' {
+	if len(encoded) == 0 || encoded[0] != '{' {
+		return encoded
+	}
+	if OwnWarning(encoded) {
+		added[WarningKey] = ""
+	}
+	if added[ReceiptKey] == "" && added[WarningKey] == "" {
 		return encoded
 	}
 	var out []byte
@@ -150,4 +158,19 @@ func (r Result) Annotated(encoded json.RawMessage) json.RawMessage {
 	}
 	out[0] = '{'
 	return append(out, '}')
+}
+
+// OwnWarning reports whether a result has a member of the warning's name that is the
+// tool's own.
+func OwnWarning(encoded json.RawMessage) bool {
+	if !bytes.Contains(encoded, []byte(WarningKey)) {
+		return false
+	}
+	for name, value := range jsonvalue.Members(encoded) {
+		if name == WarningKey {
+			member, err := jsonvalue.DecodeStored(value)
+			return err == nil && !schemas.IsWarning(member)
+		}
+	}
+	return false
 }

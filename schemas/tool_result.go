@@ -69,21 +69,42 @@ const (
 	WarningMember = "_warning"
 )
 
-// WithoutReceipt removes the receipt from a reply that was sent as it came, because it
+// The words of the warning, by which it is told from a tool's own member of that name.
+const (
+	warningStart = "the tool does not declare "
+	warningEnd   = ": the call was made without"
+)
+
+// Warning returns the warning that names what was left out of a call.
+func Warning(names string) string { return warningStart + names + warningEnd }
+
+// IsWarning reports whether a member is Savant's warning, and not the tool's own.
+func IsWarning(member any) bool {
+	text, _ := member.(string)
+	return strings.HasPrefix(text, warningStart) && strings.HasSuffix(text, warningEnd)
+}
+
+// WithoutReceipt removes what Savant added to a reply that was sent as it came, because it
 // is not part of the tool's result.
 func WithoutReceipt(value any) any {
 	object, ok := value.(map[string]any)
-	if _, carries := object[ReceiptMember].(string); !ok || !carries {
+	_, carries := object[ReceiptMember].(string)
+	warns := IsWarning(object[WarningMember])
+	if !ok || !carries && !warns {
 		return value
 	}
 	object = maps.Clone(object)
-	delete(object, ReceiptMember)
-	delete(object, WarningMember)
+	if carries {
+		delete(object, ReceiptMember)
+	}
+	if warns {
+		delete(object, WarningMember)
+	}
 	return object
 }
 
 // MaxReceiptText exceeds the length of every text that holds only a receipt.
-const MaxReceiptText = 1000
+const MaxReceiptText = 4000
 
 // OnlyReceipt reports whether a text only carries a receipt and is not part of the
 // tool's result.

@@ -82,6 +82,21 @@ func TestReplyCarriesItsReceipt(t *testing.T) {
 
 // TestReplyOfThinkCarriesNone: what guides is no witness, and neither is a
 // call that was not begun.
+// A tool's own member of the warning's name is not replaced: the warning is a text of its own.
+func TestAToolsOwnWarningStays(t *testing.T) {
+	closed := answering("test.give", map[string]any{"_warning": "disk almost full", "n": 1})
+	closed.Input = json.RawMessage(`{"type":"object","properties":{}}`)
+	o, kept := witnessing(t, closed)
+	result, err := connect(t, o, mcpclient.Options{}).Invoke(t.Context(), "test.give", map[string]any{"extra": 1}, nil)
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	for id := range kept {
+		require.JSONEq(t, `{"_receipt":"`+id+`","_warning":"disk almost full","n":1}`, string(result.Structured))
+		require.Len(t, result.Content, 2)
+		require.Contains(t, string(result.Content[1]), `does not declare \\\"extra\\\": the call was made without`)
+	}
+}
+
 func TestReplyOfThinkCarriesNone(t *testing.T) {
 	o, kept := witnessing(t, answering("think.next", map[string]any{"done": true}), answering("agent.run", map[string]any{}), answering("test.give", map[string]any{}))
 	client := connect(t, o, mcpclient.Options{})

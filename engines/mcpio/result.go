@@ -54,7 +54,8 @@ func newOutcome(target engines.Target, result engines.Result, err error) outcome
 		structured = result.Annotated(structured)
 	}
 	blocks, carried := contentBlocks(content, structured)
-	if note := result.Annotated(json.RawMessage("{}")); len(note) > len("{}") && !(mayCarry && carried) {
+	whole = mayCarry && carried && !(result.Warning != "" && engines.OwnWarning(content.Structured))
+	if note := result.Annotated(json.RawMessage("{}")); len(note) > len("{}") && !whole {
 		blocks = append(blocks, textBlock{"text", string(note)})
 	}
 	done.result.Content = blocks
