@@ -49,6 +49,9 @@ type Options struct {
 	// Latest returns the last call of a tool with arguments of a digest that a client
 	// made through the registry; nil: none is known.
 	Latest func(ctx context.Context, tool, input string) (state.LatestCall, error)
+	// Use gives a receipt to the first step that asks and returns the step that has it.
+	// Nil: nobody remembers.
+	Use func(ctx context.Context, id, step string) (taken string, err error)
 	// Commands returns the current digests of the commands that some tools may carry
 	// out, by name; nil if no tool does. Without it, runs are not bound to their
 	// commands.

@@ -214,7 +214,24 @@ func (e *Engine) attest(ctx context.Context, l *live, step flow.Handle, receipt 
 		return unwitnessed(next.StepID, receipt, "belongs to the command "+receipt.Command+", which is not what it was when the run was planned: put the command back, or plan a new run",
 			"command "+cmp.Or(planned, "none of that name"), "command "+receipt.CommandDigest)
 	}
-	return e.attestChoice(ctx, l, next.StepID, receipt)
+	if err := e.attestChoice(ctx, l, next.StepID, receipt); err != nil {
+		return err
+	}
+	return e.attestUse(ctx, l, step, receipt)
+}
+
+// attestUse refuses a receipt that has answered another step with an effect, of this run or
+// of any other: what was done once is not done twice. What was read, all may see.
+func (e *Engine) attestUse(ctx context.Context, l *live, step flow.Handle, receipt state.Receipt) error {
+	if e.Use == nil || receipt.Run != "" || !step.Writes() {
+		return nil
+	}
+	use := "step " + step.ID() + " of " + l.key.String()
+	taken, err := e.Use(ctx, receipt.ID, use)
+	if err != nil || taken == use {
+		return err
+	}
+	return unwitnessed(step.ID(), receipt, "belongs to a call that answered "+taken+": make the call again for this step", "a call for this step", taken)
 }
 
 // attestChoice refuses a receipt that was chosen among several: it must be of a call

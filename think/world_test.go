@@ -56,6 +56,7 @@ func openWorld(root string) (*world, error) {
 		Now:       now,
 		NewID:     func() string { return "fresh" },
 		Receipt:   store.Receipt,
+		Use:       store.UseReceipt,
 		Asked:     askedOf(registry),
 	})
 	if err := registry.Add(append(guide.Tools(engine, guide.Hooks{}), witnessedTools()...)...); err != nil {

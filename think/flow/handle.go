@@ -46,6 +46,9 @@ func (h Handle) ID() string {
 	return h.node.id()
 }
 
+// Writes reports whether the author says that the step's call has an effect.
+func (h Handle) Writes() bool { return h.node.step().Effect == "write" }
+
 // status returns the status and cause of the step.
 func (h Handle) status() (Status, string) {
 	if h.unit != nil {

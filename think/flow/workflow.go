@@ -205,7 +205,7 @@ type Step struct {
 	Checks    []Check
 	Retry     Retry
 	OnFailure OnFailure
-	// Effect is "read", "write", or "" where the file does not say.
+	// Effect is "write" where the file says so, else "read".
 	Effect string
 	Join   Join
 	// JoinWritten says that the file has the step's join, which is not the default.

@@ -97,18 +97,21 @@ func (d *Dir) gcReceipts() {
 	if err != nil {
 		return
 	}
-	receipts, latest := []entry{}, []entry{}
+	receipts, latest, uses := []entry{}, []entry{}, []entry{}
 	for _, each := range files {
 		id, isJSON := strings.CutSuffix(each.name, jsonSuffix)
 		switch {
 		case isLatestCall(each.name):
 			latest = append(latest, each)
+		case strings.HasPrefix(each.name, usePrefix):
+			uses = append(uses, each)
 		case isJSON && receiptPattern().MatchString(id):
 			receipts = append(receipts, each)
 		}
 	}
 	d.removeOldest(receipts)
 	d.removeOldest(latest)
+	d.removeOldest(uses)
 }
 
 // removeOldest removes the oldest of some files beside the receipts beyond the bounds.

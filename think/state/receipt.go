@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path"
 	"strings"
 	"time"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/filelock"
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 	"savant/internal/receipt"
@@ -202,3 +204,51 @@ func (d *Dir) LatestCall(ctx context.Context, tool, input string) (LatestCall, e
 	}
 	return found, nil
 }
+
+// usePrefix prefixes the names of the files that say what a receipt was used for. They
+// are collected at the same age as receipts.
+const usePrefix = "used-"
+
+// ReceiptUseKey names what a receipt was used for.
+func ReceiptUseKey(id string) string { return usePrefix + id }
+
+// UseReceipt gives a receipt to the first who asks: it returns the use that has it, which is
+// the given one unless another came first. Like the receipt it is not synced.
+func (d *Dir) UseReceipt(ctx context.Context, id, use string) (taken string, err error) {
+	if err := CheckReceiptID(id); err != nil {
+		return "", err
+	}
+	name := path.Join(receiptFolder, ReceiptUseKey(id)+jsonSuffix)
+	opened, _, err := openFile(d.disk, name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return "", notSaved(name, err)
+	}
+	defer func() { _ = opened.Close() }() // it ends the lock
+	if err := filelock.Acquire(ctx, name, func() (bool, error) { return opened.TryLock(true) }); err != nil {
+		return "", err
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		return "", notRead(name, err)
+	}
+	data, err := readRange(opened, 0, min(info.size, maxUse))
+	if err != nil {
+		return "", notRead(name, err)
+	}
+	if json.Unmarshal(data, &taken) == nil { // else it is new, or torn by a crash
+		return taken, nil
+	}
+	if data, err = jsonvalue.Encode(use); err != nil {
+		return "", fault.New(fault.InvalidParams, "the use of a receipt does not encode: %w", err)
+	}
+	if _, err = opened.WriteAt(data, 0); err == nil {
+		err = opened.Truncate(int64(len(data)))
+	}
+	if err != nil {
+		return "", notSaved(name, err)
+	}
+	return use, nil
+}
+
+// maxUse exceeds the length of every use, in bytes.
+const maxUse = 4096

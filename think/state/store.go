@@ -68,6 +68,7 @@ type Receipts interface {
 	PutReceipt(ctx context.Context, receipt Receipt) error
 	Receipt(ctx context.Context, id string) (Receipt, error)
 	LatestCall(ctx context.Context, tool, input string) (LatestCall, error)
+	UseReceipt(ctx context.Context, id, use string) (taken string, err error)
 }
 
 // Upkeep has the methods of a store for maintenance. Dir documents their contracts; a

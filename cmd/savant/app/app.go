@@ -219,6 +219,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		ToolNames:    a.Tools.Names,
 		Receipt:      a.Store.Receipt,
 		Latest:       a.Store.LatestCall,
+		Use:          a.Store.UseReceipt,
 		Imports:      a.Store,
 		Commands:     a.commandDigests,
 		Asked:        guide.Asked(a.Tools),

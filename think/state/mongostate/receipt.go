@@ -70,3 +70,20 @@ func (s *Store) LatestCall(ctx context.Context, tool, input string) (state.Lates
 	}
 	return found, nil
 }
+
+// UseReceipt implements state.Receipts.
+func (s *Store) UseReceipt(ctx context.Context, id, use string) (taken string, err error) {
+	if err := state.CheckReceiptID(id); err != nil {
+		return "", err
+	}
+	key := state.ReceiptUseKey(id)
+	won, err := s.receipts.Insert(ctx, mongo.Document{Key: key, Time: s.now(), Body: []byte(use)})
+	if err != nil || won {
+		return use, s.notSaved(ctx, "the use of the receipt "+id+" was not saved", err)
+	}
+	document, there, err := s.receipts.Find(ctx, key)
+	if err != nil || !there {
+		return use, s.notRead(ctx, "the use of the receipt "+id, err)
+	}
+	return string(document.Body), nil
+}

@@ -61,8 +61,15 @@ func testReceipts(t *testing.T, store state.Backend) {
 	latest, err = store.LatestCall(ctx, given.Tool, given.Input)
 	require.NoError(t, err)
 	require.Equal(t, later.ID, latest.ID, "a call that a run made is not a client's")
+	for _, use := range []string{"r1/send", "r1/send", "r2/send"} {
+		taken, err := store.UseReceipt(ctx, given.ID, use)
+		require.NoError(t, err)
+		require.Equal(t, "r1/send", taken, "a receipt is used once")
+	}
 	for _, id := range []string{"", "../x", "abcd234", "abcd2341"} {
 		_, err := store.Receipt(ctx, id)
+		requireCode(t, fault.InvalidParams, err)
+		_, err = store.UseReceipt(ctx, id, "r1/send")
 		requireCode(t, fault.InvalidParams, err)
 		requireCode(t, fault.InvalidParams, store.PutReceipt(ctx, state.Receipt{ID: id}))
 	}
