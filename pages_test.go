@@ -17,7 +17,7 @@ import (
 // paragraph or an item of a list, in words. What stands in blocks of code and in sections
 // that a test generates does not count.
 const (
-	maxWords     = 49000
+	maxWords     = 49500
 	maxCell      = 40
 	maxParagraph = 80
 )
