@@ -198,3 +198,33 @@ func TestListsOfImpossibleMembers(t *testing.T) {
 		require.True(t, strings.HasPrefix(found[0], severity), "%s: %s", expression, found[0])
 	}
 }
+
+// A read that may be null is an operand only where something says that it is not.
+func TestOperandsThatMayBeNull(t *testing.T) {
+	const schema = `{type: object, required: [n, count], properties: {n: {type: [string, "null"]}, o: {type: string}, ol: {type: array, items: {type: string}}, count: {type: [integer, "null"]}}}`
+	for read, warned := range map[string]string{
+		`a.n contains 'x'`:                      `the left side of contains must be a string, and a.n may be null: write (a.n ?? "")`,
+		`(a.n ?? '') contains 'x'`:              "",
+		`a.n != nil && a.n contains 'x'`:        "",
+		`a.n == nil || a.n contains 'x'`:        "",
+		`a.n ? a.n contains 'x' : false`:        "condition",
+		`len(a?.ol) > 0`:                        `the argument of len must be a string or a list or an object, and a?.ol may be null`,
+		`len(a?.ol ?? []) > 0`:                  "",
+		`a?.ol != nil && len(a.ol) > 0`:         "",
+		`a.count + 1 > 2`:                       `the left side of + must be a number or a string, and a.count may be null: write (a.count ?? 0)`,
+		`a.count > 2`:                           `the left side of > must be a number or a string, and a.count may be null: write (a.count ?? 0)`,
+		`steps.one.reason contains 'x'`:         `steps.one.reason may be null`,
+		`(steps.one.reason ?? '') contains 'x'`: "",
+		`steps.one.status == 'skipped' && steps.one.reason contains 'x'`: "",
+	} {
+		t.Run(read, func(t *testing.T) {
+			found := strings.Join(lines(report(t, "name: w\nversion: '1'\nsteps:\n  - {id: one, call: llm.generate, input_template: {task: x}, capture_as: a, on_failure: continue, success_schema: "+schema+"}\n"+
+				"  - {id: two, call: flow.set, join: done, deps: [one], when: \"{{ steps.one.status == 'done' }}\", input_template: {value: \"{{ "+read+" }}\"}}\n")), "\n")
+			if warned == "" {
+				require.NotContains(t, found, "may be null")
+				return
+			}
+			require.Contains(t, found, warned)
+		})
+	}
+}

@@ -304,7 +304,7 @@ func fieldOfStep(id string, link expression.Link, rest []expression.Link) (*Type
 	case expression.StepError:
 		return stepError.lacking(gap{why: read + " is null unless the step failed", severity: warning, step: id, statuses: []string{"done", "skipped"}}), read, rest
 	case expression.StepReason:
-		return &Type{kinds: text | null}, read, rest
+		return ofText.lacking(gap{why: read + " is null unless the step was skipped", severity: warning, step: id, statuses: []string{"done", "failed"}}), read, rest
 	}
 	return anything, read, rest
 }

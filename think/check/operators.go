@@ -21,6 +21,46 @@ func (i *inference) need(node ast.Node, wanted kinds, what string) *Type {
 func (i *inference) needs(node ast.Node, found *Type, wanted kinds, what string) {
 	if found.kinds&wanted == 0 && found.kinds&^null != 0 {
 		i.report(node, "", "%s must be %s, not %s", what, wanted, found.kinds)
+		return
+	}
+	i.needsPresent(node, found, wanted, what)
+}
+
+// fallbacks are what a read may give in place of null, by the kinds that are wanted.
+var fallbacks = []struct {
+	of   kinds
+	text string
+}{{text, `""`}, {number, "0"}, {list, "[]"}, {object, "{}"}}
+
+// needsPresent warns of an operand that is read and may be null, where null is an error and
+// nothing around it says that it is not.
+func (i *inference) needsPresent(node ast.Node, found *Type, wanted kinds, what string) {
+	switch node.(type) {
+	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode, *ast.PointerNode:
+	default:
+		return
+	}
+	if found.kinds&null == 0 || found.kinds&^null == 0 || found.kinds == every || wanted&null != 0 {
+		return
+	}
+	path, _ := i.values.chain(node)
+	if path != nil && (assumption{of: nothing, path: path}).excluded(i.facts) || found.gap != nil && i.there(found.gap, path) {
+		return
+	}
+	why := ""
+	if found.gap != nil {
+		why = " (" + found.gap.why + ")"
+	}
+	if slices.ContainsFunc(i.findings, func(each finding) bool {
+		return each.missing && found.gap != nil && strings.HasPrefix(each.message, found.gap.why)
+	}) {
+		return // it is said that the read itself fails
+	}
+	for _, each := range fallbacks {
+		if found.kinds&wanted&each.of != 0 {
+			i.report(node, warning, "%s must be %s, and %s may be null%s: write (%s ?? %s)", what, wanted, listText(node), why, listText(node), each.text)
+			return
+		}
 	}
 }
 
