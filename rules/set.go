@@ -74,6 +74,23 @@ func (s *Set) Names() []string {
 	return slices.DeleteFunc(slices.Compact(names), isPattern)
 }
 
+// Engines returns the engines of which the rules name tools, also by patterns.
+func (s *Set) Engines() []string {
+	names, engines := slices.Clone(s.reads), []string{}
+	for _, file := range s.files {
+		for _, rule := range file.Rules {
+			names = append(names, rule.Before...)
+		}
+	}
+	for _, name := range names {
+		if engine, _, dotted := strings.Cut(name, "."); dotted && !isPattern(engine) {
+			engines = append(engines, engine)
+		}
+	}
+	slices.Sort(engines)
+	return slices.Compact(engines)
+}
+
 // Project reports whether a rule reaches over the sessions of a project.
 func (s *Set) Project() bool { return s.project }
 

@@ -75,7 +75,6 @@ func matched(matcher string, hook object) object {
 
 const (
 	everyTool = "*"
-	thinkTool = "mcp__.*think.*"
 	seconds   = 10 // the hook answers within two, with a database within eight
 )
 
@@ -93,9 +92,10 @@ func claudeHooks(t Target) []configedit.Entry {
 		return made
 	}
 	return t.hookEntries("claude-code", object{
-		"PreToolUse":  matched(everyTool, hook("PreToolUse", object{"onFailure": "block"})),
-		"PostToolUse": matched(thinkTool, hook("PostToolUse", nil)),
-		"Stop":        matched("", hook("Stop", nil))}, "hooks")
+		"PreToolUse":         matched(everyTool, hook("PreToolUse", object{"onFailure": "block"})),
+		"PostToolUse":        matched(everyTool, hook("PostToolUse", nil)),
+		"PostToolUseFailure": matched(everyTool, hook("PostToolUseFailure", nil)),
+		"Stop":               matched("", hook("Stop", nil))}, "hooks")
 }
 
 func claude(t Target) []wanted {
@@ -117,7 +117,7 @@ func lineHooks(t Target, client string, limit int, events map[string]string) []c
 	return t.hookEntries(client, made, "hooks")
 }
 
-var claudeEvents = map[string]string{"PreToolUse": everyTool, "PostToolUse": thinkTool, "Stop": ""}
+var claudeEvents = map[string]string{"PreToolUse": everyTool, "PostToolUse": everyTool, "Stop": ""}
 
 // codexTable is the server for Codex, which passes few environment variables on.
 func codexTable(t Target) []configedit.Entry {
@@ -145,7 +145,7 @@ func codex(t Target) []wanted {
 // gemini is configured with timeouts in milliseconds.
 func gemini(t Target) []wanted {
 	entries := append(entry(t.server("", t.workingFolder()), "mcpServers", "savant"),
-		lineHooks(t, "gemini-cli", seconds*1000, map[string]string{"BeforeTool": ".*", "AfterTool": ".*think.*", "AfterAgent": ""})...)
+		lineHooks(t, "gemini-cli", seconds*1000, map[string]string{"BeforeTool": ".*", "AfterTool": ".*", "AfterAgent": ""})...)
 	return []wanted{{path: t.in(".gemini", "settings.json"), entries: entries}}
 }
 

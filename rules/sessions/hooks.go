@@ -2,13 +2,14 @@ package sessions
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
+	"unicode"
 
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/rules"
+	"savant/schemas"
 	"savant/think/gate"
 )
 
@@ -42,7 +43,7 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	}
 	switch e.Kind {
 	case gate.AfterTool:
-		_ = k.after(ctx, call, e.Output) // not noted: its outcome is unknown
+		_ = k.after(ctx, call, e) // not noted: its outcome is unknown
 	case gate.BeforeTool:
 		if ours { // the server judges it, in its own session
 			return gate.Decision{}
@@ -67,24 +68,45 @@ func refusal(err error) gate.Decision {
 
 func hookSession(e gate.Event) string { return "hook " + e.Client + " " + e.Session }
 
+// spelling returns a tool's name without what clients write differently.
+func spelling(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(words) > 1 && (words[0] == "mcp" || words[0] == "MCP") {
+		words = words[1:]
+	}
+	return strings.Join(words, "_")
+}
+
 // toolOf returns the name by which rules know a client's tool: SERVER.TOOL of another MCP
-// server. ours: it is one that a server of Savant publishes.
+// server, however the client writes it. ours: it is one that a server of Savant publishes.
 func toolOf(set *rules.Set, name string) (tool string, ours bool) {
+	plain := spelling(name)
+	_, plugged := strings.CutPrefix(name, "mcp__plugin_")
+	_, alone := strings.CutPrefix(name, "MCP:") // the client does not say the server
 	for _, known := range set.Names() {
 		for _, spelt := range []string{known, engines.Underscored(known)} {
 			if server, is := strings.CutSuffix(name, spelt); is && strings.Contains(server, "savant") {
 				return known, true
 			}
 		}
+		_, of, dotted := strings.Cut(known, ".")
+		if dotted && (spelling(known) == plain || plugged && strings.HasSuffix(plain, "_"+spelling(known)) || alone && spelling(of) == plain) {
+			return known, false
+		}
 	}
 	if rest, is := strings.CutPrefix(name, "mcp__"); is {
 		return strings.Replace(rest, "__", ".", 1), false
+	}
+	for _, engine := range set.Engines() {
+		if rest, is := strings.CutPrefix(plain, spelling(engine)+"_"); is {
+			return engine + "." + rest, false
+		}
 	}
 	return name, false
 }
 
 // after notes how a call of the client ended.
-func (k *Keeper) after(ctx context.Context, call rules.Call, output json.RawMessage) error {
+func (k *Keeper) after(ctx context.Context, call rules.Call, e gate.Event) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return k.locked(ctx, call.Session, func() error {
@@ -95,9 +117,9 @@ func (k *Keeper) after(ctx context.Context, call rules.Call, output json.RawMess
 				return err
 			}
 		}
-		result, failed := reported(output)
-		added := k.end(call.Session, name, rules.OutcomeOf(!failed))
-		if !failed && len(output) <= maxResult {
+		result, outcome := Reported(e)
+		added := k.end(call.Session, name, outcome)
+		if outcome == rules.Succeeded && len(e.Output) <= maxResult {
 			added.Result = result
 		}
 		return k.write(added)
@@ -132,20 +154,49 @@ func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
 	})
 }
 
-// reported returns the result of a call as its client tells it.
-func reported(output json.RawMessage) (result any, failed bool) {
-	value, err := jsonvalue.DecodeStored(output)
-	if err != nil {
-		return nil, false
-	}
+// Reported returns the bare result of a call as its client tells it, and how the call
+// ended.
+func Reported(e gate.Event) (result any, outcome rules.Outcome) {
+	value, err := jsonvalue.DecodeStored(e.Output)
 	object, _ := value.(map[string]any)
-	for _, mark := range []string{"isError", "is_error"} {
-		if object[mark] == true {
-			return nil, true
+	switch {
+	case e.Failed && object["is_interrupt"] == true:
+		return nil, rules.Unknown
+	case e.Failed || object["isError"] == true || object["is_error"] == true:
+		return nil, rules.Failed
+	case err != nil:
+		return nil, rules.Succeeded
+	}
+	return schemas.WithoutReceipt(unwrapped(value, 4)), rules.Succeeded
+}
+
+// wrappers are members under which clients put a result; without another member, they
+// are the result.
+var wrappers = []string{"llmContent", "output", "content"}
+
+// unwrapped takes from a result what its client put around it, at most some layers.
+func unwrapped(value any, layers int) any {
+	switch found := value.(type) {
+	case string:
+		inner, is := strings.CutPrefix(strings.TrimSpace(found), "<untrusted_context>")
+		if inner, closed := strings.CutSuffix(inner, "</untrusted_context>"); is && closed {
+			found = strings.TrimSpace(inner)
+		}
+		return jsonvalue.TextOrValue(found)
+	case []any:
+		if text := schemas.ContentText(found); text != "" {
+			return unwrapped(text, layers)
+		}
+	case map[string]any:
+		if found["structuredContent"] != nil {
+			return found["structuredContent"]
+		}
+		for _, name := range wrappers {
+			_, shown := found["returnDisplay"]
+			if inner, is := found[name]; is && layers > 0 && (len(found) == 1 || shown && len(found) == 2) {
+				return unwrapped(inner, layers-1)
+			}
 		}
 	}
-	if text, is := value.(string); is {
-		return jsonvalue.TextOrValue(text), false
-	}
-	return value, false
+	return value
 }

@@ -68,12 +68,14 @@ type reply struct {
 	Order  string `json:"order"`
 }
 
+func (w *world) clock() time.Time { return w.now }
+
 // start starts a process: a keeper and a registry of its own.
 func (w *world) start() *engines.Registry {
 	root, err := os.OpenRoot(w.folder)
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = root.Close() })
-	keeper := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now }})
+	keeper := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock})
 	registry := engines.NewRegistry(engines.Options{Rules: keeper})
 	for _, name := range []string{"orders.get", "pay.refund", "pay.lost", "pay.slow"} {
 		require.NoError(w.t, registry.Add(engines.Bind(name, "A tool.", func(_ context.Context, in arguments) (reply, error) {

@@ -32,6 +32,8 @@ type Event struct {
 	// the call.
 	Tool          string
 	Input, Output json.RawMessage
+	// Failed: the client says by the event that the call failed.
+	Failed bool
 	// Paths are the paths in the arguments of a reading tool, absolute and with links
 	// resolved. The caller of Decide fills them in.
 	Paths []string

@@ -93,7 +93,7 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 		named = event
 	}
 	e := gate.Event{Client: c.Name, Session: said.text(c.session), Agent: said.text(c.agent), Kind: c.kind(named),
-		Folder: said.text(c.folder), Tool: said.text(c.tool), Input: arguments(said.raw(c.input)), Output: said.raw(c.output)}
+		Folder: said.text(c.folder), Tool: said.text(c.tool), Input: arguments(said.raw(c.input)), Output: said.raw(c.output), Failed: named == failure}
 	if c.amend != nil {
 		c.amend(said, &e)
 	}
@@ -112,6 +112,9 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 	}
 	return Report{Event: e, Named: named, Project: project}, nil
 }
+
+// failure is the event after a call that failed, where a client tells it apart.
+const failure = "PostToolUseFailure"
 
 // asksForTool reports whether an event of an unknown name precedes a call: it has a
 // tool, or no name at all, and no result.

@@ -26,7 +26,7 @@ func table() []Client {
 
 // claudeKinds are the events of Claude Code, also used by other clients.
 var claudeKinds = map[string]gate.Kind{
-	"PreToolUse": gate.BeforeTool, "PostToolUse": gate.AfterTool, "PostToolUseFailure": gate.AfterTool, "Stop": gate.TurnEnd,
+	"PreToolUse": gate.BeforeTool, "PostToolUse": gate.AfterTool, failure: gate.AfterTool, "Stop": gate.TurnEnd,
 }
 
 // claudeLike is Claude Code, and clients that took over its hooks.

@@ -58,9 +58,9 @@ export default {
         refused.delete(id)
         return { result: { output: { refused: reason }, isError: false } }
       }
-      if (/think[._](plan|next|reset)(_[0-9a-z]+)?$/.test(context.toolCall.toolName)) {
-        await tell(event("PostToolUse", context, { tool_response: context.result }))
-      }
+      const result = event("PostToolUse", context, { tool_response: context.result })
+      if (/think[._](plan|next|reset)(_[0-9a-z]+)?$/.test(context.toolCall.toolName)) await tell(result)
+      else await ask(result, Date.now() + LIMIT_MS) // rules look at it
       return undefined
     },
   },

@@ -61,7 +61,6 @@ export const Savant = async ({ client, directory }) => {
       if (said.decision) throw new Error(said.reason)
     },
     "tool.execute.after": async (input, output) => {
-      if (!/think[._](plan|next|reset)$/.test(input.tool)) return
       await asked(await event("PostToolUse", input.sessionID, { tool_name: input.tool, tool_input: input.args ?? {}, tool_use_id: input.callID, tool_response: output }))
     },
     // opencode waits for this hook, not for events. A text may be the last of the turn: a
