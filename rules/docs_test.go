@@ -15,7 +15,7 @@ func TestThePageOfRulesIsTrue(t *testing.T) {
 	page, err := os.ReadFile("../docs/rules.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```(?:yaml)?\n(.*?)```").FindAllSubmatch(page, -1)
-	require.Len(t, blocks, 3)
+	require.Len(t, blocks, 4)
 	file, err := rules.Parse("rules/shop.yaml", blocks[0][1])
 	require.NoError(t, err)
 	cases, err := rules.ParseCases("rules/shop.cases.yaml", blocks[2][1])
@@ -23,6 +23,8 @@ func TestThePageOfRulesIsTrue(t *testing.T) {
 	for _, each := range cases.Cases {
 		require.Empty(t, each.Run(rules.New(file), nil))
 	}
+	_, err = rules.Parse("rules/sent.yaml", blocks[3][1])
+	require.NoError(t, err)
 	s := newSession(rules.New(file))
 	s.made("shop.login", object{}, object{"ok": true})
 	require.Equal(t, string(blocks[1][1]), s.decide("pay.refund", object{"order": "A1", "amount": 5}).Text()+"\n")
