@@ -96,7 +96,7 @@ var rules = map[string]rule{
 	"think/state/statetest":  {height: 3, imports: []string{"think/state"}},
 	"think/gate":             {height: 2},
 	"think/gate/clients":     {height: 3, imports: []string{"think/gate"}},
-	"think/gate/sessions":    {height: 3, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think/gate", "think/state"}},
+	"think/gate/sessions":    {height: 5, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think", "think/gate", "think/state"}},
 	"think/library":          {height: 3, imports: []string{"internal/ownfolder", "schemas", "think/flow"}},
 	"think/form":             {height: 1},
 	"think/check":            {height: 3, imports: []string{"schemas", "think/flow", "think/flow/expression"}},

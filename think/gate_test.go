@@ -95,21 +95,21 @@ func (s *refusing) refuse() {
 
 // follows applies the new records to what was known, as a hook does between two events.
 func (s *refusing) follows() {
-	records := gateRecords(s.t, s.store)
+	records := allRecords(s.t, s.store)
 	from := 0
 	if s.known.Progress > 0 {
 		from = s.known.Progress
 	}
 	if from == 0 {
 		var err error
-		s.known, err = gate.RunOf("main", "r", records)
+		s.known, err = think.Standing(runKey, records)
 		require.NoError(s.t, err)
 		return
 	}
-	after, ok, err := s.known.Follow(records[from:])
+	after, ok, err := think.StandingAfter(s.known, records[from:])
 	require.NoError(s.t, err)
 	require.True(s.t, ok)
-	whole, err := gate.RunOf("main", "r", records)
+	whole, err := think.Standing(runKey, records)
 	require.NoError(s.t, err)
 	require.Equal(s.t, whole, after)
 	s.known = after
@@ -122,7 +122,7 @@ type viewed struct {
 }
 
 func (s *viewed) agrees() {
-	run, err := gate.RunOf("main", "r", gateRecords(s.t, s.store))
+	run, err := think.Standing(runKey, allRecords(s.t, s.store))
 	require.NoError(s.t, err)
 	out, err := audit.New(s.engine).Debug(s.t.Context(), audit.DebugInput{Workflow: "main", RunID: "r", Action: "step"})
 	require.NoError(s.t, err)
@@ -140,12 +140,11 @@ func (s *viewed) agrees() {
 	require.Equal(s.t, want, got)
 }
 
-func gateRecords(t *rapid.T, store state.Storage) []gate.Record {
-	records, err := store.Records(t.Context(), state.Key{Workflow: "main", Run: "r"}, 0, 0)
+// runKey is the run that the sessions drive.
+var runKey = state.Key{Workflow: "main", Run: "r"}
+
+func allRecords(t *rapid.T, store state.Storage) []state.Record {
+	records, err := store.Records(t.Context(), runKey, 0, 0)
 	require.NoError(t, err)
-	out := make([]gate.Record, len(records))
-	for i, each := range records {
-		out[i] = gate.Record{Version: each.Version, Kind: each.Kind, Status: each.Status, Data: each.Data}
-	}
-	return out
+	return records
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"savant/fault"
 	"savant/think/flow"
+	"savant/think/gate"
 	"savant/think/state"
 )
 
-// This file has the functions that audit and maintenance build on.
+// This file has the functions that audit, maintenance and the gate build on.
 
 // View is a read-only run, at its latest or an earlier version.
 type View struct {
@@ -193,4 +195,72 @@ func (e *Engine) CheckpointAt(ctx context.Context, key state.Key, name string, v
 		return err
 	}
 	return e.Store.Save(ctx, key, name, snapshot)
+}
+
+// Standing returns what the gate knows of a run after its records, all of them from the
+// first, without a replay: STATE_CORRUPT.
+func Standing(key state.Key, records []state.Record) (gate.Run, error) {
+	run := gate.Run{Workflow: key.Workflow, ID: key.Run}
+	line, err := Effective(records)
+	if err != nil {
+		return run, err
+	}
+	for _, record := range line {
+		if err := stand(&run, record); err != nil {
+			return run, err
+		}
+	}
+	for _, record := range slices.Backward(records) { // a reset has its own version and status
+		if !isRefusal(record) {
+			run.Progress, run.Status = record.Version, record.Status
+			break
+		}
+	}
+	return run, nil
+}
+
+// StandingAfter is Standing with the records after those of an earlier standing. ok is
+// false where one of them is a reset: then Standing has to read them all.
+func StandingAfter(run gate.Run, records []state.Record) (after gate.Run, ok bool, err error) {
+	if slices.ContainsFunc(records, isReset) {
+		return run, false, nil
+	}
+	for _, record := range records {
+		if isRefusal(record) {
+			continue
+		}
+		if err := stand(&run, record); err != nil {
+			return run, true, err
+		}
+	}
+	return run, true, nil
+}
+
+// stand moves a standing on by a record: the instructions it issued wait, too.
+func stand(run *gate.Run, record state.Record) error {
+	var data struct {
+		Reply struct {
+			Reply struct {
+				Instruction  *gate.Issued  `json:"instruction"`
+				Instructions []gate.Issued `json:"instructions"`
+				Outstanding  []string      `json:"outstanding"`
+			} `json:"reply"`
+		} `json:"reply"`
+	}
+	if err := decodeData(record, &data); err != nil {
+		return err
+	}
+	reply := data.Reply.Reply
+	var issued []gate.Issued
+	for _, before := range run.Issued {
+		if slices.Contains(reply.Outstanding, before.Step) {
+			issued = append(issued, before)
+		}
+	}
+	if reply.Instruction != nil {
+		issued = append(issued, *reply.Instruction)
+	}
+	run.Issued = append(issued, reply.Instructions...)
+	run.Progress, run.Status = record.Version, record.Status
+	return nil
 }

@@ -1,6 +1,6 @@
 // Package sessions stores the state of the gate: which run belongs to which
 // conversation of which client, learned from the calls of Think that hooks report. It
-// reads the runs' records, asks package gate for decisions, and records refusals. Its
+// reads the runs' records through package think, asks package gate for decisions, and records refusals. Its
 // files are in .savant of one project, also where the runs are in a database: so it knows
 // without the database whether a conversation is held to a run.
 package sessions
@@ -19,6 +19,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/ownfolder"
+	"savant/think"
 	"savant/think/gate"
 	"savant/think/state"
 )
@@ -205,26 +206,18 @@ func (g *Gate) follow(ctx context.Context, p *pair) error {
 	}
 	ok := !whole
 	if ok {
-		p.Run, ok, err = p.Run.Follow(read(found))
+		p.Run, ok, err = think.StandingAfter(p.Run, found)
 	}
 	if !ok && !whole { // a reset: what it goes back to is before the mark
 		found, mark, _, err = g.after(ctx, p.key(), state.Mark{})
 	}
 	if !ok && err == nil {
-		p.Run, err = gate.RunOf(p.key().Workflow, p.key().Run, read(found))
+		p.Run, err = think.Standing(p.key(), found)
 	}
 	if err == nil {
 		p.Mark = mark
 	}
 	return err
-}
-
-func read(records []state.Record) []gate.Record {
-	out := make([]gate.Record, len(records))
-	for i, each := range records {
-		out[i] = gate.Record{Version: each.Version, Kind: each.Kind, Status: each.Status, Data: each.Data}
-	}
-	return out
 }
 
 // resolve returns the places that an event's arguments name, absolute and without
