@@ -126,6 +126,7 @@ func (g *gate) newSession(scopes []access.Scope, token string, now time.Time) *h
 type visitor struct {
 	session string // the browser's session; "" for a program with a token
 	access.Caller
+	upload upload // of a request that imports a run
 }
 
 // visitorOf returns the sender of a request, and whether they may enter.
@@ -133,12 +134,12 @@ func (g *gate) visitorOf(r *http.Request, now time.Time) (visitor, bool) {
 	for _, cookie := range r.CookiesNamed(g.cookie) {
 		found, known := g.sessions.find(cookie.Value, now)
 		if known && (found.Token == "" || g.door != nil && g.door.Holds(found.Token)) {
-			return visitor{cookie.Value, access.Caller{Scopes: found.Scopes}}, true
+			return visitor{session: cookie.Value, Caller: access.Caller{Scopes: found.Scopes}}, true
 		}
 	}
 	if token := webguard.Bearer(r); token != "" {
 		scopes, err := g.try(r, token, now)
-		return visitor{"", access.Caller{Scopes: scopes}}, err == nil
+		return visitor{Caller: access.Caller{Scopes: scopes}}, err == nil
 	}
 	return visitor{}, false
 }
@@ -195,12 +196,17 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 			closed(w, r, fault.New(fault.ToolDenied, "this page needs the link that savant hub printed"))
 			return
 		}
+		changes, token, tooLarge := r.Method != http.MethodGet && r.Method != http.MethodHead, "", false
+		if changes {
+			if tooLarge = formTooLarge(r); !tooLarge {
+				token, who.upload = formToken(r)
+			}
+		}
 		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, who))
-		changes := r.Method != http.MethodGet && r.Method != http.MethodHead
 		switch {
-		case changes && formTooLarge(r):
-			refuse(w, r, fault.New(fault.LimitExceeded, "the form has more than %d kB, the limit of a page; savant state import takes larger files", formLimit(r)>>10))
-		case changes && who.session != "" && !webguard.Equal(formToken(r), who.csrf()):
+		case changes && tooLarge:
+			refuse(w, r, fault.New(fault.LimitExceeded, "the form has more than %d kB, the limit of a page", formLimit(r)>>10))
+		case changes && who.session != "" && !webguard.Equal(token, who.csrf()):
 			refuse(w, r, fault.New(fault.ToolDenied, "the form does not belong to this session: load the page again"))
 		case !who.May(access.Read):
 			refuse(w, r, fault.New(fault.ToolDenied, "the token does not have the scope read"))
@@ -210,15 +216,24 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 	})
 }
 
-// formToken is the CSRF token in a request's form. It is read only from the body:
-// addresses leak.
-func formToken(r *http.Request) string { return r.PostFormValue("csrf") }
+// formToken returns the CSRF token in a request's form, and the form of an import. It is
+// read only from the body: addresses leak.
+func formToken(r *http.Request) (string, upload) {
+	if r.URL.Path == importPath {
+		sent := openUpload(r)
+		return sent.token, sent
+	}
+	return r.PostFormValue("csrf"), upload{}
+}
 
 // formTooLarge reports whether the body of a request is over formLimit. It reads the form
-// if the length is unknown.
+// if the length is unknown; an import has to say its length.
 func formTooLarge(r *http.Request) bool {
-	return r.ContentLength > formLimit(r) ||
-		errors.As(errors.Join(r.ParseForm(), r.ParseMultipartForm(maxUpload)), new(*http.MaxBytesError))
+	if r.URL.Path == importPath {
+		return r.ContentLength < 0 || r.ContentLength > maxUpload
+	}
+	return r.ContentLength > maxForm ||
+		errors.As(errors.Join(r.ParseForm(), r.ParseMultipartForm(maxForm)), new(*http.MaxBytesError))
 }
 
 // formLimit is the maximum size of a request's body.

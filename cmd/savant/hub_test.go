@@ -28,6 +28,7 @@ type hubAt struct {
 	base, link string
 	client     *http.Client // with the session that the link gave
 	end        func()       // ends the program, as Ctrl-C does
+	process    *os.Process
 }
 
 // serveHub starts a hub, and follows its link.
@@ -53,7 +54,7 @@ func serveHub(t testing.TB, folder string, flags ...string) *hubAt {
 	link := strings.TrimSpace(line)
 	base, _, found := strings.Cut(link, "/enter?key=")
 	require.True(t, found, link)
-	h := &hubAt{t: t, base: base, link: link, client: browser(t), end: end}
+	h := &hubAt{t: t, base: base, link: link, client: browser(t), end: end, process: command.Process}
 	status, body, _ := h.ask(h.client, http.MethodGet, strings.TrimPrefix(link, base), nil)
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "<h1>Overview</h1>")

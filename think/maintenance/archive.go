@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"archive/tar"
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/state"
 )
 
 // The files of an archive, in this order; the artifacts by digest.
@@ -49,15 +51,20 @@ type manifestItem struct {
 	SHA256 string `json:"sha256"`
 }
 
-// write writes the archive, byte for byte the same for the same content.
-func (a *archive) write(to io.Writer) error {
-	journal, err := a.journal()
+// write writes the archive, byte for byte the same for the same content. It returns why an
+// import would refuse it, "" if it would not.
+func (a *archive) write(to io.Writer) (refused string, err error) {
+	lines, _, err := state.Lines(a.key, a.records)
 	if err != nil {
-		return err
+		return "", err
 	}
+	journal := append(bytes.Join(lines, []byte("\n")), '\n')
 	described, err := a.manifest(journal)
 	if err != nil {
-		return err
+		return "", err
+	}
+	if err := a.importable(lines, len(described)); err != nil {
+		refused = fault.From(err).Details
 	}
 	zipped := gzip.NewWriter(to)
 	files := tar.NewWriter(zipped)
@@ -70,9 +77,9 @@ func (a *archive) write(to io.Writer) error {
 		}
 	}
 	if err = cmp.Or(err, files.Close(), zipped.Close()); err != nil { // the first is the cause of the others
-		return fault.New(fault.StateNotSaved, "the export was not written: %w", err)
+		return "", fault.New(fault.StateNotSaved, "the export was not written: %w", err)
 	}
-	return nil
+	return refused, nil
 }
 
 func addFile(files *tar.Writer, name string, data []byte) error {

@@ -59,7 +59,7 @@ func TestImportIsBoundedWhateverAFileSays(t *testing.T) {
 		make func(all []packed) []packed
 	}{
 		"20 million lines":   {fault.StateCorrupt, "journal, line 1:", withJournal(bytes.Repeat([]byte("{}\n"), 20_000_000), 20_000_000, "x")},
-		"many long lines":    {fault.LimitExceeded, "with journal, line 3 the run has more bytes", withJournal(long, 3, longEnd.Hash)},
+		"many long lines":    {fault.LimitExceeded, "with journal, line 2 the run has more bytes", withJournal(long, 3, longEnd.Hash)},
 		"empty lines":        {fault.StateCorrupt, "journal, line 1", withJournal(bytes.Repeat([]byte("\n"), 20_000_000), 20_000_000, "x")},
 		"one line of 100 MB": {fault.LimitExceeded, "journal, line 1 has more bytes", withJournal(bytes.Repeat([]byte("x"), 100<<20), 1, "x")},
 		"a line of 20 MB":    {fault.LimitExceeded, "journal, line 1", withJournal(bytes.Repeat([]byte("x"), 20<<20), 1, "x")},

@@ -20,12 +20,14 @@ import (
 	"savant/think/state"
 )
 
+// MaxImport is how many bytes the journal and the artifacts of an export may have together.
+const MaxImport = 12 << 20
+
 // Bounds of an import. All of a run is in memory until it is verified, so they keep an
 // import below 100 MB, whatever the file says.
 const (
 	maxManifest      = 12 << 20
 	maxArchiveFiles  = 50_000
-	maxArchive       = 20 << 20 // journal and artifacts
 	maxRecords       = 30_000
 	maxJournalLine   = 8 << 20
 	maxLineValues    = 250_000 // JSON values of one record
@@ -35,15 +37,18 @@ const (
 )
 
 // importHeap is the heap from which an import collects garbage at once, in bytes.
-const importHeap = 60 << 20
+const importHeap = 50 << 20
 
 // keepSmall makes the collector keep to importHeap until restore is called, unless whoever
-// started the program set a lower limit. Without it, garbage of the size of what is in use
+// started the program set a lower limit. Without it, garbage of a multiple of what is in use
 // would come on top.
 func keepSmall() (restore func()) {
-	before := debug.SetMemoryLimit(-1)
+	before, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(50)
 	debug.SetMemoryLimit(min(before, importHeap))
-	return func() { debug.SetMemoryLimit(before) }
+	return func() {
+		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(percent)
+	}
 }
 
 // boundedList is a list of a manifest: its length is checked while it is decoded.
@@ -132,7 +137,7 @@ func (m *manifest) empty() (*archive, error) {
 // archiveReader reads the files of an archive in their order.
 type archiveReader struct {
 	files *tar.Reader
-	total int64
+	volume
 }
 
 // next begins the file that has to come now, and returns its size.
@@ -171,14 +176,6 @@ func (r *archiveReader) item(item manifestItem) error {
 	return err
 }
 
-// take counts bytes of the run that are read.
-func (r *archiveReader) take(where string, size int64) error {
-	if r.total += size; r.total > maxArchive {
-		return tooLarge("with "+where+" the run has more bytes", maxArchive)
-	}
-	return nil
-}
-
 func (r *archiveReader) readFiles(m *manifest, into *archive) error {
 	if err := r.readJournal(m, into); err != nil {
 		return err
@@ -189,15 +186,14 @@ func (r *archiveReader) readFiles(m *manifest, into *archive) error {
 	if err := into.checkReferences(m.Files[1:]); err != nil {
 		return err
 	}
-	values := 0
 	for _, item := range m.Files[1:] {
 		data, err := r.artifact(item)
 		if err != nil {
 			return err
 		}
 		if into.results[item.SHA256] {
-			if values += countValues(data); values > maxResultValues {
-				return tooLarge("the results of the run have more JSON values", maxResultValues)
+			if err := r.addResult(data); err != nil {
+				return err
 			}
 		}
 		into.artifacts[item.SHA256] = data
@@ -209,7 +205,7 @@ func (r *archiveReader) artifact(item manifestItem) ([]byte, error) {
 	if err := r.item(item); err != nil {
 		return nil, err
 	}
-	if err := r.take(item.Name, item.Size); err != nil {
+	if err := r.add(item.Name, item.Size); err != nil {
 		return nil, err
 	}
 	data, err := r.whole(item.Name, item.Size)
@@ -233,7 +229,7 @@ func (r *archiveReader) readJournal(m *manifest, into *archive) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		where := fmt.Sprintf("%s, line %d", journalFile, number)
+		where := lineName(number)
 		switch {
 		case errors.Is(err, errLongLine):
 			return tooLarge(where+" has more bytes", maxJournalLine)
@@ -241,12 +237,8 @@ func (r *archiveReader) readJournal(m *manifest, into *archive) error {
 			return notToItsEnd(where)
 		case number > m.Version:
 			return fault.New(fault.StateCorrupt, "%s: the manifest says that the run has %d records", where, m.Version)
-		case number > maxRecords:
-			return tooLarge("the run has more records", maxRecords)
-		case countValues(line) > maxLineValues:
-			return tooLarge(where+" has more JSON values", maxLineValues)
 		}
-		if err := r.take(where, int64(len(line))); err != nil {
+		if err := r.addLine(number, line); err != nil {
 			return err
 		}
 		record, err := state.ReadLine(where, into.key, last, line)
@@ -292,25 +284,9 @@ func readLine(lines *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// countValues returns about how many values a JSON text has, never fewer.
-func countValues(text []byte) int {
-	count, quoted := 1, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == ',' || c == '[' || c == '{'):
-			count++
-		}
-	}
-	return count
-}
-
 func (a *archive) checkCheckpoints() error {
-	if len(a.checkpoints) > maxCheckpoints { // the run is replayed for each
-		return tooLarge("the run has more checkpoints", maxCheckpoints)
+	if err := checkCount("checkpoints", len(a.checkpoints), maxCheckpoints); err != nil { // the run is replayed for each
+		return err
 	}
 	for _, each := range a.checkpoints {
 		named := state.Key{Workflow: a.key.Workflow, Run: each.Name} // of the same alphabet
@@ -347,8 +323,4 @@ func notToItsEnd(what string) error { return notArchive(what + " cannot be read 
 
 func doesNotMatch(file string) error {
 	return fault.New(fault.StateCorrupt, "%s does not match its digest", file)
-}
-
-func tooLarge(what string, limit int64) error {
-	return fault.New(fault.LimitExceeded, "%s than an import takes, %d", what, limit)
 }

@@ -289,7 +289,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is f
 func TestExportThatCannotBeWrittenIsReportedOnce(t *testing.T) {
 	run, err := readArchive(bytes.NewReader(exported(t)))
 	require.NoError(t, err)
-	err = run.write(fullDisk{})
+	_, err = run.write(fullDisk{})
 	require.ErrorIs(t, err, fault.StateNotSaved)
 	require.Equal(t, 1, strings.Count(err.Error(), "the disk is full"), "the cause: %v", err)
 }

@@ -1,7 +1,6 @@
 package maintenance
 
 import (
-	"bytes"
 	"context"
 	"io"
 
@@ -21,6 +20,8 @@ type Transferred struct {
 	Artifacts int    `json:"artifacts"`
 	// Existed says that an import found an identical run.
 	Existed bool `json:"existed,omitempty"`
+	// Warning says why an import will refuse what an export wrote.
+	Warning string `json:"warning,omitempty"`
 }
 
 // Export writes a run as one file: its records, its named checkpoints and every
@@ -32,12 +33,13 @@ func (k *Keeper) Export(ctx context.Context, key state.Key, to io.Writer) (*Tran
 	if err != nil {
 		return nil, err
 	}
-	packed := archive{key: key, records: records, artifacts: map[string][]byte{}}
+	packed := archive{key: key, records: records, artifacts: map[string][]byte{}, results: map[string]bool{}}
 	all, err := allReferences(records)
 	if err != nil {
 		return nil, err
 	}
 	for _, each := range all {
+		packed.results[each.Digest] = packed.results[each.Digest] || each.Kind == stepResult
 		if packed.artifacts[each.Digest], err = k.dir.Artifact(ctx, each.Digest); err != nil {
 			return nil, err
 		}
@@ -51,10 +53,15 @@ func (k *Keeper) Export(ctx context.Context, key state.Key, to io.Writer) (*Tran
 			packed.checkpoints = append(packed.checkpoints, namedVersion{each.Name, each.Version})
 		}
 	}
-	if err := packed.write(to); err != nil {
+	refused, err := packed.write(to)
+	if err != nil {
 		return nil, err
 	}
-	return packed.transferred(), nil
+	out := packed.transferred()
+	if refused != "" {
+		out.Warning = refused + "; savant state import will refuse this file: copy the folder .savant to move the run"
+	}
+	return out, nil
 }
 
 // Import imports a run that Export wrote. Before the run becomes visible, Import
@@ -196,10 +203,4 @@ type namedVersion struct {
 func (a *archive) transferred() *Transferred {
 	last := a.records[len(a.records)-1]
 	return &Transferred{Workflow: a.key.Workflow, Run: a.key.Run, Version: last.Version, Hash: last.Hash, Artifacts: len(a.artifacts)}
-}
-
-// journal returns the records as a store's journal.
-func (a *archive) journal() ([]byte, error) {
-	lines, _, err := state.Lines(a.key, a.records)
-	return append(bytes.Join(lines, []byte("\n")), '\n'), err
 }

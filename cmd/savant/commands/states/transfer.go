@@ -27,6 +27,9 @@ func (p *program) stateExportCommand() *cobra.Command {
 				done, err = a.Keeper().Export(ctx, key, to)
 				return err
 			})
+			if err == nil && done.Warning != "" {
+				fmt.Fprintln(p.Stderr, "savant: "+terminal.Visible(done.Warning))
+			}
 			if err != nil || file == "-" {
 				return err
 			}
