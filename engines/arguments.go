@@ -113,9 +113,9 @@ func droppedArguments(names []string) string {
 	return schemas.Warning(text)
 }
 
-// maxUndeclared is the maximum number of undeclared arguments of a call. Clients add a few
-// of their own.
-const maxUndeclared = 100
+// maxUndeclared is the maximum number of undeclared arguments of a call, also where the
+// schema accepts them. Clients add a few of their own.
+const maxUndeclared = 1000
 
 // bounded refuses a call with more undeclared arguments than anybody sends by mistake.
 func (in *inputs) bounded(sent map[string]json.RawMessage) error {
@@ -125,10 +125,10 @@ func (in *inputs) bounded(sent map[string]json.RawMessage) error {
 			undeclared--
 		}
 	}
-	if in.open || undeclared <= maxUndeclared {
+	if undeclared <= maxUndeclared {
 		return nil
 	}
-	return fault.New(fault.InvalidParams, "the tool does not declare %d of the arguments; at most %d undeclared ones are passed over", undeclared, maxUndeclared)
+	return fault.New(fault.InvalidParams, "the tool does not declare %d of the arguments; a call may have at most %d undeclared ones", undeclared, maxUndeclared)
 }
 
 // advised adds to the refusal of a call's arguments what the tool says about it.

@@ -1,6 +1,7 @@
 package engines_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/fault"
 )
 
@@ -31,16 +33,43 @@ func TestUndeclaredArgumentsAreCounted(t *testing.T) {
 		return nil
 	}
 	table := registry(t, nil, tool)
-	for _, count := range []int{101, 100_000} {
+	for _, count := range []int{1001, 100_000} {
 		_, err := table.Call(t.Context(), "x.echo", undeclared(count))
 		require.ErrorIs(t, err, fault.InvalidParams)
 		require.ErrorContains(t, err, fmt.Sprintf("x.echo: the tool does not declare %d of the arguments", count))
 		require.Zero(t, compared)
 	}
-	result, err := table.Call(t.Context(), "x.echo", undeclared(100))
+	result, err := table.Call(t.Context(), "x.echo", undeclared(1000))
 	require.NoError(t, err)
 	got, err := json.Marshal(result)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"workflow": "a"}`, string(got))
-	require.Equal(t, 100, compared)
+	require.Equal(t, 1000, compared)
+}
+
+// TestArgumentsOfAnOpenToolAreCounted: a schema that accepts any argument accepts no number
+// of them; the twin passes a thousand on as they came.
+func TestArgumentsOfAnOpenToolAreCounted(t *testing.T) {
+	for _, schema := range []string{
+		`{"type": "object"}`,
+		`{"type": "object", "properties": {"workflow": {"type": "string"}}, "additionalProperties": true}`,
+		`{"type": "object", "properties": {"workflow": {"type": "string"}}, "additionalProperties": {"type": ["integer", "string"]}}`,
+		`{"type": "object", "patternProperties": {"^argument_": {"type": "integer"}}}`,
+	} {
+		tool := named("x.echo")
+		tool.Input = json.RawMessage(schema)
+		tool.Call = func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) { return args, nil }
+		table := registry(t, nil, tool)
+		for _, count := range []int{1002, 400_000} {
+			_, err := table.Call(t.Context(), "x.echo", undeclared(count))
+			require.ErrorIs(t, err, fault.InvalidParams)
+			require.ErrorContains(t, err, "a call may have at most 1000 undeclared ones")
+		}
+		sent := undeclared(999)
+		result, err := table.Call(t.Context(), "x.echo", sent)
+		require.NoError(t, err)
+		got, err := json.Marshal(result)
+		require.NoError(t, err)
+		require.JSONEq(t, string(sent), string(got))
+	}
 }
