@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/cmd/savant/app"
 	"savant/engines"
 	"savant/internal/mongotest"
 	"savant/think/gate"
@@ -292,23 +293,26 @@ func TestOnlyAHookAnnounces(t *testing.T) {
 	require.NotEmpty(t, c.does("think.plan", plan)["instruction"])
 }
 
-// TestReadingToolsOnlyRead: what the gate lets pass as reading is annotated so.
-func TestReadingToolsOnlyRead(t *testing.T) {
+// TestTheGateFollowsTheAnnotations: what the hook's process knows of the tools is what
+// the server's registry says, and a model that answers a step may call those that only
+// read and all of Think, but no other.
+func TestTheGateFollowsTheAnnotations(t *testing.T) {
 	t.Parallel()
-	a := openApp(t, t.TempDir())
-	for _, name := range gate.OwnReads() {
-		tool, known := a.Tools.Resolve(name)
-		require.True(t, known, name)
-		require.True(t, tool.ReadOnly, name)
-	}
-	for _, tool := range a.Tools.Tools() {
-		if engines.EngineOf(tool.Name) != "think" {
-			continue
-		}
-		name, _, known := gate.ThinkTool(tool.Name)
-		require.True(t, known && name == tool.Name, tool.Name)
-	}
+	folder := t.TempDir()
+	a := openApp(t, folder)
+	want, err := a.Described()
+	require.NoError(t, err)
 	require.NoError(t, a.Close(t.Context()))
+	tools, err := app.DescribeTools(folder)
+	require.NoError(t, err)
+	require.Equal(t, want, tools)
+	run := gate.Run{Workflow: "w", ID: "r", Status: "running", Issued: []gate.Issued{{Step: "a", Call: "llm.generate"}}}
+	own := gate.Own{Prefixes: []string{"mcp__savant__"}, Tools: tools}
+	for _, tool := range tools {
+		event := gate.Event{Kind: gate.BeforeTool, Tool: "mcp__savant__" + strings.ReplaceAll(tool.Name, ".", "_"), Input: json.RawMessage(`{"save":"x"}`)}
+		passes := gate.Decide([]gate.Run{run}, own, event).Verdict == gate.Pass
+		require.Equal(t, tool.ReadOnly || engines.EngineOf(tool.Name) == "think", passes, tool.Name)
+	}
 }
 
 // A hook whose database is behind a slow network decides, although its many round trips

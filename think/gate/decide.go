@@ -11,38 +11,35 @@ import (
 )
 
 // Decide decides whether a tool may be called while runs of the session are open.
-// prefixes are the client's prefixes of this server's tool names.
-func Decide(runs []Run, prefixes []string, e Event) Decision {
+func Decide(runs []Run, own Own, e Event) Decision {
 	open := slices.DeleteFunc(slices.Clone(runs), func(run Run) bool { return !run.Open() })
 	if e.Kind != BeforeTool || len(open) == 0 || searches(e) {
 		return Decision{}
 	}
-	if own, ok := Own(prefixes, e.Tool); ok {
-		if name, prefix, isThink := ThinkTool(own); isThink && prefix == "" {
-			return think(open, name, e)
-		}
+	if name, is := own.ofThink(e.Tool); is {
+		return think(open, name, e)
 	}
 	for _, run := range open {
-		if run.passes(prefixes, e) {
+		if run.passes(own, e) {
 			return Decision{}
 		}
 	}
-	return refuse(open[len(open)-1], prefixes, e)
+	return refuse(open[len(open)-1], own, e)
 }
 
 // passes reports whether an instruction of the run lets a call through.
-func (r Run) passes(prefixes []string, e Event) bool {
+func (r Run) passes(own Own, e Event) bool {
 	for _, issued := range r.Issued {
 		switch {
 		case issued.Call == callGenerate, issued.Outcome != "":
-			if issued.allows(prefixes, e) {
+			if issued.allows(own, e) {
 				return true
 			}
 		case issued.person():
-			if reads(prefixes, e) {
+			if own.reads(e) {
 				return true
 			}
-		case named(prefixes, e.Tool, issued.Call) && sameInput(issued.Input, e.Input):
+		case own.named(e.Tool, issued.Call) && sameInput(issued.Input, e.Input):
 			return true
 		}
 	}
@@ -54,16 +51,16 @@ func (r Run) passes(prefixes []string, e Event) bool {
 const AllowRead = "read"
 
 // allows reports whether a step that the model answers lets a call through.
-func (i Issued) allows(prefixes []string, e Event) bool {
+func (i Issued) allows(own Own, e Event) bool {
 	allowed := []string{AllowRead}
 	if i.Allow != nil {
 		allowed = *i.Allow
 	}
 	return slices.ContainsFunc(allowed, func(each string) bool {
 		if each == AllowRead {
-			return reads(prefixes, e)
+			return own.reads(e)
 		}
-		return slices.ContainsFunc(spellings(prefixes, e.Tool), func(spelt string) bool { return matches(dotted(each), dotted(spelt)) })
+		return slices.ContainsFunc(own.spellings(e.Tool), func(spelt string) bool { return matches(dotted(each), dotted(spelt)) })
 	})
 }
 
@@ -119,16 +116,16 @@ func discards(input map[string]any) bool {
 }
 
 // refuse explains why a call is refused, and what to do.
-func refuse(run Run, prefixes []string, e Event) Decision {
+func refuse(run Run, own Own, e Event) Decision {
 	d := Decision{Verdict: Refuse, Why: NotIssued, Workflow: run.Workflow, Run: run.ID}
 	what := shortName(e.Tool) + " is not the issued call."
 	if len(run.Issued) > 0 {
 		d.Step = run.Issued[0].Step
 	}
 	switch {
-	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return i.Outcome != "" && named(prefixes, e.Tool, i.Call) }):
+	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return i.Outcome != "" && own.named(e.Tool, i.Call) }):
 		d.Why, what = NotAllowed, shortName(e.Tool)+" must not be called again: its last call may have had an effect."
-	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return named(prefixes, e.Tool, i.Call) }):
+	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return own.named(e.Tool, i.Call) }):
 		d.Why, what = OtherInput, shortName(e.Tool)+" is the issued tool, with another input."
 	case run.Waits():
 		d.Why, what = PersonAsked, shortName(e.Tool)+" has to wait: a person is asked."

@@ -10,7 +10,8 @@ import (
 	"savant/think/gate"
 )
 
-var prefixes = []string{"mcp__savant__"}
+var own = gate.Own{Prefixes: []string{"mcp__savant__"}, Tools: []gate.Tool{{Name: "context.memory_write"}, {Name: "git.log", ReadOnly: true},
+	{Name: "git.status", ReadOnly: true}, {Name: "think.state.get", ReadOnly: true}}}
 
 func issued(step, call, input string) gate.Issued {
 	return gate.Issued{Step: step, Call: call, Input: json.RawMessage(input)}
@@ -93,7 +94,7 @@ func TestWhatPasses(t *testing.T) {
 		"an event that is no call of a tool": {status, gate.Event{Client: "claude-code", Kind: gate.AfterTool, Tool: "Bash"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decided := gate.Decide([]gate.Run{c.run}, prefixes, c.event)
+			decided := gate.Decide([]gate.Run{c.run}, own, c.event)
 			require.Equal(t, c.why, decided.Why, decided.Reason)
 			require.Equal(t, c.why == "", decided.Verdict == gate.Pass)
 			if c.why != "" {
@@ -107,7 +108,7 @@ func TestWhatPasses(t *testing.T) {
 // TestAReasonSaysWhatToDo: the run, the step, the call with its input, and how to let go.
 func TestAReasonSaysWhatToDo(t *testing.T) {
 	run := open("running", issued("status", "git.status", `{"repo":".","token":"ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"}`))
-	decided := gate.Decide([]gate.Run{run}, prefixes, call("codex", "apply_patch", `{"command":"x"}`))
+	decided := gate.Decide([]gate.Run{run}, own, call("codex", "apply_patch", `{"command":"x"}`))
 	for _, part := range []string{"apply_patch is not the issued call", "Run r1 of tour", "step status", "call git.status with exactly", `"repo":"."`, "think.next", "savant hook release r1"} {
 		require.Contains(t, decided.Reason, part)
 	}
@@ -121,13 +122,13 @@ func TestOtherNamesOfATool(t *testing.T) {
 	for tool, prefix := range map[string]string{"mcp__savant__git_status": "mcp__savant__", "mcp__plugin_savant_savant__git_status": "mcp__plugin_savant_savant__",
 		"mcp_savant_git_status": "mcp_savant_", "savant_git_status": "savant_", "savant__git_status": "savant__", "MCP:git_status": "MCP:", "@savant/git_status": "@savant/",
 		"mcp__savant__git.status": "mcp__savant__", "git.status": ""} {
-		decided := gate.Decide([]gate.Run{run}, []string{prefix}, call("x", tool, ``))
+		decided := gate.Decide([]gate.Run{run}, gate.Own{Prefixes: []string{prefix}}, call("x", tool, ``))
 		require.Equal(t, gate.Pass, decided.Verdict, tool)
-		name, found, ok := gate.ThinkTool(prefix + "think_plan")
+		name, found, ok := gate.Stepping(prefix + "think_plan")
 		require.True(t, ok)
 		require.Equal(t, []string{"think.plan", prefix}, []string{name, found})
 	}
-	_, _, ok := gate.ThinkTool("rethink_plan")
+	_, _, ok := gate.Stepping("rethink_plan")
 	require.False(t, ok)
 }
 

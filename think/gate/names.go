@@ -5,22 +5,73 @@ import (
 	"strings"
 )
 
-// thinkTools are Think's tools.
-var thinkTools = []string{"think.plan", "think.next", "think.driver_prompt", "think.explain", "think.reset", "think.workflows.list",
-	"think.workflows.read", "think.artifact", "think.state.get", "think.state.list", "think.validate", "think.debug"}
+// Tool is what the gate knows of one of the server's own tools.
+type Tool struct {
+	Name string
+	// ReadOnly: the tool changes nothing, as its annotation in the registry says.
+	ReadOnly bool
+}
+
+// Own is what the gate knows of the server's own tools.
+type Own struct {
+	// Prefixes are what the client puts before their names.
+	Prefixes []string
+	// Tools are those of the registry, or nil where nobody has asked it. Without them the
+	// tools that move a run on are known, and none that only reads.
+	Tools []Tool
+}
+
+// Name returns the name that one of the tools has on the server.
+func (o Own) Name(tool string) (name string, ours bool) {
+	for _, prefix := range o.Prefixes {
+		if rest, found := strings.CutPrefix(tool, prefix); found && rest != "" {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// readOnly reports whether a client's tool is one of the server's that only read.
+func (o Own) readOnly(tool string) bool {
+	own, _ := o.Name(tool)
+	return slices.ContainsFunc(o.Tools, func(each Tool) bool { return each.ReadOnly && dotted(each.Name) == dotted(own) })
+}
+
+// ofThink returns the name of a tool of Think, where a client's tool is one.
+func (o Own) ofThink(tool string) (name string, is bool) {
+	own, ours := o.Name(tool)
+	if !ours {
+		return "", false
+	}
+	if name, prefix, steps := Stepping(own); steps && prefix == "" {
+		return name, true
+	}
+	at := slices.IndexFunc(o.Tools, func(each Tool) bool {
+		return strings.HasPrefix(each.Name, thinkPrefix) && (own == each.Name || own == underscored(each.Name))
+	})
+	if at < 0 {
+		return "", false
+	}
+	return o.Tools[at].Name, true
+}
+
+// thinkPrefix begins the names of Think's tools.
+const thinkPrefix = "think."
 
 const (
-	planning   = "think.plan"
-	continuing = "think.next"
-	resetting  = "think.reset"
+	planning   = thinkPrefix + "plan"
+	continuing = thinkPrefix + "next"
+	resetting  = thinkPrefix + "reset"
 )
 
-// ThinkTool recognizes a tool of Think under a client's name, such as
+func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// Stepping recognizes a tool that moves a run on under a client's name, such as
 // mcp__savant__think_plan. It returns the tool's own name and the client's prefix for
 // this server.
-func ThinkTool(tool string) (name, prefix string, ok bool) {
-	for _, each := range thinkTools {
-		for _, spelt := range []string{each, strings.ReplaceAll(each, ".", "_")} {
+func Stepping(tool string) (name, prefix string, ok bool) {
+	for _, each := range []string{planning, continuing, resetting} {
+		for _, spelt := range []string{each, underscored(each)} {
 			prefix, found := strings.CutSuffix(tool, spelt)
 			if found && (prefix == "" || !alphanumeric(prefix[len(prefix)-1])) {
 				return each, prefix, true
@@ -30,21 +81,8 @@ func ThinkTool(tool string) (name, prefix string, ok bool) {
 	return "", "", false
 }
 
-// Plans reports whether the call of a tool of Think starts a run, and Steps whether
-// its reply says where a run stands.
+// Plans reports whether the call of a tool that moves a run on starts one.
 func Plans(name string) bool { return name == planning }
-func Steps(name string) bool { return name == planning || name == continuing || name == resetting }
-
-// Own returns the name that one of the server's own tools has there, where the client
-// puts one of the prefixes before it.
-func Own(prefixes []string, tool string) (name string, ok bool) {
-	for _, prefix := range prefixes {
-		if rest, found := strings.CutPrefix(tool, prefix); found && rest != "" {
-			return rest, true
-		}
-	}
-	return "", false
-}
 
 // elsewhere are prefixes that clients use for the tools of every server.
 var elsewhere = []string{"mcp__", "mcp_", unnamed, "@"}
@@ -54,10 +92,10 @@ const unnamed = "MCP:"
 
 // spellings returns a tool's name as a workflow may write it: without what the client
 // puts before it.
-func spellings(prefixes []string, tool string) []string {
+func (o Own) spellings(tool string) []string {
 	found := []string{tool}
-	if own, ok := Own(prefixes, tool); ok {
-		found = append(found, own)
+	if name, ours := o.Name(tool); ours {
+		found = append(found, name)
 	}
 	for _, prefix := range elsewhere {
 		if rest, ok := strings.CutPrefix(tool, prefix); ok && rest != "" {
@@ -69,13 +107,13 @@ func spellings(prefixes []string, tool string) []string {
 
 // named reports whether a client's tool is the one that a workflow calls by a name. If the
 // client does not say which server a tool is of, it may be of the one that the call names.
-func named(prefixes []string, tool, call string) bool {
+func (o Own) named(tool, call string) bool {
 	if own, is := strings.CutPrefix(tool, unnamed); is {
 		if _, short, has := strings.Cut(call, "."); has && dotted(own) == dotted(short) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(spellings(prefixes, tool), func(each string) bool { return dotted(each) == dotted(call) })
+	return slices.ContainsFunc(o.spellings(tool), func(each string) bool { return dotted(each) == dotted(call) })
 }
 
 // dotted converts a name to lower case and each run of other characters to a dot,

@@ -36,21 +36,13 @@ var clients = map[string]client{
 	"kiro":        {search: []string{"tool_search"}, reads: []string{"fs_read", "read", "grep", "glob", "code", "todo_list"}},
 }
 
-// ownReads are the server's tools that only read.
-var ownReads = []string{"git.status", "git.log", "git.diff", "git.show", "git.blame", "git.files",
-	"context.search", "context.fts_search", "context.read", "context.outline", "context.tree", "context.memory_search",
-	"review.change", "review.part", "review.check"}
-
-// OwnReads lists the server's own tools that count as reading.
-func OwnReads() []string { return slices.Clone(ownReads) }
-
-// Searches reports whether an event is the client's own search for tools.
+// searches reports whether an event is the client's own search for tools.
 func searches(e Event) bool { return slices.Contains(clients[e.Client].search, e.Tool) }
 
 // reads reports whether an event only reads within the project.
-func reads(prefixes []string, e Event) bool {
-	if own, ok := Own(prefixes, e.Tool); ok {
-		return slices.ContainsFunc(ownReads, func(each string) bool { return dotted(each) == dotted(own) })
+func (o Own) reads(e Event) bool {
+	if _, ours := o.Name(e.Tool); ours {
+		return o.readOnly(e.Tool)
 	}
 	if !slices.Contains(clients[e.Client].reads, e.Tool) {
 		return false

@@ -49,6 +49,11 @@ func (a *App) openAgent() error {
 		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
 		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, CacheFor: cacheFor, Now: time.Now, NewID: newID, Logger: a.Logger})
+	return a.addAgent()
+}
+
+// addAgent adds the agent's tools to the registry.
+func (a *App) addAgent() error {
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
 }
 

@@ -4,20 +4,26 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
+	"savant/agent"
 	"savant/engines"
 	"savant/engines/ci"
 	"savant/engines/git"
 	"savant/engines/guide"
 	"savant/engines/repo"
 	"savant/engines/review"
+	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/settings"
 	"savant/internal/withheld"
+	"savant/think"
 	"savant/think/check"
 	"savant/think/flow"
+	"savant/think/gate"
 	"savant/think/gate/sessions"
 )
 
@@ -34,9 +40,9 @@ func (a *App) AddEngines() error {
 	reading := git.Options{Roots: a.gitRoots(), Untrusted: a.settings.Untrusted, Withheld: kept}
 	commands, commandTools := ci.Engine(a.ciOptions())
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
-	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
+	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.redactor}, a.search)
 	reviewing, reviewTools := review.Engine(a.Tools)
-	opened, err := sessions.Open(a.Path, sessions.Options{Shared: a.sharedRuns})
+	opened, err := sessions.Open(a.Path, a, time.Now)
 	if err != nil {
 		return err
 	}
@@ -57,10 +63,39 @@ func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
 	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: opened.Probed, Continued: opened.Continued}
 }
 
-// sharedRuns is sessions.Options.Shared.
-func (a *App) sharedRuns() (sessions.Shared, error) {
+// Shared implements sessions.Project.
+func (a *App) Shared() (sessions.Shared, error) {
 	shared, _ := a.Store.(sessions.Shared) // the store of a folder is none
 	return shared, nil
+}
+
+// Described implements sessions.Project.
+func (a *App) Described() ([]gate.Tool, error) { return described(a.Tools), nil }
+
+// described returns what the gate needs to know of the tools of a registry that are not
+// mounted.
+func described(registry *engines.Registry) []gate.Tool {
+	var out []gate.Tool
+	for _, each := range registry.Tools() {
+		if !each.Mounted {
+			out = append(out, gate.Tool{Name: each.Name, ReadOnly: each.ReadOnly})
+		}
+	}
+	return out
+}
+
+// DescribeTools returns what the gate needs to know of Savant's tools. It opens no
+// runs and starts nothing.
+func DescribeTools(path string) ([]gate.Tool, error) {
+	a := &App{Path: path, Logger: slog.New(slog.DiscardHandler), Tools: engines.NewRegistry(engines.Options{})}
+	a.Think = think.New(think.Options{})
+	defer a.Think.Close()
+	a.Driver, a.Agent = workflow.New(workflow.Options{}), agent.New(agent.Options{})
+	err := errors.Join(a.AddEngines(), a.addAgent())
+	if a.gate != nil {
+		_ = a.gate.Close() // its files were only read
+	}
+	return described(a.Tools), err
 }
 
 func (a *App) ciOptions() ci.Options {

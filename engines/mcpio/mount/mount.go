@@ -65,6 +65,8 @@ const mountedBy = "SAVANT_MOUNTED"
 type Mounts struct {
 	options Options
 	mounted bool // this Savant is itself mounted
+	// own are the engines of the registry that are not mounted.
+	own []string
 	// life ends with Close; work counts the goroutines that run until then.
 	life     context.Context
 	end      context.CancelCauseFunc
@@ -89,7 +91,7 @@ func Open(options Options) *Mounts {
 	options.FirstPause = cmp.Or(options.FirstPause, defaultFirstPause)
 	options.ListFor = cmp.Or(options.ListFor, defaultListFor)
 	options.PingTime = cmp.Or(options.PingTime, defaultPingTime)
-	m := &Mounts{options: options}
+	m := &Mounts{options: options, own: options.Registry.Engines()}
 	m.life, m.end = context.WithCancelCause(context.Background())
 	_, m.mounted = lookupIn(options.Environment)(mountedBy)
 	m.Reload()
@@ -115,7 +117,7 @@ func (m *Mounts) Problems() []*fault.Error {
 
 // add makes a server an engine. lockErr is why the lock file could not be read, or nil.
 func (m *Mounts) add(each entry, others []string, trusted *pinned, lockErr error) {
-	if message := checkEngineName(each.name); message != "" {
+	if message := checkEngineName(each.name, m.own); message != "" {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", File, fault.Cut(each.name, 60), message))
 		return
 	}

@@ -21,15 +21,16 @@ const (
 
 var engineName = pattern.Lazy(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
-// reserved are the names of Savant's engines and of the calls of its language.
-var reserved = []string{"agent", "ci", "context", "flow", "git", "human", "llm", "reasoning", "savant", "think", "workflow"}
+// languageNames are names that calls of the language and Savant itself have.
+var languageNames = []string{"flow", "human", "llm", "reasoning", "savant"}
 
-// checkEngineName returns what is wrong with a server's name, or "".
-func checkEngineName(name string) string {
+// checkEngineName returns what is wrong with a server's name, or "". own are Savant's
+// engines.
+func checkEngineName(name string, own []string) string {
 	if len(name) > maxEngineName || !engineName().MatchString(name) {
 		return fmt.Sprintf("a server's name may have letters, digits, - and single _, and at most %d bytes: rename it", maxEngineName)
 	}
-	if slices.Contains(reserved, strings.ToLower(name)) {
+	if lower := strings.ToLower(name); slices.Contains(languageNames, lower) || slices.Contains(own, lower) {
 		return "Savant uses this name itself: rename it"
 	}
 	return ""

@@ -33,11 +33,11 @@ func FuzzClients(f *testing.F) {
 			require.True(t, json.Valid(report.Input), "%s", report.Input)
 		}
 		gate.Places(report.Event)
-		gate.ThinkTool(report.Tool)
+		gate.Stepping(report.Tool)
 		run := gate.Run{Workflow: "w", ID: "r", Status: "running", Issued: []gate.Issued{{Step: "a", Call: "git.status", Input: json.RawMessage(`{"repo":"."}`)}}}
-		decided := gate.Decide([]gate.Run{run}, []string{"mcp__savant__"}, report.Event)
+		decided := gate.Decide([]gate.Run{run}, gate.Own{Prefixes: []string{"mcp__savant__"}}, report.Event)
 		if report.Kind == gate.BeforeTool && decided.Verdict == gate.Pass {
-			_, _, think := gate.ThinkTool(report.Tool)
+			_, _, think := gate.Stepping(report.Tool)
 			searching := slices.Contains([]string{"ToolSearch", "tool_search", "tool_search_tool", "tool_search_tool_regex"}, report.Tool)
 			require.True(t, think || searching || len(report.Tool) >= len("git_status"), "%q passed", report.Tool)
 		}

@@ -33,7 +33,7 @@ func (a about) nothing(s *session) bool {
 
 // about reads what an event says of runs.
 func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
-	name, prefix, ok := gate.ThinkTool(e.Tool)
+	name, prefix, ok := gate.Stepping(e.Tool)
 	if !ok || e.Kind != gate.BeforeTool && e.Kind != gate.AfterTool {
 		return about{}, nil
 	}
@@ -43,9 +43,6 @@ func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
 	}
 	if gate.Plans(name) {
 		said.planned, _, _ = strings.Cut(text(e.Input, "workflow"), "@")
-	}
-	if !gate.Steps(name) {
-		return said, nil
 	}
 	if e.Kind == gate.BeforeTool {
 		said.step = text(e.Input, "step_id")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"savant/think/gate"
 	"savant/think/state"
 )
 
@@ -19,6 +20,26 @@ type Shared interface {
 	Announce(ctx context.Context, call string) error
 	Announced(ctx context.Context, call string, within time.Duration) (bool, error)
 }
+
+// Project is what the settings of a folder say of its runs, and the server of its tools.
+type Project interface {
+	// Shared returns the database that has the runs, or nil if the folder has them. It is
+	// called once, when a run is looked up first.
+	Shared() (Shared, error)
+	// Described returns the server's own tools. It is called for an event that would be
+	// refused without them.
+	Described() ([]gate.Tool, error)
+}
+
+// Folder is a Project whose runs are in the folder. Of tools it knows those that move a
+// run on.
+type Folder struct{}
+
+// Shared implements Project.
+func (Folder) Shared() (Shared, error) { return nil, nil }
+
+// Described implements Project.
+func (Folder) Described() ([]gate.Tool, error) { return nil, nil }
 
 // find returns the runs of an id, in every workflow.
 func (g *Gate) find(ctx context.Context, run string) ([]state.Key, error) {

@@ -1,8 +1,8 @@
 // Package sessions stores the state of the gate: which run belongs to which
 // conversation of which client, learned from the calls of Think that hooks report. It
-// reads the runs' records through package think, asks package gate for decisions, and records refusals. Its
-// files are in .savant of one project, also where the runs are in a database: so it knows
-// without the database whether a conversation is held to a run.
+// reads the runs' records through package think, asks package gate for decisions, and
+// records refusals. Its files are in .savant of one project, also where the runs are in a
+// database: so it knows without the database whether a conversation is held to a run.
 package sessions
 
 import (
@@ -30,22 +30,15 @@ type Gate struct {
 	root   *os.Root
 	path   string
 	reader *state.Reader
-	shared func() (Shared, error)
-	now    func() time.Time
-}
-
-// Options of Open. The zero value is a gate of runs in the folder.
-type Options struct {
-	// Shared returns the database that has the runs, or nil if the folder has them. It is
-	// called once, when a run is looked up first.
-	Shared func() (Shared, error)
-	// Now is the clock; nil is time.Now.
-	Now func() time.Time
+	// project says where the runs are and which tools there are; shared asks it once.
+	project Project
+	shared  func() (Shared, error)
+	now     func() time.Time
 }
 
 // Open returns the gate of the folder SAVANT_PATH. Nothing is written before a run is
-// planned.
-func Open(savantPath string, options Options) (*Gate, error) {
+// planned. now is the clock.
+func Open(savantPath string, project Project, now func() time.Time) (*Gate, error) {
 	path, err := filepath.Abs(savantPath)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
@@ -61,13 +54,7 @@ func Open(savantPath string, options Options) (*Gate, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	if options.Now == nil {
-		options.Now = time.Now
-	}
-	if options.Shared == nil {
-		options.Shared = func() (Shared, error) { return nil, nil }
-	}
-	return &Gate{root, path, reader, sync.OnceValues(options.Shared), options.Now}, nil
+	return &Gate{root, path, reader, project, sync.OnceValues(project.Shared), now}, nil
 }
 
 // Close ends the gate.
@@ -177,7 +164,17 @@ func (g *Gate) verdict(s *session, e gate.Event) gate.Decision {
 	}
 	e.Project = g.path
 	e.Paths = g.resolve(e)
-	return gate.Decide(runs, s.Prefixes, e)
+	own := gate.Own{Prefixes: s.Prefixes}
+	decided := gate.Decide(runs, own, e)
+	if _, ours := own.Name(e.Tool); decided.Verdict != gate.Refuse || !ours {
+		return decided
+	}
+	described, err := g.project.Described()
+	if err != nil {
+		return decided // it stays refused
+	}
+	own.Tools = described
+	return gate.Decide(runs, own, e)
 }
 
 // catchUp updates the runs of a session from their records. It forgets runs that

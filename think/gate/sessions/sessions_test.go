@@ -62,13 +62,30 @@ func open(t *testing.T, uri string) *mongo.Database {
 
 // opened returns the gate as another process of the project opens it.
 func (p *project) opened() (*sessions.Gate, error) {
-	options := sessions.Options{Now: func() time.Time { return p.now }}
-	if p.database != nil {
-		options.Shared = func() (sessions.Shared, error) {
-			return mongostate.Open(p.database, mongostate.Options{Now: options.Now})
-		}
+	return sessions.Open(p.path, p, p.clock)
+}
+
+func (p *project) clock() time.Time { return p.now }
+
+// Shared implements sessions.Project.
+func (p *project) Shared() (sessions.Shared, error) {
+	if p.database == nil {
+		return nil, nil
 	}
-	return sessions.Open(p.path, options)
+	return mongostate.Open(p.database, mongostate.Options{Now: p.clock})
+}
+
+// Described implements sessions.Project.
+func (p *project) Described() ([]gate.Tool, error) {
+	return []gate.Tool{{Name: "git.log", ReadOnly: true}, {Name: "git.show", ReadOnly: true}, {Name: "ci.run"}, {Name: "think.explain", ReadOnly: true}}, nil
+}
+
+// unreadable is a project whose settings cannot be read.
+type unreadable struct{ sessions.Folder }
+
+// Shared implements sessions.Project.
+func (unreadable) Shared() (sessions.Shared, error) {
+	return nil, fault.New(fault.InvalidParams, "no such store")
 }
 
 func (p *project) store() state.Backend {
@@ -601,7 +618,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	defer p.close()
 	p.record("r1", "plan", "running", step(1))
 	p.planned("one", "r1")
-	opened, err := sessions.Open(p.path, sessions.Options{Shared: func() (sessions.Shared, error) { return nil, fault.New(fault.InvalidParams, "no such store") }})
+	opened, err := sessions.Open(p.path, unreadable{}, p.clock)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, opened.Close()) }()
 	decided := opened.Ask(t.Context(), event("one", gate.BeforeTool, "Bash", `{}`))

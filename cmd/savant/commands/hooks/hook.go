@@ -239,36 +239,49 @@ func (h *hook) settings() (settings.Lookup, error) {
 	return cli.SettingsOf(h.flags)
 }
 
-// open opens the gate of a folder. Its runs are where the settings of the folder's server
-// have them. They are read when the session may be held to a run, since most are not. far
-// is called if they name a database.
+// open opens the gate of a folder. far is called if its settings name a database.
 func (h *hook) open(path string, far func()) (*sessions.Gate, error) {
-	return sessions.Open(path, sessions.Options{Shared: func() (sessions.Shared, error) {
-		flag, err := h.settings()
-		if err != nil {
-			return nil, err
-		}
-		loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
-			if row.Env == settings.EnvPath {
-				return path, true
-			}
-			return flag(row)
-		}, func(row settings.Setting) (string, bool) { return h.Variable(row.Env) }, app.Trust(h.World.Environment))
-		if err != nil {
-			return nil, fault.New(fault.InvalidParams, "the settings: %w", err)
-		}
-		if loaded.Store != settings.StoreMongo {
-			return nil, nil
-		}
-		far()
-		at := loaded.Mongo
-		database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: at.URI, Host: at.Host, Environment: at.Environment}, Within: patience})
-		if err != nil {
-			return nil, fault.New(fault.InvalidParams, "%w", err)
-		}
-		return mongostate.Open(database, mongostate.Options{}) // this process ends soon, and the connection with it
-	}})
+	return sessions.Open(path, projectFolder{h, path, far}, time.Now)
 }
+
+// projectFolder is a folder as the hook knows it, which reads settings and lists tools only
+// when they are asked for: most sessions are held to no run.
+type projectFolder struct {
+	hook *hook
+	path string
+	far  func()
+}
+
+// Shared implements sessions.Project: the runs are where the settings of the folder's
+// server have them.
+func (p projectFolder) Shared() (sessions.Shared, error) {
+	flag, err := p.hook.settings()
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
+		if row.Env == settings.EnvPath {
+			return p.path, true
+		}
+		return flag(row)
+	}, func(row settings.Setting) (string, bool) { return p.hook.Variable(row.Env) }, app.Trust(p.hook.World.Environment))
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the settings: %w", err)
+	}
+	if loaded.Store != settings.StoreMongo {
+		return nil, nil
+	}
+	p.far()
+	at := loaded.Mongo
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: at.URI, Host: at.Host, Environment: at.Environment}, Within: patience})
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "%w", err)
+	}
+	return mongostate.Open(database, mongostate.Options{}) // this process ends soon, and the connection with it
+}
+
+// Described implements sessions.Project.
+func (p projectFolder) Described() ([]gate.Tool, error) { return app.DescribeTools(p.path) }
 
 // projectVariables are the variables by which clients name the project to their hooks.
 // A client that is started inside another inherits the other's, so each reads its own.
@@ -303,7 +316,7 @@ func (h *hook) release(command *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opened, err := sessions.Open(path, sessions.Options{}) // what it releases is in the folder
+	opened, err := sessions.Open(path, sessions.Folder{}, time.Now) // what it releases is in the folder
 	if err != nil {
 		return err
 	}

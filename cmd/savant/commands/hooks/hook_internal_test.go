@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -92,7 +93,7 @@ func TestEveryClientIsHeldAfterItsPlan(t *testing.T) {
 			require.NoError(t, json.Unmarshal(line, &sample))
 			report, err := client.Read(sample.Stdin, "")
 			require.NoError(t, err)
-			if tool, _, _ := gate.ThinkTool(report.Tool); report.Kind != gate.AfterTool || tool != "think.plan" {
+			if tool, _, _ := gate.Stepping(report.Tool); report.Kind != gate.AfterTool || tool != "think.plan" {
 				continue
 			}
 			found := ids.FindSubmatch(sample.Stdin)
@@ -104,7 +105,7 @@ func TestEveryClientIsHeldAfterItsPlan(t *testing.T) {
 				Data: json.RawMessage(`{"reply":{"reply":{"instruction":{"step_id":"a","call":"git.status","input":{}}}}}`)})
 			require.NoError(t, err)
 			require.NoError(t, store.Close())
-			opened, err := sessions.Open(folder, sessions.Options{})
+			opened, err := sessions.Open(folder, sessions.Folder{}, time.Now)
 			require.NoError(t, err)
 			require.False(t, opened.Gated(t.Context(), name, report.Session))
 			opened.Ask(t.Context(), report.Event)

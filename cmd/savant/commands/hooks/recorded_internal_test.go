@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -58,7 +59,7 @@ func project(t *testing.T, run, call string, input json.RawMessage) string {
 // bind binds the session of an event to a run, as its call of think.next does. prefix is
 // the client's for Savant's tools.
 func bind(t *testing.T, folder, run, prefix string, e gate.Event) {
-	opened, err := sessions.Open(folder, sessions.Options{})
+	opened, err := sessions.Open(folder, sessions.Folder{}, time.Now)
 	require.NoError(t, err)
 	e.Kind, e.Tool, e.Input = gate.BeforeTool, prefix+"think_next", json.RawMessage(`{"run_id":"`+run+`","step_id":"none"}`)
 	require.Equal(t, gate.Decision{}, opened.Ask(t.Context(), e))
@@ -167,7 +168,7 @@ func TestRecordedCalls(t *testing.T) {
 		for _, event := range recorded(t, name) {
 			report, err := client.Read(event, "")
 			require.NoError(t, err)
-			_, _, ofThink := gate.ThinkTool(report.Tool)
+			_, _, ofThink := gate.Stepping(report.Tool)
 			key := report.Tool + string(report.Input)
 			if report.Kind != gate.BeforeTool || ofThink || seen[key] || strings.Contains(strings.ToLower(report.Tool), "search") {
 				continue
