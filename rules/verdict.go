@@ -161,17 +161,22 @@ func (v Verdict) Text() string {
 		next = fmt.Sprintf("\nThis call was refused %d times: stop, and ask a person.", v.Again+1)
 	}
 	for _, withHeld := range []bool{true, false} {
-		if text := v.Call.Tool + " was not called." + v.lines(withHeld) + next; len(text) <= maxText {
+		if text := v.Call.Tool + " was not called." + lines(v.refused(), withHeld) + next; len(text) <= maxText {
 			return text
 		}
 	}
 	next = fault.Cut(next, maxText/3)
-	return fault.Cut(v.Call.Tool+" was not called."+v.lines(false), maxText-len(next)) + next
+	return fault.Cut(v.Call.Tool+" was not called."+lines(v.refused(), false), maxText-len(next)) + next
 }
 
-func (v Verdict) lines(withHeld bool) string {
+// Warnings explains, in a text of lines, which rules are not met that only warn.
+func (v Verdict) Warnings() string {
+	return strings.TrimSpace(lines(slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !f.Rule.Warn }), false))
+}
+
+func lines(findings []Finding, withHeld bool) string {
 	var text strings.Builder
-	for i, finding := range v.refused() {
+	for i, finding := range findings {
 		between := " "
 		if i > 0 {
 			between = "\n"

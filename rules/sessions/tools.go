@@ -31,6 +31,9 @@ type checked struct {
 
 var decisions = map[rules.Decision]string{rules.Allow: "allow", rules.Refuse: "refuse", rules.Ask: "ask"}
 
+// Decision names what the rules decided: allow, refuse or ask.
+func Decision(verdict rules.Verdict) string { return decisions[verdict.Decision] }
+
 // Tools returns the tools about rules. The registry has the tools that they judge.
 func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
 	check := func(ctx context.Context, call engines.Call, in checkInput) (checked, error) {
@@ -53,7 +56,7 @@ func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
 		if err != nil {
 			return checked{}, err
 		}
-		out := checked{Decision: decisions[verdict.Decision], Rules: verdict.Summaries()}
+		out := checked{Decision: Decision(verdict), Rules: verdict.Summaries()}
 		switch verdict.Decision {
 		case rules.Refuse:
 			out.Text, out.Missing = verdict.Text(), verdict.Missing()

@@ -22,7 +22,7 @@ type program struct{ *cli.Program }
 // Command is `savant rules`.
 func Command(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
-	return cli.Group("rules", "List, check, explain and test rules about calls", p.listCommand(), p.checkCommand(), p.explainCommand(), p.statusCommand(), p.testCommand(), p.addCommand(), p.newCommand())
+	return cli.Group("rules", "List, check, explain and test rules about calls", p.listCommand(), p.checkCommand(), p.explainCommand(), p.statusCommand(), p.testCommand(), p.tryCommand(), p.addCommand(), p.newCommand())
 }
 
 // row describes one rule.
