@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/atomicfile"
 	"savant/internal/filelock"
 	"savant/internal/journal"
 	"savant/internal/jsonvalue"
@@ -48,6 +49,8 @@ type record struct {
 	Receipt string          `json:"receipt,omitempty"`
 	Rules   []rules.Summary `json:"rules,omitempty"`
 	Uses    []use           `json:"uses,omitempty"`
+	// Set names the rules that judged the call.
+	Set string `json:"set,omitempty"`
 
 	order int64 // by which records of several sessions are read
 }
@@ -76,6 +79,7 @@ func outcomeOf(text string) rules.Outcome {
 type journals struct {
 	root *os.Root
 	read map[string]int64 // how far each file was read
+	kept string           // the rules that were kept last
 }
 
 func fileOf(session string) string {
@@ -198,6 +202,27 @@ func (j *journals) append(session string, added record) error {
 		return ownfolder.NotSaved(name, err)
 	}
 	j.read[name] += int64(len(line)) + 1
+	return nil
+}
+
+func setName(digest string) string { return folder + "/" + digest + ".rules" }
+
+// keep keeps the rules that judge, so that their decisions can be computed again.
+func (j *journals) keep(all sources, digest string) error {
+	if j.kept == digest {
+		return nil
+	}
+	name := setName(digest)
+	if _, err := j.root.Lstat(name); err != nil {
+		text, err := jsonvalue.Encode(all)
+		if err == nil {
+			err = atomicfile.Write(j.root, name, text, 0o600)
+		}
+		if err != nil {
+			return ownfolder.NotSaved(name, err)
+		}
+	}
+	j.kept = digest
 	return nil
 }
 

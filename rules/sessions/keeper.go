@@ -43,12 +43,23 @@ type Keeper struct {
 
 	mutex   sync.Mutex
 	version string // of the files of rules that are loaded
+	sources sources
+	digest  string // of the sources
 	set     *rules.Set
 	broken  error // why they could not be loaded
 	journal journals
 	pruned  bool
+	past
+}
+
+// past is what the records of sessions tell.
+type past struct {
 	history *rules.History
 	open    map[string]*running // by the journal's name of the call
+}
+
+func newPast(set *rules.Set) past {
+	return past{rules.NewHistory(set), map[string]*running{}}
 }
 
 // running is a call that is reserved and not settled.
@@ -68,7 +79,7 @@ func Open(options Options) *Keeper {
 
 // forget makes the keeper read the journal from its beginning.
 func (k *Keeper) forget() {
-	k.journal, k.history, k.open = journals{k.options.Root, map[string]int64{}}, rules.NewHistory(k.set), map[string]*running{}
+	k.journal, k.past = journals{root: k.options.Root, read: map[string]int64{}}, newPast(k.set)
 }
 
 // load reads the rules again where their files changed.
@@ -76,8 +87,12 @@ func (k *Keeper) load() error {
 	if version := fingerprint(k.options.Files); version != k.version {
 		k.version = version
 		var set *rules.Set
-		if set, k.broken = Load(k.options.Files); k.broken == nil {
-			k.set = set
+		read, err := readSources(k.options.Files)
+		if err == nil {
+			set, err = read.parse()
+		}
+		if k.broken = err; err == nil {
+			k.set, k.sources, k.digest = set, read, read.digest()
 			k.forget()
 		}
 	}
@@ -147,12 +162,16 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved []strin
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	err = k.locked(ctx, asked.Session, func() error {
+		asked.Time = k.options.Now().UnixMilli() // in the order of the records
 		if err := k.settleLost(asked); err != nil {
 			return err
 		}
 		verdict = rules.Decide(k.set, k.history, asked)
 		added := k.begun(newName(), asked)
-		added.Rules, added.Uses = verdict.Summaries(), usesOf(verdict)
+		added.Rules, added.Uses, added.Set = verdict.Summaries(), usesOf(verdict), k.digest
+		if err := k.journal.keep(k.sources, added.Set); err != nil {
+			return err
+		}
 		if verdict.Decision == rules.Refuse {
 			added.Kind, added.Call = kindRefused, ""
 			if err := k.write(added); err != nil {
@@ -216,22 +235,26 @@ func (k *Keeper) end(session, name string, outcome rules.Outcome) record {
 	return record{Kind: kindEnd, Call: name, Session: session, Time: k.options.Now().UnixMilli(), Outcome: outcomes[outcome]}
 }
 
+// call is the call that a record is about.
+func (r record) call() rules.Call {
+	return rules.Call{Tool: r.Tool, Input: r.Input, Session: r.Session, Time: r.Time, Witness: r.Witness}
+}
+
 // replay takes in one record.
-func (k *Keeper) replay(read record) {
+func (p *past) replay(read record) {
 	switch read.Kind {
 	case kindCall:
-		call := rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session, Time: read.Time, Witness: read.Witness}
-		k.open[read.Call] = &running{made: k.history.Reserve(call), process: read.Process}
+		p.open[read.Call] = &running{made: p.history.Reserve(read.call()), process: read.Process}
 	case kindEnd:
-		if known := k.open[read.Call]; known != nil {
+		if known := p.open[read.Call]; known != nil {
 			outcome := outcomeOf(read.Outcome)
-			k.history.Settle(known.made, outcome, read.Result, read.Receipt)
+			p.history.Settle(known.made, outcome, read.Result, read.Receipt)
 			if known.lost = true; outcome != rules.Unknown {
-				delete(k.open, read.Call)
+				delete(p.open, read.Call)
 			}
 		}
 	case kindRefused:
-		k.history.Refuse(rules.Call{Tool: read.Tool, Input: read.Input, Session: read.Session})
+		p.history.Refuse(read.call())
 	}
 }
 

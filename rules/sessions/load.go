@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/rules"
 )
 
@@ -25,16 +28,25 @@ const (
 
 const casesEnd = ".cases"
 
-// Load reads the rules of a folder, whose names are relative to it. A folder without
-// rules gives an empty set. The error has all that is wrong.
-func Load(files fs.FS) (*rules.Set, error) {
+// sources are the texts of the files of rules, by path.
+type sources map[string]string
+
+// digest names the rules that some sources make.
+func (s sources) digest() string {
+	digest, err := jsonvalue.Digest(s)
+	if err != nil { // a map of texts can always be encoded
+		return ""
+	}
+	return digest[:32]
+}
+
+// readSources reads the files of rules of a folder.
+func readSources(files fs.FS) (sources, error) {
 	names, err := Files(files, false)
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	var all []*rules.File
-	var wrong []fault.Diagnostic
+	size, all := 0, sources{}
 	for _, name := range names {
 		source, err := Read(files, name)
 		if err != nil {
@@ -43,14 +55,24 @@ func Load(files fs.FS) (*rules.Set, error) {
 		if size += len(source); size > maxAll {
 			return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes of rules", Folder, maxAll)
 		}
-		file, err := rules.Parse(name, source)
+		all[name] = string(source)
+	}
+	return all, nil
+}
+
+// parse returns the rules of sources. The error has all that is wrong.
+func (s sources) parse() (*rules.Set, error) {
+	var all []*rules.File
+	var wrong []fault.Diagnostic
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		file, err := rules.Parse(name, []byte(s[name]))
 		if err != nil {
 			coded := fault.From(err)
 			if len(coded.Diagnostics) == 0 {
 				return nil, err
 			}
 			for _, each := range coded.Diagnostics {
-				wrong = append(wrong, each.Quoting(fault.Lines(string(source))))
+				wrong = append(wrong, each.Quoting(fault.Lines(s[name])))
 			}
 			continue
 		}
@@ -61,6 +83,16 @@ func Load(files fs.FS) (*rules.Set, error) {
 		return nil, fault.New(first.Code, "%s:%d:%d: %s", first.File, first.Line, first.Column, first.Message).With(wrong...)
 	}
 	return rules.New(all...), nil
+}
+
+// Load reads the rules of a folder, whose names are relative to it. A folder without
+// rules gives an empty set. The error has all that is wrong.
+func Load(files fs.FS) (*rules.Set, error) {
+	all, err := readSources(files)
+	if err != nil {
+		return nil, err
+	}
+	return all.parse()
 }
 
 // Files returns the names of the files of rules, or of their cases, sorted.

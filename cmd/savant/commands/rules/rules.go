@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/rules"
+	"savant/rules/sessions"
 )
 
 // program is the command line in this package.
@@ -94,6 +97,11 @@ type seen struct {
 	Rules []string `json:"rules"`
 }
 
+func (s seen) cells() []string { return []string{s.Tool, s.By, strings.Join(s.Rules, ", ")} }
+
+// maxSessions bounds the sessions that status lists.
+const maxSessions = 20
+
 func (p *program) statusCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "status", Short: "Say who sees the calls that rules are about", Args: cli.Positional(cobra.NoArgs),
 		Long: "Say who sees the calls that rules are about or look at. A client's own tools, and those of its other servers, are seen by its\n" +
@@ -114,11 +122,19 @@ func (p *program) statusCommand() *cobra.Command {
 				}
 				rows = append(rows, row)
 			}
-			if p.JSON {
-				return p.Print(map[string]any{"tools": rows})
+			list, _, err := a.RuleSessions()
+			if err != nil {
+				return err
 			}
-			return terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, func(s seen) []string {
-				return []string{s.Tool, s.By, strings.Join(s.Rules, ", ")}
+			if p.JSON {
+				return p.Print(map[string]any{"tools": rows, "sessions": append([]sessions.Session{}, list...)})
+			}
+			if err := terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, seen.cells); err != nil || len(list) == 0 {
+				return err
+			}
+			fmt.Fprintln(p.Stdout)
+			return terminal.Table(p.Stdout, []string{"SESSION", "CALLS", "REFUSED", "WARNED OF", "LAST"}, list[:min(len(list), maxSessions)], func(s sessions.Session) []string {
+				return []string{s.Name, strconv.Itoa(s.Calls), strconv.Itoa(s.Refused), strconv.Itoa(s.Warned), terminal.When(time.UnixMilli(s.Last).UTC().Format(time.RFC3339), time.Now())}
 			})
 		})})
 }

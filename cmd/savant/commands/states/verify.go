@@ -1,16 +1,21 @@
 package states
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/rules/sessions"
 	"savant/think"
 	"savant/think/audit"
 	"savant/think/state"
@@ -34,8 +39,18 @@ func VerifyCommand(shared *cli.Program) *cobra.Command {
 		})
 	command.Long = "Replay a run and compare every state and instruction with its record. It counts the results that Savant saw itself\n" +
 		"(gateway), that a person gave, and that only the client vouches for (self); --verbose lists each step.\n\n" +
+		"It also computes again what the rules decided about the run's calls, each under the rules of that time. RUN may also be a run of\n" +
+		"the agent, or another session of savant rules status.\n\n" +
 		"With --against the recorded answers go through another version of the workflow, and the first difference is\n" +
 		"shown. Exit code 3 if anything differs."
+	replay := command.RunE
+	command.RunE = func(command *cobra.Command, args []string) error {
+		err := replay(command, args)
+		if !errors.Is(err, fault.UnknownRun) || file != "" {
+			return err
+		}
+		return p.OnLook(func(_ context.Context, a *app.App, args []string) error { return p.verifySession(a, args[0], err) })(command, args)
+	}
 	command.Flags().BoolVar(&verbose, "verbose", false, "list each step with the witness of its result")
 	command.Flags().StringVar(&file, "against", "", "another version of the run's workflow; - for stdin")
 	return command
@@ -46,8 +61,12 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	if err != nil {
 		return err
 	}
+	calls, err := a.VerifyCalls(func(session string) bool { return session == "run "+key.Workflow+" "+key.Run })
+	if err != nil {
+		return err
+	}
 	if p.JSON {
-		return verdict(p.Print(out), out.Difference)
+		return cmp.Or(verdict(p.Print(withCalls{out, calls}), out.Difference), callsVerdict(calls))
 	}
 	if verbose {
 		if err := p.printWitnesses(out.Log); err != nil {
@@ -59,7 +78,49 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	} else {
 		p.printDifference(key, out.Difference)
 	}
-	return verdict(nil, out.Difference)
+	p.printCalls(calls)
+	return cmp.Or(verdict(nil, out.Difference), callsVerdict(calls))
+}
+
+// withCalls is the output of verify --json.
+type withCalls struct {
+	*audit.DebugOutput
+	Calls []sessions.Verified `json:"calls,omitempty"`
+}
+
+// verifySession verifies the decisions about the calls of sessions that are no run of a
+// workflow; unknown is the error where there is none.
+func (p *program) verifySession(a *app.App, name string, unknown error) error {
+	calls, err := a.VerifyCalls(func(session string) bool { return session == name || strings.HasSuffix(session, " "+name) })
+	if err == nil && len(calls) == 0 {
+		err = unknown
+	}
+	if err != nil {
+		return err
+	}
+	if p.JSON {
+		return cmp.Or(p.Print(map[string]any{"calls": calls}), callsVerdict(calls))
+	}
+	p.printCalls(calls)
+	return callsVerdict(calls)
+}
+
+func (p *program) printCalls(calls []sessions.Verified) {
+	for _, each := range calls {
+		fmt.Fprintf(p.Stdout, "rules, %s: %s, %d refused", terminal.Visible(each.Session), terminal.Count(each.Decisions, "decision"), each.Refused)
+		if d := each.Difference; d != nil {
+			fmt.Fprintf(p.Stdout, ": differs at record %d, %s\n  recorded %s\n  computed %s\n", d.Record, terminal.Visible(d.Tool), terminal.Visible(d.Recorded), terminal.Visible(d.Computed))
+			continue
+		}
+		fmt.Fprintln(p.Stdout, ", identical")
+	}
+}
+
+func callsVerdict(calls []sessions.Verified) error {
+	if slices.ContainsFunc(calls, func(each sessions.Verified) bool { return each.Difference != nil }) {
+		return cli.StatusError(cli.ExitInvalid)
+	}
+	return nil
 }
 
 // printWitnesses lists the witness of each step's result.

@@ -1,0 +1,210 @@
+package sessions
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/internal/ownfolder"
+	"savant/internal/regular"
+	"savant/rules"
+)
+
+// Verified says whether the decisions of a session are those that its rules and calls
+// give.
+type Verified struct {
+	Session string `json:"session"`
+	// Decisions counts those that were computed again, and Refused the refusals among them.
+	Decisions int `json:"decisions"`
+	Refused   int `json:"refused"`
+	// Difference is the first one, or nil.
+	Difference *Difference `json:"difference,omitempty"`
+}
+
+// Difference is a decision that is not what was recorded.
+type Difference struct {
+	// Record counts the records of the session from 1.
+	Record   int    `json:"record"`
+	Tool     string `json:"tool"`
+	Recorded string `json:"recorded"`
+	Computed string `json:"computed"`
+}
+
+// Verify computes the decisions of sessions again, each under the rules that judged then.
+// It returns those of the sessions that wanted accepts.
+func Verify(root *os.Root, wanted func(session string) bool) ([]Verified, error) {
+	all, err := readAll(root)
+	if err != nil {
+		return nil, err
+	}
+	v := verifier{root: root, all: all, sets: map[string]*rules.Set{}, found: map[string]*Verified{}}
+	var order []string
+	for i, each := range all {
+		if wanted(each.Session) {
+			if v.found[each.Session] == nil {
+				v.found[each.Session] = &Verified{Session: each.Session}
+				order = append(order, each.Session)
+			}
+			if err := v.judge(i); err != nil {
+				return nil, err
+			}
+		}
+		if v.past.history != nil {
+			v.past.replay(each)
+		}
+	}
+	verified := []Verified{}
+	for _, each := range order {
+		verified = append(verified, *v.found[each])
+	}
+	return verified, nil
+}
+
+// readAll reads the records of all sessions, in the order of time.
+func readAll(root *os.Root) (all []record, err error) {
+	if _, err := root.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	j := journals{root: root, read: map[string]int64{}}
+	names, err := j.names()
+	if err == nil {
+		err = j.follow(names, func(read record) { all = append(all, read) })
+	}
+	return all, err
+}
+
+type verifier struct {
+	root  *os.Root
+	all   []record
+	sets  map[string]*rules.Set
+	set   string // under which past is
+	past  past
+	found map[string]*Verified
+}
+
+// judge compares the decision of a record with what its rules give.
+func (v *verifier) judge(at int) error {
+	read, out := v.all[at], v.found[v.all[at].Session]
+	if read.Set == "" || out.Difference != nil {
+		return nil
+	}
+	if read.Set != v.set { // other rules hold from here on, for what was before, too
+		set, err := v.load(read.Set)
+		if err != nil {
+			return err
+		}
+		v.set, v.past = read.Set, newPast(set)
+		for _, each := range v.all[:at] {
+			v.past.replay(each)
+		}
+	}
+	verdict := rules.Decide(v.sets[v.set], v.past.history, read.call())
+	out.Decisions++
+	if read.Kind == kindRefused {
+		out.Refused++
+	}
+	recorded, computed := said(read.Kind == kindRefused, read.Rules, read.Uses), said(verdict.Decision == rules.Refuse, verdict.Summaries(), usesOf(verdict))
+	if recorded == computed {
+		return nil
+	}
+	number := 0
+	for _, each := range v.all[:at+1] {
+		if each.Session == read.Session {
+			number++
+		}
+	}
+	out.Difference = &Difference{Record: number, Tool: read.Tool, Recorded: recorded, Computed: computed}
+	return nil
+}
+
+func (v *verifier) load(digest string) (*rules.Set, error) {
+	if known := v.sets[digest]; known != nil {
+		return known, nil
+	}
+	text, err := regular.ReadFile(v.root, setName(digest), 2*maxAll)
+	if err != nil {
+		return nil, ownfolder.NotRead(setName(digest), err)
+	}
+	kept := sources{}
+	if err := jsonvalue.UnmarshalStored(text, &kept); err != nil || kept.digest() != digest {
+		return nil, fault.New(fault.StateCorrupt, "%s was changed: its rules are not those that judged", setName(digest))
+	}
+	set, err := kept.parse()
+	if err != nil {
+		return nil, err
+	}
+	v.sets[digest] = set
+	return set, nil
+}
+
+// said is a decision as a text: the rules that are not met, and the calls that served.
+func said(refused bool, findings []rules.Summary, uses []use) string {
+	text := []string{"made"}
+	if refused {
+		text[0] = "refused"
+	}
+	for _, each := range findings {
+		parts := []string{}
+		for _, part := range each.Parts {
+			parts = append(parts, part.Name+" "+string(part.State)+" "+part.Text)
+		}
+		text = append(text, "rule "+each.Rule+": "+strings.Join(parts, "; "))
+	}
+	for _, each := range uses {
+		text = append(text, fmt.Sprintf("%s of rule %s is call %d", each.Evidence, each.Rule, each.At))
+	}
+	return strings.Join(text, ", ")
+}
+
+// Session sums up what the rules decided in a session.
+type Session struct {
+	Name    string `json:"session"`
+	Calls   int    `json:"calls"`
+	Refused int    `json:"refused"`
+	Warned  int    `json:"warned"`
+	// Last is the time of its last record, in milliseconds since 1970.
+	Last int64 `json:"last"`
+}
+
+// Refusal is a call that was refused, or warned of, with the rules that are not met.
+type Refusal struct {
+	Session string          `json:"session"`
+	Time    int64           `json:"time"`
+	Tool    string          `json:"tool"`
+	Made    bool            `json:"made"`
+	Rules   []rules.Summary `json:"rules"`
+}
+
+// List returns the sessions of a folder, the last changed first, and what was refused in
+// them, the last first.
+func List(root *os.Root) (list []Session, refused []Refusal, err error) {
+	all, err := readAll(root)
+	at := map[string]int{}
+	for _, each := range all {
+		if _, known := at[each.Session]; !known {
+			at[each.Session] = len(list)
+			list = append(list, Session{Name: each.Session})
+		}
+		of := &list[at[each.Session]]
+		of.Last = max(of.Last, each.Time)
+		switch {
+		case each.Kind == kindCall && len(each.Rules) == 0:
+			of.Calls++
+		case each.Kind == kindCall:
+			of.Calls, of.Warned = of.Calls+1, of.Warned+1
+			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, true, each.Rules})
+		case each.Kind == kindRefused:
+			of.Refused++
+			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, false, each.Rules})
+		}
+	}
+	slices.Reverse(refused)
+	slices.SortStableFunc(list, func(a, b Session) int { return cmp.Compare(b.Last, a.Last) })
+	return list, refused, err
+}
