@@ -22,6 +22,19 @@ const maxRules = 1000
 // maxWithin is how long calls are kept, in milliseconds.
 const maxWithin = 90 * 86_400_000
 
+// The keys that the maps of a file of rules may have.
+var (
+	fileKeys        = []string{"name", "version", "description", "facts", "success", "evidence", "rules"}
+	evidenceKeys    = []string{"last", "where", "if", "implied_by", "since", "within", "scope"}
+	requirementKeys = []string{"needs", "that", "message"}
+	ruleKeys        = []string{"id", "description", "before", "except", "when", "require", "deny", "message", "at_most", "once", "per", "within", "scope", "approve", "mode"}
+)
+
+// Keys returns the keys that the parser knows, by the kind of map.
+func Keys() map[string][]string {
+	return map[string][]string{"file": fileKeys, "evidence": evidenceKeys, "requirement": requirementKeys, "rule": ruleKeys}
+}
+
 // Parse reads a file of rules. The error has a diagnostic with line and column for each
 // problem.
 func Parse(file string, src []byte) (*File, error) {
@@ -76,7 +89,7 @@ func (p *parser) violation(at, format string, args ...any) {
 }
 
 func (p *parser) document(value any, at string) {
-	top := p.object(value, at, "name", "version", "description", "facts", "success", "evidence", "rules")
+	top := p.object(value, at, fileKeys...)
 	f := p.file
 	f.Name, f.Version = p.text(top, at, "name"), p.text(top, at, "version")
 	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && f.Name != base {
@@ -116,7 +129,7 @@ func (p *parser) evidence(e *evidence, value any, at string) {
 	if !identifier(e.name) || reserved[e.name] {
 		p.violation(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(sortedKeys(reserved), ", "))
 	}
-	shape := p.object(value, at, "last", "where", "if", "implied_by", "since", "within", "scope")
+	shape := p.object(value, at, evidenceKeys...)
 	e.path, e.last = at, strings.Join(p.tools(shape["last"], at+".last"), " ")
 	if !toolName().MatchString(e.last) || isPattern(e.last) {
 		p.violation(at, "evidence needs last: the name of the tool whose call it is")
@@ -164,7 +177,7 @@ func (p *parser) rules(value any, at string) {
 }
 
 func (p *parser) rule(value any, at string) *Rule {
-	shape := p.object(value, at, "id", "description", "before", "except", "when", "require", "deny", "message", "at_most", "once", "per", "within", "scope", "approve", "mode")
+	shape := p.object(value, at, ruleKeys...)
 	place := p.layout.Key("", at, "")
 	rule := &Rule{file: p.file, path: at, Line: place.Line, Column: place.Column, ID: p.text(shape, at, "id"), Message: p.text(shape, at, "message"),
 		Before: p.tools(shape["before"], at+".before"), Except: p.tools(shape["except"], at+".except")}
@@ -216,7 +229,7 @@ func (p *parser) requirement(value any, at string) requirement {
 		made.that = p.condition(source, at)
 		return made
 	}
-	shape := p.object(value, at, "needs", "that", "message")
+	shape := p.object(value, at, requirementKeys...)
 	made.needs, made.message = p.texts(shape["needs"], at+".needs"), p.text(shape, at, "message")
 	for i, name := range made.needs {
 		if p.file.evidence[name] == nil {

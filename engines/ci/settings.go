@@ -44,6 +44,13 @@ func commandKeys() []string {
 	return []string{keyCommand, keyDir, keyEnv, keyTimeout, keyArgs, keyParser, keyReport}
 }
 
+func fileKeys() []string { return []string{"commands"} }
+
+// Keys returns the keys that the file may have, by the kind of map.
+func Keys() map[string][]string {
+	return map[string][]string{"file": fileKeys(), "command": commandKeys()}
+}
+
 // wrong records an error at a path. An error about a missing value has the position of
 // the enclosing value.
 func (s *settingsReader) wrong(where, format string, args ...any) {
@@ -107,7 +114,7 @@ func below(where, key string) string {
 }
 
 func (s *settingsReader) commands(value any) map[string]command {
-	top := s.object(value, "", []string{"commands"})
+	top := s.object(value, "", fileKeys())
 	if top == nil {
 		return nil
 	}

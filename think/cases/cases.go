@@ -63,7 +63,7 @@ func Parse(name string, src []byte) (*File, error) {
 	}
 	r := &reader{file: name, at: at}
 	f := &File{Name: name, at: at}
-	top := r.object(value, "", "workflow", "cases", "coverage")
+	top := r.object(value, "", fileKeys...)
 	f.Workflow = r.text(top, "", "workflow", true)
 	list, is := top["cases"].([]any)
 	switch {
@@ -86,12 +86,26 @@ func Parse(name string, src []byte) (*File, error) {
 	return f, r.failure()
 }
 
-// The keys of expect.
-var expectations = []string{"asked", "captures", "failed", "issued", "outcome", "outputs", "ran", "rounds", "skipped", "summary"}
+// The keys that the maps of a cases file may have.
+var (
+	fileKeys     = []string{"workflow", "cases", "coverage"}
+	caseKeys     = []string{"name", "params", "answers", "expect"}
+	expectations = []string{"asked", "captures", "failed", "issued", "outcome", "outputs", "ran", "rounds", "skipped", "summary"}
+	coverageKeys = []string{"ignore"}
+	excuseKeys   = []string{"step", "kind", "why"}
+)
+
+// Keys returns the keys that the parser knows, by the kind of map.
+func Keys() map[string][]string {
+	return map[string][]string{"file": fileKeys, "case": caseKeys, "expect": expectations, "coverage": coverageKeys, "excuse": excuseKeys}
+}
+
+// Kinds returns the kinds of points, as coverage.ignore names them.
+func Kinds() []string { return slices.Clone(kinds) }
 
 func (r *reader) testCase(value any, path string) Case {
 	c := Case{path: path}
-	object := r.object(value, path, "name", "params", "answers", "expect")
+	object := r.object(value, path, caseKeys...)
 	c.Name = r.text(object, path, "name", true)
 	c.Params, _ = r.member(object, path, "params")
 	c.Answers, _ = r.member(object, path, "answers")
@@ -108,10 +122,10 @@ func (r *reader) excuses(value any) (all []Excuse) {
 	if value == nil {
 		return nil
 	}
-	list, _ := r.object(value, "coverage", "ignore")["ignore"].([]any)
+	list, _ := r.object(value, "coverage", coverageKeys...)["ignore"].([]any)
 	for i, each := range list {
 		path := "coverage.ignore[" + strconv.Itoa(i) + "]"
-		object := r.object(each, path, "step", "kind", "why")
+		object := r.object(each, path, excuseKeys...)
 		all = append(all, Excuse{r.text(object, path, "step", true), r.text(object, path, "kind", true), r.text(object, path, "why", true)})
 	}
 	return all

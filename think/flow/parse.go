@@ -62,11 +62,6 @@ type parser struct {
 	local    map[string]*yaml.Node      // the file's own schemas, by name
 }
 
-var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
-
-var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
-	"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "complex", "repeat"}
-
 // entries are the alternating keys and values of a map in the file. Maps are small, so
 // a linear search is cheaper than a Go map.
 type entries []*yaml.Node
@@ -245,7 +240,7 @@ func (p *parser) limits(node *yaml.Node) {
 	if node == nil {
 		return
 	}
-	keys, _ := p.mapping(node, "limits", []string{"items", "parallel", "steps", "groups"})
+	keys, _ := p.mapping(node, "limits", limitKeys)
 	p.w.Limits.ParallelWritten = keys.value("parallel") != nil
 	p.groups(keys.value("groups"))
 	p.integer(keys, "items", "limits", 1, maxLimit, &p.w.Limits.Items)
@@ -274,7 +269,7 @@ func (p *parser) defaults(node *yaml.Node) {
 	if node == nil {
 		return
 	}
-	keys, _ := p.mapping(node, "defaults", []string{"on_failure", "retry"})
+	keys, _ := p.mapping(node, "defaults", defaultKeys)
 	p.w.Defaults.OnFailure = p.onFailure(keys, "defaults")
 	p.retry(keys, "defaults", &p.w.Defaults.Retry)
 }
@@ -290,7 +285,7 @@ func (p *parser) retry(keys entries, at string, into *Retry) {
 		return
 	}
 	at = join(at, "retry")
-	known, _ := p.mapping(node, at, []string{"max", "backoff", "on_unknown"})
+	known, _ := p.mapping(node, at, retryKeys)
 	p.integer(known, "max", at, 0, 100, &into.Max)
 	if known.value("backoff") != nil {
 		into.Backoff = p.duration(known, "backoff", at)

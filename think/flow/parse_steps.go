@@ -474,7 +474,7 @@ func (p *parser) when(node *yaml.Node, at string, scope expression.Scope) (*expr
 
 func (p *parser) repeat(s *Step, node *yaml.Node, scope expression.Scope) {
 	at := s.path + ".repeat"
-	keys, ok := p.mapping(node, at, []string{"until", "max"})
+	keys, ok := p.mapping(node, at, repeatKeys)
 	if !ok {
 		return
 	}
@@ -598,7 +598,7 @@ func (p *parser) artifacts(node *yaml.Node) {
 	}
 	for i, item := range node.Content {
 		at := "artifacts[" + strconv.Itoa(i) + "]"
-		keys, ok := p.mapping(item, at, []string{"name", "type", "from"})
+		keys, ok := p.mapping(item, at, artifactKeys)
 		if !ok {
 			continue
 		}

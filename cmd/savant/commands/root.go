@@ -78,7 +78,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(wrongFlag)
 	cli.SettingFlags(root)
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program), workflows.ReviewCommand(p.Program), rules.Command(p.Program),
-		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.versionCommand())
+		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.schemaCommand(), p.versionCommand())
 	withHelp(root)
 	return root
 }
