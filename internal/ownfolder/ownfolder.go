@@ -29,7 +29,7 @@ const logsIgnored = "# Made by Savant: logs stay here.\n*\n"
 // ignored are the .gitignore files. They ignore themselves, so a clean working tree
 // stays clean. Files that people write and share are not ignored.
 var ignored = map[string]string{
-	State:     "# Made by Savant: state stays here, what people write is shared.\n*\n!ci.yaml\n!mcp.json\n!memory/\n!memory/*.md\n",
+	State:     "# Made by Savant: state stays here, what people write is shared.\n*\n!ci.yaml\n!mcp.json\n!schemas/\n!schemas/*.json\n!memory/\n!memory/*.md\n",
 	Logs:      logsIgnored,
 	StateLogs: logsIgnored,
 }

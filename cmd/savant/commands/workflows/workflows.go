@@ -22,7 +22,7 @@ type program struct{ *cli.Program }
 // Command is `savant workflows`.
 func Command(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
-	command := cli.Group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand(), p.testCommand(), p.recordCommand(),
+	command := cli.Group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.newCommand(), p.validateCommand(), p.testCommand(), p.recordCommand(),
 		p.workflowsRunCommand(), p.workflowsAnswerCommand())
 	command.Aliases = []string{"workflow"}
 	return command

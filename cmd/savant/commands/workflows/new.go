@@ -1,0 +1,164 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant"
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
+	"savant/internal/pattern"
+)
+
+// templates are the workflows that new begins with: KIND.yaml, its cases, and the children
+// KIND_CHILD.yaml. NAME stands for the name of the new workflow.
+//
+//go:embed templates/*.yaml
+var templates embed.FS
+
+// kinds are the templates, the simplest first.
+func kinds() []string {
+	return []string{"hello", "review", "release", "runbook", "migration", "until-green", "onboarding"}
+}
+
+// schemaFolder is where editors find the schemas of a project's files.
+const schemaFolder = ownfolder.State + "/schemas"
+
+// newName leaves room for the name of a child.
+var newName = pattern.Lazy(`^[a-z][a-z0-9_-]{0,54}$`)
+
+func (p *program) newCommand() *cobra.Command {
+	var from string
+	command := &cobra.Command{Use: "new NAME", Short: "Begin a workflow with its cases",
+		Long: "Write workflows/NAME.yaml with comments, the workflows that it runs, and cases that pass. Editors complete and\n" +
+			"check these files by " + schemaFolder + ", which is written too. A file that exists is never changed.\n\n" +
+			"Kinds: " + strings.Join(kinds(), ", ") + ".",
+		Example: "  savant workflows new publish --from release",
+		Args:    cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnLook(func(_ context.Context, a *app.App, args []string) error {
+			return p.begin(a, args[0], from)
+		})}
+	command.Flags().StringVar(&from, "from", "hello", "the kind to begin with")
+	return command
+}
+
+// begin writes a new workflow of a kind.
+func (p *program) begin(a *app.App, name, from string) error {
+	if !slices.Contains(kinds(), from) {
+		return cli.UsageError("--from " + terminal.Visible(from) + ": expected " + strings.Join(kinds(), ", "))
+	}
+	if !newName().MatchString(name) {
+		return cli.UsageError("NAME " + terminal.Visible(name) + ": use lower-case letters, digits, _ and -, starting with a letter, at most 55")
+	}
+	if _, err := a.Think.Library.Find(name, ""); !errors.Is(err, fault.UnknownWorkflow) {
+		return fault.New(fault.IDCollision, "there is a workflow named %s: choose another name; savant workflows list shows all", name)
+	}
+	made, err := newFiles(name, from)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(p.Settings.Path)
+	if err != nil {
+		return fault.New(fault.InvalidParams, "%s: %w", p.Settings.Path, errors.Unwrap(err))
+	}
+	defer root.Close()
+	for _, each := range made {
+		if _, err := root.Lstat(each.name); !errors.Is(err, fs.ErrNotExist) {
+			return fault.New(fault.IDCollision, "%s exists, or cannot be looked at: nothing was written; choose another name", each.name)
+		}
+	}
+	schemas, err := schemaFiles(root)
+	if err != nil {
+		return err
+	}
+	for _, each := range slices.Concat(made, schemas) {
+		if err := writeNew(root, each); err != nil {
+			return err
+		}
+		fmt.Fprintln(p.Stdout, "wrote", terminal.Visible(filepath.Join(p.Settings.Path, filepath.FromSlash(each.name))))
+	}
+	_, err = fmt.Fprintf(p.Stdout, "Run its cases: savant workflows test %s\n", name)
+	return err
+}
+
+// newFile is a file to write; its name is below SAVANT_PATH.
+type newFile struct {
+	name string
+	text []byte
+}
+
+// newFiles returns the workflows and cases of a kind under a new name.
+func newFiles(name, from string) ([]newFile, error) {
+	entries, err := templates.ReadDir("templates")
+	if err != nil {
+		return nil, err
+	}
+	var made []newFile
+	for _, entry := range entries {
+		rest, own := strings.CutPrefix(entry.Name(), from)
+		if !own || rest[0] != '.' && rest[0] != '_' {
+			continue
+		}
+		text, err := templates.ReadFile("templates/" + entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		schema := "workflow"
+		if strings.HasSuffix(rest, ".cases.yaml") {
+			schema = "cases"
+		}
+		whole := "# yaml-language-server: $schema=../" + schemaFolder + "/" + schema + ".json\n" + strings.ReplaceAll(string(text), "NAME", name)
+		made = append(made, newFile{"workflows/" + name + rest, []byte(whole)})
+	}
+	slices.SortFunc(made, func(a, b newFile) int { // the workflow, its cases, its children
+		return cmp.Or(cmp.Compare(strings.Count(a.name, "_"), strings.Count(b.name, "_")), cmp.Compare(len(a.name), len(b.name)))
+	})
+	return made, nil
+}
+
+// schemaFiles returns the schemas for editors that the project does not have.
+func schemaFiles(root *os.Root) (missing []newFile, err error) {
+	for _, each := range []string{"workflow", "cases"} {
+		file := newFile{name: schemaFolder + "/" + each + ".json"}
+		if _, err := root.Lstat(file.name); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if file.text, err = savant.Files.ReadFile("schemas/" + each + ".json"); err != nil {
+			return nil, err
+		}
+		missing = append(missing, file)
+	}
+	return missing, nil
+}
+
+// writeNew writes a file, and the folders that it is in.
+func writeNew(root *os.Root, file newFile) error {
+	var folders []string
+	for folder := path.Dir(file.name); folder != "."; folder = path.Dir(folder) {
+		folders = append(folders, folder)
+	}
+	for _, folder := range slices.Backward(folders) {
+		if err := ownfolder.Mkdir(root, folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return app.Misconfigured(ownfolder.NotSaved(folder, err))
+		}
+	}
+	if err := atomicfile.Write(root, file.name, file.text, 0o644); err != nil {
+		return app.Misconfigured(ownfolder.NotSaved(file.name, err))
+	}
+	return nil
+}
