@@ -13,21 +13,33 @@ import (
 	"savant/think/state/statetest"
 )
 
+// countingTools count how often they are asked for schemas.
+type countingTools struct {
+	think.AnyTools
+	asked   int
+	version uint64
+	input   string
+}
+
+// Schemas implements think.Tools.
+func (c *countingTools) Schemas(string) (static.Tool, bool) {
+	c.asked++
+	return static.Tool{Input: []byte(c.input)}, true
+}
+
+// Version implements think.Tools.
+func (c *countingTools) Version() uint64 { return c.version }
+
 // A plan of an unchanged workflow is checked once for each version of the tools, and
 // what a caller does to the findings stays with it.
 func TestAWorkflowIsCheckedOnceForItsTools(t *testing.T) {
 	t.Parallel()
-	asked, version := 0, uint64(1)
-	input := `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
+	tools := &countingTools{version: 1, input: `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`}
 	engine := think.New(think.Options{
 		Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/w.yaml": {Data: []byte(
 			"name: w\nversion: '1'\nsteps:\n  - {id: a, call: x.y, input_template: {n: five}, capture_as: unread}\n")}}}),
 		Store: statetest.NewMemory(), NewID: func() string { return "r" },
-		Tool: func(string) (static.Tool, bool) {
-			asked++
-			return static.Tool{Input: []byte(input)}, true
-		},
-		ToolsVersion: func() uint64 { return version },
+		Tools: tools,
 	})
 	defer engine.Close()
 	for range 3 {
@@ -40,12 +52,12 @@ func TestAWorkflowIsCheckedOnceForItsTools(t *testing.T) {
 		require.Len(t, out.Notes, 1)
 		out.Notes[0].Message = "changed"
 	}
-	once := asked
+	once := tools.asked
 	require.Positive(t, once)
-	version, input = 2, `{"type":"object","properties":{"n":{"type":"string"}}}`
+	tools.version, tools.input = 2, `{"type":"object","properties":{"n":{"type":"string"}}}`
 	out, err := engine.Validate(t.Context(), think.ValidateInput{Workflow: "w"})
 	require.NoError(t, err)
 	require.True(t, out.Valid, "the tool takes it now")
 	require.Contains(t, out.Notes[0].Message, `"unread"`)
-	require.Equal(t, 2*once, asked)
+	require.Equal(t, 2*once, tools.asked)
 }

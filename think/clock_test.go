@@ -45,6 +45,18 @@ steps:
   - {id: d, call: llm.generate, input_template: {task: D}, deps: [c]}
 `
 
+// clockReceipts are two receipts of tool.look: "now" and "old".
+type clockReceipts struct {
+	noReceipts
+	clock *clock
+}
+
+// Receipt implements state.Receipts.
+func (c clockReceipts) Receipt(_ context.Context, id string) (state.Receipt, error) {
+	made := map[string]time.Time{"now": c.clock.now(), "old": time.Unix(1, 0)}[id]
+	return state.Receipt{ID: id, Tool: "tool.look", Input: "digest", Result: json.RawMessage(`1`), Time: made}, nil
+}
+
 // openClocked is an engine over a folder whose clock is set, and whose calls of
 // tool.look leave the receipt "now", dated now, or "old", dated before all.
 func openClocked(t *testing.T, root string, c *clock) *think.Engine {
@@ -52,11 +64,7 @@ func openClocked(t *testing.T, root string, c *clock) *think.Engine {
 	require.NoError(t, err)
 	files := fstest.MapFS{"workflows/clocked.yaml": {Data: []byte(clockWorkflow)}}
 	engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: c.now, NewID: func() string { return "r" },
-		Asked: func(call string, _ json.RawMessage) (string, string, error) { return call, "digest", nil },
-		Receipt: func(_ context.Context, id string) (state.Receipt, error) {
-			made := map[string]time.Time{"now": c.now(), "old": time.Unix(1, 0)}[id]
-			return state.Receipt{ID: id, Tool: "tool.look", Input: "digest", Result: json.RawMessage(`1`), Time: made}, nil
-		}})
+		Tools: digested{digest: "digest"}, Receipts: clockReceipts{clock: c}})
 	t.Cleanup(func() {
 		engine.Close()
 		require.NoError(t, store.Close())

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"
@@ -26,44 +27,12 @@ import (
 type Options struct {
 	Library *library.Library
 	Store   state.Storage
-	// KnownTool reports whether a registry has a tool; nil accepts all.
-	KnownTool func(name string) bool
-	// Tool returns what is known of a tool's arguments and results, so that a
-	// workflow's calls are checked before it runs; nil knows nothing.
-	Tool check.Tools
-	// Choices knows which values arguments can have; nil knows nothing.
-	Choices check.Choices
-	// ToolsVersion changes whenever Tool may answer otherwise; nil: it never does.
-	ToolsVersion func() uint64
-	// Unpublished returns the engine of a known tool that this server does not publish,
-	// "" for any other tool; nil: all are published.
-	Unpublished func(name string) (engine string)
-	// Missing returns why the engine of an unknown tool is unavailable, or nil if there is
-	// no such engine. It may be nil.
-	Missing func(ctx context.Context, name string) error
-	// ToolNames lists the names of the registry's tools, for suggestions.
-	ToolNames func() []string
-	// Receipt returns what a call through the registry left, its result whole:
-	// NOT_WITNESSED for what is not kept. Nil: calls leave nothing.
-	Receipt func(ctx context.Context, id string) (state.Receipt, error)
-	// Latest returns the last call of a tool with arguments of a digest that a client
-	// made through the registry; nil: none is known.
-	Latest func(ctx context.Context, tool, input string) (state.LatestCall, error)
-	// Use gives a receipt to the first step that asks and returns the step that has it.
-	// Nil: nobody remembers.
-	Use func(ctx context.Context, id, step string) (taken string, err error)
-	// Commands returns the current digests of the commands that some tools may carry
-	// out, by name; nil if no tool does. Without it, runs are not bound to their
-	// commands.
-	Commands func(tools []string) map[string]string
+	// Tools are the tools that steps call; nil is AnyTools.
+	Tools Tools
+	// Receipts are what calls through the registry left; nil: they leave nothing.
+	Receipts state.Receipts
 	// Imports knows which runs were imported; nil: none.
 	Imports Imports
-	// Asked returns the canonical name of a called tool and the digest of its
-	// arguments, as a receipt has them. Required with Receipt.
-	Asked func(call string, input json.RawMessage) (tool, digest string, err error)
-	// Fits checks a value against the output schema of a tool: VALIDATION_FAILED, or nil
-	// if the tool or its schema is unknown. A nil Fits checks nothing.
-	Fits func(call string, value any) error
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// NewID returns a fresh run id; nil draws one at random.
@@ -74,6 +43,75 @@ type Options struct {
 	// that.
 	ProjectEvery time.Duration
 }
+
+// Tools are the tools that steps call, as a registry has them. Methods may be called at
+// once.
+type Tools interface {
+	check.Choices
+	// Known reports whether the registry has a tool.
+	Known(name string) bool
+	// Schemas returns what is known of a tool's arguments and results, so that the calls
+	// of a workflow are checked before it runs.
+	Schemas(name string) (check.Tool, bool)
+	// Version changes whenever Schemas may answer otherwise.
+	Version() uint64
+	// Names lists the tools, for suggestions.
+	Names() []string
+	// Unpublished returns the engine of a known tool that this server does not publish,
+	// and "" for any other tool.
+	Unpublished(name string) (engine string)
+	// Missing returns why the engine of an unknown tool is unavailable, or nil if there is
+	// no such engine.
+	Missing(ctx context.Context, name string) error
+	// Commands returns the current digests of the commands that some tools may carry out,
+	// by name; nil if no tool does.
+	Commands(tools []string) map[string]string
+	// Asked returns the canonical name of a called tool and the digest of its arguments,
+	// as a receipt has them: INVALID_PARAMS, UNKNOWN_TOOL and no name.
+	Asked(call string, input json.RawMessage) (tool, digest string, err error)
+	// Fits checks a value against the output schema of a tool: VALIDATION_FAILED, or nil
+	// if the tool or its schema is unknown.
+	Fits(call string, value any) error
+}
+
+// AnyTools has every tool and knows nothing of it.
+type AnyTools struct{}
+
+// ToolChoices implements Tools, as the other methods do.
+func (AnyTools) ToolChoices(string) map[string][]string { return nil }
+
+// Known reports that there is the tool.
+func (AnyTools) Known(string) bool { return true }
+
+// Schemas knows none.
+func (AnyTools) Schemas(string) (check.Tool, bool) { return check.Tool{}, false }
+
+// Version never changes.
+func (AnyTools) Version() uint64 { return 0 }
+
+// Names lists none.
+func (AnyTools) Names() []string { return nil }
+
+// Unpublished knows none.
+func (AnyTools) Unpublished(string) (engine string) { return "" }
+
+// Missing knows of none.
+func (AnyTools) Missing(context.Context, string) error { return nil }
+
+// Commands knows none.
+func (AnyTools) Commands([]string) map[string]string { return nil }
+
+// Asked takes the name and the input as they are.
+func (AnyTools) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
+	value, err := jsonvalue.Decode(input)
+	if err == nil {
+		digest, err = jsonvalue.Digest(value)
+	}
+	return call, digest, err
+}
+
+// Fits takes every value.
+func (AnyTools) Fits(string, any) error { return nil }
 
 // Imports says which records of a run were imported. *state.Dir implements it.
 type Imports interface {
@@ -108,15 +146,12 @@ const maxChecked = 64
 // checked returns what is wrong with a workflow. The library returns the same graph
 // while its files do not change, so a second plan uses the cache.
 func (e *Engine) checked(graph *flow.Graph) check.Report {
-	var tools uint64
-	if e.ToolsVersion != nil {
-		tools = e.ToolsVersion()
-	}
+	tools := e.Tools.Version()
 	e.mu.Lock()
 	known, ok := e.checks[graph]
 	e.mu.Unlock()
 	if !ok || known.tools != tools {
-		known = checkedGraph{tools, check.Graph(graph, e.Tool)}
+		known = checkedGraph{tools, check.Graph(graph, e.Tools.Schemas)}
 		e.mu.Lock()
 		if len(e.checks) >= maxChecked {
 			clear(e.checks)
@@ -131,10 +166,8 @@ func (e *Engine) checked(graph *flow.Graph) check.Report {
 // checkedNow is checked with what may be otherwise at each call.
 func (e *Engine) checkedNow(graph *flow.Graph) check.Report {
 	report := e.checked(graph)
-	if e.Choices != nil {
-		chosen := check.Chosen(graph, e.Choices)
-		report.Errors, report.Warnings = append(report.Errors, chosen.Errors...), append(report.Warnings, chosen.Warnings...)
-	}
+	chosen := check.Chosen(graph, e.Tools)
+	report.Errors, report.Warnings = append(report.Errors, chosen.Errors...), append(report.Warnings, chosen.Warnings...)
 	return report
 }
 
@@ -207,6 +240,9 @@ const (
 func New(options Options) *Engine {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Tools == nil {
+		options.Tools = AnyTools{}
 	}
 	if options.Now == nil {
 		options.Now = time.Now

@@ -235,15 +235,55 @@ func (f *faulty) open(t *testing.T) {
 	now := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 	f.engine = think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: f.store, ProjectEvery: time.Hour,
 		Now: func() time.Time { return now }, NewID: func() string { return "fresh" },
-		Receipt: func(context.Context, string) (state.Receipt, error) {
-			if err := f.store.read("Receipt"); err != nil {
-				return state.Receipt{}, err
-			}
-			return state.Receipt{ID: "seenaaaa", Tool: "tool.read", Input: "d", Result: json.RawMessage(faultyLong("d")), Time: now}, nil
-		},
-		Asked: func(call string, _ json.RawMessage) (string, string, error) { return call, "d", nil },
-	})
+		Tools: digested{digest: "d"}, Receipts: faultyReceipts{f: f, now: now}})
 	t.Cleanup(f.engine.Close)
+}
+
+// digested are tools whose calls have one digest, whatever they are called with.
+type digested struct {
+	think.AnyTools
+	digest string
+}
+
+// Asked implements think.Tools.
+func (d digested) Asked(call string, _ json.RawMessage) (tool, digest string, err error) {
+	return call, d.digest, nil
+}
+
+// noReceipts keeps and has none.
+type noReceipts struct{}
+
+// PutReceipt implements state.Receipts, as the other methods do.
+func (noReceipts) PutReceipt(context.Context, state.Receipt) error { return nil }
+
+// Receipt finds none.
+func (noReceipts) Receipt(context.Context, string) (state.Receipt, error) {
+	return state.Receipt{}, fault.New(fault.NotWitnessed, "none is kept")
+}
+
+// LatestCall knows none.
+func (noReceipts) LatestCall(context.Context, string, string) (latest state.LatestCall, err error) {
+	return latest, nil
+}
+
+// UseReceipt gives every receipt to whoever asks.
+func (noReceipts) UseReceipt(_ context.Context, _, use string) (taken string, err error) {
+	return use, nil
+}
+
+// faultyReceipts has one receipt, read from the faulty store.
+type faultyReceipts struct {
+	noReceipts
+	f   *faulty
+	now time.Time
+}
+
+// Receipt implements state.Receipts.
+func (r faultyReceipts) Receipt(context.Context, string) (state.Receipt, error) {
+	if err := r.f.store.read("Receipt"); err != nil {
+		return state.Receipt{}, err
+	}
+	return state.Receipt{ID: "seenaaaa", Tool: "tool.read", Input: "d", Result: json.RawMessage(faultyLong("d")), Time: r.now}, nil
 }
 
 // finish answers what is left, and holds the outputs and the records to those of

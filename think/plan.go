@@ -256,8 +256,8 @@ func termsOf(graph *flow.Graph) flow.Terms {
 // create writes the first record of a run and answers it.
 func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (settled, error) {
 	graph, params := begin.graph, begin.params
-	if begin.commands == nil && e.Commands != nil {
-		begin.commands = e.Commands(toolsOf(graph))
+	if begin.commands == nil {
+		begin.commands = e.Tools.Commands(toolsOf(graph))
 	}
 	pins, err := e.pin(ctx, graph)
 	if err != nil {
@@ -361,9 +361,6 @@ func WayOut(run string, cause *fault.Error) string {
 // are the errors of steps whose result only a call through Savant can prove, and that
 // call cannot be made. A tool of an engine that is configured and not there may come.
 func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven bool) (found, unseen []fault.Diagnostic) {
-	if e.KnownTool == nil {
-		return nil, nil
-	}
 	seen := map[string]bool{}
 	workflows := graph.Workflows()
 	for _, reference := range sortedKeys(workflows) {
@@ -393,13 +390,13 @@ func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven boo
 // unpublishedNote names the engines whose tools a workflow calls and this server does
 // not publish, and the setting that does; "" if there are none.
 func (e *Engine) unpublishedNote(graph *flow.Graph, driven bool) string {
-	if e.Unpublished == nil || driven {
+	if driven {
 		return ""
 	}
 	needed := map[string]bool{}
 	for _, workflow := range graph.Workflows() {
 		for _, d := range workflow.Tools() {
-			if engine := e.Unpublished(d.Actual); engine != "" {
+			if engine := e.Tools.Unpublished(d.Actual); engine != "" {
 				needed[engine] = true
 			}
 		}
@@ -414,19 +411,17 @@ func (e *Engine) unpublishedNote(graph *flow.Graph, driven bool) string {
 // notFound returns why a client cannot call a tool, "" if it can, and whether the tool
 // may appear while the server runs.
 func (e *Engine) notFound(ctx context.Context, tool string, driven bool) (message string, mayCome bool) {
-	if e.KnownTool(tool) {
-		if e.Unpublished == nil || driven || e.Unpublished(tool) == "" {
+	if e.Tools.Known(tool) {
+		if driven || e.Tools.Unpublished(tool) == "" {
 			return "", true
 		}
-		return "this server does not publish " + tool + ": add " + e.Unpublished(tool) + " to MCP_SERVICE", false
+		return "this server does not publish " + tool + ": add " + e.Tools.Unpublished(tool) + " to MCP_SERVICE", false
 	}
-	if e.Missing != nil {
-		if err := e.Missing(ctx, tool); err != nil {
-			return "the tool " + tool + " is not available now: " + fault.From(err).Message(), true
-		}
+	if err := e.Tools.Missing(ctx, tool); err != nil {
+		return "the tool " + tool + " is not available now: " + fault.From(err).Message(), true
 	}
 	message = "this server has no tool " + tool + "; the client must have it"
-	if nearest := e.nearestTool(tool); nearest != "" {
+	if nearest := fault.Nearest(tool, e.Tools.Names()); nearest != "" {
 		message += ", or did you mean " + nearest + "?"
 	}
 	return message, false
@@ -445,13 +440,6 @@ func witnessed(workflow *flow.Workflow, tool, message string) []fault.Diagnostic
 		}
 	}
 	return found
-}
-
-func (e *Engine) nearestTool(name string) string {
-	if e.ToolNames == nil {
-		return ""
-	}
-	return fault.Nearest(name, e.ToolNames())
 }
 
 func strictly(warnings []fault.Diagnostic) error {

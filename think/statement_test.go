@@ -14,6 +14,17 @@ import (
 	"savant/think/state/statetest"
 )
 
+// bankTools know what bank.pay returns.
+type bankTools struct{ think.AnyTools }
+
+// Fits implements think.Tools.
+func (bankTools) Fits(call string, value any) error {
+	if paid, is := value.(map[string]any); call != "bank.pay" || is && paid["id"] != nil {
+		return nil
+	}
+	return fault.New(fault.ValidationFailed, "expected id")
+}
+
 // What is stated after an unknown outcome must be a result of the tool, whoever states it:
 // a model, or a person.
 func TestAStatedResultIsHeldAgainstTheTool(t *testing.T) {
@@ -25,12 +36,7 @@ steps:
   - {id: pay, call: bank.pay, effect: write, capture_as: paid}
 outputs: {id: "{{ paid.id }}"}
 `)}}}),
-		Fits: func(call string, value any) error {
-			if paid, is := value.(map[string]any); call != "bank.pay" || is && paid["id"] != nil {
-				return nil
-			}
-			return fault.New(fault.ValidationFailed, "expected id")
-		}})
+		Tools: bankTools{}})
 	t.Cleanup(engine.Close)
 	_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "pays", RunID: "r"})
 	require.NoError(t, err)

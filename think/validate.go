@@ -163,7 +163,7 @@ func (e *Engine) withDraft(err error) error {
 	said := fault.From(err)
 	graph, wrong := library.Link(unfinished.Draft, func(reference string) (*flow.Workflow, error) { return e.Library.Find(reference, "") }, flow.CurrentEdition)
 	if wrong == nil {
-		wrong = check.Graph(graph, e.Tool).Fault()
+		wrong = check.Graph(graph, e.Tools.Schemas).Fault()
 	}
 	if wrong == nil {
 		return err

@@ -38,7 +38,7 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, i
 		}
 		return e.settle(ctx, l, step, given) // APPROVAL_REQUIRED
 	}
-	if e.Receipt == nil {
+	if e.Receipts == nil {
 		return settled{}, fault.New(fault.NotWitnessed, "result_ref: this server keeps no receipts; send the result as result_snapshot")
 	}
 	if claim := flow.ClaimOf(in.ResultRef); claim.Receipt != "" { // also quoted, or as JSON
@@ -49,7 +49,7 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, i
 	} else if version > 0 {
 		return e.repeat(ctx, l, version)
 	}
-	receipt, err := e.Receipt(ctx, in.ResultRef)
+	receipt, err := e.Receipts.Receipt(ctx, in.ResultRef)
 	if err != nil {
 		return settled{}, err
 	}
@@ -79,7 +79,7 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, step flow.Handle, in 
 	id := strings.ToLower(strings.TrimSpace(claim.Receipt))
 	asRef := in
 	asRef.ResultSnapshot, asRef.ResultRef = nil, id
-	if e.Receipt == nil {
+	if e.Receipts == nil {
 		if claim.Alone {
 			return settled{}, false, notAResult(id)
 		}
@@ -91,7 +91,7 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, step flow.Handle, in 
 		replied, err = e.repeat(ctx, l, version)
 		return replied, err == nil, err
 	}
-	receipt, err := e.Receipt(ctx, id)
+	receipt, err := e.Receipts.Receipt(ctx, id)
 	switch {
 	case err != nil && !errors.Is(err, fault.NotWitnessed) && !errors.Is(err, fault.InvalidParams):
 		return settled{}, false, err
@@ -117,7 +117,7 @@ func notAResult(id string) error {
 // nothing is recorded.
 func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) error {
 	next, outstanding := l.instruction(step)
-	if e.Fits == nil || !outstanding || given.Attempt > 0 && given.Attempt != next.Attempt {
+	if !outstanding || given.Attempt > 0 && given.Attempt != next.Attempt {
 		return nil
 	}
 	result := given.Result
@@ -130,7 +130,7 @@ func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) er
 	}
 	var first error
 	for _, value := range l.run.View().Values(result) {
-		err := e.Fits(next.Call, value)
+		err := e.Tools.Fits(next.Call, value)
 		if err == nil {
 			return nil
 		}
@@ -223,11 +223,11 @@ func (e *Engine) attest(ctx context.Context, l *live, step flow.Handle, receipt 
 // attestUse refuses a receipt that has answered another step with an effect, of this run or
 // of any other: what was done once is not done twice. What was read, all may see.
 func (e *Engine) attestUse(ctx context.Context, l *live, step flow.Handle, receipt state.Receipt) error {
-	if e.Use == nil || receipt.Run != "" || !step.Writes() {
+	if receipt.Run != "" || !step.Writes() {
 		return nil
 	}
 	use := "step " + step.ID() + " of " + l.key.String()
-	taken, err := e.Use(ctx, receipt.ID, use)
+	taken, err := e.Receipts.UseReceipt(ctx, receipt.ID, use)
 	if err != nil || taken == use {
 		return err
 	}
@@ -243,10 +243,8 @@ func (e *Engine) attestChoice(ctx context.Context, l *live, step string, receipt
 		return nil
 	case receipt.Run != "":
 		return unwitnessed(step, receipt, "belongs to a call that run "+receipt.Run+" made for itself: make the call yourself", "a call for this run", "run "+receipt.Run)
-	case e.Latest == nil:
-		return nil
 	}
-	latest, err := e.Latest(ctx, receipt.Tool, receipt.Input)
+	latest, err := e.Receipts.LatestCall(ctx, receipt.Tool, receipt.Input)
 	if err != nil || latest.ID == "" || latest.ID == receipt.ID || latest.Output == receipt.Output || latest.Time.Before(receipt.Time) {
 		return err
 	}
@@ -265,7 +263,7 @@ func (e *Engine) whenToCall(call string, asked time.Time) string {
 
 // compareCall describes how a receipt's call differs from the instruction's.
 func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error {
-	tool, digest, err := e.Asked(next.Call, encoded(next.Input))
+	tool, digest, err := e.Tools.Asked(next.Call, encoded(next.Input))
 	switch {
 	case tool != receipt.Tool:
 		return unwitnessed(next.StepID, receipt, "belongs to a call of "+receipt.Tool+", not of "+next.Call, next.Call, receipt.Tool)

@@ -34,7 +34,17 @@ type world struct {
 // every other engine it knows all.
 var scenarioTools = []string{"tool.echo", "tool.read", "tool.search", "tool.write"}
 
-func knownTool(name string) bool {
+// worldTools are the tools of a scenario.
+type worldTools struct {
+	think.AnyTools
+	registry *engines.Registry
+}
+
+// Names implements think.Tools.
+func (worldTools) Names() []string { return scenarioTools }
+
+// Known implements think.Tools.
+func (worldTools) Known(name string) bool {
 	return !strings.HasPrefix(name, "tool.") || slices.Contains(scenarioTools, name)
 }
 
@@ -49,15 +59,12 @@ func openWorld(root string) (*world, error) {
 	}
 	registry := engines.NewRegistry(engines.Options{Artifacts: artifacts(store), Receipts: receipts(store, now)})
 	engine := think.New(think.Options{
-		Library:   library.New(library.Layer{Files: savant.Files}, library.Layer{Files: os.DirFS(root), Folder: root}),
-		Store:     store,
-		KnownTool: knownTool,
-		ToolNames: func() []string { return scenarioTools },
-		Now:       now,
-		NewID:     func() string { return "fresh" },
-		Receipt:   store.Receipt,
-		Use:       store.UseReceipt,
-		Asked:     askedOf(registry),
+		Library:  library.New(library.Layer{Files: savant.Files}, library.Layer{Files: os.DirFS(root), Folder: root}),
+		Store:    store,
+		Tools:    worldTools{registry: registry},
+		Now:      now,
+		NewID:    func() string { return "fresh" },
+		Receipts: worldReceipts{store},
 	})
 	if err := registry.Add(append(guide.Tools(engine, guide.Hooks{}), witnessedTools()...)...); err != nil {
 		return nil, err
@@ -77,16 +84,20 @@ func receipts(store *state.Dir, now func() time.Time) func(context.Context, engi
 	}
 }
 
-// askedOf is what a house with the tools of every engine has: what is not in
-// the registry takes its input as it is.
-func askedOf(registry *engines.Registry) func(string, json.RawMessage) (string, string, error) {
-	known := guide.Asked(registry)
-	return func(call string, input json.RawMessage) (string, string, error) {
-		if _, ok := registry.Resolve(call); ok {
-			return known(call, input)
-		}
-		return call, inputDigest(input), nil
+// Asked implements think.Tools: what is not in the registry takes its input as it is.
+func (w worldTools) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
+	if _, ok := w.registry.Resolve(call); ok {
+		return guide.Asked(w.registry, call, input)
 	}
+	return call, inputDigest(input), nil
+}
+
+// worldReceipts are receipts of a folder in which nobody looks for the latest call.
+type worldReceipts struct{ *state.Dir }
+
+// LatestCall implements state.Receipts.
+func (worldReceipts) LatestCall(context.Context, string, string) (latest state.LatestCall, err error) {
+	return latest, nil
 }
 
 func inputDigest(input json.RawMessage) string {

@@ -71,12 +71,10 @@ func NoTool(name string) fault.Hint {
 	return fault.Hint{}
 }
 
-// Asked implements think.Options.Asked with a registry: INVALID_PARAMS if the tool
+// Asked is the method of think.Tools with a registry: INVALID_PARAMS if the tool
 // refuses the arguments, UNKNOWN_TOOL and no name for an unknown tool.
-func Asked(registry *engines.Registry) func(call string, input json.RawMessage) (tool, digest string, err error) {
-	return func(call string, input json.RawMessage) (string, string, error) {
-		tool, _ := registry.Resolve(call)
-		digest, err := registry.InputDigest(call, input)
-		return tool.Name, digest, err
-	}
+func Asked(registry *engines.Registry, call string, input json.RawMessage) (tool, digest string, err error) {
+	found, _ := registry.Resolve(call)
+	digest, err = registry.InputDigest(call, input)
+	return found.Name, digest, err
 }

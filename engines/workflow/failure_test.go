@@ -188,6 +188,17 @@ func TestRequestsThatNameNoRunAreRefused(t *testing.T) {
 	require.Equal(t, first, again, "the id is enough")
 }
 
+// registered are the tools of a registry.
+type registered struct {
+	think.AnyTools
+	registry *engines.Registry
+}
+
+// Asked implements think.Tools.
+func (r registered) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
+	return guide.Asked(r.registry, call, input)
+}
+
 // A step that only the gateway may witness passes when Savant calls the tool
 // through a registry that keeps receipts, and the run's record says so.
 func TestDrivenStepsAreWitnessed(t *testing.T) {
@@ -206,7 +217,7 @@ func TestDrivenStepsAreWitnessed(t *testing.T) {
 	})))
 	files := one("steps: [{id: a, call: tool.x, witness: required, input_template: {n: 3}, capture_as: a}]\noutputs: {a: '{{ a }}'}")
 	b := setup(t, store, files, workflow.Options{Toolbox: registry})
-	b.think.Receipt, b.think.Asked = store.Receipt, guide.Asked(registry)
+	b.think.Receipts, b.think.Tools = store, registered{registry: registry}
 	outcome := b.run(t.Context())
 	require.Equal(t, workflow.Done, outcome.Status, "%+v", outcome.Pending)
 	require.JSONEq(t, `{"a":{"n":3}}`, string(outcome.Outputs))

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -124,4 +125,23 @@ func (a *App) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 		DurationMS: float64(failed.Elapsed) / float64(time.Millisecond),
 		Error:      &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: fault.From(failed.Err).Details},
 		Metadata:   map[string]any{"attempt": failed.Number, "wait_ms": failed.Wait.Milliseconds()}})
+}
+
+// prompts reads the driver prompt, the personas and the rules of the agent.
+func (a *App) prompts(context.Context) (agent.Prompts, error) {
+	var read agent.Prompts
+	driver, complex, err := a.Think.Library.AgentPrompt()
+	if err != nil {
+		return read, err
+	}
+	read.Driver = reasoning.Driver{Version: driver.Version, Hash: driver.Hash, Text: driver.PromptMD, Complex: complex}
+	whole, err := a.Think.Library.Prompts()
+	if err != nil {
+		return read, err
+	}
+	raw, err := json.Marshal(whole)
+	if err != nil {
+		return read, err
+	}
+	return read, json.Unmarshal(raw, &read)
 }

@@ -20,7 +20,6 @@ import (
 	"savant/agent"
 	"savant/agent/fleet"
 	"savant/engines"
-	"savant/engines/guide"
 	"savant/engines/mcpio/mount"
 	"savant/engines/repo"
 	"savant/engines/workflow"
@@ -208,25 +207,14 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 	files := library.New(layers...)
 	files.Logger = a.Logger
 	return think.New(think.Options{
-		Library:      files,
-		Store:        a.Store,
-		KnownTool:    func(name string) bool { _, known := a.Tools.Resolve(name); return known },
-		Tool:         a.knownTool,
-		Choices:      a,
-		Unpublished:  a.unpublished,
-		Missing:      a.Tools.Missing,
-		ToolsVersion: a.Tools.Version,
-		ToolNames:    a.Tools.Names,
-		Receipt:      a.Store.Receipt,
-		Latest:       a.Store.LatestCall,
-		Use:          a.Store.UseReceipt,
-		Imports:      a.Store,
-		Commands:     a.commandDigests,
-		Asked:        guide.Asked(a.Tools),
-		Fits:         a.Tools.Fits,
-		Now:          time.Now,
-		NewID:        newID,
-		Logger:       a.Logger,
+		Library:  files,
+		Store:    a.Store,
+		Tools:    stepTools{a.Tools, a},
+		Receipts: a.Store,
+		Imports:  a.Store,
+		Now:      time.Now,
+		NewID:    newID,
+		Logger:   a.Logger,
 	})
 }
 

@@ -21,7 +21,6 @@ import (
 	"savant/internal/settings"
 	"savant/internal/withheld"
 	"savant/think"
-	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/gate"
 	"savant/think/gate/sessions"
@@ -102,24 +101,6 @@ func (a *App) ciOptions() ci.Options {
 	return ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces, Trust: a.trust}
 }
 
-// commandDigests is think.Options.Commands.
-func (a *App) commandDigests(tools []string) map[string]string {
-	for _, each := range tools {
-		if tool, known := a.Tools.Resolve(each); known && engines.EngineOf(tool.Name) == ci.Name {
-			return ci.Digests(a.ciOptions())
-		}
-	}
-	return nil
-}
-
-// ToolChoices implements check.Choices.
-func (a *App) ToolChoices(tool string) map[string][]string {
-	if named, known := a.Tools.Resolve(tool); known && named.Name == ci.RunTool {
-		return map[string][]string{"name": ci.Names(a.ciOptions())}
-	}
-	return nil
-}
-
 func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.GitRoots...) }
 
 // toolOptions returns the options of the registry. Receipts and large results are
@@ -136,22 +117,6 @@ func (a *App) toolOptions() engines.Options {
 			return a.Store.PutArtifact(ctx, result)
 		},
 	}
-}
-
-// knownTool returns what the registry knows about a tool, for the checks before a run.
-func (a *App) knownTool(name string) (check.Tool, bool) {
-	tool, known := a.Tools.Resolve(name)
-	return check.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(a.own, engines.EngineOf(tool.Name))}, known
-}
-
-// unpublished returns a tool's engine if MCP_SERVICE omits it, else "".
-func (a *App) unpublished(name string) string {
-	tool, known := a.Tools.Resolve(name)
-	engine := engines.EngineOf(tool.Name)
-	if !known || slices.Contains(a.settings.Services, settings.All) || slices.Contains(a.settings.Services, engine) {
-		return ""
-	}
-	return engine
 }
 
 // Published returns the tools of the engines in MCP_SERVICE.
