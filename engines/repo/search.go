@@ -23,7 +23,8 @@ type SearchOptions struct {
 	Path  string
 	Repos []string
 	// CacheFolder holds the indexes; savant/index in the user's cache folder when
-	// empty, and .savant/cache/index below Path where the user has none.
+	// empty, and .savant/cache/index below Path where the user has none, or one that a
+	// searched folder could bring.
 	CacheFolder string
 	// Withheld are the files that are never found.
 	Withheld withheld.Files
@@ -43,6 +44,7 @@ type Search struct {
 type searched struct {
 	name    string // "" for SAVANT_PATH
 	project string // SAVANT_PATH
+	known   []repository
 	options index.Options
 	mutex   sync.Mutex
 	index   *index.Index
@@ -55,7 +57,7 @@ func NewSearch(options SearchOptions) *Search {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
 	for _, each := range s.known {
-		s.repos = append(s.repos, &searched{name: each.name, project: options.Path, options: index.Options{Folder: each.folder, CacheFolder: options.CacheFolder, Withheld: options.Withheld}})
+		s.repos = append(s.repos, &searched{name: each.name, project: options.Path, known: s.known, options: index.Options{Folder: each.folder, CacheFolder: options.CacheFolder, Withheld: options.Withheld}})
 	}
 	return s
 }

@@ -105,14 +105,22 @@ func NoUsersCache() bool {
 	return err != nil && os.Getenv("XDG_CACHE_HOME") == ""
 }
 
+// UsersCache returns the folder of indexes in the user's cache folder; "" if there is none,
+// or none with an absolute path: a relative HOME is in the working folder.
+func UsersCache() string {
+	users, err := os.UserCacheDir()
+	if err != nil || !filepath.IsAbs(users) {
+		return ""
+	}
+	return filepath.Join(users, "savant", "index")
+}
+
 // place returns the file of a folder's index.
 func place(cache, folder string) (string, error) {
 	if cache == "" {
-		users, err := os.UserCacheDir()
-		if err != nil || !filepath.IsAbs(users) { // a relative HOME is in the working folder
+		if cache = UsersCache(); cache == "" {
 			return "", fault.New(fault.ToolFailed, "there is no cache folder for the index: %s", otherCache())
 		}
-		cache = filepath.Join(users, "savant", "index")
 	}
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w; %s", files.Plain(err), otherCache())
