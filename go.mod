@@ -43,7 +43,11 @@ require github.com/anishathalye/porcupine v1.3.1
 
 require github.com/kaptinlin/jsonrepair v0.2.15
 
-require github.com/bluekeyes/go-gitdiff v0.9.0
+require (
+	github.com/bluekeyes/go-gitdiff v0.9.0
+	github.com/hiddeco/sshsig v0.2.0
+	github.com/secure-systems-lab/go-securesystemslib v0.11.1
+)
 
 require (
 	github.com/klauspost/compress v1.20.3 // indirect
@@ -51,7 +55,7 @@ require (
 	github.com/xdg-go/stringprep v1.0.4 // indirect
 	github.com/youmark/pkcs8 v0.0.0-20240726163527-a2c0da244d78 // indirect
 	go.mongodb.org/mongo-driver/v2 v2.10.0
-	golang.org/x/crypto v0.54.0 // indirect
+	golang.org/x/crypto v0.55.0
 )
 
 require (

@@ -50,6 +50,7 @@ var rules = map[string]rule{
 	"cmd/savant/commands/agents":    {height: top - 2, imports: []string{"*"}},
 	"cmd/savant/commands/clients":   {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/commands/remote":    {height: top - 3, imports: []string{"*"}},
+	"cmd/savant/commands/proofs":    {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/commands/workflows": {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/commands/states":    {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/commands/rules":     {height: top - 3, imports: []string{"*"}},
@@ -105,6 +106,8 @@ var rules = map[string]rule{
 	"rules/sessions":         {height: 6, imports: []string{"engines", "internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder", "rules", "schemas", "think/gate"}},
 	"think/audit":            {height: 5, imports: []string{"think", "think/flow", "think/state"}},
 	"think/cases":            {height: 4, imports: []string{"think/flow", "think/flow/expression"}},
+	"proof":                  {height: 7, imports: []string{"proof/keys", "think", "think/audit", "think/state"}},
+	"proof/keys":             {height: 2, imports: []string{"internal/atomicfile"}},
 	"think/maintenance":      {height: 6, imports: []string{"think", "think/audit", "think/state"}},
 
 	"engines":                  {height: 2, imports: []string{"schemas"}},
@@ -152,13 +155,16 @@ var users = map[string]string{
 	"go.yaml.in/yaml":                       "think/flow",
 	"github.com/expr-lang/expr":             "think/flow/expression think/check",
 	"github.com/santhosh-tekuri/jsonschema": "schemas",
-	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/clients cmd/savant/commands/hooks cmd/savant/commands/remote cmd/savant/commands/rules cmd/savant/commands/states cmd/savant/commands/workflows",
+	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/clients cmd/savant/commands/hooks cmd/savant/commands/proofs cmd/savant/commands/remote cmd/savant/commands/rules cmd/savant/commands/states cmd/savant/commands/workflows",
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",
 	"go.mongodb.org":                        "internal/mongo internal/mongotest",
 	"go.opentelemetry.io":                   "telemetry/otel",
 	"github.com/golang-jwt/jwt":             "internal/access",
 	"github.com/MicahParks":                 "internal/access",
+	"golang.org/x/crypto/ssh":               "proof proof/keys cmd/savant/commands/proofs",
+	"github.com/hiddeco/sshsig":             "proof/keys",
+	"github.com/secure-systems-lab":         "proof",
 }
 
 // testLibraries are for tests, and for packages that contain tests for others.

@@ -24,11 +24,11 @@ type group struct {
 // names is for programs, or for the shell.
 func groups() []group {
 	return []group{
-		{"Guide a model through a procedure:", []string{"workflows", "approve", "verify", "rules", "demo"}},
+		{"Guide a model through a procedure:", []string{"workflows", "approve", "verify", "proof", "rules", "demo"}},
 		{"Let the agent work:", []string{"run", "runs", "review", "reasoning", "work"}},
 		{"Begin a project:", []string{"init", "trust", "config"}},
 		{"Connect a client:", []string{"setup", "doctor", "mcp", "tools", "call"}},
-		{"Operate:", []string{"state", "hub", "token", "engines", "version"}},
+		{"Operate:", []string{"state", "hub", "token", "engines"}},
 	}
 }
 

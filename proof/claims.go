@@ -1,0 +1,162 @@
+package proof
+
+import (
+	"encoding/json"
+	"slices"
+
+	"savant/internal/jsonvalue"
+)
+
+// Grade says how a step's result is known.
+type Grade string
+
+// The grades, from what Savant saw itself to what nobody saw.
+const (
+	Gateway  Grade = "gateway"  // Savant made or passed on the call, and kept its receipt
+	Hook     Grade = "hook"     // a hook of the client saw the call; the model handed in the result
+	Person   Grade = "person"   // a person answered
+	Engine   Grade = "engine"   // computed from the results before
+	Said     Grade = "said"     // only the model or the client says so
+	Imported Grade = "imported" // recorded elsewhere; nothing of it was seen here
+	Absent   Grade = "absent"   // not done, or skipped
+)
+
+// Grades lists the grades in the order of their strength.
+var Grades = []Grade{Gateway, Hook, Person, Engine, Said, Imported, Absent}
+
+// Claim says how a step is known. The grades of answers follow from the records alone, so
+// every verifier works them out again.
+type Claim struct {
+	Step   string `json:"step"`
+	Status string `json:"status"`
+	Grade  Grade  `json:"grade"`
+	// Version is the record with the answer that counts, 0 for a step without an answer.
+	Version int `json:"version,omitempty"`
+	// How a person answered: terminal, hub, or client for the form of their client.
+	How string `json:"how,omitempty"`
+	// By is who handed in the answer.
+	By      string `json:"by,omitempty"`
+	Receipt string `json:"receipt,omitempty"`
+}
+
+// entry is what a verifier reads of a record.
+type entry struct {
+	Version int    `json:"version"`
+	Kind    string `json:"kind"`
+	Prev    string `json:"prev"`
+	Hash    string `json:"hash"`
+	Time    string `json:"time"`
+	Data    struct {
+		Step      string `json:"step"`
+		Digest    string `json:"digest"`
+		Witness   string `json:"witness"`
+		Receipt   string `json:"receipt"`
+		By        string `json:"by"`
+		To        int    `json:"to"`
+		ResultRef string `json:"result_ref"`
+		Schemas   string `json:"schemas"`
+		Pins      map[string]struct {
+			Version string `json:"version"`
+			Digest  string `json:"digest"`
+			File    string `json:"file"`
+		} `json:"pins"`
+		Params json.RawMessage `json:"params"`
+		Result json.RawMessage `json:"result"`
+	} `json:"data"`
+}
+
+func readEntry(line string) (read entry, ok bool) {
+	return read, jsonvalue.UnmarshalStored([]byte(line), &read) == nil
+}
+
+const (
+	kindResult = "result"
+	kindPerson = "person"
+	kindReset  = "reset"
+
+	witnessGateway = "gateway"
+)
+
+// effective returns the entries that count: a reset takes those after the version it names
+// away. ok is false for a reset to a version that is not before it.
+func effective(all []entry) (line []entry, ok bool) {
+	for at := len(all); at > 0; {
+		each := all[at-1]
+		if each.Kind != kindReset {
+			line = append(line, each)
+			at--
+			continue
+		}
+		if each.Data.To < 1 || each.Data.To >= at {
+			return nil, false
+		}
+		at = each.Data.To
+	}
+	slices.Reverse(line)
+	return line, true
+}
+
+// answers returns the claim of each step that was answered, by the last answer that counts.
+func answers(line []entry, imported int, seen []Observation) map[string]Claim {
+	observed := map[int]bool{}
+	for _, each := range seen {
+		observed[each.Version] = true
+	}
+	found := map[string]Claim{}
+	for _, each := range line {
+		if each.Kind != kindResult && each.Kind != kindPerson {
+			continue
+		}
+		claim := Claim{Step: each.Data.Step, Version: each.Version, By: each.Data.By, Grade: Said}
+		switch {
+		case each.Version <= imported:
+			claim.Grade = Imported
+		case each.Kind == kindPerson:
+			claim.Grade, claim.How = Person, manner(each.Data.By)
+		case each.Data.Witness == witnessGateway:
+			claim.Grade, claim.Receipt = Gateway, each.Data.Receipt
+		case observed[each.Version]:
+			claim.Grade = Hook
+		}
+		found[claim.Step] = claim
+	}
+	return found
+}
+
+// manner says how a person answered, from who handed the answer in.
+func manner(by string) string {
+	if by == "terminal" || by == "hub" {
+		return by
+	}
+	return "client"
+}
+
+// Count counts the claims by grade.
+func Count(claims []Claim) map[Grade]int {
+	counts := map[Grade]int{}
+	for _, each := range claims {
+		counts[each.Grade]++
+	}
+	return counts
+}
+
+// Limits says in words what the claims do not prove.
+func (s *Statement) Limits() []string {
+	counts, said := Count(s.Predicate.Claims), []string{}
+	tell := func(grade Grade, text string) {
+		if count := counts[grade]; count > 0 {
+			said = append(said, steps(count)+text)
+		}
+	}
+	tell(Said, " only said: nobody but the model or its client saw the result")
+	tell(Hook, " seen by a hook: the call was made, the result is the client's word")
+	tell(Imported, " imported: recorded elsewhere, not seen by the Savant that made this proof")
+	tell(Absent, " without a result: not done, skipped or waiting")
+	if count := len(s.Predicate.Redactions); count > 0 {
+		said = append(said, "values were redacted: what they were, and the hashes after the first of them, are the signer's word")
+	}
+	if seen, stated := s.Commits(); seen == "" && stated != "" {
+		said = append(said, "the commit is the signer's word: no witnessed result of the run names it")
+	}
+	return append(said, "a tool that lies is witnessed lying, and who holds the key and the folder can sign another history")
+}

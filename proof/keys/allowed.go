@@ -1,0 +1,117 @@
+package keys
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"savant/fault"
+)
+
+// Allowed is a key whose signatures count, and whose they are.
+type Allowed struct {
+	Name        string
+	Fingerprint string
+	// After and Before bound when the key counts; zero for no bound.
+	After, Before time.Time
+}
+
+// At reports whether the key counts at a time.
+func (a Allowed) At(when time.Time) bool {
+	return (a.After.IsZero() || !when.Before(a.After)) && (a.Before.IsZero() || when.Before(a.Before))
+}
+
+// AllowedSigners reads a file in the format of ssh-keygen's allowed_signers. Lines of
+// other namespaces do not count; certificate authorities are refused.
+func AllowedSigners(text []byte) ([]Allowed, error) {
+	var found []Allowed
+	for number, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		principals, rest, _ := strings.Cut(line, " ")
+		public, _, options, _, err := ssh.ParseAuthorizedKey([]byte(rest))
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "line %d of the allowed signers is not \"name [options] type key\"", number+1)
+		}
+		allowed, counts, err := limited(Allowed{Name: principals, Fingerprint: ssh.FingerprintSHA256(public)}, options)
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "line %d of the allowed signers: %w", number+1, err)
+		}
+		if counts {
+			found = append(found, allowed)
+		}
+	}
+	return found, nil
+}
+
+// limited applies the options of a line; counts is false if it is for other namespaces.
+func limited(allowed Allowed, options []string) (_ Allowed, counts bool, err error) {
+	for _, option := range options {
+		name, value, _ := strings.Cut(option, "=")
+		value = strings.Trim(value, `"`)
+		switch strings.ToLower(name) {
+		case "namespaces":
+			if !namespaced(value) {
+				return allowed, false, nil
+			}
+		case "valid-after":
+			allowed.After, err = day(value)
+		case "valid-before":
+			allowed.Before, err = day(value)
+		default:
+			err = fault.New(fault.InvalidParams, "the option %s is not known", fault.Cut(name, 40))
+		}
+		if err != nil {
+			return allowed, false, err
+		}
+	}
+	return allowed, true, nil
+}
+
+func namespaced(list string) bool {
+	for each := range strings.SplitSeq(list, ",") {
+		if each == Namespace || each == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// day reads YYYYMMDD[HHMM[SS]][Z]. Without Z it is the time of this machine, as for
+// ssh-keygen.
+func day(text string) (time.Time, error) {
+	const layout = "20060102150405"
+	digits, utc := strings.CutSuffix(text, "Z")
+	zone := time.Local
+	if utc {
+		zone = time.UTC
+	}
+	if len(digits) != 8 && len(digits) != 12 && len(digits) != 14 {
+		return time.Time{}, fault.New(fault.InvalidParams, "%q is no time: write YYYYMMDD", fault.Cut(text, 40))
+	}
+	at, err := time.ParseInLocation(layout[:len(digits)], digits, zone)
+	if err != nil {
+		return time.Time{}, fault.New(fault.InvalidParams, "%q is no time: write YYYYMMDD", fault.Cut(text, 40))
+	}
+	return at, nil
+}
+
+// PublicKeys reads one public key or several, a line each, as NAME.pub has them.
+func PublicKeys(text []byte) (found []Allowed, err error) {
+	for rest := text; len(bytes.TrimSpace(rest)) > 0; {
+		public, comment, _, after, err := ssh.ParseAuthorizedKey(rest)
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "there is no public key of OpenSSH in it")
+		}
+		name := comment
+		if name == "" {
+			name = ssh.FingerprintSHA256(public)
+		}
+		found, rest = append(found, Allowed{Name: name, Fingerprint: ssh.FingerprintSHA256(public)}), after
+	}
+	return found, nil
+}
