@@ -24,7 +24,7 @@ const (
 
 // RunInput is the input of agent.run.
 type RunInput struct {
-	Goal        string         `json:"goal,omitempty" doc:"What is wanted, in your words."`
+	Goal        string         `json:"goal,omitempty" doc:"What is wanted, in your words." example:"Where is the retry limit set?"`
 	RunID       string         `json:"run_id,omitempty" doc:"A run to go on with: with its goal, or with a new one."`
 	MaxSteps    int            `json:"max_steps,omitempty" min:"1" max:"1000" doc:"Decisions at most; 25 by default."`
 	Workflow    string         `json:"workflow,omitempty" doc:"A workflow to run first."`
@@ -41,13 +41,13 @@ type RunInput struct {
 
 // StatusInput is the input of agent.status.
 type StatusInput struct {
-	RunID  string `json:"run_id"`
+	RunID  string `json:"run_id" example:"01k2"`
 	WaitMS *int   `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 0 by default."`
 }
 
 // CancelInput is the input of agent.cancel.
 type CancelInput struct {
-	RunID string `json:"run_id"`
+	RunID string `json:"run_id" example:"01k2"`
 }
 
 // ListInput is the input of agent.list.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -25,6 +26,8 @@ func BindCall[In, Out any](name, description string, f func(context.Context, Cal
 		Description: description,
 		Input:       input,
 		derived:     input,
+		takes:       reflect.TypeFor[In](),
+		gives:       reflect.TypeFor[Out](),
 		Call: func(ctx context.Context, call Call, args json.RawMessage) (any, error) {
 			var in In
 			if len(args) > 0 {

@@ -16,14 +16,15 @@ import (
 // a model reads it with every request.
 //
 //	type In struct {
-//		Workflow string         `json:"workflow" doc:"Name of the workflow."`
+//		Workflow string         `json:"workflow" doc:"Name of the workflow." example:"hello"`
 //		Style    string         `json:"style,omitempty" enum:"short,long"`
 //		Limit    int            `json:"limit,omitempty" min:"1" max:"500"`
 //		Params   map[string]any `json:"params,omitempty"`
 //		Result   json.RawMessage `json:"result,omitempty"`
 //	}
 //
-// A field is required unless it has omitempty or omitzero. json.RawMessage and any
+// The tag example is for Tool.Describe alone; of a field that is no text it is JSON. A
+// field is required unless it has omitempty or omitzero. json.RawMessage and any
 // accept any value. SchemaOf panics for a recursive type and for one that JSON Schema
 // cannot describe: both are programming errors.
 func SchemaOf[T any]() json.RawMessage {
@@ -49,6 +50,8 @@ type shape struct {
 	Properties  *jsonvalue.Object `json:"properties,omitempty"`
 	Required    []string          `json:"required,omitempty"`
 	Additional  *shape            `json:"additionalProperties,omitempty"`
+	// Example is a value for people; it is not published.
+	Example string `json:"-"`
 }
 
 // shapeOf describes a type; within holds the enclosing structs, to detect recursion.
@@ -137,9 +140,9 @@ func (s *shape) addField(field reflect.StructField, within []reflect.Type) {
 	}
 }
 
-// annotate reads the tags doc, enum, min and max.
+// annotate reads the tags doc, example, enum, min and max.
 func (s *shape) annotate(tag reflect.StructTag) {
-	s.Description = tag.Get("doc")
+	s.Description, s.Example = tag.Get("doc"), tag.Get("example")
 	if choices := tag.Get("enum"); choices != "" {
 		s.Enum = strings.Split(choices, ",")
 	}

@@ -5,6 +5,7 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"time"
 )
 
@@ -36,6 +37,8 @@ type Tool struct {
 	// compiled on the first call: compiling all of them would take half of a server's
 	// start.
 	derived json.RawMessage
+	// takes and gives are the types of the function that Bind was given; nil for others.
+	takes, gives reflect.Type
 }
 
 // MetaAlwaysLoad is the _meta key that makes Claude Code load a tool at once instead of

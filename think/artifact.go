@@ -27,7 +27,7 @@ type Part struct {
 
 // ArtifactInput names a value by its reference.
 type ArtifactInput struct {
-	Ref    string `json:"ref" doc:"the $artifact of a reply, or a SHA-256"`
+	Ref    string `json:"ref" doc:"the $artifact of a reply, or a SHA-256" example:"savant://runs/hello/r1/outputs"`
 	Offset int    `json:"offset,omitempty" min:"0"`
 	Limit  int    `json:"limit,omitempty" min:"4" max:"32768" doc:"bytes"`
 }

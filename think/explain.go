@@ -15,7 +15,7 @@ import (
 // explains the run.
 type ExplainInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id,omitempty"`
+	RunID    string `json:"run_id,omitempty" example:"r1"`
 	StepID   string `json:"step_id,omitempty" doc:"default: the whole run"`
 	// Caller makes the call, see NextInput.
 	Caller Caller `json:"-"`

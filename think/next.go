@@ -19,11 +19,11 @@ import (
 // NextInput answers an instruction.
 type NextInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id,omitempty" doc:"default: your open run"`
-	StepID   string `json:"step_id"`
+	RunID    string `json:"run_id,omitempty" doc:"default: your open run" example:"r1"`
+	StepID   string `json:"step_id" example:"greet"`
 	// ResultSnapshot is any JSON value, null too; it is absent where a
 	// ResultRef is given, and to ask where a person's step stands.
-	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" doc:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps and with result_ref"`
+	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" doc:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps and with result_ref" example:"{\"text\":\"Good to see you, Ada!\"}"`
 	// ResultRef is the receipt of the call, instead of its result.
 	ResultRef string `json:"result_ref,omitempty" doc:"in place of result_snapshot: the _receipt of the tool's reply"`
 	Attempt   int    `json:"attempt,omitempty" doc:"the attempt this answers"`

@@ -15,8 +15,8 @@ import (
 // ResetInput names the checkpoint that a run returns to.
 type ResetInput struct {
 	Workflow   string `json:"workflow,omitempty"`
-	RunID      string `json:"run_id,omitempty" doc:"default: your open run"`
-	Checkpoint string `json:"checkpoint,omitempty" doc:"a version such as v3, a step id (before its answer), a named checkpoint, or start"`
+	RunID      string `json:"run_id,omitempty" doc:"default: your open run" example:"r1"`
+	Checkpoint string `json:"checkpoint,omitempty" doc:"a version such as v3, a step id (before its answer), a named checkpoint, or start" example:"start"`
 	Save       string `json:"save,omitempty" doc:"name a checkpoint of the present state instead"`
 	// Caller makes the call, see NextInput.
 	Caller Caller `json:"-"`

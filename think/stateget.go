@@ -15,7 +15,7 @@ import (
 // StateGetInput names a run, or one value of it; or an artifact.
 type StateGetInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id,omitempty"`
+	RunID    string `json:"run_id,omitempty" example:"r1"`
 	// Caller makes the call, see NextInput.
 	Caller   Caller `json:"-"`
 	Var      string `json:"var,omitempty" doc:"one capture, or params.NAME"`

@@ -98,7 +98,7 @@ type testsInput struct{}
 
 // runInput selects a command.
 type runInput struct {
-	Name string   `json:"name" doc:"a command of .savant/ci.yaml"`
+	Name string   `json:"name" doc:"a command of .savant/ci.yaml" example:"lint"`
 	Args []string `json:"args,omitempty" doc:"added to it; each must match one of its patterns"`
 }
 

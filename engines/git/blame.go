@@ -14,7 +14,7 @@ import (
 
 type blameIn struct {
 	Repo  string `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
-	Path  string `json:"path" doc:"File, relative to the repository's top."`
+	Path  string `json:"path" doc:"File, relative to the repository's top." example:"main.go"`
 	Ref   string `json:"ref,omitempty" doc:"Commit, branch or tag; default the working tree."`
 	Start int    `json:"start,omitempty" min:"1" doc:"First line; default 1."`
 	Lines int    `json:"lines,omitempty" min:"1" max:"5000" doc:"Most lines to return; default 500."`

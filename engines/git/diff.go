@@ -13,7 +13,7 @@ import (
 
 type diffIn struct {
 	Repo      string   `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
-	From      string   `json:"from,omitempty" doc:"Commit to compare with; default HEAD, or the first parent of to."`
+	From      string   `json:"from,omitempty" doc:"Commit to compare with; default HEAD, or the first parent of to." example:"HEAD~1"`
 	To        string   `json:"to,omitempty" doc:"Commit to compare; default the working tree."`
 	Staged    bool     `json:"staged,omitempty" doc:"Compare the index instead of the working tree."`
 	MergeBase bool     `json:"merge_base,omitempty" doc:"Compare with where to branched off from."`

@@ -13,7 +13,7 @@ import (
 type filesIn struct {
 	Repo      string   `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
 	Ref       string   `json:"ref,omitempty" doc:"Commit, branch or tag; default the index."`
-	Paths     []string `json:"paths,omitempty" doc:"Only these files or folders, relative to the repository's top."`
+	Paths     []string `json:"paths,omitempty" doc:"Only these files or folders, relative to the repository's top." example:"[\"cmd\"]"`
 	Untracked bool     `json:"untracked,omitempty" doc:"Also files that are not committed and not ignored."`
 	Limit     int      `json:"limit,omitempty" min:"1" max:"10000" doc:"Most paths to return; default 1000."`
 }

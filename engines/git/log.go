@@ -19,7 +19,7 @@ type logIn struct {
 	Ref    string   `json:"ref,omitempty" doc:"Commit, branch or tag to start at; default HEAD."`
 	From   string   `json:"from,omitempty" doc:"Leave out this commit and its ancestors."`
 	Paths  []string `json:"paths,omitempty" doc:"Only commits that change these, relative to the repository's top."`
-	Limit  int      `json:"limit,omitempty" min:"1" max:"1000" doc:"Most commits to return; default 20."`
+	Limit  int      `json:"limit,omitempty" min:"1" max:"1000" doc:"Most commits to return; default 20." example:"5"`
 	Skip   int      `json:"skip,omitempty" min:"0" doc:"Commits to pass over first."`
 	Author string   `json:"author,omitempty" doc:"Only commits whose author has this in name or email."`
 	Text   string   `json:"text,omitempty" doc:"Only commits with this in the message."`

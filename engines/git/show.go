@@ -9,7 +9,7 @@ import (
 
 type showIn struct {
 	Repo     string   `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
-	Ref      string   `json:"ref,omitempty" doc:"Commit, branch or tag; default HEAD."`
+	Ref      string   `json:"ref,omitempty" doc:"Commit, branch or tag; default HEAD." example:"HEAD"`
 	Paths    []string `json:"paths,omitempty" doc:"Only these files or folders, relative to the repository's top."`
 	Context  *int     `json:"context,omitempty" min:"0" max:"100" doc:"Unchanged lines around each change; default 3."`
 	NoPatch  bool     `json:"no_patch,omitempty" doc:"Only list the files, with their counts of lines."`

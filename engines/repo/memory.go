@@ -44,8 +44,8 @@ func (e *reader) memoryTools() []engines.Tool {
 }
 
 type memoryWriteIn struct {
-	Name string `json:"name" doc:"lower-case letters, digits, - and _; the file's name without .md"`
-	Text string `json:"text" doc:"Markdown; the first heading is its title"`
+	Name string `json:"name" doc:"lower-case letters, digits, - and _; the file's name without .md" example:"deploys"`
+	Text string `json:"text" doc:"Markdown; the first heading is its title" example:"# Deploys\nFridays are frozen."`
 	Mode string `json:"mode,omitempty" enum:"append,replace" doc:"default append"`
 }
 
@@ -190,7 +190,7 @@ func titleOf(name, text string) string {
 }
 
 type memorySearchIn struct {
-	Query string `json:"query" doc:"words to look for"`
+	Query string `json:"query" doc:"words to look for" example:"deploys"`
 	Limit int    `json:"limit,omitempty" min:"1" max:"50" doc:"most rows; default 10"`
 }
 

@@ -18,7 +18,7 @@ const (
 )
 
 type outlineIn struct {
-	Path string `json:"path" doc:"the file, relative to the project"`
+	Path string `json:"path" doc:"the file, relative to the project" example:"main.go"`
 	Repo string `json:"repo,omitempty" doc:"a repository of SAVANT_REPOS, as search names it"`
 }
 

@@ -14,9 +14,9 @@ const (
 )
 
 type readIn struct {
-	Path  string `json:"path" doc:"the file, relative to the project"`
+	Path  string `json:"path" doc:"the file, relative to the project" example:"go.mod"`
 	Start int    `json:"start_line,omitempty" min:"1" doc:"first line, from 1; default 1"`
-	End   int    `json:"end_line,omitempty" min:"1" doc:"last line; default 400 lines on"`
+	End   int    `json:"end_line,omitempty" min:"1" doc:"last line; default 400 lines on" example:"20"`
 	Repo  string `json:"repo,omitempty" doc:"a repository of SAVANT_REPOS, as search names it"`
 }
 

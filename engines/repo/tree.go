@@ -21,7 +21,7 @@ const (
 
 type treeIn struct {
 	Path  string `json:"path,omitempty" doc:"a folder, relative to the project; default all of it"`
-	Depth int    `json:"depth,omitempty" min:"1" max:"20" doc:"levels to list; default 3"`
+	Depth int    `json:"depth,omitempty" min:"1" max:"20" doc:"levels to list; default 3" example:"2"`
 	Limit int    `json:"limit,omitempty" min:"1" max:"2000" doc:"most entries; default 200"`
 	Repo  string `json:"repo,omitempty" doc:"a repository of SAVANT_REPOS, as search names it"`
 }

@@ -87,7 +87,7 @@ type changeIn struct {
 // placeIn identifies the change of a call.
 type placeIn struct {
 	Repo   string `json:"repo,omitempty" doc:"As review.change got it."`
-	Source source `json:"source" doc:"Of review.change."`
+	Source source `json:"source" doc:"Of review.change." example:"{\"base\":\"main\",\"head\":\"feature\",\"merge_base\":true}"`
 	Digest string `json:"digest,omitempty" doc:"Of review.change: a working tree that changed since is refused."`
 	Bytes  int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"As review.change got it."`
 }
@@ -203,7 +203,7 @@ func (e *engine) part(ctx context.Context, in partIn) (partOut, error) {
 
 type checkIn struct {
 	placeIn
-	Findings []Finding `json:"findings"`
+	Findings []Finding `json:"findings" example:"[{\"path\":\"pay.go\",\"line\":7,\"severity\":\"blocker\",\"message\":\"The error is dropped.\",\"evidence\":\"_ = transfer()\"}]"`
 }
 
 type checkOut struct {

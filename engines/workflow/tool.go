@@ -27,8 +27,8 @@ const (
 
 // Input is the tool's input.
 type Input struct {
-	Workflow string         `json:"workflow,omitempty" doc:"name or name@version; may be left out to go on with a run"`
-	Params   map[string]any `json:"params,omitempty" doc:"the workflow's parameters"`
+	Workflow string         `json:"workflow,omitempty" doc:"name or name@version; may be left out to go on with a run" example:"hello"`
+	Params   map[string]any `json:"params,omitempty" doc:"the workflow's parameters" example:"{\"name\":\"Ada\"}"`
 	RunID    string         `json:"run_id,omitempty" doc:"go on with a run, or name a new one"`
 	WaitMS   int            `json:"wait_ms,omitempty" doc:"answer status running after this long, default 20000; the run goes on" min:"1" max:"3600000"`
 }

@@ -17,8 +17,8 @@ const CheckTool = "rules.check"
 const ResourceURI = "savant://rules"
 
 type checkInput struct {
-	Tool  string         `json:"tool" doc:"the name of the tool that would be called"`
-	Input map[string]any `json:"input,omitempty" doc:"its arguments"`
+	Tool  string         `json:"tool" doc:"the name of the tool that would be called" example:"pay.refund"`
+	Input map[string]any `json:"input,omitempty" doc:"its arguments" example:"{\"order\":\"A1\"}"`
 }
 
 // checked is what the rules say about a call.

@@ -28,7 +28,7 @@ const maxCapture = 4000
 // DebugInput asks about the history of a run.
 type DebugInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id"`
+	RunID    string `json:"run_id" example:"r1"`
 	Action   string `json:"action" enum:"replay,diff,step,fork"`
 	FromStep string `json:"from_step,omitempty" doc:"a version such as v3, or a step id"`
 	ToStep   string `json:"to_step,omitempty" doc:"for diff; default the present"`

@@ -77,7 +77,7 @@ func describeParams(workflow *flow.Workflow) map[string]any {
 
 // ReadInput names a workflow.
 type ReadInput struct {
-	Workflow string `json:"workflow"`
+	Workflow string `json:"workflow" example:"hello"`
 }
 
 // WorkflowRead is a workflow as written and as understood.

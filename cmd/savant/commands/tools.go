@@ -17,9 +17,14 @@ import (
 )
 
 func (p *program) toolsCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "tools", Short: "List the tools that are published", Args: cli.Positional(cobra.NoArgs),
-		Long: "List the tools that are published: with --json, exactly what tools/list answers.",
-		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
+	return p.JSONFlag(&cobra.Command{Use: "tools [NAME]", Short: "List the tools that are published, or describe one", Args: cli.Positional(cobra.MaximumNArgs(1)),
+		Long: "List the tools that are published: with --json, exactly what tools/list answers.\n" +
+			"With a name, show the tool's arguments, the fields of its result, an example, and\nthe step of a workflow that calls it.",
+		Example: "  savant tools git.log",
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
+			if len(args) == 1 {
+				return p.describeTool(ctx, a, args[0])
+			}
 			return p.listTools(ctx, a)
 		})})
 }
