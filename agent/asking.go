@@ -85,8 +85,8 @@ func (a *asking) end(opened *openQuestion) {
 	close(opened.done)
 }
 
-// confirm is Policy.Confirm. If nobody can be asked, the call is denied.
-func (a *asking) confirm(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+// Approve implements Approver. If nobody can be asked, the call is denied.
+func (a *asking) Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
 	text := "The agent wants to call " + visible.Line(tool) + " with " + visible.Line(string(args)) + ". Allow this call?"
 	if len(text) > maxQuestion {
 		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "its arguments are too long for a form; run the agent at a terminal: savant run"})

@@ -110,7 +110,7 @@ func agentGaps(b *testing.B, tools int) []time.Duration {
 		require.NoError(b, registry.Add(nothing))
 	}
 	runtime := agent.New(agent.Options{Toolbox: registry, Memory: memory.Open(root, time.Now), Recorder: recorder, Now: time.Now, SnapshotPause: agent.DefaultPause,
-		Client: reasoning.New(reasoning.Options{Transport: transport}), NewID: func() string { return "r1" }})
+		Decider: reasoning.New(reasoning.Options{Transport: transport}), NewID: func() string { return "r1" }})
 	defer runtime.Close()
 	run, err := runtime.Start(agent.RunOptions{Goal: "g", MaxSteps: 1000})
 	require.NoError(b, err)

@@ -12,14 +12,12 @@ import (
 // failed read is a warning; an unknown persona is INVALID_PARAMS.
 func (r *Run) boot(t turn) (turn, Signal, error) {
 	options, brief := r.runtime.options, &r.briefing
-	if options.Prepare != nil && !r.options.DryRun {
-		options.Prepare(r.ctx)
+	if !r.options.DryRun {
+		options.Project.AwaitTools(r.ctx)
 	}
-	if options.Prompts != nil {
-		prompts, err := options.Prompts(r.ctx)
-		r.warn("prompts.yml cannot be read", err)
-		brief.prompts = prompts
-	}
+	prompts, err := options.Project.Prompts(r.ctx)
+	r.warn("prompts.yml cannot be read", err)
+	brief.prompts = prompts
 	brief.rules = triggered(brief.prompts.Rules, r.options.Goal)
 	persona := r.options.Persona
 	if persona == "" && len(brief.rules) > 0 {
@@ -30,8 +28,8 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 		r.recordStart(t)
 		return t, failed, invalid("persona", brief.prompts.without(persona))
 	}
-	if options.Repo != nil && !r.options.SkipGit && !r.options.DryRun {
-		repo, err := options.Repo(r.ctx)
+	if !r.options.SkipGit && !r.options.DryRun {
+		repo, err := options.Project.Repo(r.ctx)
 		r.warn("the repository cannot be described", err)
 		brief.repo = repo
 	}
@@ -134,10 +132,7 @@ func (r *Run) selectWorkflow() (workflow, parameter, because string) {
 			return each.Workflow, each.ParamFromGoal, becauseOfRule(each.Name)
 		}
 	}
-	if r.runtime.options.Workflows == nil {
-		return "", "", ""
-	}
-	names, err := r.runtime.options.Workflows(r.ctx)
+	names, err := r.runtime.options.Project.Workflows(r.ctx)
 	r.warn("the workflows cannot be listed", err)
 	return named(names, r.options.Goal), "", becauseNamed
 }
@@ -161,10 +156,10 @@ func (r *Run) recordStart(t turn) {
 
 // decider describes the Reasoning API that decides, for people.
 func (r *Run) decider() string {
-	if r.runtime.options.WhoDecides == nil || r.options.DryRun {
-		return r.runtime.options.Decider
+	if r.options.DryRun {
+		return r.runtime.options.Decider.Name()
 	}
-	return r.runtime.options.WhoDecides(r.ctx)
+	return r.runtime.options.Decider.Identify(r.ctx)
 }
 
 func ruleNames(rules []Rule) []any {

@@ -142,8 +142,8 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 		var result engines.Result
 		if err == nil {
 			call := engines.Call{Caller: engines.Caller{Patient: true}, Agent: engines.AgentStep{RunID: r.ID(), Step: a.step, Tool: a.ToolName}}
-			if looks := r.runtime.options.Progress; looks != nil {
-				call.Progress = looks(tool.Name)
+			if display := r.runtime.options.Display; display != nil {
+				call.Progress = display.Progress(tool.Name)
 			}
 			result, err = r.runtime.options.Toolbox.Invoke(r.ctx, call.Guarded(r.guard), tool.Name, a.Args)
 		}

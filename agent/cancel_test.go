@@ -52,7 +52,7 @@ func newBusy(t testing.TB, wait string) *busy {
 	b.world = newWorld(t, []json.RawMessage{json.RawMessage(waits[wait])}, func(o *agent.Options) {
 		o.Toolbox = registry
 		if wait == "pause" {
-			o.Client = reasoning.New(reasoning.Options{Transport: later{}, Retries: 1, Observe: func(context.Context, reasoning.Attempt) { b.began <- struct{}{} }})
+			o.Decider = reasoning.New(reasoning.Options{Transport: later{}, Retries: 1, Observe: func(context.Context, reasoning.Attempt) { b.began <- struct{}{} }})
 		}
 	})
 	t.Cleanup(func() { close(release) })

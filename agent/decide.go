@@ -54,7 +54,7 @@ func (r *Run) ask(t turn) (reasoning.Intent, []reasoning.ModelCall, error) {
 	observed := new(reasoning.Observed)
 	wrote, flush := r.wrote(t.index)
 	ctx, end := r.runtime.options.Recorder.Span(r.ctx, telemetry.Event{Type: telemetry.ReasoningStep, RunID: r.ID(), Step: t.index})
-	intent, err := r.runtime.options.Client.Decide(reasoning.WithObserver(ctx, observed.Observer(wrote)), r.request(t.index))
+	intent, err := r.runtime.options.Decider.Decide(reasoning.WithObserver(ctx, observed.Observer(wrote)), r.request(t.index))
 	flush()
 	ended := telemetry.Event{RunID: r.ID(), Step: t.index, Action: string(intent.Action), Model: intent.Model,
 		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens}

@@ -34,10 +34,9 @@ func CheckLabel(label string) error {
 	return nil
 }
 
-// Submit creates a run and hands it to dispatch, which has another process drive it.
-// The errors are those of Start and of dispatch; after an error of dispatch the run can
-// be resumed.
-func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(context.Context, Order) error) (id string, err error) {
+// Submit creates a run and hands it to a dispatcher. The errors are those of Start and of
+// the dispatcher; after an error of the latter the run can be resumed.
+func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatcher Dispatcher) (id string, err error) {
 	if options, err = r.complete(options); err != nil {
 		return "", err
 	}
@@ -56,13 +55,13 @@ func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(
 	if err := session.Close(); err != nil {
 		return "", err
 	}
-	return options.RunID, dispatch(ctx, Order{RunID: options.RunID, Needs: options.Needs})
+	return options.RunID, dispatcher.Dispatch(ctx, Order{RunID: options.RunID, Needs: options.Needs})
 }
 
 // Reopen has another process resume a run, with its goal or a new one. A completed run
 // without a new goal is unchanged. INVALID_TRANSITION means that the run is still
 // working on its goal.
-func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dispatch func(context.Context, Order) error) error {
+func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dispatcher Dispatcher) error {
 	records, err := r.options.Memory.Records(id)
 	if err != nil {
 		return err
@@ -80,13 +79,13 @@ func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dis
 	case report.Status == StatusOK && (goal == "" || goal == report.Goal), report.Status == StatusRunning:
 		return nil
 	}
-	return dispatch(ctx, Order{RunID: id, Needs: h.options().Needs, Goal: goal, MaxSteps: maxSteps})
+	return dispatcher.Dispatch(ctx, Order{RunID: id, Needs: h.options().Needs, Goal: goal, MaxSteps: maxSteps})
 }
 
-// GoOn resumes a run with a goal, in this process or through Dispatch.
+// GoOn resumes a run with a goal, in this process or through the dispatcher.
 func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
-	if r.options.Dispatch != nil {
-		return r.Reopen(ctx, id, goal, 0, r.options.Dispatch)
+	if r.options.Dispatcher != nil {
+		return r.Reopen(ctx, id, goal, 0, r.options.Dispatcher)
 	}
 	_, err := r.Resume(Order{RunID: id, Goal: goal})
 	return err
@@ -100,7 +99,7 @@ func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput
 		if err != nil {
 			return Report{}, err
 		}
-		if id, err = r.Submit(ctx, options, r.options.Dispatch); err != nil {
+		if id, err = r.Submit(ctx, options, r.options.Dispatcher); err != nil {
 			return Report{}, err
 		}
 		return r.follow(ctx, call, id, in.WaitMS, defaultWait)
@@ -108,7 +107,7 @@ func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput
 	if err := r.mayGoOn(in); err != nil {
 		return Report{}, err
 	}
-	if err := r.Reopen(ctx, id, in.Goal, in.MaxSteps, r.options.Dispatch); err != nil {
+	if err := r.Reopen(ctx, id, in.Goal, in.MaxSteps, r.options.Dispatcher); err != nil {
 		return Report{}, err
 	}
 	return r.follow(ctx, call, id, in.WaitMS, defaultWait)

@@ -132,16 +132,16 @@ func (r *Run) recordEnd(step int, ended outcome) telemetry.Event {
 }
 
 // wrote returns a callback for each part of a model's answer, and a flush for its end.
-// Both do nothing without Options.Wrote.
+// Both do nothing if nothing is streamed.
 func (r *Run) wrote(step int) (wrote func(string), flush func()) {
-	tell := r.runtime.options.Wrote
-	if tell == nil {
+	display := r.runtime.options.Display
+	if display == nil || !display.Streams() {
 		return nil, func() {}
 	}
 	first := sync.OnceFunc(r.runtime.options.Recorder.Flush) // shows earlier events first
 	s := redact.NewStream(r.runtime.redactor, func(text string) {
 		first()
-		tell(r.ID(), step, text)
+		display.Wrote(r.ID(), step, text)
 	})
 	return s.Add, s.Flush
 }

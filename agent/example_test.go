@@ -49,7 +49,7 @@ func ExampleRuntime() {
 	defer func() { _ = root.Close() }()
 	runtime := agent.New(agent.Options{
 		Toolbox: clockTools{},
-		Client: reasoning.New(reasoning.Options{Transport: scripted{
+		Decider: reasoning.New(reasoning.Options{Transport: scripted{
 			`{"action":"tool","tool_name":"clock_now"}`,
 			`{"action":"finish","final":"It is 10:15."}`,
 		}}),

@@ -38,6 +38,38 @@ type world struct {
 	store   *memory.Store
 }
 
+// scriptClient is a client that people know as a script.
+type scriptClient struct{ *reasoning.Client }
+
+// Name implements agent.Decider, as Identify does.
+func (scriptClient) Name() string { return "a script" }
+
+// Identify is Name.
+func (scriptClient) Identify(context.Context) string { return "a script" }
+
+// project has the prompts and workflows of the scenarios.
+type project struct{}
+
+// AwaitTools implements agent.Project, as the other methods do.
+func (project) AwaitTools(context.Context) {}
+
+// Prompts are those of the scenarios.
+func (project) Prompts(context.Context) (agent.Prompts, error) { return agenttest.Prompts(), nil }
+
+// Repo knows none.
+func (project) Repo(context.Context) (*reasoning.Repo, error) { return nil, nil }
+
+// Workflows are those of the scenarios.
+func (project) Workflows(context.Context) ([]string, error) { return agenttest.Workflows(), nil }
+
+// sameAnswer is a person who always answers the same.
+type sameAnswer bool
+
+// Approve implements agent.Approver.
+func (a sameAnswer) Approve(context.Context, string, json.RawMessage) (bool, error) {
+	return bool(a), nil
+}
+
 func newWorld(t testing.TB, answers []json.RawMessage, change func(*agent.Options)) *world {
 	t.Helper()
 	folder := t.TempDir()
@@ -49,17 +81,16 @@ func newWorld(t testing.TB, answers []json.RawMessage, change func(*agent.Option
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
 	require.NoError(t, err)
 	recorder := telemetry.NewRecorder(telemetry.Options{Root: root, Redactor: redact.New("planted-secret-value"),
-		Observe: func(e telemetry.Event) { log.Add("%s", agenttest.Shown(e)) }})
+		Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { log.Add("%s", agenttest.Shown(e)) })})
 	api.Before = recorder.Flush
 	store := memory.Open(root, time.Now)
 	registry := engines.NewRegistry(engines.Options{})
 	require.NoError(t, registry.Add(agenttest.Tools(folder)...))
 	ids := 0
-	options := agent.Options{Toolbox: registry, Memory: store, Recorder: recorder, Now: time.Now, Decider: "a script", RetryLimit: 1, CacheFor: 2 * time.Second,
-		Client:    reasoning.New(reasoning.Options{Transport: transport, Name: "the script", Retries: 1, Remote: true}),
-		NewID:     func() string { ids++; return fmt.Sprintf("run%d", ids) },
-		Prompts:   func(context.Context) (agent.Prompts, error) { return agenttest.Prompts(), nil },
-		Workflows: func(context.Context) ([]string, error) { return agenttest.Workflows(), nil },
+	options := agent.Options{Toolbox: registry, Memory: store, Recorder: recorder, Now: time.Now, RetryLimit: 1, CacheFor: 2 * time.Second,
+		Decider: scriptClient{reasoning.New(reasoning.Options{Transport: transport, Name: "the script", Retries: 1, Remote: true})},
+		NewID:   func() string { ids++; return fmt.Sprintf("run%d", ids) },
+		Project: project{},
 	}
 	if change != nil {
 		change(&options)
@@ -93,7 +124,7 @@ func play(t *testing.T, file string) {
 	w := newWorld(t, scenario.Answers, func(o *agent.Options) {
 		o.Policy, o.DisableDetect = policy.Policy, policy.DisableDetect
 		if policy.Answer != nil {
-			o.Policy.Confirm = func(context.Context, string, json.RawMessage) (bool, error) { return *policy.Answer, nil }
+			o.Policy.Approver = sameAnswer(*policy.Answer)
 		}
 	})
 	got := w.run(t, scenario.Order)

@@ -75,24 +75,27 @@ func (r *Run) appendDecision(t turn) error {
 // append writes a record of the run. If the store is unreachable it retries until the run
 // is interrupted or cancelled, so that a paid decision is not lost.
 func (r *Run) append(kind string, data any, durability memory.Durability) error {
-	tell, waited := r.runtime.options.Unsaved, false
-	if tell == nil {
-		tell = func(run string, err error) {
-			if err != nil {
-				r.runtime.options.Logger.Warn("a step could not be saved; trying again", "run", run, "error", err)
-			} else {
-				r.runtime.options.Logger.Info("the step is saved", "run", run)
-			}
-		}
-	}
+	waited := false
 	err := r.session.AppendWithin(r.ctx, kind, data, durability, func(err error) {
 		waited = true
-		tell(r.ID(), err)
+		r.unsaved(err)
 	})
 	if waited && err == nil {
-		tell(r.ID(), nil)
+		r.unsaved(nil)
 	}
 	return err
+}
+
+// unsaved says that a step could not be saved yet, or with nil that it was.
+func (r *Run) unsaved(err error) {
+	switch display := r.runtime.options.Display; {
+	case display != nil:
+		display.Unsaved(r.ID(), err)
+	case err != nil:
+		r.runtime.options.Logger.Warn("a step could not be saved; trying again", "run", r.ID(), "error", err)
+	default:
+		r.runtime.options.Logger.Info("the step is saved", "run", r.ID())
+	}
 }
 
 // withoutSecrets returns arguments without secrets, and whether there were any.

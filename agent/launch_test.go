@@ -70,7 +70,7 @@ func TestAttachNeverWaitsForAPerson(t *testing.T) {
 	a := newAsking(t.Context(), first)
 	leaveFirst := a.attach(t.Context(), first)
 	confirmed := make(chan bool, 1)
-	go func() { yes, _ := a.confirm(t.Context(), "test.destroy", nil); confirmed <- yes }()
+	go func() { yes, _ := a.Approve(t.Context(), "test.destroy", nil); confirmed <- yes }()
 	require.Equal(t, "first", <-asked)
 	var leaveSecond func()
 	soon(t, func() { leaveSecond = a.attach(waiting, second) })
@@ -84,11 +84,11 @@ func TestAttachNeverWaitsForAPerson(t *testing.T) {
 	answer <- struct{}{}
 	require.True(t, <-confirmed)
 	soon(t, func() { <-left })
-	go func() { yes, _ := a.confirm(t.Context(), "test.destroy", nil); confirmed <- yes }()
+	go func() { yes, _ := a.Approve(t.Context(), "test.destroy", nil); confirmed <- yes }()
 	require.Equal(t, "second", <-asked, "the next question takes the call that came last")
 	answer <- struct{}{}
 	require.True(t, <-confirmed)
 	soon(t, leaveSecond)
-	_, err := a.confirm(t.Context(), "test.destroy", nil)
+	_, err := a.Approve(t.Context(), "test.destroy", nil)
 	require.ErrorIs(t, err, fault.ToolDenied)
 }

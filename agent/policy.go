@@ -24,9 +24,9 @@ type Policy struct {
 	// tools that match none of its patterns. A person wrote Allow, so it also approves the
 	// destructive tools that it matches.
 	Allow, Deny []string
-	// Confirm asks the person whether a destructive call may be made. If it is
-	// nil, nobody can be asked, and only tools that Allow names are called.
-	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
+	// Approver is asked whether a destructive call may be made. If it is nil, nobody
+	// can be asked, and only tools that Allow names are called.
+	Approver Approver
 }
 
 // The rules, as they are named in events and errors.
@@ -87,8 +87,8 @@ func newGuard(policy Policy, options RunOptions) guard {
 	policy.ReadOnly = policy.ReadOnly || options.ReadOnly
 	policy.Allow = slices.Concat(policy.Allow, options.Allow)
 	policy.Deny = slices.Concat(policy.Deny, options.Deny)
-	if policy.Confirm == nil && options.asking != nil {
-		policy.Confirm = options.asking.confirm
+	if policy.Approver == nil && options.asking != nil {
+		policy.Approver = options.asking
 	}
 	g.policy = policy
 	return g
@@ -219,7 +219,7 @@ func (g guard) denies(t engines.Tool, o order) string {
 		{RuleGoalTools, g.cues.noTools && !o.words},
 		{RuleGoalContext, g.cues.noContext && engine == "context" && !o.words},
 		{RuleGoalSearch, g.cues.noSearch && search && !o.words},
-		{RuleDestructive, g.asks(t, o) && p.Confirm == nil},
+		{RuleDestructive, g.asks(t, o) && p.Approver == nil},
 	} {
 		if each.hit {
 			return each.rule
@@ -236,14 +236,14 @@ func (g guard) asks(t engines.Tool, o order) bool {
 // confirm asks the person about a destructive call: TOOL_DENIED when the answer
 // is no, or was no before.
 func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage, o order) error {
-	if !g.asks(t, o) || g.policy.Confirm == nil {
+	if !g.asks(t, o) || g.policy.Approver == nil {
 		return nil
 	}
 	call := callKey(t.Name, args)
 	if g.no.has(call) {
 		return denied(t.Name, RuleDestructive).Hinted(fault.Hint{Text: "a person declined this very call in this run, and is not asked again"})
 	}
-	yes, err := g.policy.Confirm(ctx, t.Name, args)
+	yes, err := g.policy.Approver.Approve(ctx, t.Name, args)
 	if err != nil {
 		return err
 	}

@@ -10,44 +10,26 @@ import (
 	"savant/agent/memory"
 	"savant/fault"
 	"savant/internal/redact"
-	"savant/reasoning"
 	"savant/telemetry"
 )
 
-// Options configure a Runtime. Toolbox, Client, Memory, Now and NewID are
+// Options configure a Runtime. Toolbox, Decider, Memory, Now and NewID are
 // required.
 type Options struct {
 	Toolbox Toolbox
-	Client  *reasoning.Client
-	// Decider describes the Reasoning API, for people. It must not contain a secret.
-	Decider string
-	// WhoDecides, if set, replaces Decider when a run starts.
-	WhoDecides func(context.Context) string
-	// Wrote receives the redacted output of models as it is streamed; nil turns streaming
-	// off. Calls may be concurrent.
-	Wrote func(runID string, step int, text string)
-	// Progress returns a progress callback for one call of a tool; nil reports no
-	// progress. Both are called concurrently.
-	Progress func(tool string) func(done, total float64, message string)
-	// Unsaved is called when a step cannot be saved yet and is tried again, with the reason,
-	// and with nil once it was saved; nil: it is logged. Several goroutines call it.
-	Unsaved func(runID string, err error)
-	// Price returns the cost of a model's tokens, if known; nil without prices.
-	Price  func(model string, promptTokens, outputTokens int) (cost float64, known bool)
+	Decider Decider
+	// Project describes where the runs work; nil: nothing is known of it.
+	Project Project
+	// Display shows runs as they go on; nil: nobody looks.
+	Display Display
+	// Prices are what the tokens of models cost; nil: nobody knows.
+	Prices Prices
 	Memory *memory.Store
 	// Recorder may be nil: then nothing is recorded.
 	Recorder *telemetry.Recorder
 	Policy   Policy
-	// Prepare waits, when a run starts, for tools that are not listed yet; nil does not
-	// wait.
-	Prepare func(context.Context)
-	// Prompts, Repo and Workflows are called when a run starts. Each is optional: it may
-	// be nil, and its error is a warning.
-	Prompts   func(context.Context) (Prompts, error)
-	Repo      func(context.Context) (*reasoning.Repo, error)
-	Workflows func(context.Context) ([]string, error)
-	// Dispatch has another process drive the runs that tools start; nil drives them here.
-	Dispatch func(context.Context, Order) error
+	// Dispatcher has another process drive the runs that tools start; nil drives them here.
+	Dispatcher Dispatcher
 	// DisableDetect stops a goal from selecting a workflow.
 	DisableDetect bool
 	// MaxSteps is the default bound of a run's decisions; 0 is DefaultMaxSteps. RetryLimit
@@ -103,6 +85,9 @@ var (
 func New(options Options) *Runtime {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Project == nil {
+		options.Project = unknownProject{}
 	}
 	redactor := redact.New()
 	if options.Recorder != nil {

@@ -7,14 +7,14 @@ import (
 	"savant/reasoning"
 )
 
-// SpentOn returns what a call of a model cost by price, which is nil without prices. An
+// SpentOn returns what a call of a model cost; prices is nil without prices. An
 // answer from the cache costs nothing. A call whose tokens nobody counted has no known
 // cost. A failed call of a model without a price is not reported.
-func SpentOn(call reasoning.ModelCall, price func(model string, promptTokens, outputTokens int) (cost float64, known bool)) (made engines.Spent) {
-	if price == nil || call.Cached {
+func SpentOn(call reasoning.ModelCall, prices Prices) (made engines.Spent) {
+	if prices == nil || call.Cached {
 		return engines.Spent{}
 	}
-	cost, known := price(call.Model, call.PromptTokens, call.OutputTokens)
+	cost, known := prices.Of(call.Model, call.PromptTokens, call.OutputTokens)
 	uncounted := call.PromptTokens+call.OutputTokens == 0 && call.Err == nil
 	switch {
 	case known && !uncounted:
@@ -30,7 +30,7 @@ func SpentOn(call reasoning.ModelCall, price func(model string, promptTokens, ou
 // spentOn is SpentOn without secrets in the names of models, which an external service
 // may choose.
 func (r *Run) spentOn(call reasoning.ModelCall) engines.Spent {
-	made := SpentOn(call, r.runtime.options.Price)
+	made := SpentOn(call, r.runtime.options.Prices)
 	for i, model := range made.Unpriced {
 		made.Unpriced[i] = r.runtime.redactor.Text(model)
 	}

@@ -5,7 +5,71 @@ import (
 	"encoding/json"
 
 	"savant/engines"
+	"savant/reasoning"
 )
+
+// Decider says what a run does next; a reasoning.Client asks a model. It is safe for
+// concurrent use.
+type Decider interface {
+	// Decide answers one question with one intent. The errors are those of
+	// reasoning.Client.Decide.
+	Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error)
+	// Name describes the decider for people, without a secret.
+	Name() string
+	// Identify is Name where it has to be found out first which models there are.
+	Identify(ctx context.Context) string
+}
+
+// Project describes where runs work. It is asked when a run starts; its errors are
+// warnings.
+type Project interface {
+	// AwaitTools waits for tools that are not listed yet.
+	AwaitTools(ctx context.Context)
+	Prompts(ctx context.Context) (Prompts, error)
+	// Repo describes the repository; nil without one.
+	Repo(ctx context.Context) (*reasoning.Repo, error)
+	// Workflows are the names of the workflows that a goal can select.
+	Workflows(ctx context.Context) ([]string, error)
+}
+
+// unknownProject is a Project of which nothing is known.
+type unknownProject struct{}
+
+func (unknownProject) AwaitTools(context.Context)                    {}
+func (unknownProject) Prompts(context.Context) (Prompts, error)      { return Prompts{}, nil }
+func (unknownProject) Repo(context.Context) (*reasoning.Repo, error) { return nil, nil }
+func (unknownProject) Workflows(context.Context) ([]string, error)   { return nil, nil }
+
+// Display shows runs as they go on. Its methods are called concurrently.
+type Display interface {
+	// Wrote receives the redacted output of models as it is streamed. Models stream only
+	// if Streams reports true.
+	Wrote(runID string, step int, text string)
+	Streams() bool
+	// Progress returns the function to which a call of a tool reports its progress; nil
+	// shows none.
+	Progress(tool string) func(done, total float64, message string)
+	// Unsaved is told why a step cannot be saved yet and is tried again, and nil once it
+	// was saved.
+	Unsaved(runID string, err error)
+}
+
+// Prices are what models cost.
+type Prices interface {
+	// Of returns the cost of a model's tokens, if it is known.
+	Of(model string, promptTokens, outputTokens int) (cost float64, known bool)
+}
+
+// Dispatcher has other processes drive runs; *fleet.Fleet implements it.
+type Dispatcher interface {
+	Dispatch(ctx context.Context, order Order) error
+}
+
+// Approver is a person who can be asked about a call while the run waits.
+type Approver interface {
+	// Approve asks whether a call may be made; an error means that nobody answered.
+	Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error)
+}
 
 // Toolbox holds the tools that an agent can call; engines.Registry implements it. It is
 // safe for concurrent use.

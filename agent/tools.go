@@ -77,7 +77,7 @@ func (r *Runtime) Tools() []engines.Tool {
 }
 
 func (r *Runtime) runTool(ctx context.Context, call engines.Call, in RunInput) (Report, error) {
-	if r.options.Dispatch != nil {
+	if r.options.Dispatcher != nil {
 		return r.dispatched(ctx, call, in)
 	}
 	if len(in.Labels) > 0 {

@@ -34,7 +34,7 @@ func TestOutputsOfOneStepShareTheirRoom(t *testing.T) {
 		large.ReadOnly = true
 		require.NoError(t, registry.Add(large))
 		o.Toolbox = registry
-		o.Client = reasoning.New(reasoning.Options{Transport: spy{answers: answers, last: &asked}})
+		o.Decider = reasoning.New(reasoning.Options{Transport: spy{answers: answers, last: &asked}})
 	})
 	run, err := w.runtime.Start(agent.RunOptions{Goal: "much"})
 	require.NoError(t, err)

@@ -67,6 +67,12 @@ func New(options Options) *Client {
 // Transport returns the transport of the client.
 func (c *Client) Transport() Transport { return c.options.Transport }
 
+// Name describes the service that decides, for people.
+func (c *Client) Name() string { return c.options.Name }
+
+// Identify is Name: nothing has to be found out first.
+func (c *Client) Identify(context.Context) string { return c.options.Name }
+
 // Decide returns the intent for this step, checked and repaired as
 // docs/reasoning-api.md says. The errors are REASONING_UNAVAILABLE if no attempt was
 // answered, INVALID_INTENT if the answer is unusable, and the cause of ctx if it ended

@@ -37,15 +37,25 @@ type Options struct {
 	// Logger gets a warning if a file cannot be written (once per file), and if the
 	// folder of the files had to be created again. Nil discards them.
 	Logger *slog.Logger
-	// Observe is called with every redacted event, in order. It must neither block nor
-	// record.
-	Observe func(Event)
+	// Watcher gets every redacted event, in order; nil: nobody does.
+	Watcher Watcher
 	// Complete adds fields to an event of RecordLater in the background, before it is
 	// recorded. Nil adds nothing.
 	Complete func(Event) Event
 	// Trace opens the spans of Recorder.Span; nil opens no spans.
 	Trace Tracer
 }
+
+// Watcher sees events as they are recorded. It must neither block nor record.
+type Watcher interface {
+	Recorded(event Event)
+}
+
+// WatcherFunc is a function as a Watcher.
+type WatcherFunc func(Event)
+
+// Recorded implements Watcher.
+func (f WatcherFunc) Recorded(event Event) { f(event) }
 
 // in returns the path of a file in the folder of the files.
 func (o Options) in(file string) string {
@@ -131,8 +141,8 @@ func (r *Recorder) record(events []Event) {
 	}
 	r.write(events)
 	for i := range events {
-		if r.options.Observe != nil {
-			r.options.Observe(events[i])
+		if r.options.Watcher != nil {
+			r.options.Watcher.Recorded(events[i])
 		}
 	}
 }

@@ -111,7 +111,7 @@ func TestReadableLines(t *testing.T) {
 
 func TestEventsAreNumberedUntilTheEnd(t *testing.T) {
 	var seen []uint64
-	r := telemetry.NewRecorder(telemetry.Options{Observe: func(e telemetry.Event) { seen = append(seen, e.Sequence) }})
+	r := telemetry.NewRecorder(telemetry.Options{Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { seen = append(seen, e.Sequence) })})
 	for range 3 {
 		r.Record(telemetry.Event{Type: telemetry.Error})
 	}
@@ -128,7 +128,7 @@ func TestAFolderThatCannotBeWrittenCostsNoStep(t *testing.T) {
 	require.NoError(t, err)
 	defer root.Close()
 	var seen []telemetry.Event
-	r := telemetry.NewRecorder(telemetry.Options{Root: root, Observe: func(e telemetry.Event) { seen = append(seen, e) }})
+	r := telemetry.NewRecorder(telemetry.Options{Root: root, Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { seen = append(seen, e) })})
 	r.Record(telemetry.Event{Type: telemetry.Error})
 	require.Len(t, seen, 1)
 	require.NoError(t, r.Close())

@@ -315,8 +315,14 @@ func (f *Fleet) asItEnded(given agent.Order) (*agent.Run, error) {
 	return f.runtime.Resume(given)
 }
 
+// dispatcher is a function as an agent.Dispatcher.
+type dispatcher func(context.Context, agent.Order) error
+
+// Dispatch implements agent.Dispatcher.
+func (d dispatcher) Dispatch(ctx context.Context, order agent.Order) error { return d(ctx, order) }
+
 // submit creates a run, or reopens one if options is nil.
-func (f *Fleet) submit(ctx context.Context, options *agent.RunOptions, more agent.Order, dispatch func(context.Context, agent.Order) error) error {
+func (f *Fleet) submit(ctx context.Context, options *agent.RunOptions, more agent.Order, dispatch dispatcher) error {
 	if options != nil {
 		_, err := f.runtime.Submit(ctx, *options, dispatch)
 		return err

@@ -62,8 +62,8 @@ func newMachineAt(t *testing.T, uri, owner string, wrong time.Duration, post fun
 	m := &machine{place: mongosessions.Open(context.Background(), database, owner), tools: engines.NewRegistry(engines.Options{})}
 	require.NoError(t, m.tools.Add(engines.Bind("box.post", "Posts.", func(ctx context.Context, _ nothing) (nothing, error) { return nothing{}, post(ctx) })))
 	m.fleet = fleet.New(fleet.Options{Place: m.place, Database: database})
-	m.runtime = agent.New(agent.Options{Toolbox: m.tools, Client: reasoning.New(reasoning.Options{Transport: asks{}}), Memory: memory.Over(m.place, now),
-		Dispatch: m.fleet.Dispatch, Now: now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }})
+	m.runtime = agent.New(agent.Options{Toolbox: m.tools, Decider: reasoning.New(reasoning.Options{Transport: asks{}}), Memory: memory.Over(m.place, now),
+		Dispatcher: m.fleet, Now: now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }})
 	m.fleet.Use(m.runtime)
 	t.Cleanup(func() {
 		m.runtime.Close()

@@ -21,6 +21,12 @@ import (
 	"savant/rules"
 )
 
+// Approver is a person who can be asked about a call.
+type Approver interface {
+	// Approve asks whether a call may be made; an error means that nobody answered.
+	Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error)
+}
+
 // Options configure a Keeper.
 type Options struct {
 	// Files has the folder of rules.
@@ -29,8 +35,9 @@ type Options struct {
 	Root   *os.Root
 	Logger *slog.Logger
 	Now    func() time.Time
-	// Confirm asks the person at the terminal about a call of the agent; it may be nil.
-	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
+	// Approver is the person at the terminal, who is asked about calls of the agent; it may
+	// be nil.
+	Approver Approver
 	// Process names this process among those that write the journal; "" draws a name.
 	Process string
 }
@@ -321,8 +328,8 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and its arguments are too long to be shown", tool)
 	case call.Elicit != nil:
 		agreed, err = ask(ctx, call, question+"\n\n"+tool+" "+visible.Line(string(input)))
-	case k.options.Confirm != nil && call.Agent.RunID != "":
-		agreed, err = k.options.Confirm(ctx, tool+" ("+question+")", input)
+	case k.options.Approver != nil && call.Agent.RunID != "":
+		agreed, err = k.options.Approver.Approve(ctx, tool+" ("+question+")", input)
 	default:
 		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and nobody can be asked here: %s", tool, question).
 			Attach("rules", verdict.Summaries())

@@ -24,30 +24,24 @@ const cacheFor = 2 * time.Second
 
 // openAgent creates the agent and its tools.
 func (a *App) openAgent() error {
-	client, decider, err := a.Reasoner(a.settings.Reasoning, a.recordAttempt)
+	client, name, err := a.Reasoner(a.settings.Reasoning, a.recordAttempt)
 	if err != nil {
 		return err
 	}
-	var whoDecides func(context.Context) string
-	if late, isLate := client.Transport().(*lateService); isLate {
-		whoDecides = late.name
-	}
 	given := a.settings.Agent
 	sessions := memory.Open(a.Root, time.Now)
-	var dispatch func(context.Context, agent.Order) error
+	var dispatcher agent.Dispatcher
 	if a.settings.Store == settings.StoreMongo {
 		if sessions, err = a.openFleet(); err != nil {
 			return err
 		}
-		dispatch = a.Fleet.Dispatch
+		dispatcher = a.Fleet
 		defer func() { a.Fleet.Use(a.Agent) }()
 	}
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.price(), Memory: sessions, Dispatch: dispatch, Recorder: a.Recorder,
+		Toolbox: a.Tools, Decider: namedClient{client, name}, Project: agentProject{a}, Display: a.options.Display, Prices: a.prices(), Memory: sessions, Dispatcher: dispatcher, Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
-			AllowThink: given.AllowThink, Confirm: a.options.Confirm},
-		Prepare: a.AwaitMounts, Prompts: a.prompts, Repo: a.repository,
-		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
+			AllowThink: given.AllowThink, Approver: a.options.Approver},
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
 		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, CacheFor: cacheFor, Now: time.Now, NewID: newID, Logger: a.Logger})
 	return a.addAgent()
@@ -58,13 +52,44 @@ func (a *App) addAgent() error {
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
 }
 
-// price returns the prices of models; nil if the settings have none.
-func (a *App) price() func(model string, promptTokens, outputTokens int) (float64, bool) {
+// prices returns the prices of models; nil if the settings have none.
+func (a *App) prices() agent.Prices {
 	if len(a.settings.Reasoning.Prices) == 0 {
 		return nil
 	}
-	return a.settings.Reasoning.Prices.Of
+	return a.settings.Reasoning.Prices
 }
+
+// namedClient is the client of the deciding service with its name.
+type namedClient struct {
+	*reasoning.Client
+	name string
+}
+
+// Name implements agent.Decider, as Identify does.
+func (n namedClient) Name() string { return n.name }
+
+// Identify looks for the models of the built-in service.
+func (n namedClient) Identify(ctx context.Context) string {
+	if late, is := n.Transport().(*lateService); is {
+		return late.name(ctx)
+	}
+	return n.name
+}
+
+// agentProject implements agent.Project.
+type agentProject struct{ *App }
+
+// AwaitTools waits for the tools of mounted servers.
+func (p agentProject) AwaitTools(ctx context.Context) { p.AwaitMounts(ctx) }
+
+// Workflows are the workflows of the library.
+func (p agentProject) Workflows(context.Context) ([]string, error) {
+	return p.Think.Library.Names(), p.Think.Library.Unlisted()
+}
+
+// Repo describes the repository at SAVANT_PATH.
+func (p agentProject) Repo(ctx context.Context) (*reasoning.Repo, error) { return p.repository(ctx) }
 
 // OpenSessions opens the runs of the agent in the folder or in the database, regardless
 // of the settings.
@@ -127,15 +152,15 @@ func (a *App) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 		Metadata:   map[string]any{"attempt": failed.Number, "wait_ms": failed.Wait.Milliseconds()}})
 }
 
-// prompts reads the driver prompt, the personas and the rules of the agent.
-func (a *App) prompts(context.Context) (agent.Prompts, error) {
+// Prompts reads the driver prompt, the personas and the rules of the agent.
+func (p agentProject) Prompts(context.Context) (agent.Prompts, error) {
 	var read agent.Prompts
-	driver, complex, err := a.Think.Library.AgentPrompt()
+	driver, complex, err := p.Think.Library.AgentPrompt()
 	if err != nil {
 		return read, err
 	}
 	read.Driver = reasoning.Driver{Version: driver.Version, Hash: driver.Hash, Text: driver.PromptMD, Complex: complex}
-	whole, err := a.Think.Library.Prompts()
+	whole, err := p.Think.Library.Prompts()
 	if err != nil {
 		return read, err
 	}

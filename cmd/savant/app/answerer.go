@@ -123,8 +123,8 @@ func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ c
 // another step's is.
 func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ context.Context, recorded func() []reasoning.ModelCall) {
 	var tell func(string)
-	if show := a.options.WroteStep; show != nil {
-		tell = func(text string) { show(question.RunID, question.StepID, text) }
+	if display := a.options.StepDisplay; display != nil {
+		tell = func(text string) { display.WroteStep(question.RunID, question.StepID, text) }
 	}
 	wrote, end := floor.listen(a.redactor.Certain(), tell)
 	ctx, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID}, wrote)
@@ -137,7 +137,7 @@ func (a *App) observeStep(ctx context.Context, question workflow.Question, floor
 // priced returns the event of a model call, with its cost by the prices of the settings.
 func (a *App) priced(call reasoning.ModelCall) telemetry.Event {
 	e := call.Event()
-	agent.SpentOn(call, a.price()).AddTo(e.Metadata)
+	agent.SpentOn(call, a.prices()).AddTo(e.Metadata)
 	return e
 }
 
@@ -158,7 +158,7 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 	intent, err := client.Decide(observed, request.Ask(reasoning.Question{Workflow: question.Workflow, StepID: question.StepID,
 		Attempt: question.Attempt, Issued: question.Issued, Schema: question.Schema, Complex: question.Complex || a.complexWorkflow(question.Workflow)}, question.Input))
 	for _, call := range recorded() {
-		question.Used.Add(workflow.Usage{PromptTokens: call.PromptTokens, OutputTokens: call.OutputTokens, Spent: agent.SpentOn(call, a.price())})
+		question.Used.Add(workflow.Usage{PromptTokens: call.PromptTokens, OutputTokens: call.OutputTokens, Spent: agent.SpentOn(call, a.prices())})
 	}
 	switch {
 	case err != nil:
@@ -178,7 +178,7 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 // complexWorkflow reports whether a rule of prompts.yml for a workflow is flagged complex.
 // Prompts that cannot be read flag nothing; the agent tells of them.
 func (a *App) complexWorkflow(name string) bool {
-	prompts, err := a.prompts(context.Background())
+	prompts, err := agentProject{a}.Prompts(context.Background())
 	return err == nil && slices.ContainsFunc(prompts.Rules, func(r agent.Rule) bool { return r.Workflow == name && r.Complex })
 }
 

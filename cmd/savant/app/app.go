@@ -4,7 +4,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -54,28 +53,27 @@ type Options struct {
 	Serving bool
 	// Looking: the command only reads and creates no folder of logs.
 	Looking bool
-	// Confirm asks the person at the terminal about a destructive call of the agent, also
+	// Approver asks the person at the terminal about a destructive call of the agent, also
 	// while it asks about another one; nil without a terminal.
-	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
-	// Observe is called with each telemetry event; it may be nil.
-	Observe func(telemetry.Event)
-	// Wrote is called with each piece of a model's text for the agent, redacted, as it
-	// arrives; nil disables streaming.
-	Wrote func(runID string, step int, text string)
-	// WroteStep is called with each piece of a model's text for a step of a driven
-	// workflow; of concurrent steps, for only one. Nil disables streaming.
-	WroteStep func(runID, stepID, text string)
-	// Unsaved is called when a step of a run of the agent cannot be saved yet, and with nil
-	// once it was; nil: the log says so.
-	Unsaved func(runID string, err error)
-	// Progress returns the function to which a call of the agent reports its progress;
-	// nil discards it.
-	Progress func(tool string) func(done, total float64, message string)
+	Approver agent.Approver
+	// Watcher gets each telemetry event; it may be nil.
+	Watcher telemetry.Watcher
+	// Display shows runs of the agent; nil: nobody looks, and the log says what matters.
+	Display agent.Display
+	// StepDisplay shows what models write for steps of driven workflows; nil disables
+	// streaming.
+	StepDisplay StepDisplay
 	// Alone: no engine is opened; the command needs only the folder, the log and the
 	// trace.
 	Alone bool
 	// Engines fills the registry; nil means Savant's engines.
 	Engines func(*App) error
+}
+
+// StepDisplay shows each piece of a model's text for a step of a driven workflow; of
+// concurrent steps, for only one.
+type StepDisplay interface {
+	WroteStep(runID, stepID, text string)
 }
 
 // App is the opened program, on which every command works.
@@ -171,7 +169,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 // openEngines opens all engines. Savant's come first, since mounted ones must not take
 // their names.
 func (a *App) openEngines() error {
-	a.rules = rulesessions.Open(rulesessions.Options{Files: a.files.regularFiles, Root: a.Root, Logger: a.Logger, Now: time.Now, Confirm: a.options.Confirm})
+	a.rules = rulesessions.Open(rulesessions.Options{Files: a.files.regularFiles, Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver})
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
 	answer, err := a.answerer()

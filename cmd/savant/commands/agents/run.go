@@ -101,16 +101,11 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 			}
 			shown := &shownRun{program: p, want: want}
 			if terminal.Is(p.Stdin) && terminal.Is(p.Stderr) {
-				p.Open.Confirm = shown.confirmCall
+				p.Open.Approver = shown
 			}
-			if terminal.Is(p.Stderr) && !want.quiet {
-				p.Open.Progress = shown.progress
-			}
-			p.Open.Observe, p.Open.Wrote, p.Open.Unsaved = shown.event, shown.wrote, shown.unsavedStep
-			p.Open.LogLines = logLines{shown}
-			p.Open.WroteStep = func(runID, _, text string) { shown.wrote(runID, 0, text) }
-			if want.quiet && want.outputFormat != outputStream {
-				p.Open.Wrote, p.Open.WroteStep = nil, nil
+			p.Open.Watcher, p.Open.Display, p.Open.LogLines = shown, shown, logLines{shown}
+			if shown.Streams() {
+				p.Open.StepDisplay = shown
 			}
 			return p.With(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want, shown) })
 		}}

@@ -67,8 +67,11 @@ func (s *shownRun) follow(e telemetry.Event) {
 	}
 }
 
-// progress shows the progress of a long call.
-func (s *shownRun) progress(tool string) func(done, total float64, message string) {
+// Progress shows the progress of a long call at a terminal, unless little is to be shown.
+func (s *shownRun) Progress(tool string) func(done, total float64, message string) {
+	if !terminal.Is(s.program.Stderr) || s.want.quiet {
+		return nil
+	}
 	return terminal.Paced(time.Now, func(line string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -80,9 +83,9 @@ func (s *shownRun) progress(tool string) func(done, total float64, message strin
 	})
 }
 
-// confirmCall asks the person at the terminal about a destructive call, one at a time.
+// Approve asks the person at the terminal about a destructive call, one at a time.
 // It asks on stderr: stdout is only for the answer.
-func (s *shownRun) confirmCall(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+func (s *shownRun) Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	s.silence(true)
@@ -98,8 +101,8 @@ func (s *shownRun) silence(silent bool) {
 	s.silent, s.since = silent, time.Now()
 }
 
-// event shows an event of the run.
-func (s *shownRun) event(e telemetry.Event) {
+// Recorded shows an event of the run.
+func (s *shownRun) Recorded(e telemetry.Event) {
 	if e.Source != telemetry.SourceAgent {
 		return
 	}
@@ -134,8 +137,14 @@ type written struct {
 	Text  string `json:"text"`
 }
 
-// wrote shows a piece of a model's text.
-func (s *shownRun) wrote(runID string, step int, text string) {
+// Streams reports whether a model's text is shown.
+func (s *shownRun) Streams() bool { return !s.want.quiet || s.want.outputFormat == outputStream }
+
+// WroteStep shows a piece of a model's text for a step of a workflow.
+func (s *shownRun) WroteStep(runID, _, text string) { s.Wrote(runID, 0, text) }
+
+// Wrote shows a piece of a model's text.
+func (s *shownRun) Wrote(runID string, step int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.want.outputFormat == outputStream {
@@ -156,8 +165,8 @@ func (s *shownRun) wrote(runID string, step int, text string) {
 	}
 }
 
-// unsavedStep says that a step cannot be saved yet, and how to give up; nil: that it is.
-func (s *shownRun) unsavedStep(runID string, err error) {
+// Unsaved says that a step cannot be saved yet, and how to give up; nil: that it is.
+func (s *shownRun) Unsaved(runID string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endLine()

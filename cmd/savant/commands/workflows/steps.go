@@ -41,7 +41,7 @@ type underway struct {
 // text. It must be called before the program is opened.
 func (p *program) showSteps() *stepLines {
 	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
-	p.Open.WroteStep, p.Open.LogLines = shown.wrote, logLines{shown}
+	p.Open.StepDisplay, p.Open.LogLines = shown, logLines{shown}
 	return shown
 }
 
@@ -59,8 +59,8 @@ func (l logLines) Write(lines []byte) (int, error) {
 	return l.out.Write(lines)
 }
 
-// wrote shows a piece of a model's text for a step.
-func (s *stepLines) wrote(_, stepID, text string) {
+// WroteStep shows a piece of a model's text for a step.
+func (s *stepLines) WroteStep(_, stepID, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for part := range strings.Lines(text) {

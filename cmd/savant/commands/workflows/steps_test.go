@@ -80,9 +80,9 @@ func TestASilentStepShowsItsSeconds(t *testing.T) {
 	}
 	lines.tell(workflow.Event{Kind: workflow.Settled, StepID: "b", Call: "ci.run", Status: flow.Done})
 	lines.tick()
-	lines.wrote("r", "a", "I think")
+	lines.WroteStep("r", "a", "I think")
 	lines.tick()
-	lines.wrote("r", "a", "\n")
+	lines.WroteStep("r", "a", "\n")
 	lines.ended()
 	lines.tick()
 	require.Equal(t, terminal.ClearLine+"… a ci.run"+terminal.ClearLine+"… a ci.run 3s"+terminal.ClearLine+"… b ci.run"+terminal.ClearLine+"… b ci.run 3s"+
@@ -93,10 +93,10 @@ func TestASilentStepShowsItsSeconds(t *testing.T) {
 func TestWhatAModelWritesIsShown(t *testing.T) {
 	var out strings.Builder
 	lines := stepLines{out: &out}
-	lines.wrote("r", "a", "{\"text\": ")
-	lines.wrote("r", "a", "\"x\x1b[2J\"}\n\nand")
+	lines.WroteStep("r", "a", "{\"text\": ")
+	lines.WroteStep("r", "a", "\"x\x1b[2J\"}\n\nand")
 	lines.tell(workflow.Event{Kind: workflow.Settled, StepID: "b", Call: "git.log", Status: flow.Done})
-	lines.wrote("r", "a", " more")
+	lines.WroteStep("r", "a", " more")
 	lines.tell(workflow.Event{Kind: workflow.Settled, StepID: "a", Call: "llm.generate", Status: flow.Done})
 	require.Equal(t, "writing a: {\"text\": \"x\\u{1b}[2J\"}\nwriting a: and\ndone    b git.log\nwriting a:  more\ndone    a llm.generate\n", out.String())
 }
