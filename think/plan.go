@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -144,9 +145,14 @@ func sameJSON(a, b json.RawMessage) bool {
 	return err == nil && otherErr == nil && reflect.DeepEqual(one, other)
 }
 
+// plainName returns the name under which the runs of a workflow are kept: without its
+// version, and without the folder by which one of several files of a name is chosen.
 func plainName(workflow string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(workflow), "@")
-	return name
+	if extension := strings.ToLower(path.Ext(name)); extension == ".yaml" || extension == ".yml" || strings.Contains(name, "://") {
+		return name // a file or an address, which are no names
+	}
+	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
 // existing returns an existing run in its present state, if its parameters equal the

@@ -39,7 +39,18 @@ type file struct {
 // still hides the file of a lower layer. in are the places of all files; nil: they are
 // looked up if workflows/ itself has none.
 func (l *Library) workflowFile(in places, at int, name string) (file, error) {
-	if name == "" || strings.ContainsAny(name, "/\\") || !fs.ValidPath(name) {
+	if name == "" || strings.Contains(name, "\\") || !fs.ValidPath(name) {
+		return file{}, fs.ErrNotExist
+	}
+	if strings.Contains(name, "/") {
+		if in == nil {
+			in = l.places()
+		}
+		for _, each := range in[at][path.Base(name)] {
+			if strings.TrimSuffix(strings.TrimPrefix(each, workflowFolder+"/"), path.Ext(each)) == name {
+				return l.readFile(fileKey{at, each})
+			}
+		}
 		return file{}, fs.ErrNotExist
 	}
 	for _, extension := range extensions {
@@ -73,7 +84,7 @@ func (l *Library) places() places {
 	for at, layer := range l.layers {
 		made[at] = map[string][]string{}
 		for _, each := range list(layer.Files).files {
-			made[at][stemOf(each)] = append(made[at][stemOf(each)], each)
+			made[at][NameOf(each)] = append(made[at][NameOf(each)], each)
 		}
 	}
 	return made
@@ -83,13 +94,14 @@ func (l *Library) places() places {
 // name.
 func (p places) unique(at int, name string) error {
 	if files := p[at][name]; len(files) > 1 {
-		return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: rename all but one", name, strings.Join(files, " and "))
+		first := strings.TrimPrefix(strings.TrimSuffix(files[0], path.Ext(files[0])), workflowFolder+"/")
+		return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: name one with its folder (%s), or rename all but one", name, strings.Join(files, " and "), first)
 	}
 	return nil
 }
 
-// stemOf returns the name of the workflow that a file holds.
-func stemOf(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
+// NameOf returns the name of the workflow that a file holds.
+func NameOf(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
 
 // Bounds of a search for workflows: how deep folders are followed, and how many of
 // them.

@@ -30,7 +30,10 @@ func TestWorkflowsInFoldersAreFound(t *testing.T) {
 	catalog, err := l.Catalog(t.Context(), library.CatalogInput{})
 	require.NoError(t, err)
 	require.Len(t, catalog.Workflows, 3)
-	_, err = l.Find("team/x", "")
+	chosen, err := l.Find("team/x", "")
+	require.NoError(t, err)
+	require.Equal(t, "x", chosen.Name)
+	_, err = l.Find("other/x", "")
 	require.ErrorIs(t, err, fault.UnknownWorkflow)
 	require.ErrorContains(t, err, `did you mean "x"`)
 }

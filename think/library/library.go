@@ -47,6 +47,12 @@ type Layer struct {
 	Held func(workflow string) string
 }
 
+// Originated is implemented by the Files of a layer whose files come from several places.
+type Originated interface {
+	// OriginOf returns where a file comes from; empty: where the layer does.
+	OriginOf(file string) string
+}
+
 // The origins of the layers of this program.
 const (
 	Bundled = "bundled"

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -28,13 +29,17 @@ type Entry struct {
 // another origin's.
 func (l *Library) originOf(in places, name string) (origin string, replaces bool) {
 	for at, layer := range slices.Backward(l.layers) {
-		if _, size := l.sizeOf(in, at, name); size < 0 {
+		file, size := l.sizeOf(in, at, name)
+		if size < 0 {
 			continue
 		}
 		if origin != "" {
 			return origin, true
 		}
-		if origin = layer.Origin; origin == "" {
+		if each, is := layer.Files.(Originated); is {
+			origin = each.OriginOf(file)
+		}
+		if origin = cmp.Or(origin, layer.Origin); origin == "" {
 			return "", false
 		}
 	}

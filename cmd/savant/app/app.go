@@ -29,6 +29,7 @@ import (
 	"savant/internal/redact"
 	"savant/internal/settings"
 	"savant/internal/trust"
+	"savant/packages"
 	rulesessions "savant/rules/sessions"
 	"savant/telemetry"
 	"savant/think"
@@ -104,6 +105,7 @@ type App struct {
 	logs     string // the folder of logs, below Root
 	files    projectFiles
 	layers   []library.Layer
+	packages *packages.Files
 	trust    *trust.Folder
 	search   *repo.Search
 	gate     *sessions.Gate
@@ -151,7 +153,9 @@ func Open(ctx context.Context, options Options) (*App, error) {
 	if a.settings.HTTP.Address != "" { // whoever asks is elsewhere
 		shown = filepath.Base(a.Path)
 	}
-	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: project, Folder: a.Path, Shown: shown, Origin: library.Project, Held: project.HeldWorkflow}}
+	a.packages = packages.NewFiles(a.files.regularFiles)
+	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: newPackageFiles(a.packages, a.trust)},
+		{Files: projectLayer{project, a.packages}, Folder: a.Path, Shown: shown, Origin: library.Project, Held: project.HeldWorkflow}}
 	a.sayUnused()
 	if a.Store, err = a.openStore(); err != nil {
 		return nil, errors.Join(err, a.files.Close())
@@ -169,7 +173,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 // openEngines opens all engines. Savant's come first, since mounted ones must not take
 // their names.
 func (a *App) openEngines() error {
-	a.rules = rulesessions.Open(rulesessions.Options{Files: a.files.regularFiles, Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver})
+	a.rules = rulesessions.Open(rulesessions.Options{Files: a.ruleFiles(), Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver})
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
 	answer, err := a.answerer()

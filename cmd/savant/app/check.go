@@ -112,7 +112,9 @@ func (a *App) projectWorkflows() ([]string, error) {
 	}
 	var files []string
 	for _, each := range names {
-		files = append(files, filepath.Join(a.settings.Path, filepath.FromSlash(each)))
+		if !a.packages.Vendored(each) {
+			files = append(files, filepath.Join(a.settings.Path, filepath.FromSlash(each)))
+		}
 	}
 	return files, nil
 }

@@ -64,16 +64,16 @@ func openProject(path string) (projectFiles, error) {
 func (p projectFiles) Close() error { return p.root.Close() }
 
 // Rules returns the rules of SAVANT_PATH.
-func (a *App) Rules() (*rules.Set, error) { return sessions.Load(a.files.regularFiles) }
+func (a *App) Rules() (*rules.Set, error) { return sessions.Load(a.ruleFiles()) }
 
 // RuleFiles returns the names of the files of rules, or of their cases, below
 // SAVANT_PATH.
 func (a *App) RuleFiles(cases bool) ([]string, error) {
-	return sessions.Files(a.files.regularFiles, cases)
+	return sessions.Files(a.ruleFiles(), cases)
 }
 
 // RuleFile reads a file of rules or cases by its name below SAVANT_PATH.
-func (a *App) RuleFile(name string) ([]byte, error) { return sessions.Read(a.files.regularFiles, name) }
+func (a *App) RuleFile(name string) ([]byte, error) { return sessions.Read(a.ruleFiles(), name) }
 
 // VerifyCalls computes the decisions of rules again, of the sessions that wanted accepts.
 func (a *App) VerifyCalls(wanted func(session string) bool) ([]sessions.Verified, error) {

@@ -13,6 +13,7 @@ import (
 	"savant/internal/settings"
 	"savant/internal/trust"
 	"savant/internal/visible"
+	"savant/packages"
 	"savant/think/flow"
 )
 
@@ -41,6 +42,9 @@ func WhatIsBrought(path string, file []trust.Part) Brought {
 	add(mount.Parts(root))
 	add(ci.Parts(path, flow.ReadYAMLPlaces))
 	parts, problems := guardedFiles{regularFiles: regularFiles{root.FS()}, bundled: savant.Files}.parts()
+	add(parts, nil)
+	found.Problems = append(found.Problems, problems...)
+	parts, problems = newPackageFiles(packages.NewFiles(regularFiles{root.FS()}), nil).parts()
 	add(parts, nil)
 	found.Problems = append(found.Problems, problems...)
 	trust.Sort(found.Parts)

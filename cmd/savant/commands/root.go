@@ -15,6 +15,7 @@ import (
 	"savant/cmd/savant/commands/agents"
 	"savant/cmd/savant/commands/clients"
 	"savant/cmd/savant/commands/hooks"
+	"savant/cmd/savant/commands/packages"
 	"savant/cmd/savant/commands/proofs"
 	"savant/cmd/savant/commands/remote"
 	"savant/cmd/savant/commands/rules"
@@ -78,7 +79,7 @@ func (p *program) root() *cobra.Command {
 	root.SetVersionTemplate("savant {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	cli.SettingFlags(root)
-	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program), workflows.ReviewCommand(p.Program), rules.Command(p.Program),
+	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program, packages.Commands(p.Program)...), workflows.ReviewCommand(p.Program), rules.Command(p.Program),
 		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), proofs.WithFiles(p.Program, states.VerifyCommand(p.Program)), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.schemaCommand(), p.versionCommand())
 	root.AddCommand(proofs.Command(p.Program), proofs.KeyCommand(p.Program))
 	withHelp(root)

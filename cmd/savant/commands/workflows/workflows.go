@@ -19,11 +19,12 @@ import (
 // program is the command line in this package.
 type program struct{ *cli.Program }
 
-// Command is `savant workflows`.
-func Command(shared *cli.Program) *cobra.Command {
+// Command is `savant workflows`, with the commands of others that belong there.
+func Command(shared *cli.Program, others ...*cobra.Command) *cobra.Command {
 	p := &program{shared}
 	command := cli.Group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.newCommand(), p.validateCommand(), p.testCommand(), p.recordCommand(),
 		p.workflowsRunCommand(), p.workflowsAnswerCommand())
+	command.AddCommand(others...)
 	command.Aliases = []string{"workflow"}
 	return command
 }

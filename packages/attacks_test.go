@@ -1,0 +1,318 @@
+package packages_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/packages"
+)
+
+// A source that could run a program, read elsewhere or hide where it leads is refused; its
+// harmless neighbours are read.
+func TestSources(t *testing.T) {
+	for _, text := range []string{
+		"", "-uevil", "--upload-pack=touch x@v1", "ext::sh -c touch%20x@v1", "fd::7@v1", "http://host/o/r@v1", "git://host/o/r@v1", "ftp://host/o/r@v1",
+		"https://-oProxyCommand=x/o/r@v1", "https://user:secret@host/o/r@v1", "https://host@v1", "https://host/@v1", "https://host/o/r", "git@host:o/r.git",
+		"https://host/o/r@-v1", "https://host/o/r@v1..v2", "https://host/o/r@v1.lock", "https://host/o/r@v 1", "https://host/o/r@refs//x", "https://host/o/r?x=1@v1",
+		"https://host/o/r//../other@v1", "https://host/o/r///etc@v1", "https://host/o/r//a/../../b@v1", "https://host/o/r//.git@v1", "a\nb@v1", "a\x00b", strings.Repeat("a", 1001),
+	} {
+		_, err := packages.ParseSource(text)
+		require.ErrorIs(t, err, fault.InvalidParams, "%q", text)
+	}
+	for text, want := range map[string][2]string{
+		"https://host/owner/repo.git@v1.2.0":   {"https://host/owner/repo.git||v1.2.0", "owner/repo"},
+		"https://host/a/b/c//ops/x@release/1":  {"https://host/a/b/c|ops/x|release/1", "b/c/ops-x"},
+		"ssh://git@host:22/owner/repo@v1":      {"ssh://git@host:22/owner/repo||v1", "owner/repo"},
+		"git@host:owner/repo.git//flows@v1":    {"git@host:owner/repo.git|flows|v1", "owner/repo/flows"},
+		"file:///srv/git/owner/repo@v1":        {"file:///srv/git/owner/repo||v1", "owner/repo"},
+		"../folder":                            {"../folder||", "local/folder"},
+		"./some repo.tar.gz":                   {"./some repo.tar.gz||", "local/some-repo"},
+		"/abs/path/repo@v1":                    {"/abs/path/repo||v1", "local/repo"},
+		"https://host/Owner Name/re%20po@v1.0": {"https://host/Owner Name/re%20po||v1.0", "Owner-Name/re-20po"},
+	} {
+		source, err := packages.ParseSource(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, [2]string{source.Address + "|" + source.Folder + "|" + source.Tag, source.Name()}, text)
+		again, err := packages.ParseSource(source.String())
+		require.NoError(t, err)
+		require.Equal(t, source, again)
+	}
+}
+
+// Nothing of a lock file is believed that does not have its form.
+func TestLocksThatWereTamperedWith(t *testing.T) {
+	const whole = `{"format":1,"packages":[{"name":"local/ops","source":"../ops@v1","commit":"` + commit + `","files":{"workflows/a.yaml":"` + digest + `"}}]}`
+	_, err := packages.ReadLock([]byte(whole))
+	require.NoError(t, err)
+	for _, change := range [][2]string{
+		{`"format":1`, `"format":2`}, {`"local/ops"`, `"../ops"`}, {`"local/ops"`, `"local/../../x"`}, {`"local/ops"`, `"/etc"`}, {`"local/ops"`, `"ops"`}, {`"local/ops"`, `"a/b/c/d"`}, {`"local/ops"`, `".git/x"`},
+		{`../ops@v1`, `ext::sh -c x@v1`}, {`../ops@v1`, `-x@v1`}, {commit, "HEAD"}, {commit, "--all"}, {`"commit":"` + commit + `",`, ""}, {`../ops@v1`, `../ops`},
+		{"workflows/a.yaml", "../a.yaml"}, {"workflows/a.yaml", "workflows/../../a.yaml"}, {"workflows/a.yaml", ".savant/ci.yaml"}, {"workflows/a.yaml", "workflows/.hidden.yaml"}, {"workflows/a.yaml", "workflows/a.sh"},
+		{"workflows/a.yaml", "prompts.yml"}, {"workflows/a.yaml", "workflows//a.yaml"}, {"workflows/a.yaml", `workflows/a\\b.yaml`}, {"workflows/a.yaml", "/workflows/a.yaml"}, {"workflows/a.yaml", "schemas/x/y.json"},
+		{digest, "sha256:0"}, {digest, "md5:" + strings.Repeat("0", 64)}, {`{"workflows/a.yaml":"` + digest + `"}`, `{}`}, {"]}", ""}, {`]}`, `,{"name":"Local/OPS","source":"../x","files":{"workflows/a.yaml":"` + digest + `"}}]}`},
+	} {
+		_, err := packages.ReadLock([]byte(strings.Replace(whole, change[0], change[1], 1)))
+		require.ErrorIs(t, err, fault.YAMLSchemaViolation, "%q", change)
+	}
+	_, err = packages.ReadLock(make([]byte, 2<<20))
+	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+}
+
+const (
+	commit = "0123456789012345678901234567890123456789"
+	digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
+)
+
+// run runs git in a folder.
+func run(t *testing.T, folder string, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always"}, args...)...)
+	command.Dir = folder
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// source is a folder with one workflow.
+func source(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "a.yaml"), []byte("name: a\n"), 0o600))
+	return folder
+}
+
+func fetch(t *testing.T, text string) (packages.Fetched, error) {
+	t.Helper()
+	parsed, err := packages.ParseSource(text)
+	require.NoError(t, err)
+	return packages.Fetcher{Base: t.TempDir(), Scratch: t.TempDir()}.Fetch(context.Background(), parsed)
+}
+
+// A link, a pipe or a file beyond the bounds in a package's folders is refused, in a folder
+// and in a repository; what lies elsewhere is left out.
+func TestSourcesThatReachElsewhere(t *testing.T) {
+	for name, each := range map[string]struct {
+		plant func(t *testing.T, folder string)
+		code  fault.Code
+		left  string
+	}{
+		"a link to a file":    {func(t *testing.T, f string) { link(t, "/etc/passwd", f, "workflows/b.yaml") }, fault.ToolDenied, ""},
+		"a link within":       {func(t *testing.T, f string) { link(t, "a.yaml", f, "workflows/b.yaml") }, fault.ToolDenied, ""},
+		"a link of schemas":   {func(t *testing.T, f string) { link(t, "/etc", f, "schemas/x.json") }, fault.ToolDenied, ""},
+		"a large file":        {func(t *testing.T, f string) { write(t, f, "workflows/b.yaml", 2<<20) }, fault.LimitExceeded, ""},
+		"many files":          {func(t *testing.T, f string) { many(t, f, 600) }, fault.LimitExceeded, ""},
+		"settings":            {func(t *testing.T, f string) { write(t, f, "savant.json", 10) }, "", "savant.json"},
+		"a large file aside":  {func(t *testing.T, f string) { write(t, f, "video.mp4", 2<<20) }, "", "video.mp4"},
+		"a hidden workflow":   {func(t *testing.T, f string) { write(t, f, "workflows/.b.yaml", 10) }, "", "workflows/.b.yaml"},
+		"vendored workflows":  {func(t *testing.T, f string) { write(t, f, "workflows/vendor/x/y/z.yaml", 10) }, "", "workflows/vendor/"},
+		"a script beside":     {func(t *testing.T, f string) { write(t, f, "workflows/b.sh", 10) }, "", "workflows/b.sh"},
+		"a link of the whole": {func(t *testing.T, f string) { link(t, "/etc", f, "other") }, "", "other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := source(t)
+			each.plant(t, folder)
+			found, err := fetch(t, folder)
+			check(t, found, err, each.code, each.left)
+			run(t, folder, "init", "-q")
+			run(t, folder, "add", "-A")
+			run(t, folder, "commit", "-qm", "x")
+			run(t, folder, "tag", "v1")
+			found, err = fetch(t, folder+"@v1")
+			check(t, found, err, each.code, strings.TrimSuffix(each.left, "/"))
+			if err == nil {
+				require.Len(t, found.Commit, 40)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, found packages.Fetched, err error, code fault.Code, left string) {
+	t.Helper()
+	if code != "" {
+		require.ErrorIs(t, err, code)
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, []string{"workflows/a.yaml"}, found.Content.Names())
+	require.Contains(t, strings.Join(found.LeftOut, " "), left)
+}
+
+func link(t *testing.T, target, folder, name string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
+	require.NoError(t, os.Symlink(target, filepath.Join(folder, name)))
+}
+
+func write(t *testing.T, folder, name string, size int) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, name), bytes.Repeat([]byte("a"), size), 0o600))
+}
+
+func many(t *testing.T, folder string, count int) {
+	t.Helper()
+	for i := range count {
+		write(t, folder, fmt.Sprintf("workflows/w%d.yaml", i), 1)
+	}
+}
+
+// A submodule, a hook and a filter of a repository do nothing.
+func TestRepositoriesThatWouldRunPrograms(t *testing.T) {
+	inner, outer, marker := source(t), source(t), filepath.Join(t.TempDir(), "RAN")
+	run(t, inner, "init", "-q")
+	run(t, inner, "add", "-A")
+	run(t, inner, "commit", "-qm", "x")
+	run(t, outer, "init", "-q")
+	require.NoError(t, os.WriteFile(filepath.Join(outer, ".gitattributes"), []byte("*.yaml filter=evil\n"), 0o600))
+	run(t, outer, "submodule", "--quiet", "add", inner, "schemas")
+	run(t, outer, "add", "-A")
+	run(t, outer, "commit", "-qm", "x")
+	run(t, outer, "tag", "v1")
+	run(t, outer, "config", "filter.evil.smudge", "touch "+marker)
+	run(t, outer, "config", "uploadpack.packObjectsHook", "touch "+marker+"; git pack-objects")
+	for _, hook := range []string{"post-checkout", "post-merge", "reference-transaction"} {
+		require.NoError(t, os.WriteFile(filepath.Join(outer, ".git", "hooks", hook), []byte("#!/bin/sh\ntouch "+marker+"\n"), 0o700))
+	}
+	found, err := fetch(t, outer+"@v1")
+	require.NoError(t, err)
+	require.Equal(t, []string{"workflows/a.yaml"}, found.Content.Names())
+	require.NoFileExists(t, marker)
+}
+
+// archive makes an archive of entries.
+func archive(t *testing.T, headers ...tar.Header) string {
+	t.Helper()
+	var out bytes.Buffer
+	compressed := gzip.NewWriter(&out)
+	files := tar.NewWriter(compressed)
+	for _, each := range headers {
+		require.NoError(t, files.WriteHeader(&each))
+		_, err := files.Write(make([]byte, each.Size))
+		require.NoError(t, err)
+	}
+	require.NoError(t, errors.Join(files.Close(), compressed.Close()))
+	name := filepath.Join(t.TempDir(), "p.tar.gz")
+	require.NoError(t, os.WriteFile(name, out.Bytes(), 0o600))
+	return name
+}
+
+func TestArchivesThatWereTamperedWith(t *testing.T) {
+	good := tar.Header{Name: "workflows/a.yaml", Mode: 0o600, Size: 8}
+	for name, each := range map[string]struct {
+		more tar.Header
+		code fault.Code
+	}{
+		"a way out":            {tar.Header{Name: "../../workflows/b.yaml", Size: 1}, ""},
+		"an absolute name":     {tar.Header{Name: "/workflows/b.yaml", Size: 1}, ""},
+		"a link":               {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, fault.ToolDenied},
+		"a hard link":          {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeLink, Linkname: "workflows/a.yaml"}, fault.ToolDenied},
+		"a pipe":               {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeFifo}, fault.ToolDenied},
+		"a device":             {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeChar}, fault.ToolDenied},
+		"one name twice":       {good, fault.InvalidParams},
+		"a large file":         {tar.Header{Name: "workflows/b.yaml", Size: 2 << 20}, fault.LimitExceeded},
+		"a large file aside":   {tar.Header{Name: "video.mp4", Size: 65 << 20}, fault.LimitExceeded},
+		"commands":             {tar.Header{Name: ".savant/ci.yaml", Size: 1}, ""},
+		"another package's":    {tar.Header{Name: "workflows/vendor/local/x/workflows/b.yaml", Size: 1}, ""},
+		"a name with controls": {tar.Header{Name: "workflows/b\x1b[2J.yaml", Size: 1}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := fetch(t, archive(t, good, each.more))
+			check(t, found, err, each.code, "")
+		})
+	}
+	whole, err := os.ReadFile(archive(t, good))
+	require.NoError(t, err)
+	for _, cut := range []int{0, 5, 20, len(whole) / 2, len(whole) - 9} {
+		name := filepath.Join(t.TempDir(), "cut.tar.gz")
+		require.NoError(t, os.WriteFile(name, whole[:cut], 0o600))
+		_, err := fetch(t, name)
+		require.Error(t, err, cut)
+	}
+	_, err = fetch(t, archive(t))
+	require.ErrorIs(t, err, fault.InvalidParams, "it is empty")
+}
+
+// The same content gives the same archive, and is read back whole.
+func TestAnArchiveIsReproducible(t *testing.T) {
+	content := packages.Content{"workflows/b.yaml": []byte("b"), "workflows/a.yaml": []byte("a"), "rules/r.yaml": []byte("r")}
+	one, err := content.Archive()
+	require.NoError(t, err)
+	two, err := content.Archive()
+	require.NoError(t, err)
+	require.Equal(t, one, two)
+	name := filepath.Join(t.TempDir(), "p.tar.gz")
+	require.NoError(t, os.WriteFile(name, one, 0o600))
+	found, err := fetch(t, name)
+	require.NoError(t, err)
+	require.Equal(t, content, found.Content)
+}
+
+// Content is used only as the lock names it, wherever it lies.
+func TestContentThatWasTamperedWith(t *testing.T) {
+	content := packages.Content{"workflows/a.yaml": []byte("name: a\n"), "schemas/S.json": []byte("{}")}
+	pack := packages.Package{Name: "local/ops", Source: "../ops", Files: content.Digests()}
+	place := func(t *testing.T) (string, *packages.Files) {
+		folder := t.TempDir()
+		root, err := os.OpenRoot(folder)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, root.Close()) })
+		store := packages.NewStore(root)
+		stage, err := store.Stage(pack, content)
+		require.NoError(t, err)
+		require.NoError(t, store.Change(t.Context(), func(lock packages.Lock) (*packages.Lock, error) {
+			next := lock.With(pack)
+			return &next, stage.Install(packages.Folder)
+		}))
+		return folder, packages.NewFiles(root.FS())
+	}
+	const file, inside = "workflows/local/ops/a.yaml", ".savant/packages/local/ops/workflows/a.yaml"
+	folder, files := place(t)
+	data, err := fs.ReadFile(files, file)
+	require.NoError(t, err)
+	require.Equal(t, "name: a\n", string(data))
+	for name, tamper := range map[string]func(t *testing.T, folder string){
+		"other bytes": func(t *testing.T, f string) { write(t, f, inside, 8) },
+		"cut":         func(t *testing.T, f string) { require.NoError(t, os.Truncate(filepath.Join(f, inside), 3)) },
+		"a link": func(t *testing.T, f string) {
+			require.NoError(t, os.Remove(filepath.Join(f, inside)))
+			link(t, "/etc/passwd", f, inside)
+		},
+		"gone": func(t *testing.T, f string) { require.NoError(t, os.Remove(filepath.Join(f, inside))) },
+		"a folder": func(t *testing.T, f string) {
+			require.NoError(t, os.Remove(filepath.Join(f, inside)))
+			write(t, f, inside+"/x", 1)
+		},
+		"vendored, other": func(t *testing.T, f string) { write(t, f, "workflows/vendor/local/ops/workflows/a.yaml", 8) },
+		"large":           func(t *testing.T, f string) { write(t, f, inside, 8<<20) },
+		"a schema in place": func(t *testing.T, f string) {
+			require.NoError(t, os.WriteFile(filepath.Join(f, inside), []byte("{}"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder, files := place(t)
+			tamper(t, folder)
+			_, err := fs.ReadFile(files, file)
+			require.Error(t, err)
+			missing, err := files.Missing()
+			require.NoError(t, err)
+			require.Len(t, missing, 1)
+		})
+	}
+	write(t, folder, ".savant/packages/local/ops/workflows/more.yaml", 1)
+	entries, err := fs.ReadDir(files, "workflows/local/ops")
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "what the lock does not name is not there")
+}

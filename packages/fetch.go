@@ -1,0 +1,333 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/gitrun"
+	"savant/internal/regular"
+)
+
+// Fetched is what a source has.
+type Fetched struct {
+	Content Content
+	// Commit is the commit of the tag; empty for a folder or an archive.
+	Commit string
+	// Signed says what git found about the signature of the tag; empty: it has none.
+	Signed string
+	// LeftOut are files of the source that a package does not have, at most maxLeftOut.
+	LeftOut []string
+}
+
+// maxLeftOut bounds the files that are named as left out.
+const maxLeftOut = 50
+
+// leave notes a file that is left out.
+func (f *Fetched) leave(name string) {
+	if len(f.LeftOut) < maxLeftOut {
+		f.LeftOut = append(f.LeftOut, name)
+	}
+}
+
+// take adds a file, or refuses it: in the folders of a package there are only files.
+func (f *Fetched) take(source Source, name string, mode fs.FileMode, size int64) (taken bool, err error) {
+	switch {
+	case !Taken(name):
+		f.leave(name)
+		return false, nil
+	case !mode.IsRegular():
+		return false, fault.New(fault.ToolDenied, "%s: %s is a link or no file, and a package has only files", source, name)
+	case size > maxFile:
+		return false, fault.New(fault.LimitExceeded, "%s: %s has %d bytes, and a file of a package has at most %d", source, name, size, maxFile)
+	case len(f.Content) == maxFiles:
+		return false, fault.New(fault.LimitExceeded, "%s: a package has at most %d files", source, maxFiles)
+	}
+	return true, nil
+}
+
+// Fetcher reads sources.
+type Fetcher struct {
+	// Base is the folder that local sources are relative to, Scratch an empty folder in
+	// which repositories are fetched.
+	Base, Scratch string
+	// Environment has the variables by which git reaches hosts, as NAME=value.
+	Environment []string
+}
+
+// Fetch reads what a source has now. Errors are TOOL_FAILED where the source cannot be read,
+// TOOL_DENIED for a link in it, LIMIT_EXCEEDED and INVALID_PARAMS.
+func (f Fetcher) Fetch(ctx context.Context, source Source) (Fetched, error) {
+	var found Fetched
+	var err error
+	switch {
+	case source.Remote() || source.Tag != "":
+		found, err = f.repository(ctx, source)
+	case source.Archive():
+		found, err = readArchive(source, f.local(source))
+	default:
+		found, err = readFolder(source, filepath.Join(f.local(source), filepath.FromSlash(source.Folder)))
+	}
+	if err == nil {
+		err = found.Content.check(source)
+	}
+	return found, err
+}
+
+// local returns the absolute path of a local source.
+func (f Fetcher) local(source Source) string {
+	if filepath.IsAbs(source.Address) {
+		return source.Address
+	}
+	return filepath.Join(f.Base, filepath.FromSlash(source.Address))
+}
+
+// readFolder reads a folder on this machine. Links are not followed.
+func readFolder(source Source, folder string) (Fetched, error) {
+	found := Fetched{Content: Content{}}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return found, notRead(source, err)
+	}
+	defer func() { _ = root.Close() }() // only read
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || !belowPackage(name)):
+			found.leave(name + "/")
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if taken, err := found.take(source, name, info.Mode(), info.Size()); err != nil || !taken {
+			return err
+		}
+		found.Content[name], err = regular.ReadFile(root, name, maxFile)
+		return err
+	})
+	return found, notRead(source, err)
+}
+
+// belowPackage reports whether a folder is one of a package, or below one.
+func belowPackage(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return (top == workflowFolder || top == schemaFolder || top == ruleFolder) && name != Vendor
+}
+
+// notRead is TOOL_FAILED for a source, with the cause; a coded cause stays.
+func notRead(source Source, cause error) error {
+	var coded *fault.Error
+	if cause == nil || errors.As(cause, &coded) {
+		return cause
+	}
+	return fault.New(fault.ToolFailed, "%s cannot be read: %w", source, cause)
+}
+
+// The bounds of fetching a repository.
+const (
+	fetchTime  = 3 * time.Minute
+	maxFetched = 256 << 20
+	pollTime   = 200 * time.Millisecond
+	maxListing = 16 << 20
+)
+
+// hostVariables are those by which a person tells git how hosts are reached.
+var hostVariables = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "GNUPGHOME"}
+
+// repository fetches one tag of a repository and reads its files, without a checkout: no
+// hook, no filter and no submodule is used.
+func (f Fetcher) repository(ctx context.Context, source Source) (Fetched, error) {
+	found := Fetched{Content: Content{}}
+	folder, err := os.MkdirTemp(f.Scratch, "fetch-")
+	if err != nil {
+		return found, notRead(source, err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // what is left there is ignored
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	address := source.Address
+	if !source.Remote() {
+		address = f.local(source)
+	}
+	git := f.git(folder)
+	if _, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Limit: maxListing, Args: []string{"init", "--quiet", "--bare", "--template=", folder}}); err != nil {
+		return found, notRead(source, err)
+	}
+	tag := "refs/tags/" + source.Tag
+	stop := watchSize(ctx, folder, cancel)
+	_, err = git(ctx, "", "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", address, "+"+tag+":"+tag)
+	if tooLarge := stop(); tooLarge {
+		return found, fault.New(fault.LimitExceeded, "%s: the repository has more than %d MB in its tag", source, maxFetched>>20)
+	}
+	if err != nil {
+		return found, notRead(source, err)
+	}
+	commit, err := git(ctx, "", "rev-parse", "--verify", "--quiet", tag+"^{commit}")
+	if err != nil {
+		return found, notRead(source, err)
+	}
+	found.Commit = strings.TrimSpace(commit)
+	found.Signed = signatureOf(ctx, git, tag)
+	return found, f.readTree(ctx, git, source, &found)
+}
+
+// gitCall runs git on the fetched repository and returns its output.
+type gitCall func(ctx context.Context, input string, args ...string) (string, error)
+
+func (f Fetcher) git(folder string) gitCall {
+	variables := []string{"GIT_ALLOW_PROTOCOL=" + strings.Join(schemes, ":")}
+	for _, each := range f.Environment {
+		name, _, _ := strings.Cut(each, "=")
+		if contains(hostVariables, name) {
+			variables = append(variables, each)
+		}
+	}
+	return func(ctx context.Context, input string, args ...string) (string, error) {
+		out, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Variables: variables, Input: input, Limit: maxListing,
+			Settings: []string{"protocol.allow=user", "transfer.fsckObjects=true"}, Args: append([]string{"--git-dir=" + folder}, args...)})
+		if err == nil && out.Cut {
+			err = fault.New(fault.LimitExceeded, "git %s gave more than %d MB", args[0], maxListing>>20)
+		}
+		return string(out.Data), err
+	}
+}
+
+// watchSize cancels the context when a folder becomes larger than a fetch may be; stop ends
+// the watch and reports whether it did.
+func watchSize(ctx context.Context, folder string, cancel context.CancelFunc) (stop func() bool) {
+	ended, result := make(chan struct{}), make(chan bool, 1)
+	go func() {
+		ticker := time.NewTicker(pollTime)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				result <- false
+				return
+			case <-ctx.Done():
+				result <- false
+				return
+			case <-ticker.C:
+				if sizeOf(folder) > maxFetched {
+					cancel()
+					result <- true
+					return
+				}
+			}
+		}
+	}()
+	return func() bool { close(ended); return <-result }
+}
+
+// sizeOf returns how many bytes the files of a folder have.
+func sizeOf(folder string) (size int64) {
+	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			if info, err := entry.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil // files of git come and go
+	})
+	return size
+}
+
+// signatureOf says what git finds about the signature of a tag.
+func signatureOf(ctx context.Context, git gitCall, tag string) string {
+	text, err := git(ctx, "", "cat-file", "tag", tag)
+	if err != nil || !strings.Contains(text, "\n-----BEGIN ") {
+		return "" // a tag without an object of its own, or without a signature
+	}
+	if _, err := git(ctx, "", "verify-tag", tag); err != nil {
+		return "signed, and git cannot verify it here"
+	}
+	return "signed, verified by git"
+}
+
+// readTree reads the files of the package from the fetched commit.
+func (f Fetcher) readTree(ctx context.Context, git gitCall, source Source, found *Fetched) error {
+	listing, err := git(ctx, "", "ls-tree", "-r", "-z", "-l", "--full-tree", found.Commit+":"+source.Folder)
+	if err != nil {
+		return notRead(source, err)
+	}
+	var names, objects []string
+	for record := range strings.SplitSeq(strings.TrimSuffix(listing, "\x00"), "\x00") {
+		head, name, _ := strings.Cut(record, "\t")
+		fields := strings.Fields(head) // mode, type, object, size
+		if len(fields) != 4 {
+			continue
+		}
+		mode := fs.ModeSymlink
+		if fields[0] == "100644" || fields[0] == "100755" {
+			mode = 0
+		}
+		size, _ := strconv.ParseInt(fields[3], 10, 64) // - for a submodule
+		taken, err := found.take(source, name, mode, size)
+		if err != nil {
+			return err
+		}
+		if taken {
+			names, objects = append(names, name), append(objects, fields[2])
+			found.Content[name] = nil
+		}
+	}
+	return readObjects(ctx, git, source, names, objects, found.Content)
+}
+
+// readObjects reads the content of objects, in the order of their names.
+func readObjects(ctx context.Context, git gitCall, source Source, names, objects []string, into Content) error {
+	if len(names) == 0 {
+		return nil
+	}
+	rest, err := git(ctx, strings.Join(objects, "\n")+"\n", "cat-file", "--batch")
+	if err != nil {
+		return notRead(source, err)
+	}
+	for _, name := range names {
+		head, behind, _ := strings.Cut(rest, "\n")
+		fields := strings.Fields(head) // object, type, size
+		if len(fields) != 3 {
+			return fault.New(fault.ToolFailed, "%s: git does not give %s", source, path.Clean(name))
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil || size < 0 || size+1 > len(behind) {
+			return fault.New(fault.ToolFailed, "%s: git does not give %s whole", source, path.Clean(name))
+		}
+		into[name], rest = []byte(behind[:size]), behind[size+1:]
+	}
+	return nil
+}
+
+// Tags returns the tags of a repository: TOOL_FAILED.
+func (f Fetcher) Tags(ctx context.Context, source Source) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	address := source.Address
+	if !source.Remote() {
+		address = f.local(source)
+	}
+	listing, err := f.git(filepath.Join(f.Scratch, "none"))(ctx, "", "ls-remote", "--tags", "--refs", "--quiet", "--", address)
+	if err != nil {
+		return nil, notRead(source, err)
+	}
+	var tags []string
+	for line := range strings.Lines(listing) {
+		if _, reference, is := strings.Cut(strings.TrimSpace(line), "\trefs/tags/"); is && tagName().MatchString(reference) {
+			tags = append(tags, reference)
+		}
+	}
+	return tags, nil
+}

@@ -1,0 +1,114 @@
+// Package packages shares workflows between projects: a package is what a git repository, a
+// folder or an archive has in workflows/, schemas/ and rules/, and nothing else. A project
+// names its packages in workflows.lock, with the digest of each file. Their content lies in
+// .savant/packages, or in workflows/vendor, and only content that fits its digest is used.
+package packages
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// The bounds of a package.
+const (
+	maxFiles = 500
+	maxFile  = 1 << 20
+	maxBytes = 10 << 20
+	// maxPath bounds the length of a file's name in a package.
+	maxPath = 200
+)
+
+// The folders of a package, and the endings of the files that are taken from each.
+const (
+	workflowFolder = "workflows"
+	schemaFolder   = "schemas"
+	ruleFolder     = "rules"
+)
+
+// Content is what a package consists of: the bytes of its files by their names.
+type Content map[string][]byte
+
+// Taken reports whether a package has a file of this name: a workflow, cases, a schema or a
+// rule. All other files of a source are left out.
+func Taken(name string) bool {
+	folder, rest, below := strings.Cut(name, "/")
+	if !below || len(name) > maxPath || path.Clean(name) != name || strings.Contains(name, "\\") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune(`:*?"<>|`, r) }) {
+			return false
+		}
+	}
+	extension := strings.ToLower(path.Ext(name))
+	yaml := extension == ".yaml" || extension == ".yml"
+	switch folder {
+	case workflowFolder:
+		return yaml && !strings.HasPrefix(rest, vendorName+"/") && strings.Count(rest, "/") < 3
+	case ruleFolder:
+		return yaml && !strings.Contains(rest, "/")
+	case schemaFolder:
+		return extension == ".json" && !strings.Contains(rest, "/")
+	}
+	return false
+}
+
+// Names returns the names of the files, sorted.
+func (c Content) Names() []string {
+	names := make([]string, 0, len(c))
+	for name := range c {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Digests returns the digest of each file.
+func (c Content) Digests() map[string]string {
+	made := make(map[string]string, len(c))
+	for name, data := range c {
+		made[name] = jsonvalue.SHA256(jsonvalue.HexSum(data))
+	}
+	return made
+}
+
+// Workflows returns the names of the workflows' files, without cases.
+func (c Content) Workflows() []string { return c.in(workflowFolder, false) }
+
+// Rules returns the names of the files of rules, without cases.
+func (c Content) Rules() []string { return c.in(ruleFolder, false) }
+
+// Cases returns the names of the cases of workflows.
+func (c Content) Cases() []string { return c.in(workflowFolder, true) }
+
+func (c Content) in(folder string, cases bool) []string {
+	return slices.DeleteFunc(c.Names(), func(name string) bool {
+		return !strings.HasPrefix(name, folder+"/") || isCases(name) != cases
+	})
+}
+
+func isCases(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(name), path.Ext(name)), ".cases")
+}
+
+// check refuses content that is empty or beyond the bounds.
+func (c Content) check(source Source) error {
+	bytes := 0
+	for name, data := range c {
+		bytes += len(data)
+		if len(data) > maxFile {
+			return fault.New(fault.LimitExceeded, "%s: %s has %d bytes, and a file of a package has at most %d", source, name, len(data), maxFile)
+		}
+	}
+	switch {
+	case len(c) == 0:
+		return fault.New(fault.InvalidParams, "%s has no workflow, schema or rule: a package has them in workflows/, schemas/ and rules/", source)
+	case len(c) > maxFiles || bytes > maxBytes:
+		return fault.New(fault.LimitExceeded, "%s has %d files of %d bytes, and a package has at most %d of %d", source, len(c), bytes, maxFiles, maxBytes)
+	}
+	return nil
+}
