@@ -143,7 +143,7 @@ var rules = map[string]rule{
 	"hub/metrics":                {height: 5, imports: []string{"hub/events", "telemetry"}},
 	"hub/events":                 {height: 4, imports: []string{"telemetry"}},
 	"hub/graph":                  {height: 1},
-	"hub":                        {height: 8, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
+	"hub":                        {height: 8, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "rules/sessions", "telemetry", "think", "think/audit", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":            {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

@@ -55,6 +55,7 @@ type Options struct {
 	Recorder  *telemetry.Recorder
 	Redactor  *redact.Redactor
 	Standings Standings
+	Calls     Calls
 	// Logs is the absolute folder of the trace, watched for changes.
 	Logs   string
 	Logger *slog.Logger
@@ -165,10 +166,11 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
 	for path, change := range map[string]change{
-		"/runs/{workflow}/{run}/answer": {access.Approve, h.answerRun}, "/runs/{workflow}/{run}/go-on": {access.Run, h.driveRun},
+		"/runs/{workflow}/{run}/answer": {approveScope, h.answerRun}, "/runs/{workflow}/{run}/go-on": {access.Run, h.driveRun},
 		"/runs/{workflow}/{run}/fork": {access.Guide, h.forkRun}, "/runs/{workflow}/{run}/reset": {access.Guide, h.resetRun},
 		"/runs/{workflow}/{run}/cancel": {access.Guide, h.cancelRun}, "/workflows/{name}/start": {access.Run, h.startRun},
 		"/diagnostics/agents/{run}/cancel": {access.Run, h.cancelAgent}, "/diagnostics/agents/{run}/resume": {access.Run, h.resumeAgent},
+		"/calls/{question}/answer": {approveScope, h.answerCall},
 	} {
 		inside.HandleFunc("POST "+path, h.changing(change))
 	}
@@ -187,6 +189,9 @@ func (h *Hub) Handler() http.Handler {
 	all.Handle("/", h.gate.withSession(inside, h.closed, h.refuse))
 	return h.gate.guarded(h.withoutPanic(all), h.refuse)
 }
+
+// approveScope is needed to answer what a person is asked.
+const approveScope = access.Approve
 
 // change is a handler that changes something, with the scope it requires.
 type change struct {

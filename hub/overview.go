@@ -30,6 +30,7 @@ type overviewView struct {
 	Going     []agentRow
 	Looked    int // how many of the latest runs were searched for open ones
 	AgentRuns int
+	Calls     callsView
 }
 
 func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +45,7 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := overviewView{Deciders: h.whoDecides(ctx), Looked: len(list.Runs), Engines: h.engines(ctx), Total: list.Total, AgentRuns: len(reports)}
+	view := overviewView{Deciders: h.whoDecides(ctx), Looked: len(list.Runs), Engines: h.engines(ctx), Total: list.Total, AgentRuns: len(reports), Calls: h.calls(r)}
 	for i, each := range list.Runs {
 		row := h.runRow(ctx, each)
 		if i < latest {

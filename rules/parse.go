@@ -27,7 +27,7 @@ var (
 	fileKeys        = []string{"name", "version", "description", "facts", "success", "evidence", "rules"}
 	evidenceKeys    = []string{"last", "where", "if", "implied_by", "since", "within", "scope"}
 	requirementKeys = []string{"needs", "that", "message"}
-	ruleKeys        = []string{"id", "description", "before", "except", "when", "require", "deny", "message", "at_most", "once", "per", "within", "scope", "approve", "mode"}
+	ruleKeys        = []string{"id", "description", "before", "except", "when", "require", "deny", "message", "at_most", "once", "per", "within", "scope", "approve", "for", "mode"}
 )
 
 // Keys returns the keys that the parser knows, by the kind of map.
@@ -194,6 +194,7 @@ func (p *parser) rule(value any, at string) *Rule {
 	rule.deny = p.flag(shape, at, "deny")
 	rule.limit = p.limit(shape, at)
 	rule.approve, rule.question = p.question(shape["approve"], at+".approve")
+	rule.grant = p.grant(shape, at)
 	switch mode := p.text(shape, at, "mode"); mode {
 	case "", "enforce", "warn":
 		rule.Warn = mode == "warn"
@@ -342,6 +343,30 @@ func (p *parser) question(value any, at string) (*expression.Text, *flow.Site) {
 		}
 	}
 	return text, site
+}
+
+// defaultGrant is that of an approval without for: once, and within a day.
+var defaultGrant = Grant{Most: 1, Within: 86_400_000}
+
+// grant reads for, which says how far an approval reaches.
+func (p *parser) grant(shape map[string]any, at string) Grant {
+	made := defaultGrant
+	if shape["for"] == nil {
+		return made
+	}
+	if shape["approve"] == nil {
+		p.violation(at+".for", "for belongs to approve")
+	}
+	of := p.object(shape["for"], at+".for", "at_most", "within")
+	if most, is := of["at_most"].(int); is && most > 0 {
+		made.Most = most
+	} else if of["at_most"] != nil {
+		p.violation(at+".for.at_most", "at_most is an integer of 1 or more")
+	}
+	if within, _ := p.reach(of, at+".for"); within > 0 {
+		made.Within = within
+	}
+	return made
 }
 
 // object returns the members of a map that may have the given keys only.

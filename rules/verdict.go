@@ -243,3 +243,17 @@ func (v Verdict) Questions() (texts []string) {
 	}
 	return texts
 }
+
+// Grant returns how far an approval reaches: as far as the strictest rule that asks says.
+func (v Verdict) Grant() Grant {
+	grant := Grant{}
+	for _, finding := range v.Findings {
+		if of := finding.Rule.grant; finding.kind == kindApprove && !finding.Rule.Warn {
+			if grant.Most == 0 {
+				grant = of
+			}
+			grant = Grant{min(grant.Most, of.Most), min(grant.Within, of.Within)}
+		}
+	}
+	return grant
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -133,6 +134,7 @@ func scripts() testscript.Params {
 			"digest":   digest,
 			"expand":   expand,
 			"receipt":  receipt,
+			"question": question,
 		},
 	}
 }
@@ -153,6 +155,13 @@ func digest(ts *testscript.TestScript, _ bool, args []string) {
 	var listed struct{ Digest string }
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &listed))
 	ts.Setenv(args[1], listed.Digest)
+}
+
+// question puts the name of the question about a call that savant rules status printed
+// last into a variable.
+func question(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(`call:[0-9a-f]{16}`).FindString(ts.ReadFile("stdout"))
+	ts.Setenv(args[0], found)
 }
 
 // exits runs a command and checks its exit code: exits 3 savant verify r1.

@@ -48,12 +48,12 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		if ours { // the server judges it, in its own session
 			return gate.Decision{}
 		}
-		verdict, _, err := k.reserve(ctx, call, nil)
+		verdict, reserved, err := k.reserve(ctx, call)
+		if err == nil && reserved == nil { // a hook cannot wait for a person
+			err = k.approve(ctx, engines.Call{}, verdict)
+		}
 		if err != nil {
 			return refusal(err)
-		}
-		if verdict.Decision == rules.Ask {
-			return refusal(fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person: %s", tool, strings.Join(verdict.Questions(), "\n")))
 		}
 	}
 	return gate.Decision{}

@@ -32,6 +32,8 @@ const (
 	kindCall    = "call"    // it is about to be made
 	kindEnd     = "end"     // it ended
 	kindRefused = "refused" // it was not made
+	kindAsked   = "asked"   // a person has to approve it
+	kindAnswer  = "answer"  // a person did, or declined
 )
 
 // record is one line of a session's journal. Call names a call within it.
@@ -51,6 +53,13 @@ type record struct {
 	Uses    []use           `json:"uses,omitempty"`
 	// Set names the rules that judged the call.
 	Set string `json:"set,omitempty"`
+	// Question names what a person is asked about the call, and Texts are the questions.
+	Question string   `json:"question,omitempty"`
+	Texts    []string `json:"texts,omitempty"`
+	// Grant is how far the answer reaches, none where the person declined, and By is how
+	// the person was asked.
+	Grant *rules.Grant `json:"grant,omitempty"`
+	By    string       `json:"by,omitempty"`
 
 	order int64 // by which records of several sessions are read
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
-	"savant/internal/visible"
 	"savant/rules"
 )
 
@@ -63,10 +61,11 @@ type Keeper struct {
 type past struct {
 	history *rules.History
 	open    map[string]*running // by the journal's name of the call
+	asked   map[string]*question
 }
 
 func newPast(set *rules.Set) past {
-	return past{rules.NewHistory(set), map[string]*running{}}
+	return past{rules.NewHistory(set), map[string]*running{}, map[string]*question{}}
 }
 
 // running is a call that is reserved and not settled.
@@ -131,10 +130,10 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 	if err != nil {
 		return nil, err
 	}
-	verdict, reserved, err := k.reserve(ctx, asked, nil)
+	verdict, reserved, err := k.reserve(ctx, asked)
 	for err == nil && reserved == nil { // other rules may hold once a person has answered
 		if err = k.approve(ctx, call, verdict); err == nil {
-			verdict, reserved, err = k.reserve(ctx, asked, verdict.Questions())
+			verdict, reserved, err = k.reserve(ctx, asked)
 		}
 	}
 	if reserved == nil { // no nil in an interface that is not nil
@@ -164,8 +163,8 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 }
 
 // reserve judges a call under the lock of the journal, and writes it down before it is
-// made. approved are the questions to which a person agreed.
-func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved []string) (verdict rules.Verdict, reserved *reservation, err error) {
+// made. Where a person has to approve it first, there is no reservation.
+func (k *Keeper) reserve(ctx context.Context, asked rules.Call) (verdict rules.Verdict, reserved *reservation, err error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	err = k.locked(ctx, asked.Session, func() error {
@@ -186,8 +185,18 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call, approved []strin
 			}
 			return verdict.Fault()
 		}
-		if verdict.Decision == rules.Ask && !slices.Equal(verdict.Questions(), approved) {
-			return nil
+		if verdict.Decision == rules.Ask {
+			added.Question = questionOf(verdict)
+			switch known := k.asked[added.Question]; {
+			case known == nil || known.waits || known.over(asked.Time):
+				return nil
+			case known.declined: // the next call like it asks again
+				added.Kind, added.Call = kindRefused, ""
+				if err := k.write(added); err != nil {
+					return err
+				}
+				return fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", asked.Tool, strings.Join(verdict.Questions(), " "))
+			}
 		}
 		if err := k.write(added); err != nil {
 			return err
@@ -242,8 +251,11 @@ func (k *Keeper) end(session, name string, outcome rules.Outcome) record {
 	return record{Kind: kindEnd, Call: name, Session: session, Time: k.options.Now().UnixMilli(), Outcome: outcomes[outcome]}
 }
 
-// call is the call that a record is about.
+// call is the call that a record is about. An empty input is left out of a record.
 func (r record) call() rules.Call {
+	if r.Input == nil {
+		r.Input = map[string]any{}
+	}
 	return rules.Call{Tool: r.Tool, Input: r.Input, Session: r.Session, Time: r.Time, Witness: r.Witness}
 }
 
@@ -252,6 +264,9 @@ func (p *past) replay(read record) {
 	switch read.Kind {
 	case kindCall:
 		p.open[read.Call] = &running{made: p.history.Reserve(read.call()), process: read.Process}
+		if asked := p.asked[read.Question]; asked != nil {
+			asked.left--
+		}
 	case kindEnd:
 		if known := p.open[read.Call]; known != nil {
 			outcome := outcomeOf(read.Outcome)
@@ -262,6 +277,13 @@ func (p *past) replay(read record) {
 		}
 	case kindRefused:
 		p.history.Refuse(read.call())
+		delete(p.asked, read.Question)
+	case kindAsked:
+		p.asked[read.Question] = &question{record: read, waits: true}
+	case kindAnswer:
+		if asked := p.asked[read.Question]; asked != nil {
+			asked.answer(read)
+		}
 	}
 }
 
@@ -305,49 +327,6 @@ func (k *Keeper) sessionOf(call engines.Call) string {
 		return name
 	}
 	return "process " + k.process + " " + name
-}
-
-// form is the question whether a call may be made.
-const form = `{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this call"}},"required":["approve"]}`
-
-// maxQuestion bounds what a person is shown of a call, in bytes. A longer call cannot be
-// approved: the person would not see all of it.
-const maxQuestion = 8000
-
-// approve asks a person about the exact call: at the client, or for the agent at the
-// terminal.
-func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.Verdict) error {
-	tool, question := verdict.Call.Tool, visible.Line(strings.Join(verdict.Questions(), " "))
-	input, err := jsonvalue.Encode(verdict.Call.Input)
-	if err != nil {
-		return fault.New(fault.Internal, "encoding a call: %w", err)
-	}
-	agreed := false
-	switch {
-	case len(question)+len(input) > maxQuestion:
-		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and its arguments are too long to be shown", tool)
-	case call.Elicit != nil:
-		agreed, err = ask(ctx, call, question+"\n\n"+tool+" "+visible.Line(string(input)))
-	case k.options.Approver != nil && call.Agent.RunID != "":
-		agreed, err = k.options.Approver.Approve(ctx, tool+" ("+question+")", input)
-	default:
-		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and nobody can be asked here: %s", tool, question).
-			Attach("rules", verdict.Summaries())
-	}
-	if err == nil && !agreed {
-		err = fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", tool, question)
-	}
-	return err
-}
-
-// ask asks the user of the call's client.
-func ask(ctx context.Context, call engines.Call, message string) (agreed bool, err error) {
-	answer, err := call.Elicit(ctx, engines.Elicitation{Message: message, Schema: json.RawMessage(form)})
-	if err != nil {
-		return false, err
-	}
-	var said struct{ Approve bool }
-	return answer.Action == "accept" && json.Unmarshal(answer.Content, &said) == nil && said.Approve, nil
 }
 
 // reservation implements engines.Reservation.

@@ -332,3 +332,11 @@ func TestTheFolderOfRulesIsBounded(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(w.folder, "rules", "a.yaml"), append(long, long...), 0o600))
 	require.ErrorContains(t, invoke(w.start(), lasting, "orders.get", `{}`), "rules/a.yaml is larger than")
 }
+
+// accepting is a client whose user approves every form; it counts them.
+func accepting(asked *int) func(context.Context, engines.Elicitation) (engines.Answer, error) {
+	return func(context.Context, engines.Elicitation) (engines.Answer, error) {
+		*asked++
+		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approve":true}`)}, nil
+	}
+}

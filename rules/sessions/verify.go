@@ -38,7 +38,8 @@ type Difference struct {
 
 // Verify computes the decisions of sessions again, each under the rules that judged then.
 // It returns those of the sessions that wanted accepts.
-func Verify(root *os.Root, wanted func(session string) bool) ([]Verified, error) {
+func (k *Keeper) Verify(wanted func(session string) bool) ([]Verified, error) {
+	root := k.options.Root
 	all, err := readAll(root)
 	if err != nil {
 		return nil, err
@@ -108,6 +109,9 @@ func (v *verifier) judge(at int) error {
 	out.Decisions++
 	if read.Kind == kindRefused {
 		out.Refused++
+	}
+	if asked := v.past.asked[questionOf(verdict)]; verdict.Decision == rules.Ask && !asked.agreed(read.Time) {
+		verdict.Decision = rules.Refuse
 	}
 	recorded, computed := said(read.Kind == kindRefused, read.Rules, read.Uses), said(verdict.Decision == rules.Refuse, verdict.Summaries(), usesOf(verdict))
 	if recorded == computed {
@@ -181,10 +185,10 @@ type Refusal struct {
 	Rules   []rules.Summary `json:"rules"`
 }
 
-// List returns the sessions of a folder, the last changed first, and what was refused in
+// Sessions returns the sessions of a folder, the last changed first, and what was refused in
 // them, the last first.
-func List(root *os.Root) (list []Session, refused []Refusal, err error) {
-	all, err := readAll(root)
+func (k *Keeper) Sessions() (list []Session, refused []Refusal, err error) {
+	all, err := readAll(k.options.Root)
 	at := map[string]int{}
 	for _, each := range all {
 		if _, known := at[each.Session]; !known {

@@ -75,15 +75,8 @@ func (a *App) RuleFiles(cases bool) ([]string, error) {
 // RuleFile reads a file of rules or cases by its name below SAVANT_PATH.
 func (a *App) RuleFile(name string) ([]byte, error) { return sessions.Read(a.ruleFiles(), name) }
 
-// VerifyCalls computes the decisions of rules again, of the sessions that wanted accepts.
-func (a *App) VerifyCalls(wanted func(session string) bool) ([]sessions.Verified, error) {
-	return sessions.Verify(a.Root, wanted)
-}
-
-// RuleSessions returns the sessions whose calls rules judged, and what was refused in them.
-func (a *App) RuleSessions() ([]sessions.Session, []sessions.Refusal, error) {
-	return sessions.List(a.Root)
-}
+// RuleKeeper has the sessions whose calls rules judge.
+func (a *App) RuleKeeper() *sessions.Keeper { return a.rules }
 
 // CheckedTools is what rules are checked against.
 func (a *App) CheckedTools() rules.Tools { return listing{a.Tools, a.own} }

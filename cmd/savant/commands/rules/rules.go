@@ -122,19 +122,29 @@ func (p *program) statusCommand() *cobra.Command {
 				}
 				rows = append(rows, row)
 			}
-			list, _, err := a.RuleSessions()
+			list, _, err := a.RuleKeeper().Sessions()
+			if err != nil {
+				return err
+			}
+			waiting, err := a.RuleKeeper().Questions()
 			if err != nil {
 				return err
 			}
 			if p.JSON {
-				return p.Print(map[string]any{"tools": rows, "sessions": append([]sessions.Session{}, list...)})
+				return p.Print(map[string]any{"tools": rows, "sessions": append([]sessions.Session{}, list...), "waiting": waiting})
 			}
 			if err := terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, seen.cells); err != nil || len(list) == 0 {
 				return err
 			}
 			fmt.Fprintln(p.Stdout)
-			return terminal.Table(p.Stdout, []string{"SESSION", "CALLS", "REFUSED", "WARNED OF", "LAST"}, list[:min(len(list), maxSessions)], func(s sessions.Session) []string {
+			if err := terminal.Table(p.Stdout, []string{"SESSION", "CALLS", "REFUSED", "WARNED OF", "LAST"}, list[:min(len(list), maxSessions)], func(s sessions.Session) []string {
 				return []string{s.Name, strconv.Itoa(s.Calls), strconv.Itoa(s.Refused), strconv.Itoa(s.Warned), terminal.When(time.UnixMilli(s.Last).UTC().Format(time.RFC3339), time.Now())}
+			}); err != nil || len(waiting) == 0 {
+				return err
+			}
+			fmt.Fprintln(p.Stdout)
+			return terminal.Table(p.Stdout, []string{"WAITS FOR A PERSON", "TOOL", "QUESTION"}, waiting, func(q sessions.Question) []string {
+				return []string{"savant approve " + q.Name, q.Tool, strings.Join(q.Texts, " ")}
 			})
 		})})
 }

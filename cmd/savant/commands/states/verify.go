@@ -61,7 +61,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	if err != nil {
 		return err
 	}
-	calls, err := a.VerifyCalls(func(session string) bool { return session == "run "+key.Workflow+" "+key.Run })
+	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == "run "+key.Workflow+" "+key.Run })
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ type withCalls struct {
 // verifySession verifies the decisions about the calls of sessions that are no run of a
 // workflow; unknown is the error where there is none.
 func (p *program) verifySession(a *app.App, name string, unknown error) error {
-	calls, err := a.VerifyCalls(func(session string) bool { return session == name || strings.HasSuffix(session, " "+name) })
+	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == name || strings.HasSuffix(session, " "+name) })
 	if err == nil && len(calls) == 0 {
 		err = unknown
 	}

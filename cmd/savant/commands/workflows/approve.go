@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/rules/sessions"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/form"
@@ -33,8 +36,9 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	var said approval
 	command := &cobra.Command{Use: "approve RUN [STEP]", Short: "Answer a step that waits for a person",
-		Long: "Answer a step that waits for a person: human.approve or human.ask. It shows the question and asks for your answer,\n" +
-			"at a terminal only, so that only a person can give it.",
+		Long: "Answer a step that waits for a person: human.approve or human.ask; or a rule's question about a call, which the refused call\n" +
+			"and savant rules status name: savant approve call:…. It shows the question and asks for your answer, at a terminal only, so\n" +
+			"that only a person can give it.",
 		Args: cli.Positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			said.run, said.step, said.answered = args[0], strings.Join(args[1:], ""), command.Flags().Changed("answer")
@@ -54,7 +58,46 @@ func (p *program) approve(ctx context.Context, a *app.App, said approval) error 
 	if !terminal.Is(p.Stdin) {
 		return fault.New(fault.ApprovalRequired, "only a person can answer: run savant approve at a terminal")
 	}
+	if sessions.IsQuestion(said.run) {
+		return p.approveCall(ctx, a, said)
+	}
 	return p.approveOnce(ctx, a, said)
+}
+
+// approveCall answers a rule's question about a call, of which all is shown.
+func (p *program) approveCall(ctx context.Context, a *app.App, said approval) error {
+	if said.answered || said.editor || said.comment != "" || said.step != "" {
+		return cli.UsageError("a rule asks for approval: only --decline can be given")
+	}
+	waiting, err := a.RuleKeeper().Questions()
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(waiting, func(each sessions.Question) bool { return each.Name == said.run })
+	if at < 0 {
+		return fault.New(fault.InvalidTransition, "no question %s waits for a person", fault.Cut(said.run, 60)).Hinted(fault.Hint{Text: "savant rules status lists them"})
+	}
+	asked := waiting[at]
+	input, err := terminal.Indented(asked.Input)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stdout, "%s asks about a call of %s:\n\n%s\n\ninput:\n%s\nA yes counts for %s, for %s.\n\n", terminal.Visible(asked.Session), terminal.Visible(asked.Tool),
+		terminal.Quoted(strings.Join(asked.Texts, "\n")), input, terminal.Count(asked.Grant.Most, "such call"), time.Duration(asked.Grant.Within)*time.Millisecond)
+	approved := false
+	if said.decline {
+		err = p.confirm(ctx, "Decline this?")
+	} else if approved, err = p.approves(ctx); err != nil {
+		err = stillWaits(err)
+	}
+	if err == nil {
+		_, err = a.RuleKeeper().Answer(ctx, asked.Name, approved, "terminal")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.Stdout, "Recorded. The answer counts when the same call is made again.")
+	return err
 }
 
 // approveOnce shows the question to the person at the terminal and records the answer.

@@ -1,0 +1,164 @@
+package sessions_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/rules/sessions"
+)
+
+// verify computes all decisions of the folder again.
+func (w *world) verify() ([]sessions.Verified, error) {
+	return w.openHooks().Verify(func(string) bool { return true })
+}
+
+// TestDecisionsAreComputedAgain: also those of a call under other rules than now, of a
+// lost one, and of one that another session made possible.
+func TestDecisionsAreComputedAgain(t *testing.T) {
+	w := newWorld(t)
+	verified, err := w.verify()
+	require.NoError(t, err)
+	require.Empty(t, verified)
+
+	w.write(refunds, "  - {id: warned, before: orders.get, deny: true, mode: warn}")
+	registry := w.start()
+	require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{"order":"A"}`), fault.RuleRefused)
+	require.NoError(t, invoke(registry, lasting, "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A"}`))
+	w.now = w.now.Add(time.Second)
+	w.write(`evidence: {order: {last: orders.get, where: {order: input.order}, within: 1h}}`, "rules: [{id: seen, before: pay.slow, require: {needs: order}}]")
+	require.ErrorIs(t, invoke(registry, lasting, "pay.slow", `{"order":"C"}`), fault.RuleRefused)
+	require.NoError(t, invoke(w.start(), lasting, "pay.slow", `{"order":"A"}`))
+
+	verified, err = w.verify()
+	require.NoError(t, err)
+	require.Equal(t, []sessions.Verified{{Session: "http ann s1", Decisions: 5, Refused: 2}}, verified)
+	list, refused, err := w.openHooks().Sessions()
+	require.NoError(t, err)
+	require.Equal(t, []sessions.Session{{Name: "http ann s1", Calls: 3, Refused: 2, Warned: 1, Last: w.now.UnixMilli()}}, list)
+	require.Len(t, refused, 3)
+	require.Equal(t, "seen", refused[0].Rules[0].Rule)
+	require.True(t, refused[1].Made)
+
+	// What was changed is the first difference.
+	whole, err := os.ReadFile(w.journal())
+	require.NoError(t, err)
+	changed := strings.Replace(string(whole), `"status":"delivered"`, `"status":"pending"`, 1)
+	require.NotEqual(t, string(whole), changed)
+	require.NoError(t, os.WriteFile(w.journal(), []byte(changed), 0o600))
+	verified, err = w.verify()
+	require.NoError(t, err)
+	require.Equal(t, 4, verified[0].Difference.Record)
+	require.Equal(t, "pay.refund", verified[0].Difference.Tool)
+	require.Equal(t, "made, order of rule seen is call 1", verified[0].Difference.Recorded)
+	require.Contains(t, verified[0].Difference.Computed, `refused, rule seen: order not_met orders.get #1 gave "pending"`)
+
+	// So are rules that are not those that judged.
+	kept, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*.rules"))
+	require.NoError(t, err)
+	require.Len(t, kept, 2)
+	for _, name := range kept {
+		require.NoError(t, os.WriteFile(name, []byte(`{"rules/r.yaml":"rules: []"}`), 0o600))
+	}
+	_, err = w.verify()
+	require.ErrorIs(t, err, fault.StateCorrupt)
+}
+
+const asking = `rules: [{id: big, before: pay.refund, when: "input.amount > 5", approve: "Refund {{ input.amount }}?", for: {at_most: 2, within: 1h}}]`
+
+// TestAnAnswerComesLater: the question waits, and the answer counts for the exact call, as
+// often and as long as the rule says, also in another process.
+func TestAnAnswerComesLater(t *testing.T) {
+	w := newWorld(t, asking)
+	refused := func(args string, code fault.Code, why string) {
+		t.Helper()
+		err := invoke(w.start(), lasting, "pay.refund", args)
+		require.ErrorIs(t, err, code)
+		require.ErrorContains(t, err, why)
+	}
+	answer := func(agreed bool) {
+		t.Helper()
+		waiting, err := w.openHooks().Questions()
+		require.NoError(t, err)
+		require.Len(t, waiting, 1)
+		require.Equal(t, []string{"Refund 6?"}, waiting[0].Texts)
+		require.Equal(t, map[string]any{"amount": 6}, waiting[0].Input)
+		_, err = w.openHooks().Answer(t.Context(), waiting[0].Name, agreed, "terminal")
+		require.NoError(t, err)
+		_, err = w.openHooks().Answer(t.Context(), waiting[0].Name, agreed, "terminal")
+		require.ErrorIs(t, err, fault.InvalidTransition, "one answer")
+	}
+	refused(`{"amount":6}`, fault.ApprovalRequired, "savant approve call:")
+	refused(`{"amount":6}`, fault.ApprovalRequired, "Refund 6?")
+	answer(false)
+	refused(`{"amount":6}`, fault.RuleRefused, "declined")
+	refused(`{"amount":6}`, fault.ApprovalRequired, "Refund 6?")
+	answer(true)
+	other := lasting
+	other.ID = "http bob s2"
+	require.ErrorIs(t, invoke(w.start(), other, "pay.slow", `{"amount":6}`), nil)
+	require.ErrorIs(t, invoke(w.start(), other, "pay.refund", `{"amount":6}`), fault.ApprovalRequired, "another session")
+	waiting, err := w.openHooks().Questions()
+	require.NoError(t, err)
+	_, err = w.openHooks().Answer(t.Context(), waiting[0].Name, false, "hub")
+	require.NoError(t, err)
+
+	require.NoError(t, invoke(w.start(), lasting, "pay.refund", `{"amount":6}`))
+	require.NoError(t, invoke(w.start(), lasting, "pay.refund", `{"amount": 6}`))
+	refused(`{"amount":6}`, fault.ApprovalRequired, "Refund 6?")
+	answer(true)
+	w.now = w.now.Add(time.Hour)
+	refused(`{"amount":6}`, fault.ApprovalRequired, "Refund 6?")
+	answer(true)
+	require.NoError(t, invoke(w.start(), lasting, "pay.refund", `{"amount":6}`))
+	require.Equal(t, 3, w.made.of["pay.refund"])
+	verified, err := w.verify()
+	require.NoError(t, err)
+	for _, each := range verified {
+		require.Nil(t, each.Difference)
+	}
+
+	// A call that nobody approved is a difference.
+	source, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*.journal"))
+	require.NoError(t, err)
+	found := 0
+	for _, name := range source {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		var kept []string
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, `"kind":"answer"`) {
+				kept = append(kept, line)
+			}
+		}
+		require.NoError(t, os.WriteFile(name, []byte(strings.Join(kept, "")), 0o600))
+	}
+	verified, err = w.verify()
+	require.NoError(t, err)
+	for _, each := range verified {
+		if each.Difference != nil {
+			require.True(t, strings.HasPrefix(each.Difference.Recorded, "made, rule big") || strings.HasPrefix(each.Difference.Recorded, "refused, rule big"))
+			found++
+		}
+	}
+	require.Equal(t, 1, found)
+}
+
+// TestAFormsAnswerReachesAsFar: what a person approves in a form counts as often as the
+// rule says.
+func TestAFormsAnswerReachesAsFar(t *testing.T) {
+	w := newWorld(t, asking)
+	asked := 0
+	call := lasting
+	call.Elicit = accepting(&asked)
+	for range 3 {
+		require.NoError(t, invoke(w.start(), call, "pay.refund", `{"amount":6}`))
+	}
+	require.Equal(t, 2, asked)
+}
