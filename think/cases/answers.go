@@ -191,7 +191,7 @@ func Check(f *File, graph *flow.Graph) error {
 }
 
 func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {
-	path := c.path + ".answers." + id
+	path := strings.TrimPrefix(c.path+".answers."+id, ".")
 	at, ok := placeOf(graph, id)
 	switch {
 	case !ok:

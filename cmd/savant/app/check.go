@@ -298,7 +298,7 @@ func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, err
 	for _, name := range names {
 		each := TestedWorkflow{Name: name}
 		if each.Graph, each.Err = a.Think.Library.Graph(name); each.Err == nil {
-			each.Err = a.valid(ctx, name)
+			each.Err = a.Valid(ctx, name)
 		}
 		for _, file := range files {
 			if library.CasesOf(file.name) == name {
@@ -313,8 +313,8 @@ func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, err
 	return tested, nil
 }
 
-// valid returns the error of a workflow whose static checks fail: no run of it is planned.
-func (a *App) valid(ctx context.Context, name string) error {
+// Valid returns the error of a workflow whose static checks fail: no run of it is planned.
+func (a *App) Valid(ctx context.Context, name string) error {
 	out, err := a.Think.Validate(ctx, think.ValidateInput{Workflow: name})
 	if err != nil || out.Valid {
 		return err
