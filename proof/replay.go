@@ -56,7 +56,7 @@ type fileStore struct {
 	texts   map[string]string
 }
 
-// Records implements state.Store; the chain was verified.
+// Records implements state.Journal; the chain was verified.
 func (s fileStore) Records(_ context.Context, _ state.Key, after, limit int) ([]state.Record, error) {
 	if limit <= 0 {
 		limit = len(s.records)
@@ -65,7 +65,7 @@ func (s fileStore) Records(_ context.Context, _ state.Key, after, limit int) ([]
 	return s.records[after:min(len(s.records), after+limit)], nil
 }
 
-// Head implements state.Store.
+// Head implements state.Journal.
 func (s fileStore) Head(context.Context, state.Key) (version int, hash string, err error) {
 	last := s.records[len(s.records)-1]
 	return last.Version, last.Hash, nil

@@ -139,7 +139,7 @@ type archiveStore struct {
 	*archive
 }
 
-// Records implements state.Store; their chain was verified.
+// Records implements state.Journal; their chain was verified.
 func (s archiveStore) Records(_ context.Context, _ state.Key, after, limit int) ([]state.Record, error) {
 	if limit <= 0 {
 		limit = len(s.records)

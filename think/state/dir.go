@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Dir is the Store in a folder: .savant below SAVANT_PATH. Several processes may use
+// Dir is the store in a folder: .savant below SAVANT_PATH. Several processes may use
 // one folder concurrently; a lock on each journal serializes them.
 type Dir struct {
 	disk    disk
@@ -156,7 +156,7 @@ func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*runJour
 	return work(j)
 }
 
-// Append implements Store.
+// Append implements Journal.
 func (d *Dir) Append(ctx context.Context, key Key, record Record) (Record, error) {
 	if record.Version == 1 {
 		return d.begin(ctx, key, record)
@@ -208,7 +208,7 @@ func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) 
 	return first, nil
 }
 
-// Records implements Store.
+// Records implements Journal.
 func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record, error) {
 	var found []Record
 	err := d.with(ctx, key, replaying, func(j *runJournal) error {
@@ -234,7 +234,7 @@ func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record,
 	return found, nil
 }
 
-// Head implements Store.
+// Head implements Journal.
 func (d *Dir) Head(ctx context.Context, key Key) (version int, hash string, err error) {
 	err = d.with(ctx, key, reading, func(j *runJournal) error {
 		last := j.verified.link()

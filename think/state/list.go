@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// List implements Store. It reads only the first and the last record of each journal,
+// List implements Journal. It reads only the first and the last record of each journal,
 // without a lock, and skips journals unchanged since the last listing.
 func (d *Dir) List(ctx context.Context, filter Filter) ([]Info, error) {
 	workflows, err := d.workflows(filter.Workflow)

@@ -12,7 +12,7 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Save implements Store. It replaces the files under the journal's lock, so that a
+// Save implements Journal. It replaces the files under the journal's lock, so that a
 // concurrent deletion or repair is not undone.
 func (d *Dir) Save(ctx context.Context, key Key, name string, snapshot Snapshot) error {
 	if err := ValidateNames(key, name); err != nil {
@@ -72,7 +72,7 @@ func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability
 	return nil
 }
 
-// Load implements Store. A readable snapshot that is damaged, or not of this
+// Load implements Journal. A readable snapshot that is damaged, or not of this
 // journal, is passed over: it can be made again, and Check reports it.
 func (d *Dir) Load(ctx context.Context, key Key, name string) (Snapshot, error) {
 	if err := ValidateNames(key, name); err != nil {
@@ -113,7 +113,7 @@ func (j *runJournal) checkpoint(name string) (Snapshot, error) {
 	return found, err
 }
 
-// Checkpoints implements Store.
+// Checkpoints implements Journal.
 func (d *Dir) Checkpoints(ctx context.Context, key Key) ([]CheckpointInfo, error) {
 	if _, _, err := d.Head(ctx, key); err != nil {
 		return nil, err

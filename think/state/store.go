@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Store stores runs. It is safe for concurrent use, also by several processes. Every
+// Journal stores runs. It is safe for concurrent use, also by several processes. Every
 // method returns INVALID_PARAMS for an invalid name, STATE_NOT_SAVED for a failed write
 // (acknowledged data stays intact, and later calls succeed once the cause is gone),
 // STATE_CORRUPT with file and record for damage, and INTERNAL wrapping the context's
@@ -14,7 +14,7 @@ import (
 // A database can implement it with unique inserts alone: a record under (workflow, run,
 // version), a checkpoint under (workflow, run, name, number). Package statetest tests
 // this contract.
-type Store interface {
+type Journal interface {
 	// Append adds a record and returns it complete, durable. Version 1 begins
 	// a run: STATE_CONFLICT if the run exists. Any other must follow the last
 	// one: STATE_CONFLICT otherwise, UNKNOWN_RUN.
@@ -58,7 +58,7 @@ type Artifacts interface {
 
 // Storage is all that an engine needs to keep.
 type Storage interface {
-	Store
+	Journal
 	Artifacts
 }
 
@@ -71,9 +71,9 @@ type Receipts interface {
 	UseReceipt(ctx context.Context, id, use string) (taken string, err error)
 }
 
-// Upkeep has the methods of a store for maintenance. Dir documents their contracts; a
+// Maintenance has the methods of a store that only repairs and moves need. Dir documents their contracts; a
 // place is a file there, and a key in a database.
-type Upkeep interface {
+type Maintenance interface {
 	// Keys returns every run there is something of, by workflow and name.
 	Keys(ctx context.Context) ([]Key, error)
 	// Check returns what is wrong with a run and changes nothing. UNKNOWN_RUN.
@@ -110,7 +110,7 @@ type Upkeep interface {
 type Backend interface {
 	Storage
 	Receipts
-	Upkeep
+	Maintenance
 	// Close lets go of the store. What was acknowledged is durable already.
 	Close() error
 }

@@ -22,7 +22,7 @@ func trashLabel(key Key) string {
 	return label[:min(len(label), 200)]
 }
 
-// Delete implements Store. It moves the run to the trash; nothing is erased. The
+// Delete implements Journal. It moves the run to the trash; nothing is erased. The
 // journal moves first: with it the run is gone. A damaged run can be deleted too.
 func (d *Dir) Delete(ctx context.Context, key Key) error {
 	return d.with(ctx, key, moving, func(j *runJournal) error {

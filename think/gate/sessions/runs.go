@@ -10,7 +10,7 @@ import (
 )
 
 // Shared is a database of runs, such as mongostate.Store. Its methods are those of
-// state.Store, and two that tell the server, on whatever machine, what hooks were asked.
+// state.Journal, and two that tell the server, on whatever machine, what hooks were asked.
 type Shared interface {
 	Append(ctx context.Context, key state.Key, record state.Record) (state.Record, error)
 	Records(ctx context.Context, key state.Key, after, limit int) ([]state.Record, error)

@@ -11,7 +11,7 @@ import (
 	"savant/think/state"
 )
 
-// Adopt implements state.Upkeep. It writes the records as staged, invisible ones; one
+// Adopt implements state.Maintenance. It writes the records as staged, invisible ones; one
 // further entry then makes all of them the run atomically.
 func (s *Store) Adopt(ctx context.Context, key state.Key, records []state.Record) error {
 	lines, last, err := state.Lines(key, records)
@@ -66,7 +66,7 @@ func (s *Store) stage(ctx context.Context, key state.Key, at place, lines [][]by
 	return err == nil, err
 }
 
-// MarkImported implements state.Upkeep.
+// MarkImported implements state.Maintenance.
 func (s *Store) MarkImported(ctx context.Context, key state.Key, last state.Link) error {
 	if err := key.Validate(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Store) MarkImported(ctx context.Context, key state.Key, last state.Link
 		s.imported.Replace(ctx, mongo.Document{Key: key.String(), Body: data}))
 }
 
-// Imported implements state.Upkeep.
+// Imported implements state.Maintenance.
 func (s *Store) Imported(ctx context.Context, key state.Key) (version int, err error) {
 	if err := key.Validate(); err != nil {
 		return 0, err

@@ -64,7 +64,7 @@ func (s *Store) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	return document.Body, nil
 }
 
-// Quarantine implements state.Upkeep. Of an artifact that lacks a part nothing is kept.
+// Quarantine implements state.Maintenance. Of an artifact that lacks a part nothing is kept.
 func (s *Store) Quarantine(ctx context.Context, digest string) (kept string, err error) {
 	if !digestPattern().MatchString(digest) {
 		return "", fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))

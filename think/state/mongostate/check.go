@@ -8,7 +8,7 @@ import (
 	"savant/think/state"
 )
 
-// Check implements state.Upkeep. A problem's file is the key of a document.
+// Check implements state.Maintenance. A problem's file is the key of a document.
 func (s *Store) Check(ctx context.Context, key state.Key) ([]state.Problem, error) {
 	problems := []state.Problem{}
 	at, err := s.live(ctx, key)
@@ -41,7 +41,7 @@ func (s *Store) Check(ctx context.Context, key state.Key) ([]state.Problem, erro
 	return problems, nil
 }
 
-// Repair implements state.Upkeep. It deletes nothing: it writes an entry that says
+// Repair implements state.Maintenance. It deletes nothing: it writes an entry that says
 // where the run ends, and the later records stay in the log.
 func (s *Store) Repair(ctx context.Context, key state.Key, upTo int) (state.Repaired, error) {
 	var result state.Repaired

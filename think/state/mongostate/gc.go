@@ -49,7 +49,7 @@ func (s *Store) erased(ctx context.Context, key state.Key) (seq, times int, err 
 	}
 }
 
-// FinishMoves implements state.Upkeep: it removes the logs of runs that were erased
+// FinishMoves implements state.Maintenance: it removes the logs of runs that were erased
 // from the trash long ago, old receipts, and old announcements of hooks. The last entry
 // of a removed log is kept as a tombstone, so that a late writer's insert fails.
 func (s *Store) FinishMoves(ctx context.Context) ([]state.Key, error) {
@@ -141,7 +141,7 @@ func (s *Store) gcOld(ctx context.Context, of *mongo.Collection) error {
 	return of.Delete(ctx, old...)
 }
 
-// GCArtifacts implements state.Upkeep. Any occurrence of a digest in a document counts.
+// GCArtifacts implements state.Maintenance. Any occurrence of a digest in a document counts.
 // An artifact that is put again meanwhile has another nonce and is kept.
 func (s *Store) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (state.Collected, error) {
 	var old []mongo.Document

@@ -54,7 +54,7 @@ func newHistory() *history { return &history{begun: time.Now()} }
 // do makes a call and notes it. A change of which nobody knows whether it happened has
 // no end: it may take effect at any time from then on, or never. A look that failed says
 // nothing.
-func (h *history) do(ctx context.Context, client int, store state.Store, asked call) answer {
+func (h *history) do(ctx context.Context, client int, store state.Journal, asked call) answer {
 	began := time.Since(h.begun)
 	var got answer
 	var err error

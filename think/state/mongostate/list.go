@@ -17,7 +17,7 @@ import (
 // atOnce bounds the runs read concurrently.
 const atOnce = 16
 
-// List implements state.Store.
+// List implements state.Journal.
 func (s *Store) List(ctx context.Context, filter state.Filter) ([]state.Info, error) {
 	if err := (state.Key{Workflow: filter.Workflow, Run: "r"}).Validate(); filter.Workflow != "" && err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (s *Store) info(ctx context.Context, key state.Key, hint hinted) (info stat
 	return info, true, nil
 }
 
-// Keys implements state.Upkeep.
+// Keys implements state.Maintenance.
 func (s *Store) Keys(ctx context.Context) ([]state.Key, error) {
 	infos, err := s.List(ctx, state.Filter{})
 	if err != nil {

@@ -21,7 +21,7 @@ func checkpointKey(life, name string, number int) string {
 	return fmt.Sprintf("%s!%s/%06d", life, name, number)
 }
 
-// Save implements state.Store. A checkpoint is kept under the next number of its name.
+// Save implements state.Journal. A checkpoint is kept under the next number of its name.
 func (s *Store) Save(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
 	if err := state.ValidateNames(key, name); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Store) standsFor(ctx context.Context, key state.Key, at place, snapshot
 	return there && state.ReadHead(record.body).Hash == snapshot.Record, err
 }
 
-// Load implements state.Store.
+// Load implements state.Journal.
 func (s *Store) Load(ctx context.Context, key state.Key, name string) (state.Snapshot, error) {
 	if err := state.ValidateNames(key, name); err != nil {
 		return state.Snapshot{}, err
@@ -136,7 +136,7 @@ func (s *Store) newest(ctx context.Context, life, name string) (newest mongo.Doc
 	}
 }
 
-// Checkpoints implements state.Store.
+// Checkpoints implements state.Journal.
 func (s *Store) Checkpoints(ctx context.Context, key state.Key) ([]state.CheckpointInfo, error) {
 	at, err := s.live(ctx, key)
 	if err != nil {

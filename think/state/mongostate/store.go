@@ -71,7 +71,7 @@ func Open(database *mongo.Database, options Options) (*Store, error) {
 // Close implements state.Backend. Whoever opened the database closes it.
 func (s *Store) Close() error { return nil }
 
-// Append implements state.Store.
+// Append implements state.Journal.
 func (s *Store) Append(ctx context.Context, key state.Key, record state.Record) (state.Record, error) {
 	if err := key.Validate(); err != nil {
 		return state.Record{}, err
@@ -141,13 +141,13 @@ func (s *Store) insert(ctx context.Context, key state.Key, e entry) (won bool, e
 	return won, s.notSaved(ctx, "run "+key.String()+" was not saved", err)
 }
 
-// Head implements state.Store.
+// Head implements state.Journal.
 func (s *Store) Head(ctx context.Context, key state.Key) (version int, hash string, err error) {
 	at, err := s.live(ctx, key)
 	return at.version(), at.hash, err
 }
 
-// Records implements state.Store.
+// Records implements state.Journal.
 func (s *Store) Records(ctx context.Context, key state.Key, after, limit int) ([]state.Record, error) {
 	if err := key.Validate(); err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 	"savant/think/state"
 )
 
-// Delete implements state.Store. The records stay and can be restored.
+// Delete implements state.Journal. The records stay and can be restored.
 func (s *Store) Delete(ctx context.Context, key state.Key) error { return s.discard(ctx, key, 0) }
 
-// DeleteAt implements state.Upkeep.
+// DeleteAt implements state.Maintenance.
 func (s *Store) DeleteAt(ctx context.Context, key state.Key, version int) error {
 	return s.discard(ctx, key, version)
 }
@@ -35,7 +35,7 @@ func (s *Store) discard(ctx context.Context, key state.Key, version int) error {
 	})
 }
 
-// Undelete implements state.Upkeep.
+// Undelete implements state.Maintenance.
 func (s *Store) Undelete(ctx context.Context, key state.Key) error {
 	return s.change(ctx, key, func(at place) (view, error) {
 		last := len(at.trash) - 1
@@ -52,7 +52,7 @@ func (s *Store) Undelete(ctx context.Context, key state.Key) error {
 // trashFolder begins the place of a deleted run, as Trash names it.
 const trashFolder = "trash/"
 
-// Trash implements state.Upkeep. An item is named by its first entry.
+// Trash implements state.Maintenance. An item is named by its first entry.
 func (s *Store) Trash(ctx context.Context) ([]state.Trashed, error) {
 	hints, err := s.hints(ctx, state.Filter{})
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Store) Trash(ctx context.Context) ([]state.Trashed, error) {
 	return items, err
 }
 
-// GCTrash implements state.Upkeep. From then on nothing can bring the run back. The
+// GCTrash implements state.Maintenance. From then on nothing can bring the run back. The
 // documents go later: see FinishMoves.
 func (s *Store) GCTrash(ctx context.Context, item state.Trashed) error {
 	key := state.Key{Workflow: item.Workflow, Run: item.Run}

@@ -1,4 +1,4 @@
-// Package statetest holds what every state.Store has to pass, and a Store in
+// Package statetest holds what every state.Journal has to pass, and a Journal in
 // memory that exists to show that the suite asks for nothing but the contract.
 package statetest
 
@@ -13,7 +13,7 @@ import (
 	"savant/think/state"
 )
 
-// Memory is a Store that forgets everything when it goes.
+// Memory is a Journal that forgets everything when it goes.
 type Memory struct {
 	mu        sync.Mutex
 	runs      map[state.Key]*run
@@ -53,7 +53,7 @@ func (m *Memory) find(key state.Key) (*run, error) {
 	return found, nil
 }
 
-// Append implements state.Store.
+// Append implements state.Journal.
 func (m *Memory) Append(_ context.Context, key state.Key, record state.Record) (state.Record, error) {
 	found, err := m.find(key)
 	defer m.mu.Unlock()
@@ -72,7 +72,7 @@ func (m *Memory) Append(_ context.Context, key state.Key, record state.Record) (
 	return sealed, nil
 }
 
-// Records implements state.Store.
+// Records implements state.Journal.
 func (m *Memory) Records(_ context.Context, key state.Key, after, limit int) ([]state.Record, error) {
 	found, err := m.find(key)
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *Memory) Records(_ context.Context, key state.Key, after, limit int) ([]
 	return slices.Clone(rest), nil
 }
 
-// Head implements state.Store.
+// Head implements state.Journal.
 func (m *Memory) Head(_ context.Context, key state.Key) (int, string, error) {
 	found, err := m.find(key)
 	defer m.mu.Unlock()

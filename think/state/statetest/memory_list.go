@@ -9,7 +9,7 @@ import (
 	"savant/think/state"
 )
 
-// List implements state.Store.
+// List implements state.Journal.
 func (m *Memory) List(_ context.Context, filter state.Filter) ([]state.Info, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,7 +36,7 @@ func parseTime(text string) time.Time {
 	return at
 }
 
-// Delete implements state.Store.
+// Delete implements state.Journal.
 func (m *Memory) Delete(_ context.Context, key state.Key) error {
 	_, err := m.find(key)
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"savant/think/state"
 )
 
-// Save implements state.Store.
+// Save implements state.Journal.
 func (m *Memory) Save(_ context.Context, key state.Key, name string, snapshot state.Snapshot) error {
 	found, err := m.findNamed(key, name)
 	defer m.mu.Unlock()
@@ -27,7 +27,7 @@ func (m *Memory) Save(_ context.Context, key state.Key, name string, snapshot st
 	return err
 }
 
-// Load implements state.Store.
+// Load implements state.Journal.
 func (m *Memory) Load(_ context.Context, key state.Key, name string) (state.Snapshot, error) {
 	found, err := m.findNamed(key, name)
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *run) complete(key state.Key, snapshot state.Snapshot) (state.Snapshot, 
 	return snapshot, nil
 }
 
-// Checkpoints implements state.Store.
+// Checkpoints implements state.Journal.
 func (m *Memory) Checkpoints(_ context.Context, key state.Key) ([]state.CheckpointInfo, error) {
 	found, err := m.find(key)
 	defer m.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"savant/think/state"
 )
 
-// Run tests a Store against its contract. open returns an empty store and closes it
+// Run tests a Journal against its contract. open returns an empty store and closes it
 // when the test ends.
 func Run(t *testing.T, open func(t *testing.T) state.Storage) {
 	for name, test := range map[string]func(*testing.T, state.Storage){
