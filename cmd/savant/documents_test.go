@@ -31,29 +31,37 @@ func TestTheTutorialWorks(t *testing.T) {
 	follow(t, "tutorial", string(page))
 }
 
-// TestEachRecipeWorks does the same with docs/cookbook.md, with a new project for each
-// recipe.
+// TestEachRecipeWorks does the same with docs/cookbook.md and docs/operate.md, with a new
+// project for each section that shows output.
 func TestEachRecipeWorks(t *testing.T) {
 	t.Parallel()
 	skipInShort(t)
-	page, err := os.ReadFile("../../docs/cookbook.md")
-	require.NoError(t, err)
-	starts := parts.FindAllStringSubmatchIndex(string(page), -1)
-	recipes, begin, name := 0, 0, "opening"
-	next := func(end int) {
-		if text := string(page[begin:end]); strings.Contains(text, "```console") {
+	for name, least := range map[string]int{"cookbook": 6, "operate": 2} {
+		page, err := os.ReadFile("../../docs/" + name + ".md")
+		require.NoError(t, err)
+		recipes := 0
+		for _, section := range sectionsOf(string(page)) {
+			if !strings.Contains(section, "```console") {
+				continue
+			}
 			recipes++
-			t.Run(name, func(t *testing.T) { follow(t, "recipe", text) })
+			title, _, _ := strings.Cut(strings.TrimLeft(section, "# "), "\n")
+			t.Run(name+": "+title, func(t *testing.T) { follow(t, "recipe", section) })
 		}
+		require.GreaterOrEqual(t, recipes, least, name)
 	}
-	for _, at := range starts {
+}
+
+// sectionsOf splits a page at its headings of the second level.
+func sectionsOf(page string) (found []string) {
+	begin := 0
+	for _, at := range parts.FindAllStringSubmatchIndex(page, -1) {
 		if at[8] >= 0 {
-			next(at[0])
-			begin, name = at[0], string(page[at[8]:at[9]])
+			found = append(found, page[begin:at[0]])
+			begin = at[0]
 		}
 	}
-	next(len(page))
-	require.Greater(t, recipes, 5)
+	return append(found, page[begin:])
 }
 
 // follow makes a script of a page and runs it: it writes the files that the page shows,

@@ -1,0 +1,76 @@
+package savant_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/settings"
+)
+
+// TestUnitsAreAccepted has systemd read the units of deploy/systemd, for a project, with a
+// program where the package puts Savant.
+func TestUnitsAreAccepted(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	units, err := filepath.Glob("deploy/systemd/*")
+	require.NoError(t, err)
+	require.Len(t, units, 4)
+	folder := t.TempDir()
+	arguments := []string{"verify", "--man=no"}
+	for _, unit := range units {
+		text, err := os.ReadFile(unit)
+		require.NoError(t, err)
+		adapted := strings.ReplaceAll(string(text), "/usr/bin/savant", "/bin/true")
+		adapted = strings.ReplaceAll(adapted, "User=savant\n", "")
+		to := filepath.Join(folder, strings.Replace(filepath.Base(unit), "@", "@srv-shop", 1))
+		require.NoError(t, os.WriteFile(to, []byte(adapted), 0o600))
+		arguments = append(arguments, to)
+	}
+	command := exec.Command(analyze, arguments...)
+	command.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+folder+":")
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, string(out))
+	for line := range strings.Lines(string(out)) {
+		require.NotContains(t, line, "savant", "a warning")
+	}
+}
+
+// TestServicesSetWhatThereIs checks that units and the property list name settings that
+// exist, and the property list is XML.
+func TestServicesSetWhatThereIs(t *testing.T) {
+	known := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PATH"}
+	for _, row := range settings.Table() {
+		known = append(known, row.Env)
+	}
+	files, err := filepath.Glob("deploy/*/*")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, each := range regexp.MustCompile(`(?m)(?:^Environment=|<key>)([A-Z_]+)[=<]`).FindAllStringSubmatch(string(text), -1) {
+			require.True(t, slices.Contains(known, each[1]), "%s: %s is no setting", file, each[1])
+		}
+		if filepath.Ext(file) != ".plist" {
+			continue
+		}
+		for reader := xml.NewDecoder(strings.NewReader(string(text))); ; {
+			_, err := reader.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(t, err, file)
+		}
+	}
+}
