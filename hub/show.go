@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/hub/graph"
 	"savant/internal/access"
 	"savant/internal/redact"
 	"savant/internal/visible"
@@ -283,7 +284,7 @@ func functions() template.FuncMap {
 		"markStep": markStep,
 		"items":    func(query url.Values, id string) template.URL { return queryWith(query, "q", id+"_") },
 		"cause":    think.Cause,
-		"curve":    curve,
+		"curve":    graph.Curve,
 		"less":     func(a, b int) int { return a - b },
 		"step":     func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
 		"unit":     func(query url.Values, id string) template.URL { return queryAlso(query, "open", id) },

@@ -22,7 +22,7 @@ type program struct{ *cli.Program }
 // Command is `savant workflows`, with the commands of others that belong there.
 func Command(shared *cli.Program, others ...*cobra.Command) *cobra.Command {
 	p := &program{shared}
-	command := cli.Group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.newCommand(), p.validateCommand(), p.testCommand(), p.recordCommand(), p.dryCommand(),
+	command := cli.Group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.newCommand(), p.validateCommand(), p.testCommand(), p.recordCommand(), p.dryCommand(), p.graphCommand(),
 		p.workflowsRunCommand(), p.workflowsAnswerCommand())
 	command.AddCommand(others...)
 	command.Aliases = []string{"workflow"}
