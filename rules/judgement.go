@@ -16,7 +16,8 @@ type judgement struct {
 	own     *ledger // the calls of the call's session
 	call    Call
 	found   map[string]*found
-	of      *Made // in an if or a success: the call that it is about
+	wheres  map[string]whereValue // by the expression's source
+	of      *Made                 // in an if or a success: the call that it is about
 	// counting: calls whose outcome is not known are in every list of which it is unclear
 	// what more of them would do.
 	counting bool
@@ -35,7 +36,25 @@ type found struct {
 }
 
 func newJudgement(file *File, history *History, own *ledger, call Call) *judgement {
-	return &judgement{file: file, history: history, own: own, call: call, found: map[string]*found{}}
+	return &judgement{file: file, history: history, own: own, call: call, found: map[string]*found{}, wheres: map[string]whereValue{}}
+}
+
+// whereValue is what an expression of where gives, and its text. It reads the input and
+// the facts alone, so it is the same for all evidence of a file.
+type whereValue struct {
+	value any
+	text  string
+	err   error
+}
+
+func (j *judgement) whereValue(program *expression.Program) whereValue {
+	known, is := j.wheres[program.Source()]
+	if !is {
+		known.value, known.err = program.Eval(j.env())
+		known.text = encoded(known.value)
+		j.wheres[program.Source()] = known
+	}
+	return known
 }
 
 func (j *judgement) env() expression.Env { return expression.Env{Values: j} }
@@ -154,20 +173,21 @@ func (j *judgement) where(e *evidence, answer *found) (equal string, given bool)
 	answer.values = make([]any, len(e.keys))
 	texts := make([]string, len(e.keys))
 	for i := range e.keys {
-		value := e.values[i].literal
-		if program := e.values[i].program; program != nil {
-			var err error
-			if value, err = program.Eval(j.env()); err != nil && !expressionError(err).Missing {
-				answer.err, answer.broken = err, &condition{site: e.values[i].site}
-				return "", false
-			}
-			if err != nil || value == nil {
-				answer.lacks = program.Source()
-				return "", false
-			}
+		program := e.values[i].program
+		if program == nil {
+			answer.values[i], texts[i] = e.values[i].literal, encoded(e.values[i].literal)
+			continue
 		}
-		answer.values[i] = value
-		texts[i] = encoded(value)
+		given := j.whereValue(program)
+		switch {
+		case given.err != nil && !expressionError(given.err).Missing:
+			answer.err, answer.broken = given.err, &condition{site: e.values[i].site}
+			return "", false
+		case given.err != nil || given.value == nil:
+			answer.lacks = program.Source()
+			return "", false
+		}
+		answer.values[i], texts[i] = given.value, given.text
 	}
 	return strings.Join(texts, "\x00"), true
 }

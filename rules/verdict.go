@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -18,7 +19,7 @@ const (
 )
 
 // label names a call in a text: bank.login #3.
-func label(made *Made) string { return fmt.Sprintf("%s #%d", made.Tool, made.At) }
+func label(made *Made) string { return made.Tool + " #" + strconv.Itoa(made.At) }
 
 func shown(value any) string { return fault.Cut(encoded(value), maxShown) }
 

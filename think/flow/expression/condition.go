@@ -24,6 +24,7 @@ type Condition struct {
 	// Operator is that of a comparison, "" for other leaves.
 	Operator    string
 	left, right *Program
+	sides       [2]*side // of a comparison, where both are simple
 	program     *Program
 }
 
@@ -67,7 +68,7 @@ func condition(whole *Program, node ast.Node, scope Scope) (*Condition, error) {
 		if err = errors.Join(errLeft, errRight); err != nil {
 			return nil, err
 		}
-		made.left, made.right = left, right
+		made.left, made.right, made.sides = left, right, [2]*side{sideOf(n.Left, left), sideOf(n.Right, right)}
 	}
 	made.program, err = compileNode(whole.source, node, scope)
 	return made, err
@@ -135,6 +136,9 @@ func (c *Condition) Holds(env Env) (holds bool, failed []*Condition, err error) 
 }
 
 func (c *Condition) leaf(env Env) (bool, error) {
+	if holds, known := c.quick(env); known {
+		return holds, nil
+	}
 	value, err := c.program.Eval(env)
 	if err != nil {
 		return false, err
