@@ -22,10 +22,11 @@ const approveCall = `{"type":"object","properties":{"approved":{"type":"boolean"
 type asking struct {
 	turn sync.Mutex // held during a question: one after the other
 
-	mu   sync.Mutex
-	ask  func(context.Context, engines.Elicitation) (engines.Answer, error)
-	ctx  context.Context // of the call that waits
-	open *openQuestion   // nil if the person is not asked now
+	mu sync.Mutex
+	// person is the one at the call that waits, with the context of that call.
+	person engines.Person
+	ctx    context.Context
+	open   *openQuestion // nil if the person is not asked now
 }
 
 // openQuestion is one that a person is asked now, through the call of ctx.
@@ -37,28 +38,26 @@ type openQuestion struct {
 // newAsking returns the asking of a run, attached to the call that starts it; nil if
 // the client does not support questions.
 func newAsking(ctx context.Context, call engines.Call) *asking {
-	ask := call.Elicit
-	if ask == nil {
+	if call.Person == nil {
 		return nil
 	}
-	return &asking{ask: ask, ctx: ctx}
+	return &asking{person: call.Person, ctx: ctx}
 }
 
 // attach sends the next questions through a waiting call until leave is called. leave waits
 // for the answer to a question that was sent through this call.
 func (a *asking) attach(ctx context.Context, call engines.Call) (leave func()) {
-	ask := call.Elicit
-	if a == nil || ask == nil {
+	if a == nil || call.Person == nil {
 		return func() {}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ask, a.ctx = ask, ctx
+	a.person, a.ctx = call.Person, ctx
 	return func() {
 		a.mu.Lock()
 		open := a.open
 		if a.ctx == ctx { // no later call took over
-			a.ask, a.ctx = nil, nil
+			a.person, a.ctx = nil, nil
 		}
 		a.mu.Unlock()
 		if open != nil && open.ctx == ctx {
@@ -68,14 +67,14 @@ func (a *asking) attach(ctx context.Context, call engines.Call) (leave func()) {
 }
 
 // begin opens a question, if a call waits through which it can be asked.
-func (a *asking) begin() (ask func(context.Context, engines.Elicitation) (engines.Answer, error), opened *openQuestion) {
+func (a *asking) begin() (person engines.Person, opened *openQuestion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ask == nil {
+	if a.person == nil {
 		return nil, nil
 	}
 	a.open = &openQuestion{ctx: a.ctx, done: make(chan struct{})}
-	return a.ask, a.open
+	return a.person, a.open
 }
 
 func (a *asking) end(opened *openQuestion) {
@@ -93,15 +92,15 @@ func (a *asking) Approve(ctx context.Context, tool string, args json.RawMessage)
 	}
 	a.turn.Lock()
 	defer a.turn.Unlock()
-	ask, opened := a.begin()
-	if ask == nil {
+	person, opened := a.begin()
+	if person == nil {
 		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "no call waits for the run, so Savant cannot ask a person; it can during agent.status with wait_ms"})
 	}
 	defer a.end(opened)
 	ctx, stop := context.WithCancel(ctx) // the run may end before the person answers, and so may the call
 	defer stop()
 	defer context.AfterFunc(opened.ctx, stop)()
-	answer, err := ask(ctx, engines.Elicitation{Message: text, Schema: json.RawMessage(approveCall)})
+	answer, err := person.Ask(ctx, engines.Elicitation{Message: text, Schema: json.RawMessage(approveCall)})
 	if err != nil || answer.Action == "cancel" {
 		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "the form was not answered"})
 	}

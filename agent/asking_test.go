@@ -23,10 +23,10 @@ type person struct {
 }
 
 func (p *person) caller() engines.Caller {
-	return engines.Caller{Elicit: func(_ context.Context, form engines.Elicitation) (engines.Answer, error) {
+	return engines.Caller{Person: engines.PersonFunc(func(_ context.Context, form engines.Elicitation) (engines.Answer, error) {
 		p.asked = append(p.asked, form.Message)
 		return p.answer, p.err
-	}}
+	})}
 }
 
 // A destructive call of a run that a client ordered is made only after a person saw

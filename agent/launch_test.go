@@ -58,11 +58,11 @@ func TestOpeningARunKeepsNobodyWaiting(t *testing.T) {
 func TestAttachNeverWaitsForAPerson(t *testing.T) {
 	asked, answer := make(chan string, 2), make(chan struct{})
 	caller := func(name string) engines.Call {
-		return engines.Call{Caller: engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
+		return engines.Call{Caller: engines.Caller{Person: engines.PersonFunc(func(context.Context, engines.Elicitation) (engines.Answer, error) {
 			asked <- name
 			<-answer
 			return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
-		}}}
+		})}}
 	}
 	waiting, enough := context.WithCancel(t.Context())
 	defer enough()

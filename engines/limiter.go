@@ -73,15 +73,15 @@ type place struct {
 
 // asking returns a call that releases its place while a person is asked.
 func (p *place) asking(call Call) Call {
-	ask := call.Elicit
-	if ask == nil || p.port.places == nil {
+	person := call.Person
+	if person == nil || p.port.places == nil {
 		return call
 	}
-	call.Elicit = func(ctx context.Context, question Elicitation) (Answer, error) {
+	call.Person = PersonFunc(func(ctx context.Context, question Elicitation) (Answer, error) {
 		p.count(1)
 		defer p.count(-1)
-		return ask(ctx, question)
-	}
+		return person.Ask(ctx, question)
+	})
 	return call
 }
 

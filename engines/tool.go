@@ -101,6 +101,21 @@ type Answer struct {
 	Content json.RawMessage
 }
 
+// Person answers questions. Ask may be called concurrently.
+type Person interface {
+	// Ask returns the person's reaction, which may take minutes; an error means that nobody
+	// could be asked.
+	Ask(ctx context.Context, question Elicitation) (Answer, error)
+}
+
+// PersonFunc is a function as a Person.
+type PersonFunc func(context.Context, Elicitation) (Answer, error)
+
+// Ask implements Person.
+func (f PersonFunc) Ask(ctx context.Context, question Elicitation) (Answer, error) {
+	return f(ctx, question)
+}
+
 // Identity says who made a call. The zero Identity is the program itself.
 type Identity struct {
 	// ID tells callers apart: it names a connection, a session over HTTP, or a token.
@@ -117,7 +132,8 @@ type Identity struct {
 // function means that the client cannot.
 type Caller struct {
 	Identity
-	Elicit   func(context.Context, Elicitation) (Answer, error)
+	// Person is the client's user; nil if the client cannot ask.
+	Person   Person
 	Progress func(done, total float64, message string)
 	// Patient: the client waits for a call of any duration and accepts a result of any
 	// size.

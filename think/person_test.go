@@ -50,7 +50,7 @@ func (p *person) elicit(_ context.Context, form engines.Elicitation) (engines.An
 }
 
 func (p *person) caller() think.Caller {
-	return guide.Caller(engines.Call{Caller: engines.Caller{Elicit: p.elicit}})
+	return guide.Caller(engines.Call{Caller: engines.Caller{Person: engines.PersonFunc(p.elicit)}})
 }
 
 func wire(t *testing.T, value any) string {
@@ -232,12 +232,12 @@ func TestAnAnswerGivenElsewhereEndsTheForm(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)
 	forms, taken := make(chan engines.Elicitation), 0
-	caller := guide.Caller(engines.Call{Caller: engines.Caller{Elicit: func(ctx context.Context, form engines.Elicitation) (engines.Answer, error) {
+	caller := guide.Caller(engines.Call{Caller: engines.Caller{Person: engines.PersonFunc(func(ctx context.Context, form engines.Elicitation) (engines.Answer, error) {
 		forms <- form
 		<-ctx.Done()
 		taken++
 		return engines.Answer{}, context.Cause(ctx)
-	}}})
+	})}})
 	_, err := engine.Plan(t.Context(), think.PlanInput{Caller: caller, Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
 	require.NoError(t, err)
 	type answered struct {

@@ -175,10 +175,10 @@ steps:
 		})
 		return engine
 	}
-	ask := guide.Caller(engines.Call{Caller: engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
+	ask := guide.Caller(engines.Call{Caller: engines.Caller{Person: engines.PersonFunc(func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		files["schemas/S.json"] = &fstest.MapFile{Data: []byte(`{"type":"integer"}`), ModTime: time.Unix(2, 0)}
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"who":"ada"}`)}, nil
-	}}})
+	})}})
 	_, err := open().Plan(t.Context(), think.PlanInput{Workflow: "asks", RunID: "r", Caller: ask})
 	require.NoError(t, err)
 	second := open()

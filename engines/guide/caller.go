@@ -12,9 +12,9 @@ import (
 // Caller returns who makes a call, for Think.
 func Caller(call engines.Call) think.Caller {
 	caller := think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}
-	if call.Elicit != nil {
+	if call.Person != nil {
 		caller.Ask = func(ctx context.Context, form think.Form) (think.Filled, error) {
-			answer, err := call.Elicit(ctx, engines.Elicitation(form))
+			answer, err := call.Person.Ask(ctx, engines.Elicitation(form))
 			return think.Filled(answer), err
 		}
 	}

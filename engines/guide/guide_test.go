@@ -166,10 +166,10 @@ func TestChangesOfFilesAreNotified(t *testing.T) {
 func TestTheClientBehindACallIsAsked(t *testing.T) {
 	engine, _ := open(t, library.Layer{Files: files()})
 	require.Nil(t, guide.Caller(engines.Call{}).Ask)
-	client := guide.Caller(engines.Call{Caller: engines.Caller{Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
+	client := guide.Caller(engines.Call{Caller: engines.Caller{Person: engines.PersonFunc(func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
 		require.Contains(t, string(asked.Schema), "count")
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"count":2}`)}, nil
-	}}})
+	})}})
 	reply, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r", Caller: client})
 	require.NoError(t, err)
 	require.Contains(t, string(reply.Instruction.Input), "Say 2 words")

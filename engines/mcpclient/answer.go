@@ -20,7 +20,7 @@ func (c *Client) answer(m *jsonrpc.Message) *jsonrpc.Reply {
 	switch {
 	case m.Method == string(mcp.MethodPing):
 		return jsonrpc.Succeed(m.ID, struct{}{})
-	case m.Method == string(mcp.MethodElicitationCreate) && c.options.Elicit != nil:
+	case m.Method == string(mcp.MethodElicitationCreate) && c.options.Person != nil:
 		return c.askUser(m)
 	}
 	return jsonrpc.Fail(m.ID, jsonrpc.MethodNotFound, fault.Cut(m.Method, maxEcho)+" is not supported", nil)
@@ -37,7 +37,7 @@ func (c *Client) askUser(m *jsonrpc.Message) *jsonrpc.Reply {
 	if err := decode(m.Params, &asked); err != nil {
 		return jsonrpc.Fail(m.ID, jsonrpc.InvalidParams, err.Error(), nil)
 	}
-	answer, err := c.options.Elicit(c.life, engines.Elicitation{Message: asked.Message, Schema: asked.Schema})
+	answer, err := c.options.Person.Ask(c.life, engines.Elicitation{Message: asked.Message, Schema: asked.Schema})
 	if err != nil {
 		coded := fault.From(err)
 		return jsonrpc.Fail(m.ID, jsonrpc.InternalError, coded.Error(), coded)

@@ -34,10 +34,9 @@ const DefaultMaxLine = 32 << 20
 type Options struct {
 	// Name defaults to "savant", for which Savant's server lists dotted names.
 	Name, Version string
-	// Elicit puts a server's question to the user; its context ends with the
-	// connection. Nil: the client does not offer the capability. It may be called
-	// concurrently.
-	Elicit func(context.Context, engines.Elicitation) (engines.Answer, error)
+	// Person gets a server's questions; their context ends with the connection. Nil: the
+	// client does not offer the capability.
+	Person engines.Person
 	// ToolsChanged is called when the server announces that its tools changed. It must
 	// not block.
 	ToolsChanged func()

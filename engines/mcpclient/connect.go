@@ -90,7 +90,7 @@ func (c *Client) discover(ctx context.Context, server *serverInfo) error {
 // capabilities are the capabilities that the client declares.
 func (c *Client) capabilities() map[string]any {
 	able := map[string]any{}
-	if c.options.Elicit != nil {
+	if c.options.Person != nil {
 		able["elicitation"] = map[string]any{}
 	}
 	return able

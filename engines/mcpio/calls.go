@@ -75,7 +75,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		case asked.canAsk() && asked.session.modern:
 			done = c.begin(traced, asked)
 		case asked.canAsk():
-			caller.Elicit = asked.ask
+			caller.Person = asked
 			fallthrough
 		default:
 			done = c.perform(traced, asked, caller)

@@ -82,10 +82,10 @@ func TestClientElicits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, options(t, asking()), mcpclient.Options{
-				Elicit: func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
+				Person: engines.PersonFunc(func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
 					require.Equal(t, "Your name?", question.Message)
 					return c.answer, c.err
-				}})
+				})})
 			got, err := client.Call(t.Context(), "test.ask", nil)
 			if c.err != nil {
 				require.ErrorIs(t, err, fault.ToolFailed)

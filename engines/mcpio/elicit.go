@@ -32,7 +32,7 @@ const maxAsking = 10 * time.Minute
 
 // ask puts a question to the user. Meanwhile later calls about the same run go on: nobody
 // knows how long a person takes.
-func (c *call) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
+func (c *call) Ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
 	c.turn.pass()
 	ctx, cancel := context.WithTimeout(ctx, maxAsking)
 	defer cancel()

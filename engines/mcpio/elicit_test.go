@@ -115,13 +115,13 @@ func TestQuestionOfAClientThatLeaves(t *testing.T) {
 // Two questions at once, of one call, in either order.
 func TestTwoQuestionsAtOnce(t *testing.T) {
 	both := tool("test.both", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
-		ask := call.Elicit
+		ask := call.Person
 		other := make(chan engines.Answer, 1)
 		go func() {
-			answer, _ := ask(ctx, engines.Elicitation{Message: "two"})
+			answer, _ := ask.Ask(ctx, engines.Elicitation{Message: "two"})
 			other <- answer
 		}()
-		one, err := ask(ctx, engines.Elicitation{Message: "one"})
+		one, err := ask.Ask(ctx, engines.Elicitation{Message: "one"})
 		return []string{one.Action, (<-other).Action}, err
 	})
 	w := dial(t, options(t, both))
@@ -186,7 +186,7 @@ func TestRetryTokenServesOnce(t *testing.T) {
 func TestNewCallEndsSuspendedOne(t *testing.T) {
 	ended := make(chan error, 1)
 	ask := tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
-		_, err := call.Elicit(ctx, engines.Elicitation{Message: "?"})
+		_, err := call.Person.Ask(ctx, engines.Elicitation{Message: "?"})
 		ended <- err
 		return nil, err
 	})
@@ -231,7 +231,7 @@ func TestProgressAcrossRetries(t *testing.T) {
 	w := dial(t, options(t, tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
 		caller := call
 		caller.Progress(1, 2, "")
-		answer, err := caller.Elicit(ctx, engines.Elicitation{Message: "?"})
+		answer, err := caller.Person.Ask(ctx, engines.Elicitation{Message: "?"})
 		caller.Progress(2, 2, "")
 		return answer.Action, err
 	})))
@@ -252,7 +252,7 @@ func TestSuspendedCallExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended error
 		w := dial(t, options(t, tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
-			_, ended = call.Elicit(ctx, engines.Elicitation{Message: "?"})
+			_, ended = call.Person.Ask(ctx, engines.Elicitation{Message: "?"})
 			return nil, ended
 		})))
 		w.send(modernCall(1, "test.ask", ""))

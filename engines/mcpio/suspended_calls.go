@@ -72,7 +72,7 @@ func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
-	caller := engines.Caller{Elicit: e.ask}
+	caller := engines.Caller{Person: e}
 	if asked.pacer != nil {
 		caller.Progress = func(done, total float64, message string) {
 			if current := e.pacer.Load(); current != nil {
@@ -124,7 +124,7 @@ func (c *connection) await(ctx context.Context, e *execution) outcome {
 }
 
 // ask is the Elicit function of a call that can be suspended.
-func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
+func (e *execution) Ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
 	if brought := e.brought; brought != nil {
 		if e.brought = nil; e.take(ctx, brought.token, asked) {
 			return readAnswer(brought.raw)

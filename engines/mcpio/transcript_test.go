@@ -119,11 +119,11 @@ func exhibition(t *testing.T) mcpio.Options {
 // asking is a tool that asks the person for a name.
 func asking() engines.Tool {
 	return tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
-		ask := call.Elicit
+		ask := call.Person
 		if ask == nil {
 			return map[string]any{"asked": false}, nil
 		}
-		answer, err := ask(ctx, engines.Elicitation{Message: "Your name?",
+		answer, err := ask.Ask(ctx, engines.Elicitation{Message: "Your name?",
 			Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 		if err != nil {
 			return nil, err

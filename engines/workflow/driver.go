@@ -268,7 +268,7 @@ func (d *Driver) forget(ended *drive) {
 // ask asks the client's user about a step that waits for a person, if the client can,
 // and reports whether the run moved on.
 func (d *Driver) ask(ctx context.Context, call engines.Call, outcome *Outcome) bool {
-	if call.Elicit == nil || outcome.Pending == nil || outcome.Pending.For != ForPerson {
+	if call.Person == nil || outcome.Pending == nil || outcome.Pending.For != ForPerson {
 		return false
 	}
 	reply, err := d.Think.Next(ctx, think.NextInput{Workflow: outcome.Workflow, RunID: outcome.RunID, StepID: outcome.Pending.StepID, Caller: guide.Caller(call)})

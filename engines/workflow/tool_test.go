@@ -122,19 +122,19 @@ func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 			require.Equal(t, float64(len(steps)+1), done)
 			steps = append(steps, message)
 		},
-		Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
+		Person: engines.PersonFunc(func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
 			require.Contains(t, asked.Message, "Go")
 			return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
-		},
+		}),
 	}
 	outcome, err := callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Done, outcome.Status)
 	require.Equal(t, []string{"a: tool.x", "a: done", "b: tool.x", "b: done"}, steps)
 
-	caller.Elicit = func(context.Context, engines.Elicitation) (engines.Answer, error) {
+	caller.Person = engines.PersonFunc(func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		return engines.Answer{Action: "cancel"}, nil
-	}
+	})
 	steps = nil
 	outcome, err = callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r2"}`)
 	require.NoError(t, err)
@@ -145,10 +145,10 @@ func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 func TestAQuestionIsPutOnce(t *testing.T) {
 	registry, _ := registryOf(t, one("steps: [{id: ask, call: human.approve, input_template: {message: Go}}]"))
 	asked := 0
-	caller := engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
+	caller := engines.Caller{Person: engines.PersonFunc(func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		asked++
 		return engines.Answer{Action: "cancel"}, nil
-	}}
+	})}
 	for calls := 1; calls <= 2; calls++ {
 		outcome, err := callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r"}`)
 		require.NoError(t, err)
@@ -161,12 +161,12 @@ func TestAQuestionIsPutOnce(t *testing.T) {
 func TestAnAnswerThatDoesNotFitLosesNoOther(t *testing.T) {
 	registry, _ := registryOf(t, one("steps: [{id: go, call: human.approve, input_template: {message: Go}}, "+
 		"{id: n, deps: [go], call: human.ask, input_template: {message: How many, schema: {type: object, required: [n], properties: {n: {type: integer, maximum: 5}}}}}]"))
-	caller := engines.Caller{Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
+	caller := engines.Caller{Person: engines.PersonFunc(func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
 		if strings.Contains(asked.Message, "Go") {
 			return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
 		}
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"n":9}`)}, nil
-	}}
+	})}
 	outcome, err := callBy(t, t.Context(), caller, registry, `{"workflow":"main","run_id":"r"}`)
 	require.NoError(t, err)
 	require.Equal(t, workflow.Waiting, outcome.Status)

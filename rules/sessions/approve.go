@@ -78,7 +78,7 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 	}
 	agreed, by := false, "form"
 	switch {
-	case call.Elicit != nil:
+	case call.Person != nil:
 		agreed, err = ask(ctx, call, text+"\n\n"+tool+" "+visible.Line(string(input)))
 	case k.options.Approver != nil && call.Agent.RunID != "":
 		by = "terminal"
@@ -120,7 +120,7 @@ func (k *Keeper) note(ctx context.Context, verdict rules.Verdict) (name string, 
 
 // ask asks the user of the call's client.
 func ask(ctx context.Context, call engines.Call, message string) (agreed bool, err error) {
-	answer, err := call.Elicit(ctx, engines.Elicitation{Message: message, Schema: json.RawMessage(form)})
+	answer, err := call.Person.Ask(ctx, engines.Elicitation{Message: message, Schema: json.RawMessage(form)})
 	if err != nil {
 		return false, err
 	}

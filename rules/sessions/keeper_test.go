@@ -232,10 +232,10 @@ func TestAPersonApprovesTheExactCall(t *testing.T) {
 	require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{"amount":6}`), fault.ApprovalRequired)
 	asked, answer, failed := "", engines.Answer{Action: "accept", Content: json.RawMessage(`{"approve":true}`)}, error(nil)
 	call := lasting
-	call.Elicit = func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
+	call.Person = engines.PersonFunc(func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
 		asked = question.Message
 		return answer, failed
-	}
+	})
 	require.NoError(t, invoke(registry, call, "pay.refund", `{"amount":6}`))
 	require.Contains(t, asked, "Refund 6?")
 	require.Contains(t, asked, `pay.refund {"amount":6}`)
@@ -334,7 +334,7 @@ func TestTheFolderOfRulesIsBounded(t *testing.T) {
 }
 
 // accepting is a client whose user approves every form; it counts them.
-func accepting(asked *int) func(context.Context, engines.Elicitation) (engines.Answer, error) {
+func accepting(asked *int) engines.PersonFunc {
 	return func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		*asked++
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approve":true}`)}, nil

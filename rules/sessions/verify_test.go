@@ -156,7 +156,7 @@ func TestAFormsAnswerReachesAsFar(t *testing.T) {
 	w := newWorld(t, asking)
 	asked := 0
 	call := lasting
-	call.Elicit = accepting(&asked)
+	call.Person = accepting(&asked)
 	for range 3 {
 		require.NoError(t, invoke(w.start(), call, "pay.refund", `{"amount":6}`))
 	}

@@ -71,7 +71,8 @@ type Receipts interface {
 	UseReceipt(ctx context.Context, id, use string) (taken string, err error)
 }
 
-// Maintenance has the methods of a store that only repairs and moves need. Dir documents their contracts; a
+// Maintenance has the methods of a store that only repairs and moves need. Dir documents
+// their contracts; a
 // place is a file there, and a key in a database.
 type Maintenance interface {
 	// Keys returns every run there is something of, by workflow and name.

@@ -145,11 +145,11 @@ func (s *served) tools() []engines.Tool {
 }
 
 func (s *served) askPerson(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
-	elicit := call.Elicit
+	elicit := call.Person
 	if elicit == nil {
 		return map[string]any{"asked": false}, nil
 	}
-	answer, err := elicit(ctx, engines.Elicitation{Message: s.question})
+	answer, err := elicit.Ask(ctx, engines.Elicitation{Message: s.question})
 	if err != nil {
 		return nil, err
 	}
