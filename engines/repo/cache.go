@@ -40,7 +40,7 @@ func cacheFolder(given, project string, searched []repository) (string, error) {
 		return "", ownfolder.NotSaved(ownCache, err)
 	}
 	// an index that came with the folder is under another name
-	name := ownCache + "/" + identity(filepath.Join(root.Name(), filepath.FromSlash(ownCache)))
+	name := ownCache + "/" + ownfolder.Identity(root, ownCache)
 	if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", ownfolder.NotSaved(name, err)
 	}

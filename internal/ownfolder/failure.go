@@ -3,6 +3,7 @@ package ownfolder
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"savant/fault"
@@ -49,7 +50,9 @@ func NotOpened(called string, cause error) *fault.Error {
 
 func withAdvice(code fault.Code, what string, cause error) *fault.Error {
 	failure := fault.New(code, "%s: %w", what, reason{cause})
-	if advice := adviceOn(cause); advice != "" {
+	if strings.HasPrefix(what, State+"/") && Displaced(cause) { // the cause does not say which
+		failure.Details += "; something else is in the place of " + State + " or of a folder in it: savant hook release moves " + State + " aside, and what else is there you move yourself"
+	} else if advice := adviceOn(cause); advice != "" {
 		failure.Details += "; " + advice
 	}
 	return failure

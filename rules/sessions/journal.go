@@ -27,6 +27,12 @@ const (
 	ending   = ".journal"
 )
 
+// home is the folder of the journals. Its name is the identity of the folder that it is in:
+// calls that a clone brings are no evidence, and no session's.
+func (j *journals) home() string {
+	return path.Join(folder, cmp.Or(ownfolder.Identity(j.root, folder), "none"))
+}
+
 // The kinds of records.
 const (
 	kindCall    = "call"    // it is about to be made
@@ -91,8 +97,8 @@ type journals struct {
 	kept string           // the rules that were kept last
 }
 
-func fileOf(session string) string {
-	return folder + "/" + jsonvalue.HexSum([]byte(session))[:32] + ending
+func (j *journals) fileOf(session string) string {
+	return j.home() + "/" + jsonvalue.HexSum([]byte(session))[:32] + ending
 }
 
 // locked runs work under the lock, after visit got what other processes wrote: of one
@@ -111,10 +117,13 @@ func (j *journals) locked(ctx context.Context, session string, all bool, visit f
 		return ownfolder.NotSaved(lockFile, err)
 	}
 	defer lock.Close() // and with it the lock
+	if err := ownfolder.Mkdir(j.root, j.home(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return ownfolder.NotSaved(j.home(), err)
+	}
 	if err := filelock.Acquire(ctx, lockFile, func() (bool, error) { return filelock.TryLock(lock, true) }); err != nil {
 		return err
 	}
-	names := []string{fileOf(session)}
+	names := []string{j.fileOf(session)}
 	if all {
 		if names, err = j.names(); err != nil {
 			return err
@@ -128,14 +137,18 @@ func (j *journals) locked(ctx context.Context, session string, all bool, visit f
 
 // names lists the files of all sessions.
 func (j *journals) names() ([]string, error) {
-	entries, err := fs.ReadDir(j.root.FS(), folder)
+	home := j.home()
+	entries, err := fs.ReadDir(j.root.FS(), home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, ownfolder.NotRead(folder, err)
+		return nil, ownfolder.NotRead(home, err)
 	}
 	var names []string
 	for _, entry := range entries {
 		if path.Ext(entry.Name()) == ending {
-			names = append(names, folder+"/"+entry.Name())
+			names = append(names, home+"/"+entry.Name())
 		}
 	}
 	return names, nil
@@ -191,7 +204,7 @@ func (j *journals) followOne(name string, visit func(record)) error {
 
 // append writes one record at the end of a session's file, in place of a torn one.
 func (j *journals) append(session string, added record) error {
-	name := fileOf(session)
+	name := j.fileOf(session)
 	line, err := jsonvalue.Encode(added)
 	if err != nil {
 		return fault.New(fault.Internal, "encoding a call: %w", err)

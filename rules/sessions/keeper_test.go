@@ -96,7 +96,7 @@ func (w *world) start() *engines.Registry {
 
 // journal returns the only journal of a session.
 func (w *world) journal() string {
-	found, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*.journal"))
+	found, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*", "*.journal"))
 	require.NoError(w.t, err)
 	require.Len(w.t, found, 1)
 	return found[0]
@@ -339,4 +339,25 @@ func accepting(asked *int) engines.PersonFunc {
 		*asked++
 		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approve":true}`)}, nil
 	}
+}
+
+// TestACloneBringsNoEvidence: the calls of a folder are not those of a copy of it, which a
+// clone can be, under no name that it can know.
+func TestACloneBringsNoEvidence(t *testing.T) {
+	here := newWorld(t, refunds)
+	require.NoError(t, invoke(here.start(), lasting, "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(here.start(), lasting, "pay.refund", `{"order":"A"}`), "the twin: a call of another process is evidence")
+	clone := newWorld(t, refunds)
+	require.NoError(t, os.CopyFS(filepath.Join(clone.folder, ".savant"), os.DirFS(filepath.Join(here.folder, ".savant"))))
+	brought := filepath.Join(clone.folder, ".savant", "rules")
+	for _, name := range []string{".", "none", "0-0"} {
+		require.NoError(t, os.CopyFS(filepath.Join(brought, name, "x"), os.DirFS(filepath.Dir(here.journal()))))
+		text, err := os.ReadFile(here.journal())
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(brought, name, filepath.Base(here.journal())), text, 0o600))
+	}
+	require.ErrorContains(t, invoke(clone.start(), lasting, "pay.refund", `{"order":"B"}`), "seen")
+	require.ErrorContains(t, invoke(clone.start(), lasting, "pay.refund", `{"order":"A"}`), "seen")
+	require.NoError(t, invoke(clone.start(), lasting, "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(clone.start(), lasting, "pay.refund", `{"order":"A"}`))
 }

@@ -125,7 +125,7 @@ func TestAnAnswerComesLater(t *testing.T) {
 	}
 
 	// A call that nobody approved is a difference.
-	source, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*.journal"))
+	source, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*", "*.journal"))
 	require.NoError(t, err)
 	found := 0
 	for _, name := range source {

@@ -200,7 +200,7 @@ func checkOwnFolder(root *os.Root) error {
 	if err != nil || info.IsDir() {
 		return nil
 	}
-	return Misconfigured(fault.New(fault.InvalidParams, "%s is a file in the folder of %s, and Savant keeps its state in a folder of that name: move the file away, or set %s to another folder",
+	return Misconfigured(fault.New(fault.InvalidParams, "%s is a file in the folder of %s, and Savant keeps its state in a folder of that name: move the file away (savant hook release does), or set %s to another folder",
 		ownfolder.State, settings.EnvPath, settings.EnvPath))
 }
 

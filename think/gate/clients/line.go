@@ -29,9 +29,11 @@ func (c Client) Line(program, event string, more ...string) string {
 		refuse = "printf %s " + singleQuoted(answer.Stderr) + " >&2; exit 2"
 	}
 	// A session's file has its id, and so has the event: the folders above are searched,
-	// and that of the project where the client names it.
+	// and that of the project where the client names it. The name of the folder that has
+	// the file begins with a number, which a clone that brings one does not know.
 	return tried + "i=$(cat); for d in \"$SAVANT_PATH\" \"$CLAUDE_PROJECT_DIR\" \"$PWD\"; do while test \"$d\"; do " +
-		"s=$(grep -ho '\"session\":\"[^\"][^\"]*\"' \"$d\"/.savant/hooks/" + c.Name + "-*.json 2>/dev/null | cut -d: -f2-); " +
+		"h=$(ls -di \"$d/.savant/hooks/.\" 2>/dev/null | sed 's/^ *//; s/ .*//'); " +
+		"s=$(grep -ho '\"session\":\"[^\"][^\"]*\"' \"$d\"/.savant/hooks/\"$h\"-*/" + c.Name + "-*.json 2>/dev/null | cut -d: -f2-); " +
 		"if test \"$s\" && printf %s \"$i\" | grep -qF \"$s\"; then " + refuse + "; fi; case $d in */*) d=${d%/*};; *) d=;; esac; done; done; " +
 		"echo 'savant: the program of the hook is gone, and calls pass; savant setup " + c.Name + " sets it up again' >&2; " + pass
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/ownfolder"
 	"savant/think/gate"
 	"savant/think/gate/clients"
 )
@@ -58,7 +59,9 @@ func TestAHookWhoseProgramIsGone(t *testing.T) {
 				}
 				id, err := json.Marshal(report.Session)
 				require.NoError(t, err)
-				file := filepath.Join(project, ".savant", "hooks", name+"-0a1b.json")
+				home := filepath.Join(project, ".savant", "hooks", ownfolder.IdentityOf(filepath.Join(project, ".savant", "hooks")))
+				require.NoError(t, os.MkdirAll(home, 0o755))
+				file := filepath.Join(home, name+"-0a1b.json")
 				require.NoError(t, os.WriteFile(file, []byte(`{"format":1,"client":"`+name+`","session":`+string(id)+`,"prefixes":[],"runs":[{"run":{"id":"r"}}]}`), 0o600))
 				event := report.Named
 				if name == "copilot-cli" && report.Kind == gate.BeforeTool { // its events do not say their names
@@ -86,6 +89,13 @@ func TestAHookWhoseProgramIsGone(t *testing.T) {
 					require.Equal(t, passed, answerOf(t, line, elsewhere, each.Stdin, "SAVANT_PATH="+relative, "CLAUDE_PROJECT_DIR="+relative), relative)
 				}
 				require.NoError(t, os.Remove(file))
+				for _, brought := range []string{"", "1-0"} { // the same file as a clone brings it
+					brought = filepath.Join(filepath.Dir(home), brought)
+					require.NoError(t, os.MkdirAll(brought, 0o755))
+					file := filepath.Join(brought, name+"-0a1b.json")
+					require.NoError(t, os.WriteFile(file, []byte(`{"format":1,"client":"`+name+`","session":`+string(id)+`,"runs":[{"run":{"id":"r"}}]}`), 0o600))
+					require.Equal(t, passed, answerOf(t, line, deep, each.Stdin), "brought by a clone")
+				}
 			}
 			require.Positive(t, held)
 
@@ -114,8 +124,12 @@ func TestAPluginWhoseProgramIsGone(t *testing.T) {
 	project := t.TempDir()
 	deep := filepath.Join(project, "a", "b")
 	require.NoError(t, os.MkdirAll(deep, 0o755))
-	require.NoError(t, os.MkdirAll(filepath.Join(project, ".savant", "hooks"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(project, ".savant", "hooks", "opencode-1.json"), []byte(`{"format":1,"client":"opencode","session":"s 1","runs":[]}`), 0o600))
+	hooks := filepath.Join(project, ".savant", "hooks")
+	require.NoError(t, os.MkdirAll(filepath.Join(hooks, "1-brought"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(hooks, "1-brought", "opencode-1.json"), []byte(`{"format":1,"client":"opencode","session":"s","runs":[]}`), 0o600))
+	home := filepath.Join(hooks, ownfolder.IdentityOf(hooks))
+	require.NoError(t, os.MkdirAll(home, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "opencode-1.json"), []byte(`{"format":1,"client":"opencode","session":"s 1","runs":[]}`), 0o600))
 	asking, err := filepath.Abs(filepath.Join("plugins", "ask.js"))
 	require.NoError(t, err)
 	for event, refused := range map[string]bool{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"savant/internal/ownfolder"
@@ -25,7 +26,8 @@ func absent(err error) bool {
 // displaced returns the first entry of the gate that is something else than it must be, ""
 // for none.
 func (g *Gate) displaced() string {
-	for _, name := range []string{ownfolder.State, folder, probeFolder, lockName} {
+	lockName := g.lockName()
+	for _, name := range []string{ownfolder.State, folder, g.home(), g.probeFolder(), lockName} {
 		if _, err := g.root.Lstat(name); err != nil {
 			continue
 		}
@@ -58,7 +60,7 @@ func (g *Gate) Gated(ctx context.Context, client, session string) bool {
 		return true
 	}
 	for _, name := range names {
-		if session != "" && name != fileOf(client, session) || !strings.HasPrefix(name, folder+"/"+client+"-") {
+		if session != "" && name != g.fileOf(client, session) || !strings.HasPrefix(path.Base(name), client+"-") {
 			continue
 		}
 		if ctx.Err() != nil || g.holds(ctx, name) {

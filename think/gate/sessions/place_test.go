@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -30,15 +31,21 @@ func planted(t *testing.T) map[string]func(path string) error {
 // without a run calls what it likes. One that plans a run is told which command helps, and
 // the command does.
 func TestNoPairNoGate(t *testing.T) {
-	for _, place := range []string{".savant", ".savant/hooks", ".savant/hooks/.lock", ".savant/hooks/probes"} {
+	for _, place := range []string{".savant", ".savant/hooks", ".savant/hooks/HOME", ".savant/hooks/HOME/.lock", ".savant/hooks/HOME/probes"} {
 		for what, plant := range planted(t) {
-			if place == ".savant/hooks/.lock" && what == "a file" {
+			if strings.HasSuffix(place, ".lock") && what == "a file" {
 				continue // what Savant makes there
 			}
 			t.Run(place+" is "+what, func(t *testing.T) {
 				p := newProject(t, t.TempDir())
 				defer p.close()
-				path := filepath.Join(p.path, place)
+				above, below, inHome := strings.Cut(place, "HOME")
+				above = filepath.Join(p.path, above)
+				path := above
+				if inHome { // whose name no clone knows
+					require.NoError(t, os.MkdirAll(above, 0o700))
+					path = filepath.Join(homeOf(p.path), below)
+				}
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, plant(path))
 				p.restart()
@@ -55,6 +62,9 @@ func TestNoPairNoGate(t *testing.T) {
 				decided := p.ask(event("one", gate.BeforeTool, "mcp__savant__think_plan", `{"workflow":"tour"}`))
 				require.Equal(t, gate.GateFailed, decided.Why, "the run could not be kept")
 				require.Contains(t, decided.Reason, "savant hook release")
+				named, err := filepath.Rel(p.path, path)
+				require.NoError(t, err)
+				require.Contains(t, decided.Reason, named)
 				_, err = os.Lstat(path)
 				require.NoError(t, err, "nothing is moved before a person says so")
 				moved, err := p.gate.MoveAside()
@@ -114,4 +124,41 @@ func TestADamagedSessionGatesItselfAlone(t *testing.T) {
 			require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
 		})
 	}
+}
+
+// TestACloneBringsNoPair: a clone knows the id of a session, as of Kiro, whose id is its
+// folder's path, and of each client that counts. It brings the files of a session that is held,
+// and those of a hook that was asked, under every name that it can know.
+func TestACloneBringsNoPair(t *testing.T) {
+	here := newProject(t, t.TempDir())
+	defer here.close()
+	here.record("r1", "plan", "running", step(1))
+	here.planned("one", "r1")
+	require.Equal(t, gate.Refuse, here.tries("one", "Bash", `{"command":"ls"}`), "the twin: the session that planned is held")
+	require.Equal(t, gate.Pass, here.tries("two", "mcp__savant__think_plan", `{"workflow":"tour"}`))
+
+	clone := newProject(t, t.TempDir())
+	defer clone.close()
+	require.NoError(t, os.CopyFS(filepath.Join(clone.path, ".savant"), os.DirFS(filepath.Join(here.path, ".savant"))))
+	hooks := filepath.Join(clone.path, ".savant", "hooks")
+	for _, name := range []string{".", "none", "0-0", "1-0"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(hooks, name), 0o700))
+		for _, file := range append(filesOf(t, here.path), "damaged") {
+			text, err := os.ReadFile(filepath.Join(here.path, file))
+			if err != nil {
+				text, file = []byte("damaged"), filesOf(t, here.path)[0]
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(hooks, name, filepath.Base(file)), text, 0o600))
+		}
+	}
+	clone.restart()
+	require.Equal(t, gate.Pass, clone.tries("one", "Bash", `{"command":"ls"}`))
+	require.Equal(t, gate.Pass, clone.ask(event("one", gate.TurnEnd, "", "")).Verdict)
+	require.False(t, clone.gate.Gated(t.Context(), "claude-code", "one"))
+	require.False(t, clone.gate.Gated(t.Context(), "claude-code", ""))
+	probed, err := clone.gate.Probed(t.Context(), "tour", "")
+	require.NoError(t, err)
+	require.False(t, probed, "no hook was asked here")
+	require.Equal(t, gate.Pass, clone.tries("one", "mcp__savant__think_next", `{"run_id":"r1"}`))
+	require.Equal(t, gate.Refuse, clone.tries("one", "Bash", `{"command":"ls"}`), "it is held from its own call on")
 }

@@ -67,6 +67,7 @@ func (g *Gate) probed(digest string) error {
 	if err := g.mkdir(); err != nil {
 		return err
 	}
+	probeFolder := g.probeFolder()
 	entries, err := regular.ReadDir(g.root, probeFolder)
 	if err != nil {
 		return ownfolder.NotRead(probeFolder, err)
@@ -89,7 +90,7 @@ func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
 	if shared != nil {
 		return shared.Announced(ctx, probeOf(workflow, run), probeExpiry)
 	}
-	name := path.Join(probeFolder, probeOf(workflow, run)+suffix)
+	name := path.Join(g.probeFolder(), probeOf(workflow, run)+suffix)
 	if _, err := g.root.Stat(name); absent(err) {
 		return false, nil
 	}

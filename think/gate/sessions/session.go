@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,11 +26,20 @@ import (
 // The files of the gate, below SAVANT_PATH. Each session has one that is replaced
 // whole, and one lock orders who changes them.
 const (
-	folder      = ownfolder.State + "/hooks"
-	probeFolder = folder + "/probes"
-	lockName    = folder + "/.lock"
-	suffix      = ".json"
+	folder = ownfolder.State + "/hooks"
+	suffix = ".json"
 )
+
+// home is the folder of the gate's files. Its name is the identity of the folder that it is
+// in: some clients' sessions have ids that anybody can guess, and a clone that brings their
+// files does not know the name that counts here.
+func (g *Gate) home() string {
+	return path.Join(folder, cmp.Or(ownfolder.Identity(g.root, folder), "none"))
+}
+
+func (g *Gate) probeFolder() string { return path.Join(g.home(), "probes") }
+
+func (g *Gate) lockName() string { return path.Join(g.home(), ".lock") }
 
 // format is the version of a session's file; a newer one is not read.
 const format = 1
@@ -77,9 +87,9 @@ const (
 	maxAsked    = 16
 )
 
-func fileOf(client, session string) string {
+func (g *Gate) fileOf(client, session string) string {
 	sum := sha256.Sum256([]byte(client + "\x00" + session))
-	return path.Join(folder, client+"-"+hex.EncodeToString(sum[:12])+suffix)
+	return path.Join(g.home(), client+"-"+hex.EncodeToString(sum[:12])+suffix)
 }
 
 // load reads the session of an event, or nil.
@@ -131,9 +141,10 @@ func (g *Gate) replace(name string, value any) error {
 
 // mkdir makes the folders of the gate.
 func (g *Gate) mkdir() error {
-	for _, each := range []string{ownfolder.State, folder, probeFolder} {
-		if err := ownfolder.Mkdir(g.root, each, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return ownfolder.NotSaved(each, err)
+	for _, each := range []func() string{func() string { return ownfolder.State }, func() string { return folder }, g.home, g.probeFolder} {
+		name := each() // known when the folder above is there
+		if err := ownfolder.Mkdir(g.root, name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return ownfolder.NotSaved(name, err)
 		}
 	}
 	return nil
@@ -144,11 +155,13 @@ func (g *Gate) locked(ctx context.Context, work func() error) error {
 	if name := g.displaced(); name != "" {
 		return fault.New(fault.StateCorrupt, "%s is something else than Savant makes under this name, so no run can be kept for the hooks", name)
 	}
+	lockName := g.lockName()
 	file, err := regular.Open(g.root, lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = g.mkdir(); err != nil {
 			return err
 		}
+		lockName = g.lockName()
 		file, err = regular.Open(g.root, lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if err != nil {
@@ -199,17 +212,18 @@ func full() error {
 
 // sessionFiles lists the files of all sessions.
 func (g *Gate) sessionFiles() ([]string, error) {
-	entries, err := regular.ReadDir(g.root, folder)
+	home := g.home()
+	entries, err := regular.ReadDir(g.root, home)
 	if absent(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, ownfolder.NotRead(folder, err)
+		return nil, ownfolder.NotRead(home, err)
 	}
 	var found []string
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), suffix) && !strings.HasPrefix(entry.Name(), ".") {
-			found = append(found, path.Join(folder, entry.Name()))
+			found = append(found, path.Join(home, entry.Name()))
 		}
 	}
 	return found, nil

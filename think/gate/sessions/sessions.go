@@ -72,9 +72,8 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		}
 		return gate.Decision{}
 	}
-	name := fileOf(e.Client, e.Session)
 	about, err := g.about(ctx, e)
-	if s, damaged := g.load(name); damaged == nil && (s == nil || len(s.Pairs) == 0) && (err != nil || about.nothing(s)) {
+	if s, damaged := g.load(g.fileOf(e.Client, e.Session)); damaged == nil && (s == nil || len(s.Pairs) == 0) && (err != nil || about.nothing(s)) {
 		return gate.Decision{} // no run of this session is gated, and this event plans none
 	}
 	if err != nil {
@@ -82,7 +81,7 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	}
 	var decided gate.Decision
 	err = g.locked(ctx, func() error {
-		decided, err = g.decide(ctx, name, e, about)
+		decided, err = g.decide(ctx, g.fileOf(e.Client, e.Session), e, about) // the lock has made its folder
 		return err
 	})
 	if err != nil {

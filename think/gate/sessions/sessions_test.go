@@ -16,6 +16,7 @@ import (
 	"savant/fault"
 	"savant/internal/mongo"
 	"savant/internal/mongotest"
+	"savant/internal/ownfolder"
 	"savant/think/gate"
 	"savant/think/gate/sessions"
 	"savant/think/state"
@@ -360,7 +361,7 @@ func TestALockThatIsKeptIsRefused(t *testing.T) {
 	p.planned("one", "r1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	release := lock(t, filepath.Join(p.path, ".savant", "hooks", ".lock"))
+	release := lock(t, filepath.Join(homeOf(p.path), ".lock"))
 	defer release()
 	require.Equal(t, gate.GateFailed, p.gate.Ask(ctx, event("one", gate.BeforeTool, "Bash", `{}`)).Why)
 }
@@ -521,8 +522,14 @@ func TestLinksLeadOut(t *testing.T) {
 }
 
 // filesOf lists the files of sessions, relative to the project.
+// homeOf returns the folder of a project's files of the gate.
+func homeOf(path string) string {
+	hooks := filepath.Join(path, ".savant", "hooks")
+	return filepath.Join(hooks, ownfolder.IdentityOf(hooks))
+}
+
 func filesOf(t *testing.T, path string) []string {
-	found, err := filepath.Glob(filepath.Join(path, ".savant", "hooks", "*.json"))
+	found, err := filepath.Glob(filepath.Join(homeOf(path), "*.json"))
 	require.NoError(t, err)
 	for i := range found {
 		found[i], err = filepath.Rel(path, found[i])

@@ -17,6 +17,7 @@ import (
 
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/internal/ownfolder"
 	"savant/think/gate"
 	"savant/think/gate/clients"
 	"savant/think/gate/sessions"
@@ -27,6 +28,15 @@ import (
 type breaking struct{ because func() error }
 
 func (b breaking) Read([]byte) (int, error) { return 0, b.because() }
+
+// gateOf makes the folder of the gate's files.
+func gateOf(t *testing.T, folder string) string {
+	hooks := filepath.Join(folder, ".savant", "hooks")
+	require.NoError(t, os.MkdirAll(hooks, 0o700))
+	home := filepath.Join(hooks, ownfolder.IdentityOf(hooks))
+	require.NoError(t, os.MkdirAll(home, 0o700))
+	return home
+}
 
 // TestWhatGoesWrongIsRefused: a panic, a stream that fails and one that never ends answer a
 // refusal while a session of the client is held, and nothing otherwise.
@@ -53,10 +63,10 @@ func TestWhatGoesWrongIsRefused(t *testing.T) {
 				return h.answer(c.ctx, client, folder)
 			}
 			require.Equal(t, clients.Answer{}, answer())
-			require.NoError(t, os.MkdirAll(filepath.Join(folder, ".savant", "hooks"), 0o700))
-			require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "hooks", "claude-code-1.json"), []byte("{}"), 0o600))
+			home := gateOf(t, folder)
+			require.NoError(t, os.WriteFile(filepath.Join(home, "claude-code-1.json"), []byte("{}"), 0o600))
 			require.Equal(t, clients.Answer{}, answer(), "another client's session")
-			require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "hooks", "codex-1.json"), []byte("{}"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(home, "codex-1.json"), []byte("{}"), 0o600))
 			refused := answer()
 			require.Contains(t, refused.Stdout, `"permissionDecision":"deny"`)
 			require.Contains(t, refused.Stdout, c.says)
@@ -68,8 +78,7 @@ func TestWhatGoesWrongIsRefused(t *testing.T) {
 // the event does not.
 func TestAnEventThatCannotBeReadIsOfTheClientsProject(t *testing.T) {
 	folder := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(folder, ".savant", "hooks"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "hooks", "claude-code-1.json"), []byte("{}"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(gateOf(t, folder), "claude-code-1.json"), []byte("{}"), 0o600))
 	client, err := clients.Find("claude-code")
 	require.NoError(t, err)
 	for _, stdin := range []io.Reader{strings.NewReader("no JSON"), breaking{func() error { panic("broken") }}} {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 const COMMAND = ["savant"]
@@ -15,8 +15,11 @@ function held(session, folder) {
   for (let at = folder; at; at = dirname(at) === at ? "" : dirname(at)) {
     const hooks = join(at, ".savant", "hooks")
     try {
-      for (const name of readdirSync(hooks)) {
-        if (name.endsWith(".json") && readFileSync(join(hooks, name), "utf8").includes(`"session":${JSON.stringify(session)}`)) return true
+      const own = process.platform === "win32" ? "0-" : `${statSync(hooks, { bigint: true }).ino}-` // a clone does not know it
+      for (const home of readdirSync(hooks).filter((name) => name.startsWith(own))) {
+        for (const name of readdirSync(join(hooks, home))) {
+          if (name.endsWith(".json") && readFileSync(join(hooks, home, name), "utf8").includes(`"session":${JSON.stringify(session)}`)) return true
+        }
       }
     } catch {} // no such folder
   }
