@@ -51,6 +51,8 @@ type actsView struct {
 	// Why is why no action is possible, Lacks which actions the token's scopes exclude.
 	Why   string
 	Lacks []string
+	Act   string     // the form that was refused
+	Sent  url.Values // what was filled in there
 }
 
 // errReadOnly refuses changes in a read-only hub.
@@ -83,7 +85,8 @@ func (h *Hub) acts(r *http.Request, info state.Info, standing Standing, drift bo
 	driven := h.options.Standings.Driven(info.Key())
 	ended := hasEnded(standing.Status)
 	cancelled := standing.Status == "cancelled"
-	view := actsView{Fork: true, Reset: !driven && !cancelled, Cancel: !ended, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
+	refused := refusalOf(r)
+	view := actsView{Act: refused.act, Sent: refused.sent, Fork: true, Reset: !driven && !cancelled, Cancel: !ended, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
 		Waits: !driven && !ended && standing.Status != "blocked", Drift: drift}
 	if err := h.allowed(r, access.Guide); err != nil {
 		view.Fork, view.Reset, view.Cancel = false, false, false
@@ -133,10 +136,15 @@ func (h *Hub) drive(key state.Key) {
 }
 
 func (h *Hub) driven(key state.Key) error {
+	h.stop(key, nil)
 	for {
 		outcome, err := h.options.Driver.Run(h.ctx, engines.Call{}, workflow.Request{Workflow: key.Workflow, RunID: key.Run}, nil)
-		if err != nil || outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson {
+		if err != nil || outcome.Pending == nil {
 			return err
+		}
+		if outcome.Pending.For != workflow.ForPerson {
+			h.stop(key, outcome.Pending)
+			return nil
 		}
 		if err := h.options.Think.AwaitStep(h.ctx, key.Workflow, key.Run, outcome.Pending.StepID); err != nil {
 			return err
@@ -156,7 +164,7 @@ func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.StateConflict, "run %s is already running", key.Run)
 	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.showRun)
 		return
 	}
 	h.drive(key)
@@ -171,7 +179,7 @@ func runOf(r *http.Request) state.Key {
 func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	if _, err := h.changeable(r.Context(), key); err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.showRun)
 		return
 	}
 	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "fork", Workflow: key.Workflow, RunID: key.Run,
@@ -181,10 +189,14 @@ func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
 			out.Difference.Version, fault.Cut(out.Difference.Recorded, 400), fault.Cut(out.Difference.Replayed, 400), max(1, out.Difference.Version-1))
 	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.showRun)
 		return
 	}
-	h.done(w, r, runPath(state.Key{Workflow: key.Workflow, Run: out.Reply.State.RunID}), "forked")
+	fork := state.Key{Workflow: key.Workflow, Run: out.Reply.State.RunID}
+	if r.PostFormValue("again") != "" && h.allowed(r, access.Run) == nil {
+		h.drive(fork)
+	}
+	h.done(w, r, runPath(fork), "forked")
 }
 
 // resetRun resets a run, as savant state reset.
@@ -205,7 +217,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.showRun)
 		return
 	}
 	h.done(w, r, runPath(key), "reset")
@@ -220,7 +232,7 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 			Cancellation: flow.Cancellation{By: h.options.Person, Reason: r.PostFormValue("reason")}})
 	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.showRun)
 		return
 	}
 	h.done(w, r, runPath(key), "ended")
@@ -230,7 +242,7 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 func (h *Hub) resumeAgent(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("run")
 	if err := h.options.Agent.GoOn(r.Context(), id, r.PostFormValue("goal")); err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.showAgent)
 		return
 	}
 	h.done(w, r, "/diagnostics/agents/"+url.PathEscape(id), "resumed")
@@ -264,12 +276,12 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if !errors.Is(err, fault.InvalidParams) {
-			h.fail(w, r, err)
+			h.again(w, r, err, starting.startView, h.showWorkflow)
 			return
 		}
 		starting.place(fault.From(err), paramOf, &starting.Problem)
 	}
-	h.showWorkflow(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, starting.startView)))
+	h.again(w, r, nil, starting.startView, h.showWorkflow)
 }
 
 // plain is the name of a workflow without its version.

@@ -40,7 +40,7 @@ func (h *Hub) listAgents(w http.ResponseWriter, r *http.Request) {
 	for _, each := range reports[from:to] {
 		view.Runs = append(view.Runs, agentRowOf(each))
 	}
-	h.show(w, r, http.StatusOK, "agents.html", page{Title: "Agents", At: "agents", View: view})
+	h.show(w, r, http.StatusOK, "agents.html", page{Title: "Agents", At: "agents", Live: anyRun, View: view})
 }
 
 type agentView struct {
@@ -49,6 +49,7 @@ type agentView struct {
 	Cost                    string
 	Ends, Resume, Continue  bool   // which actions the run allows; Continue is with a new goal
 	Lacks                   string // why the visitor may not use them
+	NewGoal                 string // as it was filled in
 	timeline
 	Timeline, ByStep url.Values // links with the same filter
 	Refresh          url.Values // link to the same page
@@ -62,6 +63,7 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	}
 	view := agentView{agentRow: agentRowOf(report), Final: report.Final, Warning: report.Warning, Timeline: with(r, "view", "timeline"),
 		ByStep: with(r, "view", "grouped"), Refresh: r.URL.Query()}
+	view.NewGoal = refusalOf(r).sent.Get("goal")
 	allowed := h.allowed(r, access.Run)
 	if allowed != nil {
 		view.Lacks = fault.From(allowed).Details + ", so it cannot cancel or continue this run"
@@ -76,7 +78,7 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	if err := h.fillTimeline(r, report.RunID, &view.timeline); err != nil {
 		view.Unread = fault.From(err).Error()
 	}
-	h.show(w, r, http.StatusOK, "agent.html", page{Title: report.RunID, At: "agents", View: view})
+	h.show(w, r, refusalOf(r).status(), "agent.html", page{Title: report.RunID, At: "agents", Live: report.RunID, View: view})
 }
 
 // amount formats a cost.
@@ -131,7 +133,7 @@ func download(w http.ResponseWriter, kind, name string) {
 func (h *Hub) cancelAgent(w http.ResponseWriter, r *http.Request) {
 	run := r.PathValue("run")
 	if err := h.options.Agent.Cancel(run); err != nil {
-		h.problem(w, r, statusOf(err), fault.From(err))
+		h.again(w, r, err, nil, h.showAgent)
 		return
 	}
 	h.done(w, r, "/diagnostics/agents/"+url.PathEscape(run), "canceled")

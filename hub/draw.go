@@ -78,12 +78,13 @@ type artist struct {
 	events map[int]think.Event
 	opened []string
 	asked  string // the selected step
+	stuck  string // the step at which the run is blocked
 	whole  bool
 }
 
 // draw lays out a scene.
-func (h *Hub) draw(r *http.Request, s *scene, events map[int]think.Event) (*drawing, error) {
-	a := &artist{hub: h, r: r, events: events, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
+func (h *Hub) draw(r *http.Request, s *scene, events map[int]think.Event, blocked string) (*drawing, error) {
+	a := &artist{hub: h, r: r, events: events, stuck: blocked, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
 	return a.drawing(s)
 }
 
@@ -192,6 +193,9 @@ func (a *artist) node(s *scene, at int) (drawnNode, error) {
 		}
 	}
 	n.Word = a.word(step)
+	if a.stuck != "" && a.stuck == step.Now.ID {
+		n.Status, n.Word = "blocked", "blocked: see above"
+	}
 	n.Condition = shortened(conditionOf(step), 36)
 	n.Title = a.title(step, s.Why[at])
 	lines := 2

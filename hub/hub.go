@@ -56,9 +56,10 @@ type Options struct {
 	Redactor  *redact.Redactor
 	Standings Standings
 	Calls     Calls
-	// Logs is the absolute folder of the trace, watched for changes.
-	Logs   string
-	Logger *slog.Logger
+	// Logs is the absolute folder of the trace, Journals that of the runs, watched for
+	// changes; Journals is empty if runs are in a database.
+	Logs, Journals string
+	Logger         *slog.Logger
 }
 
 // Standings returns the state of runs and deciders, for people.
@@ -115,6 +116,8 @@ type Hub struct {
 	mu   sync.Mutex
 	// started are the runs that were started here; driving are those being driven now.
 	started, driving map[state.Key]bool
+	// stopped is why it went no further with a run.
+	stopped map[state.Key]string
 }
 
 //go:embed templates/*.html
@@ -135,8 +138,8 @@ func New(ctx context.Context, options Options) (*Hub, error) {
 	}
 	scrape := newScrape()
 	index := events.New(options.Recorder, scrape.counted.Count)
-	return &Hub{options: options, gate: gate, pages: pages, scrape: scrape, index: index, changes: watch(ctx, index, options.Logs, options.Logger),
-		audit: audit.New(options.Think), ctx: ctx, started: map[state.Key]bool{}, driving: map[state.Key]bool{}}, nil
+	return &Hub{options: options, gate: gate, pages: pages, scrape: scrape, index: index, changes: watch(ctx, index, &journals{folder: options.Journals}, options.Logs, options.Logger),
+		audit: audit.New(options.Think), ctx: ctx, started: map[state.Key]bool{}, driving: map[state.Key]bool{}, stopped: map[state.Key]string{}}, nil
 }
 
 // Wait returns when the hub drives no more runs, after the end of its context.
@@ -152,7 +155,9 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /runs", h.listRuns)
 	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/version", h.sendVersion)
-	inside.HandleFunc("GET /runs/{workflow}/{run}/{act}", backToRun)
+	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", importPath} {
+		inside.HandleFunc("GET "+form, backTo)
+	}
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
 	inside.HandleFunc("GET /compare", h.compare)
 	inside.HandleFunc("GET /workflows", h.listWorkflows)

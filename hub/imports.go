@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -51,16 +50,12 @@ func openUpload(r *http.Request) upload {
 func (h *Hub) importRun(w http.ResponseWriter, r *http.Request) {
 	file := visitorFrom(r).upload.file
 	if file == nil {
-		h.fail(w, r, fault.New(fault.InvalidParams, "no file was sent: choose one that savant state export wrote"))
+		h.again(w, r, fault.New(fault.InvalidParams, "no file was sent: choose one that savant state export wrote"), nil, h.listRuns)
 		return
 	}
 	done, err := h.options.Keeper.Import(r.Context(), file)
-	if errors.Is(err, fault.StateCorrupt) {
-		h.problem(w, r, http.StatusUnprocessableEntity, err)
-		return
-	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.listRuns)
 		return
 	}
 	what := "imported"

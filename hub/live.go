@@ -16,10 +16,10 @@ import (
 	"savant/hub/events"
 )
 
-// A stream names the runs with new events; a page that shows one of them fetches the
-// rows that it needs. So the server keeps no state per page, a slow or hidden page
-// costs no memory and blocks no writer, and one stream serves all tabs of a browser,
-// which has only six connections.
+// A stream names the runs with new events or records: "RUN" of the agent, "WORKFLOW/RUN"
+// of a workflow. A page that shows one of them fetches what it needs. So the server keeps
+// no state per page, a slow or hidden page costs no memory and blocks no writer, and one
+// stream serves all tabs of a browser, which has only six connections.
 
 const (
 	// lookAgain is the polling interval of the trace, in case its folder does not exist
@@ -36,20 +36,41 @@ const (
 	maxNamed = 100
 )
 
-// changes follows the trace and notifies pages.
+// changes follows the trace and the journals, and notifies pages.
 type changes struct {
-	index *events.Index
+	index    *events.Index
+	journals *journals
 
 	mu      sync.Mutex
 	next    chan struct{} // closed with the next change
 	waiting int           // number of streams
 }
 
-// watch follows the trace in a folder until ctx ends.
-func watch(ctx context.Context, index *events.Index, folder string, logger *slog.Logger) *changes {
-	c := &changes{index: index, next: make(chan struct{})}
+// watch follows the trace in a folder, and the journals, until ctx ends.
+func watch(ctx context.Context, index *events.Index, journals *journals, folder string, logger *slog.Logger) *changes {
+	c := &changes{index: index, journals: journals, next: make(chan struct{})}
 	go c.follow(ctx, folder, logger)
 	return c
+}
+
+// point is where a stream is in the trace and in the journals.
+type point struct {
+	trace events.Mark
+	runs  uint64
+}
+
+// String returns the id of a stream's event.
+func (p point) String() string { return fmt.Sprintf("%s.%d.%d", p.trace.Epoch, p.trace.Now, p.runs) }
+
+// now returns the current point.
+func (c *changes) now() point { return point{c.index.Now(), c.journals.now()} }
+
+// since returns the runs that changed since a point, and the new mark; with all, any run
+// may have changed.
+func (c *changes) since(at point) (runs []string, all bool, now point) {
+	agents, all, trace := c.index.Changed(at.trace)
+	runs, allRuns, number := c.journals.since(at.runs)
+	return append(agents, runs...), all || allRuns, point{trace, number}
 }
 
 func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger) {
@@ -64,19 +85,24 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 		logger.Warn("live pages read the trace once a second, because the system reports no changes", "cause", err.Error())
 	}
 	for failed := false; ; {
+		before := c.now()
 		if watcher != nil {
 			_ = watcher.Add(folder) // it may not exist yet, or be created again
 		}
-		before := c.index.Now()
+		c.journals.watch(watcher, c.observed())
 		if err := c.index.Refresh(); err != nil && !failed {
 			failed = true
 			logger.Warn("the trace cannot be read", "cause", err.Error())
 		}
-		if c.index.Now() != before {
+		if c.now() != before {
 			c.announce()
 		}
+		before = c.now()
 		if !c.wait(ctx, changed, ticker.C) {
 			return
+		}
+		if c.now() != before {
+			c.announce()
 		}
 	}
 }
@@ -91,7 +117,8 @@ func (c *changes) wait(ctx context.Context, changed <-chan fsnotify.Event, tick 
 			return false
 		case <-tick:
 			return true
-		case <-changed:
+		case event := <-changed:
+			c.journals.note(event.Name)
 			grown = grown || c.observed()
 		case <-pause:
 			rested = true
@@ -148,7 +175,7 @@ func (h *Hub) live(w http.ResponseWriter, r *http.Request) {
 	defer silent.Stop()
 	for s.err == nil {
 		changed := h.changes.after() // before reading, so that no change is missed
-		at = s.sendChanges(h.index, at)
+		at = s.sendChanges(h.changes, at)
 		s.flush()
 		select {
 		case <-r.Context().Done():
@@ -161,14 +188,21 @@ func (h *Hub) live(w http.ResponseWriter, r *http.Request) {
 }
 
 // markOf parses the id of a stream's event; an invalid id counts as the start.
-func markOf(id string) events.Mark {
-	epoch, now, _ := strings.Cut(id, ".")
-	number, err := strconv.ParseUint(now, 10, 64)
-	if err != nil {
-		return events.Mark{}
+func markOf(id string) point {
+	parts := strings.Split(id, ".")
+	if len(parts) != 3 {
+		return point{}
 	}
-	return events.Mark{Epoch: epoch, Now: number}
+	now, err := strconv.ParseUint(parts[1], 10, 64)
+	runs, wrong := strconv.ParseUint(parts[2], 10, 64)
+	if err != nil || wrong != nil {
+		return point{}
+	}
+	return point{events.Mark{Epoch: parts[0], Now: now}, runs}
 }
+
+// anyRun is what a page follows that shows many runs.
+const anyRun = "any"
 
 // stream is one browser's event stream.
 type stream struct {
@@ -178,16 +212,16 @@ type stream struct {
 	err     error // the browser is gone
 }
 
-// sendChanges sends what changed since a mark, and returns the next mark.
-func (s *stream) sendChanges(index *events.Index, since events.Mark) events.Mark {
-	runs, all, now := index.Changed(since)
+// sendChanges sends what changed since a point, and returns the next mark.
+func (s *stream) sendChanges(from *changes, since point) point {
+	runs, all, now := from.since(since)
 	kind, data := "changed", []byte("[]")
 	if all || len(runs) > maxNamed {
 		kind = "reset"
 	} else if data, _ = json.Marshal(runs); len(runs) == 0 { // encoding strings cannot fail
 		return now
 	}
-	s.write(fmt.Sprintf("id: %s.%d\nevent: %s\ndata: %s\n\n", now.Epoch, now.Now, kind, data))
+	s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", now, kind, data))
 	return now
 }
 

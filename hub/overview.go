@@ -68,7 +68,7 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 			view.Going = append(view.Going, agentRowOf(each))
 		}
 	}
-	h.show(w, r, http.StatusOK, "overview.html", page{Title: "Overview", At: "overview", View: view})
+	h.show(w, r, http.StatusOK, "overview.html", page{Title: "Overview", At: "overview", Live: anyRun, View: view})
 }
 
 // forPerson is the value of WaitsFor for a person.

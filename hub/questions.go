@@ -46,7 +46,7 @@ type part struct{ Name, Text string }
 // answer shows why.
 func (h *Hub) shownQuestions(r *http.Request, key state.Key) []questionView {
 	var out []questionView
-	refused, _ := r.Context().Value(refusedKey{}).(questionView)
+	refused, _ := refusalOf(r).form.(questionView)
 	for _, each := range h.questionsOf(r.Context(), key) {
 		if each.Step == refused.Step && each.Digest == refused.Digest {
 			each.questionView = refused
@@ -141,19 +141,19 @@ func indentedWhole(value any) string {
 func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	if err := h.answerable(r.Context(), key); err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.showRun)
 		return
 	}
 	step, digest := r.PostFormValue("step"), r.PostFormValue("digest")
 	asked := h.questionsOf(r.Context(), key)
 	at := slices.IndexFunc(asked, func(q question) bool { return q.Step == step })
 	if at < 0 {
-		h.fail(w, r, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run))
+		h.again(w, r, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run), nil, h.showRun)
 		return
 	}
 	q := asked[at]
 	if q.Digest != digest {
-		h.fail(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: go back to the run, read the question again and answer it", fault.Cut(step, 100)))
+		h.again(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: read it again and answer it", fault.Cut(step, 100)), nil, h.showRun)
 		return
 	}
 	answer, ok := q.read(r.PostForm)
@@ -166,17 +166,13 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if !errors.Is(err, fault.ValidationFailed) {
-			h.fail(w, r, err)
+			h.again(w, r, err, nil, h.showRun)
 			return
 		}
 		q.place(fault.From(err), func(found fault.Diagnostic) string { return found.Pointer }, &q.Problem)
 	}
-	h.showRun(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, q.questionView)))
+	h.again(w, r, nil, q.questionView, h.showRun)
 }
-
-// refusedKey is the context key of a question with a refused answer, which the page
-// shows with the reason.
-type refusedKey struct{}
 
 // read decodes the answer of a form; if it is invalid, the question holds the errors.
 func (q *question) read(sent url.Values) (answer any, ok bool) {

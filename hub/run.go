@@ -50,6 +50,7 @@ type runView struct {
 	Questions   []questionView
 	NoAnswers   string // why questions cannot be answered here
 	Acts        actsView
+	Next        nextView
 }
 
 // endedView is the report of an ended run.
@@ -71,6 +72,7 @@ type moment struct {
 	Kept                     []formField // query parameters that the slider's form keeps
 	Drawing                  *drawing
 	Panel                    *panel
+	Asked                    bool   // the panel shows a step that was chosen
 	Unasked                  string // why the panel shows a step by default
 	Filter                   stepFilter
 	Steps                    []flow.StepStatus
@@ -79,6 +81,9 @@ type moment struct {
 	CapturePager             pager
 	StepHref                 url.Values // link to a step's panel, without its id
 	FirstIssued, FirstFailed string
+	ForModel                 bool              // each step that is issued is for a model
+	Blocked                  string            // the step at which the run is blocked
+	Failed                   []flow.StepStatus // the first of them
 }
 
 // formField is a hidden field of a form.
@@ -102,6 +107,7 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	}
 	key := runOf(r)
 	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r, view.Info, view.Standing, view.Drift)
+	h.next(r, view)
 	err = h.allowed(r, access.Approve)
 	if err == nil {
 		err = h.answerable(r.Context(), key)
@@ -109,7 +115,7 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		view.NoAnswers = fault.From(err).Details
 	}
-	h.show(w, r, shownStatus(r), "run.html", page{Title: view.Run, At: "runs", View: view})
+	h.show(w, r, refusalOf(r).status(), "run.html", page{Title: view.Run, At: "runs", Live: key.Workflow + "/" + key.Run, View: view})
 }
 
 // sendVersion sends a run's version, so that a page can detect a change.
@@ -121,13 +127,6 @@ func (h *Hub) sendVersion(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"version":` + strconv.Itoa(version) + "}\n")) // the client may be gone
-}
-
-// backToRun redirects from the address of a form to the page of its run: a refused form
-// is shown at its own address, so links of that page lead here.
-func backToRun(w http.ResponseWriter, r *http.Request) {
-	target := url.URL{Path: "/runs/" + url.PathEscape(r.PathValue("workflow")) + "/" + url.PathEscape(r.PathValue("run")), RawQuery: r.URL.RawQuery}
-	http.Redirect(w, r, target.String(), http.StatusSeeOther)
 }
 
 // runPage reads the page of a run, which also reports damage. The errors are
@@ -213,10 +212,11 @@ func (h *Hub) events(ctx context.Context, key state.Key, after, count int) ([]th
 func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, error) {
 	ctx, query := r.Context(), r.URL.Query()
 	version, _ := strconv.Atoi(query.Get("version"))
-	out := &moment{Filter: stepFilter{query.Get("q"), query.Get("status")}, StepHref: without(r, "step")}
+	out := &moment{Asked: query.Get("step") != "", Filter: stepFilter{query.Get("q"), query.Get("status")}, StepHref: without(r, "step")}
 	var scene *scene
 	err := h.options.Think.View(ctx, key, version, func(v *think.View) error {
 		now := v.Now()
+		out.ForModel = len(now.Instructions) > 0 && !slices.ContainsFunc(now.Instructions, func(next flow.Instruction) bool { return next.Call != flow.CallGenerate })
 		out.Version, out.Standing.Status = now.Version, string(now.Status)
 		out.listSteps(r, v)
 		err := h.listCaptures(r, v, out)
@@ -224,6 +224,9 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 			scene, err = sceneOf(r, v)
 		}
 		if err == nil {
+			if now.Blocked != nil && len(view.Standing.Steps) > 0 {
+				out.markBlocked(view.Standing.Steps[0])
+			}
 			out.Panel, err = h.panelOf(r, v, out.stepToShow(r, now, view.Standing.Steps))
 		}
 		if now.Final != nil {
@@ -231,6 +234,9 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 			if now.Final.Outcome == string(flow.Cancelled) {
 				view.Because = "" // the summary says by whom, and why
 			}
+		}
+		if out.Panel != nil && out.Panel.ID == out.Blocked {
+			out.Panel.Status, out.Panel.Cause = string(flow.Blocked), view.Because
 		}
 		return err
 	})
@@ -251,8 +257,18 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	}
 	out.Record = events[out.Version]
 	out.Panel.fillTimes(events)
-	out.Drawing, err = h.draw(r, scene, events)
+	out.Drawing, err = h.draw(r, scene, events, out.Blocked)
 	return out, err
+}
+
+// markBlocked gives the step at which the run is blocked its status.
+func (m *moment) markBlocked(id string) {
+	m.Blocked = id
+	for i, step := range m.Steps {
+		if step.ID == id {
+			m.Steps[i].Status = flow.Blocked
+		}
+	}
 }
 
 // stepToShow returns the step for the panel: the requested one, else the step at which
@@ -314,6 +330,9 @@ func (m *moment) listSteps(r *http.Request, v *think.View) {
 			m.FirstIssued = step.ID
 		case m.FirstFailed == "" && step.Status == flow.Failed:
 			m.FirstFailed = step.ID
+		}
+		if step.Status == flow.Failed && len(m.Failed) < maxReasons {
+			m.Failed = append(m.Failed, step)
 		}
 		if (m.Filter.Status == "" || m.Filter.Status == string(step.Status)) && contains(m.Filter.Query, step.ID, step.Cause, step.Code) {
 			fit = append(fit, step)

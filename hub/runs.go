@@ -52,7 +52,7 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 			for _, each := range list.Runs {
 				view.Runs = append(view.Runs, h.runRow(r.Context(), each))
 			}
-			h.show(w, r, http.StatusOK, "runs.html", page{Title: "Runs", At: "runs", View: view})
+			h.show(w, r, refusalOf(r).status(), "runs.html", page{Title: "Runs", At: "runs", Live: anyRun, View: view})
 			return
 		}
 	}

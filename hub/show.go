@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
@@ -36,8 +37,13 @@ type page struct {
 	Version   string
 	CSRF      string
 	Problem   string
-	Code      fault.Code // of the problem
-	Said      string     // what was just done
+	Code      fault.Code  // of the problem
+	Said      string      // what was just done
+	Typed     []formField // what was written in a form that is not shown again
+	Refused   bool        // it shows a refused form
+	Now       string      // where the stream of changes was
+	Live      string      // the run that the page follows; "any" for all
+	Back      string      // the page to return to from a problem
 	View      any
 }
 
@@ -49,6 +55,8 @@ type source string
 // escaped.
 func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
 	shown.Folder, shown.Version, shown.Said = h.options.Folder, h.options.Version, said[r.URL.Query().Get("said")]
+	refusalOf(r).explain(&shown)
+	shown.Now = h.changes.now().String()
 	shown = clean(h.options.Redactor, shown)
 	shown.CSRF = visitorFrom(r).csrf()
 	var text bytes.Buffer
@@ -60,14 +68,6 @@ func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name stri
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // the client may be gone
-}
-
-// shownStatus is the HTTP status of a page, which may show a refused form again.
-func shownStatus(r *http.Request) int {
-	if r.Context().Value(refusedKey{}) != nil {
-		return http.StatusUnprocessableEntity
-	}
-	return http.StatusOK
 }
 
 // fail renders an error with its hint.
@@ -95,7 +95,11 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 	case status == http.StatusServiceUnavailable:
 		title = "Runs cannot be read or saved now"
 	}
-	h.show(w, r, status, "problem.html", page{Title: title, Problem: message, Code: said.Code})
+	shown := page{Title: title, Problem: message, Code: said.Code}
+	if r.Method == http.MethodPost {
+		shown.Typed, shown.Back = typed(r.PostForm), path.Dir(r.URL.EscapedPath())
+	}
+	h.show(w, r, status, "problem.html", shown)
 }
 
 // refuse and closed render the refusal of a visitor.
@@ -108,6 +112,10 @@ func (h *Hub) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (h *Hub) closed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		// A link on another site: the cookie comes with the step from this page to itself.
+		w.Header().Set("Refresh", "0;url=?"+r.URL.RawQuery)
+	}
 	h.problem(w, r, http.StatusUnauthorized, err)
 }
 
@@ -346,7 +354,7 @@ func markStep(status any) string {
 	switch flow.Status(fmt.Sprint(status)) {
 	case flow.Done:
 		return "good"
-	case flow.Failed:
+	case flow.Failed, flow.Blocked:
 		return "bad"
 	case flow.Issued:
 		return "going"

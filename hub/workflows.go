@@ -73,7 +73,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 		if err := h.allowed(r, access.Run); err != nil && view.Start.Shown {
 			view.Start = startView{Lacks: fault.From(err).Details + ", so it cannot start one"}
 		}
-		if refused, is := r.Context().Value(refusedKey{}).(startView); is {
+		if refused, is := refusalOf(r).form.(startView); is {
 			view.Start = refused
 		}
 		for i, text := range strings.Split(strings.TrimSuffix(read.YAML, "\n"), "\n") {
@@ -81,7 +81,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if graph, err := h.options.Think.Library.Graph(name); err == nil {
-		if view.Drawing, err = h.draw(r, sceneOfWorkflow(graph, r.URL.Query()["open"]), nil); err != nil {
+		if view.Drawing, err = h.draw(r, sceneOfWorkflow(graph, r.URL.Query()["open"]), nil, ""); err != nil {
 			h.fail(w, r, err)
 			return
 		}
@@ -102,7 +102,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 			view.Runs = append(view.Runs, h.runRow(r.Context(), each))
 		}
 	}
-	h.show(w, r, shownStatus(r), "workflow.html", page{Title: name, At: "workflows", View: view})
+	h.show(w, r, refusalOf(r).status(), "workflow.html", page{Title: name, At: "workflows", Live: anyRun, View: view})
 }
 
 // place puts diagnostics at their lines.

@@ -8,11 +8,11 @@ let state = "connecting"; // or open, retrying, closed
 let holds = false; // whether this tab has the stream
 let source = null;
 let again = 0; // the timer of the next attempt
-let last = ""; // id of the last message; a new stream begins after it
+let last = document.getElementById("main").dataset.now ?? ""; // id of the last message; a new stream begins after it
 
 function hear(message) {
   if (message.kind === "hello") {
-    if (holds) channel.postMessage({ kind: "state", state });
+    if (holds) channel.postMessage({ kind: "state", state, last });
     return;
   }
   if (message.kind === "state") state = message.state;
@@ -25,7 +25,7 @@ function tell(message) {
 }
 
 function open() {
-  source = new EventSource(last === "" ? "/live" : `/live?after=${encodeURIComponent(last)}`);
+  source = new EventSource(`/live?after=${encodeURIComponent(last)}`);
   source.addEventListener("open", () => tell({ kind: "state", state: "open" }));
   source.addEventListener("changed", (event) => { last = event.lastEventId; tell({ kind: "changed", runs: JSON.parse(event.data) }); });
   source.addEventListener("reset", (event) => { last = event.lastEventId; tell({ kind: "changed", runs: null }); });

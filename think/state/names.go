@@ -2,6 +2,7 @@ package state
 
 import (
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -19,6 +20,12 @@ const (
 	checkpointSuffix = ".checkpoints"
 	temporarySuffix  = ".tmp"
 )
+
+// JournalFolder returns the folder of the journals below SAVANT_PATH: each workflow has a
+// folder in it, each run a file there that ends in .journal.
+func JournalFolder(savantPath string) string {
+	return filepath.Join(savantPath, filepath.FromSlash(stateFolder))
+}
 
 func runsFolder(workflow string) string { return path.Join(stateFolder, workflow) }
 

@@ -47,9 +47,13 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 		return nil, err
 	}
 	queue, _ := client.Transport().(*mongoqueue.Transport)
+	journals := state.JournalFolder(a.Path)
+	if a.settings.Store == settings.StoreMongo {
+		journals = ""
+	}
 	return hub.New(ctx, hub.Options{Address: at.Address, URL: a.settings.HTTP.URL, Door: door, Sessions: sessions,
 		ReadOnly: at.ReadOnly, NoAnswers: at.NoAnswers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
-		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Calls: a.rules, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Calls: a.rules, Journals: journals, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 
 // UserName returns the name of the user who runs the program.

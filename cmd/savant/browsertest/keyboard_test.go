@@ -15,11 +15,11 @@ import (
 
 // canBeReached are the controls of a page that Tab should come to, in the order of the
 // page; each is numbered. The rows of a timeline are one stop. Of radio buttons of one name it comes to one.
-const canBeReached = `(() => { const names = new Set(); let number = 0;
+const canBeReached = `(() => { window.stops = new WeakMap(); let number = 0;
 	return [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter((each) => {
 		if (each.disabled || each.type === "hidden" || each.tabIndex < 0 || each.matches("#events a") || !each.checkVisibility({visibilityProperty: true}) || each.classList.contains("skip")) return false;
 		if (each.type === "radio" && !each.checked) return false;
-		each.dataset.stop = ++number;
+		window.stops.set(each, ++number);
 		return true;
 	}).length; })()`
 
@@ -28,7 +28,7 @@ const canBeReached = `(() => { const names = new Set(); let number = 0;
 const focused = `(() => { const on = document.activeElement;
 	if (on === document.body || on === null) return "none";
 	const box = on.getBoundingClientRect(), style = getComputedStyle(on), shape = on.querySelector(".box");
-	const about = (on.dataset.stop ?? "?") + " " + on.tagName + " " + (on.id || on.getAttribute("href") || on.name || on.textContent.trim().slice(0, 40));
+	const about = (window.stops?.get(on) ?? "?") + " " + on.tagName + " " + (on.id || on.getAttribute("href") || on.name || on.textContent.trim().slice(0, 40));
 	const inside = box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
 	const marked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 || shape !== null && getComputedStyle(shape).strokeWidth !== "1px";
 	return about + (inside ? "" : " OUT OF SIGHT") + (marked ? "" : " UNMARKED"); })()`

@@ -13,13 +13,13 @@ func TestARunMovesOnAcrossARestart(t *testing.T) {
 	p.says("#version-shown", "v1 of v1")
 	eval[bool](p, `window.stays = true`)
 	h.stop()
-	p.says("#run-live", "The hub does not answer.")
+	p.says("#live-note", "The hub does not answer.")
 	answer("each_0", `"x"`)
 	h.again(folder)
 	p.says("#version-shown", "v2 of v2")
 	p.draws(".node.issued", "1 of 3")
 	p.says("#history", "each_0")
-	p.until(`document.getElementById("run-live").textContent === ""`)
+	p.until(`document.getElementById("live-note").textContent === ""`)
 	answer("each_1", `"y"`)
 	p.says("#version-shown", "v3 of v3")
 	p.until(`window.stays`) // the page was not loaded again
@@ -34,10 +34,10 @@ func TestARunIsDeletedWhileItIsShown(t *testing.T) {
 	p.open(h.base + "/runs/steps/r1")
 	p.says("#version-shown", "v1 of v1")
 	savantIn(t, folder, "state", "delete", "r1")
-	p.says("#run-live", "The run is gone")
+	p.says("#live-note", "The run is gone")
 	p.says("h1", "r1") // what was shown stays
 	savantIn(t, folder, "state", "restore", "r1")
 	answer("each_0", `"x"`)
 	p.says("#version-shown", "v2 of v2")
-	p.until(`document.getElementById("run-live").textContent === ""`)
+	p.until(`document.getElementById("live-note").textContent === ""`)
 }

@@ -1,0 +1,84 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"savant/fault"
+)
+
+// refusal is a form that was not accepted. The page that has the form shows it again,
+// with the reason and what was filled in.
+type refusal struct {
+	cause error // nil: the form has the reasons beside its fields
+	form  any   // the view of the form, for one that shows its own values
+	act   string
+	sent  url.Values
+}
+
+type refusalKey struct{}
+
+func refusalOf(r *http.Request) refusal {
+	found, _ := r.Context().Value(refusalKey{}).(refusal)
+	return found
+}
+
+// again shows the page of a refused form.
+func (h *Hub) again(w http.ResponseWriter, r *http.Request, cause error, form any, show http.HandlerFunc) {
+	if r.Context().Err() != nil {
+		return // the client is gone
+	}
+	refused := refusal{cause: cause, form: form, act: path.Base(r.URL.Path), sent: r.PostForm}
+	show(w, r.WithContext(context.WithValue(r.Context(), refusalKey{}, refused)))
+}
+
+// status is the HTTP status of a page, which may show a refused form again.
+func (f refusal) status() int {
+	switch {
+	case errors.Is(f.cause, fault.StateCorrupt): // of what was sent
+		return http.StatusUnprocessableEntity
+	case f.cause != nil:
+		return statusOf(f.cause)
+	case f.form != nil:
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusOK
+}
+
+// typed returns the texts that somebody wrote in a form that is not shown again.
+func typed(sent url.Values) []formField {
+	var out []formField
+	for name, values := range sent {
+		text := strings.TrimSpace(strings.Join(values, "\n"))
+		if text != "" && (name == "comment" || name == "goal" || strings.HasPrefix(name, "field.")) && len(text) > 1 {
+			out = append(out, formField{name, text})
+		}
+	}
+	slices.SortFunc(out, func(a, b formField) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// explain puts the reason of a refusal on a page.
+func (f refusal) explain(shown *page) {
+	shown.Refused = f.act != ""
+	if f.cause == nil {
+		return
+	}
+	said := fault.From(f.cause)
+	shown.Problem, shown.Code = said.Message(), said.Code
+	if f.act == "answer" {
+		shown.Typed = typed(f.sent)
+	}
+}
+
+// backTo redirects from the address of a form to the page that has it: a refused form is
+// shown at its own address, so links of that page lead here.
+func backTo(w http.ResponseWriter, r *http.Request) {
+	target := url.URL{Path: path.Dir(r.URL.Path), RawQuery: r.URL.RawQuery}
+	http.Redirect(w, r, target.String(), http.StatusSeeOther)
+}
