@@ -2,8 +2,10 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -272,4 +274,57 @@ func reportOf(id string, records []memory.Record) (Report, error) {
 	}
 	report.Transcript = report.transcript(report.Transcript)
 	return report, nil
+}
+
+// Verified is what a check of a run's journal found.
+type Verified struct {
+	RunID   string `json:"run_id"`
+	Status  Status `json:"status"`
+	Records int    `json:"records"`
+	// Decisions and Calls are those in the records, Outputs those kept beside the journal.
+	Decisions int    `json:"decisions"`
+	Calls     int    `json:"calls"`
+	Outputs   int    `json:"outputs"`
+	Proves    string `json:"proves"`
+}
+
+// proves says what a journal without damage proves. A decision of a model cannot be
+// replayed, unlike a step of a workflow.
+const proves = "no record is damaged, missing or out of order, and each output is the one that was recorded; " +
+	"not proved: that nobody wrote the journal anew, since its checksums need no secret, and why a model decided so"
+
+// Verify checks the journal of a run: its checksums and numbers, that its records make a
+// run, and that each output has the digest it is kept under. UNKNOWN_RUN, STATE_CORRUPT.
+func (r *Runtime) Verify(ctx context.Context, id string) (Verified, error) {
+	records, err := r.options.Memory.Records(id)
+	if err != nil {
+		return Verified{}, err
+	}
+	h, err := readHistory(id, records)
+	if err != nil {
+		return Verified{}, err
+	}
+	report, err := r.Report(id)
+	if err != nil {
+		return Verified{}, err
+	}
+	out := Verified{RunID: id, Status: report.Status, Records: len(records), Decisions: len(h.decisions), Proves: proves}
+	outputs, err := r.options.Memory.Outputs(ctx, id)
+	for _, made := range h.calls {
+		out.Calls += len(made)
+		for _, each := range made {
+			if each.Artifact != "" {
+				outputs = append(outputs, path.Base(each.Artifact))
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, digest := range outputs {
+		if !seen[digest] && !r.options.Memory.Has(id, digest) {
+			return out, memory.Damaged(id, fmt.Errorf("the output %s is missing or was changed", digest))
+		}
+		seen[digest] = true
+	}
+	out.Outputs = len(seen)
+	return out, err
 }

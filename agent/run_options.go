@@ -156,6 +156,8 @@ type Report struct {
 	Goal  string `json:"goal,omitempty"`
 	// Updated is the time of the last change in RFC 3339, set in lists.
 	Updated string `json:"updated,omitempty"`
+	// Started is the time of the beginning, likewise.
+	Started string `json:"-"`
 	// Steps counts the decisions so far, including a forced tool.
 	Steps int `json:"steps"`
 	// Final is the answer.

@@ -324,7 +324,7 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 			list = append(list, r.withoutSnapshot(each))
 			continue
 		}
-		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Updated: each.Updated}
+		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Started: each.Started, Updated: each.Updated}
 		if report.Status == StatusRunning && r.running(report.RunID) == nil {
 			report.Status = StatusInterrupted
 			if err := r.stand(&report); err != nil && !errors.Is(err, fault.UnknownRun) {

@@ -62,7 +62,10 @@ func playThrough(t *testing.T, s *scenario, open func(root string) driver) strin
 func requireIdentical(t *testing.T, d driver) {
 	t.Helper()
 	var listed struct {
-		Runs []struct{ Workflow, Run, Status string }
+		Runs []struct {
+			Workflow string
+			Run      string `json:"run_id"`
+		}
 	}
 	require.NoError(t, json.Unmarshal(d.call(t, "think.state.list", json.RawMessage(`{}`)), &listed))
 	for _, each := range listed.Runs {

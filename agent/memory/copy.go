@@ -27,7 +27,7 @@ type Copied struct {
 
 // CopyFailure is a session and why it was not copied.
 type CopyFailure struct {
-	Run   string       `json:"run"`
+	Run   string       `json:"run_id"`
 	Error *fault.Error `json:"error"`
 }
 
@@ -123,7 +123,7 @@ func (c *Copied) addOutputs(ctx context.Context, from, to *Store, journal Journa
 		return err
 	}
 	for _, digest := range digests {
-		if has(to, id, digest) {
+		if to.Has(id, digest) {
 			continue
 		}
 		output, err := from.Output(id, digest)
@@ -138,9 +138,9 @@ func (c *Copied) addOutputs(ctx context.Context, from, to *Store, journal Journa
 	return nil
 }
 
-// has reports whether a store has an output with the right digest.
-func has(store *Store, id, digest string) bool {
-	output, err := store.Output(id, digest)
+// Has reports whether the store has an output with the right digest.
+func (s *Store) Has(id, digest string) bool {
+	output, err := s.Output(id, digest)
 	sum := sha256.Sum256(output)
 	return err == nil && hex.EncodeToString(sum[:]) == digest
 }
@@ -159,7 +159,7 @@ func verify(ctx context.Context, from, to *Store, id string, records []Record) e
 		return err
 	}
 	for _, digest := range digests {
-		if !has(to, id, digest) {
+		if !to.Has(id, digest) {
 			return fault.New(fault.StateCorrupt, "the output %s of run %s is not the same after it was copied", digest, id)
 		}
 	}

@@ -85,7 +85,7 @@ func TestKilledAnywhereARunGoesOn(t *testing.T) {
 	killed := 0
 	for n := 0; killed < kills; n++ {
 		id := "run" + strconv.Itoa(n)
-		args := []string{"run", "--quiet", "--run-id", id, "count"}
+		args := []string{"run", "--quiet", "--name", id, "count"}
 		for {
 			command := exec.Command("savant", args...)
 			command.Env = append(os.Environ(), "SAVANT_PATH="+repo, "REASONING_API_URL="+server.URL, "LOG_LEVEL=error")

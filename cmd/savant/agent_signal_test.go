@@ -52,7 +52,7 @@ func startWaiting(t testing.TB, wait, output string) *waiting {
 	api := &slow{answer: answersOf[wait], asked: make(chan struct{}, 10)}
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
-	w := &waiting{Cmd: exec.Command("savant-in-scenario", "run", "--run-id", "slow", "--output", output, "wait for it"), folder: t.TempDir()}
+	w := &waiting{Cmd: exec.Command("savant-in-scenario", "run", "--name", "slow", "--output", output, "wait for it"), folder: t.TempDir()}
 	w.Env = append(os.Environ(), "SAVANT_PATH="+w.folder, "REASONING_API_URL="+server.URL, "REASONING_API_TIMEOUT_MS=600000", "LOG_LEVEL=error", quickRace)
 	w.Stderr = &w.stderr
 	stdout, err := w.StdoutPipe()
@@ -95,7 +95,7 @@ func TestARunIsInterrupted(t *testing.T) {
 				interrupt(t, w)
 				require.Error(t, w.Wait())
 				require.Equal(t, exitInterrupted, w.ProcessState.ExitCode(), w.stderr.String())
-				require.Contains(t, printed(t, w.folder, "runs", "list"), "slow  canceled")
+				require.Contains(t, printed(t, w.folder, "runs", "list"), "slow  (agent)   canceled")
 				require.Contains(t, printed(t, w.folder, "runs", "trace", "slow"), "finished canceled")
 			})
 		}

@@ -37,7 +37,7 @@ func TestEventsThatAKillLostAreRecordedLater(t *testing.T) {
 		out, err := command.CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
-	savant("run", "--run-id", "r1", "--skip-git", "look")
+	savant("run", "--name", "r1", "--skip-git", "look")
 	trace := filepath.Join(folder, filepath.FromSlash(telemetry.TraceFile))
 	whole, err := os.ReadFile(trace)
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ func TestAReasoningAPIThatIsGoneLeavesTheStep(t *testing.T) {
 	api := httptest.NewServer(http.NotFoundHandler())
 	api.Close()
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"workflows", "run", "hello", "--run-id", "h1"}, []string{"SAVANT_PATH=" + t.TempDir(),
+	code := run(t.Context(), []string{"workflows", "run", "hello", "--name", "h1"}, []string{"SAVANT_PATH=" + t.TempDir(),
 		"REASONING_API_URL=" + api.URL, "REASONING_API_RETRIES=0"}, strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitPending, code, stderr.String())
 	require.Contains(t, stderr.String(), "REASONING_UNAVAILABLE")

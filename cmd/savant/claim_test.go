@@ -27,7 +27,7 @@ func TestARunIsDrivenByOneProcess(t *testing.T) {
 		}
 		return string(out), command.ProcessState.ExitCode()
 	}
-	_, code := run("workflows", "run", "hello", "--run-id", "r")
+	_, code := run("workflows", "run", "hello", "--name", "r")
 	require.Equal(t, 8, code)
 	root, err := os.OpenRoot(folder)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestARunIsDrivenByOneProcess(t *testing.T) {
 	said, code := run("workflows", "run", "hello", "--run-id", "r")
 	require.Equal(t, 6, code, said)
 	require.Contains(t, said, "STATE_CONFLICT: another process drives run r; continue the run when that process has ended")
-	_, code = run("workflows", "run", "hello", "--run-id", "other")
+	_, code = run("workflows", "run", "hello", "--name", "other")
 	require.Equal(t, 8, code)
 	for _, step := range []string{"greet", "reply"} { // a client that is guided is not kept out
 		said, code = run("workflows", "answer", "r", step, "--result", `{"text": "hello"}`)

@@ -52,7 +52,7 @@ func TestFailuresOfBeforeStayValues(t *testing.T) {
 	require.Contains(t, savant(0, "call", "think.next", "--args", `{"run_id":"last","step_id":"b","result_snapshot":{"message":"no","isError":true}}`), `"done": true`)
 	require.Contains(t, savant(0, "verify", "last"), "last: 3 records, identical")
 
-	savant(0, "state", "fork", "last", "--run-id", "fork")
+	savant(0, "state", "fork", "last", "--name", "fork")
 	require.Contains(t, savant(0, "verify", "fork"), "identical", "a fork keeps the reading of its run")
 }
 
@@ -75,7 +75,7 @@ func TestRunsOfBeforeHaveNoBarriers(t *testing.T) {
 	require.Contains(t, savant(0, "verify", "old"), "old: 2 records, identical")
 	savant(0, "call", "think.next", "--args", `{"run_id":"old","step_id":"inner/look","result_snapshot":"wrong"}`)
 	require.Contains(t, savant(0, "verify", "old"), "old: 3 records, identical")
-	savant(0, "state", "fork", "old", "--run-id", "fork")
+	savant(0, "state", "fork", "old", "--name", "fork")
 	require.Contains(t, savant(0, "verify", "fork"), "identical")
 
 	for name, text := range oldWorkflows {
@@ -124,11 +124,11 @@ func TestFoldersOfBeforeGoOn(t *testing.T) {
 				require.Contains(t, in(each, 0, "call", "think.next", "--args", `{"run_id":"open","step_id":"long","result_snapshot":"text"}`), `"human.approve"`)
 				require.Contains(t, in(each, 0, "verify", "open"), "records, identical")
 			}
-			in(folder, 0, "state", "fork", "done", "--run-id", "fork")
+			in(folder, 0, "state", "fork", "done", "--name", "fork")
 			require.Contains(t, in(folder, 0, "verify", "fork"), "identical")
 
 			runs := in(folder, 0, "runs", "list")
-			for _, row := range []string{`a-workflow +ok`, `a-failed +error`, `a-steps +max_steps`} {
+			for _, row := range []string{`a-workflow +\(agent\) +ok`, `a-failed +\(agent\) +error`, `a-steps +\(agent\) +max_steps`} {
 				require.Regexp(t, row, runs)
 			}
 			require.Contains(t, in(folder, 0, "runs", "show", "a-workflow", "--json"), "2 of 2 steps ran")

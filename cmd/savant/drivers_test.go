@@ -49,7 +49,7 @@ func TestARunInADatabaseIsDrivenByOneProcess(t *testing.T) {
 		return ""
 	}
 	one, other := patientIn(t), patientIn(t)
-	first := on(one, "workflows", "run", "patient", "--run-id", "r1")
+	first := on(one, "workflows", "run", "patient", "--name", "r1")
 	require.Contains(t, drive(first), "refused wait ci.run_tests (attempt 1)")
 
 	out, err := on(other, "workflows", "run", "patient", "--run-id", "r1").CombinedOutput()

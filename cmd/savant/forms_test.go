@@ -173,7 +173,7 @@ func TestThePageShowsAFormInOrder(t *testing.T) {
 	h := serveHub(t, folder)
 	start := h.page("/workflows/ships")
 	require.Regexp(t, `(?s)name="field.0".*big.*type="checkbox" id="field.1" name="field.1" value="true" checked`, start)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	page := h.page("/runs/ships/r1")
 	require.Regexp(t, `(?s)type="number" id="field.0" name="field.0" min="2" max="5" step="1".*integer; 2 to 5`+
 		`.*type="checkbox" id="field.1" name="field.1" value="true".*As a gift`+

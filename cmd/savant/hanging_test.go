@@ -35,7 +35,7 @@ func unhung(t *testing.T, folder string, args ...string) {
 func TestNoPipeHangsTheProgram(t *testing.T) {
 	t.Parallel()
 	skipInShort(t)
-	look, list, run := []string{"tools"}, []string{"workflows", "list"}, []string{"workflows", "run", "hello", "--run-id", "r1"}
+	look, list, run := []string{"tools"}, []string{"workflows", "list"}, []string{"workflows", "run", "hello", "--name", "r1"}
 	check, prune, sessions := []string{"state", "check", "--all"}, []string{"state", "prune", "--older-than", "1h"}, []string{"runs", "list"}
 	status, tree := []string{"call", "git.status"}, []string{"call", "context.search", "--args", `{"query":"swordfish"}`}
 	begin := []string{"init", "--yes"}

@@ -35,7 +35,7 @@ func addressElsewhere(t *testing.T) string {
 func TestATokenOpensTheHubAtAnotherAddress(t *testing.T) {
 	folder := shipsIn(t)
 	t.Setenv("SAVANT_HTTP_TOKENS", t.TempDir()+"/tokens.json")
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	reads := strings.TrimSpace(savantIn(t, folder, "token", "add", "phone", "--scope", "read"))
 	approves := strings.TrimSpace(savantIn(t, folder, "token", "add", "boss", "--scope", "read,approve"))
 	h := serveHub(t, folder, "--address", addressElsewhere(t)+":0")
@@ -105,7 +105,7 @@ func TestATokenOpensTheHubAtAnotherAddress(t *testing.T) {
 func TestASessionOutlivesTheHub(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serveHub(t, folder)
 	form := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/answer")
 	h.end()

@@ -83,7 +83,7 @@ func (h *hubAt) send(path string, form url.Values, fields ...string) (int, strin
 func TestAnAnswerInTheHubContinuesACommand(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
-	command := exec.CommandContext(t.Context(), "savant", "workflows", "run", "ships", "--run-id", "r1", "--wait", "--path", folder)
+	command := exec.CommandContext(t.Context(), "savant", "workflows", "run", "ships", "--name", "r1", "--wait", "--path", folder)
 	stderr, err := command.StderrPipe()
 	require.NoError(t, err)
 	var stdout strings.Builder
@@ -216,7 +216,7 @@ func TestAnAnswerInTheHubContinuesAWaitingCall(t *testing.T) {
 func TestAnAnswerIsBoundToWhatWasShown(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serveHub(t, folder)
 	const path = "/runs/ships/r1/answer"
 	old := h.formOf(h.page("/runs/ships/r1"), path)
@@ -235,7 +235,7 @@ func TestAnAnswerIsBoundToWhatWasShown(t *testing.T) {
 		require.Contains(t, body, ">a reason</textarea>")
 	}
 	savantIn(t, folder, "state", "delete", "r1") // the run is another one since
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1", "--param", "message=Drop it?")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1", "--param", "message=Drop it?")
 	status, body := h.send(path, clone(old), "decision", "approve")
 	require.Equal(t, http.StatusConflict, status, body)
 	require.Contains(t, body, "has changed since the page was loaded")
@@ -267,8 +267,8 @@ func clone(form url.Values) url.Values {
 func TestWhatIsNotShownWholeIsNotApproved(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1", "--param", "message=run it with "+hostileSecret+" now")
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r2", "--param", "message=a\u202eb")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1", "--param", "message=run it with "+hostileSecret+" now")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r2", "--param", "message=a\u202eb")
 	h := serveHub(t, folder)
 	page := h.page("/runs/ships/r1")
 	require.NotContains(t, page, hostileSecret)
@@ -347,8 +347,8 @@ func awaitCapture(t *testing.T, h *hubAt, folder, workflow, run, name string) st
 func TestRunsAreChangedInTheHub(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
+	savantIn(t, folder, "run", "--quiet", "--name", "a1", "--force-tool", "git.status", "--force-finish")
 	h := serveHub(t, folder)
 	fork := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/fork")
 	status, body := h.send("/runs/ships/r1/fork", clone(fork), "new", "f1")
@@ -420,7 +420,7 @@ func TestAResumedRunOfTheAgentIsNotApproved(t *testing.T) {
 func TestAHubThatOnlyShows(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	shows := serveHub(t, folder, "--read-only")
 	page := shows.page("/runs/ships/r1")
 	require.Contains(t, page, "Ship it?")
@@ -448,7 +448,7 @@ func TestAHubThatOnlyShows(t *testing.T) {
 func TestAnExportIsTakenIn(t *testing.T) {
 	t.Parallel()
 	there, here := shipsIn(t), t.TempDir()
-	savantIn(t, there, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, there, "workflows", "run", "ships", "--name", "r1")
 	file := filepath.Join(there, "r1.export")
 	savantIn(t, there, "state", "export", "r1", "-o", file)
 	whole, err := os.ReadFile(file)
@@ -516,7 +516,7 @@ steps:
     call: human.ask
     input_template: {message: %[1]s, more: {%[1]s: %[1]s}, schema: {type: object, properties: {%[1]s: {type: string, title: %[1]s, enum: [%[1]s]}, n: {type: integer, description: %[1]s, default: 1}}}}
 `, quoted), 0o600))
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serveHub(t, folder)
 	page := h.page("/runs/ships/r1")
 	require.Contains(t, page, "You are asked")

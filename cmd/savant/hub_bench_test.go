@@ -15,7 +15,7 @@ import (
 func BenchmarkHubFirstView(b *testing.B) {
 	const events = 40_000
 	folder := b.TempDir()
-	savantIn(b, folder, "run", "--quiet", "--run-id", "many", "a goal")
+	savantIn(b, folder, "run", "--quiet", "--name", "many", "a goal")
 	var lines strings.Builder
 	for i := range events {
 		fmt.Fprintf(&lines, `{"seq":%d,"timestamp":"2026-01-02T03:04:05.678901234Z","type":"tool_call_completed","source":"agent","session_id":"many","run_id":"many","step":%d,"tool_name":"context.search","call_id":"%d.1","args":{"query":"x","limit":8},"output":"{\"rows\":[]}","status":"ok","duration_ms":12.9}`+"\n", i, i/4+1, i)

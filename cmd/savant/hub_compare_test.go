@@ -11,9 +11,9 @@ import (
 func TestTwoRunsOfTheAgentAreCompared(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "context.status", "--force-finish", "one goal")
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a2", "--force-tool", "git.status", "--force-finish", "one goal")
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a3", "--force-tool", "git.status", "--force-finish", "another goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "a1", "--force-tool", "context.status", "--force-finish", "one goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "a2", "--force-tool", "git.status", "--force-finish", "one goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "a3", "--force-tool", "git.status", "--force-finish", "another goal")
 	h := serveHub(t, folder)
 	offered := h.page("/compare?kind=agent&left=a1")
 	require.Contains(t, offered, `left=a1&amp;right=a2"`)

@@ -111,7 +111,7 @@ func TestABurstLosesNothing(t *testing.T) {
 	t.Parallel()
 	const burst = 5000
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "many", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "many", "a goal")
 	h := serveHub(t, folder)
 	for range 5 {
 		h.live("") // nobody reads it
@@ -174,7 +174,7 @@ func TestAStreamGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for _, run := range []string{"one", "many"} {
-		savantIn(t, folder, "run", "--quiet", "--run-id", run, "a goal")
+		savantIn(t, folder, "run", "--quiet", "--name", run, "a goal")
 	}
 	h := serveHub(t, folder)
 	id, kind, _ := h.live("").next()
@@ -198,8 +198,8 @@ func TestAStreamGoesOnWhereItWas(t *testing.T) {
 func TestTheDetailsOfAnEvent(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "git.status", "--force-finish")
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a2", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "a1", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "run", "--quiet", "--name", "a2", "a goal")
 	h := serveHub(t, folder)
 	place := regexp.MustCompile(`data-place="([^"]+)"`).FindStringSubmatch(h.page("/diagnostics/agents/a1?type=tool_call_completed"))
 	require.NotNil(t, place)

@@ -19,7 +19,7 @@ func TestMetricsTellOfEveryProcess(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "asks.yaml"),
 		[]byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: tell, call: llm.generate, input_template: {task: \"Tell.\", input: x}}\n  - {id: sure, call: human.approve, deps: [tell], input_template: {message: \"Sure?\"}}\n"), 0o600))
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "run", "--quiet", "--name", "a1", "--force-tool", "git.status", "--force-finish")
 	h := serveHub(t, folder)
 	scrape := func() string {
 		status, text, header := h.ask(&http.Client{}, http.MethodGet, "/metrics", nil)
@@ -36,8 +36,8 @@ func TestMetricsTellOfEveryProcess(t *testing.T) {
 	require.Regexp(t, `savant_tool_calls_total\{tool="git\.status",source="agent",outcome="\w+"\} 1\n`, first)
 	require.Regexp(t, `savant_decisions_total\{action="tool",model="[^"]*"\} 1\n`, first)
 
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a2", "--force-tool", "git.status", "--force-finish")
-	savantIn(t, folder, "workflows", "run", "asks", "--run-id", "r1")
+	savantIn(t, folder, "run", "--quiet", "--name", "a2", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "workflows", "run", "asks", "--name", "r1")
 	savantIn(t, folder, "workflows", "answer", "r1", "tell", "--result", `"told"`)
 	require.Contains(t, scrape(), `savant_agent_runs_finished_total{status="error"} 2`+"\n", "events are there at once")
 	require.Eventually(t, func() bool { // how runs stand is looked at once in some seconds

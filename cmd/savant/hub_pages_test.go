@@ -30,7 +30,7 @@ func TestAPageThatIsNotThere(t *testing.T) {
 func TestAStepKeepsItsDecisionAboveIt(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "run", "--quiet", "--name", "known", "--force-tool", "git.status", "--force-finish")
 	h := serveHub(t, folder)
 	heading := func(query string) string {
 		page := h.page("/diagnostics/agents/known?view=grouped" + query)
@@ -50,7 +50,7 @@ func TestACancelledRunSaysOnceByWhom(t *testing.T) {
 	file := filepath.Join(folder, "workflows", "asks.yaml")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	require.NoError(t, os.WriteFile(file, []byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: ask, call: human.approve, input_template: {message: \"Sure?\"}}\n"), 0o600))
-	savantIn(t, folder, "workflows", "run", "asks", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "asks", "--name", "r1")
 	savantIn(t, folder, "state", "cancel", "r1", "--reason", "the branch is gone")
 	h := serveHub(t, folder)
 	page := h.page("/runs/asks/r1")
@@ -69,8 +69,8 @@ func TestSomethingElseInThePlaceOfAFile(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "one.yaml"), []byte("name: one\nversion: \"1\"\nsteps:\n  - {id: a, call: flow.set, input_template: {value: 1}}\noutputs: {sum: \"1\"}\n"), 0o600))
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "--force-tool", "git.status", "--force-finish")
-	savantIn(t, folder, "workflows", "run", "one", "--run-id", "r1")
+	savantIn(t, folder, "run", "--quiet", "--name", "known", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "workflows", "run", "one", "--name", "r1")
 	h := serveHub(t, folder)
 	const agent, run = "/diagnostics/agents/known", "/runs/one/r1"
 	for _, each := range []struct {
@@ -113,7 +113,7 @@ func TestARunHasOneStatus(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "asks.yaml"), []byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: ask, call: human.approve, input_template: {message: \"Sure?\"}}\n"), 0o600))
-	savantIn(t, folder, "workflows", "run", "asks", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "asks", "--name", "r1")
 	page := serveHub(t, folder).page("/runs/asks/r1")
 	require.Equal(t, 2, strings.Count(page, "waiting</span> for a person"), page)
 	require.NotContains(t, page, "running")
@@ -126,7 +126,7 @@ func TestAnEndedRunIsNotSaidToGoOn(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "one.yaml"), []byte("name: one\nversion: \"1\"\nsteps:\n  - {id: a, call: flow.set, input_template: {value: 1}}\n"), 0o600))
-	savantIn(t, folder, "workflows", "run", "one", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "one", "--name", "r1")
 	h := serveHub(t, folder)
 	form := h.formOf(h.page("/workflows/one"), "/workflows/one/start")
 	form.Set("run_id", "r1")

@@ -38,7 +38,7 @@ func TestTheHubTellsOfTheQueue(t *testing.T) {
 	}
 	says("0")
 	for _, run := range []string{"one", "two"} {
-		start("run", "--quiet", "--run-id", run, "--skip-git", "where is it")
+		start("run", "--quiet", "--name", run, "--skip-git", "where is it")
 	}
 	says("2")
 	start("reasoning", "work", "--set", "llm.provider=offline")

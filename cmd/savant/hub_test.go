@@ -120,7 +120,7 @@ const hubPages = "/ /runs /runs/w/r /workflows /workflows/repo_tour /diagnostics
 func TestTheHubIsForWhoHasItsLink(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "the goal of it")
+	savantIn(t, folder, "run", "--quiet", "--name", "known", "the goal of it")
 	h := serveHub(t, folder)
 	stranger := &http.Client{}
 	own, err := url.Parse(h.base)
@@ -163,7 +163,7 @@ func TestTheHubIsForWhoHasItsLink(t *testing.T) {
 func TestTheHubRefusesOtherSites(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "--max-steps", "1", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "known", "--max-steps", "1", "a goal")
 	h := serveHub(t, folder)
 	host := strings.TrimPrefix(h.base, "http://")
 	for _, headers := range [][]string{
@@ -244,7 +244,7 @@ func runningAgent(t *testing.T, folder, run string) *exec.Cmd {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(server.Close)
-	command := exec.CommandContext(t.Context(), "savant", "run", "--quiet", "--run-id", run, "--skip-git", "a goal", "--path", folder)
+	command := exec.CommandContext(t.Context(), "savant", "run", "--quiet", "--name", run, "--skip-git", "a goal", "--path", folder)
 	command.Env = append(os.Environ(), "REASONING_API_URL="+server.URL+"/agent_intent")
 	require.NoError(t, command.Start())
 	<-asked
@@ -263,7 +263,7 @@ const (
 func TestHostileTextsAreShownAsText(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "hostile", hostile)
+	savantIn(t, folder, "run", "--quiet", "--name", "hostile", hostile)
 	quoted, err := json.Marshal(hostile)
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
@@ -273,7 +273,7 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 	write("workflows/mean.yaml", "name: mean\nversion: \"1\"\ndescription: "+string(quoted)+"\nparams:\n  p: {type: string, description: "+string(quoted)+"}\nsteps:\n  - {id: ask, call: human.ask, input_template: {message: \"{{ params.p }}\"}}\n")
 	write("workflows/broken.yaml", "name: broken\nversion: \"1\"\nsteps:\n  - {id: a, call: llm.generate, "+string(quoted)+": 1}\n")
 	write("workflows/"+strings.ReplaceAll(hostile, "/", "")+".yaml", "name: x\n")
-	savantIn(t, folder, "workflows", "run", "mean", "--run-id", "r1", "--param", "p="+hostile)
+	savantIn(t, folder, "workflows", "run", "mean", "--name", "r1", "--param", "p="+hostile)
 
 	metadata := map[string]any{hostile: hostile, "decision_summary": hostile, "cost": hostile, "sections": []any{map[string]any{"name": hostile, "tokens": 1}}}
 	raw, err := json.Marshal(map[string]any{hostile: hostile, "password": "hunter2"})
@@ -343,8 +343,8 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "asks.yaml"),
 		[]byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: sure, call: human.approve, input_template: {message: \"Sure?\"}}\n  - {id: more, call: nobody.has}\n"), 0o600))
-	savantIn(t, folder, "workflows", "run", "asks", "--run-id", "r1")
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "workflows", "run", "asks", "--name", "r1")
+	savantIn(t, folder, "run", "--quiet", "--name", "a1", "--force-tool", "git.status", "--force-finish")
 
 	h := empty // what other processes did since it was started is there, too
 	require.Contains(t, h.page("/"), `href="/runs/asks/r1"`)
@@ -378,7 +378,7 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(h.page("/diagnostics/agents/a1/session.json")), &downloaded))
 	require.Equal(t, shown, downloaded)
 
-	savantIn(t, folder, "workflows", "run", "asks", "--run-id", "r2")
+	savantIn(t, folder, "workflows", "run", "asks", "--name", "r2")
 	journal := filepath.Join(folder, ".savant", "state", "asks", "r2.journal")
 	records, err := os.ReadFile(journal)
 	require.NoError(t, err)

@@ -82,7 +82,7 @@ steps:
   - {id: find, call: context.list, capture_as: found}
 `), 0o600))
 	var stdout, stderr strings.Builder
-	run(t.Context(), []string{"workflows", "run", "look", "--run-id", "l1"}, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small"},
+	run(t.Context(), []string{"workflows", "run", "look", "--name", "l1"}, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small"},
 		strings.NewReader(""), &stdout, &stderr)
 	require.Contains(t, stderr.String(), `writing tell: {"action":"finish","final":"{\"text\":\"Hello!\"}"}`+"\n"+`done    tell llm.generate`)
 	require.True(t, o.asked[0].Stream, "what a model writes is shown as it comes")

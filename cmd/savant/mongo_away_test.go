@@ -70,7 +70,7 @@ func TestARunReportsThatItsDatabaseIsAway(t *testing.T) {
 		}
 	}
 	const failure = "savant: STATE_NOT_SAVED: run r "
-	run, lines := savant("--run-id", "r", "look for it")
+	run, lines := savant("--name", "r", "look for it")
 	await(lines, failure, "savant run --resume r")
 	proxy.Refuse(false)
 	await(lines, "the step is saved", failure)

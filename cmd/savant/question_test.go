@@ -87,7 +87,7 @@ func TestAServiceThatKeepsItsAnswersMixesNoneUp(t *testing.T) {
 	defer api.Close()
 	for i, workflow := range []string{twoSteps, strings.ReplaceAll(twoSteps, "Say two.", "Say three.")} {
 		var stdout, stderr strings.Builder
-		code := run(t.Context(), []string{"workflows", "run", "two", "--run-id", "r1"},
+		code := run(t.Context(), []string{"workflows", "run", "two", "--name", "r1"},
 			[]string{"SAVANT_PATH=" + project(t, "two", workflow), "REASONING_API_URL=" + api.URL}, strings.NewReader(""), &stdout, &stderr)
 		require.Equal(t, exitOK, code, stderr.String())
 		last := []string{"Say two.", "Say three."}[i]
@@ -126,7 +126,7 @@ func TestTheVerdictIsAskedWithTheChange(t *testing.T) {
 	folder := repository(t, "package pay\n", "package pay\n\nfunc Pay() error { _ = send(); return nil }\n")
 	models := newOllama(t, map[string][]string{"small": {asksForChanges}})
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"workflows", "run", "review_v1", "--run-id", "r1"},
+	code := run(t.Context(), []string{"workflows", "run", "review_v1", "--name", "r1"},
 		[]string{"SAVANT_PATH=" + folder, "SLM_MODEL=ollama:small", "OLLAMA_HOST=" + models.URL}, strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitOK, code, stderr.String())
 	require.Contains(t, stdout.String(), "decision: request_changes")
@@ -151,7 +151,7 @@ func TestALargePatchIsCutAndTold(t *testing.T) {
 	models := newOllama(t, map[string][]string{"small": {asksForChanges}, "large": {asksForChanges}})
 	environment := []string{"SAVANT_PATH=" + folder, "SLM_MODEL=ollama:small", "OLLAMA_HOST=" + models.URL}
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"workflows", "run", "--json", "review_v1", "--run-id", "r1"}, environment, strings.NewReader(""), &stdout, &stderr)
+	code := run(t.Context(), []string{"workflows", "run", "--json", "review_v1", "--name", "r1"}, environment, strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitOK, code, stderr.String())
 	require.Contains(t, stderr.String(), "the input of step verdict was cut")
 	var outcome struct{ Warnings []string }
@@ -164,7 +164,7 @@ func TestALargePatchIsCutAndTold(t *testing.T) {
 	require.Len(t, prompts, 1)
 	require.Contains(t, fmt.Sprint(prompts[0].Metadata["sections"]), "trimmed")
 
-	code = run(t.Context(), []string{"workflows", "run", "review_v1", "--run-id", "r2"}, append(environment, "LLM_MODEL=ollama:large"), strings.NewReader(""), io.Discard, &stderr)
+	code = run(t.Context(), []string{"workflows", "run", "review_v1", "--name", "r2"}, append(environment, "LLM_MODEL=ollama:large"), strings.NewReader(""), io.Discard, &stderr)
 	require.Equal(t, exitOK, code, stderr.String())
 	require.Equal(t, []string{"small", "large"}, models.models())
 	require.Contains(t, models.asked[1].Messages[1].Content, "+// line 3499 of the patch")
@@ -177,7 +177,7 @@ func TestATaskThatIsTooLargeIsRefused(t *testing.T) {
 	models := newOllama(t, map[string][]string{"small": {asksForChanges}})
 	large := strings.Replace(twoSteps, "Say one.", strings.Repeat("Say one. ", 4000), 1)
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"workflows", "run", "two", "--run-id", "r1"},
+	code := run(t.Context(), []string{"workflows", "run", "two", "--name", "r1"},
 		[]string{"SAVANT_PATH=" + project(t, "two", large), "SLM_MODEL=ollama:small", "OLLAMA_HOST=" + models.URL}, strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitPending, code, stderr.String())
 	require.Regexp(t, `LIMIT_EXCEEDED: step first: .* 9\d\d\d .* 8000`, stderr.String())

@@ -69,7 +69,7 @@ func (p *posting) exits(want int, args ...string) string {
 // reviewed runs a review up to the question whether it is posted, and agrees.
 func (p *posting) reviewed(run string) {
 	p.t.Helper()
-	require.Contains(p.t, p.exits(8, "review", p.address, "--no-tests", "--post", "--run-id", run), "waits for a person")
+	require.Contains(p.t, p.exits(8, "review", p.address, "--no-tests", "--post", "--name", run), "waits for a person")
 	person, program := atTerminal(p.t)
 	command, _ := p.savant("approve", run)
 	command.Stdin, command.Stdout, command.Stderr = program, program, program

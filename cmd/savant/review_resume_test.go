@@ -56,7 +56,11 @@ func TestAReviewThatWasKilledTellsAllWarnings(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "pay.go"), []byte("package pay\nconst A = 1\n"+strings.Repeat("// One more line of a large change.\n", 300)), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "more.go"), []byte("package pay\n"+strings.Repeat("// A line of a new file.\n", 500)), 0o600))
 	review := func(k *killing, run string) (stdout string, killed bool) {
-		command := exec.Command("savant", "workflows", "run", "review_mr", "--run-id", run, "--json", "--param", "run_tests=false", "--param", "part_bytes=10000", "--set", "agent.prompt.llm_budget_tokens=2000")
+		which := "--name"
+		if _, err := os.Stat(filepath.Join(folder, ".savant", "state", "review_mr", run+".journal")); err == nil {
+			which = "--run-id"
+		}
+		command := exec.Command("savant", "workflows", "run", "review_mr", which, run, "--json", "--param", "run_tests=false", "--param", "part_bytes=10000", "--set", "agent.prompt.llm_budget_tokens=2000")
 		command.Env = []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + k.URL, "LLM_MODEL=ollama:llama3",
 			"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 		var out, stderr strings.Builder

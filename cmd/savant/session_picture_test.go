@@ -19,9 +19,9 @@ import (
 // session is what README shows: a release whose tests fail, then pass.
 var session = []string{
 	"savant workflows validate",
-	"savant workflows run release --param version=1.1 --run-id red",
+	"savant workflows run release --param version=1.1 --name red",
 	"git checkout -q price.sh",
-	"savant workflows run release --param version=1.1 --run-id green",
+	"savant workflows run release --param version=1.1 --name green",
 	"savant verify red --verbose",
 }
 

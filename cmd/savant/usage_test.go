@@ -73,7 +73,7 @@ func TestWhatAContinuedWorkflowTook(t *testing.T) {
 		require.Equal(t, code, run(t.Context(), args, environment, strings.NewReader(""), &out, &errors), errors.String())
 		return out.String(), errors.String()
 	}
-	_, stderr := savant(8, "workflows", "run", "look", "--run-id", "r1")
+	_, stderr := savant(8, "workflows", "run", "look", "--name", "r1")
 	require.Contains(t, stderr, "tokens 200+20, cost 0.20")
 	_, stderr = savant(exitOK, "workflows", "answer", "r1", "person", "--result", `{"answer": "yes"}`)
 	require.NotContains(t, stderr, "tokens")

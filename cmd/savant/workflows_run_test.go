@@ -39,7 +39,7 @@ func TestAnInterruptedRunCanBeContinued(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			folder := patientIn(t)
-			command := exec.Command("savant", "workflows", "run", "patient", "--run-id", "r1", "--path", folder)
+			command := exec.Command("savant", "workflows", "run", "patient", "--name", "r1", "--path", folder)
 			stderr, err := command.StderrPipe()
 			require.NoError(t, err)
 			require.NoError(t, command.Start())
@@ -123,7 +123,7 @@ func TestARunThatIsInterruptedBeforeItBegins(t *testing.T) {
 func TestADrivenRunIsCancelled(t *testing.T) {
 	t.Parallel()
 	folder := patientIn(t)
-	command := exec.Command("savant", "workflows", "run", "patient", "--run-id", "r1", "--path", folder)
+	command := exec.Command("savant", "workflows", "run", "patient", "--name", "r1", "--path", folder)
 	stderr, err := command.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())

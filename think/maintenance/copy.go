@@ -38,7 +38,7 @@ type Copied struct {
 // CopyFailure is a run and why it was not copied.
 type CopyFailure struct {
 	Workflow string       `json:"workflow"`
-	Run      string       `json:"run"`
+	Run      string       `json:"run_id"`
 	Error    *fault.Error `json:"error"`
 }
 

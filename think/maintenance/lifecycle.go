@@ -35,25 +35,6 @@ func nameOf(workflow string) string {
 	return name
 }
 
-// Locate completes a key: a run may be named without its workflow where its id
-// is unique. It finds every run that has a file, damaged or not: UNKNOWN_RUN,
-// INVALID_PARAMS.
-func (k *Keeper) Locate(ctx context.Context, workflow, run string) (state.Key, error) {
-	if workflow = nameOf(workflow); workflow != "" {
-		key := state.Key{Workflow: workflow, Run: run}
-		return key, key.Validate()
-	}
-	infos, err := k.dir.List(ctx, state.Filter{Run: run})
-	if err != nil {
-		return state.Key{}, err
-	}
-	keys := make([]state.Key, len(infos))
-	for i, info := range infos {
-		keys[i] = info.Key()
-	}
-	return onlyOne(keys, run, "no run %q")
-}
-
 // onlyOne returns the only key with a run's id. unknown is the message if there is
 // none.
 func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
@@ -63,7 +44,7 @@ func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
 	case 1:
 		return keys[0], nil
 	}
-	return state.Key{}, fault.New(fault.InvalidParams, "several workflows have a run %q: name the workflow", fault.Cut(run, 120))
+	return state.Key{}, fault.New(fault.InvalidParams, "several deleted runs are meant by %q: write more of the id, or name the workflow", fault.Cut(run, 120))
 }
 
 // History returns the records of a run, oldest first, also those that a reset
@@ -77,34 +58,40 @@ func (k *Keeper) History(ctx context.Context, key state.Key) ([]think.Event, err
 	return events, err
 }
 
-// Undelete brings back the run of this id that was deleted last: UNKNOWN_RUN
+// Undelete brings back the run of this id, or of this beginning of one, that was deleted last: UNKNOWN_RUN
 // when none was, STATE_CONFLICT when there is one again.
 func (k *Keeper) Undelete(ctx context.Context, workflow, run string) (state.Key, error) {
-	key := state.Key{Workflow: nameOf(workflow), Run: run}
-	if key.Workflow == "" {
-		var err error
-		if key, err = k.locateDeleted(ctx, run); err != nil {
-			return state.Key{}, err
-		}
+	key, err := k.locateDeleted(ctx, nameOf(workflow), run)
+	if err != nil {
+		return state.Key{}, err
 	}
 	return key, k.dir.Undelete(ctx, key)
 }
 
-func (k *Keeper) locateDeleted(ctx context.Context, run string) (state.Key, error) {
+// locateDeleted returns the deleted run with an id, or else the only one whose id begins
+// so.
+func (k *Keeper) locateDeleted(ctx context.Context, workflow, run string) (state.Key, error) {
 	items, err := k.dir.Trash(ctx)
 	if err != nil {
 		return state.Key{}, err
 	}
-	var keys []state.Key
-	seen := map[state.Key]bool{}
+	var exact, begun []state.Key
 	for _, item := range items {
 		key := state.Key{Workflow: item.Workflow, Run: item.Run}
-		if key.Run == run && !seen[key] {
-			seen[key] = true
-			keys = append(keys, key)
+		switch {
+		case key.Run == "" || workflow != "" && key.Workflow != workflow || slices.Contains(begun, key):
+			continue
+		case key.Run == run:
+			exact = append(exact, key)
+		}
+		if strings.HasPrefix(key.Run, run) {
+			begun = append(begun, key)
 		}
 	}
-	return onlyOne(keys, run, "no run %q was deleted")
+	if len(exact) == 0 && run != "" {
+		exact = begun
+	}
+	return onlyOne(exact, run, "no run %q was deleted")
 }
 
 // PruneInput selects what Prune removes.

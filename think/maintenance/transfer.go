@@ -13,7 +13,7 @@ import (
 // Transferred is the result of an export or an import.
 type Transferred struct {
 	Workflow string `json:"workflow"`
-	Run      string `json:"run"`
+	Run      string `json:"run_id"`
 	Version  int    `json:"version"`
 	// Hash is the hash of the last record; equal states have equal hashes.
 	Hash      string `json:"hash"`

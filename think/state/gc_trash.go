@@ -19,7 +19,7 @@ type Trashed struct {
 	// Workflow and Run name the run that Undelete can bring back; they are
 	// empty for what a repair or an interrupted deletion put there.
 	Workflow string `json:"workflow,omitempty"`
-	Run      string `json:"run,omitempty"`
+	Run      string `json:"run_id,omitempty"`
 	// Moved is when, in RFC 3339.
 	Moved string `json:"moved"`
 }

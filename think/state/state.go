@@ -106,7 +106,7 @@ type Snapshot struct {
 // Info is one line of a listing. Times are RFC 3339 in UTC.
 type Info struct {
 	Workflow string `json:"workflow"`
-	Run      string `json:"run"`
+	Run      string `json:"run_id"`
 	// Status is the status of the last record, or StatusDamaged.
 	Status  string `json:"status"`
 	Version int    `json:"version"`

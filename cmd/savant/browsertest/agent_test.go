@@ -27,7 +27,7 @@ func TestCancelInThePage(t *testing.T) {
 func TestDownloads(t *testing.T) {
 	wanted(t)
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "run", "--quiet", "--name", "known", "--force-tool", "git.status", "--force-finish")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	into := p.downloads()

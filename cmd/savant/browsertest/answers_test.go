@@ -161,7 +161,7 @@ func TestAnswersInThePageContinueAWaitingCall(t *testing.T) {
 func TestADeclinedStepEndsACommand(t *testing.T) {
 	wanted(t)
 	folder := shipsIn(t)
-	command := exec.CommandContext(t.Context(), "savant", "workflows", "run", "ships", "--run-id", "r1", "--wait", "--path", folder)
+	command := exec.CommandContext(t.Context(), "savant", "workflows", "run", "ships", "--name", "r1", "--wait", "--path", folder)
 	said, err := command.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())

@@ -38,7 +38,7 @@ const paintedAt = `new Promise((resolve) => { const look = () => painted.has($1)
 // to its painted row in the browser.
 func BenchmarkPainted(b *testing.B) {
 	folder := b.TempDir()
-	savantIn(b, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	savantIn(b, folder, "run", "--quiet", "--name", "one", "a goal")
 	h := serve(b, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + runPage + "one?type=retry")
@@ -85,7 +85,7 @@ func BenchmarkOpenPage(b *testing.B) {
 	var used, byHub [2]float64 // with the page closed, and open
 	for round := 0; b.Loop(); round++ {
 		run, line := fmt.Sprint("going", round), 0
-		command := exec.Command("savant", "run", "--quiet", "--run-id", run, "--skip-git", "--max-steps", fmt.Sprint(2*pairs*steps+10), "a goal", "--path", folder)
+		command := exec.Command("savant", "run", "--quiet", "--name", run, "--skip-git", "--max-steps", fmt.Sprint(2*pairs*steps+10), "a goal", "--path", folder)
 		command.Env = append(os.Environ(), "REASONING_API_URL="+api.URL, "LOG_LEVEL=error")
 		command.Stderr = os.Stderr
 		require.NoError(b, command.Start())

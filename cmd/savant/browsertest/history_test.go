@@ -45,7 +45,7 @@ func TestDifferencesOfVersionsAndOfRuns(t *testing.T) {
 	for _, step := range []string{"each_0", "each_1", "each_2"} {
 		answer(step, `"`+step+`"`)
 	}
-	savantIn(t, folder, "state", "fork", "r1", "--from", "v2", "--run-id", "r2")
+	savantIn(t, folder, "state", "fork", "r1", "--from", "v2", "--name", "r2")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + "/runs/steps/r1")

@@ -98,7 +98,7 @@ func goingOn(t testing.TB, folder, run string) (decide chan<- string, ended func
 		}
 	}))
 	t.Cleanup(server.Close)
-	command := exec.CommandContext(t.Context(), "savant", "run", "--quiet", "--run-id", run, "--skip-git", "a goal", "--path", folder)
+	command := exec.CommandContext(t.Context(), "savant", "run", "--quiet", "--name", run, "--skip-git", "a goal", "--path", folder)
 	command.Env = append(os.Environ(), "REASONING_API_URL="+server.URL+"/agent_intent")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	require.NoError(t, command.Start())

@@ -68,7 +68,7 @@ func TestTheKeyboardInATimeline(t *testing.T) {
 	wanted(t)
 	const many = 2_000
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "many", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "many", "a goal")
 	for step := range many {
 		trace(t, folder, telemetry.Event{Type: telemetry.Retry, RunID: "many", Step: step + 1, Timestamp: "2026-01-02T03:04:05Z"})
 	}
@@ -112,7 +112,7 @@ func TestTheKeyboardInATimeline(t *testing.T) {
 func TestEscapeClosesAForm(t *testing.T) {
 	wanted(t)
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "known", "a goal")
 	p := serve(t, folder, "127.0.0.1:0").enter()
 	p.open(eval[string](p, `location.origin`) + runPage + "known")
 	eval[bool](p, `document.querySelector(".act summary").focus() === undefined`)

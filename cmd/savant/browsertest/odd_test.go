@@ -26,9 +26,9 @@ func TestLongTextsFit(t *testing.T) {
 	write(workflow, "name: "+workflow+"\nversion: \"1.0.0-beta.20261123\"\ndescription: "+wide+"\nparams:\n  "+name+": {type: string, default: "+wide+"}\nsteps:\n"+
 		"  - {id: "+name+", call: flow.set, input_template: {value: \"<b>{{ params."+name+" }} \\u202e \\e[31m\"}, capture_as: "+name+"}\n"+
 		"  - {id: ask, when: len(state."+name+") > 5, call: human.approve, input_template: {message: \"{{ state."+name+" }}\"}}\n")
-	savantIn(t, folder, "workflows", "run", workflow, "--run-id", "r1_"+name[:58])
-	savantIn(t, folder, "workflows", "run", workflow, "--run-id", "r2_"+name[:58], "--param", name+"=other"+wide)
-	savantIn(t, folder, "run", "--quiet", "--run-id", "a_"+name, "<h1>"+wide)
+	savantIn(t, folder, "workflows", "run", workflow, "--name", "r1_"+name[:58])
+	savantIn(t, folder, "workflows", "run", workflow, "--name", "r2_"+name[:58], "--param", name+"=other"+wide)
+	savantIn(t, folder, "run", "--quiet", "--name", "a_"+name, "<h1>"+wide)
 	trace(t, folder, telemetry.Event{Type: telemetry.ToolCallCompleted, RunID: "a_" + name, Step: 1, ToolName: "x." + name, Output: "\x1b[31m\u202e" + wide, Timestamp: "2026-01-02T03:04:05Z"})
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()

@@ -23,7 +23,7 @@ func TestTheGraphShowsWhereTheRunStands(t *testing.T) {
 	}
 	steps += "  - {id: waits, call: human.approve, input_template: {message: \"Sure?\"}}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "wide.yaml"), []byte(steps), 0o600))
-	out, err := exec.CommandContext(t.Context(), "savant", "workflows", "run", "wide", "--run-id", "r1", "--path", folder).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "savant", "workflows", "run", "wide", "--name", "r1", "--path", folder).CombinedOutput()
 	require.ErrorAs(t, err, new(*exec.ExitError), string(out))
 	p := newProfile(t)
 	h := serve(t, folder, "127.0.0.1:0")

@@ -32,7 +32,7 @@ steps:
 			require.ErrorAs(t, err, new(*exec.ExitError), string(out))
 		}
 	}
-	savant("workflows", "run", "steps", "--run-id", run)
+	savant("workflows", "run", "steps", "--name", run)
 	return folder, func(step, result string) { t.Helper(); savant("workflows", "answer", run, step, "--result", result) }
 }
 

@@ -61,7 +61,7 @@ func TestLive(t *testing.T) {
 func TestOnlyNewRowsAreRequested(t *testing.T) {
 	wanted(t)
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "one", "a goal")
 	retry := func(step int) {
 		trace(t, folder, telemetry.Event{Type: telemetry.Retry, RunID: "one", Step: step, Timestamp: "2026-01-02T03:04:05Z"})
 	}
@@ -85,7 +85,7 @@ func TestOnlyNewRowsAreRequested(t *testing.T) {
 func TestFiltersAndDetailsAreInTheAddress(t *testing.T) {
 	wanted(t)
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "where is it")
+	savantIn(t, folder, "run", "--quiet", "--name", "known", "where is it")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + runPage + "known")
@@ -130,7 +130,7 @@ func TestFiftyThousandEventsScroll(t *testing.T) {
 	wanted(t)
 	const many, burst = 50_000, 5_000
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "many", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "many", "a goal")
 	made := func(from, count int) (events []telemetry.Event) {
 		for i := range count {
 			events = append(events, telemetry.Event{Type: telemetry.Retry, RunID: "many", Step: from + i, Timestamp: "2026-01-02T03:04:05Z"})
@@ -170,7 +170,7 @@ func TestManyTabsShareOneStream(t *testing.T) {
 		count = 50
 	}
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "one", "a goal")
 	h := serve(t, folder, "127.0.0.1:0")
 	tabs := []*tab{h.enter()}
 	for len(tabs) < count {
@@ -201,7 +201,7 @@ func TestASlowTabLosesNothing(t *testing.T) {
 	wanted(t)
 	const burst = 5_000
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "one", "a goal")
 	h := serve(t, folder, "127.0.0.1:0")
 	slow := h.enter()
 	slow.open(h.base + runPage + "one?type=retry")
@@ -234,7 +234,7 @@ const deafness = `
 func TestATabThatHeardNothingCatchesUp(t *testing.T) {
 	wanted(t)
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	savantIn(t, folder, "run", "--quiet", "--name", "one", "a goal")
 	h := serve(t, folder, "127.0.0.1:0")
 	first := h.enter() // it has the stream
 	first.open(h.base + runPage + "one?type=retry")

@@ -146,7 +146,7 @@ var commands = map[string]string{
 	"think.state.list":     "savant state list",
 	"think.workflows.list": "savant workflows list",
 	"think.reset":          "savant call think.reset",
-	"agent.list":           "savant runs list",
+	"agent.list":           "savant runs",
 }
 
 // forPeople formats an error for a person at a command line: it names commands instead
@@ -179,7 +179,7 @@ func (p *Program) hint(said *fault.Error) fault.Hint {
 	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
 		return fault.Hint{Text: fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.Settings.Path)}
 	case said.Code == fault.UnknownRun:
-		return fault.Hint{Call: "savant state list", Text: "lists the runs"}
+		return fault.Hint{Call: "savant runs", Text: "lists the runs"}
 	case said.Code == fault.UnknownTool && len(said.Diagnostics) == 0 && !errors.Is(said, ErrNotPublished):
 		return fault.Hint{Call: "savant tools", Text: "lists the tools"}
 	}

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"savant/fault"
@@ -78,4 +81,19 @@ func (p *Program) Readable(file string) (from io.Reader, closeFile func(), err e
 		return nil, nil, fault.From(err)
 	}
 	return opened, func() { _ = opened.Close() }, nil // it was only read
+}
+
+// Age parses the value of a flag: a number of days or weeks, or a Go duration.
+func Age(flag, text string) (time.Duration, error) {
+	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	for suffix, unit := range units {
+		digits, ok := strings.CutSuffix(text, suffix)
+		if number, err := strconv.Atoi(digits); ok && err == nil && number >= 0 && number < 36500 {
+			return time.Duration(number) * unit, nil
+		}
+	}
+	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return age, nil
+	}
+	return 0, UsageError(fmt.Sprintf("%s: expected an age such as 30d, 2w or 12h, got %q", flag, fault.Cut(text, 60)))
 }

@@ -24,8 +24,8 @@ type group struct {
 // names is for programs, or for the shell.
 func groups() []group {
 	return []group{
-		{"Guide a model through a procedure:", []string{"workflows", "approve", "verify", "proof", "rules", "demo"}},
-		{"Let the agent work:", []string{"run", "runs", "review", "reasoning", "work"}},
+		{"Guide a model through a procedure:", []string{"workflows", "approve", "runs", "show", "explain", "verify", "cancel", "proof", "rules", "demo"}},
+		{"Let the agent work:", []string{"run", "review", "reasoning", "work"}},
 		{"Begin a project:", []string{"init", "trust", "config"}},
 		{"Connect a client:", []string{"setup", "doctor", "mcp", "tools", "call"}},
 		{"Operate:", []string{"state", "hub", "token", "engines"}},
@@ -34,12 +34,13 @@ func groups() []group {
 
 // withHelp gives the root its own help, and help about settings.
 func withHelp(root *cobra.Command) {
+	shownBy := []string{"explain", "cancel"} // the line of show names them
 	var list strings.Builder
 	for _, group := range groups() {
 		fmt.Fprintln(&list, group.title)
 		for _, name := range group.commands {
 			for _, each := range root.Commands() {
-				if each.Name() == name {
+				if each.Name() == name && !slices.Contains(shownBy, name) {
 					fmt.Fprintf(&list, "  %-10s %s\n", name, each.Short)
 				}
 			}
@@ -52,7 +53,7 @@ func withHelp(root *cobra.Command) {
 			usual(command, args)
 			return
 		}
-		fmt.Fprintf(command.OutOrStdout(), "%s.\nUsage: savant COMMAND [flags]\n%s\nsavant COMMAND --help explains a command, savant help settings the settings.\n", root.Short, list.String())
+		fmt.Fprintf(command.OutOrStdout(), "%s.\nUsage: savant COMMAND [flags]\n%ssavant COMMAND --help explains a command, savant help settings the settings.\n", root.Short, list.String())
 	})
 	root.InitDefaultHelpCmd()
 	for _, each := range root.Commands() {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ type program struct{ *cli.Program }
 
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
-	root.SetArgs(args)
+	root.SetArgs(spelledOut(root, args))
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
@@ -62,6 +63,29 @@ func (p *program) ended(ctx context.Context, code int) int {
 	return cli.ExitFailed
 }
 
+// spelledOut writes out the commands that args begin with, each of which may be the only
+// one that begins so.
+func spelledOut(root *cobra.Command, args []string) []string {
+	args = slices.Clone(args)
+	for i, word := range args {
+		var begun []*cobra.Command
+		for _, each := range root.Commands() {
+			if each.Name() == word || each.HasAlias(word) {
+				begun = []*cobra.Command{each}
+				break
+			}
+			if word != "" && each.IsAvailableCommand() && strings.HasPrefix(each.Name(), word) {
+				begun = append(begun, each)
+			}
+		}
+		if len(begun) != 1 {
+			break
+		}
+		root, args[i] = begun[0], begun[0].Name()
+	}
+	return args
+}
+
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "savant",
@@ -80,7 +104,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(wrongFlag)
 	cli.SettingFlags(root)
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program, packages.Commands(p.Program)...), workflows.ReviewCommand(p.Program), rules.Command(p.Program),
-		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), proofs.WithFiles(p.Program, states.VerifyCommand(p.Program)), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.schemaCommand(), p.versionCommand())
+		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), proofs.WithFiles(p.Program, p.verifyCommand()), agents.RunCommand(p.Program), p.runsCommand(), p.showCommand(), p.explainCommand(), p.cancelCommand(), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.schemaCommand(), p.versionCommand())
 	root.AddCommand(proofs.Command(p.Program), proofs.KeyCommand(p.Program))
 	withHelp(root)
 	return root
@@ -94,6 +118,9 @@ func usageTemplate(whole string) string {
 
 // configure reads the settings, before any command runs.
 func (p *program) configure(command *cobra.Command, _ []string) error {
+	if err := command.ValidateFlagGroups(); err != nil {
+		return cli.UsageError(err.Error())
+	}
 	flag, err := cli.SettingsOf(command.Flags())
 	if err != nil {
 		return err
@@ -131,5 +158,5 @@ func (p *program) withoutCommand(command *cobra.Command, args []string) error {
 		return p.serve(command.Context(), "")
 	}
 	command.SetOut(p.Stderr)
-	return errors.Join(command.Usage(), cli.UsageError("no command; set MCP_SERVICE to serve MCP"))
+	return errors.Join(command.Help(), cli.UsageError("no command; set MCP_SERVICE to serve MCP"))
 }

@@ -124,7 +124,8 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")
 	flags.StringVar(&want.order.Persona, "persona", "", "a persona of prompts.yml for the agent")
 	flags.StringVar(&want.resume, "resume", "", "continue this run, with its goal or a new one")
-	flags.StringVar(&want.order.RunID, "run-id", "", "name the new run")
+	flags.StringVar(&want.resume, "run-id", "", "the same as --resume")
+	flags.StringVar(&want.order.RunID, "name", "", "name the new run")
 	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
 	flags.Var(outputFlag{p, &want.outputFormat}, "output", "text, json or stream-json")
 	modelFlags(flags, &want)
@@ -133,6 +134,16 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 }
 
 func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown *shownRun) error {
+	if want.resume != "" {
+		found, err := a.FindRun(ctx, "", want.resume, app.OfAgent)
+		if errors.Is(err, fault.UnknownRun) {
+			return fault.From(err).Hinted(fault.Hint{Text: "--resume and --run-id continue a run of the agent; a new one is named by --name; savant runs lists them"})
+		}
+		if err != nil {
+			return err
+		}
+		want.resume = found.RunID
+	}
 	run, err := start(ctx, a, want)
 	if err != nil {
 		return refused(err)

@@ -75,7 +75,7 @@ const maxGoalFile = 1 << 20
 // ofNewRuns are flags for new runs only: a resumed run keeps its own. What a person
 // approved it does not keep, so --approve may be typed again.
 var ofNewRuns = [...]string{"dry-run", "force-tool", "force-args", "force-finish", "allow", "deny", "read-only", "workflow",
-	"persona", "run-id", "skip-git"}
+	"persona", "name", "skip-git"}
 
 // readResume refuses flags that --resume would ignore, and reads a new limit of steps.
 func readResume(command *cobra.Command, want *runFlags) error {

@@ -3,80 +3,89 @@ package agents
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"savant/agent"
 	"savant/agent/memory"
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
+	"savant/cmd/savant/commands/states"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/visible"
+	"savant/rules/sessions"
 	"savant/telemetry"
 )
 
-// RunsCommand is `savant runs`.
-func RunsCommand(shared *cli.Program) *cobra.Command {
+// Show prints what a run did and what it came to.
+func Show(shared *cli.Program, a *app.App, run string) error {
 	p := &program{shared}
-	return cli.Group("runs", "Inspect the runs of the agent, and end them", p.runsListCommand(), p.runsShowCommand(),
-		p.runsCancelCommand(), p.runsTraceCommand())
-}
-
-func (p *program) runsListCommand() *cobra.Command {
-	var limit int
-	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: cli.Positional(cobra.NoArgs),
-		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
-			if limit < 1 {
-				return cli.ErrLimit
-			}
-			list, err := a.Agent.List(ctx)
-			if err != nil {
-				return err
-			}
-			list = list[:min(len(list), limit)]
-			if p.JSON {
-				return p.Print(map[string]any{"runs": list})
-			}
-			return p.tableOfRuns(list)
-		})}
-	command.Flags().IntVar(&limit, "limit", 50, "how many runs at most")
-	return p.JSONFlag(command)
-}
-
-func (p *program) tableOfRuns(list []agent.Report) error {
-	if len(list) == 0 {
-		fmt.Fprintln(p.Stderr, "no runs of the agent; those of workflows: savant state list")
+	report, err := a.Agent.Report(run)
+	if err != nil || p.JSON {
+		return p.Printed(report, err)
 	}
-	now := time.Now()
-	err := terminal.Table(p.Stdout, []string{"RUN", "STATUS", "STEPS", "CHANGED", "GOAL"}, list, func(each agent.Report) []string {
-		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
-		return []string{each.RunID, string(each.Status), strconv.Itoa(each.Steps), terminal.When(each.Updated, now), goal}
-	})
-	for _, each := range list { // why a run does not go on, such as a label that no worker has, or cannot be read
-		if each.Warning != "" && slices.Contains([]agent.Status{agent.StatusQueued, agent.StatusInterrupted, agent.StatusError}, each.Status) {
-			fmt.Fprintf(p.Stderr, "savant: %s is %s: %s\n", each.RunID, each.Status, terminal.Visible(each.Warning))
+	p.showReport(report)
+	return nil
+}
+
+// Explain prints why a run did a step: what its model thought, and each call in full;
+// without a step, the thoughts of all.
+func Explain(shared *cli.Program, a *app.App, run, step string) error {
+	report, err := a.Agent.Report(run)
+	if err != nil {
+		return err
+	}
+	steps := report.Transcript
+	if step != "" {
+		if steps = slices.DeleteFunc(steps, func(each memory.Step) bool { return strconv.Itoa(each.Index) != step }); len(steps) == 0 {
+			return fault.New(fault.UnknownStep, "run %s has no step %q: its steps are numbers, and it has %d", run, fault.Cut(step, 60), report.Steps)
 		}
 	}
-	return err
+	if shared.JSON {
+		return shared.Print(map[string]any{"run_id": run, "status": report.Status, "goal": report.Goal, "steps": steps})
+	}
+	for _, each := range steps {
+		fmt.Fprintf(shared.Stdout, "step %d: %s\n", each.Index, each.Action)
+		if why := cmp.Or(each.Reasoning, each.Error); why != "" {
+			fmt.Fprintf(shared.Stdout, "  because %s\n", terminal.Visible(why))
+		}
+		for _, call := range each.Calls {
+			args, came := string(call.Args), string(call.Output)
+			if step == "" {
+				args, came = fault.Cut(args, maxStepShown), ""
+			}
+			fmt.Fprintf(shared.Stdout, "  call %s %s: %s\n", terminal.Visible(call.Tool), terminal.Visible(args), terminal.Visible(callOutcome(call)))
+			if came != "" {
+				fmt.Fprintf(shared.Stdout, "  result %s\n", terminal.Content(came))
+			}
+		}
+	}
+	return nil
 }
 
-func (p *program) runsShowCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			report, err := a.Agent.Report(args[0])
-			if err != nil || p.JSON {
-				return p.Printed(report, err)
-			}
-			p.showReport(report)
-			return nil
-		})})
+// Verify prints what the check of a run's journal found, what that proves, and what came of
+// the decisions of rules about its calls.
+func Verify(ctx context.Context, shared *cli.Program, a *app.App, run string) error {
+	found, err := a.Agent.Verify(ctx, run)
+	if err != nil {
+		return err
+	}
+	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == run || strings.HasSuffix(session, " "+run) })
+	if err != nil {
+		return err
+	}
+	if shared.JSON {
+		return cmp.Or(shared.Print(struct {
+			agent.Verified
+			Calls []sessions.Verified `json:"rules,omitempty"`
+		}{found, calls}), states.CallsVerdict(calls))
+	}
+	fmt.Fprintf(shared.Stdout, "%s: %s whole, of a run of the agent (%s): %s, %s, %s\n  proved: %s\n", run, terminal.Count(found.Records, "record"), found.Status,
+		terminal.Count(found.Decisions, "decision"), terminal.Count(found.Calls, "call"), terminal.Count(found.Outputs, "output"), found.Proves)
+	return states.PrintCalls(shared, calls)
 }
 
 func (p *program) showReport(report agent.Report) {
@@ -126,43 +135,31 @@ func callOutcome(call memory.Call) string {
 	return telemetry.Elapsed(call.DurationMS)
 }
 
-func (p *program) runsCancelCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept", Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
-			if err := a.Agent.Cancel(args[0]); err != nil {
-				return err
-			}
-			if p.JSON {
-				return p.Print(map[string]any{"run_id": args[0], "canceled": true})
-			}
-			outcome := "was asked to end"
-			if report, err := a.Agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
-				outcome = "is canceled"
-			}
-			fmt.Fprintf(p.Stdout, "run %s %s\n", args[0], outcome)
-			return nil
-		})})
+// Cancel ends a run, in whatever process it is.
+func Cancel(shared *cli.Program, a *app.App, run string) error {
+	if err := a.Agent.Cancel(run); err != nil {
+		return err
+	}
+	if shared.JSON {
+		return shared.Print(map[string]any{"run_id": run, "canceled": true})
+	}
+	outcome := "was asked to end"
+	if report, err := a.Agent.Report(run); err == nil && report.Status == agent.StatusCanceled {
+		outcome = "is canceled"
+	}
+	_, err := fmt.Fprintf(shared.Stdout, "run %s %s\n", run, outcome)
+	return err
 }
 
-func (p *program) runsTraceCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: cli.Positional(cobra.ExactArgs(1)),
-		Long: "Print the events of a run, of the agent or of a workflow, a line each; with --json as they are in the trace. Events\n" +
-			"that rotated out of the trace are missing.",
-		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			_, unknown := a.Agent.Report(args[0])
-			if unknown != nil && !errors.Is(unknown, fault.UnknownRun) {
-				return unknown
-			}
-			traced := false // a run of a workflow has a trace, too
-			err := a.Recorder.Written(args[0], func(e telemetry.Event, line []byte) {
-				traced = true
-				p.traceLine(e, line)
-			})
-			if err == nil && !traced {
-				return unknown
-			}
-			return err
-		})})
+// Trace prints the events of a run, of the agent or of a workflow, and reports whether
+// there are any.
+func Trace(shared *cli.Program, a *app.App, run string) (traced bool, err error) {
+	p := &program{shared}
+	err = a.Recorder.Written(run, func(e telemetry.Event, line []byte) {
+		traced = true
+		p.traceLine(e, line)
+	})
+	return traced, err
 }
 
 // traceLine prints an event of the trace.

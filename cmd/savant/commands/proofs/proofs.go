@@ -45,11 +45,11 @@ func Command(shared *cli.Program) *cobra.Command {
 		Example: "  savant proof 01k2… -o release.proof\n  savant proof 01k2… --key ~/.ssh/id_ed25519.pub --redact ask.answer",
 		Args:    cli.Positional(cobra.ExactArgs(1)),
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			key, err := a.Keeper().Locate(ctx, in.workflow, args[0])
+			run, err := a.FindRun(ctx, in.workflow, args[0], app.OfWorkflow)
 			if err != nil {
 				return err
 			}
-			return p.prove(ctx, a, key, in)
+			return p.prove(ctx, a, run.Key(), in)
 		})}
 	flags := command.Flags()
 	flags.StringVar(&in.workflow, "workflow", "", "the run's workflow, if the run id is not unique")

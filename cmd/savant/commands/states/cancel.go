@@ -23,19 +23,24 @@ func (p *program) stateCancelCommand() *cobra.Command {
 		Example: "  savant state cancel 01k2… --reason 'the branch is gone'",
 		Args:    cli.Positional(cobra.ExactArgs(1))},
 		func(ctx context.Context, a *app.App, key state.Key, _ []string) error {
-			driven := a.Driven(key)
-			out, err := a.Think.Cancel(ctx, think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
-				Cancellation: flow.Cancellation{By: app.UserName(), Reason: reason}})
-			if err != nil || p.JSON {
-				return p.Printed(out, err)
-			}
-			fmt.Fprintf(p.Stdout, "run %s is cancelled: %s\n", key.Run, terminal.Visible(fmt.Sprint(out.Summary)))
-			if driven {
-				fmt.Fprintln(p.Stdout, "the process that drives it stops its calls")
-			}
-			_, err = fmt.Fprintf(p.Stdout, "a new run with its answers: savant state fork %s\n", key.Run)
-			return err
+			return Cancel(ctx, p.Program, a, key, reason)
 		})
 	command.Flags().StringVar(&reason, "reason", "", "why, in a sentence")
 	return command
+}
+
+// Cancel ends a run, and prints who stops and how a new one begins.
+func Cancel(ctx context.Context, p *cli.Program, a *app.App, key state.Key, reason string) error {
+	driven := a.Driven(key)
+	out, err := a.Think.Cancel(ctx, think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
+		Cancellation: flow.Cancellation{By: app.UserName(), Reason: reason}})
+	if err != nil || p.JSON {
+		return p.Printed(out, err)
+	}
+	fmt.Fprintf(p.Stdout, "run %s is cancelled: %s\n", key.Run, terminal.Visible(fmt.Sprint(out.Summary)))
+	if driven {
+		fmt.Fprintln(p.Stdout, "the process that drives it stops its calls")
+	}
+	_, err = fmt.Fprintf(p.Stdout, "a new run with its answers: savant state fork %s\n", key.Run)
+	return err
 }

@@ -20,11 +20,11 @@ import (
 func (p *program) changeCommand(command *cobra.Command, work func(ctx context.Context, a *app.App, key state.Key, rest []string) error) *cobra.Command {
 	var workflow string
 	command.RunE = p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
-		key, err := a.Keeper().Locate(ctx, workflow, args[0])
+		run, err := a.FindRun(ctx, workflow, args[0], app.OfWorkflow)
 		if err != nil {
 			return err
 		}
-		return work(ctx, a, key, args[1:])
+		return work(ctx, a, run.Key(), args[1:])
 	})
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	return p.JSONFlag(command)
@@ -37,7 +37,7 @@ func (p *program) stateForkCommand() *cobra.Command {
 			"With --adopt the new run follows the workflow's file as it is now: correct the file of a blocked run, then\n" +
 			"fork it. If the answers lead to other steps under the new file, nothing is started, the first difference is\n" +
 			"shown, and the exit code is 3; --from an earlier step leaves those answers behind.",
-		Example: "  savant state fork 01k2… --adopt\n  savant state fork 01k2… --from review --run-id again",
+		Example: "  savant state fork 01k2… --adopt\n  savant state fork 01k2… --from review --name again",
 		Args:    cli.Positional(cobra.ExactArgs(1))},
 		func(ctx context.Context, a *app.App, key state.Key, _ []string) error {
 			in.Action, in.Workflow, in.RunID = "fork", key.Workflow, key.Run
@@ -45,7 +45,7 @@ func (p *program) stateForkCommand() *cobra.Command {
 		})
 	flags := command.Flags()
 	flags.StringVar(&in.FromStep, "from", "", "a version such as v3, a step (before its answer), a named checkpoint, or start; default the present")
-	flags.StringVar(&in.NewRunID, "run-id", "", "name the new run")
+	flags.StringVar(&in.NewRunID, "name", "", "name the new run")
 	flags.BoolVar(&in.Adopt, "adopt", false, "follow the workflow's file as it is now")
 	return command
 }
@@ -117,7 +117,7 @@ func (p *program) stateDeleteCommand() *cobra.Command {
 				return err
 			}
 			if p.JSON {
-				return p.Print(map[string]string{"workflow": key.Workflow, "run": key.Run})
+				return p.Print(map[string]string{"workflow": key.Workflow, "run_id": key.Run})
 			}
 			_, err := fmt.Fprintf(p.Stdout, "run %s is in the trash; to bring it back: savant state restore %s\n", key.Run, key.Run)
 			return err

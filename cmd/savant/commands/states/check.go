@@ -22,7 +22,7 @@ import (
 // checkedRun is a run with problems.
 type checkedRun struct {
 	Workflow string                `json:"workflow"`
-	Run      string                `json:"run"`
+	Run      string                `json:"run_id"`
 	Problems []state.Problem       `json:"problems"`
 	Repaired *maintenance.Repaired `json:"repaired,omitempty"`
 	// Refused is why nothing was repaired.
@@ -96,8 +96,8 @@ func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, ar
 
 func runsToCheck(ctx context.Context, a *app.App, workflow string, args []string) ([]state.Key, error) {
 	if len(args) > 0 {
-		key, err := a.Keeper().Locate(ctx, workflow, args[0])
-		return []state.Key{key}, err
+		run, err := a.FindRun(ctx, workflow, args[0], app.OfWorkflow)
+		return []state.Key{run.Key()}, err
 	}
 	keys, err := a.Store.Keys(ctx)
 	if workflow == "" {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +12,6 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
-	"savant/fault"
 	"savant/internal/claim"
 	"savant/think/flow"
 	"savant/think/maintenance"
@@ -31,7 +28,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 			"and last changed longer than AGE ago.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) (err error) {
-			if in.OlderThan, err = parseAge(age); err != nil {
+			if in.OlderThan, err = cli.Age("--older-than", age); err != nil {
 				return err
 			}
 			p.Open.Looking = in.DryRun
@@ -78,21 +75,6 @@ func unfinishedRuns(ctx context.Context, a *app.App) (names []string, err error)
 	return names, err
 }
 
-// parseAge parses a number of days or weeks, or a Go duration.
-func parseAge(text string) (time.Duration, error) {
-	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
-	for suffix, unit := range units {
-		digits, ok := strings.CutSuffix(text, suffix)
-		if number, err := strconv.Atoi(digits); ok && err == nil && number >= 0 && number < 36500 {
-			return time.Duration(number) * unit, nil
-		}
-	}
-	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
-		return age, nil
-	}
-	return 0, cli.UsageError(fmt.Sprintf("--older-than: expected an age such as 30d, 2w or 12h, got %q", fault.Cut(text, 60)))
-}
-
 // pruned is what a prune removed, or would remove.
 type pruned struct {
 	*maintenance.Pruned
@@ -134,7 +116,7 @@ func (p *program) stateRestoreCommand() *cobra.Command {
 		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			key, err := a.Keeper().Undelete(ctx, workflow, args[0])
 			if err != nil || p.JSON {
-				return p.Printed(map[string]string{"workflow": key.Workflow, "run": key.Run}, err)
+				return p.Printed(map[string]string{"workflow": key.Workflow, "run_id": key.Run}, err)
 			}
 			_, err = fmt.Fprintf(p.Stdout, "%s is back\n", key)
 			return err

@@ -24,11 +24,11 @@ func (p *program) runCommand(use, short string, work func(context.Context, *app.
 	var workflow string
 	command := &cobra.Command{Use: use + " RUN", Short: short, Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			key, err := a.Keeper().Locate(ctx, workflow, args[0])
+			run, err := a.FindRun(ctx, workflow, args[0], app.OfWorkflow)
 			if err != nil {
 				return err
 			}
-			return work(ctx, a, key)
+			return work(ctx, a, run.Key())
 		})}
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	return p.JSONFlag(command)
@@ -36,12 +36,18 @@ func (p *program) runCommand(use, short string, work func(context.Context, *app.
 
 func (p *program) stateShowCommand() *cobra.Command {
 	return p.runCommand("show", "Show the status of a run", func(ctx context.Context, a *app.App, key state.Key) error {
-		found, err := a.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Limit: -1})
-		if err != nil || p.JSON {
-			return p.Printed(found, err)
-		}
-		return p.showRun(found, a.StandingOf(ctx, state.Info{Workflow: key.Workflow, Run: key.Run, Status: string(found.Snapshot.Status)}))
+		return Show(ctx, p.Program, a, key)
 	})
+}
+
+// Show prints the status of a run.
+func Show(ctx context.Context, shared *cli.Program, a *app.App, key state.Key) error {
+	p := &program{shared}
+	found, err := a.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Limit: -1})
+	if err != nil || p.JSON {
+		return p.Printed(found, err)
+	}
+	return p.showRun(found, a.StandingOf(ctx, state.Info{Workflow: key.Workflow, Run: key.Run, Status: string(found.Snapshot.Status)}))
 }
 
 func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
@@ -117,7 +123,7 @@ func (p *program) stateHistoryCommand() *cobra.Command {
 	return p.runCommand("history", "List the records of a run", func(ctx context.Context, a *app.App, key state.Key) error {
 		events, err := a.Keeper().History(ctx, key)
 		if err != nil || p.JSON {
-			return p.Printed(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}, err)
+			return p.Printed(map[string]any{"workflow": key.Workflow, "run_id": key.Run, "history": events}, err)
 		}
 		now := time.Now()
 		return terminal.Table(p.Stdout, []string{"VERSION", "TIME", "BY", "KIND", "STEP"}, events, func(each think.Event) []string {

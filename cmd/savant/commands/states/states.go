@@ -55,7 +55,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, in think.StateListIn
 		return p.Print(map[string]any{"runs": runs, "total": list.Total})
 	}
 	if len(runs) == 0 {
-		fmt.Fprintln(p.Stderr, "no runs of workflows; those of the agent: savant runs list")
+		fmt.Fprintln(p.Stderr, "no runs of workflows yet; to begin one: savant workflows run hello; savant runs lists those of the agent, too")
 	}
 	now := time.Now()
 	err = terminal.Table(p.Stdout, []string{"RUN", "WORKFLOW", "STATUS", "STEP", "VERSION", "CHANGED"}, runs, func(run listedRun) []string {
@@ -77,7 +77,11 @@ func (p *program) stateGetCommand() *cobra.Command {
 	var in think.StateGetInput
 	command := &cobra.Command{Use: "get RUN", Short: "Print the whole state of a run as JSON", Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			in.RunID, in.Limit = args[0], -1
+			run, err := a.FindRun(ctx, in.Workflow, args[0], app.OfWorkflow)
+			if err != nil {
+				return err
+			}
+			in.Workflow, in.RunID, in.Limit = run.Workflow, run.RunID, -1
 			found, err := a.Think.StateGet(ctx, in)
 			return p.Printed(found, err)
 		})}

@@ -3,18 +3,14 @@ package states
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
-	"savant/fault"
 	"savant/rules/sessions"
 	"savant/think"
 	"savant/think/audit"
@@ -25,35 +21,21 @@ import (
 // refuses such a long file.
 const maxAgainst = 8 << 20
 
-// VerifyCommand is `savant verify`.
-func VerifyCommand(shared *cli.Program) *cobra.Command {
+// Verification is how a run is verified.
+type Verification struct {
+	// Against is another version of the workflow; "": the run is replayed.
+	Against string
+	// Verbose lists the witness of each result.
+	Verbose bool
+}
+
+// Verify replays a run, and prints whether it is the same as its record.
+func Verify(ctx context.Context, shared *cli.Program, a *app.App, key state.Key, how Verification) error {
 	p := &program{shared}
-	var file string
-	var verbose bool
-	command := p.runCommand("verify", "Replay a run, and compare it with its record",
-		func(ctx context.Context, a *app.App, key state.Key) error {
-			if file != "" {
-				return p.verifyAgainst(ctx, a, key, file)
-			}
-			return p.verify(ctx, a, key, verbose)
-		})
-	command.Long = "Replay a run and compare every state and instruction with its record. It counts the results that Savant saw itself\n" +
-		"(gateway), that a person gave, and that only the client vouches for (self); --verbose lists each step.\n\n" +
-		"It also computes again what the rules decided about the run's calls, each under the rules of that time. RUN may also be a run of\n" +
-		"the agent, or another session of savant rules status.\n\n" +
-		"With --against the recorded answers go through another version of the workflow, and the first difference is\n" +
-		"shown. Exit code 3 if anything differs."
-	replay := command.RunE
-	command.RunE = func(command *cobra.Command, args []string) error {
-		err := replay(command, args)
-		if !errors.Is(err, fault.UnknownRun) || file != "" {
-			return err
-		}
-		return p.OnLook(func(_ context.Context, a *app.App, args []string) error { return p.verifySession(a, args[0], err) })(command, args)
+	if how.Against != "" {
+		return p.verifyAgainst(ctx, a, key, how.Against)
 	}
-	command.Flags().BoolVar(&verbose, "verbose", false, "list each step with the witness of its result")
-	command.Flags().StringVar(&file, "against", "", "another version of the run's workflow; - for stdin")
-	return command
+	return p.verify(ctx, a, key, how.Verbose)
 }
 
 func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose bool) error {
@@ -66,7 +48,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 		return err
 	}
 	if p.JSON {
-		return cmp.Or(verdict(p.Print(withCalls{out, calls}), out.Difference), callsVerdict(calls))
+		return cmp.Or(verdict(p.Print(withCalls{out, calls}), out.Difference), CallsVerdict(calls))
 	}
 	if verbose {
 		if err := p.printWitnesses(out.Log); err != nil {
@@ -78,8 +60,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	} else {
 		p.printDifference(key, out.Difference)
 	}
-	p.printCalls(calls)
-	return cmp.Or(verdict(nil, out.Difference), callsVerdict(calls))
+	return cmp.Or(PrintCalls(p.Program, calls), verdict(nil, out.Difference))
 }
 
 // withCalls is the output of verify --json.
@@ -88,9 +69,9 @@ type withCalls struct {
 	Calls []sessions.Verified `json:"calls,omitempty"`
 }
 
-// verifySession verifies the decisions about the calls of sessions that are no run of a
+// VerifySession verifies the decisions about the calls of sessions that are no run of a
 // workflow; unknown is the error where there is none.
-func (p *program) verifySession(a *app.App, name string, unknown error) error {
+func VerifySession(p *cli.Program, a *app.App, name string, unknown error) error {
 	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == name || strings.HasSuffix(session, " "+name) })
 	if err == nil && len(calls) == 0 {
 		err = unknown
@@ -99,13 +80,13 @@ func (p *program) verifySession(a *app.App, name string, unknown error) error {
 		return err
 	}
 	if p.JSON {
-		return cmp.Or(p.Print(map[string]any{"calls": calls}), callsVerdict(calls))
+		return cmp.Or(p.Print(map[string]any{"calls": calls}), CallsVerdict(calls))
 	}
-	p.printCalls(calls)
-	return callsVerdict(calls)
+	return PrintCalls(p, calls)
 }
 
-func (p *program) printCalls(calls []sessions.Verified) {
+// PrintCalls prints what came of the decisions about calls; exit code 3 if one differs.
+func PrintCalls(p *cli.Program, calls []sessions.Verified) error {
 	for _, each := range calls {
 		fmt.Fprintf(p.Stdout, "rules, %s: %s, %d refused", terminal.Visible(each.Session), terminal.Count(each.Decisions, "decision"), each.Refused)
 		if d := each.Difference; d != nil {
@@ -114,9 +95,11 @@ func (p *program) printCalls(calls []sessions.Verified) {
 		}
 		fmt.Fprintln(p.Stdout, ", identical")
 	}
+	return CallsVerdict(calls)
 }
 
-func callsVerdict(calls []sessions.Verified) error {
+// CallsVerdict is exit code 3 if a decision about a call differs.
+func CallsVerdict(calls []sessions.Verified) error {
 	if slices.ContainsFunc(calls, func(each sessions.Verified) bool { return each.Difference != nil }) {
 		return cli.StatusError(cli.ExitInvalid)
 	}

@@ -48,7 +48,11 @@ func (p *program) workflowsAnswerCommand() *cobra.Command {
 
 // answerByHand prints the instruction, or hands in its result.
 func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) error {
-	at, err := a.Think.Position(ctx, given.workflow, given.run)
+	run, err := a.FindRun(ctx, given.workflow, given.run, app.OfWorkflow)
+	if err != nil {
+		return err
+	}
+	at, err := a.Think.Position(ctx, run.Workflow, run.RunID)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,11 @@ func (p *program) approveCall(ctx context.Context, a *app.App, said approval) er
 
 // approveOnce shows the question to the person at the terminal and records the answer.
 func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) error {
+	run, err := a.FindRun(ctx, said.workflow, said.run, app.OfWorkflow)
+	if err != nil {
+		return err
+	}
+	said.workflow, said.run = run.Workflow, run.RunID
 	waiting, err := a.Think.Pending(ctx, said.workflow, said.run)
 	if err != nil {
 		return err

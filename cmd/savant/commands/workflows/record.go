@@ -37,10 +37,11 @@ func (p *program) recordCommand() *cobra.Command {
 }
 
 func (p *program) record(ctx context.Context, a *app.App, run, name, file string) error {
-	key, err := a.Think.Locate(ctx, "", run)
+	found, err := a.FindRun(ctx, "", run, app.OfWorkflow)
 	if err != nil {
 		return err
 	}
+	key := found.Key()
 	params, answers, err := a.Recorded(ctx, key)
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 	flags.BoolVar(&want.post, "post", false, "post the report as a comment of the request, after you confirm")
 	flags.StringVar(&want.output, "output", "markdown", "markdown, json or sarif")
 	flags.StringVar(&want.file, "output-file", "", "write the report to this file instead of stdout")
-	flags.StringVar(&want.run, "run-id", "", "continue this review, or name a new one")
+	want.runFlags(command)
 	return command
 }
 
@@ -99,7 +99,11 @@ func (p *program) failed(ctx context.Context, err error) error {
 // review reviews a change and prints the report. It reports whether changes are
 // requested.
 func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string, shown *stepLines) (changesAsked bool, err error) {
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run}, shown, false)
+	run, err := want.runID(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: run}, shown, false)
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
 			outcome.Outputs = nil // the run made no report

@@ -25,6 +25,7 @@ import (
 // wanted is the run that a person asks for.
 type wanted struct {
 	name, run string
+	given     string   // the name of a new run
 	pairs     []string // name=value
 	params    string   // JSON, @file or -
 	wait      bool     // until a person has answered elsewhere
@@ -46,9 +47,32 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
 	flags.StringVar(&want.params, "params", "", "the parameters as JSON, @FILE to read them from a file, - from stdin")
-	flags.StringVar(&want.run, "run-id", "", "continue this run, or name a new one")
+	want.runFlags(command)
 	flags.BoolVar(&want.wait, "wait", false, "wait for a person's answer from another place: the hub, or savant approve")
 	return p.JSONFlag(command)
+}
+
+// runFlags adds the flags that say which run: one to continue, or the name of a new one.
+func (w *wanted) runFlags(command *cobra.Command) {
+	command.Flags().StringVar(&w.run, "run-id", "", "continue this run")
+	command.Flags().StringVar(&w.given, "name", "", "name the new run")
+	command.MarkFlagsMutuallyExclusive("run-id", "name")
+}
+
+// runID returns the id of the run to continue, or the name of the new one; "" if neither
+// is given.
+func (w wanted) runID(ctx context.Context, a *app.App) (string, error) {
+	if w.given != "" {
+		return w.given, a.NewName(ctx, w.name, w.given)
+	}
+	if w.run == "" {
+		return "", nil
+	}
+	run, err := a.FindRun(ctx, w.name, w.run, app.OfWorkflow)
+	if errors.Is(err, fault.UnknownRun) {
+		return "", fault.From(err).Hinted(fault.Hint{Text: fmt.Sprintf("--run-id continues a run of %s; a new one is named by --name", w.name)})
+	}
+	return run.RunID, err
 }
 
 func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, shown *stepLines) error {
@@ -56,7 +80,11 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, show
 	if err != nil {
 		return err
 	}
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: want.run}, shown, want.wait)
+	run, err := want.runID(ctx, a)
+	if err != nil {
+		return err
+	}
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: run}, shown, want.wait)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,70 @@
+package states
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/form"
+	"savant/think/state"
+)
+
+// Explain prints where a run stands; of a step, each condition that decided about it.
+func Explain(ctx context.Context, p *cli.Program, a *app.App, key state.Key, step string) error {
+	if step == "" {
+		found, err := a.Think.ExplainRun(ctx, key.Workflow, key.Run)
+		if err != nil || p.JSON {
+			return p.Printed(found, err)
+		}
+		_, err = fmt.Fprintln(p.Stdout, terminal.Content(found.Text))
+		return err
+	}
+	found, err := a.Think.Explain(ctx, think.ExplainInput{Workflow: key.Workflow, RunID: key.Run, StepID: step})
+	if err != nil || p.JSON {
+		return p.Printed(think.StepExplanation{RunID: key.Run, Explanation: found}, err)
+	}
+	said := string(found.Status)
+	if found.Cause != "" {
+		said += ": " + think.Cause(found.Cause)
+	}
+	fmt.Fprintf(p.Stdout, "step %s, %s: %s\n", terminal.Visible(found.StepID), terminal.Visible(found.Call), terminal.Visible(said))
+	for _, each := range found.Why {
+		fmt.Fprintf(p.Stdout, "  %s\n", terminal.Visible(conditionLine(each)))
+		for _, name := range slices.Sorted(maps.Keys(each.Operands)) {
+			fmt.Fprintf(p.Stdout, "    %s = %s\n", terminal.Visible(name), terminal.Visible(form.Encoded(each.Operands[name])))
+		}
+	}
+	if found.File != "" {
+		fmt.Fprintf(p.Stdout, "  at %s:%d\n", terminal.Visible(found.File), found.Line)
+	}
+	return nil
+}
+
+// conditionLine is a condition in one line: its kind, what it says, and what came of it.
+func conditionLine(c flow.Condition) string {
+	line := c.Kind
+	for _, text := range []string{c.Step, c.Expression} {
+		if text != "" {
+			line += " " + text
+		}
+	}
+	if c.Value != nil {
+		line += " → " + form.Encoded(c.Value)
+	}
+	if c.Status != "" {
+		line += ": " + string(c.Status)
+	}
+	if c.Cause != "" {
+		line += ", " + think.Cause(c.Cause)
+	}
+	if c.Message != "" {
+		line += ": " + c.Message
+	}
+	return line
+}
