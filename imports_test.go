@@ -152,7 +152,7 @@ var rules = map[string]rule{
 var users = map[string]string{
 	"github.com/go-json-experiment/json":    "internal/jsonvalue",
 	"github.com/mark3labs/mcp-go":           "engines/mcpio engines/mcpclient",
-	"github.com/rogpeppe/go-internal/diff":  "engines/mcpio/mount cmd/savant/commands/clients",
+	"github.com/rogpeppe/go-internal/diff":  "engines/mcpio/mount cmd/savant/commands/clients cmd/savant/commands/workflows",
 	"gopkg.in/yaml.v3":                      "think/flow",
 	"go.yaml.in/yaml":                       "think/flow",
 	"github.com/expr-lang/expr":             "think/flow/expression think/check",

@@ -24,7 +24,8 @@ type File struct {
 	Cases    []Case
 	Excuses  []Excuse
 
-	at func(path string) (line, column int)
+	at  func(path string) (line, column int)
+	src []byte
 }
 
 // Case is one test. Answers are by the id of a step; the members of Expect are those of
@@ -62,7 +63,7 @@ func Parse(name string, src []byte) (*File, error) {
 		return nil, err
 	}
 	r := &reader{file: name, at: at}
-	f := &File{Name: name, at: at}
+	f := &File{Name: name, at: at, src: src}
 	top := r.object(value, "", fileKeys...)
 	f.Workflow = r.text(top, "", "workflow", true)
 	list, is := top["cases"].([]any)
@@ -210,3 +211,6 @@ func (r *reader) text(object map[string]any, path, key string, required bool) st
 	}
 	return text
 }
+
+// Source returns the text of the file; do not change it.
+func (f *File) Source() []byte { return f.src }

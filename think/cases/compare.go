@@ -15,41 +15,54 @@ import (
 
 // compare holds the end of the run against what the case expects.
 func (t *trial) compare() {
-	path := t.test.path + ".expect"
 	m := &matcher{trial: t}
 	for _, key := range ids(t.test.Expect) {
-		want, at := t.test.Expect[key], path+"."+key
-		switch key {
-		case "outcome":
-			m.value(at, want, t.outcome())
-		case "ran":
-			t.sameSteps(at, want, t.ran(named(want)))
-		case "skipped":
-			t.skipped(m, at, want)
-		case "failed":
-			t.failures(m, at, want)
-		case "issued":
-			t.instructions(m, at, want, func(*flow.Step) bool { return true })
-		case "asked":
-			t.instructions(m, at, want, (*flow.Step).Person)
-		case "outputs":
-			t.outputs(m, at, want)
-		case "captures":
-			m.subset(at, want, t.captures())
-		case "rounds":
-			counts := map[string]any{}
-			for id, n := range t.rounds() {
-				counts[id] = n
-			}
-			m.subset(at, want, counts)
-		case "summary":
-			summary := ""
-			if t.out.Final != nil {
-				summary = t.out.Final.Summary
-			}
-			m.value(at, want, summary)
-		}
+		t.compareKey(m, key)
 	}
+}
+
+// compareKey compares what one key of expect says.
+func (t *trial) compareKey(m *matcher, key string) {
+	want, at := t.test.Expect[key], t.test.path+".expect."+key
+	switch key {
+	case "outcome":
+		m.value(at, want, t.outcome())
+	case "ran":
+		t.sameSteps(at, want, t.ran(named(want)))
+	case "skipped":
+		t.skipped(m, at, want)
+	case "failed":
+		t.failures(m, at, want)
+	case "issued":
+		t.instructions(m, at, want, anyStep)
+	case "asked":
+		t.instructions(m, at, want, (*flow.Step).Person)
+	case "outputs":
+		t.outputs(m, at, want)
+	case "captures":
+		m.subset(at, want, t.captures())
+	case "rounds":
+		m.subset(at, want, t.roundCounts())
+	case "summary":
+		m.value(at, want, t.summary())
+	}
+}
+
+func anyStep(*flow.Step) bool { return true }
+
+func (t *trial) roundCounts() map[string]any {
+	counts := map[string]any{}
+	for id, n := range t.rounds() {
+		counts[id] = n
+	}
+	return counts
+}
+
+func (t *trial) summary() string {
+	if t.out.Final == nil {
+		return ""
+	}
+	return t.out.Final.Summary
 }
 
 func (t *trial) outcome() string {
@@ -100,13 +113,19 @@ func (t *trial) sameSteps(path string, want any, seen []string) {
 	}
 }
 
-func (t *trial) skipped(m *matcher, path string, want any) {
-	causes, names := map[string]any{}, []string{}
+// causes returns why steps were skipped, and which, in their order.
+func (t *trial) causes() (causes map[string]any, names []string) {
+	causes = map[string]any{}
 	for _, each := range t.statuses() {
 		if each.Status == flow.Skipped {
 			causes[each.ID], names = each.Cause, append(names, each.ID)
 		}
 	}
+	return causes, names
+}
+
+func (t *trial) skipped(m *matcher, path string, want any) {
+	causes, names := t.causes()
 	t.sameSteps(path, want, names)
 	if byID, is := want.(map[string]any); is {
 		for _, id := range ids(byID) {
@@ -117,10 +136,10 @@ func (t *trial) skipped(m *matcher, path string, want any) {
 	}
 }
 
-// failures compares the steps that failed: a loop, or a step that runs a workflow, counts
-// only if the case names it.
-func (t *trial) failures(m *matcher, path string, want any) {
-	codes, names := map[string]any{}, []string{}
+// codes returns the codes of the steps that failed, and which count, in their order: a loop,
+// or a step that runs a workflow, counts only if the case names it.
+func (t *trial) codes(want any) (codes map[string]any, names []string) {
+	codes = map[string]any{}
 	for _, each := range t.statuses() {
 		if each.Status != flow.Failed {
 			continue
@@ -131,6 +150,11 @@ func (t *trial) failures(m *matcher, path string, want any) {
 			names = append(names, each.ID)
 		}
 	}
+	return codes, names
+}
+
+func (t *trial) failures(m *matcher, path string, want any) {
+	codes, names := t.codes(want)
 	byID, is := want.(map[string]any)
 	if !is {
 		t.sameSteps(path, want, names)
@@ -139,14 +163,19 @@ func (t *trial) failures(m *matcher, path string, want any) {
 	m.subset(path, byID, codes)
 }
 
-// instructions compares the steps that were issued, or their inputs.
-func (t *trial) instructions(m *matcher, path string, want any, counts func(*flow.Step) bool) {
-	var seen []string
+// issuedTo returns the steps that were issued, of those that count.
+func (t *trial) issuedTo(counts func(*flow.Step) bool) (seen []string) {
 	for _, id := range t.issued {
 		if step, _ := t.callOf(id); step != nil && counts(step) {
 			seen = append(seen, id)
 		}
 	}
+	return seen
+}
+
+// instructions compares the steps that were issued, or their inputs.
+func (t *trial) instructions(m *matcher, path string, want any, counts func(*flow.Step) bool) {
+	seen := t.issuedTo(counts)
 	byID, is := want.(map[string]any)
 	if !is {
 		t.sameSteps(path, want, seen)

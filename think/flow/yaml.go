@@ -189,3 +189,112 @@ func (r *report) checkMapping(node *yaml.Node, at *yamlPath, depth int, count *i
 func ofStep(path string) bool {
 	return strings.HasPrefix(path, "steps[") && strings.Count(path, ".") == 0
 }
+
+// Span returns the bytes of a file that the value of a path has, from begin to end. deeper
+// says that the value begins no further right than its key, as a list in lines may. It is
+// not known of a text in several lines, which has no end of its own.
+func (l *Layout) Span(src []byte, path string) (begin, end int, deeper, known bool) {
+	node := l.values[path]
+	if node == nil {
+		return 0, 0, false, false
+	}
+	lines := lineStarts(src)
+	begin, known = offset(src, lines, node)
+	if !known {
+		return 0, 0, false, false
+	}
+	end, known = endOf(src, lines, node)
+	key := l.keys[path]
+	return begin, end, node.Line > key.line && node.Column <= key.column, known
+}
+
+// lineStarts returns where the lines of a text begin.
+func lineStarts(src []byte) []int {
+	starts := []int{0}
+	for i, b := range src {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// offset returns where a node begins; columns count letters.
+func offset(src []byte, lines []int, node *yaml.Node) (int, bool) {
+	if node.Line < 1 || node.Line > len(lines) {
+		return 0, false
+	}
+	at := lines[node.Line-1]
+	for range node.Column - 1 {
+		_, size := utf8.DecodeRune(src[at:])
+		if at += size; size == 0 {
+			return 0, false
+		}
+	}
+	return at, at < len(src)
+}
+
+// endOf returns where a node ends.
+func endOf(src []byte, lines []int, node *yaml.Node) (int, bool) {
+	begin, known := offset(src, lines, node)
+	switch {
+	case !known:
+		return 0, false
+	case node.Kind == yaml.ScalarNode && node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		return quoteEnd(src, begin)
+	case node.Kind == yaml.ScalarNode:
+		plain := node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && bytes.HasPrefix(src[begin:], []byte(node.Value))
+		return begin + len(node.Value), plain && node.Value != ""
+	case src[begin] == '{' || src[begin] == '[':
+		return bracketEnd(src, begin)
+	case len(node.Content) == 0:
+		return 0, false
+	}
+	return endOf(src, lines, node.Content[len(node.Content)-1])
+}
+
+// quoteEnd returns the end of a quoted text.
+func quoteEnd(src []byte, begin int) (int, bool) {
+	quote := src[begin]
+	for i := begin + 1; i < len(src); i++ {
+		switch {
+		case quote == '"' && src[i] == '\\':
+			i++
+		case src[i] == quote && quote == '\'' && i+1 < len(src) && src[i+1] == quote:
+			i++
+		case src[i] == quote:
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// bracketEnd returns the end of a list or map in brackets.
+func bracketEnd(src []byte, begin int) (int, bool) {
+	depth := 0
+	for i := begin; i < len(src); i++ {
+		before := byte(' ')
+		if i > begin {
+			before = src[i-1]
+		}
+		switch c := src[i]; {
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		case (c == '"' || c == '\'') && strings.IndexByte(" \n\t,:[{", before) >= 0: // else it is part of a word
+			end, known := quoteEnd(src, i)
+			if !known {
+				return 0, false
+			}
+			i = end - 1
+		case c == '#' && (before == ' ' || before == '\t' || before == '\n'):
+			if end := bytes.IndexByte(src[i:], '\n'); end >= 0 {
+				i += end
+			}
+		}
+	}
+	return 0, false
+}

@@ -272,6 +272,8 @@ type TestedWorkflow struct {
 type CasesFile struct {
 	*cases.File
 	Err error
+	// Below is its name below SAVANT_PATH, "" for a bundled file.
+	Below string
 }
 
 // Problems returns what is wrong with the file, with places.
@@ -302,7 +304,9 @@ func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, err
 		}
 		for _, file := range files {
 			if library.CasesOf(file.name) == name {
-				each.Files = append(each.Files, file.read(name, each.Graph))
+				read := file.read(name, each.Graph)
+				read.Below = file.below
+				each.Files = append(each.Files, read)
 			}
 		}
 		if len(each.Files) == 0 && errors.Is(each.Err, fault.UnknownWorkflow) {
@@ -327,6 +331,7 @@ type located struct {
 	files fs.FS
 	name  string
 	shown string // as a person names it
+	below string // its name below SAVANT_PATH, "" for a bundled one
 }
 
 // casesFiles returns the cases files of the project, and of the bundled workflows that the
@@ -337,9 +342,9 @@ func (a *App) casesFiles(project bool) (found []located) {
 			continue
 		}
 		for _, name := range library.CasesFiles(layer.Files) {
-			each := located{layer.Files, name, name}
+			each := located{files: layer.Files, name: name, shown: name}
 			if layer.Origin == library.Project {
-				each.shown = filepath.Join(a.settings.Path, filepath.FromSlash(name))
+				each.shown, each.below = filepath.Join(a.settings.Path, filepath.FromSlash(name)), name
 			} else if a.projectHas(library.CasesOf(name)) {
 				continue
 			}

@@ -22,7 +22,7 @@ import (
 type testOptions struct {
 	only, format    string
 	coverage, watch bool
-	mutate          bool
+	mutate, update  bool
 	min, atMost     int
 }
 
@@ -43,6 +43,7 @@ func (p *program) testCommand() *cobra.Command {
 	flags.IntVar(&o.min, "min", -1, "fail below this coverage in percent")
 	flags.BoolVar(&o.mutate, "mutate", false, "change the workflow in one place after the other, and list the changes that no case notices")
 	flags.IntVar(&o.atMost, "at-most", 0, "make at most so many changes of a workflow; 0: all")
+	flags.BoolVar(&o.update, "update", false, "rewrite what the cases expect to what the runs come to, and show the difference")
 	flags.BoolVar(&o.watch, "watch", false, "run again when a file changes")
 	return p.JSONFlag(command)
 }
@@ -90,6 +91,14 @@ func (p *program) test(ctx context.Context, a *app.App, names []string, o testOp
 	}
 	if o.min > 100 || o.min < -1 {
 		return cli.UsageError(fmt.Sprintf("--min %d: expected a percentage from 0 to 100", o.min))
+	}
+	if o.update && (o.watch || o.mutate) {
+		return cli.UsageError("--update: leave out --watch and --mutate")
+	}
+	if o.update {
+		if err := p.updateCases(ctx, a, names, o); err != nil {
+			return err
+		}
 	}
 	if !o.watch {
 		return p.testOnce(ctx, a, names, o)
