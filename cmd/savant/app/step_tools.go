@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"savant"
 	"savant/engines"
 	"savant/engines/ci"
 	"savant/engines/guide"
@@ -62,3 +63,5 @@ func (s stepTools) ToolChoices(tool string) map[string][]string {
 func (s stepTools) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
 	return guide.Asked(s.Registry, call, input)
 }
+
+var _ savant.Tools = stepTools{}
