@@ -45,9 +45,12 @@ require github.com/kaptinlin/jsonrepair v0.2.15
 
 require (
 	github.com/bluekeyes/go-gitdiff v0.9.0
+	github.com/digitorus/timestamp v0.0.0-20250524132541-c45532741eea
 	github.com/hiddeco/sshsig v0.2.0
 	github.com/secure-systems-lab/go-securesystemslib v0.11.1
 )
+
+require github.com/digitorus/pkcs7 v0.0.0-20230713084857-e76b763bdc49 // indirect
 
 require (
 	github.com/klauspost/compress v1.20.3 // indirect

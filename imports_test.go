@@ -167,6 +167,7 @@ var users = map[string]string{
 	"golang.org/x/crypto/ssh":               "proof proof/keys cmd/savant/commands/proofs",
 	"github.com/hiddeco/sshsig":             "proof/keys",
 	"github.com/secure-systems-lab":         "proof",
+	"github.com/digitorus":                  "proof",
 }
 
 // testLibraries are for tests, and for packages that contain tests for others.

@@ -30,8 +30,8 @@ type program struct{ *cli.Program }
 
 // request is what the flags of `savant proof` ask for.
 type request struct {
-	workflow, output, commit, disclosures string
-	keys, redact                          []string
+	workflow, output, commit, disclosures, timestamp string
+	keys, redact                                     []string
 }
 
 // Command is `savant proof`.
@@ -57,6 +57,7 @@ func Command(shared *cli.Program) *cobra.Command {
 	flags.StringSliceVar(&in.keys, "key", nil, "what signs: the name of a key of savant key list, or a file of OpenSSH; may be repeated")
 	flags.StringVar(&in.commit, "commit", "", "a commit that the proof is about, which you state")
 	flags.StringArrayVar(&in.redact, "redact", nil, "replace values by salted digests: STEP.FIELD, or a regular expression for texts; may be repeated")
+	flags.StringVar(&in.timestamp, "timestamp", "", "the address of an authority of RFC 3161 that stamps each signature; it learns their digests and no more")
 	flags.StringVar(&in.disclosures, "disclosures", "", "the file that gets what --redact replaced, with the salts")
 	return p.JSONFlag(command)
 }
@@ -85,6 +86,16 @@ func (p *program) prove(ctx context.Context, a *app.App, key state.Key, in reque
 	if err != nil {
 		return err
 	}
+	if in.timestamp != "" {
+		if file, err = proof.Stamp(ctx, file, authority(in.timestamp)); err != nil {
+			return err
+		}
+	}
+	return p.save(statement, signers, hidden, file, in)
+}
+
+// save writes the file of a proof, and what was redacted.
+func (p *program) save(statement *proof.Statement, signers []ssh.Signer, hidden []proof.Disclosure, file []byte, in request) error {
 	if in.disclosures != "" {
 		text, err := jsonvalue.EncodeIndented(map[string]any{"format": proof.Format, "values": hidden}, 1<<16)
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 type trusted struct {
 	keys    []string
 	allowed string
+	roots   string
 	signers int
 }
 
@@ -31,6 +32,7 @@ func (t *trusted) flags(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringSliceVar(&t.keys, "key", nil, "of a proof: a public key whose signature counts, by name or file; may be repeated")
 	flags.StringVar(&t.allowed, "allowed-signers", "", "of a proof: a file of keys that count, in the format of ssh-keygen")
+	flags.StringVar(&t.roots, "timestamp-roots", "", "of a proof: certificates of the authorities whose time stamps count, in PEM; a time stamp of another is refused")
 	flags.IntVar(&t.signers, "signers", 1, "of a proof: how many keys that count must have signed")
 }
 
@@ -102,6 +104,9 @@ func (p *program) readProof(file string) ([]byte, error) {
 // trust returns the keys that the flags name, and else the person's own.
 func (p *program) trust(in trusted) (trust proof.Trust, err error) {
 	trust = proof.Trust{Signers: in.signers, Now: time.Now()}
+	if trust.Stamps, err = stamps(in.roots); err != nil {
+		return trust, err
+	}
 	ring, err := p.openRing()
 	if err == nil {
 		trust.Revoked, err = ring.Revoked()

@@ -1,0 +1,388 @@
+package proof_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	random "math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	stamping "github.com/digitorus/timestamp"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"savant/internal/jsonvalue"
+	"savant/proof"
+	"savant/think/state"
+)
+
+// forged is a file that must be refused with a reason; "" is a true one.
+type forged struct {
+	name string
+	file []byte
+	code proof.Code
+}
+
+// forger makes forgeries of the proofs of two runs.
+type forger struct {
+	t                 testing.TB
+	ada, eve          ssh.Signer
+	plain, red, other *proof.Statement
+	imported          *proof.Statement
+	file, stamped     []byte
+	all               []forged
+}
+
+func newForger(t testing.TB) *forger {
+	t.Helper()
+	w := newWorld(t, map[string]string{"shipped": workflow})
+	key := w.shipped("r1", greeting)
+	f := &forger{t: t, ada: signerOf(t, 'a'), eve: signerOf(t, 'e'), plain: w.statement(key), red: w.statement(key), other: w.statement(w.shipped("r2", greeting))}
+	_, err := proof.Redact(f.red, []string{"say.text"})
+	require.NoError(t, err)
+	f.file = sealed(t, f.plain, f.ada)
+	require.NoError(t, w.store.MarkImported(t.Context(), key, state.Link{Version: f.plain.Predicate.Run.Records, Hash: f.plain.Predicate.Run.Head}))
+	f.imported = w.statement(key)
+	f.stamped = stampedBy(t, f.file, w.now.Add(time.Minute))
+	return f
+}
+
+// add adds a file that must be refused.
+func (f *forger) add(name string, code proof.Code, file []byte) {
+	f.all = append(f.all, forged{name, file, code})
+}
+
+// change signs a changed copy of a statement, with the true key and with another one, and
+// keeps the old signature of one more.
+func (f *forger) change(name string, code proof.Code, from *proof.Statement, change func(*proof.Statement)) {
+	f.t.Helper()
+	payload, err := from.Payload()
+	require.NoError(f.t, err)
+	var changed proof.Statement
+	require.NoError(f.t, json.Unmarshal(payload, &changed))
+	change(&changed)
+	again, err := changed.Payload()
+	require.NoError(f.t, err)
+	require.False(f.t, bytes.Equal(payload, again), "%s changes nothing", name)
+	f.add(name+", signed by the key's holder", code, sealed(f.t, &changed, f.ada))
+	f.add(name+", signed by another key", proof.BadKey, sealed(f.t, &changed, f.eve))
+	envelope := opened(f.t, sealed(f.t, from, f.ada))
+	envelope["payload"] = base64.StdEncoding.EncodeToString(again)
+	f.add(name+", with the old signature", proof.BadSignature, closed(f.t, envelope))
+}
+
+func opened(t testing.TB, file []byte) (envelope map[string]any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(file, &envelope))
+	return envelope
+}
+
+func closed(t testing.TB, envelope map[string]any) []byte {
+	t.Helper()
+	text, err := jsonvalue.Encode(envelope)
+	require.NoError(t, err)
+	return append(text, '\n')
+}
+
+// sealedAs makes a record's hash fit its bytes again.
+func sealedAs(line string) string {
+	end := strings.LastIndex(line, `,"hash":"`)
+	return line[:end] + `,"hash":"` + jsonvalue.HexSum([]byte(line[:end]+"}")) + `"}`
+}
+
+// chained makes the whole chain fit again, and the head with it.
+func chained(s *proof.Statement) {
+	before := ""
+	for i, line := range s.Predicate.Records {
+		at := strings.LastIndex(line, `,"prev":"`)
+		line = sealedAs(line[:at] + `,"prev":"` + before + `","hash":"` + strings.Repeat("0", 64) + `"}`)
+		s.Predicate.Records[i], before = line, line[len(line)-66:len(line)-2]
+	}
+	s.Predicate.Run.Head = before
+	s.Subject[0].Digest["sha256"] = before
+}
+
+func (f *forger) bytes() {
+	draw := random.New(random.NewPCG(1, 2))
+	for i := range 40 {
+		file := bytes.Clone(f.file)
+		at := draw.IntN(len(file) - 1)
+		file[at] = "ABCxyz019+/"[draw.IntN(11)]
+		if file[at] == f.file[at] {
+			file[at] = 'Q'
+		}
+		f.add(fmt.Sprintf("byte %d changed (%d)", at, i), "any", file)
+	}
+	f.add("a byte appended", proof.BadEnvelope, append(bytes.Clone(f.file), '\n'))
+	f.add("the end is missing", proof.BadEnvelope, f.file[:len(f.file)-1])
+	f.add("white space", proof.BadEnvelope, bytes.Replace(f.file, []byte(`,"payloadType"`), []byte(`, "payloadType"`), 1))
+	f.add("empty", proof.BadEnvelope, []byte("\n"))
+	f.add("a member more", proof.BadEnvelope, bytes.Replace(f.file, []byte(`{"payload":`), []byte(`{"about":"x","payload":`), 1))
+}
+
+func (f *forger) records() {
+	edit := func(i int, old, text string) func(*proof.Statement) {
+		return func(s *proof.Statement) {
+			s.Predicate.Records[i] = strings.Replace(s.Predicate.Records[i], old, text, 1)
+		}
+	}
+	for i := range f.plain.Predicate.Records {
+		f.change(fmt.Sprintf("record %d: another time", i+1), proof.BadChain, f.plain, edit(i, `"time":"2026`, `"time":"2025`))
+		f.change(fmt.Sprintf("record %d: another time, its hash made anew", i+1), proof.BadChain, f.plain, func(s *proof.Statement) {
+			edit(i, `"time":"2026`, `"time":"2025`)(s)
+			s.Predicate.Records[i] = sealedAs(s.Predicate.Records[i])
+		})
+		f.change(fmt.Sprintf("record %d removed", i+1), proof.BadChain, f.plain, func(s *proof.Statement) {
+			s.Predicate.Records = slices.Delete(s.Predicate.Records, i, i+1)
+			s.Predicate.Run.Records--
+		})
+		f.change(fmt.Sprintf("record %d of another run", i+1), proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Records[i] = f.other.Predicate.Records[i] })
+	}
+	f.change("records swapped", proof.BadChain, f.plain, func(s *proof.Statement) {
+		s.Predicate.Records[1], s.Predicate.Records[2] = s.Predicate.Records[2], s.Predicate.Records[1]
+	})
+	f.change("fewer records than it says", proof.BadStatement, f.plain, func(s *proof.Statement) { s.Predicate.Run.Records = 3 })
+	f.change("another head", proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Run.Head = f.other.Predicate.Run.Head })
+	f.change("another run's name", proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Run.ID = "r2" })
+	f.change("another workflow's name", proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Run.Workflow = "safer" })
+	f.change("a newer format", proof.BadStatement, f.plain, func(s *proof.Statement) { s.Predicate.Format = 2 })
+	f.change("another type", proof.BadStatement, f.plain, func(s *proof.Statement) { s.PredicateType = "urn:savant:proof:v2" })
+	f.change("a witness put into a record, chained anew", proof.BadClaim, f.plain, func(s *proof.Statement) {
+		edit(2, `"by":"local"`, `"witness":"gateway","receipt":"aaaaaaaa","by":"local"`)(s)
+		chained(s)
+	})
+	f.change("an answer turned into a person's, chained anew", proof.BadClaim, f.plain, func(s *proof.Statement) {
+		edit(2, `"kind":"result"`, `"kind":"person"`)(s)
+		chained(s)
+	})
+}
+
+func (f *forger) claims() {
+	claim := func(i int, change func(*proof.Claim)) func(*proof.Statement) {
+		return func(s *proof.Statement) { change(&s.Predicate.Claims[i]) }
+	}
+	for _, grade := range []proof.Grade{proof.Gateway, proof.Hook, proof.Person, proof.Engine} {
+		f.change("what is said is claimed as "+string(grade), proof.BadClaim, f.plain, claim(1, func(c *proof.Claim) { c.Grade = grade }))
+	}
+	f.change("what is absent is claimed as said", proof.BadClaim, f.plain, claim(3, func(c *proof.Claim) { c.Grade = proof.Said }))
+	f.change("what is absent is claimed as witnessed", proof.BadClaim, f.plain, claim(3, func(c *proof.Claim) { c.Grade, c.Receipt = proof.Gateway, "aaaaaaaa" }))
+	f.change("another person's way", proof.BadClaim, f.plain, claim(4, func(c *proof.Claim) { c.How = "hub" }))
+	f.change("another person", proof.BadClaim, f.plain, claim(4, func(c *proof.Claim) { c.By = "hub" }))
+	f.change("another receipt", proof.BadClaim, f.plain, claim(0, func(c *proof.Claim) { c.Receipt = "aaaaaaaa" }))
+	f.change("another version", proof.BadClaim, f.plain, claim(1, func(c *proof.Claim) { c.Version = 2 }))
+	f.change("a claim removed", proof.BadClaim, f.plain, func(s *proof.Statement) { s.Predicate.Claims = slices.Delete(s.Predicate.Claims, 1, 2) })
+	f.change("a claim twice", proof.BadClaim, f.plain, func(s *proof.Statement) { s.Predicate.Claims = append(s.Predicate.Claims, s.Predicate.Claims[1]) })
+	f.change("an observation of a person's answer", proof.BadClaim, f.plain, func(s *proof.Statement) {
+		s.Predicate.Observations = append(s.Predicate.Observations, proof.Observation{Version: 4, Client: "x", Tool: "y", Outcome: "succeeded"})
+	})
+	f.change("an import is hidden", proof.BadClaim, f.imported, func(s *proof.Statement) { s.Predicate.Run.Imported = 0 })
+	f.change("an import is claimed as witnessed", proof.BadClaim, f.imported, func(s *proof.Statement) { s.Predicate.Claims[0] = f.plain.Predicate.Claims[0] })
+}
+
+func (f *forger) parts() {
+	f.change("another receipt's output", proof.BadReceipt, f.plain, func(s *proof.Statement) { s.Predicate.Receipts[0].Output = strings.Repeat("0", 64) })
+	f.change("another receipt's id", proof.BadReceipt, f.plain, func(s *proof.Statement) { s.Predicate.Receipts[0].ID = "aaaaaaaa" })
+	f.change("a receipt of no record", proof.BadReceipt, f.plain, func(s *proof.Statement) {
+		s.Predicate.Receipts = append(s.Predicate.Receipts, proof.Receipt{ID: "bbbbbbbb", Tool: "ci.run"})
+	})
+	source := func(change func(s *proof.Statement, digest, text string)) func(*proof.Statement) {
+		return func(s *proof.Statement) {
+			digest := s.Predicate.Sources[0].Digest
+			change(s, digest, s.Predicate.Texts[digest])
+		}
+	}
+	f.change("another workflow under the digest", proof.BadSource, f.plain, source(func(s *proof.Statement, digest, text string) {
+		s.Predicate.Texts[digest] = strings.Replace(text, "human.approve", "llm.generate", 1)
+	}))
+	f.change("another workflow and its digest", proof.BadSource, f.plain, source(func(s *proof.Statement, digest, text string) {
+		changed := strings.Replace(text, "human.approve", "llm.generate", 1)
+		delete(s.Predicate.Texts, digest)
+		s.Predicate.Sources[0].Digest = jsonvalue.HexSum([]byte(changed))
+		s.Predicate.Texts[s.Predicate.Sources[0].Digest] = changed
+	}))
+	f.change("the workflow is missing", proof.BadSource, f.plain, source(func(s *proof.Statement, digest, _ string) { delete(s.Predicate.Texts, digest) }))
+	f.change("a text that no record names", proof.BadSource, f.plain, func(s *proof.Statement) { s.Predicate.Texts[jsonvalue.HexSum([]byte("x"))] = "x" })
+	f.change("another version of the workflow", proof.BadSource, f.plain, func(s *proof.Statement) { s.Predicate.Sources[0].Version = "9" })
+	f.change("another commit", proof.BadSubject, f.plain, func(s *proof.Statement) { s.Subject[1].Digest["gitCommit"] = strings.Repeat("a", 40) })
+	f.change("a stated commit as one that was seen", proof.BadSubject, f.plain, func(s *proof.Statement) {
+		s.Subject = append(s.Subject, proof.Subject{Name: proof.SubjectSeen, Digest: map[string]string{"gitCommit": strings.Repeat("a", 40)}})
+	})
+	f.change("an output of something else", proof.BadSubject, f.plain, func(s *proof.Statement) { s.Subject[2].Digest["sha256"] = strings.Repeat("a", 64) })
+	f.change("an artifact more", proof.BadSubject, f.plain, func(s *proof.Statement) {
+		s.Subject = append(s.Subject, proof.Subject{Name: "artifact:x", Digest: map[string]string{"sha256": strings.Repeat("a", 64)}})
+	})
+	f.change("the run is missing among the subjects", proof.BadSubject, f.plain, func(s *proof.Statement) { s.Subject = s.Subject[1:] })
+}
+
+func (f *forger) redactions() {
+	fake := "redacted:" + strings.Repeat("0", 64)
+	hide := func(i int, old, text string) func(*proof.Statement) {
+		return func(s *proof.Statement) {
+			s.Predicate.Records[i] = strings.Replace(s.Predicate.Records[i], old, text, 1)
+			s.Predicate.Redactions = append([]string{fake}, s.Predicate.Redactions...)
+		}
+	}
+	f.change("a redaction of the step", proof.BadRedaction, f.red, hide(3, `"step":"ask"`, `"step":"`+fake+`"`))
+	f.change("a redaction of who answered", proof.BadRedaction, f.red, hide(3, `"by":"terminal"`, `"by":"`+fake+`"`))
+	f.change("a redaction of the witness", proof.BadRedaction, f.red, hide(3, `"witness":"person"`, `"witness":"`+fake+`"`))
+	f.change("a redaction of the kind", proof.BadRedaction, f.red, hide(3, `"kind":"person"`, `"kind":"`+fake+`"`))
+	f.change("a redaction of the receipt", proof.BadRedaction, f.plain, hide(1, `"receipt":"`+f.plain.Predicate.Claims[0].Receipt+`"`, `"receipt":"`+fake+`"`))
+	f.change("a redaction that shows a hash", proof.BadRedaction, f.plain, hide(2, `"result":`+greeting, `"result":"`+fake+`"`))
+	f.change("a redaction that stands nowhere", proof.BadRedaction, f.plain, hide(0, "nothing", ""))
+	f.change("a redaction that is not listed", proof.BadChain, f.plain, func(s *proof.Statement) {
+		s.Predicate.Records[2] = strings.Replace(s.Predicate.Records[2], greeting, `"`+fake+`"`, 1)
+	})
+	f.change("a redaction taken from the list", proof.BadRedaction, f.red, func(s *proof.Statement) {
+		head := s.Predicate.Run.Head
+		s.Predicate.Redactions = slices.DeleteFunc(s.Predicate.Redactions, func(each string) bool { return each == head })
+	})
+	f.change("redactions out of order", proof.BadRedaction, f.red, func(s *proof.Statement) { slices.Reverse(s.Predicate.Redactions) })
+	f.change("a redacted record removed", proof.BadChain, f.red, func(s *proof.Statement) {
+		s.Predicate.Records, s.Predicate.Run.Records = s.Predicate.Records[:3], 3
+		s.Predicate.Redactions = slices.DeleteFunc(s.Predicate.Redactions, func(each string) bool {
+			return !strings.Contains(strings.Join(s.Predicate.Records, ""), each) && each != s.Predicate.Receipts[0].Input
+		})
+	})
+}
+
+func (f *forger) signatures() {
+	other := opened(f.t, sealed(f.t, f.other, f.ada))
+	envelope := opened(f.t, f.file)
+	envelope["signatures"] = other["signatures"]
+	f.add("the signature of another run", proof.BadSignature, closed(f.t, envelope))
+	envelope = opened(f.t, f.file)
+	envelope["signatures"] = []any{}
+	f.add("no signature", proof.BadEnvelope, closed(f.t, envelope))
+	envelope = opened(f.t, f.file)
+	one := envelope["signatures"].([]any)[0]
+	envelope["signatures"] = []any{one, one}
+	f.add("one signature twice", proof.BadSignature, closed(f.t, envelope))
+	envelope = opened(f.t, f.file)
+	envelope["signatures"].([]any)[0].(map[string]any)["keyid"] = ssh.FingerprintSHA256(f.eve.PublicKey())
+	f.add("another keyid", proof.BadSignature, closed(f.t, envelope))
+	envelope = opened(f.t, f.file)
+	envelope["payloadType"] = "application/json"
+	f.add("another type of content", proof.BadEnvelope, closed(f.t, envelope))
+	f.add("only another's key", proof.BadKey, sealed(f.t, f.plain, f.eve))
+
+	// Time stamps: of another signature, damaged, and from before the run ended.
+	token := opened(f.t, f.stamped)["signatures"].([]any)[0].(map[string]any)["timestamp"]
+	put := func(name string, token any) {
+		envelope := opened(f.t, sealed(f.t, f.other, f.ada))
+		envelope["signatures"].([]any)[0].(map[string]any)["timestamp"] = token
+		f.add(name, proof.BadTimestamp, closed(f.t, envelope))
+	}
+	put("the time stamp of another signature", token)
+	put("a time stamp that is none", "AAAA")
+	put("a time stamp that is not base64", "!")
+	for _, age := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
+		f.add(fmt.Sprintf("a time stamp that is %s older than the run", age), proof.BadTimestamp, stampedBy(f.t, f.file, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(-age)))
+	}
+}
+
+// authority stamps with a certificate of its own.
+type authority struct {
+	key         *ecdsa.PrivateKey
+	certificate *x509.Certificate
+	at          time.Time
+}
+
+func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "clock"}, NotBefore: at.AddDate(-1, 0, 0), NotAfter: at.AddDate(1, 0, 0),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageTimeStamping}}
+	made, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	certificate, err := x509.ParseCertificate(made)
+	require.NoError(t, err)
+	stamped, err := proof.Stamp(t.Context(), file, authority{key, certificate, at})
+	require.NoError(t, err)
+	return stamped
+}
+
+// forgeries are the files that every verifier must refuse, and the true ones.
+func forgeries(t testing.TB) (*forger, []forged) {
+	f := newForger(t)
+	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures} {
+		make()
+	}
+	require.GreaterOrEqual(t, len(f.all), 200)
+	f.add("a true one", "", f.file)
+	f.add("a true one, redacted", "", sealed(t, f.red, f.ada))
+	f.add("a true one, imported", "", sealed(t, f.imported, f.ada))
+	f.add("a true one, signed twice", "", sealed(t, f.plain, f.eve, f.ada))
+	f.add("a true one, stamped", "", f.stamped)
+	return f, f.all
+}
+
+func (each forged) check(t *testing.T, by, got string) {
+	t.Helper()
+	if each.code != "any" {
+		require.Equal(t, string(each.code), strings.TrimPrefix(got, "verified"), "%s: %s", by, each.name)
+	}
+	require.NotEqual(t, each.code == "", got != "verified" && got != "", "%s: %s: %s", by, each.name, got)
+}
+
+// TestForgeriesAreRefused gives each forgery to Savant and to the verifier in Python,
+// which shares nothing with it. Both say the same reason.
+func TestForgeriesAreRefused(t *testing.T) {
+	f, all := forgeries(t)
+	engine := replayer(t)
+	codes := make([]string, len(all))
+	for i, each := range all {
+		report := proof.Verify(t.Context(), each.file, trusting(f.ada), engine)
+		codes[i] = "verified"
+		if report.Reason != nil {
+			codes[i] = string(report.Reason.Code)
+			require.NotEmpty(t, report.Reason.Message)
+		}
+		each.check(t, "savant", codes[i])
+	}
+	python, err := exec.LookPath("python3")
+	if _, missing := exec.LookPath("ssh-keygen"); err != nil || missing != nil {
+		t.Skip("python3 and ssh-keygen are not installed")
+	}
+	folder := t.TempDir()
+	allowed := filepath.Join(folder, "allowed")
+	require.NoError(t, os.WriteFile(allowed, append([]byte("ada "), ssh.MarshalAuthorizedKey(f.ada.PublicKey())...), 0o600))
+	arguments := []string{"testdata/verify.py", allowed}
+	for i, each := range all {
+		file := filepath.Join(folder, fmt.Sprintf("%d.proof", i))
+		require.NoError(t, os.WriteFile(file, each.file, 0o600))
+		arguments = append(arguments, file)
+	}
+	out, err := exec.CommandContext(t.Context(), python, arguments...).Output()
+	require.NoError(t, err)
+	said := strings.Split(strings.TrimSpace(string(out)), "\n")
+	require.Len(t, said, len(all))
+	for i, each := range all {
+		require.Equal(t, codes[i], said[i], "%s", each.name)
+	}
+}
+
+// Stamp implements proof.Authority.
+func (a authority) Stamp(_ context.Context, request []byte) ([]byte, error) {
+	asked, err := stamping.ParseRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	answer := stamping.Timestamp{HashAlgorithm: asked.HashAlgorithm, HashedMessage: asked.HashedMessage, Time: a.at, Policy: []int{1, 2, 3}, AddTSACertificate: true}
+	return answer.CreateResponseWithOpts(a.certificate, a.key, crypto.SHA256)
+}
