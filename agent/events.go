@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"savant/agent/memory"
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
 	"savant/reasoning"
@@ -82,8 +83,14 @@ func callEnded(id string, made memory.Call) []telemetry.Event {
 	if made.Error != nil {
 		e.Error = failure(made.Error)
 	}
+	e.Metadata = map[string]any{}
 	if made.Note != "" {
 		e.Metadata = map[string]any{"note": made.Note}
+	}
+	if made.Error != nil {
+		if rules := engines.BrokenBy(made.Error); rules != "" {
+			e.Metadata = map[string]any{telemetry.MetaRules: rules}
+		}
 	}
 	if made.Rule == "" {
 		return []telemetry.Event{e}

@@ -21,6 +21,8 @@ type Event struct {
 	Outcome string
 	// Receipt is the id of the receipt, or empty.
 	Receipt string
+	// Rules names the rules that refused the call, separated by commas.
+	Rules string
 }
 
 // OutcomeOK is the outcome of a call that succeeded.

@@ -93,7 +93,7 @@ func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (re
 		ctx = begun
 		defer func() {
 			event.Duration = time.Since(event.Started)
-			event.OutputBytes, event.Receipt, event.Outcome = len(result.JSON), result.Receipt, outcomeOf(err)
+			event.OutputBytes, event.Receipt, event.Outcome, event.Rules = len(result.JSON), result.Receipt, outcomeOf(err), BrokenBy(err)
 			end(event)
 		}()
 	}

@@ -3,6 +3,9 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"errors"
+
+	"savant/fault"
 )
 
 // Rules decides about calls from the calls before them. It is called concurrently.
@@ -32,6 +35,25 @@ type Ended struct {
 	Receipt string
 	// Err is why the call failed.
 	Err error
+}
+
+// Broken is the member rules of a RULE_REFUSED, as it was made.
+type Broken interface {
+	// Names are those of the rules that are not met, separated by commas.
+	Names() string
+}
+
+// BrokenBy names the rules that refused a call, separated by commas; "" for other errors.
+func BrokenBy(err error) string {
+	var coded *fault.Error
+	if !errors.As(err, &coded) {
+		return ""
+	}
+	broken, is := coded.Extra["rules"].(Broken)
+	if !is {
+		return ""
+	}
+	return broken.Names()
 }
 
 // Note says in a line what the rules about a tool demand, or "".

@@ -223,10 +223,22 @@ type Summary struct {
 }
 
 // Summaries returns all findings as data.
-func (v Verdict) Summaries() []Summary { return summaries(v.Findings) }
+func (v Verdict) Summaries() Summaries { return summaries(v.Findings) }
 
-func summaries(findings []Finding) []Summary {
-	all := make([]Summary, 0, len(findings))
+// Summaries are findings as data.
+type Summaries []Summary
+
+// Names are those of the rules, separated by commas.
+func (s Summaries) Names() string {
+	names := make([]string, len(s))
+	for i, each := range s {
+		names[i] = each.Rule
+	}
+	return strings.Join(names, ",")
+}
+
+func summaries(findings []Finding) Summaries {
+	all := make(Summaries, 0, len(findings))
 	for _, f := range findings[:min(len(findings), maxParts)] {
 		all = append(all, Summary{f.Rule.ID, f.Rule.File(), f.Rule.Line, f.Message, f.Rule.Warn, f.Parts})
 	}

@@ -35,6 +35,10 @@ const (
 	MetaProtocol  = "protocol_version"
 )
 
+// MetaRules names, in the metadata of a tool_call_completed, the rules that refused the
+// call, separated by commas.
+const MetaRules = "rules"
+
 // StatusCanceled is the status of a call cancelled by its caller.
 const StatusCanceled = "canceled"
 

@@ -31,6 +31,7 @@ type Line struct {
 		Provider any `json:"provider"`
 		Purpose  any `json:"purpose"`
 		Rule     any `json:"rule"`
+		Rules    any `json:"rules"`
 		Cost     any `json:"cost"`
 	} `json:"metadata"`
 }

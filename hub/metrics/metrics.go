@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"strings"
 	"sync"
 
 	"savant/hub/events"
@@ -20,6 +21,7 @@ const (
 	tokens          = "savant_tokens_total"
 	cost            = "savant_cost_total"
 	denied          = "savant_policy_denied_total"
+	refused         = "savant_rule_refused_total"
 	retries         = "savant_retries_total"
 	failures        = "savant_errors_total"
 	runsStarted     = "savant_agent_runs_started_total"
@@ -44,6 +46,7 @@ func Families() []Family {
 		{tokens, Counter, "Tokens that models read and wrote.", []string{"model", "direction"}},
 		{cost, Counter, "What calls of models cost by llm.prices, in its currency.", []string{"model"}},
 		{denied, Counter, "Calls that policy did not let through.", []string{"rule"}},
+		{refused, Counter, "Calls that rules of the project refused.", []string{"rule"}},
 		{retries, Counter, "Repeated attempts of decisions and calls.", nil},
 		{failures, Counter, "Errors by code.", []string{"code"}},
 		{runsStarted, Counter, "Runs of the agent that were started.", nil},
@@ -131,6 +134,11 @@ func (m *Metrics) Count(line events.Line) {
 	case telemetry.ToolCallCompleted:
 		m.add(calls, 1, line.Tool, line.Source, outcome(line))
 		m.observe(callSeconds, line.DurationMS, line.Tool)
+		for rule := range strings.SplitSeq(text(line.Metadata.Rules), ",") {
+			if rule != "" {
+				m.add(refused, 1, rule)
+			}
+		}
 	case telemetry.LLMCall:
 		m.countModel(line)
 	case telemetry.PolicyDenied:

@@ -79,7 +79,7 @@ func TestTheTextIsOneOfPrometheus(t *testing.T) {
 	hostile := "a\"b\\c\nd\xff"
 	for i, each := range telemetry.Types() {
 		var line events.Line
-		require.NoError(t, json.Unmarshal([]byte(`{"metadata":{"cost":0.5,"rule":7}}`), &line))
+		require.NoError(t, json.Unmarshal([]byte(`{"metadata":{"cost":0.5,"rule":7,"rules":"seen,once"}}`), &line))
 		line.Type = each
 		m.Count(line)
 		m.Count(events.Line{Type: each, Model: hostile, Tool: hostile, Action: hostile, Status: "ok", DurationMS: float64(i), PromptTokens: 7, Error: &telemetry.Failure{Code: hostile}})
@@ -97,6 +97,7 @@ func TestTheTextIsOneOfPrometheus(t *testing.T) {
 	}
 	require.Equal(t, `a\"b\\c\nd`+"\uFFFD", found["savant_tool_calls_total"][0].labels["tool"])
 	require.InDelta(t, 7, found["savant_tokens_total"][0].value, 0)
+	require.Len(t, found["savant_rule_refused_total"], 2)
 
 	found = written(t, m, metrics.Now{})
 	require.Empty(t, found["savant_open_runs"], "what does not stand so any more is gone")

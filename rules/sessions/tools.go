@@ -79,19 +79,48 @@ func (k *Keeper) Note(tool string) string {
 	if err != nil {
 		return "The rules of this project cannot be read: no tool is called."
 	}
-	guards := set.Guards(tool)
-	notes := make([]string, len(guards))
-	for i, rule := range guards {
-		notes[i] = rule.ID + " (" + strings.Join(rule.Kinds(), ", ")
-		if needs := rule.Needs(); len(needs) > 0 {
-			notes[i] += " a call of " + strings.Join(needs, ", ")
-		}
-		notes[i] += ")"
+	notes := []string{}
+	for _, rule := range set.Guards(tool) {
+		notes = append(notes, noteOf(rule))
 	}
 	if len(notes) == 0 {
 		return ""
 	}
 	return fault.Cut("Rules of this project: "+strings.Join(notes, "; "), maxNote)
+}
+
+// noteOf says in a few words what a rule demands.
+func noteOf(rule *rules.Rule) string {
+	note := rule.ID + " (" + strings.Join(rule.Kinds(), ", ")
+	if needs := rule.Needs(); len(needs) > 0 {
+		note += " a call of " + strings.Join(needs, ", ")
+	}
+	return note + ")"
+}
+
+// maxNotes bounds what a driver prompt says about rules, in bytes.
+const maxNotes = 2000
+
+// Notes implements library.Rules. Like Note, it has names alone.
+func (k *Keeper) Notes() string {
+	set, err := k.Set()
+	if err != nil {
+		return "## Rules\n\nThe rules of this project cannot be read: no tool is called. Tell the person.\n"
+	}
+	lines := ""
+	for _, file := range set.Files() {
+		for _, rule := range file.Rules {
+			if !rule.Warn {
+				lines += "- `" + strings.Join(rule.Before, "`, `") + "`: " + noteOf(rule) + "\n"
+			}
+		}
+	}
+	if lines == "" {
+		return ""
+	}
+	return "## Rules\n\nThis project has rules about calls. One that breaks a rule is refused with RULE_REFUSED, which names the rule, what is\n" +
+		"missing, and the call that helps: make that call first. Where a person has to approve, tell them, and make the same call again after\n" +
+		"their answer. Do not look for another way to the same effect.\n\n" + fault.Cut(lines, maxNotes)
 }
 
 // Resource returns the text of the files of rules, for ResourceURI.

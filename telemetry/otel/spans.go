@@ -102,6 +102,7 @@ func (a *attributes) model(e telemetry.Event) {
 func (a *attributes) tool(e telemetry.Event) {
 	a.text("gen_ai.operation.name", "execute_tool")
 	a.text("gen_ai.tool.name", e.ToolName)
+	a.text("savant.rules", meta(e, telemetry.MetaRules))
 	if e.Error != nil {
 		a.text("savant.error.code", e.Error.Code)
 	}

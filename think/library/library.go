@@ -64,6 +64,8 @@ const (
 type Library struct {
 	// Logger receives messages that belong to no call; New sets one that discards them.
 	Logger *slog.Logger
+	// Rules are told in driver prompts; nil: there are none.
+	Rules  Rules
 	layers []Layer
 
 	mu     sync.Mutex

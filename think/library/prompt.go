@@ -42,7 +42,21 @@ func (l *Library) DriverPrompt(_ context.Context, in DriverPromptInput) (*Driver
 	if !ok {
 		return nil, fault.New(fault.PromptNotFound, "no driver prompt of version %q; known: %s", fault.Cut(version, 60), strings.Join(sortedKeys(files), ", "))
 	}
-	return l.readPrompt(version, chosen.file)
+	prompt, err := l.readPrompt(version, chosen.file)
+	if err != nil || l.Rules == nil {
+		return prompt, err
+	}
+	if notes := l.Rules.Notes(); notes != "" {
+		prompt.PromptMD = strings.TrimRight(prompt.PromptMD, "\n") + "\n\n" + notes
+		prompt.Hash = jsonvalue.SHA256(jsonvalue.HexSum([]byte(prompt.PromptMD)))
+	}
+	return prompt, nil
+}
+
+// Rules says what the rules of the project demand, for a driver prompt.
+type Rules interface {
+	// Notes returns a section in Markdown, "" without rules.
+	Notes() string
 }
 
 // DriverPromptVersions returns the versions of the driver prompt, sorted:

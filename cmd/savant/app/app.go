@@ -207,7 +207,7 @@ func checkOwnFolder(root *os.Root) error {
 // engine returns Think with layers of the library.
 func (a *App) engine(layers ...library.Layer) *think.Engine {
 	files := library.New(layers...)
-	files.Logger = a.Logger
+	files.Logger, files.Rules = a.Logger, a.rules
 	return think.New(think.Options{
 		Library:  files,
 		Store:    a.Store,

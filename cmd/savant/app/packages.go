@@ -234,6 +234,12 @@ type ruleFiles struct {
 	files *packages.Files
 }
 
+// RuleFiles are the files of rules of a folder, for a program that opens nothing else.
+func RuleFiles(root *os.Root) fs.FS {
+	files := regularFiles{linkedFiles{root}}
+	return ruleFiles{files, packages.NewFiles(files)}
+}
+
 func (a *App) ruleFiles() ruleFiles { return ruleFiles{a.files.regularFiles, a.packages} }
 
 // Open opens a file of the project, or else of a package.

@@ -143,6 +143,9 @@ func completed(begun telemetry.Event, ended engines.Event) telemetry.Event {
 	if ended.Receipt != "" {
 		done.Metadata["receipt"] = ended.Receipt
 	}
+	if ended.Rules != "" {
+		done.Metadata[telemetry.MetaRules] = ended.Rules
+	}
 	if ended.Outcome != engines.OutcomeOK {
 		done.Status, done.Error = "failed", &telemetry.Failure{Code: ended.Outcome}
 	}

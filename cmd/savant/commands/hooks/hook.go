@@ -197,7 +197,7 @@ func byRules(ctx context.Context, path string, event gate.Event) gate.Decision {
 		return gate.Decision{} // no rules are there
 	}
 	defer func() { _ = root.Close() }() // its files are closed
-	keeper := rulesessions.Open(rulesessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Process: rulesessions.OfHooks})
+	keeper := rulesessions.Open(rulesessions.Options{Files: app.RuleFiles(root), Root: root, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Process: rulesessions.OfHooks})
 	return keeper.Ask(ctx, event)
 }
 
