@@ -108,6 +108,7 @@ func (d *doctor) try(ctx context.Context, list []clientsetup.Client, named bool)
 		}
 		d.switches(client, t)
 		d.examine(ctx, client, found)
+		d.unseen(client, found)
 		d.trust(ctx, client, t)
 		for _, each := range client.Limits {
 			d.note(each)

@@ -13,6 +13,7 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
+	"savant/cmd/savant/commands/clients"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/rules"
@@ -102,6 +103,18 @@ func (s seen) cells() []string { return []string{s.Tool, s.By, strings.Join(s.Ru
 // maxSessions bounds the sessions that status lists.
 const maxSessions = 20
 
+// hooksAlone says who sees the calls of a client's own tools.
+func hooksAlone(hooked, blind []string) string {
+	if len(hooked) == 0 {
+		return "nobody: no client here has hooks (savant setup)"
+	}
+	by := "the hooks of " + strings.Join(hooked, ", ")
+	if len(blind) > 0 {
+		by += "; nobody in " + strings.Join(blind, ", ")
+	}
+	return by
+}
+
 func (p *program) statusCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "status", Short: "Say who sees the calls that rules are about", Args: cli.Positional(cobra.NoArgs),
 		Long: "Say who sees the calls that rules are about or look at. A client's own tools, and those of its other servers, are seen by its\n" +
@@ -111,9 +124,13 @@ func (p *program) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			hooked, blind, err := clients.Watching(p.Program)
+			if err != nil {
+				return err
+			}
 			rows := []seen{}
 			for _, name := range set.Names() {
-				row := seen{Tool: name, By: "the client's hooks alone", Rules: []string{}}
+				row := seen{Tool: name, By: hooksAlone(hooked, blind), Rules: []string{}}
 				if _, known := a.Tools.Resolve(name); known {
 					row.By = "the server"
 				}
