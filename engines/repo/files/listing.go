@@ -1,3 +1,5 @@
+// Package files says which files a folder has for a search, as git would list them, and which
+// of them changed.
 package files
 
 import (
