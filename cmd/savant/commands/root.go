@@ -107,6 +107,7 @@ func (p *program) root() *cobra.Command {
 		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), proofs.WithFiles(p.Program, p.verifyCommand()), agents.RunCommand(p.Program), p.runsCommand(), p.showCommand(), p.explainCommand(), p.cancelCommand(), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.schemaCommand(), p.versionCommand())
 	root.AddCommand(proofs.Command(p.Program), proofs.KeyCommand(p.Program))
 	withHelp(root)
+	p.withCompletion(root)
 	return root
 }
 

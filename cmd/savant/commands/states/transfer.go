@@ -20,9 +20,13 @@ import (
 
 func (p *program) stateExportCommand() *cobra.Command {
 	var file string
+	var force bool
 	command := p.runCommand("export", "Write a run to one file: records, artifacts and workflow",
 		func(ctx context.Context, a *app.App, key state.Key) error {
 			var done *maintenance.Transferred
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && !force {
+				return fault.New(fault.InvalidParams, "%s is there already, and was not changed: --force replaces it", file)
+			}
 			err := p.writeFile(file, func(to io.Writer) (err error) {
 				done, err = a.Keeper().Export(ctx, key, to)
 				return err
@@ -35,6 +39,7 @@ func (p *program) stateExportCommand() *cobra.Command {
 			}
 			return p.printTransferred(done, "written to "+file)
 		})
+	command.Flags().BoolVar(&force, "force", false, "replace a file that is there already")
 	command.Flags().StringVarP(&file, "output", "o", "", "the file to write; - for stdout")
 	return command
 }
