@@ -59,10 +59,17 @@ func (s *Store) Repair(ctx context.Context, key state.Key, upTo int) (state.Repa
 		if upTo > 0 {
 			good = min(good, upTo)
 		}
-		if result.Version = good; good == version {
+		cut, lost := s.lost(ctx, key, at)
+		if lost != nil && !errors.Is(lost, fault.StateCorrupt) {
+			return view{}, lost
+		}
+		if result.Version = good; good == version && lost == nil {
 			return view{}, intact
 		}
 		result.Lost, err = s.beyond(ctx, key, at, good)
+		for beyond := range cut {
+			result.Lost = append(result.Lost, state.Record{Version: version + beyond + 1})
+		}
 		return view{Run: at.spans.upTo(good), Trash: at.trash}, err
 	})
 	if errors.Is(err, intact) {

@@ -105,7 +105,7 @@ func (s *Store) remove(ctx context.Context, key state.Key) (done bool, err error
 	if err := s.removeSnapshots(ctx, key); err != nil {
 		return false, err
 	}
-	return true, s.runs.Delete(ctx, key.String())
+	return true, errors.Join(s.heads.Delete(ctx, key.String()), s.runs.Delete(ctx, key.String()))
 }
 
 // removeSnapshots removes what was saved of the runs of a log.

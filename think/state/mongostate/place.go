@@ -40,7 +40,13 @@ func (s *Store) live(ctx context.Context, key state.Key) (place, error) {
 
 // liveFrom is live for a caller that has seen the record of a version.
 func (s *Store) liveFrom(ctx context.Context, key state.Key, version int) (place, error) {
+	_, seen := s.remembered(key)
 	at, err := s.locateFrom(ctx, key, version)
+	if err == nil && !seen && version <= 1 { // who has seen a later record only follows the log
+		if _, err = s.lost(ctx, key, at); err != nil {
+			s.places.Remove(key) // the next look compares, too
+		}
+	}
 	if err == nil && at.version() == 0 {
 		return place{}, unknownRun(key)
 	}
@@ -187,6 +193,7 @@ func (s *Store) change(ctx context.Context, key state.Key, change func(place) (v
 		if err != nil {
 			return err
 		}
+		s.stand(ctx, key, now, text)
 		s.remember(key, now)
 		if now, err = s.withCreated(ctx, key, now); err == nil {
 			_ = s.writeHint(ctx, key, now.hinted())

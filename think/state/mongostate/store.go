@@ -27,9 +27,10 @@ const maxPlaces = 10_000
 type Store struct {
 	now func() time.Time
 
-	// records has the entries of runs, runs a hint for each, and workflows a
-	// document for each name of a workflow.
+	// records has the entries of runs, runs a hint for each, heads the last entry of
+	// each in a second place, and workflows a document for each name of a workflow.
 	records, runs, workflows *mongo.Collection
+	heads                    *mongo.Collection
 	projections, checkpoints *mongo.Collection
 	artifacts, damaged       *mongo.Collection
 	receipts, imported       *mongo.Collection
@@ -62,6 +63,7 @@ func Open(database *mongo.Database, options Options) (*Store, error) {
 	}
 	return &Store{now: options.Now, places: places, known: known,
 		records: database.Collection("state_records"), runs: database.Collection("state_runs"), workflows: database.Collection("state_workflows"),
+		heads:       database.Collection("state_heads"),
 		projections: database.Collection("state_projections"), checkpoints: database.Collection("state_checkpoints"),
 		artifacts: database.Collection("artifacts"), damaged: database.Collection("artifacts_damaged"),
 		receipts: database.Collection("receipts"), imported: database.Collection("state_imported"),
@@ -98,6 +100,7 @@ func (s *Store) Append(ctx context.Context, key state.Key, record state.Record) 
 			return state.Record{}, err
 		}
 		if won {
+			s.stand(ctx, key, next, line)
 			s.remember(key, next)
 			s.hint(ctx, key, at, next)
 			return sealed, nil
