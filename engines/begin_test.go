@@ -16,10 +16,10 @@ type begunKey struct{}
 // every begin has one end, also of a call that was refused.
 func TestBeginAndEndOfACall(t *testing.T) {
 	var begun, ended []engines.Event
-	table := engines.NewRegistry(engines.Options{Begin: func(ctx context.Context, _ engines.Call, e engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
+	table := engines.NewRegistry(engines.Options{Observer: engines.ObserverFunc(func(ctx context.Context, _ engines.Call, e engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 		begun = append(begun, e)
 		return context.WithValue(ctx, begunKey{}, string(args)), func(e engines.Event) { ended = append(ended, e) }
-	}})
+	})})
 	type in struct {
 		Text string `json:"text"`
 	}

@@ -88,8 +88,8 @@ func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (re
 	if t.row != nil {
 		event.Tool, event.Engine = t.row.tool.Name, t.row.port.engine.Name
 	}
-	if table.options.Begin != nil {
-		begun, end := table.options.Begin(ctx, call, event, args)
+	if table.options.Observer != nil {
+		begun, end := table.options.Observer.Begin(ctx, call, event, args)
 		ctx = begun
 		defer func() {
 			event.Duration = time.Since(event.Started)
@@ -136,10 +136,10 @@ func (r *Registry) Seek(ctx context.Context, name string) (Tool, error) {
 
 // findMissing lets Options.Missing add the tool to the table.
 func (r *Registry) findMissing(ctx context.Context, name string) *row {
-	if r.table.options.Missing == nil {
+	if r.table.options.Seeker == nil {
 		return nil
 	}
-	r.table.options.Missing(ctx, name, r.Shows)
+	r.table.options.Seeker.SeekTool(ctx, name, r.Shows)
 	found, _ := r.find(name)
 	return found
 }
@@ -154,9 +154,9 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 		return err
 	}
 	name = fault.Cut(name, maxEcho)
-	if hint := r.table.options.Hint; hint != nil {
+	if advisor := r.table.options.Advisor; advisor != nil {
 		unknown := fault.New(fault.UnknownTool, "no tool is named %q", name)
-		if said := hint(name, unknown); said != (fault.Hint{}) {
+		if said := advisor.Hint(name, unknown); said != (fault.Hint{}) {
 			return unknown.Hinted(said)
 		}
 	}
@@ -210,8 +210,8 @@ func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error 
 		if known.Code == fault.Internal {
 			t.options.Logger.ErrorContext(ctx, "a tool failed with an internal error", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
 		}
-		if t.options.Hint != nil {
-			return known.Hinted(t.options.Hint(tool, known))
+		if t.options.Advisor != nil {
+			return known.Hinted(t.options.Advisor.Hint(tool, known))
 		}
 		return known
 	case errors.Is(err, context.Canceled):

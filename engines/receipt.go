@@ -105,7 +105,7 @@ func (t *table) keep(ctx context.Context, receipt *Receipt) error {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(receiptGrace, cancel) })()
 	for try := 1; ; try++ {
 		receipt.ID = strings.ToLower(rand.Text()[:receiptID])
-		err := t.options.Receipts(storing, *receipt)
+		err := t.options.Receipts.PutReceipt(storing, *receipt)
 		if !errors.Is(err, fault.IDCollision) || try == draws {
 			return err
 		}

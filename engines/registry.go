@@ -15,29 +15,64 @@ type Options struct {
 	// Logger gets what clients must not see, such as the stack of a panic and the cause
 	// of INTERNAL. Nil discards it.
 	Logger *slog.Logger
+	// Observer sees the beginning and the end of every call; nil: nobody does.
+	Observer Observer
+	// Receipts stores receipts; without it calls leave none.
+	Receipts ReceiptStore
+	// Rules decides about calls; nil allows all.
+	Rules Rules
+	// Advisor says what to do about errors without a hint; nil: nobody does.
+	Advisor Advisor
+	// Artifacts stores a result over ResultLimit. Without it such a result is
+	// LIMIT_EXCEEDED.
+	Artifacts ArtifactStore
+	// Seeker looks for unknown tools; nil: there are no others.
+	Seeker Seeker
+	// ResultLimit is the size of the largest result that is returned whole, in bytes of
+	// JSON; 0 means 1 MB.
+	ResultLimit int
+}
+
+// Observer sees calls.
+type Observer interface {
 	// Begin is called at the start of every call, before the lookup and validation,
 	// with the tool, the arguments as received and the time. It returns the context of
 	// the call and a function that is called when the call has ended or was refused.
 	// The arguments must not be modified.
-	Begin func(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event))
-	// Receipts stores a receipt; without it calls leave none. It returns ID_COLLISION
-	// for an id in use, and is then called with another id.
-	Receipts func(context.Context, Receipt) error
-	// Rules decides about calls; nil allows all.
-	Rules Rules
-	// Hint returns what to do about an error without a hint. tool is the canonical
-	// name, or for UNKNOWN_TOOL the name as given. The zero Hint means that there is no
-	// advice.
-	Hint func(tool string, err *fault.Error) fault.Hint
-	// Artifacts stores a result over ResultLimit and returns its reference. Without it
-	// such a result is LIMIT_EXCEEDED.
-	Artifacts func(context.Context, json.RawMessage) (ref string, err error)
-	// Missing is called with an unknown tool's name before the call is refused, and may
+	Begin(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event))
+}
+
+// ObserverFunc is a function as an Observer.
+type ObserverFunc func(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event))
+
+// Begin implements Observer.
+func (f ObserverFunc) Begin(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event)) {
+	return f(ctx, call, begun, args)
+}
+
+// ReceiptStore stores receipts; a store of runs is one.
+type ReceiptStore interface {
+	// PutReceipt returns ID_COLLISION for an id in use, and is then called with another.
+	PutReceipt(ctx context.Context, receipt Receipt) error
+}
+
+// ArtifactStore stores large results; a store of runs is one.
+type ArtifactStore interface {
+	PutArtifact(ctx context.Context, data []byte) (ref string, err error)
+}
+
+// Advisor knows what to do about an error.
+type Advisor interface {
+	// Hint returns the advice. tool is the canonical name, or for UNKNOWN_TOOL the name
+	// as given. The zero Hint means that there is none.
+	Hint(tool string, err *fault.Error) fault.Hint
+}
+
+// Seeker finds tools that the table does not have yet.
+type Seeker interface {
+	// SeekTool is called with an unknown tool's name before the call is refused, and may
 	// add the tool. shown reports whether the caller may reach an engine.
-	Missing func(ctx context.Context, name string, shown func(engine string) bool)
-	// ResultLimit is the size of the largest result that is returned whole, in bytes of
-	// JSON; 0 means 1 MB.
-	ResultLimit int
+	SeekTool(ctx context.Context, name string, shown func(engine string) bool)
 }
 
 // Registry is the table of all tools; every call goes through it. It is safe for

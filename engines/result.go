@@ -140,7 +140,7 @@ func (t *table) excerpt(ctx context.Context, call Call, tool string, encoded jso
 	if t.options.Artifacts == nil {
 		return Result{}, fault.New(fault.LimitExceeded, "the result of %s has %d bytes, %d are allowed; ask for less", tool, len(encoded), t.options.ResultLimit)
 	}
-	ref, err := t.options.Artifacts(ctx, encoded)
+	ref, err := t.options.Artifacts.PutArtifact(ctx, encoded)
 	if err != nil {
 		return Result{}, t.coded(ctx, tool, err)
 	}

@@ -25,10 +25,11 @@ type desk struct {
 }
 
 func (d *desk) options() engines.Options {
-	return engines.Options{Receipts: d.keep, Artifacts: d.put, ResultLimit: 1000}
+	return engines.Options{Receipts: d, Artifacts: d, ResultLimit: 1000}
 }
 
-func (d *desk) keep(ctx context.Context, receipt engines.Receipt) error {
+// PutReceipt implements engines.ReceiptStore.
+func (d *desk) PutReceipt(ctx context.Context, receipt engines.Receipt) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -41,9 +42,26 @@ func (d *desk) keep(ctx context.Context, receipt engines.Receipt) error {
 	return nil
 }
 
-func (d *desk) put(_ context.Context, result json.RawMessage) (string, error) {
+// PutArtifact implements engines.ArtifactStore.
+func (d *desk) PutArtifact(_ context.Context, result []byte) (ref string, err error) {
 	d.artifacts = append(d.artifacts, result)
 	return "kept", nil
+}
+
+// receiptFunc is a function as an engines.ReceiptStore.
+type receiptFunc func(context.Context, engines.Receipt) error
+
+// PutReceipt implements engines.ReceiptStore.
+func (f receiptFunc) PutReceipt(ctx context.Context, receipt engines.Receipt) error {
+	return f(ctx, receipt)
+}
+
+// fullDisk stores nothing.
+type fullDisk struct{}
+
+// PutArtifact implements engines.ArtifactStore.
+func (fullDisk) PutArtifact(context.Context, []byte) (ref string, err error) {
+	return "", fault.New(fault.StateNotSaved, "the disk is full")
 }
 
 func says(name string, value any) engines.Tool {
@@ -98,14 +116,14 @@ func TestASlowStoreGetsTheReceipt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept desk
 		options := kept.options()
-		options.Receipts = func(ctx context.Context, receipt engines.Receipt) error {
+		options.Receipts = receiptFunc(func(ctx context.Context, receipt engines.Receipt) error {
 			select {
 			case <-time.After(5 * time.Second):
-				return kept.keep(ctx, receipt)
+				return kept.PutReceipt(ctx, receipt)
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}
+		})
 		table := engines.NewRegistry(options)
 		ctx, cancel := context.WithCancel(t.Context())
 		require.NoError(t, table.Add(says("x.say", "hello"), does("x.wait", func(ctx context.Context) (any, error) {
@@ -155,9 +173,7 @@ func TestLargeResultsAreKeptAside(t *testing.T) {
 		require.ErrorContains(t, err, named)
 	}
 
-	table = engines.NewRegistry(engines.Options{ResultLimit: 1000, Artifacts: func(context.Context, json.RawMessage) (string, error) {
-		return "", fault.New(fault.StateNotSaved, "the disk is full")
-	}})
+	table = engines.NewRegistry(engines.Options{ResultLimit: 1000, Artifacts: fullDisk{}})
 	require.NoError(t, table.Add(says("x.large", large)))
 	_, err = table.Invoke(t.Context(), engines.Call{}, "x.large", nil)
 	require.ErrorIs(t, err, fault.StateNotSaved)

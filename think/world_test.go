@@ -57,7 +57,7 @@ func openWorld(root string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry := engines.NewRegistry(engines.Options{Artifacts: artifacts(store), Receipts: receipts(store, now)})
+	registry := engines.NewRegistry(engines.Options{Artifacts: store, Receipts: timedReceipts{store, now}})
 	engine := think.New(think.Options{
 		Library:  library.New(library.Layer{Files: savant.Files}, library.Layer{Files: os.DirFS(root), Folder: root}),
 		Store:    store,
@@ -72,16 +72,16 @@ func openWorld(root string) (*world, error) {
 	return &world{root: root, store: store, engine: engine, registry: registry}, nil
 }
 
-func artifacts(store *state.Dir) func(context.Context, json.RawMessage) (string, error) {
-	return func(ctx context.Context, data json.RawMessage) (string, error) { return store.PutArtifact(ctx, data) }
+// timedReceipts keeps receipts with the time of the folder's clock.
+type timedReceipts struct {
+	store *state.Dir
+	now   func() time.Time
 }
 
-// receipts keeps receipts with the time of the folder's clock.
-func receipts(store *state.Dir, now func() time.Time) func(context.Context, engines.Receipt) error {
-	return func(ctx context.Context, receipt engines.Receipt) error {
-		receipt.Time = now()
-		return store.PutReceipt(ctx, receipt)
-	}
+// PutReceipt implements engines.ReceiptStore.
+func (r timedReceipts) PutReceipt(ctx context.Context, receipt engines.Receipt) error {
+	receipt.Time = r.now()
+	return r.store.PutReceipt(ctx, receipt)
 }
 
 // Asked implements think.Tools: what is not in the registry takes its input as it is.

@@ -16,8 +16,7 @@ import (
 // it is a failure that holds the excerpt, since it would not fit.
 func TestExcerpts(t *testing.T) {
 	registry := engines.NewRegistry(engines.Options{ResultLimit: 100,
-		Artifacts: func(context.Context, json.RawMessage) (string, error) { return "kept", nil },
-		Receipts:  func(context.Context, engines.Receipt) error { return nil }})
+		Artifacts: shelf{}, Receipts: receiptFunc(func(context.Context, engines.Receipt) error { return nil })})
 	large := func(context.Context, engines.Call, json.RawMessage) (any, error) {
 		return map[string]string{"text": strings.Repeat("x", 200)}, nil
 	}

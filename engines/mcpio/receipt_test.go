@@ -17,15 +17,29 @@ import (
 	"savant/schemas"
 )
 
+// receiptFunc is a function as an engines.ReceiptStore.
+type receiptFunc func(context.Context, engines.Receipt) error
+
+// PutReceipt implements engines.ReceiptStore.
+func (f receiptFunc) PutReceipt(ctx context.Context, receipt engines.Receipt) error {
+	return f(ctx, receipt)
+}
+
+// shelf stores what it is given under one name.
+type shelf struct{}
+
+// PutArtifact implements engines.ArtifactStore.
+func (shelf) PutArtifact(context.Context, []byte) (ref string, err error) { return "kept", nil }
+
 // witnessing returns options for a server whose calls leave receipts, and the
 // receipts by id.
 func witnessing(t *testing.T, tools ...engines.Tool) (mcpio.Options, map[string]engines.Receipt) {
 	t.Helper()
 	kept := map[string]engines.Receipt{}
-	registry := engines.NewRegistry(engines.Options{Receipts: func(_ context.Context, receipt engines.Receipt) error {
+	registry := engines.NewRegistry(engines.Options{Receipts: receiptFunc(func(_ context.Context, receipt engines.Receipt) error {
 		kept[receipt.ID] = receipt
 		return nil
-	}})
+	})})
 	require.NoError(t, registry.Add(tools...))
 	return mcpio.Options{Name: "savant", Title: "Savant", Version: "1", Registry: registry}, kept
 }

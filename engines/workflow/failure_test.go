@@ -205,7 +205,7 @@ func TestDrivenStepsAreWitnessed(t *testing.T) {
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	registry := engines.NewRegistry(engines.Options{Receipts: store.PutReceipt})
+	registry := engines.NewRegistry(engines.Options{Receipts: store})
 	fails := true
 	require.NoError(t, registry.Add(engines.Bind("tool.x", "Answers the second time.", func(_ context.Context, in struct {
 		N int `json:"n"`

@@ -10,9 +10,12 @@ import (
 	"savant/think/maintenance"
 )
 
-// hintForTool is the hint for clients about an error of a tool. It is meant for the
+// advisor implements engines.Advisor.
+type advisor struct{}
+
+// Hint is the hint for clients about an error of a tool. It is meant for the
 // person who reads it: clients cannot repair a run.
-func hintForTool(tool string, said *fault.Error) fault.Hint {
+func (advisor) Hint(tool string, said *fault.Error) fault.Hint {
 	if said.Code == fault.UnknownTool {
 		return guide.NoTool(tool)
 	}

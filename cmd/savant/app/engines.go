@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -107,15 +105,13 @@ func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.G
 // stored with the runs, where other processes find them.
 func (a *App) toolOptions() engines.Options {
 	return engines.Options{
-		Logger:   a.Logger,
-		Begin:    a.beginCall,
-		Missing:  a.seekTool,
-		Hint:     hintForTool,
-		Rules:    a.rules,
-		Receipts: a.Store.PutReceipt,
-		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
-			return a.Store.PutArtifact(ctx, result)
-		},
+		Logger:    a.Logger,
+		Observer:  callObserver{a},
+		Seeker:    mountSeeker{a},
+		Advisor:   advisor{},
+		Rules:     a.rules,
+		Receipts:  a.Store,
+		Artifacts: a.Store,
 	}
 }
 

@@ -57,9 +57,12 @@ func (a *App) sayWaiting() (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// seekTool looks for an unknown tool among the mounted servers: the file may have
+// mountSeeker implements engines.Seeker.
+type mountSeeker struct{ *App }
+
+// SeekTool looks for an unknown tool among the mounted servers: the file may have
 // changed, and a new server may have it.
-func (a *App) seekTool(ctx context.Context, name string, shown func(engine string) bool) {
+func (a mountSeeker) SeekTool(ctx context.Context, name string, shown func(engine string) bool) {
 	if a.Mounts == nil {
 		return // nothing is mounted yet
 	}

@@ -85,10 +85,13 @@ func headerSecrets(headers string) []string {
 	return secrets
 }
 
-// beginCall records the start of a call by a client, a command or a tool, and returns a
+// callObserver implements engines.Observer.
+type callObserver struct{ *App }
+
+// Begin records the start of a call by a client, a command or a tool, and returns a
 // function that records its end. Calls decided by the agent only get a span here, since
 // the agent records them.
-func (a *App) beginCall(ctx context.Context, call engines.Call, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
+func (a callObserver) Begin(ctx context.Context, call engines.Call, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 	step, ours := call.Agent, call.Agent != engines.AgentStep{}
 	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: step.RunID, Step: step.Step,
 		ToolName: begun.Tool, CallID: strconv.FormatUint(a.calls.numbers.Add(1), 10), Args: args}
