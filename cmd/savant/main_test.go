@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,6 +105,9 @@ func scripts() testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", quickExit)
 			env.Setenv("GOGC", os.Getenv("GOGC"))
+			if folder, err := os.UserCacheDir(); err == nil { // scripts need not compile the library
+				env.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(folder, "go-build")))
+			}
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			configuration, err := os.MkdirTemp("", "savant-configuration-") // not in the folder that scripts work in
 			if err != nil {

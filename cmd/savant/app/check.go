@@ -95,7 +95,7 @@ func (a *App) workflowFiles(paths []string) ([]string, error) {
 }
 
 // howToBegin is what to do in a project without workflows.
-const howToBegin = "begin with one: mkdir -p workflows && savant workflows read hello > workflows/hello.yaml; savant workflows list lists the bundled ones"
+const howToBegin = "savant workflows new NAME begins one, and savant init a whole project; savant workflows list lists the bundled ones"
 
 // projectWorkflows returns the workflow files of SAVANT_PATH, by folder.
 func (a *App) projectWorkflows() ([]string, error) {

@@ -13,6 +13,8 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
+	"savant/cmd/savant/commands/clients"
+	"savant/cmd/savant/commands/workflows"
 	"savant/cmd/savant/terminal"
 	"savant/engines/ci"
 	"savant/fault"
@@ -26,9 +28,10 @@ import (
 
 func (p *program) initCommand() *cobra.Command {
 	var yes bool
-	command := &cobra.Command{Use: "init", Short: "Write " + ci.File + " for the project it recognises, asking first",
-		Long: "Write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run.\n" +
-			"It recognises Go, Node, Python and Make projects, shows what it would write and asks first. Nothing is overwritten.",
+	command := &cobra.Command{Use: "init", Short: "Begin in a project: its test command and a first workflow",
+		Long: "Begin in a project: write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run,\n" +
+			"and a first workflow with its cases. It recognises Go, Node, Python and Make projects, shows what it would write and\n" +
+			"asks first. No file that exists is changed, and none outside of the project is written.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.init(command.Context(), yes) }}
 	command.Flags().BoolVar(&yes, "yes", false, "write without asking")
@@ -43,36 +46,64 @@ func (p *program) init(ctx context.Context, yes bool) error {
 		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w", settings.EnvPath, p.Settings.Path, errors.Unwrap(err)))
 	}
 	defer root.Close()
+	var proposal ci.Proposal
 	if _, err := root.Lstat(ci.File); err == nil {
-		return p.initBefore()
-	}
-	proposal := ci.Recognise(root.FS())
-	if len(proposal.Commands) == 0 {
+		p.initBefore()
+	} else if proposal = ci.Recognise(root.FS()); len(proposal.Commands) == 0 {
 		return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, "+
 			"pytest or tox, or a Makefile with a target test; docs/ci.md says how to write %s by hand", ci.File)
+	} else {
+		fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Content(string(proposal.YAML)))
 	}
-	fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Content(string(proposal.YAML)))
-	if err := p.agreeToWrite(ctx, yes); err != nil {
+	first, err := workflows.First(root)
+	if err != nil {
 		return err
 	}
-	if err := write(root, ci.File, proposal.YAML); err != nil {
-		return err
+	for _, each := range first {
+		fmt.Fprintln(p.Stdout, "would write", each.Name())
 	}
-	p.trustWritten(proposal.YAML)
-	_, err = fmt.Fprintf(p.Stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
+	if len(first)+len(proposal.Commands) > 0 {
+		if err := p.agreeToWrite(ctx, yes); err != nil {
+			return err
+		}
+	}
+	if len(proposal.Commands) > 0 {
+		if err := write(root, ci.File, proposal.YAML); err != nil {
+			return err
+		}
+		p.trustWritten(proposal.YAML)
+		fmt.Fprintf(p.Stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
+	}
+	for _, each := range first {
+		if err := each.Write(root); err != nil {
+			return err
+		}
+	}
+	return p.next(len(first) > 0)
+}
+
+// next says what to type after init: for each client that is here and not set up, and for
+// the first workflow.
+func (p *program) next(begun bool) error {
+	for _, name := range clients.NotSetUp(p.Program) {
+		fmt.Fprintf(p.Stdout, "This client is here, and Savant is not in it yet: savant setup %s\n", name)
+	}
+	if !begun {
+		return nil
+	}
+	_, err := fmt.Fprintf(p.Stdout, "Wrote the workflow %[1]s. Now type:\n  savant workflows test %[1]s\n  savant workflows run %[1]s\n  savant verify @last\n", workflows.FirstName)
 	return err
 }
 
 // initBefore reports that commands exist already, and which of them are not yet
 // trusted.
-func (p *program) initBefore() error {
+func (p *program) initBefore() {
 	said := ci.File + " already exists and was not changed."
 	parts, _ := ci.Parts(p.Settings.Path, flow.ReadYAMLPlaces) // errors in the file are reported where it is used
 	if slices.ContainsFunc(parts, func(each trust.Part) bool { return !p.Loaded.Folder.Accepts(each) }) {
 		said += " Not all of it runs yet: savant trust shows what it would run, and asks."
 	}
-	_, err := fmt.Fprintln(p.Stdout, said)
-	return err
+	fmt.Fprintln(p.Stdout, said)
 }
 
 // trustWritten accepts the commands of a file that the user just agreed to. If that

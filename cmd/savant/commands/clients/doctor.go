@@ -42,10 +42,10 @@ type doctor struct {
 // DoctorCommand is `savant doctor`.
 func DoctorCommand(p *cli.Program) *cobra.Command {
 	d := &doctor{Program: p}
-	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try a client's configuration: start the server, fire the hook",
+	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try the project and the clients, and name what mends them",
 		Long: "Starts the server as the client's configuration says, lists its tools, plans a run in an empty folder, and fires the configured\n" +
 			"hook with a call that the run does not allow: the hook must refuse it. Only what savant setup would write is started; anything\n" +
-			"else is shown. Without CLIENT it tries every client that is set up for you, else for this project.",
+			"else is shown. Without CLIENT it checks this project, and tries every client that is set up for you, else for this project.",
 		Args: cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
 		RunE: func(command *cobra.Command, args []string) error { return d.run(command.Context(), args) }}
 	command.Flags().BoolVar(&d.project, "project", false, "try the configuration of this project, not your own")
@@ -54,6 +54,9 @@ func DoctorCommand(p *cli.Program) *cobra.Command {
 
 func (d *doctor) run(ctx context.Context, args []string) error {
 	list := clientsetup.All()
+	if len(args) == 0 && !d.project {
+		d.checkProject(ctx)
+	}
 	if len(args) > 0 {
 		client, err := clientsetup.Find(args[0])
 		if err != nil {

@@ -240,9 +240,27 @@ func (s *setup) done(client clientsetup.Client, files int) {
 	}
 }
 
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// NotSetUp returns the names of the clients that are here and do not start Savant.
+func NotSetUp(p *cli.Program) (names []string) {
+	t, err := targetOf(p, false, clientsetup.Services)
+	if err != nil {
+		return nil // without a home there are no clients
+	}
+	for _, each := range clientsetup.All() {
+		if found, err := each.Configured(t); err == nil && found.Server.None() && len(each.Found(t, exists)) > 0 {
+			names = append(names, each.Name)
+		}
+	}
+	return names
+}
+
 // list shows the clients and their state.
 func (s *setup) list(t clientsetup.Target) error {
-	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
 	var unread []error
 	err := terminal.Table(s.Stdout, []string{"CLIENT", "HERE", "SAVANT", "HOOKS"}, clientsetup.All(), func(c clientsetup.Client) []string {
 		here, state, hooks := "no", "-", "yes"

@@ -33,7 +33,7 @@ var templates embed.FS
 
 // kinds are the templates, the simplest first.
 func kinds() []string {
-	return []string{"hello", "review", "release", "runbook", "migration", "until-green", "onboarding"}
+	return []string{"hello", "check", "review", "release", "runbook", "migration", "until-green", "onboarding"}
 }
 
 // schemaFolder is where editors find the schemas of a project's files.
@@ -96,19 +96,42 @@ func (p *program) begin(a *app.App, name, from string) error {
 	return err
 }
 
-// newFile is a file to write; its name is below SAVANT_PATH.
-type newFile struct {
+// File is a file to write; its name is below SAVANT_PATH.
+type File struct {
 	name string
 	text []byte
 }
 
+// Name is the name of the file, below SAVANT_PATH.
+func (f File) Name() string { return f.name }
+
+// First returns the files of the first workflow of a project: itself, its cases, and the
+// schemas for editors. There are none where the project has workflows.
+func First(root *os.Root) ([]File, error) {
+	if found, err := fs.Glob(root.FS(), "workflows/*.y*ml"); err != nil || len(found) > 0 {
+		return nil, err
+	}
+	made, err := newFiles(FirstName, FirstName)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := schemaFiles(root)
+	return append(made, schemas...), err
+}
+
+// FirstName is the name of the first workflow, and of its kind.
+const FirstName = "check"
+
+// Write writes the file, and the folders that it is in.
+func (f File) Write(root *os.Root) error { return writeNew(root, f) }
+
 // newFiles returns the workflows and cases of a kind under a new name.
-func newFiles(name, from string) ([]newFile, error) {
+func newFiles(name, from string) ([]File, error) {
 	entries, err := templates.ReadDir("templates")
 	if err != nil {
 		return nil, err
 	}
-	var made []newFile
+	var made []File
 	for _, entry := range entries {
 		rest, own := strings.CutPrefix(entry.Name(), from)
 		if !own || rest[0] != '.' && rest[0] != '_' {
@@ -123,18 +146,18 @@ func newFiles(name, from string) ([]newFile, error) {
 			schema = "cases"
 		}
 		whole := "# yaml-language-server: $schema=../" + schemaFolder + "/" + schema + ".json\n" + strings.ReplaceAll(string(text), "NAME", name)
-		made = append(made, newFile{"workflows/" + name + rest, []byte(whole)})
+		made = append(made, File{"workflows/" + name + rest, []byte(whole)})
 	}
-	slices.SortFunc(made, func(a, b newFile) int { // the workflow, its cases, its children
+	slices.SortFunc(made, func(a, b File) int { // the workflow, its cases, its children
 		return cmp.Or(cmp.Compare(strings.Count(a.name, "_"), strings.Count(b.name, "_")), cmp.Compare(len(a.name), len(b.name)))
 	})
 	return made, nil
 }
 
 // schemaFiles returns the schemas for editors that the project does not have.
-func schemaFiles(root *os.Root) (missing []newFile, err error) {
+func schemaFiles(root *os.Root) (missing []File, err error) {
 	for _, each := range []string{"workflow", "cases"} {
-		file := newFile{name: schemaFolder + "/" + each + ".json"}
+		file := File{name: schemaFolder + "/" + each + ".json"}
 		if _, err := root.Lstat(file.name); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -147,7 +170,7 @@ func schemaFiles(root *os.Root) (missing []newFile, err error) {
 }
 
 // writeNew writes a file, and the folders that it is in.
-func writeNew(root *os.Root, file newFile) error {
+func writeNew(root *os.Root, file File) error {
 	var folders []string
 	for folder := path.Dir(file.name); folder != "."; folder = path.Dir(folder) {
 		folders = append(folders, folder)

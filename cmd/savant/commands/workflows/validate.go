@@ -113,7 +113,7 @@ func (p *program) printChecked(out checkedFiles) {
 		}
 	}
 	if len(out.Files) == 0 {
-		fmt.Fprintln(p.Stderr, "savant: workflows/ has no workflow: savant workflows read hello > workflows/hello.yaml begins one")
+		fmt.Fprintln(p.Stderr, "savant: workflows/ has no workflow: savant workflows new NAME begins one")
 	}
 	fmt.Fprintf(p.Stdout, "%s, %s, %s\n", terminal.Count(len(out.Files), "file"), terminal.Count(out.Errors, "error"), terminal.Count(out.Warnings, "warning"))
 }

@@ -1,0 +1,104 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/internal/settings"
+	"savant/internal/trust"
+)
+
+// hubAddress is where savant hub listens unless it is told otherwise.
+const hubAddress = "127.0.0.1:9999"
+
+// checkProject tells what of the project does not work, and what mends it.
+func (d *doctor) checkProject(ctx context.Context) {
+	fmt.Fprintln(d.Stdout, "This project")
+	d.Open.Looking = true
+	if err := d.With(ctx, func(a *app.App) error {
+		d.workflows(ctx, a)
+		d.parts(a)
+		d.engines(ctx, a)
+		return nil
+	}); err != nil {
+		d.wrong(fault.From(err).Message(), "savant config show")
+		return
+	}
+	model := d.Loaded.Reasoning.LLM + d.Loaded.Reasoning.SLM + d.Loaded.Reasoning.URL
+	switch {
+	case model == "":
+		d.note("no model is set: name one with LLM_MODEL=PROVIDER:NAME, or let a client answer")
+	default:
+		d.right("a model is set; savant reasoning decide asks it")
+	}
+	if d.Settings.Store == settings.StoreMongo {
+		d.right("the database answers, and keeps the runs")
+	} else {
+		d.right("runs are kept in the folder")
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", hubAddress)
+	if err != nil {
+		d.note("the hub would not get " + hubAddress + ", which is in use: savant hub --address 127.0.0.1:0")
+		return
+	}
+	_ = listener.Close() // nothing was accepted
+	d.right("the hub can be served at %s: savant hub", hubAddress)
+}
+
+func (d *doctor) workflows(ctx context.Context, a *app.App) {
+	if _, err := a.Root.Stat("workflows"); errors.Is(err, fs.ErrNotExist) {
+		d.note("the project has no workflow of its own: savant init begins one")
+		return
+	}
+	files, err := a.CheckWorkflows(ctx, nil, false)
+	if err != nil {
+		d.wrong(fault.From(err).Message(), "savant workflows validate")
+		return
+	}
+	invalid := 0
+	for _, each := range files {
+		if !each.Valid {
+			invalid++
+		}
+	}
+	if invalid > 0 {
+		d.wrong(fmt.Sprintf("%d of %s cannot run", invalid, terminal.Count(len(files), "workflow")), "savant workflows validate")
+		return
+	}
+	d.right("%s of the project, without errors", terminal.Count(len(files), "workflow"))
+}
+
+// parts tells which parts of the folder are not used because nobody has trusted them.
+func (d *doctor) parts(a *app.App) {
+	var names []string
+	untrusted := slices.DeleteFunc(app.WhatIsBrought(a.Path, d.Loaded.Parts).Parts, d.Loaded.Folder.Accepts)
+	for _, each := range untrusted {
+		names = append(names, trust.Part.ID(each))
+	}
+	if len(names) == 0 {
+		d.right("every part of the folder that must be trusted is")
+		return
+	}
+	d.wrong(terminal.Count(len(names), "part")+" of the folder is not trusted, and not used: "+strings.Join(names, ", "), "savant trust")
+}
+
+// engines tells whether the project's commands and its repository can be read, and which
+// engines say that something is missing.
+func (d *doctor) engines(ctx context.Context, a *app.App) {
+	for _, each := range a.Tools.Health(ctx) {
+		switch {
+		case each.Reason != "":
+			d.note(terminal.Visible(each.Engine + ": " + each.State + ": " + each.Reason))
+		case each.Engine == "ci" || each.Engine == "git":
+			d.right("%s: %s", each.Engine, each.State)
+		}
+	}
+}
