@@ -50,7 +50,7 @@ ferret: ## bin/ferret, a database server for tests; with it, make test tests the
 browser: ## the pages of the hub in a real browser; needs chromium, and npm for axe-core
 	@scratch=$$(mktemp -d) && trap 'exit 130' INT TERM HUP && trap 'rm -rf "$$scratch"' EXIT && if command -v npm >/dev/null; then \
 		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js"; fi && \
-		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest
+		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest ./proof
 
 pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ are made anew
 	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./cmd/savant/browsertest

@@ -198,7 +198,8 @@ func graphOf(view *think.View) []Node {
 		if each.HeldBy != "" {
 			deps = append(deps, each.HeldBy)
 		}
-		nodes = append(nodes, Node{ID: each.ID, Call: each.Call, Deps: deps})
+		handle, err := view.Step(each.ID)
+		nodes = append(nodes, Node{ID: each.ID, Call: each.Call, Deps: deps, Writes: err == nil && handle.Writes()})
 	}
 	return nodes
 }

@@ -33,7 +33,9 @@ func (v *verifier) replay(ctx context.Context) *Reason {
 	err = engine.View(ctx, key, 0, func(view *think.View) error {
 		graph, claims := graphOf(view), claimsOf(view, v.line, &p)
 		switch {
-		case !slices.EqualFunc(graph, p.Graph, func(a, b Node) bool { return a.ID == b.ID && a.Call == b.Call && slices.Equal(a.Deps, b.Deps) }):
+		case !slices.EqualFunc(graph, p.Graph, func(a, b Node) bool {
+			return a.ID == b.ID && a.Call == b.Call && a.Writes == b.Writes && slices.Equal(a.Deps, b.Deps)
+		}):
 			reason = refuse(BadReplay, "the graph is not that of the workflow")
 		case !slices.Equal(claims, p.Claims):
 			reason = refuse(BadReplay, "the claims are not those that a replay shows")

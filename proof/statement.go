@@ -100,6 +100,8 @@ type Node struct {
 	ID   string   `json:"id"`
 	Call string   `json:"call"`
 	Deps []string `json:"deps"`
+	// Writes: the workflow says that the step changes something outside of the run.
+	Writes bool `json:"writes,omitempty"`
 }
 
 // Receipt is what the gateway kept of a call, without its content.

@@ -104,6 +104,11 @@ func scripts() testscript.Params {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", quickExit)
+			sources, err := filepath.Abs("../..")
+			if err != nil {
+				return err
+			}
+			env.Setenv("SOURCES", sources)
 			env.Setenv("GOGC", os.Getenv("GOGC"))
 			if folder, err := os.UserCacheDir(); err == nil { // scripts need not compile the library
 				env.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(folder, "go-build")))

@@ -30,8 +30,8 @@ type program struct{ *cli.Program }
 
 // request is what the flags of `savant proof` ask for.
 type request struct {
-	workflow, output, commit, disclosures, timestamp string
-	keys, redact                                     []string
+	workflow, output, commit, disclosures, timestamp, html string
+	keys, redact                                           []string
 }
 
 // Command is `savant proof`.
@@ -55,10 +55,12 @@ func Command(shared *cli.Program) *cobra.Command {
 	flags.StringVar(&in.workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	flags.StringVarP(&in.output, "output", "o", "", "the file to write; - for stdout; default RUN.proof")
 	flags.StringSliceVar(&in.keys, "key", nil, "what signs: the name of a key of savant key list, or a file of OpenSSH; may be repeated")
+	flags.StringVar(&in.html, "html", "", "also write one HTML file that checks and shows the proof in a browser")
 	flags.StringVar(&in.commit, "commit", "", "a commit that the proof is about, which you state")
 	flags.StringArrayVar(&in.redact, "redact", nil, "replace values by salted digests: STEP.FIELD, or a regular expression for texts; may be repeated")
 	flags.StringVar(&in.timestamp, "timestamp", "", "the address of an authority of RFC 3161 that stamps each signature; it learns their digests and no more")
 	flags.StringVar(&in.disclosures, "disclosures", "", "the file that gets what --redact replaced, with the salts")
+	command.AddCommand(p.checkCommand())
 	return p.JSONFlag(command)
 }
 
@@ -102,6 +104,15 @@ func (p *program) save(statement *proof.Statement, signers []ssh.Signer, hidden 
 			return fault.New(fault.Internal, "encoding what was redacted: %w", err)
 		}
 		if err := write(in.disclosures, append(text, '\n')); err != nil {
+			return err
+		}
+	}
+	if in.html != "" {
+		page, err := proof.Page(file)
+		if err != nil {
+			return err
+		}
+		if err := write(in.html, page); err != nil {
 			return err
 		}
 	}
