@@ -49,16 +49,24 @@ type Status struct {
 	Code fault.Code `json:"code,omitempty"`
 }
 
-// drivers are the engines whose calls only make calls of other engines. They leave no
+// drivers are the engines whose calls only make calls of other engines, or judge a text. They leave no
 // receipts, since their results prove nothing about the world, and they bound their
 // results themselves. By default their concurrency is unlimited, so that calls waiting
 // for calls cannot deadlock.
-var drivers = []string{"think", "agent", "workflow"}
+var drivers = []string{"think", "agent", "author", "workflow"}
 
 func isDriver(engine string) bool { return slices.Contains(drivers, engine) }
 
-// EngineOf returns the engine's name in a tool's name: the part before the first dot.
+// authorTools begins the names of the tools of the engine author. They stand beside those
+// of think, whose words they are about, and are published by themselves.
+const authorTools = "think.author."
+
+// EngineOf returns the engine's name in a tool's name: the part before the first dot, and
+// author for think.author.*.
 func EngineOf(name string) string {
+	if strings.HasPrefix(name, authorTools) {
+		return "author"
+	}
 	engine, _, _ := strings.Cut(name, ".")
 	return engine
 }

@@ -9,6 +9,7 @@ import (
 
 	"savant/agent"
 	"savant/engines"
+	"savant/engines/author"
 	"savant/engines/ci"
 	"savant/engines/git"
 	"savant/engines/guide"
@@ -39,6 +40,7 @@ func (a *App) AddEngines() error {
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.redactor}, a.search)
 	reviewing, reviewTools := review.Engine(a.Tools)
+	authoring, authorTools := author.Engine(a.Think)
 	opened, err := sessions.Open(a.Path, a, time.Now)
 	if err != nil {
 		return err
@@ -46,6 +48,7 @@ func (a *App) AddEngines() error {
 	a.gate = opened
 	return errors.Join(
 		a.Tools.AddEngine(reviewing, reviewTools...),
+		a.Tools.AddEngine(authoring, authorTools...),
 		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think, a.hooks(opened))...),
 		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client", OrderBy: "run_id"}, a.Driver.Tools()...),
 		a.Tools.AddEngine(engines.Engine{Name: "rules", Description: "says what the project's rules say about a call"}, a.rules.Tools(a.Tools)...),

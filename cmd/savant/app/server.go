@@ -10,6 +10,7 @@ import (
 
 	"savant/cmd/savant/terminal"
 	"savant/engines"
+	"savant/engines/author"
 	"savant/engines/guide"
 	"savant/engines/mcpio"
 	"savant/fault"
@@ -28,6 +29,9 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		offer.ReadResource = withHints(offer.ReadResource)
 	}
 	a.offerRules(&offer)
+	if slices.Contains(published.Engines(), author.Name) {
+		offerAuthor(&offer)
+	}
 	return mcpio.New(mcpio.Options{
 		Name:       "savant",
 		Title:      "Savant",
@@ -41,6 +45,19 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		Trace:      a.trace(),
 		Questions:  questions,
 	})
+}
+
+// offerAuthor adds the prompt for who writes workflows.
+func offerAuthor(offer *engines.Offer) {
+	list := offer.Prompts
+	offer.Prompts = func(ctx context.Context) (all []engines.Prompt, err error) {
+		if list != nil {
+			all, err = list(ctx)
+		}
+		own := author.Prompt()
+		all = slices.DeleteFunc(all, func(p engines.Prompt) bool { return p.Name == own.Name })
+		return append(all, own), err
+	}
 }
 
 // offerRules adds the rules to the resources, where there are any.
