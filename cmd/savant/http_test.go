@@ -251,3 +251,49 @@ func TestConnectionsThatAreCut(t *testing.T) {
 	require.Equal(t, cli.ExitOK, s.end(t), s.log())
 	require.NotContains(t, s.log(), "panic")
 }
+
+// The address of MCP has the metrics, and with --hub the hub, which needs its own session.
+func TestMCPOverHTTPHasTheMetricsAndTheHub(t *testing.T) {
+	t.Parallel()
+	for _, withHub := range []bool{false, true} {
+		folder := t.TempDir()
+		args := []string{"mcp", "--http", "127.0.0.1:0", "--path", folder}
+		if withHub {
+			args = append(args, "--hub", "127.0.0.1:0")
+		}
+		command := exec.Command("savant", args...)
+		command.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
+		stderr, err := command.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, command.Start())
+		t.Cleanup(func() { _, _ = command.Process.Kill(), command.Wait() })
+		said, link := bufio.NewScanner(stderr), ""
+		address := ""
+		for said.Scan() && !strings.Contains(said.Text(), "any program of this machine") {
+			if _, found, ok := strings.Cut(said.Text(), "serving MCP at "); ok {
+				address = strings.TrimSuffix(found, "/mcp")
+			}
+			if _, found, ok := strings.Cut(said.Text(), "open it once with "); ok {
+				link = found
+			}
+		}
+		get := func(url string) (int, string) {
+			response, err := http.Get(url)
+			require.NoError(t, err)
+			defer response.Body.Close()
+			text, err := io.ReadAll(response.Body)
+			require.NoError(t, err)
+			return response.StatusCode, string(text)
+		}
+		status, text := get(address + "/metrics")
+		require.Equal(t, http.StatusOK, status, text)
+		require.Contains(t, text, "savant_")
+		status, _ = get(address + "/healthz")
+		require.Equal(t, http.StatusOK, status)
+		status, _ = get(address + "/runs")
+		require.Equal(t, map[bool]int{false: http.StatusNotFound, true: http.StatusUnauthorized}[withHub], status)
+		status, _ = get(address + "/mcp")
+		require.NotEqual(t, http.StatusNotFound, status)
+		require.Equal(t, withHub, strings.HasPrefix(link, address+"/enter"), link)
+	}
+}

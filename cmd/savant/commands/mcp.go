@@ -20,17 +20,17 @@ func (p *program) mcpCommand() *cobra.Command {
 	var beside string
 	command := &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout, or over HTTP with --http HOST:PORT", Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context(), beside) }}
-	command.Flags().StringVar(&beside, "hub", "", "serve the hub, too, at HOST:PORT such as 127.0.0.1:9999; its link is printed on stderr")
+	command.Flags().StringVar(&beside, "hub", "", "serve the hub, too, at HOST:PORT such as 127.0.0.1:9999, or at that of --http; its link is printed on stderr")
 	return command
 }
 
 // serve serves one client until its stream or ctx ends, or clients over HTTP.
 func (p *program) serve(ctx context.Context, besideHub string) error {
 	if p.Settings.HTTP.Address != "" {
-		if besideHub != "" {
-			return cli.UsageError("--hub is for savant mcp on stdin and stdout: start savant hub beside savant mcp --http")
+		if besideHub != "" && besideHub != p.Settings.HTTP.Address {
+			return cli.UsageError("--hub: with --http the hub has the same address, " + terminal.Visible(p.Settings.HTTP.Address))
 		}
-		return remote.Serve(ctx, p.Program)
+		return remote.Serve(ctx, p.Program, besideHub != "")
 	}
 	p.Serving = true
 	// After the client or a signal ends serving, closing must not take long.

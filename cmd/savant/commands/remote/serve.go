@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/engines/mcpio/streamable"
 	"savant/fault"
+	"savant/hub"
 	"savant/internal/access"
 	"savant/internal/regular"
 	"savant/internal/settings"
@@ -37,8 +39,9 @@ const (
 // itself.
 const perMinute = 6000
 
-// Serve serves MCP over HTTP until ctx ends, and then answers the running requests.
-func Serve(ctx context.Context, p *cli.Program) error {
+// Serve serves MCP over HTTP until ctx ends, and then answers the running requests. The
+// same address has the metrics, and with withHub the pages of the hub.
+func Serve(ctx context.Context, p *cli.Program, withHub bool) error {
 	p.Serving = true
 	given := p.Settings.HTTP
 	host, _, err := net.SplitHostPort(given.Address)
@@ -61,7 +64,7 @@ func Serve(ctx context.Context, p *cli.Program) error {
 		if err != nil {
 			return app.Misconfigured(fault.New(fault.InvalidParams, "--http %s: %w", given.Address, err))
 		}
-		return serve(ctx, p, a, door, listener)
+		return serve(ctx, p, a, door, listener, withHub)
 	})
 }
 
@@ -134,7 +137,7 @@ func resource(address string) string {
 }
 
 // serve serves requests until ctx ends.
-func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, listener net.Listener) error {
+func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, listener net.Listener, withHub bool) error {
 	given := p.Settings.HTTP
 	projects := newProjects(p, a)
 	defer projects.close()
@@ -148,9 +151,17 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	}
 	answering := streamable.New(streamable.Options{Guard: guard, Door: door, Project: projects.of, Ready: ready(a), Resource: resource(public), Issuer: given.Issuer,
 		PerMinute: perMinute, Logger: a.Logger})
-	server := &http.Server{Handler: answering.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	pages, err := openPages(ctx, p, a, listener)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer pages.Wait()
+	server := &http.Server{Handler: beside(answering.Handler(), pages.Handler(), withHub), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }, ErrorLog: nil}
 	fmt.Fprintf(p.Stderr, "savant: serving MCP at http://%s%s\n", listener.Addr(), streamable.Path)
+	if withHub {
+		fmt.Fprintf(p.Stderr, "savant: the hub is at the same address: open it once with %s\n", pages.Link())
+	}
 	if door.Open() {
 		fmt.Fprintln(p.Stderr, "savant: any program of this machine may ask; create a token (savant token add NAME) and restart to require one")
 	}
@@ -174,6 +185,32 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	<-served
 	a.Logger.Info("stopped", "signal", true)
 	return err
+}
+
+// openPages returns the hub's pages for the address of MCP.
+func openPages(ctx context.Context, p *cli.Program, a *app.App, listener net.Listener) (*hub.Hub, error) {
+	tokens, err := ServedTokens(p, a.Path)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := a.Hub(ctx, app.HubAt{Address: listener.Addr().String(), Tokens: tokens})
+	if err != nil {
+		return nil, app.Misconfigured(err)
+	}
+	return pages, nil
+}
+
+// beside serves the metrics beside MCP, and the pages of the hub if whole is true.
+func beside(mcp, pages http.Handler, whole bool) http.Handler {
+	own := []string{streamable.Path, "/healthz", "/readyz"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		if path == "/metrics" || whole && !slices.Contains(own, path) && !strings.HasPrefix(path, "/.well-known/") {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		mcp.ServeHTTP(w, r)
+	})
 }
 
 // guardOf returns the names of the server: its addresses and its public name.
