@@ -102,6 +102,9 @@ type PruneInput struct {
 	DryRun bool
 	// Purge also erases what is in the trash for so long.
 	Purge bool
+	// Open also takes runs that have not ended, but for those in Driven.
+	Open   bool
+	Driven []state.Key
 	// Progress is told how far it is; it may be nil.
 	Progress func(done, total float64, message string)
 }
@@ -150,7 +153,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 	}
 	for i, info := range infos {
 		in.tell(i, len(infos), "pruning runs")
-		if !finished(info) || !olderThan(info.Updated, before) {
+		if !in.takes(info) || !olderThan(info.Updated, before) {
 			continue
 		}
 		if err := k.pruneRun(ctx, info, in.DryRun); errors.Is(err, fault.StateConflict) || errors.Is(err, fault.UnknownRun) {
@@ -191,6 +194,11 @@ func (k *Keeper) purge(ctx context.Context, before time.Time, in PruneInput, out
 		out.Purged = append(out.Purged, item)
 	}
 	return nil
+}
+
+// takes reports whether a run of that age is pruned. Damaged runs stay.
+func (in PruneInput) takes(info state.Info) bool {
+	return finished(info) || in.Open && info.Status != state.StatusDamaged && !slices.Contains(in.Driven, info.Key())
 }
 
 // finished reports whether nothing more is expected of a run.

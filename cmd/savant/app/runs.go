@@ -11,7 +11,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"savant/agent"
-	"savant/agent/memory"
 	"savant/engines/repo"
 	"savant/fault"
 	"savant/think/flow"
@@ -145,15 +144,15 @@ func (a *App) FindRun(ctx context.Context, workflow, word string, kinds ...Kind)
 	if err != nil {
 		return Run{}, err
 	}
-	return PickRun(found, word)
+	return pickRun(found, word)
 }
 
 func ofThis(all []Run, workflow string) []Run {
 	return slices.DeleteFunc(all, func(each Run) bool { return workflow != "" && each.Workflow != workflow })
 }
 
-// PickRun returns the one of the runs that a word means, see FindRun.
-func PickRun(all []Run, word string) (Run, error) {
+// pickRun returns the one of the runs that a word means, see FindRun.
+func pickRun(all []Run, word string) (Run, error) {
 	if name, last := strings.CutPrefix(word, lastRun); last {
 		return newest(all, word, name)
 	}
@@ -169,22 +168,6 @@ func PickRun(all []Run, word string) (Run, error) {
 		names = append(names, each.String())
 	}
 	return Run{}, fault.New(fault.InvalidParams, "%d runs are meant by %q: name one of %s", len(found), fault.Cut(word, 120), strings.Join(names, ", "))
-}
-
-// RunsOf returns the runs of a store and of sessions that are not the opened ones.
-func RunsOf(ctx context.Context, store state.Backend, sessions *memory.Store) (all []Run, err error) {
-	infos, err := store.List(ctx, state.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	for _, each := range infos {
-		all = append(all, ofInfo(each))
-	}
-	snapshots, err := sessions.List(ctx)
-	for _, each := range snapshots {
-		all = append(all, Run{RunID: each.SessionID, Kind: OfAgent, Created: each.Started, Updated: each.Updated})
-	}
-	return all, err
 }
 
 // meant returns the runs with an id, or WORKFLOW/RUN, or else those that begin so.

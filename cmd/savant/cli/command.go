@@ -21,11 +21,17 @@ func (p *Program) OnApp(work func(ctx context.Context, a *app.App, args []string
 
 // OnLook is OnApp for a command that only reads.
 func (p *Program) OnLook(work func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
-	run := p.OnApp(work)
-	return func(command *cobra.Command, args []string) error {
+	return p.Look(&cobra.Command{RunE: p.OnApp(work)}).RunE
+}
+
+// Look makes a command one that only reads.
+func (p *Program) Look(command *cobra.Command) *cobra.Command {
+	run := command.RunE
+	command.RunE = func(command *cobra.Command, args []string) error {
 		p.Open.Looking = true
 		return run(command, args)
 	}
+	return command
 }
 
 // JSONFlag adds the flag --json to a command and returns the command.

@@ -138,19 +138,8 @@ func (p *program) onRun(command *cobra.Command, work func(ctx context.Context, a
 	return p.JSONFlag(command)
 }
 
-// onLook is onRun for a command that only reads.
-func (p *program) onLook(command *cobra.Command, work func(ctx context.Context, a *app.App, run app.Run, rest []string) error) *cobra.Command {
-	command = p.onRun(command, work)
-	run := command.RunE
-	command.RunE = func(command *cobra.Command, args []string) error {
-		p.Open.Looking = true
-		return run(command, args)
-	}
-	return command
-}
-
 func (p *program) showCommand() *cobra.Command {
-	return p.onLook(&cobra.Command{Use: "show RUN", Short: "Show what a run did; explain RUN says why, cancel RUN ends it",
+	return p.Look(p.onRun(&cobra.Command{Use: "show RUN", Short: "Show what a run did; explain RUN says why, cancel RUN ends it",
 		Long: "Show what a run did, and where it stands. RUN is a run of a workflow or of the agent: its id, any beginning that only\n" +
 			"one run has, @last for the one that was started last, or @last:NAME for the last one of a workflow."},
 		func(ctx context.Context, a *app.App, run app.Run, _ []string) error {
@@ -158,11 +147,11 @@ func (p *program) showCommand() *cobra.Command {
 				return agents.Show(p.Program, a, run.RunID)
 			}
 			return states.Show(ctx, p.Program, a, run.Key())
-		})
+		}))
 }
 
 func (p *program) explainCommand() *cobra.Command {
-	return p.onLook(&cobra.Command{Use: "explain RUN [STEP]", Short: "Explain where a run stands, or why a step was done, skipped or failed",
+	return p.Look(p.onRun(&cobra.Command{Use: "explain RUN [STEP]", Short: "Explain where a run stands, or why a step was done, skipped or failed",
 		Long: "Explain where a run stands; or about a step each condition with the values that it reads, and why it was skipped or\n" +
 			"failed. Of a run of the agent, why its model took a step, and what came of it.",
 		Args: cli.Positional(cobra.RangeArgs(1, 2))},
@@ -171,7 +160,7 @@ func (p *program) explainCommand() *cobra.Command {
 				return agents.Explain(p.Program, a, run.RunID, strings.Join(rest, ""))
 			}
 			return states.Explain(ctx, p.Program, a, run.Key(), strings.Join(rest, ""))
-		})
+		}))
 }
 
 func (p *program) verifyCommand() *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/internal/settings"
 	"savant/think/maintenance"
-	"savant/think/state"
 )
 
 func (p *program) stateCopyCommand() *cobra.Command {
@@ -52,9 +50,6 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 		return err
 	}
 	defer func() { _ = source.Close() }() // it was only read
-	if in.Run, err = copiedRun(command.Context(), a, source, from, in.Run); err != nil {
-		return err
-	}
 	target, err := a.OpenStore(to)
 	if err != nil {
 		return err
@@ -77,24 +72,6 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 		return cli.StatusError(cli.ExitInvalid)
 	}
 	return nil
-}
-
-// copiedRun returns the id of the run that a word means in the store that is read; "" means
-// all.
-func copiedRun(ctx context.Context, a *app.App, source state.Backend, from, word string) (string, error) {
-	if word == "" {
-		return "", nil
-	}
-	sessions, err := a.OpenSessions(from)
-	if err != nil {
-		return "", err
-	}
-	all, err := app.RunsOf(ctx, source, sessions)
-	if err != nil || slices.ContainsFunc(all, func(each app.Run) bool { return each.RunID == word }) {
-		return word, err // every run with this id
-	}
-	run, err := app.PickRun(all, word)
-	return run.RunID, err
 }
 
 // copied is the result of a copy.

@@ -36,6 +36,15 @@ func (p *program) statePruneCommand() *cobra.Command {
 				if terminal.Is(p.Stderr) {
 					in.Progress = terminal.Progress(p.Stderr, time.Now)
 				}
+				infos, err := a.Store.List(command.Context(), state.Filter{})
+				if err != nil {
+					return err
+				}
+				for _, each := range infos {
+					if in.Open && a.Driven(each.Key()) {
+						in.Driven = append(in.Driven, each.Key())
+					}
+				}
 				kept, err := a.Keeper().Prune(command.Context(), in)
 				if err != nil {
 					return err
@@ -59,6 +68,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 		}}
 	command.Flags().StringVar(&age, "older-than", "", "how long ago: days (30d), weeks (2w) or a duration such as 12h")
 	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only list what would be removed")
+	command.Flags().BoolVar(&in.Open, "open", false, "also move runs that have not ended and that no process drives")
 	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what has been in the trash for that long")
 	return p.JSONFlag(command)
 }

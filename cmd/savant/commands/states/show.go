@@ -21,17 +21,8 @@ import (
 // runCommand is a command that reads one run. A run with a unique id can be named
 // without its workflow.
 func (p *program) runCommand(use, short string, work func(context.Context, *app.App, state.Key) error) *cobra.Command {
-	var workflow string
-	command := &cobra.Command{Use: use + " RUN", Short: short, Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			run, err := a.FindRun(ctx, workflow, args[0], app.OfWorkflow)
-			if err != nil {
-				return err
-			}
-			return work(ctx, a, run.Key())
-		})}
-	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, if the run id is not unique")
-	return p.JSONFlag(command)
+	return p.Look(p.changeCommand(&cobra.Command{Use: use + " RUN", Short: short, Args: cli.Positional(cobra.ExactArgs(1))},
+		func(ctx context.Context, a *app.App, key state.Key, _ []string) error { return work(ctx, a, key) }))
 }
 
 func (p *program) stateShowCommand() *cobra.Command {
