@@ -53,7 +53,7 @@ func (t Tool) inputs() (*inputs, error) {
 // for no arguments; all arguments, or any value that cannot be a text, sent as a text;
 // null for an optional argument; and undeclared arguments, which are dropped unless the
 // schema states additionalProperties. Correct arguments are passed on byte for byte.
-func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Logger) (accepted json.RawMessage, dropped []string, err error) {
+func (r *registeredTool) accept(ctx context.Context, args json.RawMessage, logger *slog.Logger) (accepted json.RawMessage, dropped []string, err error) {
 	sent, args, err := readArguments(args)
 	if err != nil {
 		return nil, nil, r.refused(err)
@@ -132,7 +132,7 @@ func (in *inputs) bounded(sent map[string]json.RawMessage) error {
 }
 
 // advised adds to the refusal of a call's arguments what the tool says about it.
-func (r *row) advised(ctx context.Context, call Call, args json.RawMessage, refused error) error {
+func (r *registeredTool) advised(ctx context.Context, call Call, args json.RawMessage, refused error) error {
 	if r.tool.Advise == nil {
 		return refused
 	}
@@ -144,7 +144,7 @@ func (r *row) advised(ctx context.Context, call Call, args json.RawMessage, refu
 }
 
 // refused adds the tool's name to the error.
-func (r *row) refused(err error) error {
+func (r *registeredTool) refused(err error) error {
 	coded := fault.From(err)
 	return fault.New(coded.Code, "%s: %s", r.tool.Name, coded.Message()).With(coded.Diagnostics...)
 }

@@ -17,7 +17,7 @@ import (
 type Target struct {
 	registry *Registry
 	name     string
-	row      *row // nil: unknown tool
+	row      *registeredTool // nil: unknown tool
 }
 
 // Target looks up a name in either spelling. It never fails: Invoke refuses an unknown
@@ -135,7 +135,7 @@ func (r *Registry) Seek(ctx context.Context, name string) (Tool, error) {
 }
 
 // findMissing lets Options.Missing add the tool to the table.
-func (r *Registry) findMissing(ctx context.Context, name string) *row {
+func (r *Registry) findMissing(ctx context.Context, name string) *registeredTool {
 	if r.table.options.Seeker == nil {
 		return nil
 	}

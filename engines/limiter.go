@@ -40,8 +40,8 @@ func newPort(engine Engine) *port {
 
 // enter takes a place, waiting until ctx ends. A full queue and an ended wait are
 // ENGINE_BUSY: the call was not started.
-func (p *port) enter(ctx context.Context) (*place, error) {
-	taken := &place{port: p}
+func (p *port) enter(ctx context.Context) (*slot, error) {
+	taken := &slot{port: p}
 	select {
 	case p.places <- struct{}{}:
 		return taken, nil
@@ -62,8 +62,8 @@ func (p *port) enter(ctx context.Context) (*place, error) {
 	}
 }
 
-// place is the place of one call. The call releases it while it waits for a person.
-type place struct {
+// slot is the place of one call. The call releases it while it waits for a person.
+type slot struct {
 	port *port
 
 	mutex     sync.Mutex
@@ -71,8 +71,8 @@ type place struct {
 	left      bool
 }
 
-// asking returns a call that releases its place while a person is asked.
-func (p *place) asking(call Call) Call {
+// releaseWhileAsking returns a call that releases its place while a person is asked.
+func (p *slot) releaseWhileAsking(call Call) Call {
 	person := call.Person
 	if person == nil || p.port.places == nil {
 		return call
@@ -87,7 +87,7 @@ func (p *place) asking(call Call) Call {
 
 // count releases the place at the first open question and takes one again after the
 // last.
-func (p *place) count(questions int) {
+func (p *slot) count(questions int) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.questions == 0 && !p.left {
@@ -100,7 +100,7 @@ func (p *place) count(questions int) {
 }
 
 // leave releases the place; count cannot take it again.
-func (p *place) leave() {
+func (p *slot) leave() {
 	if p.port.places == nil {
 		return
 	}

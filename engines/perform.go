@@ -27,7 +27,7 @@ type returned struct {
 }
 
 // timeout returns the maximum duration of a call; 0: no limit.
-func (r *row) timeout() time.Duration {
+func (r *registeredTool) timeout() time.Duration {
 	if r.tool.Timeout > 0 {
 		return r.tool.Timeout
 	}
@@ -38,7 +38,7 @@ func (r *row) timeout() time.Duration {
 // own goroutine, which holds the place until the tool returns. The caller waits until
 // ctx ends plus the grace period; a tool that still runs then is counted until it
 // returns.
-func (t *table) perform(ctx context.Context, call Call, row *row, args json.RawMessage) returned {
+func (t *table) perform(ctx context.Context, call Call, row *registeredTool, args json.RawMessage) returned {
 	limit := row.timeout()
 	if limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
@@ -59,7 +59,7 @@ func (t *table) perform(ctx context.Context, call Call, row *row, args json.RawM
 			place.leave() // before the caller gets the result
 			done <- got
 		}()
-		if got.value, got.err = row.tool.Call(ctx, place.asking(call), args); got.err != nil {
+		if got.value, got.err = row.tool.Call(ctx, place.releaseWhileAsking(call), args); got.err != nil {
 			return
 		}
 		if got.encoded, got.err = jsonvalue.Encode(got.value); got.err != nil {
@@ -81,7 +81,7 @@ func (t *table) panicked(ctx context.Context, tool string, cause any) error {
 }
 
 // wait waits for a tool until the grace period after the end of ctx.
-func (t *table) wait(ctx context.Context, row *row, done <-chan returned) returned {
+func (t *table) wait(ctx context.Context, row *registeredTool, done <-chan returned) returned {
 	select {
 	case got := <-done:
 		return got

@@ -113,7 +113,7 @@ func (t *table) keep(ctx context.Context, receipt *Receipt) error {
 }
 
 // leaveFailure leaves the receipt of a call that was started and failed.
-func (t *table) leaveFailure(ctx context.Context, call Call, found *row, args json.RawMessage, coded *fault.Error) Result {
+func (t *table) leaveFailure(ctx context.Context, call Call, found *registeredTool, args json.RawMessage, coded *fault.Error) Result {
 	if t.options.Receipts == nil || coded.Code == fault.EngineBusy || isDriver(found.port.engine.Name) {
 		return Result{}
 	}

@@ -219,7 +219,7 @@ func (r *Registry) Resolve(name string) (Tool, bool) {
 	return found.tool, true
 }
 
-func (r *Registry) find(name string) (*row, bool) {
+func (r *Registry) find(name string) (*registeredTool, bool) {
 	found, ok := r.table.now().spelt[name]
 	if !ok || !r.Shows(found.port.engine.Name) {
 		return nil, false

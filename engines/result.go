@@ -108,7 +108,7 @@ const (
 
 // conclude converts what a tool returned to a Result, within the size limit and with a
 // receipt, or to a coded error.
-func (t *table) conclude(ctx context.Context, call Call, found *row, args json.RawMessage, got returned) (Result, error) {
+func (t *table) conclude(ctx context.Context, call Call, found *registeredTool, args json.RawMessage, got returned) (Result, error) {
 	if got.err != nil {
 		coded := t.coded(ctx, found.tool.Name, got.err)
 		found.port.remember(coded)

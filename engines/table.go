@@ -24,15 +24,15 @@ type table struct {
 type contents struct {
 	// version counts the changes so far.
 	version uint64
-	spelt   map[string]*row // in both spellings
+	spelt   map[string]*registeredTool // in both spellings
 	engines map[string]*port
 	tools   []Tool // sorted by name
 	// replaced is closed when newer contents are published.
 	replaced chan struct{}
 }
 
-// row is one tool, ready to be called.
-type row struct {
+// registeredTool is one tool, ready to be called.
+type registeredTool struct {
 	tool   Tool
 	inputs *inputs
 	// output returns the published output schema, computed on first use.
@@ -44,7 +44,7 @@ type row struct {
 
 func newTable(options Options) *table {
 	made := &table{options: options}
-	made.publish(&contents{spelt: map[string]*row{}, engines: map[string]*port{}})
+	made.publish(&contents{spelt: map[string]*registeredTool{}, engines: map[string]*port{}})
 	return made
 }
 
@@ -66,13 +66,13 @@ func (t *table) now() *contents { return t.contents.Load() }
 // change publishes the contents that edit produces, with additional tools, or nothing
 // if a tool is invalid or edit fails.
 func (t *table) change(tools []Tool, edit func(next *contents) error) error {
-	var rows []*row
+	var rows []*registeredTool
 	for _, tool := range tools {
 		in, err := tool.examine()
 		if err != nil {
 			return err
 		}
-		rows = append(rows, &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return tool.PublishedOutput() }),
+		rows = append(rows, &registeredTool{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return tool.PublishedOutput() }),
 			result: sync.OnceValues(tool.compileOutput)})
 	}
 	t.mutex.Lock()
@@ -92,7 +92,7 @@ func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 }
 
 // put adds a row to its engine, creating the engine if needed.
-func (c *contents) put(added *row) error {
+func (c *contents) put(added *registeredTool) error {
 	name := added.tool.Name
 	for _, spelling := range []string{name, Underscored(name)} {
 		if other := c.spelt[spelling]; other != nil {
@@ -113,6 +113,6 @@ func (c *contents) removeTools(engine string) error {
 	if c.engines[engine] == nil {
 		return fault.New(fault.InvalidParams, "no engine is named %q", fault.Cut(engine, maxName))
 	}
-	maps.DeleteFunc(c.spelt, func(_ string, each *row) bool { return EngineOf(each.tool.Name) == engine })
+	maps.DeleteFunc(c.spelt, func(_ string, each *registeredTool) bool { return EngineOf(each.tool.Name) == engine })
 	return nil
 }

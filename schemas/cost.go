@@ -69,7 +69,7 @@ func pathsOf(root *node) int {
 
 // checkPaths reports references that lead to themselves and subschemas that
 // multiply, anywhere in the graph.
-func (g *graph) checkPaths(at place, root *node) {
+func (g *graph) checkPaths(at pointed, root *node) {
 	c := counter{known: map[*node]int{}}
 	most := c.count(root)
 	for _, n := range g.nodes {

@@ -60,7 +60,7 @@ var (
 )
 
 // walk returns the node of a subschema. It visits each subschema once.
-func (g *graph) walk(at place, value any) *node {
+func (g *graph) walk(at pointed, value any) *node {
 	key := at.address + "#" + at.pointer
 	if known := g.nodes[key]; known != nil {
 		return known
@@ -77,7 +77,7 @@ func (g *graph) walk(at place, value any) *node {
 	return made
 }
 
-func (g *graph) walkValue(made *node, at place, value any) {
+func (g *graph) walkValue(made *node, at pointed, value any) {
 	switch schema := value.(type) {
 	case bool:
 	case map[string]any:
@@ -101,7 +101,7 @@ func (g *graph) walkValue(made *node, at place, value any) {
 	}
 }
 
-func (g *graph) walkSame(made *node, at place, schema map[string]any) {
+func (g *graph) walkSame(made *node, at pointed, schema map[string]any) {
 	for _, keyword := range sameOne {
 		if sub, has := schema[keyword]; has {
 			made.same = append(made.same, g.walk(at.child(keyword), sub))
@@ -122,7 +122,7 @@ func (g *graph) walkSame(made *node, at place, schema map[string]any) {
 	}
 }
 
-func (g *graph) walkItems(made *node, at place, schema map[string]any) {
+func (g *graph) walkItems(made *node, at pointed, schema map[string]any) {
 	for _, keyword := range itemOne {
 		sub, has := schema[keyword]
 		if _, list := sub.([]any); has && !list {
@@ -138,7 +138,7 @@ func (g *graph) walkItems(made *node, at place, schema map[string]any) {
 	}
 }
 
-func (g *graph) walkFields(made *node, at place, schema map[string]any) {
+func (g *graph) walkFields(made *node, at pointed, schema map[string]any) {
 	for name, sub := range sorted(fields(schema["properties"])) {
 		made.below = append(made.below, edge{to: g.walk(at.child("properties", name), sub), name: name, only: true})
 	}
@@ -156,7 +156,7 @@ func (g *graph) walkFields(made *node, at place, schema map[string]any) {
 // restrict reports unsupported keywords. It removes the "$id" of a document, because
 // other documents refer to it by name, and "contentSchema", which the library applies
 // in draft 7 although it is an annotation.
-func (g *graph) restrict(at place, schema map[string]any) {
+func (g *graph) restrict(at pointed, schema map[string]any) {
 	if _, has := schema["$id"]; has && at.pointer != "" {
 		g.wrong(at.child("$id"), "$id inside a schema is not supported; name the schema and use $ref")
 	}
@@ -173,7 +173,7 @@ func (g *graph) restrict(at place, schema map[string]any) {
 	g.draft(at, schema)
 }
 
-func (g *graph) draft(at place, schema map[string]any) {
+func (g *graph) draft(at pointed, schema map[string]any) {
 	name, has := schema["$schema"]
 	if !has || at.pointer != "" {
 		return
@@ -183,18 +183,18 @@ func (g *graph) draft(at place, schema map[string]any) {
 	}
 }
 
-func (g *graph) pattern(at place, pattern string) {
+func (g *graph) pattern(at pointed, pattern string) {
 	if _, err := regexp.Compile(pattern); err != nil {
 		g.wrong(at, strings.TrimPrefix(err.Error(), "error parsing regexp: ")+" (patterns are RE2)")
 	}
 }
 
-func (g *graph) wrong(at place, message string) {
+func (g *graph) wrong(at pointed, message string) {
 	g.diagnostics = append(g.diagnostics, g.diagnostic(at, message))
 }
 
 // diagnostic points into a schema, and names the schema unless it is inline.
-func (g *graph) diagnostic(at place, message string) fault.Diagnostic {
+func (g *graph) diagnostic(at pointed, message string) fault.Diagnostic {
 	return g.set.of(nameOf(at.address), fault.Diagnostic{Pointer: at.pointer, Message: message})
 }
 

@@ -61,7 +61,7 @@ func loadFile(layer fs.FS, file string) source {
 		unread.unread = true
 		return unread
 	}
-	made, err := decode(data)
+	made, err := parseSource(data)
 	if kind := jsonvalue.Kind(made.value); err == nil && kind != "object" && kind != "boolean" {
 		err = fmt.Errorf("expected an object or a boolean, got %s", kind)
 	}

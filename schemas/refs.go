@@ -28,13 +28,13 @@ var drafts = []string{
 	"http://json-schema.org/draft-07/schema",
 }
 
-// place is where in a document the walk is.
-type place struct {
+// pointed is where in a document the walk is.
+type pointed struct {
 	address string // of the document
 	pointer string // RFC 6901
 }
 
-func (p place) child(tokens ...string) place {
+func (p pointed) child(tokens ...string) pointed {
 	for _, token := range tokens {
 		p.pointer += "/" + escapeToken(token)
 	}
@@ -80,7 +80,7 @@ func unescapeAddress(escaped string) string {
 
 // refer follows a "$ref" and rewrites it to the address that the validator uses
 // for the target.
-func (g *graph) refer(made *node, at place, schema map[string]any, reference string) {
+func (g *graph) refer(made *node, at pointed, schema map[string]any, reference string) {
 	base, fragment, _ := strings.Cut(reference, "#")
 	if isDraft(base) && fragment == "" {
 		made.same = append(made.same, &node{weight: metaWeight})
@@ -92,7 +92,7 @@ func (g *graph) refer(made *node, at place, schema map[string]any, reference str
 			return
 		}
 	}
-	target, value, found := g.locate(place{address: address}, fragment)
+	target, value, found := g.locate(pointed{address: address}, fragment)
 	if !found {
 		g.wrong(at.child("$ref"), "$ref points to nothing: "+reference)
 		return
@@ -102,7 +102,7 @@ func (g *graph) refer(made *node, at place, schema map[string]any, reference str
 }
 
 // document adds the schema that a reference names to the graph.
-func (g *graph) document(at place, name string) (address string, found bool) {
+func (g *graph) document(at pointed, name string) (address string, found bool) {
 	held, known := g.set.lookup(unescapeAddress(name))
 	if !known {
 		g.diagnostics = append(g.diagnostics, g.unknown(at.child("$ref"), name))
@@ -121,11 +121,11 @@ func (g *graph) document(at place, name string) (address string, found bool) {
 		return "", false // unreachable: encoded by this package
 	}
 	g.documents[address] = value
-	g.walk(place{address: address}, value)
+	g.walk(pointed{address: address}, value)
 	return address, true
 }
 
-func (g *graph) unknown(at place, name string) fault.Diagnostic {
+func (g *graph) unknown(at pointed, name string) fault.Diagnostic {
 	message := "$ref names no schema of this set: " + name
 	if strings.ContainsAny(name, "/:\\") {
 		message = "$ref may only name a schema of this set, never a file or an address: " + name
@@ -139,7 +139,7 @@ func (g *graph) unknown(at place, name string) fault.Diagnostic {
 }
 
 // locate finds the target of a fragment: a JSON pointer or an "$anchor".
-func (g *graph) locate(root place, fragment string) (place, any, bool) {
+func (g *graph) locate(root pointed, fragment string) (pointed, any, bool) {
 	value := g.documents[root.address]
 	fragment, err := url.PathUnescape(fragment)
 	if err != nil {
@@ -162,7 +162,7 @@ func (g *graph) locate(root place, fragment string) (place, any, bool) {
 }
 
 // findAnchor searches a schema for an "$anchor", in the order of its keys.
-func findAnchor(at place, value any, anchor string) (place, any, bool) {
+func findAnchor(at pointed, value any, anchor string) (pointed, any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
 		if v["$anchor"] == anchor {

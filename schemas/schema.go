@@ -70,7 +70,7 @@ func (s *Set) explore(name string, from source) (*graph, *node, error) {
 	if err != nil {
 		return nil, nil, fault.From(err)
 	}
-	at := place{address: addressOf(name)}
+	at := pointed{address: addressOf(name)}
 	g := &graph{set: s, documents: map[string]any{at.address: value}, nodes: map[string]*node{}}
 	root := g.walk(at, value)
 	g.checkPaths(at, root)

@@ -74,7 +74,7 @@ func (s *Set) Inline(schema any) (*Schema, error) {
 		return nil, wrong(err)
 	}
 	return s.compiled.get("inline:"+string(raw), func() (*Schema, error) {
-		own, err := decode(raw)
+		own, err := parseSource(raw)
 		if err != nil {
 			return nil, wrong(err)
 		}

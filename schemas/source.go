@@ -22,8 +22,8 @@ type source struct {
 	unread bool
 }
 
-// decode returns the source of a text.
-func decode(data []byte) (source, error) {
+// parseSource returns the source of a text.
+func parseSource(data []byte) (source, error) {
 	if len(data) > maxBytes {
 		return source{}, errTooLarge
 	}
@@ -38,7 +38,7 @@ func newSource(value any) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	return decode(raw)
+	return parseSource(raw)
 }
 
 // Source returns a named schema as it was written, if it is JSON. Do not change it.

@@ -15,11 +15,11 @@ import (
 
 // Cursor is a position in the trace: how far each of its files was read; the last entry
 // is the current file. The zero Cursor is before the first event that is left.
-type Cursor struct{ read []place }
+type Cursor struct{ read []readUpTo }
 
-// place is how far a file was read. A file is identified by its first line, which
+// readUpTo is how far a file was read. A file is identified by its first line, which
 // survives a rename; the lines' timestamps make it unique.
-type place struct {
+type readUpTo struct {
 	file string
 	at   int64
 }
@@ -39,9 +39,9 @@ func (c Cursor) of(file string) (int64, bool) {
 
 // move sets how far a file was read.
 func (c *Cursor) move(file string, at int64) {
-	i := slices.IndexFunc(c.read, func(each place) bool { return each.file == file })
+	i := slices.IndexFunc(c.read, func(each readUpTo) bool { return each.file == file })
 	if i < 0 {
-		c.read = append(c.read, place{file: file})
+		c.read = append(c.read, readUpTo{file: file})
 		i = len(c.read) - 1
 	}
 	c.read[i].at = at

@@ -70,7 +70,7 @@ func (e *Engine) ExplainAny(ctx context.Context, in ExplainInput) (any, error) {
 	}
 	explained, err := e.Explain(ctx, in)
 	if err != nil {
-		return nil, ofImplied(meant.id(), err)
+		return nil, withRunID(meant.id(), err)
 	}
 	return StepExplanation{RunID: meant.id(), Explanation: explained}, nil
 }

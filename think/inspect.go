@@ -132,8 +132,8 @@ func age(passed time.Duration) string {
 	return fmt.Sprintf("%d d", int(passed.Hours()/24))
 }
 
-// ofImplied says in an error which run was meant, where the call did not.
-func ofImplied(run string, err error) error {
+// withRunID says in an error which run was meant, where the call did not.
+func withRunID(run string, err error) error {
 	if run == "" || err == nil {
 		return err
 	}

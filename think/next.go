@@ -58,7 +58,7 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 		return nil, e.ownsNone(ctx, in.Caller, workflow)
 	}
 	if err != nil {
-		return nil, ofImplied(meant.id(), err)
+		return nil, withRunID(meant.id(), err)
 	}
 	if replied.Fault == nil && replied.waiting == nil {
 		return replied.Reply, nil
@@ -92,7 +92,7 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 		return e.nextByReceipt(ctx, l, step, in)
 	}
 	if len(in.ResultSnapshot) == 0 {
-		return e.withoutResult(ctx, l, step)
+		return e.explainWithoutResult(ctx, l, step)
 	}
 	given, err := in.submission(in.ResultSnapshot)
 	if err != nil {
@@ -122,7 +122,7 @@ func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
 	if in.StepID == "" && l.now.Final == nil && l.now.Blocked == nil {
 		refused = fault.From(refused).Hinted(stepHint(l.key.Run, l.now.Instructions))
 	}
-	return ofImplied(meant.id(), e.repeatInstruction(l, in.StepID, refused))
+	return withRunID(meant.id(), e.repeatInstruction(l, in.StepID, refused))
 }
 
 // namedSteps bounds the steps that an error names.
@@ -153,7 +153,7 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	if !slices.Contains(repeated, said.Code) {
 		return err
 	}
-	next, found := l.about(step)
+	next, found := l.nearestInstruction(step)
 	if !found {
 		return err
 	}
@@ -163,10 +163,10 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	return said.Attach("instruction", composed(now, everything, false, nil).Reply.Instruction)
 }
 
-// about returns the instruction that an answer to a step was for: the step's own, else
-// the only one that waits, else the first of those that the step waits for, or whose
-// name is near.
-func (l *live) about(id string) (next flow.Instruction, found bool) {
+// nearestInstruction returns the instruction that an answer to a step was for: the step's
+// own, else the only one that waits, else the first of those that the step waits for, or
+// whose name is near.
+func (l *live) nearestInstruction(id string) (next flow.Instruction, found bool) {
 	step, err := l.run.View().Step(id)
 	if err == nil {
 		if next, found = l.instruction(step); found {
@@ -241,8 +241,8 @@ func (in NextInput) tooLarge() error {
 		fault.Cut(in.StepID, 120), maxValues)
 }
 
-// withoutResult answers a call that only asks about a person's step.
-func (e *Engine) withoutResult(ctx context.Context, l *live, step flow.Handle) (settled, error) {
+// explainWithoutResult answers a call that only asks about a person's step.
+func (e *Engine) explainWithoutResult(ctx context.Context, l *live, step flow.Handle) (settled, error) {
 	next, outstanding := l.instruction(step)
 	switch {
 	case outstanding && (next.Shown != "" || next.Outcome != "" && next.Witness == "required"):

@@ -58,7 +58,7 @@ func (e *Engine) follow(ctx context.Context, l *live, version int) (followed boo
 		return false, nil
 	}
 	line := slices.DeleteFunc(slices.Clone(records), isRefusal)
-	now, err := e.applyAll(ctx, l.history(), l.run, l.now, line)
+	now, err := e.applyRecords(ctx, l.history(), l.run, l.now, line)
 	last := records[len(records)-1]
 	if err != nil || now.Hash != last.State {
 		return false, nil // the full replay reports damaged records
@@ -256,7 +256,7 @@ func (e *Engine) replayRecords(ctx context.Context, p history) (*replayed, error
 		return nil, err
 	}
 	run, now := graph.Start(p.key.Run, plan.Params, plan.Terms)
-	if now, err = e.applyAll(ctx, p, run, now, line[1:]); err != nil {
+	if now, err = e.applyRecords(ctx, p, run, now, line[1:]); err != nil {
 		return nil, err
 	}
 	last := p.records[len(p.records)-1]
@@ -273,8 +273,8 @@ func (e *Engine) replayRecords(ctx context.Context, p history) (*replayed, error
 	return &replayed{run, now, plan}, nil
 }
 
-// applyAll applies records that follow each other to a run that stands at now.
-func (e *Engine) applyAll(ctx context.Context, p history, run *flow.Run, now flow.Outcome, line []state.Record) (flow.Outcome, error) {
+// applyRecords applies records that follow each other to a run that stands at now.
+func (e *Engine) applyRecords(ctx context.Context, p history, run *flow.Run, now flow.Outcome, line []state.Record) (flow.Outcome, error) {
 	for i, record := range line {
 		var err error
 		if i < len(line)-1 {

@@ -364,7 +364,7 @@ func (r *Reply) bound(now flow.Outcome) {
 		},
 	}
 	for _, cut := range cuts {
-		if r.size() <= r.room() {
+		if r.size() <= r.byteLimit() {
 			break
 		}
 		cut()
@@ -422,6 +422,6 @@ func (r *Reply) size() int {
 	return size
 }
 
-// room is how long the reply may be. Several instructions have the room that
+// byteLimit is how long the reply may be. Several instructions have the room that
 // their replies would have had one by one.
-func (r *Reply) room() int { return maxReply * max(1, len(r.Instructions)) }
+func (r *Reply) byteLimit() int { return maxReply * max(1, len(r.Instructions)) }

@@ -52,7 +52,7 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	}
 	in.Workflow, in.RunID = meant.key.Workflow, meant.key.Run
 	out, err := e.reset(ctx, in)
-	return out, ofImplied(meant.id(), err)
+	return out, withRunID(meant.id(), err)
 }
 
 func (e *Engine) reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {

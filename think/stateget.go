@@ -86,7 +86,7 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 	in.Workflow, in.RunID = meant.key.Workflow, meant.key.Run
 	out, err := e.stateGet(ctx, in)
 	if err != nil {
-		return nil, ofImplied(meant.id(), err)
+		return nil, withRunID(meant.id(), err)
 	}
 	out.RunID = meant.id()
 	return out, nil

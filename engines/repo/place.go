@@ -19,8 +19,8 @@ import (
 // maxRead is the maximum size of a file that is read: lines are counted to its end.
 const maxRead = 32 << 20
 
-// place is a readable file or folder, after resolving symbolic links.
-type place struct {
+// located is a readable file or folder, after resolving symbolic links.
+type located struct {
 	root *os.Root
 	name string // below root, in the system's notation
 	info fs.FileInfo
@@ -28,40 +28,40 @@ type place struct {
 
 // locate finds a caller's path in a repository. It opens only the folder, which the
 // caller closes.
-func (e *reader) locate(in repository, named string) (place, error) {
+func (e *reader) locate(in repository, named string) (located, error) {
 	base, err := filepath.EvalSymlinks(in.folder)
 	if err != nil {
-		return place{}, notOpened(in.name, err)
+		return located{}, notOpened(in.name, err)
 	}
 	clean := filepath.FromSlash(path.Clean(strings.ReplaceAll(named, "\\", "/")))
 	if filepath.IsAbs(clean) {
 		if clean, err = filepath.Rel(in.folder, clean); err != nil {
-			return place{}, outside(named)
+			return located{}, outside(named)
 		}
 	}
 	if strings.ContainsRune(named, 0) || !filepath.IsLocal(clean) {
-		return place{}, outside(named)
+		return located{}, outside(named)
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Join(base, clean))
 	if err != nil {
-		return place{}, notFound(in, base, named, err)
+		return located{}, notFound(in, base, named, err)
 	}
 	way, err := filepath.Rel(base, resolved)
 	if err != nil || !filepath.IsLocal(way) {
-		return place{}, outside(named)
+		return located{}, outside(named)
 	}
 	if e.kept.Has(filepath.ToSlash(way)) || e.kept.Has(filepath.ToSlash(clean)) {
-		return place{}, withheld.Denied(named)
+		return located{}, withheld.Denied(named)
 	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
-		return place{}, notOpened(in.name, err)
+		return located{}, notOpened(in.name, err)
 	}
 	info, err := root.Stat(way)
 	if err != nil {
-		return place{}, errors.Join(notFound(in, base, named, err), root.Close())
+		return located{}, errors.Join(notFound(in, base, named, err), root.Close())
 	}
-	return place{root: root, name: way, info: info}, nil
+	return located{root: root, name: way, info: info}, nil
 }
 
 // notFound returns the error of a path that cannot be resolved: it does not exist, it

@@ -118,7 +118,7 @@ func (m *meanings) add(w word, found target, err error) {
 		m.base = found
 	case notDigits == nil:
 		m.numbers = append(m.numbers, found)
-	case !slices.ContainsFunc(m.fits, found.is):
+	case !slices.ContainsFunc(m.fits, found.sameAs):
 		m.fits = append(m.fits, found)
 	}
 }

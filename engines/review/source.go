@@ -82,8 +82,8 @@ func (e *engine) parseTarget(ctx context.Context, repo, text string) (target, er
 	return found, err
 }
 
-// is reports whether two targets are the same change.
-func (t target) is(other target) bool {
+// sameAs reports whether two targets are the same change.
+func (t target) sameAs(other target) bool {
 	t.name, other.name = "", ""
 	return t == other
 }
@@ -237,7 +237,7 @@ func (e *engine) refs(ctx context.Context, repo string, names []string) ([]ref, 
 // own remote, any other from some remote. Without a project or a remote, or where a
 // remote is a path, it cannot be told, so it may.
 func (r remotes) mayHave(ref, project string) bool {
-	return project == "" || len(r) == 0 || slices.ContainsFunc(r.from(ref), func(each remote) bool { return each.isPath() || each.is(project) })
+	return project == "" || len(r) == 0 || slices.ContainsFunc(r.from(ref), func(each remote) bool { return each.isPath() || each.names(project) })
 }
 
 // from returns the remotes that a ref can come from.
@@ -277,8 +277,8 @@ func (r remote) isPath() bool {
 	return !strings.Contains(r.URL, ":") || strings.HasPrefix(r.URL, "file:")
 }
 
-// is reports whether the address of a remote ends in the path of a project.
-func (r remote) is(project string) bool {
+// names reports whether the address of a remote ends in the path of a project.
+func (r remote) names(project string) bool {
 	path := strings.TrimSuffix(strings.TrimRight(strings.ToLower(r.URL), "/"), ".git")
 	return strings.HasSuffix(strings.ReplaceAll(path, ":", "/"), "/"+strings.ToLower(project))
 }

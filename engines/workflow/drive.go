@@ -175,8 +175,8 @@ func (v *drive) running() *Outcome {
 	return out
 }
 
-// look returns the position of the run.
-func (v *drive) look(ctx context.Context) (*think.Position, error) {
+// position returns the position of the run.
+func (v *drive) position(ctx context.Context) (*think.Position, error) {
 	at, err := v.driver.Think.Position(ctx, v.at.Workflow, v.at.RunID)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (v *drive) follow(workers *workers) (*Outcome, error) {
 	others := time.NewTicker(lookAgain)
 	defer others.Stop()
 	for claimed := v.driver.Claim == nil; ; {
-		at, err := v.look(v.ctx)
+		at, err := v.position(v.ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ func (v *drive) follow(workers *workers) (*Outcome, error) {
 
 // interruptedOutcome is the outcome of an interrupted drive; nil if it cannot be read.
 func (v *drive) interruptedOutcome() *Outcome {
-	at, err := v.look(context.WithoutCancel(v.ctx))
+	at, err := v.position(context.WithoutCancel(v.ctx))
 	switch {
 	case err != nil:
 		return nil
@@ -284,7 +284,7 @@ func (v *drive) handIn(workers *workers, done finished) error {
 
 // tellSettled reports what the run made of a result.
 func (v *drive) tellSettled(event Event, next flow.Instruction, refused *fault.Error) error {
-	if _, err := v.look(v.ctx); err != nil {
+	if _, err := v.position(v.ctx); err != nil {
 		return err
 	}
 	explained, err := v.driver.Think.Explain(v.ctx, think.ExplainInput{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID})

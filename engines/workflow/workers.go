@@ -123,7 +123,7 @@ func (v *drive) overtaken(ctx context.Context, next flow.Instruction, err error)
 	if errors.Is(err, fault.StateConflict) {
 		return fault.New(fault.StateConflict, "another program drives run %s, too: %w", v.at.RunID, err)
 	}
-	at, failed := v.look(ctx)
+	at, failed := v.position(ctx)
 	if failed != nil {
 		return failed
 	}

@@ -30,7 +30,7 @@ type Client struct {
 	Limits []string
 	// places are the files with settings that can switch Savant off; nil if none are
 	// known.
-	places func(Target) []place
+	places func(Target) []settingsFile
 }
 
 // wanted is a file with its wanted content: entries, or the whole text.

@@ -61,8 +61,8 @@ func nameOf(element any) string {
 	return ""
 }
 
-// place is a file in which a client looks for settings.
-type place struct {
+// settingsFile is a file in which a client looks for settings.
+type settingsFile struct {
 	path    string
 	format  configedit.Format
 	toggles []toggle
@@ -94,47 +94,47 @@ func (t Target) folder(name ...string) string {
 	return filepath.Join(append([]string{base}, name...)...)
 }
 
-func claudePlaces(t Target) []place {
+func claudePlaces(t Target) []settingsFile {
 	settings := filepath.Join(t.own().below("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
 	toggles := []toggle{is(true, "disableAllHooks"), names("disabledMcpjsonServers"), names("deniedMcpServers")}
 	policy := func(name string) string {
 		return t.machine("/etc/claude-code/"+name, "/Library/Application Support/ClaudeCode/"+name, `C:\Program Files\ClaudeCode\`+name)
 	}
-	return []place{{path: settings, toggles: toggles},
+	return []settingsFile{{path: settings, toggles: toggles},
 		{path: t.folder(".claude", "settings.json"), toggles: toggles}, {path: t.folder(".claude", "settings.local.json"), toggles: toggles},
 		{path: policy("managed-settings.json"), toggles: append(toggles, is(true, "allowManagedHooksOnly"), leavesOut("allowedMcpServers"))},
 		{path: policy("managed-mcp.json"), toggles: []toggle{lacks("mcpServers", "savant")}}}
 }
 
-func codexPlaces(t Target) []place {
+func codexPlaces(t Target) []settingsFile {
 	toggles := []toggle{is(false, "features", "hooks"), is(false, "features", "codex_hooks"), is(false, "mcp_servers", "savant", "enabled")}
-	own := place{path: t.below("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, toggles: toggles}
+	own := settingsFile{path: t.below("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, toggles: toggles}
 	if t.Project != "" { // Codex reads the files of a project that it trusts
 		trust := []string{"projects", t.Project, "trust_level"}
 		own.absent = true
 		own.toggles = append(own.toggles, toggle{trust, func(level any, _ bool) bool { return level != "trusted" }, dotted(trust) + `, which is not "trusted",`})
 	}
-	return []place{own, {path: t.folder(".codex", "config.toml"), format: configedit.TOML, toggles: toggles},
+	return []settingsFile{own, {path: t.folder(".codex", "config.toml"), format: configedit.TOML, toggles: toggles},
 		{path: t.machine("/etc/codex/requirements.toml", "/etc/codex/requirements.toml", `C:\ProgramData\OpenAI\Codex\requirements.toml`), format: configedit.TOML,
 			toggles: []toggle{is(false, "features", "hooks"), is(false, "features", "codex_hooks"), is(true, "allow_managed_hooks_only")}}}
 }
 
-func geminiPlaces(t Target) []place {
+func geminiPlaces(t Target) []settingsFile {
 	return geminiLike(t, "gemini", t.machine("/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", `C:\ProgramData\gemini-cli\settings.json`),
 		[]toggle{is(false, "hooksConfig", "enabled"), names("hooksConfig", "disabled"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
 }
 
-func qwenPlaces(t Target) []place {
+func qwenPlaces(t Target) []settingsFile {
 	return geminiLike(t, "qwen", t.machine("/etc/qwen-code/settings.json", "/Library/Application Support/QwenCode/settings.json", `C:\ProgramData\qwen-code\settings.json`),
 		[]toggle{is(true, "disableAllHooks"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
 }
 
 // geminiLike is Gemini CLI, and a client made from it. Neither reads the settings of a
 // folder that a person does not trust; folders below a trusted one are trusted, too.
-func geminiLike(t Target, name, machine string, toggles []toggle) []place {
-	places := []place{{path: t.own().in("."+name, "settings.json"), toggles: toggles}, {path: t.folder("."+name, "settings.json"), toggles: toggles}, {path: machine, toggles: toggles}}
+func geminiLike(t Target, name, machine string, toggles []toggle) []settingsFile {
+	places := []settingsFile{{path: t.own().in("."+name, "settings.json"), toggles: toggles}, {path: t.folder("."+name, "settings.json"), toggles: toggles}, {path: machine, toggles: toggles}}
 	if t.Project != "" {
-		places = append(places, place{path: t.own().in("."+name, "trustedFolders.json"), toggles: []toggle{{nil, func(folders any, _ bool) bool { return distrusts(folders, t.Project) }, "the person's distrust of " + t.Project}}})
+		places = append(places, settingsFile{path: t.own().in("."+name, "trustedFolders.json"), toggles: []toggle{{nil, func(folders any, _ bool) bool { return distrusts(folders, t.Project) }, "the person's distrust of " + t.Project}}})
 	}
 	return places
 }
@@ -157,25 +157,25 @@ func distrusts(folders any, at string) bool {
 	}
 }
 
-func opencodePlaces(t Target) []place {
+func opencodePlaces(t Target) []settingsFile {
 	toggles := []toggle{is(false, "mcp", "savant", "enabled"), is(false, "tools", "savant*"), is(false, "tools", "savant_*")}
 	folder := filepath.Join(t.below("XDG_CONFIG_HOME", ".config"), "opencode")
-	return []place{{path: filepath.Join(folder, "opencode.json"), toggles: toggles}, {path: filepath.Join(folder, "opencode.jsonc"), toggles: toggles},
+	return []settingsFile{{path: filepath.Join(folder, "opencode.json"), toggles: toggles}, {path: filepath.Join(folder, "opencode.jsonc"), toggles: toggles},
 		{path: t.folder("opencode.json"), toggles: toggles}, {path: t.folder("opencode.jsonc"), toggles: toggles}}
 }
 
-func vscodePlaces(t Target) []place {
+func vscodePlaces(t Target) []settingsFile {
 	files := "~/.copilot/hooks"
 	if t.Project != "" {
 		files = ".github/hooks"
 	}
 	toggles := []toggle{is(false, "chat.useChatHooks"), is(false, "chat.hookFilesLocations", files), is("none", "chat.mcp.access")}
-	return []place{{path: t.own().application("Code", "User", "settings.json"), toggles: toggles}, {path: t.folder(".vscode", "settings.json"), toggles: toggles}}
+	return []settingsFile{{path: t.own().application("Code", "User", "settings.json"), toggles: toggles}, {path: t.folder(".vscode", "settings.json"), toggles: toggles}}
 }
 
-func copilotPlaces(t Target) []place {
+func copilotPlaces(t Target) []settingsFile {
 	toggles := []toggle{is(true, "disableAllHooks")}
-	return []place{{path: t.own().in(".copilot", "settings.json"), toggles: toggles}, {path: t.own().in(".copilot", "config.json"), toggles: toggles}}
+	return []settingsFile{{path: t.own().in(".copilot", "settings.json"), toggles: toggles}, {path: t.own().in(".copilot", "config.json"), toggles: toggles}}
 }
 
 // Off is a setting that a person has to change, because setup leaves it alone.

@@ -230,13 +230,13 @@ func literal(r *reading, at, end int) span {
 	case v.defines || r.has(to, called) || number().MatchString(found):
 		return span{}
 	case !v.spaced && !v.colon && name == strings.ToUpper(name) && !r.has(r.nameStart(at)-1, inExpression):
-		if len(found) > shortest && !exampleWord(found) && !fileName().MatchString(found) && (isSecret(name) || r.isSecretKey(at) || !severalWordsOrOne(found)) {
+		if len(found) > shortest && !isPlaceholder(found) && !fileName().MatchString(found) && (isSecret(name) || r.isSecretKey(at) || !severalWordsOrOne(found)) {
 			return span{v.from, to}
 		}
 		return span{}
 	case (v.spaced || v.colon) && !isPassword(name) && variable().MatchString(found) && changes(found) > 0:
 		return span{} // xsrfToken: defaultToConfig2
-	case strings.HasSuffix(found, ":") && r.has(to, spaces) || exampleWord(found) || !isSecret(name) && areWords(found):
+	case strings.HasSuffix(found, ":") && r.has(to, spaces) || isPlaceholder(found) || !isSecret(name) && areWords(found):
 		return span{}
 	case len(found) >= 6 && mixed(found) && !selector().MatchString(found) && !secretNamed().MatchString(found) && !strings.ContainsAny(found, "*"):
 		return span{v.from, to}
@@ -299,7 +299,7 @@ const maxHeader = 4096
 func inQuotes(name, text string, colon bool) bool {
 	password := isPassword(name)
 	switch {
-	case text == "" || strings.Contains(text, "${") || number().MatchString(text) || secretNamed().MatchString(text) || exampleWord(text):
+	case text == "" || strings.Contains(text, "${") || number().MatchString(text) || secretNamed().MatchString(text) || isPlaceholder(text):
 		return false
 	case !isSecret(name) && areWords(text):
 		return false

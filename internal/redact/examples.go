@@ -13,7 +13,7 @@ import (
 // both, a password that stands for another, or what exampleWord knows.
 func examplePair(user, password string) bool {
 	user, password = strings.Trim(user, quoteBytes), strings.ReplaceAll(strings.Trim(password, quoteBytes), "%20", " ")
-	return exampleWord(password) || namedForWhatItIs().MatchString(password) || strings.EqualFold(user, password) || password != "" && placeholder[password[0]]
+	return isPlaceholder(password) || namedForWhatItIs().MatchString(password) || strings.EqualFold(user, password) || password != "" && placeholder[password[0]]
 }
 
 const quoteBytes = "\"'"
@@ -37,8 +37,8 @@ func basicPair(text string) (user, password string, is bool) {
 var exampleCount = pattern.Lazy(`^((abc|default|dummy|example|fake|foo|hashed|my|not|a|sample|some|super|test|the|user|your)[-_ ]?){0,3}` +
 	`(abc|bar|foo|key|pass|passwd|password|pwd|secret|test|token|value|xyz)[-_]?(\d|12|1?23|1234|12345|123456|456|789)?$`)
 
-// exampleWord reports whether a text is what examples have in place of a secret.
-func exampleWord(text string) bool {
+// isPlaceholder reports whether a text is what examples have in place of a secret.
+func isPlaceholder(text string) bool {
 	text = strings.ToLower(text)
 	switch text {
 	case "string", "redacted", "true", "false", "none", "null", "admin", "root", "guest", "tiger", "postgres", "mysql", "demo", "example", "dummy", "changeme", "change-me", "change_me":

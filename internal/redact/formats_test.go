@@ -455,11 +455,11 @@ func TestASecretInAStreamIsKnownByTheWordsBeforeIt(t *testing.T) {
 func TestAKnownValueOfManyWordsInAStream(t *testing.T) {
 	const value = "correct horse battery staple\nand a second line"
 	for text, wanted := range map[string]string{
-		"it is " + value + ", so":                    "it is " + Mark + ", so",
-		"x" + value + value:                          "x" + Mark,
-		"correct horse battery charger, " + value:    "correct horse battery charger, " + Mark,
-		"it is correct horse battery":                "it is correct horse battery",
-		strings.Repeat("y", 2*maxHeld) + " " + value: strings.Repeat("y", 2*maxHeld) + " " + Mark,
+		"it is " + value + ", so":                        "it is " + Mark + ", so",
+		"x" + value + value:                              "x" + Mark,
+		"correct horse battery charger, " + value:        "correct horse battery charger, " + Mark,
+		"it is correct horse battery":                    "it is correct horse battery",
+		strings.Repeat("y", 2*maxHeldBack) + " " + value: strings.Repeat("y", 2*maxHeldBack) + " " + Mark,
 	} {
 		for size := 1; size < 40; size += 6 {
 			var passed strings.Builder

@@ -118,7 +118,7 @@ func (k *rule) search(r *reading, at int) {
 // examples have in place of one.
 func (k *rule) isKey(text string) bool {
 	switch {
-	case entropy(text) <= min(k.entropy, mostEntropy) || areWords(text) || exampleWord(text):
+	case entropy(text) <= min(k.entropy, mostEntropy) || areWords(text) || isPlaceholder(text):
 		return false
 	case k.name == userRule:
 		return !exampleUser(text)

@@ -9,9 +9,9 @@ import (
 // bytes: no secret contains white space, except a known value, a private key (maxKey),
 // and what is quoted. As much of the line before it is remembered.
 const (
-	maxHeld    = 512
-	maxKey     = 16 << 10
-	whiteSpace = " \n\t"
+	maxHeldBack = 512
+	maxKey      = 16 << 10
+	whiteSpace  = " \n\t"
 )
 
 // Stream passes on a text that arrives in parts, word by word and without secrets. It
@@ -35,7 +35,7 @@ func (s *Stream) Add(part string) {
 	s.held.WriteString(part)
 	text := s.held.String()
 	end := strings.LastIndexAny(text, whiteSpace) + 1
-	if len(text)-end > maxHeld {
+	if len(text)-end > maxHeldBack {
 		end = len(text)
 	}
 	if key := unfinishedKey(text); key >= 0 && len(text)-key <= maxKey {
@@ -90,5 +90,5 @@ func (s *Stream) pass(text string, end int) {
 	whole := s.said + text[:end]
 	s.tell(s.clean.from(whole, len(s.said)))
 	line := whole[strings.LastIndexByte(whole, '\n')+1:]
-	s.said = line[max(0, len(line)-maxHeld):]
+	s.said = line[max(0, len(line)-maxHeldBack):]
 }

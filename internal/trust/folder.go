@@ -121,12 +121,12 @@ func (f *Folder) Allow(parts ...Part) {
 
 // Said returns the answer about a part.
 func (f *Folder) Said(part Part) Answer {
-	said, _ := f.said(part)
+	said, _ := f.answerOf(part)
 	return said
 }
 
-// said is Said, with the error if the answers cannot be read.
-func (f *Folder) said(part Part) (Answer, error) {
+// answerOf is Said, with the error if the answers cannot be read.
+func (f *Folder) answerOf(part Part) (Answer, error) {
 	if f == nil {
 		return Accepted, nil
 	}
@@ -154,7 +154,7 @@ func (f *Folder) Accepts(part Part) bool { return f.Said(part) == Accepted }
 
 // Require returns nil if a part may be used, else TRUST_REQUIRED with the reason.
 func (f *Folder) Require(part Part) error {
-	said, failed := f.said(part)
+	said, failed := f.answerOf(part)
 	switch {
 	case said == Accepted:
 		return nil

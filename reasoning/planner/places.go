@@ -11,8 +11,8 @@ import (
 	english "savant/internal/words"
 )
 
-// place is a line worth reading.
-type place struct {
+// candidate is a line worth reading.
+type candidate struct {
 	path  string
 	line  int
 	text  string // the hit's
@@ -62,8 +62,8 @@ func (p *planner) filesWith(w word) (with, all int) {
 
 // places returns the best lines to read, best first: with enough distance for separate
 // readings, and at most maxOfFile in a file.
-func (p *planner) places() []place {
-	var all []place
+func (p *planner) places() []candidate {
+	var all []candidate
 	for _, hit := range p.found.rows {
 		if hit.Path == "" {
 			continue
@@ -78,12 +78,12 @@ func (p *planner) places() []place {
 		if expected := p.question.value; expected != nil && (p.question.variable || p.weigh(nameIn(hit.Snippet, assignment)) > 0) && expected().MatchString(hit.Snippet) {
 			score += valued
 		}
-		all = append(all, place{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
+		all = append(all, candidate{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
 	}
-	slices.SortStableFunc(all, func(a, b place) int {
+	slices.SortStableFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.line-b.line)
 	})
-	var best []place
+	var best []candidate
 	for _, at := range all {
 		if p.apart(best, at) {
 			best = append(best, at)
@@ -134,7 +134,7 @@ func nameIn(text string, expression func() *regexp.Regexp) string {
 // maxOfFile bounds the places that are read in one file.
 const maxOfFile = 3
 
-func (p *planner) apart(chosen []place, at place) bool {
+func (p *planner) apart(chosen []candidate, at candidate) bool {
 	same := 0
 	before, lines := p.window(at.path)
 	for _, other := range chosen {

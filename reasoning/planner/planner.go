@@ -157,7 +157,7 @@ func (p *planner) readPlaces() (calls []reasoning.Call, why string) {
 	if p.question.kind == tests {
 		count = maxTestReads
 	}
-	for i, at := range mixed(p.places(), count, maxReads-maxDocuments, func(at place) string { return at.path }) {
+	for i, at := range mixed(p.places(), count, maxReads-maxDocuments, func(at candidate) string { return at.path }) {
 		before, lines := p.window(at.path)
 		if i == 0 {
 			before, lines = 2*before, 2*lines

@@ -30,7 +30,7 @@ type given struct {
 func newAnswers(graph *flow.Graph, c Case) *answers {
 	a := &answers{graph: graph, given: map[string][]given{}, used: map[string]bool{}, calls: map[string]int{}}
 	for key, value := range c.Answers {
-		if at, ok := placeOf(graph, key); ok {
+		if at, ok := siteOf(graph, key); ok {
 			a.given[at.step] = append(a.given[at.step], given{at.numbers, value, c.path + ".answers." + key})
 		}
 	}
@@ -52,7 +52,7 @@ func open(numbers []int) (count int) {
 
 // next returns the answer to an instruction. why says what is missing.
 func (a *answers) next(id string) (value any, why string) {
-	at, ok := placeOf(a.graph, id)
+	at, ok := siteOf(a.graph, id)
 	if !ok {
 		return nil, "no step has this id"
 	}
@@ -180,7 +180,7 @@ func Check(f *File, graph *flow.Graph) error {
 	}
 	for i, each := range f.Excuses {
 		path := "coverage.ignore[" + strconv.Itoa(i) + "]"
-		if at, ok := placeOf(graph, each.Step); !ok || at.step != each.Step {
+		if at, ok := siteOf(graph, each.Step); !ok || at.step != each.Step {
 			r.unknown(path+".step", "step", each.Step, ids)
 		}
 		if !slices.Contains(kinds, each.Kind) {
@@ -192,7 +192,7 @@ func Check(f *File, graph *flow.Graph) error {
 
 func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {
 	path := strings.TrimPrefix(c.path+".answers."+id, ".")
-	at, ok := placeOf(graph, id)
+	at, ok := siteOf(graph, id)
 	switch {
 	case !ok:
 		r.unknown(path, "step", id, ids)
@@ -204,7 +204,7 @@ func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {
 }
 
 // listed refuses an answer that has fewer or more lists than the step has loops.
-func (r *reader) listed(value any, path string, at place, lists int) {
+func (r *reader) listed(value any, path string, at stepSite, lists int) {
 	list, is := value.([]any)
 	switch {
 	case lists > 0 && !is:
@@ -220,7 +220,7 @@ func (r *reader) listed(value any, path string, at place, lists int) {
 
 // named refuses the id of a step that is not there.
 func (r *reader) named(graph *flow.Graph, ids []string, path, id string) {
-	if _, ok := placeOf(graph, id); !ok {
+	if _, ok := siteOf(graph, id); !ok {
 		r.unknown(path, "step", id, ids)
 	}
 }

@@ -105,7 +105,7 @@ func (t *trial) reached() Points {
 		if at := strings.LastIndexByte(each.ID, '/'); at >= 0 {
 			workflows[each.ID[:at]] = true
 		}
-		if at, ok := placeOf(t.graph, each.ID); ok && each.Attempt > 1 {
+		if at, ok := siteOf(t.graph, each.ID); ok && each.Attempt > 1 {
 			points[Point{at.step, Retried}] = true
 		}
 	}
@@ -195,7 +195,7 @@ func Cover(graph *flow.Graph, reached Points, excuses []Excuse) Coverage {
 			continue
 		}
 		missing := Uncovered{Point: point}
-		if at, ok := placeOf(graph, point.Step); ok {
+		if at, ok := siteOf(graph, point.Step); ok {
 			workflow := at.graph.Workflow
 			if layouts[workflow] == nil {
 				layouts[workflow] = workflow.Layout()

@@ -165,7 +165,7 @@ func (d *dry) result() *Dry {
 		d.settled[each.ID] = each.Status == flow.Done || each.Status == flow.Skipped || each.Status == flow.Failed
 	}
 	for _, each := range statuses {
-		at, ok := placeOf(d.graph, each.ID)
+		at, ok := siteOf(d.graph, each.ID)
 		if !ok {
 			continue
 		}
@@ -196,7 +196,7 @@ func (d *dry) result() *Dry {
 func (d *dry) ahead(graph *flow.Graph, prefix string) (all []DryStep) {
 	for _, step := range graph.Workflow.Steps {
 		made := describedStep(prefix+step.ID, step)
-		d.possible(&made, place{written: step, graph: graph})
+		d.possible(&made, stepSite{written: step, graph: graph})
 		all = append(all, made)
 		if child := graph.Child(step.ID); child != nil {
 			all = append(all, d.ahead(child, made.StepID+"/")...)
@@ -227,7 +227,7 @@ func describedStep(id string, step *flow.Step) DryStep {
 }
 
 // possible completes a step that has not been reached.
-func (d *dry) possible(made *DryStep, at place) {
+func (d *dry) possible(made *DryStep, at stepSite) {
 	made.Status, made.Cause = Possible, ""
 	shape := d.shapeOf(at.graph)
 	if input := shape.inputs[at.written.ID]; input != nil {
@@ -292,7 +292,7 @@ func (d *dry) shapeOf(graph *flow.Graph) *shape {
 }
 
 // branches returns both ways on from a step that has a condition, or is a check.
-func (d *dry) branches(id string, at place) (all []DryBranch) {
+func (d *dry) branches(id string, at stepSite) (all []DryBranch) {
 	step, shape := at.written, d.shapeOf(at.graph)
 	prefix := id[:strings.LastIndexByte(id, '/')+1]
 	held, without := below(prefix, shape.holds[step.ID]), below(prefix, shape.without[step.ID])

@@ -192,7 +192,7 @@ func (t *trial) statuses() (all []flow.StepStatus) {
 // callOf returns the step of an id as it is written, and whether the id is that of a loop
 // with items.
 func (t *trial) callOf(id string) (step *flow.Step, loop bool) {
-	at, ok := placeOf(t.graph, id)
+	at, ok := siteOf(t.graph, id)
 	if !ok {
 		return nil, false
 	}
@@ -247,7 +247,7 @@ func (t *trial) count(counts map[string]int, id string) {
 	if !ok || len(p.numbers) == 0 {
 		return
 	}
-	at, found := placeOf(t.graph, p.step)
+	at, found := siteOf(t.graph, p.step)
 	if !found || at.written.Rounds == 0 {
 		return
 	}

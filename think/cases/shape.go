@@ -8,9 +8,9 @@ import (
 	"savant/think/flow"
 )
 
-// place is where the id of a step leads: the step as it is written, and the numbers of the
-// items and rounds on the way to it.
-type place struct {
+// stepSite is where the id of a step leads: the step as it is written, and the numbers of
+// the items and rounds on the way to it.
+type stepSite struct {
 	// step is the id without numbers: "fix/patch" of "fix_0/patch".
 	step string
 	// numbers has one number for each loop and repeat on the way, -1 where the id leaves
@@ -20,19 +20,19 @@ type place struct {
 	graph   *flow.Graph // the workflow that the step stands in
 }
 
-// placeOf finds the step of an id in a graph; an id may leave out numbers.
-func placeOf(graph *flow.Graph, id string) (place, bool) {
+// siteOf finds the step of an id in a graph; an id may leave out numbers.
+func siteOf(graph *flow.Graph, id string) (stepSite, bool) {
 	above, last := "", id
 	if at := strings.LastIndexByte(id, '/'); at >= 0 {
 		above, last = id[:at], id[at+1:]
 	}
 	p, ok := workflowOf(graph, above)
 	if !ok {
-		return place{}, false
+		return stepSite{}, false
 	}
 	step, numbers := stepOf(p.graph, last, true)
 	if step == nil {
-		return place{}, false
+		return stepSite{}, false
 	}
 	p.step = strings.TrimPrefix(p.step+"/"+step.ID, "/")
 	p.numbers, p.written = append(p.numbers, numbers...), step
@@ -40,20 +40,20 @@ func placeOf(graph *flow.Graph, id string) (place, bool) {
 }
 
 // workflowOf finds the workflow that the step of an id runs; that of "" is the graph's own.
-func workflowOf(graph *flow.Graph, id string) (place, bool) {
-	p := place{graph: graph}
+func workflowOf(graph *flow.Graph, id string) (stepSite, bool) {
+	p := stepSite{graph: graph}
 	if id == "" {
 		return p, true
 	}
 	for segment := range strings.SplitSeq(id, "/") {
 		step, numbers := stepOf(p.graph, segment, false)
 		if step == nil {
-			return place{}, false
+			return stepSite{}, false
 		}
 		p.step = strings.TrimPrefix(p.step+"/"+step.ID, "/")
 		p.numbers = append(p.numbers, numbers...)
 		if p.graph = p.graph.Child(step.ID); p.graph == nil {
-			return place{}, false
+			return stepSite{}, false
 		}
 	}
 	return p, true

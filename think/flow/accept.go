@@ -54,12 +54,12 @@ func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
 	case string:
 		advice = adviceOnText(refused, value)
 	case []any:
-		if len(value) == 1 && u.fits(value[0]) {
+		if len(value) == 1 && u.satisfiesSchema(value[0]) {
 			advice = "its only item fits: send only that item"
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value))[:min(len(value), maxMembers)] {
-			if composed(value[name]) && u.fits(value[name]) {
+			if composed(value[name]) && u.satisfiesSchema(value[name]) {
 				advice = fmt.Sprintf("the value under %q fits: send only that value", fault.Cut(name, 80))
 				break
 			}
@@ -80,7 +80,7 @@ func composed(value any) bool {
 	return false
 }
 
-func (u *unit) fits(value any) bool {
+func (u *unit) satisfiesSchema(value any) bool {
 	_, problem := u.fit(value)
 	return problem == nil
 }

@@ -111,15 +111,15 @@ func (u *unit) recapture(result []byte) ([]byte, error) {
 	return value, nil
 }
 
-// maxHeld bounds the long captures that stay in memory between events, in bytes of
+// maxCachedBytes bounds the long captures that stay in memory between events, in bytes of
 // JSON. A decoded capture counts twice.
-const maxHeld = 32 << 20
+const maxCachedBytes = 32 << 20
 
 // hold notes a long capture that is in memory.
 func (u *unit) hold() {
 	if len(u.value) > Inline {
 		u.run().held = append(u.run().held, u)
-		u.run().heldSize += len(u.value)
+		u.run().cachedBytes += len(u.value)
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *Run) ReleaseCaptures() {
 		u.node.away++
 	}
 	clear(r.values)
-	r.held, r.heldSize = nil, 0
+	r.held, r.cachedBytes = nil, 0
 }
 
 // bytes returns the canonical JSON of the unit's capture, nil for none.
@@ -274,7 +274,7 @@ func (f *frame) capture(name string) any {
 	value := decoded(data)
 	if len(data) > Inline {
 		r.values[n] = value
-		r.heldSize += len(data)
+		r.cachedBytes += len(data)
 	}
 	return value
 }

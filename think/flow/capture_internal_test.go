@@ -63,7 +63,7 @@ func TestALongCaptureIsDecodedOnce(t *testing.T) {
 
 // What is kept from one event for the next is bounded.
 func TestVeryLongCapturesAreNotKept(t *testing.T) {
-	run, result := readers(t, maxHeld/2)
+	run, result := readers(t, maxCachedBytes/2)
 	require.Empty(t, give(t, run, "get", result).Missing)
 	require.NotEmpty(t, give(t, run, "a", []byte("1")).Missing)
 	require.Empty(t, run.values)

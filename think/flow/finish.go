@@ -62,7 +62,7 @@ func (u *unit) round() {
 	if u.step().Rounds > 0 {
 		prefix = u.id + "_" + strconv.Itoa(len(u.rounds())) + "/"
 	}
-	r.open(child, prefix, params, u)
+	r.startFrame(child, prefix, params, u)
 }
 
 // close ends a frame whose steps are all settled.

@@ -116,7 +116,7 @@ func (r *Run) Proceed() Outcome {
 func (r *Run) begin(u *unit, digest string) {
 	r.forgetEvent()
 	r.answered = u
-	if r.heldSize > maxHeld {
+	if r.cachedBytes > maxCachedBytes {
 		r.ReleaseCaptures()
 	}
 	r.version++

@@ -42,7 +42,7 @@ func (p *parser) steps(node, root *yaml.Node) {
 	for i, item := range node.Content {
 		at := "steps[" + strconv.Itoa(i) + "]"
 		if keys, ok := p.mapping(item, at, stepKeys); ok {
-			step := &Step{path: at, at: place{item.Line, item.Column}}
+			step := &Step{path: at, at: position{item.Line, item.Column}}
 			all = append(all, raw{step, keys, item})
 			p.names(step, keys, item)
 		}
@@ -62,7 +62,7 @@ func (p *parser) steps(node, root *yaml.Node) {
 func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 	step.ID = p.required(keys, "id", step.path, node)
 	if id := keys.value("id"); id != nil && step.ID != "" {
-		step.at = place{id.Line, id.Column}
+		step.at = position{id.Line, id.Column}
 		if !stepName().MatchString(step.ID) {
 			p.add(fault.YAMLSchemaViolation, step.path+".id", id, "id %q: use letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(step.ID, 80))
 		}
@@ -386,7 +386,7 @@ func (p *parser) deps(s *Step, node *yaml.Node) {
 			p.add(fault.CyclicDependency, at, item, "step %q depends on itself", s.ID)
 		default:
 			s.Deps = append(s.Deps, item.Value)
-			s.depsAt = append(s.depsAt, place{item.Line, item.Column})
+			s.depsAt = append(s.depsAt, position{item.Line, item.Column})
 		}
 	}
 }

@@ -26,20 +26,20 @@ type report struct {
 	warnings    []fault.Diagnostic // what YAML reads otherwise than it looks
 	// cursor and its offset in the line are where startsWith looked last. Nodes
 	// come in the order of the file, so each line is read once.
-	cursor place
+	cursor position
 	offset int
 }
 
-// place is a line and a column of the file, both counted from 1.
-type place struct{ line, column int }
+// position is a line and a column of the file, both counted from 1.
+type position struct{ line, column int }
 
-func placeOf(node *yaml.Node) place { return place{node.Line, node.Column} }
+func positionOf(node *yaml.Node) position { return position{node.Line, node.Column} }
 
 func (r *report) add(code fault.Code, path string, node *yaml.Node, format string, args ...any) {
-	r.addAt(code, path, placeOf(node), format, args...)
+	r.addAt(code, path, positionOf(node), format, args...)
 }
 
-func (r *report) addAt(code fault.Code, path string, at place, format string, args ...any) {
+func (r *report) addAt(code fault.Code, path string, at position, format string, args ...any) {
 	r.diagnostics = append(r.diagnostics, fault.Diagnostic{File: r.file, Path: path, Line: at.line,
 		Column: at.column, Code: code, Message: fmt.Sprintf(format, args...)})
 }
@@ -121,7 +121,7 @@ func join(path, key string) string {
 type source struct {
 	report     *report
 	file, path string
-	start      place
+	start      position
 	style      yaml.Style
 	text       string
 	shift      int // of the expression in the text
@@ -136,25 +136,25 @@ func (s *source) Diagnostic(code fault.Code, offset int, message string) fault.D
 }
 
 func (p *parser) source(node *yaml.Node, at string, shift int) *source {
-	return &source{report: p.report, file: p.file, path: at, start: placeOf(node), style: node.Style, text: node.Value, shift: shift}
+	return &source{report: p.report, file: p.file, path: at, start: positionOf(node), style: node.Style, text: node.Value, shift: shift}
 }
 
 // at converts a byte offset of the expression to a position in the file. For folded
 // text it is the start of the scalar.
-func (s *source) at(offset int) place {
+func (s *source) at(offset int) position {
 	offset = max(0, min(offset+s.shift, len(s.text)))
 	before := s.text[:offset]
 	column := s.start.column + utf8.RuneCountInString(before)
 	switch {
 	case s.style&yaml.LiteralStyle != 0:
 		line := s.start.line + 1 + strings.Count(before, "\n")
-		return place{line, s.report.indent(line) + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1}
+		return position{line, s.report.indent(line) + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1}
 	case s.style&yaml.FoldedStyle != 0 || strings.Contains(s.text, "\n"):
 		return s.start
 	case s.style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
-		return place{s.start.line, column + 1}
+		return position{s.start.line, column + 1}
 	default:
-		return place{s.start.line, column}
+		return position{s.start.line, column}
 	}
 }
 

@@ -66,9 +66,9 @@ type Run struct {
 	params    map[string]any
 	// held are the units whose long capture is in memory, values the decoded long captures
 	// that expressions have read; heldSize is their total size in bytes of JSON.
-	held     []*unit
-	values   map[*nodeState]any
-	heldSize int
+	held        []*unit
+	values      map[*nodeState]any
+	cachedBytes int
 	// What the event under way did: touched holds each unit once, in the order
 	// met, answered is the unit that it answers.
 	touched  []*unit
@@ -113,7 +113,7 @@ func (t task) missing(r *Run) []Ref {
 	return m.refs
 }
 
-func (t task) do(r *Run) {
+func (t task) apply(r *Run) {
 	switch {
 	case t.accept != nil:
 		r.answered.take(*t.accept)
@@ -130,12 +130,12 @@ func (t task) do(r *Run) {
 // nothing is missing.
 func (g *Graph) Start(id string, params map[string]any, terms Terms) (*Run, Outcome) {
 	r := &Run{graph: g, id: id, version: 1, params: params, terms: terms, values: map[*nodeState]any{}}
-	r.root = r.open(g, "", params, nil)
+	r.root = r.startFrame(g, "", params, nil)
 	return r, r.Proceed()
 }
 
-// open starts a frame: what only its parameters decide is decided now.
-func (r *Run) open(g *Graph, prefix string, params map[string]any, owner *unit) *frame {
+// startFrame starts a frame: what only its parameters decide is decided now.
+func (r *Run) startFrame(g *Graph, prefix string, params map[string]any, owner *unit) *frame {
 	f := &frame{run: r, graph: g, prefix: prefix, params: params, owner: owner, nodes: make([]nodeState, len(g.nodes)), open: len(g.nodes), early: g.early}
 	f.tree.leaves = len(g.nodes)
 	f.paramsSum, _ = jsonvalue.Digest(params)
@@ -191,7 +191,7 @@ func (r *Run) work() []Ref {
 			return refs
 		}
 		r.queue = r.queue[1:]
-		next.do(r)
+		next.apply(r)
 	}
 	r.queue = nil
 	return r.issue()

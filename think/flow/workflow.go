@@ -230,10 +230,10 @@ type Step struct {
 
 	input                                 *template
 	path                                  string // "steps[3]"
-	at, callAt, captureAt, childAt        place
+	at, callAt, captureAt, childAt        position
 	whenAt, foreachAt, extractAt, untilAt *source
 	parallelAt                            *source
-	depsAt                                []place
+	depsAt                                []position
 }
 
 // Person reports whether only a person may settle the step.

@@ -27,12 +27,12 @@ const (
 // second document.
 func (r *report) readSource(src []byte) *yaml.Node {
 	if len(src) > maxSource {
-		r.addAt(fault.LimitExceeded, "", place{1, 1}, "the file has %d bytes; at most %d are read", len(src), maxSource)
+		r.addAt(fault.LimitExceeded, "", position{1, 1}, "the file has %d bytes; at most %d are read", len(src), maxSource)
 		return nil
 	}
 	if at := invalidUTF8(src); at >= 0 {
 		line := bytes.Count(src[:at], []byte("\n")) + 1
-		r.addAt(fault.YAMLSchemaViolation, "", place{line, at - bytes.LastIndexByte(src[:at], '\n')},
+		r.addAt(fault.YAMLSchemaViolation, "", position{line, at - bytes.LastIndexByte(src[:at], '\n')},
 			"not UTF-8 text; save the file as UTF-8")
 		return nil
 	}
@@ -53,7 +53,7 @@ func (r *report) readSource(src []byte) *yaml.Node {
 		return nil
 	}
 	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
-		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty%s", r.needs)
+		r.addAt(fault.YAMLSchemaViolation, "", position{1, 1}, "the file is empty%s", r.needs)
 		return nil
 	}
 	before := len(r.diagnostics)
@@ -151,7 +151,7 @@ func (r *report) startsWith(node *yaml.Node, first byte) bool {
 	}
 	line := r.lines[node.Line-1]
 	if r.cursor.line != node.Line || r.cursor.column > node.Column {
-		r.cursor, r.offset = place{node.Line, 1}, 0
+		r.cursor, r.offset = position{node.Line, 1}, 0
 	}
 	for ; r.cursor.column < node.Column && r.offset < len(line); r.cursor.column++ {
 		_, size := utf8.DecodeRune(line[r.offset:])

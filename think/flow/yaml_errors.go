@@ -18,11 +18,11 @@ var yamlLine = pattern.Lazy(`line (\d+): `)
 // syntax reports an error of the YAML parser, which names lines in its text.
 func (r *report) syntax(err error) {
 	if errors.Is(err, io.EOF) {
-		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty%s", r.needs)
+		r.addAt(fault.YAMLSchemaViolation, "", position{1, 1}, "the file is empty%s", r.needs)
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	at := place{1, 1}
+	at := position{1, 1}
 	if match := yamlLine().FindStringSubmatchIndex(text); match != nil {
 		at.line, _ = strconv.Atoi(text[match[2]:match[3]])
 		text = text[:match[0]] + text[match[1]:]
@@ -116,15 +116,15 @@ const adviceOnCut = "quote a value that contains ` #`: a comment begins there"
 
 // cutAbove returns where a comment ends a text that goes on in the next line, from the
 // line above one on; zero for nowhere.
-func (r *report) cutAbove(line int) place {
+func (r *report) cutAbove(line int) position {
 	for at := max(line-1, 1); at < len(r.lines); at++ {
 		text, next := string(r.lines[at-1]), string(r.lines[at])
 		comment := strings.Index(text, " #")
 		if comment >= 0 && looksCut(text[comment+1:]) && r.indent(at+1) >= r.indent(at) && !beginsEntry().MatchString(next) {
-			return place{at, 2 + utf8.RuneCountInString(text[:comment])}
+			return position{at, 2 + utf8.RuneCountInString(text[:comment])}
 		}
 	}
-	return place{}
+	return position{}
 }
 
 // beginsEntry matches a line that does not go on with the text above it.
@@ -151,21 +151,21 @@ func parserError(text string) bool {
 
 // tabAfter returns the first tab that indents a line, from a line on, for an error about
 // one.
-func (r *report) tabAfter(line int, text string) place {
+func (r *report) tabAfter(line int, text string) position {
 	if !strings.Contains(text, "tab character") && !strings.Contains(text, "cannot start any token") {
-		return place{}
+		return position{}
 	}
 	for at := line; at <= len(r.lines); at++ {
 		begin := r.lines[at-1]
 		space := begin[:len(begin)-len(bytes.TrimLeft(begin, " \t"))]
 		if tab := bytes.IndexByte(space, '\t'); tab >= 0 && len(space) < len(begin) {
-			return place{at, tab + 1}
+			return position{at, tab + 1}
 		}
 		if at > line && !strings.Contains(text, "tab character") {
 			break // such a message names the line itself
 		}
 	}
-	return place{}
+	return position{}
 }
 
 // braces reads a map in { } or a list in [ ] character by character, to find where the
@@ -183,18 +183,18 @@ type braces struct {
 
 // wrongInBraces returns what breaks a map or list in braces that begins on a line, and
 // where; no advice where that is not found.
-func (r *report) wrongInBraces(line int, text string) (place, string) {
+func (r *report) wrongInBraces(line int, text string) (position, string) {
 	if !strings.HasPrefix(text, "did not find expected ',' or") || line > len(r.lines) {
-		return place{}, ""
+		return position{}, ""
 	}
 	b := &braces{text: string(bytes.Join(r.lines[line-1:min(len(r.lines), line+maxBraces)], []byte("\n"))), began: -1}
 	b.read()
 	if b.advice == "" {
-		return place{}, ""
+		return position{}, ""
 	}
 	before := b.text[:b.wrong]
 	begin := strings.LastIndexByte(before, '\n') + 1
-	return place{line + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[begin:])}, b.advice
+	return position{line + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[begin:])}, b.advice
 }
 
 // maxBraces bounds the lines of a map in braces that are read to explain an error.

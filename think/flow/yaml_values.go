@@ -59,7 +59,7 @@ func ReadYAMLLayout(file string, src []byte) (any, *Layout, error) {
 // Layout has the positions of a file's values by their diagnostic paths.
 type Layout struct {
 	parser parser
-	keys   map[string]place
+	keys   map[string]position
 	values map[string]*yaml.Node
 }
 
@@ -72,7 +72,7 @@ func (w *Workflow) Layout() *Layout {
 
 // layoutOf returns the layout of a file whose root is a node; of nil it is empty.
 func layoutOf(r *report, root *yaml.Node) *Layout {
-	l := &Layout{parser{report: r}, map[string]place{}, map[string]*yaml.Node{}}
+	l := &Layout{parser{report: r}, map[string]position{}, map[string]*yaml.Node{}}
 	if root != nil {
 		l.read(root, root, "")
 	}
@@ -82,7 +82,7 @@ func layoutOf(r *report, root *yaml.Node) *Layout {
 // read adds a value and all below it; key is the key of a member, else the value.
 func (l *Layout) read(key, node *yaml.Node, path string) {
 	if _, known := l.keys[path]; !known {
-		l.keys[path] = placeOf(key)
+		l.keys[path] = positionOf(key)
 	}
 	l.values[path] = node
 	switch node.Kind {

@@ -204,8 +204,8 @@ type Stops struct {
 	Held     int `json:"held"`
 }
 
-// maxHeld is how many ends are held in a row that brought nothing.
-const maxHeld = 2
+// maxHeldStops is how many ends are held in a row that brought nothing.
+const maxHeldStops = 2
 
 // End decides whether the model's turn may end. It is held while a run is open that the
 // model can continue, up to a limit. stops are the counts of each run, by index; End
@@ -217,7 +217,7 @@ func End(runs []Run, stops []Stops) (Decision, []Stops) {
 		if stops[i].Progress != run.Progress {
 			stops[i] = Stops{Progress: run.Progress}
 		}
-		if !run.Open() || run.Waits() || stops[i].Held >= maxHeld {
+		if !run.Open() || run.Waits() || stops[i].Held >= maxHeldStops {
 			continue
 		}
 		stops[i].Held++

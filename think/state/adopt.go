@@ -17,7 +17,7 @@ func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
 	if err := d.replace(j.name, data, atomicfile.Durable); err != nil {
 		return err
 	}
-	j.forget()
+	j.closeAndInvalidate()
 	return nil
 }
 

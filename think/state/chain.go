@@ -13,10 +13,10 @@ import (
 
 // chain is the verified records of a journal, oldest first, as far as finding
 // and linking them needs.
-type chain []point
+type chain []recordEnd
 
-// point is one record: its hash, and where its line ends, in bytes.
-type point struct {
+// recordEnd is one record: its hash, and where its line ends, in bytes.
+type recordEnd struct {
 	hash string
 	end  int64
 }
@@ -62,13 +62,13 @@ type scanner struct {
 // scan verifies the records that follow a record whose line ends at an offset, and
 // returns them. With an error it returns those before the damage. A torn write at the
 // end is dropped.
-func (s scanner) scan(last Link, offset int64) ([]point, error) {
+func (s scanner) scan(last Link, offset int64) ([]recordEnd, error) {
 	if offset == 0 {
 		if err := s.checkFormat(); err != nil {
 			return nil, err
 		}
 	}
-	var found []point
+	var found []recordEnd
 	var failed error
 	at := offset
 	err := journal.Read(s.file, offset, s.size, isWhole, func(line []byte) error {
@@ -82,7 +82,7 @@ func (s scanner) scan(last Link, offset int64) ([]point, error) {
 			}
 		}
 		last, at = link, at+int64(len(line))+1
-		found = append(found, point{link.Hash, at})
+		found = append(found, recordEnd{link.Hash, at})
 		return nil
 	})
 	switch {
@@ -173,7 +173,7 @@ func (r *Reader) After(key Key, mark Mark) (records []Record, last Mark, whole b
 		return nil, Mark{}, false, notRead(name, err)
 	}
 	defer func() { _ = opened.Close() }() // only read
-	if !mark.in(opened, info.size) {
+	if !mark.matches(opened, info.size) {
 		mark = Mark{}
 	}
 	whole, last = mark == Mark{}, mark
@@ -192,8 +192,8 @@ func (r *Reader) After(key Key, mark Mark) (records []Record, last Mark, whole b
 	return records, last, whole, err
 }
 
-// in reports whether a journal has the record of a mark where it was.
-func (m Mark) in(journal io.ReaderAt, size int64) bool {
+// matches reports whether a journal has the record of a mark where it was.
+func (m Mark) matches(journal io.ReaderAt, size int64) bool {
 	if m.Version < 1 || m.Start < 0 || m.End <= m.Start+1 || m.End > size {
 		return false
 	}

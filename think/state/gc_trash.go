@@ -176,7 +176,7 @@ func (d *Dir) finishMove(ctx context.Context, key Key) (done bool, err error) {
 		if err := d.disk.Remove(j.name); err != nil && !missing(err) { // it has no record
 			return notSaved(j.name, err)
 		}
-		j.forget()
+		j.closeAndInvalidate()
 		done = true
 		return d.dropLatest(key)
 	})

@@ -162,8 +162,8 @@ func (j *runJournal) close() {
 	}
 }
 
-// forget closes the file, which is moved or replaced, and what is known of it.
-func (j *runJournal) forget() {
+// closeAndInvalidate closes the file, which is moved or replaced, and what is known of it.
+func (j *runJournal) closeAndInvalidate() {
 	j.close()
 	j.verified = verified{}
 }
@@ -281,7 +281,7 @@ func (j *runJournal) append(hash string, line []byte) error {
 		j.verified = verified{unsynced: errors.Is(err, journal.ErrLineRemains)}
 		return notSaved(j.name, err)
 	}
-	j.verified.chain = append(j.verified.chain, point{hash, j.verified.end() + int64(len(line))})
+	j.verified.chain = append(j.verified.chain, recordEnd{hash, j.verified.end() + int64(len(line))})
 	j.verified.durable, j.verified.unsynced = true, false
 	// If the stat fails the journal is not fresh, and the next step reads.
 	j.verified.file, _ = j.file.Stat()

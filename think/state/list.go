@@ -101,7 +101,7 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	}
 	defer func() { _ = in.Close() }() // only read
 	journals := slices.DeleteFunc(entries, func(each entry) bool { _, ok := cutSuffix(each.name, journalSuffix); return !ok })
-	found := describe(ctx, in, workflow, journals, known)
+	found := listRuns(ctx, in, workflow, journals, known)
 	if ctx.Err() != nil {
 		return nil, interrupted(ctx, folder)
 	}
@@ -117,9 +117,9 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	return infos, nil
 }
 
-// describe returns the result for each journal of a folder; that of an unchanged one is
+// listRuns returns the result for each journal of a folder; that of an unchanged one is
 // known. It reads on all processors, and stops when ctx ends.
-func describe(ctx context.Context, in opener, workflow string, journals []entry, known map[string]listed) []listed {
+func listRuns(ctx context.Context, in opener, workflow string, journals []entry, known map[string]listed) []listed {
 	found := make([]listed, len(journals))
 	share := len(journals)/runtime.GOMAXPROCS(0) + 1
 	var work sync.WaitGroup

@@ -218,7 +218,7 @@ func (d *Dir) removeJournal(j *runJournal) error {
 	if err != nil {
 		return notSaved(j.name, err)
 	}
-	j.forget()
+	j.closeAndInvalidate()
 	_ = d.disk.Remove(checkpointFolder(j.key)) // empty now, if it is there
 	return nil
 }

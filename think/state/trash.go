@@ -57,7 +57,7 @@ func (d *Dir) discard(j *runJournal) error {
 	if err := d.move(j.name, path.Join(folder, j.key.Run+journalSuffix)); err != nil {
 		return err
 	}
-	j.forget()
+	j.closeAndInvalidate()
 	dropHead(d.disk, j.key)
 	if err := d.moveProjections(j.key, runsFolder(j.key.Workflow), folder); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (d *Dir) Undelete(ctx context.Context, key Key) error {
 		if err := d.move(path.Join(folder, key.Run+journalSuffix), j.name); err != nil {
 			return err
 		}
-		j.forget()
+		j.closeAndInvalidate()
 		_ = d.disk.Remove(folder) // empty now; a crash may leave it
 		d.restoreLatest(key)
 		return nil

@@ -30,12 +30,12 @@ const maxLock = 4 << 20
 
 // lockFile is .savant/mcp.lock.json: what is trusted, by server.
 type lockFile struct {
-	Version int                `json:"version"` // 1
-	Servers map[string]*pinned `json:"servers"`
+	Version int                      `json:"version"` // 1
+	Servers map[string]*pinnedServer `json:"servers"`
 }
 
-// pinned is what is trusted of one server.
-type pinned struct {
+// pinnedServer is what is trusted of one server.
+type pinnedServer struct {
 	Launch fingerprint `json:"launch"`
 	// Tools are the definitions, by the server's own names.
 	Tools map[string]pin `json:"tools"`
@@ -55,7 +55,7 @@ type pin struct {
 // readLock returns what is trusted. An unreadable file is STATE_CORRUPT: trust must not
 // be lost silently.
 func readLock(root *os.Root) (*lockFile, error) {
-	held := &lockFile{Version: 1, Servers: map[string]*pinned{}}
+	held := &lockFile{Version: 1, Servers: map[string]*pinnedServer{}}
 	data, err := regular.ReadFile(root, lockName, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return held, nil
@@ -66,14 +66,14 @@ func readLock(root *os.Root) (*lockFile, error) {
 	if err == nil {
 		err = json.Unmarshal(data, held)
 	}
-	if err != nil || held.Version != 1 || !held.whole() {
+	if err != nil || held.Version != 1 || !held.allMatch() {
 		return nil, fault.New(fault.StateCorrupt, "%s cannot be read: restore it, or remove it and trust every server again", lockName)
 	}
 	return held, nil
 }
 
-// whole reports whether every definition matches its digest.
-func (l *lockFile) whole() bool {
+// allMatch reports whether every definition matches its digest.
+func (l *lockFile) allMatch() bool {
 	if l.Servers == nil {
 		return false
 	}
@@ -94,7 +94,7 @@ func (l *lockFile) whole() bool {
 // pinServer changes the trust in one server, under a lock between processes. edit gets
 // the current trust (nil for none) and returns the new one, or nil to leave it. A write
 // error is STATE_NOT_SAVED, and nothing has changed.
-func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
+func pinServer(root *os.Root, name string, edit func(*pinnedServer) *pinnedServer) error {
 	err := editLock(root, name, edit)
 	if err != nil && !errors.As(err, new(*fault.Error)) {
 		return ownfolder.NotSaved(lockName+", which lists what is trusted of "+name+",", err)
@@ -102,7 +102,7 @@ func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
 	return err
 }
 
-func editLock(root *os.Root, name string, edit func(*pinned) *pinned) error {
+func editLock(root *os.Root, name string, edit func(*pinnedServer) *pinnedServer) error {
 	if err := ownfolder.Mkdir(root, folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -116,7 +116,7 @@ func (m *Mounts) Problems() []*fault.Error {
 }
 
 // add makes a server an engine. lockErr is why the lock file could not be read, or nil.
-func (m *Mounts) add(each entry, others []string, trusted *pinned, lockErr error) {
+func (m *Mounts) add(each entry, others []string, trusted *pinnedServer, lockErr error) {
 	if message := checkEngineName(each.name, m.own); message != "" {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", File, fault.Cut(each.name, 60), message))
 		return

@@ -105,11 +105,11 @@ func AcceptLaunch(root *os.Root, names ...string) error {
 		if known == nil || known.Launch.Digest == print.Digest || !slices.Contains(names, each.name) {
 			continue
 		}
-		err = pinServer(root, each.name, func(held *pinned) *pinned {
+		err = pinServer(root, each.name, func(held *pinnedServer) *pinnedServer {
 			if held == nil {
 				return nil
 			}
-			return &pinned{Launch: print, Tools: held.Tools}
+			return &pinnedServer{Launch: print, Tools: held.Tools}
 		})
 		if err != nil {
 			return err

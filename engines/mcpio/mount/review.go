@@ -24,7 +24,7 @@ type Review struct {
 	Refused map[string]string
 
 	before string // the digest of the pin
-	next   *pinned
+	next   *pinnedServer
 }
 
 // Change is one tool that differs.
@@ -89,10 +89,10 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	if err != nil {
 		return Review{}, err
 	}
-	made := Review{Server: name, Launch: launchDiff, Refused: refused, next: &pinned{Launch: s.print, Tools: pins}}
+	made := Review{Server: name, Launch: launchDiff, Refused: refused, next: &pinnedServer{Launch: s.print, Tools: pins}}
 	old := held.Servers[name]
 	if made.First = old == nil; made.First {
-		old = &pinned{}
+		old = &pinnedServer{}
 	}
 	made.before = old.digest()
 	made.Changes = changes(old.Tools, pins)
@@ -127,7 +127,7 @@ func changes(old, now map[string]pin) []Change {
 }
 
 // digest returns a text that changes with what is trusted.
-func (p *pinned) digest() string {
+func (p *pinnedServer) digest() string {
 	text := p.Launch.Digest
 	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
 		text += "\n" + name + " " + p.Tools[name].Digest
@@ -142,9 +142,9 @@ func (m *Mounts) Accept(review Review) error {
 		return fault.New(fault.InvalidParams, "nothing was reviewed")
 	}
 	stale := false
-	err := pinServer(m.options.Root, review.Server, func(held *pinned) *pinned {
+	err := pinServer(m.options.Root, review.Server, func(held *pinnedServer) *pinnedServer {
 		if held == nil {
-			held = &pinned{}
+			held = &pinnedServer{}
 		}
 		if stale = held.digest() != review.before; stale {
 			return nil
@@ -230,7 +230,7 @@ func (m *Mounts) lockTime() time.Time {
 }
 
 // trust makes the server use a pin.
-func (s *server) trust(now *pinned) error {
+func (s *server) trust(now *pinnedServer) error {
 	s.mutex.Lock()
 	same := s.trusted != nil && s.trusted.digest() == now.digest()
 	if !same {

@@ -51,7 +51,7 @@ type server struct {
 	// fixed is why the server is not started: its entry is wrong, a variable is
 	// missing, or the way to start it changed. Nil: it may be started.
 	fixed   *fault.Error
-	trusted *pinned
+	trusted *pinnedServer
 	live    *session
 	// starting is closed when the current start has ended.
 	starting chan struct{}

@@ -27,12 +27,12 @@ func (s *server) adopt(began *session) error {
 	definitions := slices.Clone(began.definitions)
 	s.mutex.Unlock()
 	pins, refused := pinAll(definitions)
-	var trusted *pinned
-	err := pinServer(s.root, s.entry.name, func(held *pinned) *pinned {
+	var trusted *pinnedServer
+	err := pinServer(s.root, s.entry.name, func(held *pinnedServer) *pinnedServer {
 		if trusted = held; held != nil {
 			return nil
 		}
-		trusted = &pinned{Launch: s.print, Tools: pins}
+		trusted = &pinnedServer{Launch: s.print, Tools: pins}
 		if len(pins) == 0 {
 			return nil
 		}

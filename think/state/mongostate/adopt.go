@@ -41,7 +41,7 @@ func (s *Store) Adopt(ctx context.Context, key state.Key, records []state.Record
 
 // stage writes records after a place and makes them the run. It returns false if
 // another process wrote in between.
-func (s *Store) stage(ctx context.Context, key state.Key, at place, lines [][]byte, last state.Link) (won bool, err error) {
+func (s *Store) stage(ctx context.Context, key state.Key, at tail, lines [][]byte, last state.Link) (won bool, err error) {
 	seq := at.seq
 	for _, line := range lines {
 		seq++
@@ -54,7 +54,7 @@ func (s *Store) stage(ctx context.Context, key state.Key, at place, lines [][]by
 		return false, err
 	}
 	staged := errors.New("somebody else wrote in between")
-	err = s.change(ctx, key, func(now place) (view, error) {
+	err = s.change(ctx, key, func(now tail) (view, error) {
 		if now.seq != seq {
 			return view{}, staged
 		}

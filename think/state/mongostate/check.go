@@ -46,7 +46,7 @@ func (s *Store) Check(ctx context.Context, key state.Key) ([]state.Problem, erro
 func (s *Store) Repair(ctx context.Context, key state.Key, upTo int) (state.Repaired, error) {
 	var result state.Repaired
 	intact := errors.New("nothing is damaged")
-	err := s.change(ctx, key, func(at place) (view, error) {
+	err := s.change(ctx, key, func(at tail) (view, error) {
 		version := at.version()
 		if version == 0 {
 			return view{}, unknownRun(key)
@@ -82,7 +82,7 @@ func (s *Store) Repair(ctx context.Context, key state.Key, upTo int) (state.Repa
 }
 
 // beyond returns the records after a version, as far as they can be read.
-func (s *Store) beyond(ctx context.Context, key state.Key, at place, version int) ([]state.Record, error) {
+func (s *Store) beyond(ctx context.Context, key state.Key, at tail, version int) ([]state.Record, error) {
 	var lost []state.Record
 	for version++; version <= at.version(); version++ {
 		found, _, err := s.find(ctx, key, at.spans.seq(version))

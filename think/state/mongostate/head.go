@@ -20,7 +20,7 @@ type standing struct {
 }
 
 // stand notes the last entry of a log. If it fails, the note before it still holds.
-func (s *Store) stand(ctx context.Context, key state.Key, at place, body []byte) {
+func (s *Store) stand(ctx context.Context, key state.Key, at tail, body []byte) {
 	text, err := jsonvalue.Encode(standing{at.seq, at.version(), jsonvalue.HexSum(body)})
 	if err == nil {
 		_ = s.heads.Replace(ctx, mongo.Document{Key: key.String(), Body: text})
@@ -29,7 +29,7 @@ func (s *Store) stand(ctx context.Context, key state.Key, at place, body []byte)
 
 // lost returns how many records a log lacks that its second place stands for, and
 // STATE_CORRUPT if it lacks any, or has another one in the place of the last.
-func (s *Store) lost(ctx context.Context, key state.Key, at place) (records int, err error) {
+func (s *Store) lost(ctx context.Context, key state.Key, at tail) (records int, err error) {
 	name := "state_heads " + key.String()
 	document, there, err := s.heads.Find(ctx, key.String())
 	if err != nil || !there {

@@ -116,7 +116,7 @@ func (s *Store) info(ctx context.Context, key state.Key, hint hinted) (info stat
 		if lost != nil || !moved {
 			return info, lost == nil && hint.Version > 0, lost
 		}
-		at, err = s.locateAfter(ctx, key, place{from: hint.From, created: hint.Created}, next)
+		at, err = s.locateAfter(ctx, key, tail{from: hint.From, created: hint.Created}, next)
 	}
 	if err == nil {
 		at, err = s.withCreated(ctx, key, at)

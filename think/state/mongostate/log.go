@@ -155,8 +155,8 @@ func (s *Store) end(ctx context.Context, key state.Key, known entry) (entry, err
 	return known, nil
 }
 
-// place is where a run stands: what its next entry has to follow.
-type place struct {
+// tail is where a run stands: what its next entry has to follow.
+type tail struct {
 	// seq is that of the last entry, 0 for an empty log, and from what the next
 	// record has in its meta.
 	seq, from int
@@ -170,13 +170,13 @@ type place struct {
 	read time.Time
 }
 
-func (p place) version() int { return p.spans.count() }
+func (p tail) version() int { return p.spans.count() }
 
-func (p place) link() state.Link { return state.Link{Version: p.version(), Hash: p.hash} }
+func (p tail) link() state.Link { return state.Link{Version: p.version(), Hash: p.hash} }
 
 // after is the place after a record that was written at it.
-func (p place) after(record state.Record) place {
-	next := place{seq: p.seq + 1, from: p.from, spans: p.spans.add(p.seq + 1), trash: p.trash,
+func (p tail) after(record state.Record) tail {
+	next := tail{seq: p.seq + 1, from: p.from, spans: p.spans.add(p.seq + 1), trash: p.trash,
 		hash: record.Hash, status: record.Status, updated: record.Time, created: p.created}
 	if record.Version == 1 {
 		next.created = record.Time
@@ -184,23 +184,23 @@ func (p place) after(record state.Record) place {
 	return next
 }
 
-// placeOf returns the place that an entry at the end of a log makes.
-func (s *Store) placeOf(ctx context.Context, key state.Key, last entry) (place, error) {
-	at := place{seq: last.seq, from: last.seq}
+// tailOf returns the place that an entry at the end of a log makes.
+func (s *Store) tailOf(ctx context.Context, key state.Key, last entry) (tail, error) {
+	at := tail{seq: last.seq, from: last.seq}
 	base := last
 	if last.meta.Op == isRecord {
 		at.from = last.meta.From
 		if at.from > 0 {
 			found, there, err := s.find(ctx, key, at.from)
 			if err != nil || !there {
-				return place{}, missing(entryKey(key, at.from), err)
+				return tail{}, missing(entryKey(key, at.from), err)
 			}
 			base = found
 		}
 	}
 	seen, err := s.viewAt(ctx, key, base)
 	if err != nil {
-		return place{}, err
+		return tail{}, err
 	}
 	at.spans, at.trash = seen.Run, seen.Trash
 	if last.meta.Op == isRecord {
@@ -212,13 +212,13 @@ func (s *Store) placeOf(ctx context.Context, key state.Key, last entry) (place, 
 	}
 	newest, there, err := s.find(ctx, key, at.spans.seq(at.version()))
 	if err != nil || !there {
-		return place{}, missing(entryKey(key, newest.seq), err)
+		return tail{}, missing(entryKey(key, newest.seq), err)
 	}
 	return at.describe(newest.body), nil
 }
 
 // describe fills in what the last record says.
-func (p place) describe(line []byte) place {
+func (p tail) describe(line []byte) tail {
 	head := state.ReadHead(line)
 	p.hash, p.status, p.updated = head.Hash, head.Status, head.Time
 	return p

@@ -16,13 +16,13 @@ import (
 const maxAge = time.Hour
 
 // remembered returns the place of a run as this process saw it last.
-func (s *Store) remembered(key state.Key) (place, bool) {
+func (s *Store) remembered(key state.Key) (tail, bool) {
 	at, known := s.places.Get(key)
 	return at, known && time.Since(at.read) < maxAge
 }
 
 // remember keeps a place, unless a later one is known.
-func (s *Store) remember(key state.Key, at place) {
+func (s *Store) remember(key state.Key, at tail) {
 	if known, ok := s.remembered(key); ok && known.seq > at.seq {
 		return
 	}
@@ -31,15 +31,15 @@ func (s *Store) remember(key state.Key, at place) {
 }
 
 // live returns the place of a run that there is. UNKNOWN_RUN.
-func (s *Store) live(ctx context.Context, key state.Key) (place, error) {
+func (s *Store) live(ctx context.Context, key state.Key) (tail, error) {
 	if err := key.Validate(); err != nil {
-		return place{}, err
+		return tail{}, err
 	}
 	return s.liveFrom(ctx, key, 0)
 }
 
 // liveFrom is live for a caller that has seen the record of a version.
-func (s *Store) liveFrom(ctx context.Context, key state.Key, version int) (place, error) {
+func (s *Store) liveFrom(ctx context.Context, key state.Key, version int) (tail, error) {
 	_, seen := s.remembered(key)
 	at, err := s.locateFrom(ctx, key, version)
 	if err == nil && !seen && version <= 1 { // who has seen a later record only follows the log
@@ -48,27 +48,27 @@ func (s *Store) liveFrom(ctx context.Context, key state.Key, version int) (place
 		}
 	}
 	if err == nil && at.version() == 0 {
-		return place{}, unknownRun(key)
+		return tail{}, unknownRun(key)
 	}
 	return at, err
 }
 
 // locate looks up where a run stands. What was seen before makes it one look.
-func (s *Store) locate(ctx context.Context, key state.Key) (place, error) {
+func (s *Store) locate(ctx context.Context, key state.Key) (tail, error) {
 	return s.locateFrom(ctx, key, 0)
 }
 
 // locateFrom is locate for a caller that has seen the record of a version. In most runs it
 // is in the entry of that number, which spares the looks at earlier ones.
-func (s *Store) locateFrom(ctx context.Context, key state.Key, version int) (place, error) {
+func (s *Store) locateFrom(ctx context.Context, key state.Key, version int) (tail, error) {
 	at, known := s.remembered(key)
 	if !known {
-		at = place{}
+		at = tail{}
 	}
 	if version > at.seq+1 {
 		seen, there, err := s.find(ctx, key, version)
 		if err != nil {
-			return place{}, err
+			return tail{}, err
 		}
 		if there {
 			return s.locateAfter(ctx, key, at, seen)
@@ -76,13 +76,13 @@ func (s *Store) locateFrom(ctx context.Context, key state.Key, version int) (pla
 	}
 	next, there, err := s.find(ctx, key, at.seq+1)
 	if err != nil {
-		return place{}, err
+		return tail{}, err
 	}
 	if !there && at.seq == 0 {
 		next, there, err = s.beyondErased(ctx, key)
 	}
 	if err != nil {
-		return place{}, err
+		return tail{}, err
 	}
 	if there {
 		return s.locateAfter(ctx, key, at, next)
@@ -92,12 +92,12 @@ func (s *Store) locateFrom(ctx context.Context, key state.Key, version int) (pla
 }
 
 // locateAfter is locate from an entry that is known, after an earlier place.
-func (s *Store) locateAfter(ctx context.Context, key state.Key, before place, known entry) (place, error) {
+func (s *Store) locateAfter(ctx context.Context, key state.Key, before tail, known entry) (tail, error) {
 	last, err := s.end(ctx, key, known)
 	if err != nil {
-		return place{}, err
+		return tail{}, err
 	}
-	at, err := s.placeOf(ctx, key, last)
+	at, err := s.tailOf(ctx, key, last)
 	if err == nil {
 		if at.from == before.from { // the same first record
 			at.created = before.created
@@ -135,13 +135,13 @@ func (s *Store) announce(ctx context.Context, key state.Key) error {
 
 // hint stores the place of a run if a listing would otherwise read many entries. If it
 // fails, listings are slower.
-func (s *Store) hint(ctx context.Context, key state.Key, before, at place) {
+func (s *Store) hint(ctx context.Context, key state.Key, before, at tail) {
 	if at.version() == 1 || at.status != before.status || at.seq%hintEvery == 0 {
 		_ = s.writeHint(ctx, key, at.hinted())
 	}
 }
 
-func (p place) hinted() hinted {
+func (p tail) hinted() hinted {
 	return hinted{Seq: p.seq, From: p.from, Version: p.version(), Status: p.status, Created: p.created, Updated: p.updated, Deleted: len(p.trash)}
 }
 
@@ -163,7 +163,7 @@ func readHint(document mongo.Document) (at hinted) {
 
 // change writes a view entry. Its callback computes the view, or an error, from the
 // run's place; it is called again if another process wrote first.
-func (s *Store) change(ctx context.Context, key state.Key, change func(place) (view, error)) error {
+func (s *Store) change(ctx context.Context, key state.Key, change func(tail) (view, error)) error {
 	if err := key.Validate(); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *Store) change(ctx context.Context, key state.Key, change func(place) (v
 		if !won {
 			continue
 		}
-		now, err := s.placeOf(ctx, key, next)
+		now, err := s.tailOf(ctx, key, next)
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (s *Store) change(ctx context.Context, key state.Key, change func(place) (v
 }
 
 // withCreated completes a place with the time of the first record.
-func (s *Store) withCreated(ctx context.Context, key state.Key, at place) (place, error) {
+func (s *Store) withCreated(ctx context.Context, key state.Key, at tail) (tail, error) {
 	if at.created != "" || at.version() == 0 {
 		return at, nil
 	}

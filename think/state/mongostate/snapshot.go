@@ -15,7 +15,7 @@ import (
 
 // life names what belongs to a run and not to a deleted one of its name: by the
 // entry of its first record.
-func (p place) life(key state.Key) string { return entryKey(key, p.spans.seq(1)) }
+func (p tail) life(key state.Key) string { return entryKey(key, p.spans.seq(1)) }
 
 func checkpointKey(life, name string, number int) string {
 	return fmt.Sprintf("%s!%s/%06d", life, name, number)
@@ -51,7 +51,7 @@ func (s *Store) Save(ctx context.Context, key state.Key, name string, snapshot s
 }
 
 // project replaces the readable snapshot, unless a newer one is there.
-func (s *Store) project(ctx context.Context, key state.Key, at place, snapshot state.Snapshot, text []byte) error {
+func (s *Store) project(ctx context.Context, key state.Key, at tail, snapshot state.Snapshot, text []byte) error {
 	present, err := s.projection(ctx, key, at)
 	if err != nil || present.Version > snapshot.Version {
 		return err
@@ -61,7 +61,7 @@ func (s *Store) project(ctx context.Context, key state.Key, at place, snapshot s
 }
 
 // standsFor reports whether a snapshot refers to a record of the run.
-func (s *Store) standsFor(ctx context.Context, key state.Key, at place, snapshot state.Snapshot) (bool, error) {
+func (s *Store) standsFor(ctx context.Context, key state.Key, at tail, snapshot state.Snapshot) (bool, error) {
 	switch version := at.version(); {
 	case snapshot.Record == "" || snapshot.Version < 1 || snapshot.Version > version:
 		return false, nil
@@ -95,7 +95,7 @@ func (s *Store) Load(ctx context.Context, key state.Key, name string) (state.Sna
 }
 
 // verified returns the snapshot of a document. STATE_CORRUPT.
-func (s *Store) verified(ctx context.Context, key state.Key, at place, document mongo.Document) (state.Snapshot, error) {
+func (s *Store) verified(ctx context.Context, key state.Key, at tail, document mongo.Document) (state.Snapshot, error) {
 	snapshot, err := state.DecodeSnapshot(document.Key, key, document.Body)
 	if err != nil {
 		return state.Snapshot{}, err
@@ -112,7 +112,7 @@ func (s *Store) verified(ctx context.Context, key state.Key, at place, document 
 
 // projection returns the readable snapshot, or the zero Snapshot where none belongs to
 // the run.
-func (s *Store) projection(ctx context.Context, key state.Key, at place) (state.Snapshot, error) {
+func (s *Store) projection(ctx context.Context, key state.Key, at tail) (state.Snapshot, error) {
 	document, there, err := s.projections.Find(ctx, at.life(key))
 	if err != nil || !there {
 		return state.Snapshot{}, s.notRead(ctx, "the snapshot of "+key.String(), err)
@@ -164,7 +164,7 @@ func (s *Store) Checkpoints(ctx context.Context, key state.Key) ([]state.Checkpo
 }
 
 // allCheckpoints returns the newest document of each name.
-func (s *Store) allCheckpoints(ctx context.Context, key state.Key, at place) (map[string]mongo.Document, error) {
+func (s *Store) allCheckpoints(ctx context.Context, key state.Key, at tail) (map[string]mongo.Document, error) {
 	prefix := at.life(key) + "!"
 	keys := map[string]string{}
 	err := s.checkpoints.Range(ctx, prefix, prefix+"~", func(document mongo.Document) error {

@@ -36,7 +36,7 @@ type Store struct {
 	receipts, imported       *mongo.Collection
 	announced                *mongo.Collection // calls that clients' hooks were asked about
 
-	places *lru.Cache[state.Key, place]
+	places *lru.Cache[state.Key, tail]
 	known  *lru.Cache[string, bool] // workflows that have their document
 }
 
@@ -53,7 +53,7 @@ func Open(database *mongo.Database, options Options) (*Store, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	places, err := lru.New[state.Key, place](maxPlaces)
+	places, err := lru.New[state.Key, tail](maxPlaces)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Store) Append(ctx context.Context, key state.Key, record state.Record) 
 }
 
 // seal completes a record as the next one of a run.
-func (p place) seal(key state.Key, record state.Record, now time.Time) (sealed state.Record, line []byte, err error) {
+func (p tail) seal(key state.Key, record state.Record, now time.Time) (sealed state.Record, line []byte, err error) {
 	version := p.version()
 	switch {
 	case version == 0 && record.Version != 1:
@@ -124,10 +124,10 @@ func (p place) seal(key state.Key, record state.Record, now time.Time) (sealed s
 }
 
 // write inserts a record after a place, and reports whether it won.
-func (s *Store) write(ctx context.Context, key state.Key, at place, sealed state.Record, line []byte) (next place, won bool, err error) {
+func (s *Store) write(ctx context.Context, key state.Key, at tail, sealed state.Record, line []byte) (next tail, won bool, err error) {
 	if sealed.Version == 1 {
 		if err := s.announce(ctx, key); err != nil {
-			return place{}, false, err
+			return tail{}, false, err
 		}
 	}
 	won, err = s.insert(ctx, key, entry{seq: at.seq + 1, meta: meta{From: at.from}, body: line})

@@ -23,7 +23,7 @@ func (s *Store) DeleteAt(ctx context.Context, key state.Key, version int) error 
 
 // discard deletes a run, if it is still at a version or that is 0.
 func (s *Store) discard(ctx context.Context, key state.Key, version int) error {
-	return s.change(ctx, key, func(at place) (view, error) {
+	return s.change(ctx, key, func(at tail) (view, error) {
 		switch found := at.version(); {
 		case found == 0:
 			return view{}, unknownRun(key)
@@ -37,7 +37,7 @@ func (s *Store) discard(ctx context.Context, key state.Key, version int) error {
 
 // Undelete implements state.Maintenance.
 func (s *Store) Undelete(ctx context.Context, key state.Key) error {
-	return s.change(ctx, key, func(at place) (view, error) {
+	return s.change(ctx, key, func(at tail) (view, error) {
 		last := len(at.trash) - 1
 		if last < 0 {
 			return view{}, fault.New(fault.UnknownRun, "no run %q of workflow %q was deleted", key.Run, key.Workflow)
@@ -85,7 +85,7 @@ func (s *Store) GCTrash(ctx context.Context, item state.Trashed) error {
 	if !ours || err != nil {
 		return fault.New(fault.InvalidParams, "%q was not deleted", fault.Cut(item.Folder, 300))
 	}
-	err = s.change(ctx, key, func(at place) (view, error) {
+	err = s.change(ctx, key, func(at tail) (view, error) {
 		left := slices.DeleteFunc(slices.Clone(at.trash), func(each deleted) bool { return each.Run.seq(1) == first })
 		if len(left) == len(at.trash) {
 			return view{}, errErased

@@ -149,7 +149,7 @@ type asking struct {
 	client      clients.Client
 	path, event string
 	variable    func(string) (string, bool) // of the environment
-	known       atomic.Pointer[known]
+	known       atomic.Pointer[projectReport]
 	over        *time.Timer  // ends the decision
 	within      atomic.Int64 // when, as a time.Duration
 }
@@ -162,8 +162,8 @@ func (a *asking) far() {
 	}
 }
 
-// known is an event with its folder SAVANT_PATH.
-type known struct {
+// projectReport is an event with its folder SAVANT_PATH.
+type projectReport struct {
 	clients.Report
 	path string
 }
@@ -174,7 +174,7 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 		return a.failed(ctx, h, fault.New(fault.Internal, "the client's event could not be read: %w", err))
 	}
 	report, err := a.client.Read(text, a.event)
-	a.known.Store(&known{report, a.project(report.Project)})
+	a.known.Store(&projectReport{report, a.project(report.Project)})
 	if err != nil {
 		return a.failed(ctx, h, err)
 	}
@@ -210,7 +210,7 @@ func (a *asking) project(reported string) string {
 func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answer {
 	event := a.known.Load()
 	if event == nil {
-		event = &known{path: a.project("")}
+		event = &projectReport{path: a.project("")}
 	}
 	if event.Named == "" {
 		event.Named, event.Kind = a.client.BeforeTool(), gate.BeforeTool
