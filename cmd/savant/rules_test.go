@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,4 +47,56 @@ rules:
 	require.Contains(t, call("one", "think.validate", valid), `"valid":true`)
 	require.Contains(t, call("one", "think.validate", valid), "Rule once")
 	require.Contains(t, call("two", "think.validate", valid), "Rule seen")
+}
+
+// TestASessionHeaderIsOfItsToken: a token that sends another one's session header does not
+// see that one's calls, and two sessions of a token do not see each other's.
+func TestASessionHeaderIsOfItsToken(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	folder, configuration := t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "rules"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "rules", "think.yaml"), []byte("evidence: {listed: {last: think.workflows.list}}\nrules: [{id: seen, before: think.validate, require: {needs: listed}}]\n"), 0o600))
+	tokens := map[string]string{}
+	for _, name := range []string{"one", "two"} {
+		command := exec.Command("savant", "token", "add", name, "--path", folder)
+		command.Env = append(os.Environ(), configuration)
+		out, err := command.Output()
+		require.NoError(t, err)
+		tokens[name] = strings.TrimSpace(string(out))
+	}
+	s := serveHTTP(t, folder, configuration)
+	send := func(token, session, message string) (string, string) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address, strings.NewReader(message))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		request.Header.Set("Authorization", "Bearer "+tokens[token])
+		if session != "" {
+			request.Header.Set("Mcp-Session-Id", session)
+			request.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+		}
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.Header.Get("Mcp-Session-Id"), string(text)
+	}
+	begin := func(token string) string {
+		session, body := send(token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a client","version":"1"}}}`)
+		require.NotEmpty(t, session, body)
+		return session
+	}
+	call := func(token, session, tool, args string) string {
+		_, body := send(token, session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+args+`}}`)
+		return body
+	}
+	first, second := begin("one"), begin("one")
+	require.NotContains(t, call("one", first, "think.workflows.list", "{}"), "RULE_REFUSED")
+	valid := `{"workflow":"hello"}`
+	require.Contains(t, call("one", second, "think.validate", valid), "Rule seen")
+	require.Contains(t, call("two", first, "think.validate", valid), "Rule seen")
+	require.Contains(t, call("one", "", "think.validate", valid), "Rule seen")
+	require.NotContains(t, call("one", first, "think.validate", valid), "Rule seen")
 }

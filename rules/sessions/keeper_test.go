@@ -78,11 +78,14 @@ func (w *world) start() *engines.Registry {
 	keeper := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock})
 	registry := engines.NewRegistry(engines.Options{Rules: keeper})
 	for _, name := range []string{"orders.get", "pay.refund", "pay.lost", "pay.slow"} {
-		require.NoError(w.t, registry.Add(engines.Bind(name, "A tool.", func(_ context.Context, in arguments) (reply, error) {
+		require.NoError(w.t, registry.Add(engines.Bind(name, "A tool.", func(ctx context.Context, in arguments) (reply, error) {
 			w.made.add(name)
 			switch {
 			case name == "pay.lost":
 				return reply{}, fault.New(fault.ToolTimeout, "late").OutcomeUnknown()
+			case name == "pay.slow" && in.Order == "canceled": // after the effect
+				<-ctx.Done()
+				return reply{}, ctx.Err()
 			case name == "pay.slow":
 				time.Sleep(20 * time.Millisecond)
 			case in.Order == "none":
@@ -360,4 +363,48 @@ func TestACloneBringsNoEvidence(t *testing.T) {
 	require.ErrorContains(t, invoke(clone.start(), lasting, "pay.refund", `{"order":"A"}`), "seen")
 	require.NoError(t, invoke(clone.start(), lasting, "orders.get", `{"order":"A"}`))
 	require.NoError(t, invoke(clone.start(), lasting, "pay.refund", `{"order":"A"}`))
+}
+
+// TestACallCanceledAfterItsEffect counts for once, and is no evidence.
+func TestACallCanceledAfterItsEffect(t *testing.T) {
+	w := newWorld(t, refunds, "  - {id: after, before: pay.lost, require: \"any(calls['pay.slow'], .input.order == input.order)\"}")
+	registry := w.start()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		_, err := registry.Invoke(ctx, lasting, "pay.slow", json.RawMessage(`{"order":"canceled"}`))
+		require.Error(t, err)
+	})
+	for w.made.count("pay.slow") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	wait.Wait()
+	for _, process := range []*engines.Registry{registry, w.start()} {
+		require.ErrorContains(t, invoke(process, lasting, "pay.slow", `{"order":"canceled"}`), "once")
+		require.ErrorContains(t, invoke(process, lasting, "pay.lost", `{"order":"canceled"}`), "after")
+	}
+	require.Equal(t, 1, w.made.count("pay.slow"))
+}
+
+// TestARunIsItsSession: what is resumed goes on with its calls, what is forked begins
+// without any, and a call of a run's run is the outer one's.
+func TestARunIsItsSession(t *testing.T) {
+	w := newWorld(t, refunds)
+	run := func(id string) engines.Call {
+		return engines.Call{Step: engines.WorkflowStep{Workflow: "w", RunID: id}}
+	}
+	agent := func(id string, step int) engines.Call {
+		return engines.Call{Agent: engines.AgentStep{RunID: id, Step: step}}
+	}
+	nested := engines.Call{Step: engines.WorkflowStep{Workflow: "child", RunID: "r1-child"}, Waiting: []engines.Run{{Workflow: "w", RunID: "r1"}}}
+	require.NoError(t, invoke(w.start(), run("r1"), "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(w.start(), agent("a1", 1), "orders.get", `{"order":"B"}`))
+	for _, other := range []engines.Call{run("r2"), {Step: engines.WorkflowStep{Workflow: "v", RunID: "r1"}}, agent("a1", 2), agent("r1", 1)} {
+		require.ErrorContains(t, invoke(w.start(), other, "pay.refund", `{"order":"A"}`), "Rule seen")
+	}
+	require.ErrorContains(t, invoke(w.start(), agent("a2", 2), "pay.refund", `{"order":"B"}`), "Rule seen")
+	require.NoError(t, invoke(w.start(), nested, "pay.refund", `{"order":"A"}`), "resumed, by a child")
+	require.ErrorContains(t, invoke(w.start(), run("r1"), "pay.refund", `{"order":"A"}`), "Rule once")
+	require.NoError(t, invoke(w.start(), agent("a1", 7).Detached(), "pay.refund", `{"order":"B"}`), "resumed, by work that outlives a call")
 }
