@@ -76,22 +76,6 @@ func (e envelope) file() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Sign adds signatures to the file of a proof; those that it has stay.
-func Sign(file []byte, signers ...ssh.Signer) ([]byte, error) {
-	sealed, payload, ok := unpack(file)
-	if !ok {
-		return nil, fault.New(fault.InvalidParams, "the file is no proof")
-	}
-	for _, each := range signers {
-		sig, err := keys.Sign(each, dsse.PAE(PayloadType, payload))
-		if err != nil {
-			return nil, err
-		}
-		sealed.Signatures = append(sealed.Signatures, signature{KeyID: ssh.FingerprintSHA256(each.PublicKey()), Sig: base64.StdEncoding.EncodeToString(sig)})
-	}
-	return sealed.file()
-}
-
 // unpack reads the envelope of a file and its payload. Only one form of it counts.
 func unpack(file []byte) (sealed envelope, payload []byte, ok bool) {
 	if len(file) > maxFile || len(file) == 0 || file[len(file)-1] != '\n' || !decode(file[:len(file)-1], &sealed) {

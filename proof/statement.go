@@ -4,8 +4,7 @@
 package proof
 
 import (
-	"encoding/json"
-	"slices"
+	"bytes"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -138,14 +137,13 @@ func encode(value any) ([]byte, error) {
 }
 
 // decode reads a value that must be in the form of RFC 8785 and have no member that is
-// not known.
+// not known: then it encodes to the same bytes again.
 func decode(text []byte, into any) bool {
-	canonical, err := jsonvalue.Canonical(text)
-	if err != nil || !slices.Equal(canonical, text) || jsonvalue.Unmarshal(text, into) != nil {
+	if jsonvalue.UnmarshalStored(text, into) != nil {
 		return false
 	}
 	again, err := encode(into)
-	return err == nil && slices.Equal(again, text)
+	return err == nil && bytes.Equal(again, text)
 }
 
 // Payload returns the bytes that are signed.
@@ -165,9 +163,4 @@ func (s *Statement) subject(name, kind string) string {
 // one that the signer states.
 func (s *Statement) Commits() (seen, stated string) {
 	return s.subject(SubjectSeen, digestCommit), s.subject(SubjectStated, digestCommit)
-}
-
-// Params returns the parameters of the run, as its first record has them.
-func (s *Statement) Params() json.RawMessage {
-	return jsonvalue.Member(jsonvalue.Member([]byte(s.Predicate.Records[0]), "data"), "params")
 }

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"bytes"
-	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -135,9 +134,4 @@ func Check(signature, message []byte) (ssh.PublicKey, error) {
 		return nil, errors.New("it does not fit the content")
 	}
 	return parsed.PublicKey, nil
-}
-
-// Armored returns a signature as ssh-keygen reads it.
-func Armored(signature []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: signature})
 }

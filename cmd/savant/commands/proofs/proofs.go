@@ -60,7 +60,7 @@ func Command(shared *cli.Program) *cobra.Command {
 	flags.StringArrayVar(&in.redact, "redact", nil, "replace values by salted digests: STEP.FIELD, or a regular expression for texts; may be repeated")
 	flags.StringVar(&in.timestamp, "timestamp", "", "the address of an authority of RFC 3161 that stamps each signature; it learns their digests and no more")
 	flags.StringVar(&in.disclosures, "disclosures", "", "the file that gets what --redact replaced, with the salts")
-	command.AddCommand(p.checkCommand())
+	command.AddCommand(p.checkCommand(), p.lintCommand())
 	return p.JSONFlag(command)
 }
 
