@@ -48,6 +48,20 @@ func Check(set *Set, tools Tools) []fault.Diagnostic {
 	return slices.Compact(c.found)
 }
 
+// Diagnostics returns all that is wrong with the text of a file of rules, with line, column
+// and severity. A file that cannot be read is not held against the tools.
+func Diagnostics(file string, src []byte, tools Tools) []fault.Diagnostic {
+	parsed, err := Parse(file, src)
+	if err == nil {
+		return Check(New(parsed), tools)
+	}
+	coded := fault.From(err)
+	if len(coded.Diagnostics) == 0 {
+		return []fault.Diagnostic{{File: file, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
+	}
+	return coded.Diagnostics
+}
+
 type checker struct {
 	set   *Set
 	tools Tools

@@ -40,6 +40,16 @@ type ValidateOutput struct {
 	Notes []fault.Diagnostic `json:"notes,omitempty"`
 }
 
+// Diagnostics returns all findings in the order of the file. One without a severity is an
+// error.
+func (o *ValidateOutput) Diagnostics() []fault.Diagnostic {
+	all := slices.Concat(o.Errors, o.Warnings, o.Notes)
+	slices.SortStableFunc(all, func(a, b fault.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return all
+}
+
 // Validate checks without a run. Findings are part of the output; the errors are
 // SCHEMA_NOT_FOUND, UNKNOWN_WORKFLOW and INVALID_PARAMS.
 func (e *Engine) Validate(ctx context.Context, in ValidateInput) (*ValidateOutput, error) {

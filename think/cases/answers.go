@@ -3,11 +3,13 @@ package cases
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"savant/think/flow"
+	"savant/think/flow/expression"
 )
 
 // answers are those of one run: each value is given once.
@@ -250,6 +252,24 @@ func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
 			r.wrong(path, "names no steps", "a list of ids, or a map by id")
 		}
 	}
+	for _, key := range slices.Sorted(maps.Keys(c.Expect)) {
+		value := c.Expect[key]
+		if _, isMap := value.(map[string]any); isMap || key == "summary" {
+			r.matchers(graph, c.path+".expect."+key, value)
+		}
+	}
+	for key, kind := range map[string]string{"captures": "a map by name", "rounds": "a map by step"} {
+		if value, given := c.Expect[key]; given {
+			if _, is := value.(map[string]any); !is {
+				r.wrong(c.path+".expect."+key, "is not a map", kind)
+			}
+		}
+	}
+	if summary, given := c.Expect["summary"]; given {
+		if _, is := summary.(string); !is {
+			r.wrong(c.path+".expect.summary", "is not a text", "")
+		}
+	}
 	if outcome, given := c.Expect["outcome"]; given && !slices.Contains(outcomes, fmt.Sprint(outcome)) {
 		r.unknown(c.path+".expect.outcome", "outcome", fmt.Sprint(outcome), outcomes)
 	}
@@ -273,6 +293,34 @@ func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
 		for _, name := range slices.Sorted(maps.Keys(captures)) {
 			if base := withoutNumbers(graph, name); !slices.Contains(all, base) {
 				r.unknown(c.path+".expect.captures."+name, "capture", name, all)
+			}
+		}
+	}
+}
+
+// matchers refuses patterns and expressions that cannot be read.
+func (r *reader) matchers(graph *flow.Graph, path string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range ids(value) {
+			r.matchers(graph, path+"."+name, value[name])
+		}
+	case []any:
+		for i, each := range value {
+			r.matchers(graph, path+"["+strconv.Itoa(i)+"]", each)
+		}
+	case string:
+		if isPattern(value) {
+			if _, err := regexp.Compile(value[1 : len(value)-1]); err != nil {
+				r.wrong(path, "the pattern is not valid: "+err.Error(), "")
+			}
+		} else if isExpression(value) {
+			captures := expression.Names{}
+			for _, name := range capturesOf(graph) {
+				captures[name] = true
+			}
+			if _, err := compiled(value, graph.Workflow, captures); err != nil {
+				r.wrong(path, err.Error(), "")
 			}
 		}
 	}

@@ -214,3 +214,20 @@ func (r *reader) text(object map[string]any, path, key string, required bool) st
 
 // Source returns the text of the file; do not change it.
 func (f *File) Source() []byte { return f.src }
+
+// Diagnostics returns all that is wrong with the text of a cases file, in its order, with
+// line and column. Without a graph only its form is checked.
+func Diagnostics(name string, src []byte, graph *flow.Graph) []fault.Diagnostic {
+	file, err := Parse(name, src)
+	if err == nil && graph != nil {
+		err = Check(file, graph)
+	}
+	if err == nil {
+		return nil
+	}
+	coded := fault.From(err)
+	if len(coded.Diagnostics) == 0 {
+		return []fault.Diagnostic{{File: name, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
+	}
+	return coded.Diagnostics
+}

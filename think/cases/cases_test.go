@@ -70,8 +70,6 @@ func TestACaseSaysWhatARunComesTo(t *testing.T) {
 		"an answer missing":  {`{answers: {status: {clean: true}}, expect: {outcome: done}}`, "answers"},
 		"an answer unused":   {`{answers: {status: {clean: false}, tag: 1}, expect: {outcome: failed}}`, "answers.tag"},
 		"a false expression": {`{answers: {status: {clean: false}}, expect: {captures: {tree: "{{ value.clean }}"}}}`, "expect.captures.tree"},
-		"a broken one":       {`{answers: {status: {clean: false}}, expect: {captures: {tree: "{{ nobody }}"}}}`, "expect.captures.tree"},
-		"a broken pattern":   {`{answers: {status: {clean: false}}, expect: {captures: {tree: "/(/"}}}`, "expect.captures.tree"},
 		"no capture":         {`{answers: {status: {clean: false}}, expect: {captures: {tagged: 1}}}`, "expect.captures.tagged"},
 	} {
 		t.Run(name, func(t *testing.T) {

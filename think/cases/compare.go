@@ -328,16 +328,11 @@ func (m *matcher) evaluate(source string, value any) (any, error) {
 	if m.state == nil {
 		m.state = m.trial.captures()
 	}
-	params := expression.Names{}
-	for _, param := range m.trial.graph.Workflow.Params {
-		params[param.Name] = true
-	}
 	captures := expression.Names{}
 	for name := range m.state {
 		captures[name] = true
 	}
-	inner, _ := expression.Unwrap(source)
-	program, err := expression.Compile(inner, expression.Scope{Params: params, AnyParam: m.trial.graph.Workflow.OpenParams, Captures: captures, Item: "value"})
+	program, err := compiled(source, m.trial.graph.Workflow, captures)
 	if err != nil {
 		return nil, err
 	}
@@ -347,4 +342,14 @@ func (m *matcher) evaluate(source string, value any) (any, error) {
 		}
 		return expression.NoCapture
 	}})
+}
+
+// compiled reads an expression over value, params and state.
+func compiled(source string, workflow *flow.Workflow, captures expression.Names) (*expression.Program, error) {
+	params := expression.Names{}
+	for _, param := range workflow.Params {
+		params[param.Name] = true
+	}
+	inner, _ := expression.Unwrap(source)
+	return expression.Compile(inner, expression.Scope{Params: params, AnyParam: workflow.OpenParams, Captures: captures, Item: "value"})
 }
