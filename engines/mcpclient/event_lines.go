@@ -35,44 +35,84 @@ const maxQuiet = 1 << 20
 var errQuiet = errors.New("the event stream has no events")
 
 // withEventLines replaces the body of an event stream with one that mcp-go can read.
-func withEventLines(response *http.Response, silent func()) {
+func withEventLines(response *http.Response, silent func(), skip func(text []byte) bool) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err == nil && kind == "text/event-stream" {
 		lines := &eventLines{in: bufio.NewReader(response.Body), body: response.Body, silent: silent}
-		response.Body = &dataLines{in: bufio.NewReader(lines), Closer: lines}
+		response.Body = &dataLines{in: bufio.NewReader(lines), Closer: lines, skip: skip}
 	}
 }
 
-// dataLines reads an event stream and makes the answers in its data lines ones that mcp-go
-// reads: of a batch of one, or with NaN.
+// dataLines reads the events of a stream and makes the answers in them ones that mcp-go
+// reads: of a batch of one, with NaN, over several lines, without a blank line at the end.
 type dataLines struct {
 	io.Closer
 	in   *bufio.Reader
-	rest []byte // of the current line
+	skip func(text []byte) (broken bool) // is given what is no message; broken ends the stream
+	rest []byte                          // of the current event
+	err  error                           // after it
 }
 
 func (d *dataLines) Read(into []byte) (int, error) {
-	if len(d.rest) == 0 {
-		line, err := d.in.ReadBytes('\n')
-		if len(line) == 0 {
-			return 0, err // one that comes with a line comes again
+	for len(d.rest) == 0 {
+		if d.err != nil {
+			return 0, d.err
 		}
-		d.rest = tidyData(line)
+		d.rest, d.err = d.event()
 	}
 	n := copy(into, d.rest)
 	d.rest = d.rest[n:]
 	return n, nil
 }
 
-func tidyData(line []byte) []byte {
-	data, found := bytes.CutPrefix(line, []byte("data:"))
-	if data = bytes.TrimSpace(data); !found || len(data) == 0 || json.Valid(data) && data[0] != '[' {
-		return line
+// errBroken ends a stream with a message that cannot be read.
+var errBroken = errors.New("an event of the stream is not JSON")
+
+// event returns the next event, up to its blank line or the end of the stream.
+func (d *dataLines) event() ([]byte, error) {
+	var whole, fields, text []byte // the event; its lines that are no data; its data and lines without a field
+	usual := false                 // all of text is data
+	for {
+		line, err := d.in.ReadBytes('\n')
+		whole = append(whole, line...)
+		data, isData := bytes.CutPrefix(line, []byte("data:"))
+		switch {
+		case isData:
+			usual = usual || len(text) == 0
+			text = append(append(text, bytes.TrimSpace(data)...), '\n')
+		case isField(line):
+			fields = append(fields, line...)
+		default:
+			usual = usual && len(bytes.TrimSpace(line)) == 0
+			text = append(text, line...)
+		}
+		if err == nil && len(bytes.TrimSpace(line)) > 0 {
+			continue
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 || usual && json.Valid(text) && text[0] == '{' && err == nil {
+			return whole, err
+		}
+		if answer := answersIn(text); answer != nil {
+			var compact bytes.Buffer
+			if json.Compact(&compact, answer) == nil {
+				return append(append(append(fields, "data: "...), compact.Bytes()...), "\n\n"...), err
+			}
+		}
+		if messagesIn(text) == nil && d.skip(text) {
+			return nil, errBroken
+		}
+		return whole, err
 	}
-	if answer := answersIn(data); answer != nil {
-		return append(append([]byte("data: "), answer...), '\n')
+}
+
+// isField reports whether a line is one of an event that has no data, or a comment.
+func isField(line []byte) bool {
+	for _, each := range []string{":", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(line, []byte(each)) {
+			return true
+		}
 	}
-	return line
+	return false
 }
 
 func (e *eventLines) Read(into []byte) (int, error) {

@@ -34,6 +34,18 @@ type guard struct {
 	// mute: the stream for server messages sent much data but no event, so it is not
 	// opened again.
 	mute atomic.Bool
+	// skip is given what is no message, and returns it as errors show it.
+	skip func(text []byte) string
+}
+
+// skipped notes what is no message. It reports whether it was meant as one, so that no
+// answer is to be waited for.
+func (g *guard) skipped(answer *reading, text []byte) (broken bool) {
+	shown := g.skip(text)
+	if answer != nil {
+		answer.skipped.Store(&shown)
+	}
+	return answer != nil && meantAsMessage(text)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -55,18 +67,18 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.StatusCode = http.StatusMethodNotAllowed
 		return response, nil
 	}
-	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
-	response.Body = bounded{http.MaxBytesReader(nil, response.Body, g.limit), over}
+	answer, _ := request.Context().Value(readingKey{}).(*reading)
+	response.Body = bounded{http.MaxBytesReader(nil, response.Body, g.limit), answer}
 	withEventLines(response, func() {
 		if listening {
 			g.mute.Store(true)
 		}
-	})
+	}, func(text []byte) bool { return g.skipped(answer, text) })
 	if !refused(response) {
-		if over == nil { // the answer to a notification is not read
+		if answer == nil { // the answer to a notification is not read
 			return response, nil
 		}
-		if err := tidy(response); err != nil {
+		if err := tidy(response, func(text []byte) { g.skipped(answer, text) }); err != nil {
 			return nil, err
 		}
 		return response, nil
@@ -87,11 +99,11 @@ type formatError string
 func (f formatError) Error() string { return string(f) }
 
 // tidy makes an answer of JSON one that mcp-go reads: a server may call it text, begin it
-// with a byte order mark or other text, write NaN, or send a batch of one. Another answer that is neither
-// JSON nor an event stream is a formatError.
-func tidy(response *http.Response) error {
+// with a byte order mark or other text, write NaN, or send a batch of one. Another answer is a
+// formatError; skip is given what it begins with, unless it is a page for people.
+func tidy(response *http.Response, skip func(text []byte)) error {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if err == nil && kind == "text/event-stream" || response.StatusCode != http.StatusOK {
+	if err == nil && kind == "text/event-stream" && response.StatusCode == http.StatusOK || response.StatusCode >= http.StatusMultipleChoices {
 		return nil
 	}
 	body, err := io.ReadAll(response.Body)
@@ -101,22 +113,31 @@ func tidy(response *http.Response) error {
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(body, jsonrpc.ByteOrderMark))
 	if len(text) == 0 {
-		response.Body = io.NopCloser(bytes.NewReader(body))
-		return nil
+		return formatError(fmt.Sprintf("HTTP %d and no message", response.StatusCode))
 	}
 	if found := answersIn(text); found != nil {
 		text, kind = found, "application/json"
-	}
-	if kind != "application/json" && bytes.Contains(append([]byte{'\n'}, text[:min(len(text), maxEcho)]...), []byte("\ndata:")) {
+	} else if bytes.Contains(append([]byte{'\n'}, text[:min(len(text), maxEcho)]...), []byte("\ndata:")) {
 		text, kind = body, "text/event-stream"
+	} else {
+		return noMessage(kind, text, skip)
 	}
-	if kind != "application/json" && kind != "text/event-stream" {
-		return formatError("a body that is not what the protocol says: " + cmp.Or(mediaType().FindString(kind), "no known type") + ", neither JSON nor an event stream")
-	}
+	response.StatusCode = http.StatusOK
 	response.Header.Set("Content-Type", kind)
 	response.ContentLength = int64(len(text))
 	response.Body = io.NopCloser(bytes.NewReader(text))
+	if kind == "text/event-stream" {
+		withEventLines(response, nil, func(text []byte) bool { skip(text); return false })
+	}
 	return nil
+}
+
+// noMessage is the error of an answer that has no message.
+func noMessage(kind string, text []byte, skip func(text []byte)) error {
+	if kind == "application/json" || kind == "text/plain" || kind == "" {
+		skip(text)
+	}
+	return formatError("a body that is not what the protocol says: " + cmp.Or(mediaType().FindString(kind), "no known type") + ", without an answer to the request")
 }
 
 // mediaType matches the types that an error names: other text of a server may be secret.
@@ -130,7 +151,7 @@ func answersIn(text []byte) (only []byte) {
 		all, _ = behindText(text)
 	}
 	for _, m := range all {
-		if !m.IsResponse() {
+		if !m.IsResponse() || m.ID == nil && m.Error == nil {
 			continue
 		}
 		if only != nil {
@@ -148,9 +169,15 @@ func sessionLost(request *http.Request, response *http.Response, why rpcError) b
 		strings.Contains(strings.ToLower(why.Message), "session")
 }
 
-// overKey is the context key of a flag that is set when a response was too large:
-// mcp-go does not return the read error of an event stream.
-type overKey struct{}
+// reading is what is noted while an answer is read: mcp-go does not return the read error of
+// an event stream.
+type reading struct {
+	over    atomic.Bool            // it was too large
+	skipped atomic.Pointer[string] // the last part that is no message
+}
+
+// readingKey is the context key of a reading.
+type readingKey struct{}
 
 // refused reports whether the status is a failure that the protocol gives no meaning
 // (it does for 401, 404 and 405).
@@ -196,13 +223,13 @@ func refusesToSpeak(request *http.Request, response *http.Response) bool {
 // exceeded.
 type bounded struct {
 	io.ReadCloser
-	over *atomic.Bool // may be nil
+	answer *reading // may be nil
 }
 
 func (b bounded) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
-	if b.over != nil && errors.As(err, new(*http.MaxBytesError)) {
-		b.over.Store(true)
+	if b.answer != nil && errors.As(err, new(*http.MaxBytesError)) {
+		b.answer.over.Store(true)
 	}
 	return n, err
 }

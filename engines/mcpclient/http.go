@@ -26,7 +26,8 @@ const cancelGrace = 2 * time.Second
 // ConnectHTTP connects to a server over Streamable HTTP (revision 2025-03-26 and
 // later). If the server offers a stream for its own messages, the client listens to it.
 // headers are sent with every request, and only to this origin: a redirect to another
-// origin is refused. Errors contain neither the address nor text of the server. ctx
+// origin is refused. Errors contain not the address, and of the
+// server's text only the beginning of what is no message, without what Hidden hides. ctx
 // bounds the initialization only.
 func ConnectHTTP(ctx context.Context, address string, headers map[string]string, options Options) (*Client, error) {
 	c := newClient(ctx, options)
@@ -41,6 +42,7 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 		return nil, fault.New(fault.InvalidParams, "url: expected an address")
 	}
 	h := &httpLink{client: c, requests: requests, guard: guarded}
+	guarded.skip = h.skip
 	c.link = h
 	requests.SetNotificationHandler(h.notified)
 	requests.SetRequestHandler(h.requested)
@@ -62,6 +64,7 @@ type httpLink struct {
 	guard    *guard
 	asked    atomic.Int64
 	version  atomic.Pointer[string]
+	logged   atomic.Int64 // parts that are no message
 	// cancels counts the cancellations being sent.
 	cancels sync.WaitGroup
 }
@@ -96,14 +99,20 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 		return nil, err
 	}
 	asked.Header = header
-	over := new(atomic.Bool)
-	answer, err := h.requests.SendRequest(context.WithValue(ctx, overKey{}, over), asked)
+	read := new(reading)
+	answer, err := h.requests.SendRequest(context.WithValue(ctx, readingKey{}, read), asked)
+	skipped := read.skipped.Load()
 	switch {
-	case over.Load():
+	case read.over.Load():
 		return nil, fault.New(fault.ToolFailed, "the server's answer to %s has more than %d bytes and was not read", method, h.guard.limit)
 	case ctx.Err() != nil:
 		h.tellCancelled(asked.ID)
+		if skipped != nil {
+			return nil, fault.New(fault.EngineOffline, "%s was not answered: %w", method, &SkippedLineError{*skipped, context.Cause(ctx)})
+		}
 		return nil, unanswered(ctx, method)
+	case err != nil && skipped != nil:
+		return nil, fault.New(fault.EngineOffline, "the server answered %s with what is no message of the protocol: %q", method, *skipped).OutcomeUnknown()
 	case err != nil:
 		return nil, h.failure(method, err)
 	}
@@ -195,6 +204,15 @@ func (h *httpLink) failure(method string, err error) error {
 		return unreachable // nothing was sent
 	}
 	return unreachable.OutcomeUnknown()
+}
+
+// skip logs what is no message, and returns it as errors show it.
+func (h *httpLink) skip(text []byte) string {
+	shown := h.client.shown(text)
+	if h.logged.Add(1) <= maxLogged {
+		h.client.options.Logger.Warn("a server sent what is no message", "line", shown)
+	}
+	return shown
 }
 
 func (h *httpLink) notified(said mcp.JSONRPCNotification) {

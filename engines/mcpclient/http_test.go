@@ -1,12 +1,16 @@
 package mcpclient_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,11 +18,17 @@ import (
 	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/internal/golden"
+	"savant/internal/redact"
 )
 
 // overHTTP is a server by HTTP whose answers to tools/call a test writes; id
 // is that of the call, as JSON.
 func overHTTP(t *testing.T, call func(w http.ResponseWriter, id string)) *mcpclient.Client {
+	t.Helper()
+	return overHTTPWith(t, mcpclient.Options{}, call)
+}
+
+func overHTTPWith(t *testing.T, options mcpclient.Options, call func(w http.ResponseWriter, id string)) *mcpclient.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -42,7 +52,7 @@ func overHTTP(t *testing.T, call func(w http.ResponseWriter, id string)) *mcpcli
 		}
 	}))
 	t.Cleanup(server.Close)
-	c, err := mcpclient.ConnectHTTP(t.Context(), server.URL, nil, mcpclient.Options{})
+	c, err := mcpclient.ConnectHTTP(t.Context(), server.URL, nil, options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -99,6 +109,13 @@ func TestClientOverHTTPAnswersInOtherForms(t *testing.T) {
 		"NaN":                  {"application/json", `{"jsonrpc":"2.0","id":%s,"result":{"x":NaN,"content":[{"type":"text","text":"so"}]}}`},
 		"a batch in a stream":  {"text/event-stream", `data: [{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}]` + "\n\n"},
 		"NaN in a stream":      {"text/event-stream", `data: {"jsonrpc":"2.0","id":%s,"result":{"x":NaN,"content":[{"type":"text","text":"so"}]}}` + "\r\n\r\n"},
+		"a request before it":  {"application/json", `{"jsonrpc":"2.0","method":"notifications/message"}` + "\n" + `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
+		"text in a stream":     {"text/event-stream", "data: ready\n\ndata: ok " + `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}` + "\n\n"},
+		"lines in a stream":    {"text/event-stream", "event: message\ndata: {\n \"jsonrpc\":\"2.0\",\n \"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"so\"}]}}\n\n"},
+		"data lines":           {"text/event-stream", "data: {\ndata: \"jsonrpc\":\"2.0\",\ndata: \"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"so\"}]}}\n\n"},
+		"no data:":             {"text/event-stream", `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}` + "\n\n"},
+		"no blank line":        {"text/event-stream", `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}`},
+		"a mark in a stream":   {"text/event-stream", "\ufeffdata: \ufeff" + `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}` + "\n\n"},
 		"a stream called text": {"text/plain", `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"so"}]}}` + "\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +134,53 @@ func TestClientOverHTTPAnswersInOtherForms(t *testing.T) {
 	require.ErrorIs(t, err, fault.EngineOffline)
 	require.ErrorContains(t, err, "tools/call with a body that is not what the protocol says: text/html")
 	require.NotContains(t, err.Error(), "hunter2")
+}
+
+// What cannot be read ends the call at once, with its beginning in the error and in the log, and
+// without secrets. A stream that stays open and says something else is logged at once.
+func TestClientOverHTTPNamesWhatIsNoMessage(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, body, says string
+		open             bool
+	}{
+		"text":                   {"application/json", "hello, hunter2-hunter2", `no message of the protocol: "hello, `, false},
+		"plain text":             {"text/plain", "hello, hunter2-hunter2", `no message of the protocol: "hello, `, false},
+		"broken":                 {"application/json", `{"jsonrpc":"2.0","id":%s,"result":{},}`, `no message of the protocol: "{\"jsonrpc`, false},
+		"without an id":          {"application/json", `{"jsonrpc":"2.0","result":{"x":1}}`, `no message of the protocol: "{\"jsonrpc`, false},
+		"single quotes":          {"application/json", `{'jsonrpc':'2.0','id':%s,'result':{}}`, `no message of the protocol: "{'jsonrpc`, false},
+		"a text of JSON":         {"application/json", `"{}"`, `no message of the protocol: "\"{}\""`, false},
+		"nothing":                {"application/json", "", "HTTP 200 and no message", false},
+		"text in a stream":       {"text/event-stream", "data: hello\n\n", `no message of the protocol: "hello"`, false},
+		"broken in an open one":  {"text/event-stream", `data: {"jsonrpc":"2.0","id":%s,"result":{},}` + "\n\n", `no message of the protocol: "{\"jsonrpc`, true},
+		"text in an open stream": {"text/event-stream", "data: Traceback\n\n", `tools/call was not answered: context canceled; the server printed a line that is no message: "Traceback"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var log bytes.Buffer
+			write := io.MultiWriter(&log, cancelOn(func() {
+				if strings.Contains(c.says, "canceled") {
+					cancel()
+				}
+			}))
+			options := mcpclient.Options{Logger: slog.New(slog.NewTextHandler(write, nil)), Hidden: redact.New("hunter2-hunter2")}
+			_, err := overHTTPWith(t, options, func(w http.ResponseWriter, id string) {
+				w.Header().Set("Content-Type", c.kind)
+				fmt.Fprint(w, strings.ReplaceAll(c.body, "%s", id))
+				if c.open {
+					w.(http.Flusher).Flush()
+					<-ctx.Done()
+				}
+			}).Invoke(ctx, "x", map[string]any{}, nil) // which has no timeout
+			cancel()
+			require.ErrorIs(t, err, fault.EngineOffline)
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error()+log.String(), "hunter2")
+			if c.body != "" {
+				require.Contains(t, log.String(), "a server sent what is no message")
+			}
+		})
+	}
 }
 
 // A server that was begun anew may say so in the wrong way.

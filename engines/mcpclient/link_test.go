@@ -19,6 +19,7 @@ import (
 	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/internal/golden"
+	"savant/internal/redact"
 )
 
 const rawSchema = `{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","anyOf":[{"required":["a"]}],"patternProperties":{"^x":{"type":"string"}}}`
@@ -75,10 +76,11 @@ func TestClientOverHTTPWithoutAServer(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 	_, err = mcpclient.ConnectHTTP(t.Context(), "http://%zz", nil, mcpclient.Options{})
 	require.ErrorIs(t, err, fault.InvalidParams)
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hunter2") }))
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome, hunter2-hunter2") }))
 	t.Cleanup(page.Close)
-	_, err = mcpclient.ConnectHTTP(t.Context(), page.URL, nil, mcpclient.Options{})
+	_, err = mcpclient.ConnectHTTP(t.Context(), page.URL, nil, mcpclient.Options{Hidden: redact.New("hunter2-hunter2")})
 	require.ErrorIs(t, err, fault.EngineOffline)
+	require.ErrorContains(t, err, `no message of the protocol: "welcome, `)
 	require.NotContains(t, err.Error(), "hunter2")
 }
 

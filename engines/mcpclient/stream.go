@@ -110,7 +110,7 @@ func (s *streamLink) skip(text []byte) {
 	}
 	shown := s.client.shown(text)
 	s.skipped.Store(&shown)
-	if text[0] != '{' && text[0] != '[' || !bytes.Contains(text, []byte(`"jsonrpc"`)) {
+	if !meantAsMessage(text) {
 		if s.logged++; s.logged <= maxLogged {
 			s.client.options.Logger.Info("a server printed a line that is no message", "line", shown)
 		}
@@ -118,6 +118,11 @@ func (s *streamLink) skip(text []byte) {
 	}
 	s.client.options.Logger.Warn("a server sent a message that is not JSON", "line", shown)
 	s.lose(fault.New(fault.ToolFailed, "the server sent a message that is not JSON: %q", shown))
+}
+
+// meantAsMessage reports whether what is no message was meant as one.
+func meantAsMessage(text []byte) bool {
+	return (text[0] == '{' || text[0] == '[') && bytes.Contains(text, []byte(`"jsonrpc"`))
 }
 
 func (s *streamLink) route(m *jsonrpc.Message) {
