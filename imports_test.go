@@ -125,7 +125,7 @@ var rules = map[string]rule{
 	"engines/mcpclient":        {height: 4, imports: []string{"engines", "internal/httpclient", "internal/jsonrpc", "telemetry"}},
 	"engines/mcpio/mount":      {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup", "internal/trust"}},
 	"engines/mcpio/streamable": {height: 5, imports: []string{"engines", "engines/mcpio", "internal/access", "internal/jsonrpc", "internal/webguard"}},
-	"engines/guide":            {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "engines"}},
+	"engines/guide":            {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "think/state", "engines"}},
 	"engines/author":           {height: 6, imports: []string{"engines", "think", "think/cases", "think/flow"}},
 	"engines/workflow":         {height: 7, imports: []string{"think", "think/flow", "engines", "engines/guide"}},
 

@@ -22,6 +22,15 @@ type Caller struct {
 	Client string
 	// Ask asks the person at the client; nil if the client does not support questions.
 	Ask Ask
+	// Admission decides which answers of the caller are taken; nil takes all.
+	Admission Admission
+}
+
+// Admission decides whether an answer is taken.
+type Admission interface {
+	// Admit is asked about an answer to a step of a run that goes on, with the run held,
+	// and says why it is not taken. enforced: the run's workflow requires hooks.
+	Admit(ctx context.Context, run state.Key, step string, enforced bool) error
 }
 
 // The names of callers that have no token: a program on this machine, a person at a

@@ -33,9 +33,6 @@ type NextInput struct {
 	Warnings []Warning `json:"-"`
 	// Used is what the models took that the runtime asked for the answer, in its own form.
 	Used json.RawMessage `json:"-"`
-	// Admit is asked about an answer to a run that goes on, with the run held, and says why
-	// it is not taken; nil takes all. enforced: the run's workflow requires hooks.
-	Admit func(workflow, run string, enforced bool) error `json:"-"`
 }
 
 // Next takes a result and returns what comes next. Errors: VALIDATION_FAILED
@@ -79,8 +76,8 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 	if err := l.run.Cancelled(); err != nil {
 		return settled{}, err
 	}
-	if in.Admit != nil && l.now.Final == nil && l.now.Blocked == nil {
-		if err := in.Admit(l.key.Workflow, l.key.Run, l.run.View().Graph().Enforced()); err != nil {
+	if in.Caller.Admission != nil && l.now.Final == nil && l.now.Blocked == nil {
+		if err := in.Caller.Admission.Admit(ctx, l.key, in.StepID, l.run.View().Graph().Enforced()); err != nil {
 			return settled{}, err
 		}
 	}

@@ -6,29 +6,34 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/think"
+	"savant/think/state"
 )
 
 // Hooks say how clients are held to the runs that they plan. Only the process of a hook
 // announces calls: what arrives over MCP may be of the model. The zero value is a server
 // without hooks.
 type Hooks struct {
-	// Probed reports whether a hook has just seen a call of think.plan. It is needed if
-	// Required is set or a workflow requires enforcement.
-	Probed func(ctx context.Context, workflow, run string) (bool, error)
-	// Continued reports whether a hook has just seen a call of think.next for a step of
-	// a run; nil if think.next needs no hook.
-	Continued func(ctx context.Context, workflow, run, step string) (bool, error)
+	// Announcements are what hooks said of calls; nil: no call needs one.
+	Announcements Announcements
 	// Required: every run needs hooks, not only those of workflows with enforce:
 	// required.
 	Required bool
+}
+
+// Announcements are the calls that hooks have just seen; *sessions.Gate has them.
+type Announcements interface {
+	// Probed reports whether a hook saw a call of think.plan.
+	Probed(ctx context.Context, workflow, run string) (bool, error)
+	// Continued reports whether a hook saw a call of think.next for a step of a run.
+	Continued(ctx context.Context, workflow, run, step string) (bool, error)
 }
 
 // required is think.plan for clients: HOOKS_MISSING if the run requires hooks and no
 // hook saw the call.
 func (h Hooks) required(e *think.Engine) tool[think.PlanInput, *think.Reply] {
 	return func(ctx context.Context, call engines.Call, in think.PlanInput) (*think.Reply, error) {
-		if h.Probed != nil && (h.Required || asksForHooks(ctx, e, in.Workflow)) {
-			probed, err := h.Probed(ctx, in.Workflow, in.RunID)
+		if h.Announcements != nil && (h.Required || asksForHooks(ctx, e, in.Workflow)) {
+			probed, err := h.Announcements.Probed(ctx, in.Workflow, in.RunID)
 			if err != nil {
 				return nil, err
 			}
@@ -56,20 +61,23 @@ func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 func (h Hooks) continues(e *think.Engine) tool[think.NextInput, *think.Reply] {
 	return func(ctx context.Context, call engines.Call, in think.NextInput) (*think.Reply, error) {
 		in.Caller = Caller(call)
-		if h.Continued != nil {
-			in.Admit = func(workflow, run string, enforced bool) error {
-				if !enforced && !h.Required {
-					return nil
-				}
-				continued, err := h.Continued(ctx, workflow, run, in.StepID)
-				if err == nil && !continued {
-					err = hooksMissing()
-				}
-				return err
-			}
+		if h.Announcements != nil {
+			in.Caller.Admission = h
 		}
 		return e.Next(ctx, in)
 	}
+}
+
+// Admit implements think.Admission.
+func (h Hooks) Admit(ctx context.Context, run state.Key, step string, enforced bool) error {
+	if !enforced && !h.Required {
+		return nil
+	}
+	continued, err := h.Announcements.Continued(ctx, run.Workflow, run.Run, step)
+	if err == nil && !continued {
+		err = hooksMissing()
+	}
+	return err
 }
 
 func hooksMissing() error {

@@ -3,6 +3,7 @@ package guide_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,17 @@ func (l *looks) Records(ctx context.Context, key state.Key, after, limit int) ([
 	return l.Storage.Records(ctx, key, after, limit)
 }
 
+// announcements are the steps whose answers a hook saw.
+type announcements struct{ steps []string }
+
+// Probed implements guide.Announcements.
+func (*announcements) Probed(context.Context, string, string) (bool, error) { return true, nil }
+
+// Continued implements guide.Announcements.
+func (a *announcements) Continued(_ context.Context, workflow, run, step string) (bool, error) {
+	return slices.Contains(a.steps, workflow+"/"+run+" "+step), nil
+}
+
 // Where runs need hooks, an answer that no hook was asked about is not taken. Whether runs
 // need them or not, a step asks the store once where the run stands.
 func TestAnAnswerNeedsAHook(t *testing.T) {
@@ -40,15 +52,8 @@ func TestAnAnswerNeedsAHook(t *testing.T) {
 		store := &looks{Storage: statetest.NewMemory()}
 		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files()}), Store: store, Now: time.Now})
 		t.Cleanup(engine.Close)
-		announced := []string{}
-		hooks := guide.Hooks{Required: required, Continued: func(_ context.Context, workflow, run, step string) (bool, error) {
-			for _, each := range announced {
-				if each == workflow+"/"+run+" "+step {
-					return true, nil
-				}
-			}
-			return false, nil
-		}}
+		announced := &announcements{}
+		hooks := guide.Hooks{Required: required, Announcements: announced}
 		tools := engines.NewRegistry(engines.Options{})
 		require.NoError(t, tools.Add(guide.Tools(engine, hooks)...))
 		_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r", Params: map[string]any{"count": 1}})
@@ -59,12 +64,12 @@ func TestAnAnswerNeedsAHook(t *testing.T) {
 		}
 		if required {
 			require.ErrorIs(t, next(), fault.HooksMissing)
-			announced = append(announced, "ask/r word")
+			announced.steps = []string{"ask/r word"}
 		}
 		store.count = 0
 		require.NoError(t, next())
 		require.Equal(t, 1, store.count)
-		announced = nil
+		announced.steps = nil
 		require.NotErrorIs(t, next(), fault.HooksMissing, "the run has ended")
 	}
 }
