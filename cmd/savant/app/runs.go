@@ -35,8 +35,9 @@ type Run struct {
 	Status   string `json:"status"`
 	// Standing is the state of a run of a workflow, once it was asked for.
 	Standing *Standing `json:"standing,omitempty"`
-	// Steps are the agent's decisions, or the version of a workflow's run.
-	Steps   int    `json:"steps"`
+	// Version counts the records of a workflow's run, Steps the agent's decisions.
+	Version int    `json:"version,omitempty"`
+	Steps   int    `json:"steps,omitempty"`
 	Created string `json:"created"`
 	Updated string `json:"updated"`
 	// Warning says why a run of the agent does not go on.
@@ -50,7 +51,7 @@ func (r Run) Key() state.Key { return state.Key{Workflow: r.Workflow, Run: r.Run
 func (r Run) String() string { return cmp.Or(r.Workflow, string(OfAgent)) + "/" + r.RunID }
 
 func ofInfo(info state.Info) Run {
-	return Run{RunID: info.Run, Kind: OfWorkflow, Workflow: info.Workflow, Status: info.Status, Steps: info.Version, Created: info.Created, Updated: info.Updated}
+	return Run{RunID: info.Run, Kind: OfWorkflow, Workflow: info.Workflow, Status: info.Status, Version: info.Version, Created: info.Created, Updated: info.Updated}
 }
 
 func ofReport(report agent.Report) Run {

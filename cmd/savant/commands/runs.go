@@ -22,8 +22,8 @@ import (
 
 // runsCommand is `savant runs`: alone it lists.
 func (p *program) runsCommand() *cobra.Command {
-	command := p.listCommand("runs", "List all runs, of workflows and of the agent")
-	command.AddCommand(p.listCommand("list", "List runs of workflows and of the agent, the last changed first"),
+	command := p.listCommand("runs", "List all runs, of workflows and of the agent", app.OfWorkflow, app.OfAgent)
+	command.AddCommand(p.listCommand("list", "List runs of workflows and of the agent, the last changed first", app.OfWorkflow, app.OfAgent),
 		p.showCommand(), p.explainCommand(), p.cancelCommand(), p.traceCommand())
 	return command
 }
@@ -32,10 +32,11 @@ func (p *program) runsCommand() *cobra.Command {
 type listed struct {
 	status, workflow, since string
 	limit                   int
+	kinds                   []app.Kind
 }
 
-func (p *program) listCommand(use, short string) *cobra.Command {
-	var want listed
+func (p *program) listCommand(use, short string, kinds ...app.Kind) *cobra.Command {
+	want := listed{kinds: kinds}
 	command := &cobra.Command{Use: use, Short: short, Args: cli.Positional(cobra.NoArgs),
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
 			if want.limit < 1 {
@@ -60,7 +61,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, want listed) error {
 		}
 		after = time.Now().Add(-age)
 	}
-	all, err := a.Runs(ctx, app.OfWorkflow, app.OfAgent)
+	all, err := a.Runs(ctx, want.kinds...)
 	if err != nil {
 		return err
 	}
@@ -103,12 +104,12 @@ func (p *program) tableOfRuns(runs []app.Run, more int, want listed) error {
 		fmt.Fprintln(p.Stderr, "no runs yet; to begin one: savant workflows run hello, or savant run \"a goal\"")
 	}
 	now := time.Now()
-	err := terminal.Table(p.Stdout, []string{"RUN", "WORKFLOW", "STATUS", "STEPS", "CHANGED", "STANDS AT"}, runs, func(run app.Run) []string {
-		status, steps, at := run.Status, strconv.Itoa(run.Steps), strings.Join(strings.Fields(fault.Cut(run.Goal, 80)), " ")
+	err := terminal.Table(p.Stdout, []string{"RUN", "WORKFLOW", "STATUS", "STEP", "VERSION", "CHANGED", "GOAL"}, runs, func(run app.Run) []string {
+		status, step, version := run.Status, strconv.Itoa(run.Steps), ""
 		if run.Standing != nil {
-			status, steps, at = run.Standing.String(), "v"+steps, run.Standing.Step()
+			status, step, version = run.Standing.String(), run.Standing.Step(), fmt.Sprintf("v%d", run.Version)
 		}
-		return []string{run.RunID, cmp.Or(run.Workflow, "("+string(run.Kind)+")"), status, steps, terminal.When(run.Updated, now), at}
+		return []string{run.RunID, cmp.Or(run.Workflow, "("+string(run.Kind)+")"), status, step, version, terminal.When(run.Updated, now), strings.Join(strings.Fields(fault.Cut(run.Goal, 80)), " ")}
 	})
 	for _, each := range runs {
 		if each.Warning != "" {

@@ -69,9 +69,12 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 		row("stands at", strings.Join(found.Outstanding, ", "))
 	}
 	row("steps", count(whole.Steps, func(each flow.StepStatus) string { return string(each.Status) }))
-	for _, each := range whole.Steps {
-		if each.Status == flow.Failed {
-			row("failed", each.ID+": "+each.Code+": "+each.Details)
+	for i, each := range whole.Steps {
+		switch {
+		case each.Status == flow.Skipped:
+			row("skipped", each.ID+": "+think.Cause(each.Cause))
+		case each.Status == flow.Failed:
+			row("failed", each.ID+": "+whyFailed(each, whole.Steps[i+1:]))
 		}
 	}
 	if seen := count(whole.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {
@@ -90,6 +93,20 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 		row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
 	}
 	return terminal.Table(p.Stdout, nil, rows, slices.Clone[[]string])
+}
+
+// whyFailed returns code and cause of a failed step. A loop has those of its first failed
+// item, which is among the steps after it.
+func whyFailed(step flow.StepStatus, after []flow.StepStatus) string {
+	if step.Code != "" {
+		return step.Code + ": " + step.Details
+	}
+	for _, each := range after {
+		if each.Code != "" && strings.HasPrefix(each.ID, step.ID+"_") {
+			return each.Code + ": its item " + each.ID + ": " + each.Details
+		}
+	}
+	return "an item of the loop failed"
 }
 
 // refusedCalls says how many calls the gate refused.
