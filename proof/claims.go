@@ -3,6 +3,7 @@ package proof
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"savant/internal/jsonvalue"
 )
@@ -140,6 +141,18 @@ func Count(claims []Claim) map[Grade]int {
 	return counts
 }
 
+// failed reports whether the gateway saw the call of a record fail, if it kept the receipt.
+func (s *Statement) failed(version int) (failed, known bool) {
+	for _, claim := range s.Predicate.Claims {
+		for _, each := range s.Predicate.Receipts {
+			if claim.Version == version && claim.Receipt == each.ID {
+				return each.Failed, true
+			}
+		}
+	}
+	return false, false
+}
+
 // Limits says in words what the claims do not prove.
 func (s *Statement) Limits() []string {
 	counts, said := Count(s.Predicate.Claims), []string{}
@@ -154,6 +167,11 @@ func (s *Statement) Limits() []string {
 	tell(Absent, " without a result: not done, skipped or waiting")
 	if count := len(s.Predicate.Redactions); count > 0 {
 		said = append(said, "values were redacted: what they were, and the hashes after the first of them, are the signer's word")
+	}
+	for _, each := range s.Predicate.Observations {
+		if failed, known := s.failed(each.Version); known && failed != (each.Outcome == "failed") {
+			said = append(said, "two witnesses differ on record "+strconv.Itoa(each.Version)+": for the hook of "+each.Client+" the call "+each.Outcome)
+		}
 	}
 	if seen, stated := s.Commits(); seen == "" && stated != "" {
 		said = append(said, "the commit is the signer's word: no witnessed result of the run names it")

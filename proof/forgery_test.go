@@ -329,6 +329,13 @@ func forgeries(t testing.TB) (*forger, []forged) {
 	f.add("a true one, imported", "", sealed(t, f.imported, f.ada))
 	f.add("a true one, signed twice", "", sealed(t, f.plain, f.eve, f.ada))
 	f.add("a true one, stamped", "", f.stamped)
+	for _, curve := range []elliptic.Curve{elliptic.P256(), elliptic.P384()} {
+		key, err := ecdsa.GenerateKey(curve, rand.Reader)
+		require.NoError(t, err)
+		signer, err := ssh.NewSignerFromKey(key)
+		require.NoError(t, err)
+		f.add("a true one, signed by ECDSA, too", "", sealed(t, f.plain, signer, f.ada))
+	}
 	return f, f.all
 }
 
