@@ -92,6 +92,13 @@ func (r *Run) Report() Report {
 	return report
 }
 
+// spent returns the report without the transcript.
+func (r *Run) spent() Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.report
+}
+
 // Wait returns the report when the run or ctx has ended. It calls progress,
 // which may be nil, after each step.
 func (r *Run) Wait(ctx context.Context, progress func(Report)) Report {

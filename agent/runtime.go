@@ -324,7 +324,8 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 			list = append(list, r.withoutSnapshot(each))
 			continue
 		}
-		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Started: each.Started, Updated: each.Updated}
+		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Started: each.Started, Updated: each.Updated,
+			PromptTokens: counted(each.State[statePromptTokens]), OutputTokens: counted(each.State[stateOutputTokens])}
 		if report.Status == StatusRunning && r.running(report.RunID) == nil {
 			report.Status = StatusInterrupted
 			if err := r.stand(&report); err != nil && !errors.Is(err, fault.UnknownRun) {
@@ -345,6 +346,12 @@ func (r *Runtime) withoutSnapshot(listed memory.Snapshot) Report {
 	}
 	report.Warning, report.Transcript = listed.Unread, nil
 	return report
+}
+
+// counted is a number of a snapshot's state; an older snapshot has none.
+func counted(value any) int {
+	number, _ := value.(float64)
+	return int(number)
 }
 
 // readEnd completes the report of a run whose snapshot says that it is running, from the

@@ -59,6 +59,12 @@ type snapshots struct {
 	ended bool        // the last one is written
 }
 
+// The members of a snapshot's state that count tokens.
+const (
+	statePromptTokens = "prompt_tokens"
+	stateOutputTokens = "output_tokens"
+)
+
 // saveSoon debounces save by SnapshotPause.
 func (r *Run) saveSoon(step int) {
 	pause := r.runtime.options.SnapshotPause
@@ -80,8 +86,10 @@ func (r *Run) save(step int, ended outcome) {
 	if r.snapshots.ended {
 		return
 	}
+	spent := r.spent()
 	r.session.Describe(memory.Head{Goal: r.options.Goal, Status: string(cmp.Or(ended.Status, StatusRunning)), Final: ended.Final, Started: stamp(r.began),
-		State: map[string]any{"state": string(r.current()), "persona": r.briefing.persona.Name, "max_steps": r.options.MaxSteps}})
+		State: map[string]any{"state": string(r.current()), "persona": r.briefing.persona.Name, "max_steps": r.options.MaxSteps,
+			statePromptTokens: spent.PromptTokens, stateOutputTokens: spent.OutputTokens}})
 	held, err := r.session.Save()
 	e := telemetry.Event{Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": held.Steps,
 		"summarized": held.Summarized, "errors": held.Errors, "bytes": held.Bytes}}

@@ -53,6 +53,7 @@ type drawnWorkflow struct {
 	X, Y           int
 	Drawing        *drawing
 	Unit, Rounds   string
+	EarlierX       int // where the ways to other rounds stand, after the label
 	Earlier, Later url.Values
 }
 
@@ -69,6 +70,7 @@ const (
 	letter, smallLetter   = 8, 7
 	leastWidth, mostWidth = 150, 300
 	lineHeight            = 16
+	roundWidth            = 64 // of the way to another round
 	inset                 = 12
 )
 
@@ -253,10 +255,11 @@ func (a *artist) inside(n *drawnNode, opened []*scene) error {
 			if each.Round < each.Rounds {
 				w.Later = a.withOpened(n.ID, each.Unit+"_"+strconv.Itoa(each.Round), true)
 			}
+			w.EarlierX = smallLetter * (len([]rune(w.Unit+", "+w.Rounds)) + 2)
 		}
 		n.Inside = append(n.Inside, w)
 		n.Height = max(n.Height, below+lineHeight+d.Height+inset)
-		x += max(d.Width, mostWidth*2/3) + inset
+		x += max(d.Width, mostWidth*2/3, w.EarlierX+2*roundWidth) + inset
 		n.Width = max(n.Width, x)
 	}
 	return nil

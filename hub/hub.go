@@ -159,6 +159,7 @@ func (h *Hub) Handler() http.Handler {
 		inside.HandleFunc("GET "+form, backTo)
 	}
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
+	inside.HandleFunc("GET /runs/{workflow}/{run}/value", h.sendValue)
 	inside.HandleFunc("GET /compare", h.compare)
 	inside.HandleFunc("GET /workflows", h.listWorkflows)
 	inside.HandleFunc("GET /workflows/{name}", h.showWorkflow)
@@ -173,7 +174,7 @@ func (h *Hub) Handler() http.Handler {
 	for path, change := range map[string]change{
 		"/runs/{workflow}/{run}/answer": {approveScope, h.answerRun}, "/runs/{workflow}/{run}/go-on": {access.Run, h.driveRun},
 		"/runs/{workflow}/{run}/fork": {access.Guide, h.forkRun}, "/runs/{workflow}/{run}/reset": {access.Guide, h.resetRun},
-		"/runs/{workflow}/{run}/cancel": {access.Guide, h.cancelRun}, "/workflows/{name}/start": {access.Run, h.startRun},
+		"/runs/{workflow}/{run}/cancel": {access.Guide, h.cancelRun}, "/runs/{workflow}/{run}/export": {access.Guide, h.exportRun}, "/workflows/{name}/start": {access.Run, h.startRun},
 		"/diagnostics/agents/{run}/cancel": {access.Run, h.cancelAgent}, "/diagnostics/agents/{run}/resume": {access.Run, h.resumeAgent},
 		"/calls/{question}/answer": {approveScope, h.answerCall},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -164,6 +165,7 @@ func (h *Hub) addAnswers(r *http.Request, v *think.View, step flow.Handle, p *pa
 		return err
 	} else if name != "" && raw != nil {
 		p.Capture = &capture{Name: name, Size: len(raw)}
+		p.Capture.whole(runOf(r), "capture", name, v.Now().Version)
 		p.Capture.Text, p.Capture.Cut = h.value(raw, panelShown)
 		return nil
 	}
@@ -175,6 +177,7 @@ func (h *Hub) addAnswers(r *http.Request, v *think.View, step flow.Handle, p *pa
 		return err
 	}
 	p.Result = &capture{Size: len(raw)}
+	p.Result.whole(runOf(r), "answer", strconv.Itoa(versions[len(versions)-1]), v.Now().Version)
 	p.Result.Text, p.Result.Cut = h.value(raw, panelShown)
 	return nil
 }

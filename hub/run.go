@@ -56,6 +56,7 @@ type runView struct {
 // endedView is the report of an ended run.
 type endedView struct {
 	Outcome, Summary, Outputs string
+	Artifacts                 []capture
 	Short                     bool // the outputs are shown without a click
 }
 
@@ -97,6 +98,8 @@ type capture struct {
 	Name, Text string
 	Size       int // in bytes
 	Cut        bool
+	At         string     // the address that sends all of it
+	Whole      url.Values // and its query
 }
 
 func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
@@ -231,6 +234,7 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 		}
 		if now.Final != nil {
 			view.Ended = h.endedOf(now.Final)
+			view.Ended.Artifacts = artifactsOf(now.Final, key, now.Version)
 			if now.Final.Outcome == string(flow.Cancelled) {
 				view.Because = "" // the summary says by whom, and why
 			}
@@ -353,7 +357,7 @@ func (h *Hub) listCaptures(r *http.Request, v *think.View, m *moment) error {
 	from, to, pager := paged(r, "captures", len(names), capturesPage, 0)
 	m.CapturePager = pager
 	for _, name := range names[from:to] {
-		shown, err := h.captureOf(r.Context(), v, name, values[name], captureShown)
+		shown, err := h.captureOf(r.Context(), v, runOf(r), name, values[name], captureShown)
 		if err != nil {
 			return err
 		}
@@ -364,8 +368,9 @@ func (h *Hub) listCaptures(r *http.Request, v *think.View, m *moment) error {
 
 // captureOf returns a capture for the page, truncated; value is its entry in the run's
 // list of captures.
-func (h *Hub) captureOf(ctx context.Context, v *think.View, name string, value any, most int) (capture, error) {
+func (h *Hub) captureOf(ctx context.Context, v *think.View, key state.Key, name string, value any, most int) (capture, error) {
 	out := capture{Name: name}
+	out.whole(key, "capture", name, v.Now().Version)
 	if long, is := value.(flow.Long); is && long.Size > tooLarge {
 		out.Size, out.Cut = long.Size, true
 		return out, nil

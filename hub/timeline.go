@@ -52,6 +52,7 @@ type group struct {
 	Action, Tool, Model        string
 	PromptTokens, OutputTokens int
 	Count                      int
+	Failed                     string // the status of a call that failed
 	Events                     []eventRow
 }
 
@@ -177,6 +178,9 @@ func (h *Hub) groups(r *http.Request, run string, selected events.Selection, at 
 		for _, each := range found {
 			row := rowOf(each)
 			row.Link = with(r, "event", row.Place)
+			if each.Type == telemetry.ToolCallCompleted && mark(each.Status) == "bad" {
+				made.Failed = each.Status
+			}
 			made.Events = append(made.Events, row)
 		}
 		out = append(out, made)

@@ -109,6 +109,9 @@ func sessionLine(e Event) string {
 // count returns a number with its noun: 1 step, 2 steps, 0 finishes.
 func count(number any, noun string) string {
 	n, _ := number.(int)
+	if read, is := number.(float64); is { // from a line of the trace
+		n = int(read)
+	}
 	switch {
 	case n == 1:
 		return "1 " + noun

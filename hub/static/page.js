@@ -196,11 +196,33 @@ if (main.dataset.live !== undefined) {
 // A form is sent once: a second click would find what the first has changed.
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (event.defaultPrevented || form.method !== "post") return;
+  if (event.defaultPrevented || form.method !== "post" || form.dataset.again !== undefined) return;
   if (form.dataset.sent !== undefined) return event.preventDefault();
   form.dataset.sent = "";
 });
 addEventListener("pageshow", () => { for (const each of document.forms) delete each.dataset.sent; });
+
+// A value can be copied as it stands.
+if (navigator.clipboard) {
+  afterwards(() => {
+    for (const each of main.querySelectorAll("pre")) {
+      if (each.nextElementSibling?.matches(".copy") || each.textContent.length < 20 || each.closest(".code, [data-own]")) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.dataset.own = "";
+      button.textContent = "Copy";
+      each.after(button);
+    }
+  });
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button.copy");
+    if (!button) return;
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+}
 
 // Escape closes the form that has the focus and gives the focus to what opened it.
 document.addEventListener("keydown", (event) => {

@@ -7,7 +7,9 @@ import { listen } from "./live.js";
 const list = document.getElementById("events");
 const panel = document.getElementById("details");
 
-const rowHeight = 32; // as in hub.css
+const narrow = matchMedia("(max-width: 40rem)");
+const heightOf = () => (narrow.matches ? 56 : 32); // as in hub.css
+let rowHeight = heightOf();
 const chunkSize = 100; // rows in one request
 const maxChunks = 12; // chunks to keep
 const beyond = 15; // rows above and below the visible ones
@@ -39,6 +41,11 @@ class Rows {
   }
 
   resize() { this.list.style.height = `${Math.max(this.found, 1) * rowHeight}px`; }
+
+  forget() {
+    for (const element of this.shown.values()) element.remove();
+    this.shown.clear();
+  }
 
   // settle scrolls to the end if the end was visible.
   settle() { if (this.atEnd) this.scroller.scrollTop = this.scroller.scrollHeight; }
@@ -148,8 +155,7 @@ class Rows {
     if (renumbered) {
       this.epoch = sent.epoch;
       this.chunks.clear();
-      for (const element of this.shown.values()) element.remove();
-      this.shown.clear();
+      this.forget();
     }
     if (!renumbered || loaded.length === 0) this.chunks.set(number, [...loaded, ...sent.rows]);
     while (this.chunks.size > maxChunks) this.chunks.delete(this.chunks.keys().next().value);
@@ -283,6 +289,12 @@ addEventListener("popstate", fill);
 if (list) {
   const rows = new Rows(document.getElementById("scroller"), list);
   document.querySelector(".pager")?.remove(); // the list shows all events
+  narrow.addEventListener("change", () => {
+    rowHeight = heightOf();
+    rows.forget();
+    rows.resize();
+    rows.draw();
+  });
   const at = Number(list.dataset.at);
   if (at > 0) rows.show(at - 1);
   else rows.settle();

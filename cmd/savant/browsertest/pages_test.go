@@ -83,7 +83,7 @@ func TestAxeFindsNothing(t *testing.T) {
 		}
 		eval[bool](p, string(axe)+"\n;true")
 		for _, theme := range []string{"light", "dark"} {
-			for _, width := range []int{1280, 768, 360} {
+			for _, width := range []int{390, 1280, 2560} {
 				p.look(width, theme)
 				found := eval[[]string](p, `axe.run(document, {resultTypes: ["violations"]}).then((all) => all.violations.map((each) =>
 					each.id + ": " + each.help + "\n" + each.nodes.map((node) => "  " + node.target + "\n  " + node.failureSummary).join("\n")))`)
@@ -108,7 +108,7 @@ func TestPictures(t *testing.T) {
 	p := h.enter()
 	for name, path := range pages() {
 		for _, theme := range []string{"light", "dark"} {
-			for _, width := range []int{1280, 768, 360} {
+			for _, width := range []int{390, 1280, 2560} {
 				p.look(width, theme)
 				p.open(h.base + path)
 				if name == "agent" {

@@ -1,0 +1,99 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// maxValue is the maximum size of a value that is sent whole, in bytes: redaction reads
+// all of it.
+const maxValue = 16 << 20
+
+// whole links to a value of a run that the page shows in part: a capture, an answer or an
+// artifact, by its name or version.
+func (c *capture) whole(key state.Key, kind, name string, version int) {
+	c.At, c.Whole = runPath(key)+"/value", url.Values{kind: {name}, "version": {strconv.Itoa(version)}}
+}
+
+// artifactsOf lists the artifacts of an ended run.
+func artifactsOf(final *flow.Final, key state.Key, version int) (out []capture) {
+	for _, each := range final.Artifacts {
+		shown := capture{Name: each.Name, Text: each.Type, Size: len(each.Data)}
+		shown.whole(key, "artifact", each.Name, version)
+		out = append(out, shown)
+	}
+	return out
+}
+
+// sendValue sends a value of a run as text, redacted.
+func (h *Hub) sendValue(w http.ResponseWriter, r *http.Request) {
+	query, key := r.URL.Query(), runOf(r)
+	version, _ := strconv.Atoi(query.Get("version"))
+	var raw []byte
+	err := h.options.Think.View(r.Context(), key, version, func(v *think.View) (err error) {
+		switch final := v.Now().Final; {
+		case query.Has("capture"):
+			raw, err = v.Capture(r.Context(), query.Get("capture"))
+		case query.Has("answer"):
+			answered, _ := strconv.Atoi(query.Get("answer"))
+			raw, err = v.Answer(r.Context(), answered)
+		case final != nil:
+			at := slices.IndexFunc(final.Artifacts, func(each flow.FinalArtifact) bool { return each.Name == query.Get("artifact") })
+			if at >= 0 {
+				raw = final.Artifacts[at].Data
+			}
+		}
+		return err
+	})
+	switch {
+	case err == nil && raw == nil:
+		err = fault.New(fault.CheckpointNotFound, "the run has no such value at this version")
+	case err == nil && len(raw) > maxValue:
+		err = fault.New(fault.LimitExceeded, "the value has %d bytes, more than a page sends: savant state get %s --var NAME writes it", len(raw), key.Run)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	if query.Has("download") || !utf8.Valid(raw) {
+		name := fault.Cut(query.Get("capture")+query.Get("answer")+query.Get("artifact"), 100)
+		download(w, "application/octet-stream", url.PathEscape(key.Run+"-"+name))
+	} else {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	_, _ = w.Write(h.readable(raw)) // the client may be gone
+}
+
+// readable returns a value for a person: JSON indented, a text as it is, without secrets.
+func (h *Hub) readable(raw []byte) []byte {
+	switch {
+	case !utf8.Valid(raw):
+		return raw
+	case !json.Valid(raw):
+		return []byte(h.options.Redactor.Text(string(raw)))
+	}
+	return []byte(h.options.Redactor.Text(h.textOf(json.RawMessage(raw))))
+}
+
+// exportRun sends a run as savant state export writes it. Its records are chained by their
+// hashes, so nothing can be taken out: it needs a form, and the scope that changes runs.
+func (h *Hub) exportRun(w http.ResponseWriter, r *http.Request) {
+	key := runOf(r)
+	var packed bytes.Buffer
+	if _, err := h.options.Keeper.Export(r.Context(), key, &packed); err != nil {
+		h.again(w, r, err, nil, h.showRun)
+		return
+	}
+	download(w, "application/octet-stream", key.Workflow+"-"+key.Run+".export")
+	_, _ = w.Write(packed.Bytes()) // the client may be gone
+}
