@@ -317,6 +317,11 @@ func documentedKeys(seed uint64) (list []lookalike) {
 	one("ssh pem in JSON", "\"-----BEGIN OPENSSH PRIVATE KEY-----\\n", m(b64, 70)+"\\n"+m(b64, 70)+"\\n-----END OPENSSH PRIVATE KEY-----\\n\"")
 	jwk := `{"kty":"EC","crv":"P-256","x":"` + m(u, 42) + `","y":"` + m(u, 42) + `","d":"`
 	one("jwk", jwk, m(u, 43)+`"}`)
+	one("aws bedrock short", "bedrock-api-key-", m(w, 132))
+	one("wandb v1", "wandb_v1_", m(w, 77))
+	one("intercom", "dG9rO", m(w, 55))
+	one("yandex", "AQVN", m(u, 35))
+	one("trello token", "ATTA", m(hexa, 72))
 	one("aws configure", "aws configure set aws_secret_access_key ", m(b64, 40))
 
 	return list

@@ -29,6 +29,8 @@ var keys = []struct {
 	// Flutterwave, Shopify; New Relic, Contentful, CircleCI, Tailscale, Atlassian
 	{"GOCSPX- gsk_ xai- nvapi- tvly- csk- pcsk_ lsv2_pt_ lsv2_sk_ pplx- dckr_pat_ dckr_oat_ sb_secret_ sntrys_ sntryu_ figd_ figo_", keyBytes, 20, 20, 0},
 	{"sq0atp- sq0csp- FLWSECK- FLWSECK_TEST- shpat_ shpss_ shpca_ shppa_ NRAK- NRII- NRJS- CFPAT- CCIPAT_ tskey- ATBB ATCTT3 ATATT3", keyBytes, 20, 20, 0},
+	{"bedrock-api-key- wandb_v1_ dG9rO AQVN", keyBytes, 34, 34, longWord},     // AWS, Weights & Biases, Intercom, Yandex
+	{"ATTA", bytesOf(digits + "abcdef"), 64, 64, 0},                           // Trello
 	{"rzp_live_ rzp_test_", alphanumeric, 14, 14, 0},                          // Razorpay
 	{"oy2", bytesOf("abcdefghijklmnopqrstuvwxyz" + digits), 43, 43, longWord}, // NuGet
 	// Google; Replicate, Fireworks, Voyage, Resend, Render, crates.io; Netlify, Supabase, Neon, Notion, PostHog, Buildkite,
