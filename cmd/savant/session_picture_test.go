@@ -18,7 +18,7 @@ import (
 
 // session is what README shows: a release whose tests fail, then pass.
 var session = []string{
-	"savant workflows validate",
+	"savant workflows validate release",
 	"savant workflows run release --param version=1.1 --name red",
 	"git checkout -q price.sh",
 	"savant workflows run release --param version=1.1 --name green",
