@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"savant/cmd/savant/cli"
@@ -53,5 +55,30 @@ func writeCommand(page *strings.Builder, command *cobra.Command) {
 	}
 	for _, each := range command.Commands() {
 		writeCommand(page, each)
+	}
+}
+
+// TestHelpOfCommandsFitsAScreen checks that no command's help needs more than 40 lines
+// where a terminal has 80 columns.
+func TestHelpOfCommandsFitsAScreen(t *testing.T) {
+	p := &program{&cli.Program{}}
+	var check func(command *cobra.Command)
+	check = func(command *cobra.Command) {
+		var out strings.Builder
+		command.SetOut(&out)
+		require.NoError(t, command.Help())
+		count := 0
+		for line := range strings.Lines(strings.TrimRight(out.String(), "\n")) {
+			count += max(1, (utf8.RuneCountInString(strings.TrimRight(line, "\n"))+79)/80)
+		}
+		assert.LessOrEqual(t, count, 40, "%s --help:\n%s", command.CommandPath(), out.String())
+		for _, each := range command.Commands() {
+			check(each)
+		}
+	}
+	for _, each := range p.root().Commands() {
+		if each.Name() != "completion" { // the shells' own words
+			check(each)
+		}
 	}
 }

@@ -168,13 +168,12 @@ func (p *program) verifyCommand() *cobra.Command {
 	var want states.Verification
 	var workflow string
 	command := &cobra.Command{Use: "verify RUN", Short: "Check a run against its record, and say what that proves", Args: cli.Positional(cobra.ExactArgs(1)),
-		Long: "Replay a run of a workflow and compare every state and instruction with its record. It counts the results that Savant\n" +
-			"saw itself (gateway), that a person gave, and that only the client vouches for (self); --verbose lists each step.\n" +
-			"Of a run of the agent it checks the journal: a model's decisions cannot be replayed.\n\n" +
-			"It also computes again what the rules decided about the run's calls, each under the rules of that time. RUN may also be\n" +
-			"another session of savant rules status.\n\n" +
-			"With --against the recorded answers go through another version of the workflow, and the first difference is\n" +
-			"shown. Exit code 3 if anything differs.",
+		Long: "Replay a run of a workflow, and compare every state and instruction with its\n" +
+			"record. It counts what Savant saw itself (gateway), what a person gave, and what\n" +
+			"only the client vouches for (self). Of a run of the agent it checks the journal.\n" +
+			"It also computes again what the rules decided about the run's calls. RUN may be\n" +
+			"another session of savant rules status. Exit code 3 if anything differs.\n\n" +
+			"With --against the answers go through another version of the workflow.",
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			run, err := a.FindRun(ctx, workflow, args[0], app.OfWorkflow, app.OfAgent)
 			switch {

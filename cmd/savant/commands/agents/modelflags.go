@@ -47,7 +47,7 @@ func modelFlags(flags *pflag.FlagSet, want *runFlags) {
 		flag *modelFlag
 		size string
 	}{"slm": {&want.slm, "small"}, "llm": {&want.llm, "large"}} {
-		flags.Var(of.flag, name, "let the "+of.size+" model decide; with =NAME, the "+of.size+" model of this run: --"+name+"=ollama:NAME")
+		flags.Var(of.flag, name, "let the "+of.size+" model decide; =ollama:NAME names it")
 		flags.Lookup(name).NoOptDefVal = "true"
 	}
 }

@@ -84,11 +84,12 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	want := runFlags{outputFormat: outputText}
 	command := &cobra.Command{Use: "run [GOAL]", Short: "Give the agent a goal, and print its answer",
-		Long: "Give the agent a goal, and print its answer on stdout. Steps are shown on stderr, one line each.\n" +
-			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 8 a workflow waits for\n" +
-			"somebody, 130 cancelled. A run that began with a workflow ends with the exit code of savant workflows run.",
-		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50\n  savant run --resume 01k2… \"And who wrote it?\"",
+		Long: "Give the agent a goal, and print its answer on stdout. Steps are on stderr.\n" +
+			"The first Ctrl-C cancels and saves, the second ends at once; --resume goes on.\n\n" +
+			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides,\n" +
+			"7 limit of steps, 8 a workflow waits, 130 cancelled. A run that began with a\n" +
+			"workflow ends with the exit code of savant workflows run.",
+		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… \"And who wrote it?\"",
 		Args: func(command *cobra.Command, args []string) error {
 			if err := want.namedApart(args); err != nil {
 				return err
@@ -115,11 +116,11 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	flags.IntVar(&want.maxSteps, "max-steps", 0, "highest number of decisions; default: agent.max_steps")
 	flags.BoolVar(&want.order.DryRun, "dry-run", false, "ask nobody and change nothing")
 	flags.StringVar(&want.order.ForceTool, "force-tool", "", "a tool to call first")
-	flags.StringVar(&want.args, "force-args", "", "its arguments: JSON, @FILE to read them from a file, - from stdin")
+	flags.StringVar(&want.args, "force-args", "", "its arguments: JSON, @FILE, or - for stdin")
 	flags.BoolVar(&want.order.ForceFinish, "force-finish", false, "end after the forced tool")
-	flags.StringSliceVar(&want.allow, "allow", nil, "allow only tools that match these patterns, such as git.*; may be repeated")
-	flags.StringSliceVar(&want.order.Approve, "approve", nil, "do not ask about destructive calls that match these patterns; forbids nothing; may be repeated")
-	flags.StringSliceVar(&want.deny, "deny", nil, "forbid tools that match these patterns; may be repeated")
+	flags.StringSliceVar(&want.allow, "allow", nil, "only tools that match these patterns, such as git.*")
+	flags.StringSliceVar(&want.order.Approve, "approve", nil, "do not ask about calls that match these patterns")
+	flags.StringSliceVar(&want.deny, "deny", nil, "forbid tools that match these patterns")
 	flags.BoolVar(&want.order.ReadOnly, "read-only", false, "only tools that change nothing")
 	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")
 	flags.StringVar(&want.order.Persona, "persona", "", "a persona of prompts.yml for the agent")
