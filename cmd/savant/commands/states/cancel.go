@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
@@ -13,21 +11,6 @@ import (
 	"savant/think/flow"
 	"savant/think/state"
 )
-
-func (p *program) stateCancelCommand() *cobra.Command {
-	var reason string
-	command := p.changeCommand(&cobra.Command{Use: "cancel RUN", Short: "End a run that should not continue",
-		Long: "End a run that should not continue, also while another process drives it or a person is asked. None of its steps is\n" +
-			"issued any more; a late answer is refused with the name of the person who cancelled the run, and the reason. What was\n" +
-			"done stays; a running call is stopped. A cancelled run cannot be reset: savant state fork starts a new run with its answers.",
-		Example: "  savant state cancel 01k2… --reason 'the branch is gone'",
-		Args:    cli.Positional(cobra.ExactArgs(1))},
-		func(ctx context.Context, a *app.App, key state.Key, _ []string) error {
-			return Cancel(ctx, p.Program, a, key, reason)
-		})
-	command.Flags().StringVar(&reason, "reason", "", "why, in a sentence")
-	return command
-}
 
 // Cancel ends a run, and prints who stops and how a new one begins.
 func Cancel(ctx context.Context, p *cli.Program, a *app.App, key state.Key, reason string) error {

@@ -25,12 +25,6 @@ func (p *program) runCommand(use, short string, work func(context.Context, *app.
 		func(ctx context.Context, a *app.App, key state.Key, _ []string) error { return work(ctx, a, key) }))
 }
 
-func (p *program) stateShowCommand() *cobra.Command {
-	return p.runCommand("show", "Show the status of a run", func(ctx context.Context, a *app.App, key state.Key) error {
-		return Show(ctx, p.Program, a, key)
-	})
-}
-
 // Show prints the status of a run.
 func Show(ctx context.Context, shared *cli.Program, a *app.App, key state.Key) error {
 	p := &program{shared}

@@ -14,12 +14,12 @@ import (
 // program is the command line in this package.
 type program struct{ *cli.Program }
 
-// Command is `savant state`; list is its command for lists.
-func Command(shared *cli.Program, list *cobra.Command) *cobra.Command {
+// Command is `savant state`; others are its commands that have other names, too.
+func Command(shared *cli.Program, others ...*cobra.Command) *cobra.Command {
 	p := &program{shared}
-	return cli.Group("state", "Inspect and maintain runs", list, p.stateGetCommand(), p.stateShowCommand(),
-		p.stateHistoryCommand(), p.stateForkCommand(), p.stateResetCommand(), p.stateCancelCommand(), p.stateDeleteCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateRestoreCommand(), p.stateCopyCommand(), p.stateExportCommand(),
-		p.stateImportCommand())
+	return cli.Group("state", "Inspect and maintain runs", append(others, p.stateGetCommand(),
+		p.stateHistoryCommand(), p.stateForkCommand(), p.stateResetCommand(), p.stateDeleteCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateRestoreCommand(), p.stateCopyCommand(), p.stateExportCommand(),
+		p.stateImportCommand())...)
 }
 
 func (p *program) stateGetCommand() *cobra.Command {
