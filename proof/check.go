@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func (d Demand) Check(report Report) (found []Complaint, err error) {
 	}
 	s := report.Statement
 	if seen, stated := s.Commits(); d.Commit != seen && d.Commit != stated {
-		say(NotCovered, "the proof is about the commit %q, not %s", firstOf(stated, seen), d.Commit)
+		say(NotCovered, "the proof is about the commit %q, not %s", cmp.Or(stated, seen), d.Commit)
 	}
 	run := s.Predicate.Run
 	if d.Workflow != "" && run.Workflow != d.Workflow {
@@ -107,14 +108,14 @@ func (r Requirement) check(s *Statement) (found []Complaint) {
 	written, by := lastWrite(s)
 	any := false
 	for _, claim := range s.Predicate.Claims {
-		if !r.names(claim.Step) {
+		if !isRound(r.Step, claim.Step) {
 			continue
 		}
 		any = true
 		if !slices.Contains(r.Grades, claim.Grade) {
 			found = append(found, Complaint{NotKnown, fmt.Sprintf("step %s is %s, and has to be one of %v", claim.Step, claim.Grade, r.Grades)})
 		}
-		if claim.Version > 0 && claim.Version < written && !r.names(by) {
+		if claim.Version > 0 && claim.Version < written && !isRound(r.Step, by) {
 			found = append(found, Complaint{Stale, fmt.Sprintf("step %s was answered in record %d, and %s changed something in record %d", claim.Step, claim.Version, by, written)})
 		}
 	}
@@ -124,11 +125,7 @@ func (r Requirement) check(s *Statement) (found []Complaint) {
 	return found
 }
 
-// names reports whether a claim is of the step, or of a round of it.
-func (r Requirement) names(step string) bool {
-	return isRound(r.Step, step)
-}
-
+// isRound reports whether a claim is of a step, or of a round of it.
 func isRound(step, claimed string) bool {
 	rest, ok := strings.CutPrefix(claimed, step)
 	return ok && (rest == "" || strings.Trim(rest, "_0123456789") == "")
@@ -144,13 +141,4 @@ func lastWrite(s *Statement) (version int, step string) {
 		}
 	}
 	return version, step
-}
-
-func firstOf(texts ...string) string {
-	for _, each := range texts {
-		if each != "" {
-			return each
-		}
-	}
-	return ""
 }

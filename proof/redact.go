@@ -65,7 +65,7 @@ func (v *verifier) redactions() *Reason {
 	}
 	for _, each := range p.Redactions {
 		if !placeholderPattern().MatchString(`"` + each + `"`) {
-			return refuse(BadRedaction, "%s is no salted digest", fault60(each))
+			return refuse(BadRedaction, "%s is no salted digest", fault.Cut(each, maxShown))
 		}
 		v.redacted.listed[each] = true
 	}
@@ -93,7 +93,7 @@ func (v *verifier) redactions() *Reason {
 	}
 	for _, each := range p.Redactions {
 		if !used[each] {
-			return refuse(BadRedaction, "%s stands in no record", fault60(each))
+			return refuse(BadRedaction, "%s stands in no record", fault.Cut(each, maxShown))
 		}
 	}
 	return nil
@@ -160,7 +160,10 @@ type redactor struct {
 }
 
 // fieldRule is a field of the results of a step.
-type fieldRule struct{ step, pointer string }
+type fieldRule struct {
+	step string
+	path []string
+}
 
 // search adds a rule, and notes where it first finds something.
 func (r *redactor) search(rule string) error {
@@ -168,7 +171,7 @@ func (r *redactor) search(rule string) error {
 	step, field, dotted := strings.Cut(rule, ".")
 	isStep := slices.ContainsFunc(r.statement.Predicate.Claims, func(each Claim) bool { return each.Step == step })
 	if dotted && isStep {
-		r.fields = append(r.fields, fieldRule{step, "/" + strings.ReplaceAll(field, ".", "/")})
+		r.fields = append(r.fields, fieldRule{step, append([]string{"result"}, strings.Split(field, ".")...)})
 	} else {
 		compiled, err := regexp.Compile(rule)
 		if err != nil || compiled.MatchString("") {
@@ -205,7 +208,7 @@ func (r *redactor) spans(line, further string) (found []span) {
 	data := root.At("/data")
 	step := jsonvalue.Text(data.At("/step").Raw)
 	for _, rule := range r.fields {
-		if value := data.At("/result" + rule.pointer); rule.step == step && string(value.Raw) != "" && hasPath(data, "/result"+rule.pointer) {
+		if value, ok := valueAt(data, rule.path); ok && rule.step == step {
 			found = append(found, span{value.Offset, string(value.Raw)})
 			r.learn(value)
 		}
@@ -219,17 +222,16 @@ func (r *redactor) spans(line, further string) (found []span) {
 	return found
 }
 
-// hasPath reports whether a value has a member at a pointer.
-func hasPath(node jsonvalue.Node, pointer string) bool {
-	at := strings.LastIndexByte(pointer, '/')
-	parent, name := node, pointer[at+1:]
-	if at > 0 {
-		if !hasPath(node, pointer[:at]) {
-			return false
+// valueAt returns the value at a path of names.
+func valueAt(node jsonvalue.Node, path []string) (found jsonvalue.Node, ok bool) {
+	for _, name := range path {
+		at := slices.IndexFunc(node.Members, func(each jsonvalue.NodeMember) bool { return each.Name == name })
+		if at < 0 {
+			return node, false
 		}
-		parent = node.At(pointer[:at])
+		node = node.Members[at].Value
 	}
-	return parent.At("/"+name).Offset != parent.Offset
+	return node, true
 }
 
 // learn makes the texts of a redacted value patterns.

@@ -40,7 +40,7 @@ func (v *verifier) replay(ctx context.Context) *Reason {
 		case !slices.Equal(claims, p.Claims):
 			reason = refuse(BadReplay, "the claims are not those that a replay shows")
 		case string(view.Now().Status) != p.Run.Status:
-			reason = refuse(BadReplay, "the run is %s, and the proof says %s", view.Now().Status, fault60(p.Run.Status))
+			reason = refuse(BadReplay, "the run is %s, and the proof says %s", view.Now().Status, fault.Cut(p.Run.Status, maxShown))
 		}
 		return nil
 	})
@@ -77,7 +77,7 @@ func (s fileStore) Head(context.Context, state.Key) (version int, hash string, e
 func (s fileStore) Artifact(_ context.Context, digest string) ([]byte, error) {
 	text, ok := s.texts[digest]
 	if !ok {
-		return nil, fault.New(fault.StateCorrupt, "the proof lacks the text %s", fault60(digest))
+		return nil, fault.New(fault.StateCorrupt, "the proof lacks the text %s", fault.Cut(digest, maxShown))
 	}
 	return []byte(text), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"golang.org/x/crypto/ssh"
 
+	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/proof/keys"
 	"savant/think"
@@ -98,6 +99,9 @@ func Verify(ctx context.Context, file []byte, trust Trust, engine *think.Engine)
 	return report
 }
 
+// maxShown bounds what a message repeats of a file, in bytes.
+const maxShown = 80
+
 // verifier is one verification.
 type verifier struct {
 	trust     Trust
@@ -141,15 +145,15 @@ func (v *verifier) signatures(sealed envelope, payload []byte) *Reason {
 	for _, each := range sealed.Signatures {
 		sig, ok := strictBase64(each.Sig)
 		if !ok {
-			return refuse(BadSignature, "the signature of %s is not base64", fault60(each.KeyID))
+			return refuse(BadSignature, "the signature of %s is not base64", fault.Cut(each.KeyID, maxShown))
 		}
 		key, err := keys.Check(sig, message)
 		if err != nil {
-			return refuse(BadSignature, "the signature of %s: %s", fault60(each.KeyID), err)
+			return refuse(BadSignature, "the signature of %s: %s", fault.Cut(each.KeyID, maxShown), err)
 		}
 		signer := Signer{Fingerprint: ssh.FingerprintSHA256(key)}
 		if signer.Fingerprint != each.KeyID {
-			return refuse(BadSignature, "the signature of %s is of another key", fault60(each.KeyID))
+			return refuse(BadSignature, "the signature of %s is of another key", fault.Cut(each.KeyID, maxShown))
 		}
 		if slices.ContainsFunc(v.signers, func(other Signer) bool { return other.Fingerprint == signer.Fingerprint }) {
 			return refuse(BadSignature, "the key %s signed twice", signer.Fingerprint)
@@ -303,7 +307,7 @@ func (v *verifier) sources() *Reason {
 	}
 	for digest, text := range p.Texts {
 		if !needed[digest] || jsonvalue.HexSum([]byte(text)) != digest {
-			return refuse(BadSource, "the text %s is changed, or no record names it", fault60(digest))
+			return refuse(BadSource, "the text %s is changed, or no record names it", fault.Cut(digest, maxShown))
 		}
 	}
 	return nil
@@ -319,7 +323,7 @@ func (v *verifier) receipts() *Reason {
 	}
 	for _, each := range v.statement.Predicate.Receipts {
 		if digest, ok := witnessed[each.ID]; !ok || digest != each.Output || each.ID == "" {
-			return refuse(BadReceipt, "the receipt %s is not of the record that names it", fault60(each.ID))
+			return refuse(BadReceipt, "the receipt %s is not of the record that names it", fault.Cut(each.ID, maxShown))
 		}
 	}
 	return nil
@@ -336,24 +340,24 @@ func (v *verifier) claims() *Reason {
 	shown, seen := answers(v.line, p.Run.Imported, p.Observations), map[string]bool{}
 	for _, claim := range p.Claims {
 		if seen[claim.Step] {
-			return refuse(BadClaim, "step %s has two claims", fault60(claim.Step))
+			return refuse(BadClaim, "step %s has two claims", fault.Cut(claim.Step, maxShown))
 		}
 		seen[claim.Step] = true
 		want, answered := shown[claim.Step]
 		if !answered {
 			want = Claim{Step: claim.Step, Grade: claim.Grade}
 			if claim.Grade != Engine && claim.Grade != Absent {
-				return refuse(BadClaim, "step %s is claimed as %s, and no record answers it", fault60(claim.Step), claim.Grade)
+				return refuse(BadClaim, "step %s is claimed as %s, and no record answers it", fault.Cut(claim.Step, maxShown), claim.Grade)
 			}
 		}
 		want.Status = claim.Status
 		if want != claim {
-			return refuse(BadClaim, "step %s is claimed as %s, and the records show %s", fault60(claim.Step), claim.Grade, want.Grade)
+			return refuse(BadClaim, "step %s is claimed as %s, and the records show %s", fault.Cut(claim.Step, maxShown), claim.Grade, want.Grade)
 		}
 	}
 	for step := range shown {
 		if !seen[step] {
-			return refuse(BadClaim, "step %s was answered and has no claim", fault60(step))
+			return refuse(BadClaim, "step %s was answered and has no claim", fault.Cut(step, maxShown))
 		}
 	}
 	return nil
@@ -373,12 +377,4 @@ func (v *verifier) subjects() *Reason {
 		return refuse(BadSubject, "the subjects are not those that the records show")
 	}
 	return nil
-}
-
-// fault60 bounds what a message repeats of a file.
-func fault60(text string) string {
-	if len(text) > 80 {
-		return strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
 }

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"time"
 
@@ -84,20 +85,17 @@ func namespaced(list string) bool {
 // day reads YYYYMMDD[HHMM[SS]][Z]. Without Z it is the time of this machine, as for
 // ssh-keygen.
 func day(text string) (time.Time, error) {
-	const layout = "20060102150405"
 	digits, utc := strings.CutSuffix(text, "Z")
 	zone := time.Local
 	if utc {
 		zone = time.UTC
 	}
-	if len(digits) != 8 && len(digits) != 12 && len(digits) != 14 {
-		return time.Time{}, fault.New(fault.InvalidParams, "%q is no time: write YYYYMMDD", fault.Cut(text, 40))
+	for _, layout := range []string{"20060102", "200601021504", "20060102150405"} {
+		if at, err := time.ParseInLocation(layout, digits, zone); err == nil {
+			return at, nil
+		}
 	}
-	at, err := time.ParseInLocation(layout[:len(digits)], digits, zone)
-	if err != nil {
-		return time.Time{}, fault.New(fault.InvalidParams, "%q is no time: write YYYYMMDD", fault.Cut(text, 40))
-	}
-	return at, nil
+	return time.Time{}, fault.New(fault.InvalidParams, "%q is no time: write YYYYMMDD", fault.Cut(text, 40))
 }
 
 // PublicKeys reads one public key or several, a line each, as NAME.pub has them.
@@ -107,11 +105,8 @@ func PublicKeys(text []byte) (found []Allowed, err error) {
 		if err != nil {
 			return nil, fault.New(fault.InvalidParams, "there is no public key of OpenSSH in it")
 		}
-		name := comment
-		if name == "" {
-			name = ssh.FingerprintSHA256(public)
-		}
-		found, rest = append(found, Allowed{Name: name, Fingerprint: ssh.FingerprintSHA256(public)}), after
+		fingerprint := ssh.FingerprintSHA256(public)
+		found, rest = append(found, Allowed{Name: cmp.Or(comment, fingerprint), Fingerprint: fingerprint}), after
 	}
 	return found, nil
 }

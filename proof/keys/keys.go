@@ -102,13 +102,17 @@ func describe(name string, public ssh.PublicKey) Key {
 
 // List returns the keys of the ring by name, revoked ones too.
 func (r Ring) List() ([]Key, error) {
-	names, err := filepath.Glob(filepath.Join(r.folder, "*"+publicEnding))
-	if err != nil {
-		return nil, fault.New(fault.Internal, "listing keys: %w", err)
+	entries, err := os.ReadDir(r.folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.Internal, "the folder of keys cannot be read")
 	}
 	found := []Key{}
-	for _, name := range names {
-		key, err := r.Show(strings.TrimSuffix(filepath.Base(name), publicEnding))
+	for _, entry := range entries {
+		name, public := strings.CutSuffix(entry.Name(), publicEnding)
+		if !public {
+			continue
+		}
+		key, err := r.Show(name)
 		if err != nil {
 			return nil, err
 		}

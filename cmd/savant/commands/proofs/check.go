@@ -1,6 +1,7 @@
 package proofs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func (p *program) conclude(in checking, report *proof.Report, file string, found
 	}
 	if in.format == "text" || in.format == "github" && report != nil {
 		for _, each := range found {
-			fmt.Fprintf(p.Stdout, "%s: %s: %s\n", terminal.Visible(firstOf(each.File, "no proof")), each.Code, terminal.Visible(each.Message))
+			fmt.Fprintf(p.Stdout, "%s: %s: %s\n", terminal.Visible(cmp.Or(each.File, "no proof")), each.Code, terminal.Visible(each.Message))
 		}
 		if report != nil {
 			fmt.Fprintf(p.Stdout, "%s: covers %s, steps %s\n", terminal.Visible(file), in.commit, counted(report.Counts))
@@ -180,13 +181,6 @@ func (p *program) conclude(in checking, report *proof.Report, file string, found
 		return cli.StatusError(cli.ExitFailed)
 	}
 	return err
-}
-
-func firstOf(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // markdown writes a comment for a pull request.
