@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,7 +192,7 @@ func (f Fetcher) git(folder string) gitCall {
 	variables := []string{"GIT_ALLOW_PROTOCOL=" + strings.Join(schemes, ":")}
 	for _, each := range f.Environment {
 		name, _, _ := strings.Cut(each, "=")
-		if contains(hostVariables, name) {
+		if slices.Contains(hostVariables, name) {
 			variables = append(variables, each)
 		}
 	}

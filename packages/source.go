@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -65,7 +66,7 @@ func ParseSource(text string) (Source, error) {
 		switch {
 		case err != nil || strings.Trim(parsed.Path, "/") == "":
 			return refused("this is no address of a repository")
-		case !contains(schemes, scheme):
+		case !slices.Contains(schemes, scheme):
 			return refused(scheme + ": is not taken, only https, ssh and file")
 		case strings.HasPrefix(parsed.Host, "-"):
 			return refused("a host does not begin with -")
@@ -79,15 +80,6 @@ func ParseSource(text string) (Source, error) {
 		return refused("a repository needs a tag")
 	}
 	return source, nil
-}
-
-func contains(list []string, text string) bool {
-	for _, each := range list {
-		if each == text {
-			return true
-		}
-	}
-	return false
 }
 
 // cutTag separates the tag: what follows the last @, unless that belongs to the user's name

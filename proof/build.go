@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,7 +134,7 @@ func (b *builder) sources(ctx context.Context, _ []entry) error {
 // pinnedSources are the sources that the first record pins, workflows by name.
 func pinnedSources(plan entry) []Source {
 	found := []Source{}
-	for _, name := range sortedKeys(plan.Data.Pins) {
+	for _, name := range slices.Sorted(maps.Keys(plan.Data.Pins)) {
 		pin := plan.Data.Pins[name]
 		found = append(found, Source{Name: name, Version: pin.Version, File: pin.File, Digest: pin.Digest})
 	}
@@ -278,7 +280,7 @@ func (b *builder) subjects(line []entry, stated string) error {
 	for _, each := range end.Artifacts {
 		add(SubjectArtifact+each.Name, digestSHA256, each.SHA256)
 	}
-	for _, name := range sortedKeys(end.Outputs) {
+	for _, name := range slices.Sorted(maps.Keys(end.Outputs)) {
 		text, err := jsonvalue.Canonical(end.Outputs[name])
 		if err != nil {
 			return fault.New(fault.Internal, "the output %s: %w", name, err)

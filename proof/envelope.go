@@ -3,8 +3,6 @@ package proof
 import (
 	"context"
 	"encoding/base64"
-	"maps"
-	"slices"
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"golang.org/x/crypto/ssh"
@@ -90,5 +88,3 @@ func strictBase64(text string) ([]byte, bool) {
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	return data, err == nil && base64.StdEncoding.EncodedLen(len(data)) == len(text)
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -99,7 +100,7 @@ func (c *checker) file(file *File) {
 	for _, each := range file.success {
 		c.guarded(file, "success."+each.tool, []string{each.tool})
 	}
-	for _, name := range sortedKeys(file.evidence) {
+	for _, name := range slices.Sorted(maps.Keys(file.evidence)) {
 		e := file.evidence[name]
 		if !used[name] {
 			c.at(file, fault.YAMLSchemaViolation, warning, e.path, "no rule uses the evidence %s", name)
@@ -154,7 +155,7 @@ func (c *checker) where(file *File, e *evidence) {
 	}
 	for _, key := range e.keys {
 		if _, takes := schema.Properties[key]; !takes {
-			c.at(file, fault.UnresolvedVar, "", e.path+".where."+key, "%s takes no argument %q%s", e.last, fault.Cut(key, 60), nearest(key, sortedKeys(schema.Properties)))
+			c.at(file, fault.UnresolvedVar, "", e.path+".where."+key, "%s takes no argument %q%s", e.last, fault.Cut(key, 60), nearest(key, slices.Sorted(maps.Keys(schema.Properties))))
 		}
 	}
 }

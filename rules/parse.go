@@ -97,10 +97,10 @@ func (p *parser) document(value any, at string) {
 	}
 	p.facts(top["facts"], join(at, "facts"))
 	shapes := p.members(top["evidence"], join(at, "evidence"))
-	for _, name := range sortedKeys(shapes) {
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		f.evidence[name] = &evidence{name: name}
 	}
-	for _, name := range sortedKeys(shapes) {
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		p.evidence(f.evidence[name], shapes[name], join(at, "evidence."+name))
 	}
 	for tool, source := range p.members(top["success"], join(at, "success")) {
@@ -127,7 +127,7 @@ func (p *parser) facts(value any, at string) {
 
 func (p *parser) evidence(e *evidence, value any, at string) {
 	if !identifier(e.name) || reserved[e.name] {
-		p.violation(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(sortedKeys(reserved), ", "))
+		p.violation(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(slices.Sorted(maps.Keys(reserved)), ", "))
 	}
 	shape := p.object(value, at, evidenceKeys...)
 	e.path, e.last = at, strings.Join(p.tools(shape["last"], at+".last"), " ")
@@ -137,7 +137,7 @@ func (p *parser) evidence(e *evidence, value any, at string) {
 	e.impliedBy, e.since = p.tools(shape["implied_by"], at+".implied_by"), p.tools(shape["since"], at+".since")
 	e.within, e.project = p.reach(shape, at)
 	where := p.members(shape["where"], at+".where")
-	for _, key := range sortedKeys(where) {
+	for _, key := range slices.Sorted(maps.Keys(where)) {
 		e.keys, e.values = append(e.keys, key), append(e.values, p.operand(where[key], at+".where."+key))
 	}
 	if shape["if"] != nil {
@@ -238,7 +238,7 @@ func (p *parser) requirement(value any, at string) requirement {
 			if p.layout.Value(where) == nil {
 				where = at + ".needs"
 			}
-			p.fail(fault.UnresolvedVar, where, "there is no evidence %q%s", fault.Cut(name, 60), nearest(name, sortedKeys(p.file.evidence)))
+			p.fail(fault.UnresolvedVar, where, "there is no evidence %q%s", fault.Cut(name, 60), nearest(name, slices.Sorted(maps.Keys(p.file.evidence))))
 		}
 	}
 	if shape["that"] != nil {
@@ -372,7 +372,7 @@ func (p *parser) grant(shape map[string]any, at string) Grant {
 // object returns the members of a map that may have the given keys only.
 func (p *parser) object(value any, at string, known ...string) map[string]any {
 	found := p.members(value, at)
-	for _, key := range sortedKeys(found) {
+	for _, key := range slices.Sorted(maps.Keys(found)) {
 		if !slices.Contains(known, key) {
 			p.violation(join(at, key), "there is no key %q here%s", fault.Cut(key, 60), nearest(key, known))
 		}
@@ -450,5 +450,3 @@ func nearest(name string, known []string) string {
 	}
 	return ": there is " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 }
-
-func sortedKeys[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }

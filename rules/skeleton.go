@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,7 +35,7 @@ func Skeleton(name string, all []Operation) string {
 	if len(s.evidence) > 0 {
 		text += "evidence:\n"
 	}
-	for _, line := range sortedKeys(s.evidence) {
+	for _, line := range slices.Sorted(maps.Keys(s.evidence)) {
 		text += "  " + line + s.evidence[line] + "\n"
 	}
 	return text + "rules:\n" + s.rules.String()

@@ -2,6 +2,7 @@ package think
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +156,7 @@ func stateFacts(now flow.Outcome, was delta) []fact {
 	facts = append(facts,
 		fact{"changed steps ", strconv.Itoa(len(was.Steps) + was.StepsMore), strconv.Itoa(len(change.Steps))},
 		fact{"changed captures ", strconv.Itoa(len(was.Vars) + was.VarsMore), strconv.Itoa(len(change.Vars))})
-	for _, id := range sortedKeys(was.Steps) {
+	for _, id := range slices.Sorted(maps.Keys(was.Steps)) {
 		recorded := was.Steps[id]
 		is := flow.StepStatus{}
 		if at := slices.IndexFunc(change.Steps, func(s flow.StepStatus) bool { return s.ID == id }); at >= 0 {
@@ -164,7 +165,7 @@ func stateFacts(now flow.Outcome, was delta) []fact {
 		recorded.Details, is.Details = "", ""
 		facts = append(facts, fact{"step " + id + " ", string(encoded(recorded)), string(encoded(is))})
 	}
-	for _, name := range sortedKeys(was.Vars) {
+	for _, name := range slices.Sorted(maps.Keys(was.Vars)) {
 		recorded := was.Vars[name]
 		at := slices.IndexFunc(change.Vars, func(v flow.Var) bool { return v.Name == name })
 		if at < 0 || !shows(now, string(recorded), change.Vars[at]) {

@@ -13,8 +13,6 @@ import (
 	"savant/think/state"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // listedRuns bounds the runs that an error lists.
 const listedRuns = 8
 

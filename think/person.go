@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -262,7 +264,7 @@ const maxForm = 8000
 func question(p Pending, shown form.Form) (text string, whole bool) {
 	text = quoted(p.Message)
 	input, _ := p.Input.(map[string]any)
-	for _, key := range sortedKeys(input) {
+	for _, key := range slices.Sorted(maps.Keys(input)) {
 		if key == "message" || key == "schema" && p.Call == flow.CallAsk {
 			continue
 		}

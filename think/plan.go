@@ -108,7 +108,7 @@ func (e *Engine) StrayParams(declared, stray map[string]json.RawMessage) error {
 	given := map[string]json.RawMessage{}
 	_ = json.Unmarshal(declared["params"], &given)
 	var beside, within []string
-	for _, sent := range sortedKeys(stray) {
+	for _, sent := range slices.Sorted(maps.Keys(stray)) {
 		var members map[string]json.RawMessage
 		_ = json.Unmarshal(stray[sent], &members)
 		for _, param := range workflow.Params {
@@ -314,7 +314,7 @@ func notPlanned(key state.Key, err error) error {
 // toolsOf lists the tools that a workflow and those it runs call.
 func toolsOf(graph *flow.Graph) (tools []string) {
 	workflows := graph.Workflows()
-	for _, reference := range sortedKeys(workflows) {
+	for _, reference := range slices.Sorted(maps.Keys(workflows)) {
 		for _, each := range workflows[reference].Tools() {
 			tools = append(tools, each.Actual)
 		}
@@ -369,7 +369,7 @@ func WayOut(run string, cause *fault.Error) string {
 func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven bool) (found, unseen []fault.Diagnostic) {
 	seen := map[string]bool{}
 	workflows := graph.Workflows()
-	for _, reference := range sortedKeys(workflows) {
+	for _, reference := range slices.Sorted(maps.Keys(workflows)) {
 		workflow := workflows[reference]
 		for _, d := range workflow.Tools() {
 			message, mayCome := e.notFound(ctx, d.Actual, driven)
@@ -410,7 +410,7 @@ func (e *Engine) unpublishedNote(graph *flow.Graph, driven bool) string {
 	if len(needed) == 0 {
 		return ""
 	}
-	names := strings.Join(sortedKeys(needed), ",")
+	names := strings.Join(slices.Sorted(maps.Keys(needed)), ",")
 	return "Steps of this workflow call tools of " + names + ", which this server does not publish: unless another server of this client has them, add " + names + " to MCP_SERVICE in the client's configuration and restart it."
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ func keywordsOf(schema any, at []string, depth int, found *[]Misnamed) {
 		*found = append(*found, Misnamed{Pointer: pointerTo(below), Tokens: below, Certain: true,
 			Message: fmt.Sprintf("no value can fit: %q is required, and additionalProperties: false forbids it; name it in properties", fault.Cut(name, 60))})
 	}
-	for _, key := range sortedKeys(written) {
+	for _, key := range slices.Sorted(maps.Keys(written)) {
 		value, below := written[key], append(slices.Clone(at), key)
 		if !slices.Contains(keywords, key) {
 			if wrong, said := misnamed(key, below); said {
@@ -75,7 +76,7 @@ func keywordsOf(schema any, at []string, depth int, found *[]Misnamed) {
 			}
 		}
 		if named, ok := value.(map[string]any); ok && slices.Contains(holdsNamed, key) {
-			for _, name := range sortedKeys(named) {
+			for _, name := range slices.Sorted(maps.Keys(named)) {
 				keywordsOf(named[name], append(slices.Clone(below), name), depth+1, found)
 			}
 		}
@@ -127,7 +128,7 @@ func (c *checker) keywordsOfWorkflow() {
 	for _, param := range c.w.Params {
 		c.keywordsAt(param.Schema, "params."+param.Name)
 	}
-	for _, name := range sortedKeys(c.w.Schemas) {
+	for _, name := range slices.Sorted(maps.Keys(c.w.Schemas)) {
 		c.keywordsAt(c.w.Schemas[name], "schemas."+name)
 	}
 	for _, step := range c.w.Steps {

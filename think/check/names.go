@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ func Chosen(graph *flow.Graph, choices Choices) Report {
 			if _, asked := known[step.Call]; !asked {
 				known[step.Call] = choices.ToolChoices(step.Call)
 			}
-			for _, name := range sortedKeys(known[step.Call]) {
+			for _, name := range slices.Sorted(maps.Keys(known[step.Call])) {
 				if some := known[step.Call][name]; len(some) > 0 {
 					c.chosen(step, name, some)
 				}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -298,7 +299,7 @@ func (i *inference) membership(n *ast.BinaryNode, negated bool) {
 	item := right.itemType()
 	if keys, ok := n.Right.(*ast.MapNode); ok && right.openness == closed && len(keys.Pairs) > 0 {
 		item = &Type{kinds: text, written: true}
-		for _, name := range sortedKeys(right.fields) {
+		for _, name := range slices.Sorted(maps.Keys(right.fields)) {
 			item.values = append(item.values, name)
 		}
 	} else if right.kinds&object != 0 {

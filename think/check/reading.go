@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,7 +230,7 @@ func narrowed(item *Type, predicate ast.Node, in locals) *Type {
 	if (assumption{of: nothing, path: []string{"#"}}).excluded(facts) {
 		item = item.withoutNull()
 	}
-	for _, name := range sortedKeys(item.optional) {
+	for _, name := range slices.Sorted(maps.Keys(item.optional)) {
 		if (assumption{of: missing, path: []string{"#", memberName(name)}}).excluded(facts) {
 			item = item.having(name)
 		}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) 
 	switch {
 	case patterns && additional == false:
 		made.rest = none
-		for _, name := range sortedKeys(byPattern) {
+		for _, name := range slices.Sorted(maps.Keys(byPattern)) {
 			made.rest = joinTwo(made.rest, r.typeOf(byPattern[name], root, depth+1))
 		}
 	case patterns:

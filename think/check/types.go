@@ -452,7 +452,7 @@ func (t *Type) fieldType() *Type {
 	case t.openness < exact:
 		return anything
 	}
-	for _, name := range sortedKeys(t.fields) {
+	for _, name := range slices.Sorted(maps.Keys(t.fields)) {
 		all = joinTwo(all, t.fields[name])
 	}
 	return all

@@ -31,7 +31,7 @@ func (c *checker) unused() {
 	for _, param := range c.w.Params {
 		c.use("", param.Schema, used)
 	}
-	for _, name := range sortedKeys(c.w.Schemas) {
+	for _, name := range slices.Sorted(maps.Keys(c.w.Schemas)) {
 		if !used[name] {
 			c.at(fault.SchemaNotFound, note, "schemas."+name, "the schema %q is never used", name)
 		}
@@ -55,7 +55,7 @@ func (c *checker) use(name string, schema any, used map[string]bool) {
 				c.use(named, own, used)
 			}
 		}
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			c.use("", v[key], used)
 		}
 	case []any:
@@ -64,5 +64,3 @@ func (c *checker) use(name string, schema any, used map[string]bool) {
 		}
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

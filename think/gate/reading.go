@@ -2,6 +2,7 @@ package gate
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func textsOf(value json.RawMessage) []string {
 				walk(each)
 			}
 		case map[string]any:
-			for _, name := range sortedKeys(value) {
+			for _, name := range slices.Sorted(maps.Keys(value)) {
 				walk(value[name])
 			}
 		}
@@ -123,13 +124,4 @@ func pathOf(text string) string {
 // isSchemes reports whether a letter may be in the scheme of an address.
 func isSchemes(c rune) bool {
 	return c < 0x80 && alphanumeric(byte(c)) || strings.ContainsRune("+-.", c)
-}
-
-func sortedKeys(object map[string]any) []string {
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

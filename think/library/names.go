@@ -152,7 +152,7 @@ func (p places) names() []string {
 			seen[name] = true
 		}
 	}
-	return sortedKeys(seen)
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // Unlisted returns why the names are not complete, YAML_SCHEMA_VIOLATION: a
@@ -179,5 +179,3 @@ func (l *Library) Versions(name string) []string {
 	}
 	return versions
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

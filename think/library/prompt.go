@@ -40,7 +40,7 @@ func (l *Library) DriverPrompt(_ context.Context, in DriverPromptInput) (*Driver
 	}
 	chosen, ok := files[version]
 	if !ok {
-		return nil, fault.New(fault.PromptNotFound, "no driver prompt of version %q; known: %s", fault.Cut(version, 60), strings.Join(sortedKeys(files), ", "))
+		return nil, fault.New(fault.PromptNotFound, "no driver prompt of version %q; known: %s", fault.Cut(version, 60), strings.Join(slices.Sorted(maps.Keys(files)), ", "))
 	}
 	prompt, err := l.readPrompt(version, chosen.file)
 	if err != nil || l.Rules == nil {
@@ -63,7 +63,7 @@ type Rules interface {
 // PROMPT_NOT_FOUND.
 func (l *Library) DriverPromptVersions() ([]string, error) {
 	_, files, err := l.prompts()
-	return sortedKeys(files), err
+	return slices.Sorted(maps.Keys(files)), err
 }
 
 // AgentPrompt returns the driver prompt of the agent, the latest version:

@@ -71,7 +71,7 @@ func (a *archive) write(to io.Writer) (refused string, err error) {
 	if err = addFile(files, manifestFile, described); err == nil {
 		err = addFile(files, journalFile, journal)
 	}
-	for _, digest := range sortedKeys(a.artifacts) {
+	for _, digest := range slices.Sorted(maps.Keys(a.artifacts)) {
 		if err == nil {
 			err = addFile(files, artifactsPart+digest, a.artifacts[digest])
 		}
@@ -101,7 +101,7 @@ func (a *archive) manifest(journal []byte) ([]byte, error) {
 	last := a.records[len(a.records)-1]
 	m := manifest{Format: archiveFormat, Workflow: a.key.Workflow, Run: a.key.Run, Version: last.Version, Hash: last.Hash,
 		Workflows: plan.Pins, Checkpoints: a.checkpoints, Files: []manifestItem{{journalFile, int64(len(journal)), jsonvalue.HexSum(journal)}}}
-	for _, digest := range sortedKeys(a.artifacts) {
+	for _, digest := range slices.Sorted(maps.Keys(a.artifacts)) {
 		m.Files = append(m.Files, manifestItem{artifactsPart + digest, int64(len(a.artifacts[digest])), digest})
 	}
 	text, err := jsonvalue.EncodeIndented(m, 0)
@@ -110,5 +110,3 @@ func (a *archive) manifest(journal []byte) ([]byte, error) {
 	}
 	return append(text, '\n'), nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

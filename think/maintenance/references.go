@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"savant/fault"
 	"savant/think"
@@ -61,7 +63,7 @@ func references(record state.Record) ([]reference, error) {
 		return nil, fault.New(fault.StateCorrupt, "record %d: its data cannot be read", record.Version)
 	}
 	var found []reference
-	for _, name := range sortedKeys(data.Pins) {
+	for _, name := range slices.Sorted(maps.Keys(data.Pins)) {
 		found = append(found, reference{record.Version, workflowSource, name, data.Pins[name].Digest})
 	}
 	if data.Schemas != "" {

@@ -3,6 +3,8 @@ package maintenance
 import (
 	"context"
 	"io"
+	"maps"
+	"slices"
 
 	"savant/fault"
 	"savant/think"
@@ -98,7 +100,7 @@ func (k *Keeper) Import(ctx context.Context, from io.Reader) (*Transferred, erro
 
 // install makes a verified run visible, its artifacts first.
 func (k *Keeper) install(ctx context.Context, packed *archive) error {
-	for _, digest := range sortedKeys(packed.artifacts) {
+	for _, digest := range slices.Sorted(maps.Keys(packed.artifacts)) {
 		if _, err := k.dir.PutArtifact(ctx, packed.artifacts[digest]); err != nil {
 			return err
 		}

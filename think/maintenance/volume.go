@@ -2,6 +2,8 @@ package maintenance
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"savant/fault"
 )
@@ -64,7 +66,7 @@ func (a *archive) importable(lines [][]byte, manifestSize int) error {
 			return err
 		}
 	}
-	for _, digest := range sortedKeys(a.artifacts) {
+	for _, digest := range slices.Sorted(maps.Keys(a.artifacts)) {
 		data := a.artifacts[digest]
 		err := v.add(artifactsPart+digest, int64(len(data)))
 		if err == nil && a.results[digest] {

@@ -1,6 +1,10 @@
 package expression
 
-import "cmp"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // equal compares two values as JSON: 1 equals 1.0, different types are not equal.
 // It spends a step for each value that it visits.
@@ -46,7 +50,7 @@ func (e *evaluation) equalObjects(a, b map[string]any, depth int) bool {
 	if len(a) != len(b) || !e.spend(len(a)) {
 		return false
 	}
-	for _, key := range sortedKeys(a) {
+	for _, key := range slices.Sorted(maps.Keys(a)) {
 		other, ok := b[key]
 		if !ok || !e.equal(a[key], other, depth) {
 			return false

@@ -6,8 +6,6 @@ import (
 	"strconv"
 )
 
-func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }
-
 // fields returns a function that makes a list of the fields of an object, in
 // the order of their keys.
 func fields(item func(key string, value any) any) function {
@@ -17,7 +15,7 @@ func fields(item func(key string, value any) any) function {
 			return nil
 		}
 		list := make([]any, 0, len(object))
-		for _, key := range sortedKeys(object) {
+		for _, key := range slices.Sorted(maps.Keys(object)) {
 			list = append(list, item(key, object[key]))
 		}
 		return list
