@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -9,6 +10,8 @@ import (
 
 	"savant/agent"
 	"savant/engines"
+	"savant/fault"
+	"savant/internal/access"
 	"savant/think"
 )
 
@@ -24,9 +27,10 @@ type overviewView struct {
 	Engines   []engines.Health
 	Runs      []runRow
 	Agents    []agentRow
-	Total     int      // runs of workflows
-	Open      []runRow // those that wait for a person first
-	Waiting   int      // for a person
+	Total     int         // runs of workflows
+	Open      []runRow    // those that wait for a person first
+	Waiting   int         // for a person
+	Inbox     []inboxItem // what a person is asked, the first of it
 	Going     []agentRow
 	Looked    int // how many of the latest runs were searched for open ones
 	AgentRuns int
@@ -60,6 +64,11 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortStableFunc(view.Open, func(a, b runRow) int { return urgency(a) - urgency(b) })
+	h.fillInbox(r, &view)
+	title := "Overview"
+	if view.Waiting > 0 {
+		title = fmt.Sprintf("(%d) Overview", view.Waiting)
+	}
 	for i, each := range reports {
 		if i < latest {
 			view.Agents = append(view.Agents, agentRowOf(each))
@@ -68,7 +77,34 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 			view.Going = append(view.Going, agentRowOf(each))
 		}
 	}
-	h.show(w, r, http.StatusOK, "overview.html", page{Title: "Overview", At: "overview", Live: anyRun, View: view})
+	h.show(w, r, http.StatusOK, "overview.html", page{Title: title, At: "overview", Live: anyRun, View: view})
+}
+
+// inboxItem is a question to a person, with its run.
+type inboxItem struct {
+	runRow
+	questionView
+	NoAnswers string // why it cannot be answered here
+}
+
+// fillInbox adds the questions of the runs that wait for a person, to be answered in place.
+func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
+	for _, row := range view.Open {
+		if row.Standing.WaitsFor != forPerson || len(view.Inbox) >= latest {
+			continue
+		}
+		err := h.allowed(r, access.Approve)
+		if err == nil {
+			err = h.answerable(r.Context(), row.Key())
+		}
+		for _, each := range h.shownQuestions(r, row.Key()) {
+			item := inboxItem{runRow: row, questionView: each}
+			if err != nil {
+				item.NoAnswers = fault.From(err).Details
+			}
+			view.Inbox = append(view.Inbox, item)
+		}
+	}
 }
 
 // forPerson is the value of WaitsFor for a person.

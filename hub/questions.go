@@ -162,7 +162,11 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
 			h.goOn(key)
-			h.done(w, r, runPath(key), "answered")
+			path := runPath(key)
+			if r.PostFormValue("back") == "inbox" {
+				path = "/"
+			}
+			h.done(w, r, path, "answered")
 			return
 		}
 		if !errors.Is(err, fault.ValidationFailed) {

@@ -78,7 +78,7 @@ func TestListsAreLive(t *testing.T) {
 		each.says("main", "r1")
 		each.stays()
 	}
-	savantIn(t, folder, "workflows", "run", "steps", "--run-id", "r2")
+	savantIn(t, folder, "workflows", "run", "steps", "--name", "r2")
 	for _, each := range []*tab{p, list} {
 		each.says("main", "r2")
 	}
@@ -97,7 +97,7 @@ func TestListsAreLive(t *testing.T) {
 func TestSomebodyElseAnswersWhileOneTypes(t *testing.T) {
 	wanted(t)
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + "/runs/ships/r1")
@@ -118,7 +118,7 @@ func TestSomebodyElseAnswersWhileOneTypes(t *testing.T) {
 func TestALateAnswerKeepsItsText(t *testing.T) {
 	wanted(t)
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	require.NoError(t, call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
@@ -137,7 +137,7 @@ func TestALateAnswerKeepsItsText(t *testing.T) {
 func TestTwoClicksAnswerOnce(t *testing.T) {
 	wanted(t)
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + "/runs/ships/r1")
@@ -178,7 +178,7 @@ func TestRefusedFormsKeepTheirPage(t *testing.T) {
 func TestAResetWithoutItsTickKeepsItsPage(t *testing.T) {
 	wanted(t)
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + "/runs/ships/r1")
@@ -196,7 +196,7 @@ func TestAResetWithoutItsTickKeepsItsPage(t *testing.T) {
 func TestALinkOnAnotherSiteLeadsToTheRun(t *testing.T) {
 	wanted(t)
 	folder := shipsIn(t)
-	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -227,7 +227,7 @@ steps:
   - {id: each, foreach: params.many, as: one, call: flow.set, input_template: {value: "{{ one }}"}, capture_as: all}
   - {id: sure, deps: [each], call: human.approve, input_template: {message: "Sure?"}}
 `), 0o600))
-	_, _ = exec.CommandContext(t.Context(), "savant", "workflows", "run", "loop", "--run-id", "r1", "--path", folder).CombinedOutput()
+	_, _ = exec.CommandContext(t.Context(), "savant", "workflows", "run", "loop", "--name", "r1", "--path", folder).CombinedOutput()
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	for _, width := range []int{1280, 390} {
@@ -240,4 +240,28 @@ steps:
 		p.until(`document.elementFromPoint(document.querySelector("#panel h3").getBoundingClientRect().x + 5, document.querySelector("#panel h3").getBoundingClientRect().y + 5).closest("#panel") !== null`)
 		p.stayed()
 	}
+}
+
+// TestTheInboxAnswersInPlace: the overview has what a person is asked, and stays after an
+// answer.
+func TestTheInboxAnswersInPlace(t *testing.T) {
+	wanted(t)
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r2")
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.says("#inbox", "Ship it?")
+	p.until(`document.title.startsWith("(2)")`)
+	p.types(`#inbox article:first-of-type textarea`, "fine")
+	p.follow(`#inbox article:first-of-type button[value="approve"]`)
+	p.says(".said", "The answer is recorded.")
+	p.says("h1", "Overview")
+	p.says("#inbox", "Where to?")
+	require.JSONEq(t, `{"approved":true,"comment":"fine"}`, captured(t, folder, eval[string](p, `[...document.querySelectorAll("#inbox article")].find((each) => each.innerText.includes("Where to?")).querySelector("h3 a").innerText`), "sure"))
+	p.stays()
+	savantIn(t, folder, "state", "cancel", "r1")
+	savantIn(t, folder, "state", "cancel", "r2")
+	p.until(`document.querySelector("#inbox") === null && !document.title.startsWith("(")`)
+	p.stayed()
 }

@@ -16,7 +16,7 @@ func workflowIn(t *testing.T, folder, name, text, run string, args ...string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", name+".yaml"), []byte("name: "+name+"\nversion: \"1\"\n"+text), 0o600))
-	out, err := exec.CommandContext(t.Context(), "savant", append([]string{"workflows", "run", name, "--run-id", run, "--path", folder}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "savant", append([]string{"workflows", "run", name, "--name", run, "--path", folder}, args...)...).CombinedOutput()
 	if err != nil {
 		require.ErrorAs(t, err, new(*exec.ExitError), string(out))
 	}
@@ -147,7 +147,7 @@ func TestRoundsOfARepeatDoNotOverlap(t *testing.T) {
 func TestAPhoneShowsWhatAnEventIs(t *testing.T) {
 	wanted(t)
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "failed", "--force-tool", "git.show", "--force-args", `{"ref": "no-such-revision"}`, "--force-finish")
+	savantIn(t, folder, "run", "--quiet", "--name", "failed", "--force-tool", "git.show", "--force-args", `{"ref": "no-such-revision"}`, "--force-finish")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.look(390, "light")
