@@ -2,6 +2,7 @@ package cases_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -217,3 +218,23 @@ func TestMistakesAreToldAtTheirLine(t *testing.T) {
 }
 
 func expectedOf(d fault.Diagnostic) string { return d.Expected }
+
+// Cases of one file may run at once, and come to the same.
+func TestCasesRunAtOnce(t *testing.T) {
+	graph := graphOf(t, map[string]string{"main": release})
+	file := parsed(t, `  - {name: a, params: {version: 1.4.0}, answers: {status: {clean: true}, tests: {}, approve: {approved: true}, tag: {value: [1]}}, expect: {outcome: done, captures: {tagged: "{{ len(value) == 1 and state.tree.clean }}"}, summary: "/^Rel/"}}
+  - {name: b, params: {version: 1.4.0}, answers: {status: {clean: false}}, expect: {outcome: done}}
+`, graph)
+	expected := []cases.Result{cases.Run(file, file.Cases[0], graph), cases.Run(file, file.Cases[1], graph)}
+	require.Empty(t, expected[0].Differences)
+	require.Len(t, expected[1].Differences, 1)
+	var workers sync.WaitGroup
+	results := make([]cases.Result, 40)
+	for i := range results {
+		workers.Go(func() { results[i] = cases.Run(file, file.Cases[i%2], graph) })
+	}
+	workers.Wait()
+	for i, result := range results {
+		require.Equal(t, expected[i%2], result)
+	}
+}

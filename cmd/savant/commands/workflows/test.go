@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -156,12 +159,8 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 			shown := testedFile{File: file.Name, Workflow: workflow.Name, Cases: []testedCase{}, Errors: problems(file, workflow.Err)}
 			excuses = append(excuses, file.Excuses...)
 			if len(shown.Errors) == 0 {
-				for _, c := range file.Cases {
-					if only != "" && c.Name != only {
-						continue
-					}
+				for _, result := range results(file.File, workflow.Graph, only) {
 					ran = true
-					result := cases.Run(file.File, c, workflow.Graph)
 					for point := range result.Reached {
 						reached[point] = true
 					}
@@ -187,6 +186,27 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 		out.Coverage.Percent = covered * 100 / points
 	}
 	return out, ran
+}
+
+// results runs the cases of a file, on all processors, and returns what they came to in their
+// order.
+func results(file *cases.File, graph *flow.Graph, only string) []cases.Result {
+	chosen := file.Cases
+	if only != "" {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(c cases.Case) bool { return c.Name != only })
+	}
+	all := make([]cases.Result, len(chosen))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(chosen)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(chosen)); i = next.Add(1) - 1 {
+				all[i] = cases.Run(file, chosen[i], graph)
+			}
+		})
+	}
+	workers.Wait()
+	return all
 }
 
 // mutants changes the workflows whose files are valid.
