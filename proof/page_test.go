@@ -100,10 +100,13 @@ func TestThePageRefusesForgeries(t *testing.T) {
 
 // TestThePageIsFast checks a proof of many steps in the page.
 func TestThePageIsFast(t *testing.T) {
-	ctx := browser(t)
+	if os.Getenv("SAVANT_BROWSER_TESTS") == "" {
+		t.Skip("the tests in a browser are run by make browser")
+	}
 	const steps = 500
 	w := newWorld(t, map[string]string{"long": long(steps)})
 	address := page(t, sealed(t, w.statement(w.long("r1", steps)), signerOf(t, 'a')))
+	ctx := browser(t) // its time begins here
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(address)))
 	require.Contains(t, asked[string](ctx, t, checked), "Whole, and signed by")
 	t.Logf("%v ms", asked[float64](ctx, t, `(async () => { const at = performance.now(); await verifyProof(document.getElementById("proof").textContent, null); return performance.now() - at; })()`))
