@@ -205,7 +205,17 @@ func (e *Engine) validateWorkflow(ctx context.Context, workflow *flow.Workflow, 
 		warnings = nil
 	}
 	out := judged(report.Fault())
-	out.Warnings = append(warnings, report.Warnings...)
+	out.Warnings = append(append(warnings, report.Warnings...), e.misquoted(workflow)...)
 	out.Notes = report.Notes
 	return out
+}
+
+// misquoted returns the warnings for steps whose quote stands nowhere in its document.
+func (e *Engine) misquoted(workflow *flow.Workflow) (warnings []fault.Diagnostic) {
+	for _, step := range workflow.Steps {
+		if step.Source != nil && !step.Source.Stands(e.Library.Text(step.Source.File)) {
+			warnings = append(warnings, workflow.Misquoted(step))
+		}
+	}
+	return warnings
 }

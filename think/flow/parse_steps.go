@@ -220,6 +220,9 @@ func (p *parser) plain(r raw) {
 	if node := keys.value("barrier"); node != nil {
 		p.barrier(s, node)
 	}
+	if node := keys.value("source"); node != nil {
+		p.quote(s, node)
+	}
 }
 
 // barrier reads whether a check holds the steps below it, as it does by default.

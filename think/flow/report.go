@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,4 +182,61 @@ func (s *source) diagnostic(err error) fault.Diagnostic {
 func (s *source) failure(err error) *fault.Error {
 	d := s.diagnostic(err)
 	return fault.New(d.Code, "%s:%d:%d: %s: %s", s.file, d.Line, d.Column, s.path, d.Message).With(d)
+}
+
+// Quote is the place of a document that a step carries out, word for word.
+type Quote struct {
+	// File is relative to the project, Line counts from 1; 0 where the file does not say.
+	File string
+	Line int
+	Text string
+
+	at place
+}
+
+// Bounds of a quote.
+const (
+	maxQuote     = 4000
+	maxQuoteLine = 10_000_000
+)
+
+// documents are the endings of files that can be quoted: documents of procedures. Others could
+// hold secrets, and whether a quote stands in a file says something of it.
+var documents = []string{".md", ".markdown", ".mdx", ".txt", ".rst", ".yaml", ".yml", ".mmd", ".mermaid", ".dot", ".gv"}
+
+// below reports whether a path stays below the project.
+func below(file string) bool {
+	return path.Clean(file) == file && !path.IsAbs(file) && file != ".." && !strings.HasPrefix(file, "../") && !strings.Contains(file, "\\")
+}
+
+// quote reads where a step comes from.
+func (p *parser) quote(s *Step, node *yaml.Node) {
+	at := s.path + ".source"
+	keys, ok := p.mapping(node, at, quoteKeys)
+	if !ok {
+		return
+	}
+	found := Quote{File: p.text(keys, "file", at), Text: p.text(keys, "quote", at), at: placeOf(node)}
+	p.integer(keys, "line", at, 1, maxQuoteLine, &found.Line)
+	switch {
+	case found.File == "" || strings.TrimSpace(found.Text) == "":
+		p.add(fault.YAMLSchemaViolation, at, node, "source is {file, line, quote}: the document that the step carries out, and its words")
+	case !below(found.File) || !slices.Contains(documents, strings.ToLower(path.Ext(found.File))):
+		p.add(fault.YAMLSchemaViolation, at+".file", node, "source.file is a document below the project, relative to it, with one of the endings %s", strings.Join(documents, " "))
+	case len(found.Text) > maxQuote:
+		p.add(fault.YAMLSchemaViolation, at+".quote", node, "a quote has at most %d bytes", maxQuote)
+	default:
+		s.Source = &found
+	}
+}
+
+// Stands reports whether the words of the quote stand in a document, wherever lines break.
+func (q *Quote) Stands(document string) bool {
+	return strings.Contains(strings.Join(strings.Fields(document), " "), strings.Join(strings.Fields(q.Text), " "))
+}
+
+// Misquoted returns the warning for a step whose quote stands nowhere in its document.
+func (w *Workflow) Misquoted(s *Step) fault.Diagnostic {
+	return fault.Diagnostic{File: w.File, Path: s.path + ".source", Line: s.Source.at.line, Column: s.Source.at.column, Code: fault.ValidationFailed,
+		Message: "the quote of step \"" + s.ID + "\" does not stand in " + s.Source.File + ": the document changed, or it is not below the project"}
 }

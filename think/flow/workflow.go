@@ -220,6 +220,8 @@ type Step struct {
 	// Allow are the tools that the model may call while it answers an llm.generate
 	// step: names, patterns, or "read"; nil where the step does not say.
 	Allow *[]string
+	// Source is the place of a document that the step carries out; nil for none.
+	Source *Quote
 	// Broken says that an expression of the step is wrong and left out: see Unfinished.
 	Broken bool
 	// Child and ChildVersion name the workflow of a flow.run step; Until and
@@ -310,17 +312,18 @@ var (
 	workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
 
 	stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
-		"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "complex", "repeat"}
+		"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "complex", "repeat", "source"}
 
 	limitKeys    = []string{"items", "parallel", "steps", "groups"}
 	defaultKeys  = []string{"on_failure", "retry"}
 	retryKeys    = []string{"max", "backoff", "on_unknown"}
 	repeatKeys   = []string{"until", "max"}
+	quoteKeys    = []string{"file", "line", "quote"}
 	artifactKeys = []string{"name", "type", "from"}
 )
 
 // Keys returns the keys that the parser knows, by the kind of map.
 func Keys() map[string][]string {
 	return map[string][]string{"workflow": workflowKeys, "step": stepKeys, "limits": limitKeys, "defaults": defaultKeys,
-		"retry": retryKeys, "repeat": repeatKeys, "artifact": artifactKeys}
+		"retry": retryKeys, "repeat": repeatKeys, "source": quoteKeys, "artifact": artifactKeys}
 }
