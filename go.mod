@@ -48,6 +48,8 @@ require (
 	github.com/digitorus/timestamp v0.0.0-20250524132541-c45532741eea
 	github.com/hiddeco/sshsig v0.2.0
 	github.com/secure-systems-lab/go-securesystemslib v0.11.1
+	github.com/yuin/goldmark v1.8.7
+	gonum.org/v1/gonum v0.17.0
 )
 
 require github.com/digitorus/pkcs7 v0.0.0-20230713084857-e76b763bdc49 // indirect

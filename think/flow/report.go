@@ -191,7 +191,7 @@ type Quote struct {
 	Line int
 	Text string
 
-	at place
+	at position
 }
 
 // Bounds of a quote.
@@ -216,7 +216,7 @@ func (p *parser) quote(s *Step, node *yaml.Node) {
 	if !ok {
 		return
 	}
-	found := Quote{File: p.text(keys, "file", at), Text: p.text(keys, "quote", at), at: placeOf(node)}
+	found := Quote{File: p.text(keys, "file", at), Text: p.text(keys, "quote", at), at: positionOf(node)}
 	p.integer(keys, "line", at, 1, maxQuoteLine, &found.Line)
 	switch {
 	case found.File == "" || strings.TrimSpace(found.Text) == "":

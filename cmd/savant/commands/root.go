@@ -105,7 +105,7 @@ func (p *program) root() *cobra.Command {
 	cli.SettingFlags(root)
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program, packages.Commands(p.Program)...), workflows.ReviewCommand(p.Program), rules.Command(p.Program),
 		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program, p.listCommand("list", "List runs of workflows, the last changed first", app.OfWorkflow), p.showCommand(), p.cancelCommand()), proofs.WithFiles(p.Program, p.verifyCommand()), agents.RunCommand(p.Program), p.runsCommand(), p.showCommand(), p.explainCommand(), p.cancelCommand(), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.schemaCommand(), p.versionCommand())
-	root.AddCommand(proofs.Command(p.Program), proofs.KeyCommand(p.Program))
+	root.AddCommand(packages.AdoptCommand(p.Program), proofs.Command(p.Program), proofs.KeyCommand(p.Program))
 	withHelp(root)
 	p.withCompletion(root)
 	return root

@@ -1,0 +1,162 @@
+// Package adopt turns procedures that people have into workflows, without a model: Agent
+// Skills and other pages in Markdown, jobs of GitHub Actions, flowcharts in Mermaid and DOT.
+// The same document gives the same workflow. It does no I/O.
+//
+// Nothing is lost without a word: every heading, list item, table row, sentence, code block,
+// node and edge of the document is a unit of the report, with what became of it.
+package adopt
+
+import (
+	"path"
+	"strings"
+
+	"savant/fault"
+)
+
+// maxDocument bounds a document, in bytes.
+const maxDocument = 1 << 20
+
+// The verdicts about a unit of a document.
+const (
+	Enforced = "enforced" // an assertion, an approval, a schema, an order or a witnessed call holds it
+	Asked    = "asked"    // its words are part of a task
+	LeftOut  = "left out"
+)
+
+// Unit is a part of a document, and what became of it.
+type Unit struct {
+	Line    int    `json:"line"`
+	Text    string `json:"text"`
+	Verdict string `json:"verdict"`
+	// Step is the step that carries it out; empty for none.
+	Step string `json:"step,omitempty"`
+	Why  string `json:"why"`
+}
+
+// Command is a command of the document, for .savant/ci.yaml.
+type Command struct {
+	Name string   `json:"name"`
+	Run  []string `json:"command"`
+	Line int      `json:"line"`
+}
+
+// Draft is a workflow made of a document.
+type Draft struct {
+	Name        string
+	Description string
+	// Kind says how the document was read: skill, page, actions, mermaid or dot.
+	Kind     string
+	Steps    []*Step
+	Units    []Unit
+	Commands []Command
+	Rules    []Rule
+}
+
+// Rule refuses a command that the document forbids.
+type Rule struct {
+	ID, Command, Message string
+	Line                 int
+}
+
+// Step is a step of the draft.
+type Step struct {
+	ID, Call string
+	// Input is the input template; texts in it are escaped when the draft is written.
+	Input map[string]any
+	Deps  []string
+	// When, Foreach and Join are as in the language; empty for none.
+	When, Foreach, Join string
+	Schema              map[string]any
+	Capture             string
+	Witness             string
+	// Line and Quote are where the step comes from.
+	Line  int
+	Quote string
+}
+
+// The calls of the language that drafts use.
+const (
+	callGenerate = "llm.generate"
+	callAssert   = "flow.assert"
+	callApprove  = "human.approve"
+	callSet      = "flow.set"
+	callCommand  = "ci.run"
+)
+
+// Read reads a document: INVALID_PARAMS for one that is no procedure, LIMIT_EXCEEDED,
+// YAML_SCHEMA_VIOLATION. name is its file's name, by whose ending the kind is chosen; decode
+// reads YAML.
+func Read(name string, text []byte, decode Decode) (*Draft, error) {
+	if len(text) > maxDocument {
+		return nil, fault.New(fault.LimitExceeded, "%s has %d bytes; a document to adopt has at most %d", name, len(text), maxDocument)
+	}
+	d := &Draft{Name: nameOf(name)}
+	var err error
+	switch ending := strings.ToLower(path.Ext(name)); ending {
+	case ".md", ".markdown", ".mdx", ".txt":
+		err = d.readPage(text)
+	case ".mmd", ".mermaid":
+		err = d.readMermaid(string(text), 1)
+	case ".dot", ".gv":
+		err = d.readDOT(text)
+	case ".yaml", ".yml":
+		err = d.readActions(name, text, decode)
+	default:
+		return nil, fault.New(fault.InvalidParams, "%s: adopt reads .md (skills and procedures), .yml (jobs of GitHub Actions), .mmd and .dot (flowcharts)", name)
+	}
+	if err == nil && len(d.Steps) == 0 && d.Description != "" {
+		d.task(d.Name, d.Description, 0, "")
+	}
+	d.joinBranches()
+	if err == nil && len(d.Steps) == 0 {
+		err = fault.New(fault.InvalidParams, "%s: no step was found in it: a procedure has lists, sentences, code blocks, jobs or nodes", name)
+	}
+	return d, err
+}
+
+// nameOf makes a workflow's name of a file's.
+func nameOf(file string) string {
+	stem := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	if strings.EqualFold(stem, "SKILL") || strings.EqualFold(stem, "README") {
+		if folder := path.Base(path.Dir(file)); folder != "." && folder != "/" {
+			stem = folder
+		}
+	}
+	return identifier(stem, "procedure", 48)
+}
+
+// note adds a unit to the report.
+func (d *Draft) note(line int, text, verdict, step, why string) {
+	d.Units = append(d.Units, Unit{Line: line, Text: text, Verdict: verdict, Step: step, Why: why})
+}
+
+// add adds a step, whose id is made unique.
+func (d *Draft) add(s *Step) *Step {
+	base := identifier(s.ID, "step", 40)
+	s.ID = base
+	for number := 1; d.step(s.ID) != nil; number++ {
+		s.ID = base + "_" + letters(number) // a number could be an item of a loop
+	}
+	d.Steps = append(d.Steps, s)
+	return s
+}
+
+func (d *Draft) step(id string) *Step {
+	for _, each := range d.Steps {
+		if each.ID == id {
+			return each
+		}
+	}
+	return nil
+}
+
+// LeftOutShare returns the part of the units that were left out, from 0 to 1.
+func (d *Draft) LeftOutShare() float64 {
+	left := 0
+	for _, each := range d.Units {
+		if each.Verdict == LeftOut {
+			left++
+		}
+	}
+	return float64(left) / float64(max(1, len(d.Units)))
+}

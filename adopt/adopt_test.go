@@ -1,0 +1,188 @@
+package adopt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/adopt"
+	"savant/fault"
+	"savant/think/flow"
+)
+
+func read(t *testing.T, name, text string) *adopt.Draft {
+	t.Helper()
+	draft, err := adopt.Read(name, []byte(text), flow.ReadYAMLPlaces)
+	require.NoError(t, err)
+	return draft
+}
+
+// edges returns the dependencies of a draft as "from to", sorted.
+func edges(draft *adopt.Draft) (found []string) {
+	for _, step := range draft.Steps {
+		for _, dep := range step.Deps {
+			found = append(found, dep+" "+step.ID)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// step returns a step by its id.
+func step(t *testing.T, draft *adopt.Draft, id string) *adopt.Step {
+	t.Helper()
+	at := slices.IndexFunc(draft.Steps, func(each *adopt.Step) bool { return each.ID == id })
+	require.GreaterOrEqual(t, at, 0, "no step %s", id)
+	return draft.Steps[at]
+}
+
+// A flowchart without circles gives a step for each node, and a dependency for each arrow.
+func TestFlowchartsKeepTheirArrows(t *testing.T) {
+	for name, text := range map[string]string{
+		"chart.dot": `digraph G {
+  rankdir=TB; node [shape=box]; // drawing
+  begin [label="Start: a user\nreports an issue"];
+  airplane [label="Airplane mode on?", shape=diamond];
+  begin -> airplane;
+  airplane -> turn [label="Yes"]; airplane -> check [label="No"];
+  turn -> check -> done;
+  subgraph cluster_0 { check [label="Check the \"SIM\""]; }
+}`,
+		"chart.mmd": "flowchart TD\n  %% drawing\n  begin([Start: a user<br/>reports an issue]) --> airplane{Airplane mode on?}\n  airplane -->|Yes| turn[\"Turn it off\"]\n  airplane -- No --> check\n  turn --> check((Check the SIM)) ==> done;\n  classDef x fill:#fff\n  style done fill:#f9f\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			draft := read(t, name, text)
+			require.Equal(t, []string{"airplane check", "airplane turn", "begin airplane", "check done", "turn check"}, edges(draft))
+			require.Equal(t, "Start: a user reports an issue", step(t, draft, "begin").Input["task"])
+			require.Equal(t, []any{"Yes", "No"}, step(t, draft, "airplane").Schema["properties"].(map[string]any)["answer"].(map[string]any)["enum"])
+			require.Equal(t, "airplane?.answer == 'Yes'", step(t, draft, "turn").When)
+			require.Equal(t, "airplane?.answer == 'No' || steps.turn.status == 'done'", step(t, draft, "check").When)
+			require.Equal(t, "any", step(t, draft, "check").Join)
+		})
+	}
+}
+
+// An arrow that goes back is no dependency, and is told.
+func TestAnArrowThatGoesBackIsTold(t *testing.T) {
+	draft := read(t, "c.mmd", "graph LR\nA --> B --> C\nC -->|again| A\n")
+	require.Equal(t, []string{"a b", "b c"}, edges(draft))
+	last := draft.Units[len(draft.Units)-1]
+	require.Equal(t, adopt.LeftOut, last.Verdict)
+	require.Contains(t, last.Why, "goes back")
+}
+
+const skill = `---
+name: release
+description: Releases a version
+---
+# Release
+
+Read the changelog first. NEVER release on a Friday.
+
+1. Check that the tree is clean
+2. Ask the user for approval before tagging
+   - Show the notes
+3. If the tests fail, then fix them, otherwise go on
+
+Never run ` + "`git push --force`" + `.
+
+| step | who |
+| --- | --- |
+| tag | Ann |
+
+` + "```sh\nmake test\n```\n\n```yaml\na: 1\n```\n"
+
+// Every heading, item, row, sentence and block of a page is in the report with its verdict.
+func TestASkill(t *testing.T) {
+	draft := read(t, "skills/release/SKILL.md", skill)
+	require.Equal(t, "release", draft.Name)
+	require.Equal(t, "Releases a version", draft.Description)
+	verdicts := map[string]string{}
+	for _, each := range draft.Units {
+		verdicts[each.Text] = each.Verdict
+		require.Contains(t, strings.Split(skill, "\n")[each.Line-1], strings.Fields(each.Text)[0], "the line of %q", each.Text)
+	}
+	require.Equal(t, map[string]string{
+		"Release": adopt.Asked, "Read the changelog first.": adopt.Asked, "NEVER release on a Friday.": adopt.Enforced, "Check that the tree is clean": adopt.Asked,
+		"Ask the user for approval before tagging": adopt.Enforced, "Show the notes": adopt.Asked, "If the tests fail, then fix them, otherwise go on": adopt.Enforced,
+		"Never run `git push --force`.": adopt.Enforced, "step | who": adopt.Asked, "tag | Ann": adopt.Asked, "make test": adopt.Enforced, "a: 1": adopt.Asked,
+	}, verdicts)
+	require.Len(t, draft.Rules, 1)
+	require.Equal(t, "git push --force", draft.Rules[0].Command)
+	require.Equal(t, []string{"sh", "-ec", "make test"}, draft.Commands[0].Run)
+	require.Zero(t, draft.LeftOutShare())
+	require.Equal(t, draft.Workflow("SKILL.md"), read(t, "skills/release/SKILL.md", skill).Workflow("SKILL.md"), "the same page gives the same workflow")
+	for _, each := range draft.Steps {
+		if each.Quote != "" {
+			require.True(t, (&flow.Quote{Text: each.Quote}).Stands(skill), each.Quote)
+		}
+	}
+}
+
+// The jobs of Actions depend on each other as they need each other.
+func TestJobsOfActions(t *testing.T) {
+	draft := read(t, "ci.yml", `name: CI
+on: push
+jobs:
+  test:
+    strategy: {matrix: {go: ["1.25", "1.26"], os: [linux]}}
+    steps:
+      - uses: actions/checkout@v4
+      - {name: Test, run: go test ./...}
+  build: {needs: test, steps: [{run: "make ${{ matrix.x }}"}]}
+  publish:
+    needs: [test, build]
+    if: github.ref == 'refs/heads/main'
+    steps: [{name: Push, run: "push ${{ secrets.TOKEN }}"}]
+  report: {needs: [publish], if: always(), steps: [{run: ./report}]}
+`)
+	jobs := map[string][]string{}
+	for _, job := range []string{"test", "build", "publish", "report"} {
+		above := map[string]bool{}
+		var walk func(id string)
+		walk = func(id string) {
+			for _, dep := range step(t, draft, id).Deps {
+				if slices.Contains([]string{"test", "build", "publish", "report"}, dep) {
+					above[dep] = true
+				} else {
+					walk(dep)
+				}
+			}
+		}
+		walk(job)
+		for each := range above {
+			jobs[job] = append(jobs[job], each)
+		}
+		slices.Sort(jobs[job])
+	}
+	require.Equal(t, map[string][]string{"build": {"test"}, "publish": {"build", "test"}, "report": {"publish"}}, jobs)
+	require.Equal(t, `[{"go":"1.25","os":"linux"},{"go":"1.26","os":"linux"}]`, step(t, draft, "test_test").Foreach)
+	require.Equal(t, "done", step(t, draft, "report_report").Join)
+	require.Contains(t, string(draft.Workflow("ci.yml")), `"yes"`)
+}
+
+// What is no procedure is refused with a code, and nothing crashes.
+func TestWhatIsNoProcedure(t *testing.T) {
+	for name, each := range map[string]struct {
+		text string
+		code fault.Code
+	}{
+		"a.pdf": {"x", fault.InvalidParams}, "a.md": {"", fault.InvalidParams}, "a.yml": {"a: 1", fault.InvalidParams}, "b.yml": {"a: [", fault.YAMLSchemaViolation}, "a.dot": {"digraph {", fault.YAMLSchemaViolation},
+		"a.mmd": {"sequenceDiagram\nA->>B: x", fault.YAMLSchemaViolation}, "b.mmd": {"flowchart TD\nA --> --> B", fault.YAMLSchemaViolation}, "c.yml": {"jobs: {a: {needs: b}, b: {needs: a}}", fault.CyclicDependency},
+		"large.md": {strings.Repeat("a. ", 1<<19), fault.LimitExceeded},
+	} {
+		_, err := adopt.Read(name, []byte(each.text), flow.ReadYAMLPlaces)
+		require.ErrorIs(t, err, each.code, name)
+	}
+}
+
+func FuzzPage(f *testing.F) {
+	f.Add(skill)
+	f.Fuzz(func(_ *testing.T, text string) {
+		if draft, err := adopt.Read("a.md", []byte(text), flow.ReadYAMLPlaces); err == nil {
+			draft.Workflow("a.md")
+		}
+	})
+}

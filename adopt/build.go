@@ -1,0 +1,99 @@
+package adopt
+
+// answerOf is the schema of a question with some answers.
+func answerOf(answers ...any) map[string]any {
+	return map[string]any{"type": "object", "required": []any{"answer"}, "additionalProperties": false,
+		"properties": map[string]any{"answer": map[string]any{"enum": answers}, "why": map[string]any{"type": "string"}}}
+}
+
+// task adds a step in which the model does what a text says.
+func (d *Draft) task(id, task string, line int, quote string, deps ...string) *Step {
+	return d.add(&Step{ID: id, Call: callGenerate, Input: map[string]any{"task": task}, Deps: compact(deps), Line: line, Quote: quote})
+}
+
+// question adds a step that has to be answered by one of some words.
+func (d *Draft) question(id, task string, line int, quote string, answers []any, deps ...string) *Step {
+	made := d.task(id, task, line, quote, deps...)
+	made.Schema, made.Capture = answerOf(answers...), made.ID
+	return made
+}
+
+// branch adds the steps of a condition: the question, what follows from yes and from no, and
+// a step where both meet. It returns the last one.
+func (d *Draft) branch(b branches, line int, quote string, deps ...string) (asked, last *Step) {
+	asked = d.question("is "+b.question, "Answer yes or no, and say why: is it so that "+b.question+"?", line, quote, []any{"yes", "no"}, deps...)
+	met := []string{}
+	for answer, words := range map[string]string{"yes": b.yes} {
+		one := d.task(words, words, line, quote, asked.ID)
+		one.When = asked.Capture + ".answer == '" + answer + "'"
+		met = append(met, one.ID)
+	}
+	other := b.no
+	if other == "" {
+		rest := d.add(&Step{ID: "without " + asked.ID, Call: callSet, Input: map[string]any{"value": "nothing to do"}, Deps: []string{asked.ID}, Line: line, Quote: quote})
+		rest.When = asked.Capture + ".answer == 'no'"
+		met = append(met, rest.ID)
+	} else {
+		one := d.task(other, other, line, quote, asked.ID)
+		one.When = asked.Capture + ".answer == 'no'"
+		met = append(met, one.ID)
+	}
+	last = d.add(&Step{ID: "after " + asked.ID, Call: callSet, Input: map[string]any{"value": "either branch"}, Deps: met, Join: "any", Line: line, Quote: quote})
+	return asked, last
+}
+
+// approve adds a step in which a person is asked.
+func (d *Draft) approve(words string, line int, quote string, deps ...string) *Step {
+	return d.add(&Step{ID: "approve " + words, Call: callApprove, Input: map[string]any{"message": words}, Deps: compact(deps), Line: line, Quote: quote})
+}
+
+// hold adds the question whether a duty was kept, and the assertion that it was.
+func (d *Draft) hold(words string, line int, quote string, deps ...string) *Step {
+	asked := d.question("kept "+words, "Answer yes or no, and name what shows it: was this kept? "+words, line, quote, []any{"yes", "no"}, deps...)
+	return d.add(&Step{ID: "holds " + words, Call: callAssert, Input: map[string]any{"that": "{{ " + asked.Capture + ".answer == 'yes' }}", "message": words}, Deps: []string{asked.ID}, Line: line, Quote: quote})
+}
+
+// joinBranches writes the join of each step below one that may be skipped: it is skipped, too.
+func (d *Draft) joinBranches() {
+	skipped := map[string]bool{}
+	for _, each := range d.Steps {
+		for _, dep := range each.Deps {
+			if skipped[dep] && each.Join == "" {
+				each.Join = "success"
+			}
+		}
+		skipped[each.ID] = each.When != "" || each.Join != ""
+	}
+}
+
+// compact drops empty and repeated ids.
+func compact(ids []string) (kept []string) {
+	for _, each := range ids {
+		if each != "" && !contains(kept, each) {
+			kept = append(kept, each)
+		}
+	}
+	return kept
+}
+
+// Decline makes tasks of the steps whose commands .savant/ci.yaml does not have: known are
+// the names that it has.
+func (d *Draft) Decline(known []string) {
+	for _, command := range d.Commands {
+		if contains(known, command.Name) {
+			continue
+		}
+		for _, step := range d.Steps {
+			if step.Call != callCommand || step.Input["name"] != command.Name {
+				continue
+			}
+			step.Call, step.Witness = callGenerate, ""
+			step.Input = map[string]any{"task": "Run this as .savant/ci.yaml or the person allows it, and say what came of it:\n" + command.Run[len(command.Run)-1]}
+			for i := range d.Units {
+				if d.Units[i].Step == step.ID {
+					d.Units[i].Verdict, d.Units[i].Why = Asked, "the command is not in .savant/ci.yaml: --yes adds it"
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,366 @@
+package adopt
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+
+	"savant/fault"
+)
+
+// page reads a page in Markdown, from its beginning to its end.
+type page struct {
+	draft  *Draft
+	source []byte
+	lines  int    // of the front matter, before the source
+	last   string // the step that the next one follows
+	// above are the headings above, from the title down.
+	above []heading
+}
+
+// heading is a heading above what is read. unit is its place in the report: the first step
+// below it decides its verdict; -1 once one did.
+type heading struct {
+	level, unit int
+	words       string
+}
+
+// readPage reads a skill, or another page in Markdown.
+func (d *Draft) readPage(source []byte) error {
+	d.Kind = "page"
+	front, body, lines := frontMatter(source)
+	if front != nil {
+		d.Kind = "skill"
+		if name := identifier(front["name"], "", 48); name != "" {
+			d.Name = name
+		}
+		d.Description = front["description"]
+	}
+	p := &page{draft: d, source: body, lines: lines}
+	parsed := goldmark.New(goldmark.WithExtensions(extension.Table, extension.TaskList)).Parser().Parse(text.NewReader(body))
+	for block := parsed.FirstChild(); block != nil; block = block.NextSibling() {
+		if err := p.block(block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frontMatter separates the YAML lines at the head of a skill. Only texts of one line are
+// taken from it.
+func frontMatter(source []byte) (front map[string]string, body []byte, lines int) {
+	rest, is := bytes.CutPrefix(bytes.TrimPrefix(source, []byte("\xef\xbb\xbf")), []byte("---\n"))
+	head, body, closed := bytes.Cut(rest, []byte("\n---"))
+	if !is || !closed {
+		return nil, source, 0
+	}
+	_, body, _ = bytes.Cut(body, []byte("\n"))
+	front = map[string]string{}
+	for line := range bytes.Lines(head) {
+		key, value, found := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
+		if found && !strings.HasPrefix(key, " ") {
+			front[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `"'>|`)
+		}
+	}
+	return front, body, bytes.Count(source[:len(source)-len(body)], []byte("\n"))
+}
+
+// line returns the line of a node in the document.
+func (p *page) line(node ast.Node) int {
+	for at := node; at != nil; at = at.FirstChild() {
+		if at.Type() == ast.TypeBlock && at.Lines().Len() > 0 {
+			return p.lineAt(at.Lines().At(0).Start)
+		}
+		if inline, is := at.(*ast.Text); is {
+			return p.lineAt(inline.Segment.Start)
+		}
+	}
+	return p.lines + 1
+}
+
+func (p *page) lineAt(offset int) int {
+	return p.lines + 1 + bytes.Count(p.source[:offset], []byte("\n"))
+}
+
+// words returns the text of a block as it is written, without line breaks.
+func (p *page) words(node ast.Node) string {
+	var text strings.Builder
+	for i := range node.Lines().Len() {
+		segment := node.Lines().At(i)
+		text.Write(segment.Value(p.source))
+		text.WriteByte(' ')
+	}
+	if text.Len() == 0 {
+		p.inline(node, &text)
+	}
+	return strings.Join(strings.Fields(text.String()), " ")
+}
+
+// inline writes the text of a block that has no lines of its own.
+func (p *page) inline(node ast.Node, into *strings.Builder) {
+	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
+		if leaf, is := child.(*ast.Text); is {
+			into.Write(leaf.Segment.Value(p.source))
+			into.WriteByte(' ')
+			continue
+		}
+		p.inline(child, into)
+	}
+}
+
+// block reads one block of the page.
+func (p *page) block(node ast.Node) error {
+	switch block := node.(type) {
+	case *ast.Heading:
+		for len(p.above) > 0 && p.above[len(p.above)-1].level >= block.Level {
+			p.above = p.above[:len(p.above)-1]
+		}
+		p.draft.note(p.line(block), p.words(block), LeftOut, "", "the section has no step")
+		p.above = append(p.above, heading{block.Level, len(p.draft.Units) - 1, p.words(block)})
+	case *ast.List:
+		p.list(block)
+	case *ast.FencedCodeBlock:
+		return p.code(block, string(block.Language(p.source)))
+	case *ast.CodeBlock:
+		return p.code(block, "")
+	case *tables.Table:
+		p.table(block)
+	case *ast.Paragraph, *ast.TextBlock:
+		p.prose(p.words(block), p.line(block))
+	case *ast.Blockquote:
+		for inner := block.FirstChild(); inner != nil; inner = inner.NextSibling() {
+			if err := p.block(inner); err != nil {
+				return err
+			}
+		}
+	case *ast.HTMLBlock, *ast.ThematicBreak:
+	}
+	return nil
+}
+
+// section is the way of headings to what is read.
+func (p *page) section() string {
+	var words []string
+	for _, each := range p.above {
+		words = append(words, each.words)
+	}
+	return strings.Join(words, " > ")
+}
+
+// nearest is the heading above.
+func (p *page) nearest() string {
+	if len(p.above) == 0 {
+		return ""
+	}
+	return p.above[len(p.above)-1].words
+}
+
+// used notes that the sections above have a step.
+func (p *page) used(step string) {
+	for i := range p.above {
+		if at := p.above[i].unit; at >= 0 {
+			unit := &p.draft.Units[at]
+			unit.Verdict, unit.Step, unit.Why = Asked, step, "its words are with the tasks below it"
+			p.above[i].unit = -1
+		}
+	}
+}
+
+// task adds a task after the last step.
+func (p *page) task(id, words string, line int, quote string) *Step {
+	made := p.draft.task(id, words, line, quote, p.last)
+	if section := p.section(); section != "" {
+		made.Input["section"] = section
+	}
+	p.follow(made)
+	return made
+}
+
+func (p *page) follow(s *Step) {
+	p.last = s.ID
+	p.used(s.ID)
+}
+
+// list reads the items of a list: one step each, in their order.
+func (p *page) list(list *ast.List) {
+	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
+		first := item.FirstChild()
+		if first == nil {
+			continue
+		}
+		words, line := p.words(first), p.line(first)
+		if _, nested := first.(*ast.List); nested || words == "" {
+			words = ""
+		}
+		if words != "" {
+			verdict, step, why := p.sentence(words, line, words)
+			p.draft.note(line, words, verdict, step, why)
+		}
+		for inner := first; inner != nil; inner = inner.NextSibling() {
+			if inner == first && words != "" {
+				continue
+			}
+			if err := p.block(inner); err != nil {
+				continue // what a list holds is a part of it
+			}
+		}
+	}
+}
+
+// prose reads a paragraph: each sentence is a unit, and those that hold nothing are one task.
+func (p *page) prose(words string, line int) {
+	var plain []string
+	var units []int
+	for _, each := range sentences(words) {
+		_, isCondition := conditional(each)
+		if approval().MatchString(each) || isCondition || must(each) {
+			verdict, step, why := p.sentence(each, line, each)
+			p.draft.note(line, each, verdict, step, why)
+			continue
+		}
+		plain = append(plain, each)
+		p.draft.note(line, each, Asked, "", "its words are the task")
+		units = append(units, len(p.draft.Units)-1)
+	}
+	if len(plain) == 0 {
+		return
+	}
+	made := p.task(firstOf(p.nearest(), plain[0]), strings.Join(plain, " "), line, plain[0])
+	for _, each := range units {
+		p.draft.Units[each].Step = made.ID
+	}
+}
+
+func firstOf(texts ...string) string {
+	for _, each := range texts {
+		if each != "" {
+			return each
+		}
+	}
+	return ""
+}
+
+// sentence makes the steps of one sentence or item, and says what became of it.
+func (p *page) sentence(words string, line int, quote string) (verdict, step, why string) {
+	if found := forbidden().FindStringSubmatch(words); found != nil {
+		rule := Rule{ID: "no_" + identifier(found[1], "command", 40) + "_" + digits(line), Command: found[1], Message: words, Line: line}
+		p.draft.Rules = append(p.draft.Rules, rule)
+		p.used("")
+		return Enforced, "", "the rule " + rule.ID + " refuses the command where a client's hooks or Savant see the call"
+	}
+	if approval().MatchString(words) {
+		made := p.draft.approve(words, line, quote, p.last)
+		p.follow(made)
+		return Enforced, made.ID, "a person is asked, and what stands below waits for the answer"
+	}
+	if b, is := conditional(words); is {
+		asked, last := p.draft.branch(b, line, quote, p.last)
+		p.follow(last)
+		return Enforced, asked.ID, "a question with yes and no decides the branch"
+	}
+	if found := until().FindStringSubmatch(words); found != nil {
+		made := p.draft.hold(words, line, quote, p.last)
+		p.follow(made)
+		return Enforced, made.ID, "nothing below happens until the answer says that it holds"
+	}
+	if must(words) {
+		task := p.task(words, words, line, quote)
+		made := p.draft.hold(words, line, quote, task.ID)
+		p.follow(made)
+		return Enforced, made.ID, "the model does it, says that it was kept and what shows it, and an assertion holds that"
+	}
+	made := p.task(words, words, line, quote)
+	return Asked, made.ID, "its words are the task"
+}
+
+// table reads a table: its rows are one task.
+func (p *page) table(table *tables.Table) {
+	var rows []string
+	var units []int
+	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, p.words(cell))
+		}
+		words := strings.Join(cells, " | ")
+		line := p.line(row)
+		rows = append(rows, words)
+		p.draft.note(line, words, Asked, "", "the table is a part of the task")
+		units = append(units, len(p.draft.Units)-1)
+	}
+	if len(rows) == 0 {
+		return
+	}
+	quote, _, _ := strings.Cut(rows[0], " | ")
+	made := p.task(firstOf(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), p.draft.Units[units[0]].Line, quote)
+	for _, each := range units {
+		p.draft.Units[each].Step = made.ID
+	}
+}
+
+// shells are the languages of code blocks that are commands.
+var shells = []string{"sh", "bash", "shell", "zsh", "console", "terminal", "shellsession"}
+
+// code reads a code block: a flowchart, a command, or a part of a task.
+func (p *page) code(block ast.Node, language string) error {
+	var body strings.Builder
+	for i := range block.Lines().Len() {
+		segment := block.Lines().At(i)
+		body.Write(segment.Value(p.source))
+	}
+	line, words := p.line(block), strings.TrimSpace(body.String())
+	if words == "" {
+		return nil
+	}
+	switch {
+	case strings.EqualFold(language, "mermaid"):
+		err := p.draft.readMermaid(body.String(), line)
+		if err != nil {
+			p.draft.note(line, fault.Cut(words, 200), LeftOut, "", "the flowchart cannot be read: "+fault.From(err).Message())
+		}
+		return nil
+	case contains(shells, strings.ToLower(language)):
+		p.command(words, line)
+		return nil
+	}
+	first, _, _ := strings.Cut(words, "\n")
+	made := p.task(firstOf(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
+	p.draft.note(line, fault.Cut(words, 200), Asked, made.ID, "the block is a part of the task")
+	return nil
+}
+
+// command makes a command of .savant/ci.yaml of a code block, and a step that runs it.
+func (p *page) command(words string, line int) {
+	var script []string
+	for each := range strings.Lines(words) {
+		each = strings.TrimRight(each, "\n")
+		if trimmed := strings.TrimPrefix(strings.TrimSpace(each), "$ "); trimmed != strings.TrimSpace(each) {
+			each = trimmed
+		}
+		script = append(script, each)
+	}
+	name := identifier(script[0], "command", 40)
+	for number, base := 2, name; p.draft.command(name); number++ {
+		name = base + "_" + digits(number)
+	}
+	p.draft.Commands = append(p.draft.Commands, Command{Name: name, Run: []string{"sh", "-ec", strings.Join(script, "\n")}, Line: line})
+	first, _, _ := strings.Cut(words, "\n")
+	made := p.draft.add(&Step{ID: "run " + name, Call: callCommand, Input: map[string]any{"name": name}, Deps: compact([]string{p.last}), Witness: "required", Line: line, Quote: first})
+	p.follow(made)
+	p.draft.note(line, fault.Cut(words, 200), Enforced, made.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
+}
+
+// command reports whether the draft has a command of a name.
+func (d *Draft) command(name string) bool {
+	for _, each := range d.Commands {
+		if each.Name == name {
+			return true
+		}
+	}
+	return false
+}

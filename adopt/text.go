@@ -1,0 +1,131 @@
+package adopt
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"savant/internal/pattern"
+)
+
+func digits(number int) string { return strconv.Itoa(number) }
+
+// letters counts in letters: b, c … z, bb, bc …
+func letters(number int) string {
+	const count = 25
+	text := string(rune('b' + (number-1)%count))
+	if number > count {
+		return letters((number-1)/count) + text
+	}
+	return text
+}
+
+// fillers are words that say nothing in a name.
+var fillers = map[string]bool{"the": true, "a": true, "an": true, "of": true, "to": true, "and": true, "in": true, "for": true, "with": true, "your": true, "that": true, "is": true, "are": true, "on": true, "it": true, "all": true, "any": true}
+
+// reserved are names that steps and captures cannot have.
+var reserved = map[string]bool{"state": true, "params": true, "steps": true, "run": true, "loop": true, "result": true, "item": true, "true": true, "false": true, "nil": true, "null": true, "not": true, "in": true, "let": true, "if": true, "else": true, "matches": true, "contains": true, "start": true}
+
+// identifier makes an id of a text: its first words in small letters, joined by _.
+func identifier(text, otherwise string, most int) string {
+	var words []string
+	length := 0
+	all := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for _, word := range all {
+		if len(all) > 3 && fillers[word] {
+			continue
+		}
+		if length += len(word) + 1; length > most && len(words) > 0 || len(words) == 5 {
+			break
+		}
+		words = append(words, word[:min(len(word), most)])
+	}
+	made := strings.Join(words, "_")
+	switch {
+	case made == "":
+		return otherwise
+	case made[0] < 'a', reserved[made]:
+		made = otherwise + "_" + made
+	}
+	return made[:min(len(made), most)]
+}
+
+// abbreviations end in a point that ends no sentence.
+var abbreviations = []string{"e.g.", "i.e.", "etc.", "vs.", "approx.", "no.", "fig.", "dr.", "mr.", "ms.", "st."}
+
+// sentences splits prose into its sentences.
+func sentences(text string) (found []string) {
+	text = strings.Join(strings.Fields(text), " ")
+	start := 0
+	code := false
+	for i, r := range text {
+		if r == '`' {
+			code = !code
+		}
+		if code || r != '.' && r != '!' && r != '?' {
+			continue
+		}
+		rest := text[i+1:]
+		if rest != "" && rest[0] != ' ' || rest == "" && start == i {
+			continue
+		}
+		so := strings.ToLower(text[start : i+1])
+		last := so[strings.LastIndexByte(so, ' ')+1:]
+		next := strings.TrimSpace(rest)
+		if next != "" && (contains(abbreviations, last) || unicode.IsLower([]rune(next)[0])) {
+			continue
+		}
+		found = append(found, strings.TrimSpace(text[start:i+1]))
+		start = i + 1
+	}
+	if rest := strings.TrimSpace(text[start:]); rest != "" {
+		found = append(found, rest)
+	}
+	return found
+}
+
+func contains(list []string, text string) bool {
+	for _, each := range list {
+		if each == text {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// approval is a sentence that has a person asked first.
+	approval = pattern.Lazy(`(?i)\b(ask|get|obtain|wait for|require|request|seek|need)s?\b[^.]{0,60}\b(approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\b(confirm|check|verify|ask)\b[^.]{0,30}\b(with|for)? ?(the )?(user|human|person|customer|owner|maintainer|reviewer|team lead)\b[^.]{0,60}\b(before|first|prior to)\b|\bask\b[^.]{0,60}\bbefore\b|\bdo not [^.]{0,80}\bwithout (the )?(user'?s |explicit |human )*(approval|permission|confirmation|consent)`)
+	// duty is a sentence that must hold.
+	duty = pattern.Lazy(`\b(MUST|NEVER|ALWAYS|REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b)`)
+	// condition is if … then … else in its usual forms.
+	condition = pattern.Lazy(`(?i)^(?:\*\*)?(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
+	// otherwise begins the other branch.
+	otherwise = pattern.Lazy(`(?i)(?:^|[.;,] +)(?:otherwise|else|if not|if no)[,:]? +`)
+	// until is what has to hold before something else.
+	until = pattern.Lazy(`(?i)\b(?:do not|don't|never) (.{3,160}?) (?:until|unless|before) (.{3,160})$`)
+)
+
+// forbidden is a sentence that forbids a command of two words or more, in backticks.
+var forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:[a-z]+\\s+){0,3}`([a-z][a-z0-9_.-]* [^`]{1,120})`")
+
+// branches are the parts of a conditional sentence.
+type branches struct{ question, yes, no string }
+
+// conditional reads "if … then … else …".
+func conditional(text string) (branches, bool) {
+	found := condition().FindStringSubmatch(strings.TrimSpace(text))
+	if found == nil {
+		return branches{}, false
+	}
+	b := branches{question: strings.TrimSpace(found[1]), yes: strings.TrimSpace(found[2])}
+	if at := otherwise().FindStringIndex(b.yes); at != nil && at[0] > 0 {
+		b.yes, b.no = strings.TrimRight(strings.TrimSpace(b.yes[:at[0]]), ".;,")+".", strings.TrimSpace(b.yes[at[1]:])
+	}
+	return b, len(strings.Fields(b.yes)) > 0
+}
+
+// must reports whether a sentence is a duty that a question can be asked about.
+func must(text string) bool { return duty().MatchString(text) }
