@@ -94,8 +94,8 @@ func TestAnAnswerInTheHubContinuesACommand(t *testing.T) {
 
 	h := serveHub(t, folder)
 	page := h.page("/runs/ships/r1")
-	require.Contains(t, page, `<pre class="shown">Ship it?</pre>`)
-	require.Contains(t, page, "<pre class=\"shown\">none\n\nat all</pre>", "blank lines put nothing out of sight")
+	require.Contains(t, page, `<pre class="shown" tabindex="0">Ship it?</pre>`)
+	require.Contains(t, page, "<pre class=\"shown\" tabindex=\"0\">none\n\nat all</pre>", "blank lines put nothing out of sight")
 	require.Contains(t, h.page("/"), `href="/runs/ships/r1"`)
 	status, body := h.answer("r1", "decision", "approve", "comment", "looks good")
 	require.Equal(t, http.StatusOK, status, body)
@@ -377,7 +377,7 @@ func TestRunsAreChangedInTheHub(t *testing.T) {
 	}
 	status, body = h.send("/runs/ships/r1/reset", clone(reset), "to", "sure")
 	require.Equal(t, http.StatusOK, status, body)
-	require.Contains(t, body, `<pre class="shown">Ship it?</pre>`, "it is asked anew")
+	require.Contains(t, body, `<pre class="shown" tabindex="0">Ship it?</pre>`, "it is asked anew")
 
 	end := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/cancel")
 	status, body = h.send("/runs/ships/r1/cancel", end, "reason", "no more")
