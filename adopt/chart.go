@@ -79,16 +79,7 @@ func (c *chart) reached(at int) bool {
 	return slices.ContainsFunc(c.arrows, func(each arrow) bool { return each.to == at && each.from != at })
 }
 
-// out and in return the arrows of a node that do not go back.
-func (c *chart) out(at int) (found []arrow) {
-	for _, each := range c.arrows {
-		if each.from == at && !each.back {
-			found = append(found, each)
-		}
-	}
-	return found
-}
-
+// in returns the arrows into a node that do not go back.
 func (c *chart) in(at int) (found []arrow) {
 	for _, each := range c.arrows {
 		if each.to == at && !each.back {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,7 +75,7 @@ func (p *program) adopt(ctx context.Context, a *app.App, file, name string, yes 
 	if _, err := a.Root.Lstat(target); err == nil {
 		return fault.New(fault.IDCollision, "%s exists: name another workflow with -o", target)
 	}
-	added, err := p.commands(a, draft, yes)
+	added, commands, err := withCommands(a, draft, yes)
 	if err != nil {
 		return err
 	}
@@ -101,6 +100,11 @@ func (p *program) adopt(ctx context.Context, a *app.App, file, name string, yes 
 	if err := place(a, target, written); err != nil {
 		return err
 	}
+	if len(added) > 0 {
+		if err := place(a, ci.File, commands); err != nil {
+			return err
+		}
+	}
 	if p.JSON {
 		return p.Print(report)
 	}
@@ -110,7 +114,7 @@ func (p *program) adopt(ctx context.Context, a *app.App, file, name string, yes 
 // place writes a file in a folder of the project.
 func place(a *app.App, name string, data []byte) error {
 	folder := filepath.ToSlash(filepath.Dir(name))
-	if err := a.Root.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := ownfolder.Mkdir(a.Root, folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return ownfolder.NotSaved(folder, err)
 	}
 	if err := atomicfile.Write(a.Root, name, data, 0o644); err != nil {
@@ -132,18 +136,19 @@ func below(a *app.App, file string) string {
 	return filepath.ToSlash(relative)
 }
 
-// commands adds the commands of a draft to .savant/ci.yaml, or makes tasks of those that it
-// does not have. Without such a file the steps name commands that a person may add.
-func (p *program) commands(a *app.App, draft *adopt.Draft, yes bool) (added []string, err error) {
+// withCommands returns .savant/ci.yaml with the commands of a draft, and which were added; or it
+// makes tasks of those that the file does not have. Without such a file the steps name
+// commands that a person may add.
+func withCommands(a *app.App, draft *adopt.Draft, yes bool) (added []string, file []byte, err error) {
 	added = []string{}
 	present, err := regular.ReadFile(a.Root, ci.File, maxAdopted)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
-		return nil, ownfolder.NotRead(ci.File, err)
+		return nil, nil, ownfolder.NotRead(ci.File, err)
 	}
 	value, err := flow.ReadYAML(ci.File, present)
 	if err != nil && !missing {
-		return nil, err
+		return nil, nil, err
 	}
 	root, _ := value.(map[string]any)
 	known, _ := root["commands"].(map[string]any)
@@ -155,11 +160,11 @@ func (p *program) commands(a *app.App, draft *adopt.Draft, yes bool) (added []st
 		if !missing {
 			draft.Decline(names)
 		}
-		return added, nil
+		return added, nil, nil
 	}
 	fresh := slices.DeleteFunc(slices.Clone(draft.Commands), func(each adopt.Command) bool { return slices.Contains(names, each.Name) })
 	if len(fresh) == 0 {
-		return added, nil
+		return added, nil, nil
 	}
 	text := string(present)
 	switch {
@@ -170,21 +175,21 @@ func (p *program) commands(a *app.App, draft *adopt.Draft, yes bool) (added []st
 		}
 		text += "commands:\n"
 	case len(root) > 1 || len(known) == 0 || strings.Contains(text, "commands: {"):
-		return nil, fault.New(fault.InvalidParams, "%s has other keys than commands, or commands in one line: add these yourself:\n%s", ci.File, adopt.CommandFile(fresh))
+		return nil, nil, fault.New(fault.InvalidParams, "%s has other keys than commands, or commands in one line: add these yourself:\n%s", ci.File, adopt.CommandFile(fresh))
 	default:
 		text = strings.TrimRight(text, "\n") + "\n"
 	}
 	text += string(adopt.CommandFile(fresh))
-	if err := ownfolder.Mkdir(a.Root, ownfolder.State, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, ownfolder.NotSaved(ownfolder.State, err)
-	}
-	if err := atomicfile.Write(a.Root, ci.File, []byte(text), os.FileMode(0o644)); err != nil {
-		return nil, ownfolder.NotSaved(ci.File, err)
+	value, err = flow.ReadYAML(ci.File, []byte(text))
+	root, _ = value.(map[string]any)
+	now, _ := root["commands"].(map[string]any)
+	if err != nil || len(now) != len(known)+len(fresh) { // the file indents otherwise
+		return nil, nil, fault.New(fault.InvalidParams, "%s is written so that nothing can be added at its end: add these yourself:\n%s", ci.File, adopt.CommandFile(fresh))
 	}
 	for _, each := range fresh {
 		added = append(added, each.Name)
 	}
-	return added, nil
+	return added, []byte(text), nil
 }
 
 // showAdopted prints what became of each part of the document.
