@@ -26,7 +26,7 @@ func groups() []group {
 	return []group{
 		{"Guide a model through a procedure:", []string{"workflows", "approve", "runs", "show", "explain", "verify", "cancel", "proof", "rules", "demo"}},
 		{"Let the agent work:", []string{"run", "review", "reasoning", "work"}},
-		{"Begin a project:", []string{"init", "trust", "config"}},
+		{"Begin a project:", []string{"init", "adopt", "trust"}},
 		{"Connect a client:", []string{"setup", "doctor", "mcp", "tools", "call"}},
 		{"Operate:", []string{"state", "hub", "token", "engines"}},
 	}

@@ -32,7 +32,7 @@ func AdoptCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	var name string
 	var yes bool
-	command := &cobra.Command{Use: "adopt FILE", Short: "Make a workflow of a procedure: a skill, a page, jobs of GitHub Actions or a flowchart",
+	command := &cobra.Command{Use: "adopt FILE", Short: "Make a workflow of a skill, a page, jobs of Actions or a flowchart",
 		Long: "Make workflows/NAME.yaml of a procedure, without a model: SKILL.md and other Markdown, .yml of GitHub Actions,\n" +
 			"flowcharts in .mmd (Mermaid) and .dot. Each step quotes the words that it carries out, and the report says of every\n" +
 			"heading, item, sentence, row, code block, node and arrow whether it is enforced, asked of the model or left out, and why.\n" +
