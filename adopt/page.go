@@ -194,6 +194,7 @@ func (p *page) list(list *ast.List) {
 			continue
 		}
 		words, line := p.words(first), p.line(first)
+		words = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(words, "[ ]"), "[x]"), "[X]"))
 		if _, nested := first.(*ast.List); nested || words == "" {
 			words = ""
 		}
@@ -216,8 +217,18 @@ func (p *page) list(list *ast.List) {
 func (p *page) prose(words string, line int) {
 	var plain []string
 	var units []int
-	for _, each := range sentences(words) {
-		_, isCondition := conditional(each)
+	all := sentences(words)
+	for i, each := range all {
+		if i > 0 && otherBranch().MatchString(each) && isConditional(all[i-1]) {
+			continue // it was read with the sentence before
+		}
+		if i+1 < len(all) && isConditional(each) && otherBranch().MatchString(all[i+1]) {
+			verdict, step, why := p.sentence(each+" "+all[i+1], line, each)
+			p.draft.note(line, each, verdict, step, why)
+			p.draft.note(line, all[i+1], verdict, step, "it is the other branch of the sentence before")
+			continue
+		}
+		isCondition := isConditional(each)
 		if approval().MatchString(each) || isCondition || must(each) {
 			verdict, step, why := p.sentence(each, line, each)
 			p.draft.note(line, each, verdict, step, why)

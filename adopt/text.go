@@ -127,5 +127,13 @@ func conditional(text string) (branches, bool) {
 	return b, len(strings.Fields(b.yes)) > 0
 }
 
+// otherBranch is a sentence that says what happens where the one before it does not hold.
+var otherBranch = pattern.Lazy(`(?i)^(otherwise|else|if not|if no)\b`)
+
+func isConditional(text string) bool {
+	_, is := conditional(text)
+	return is
+}
+
 // must reports whether a sentence is a duty that a question can be asked about.
 func must(text string) bool { return duty().MatchString(text) }

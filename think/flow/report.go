@@ -230,9 +230,15 @@ func (p *parser) quote(s *Step, node *yaml.Node) {
 	}
 }
 
-// Stands reports whether the words of the quote stand in a document, wherever lines break.
+// Stands reports whether the words of the quote stand in a document, wherever lines break,
+// also in lines that Markdown marks as cited.
 func (q *Quote) Stands(document string) bool {
-	return strings.Contains(strings.Join(strings.Fields(document), " "), strings.Join(strings.Fields(q.Text), " "))
+	return strings.Contains(wordsOf(document), wordsOf(q.Text))
+}
+
+// wordsOf returns the words of a text, joined by one space, without marks of citation.
+func wordsOf(text string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(word string) bool { return strings.Trim(word, ">") == "" }), " ")
 }
 
 // Misquoted returns the warning for a step whose quote stands nowhere in its document.
