@@ -47,16 +47,17 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 	})
 }
 
-// offerAuthor adds the prompt for who writes workflows.
+// offerAuthor adds the prompts for who writes workflows.
 func offerAuthor(offer *engines.Offer) {
 	list := offer.Prompts
 	offer.Prompts = func(ctx context.Context) (all []engines.Prompt, err error) {
 		if list != nil {
 			all, err = list(ctx)
 		}
-		own := author.Prompt()
-		all = slices.DeleteFunc(all, func(p engines.Prompt) bool { return p.Name == own.Name })
-		return append(all, own), err
+		for _, own := range author.Prompts() {
+			all = append(slices.DeleteFunc(all, func(p engines.Prompt) bool { return p.Name == own.Name }), own)
+		}
+		return all, err
 	}
 }
 
