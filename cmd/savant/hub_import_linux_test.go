@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector keeps several times the memory.
+
 package main
 
 import (
