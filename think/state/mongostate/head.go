@@ -39,12 +39,14 @@ func (s *Store) lost(ctx context.Context, key state.Key, at tail) (records int, 
 	if json.Unmarshal(document.Body, &noted) != nil {
 		return 0, nil // it says nothing
 	}
-	if noted.Seq > at.seq {
-		return max(noted.Version-at.version(), 0), fault.New(fault.StateCorrupt, "%s ends after record %d, but %s stands for record %d", key, at.version(), name, noted.Version)
-	}
 	last, there, err := s.find(ctx, key, noted.Seq)
-	if err == nil && there && jsonvalue.HexSum(last.body) != noted.Digest {
-		err = fault.New(fault.StateCorrupt, "%s: record %d is not the one that %s stands for", key, noted.Version, name)
+	switch {
+	case err != nil:
+		return 0, err
+	case !there && noted.Seq > at.seq: // one that is there was written since the log was looked at
+		return max(noted.Version-at.version(), 0), fault.New(fault.StateCorrupt, "%s ends after record %d, but %s stands for record %d", key, at.version(), name, noted.Version)
+	case there && jsonvalue.HexSum(last.body) != noted.Digest:
+		return 0, fault.New(fault.StateCorrupt, "%s: record %d is not the one that %s stands for", key, noted.Version, name)
 	}
-	return 0, err
+	return 0, nil
 }
