@@ -25,6 +25,7 @@ const run = { workflow: "hello", run_id: "r1" };
 
 // The table: a tool, its arguments, and what holds of its result. Rows are
 // called from top to bottom; arguments may be made from results before, by name.
+const written = "name: w\nversion: '1'\nsteps:\n  - {id: look, call: git.status}\n";
 const table = [
   ["think.driver_prompt", {}, (is) => is.prompt_md.includes("think_next")],
   ["think.workflows.list", {}, (is) => is.workflows.some((each) => each.id === "hello")],
@@ -39,6 +40,8 @@ const table = [
   ["think.debug", { ...run, action: "replay" }, (is) => is.verdict === "identical"],
   ["think.reset", { ...run, save: "here" }, (is) => is.ok],
   ["rules.check", { tool: "git.status", input: {} }, (is) => is.decision === "allow"],
+  ["think.author.check", { workflow: written }, (is) => is.valid],
+  ["think.author.try", { workflow: written }, (is) => JSON.stringify(is).includes("git.status")],
   ["workflow.workflow_run", { workflow: "repo_tour" }, (is) => is.status === "done"],
   ["git.status", {}, (is) => is.clean],
   ["git.log", {}, (is) => is.commits[0].subject === "Charge for it"],
