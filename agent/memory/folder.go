@@ -179,8 +179,9 @@ func (f inFolder) Records(id string) ([]Record, error) {
 
 // The bounds of a session's files, in bytes: a folder may bring one.
 const (
-	// maxJournal is for more than 500 calls of the largest kind, about 32 KB.
-	maxJournal = 16 << 20
+	// maxJournal is for 2,000 calls of the largest kind, about 32 KB: thirty steps of the most
+	// calls that a step may have.
+	maxJournal = 64 << 20
 	// maxSnapshot is far above Budget.
 	maxSnapshot = 1 << 20
 	// maxWhole is for one result: larger ones are artifacts.
