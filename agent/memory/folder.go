@@ -204,7 +204,8 @@ func (f inFolder) Snapshot(id string) ([]byte, error) {
 	return f.read(id, snapshotName(id), maxSnapshot)
 }
 
-// Snapshots names the snapshots that are too large, and skips those that are none.
+// Snapshots lists the snapshots. A snapshot that is too large has its error; other files are
+// skipped.
 func (f inFolder) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	entries, err := regular.ReadDir(f.root, folder)
 	if errors.Is(err, fs.ErrNotExist) {

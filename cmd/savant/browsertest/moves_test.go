@@ -192,7 +192,8 @@ func TestAResetWithoutItsTickKeepsItsPage(t *testing.T) {
 	require.Equal(t, "sure", eval[string](p, `document.querySelector("details[open] #reset-to").value`))
 }
 
-// TestALinkOnAnotherSiteLeadsToTheRun for who has a session.
+// TestALinkOnAnotherSiteLeadsToTheRun: a person with a session who follows a link on another
+// site sees the run.
 func TestALinkOnAnotherSiteLeadsToTheRun(t *testing.T) {
 	wanted(t)
 	folder := shipsIn(t)

@@ -69,8 +69,8 @@ type withCalls struct {
 	Calls []sessions.Verified `json:"calls,omitempty"`
 }
 
-// VerifySession verifies the decisions about the calls of sessions that are no run of a
-// workflow; unknown is the error where there is none.
+// VerifySession verifies the decisions about the calls of a session that belongs to no run of
+// a workflow. If no session has the name, it returns unknown.
 func VerifySession(p *cli.Program, a *app.App, name string, unknown error) error {
 	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == name || strings.HasSuffix(session, " "+name) })
 	if err == nil && len(calls) == 0 {

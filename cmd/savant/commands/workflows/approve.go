@@ -64,7 +64,7 @@ func (p *program) approve(ctx context.Context, a *app.App, said approval) error 
 	return p.approveOnce(ctx, a, said)
 }
 
-// approveCall answers a rule's question about a call, of which all is shown.
+// approveCall shows a whole call and answers the rule's question about it.
 func (p *program) approveCall(ctx context.Context, a *app.App, said approval) error {
 	if said.answered || said.editor || said.comment != "" || said.step != "" {
 		return cli.UsageError("a rule asks for approval: only --decline can be given")
