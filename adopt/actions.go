@@ -111,8 +111,8 @@ func (a *actions) job(name string, jobs map[string]any) (read bool) {
 			continue
 		}
 		enter(made)
-		if previous != "" {
-			made.Deps, made.Join = compact(append(slices.Clone(begin), previous)), firstOf(map[bool]string{true: "done", false: "success"}[join == "done" && previous == ""], "success")
+		if previous != "" { // the first step of the job has waited for the jobs before it
+			made.Deps, made.Join = []string{previous}, "success"
 		}
 		previous = made.ID
 	}
@@ -127,7 +127,7 @@ func (a *actions) job(name string, jobs map[string]any) (read bool) {
 	enter(end)
 	end.Foreach = ""
 	if previous != "" {
-		end.Deps, end.Join, end.When = compact(append(slices.Clone(begin), previous)), "success", when
+		end.Deps, end.Join = []string{previous}, "success"
 	}
 	a.last[name] = end.ID
 	a.draft.note(line, name, Enforced, end.ID, "the job ends with this step, on which the jobs that need it depend")

@@ -160,6 +160,7 @@ jobs:
 	require.Equal(t, map[string][]string{"build": {"test"}, "publish": {"build", "test"}, "report": {"publish"}}, jobs)
 	require.Equal(t, `[{"go":"1.25","os":"linux"},{"go":"1.26","os":"linux"}]`, step(t, draft, "test_test").Foreach)
 	require.Equal(t, "done", step(t, draft, "report_report").Join)
+	require.Equal(t, []string{"report_report"}, step(t, draft, "report").Deps, "what is done in any case is not skipped with what failed")
 	require.Contains(t, string(draft.Workflow("ci.yml")), `"yes"`)
 }
 

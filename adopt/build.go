@@ -22,23 +22,16 @@ func (d *Draft) question(id, task string, line int, quote string, answers []any,
 // a step where both meet. It returns the last one.
 func (d *Draft) branch(b branches, line int, quote string, deps ...string) (asked, last *Step) {
 	asked = d.question("is "+b.question, "Answer yes or no, and say why: is it so that "+b.question+"?", line, quote, []any{"yes", "no"}, deps...)
-	met := []string{}
-	for answer, words := range map[string]string{"yes": b.yes} {
-		one := d.task(words, words, line, quote, asked.ID)
-		one.When = asked.Capture + ".answer == '" + answer + "'"
-		met = append(met, one.ID)
-	}
-	other := b.no
-	if other == "" {
-		rest := d.add(&Step{ID: "without " + asked.ID, Call: callSet, Input: map[string]any{"value": "nothing to do"}, Deps: []string{asked.ID}, Line: line, Quote: quote})
-		rest.When = asked.Capture + ".answer == 'no'"
-		met = append(met, rest.ID)
+	yes := d.task(b.yes, b.yes, line, quote, asked.ID)
+	yes.When = asked.Capture + ".answer == 'yes'"
+	var no *Step
+	if b.no == "" {
+		no = d.add(&Step{ID: "without " + asked.ID, Call: callSet, Input: map[string]any{"value": "nothing to do"}, Deps: []string{asked.ID}, Line: line, Quote: quote})
 	} else {
-		one := d.task(other, other, line, quote, asked.ID)
-		one.When = asked.Capture + ".answer == 'no'"
-		met = append(met, one.ID)
+		no = d.task(b.no, b.no, line, quote, asked.ID)
 	}
-	last = d.add(&Step{ID: "after " + asked.ID, Call: callSet, Input: map[string]any{"value": "either branch"}, Deps: met, Join: "any", Line: line, Quote: quote})
+	no.When = asked.Capture + ".answer == 'no'"
+	last = d.add(&Step{ID: "after " + asked.ID, Call: callSet, Input: map[string]any{"value": "either branch"}, Deps: []string{yes.ID, no.ID}, Join: "any", Line: line, Quote: quote})
 	return asked, last
 }
 
