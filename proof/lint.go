@@ -21,9 +21,9 @@ type Verdict string
 
 // The verdicts.
 const (
-	Witnessed   Verdict = "witnessed"   // the log has the call, and it succeeded
+	Witnessed   Verdict = "witnessed"   // the call is there, and it succeeded
 	Outdated    Verdict = "stale"       // files were edited after it
-	Unwitnessed Verdict = "unwitnessed" // the log has no such call that succeeded
+	Unwitnessed Verdict = "unwitnessed" // no such call succeeded
 )
 
 // subject is something that a model says it did.
@@ -39,11 +39,11 @@ func subjects() []subject {
 	return []subject{
 		{"tests", regexp.MustCompile(`(?i)\b(tests?|test suite|specs?) (are |is |has |have |do |does )?(now |all |still )*(pass(es|ed|ing)?|green)\b`),
 			regexp.MustCompile(`\b(go test|pytest|npm (run )?test|yarn test|pnpm (run )?test|cargo (test|nextest)|make (test|check)|jest|vitest|mvn .*(test|verify)|gradlew? .*test|ctest|rspec|phpunit|tox|dotnet test)\b`),
-			regexp.MustCompile(`(?i)(ci[._](run|run_tests)|run_?tests?)$`), true},
+			regexp.MustCompile(`(?i)((^|[._])ci[._]run .*\b(tests?|check|specs?)\b|run_?tests?( |$))`), true},
 		{"push", regexp.MustCompile(`(?i)\b(i('ve| have)?|we('ve| have)?|changes? (was|were|are|have been)|branch (was|is|has been)) (now |just |also |successfully )*pushed\b`),
-			regexp.MustCompile(`\bgit\b.*\bpush\b`), regexp.MustCompile(`(?i)(^|[._])(git_)?push$`), false},
+			regexp.MustCompile(`\bgit\b.*\bpush\b`), regexp.MustCompile(`(?i)(^|[._])(git_)?push( |$)`), false},
 		{"commit", regexp.MustCompile(`(?i)\b(i('ve| have)?|we('ve| have)?|changes? (was|were|are|have been)) (now |just |also |successfully )*committed\b`),
-			regexp.MustCompile(`\bgit\b.*\bcommit\b`), regexp.MustCompile(`(?i)(^|[._])(git_)?commit$`), false},
+			regexp.MustCompile(`\bgit\b.*\bcommit\b`), regexp.MustCompile(`(?i)(^|[._])(git_)?commit( |$)`), false},
 	}
 }
 
@@ -53,7 +53,7 @@ func doubt() *regexp.Regexp {
 }
 
 func editing() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(edit|multiedit|write|notebookedit|apply_patch|replace|write_file|create_file|str_replace\w*|write_to_file|replace_in_file)$`)
+	return regexp.MustCompile(`(?i)(^|[._])(edit|multi_?edit|write|notebookedit|apply_patch|replace|(write|create|edit)_file|str_replace\w*|write_to_file|replace_in_file)$`)
 }
 
 // logLine is a line of a client's session log.
@@ -74,20 +74,26 @@ type block struct {
 	Input   json.RawMessage `json:"input"`
 	Of      string          `json:"tool_use_id"`
 	IsError bool            `json:"is_error"`
+	Content json.RawMessage `json:"content"`
 }
 
-// made is a call in the log.
-type made struct {
-	tool, command string
-	order         int
-	ended, failed bool
+// Event is what a session did: a call with what came of it, or a text of its model.
+type Event struct {
+	// Line is where it stands: a line of a log, a step of a run.
+	Line int
+	// Text is what the model said, "" for a call.
+	Text string
+	Tool string
+	// Input are the arguments of the call, Output is what it returned, both JSON.
+	Input, Output json.RawMessage
+	Failed        bool
 }
 
-// Lint reads a client's session log, a JSON object a line with messages of text, tool_use
-// and tool_result, and judges what the model asserts. Lines that it does not know are
-// passed over; known counts those that it does.
-func Lint(log []byte) (found []Assertion, known int) {
-	l := linter{subjects: subjects(), doubt: doubt(), edits: editing(), calls: map[string]*made{}}
+// ReadLog reads a client's session log, a JSON object a line with messages of text,
+// tool_use and tool_result. Lines that it does not know are passed over; known counts
+// those that it does. A call stands where its result came.
+func ReadLog(log []byte) (events []Event, known int) {
+	calls := map[string]Event{}
 	for number, line := range bytes.Split(log, []byte("\n")) {
 		var entry logLine
 		if json.Unmarshal(line, &entry) != nil || len(entry.Message.Content) == 0 {
@@ -100,37 +106,85 @@ func Lint(log []byte) (found []Assertion, known int) {
 			_ = json.Unmarshal(entry.Message.Content, &blocks[0].Text) // else it is no text
 		}
 		for _, each := range blocks {
-			l.read(number+1, entry, each)
+			call, begun := calls[each.Of]
+			switch {
+			case each.Type == "tool_use":
+				calls[each.ID] = Event{Tool: each.Name, Input: each.Input}
+			case each.Type == "tool_result" && begun:
+				delete(calls, each.Of)
+				call.Line, call.Failed, call.Output = number+1, each.IsError, each.result()
+				events = append(events, call)
+			case each.Type == "text" && (entry.Type == "assistant" || entry.Message.Role == "assistant"):
+				events = append(events, Event{Line: number + 1, Text: each.Text})
+			}
 		}
 	}
-	return l.found, known
+	return events, known
 }
 
-// linter reads one log.
+// result returns what a tool returned: the text of its first block, if that is JSON.
+func (b block) result() json.RawMessage {
+	var blocks []block
+	text := ""
+	if json.Unmarshal(b.Content, &blocks) == nil && len(blocks) > 0 {
+		text = blocks[0].Text
+	} else {
+		_ = json.Unmarshal(b.Content, &text) // else it is no text
+	}
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return nil
+}
+
+// Lint judges what the model asserts in a session.
+func Lint(events []Event) []Assertion {
+	l := linter{subjects: subjects(), doubt: doubt(), edits: editing(), quoted: regexp.MustCompile("\"[^\"]*\"|“[^”]*”|(?s)```.*?(```|$)|`[^`]*`")}
+	for _, each := range events {
+		if each.Tool != "" {
+			l.calls = append(l.calls, made(each))
+			continue
+		}
+		for _, sentence := range strings.FieldsFunc(l.quoted.ReplaceAllString(each.Text, `""`), func(r rune) bool { return strings.ContainsRune(".!;\n", r) }) {
+			l.judge(each.Line, strings.TrimSpace(sentence))
+		}
+	}
+	return l.found
+}
+
+// call is a call of a session. command is what it carried out: a line of a shell, or the
+// name of a command of ci.yaml.
+type call struct {
+	tool, command string
+	failed        bool
+}
+
+// made reads a call. A command that ended with another code than 0 failed, although the
+// tool that carried it out did not.
+func made(e Event) call {
+	var input struct {
+		Command json.RawMessage `json:"command"`
+		Name    string          `json:"name"`
+	}
+	_ = json.Unmarshal(e.Input, &input) // else it has no command
+	var output struct {
+		Status   string `json:"status"`
+		ExitCode int    `json:"exit_code"`
+	}
+	_ = json.Unmarshal(e.Output, &output) // else it says nothing of a status
+	command := string(input.Command)
+	if command == "" {
+		command = input.Name
+	}
+	return call{e.Tool, command, e.Failed || output.ExitCode != 0 || output.Status == "failed" || output.Status == "error"}
+}
+
+// linter reads one session.
 type linter struct {
-	subjects     []subject
-	doubt, edits *regexp.Regexp
-	calls        map[string]*made
-	all          []*made
-	found        []Assertion
-}
-
-func (l *linter) read(line int, entry logLine, each block) {
-	switch {
-	case each.Type == "tool_use":
-		var input struct {
-			Command json.RawMessage `json:"command"`
-		}
-		_ = json.Unmarshal(each.Input, &input) // else it has no command
-		call := &made{tool: each.Name, command: string(input.Command), order: len(l.all)}
-		l.calls[each.ID], l.all = call, append(l.all, call)
-	case each.Type == "tool_result" && l.calls[each.Of] != nil:
-		l.calls[each.Of].ended, l.calls[each.Of].failed = true, each.IsError
-	case each.Type == "text" && (entry.Type == "assistant" || entry.Message.Role == "assistant"):
-		for _, sentence := range strings.FieldsFunc(each.Text, func(r rune) bool { return strings.ContainsRune(".!;\n", r) }) {
-			l.judge(line, strings.TrimSpace(sentence))
-		}
-	}
+	subjects             []subject
+	doubt, edits, quoted *regexp.Regexp
+	calls                []call
+	found                []Assertion
 }
 
 // judge judges a sentence that asserts something.
@@ -147,21 +201,20 @@ func (l *linter) judge(line int, sentence string) {
 }
 
 func (l *linter) look(about subject) (Verdict, string) {
-	var last *made
-	edit := -1
-	for _, each := range l.all {
-		if about.call.MatchString(each.command) || about.tools.MatchString(each.tool) {
-			last = each
+	last, edit := -1, -1
+	for i, each := range l.calls {
+		if about.call.MatchString(each.command) || about.tools.MatchString(each.tool+" "+each.command) {
+			last = i
 		} else if l.edits.MatchString(each.tool) && !each.failed {
-			edit = each.order
+			edit = i
 		}
 	}
 	switch {
-	case last == nil:
-		return Unwitnessed, "the log has no call that could show it"
-	case !last.ended || last.failed:
-		return Unwitnessed, "the last call that could show it failed, or has no result"
-	case about.fades && edit > last.order:
+	case last < 0:
+		return Unwitnessed, "there is no call with a result that could show it"
+	case l.calls[last].failed:
+		return Unwitnessed, "the last call that could show it failed"
+	case about.fades && edit > last:
 		return Outdated, "files were edited after the last call that shows it"
 	}
 	return Witnessed, "the last call that could show it succeeded"
