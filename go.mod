@@ -47,6 +47,7 @@ require (
 	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/digitorus/timestamp v0.0.0-20250524132541-c45532741eea
 	github.com/hiddeco/sshsig v0.2.0
+	github.com/in-toto/attestation v1.1.2
 	github.com/secure-systems-lab/go-securesystemslib v0.11.1
 	github.com/yuin/goldmark v1.8.7
 	gonum.org/v1/gonum v0.17.0

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	intoto "github.com/in-toto/attestation/go/v1"
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"savant"
 	"savant/internal/jsonvalue"
@@ -39,6 +41,27 @@ func TestEachStepSaysHowItIsKnown(t *testing.T) {
 	// The same without the key, and without the engine.
 	require.Equal(t, proof.BadKey, proof.Verify(t.Context(), sealed(t, statement, ada), trusting(signerOf(t, 'b')), nil).Reason.Code)
 	require.False(t, proof.Verify(t.Context(), sealed(t, statement, ada), trusting(ada), nil).Replayed)
+}
+
+// TestTheLibraryOfInTotoReadsAProof reads the envelope and the statement with the standard's
+// own library, whole and redacted.
+func TestTheLibraryOfInTotoReadsAProof(t *testing.T) {
+	w := newWorld(t, map[string]string{"shipped": workflow})
+	statement := w.statement(w.shipped("r1", greeting))
+	for _, redact := range [][]string{nil, {"say.text"}} {
+		_, err := proof.Redact(statement, redact)
+		require.NoError(t, err)
+		var envelope dsse.Envelope
+		require.NoError(t, json.Unmarshal(sealed(t, statement, signerOf(t, 'a')), &envelope))
+		payload, err := envelope.DecodeB64Payload()
+		require.NoError(t, err)
+		var read intoto.Statement
+		require.NoError(t, protojson.Unmarshal(payload, &read))
+		require.NoError(t, read.Validate())
+		require.Equal(t, proof.PredicateType, read.GetPredicateType())
+		require.Len(t, read.GetSubject(), len(statement.Subject))
+		require.Equal(t, "r1", read.GetPredicate().GetFields()["run"].GetStructValue().GetFields()["id"].GetStringValue())
+	}
 }
 
 // TestWhatIsRedactedIsNowhere looks for a secret and what it could be guessed from.
