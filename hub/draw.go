@@ -84,11 +84,12 @@ type artist struct {
 	whole  bool
 }
 
-// draw lays out a scene.
-func (h *Hub) draw(r *http.Request, s *scene, events map[int]think.Event, blocked string) (*drawing, error) {
-	a := &artist{hub: h, r: r, events: events, stuck: blocked, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
-	return a.drawing(s)
+// artist returns who draws a scene for a request.
+func (h *Hub) artist(r *http.Request, s *scene, events map[int]think.Event, blocked string) *artist {
+	return &artist{hub: h, r: r, events: events, stuck: blocked, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
 }
+
+// drawing lays out a scene.
 
 func (a *artist) drawing(s *scene) (*drawing, error) {
 	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes), Legend: s.Unit == "" && !s.NoRun}

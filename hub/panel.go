@@ -7,9 +7,12 @@ import (
 	"strconv"
 
 	"savant/fault"
+	"savant/hub/events"
 	"savant/internal/jsonvalue"
+	"savant/telemetry"
 	"savant/think"
 	"savant/think/flow"
+	"savant/think/state"
 )
 
 // panelShown is how much of a value the panel shows, in bytes.
@@ -31,6 +34,7 @@ type panel struct {
 	Answers                 []answerRow
 	Capture                 *capture
 	Result                  *capture // the last answer, unless it is a capture
+	Models                  []modelCall
 	Items                   []statusCount
 	Units                   []string // the units of a loop that run a workflow
 	Unknown                 string   // why there is no such step
@@ -51,6 +55,44 @@ type answerRow struct {
 	think.Event
 	After int
 	Took  string
+}
+
+// modelCall is one call of a model for a step, as the trace has it.
+type modelCall struct {
+	Time, Model, Status, Took, Cost string
+	PromptTokens, OutputTokens      int
+	Cached                          bool
+}
+
+// maxModelCalls is how many of a run's calls of models are looked through for a step's.
+const maxModelCalls = 500
+
+// addModels adds the step's calls of models; the index may be a moment behind.
+func (p *panel) addModels(h *Hub, run state.Key) error {
+	if p == nil || p.Call != flow.CallGenerate {
+		return nil
+	}
+	all, err := h.index.Select(run.Run, events.Filter{Types: []string{string(telemetry.LLMCall)}})
+	if err != nil {
+		return err
+	}
+	found, err := h.index.Read(all.Places(max(0, all.Len()-maxModelCalls), all.Len()))
+	for _, each := range found {
+		if each.Workflow == run.Workflow && isUnitOf(each.StepID, p.ID) {
+			p.Models = append(p.Models, modelCallOf(each.Event))
+		}
+	}
+	p.Models = p.Models[max(0, len(p.Models)-maxUnits):]
+	return err
+}
+
+func modelCallOf(e telemetry.Event) modelCall {
+	out := modelCall{Time: e.Timestamp, Model: e.Model, Status: e.Status, Took: telemetry.Elapsed(e.DurationMS), PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens}
+	out.Cached, _ = e.Metadata["cache"].(bool)
+	if cost, known := e.Metadata["cost"].(float64); known {
+		out.Cost = amount(cost)
+	}
+	return out
 }
 
 // statusCount counts the items of a loop with a status.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"savant/fault"
 	"savant/internal/access"
@@ -47,6 +48,7 @@ type runView struct {
 	Changes     *changesView
 	History     []think.Event
 	Pager       pager
+	HistoryOpen bool
 	Questions   []questionView
 	NoAnswers   string // why questions cannot be answered here
 	Acts        actsView
@@ -72,6 +74,7 @@ type moment struct {
 	Earlier, Later, Present  url.Values
 	Kept                     []formField // query parameters that the slider's form keeps
 	Drawing                  *drawing
+	Waterfall                *waterfall
 	Panel                    *panel
 	Asked                    bool   // the panel shows a step that was chosen
 	Unasked                  string // why the panel shows a step by default
@@ -80,6 +83,7 @@ type moment struct {
 	StepPager                pager
 	Captures                 []capture
 	CapturePager             pager
+	CapturesOpen             bool
 	StepHref                 url.Values // link to a step's panel, without its id
 	FirstIssued, FirstFailed string
 	ForModel                 bool              // each step that is issued is for a model
@@ -193,6 +197,7 @@ func (h *Hub) fillHistory(r *http.Request, view *runView, key state.Key) error {
 		return err
 	}
 	view.History, view.Pager = events, pager
+	view.HistoryOpen = r.URL.Query().Has("records") || r.URL.Query().Has("from")
 	first, err := h.events(r.Context(), key, 0, 1)
 	if err == nil && len(first) > 0 {
 		view.Began = first[0].Time
@@ -261,8 +266,21 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	}
 	out.Record = events[out.Version]
 	out.Panel.fillTimes(events)
-	out.Drawing, err = h.draw(r, scene, events, out.Blocked)
+	if err := out.Panel.addModels(h, key); err != nil {
+		return nil, err
+	}
+	a := h.artist(r, scene, events, out.Blocked)
+	out.Waterfall = a.waterfall(scene, out.end(view, events))
+	out.Drawing, err = a.drawing(scene)
 	return out, err
+}
+
+// end is until when steps that are not answered are drawn: now, or the version's record.
+func (m *moment) end(view *runView, events map[int]think.Event) time.Time {
+	if m.Past || hasEnded(view.Standing.Status) {
+		return timeOf(events, m.Version)
+	}
+	return time.Now()
 }
 
 // markBlocked gives the step at which the run is blocked its status.
@@ -355,7 +373,7 @@ func (h *Hub) listCaptures(r *http.Request, v *think.View, m *moment) error {
 		values[name] = value
 	}
 	from, to, pager := paged(r, "captures", len(names), capturesPage, 0)
-	m.CapturePager = pager
+	m.CapturePager, m.CapturesOpen = pager, r.URL.Query().Has("captures")
 	for _, name := range names[from:to] {
 		shown, err := h.captureOf(r.Context(), v, runOf(r), name, values[name], captureShown)
 		if err != nil {

@@ -22,7 +22,10 @@ type scene struct {
 	// Inside are the workflows opened in a step, by the step's index.
 	Inside map[int][]*scene
 	// Why are the explanations of steps with conditions, by the step's index.
-	Why    map[int]*flow.Explanation
+	Why map[int]*flow.Explanation
+	// Tries are the versions of the answers to steps with more than one, by the step's
+	// index.
+	Tries  map[int][]int
 	Opened []string // the units opened in it and below, in their order
 	NoRun  bool     // it shows a workflow, not a run
 }
@@ -56,7 +59,7 @@ func (b *sceneBuilder) scene(unit string) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{RunPicture: picture, Inside: map[int][]*scene{}, Why: map[int]*flow.Explanation{}}
+	s := &scene{RunPicture: picture, Inside: map[int][]*scene{}, Why: map[int]*flow.Explanation{}, Tries: map[int][]int{}}
 	for i, node := range picture.Nodes {
 		if (node.When != "" || node.Foreach != "") && b.explained < maxExplained {
 			b.explained++
@@ -67,6 +70,13 @@ func (b *sceneBuilder) scene(unit string) (*scene, error) {
 			if s.Why[i], err = b.view.Explain(b.ctx, step); err != nil {
 				return nil, err
 			}
+		}
+		if node.Now.Attempt > 1 {
+			step, err := b.view.Step(node.Now.ID)
+			if err != nil {
+				return nil, err
+			}
+			s.Tries[i] = step.Answers()
 		}
 		for _, id := range b.unitsOf(node) {
 			if b.opened++; b.opened > maxOpened {
@@ -155,6 +165,11 @@ func (s *scene) versions(own int, p *panel) []int {
 func (s *scene) addVersions(wanted map[int]bool) {
 	for _, node := range s.Nodes {
 		wanted[node.Issued], wanted[node.Answered] = true, true
+	}
+	for _, tries := range s.Tries {
+		for _, each := range tries {
+			wanted[each] = true
+		}
 	}
 	for _, inside := range s.Inside {
 		for _, each := range inside {

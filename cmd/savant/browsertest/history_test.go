@@ -49,6 +49,7 @@ func TestDifferencesOfVersionsAndOfRuns(t *testing.T) {
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + "/runs/steps/r1")
+	p.click("#history > summary")
 	p.types(`#changes [name="from"]`, "2")
 	p.types(`#changes [name="to"]`, "4")
 	p.follow("#changes button")

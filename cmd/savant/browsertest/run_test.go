@@ -85,6 +85,39 @@ func TestTheSliderMovesThroughARun(t *testing.T) {
 	p.says("#panel", "waits for a person")
 }
 
+// TestTheWaterfallShowsWhenStepsWereAtWork: what failed is first, a loop is one row, an
+// attempt that was refused has a bar of its own, and a row leads to its step.
+func TestTheWaterfallShowsWhenStepsWereAtWork(t *testing.T) {
+	wanted(t)
+	folder := t.TempDir()
+	workflowIn(t, folder, "times", "steps:\n  - {id: list, call: flow.set, input_template: {value: [a, b]}, capture_as: list}\n"+
+		"  - {id: each, foreach: list, as: one, call: llm.generate, input_template: {task: \"{{ one }}\"}, capture_as: all}\n"+
+		"  - {id: sure, deps: [each], call: human.approve, input_template: {message: \"Sure?\"}}\n"+
+		"  - {id: show, deps: [sure], call: context.tree, success_schema: {type: object, required: [nothing]}, retry: {max: 1}}\n", "r1")
+	savantIn(t, folder, "workflows", "answer", "r1", "each_0", "--result", `"x"`)
+	savantIn(t, folder, "workflows", "answer", "r1", "each_1", "--result", `"x"`)
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + "/runs/times/r1")
+	p.says("#times li:first-child", "waits for a person")
+	p.says("#times li:last-child", "each")
+	p.says("#times li:last-child", "2 of 2")
+	p.follow(`button[value="approve"]`)
+	savantIn(t, folder, "workflows", "run", "times", "--run-id", "r1")
+	p.says("#times li:first-child", "show")
+	p.says("#times li:first-child", "failed")
+	require.Equal(t, []string{"refused", "bad"}, eval[[]string](p, `[...document.querySelectorAll("#times li:first-child rect")].map((each) => each.getAttribute("class"))`))
+	bars := `[...document.querySelectorAll("#times li")].map((each) => [...each.querySelectorAll("rect")].map((bar) => Number(bar.getAttribute("x"))))`
+	places := eval[[][]int](p, bars) // show, each, sure
+	require.Greater(t, places[0][1], places[0][0])
+	require.Greater(t, places[2][0], places[1][0])
+	eval[bool](p, `window.stays = true`)
+	p.click(`#times a[href*="step=each"]`)
+	p.says("#panel h3", "each")
+	p.inView("#panel h3")
+	p.until(`window.stays && document.querySelector('#times a[aria-current]').textContent.includes("each")`)
+}
+
 // TestARunMovesOnInThePage when another process answers a step.
 func TestARunMovesOnInThePage(t *testing.T) {
 	wanted(t)

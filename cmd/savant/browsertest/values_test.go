@@ -67,6 +67,7 @@ func TestValuesAreShownWhole(t *testing.T) {
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + "/runs/large/r1")
+	p.click("#captures > summary")
 	p.says("#captures", "bytes in all")
 	p.says("#outcome", "report")
 	into := p.downloads()
