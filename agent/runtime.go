@@ -324,8 +324,7 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 			list = append(list, r.withoutSnapshot(each))
 			continue
 		}
-		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Started: each.Started, Updated: each.Updated,
-			PromptTokens: counted(each.State[statePromptTokens]), OutputTokens: counted(each.State[stateOutputTokens])}
+		report := reportOfSnapshot(each)
 		if report.Status == StatusRunning && r.running(report.RunID) == nil {
 			report.Status = StatusInterrupted
 			if err := r.stand(&report); err != nil && !errors.Is(err, fault.UnknownRun) {
@@ -346,12 +345,6 @@ func (r *Runtime) withoutSnapshot(listed memory.Snapshot) Report {
 	}
 	report.Warning, report.Transcript = listed.Unread, nil
 	return report
-}
-
-// counted is a number of a snapshot's state; an older snapshot has none.
-func counted(value any) int {
-	number, _ := value.(float64)
-	return int(number)
 }
 
 // readEnd completes the report of a run whose snapshot says that it is running, from the

@@ -59,12 +59,6 @@ type snapshots struct {
 	ended bool        // the last one is written
 }
 
-// The members of a snapshot's state that count tokens.
-const (
-	statePromptTokens = "prompt_tokens"
-	stateOutputTokens = "output_tokens"
-)
-
 // saveSoon debounces save by SnapshotPause.
 func (r *Run) saveSoon(step int) {
 	pause := r.runtime.options.SnapshotPause
@@ -86,10 +80,8 @@ func (r *Run) save(step int, ended outcome) {
 	if r.snapshots.ended {
 		return
 	}
-	spent := r.spent()
 	r.session.Describe(memory.Head{Goal: r.options.Goal, Status: string(cmp.Or(ended.Status, StatusRunning)), Final: ended.Final, Started: stamp(r.began),
-		State: map[string]any{"state": string(r.current()), "persona": r.briefing.persona.Name, "max_steps": r.options.MaxSteps,
-			statePromptTokens: spent.PromptTokens, stateOutputTokens: spent.OutputTokens}})
+		State: r.stateOf(ended)})
 	held, err := r.session.Save()
 	e := telemetry.Event{Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": held.Steps,
 		"summarized": held.Summarized, "errors": held.Errors, "bytes": held.Bytes}}
@@ -144,4 +136,63 @@ func (r *Run) clean(err error) *fault.Error {
 		return fault.New(coded.Code, "%s", r.runtime.redactor.Text(coded.Message()))
 	}
 	return cleaned
+}
+
+// stateModel is the member of a snapshot's state with the model that decided last.
+const stateModel = "model"
+
+// stateOf returns what a snapshot says of a run besides its head and its steps. The names
+// are those of a Report.
+func (r *Run) stateOf(ended outcome) map[string]any {
+	report := r.spent()
+	if ended.Status != "" {
+		report.end(ended)
+	}
+	state := map[string]any{"state": string(r.current()), "persona": r.briefing.persona.Name, "max_steps": r.options.MaxSteps,
+		"prompt_tokens": report.PromptTokens, "output_tokens": report.OutputTokens, stateModel: report.Model}
+	report.AddTo(state)
+	if report.Warning != "" {
+		state["warning"] = report.Warning
+	}
+	if report.Error != nil {
+		state["error"] = report.Error
+	}
+	return state
+}
+
+// reportOfSnapshot returns the report of a run as its last snapshot has it, without a
+// transcript. Of an older snapshot it lacks what that does not have.
+func reportOfSnapshot(of memory.Snapshot) (report Report) {
+	if raw, err := json.Marshal(of.State); err == nil {
+		_ = json.Unmarshal(raw, &report) // another program's state has other types
+	}
+	report.RunID, report.State, report.Goal, report.Steps, report.Final = of.SessionID, "", of.Goal, of.Count, of.Final
+	report.Status, report.Started, report.Updated = cmp.Or(Status(of.Status).current(), StatusInterrupted), of.Started, of.Updated
+	return report
+}
+
+// Summary is Report without the transcript. It reads the last snapshot alone where that
+// and the driver of the run agree.
+func (r *Runtime) Summary(id string) (Report, error) {
+	if run := r.running(id); run != nil {
+		return run.spent(), nil
+	}
+	if report, agreed := r.summarized(id); agreed {
+		return report, nil
+	}
+	report, err := r.Report(id)
+	report.Transcript = nil
+	return report, err
+}
+
+func (r *Runtime) summarized(id string) (Report, bool) {
+	var snapshot memory.Snapshot
+	data, err := r.options.Memory.Snapshot(id)
+	if err != nil || json.Unmarshal(data, &snapshot) != nil || r.options.Memory.Shared() {
+		return Report{}, false
+	}
+	_, whole := snapshot.State[stateModel]
+	report := reportOfSnapshot(snapshot)
+	driver, err := r.options.Memory.DriverStatus(id)
+	return report, err == nil && whole && report.RunID == id && report.Status != StatusInterrupted && driver.Open == (report.Status == StatusRunning)
 }

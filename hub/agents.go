@@ -56,7 +56,7 @@ type agentView struct {
 }
 
 func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
-	report, err := h.options.Agent.Report(r.PathValue("run"))
+	report, err := h.options.Agent.Summary(r.PathValue("run"))
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -86,7 +86,7 @@ func amount(cost float64) string { return strconv.FormatFloat(cost, 'g', 4, 64) 
 
 // downloadTrace sends the events of a run as NDJSON.
 func (h *Hub) downloadTrace(w http.ResponseWriter, r *http.Request) {
-	report, err := h.options.Agent.Report(r.PathValue("run"))
+	report, err := h.options.Agent.Summary(r.PathValue("run"))
 	if err != nil {
 		h.fail(w, r, err)
 		return

@@ -2,9 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +39,38 @@ func BenchmarkHubFirstView(b *testing.B) {
 	b.ReportMetric(first.median(), "first-ms")
 	b.ReportMetric(again.median(), "again-ms")
 	b.ReportMetric(float64(size)/1024, "page-KB")
+}
+
+// BenchmarkHubLongAgent takes the pages of a run of the agent with 1,000 steps, in turns
+// with a page that shows nothing.
+func BenchmarkHubLongAgent(b *testing.B) {
+	const steps = 1000
+	asked := atomic.Int64{}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if line := asked.Add(1); line < steps {
+			fmt.Fprintf(w, `{"action":"tool","tool_name":"context.read","args":{"path":"file.txt","start_line":%d,"end_line":%d},"reasoning":"The next lines are needed."}`, line, line+20)
+			return
+		}
+		_, _ = io.WriteString(w, `{"action":"finish","final":"done"}`)
+	}))
+	defer api.Close()
+	folder := b.TempDir()
+	require.NoError(b, os.WriteFile(filepath.Join(folder, "file.txt"), []byte(strings.Repeat("a line of some words\n", 5000)), 0o600))
+	command := exec.CommandContext(b.Context(), "savant", "run", "--quiet", "--name", "long", "--skip-git", "--max-steps", fmt.Sprint(steps), "a goal", "--path", folder)
+	command.Env = append(os.Environ(), "REASONING_API_URL="+api.URL, "LOG_LEVEL=error")
+	out, err := command.CombinedOutput()
+	require.NoError(b, err, string(out))
+	h := serveHub(b, folder)
+	var nothing, timeline, cards samples
+	size := 0
+	for b.Loop() {
+		nothing.time(func() { h.ask(h.client, http.MethodGet, "/nothing", nil) })
+		timeline.time(func() { h.page("/diagnostics/agents/long") })
+		cards.time(func() { size = len(h.page("/diagnostics/agents/long?view=grouped")) })
+	}
+	b.ReportMetric(nothing.median(), "nothing-ms")
+	b.ReportMetric(timeline.median()/nothing.median(), "timeline/nothing")
+	b.ReportMetric(cards.median()/nothing.median(), "cards/nothing")
+	b.ReportMetric(float64(size)/1024, "cards-KB")
 }
