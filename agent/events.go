@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -37,8 +38,32 @@ func (r *Run) recordCalls(step int, calls []reasoning.ModelCall) {
 	for _, each := range calls {
 		e := each.Event()
 		r.spentOn(each).AddTo(e.Metadata)
+		if kept := r.keepExchange(each); kept != "" {
+			e.Metadata[telemetry.MetaExchange] = kept
+		}
 		r.event(step, e)
 	}
+}
+
+// keepExchange keeps what a model was asked and wrote, without secrets, and returns its
+// digest; "" if there is nothing to keep. A failure is only a warning.
+func (r *Run) keepExchange(call reasoning.ModelCall) string {
+	if len(call.Prompt) == 0 {
+		return ""
+	}
+	clean := func(text string) string {
+		if json.Valid([]byte(text)) {
+			return string(r.runtime.redactor.JSON(json.RawMessage(text)))
+		}
+		return r.runtime.redactor.Text(text)
+	}
+	asked := memory.Exchange{Reply: clean(call.Reply)}
+	for _, each := range call.Prompt {
+		asked.Parts = append(asked.Parts, memory.Part{Name: each.Name, Text: clean(each.Text)})
+	}
+	digest, err := r.session.KeepExchange(asked)
+	r.warn("the prompt of a step was not kept", err)
+	return digest
 }
 
 // recordDecision records a decision, once for each step.

@@ -312,6 +312,12 @@ func (r *Runtime) recorded(id string) (Report, error) {
 	return reportOf(id, records)
 }
 
+// Exchange returns what a model was asked in a run and what it wrote, by the digest in the
+// run's events: UNKNOWN_RUN, STATE_CORRUPT.
+func (r *Runtime) Exchange(id, digest string) (memory.Exchange, error) {
+	return r.options.Memory.Exchange(id, digest)
+}
+
 // List returns all runs, the last changed first, without their transcripts.
 func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 	snapshots, err := r.options.Memory.List(ctx)

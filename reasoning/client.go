@@ -99,7 +99,7 @@ func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 	observer.prompted(intent)
 	if c.options.Remote {
 		observer.Call(ModelCall{Model: intent.Model, Purpose: request.Purpose(), PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens,
-			Duration: time.Since(began), Cached: intent.Cached, Retry: attempts - 1, Remote: true, Err: err})
+			Duration: time.Since(began), Cached: intent.Cached, Retry: attempts - 1, Remote: true, Err: err, Prompt: request.parts(), Reply: string(answer)})
 	}
 	return intent, err
 }

@@ -11,6 +11,23 @@ import (
 // excludes the ids, so that the same input has the same hash in every run.
 func (r Request) describe() *Prompt {
 	made := &Prompt{}
+	for _, each := range r.parts() {
+		tokens := (len(each.Text) + 3) / 4
+		made.Tokens += tokens
+		made.Sections = append(made.Sections, Section{Name: each.Name, Tokens: tokens})
+	}
+	r.SessionID, r.RunID = "", ""
+	body, err := r.Encode()
+	if err != nil {
+		return nil // such a request cannot be sent either
+	}
+	sum := sha256.Sum256(body)
+	made.Hash = hex.EncodeToString(sum[:])
+	return made
+}
+
+// parts are the parts of the request that a model may be shown, as JSON.
+func (r Request) parts() (made []PromptPart) {
 	for _, part := range []struct {
 		name  string
 		value any
@@ -22,16 +39,7 @@ func (r Request) describe() *Prompt {
 		if err != nil {
 			return nil // such a request cannot be sent either
 		}
-		tokens := (len(raw) + 3) / 4
-		made.Tokens += tokens
-		made.Sections = append(made.Sections, Section{Name: part.name, Tokens: tokens})
+		made = append(made, PromptPart{part.name, string(raw)})
 	}
-	r.SessionID, r.RunID = "", ""
-	body, err := r.Encode()
-	if err != nil {
-		return nil
-	}
-	sum := sha256.Sum256(body)
-	made.Hash = hex.EncodeToString(sum[:])
 	return made
 }

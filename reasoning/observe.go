@@ -36,7 +36,15 @@ type ModelCall struct {
 	// Remote: an external service called the model.
 	Remote bool
 	Err    error
+	// Prompt is what was asked, and Reply what was written. Both are empty for a stored
+	// answer.
+	Prompt []PromptPart
+	Reply  string
 }
+
+// PromptPart is one part of a prompt: of the request in JSON if it was sent to an external
+// service.
+type PromptPart struct{ Name, Text string }
 
 // ProviderRemote is the provider of models that an external service calls.
 const ProviderRemote = "reasoning_api"

@@ -39,6 +39,10 @@ const (
 // call, separated by commas.
 const MetaRules = "rules"
 
+// MetaExchange is, in the metadata of an llm_call of the agent, the digest under which the
+// prompt and the reply are kept beside the run's journal.
+const MetaExchange = "exchange"
+
 // StatusCanceled is the status of a call cancelled by its caller.
 const StatusCanceled = "canceled"
 

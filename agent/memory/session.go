@@ -27,6 +27,7 @@ type Session struct {
 	head     Head
 	steps    []sizedStep
 	failures []Failure
+	parts    map[string]Part // of the prompts kept last, by name
 }
 
 // Durability says what Append waits for.

@@ -4,7 +4,7 @@
 //
 //	.savant/sessions/ID.journal   every record, appended; the truth
 //	.savant/sessions/ID.json      the snapshot, replaced while a run goes on
-//	.savant/sessions/ID.outputs/  outputs too large for a step, by digest
+//	.savant/sessions/ID.outputs/  outputs too large for a step, and prompts, by digest
 //	.savant/sessions/ID.cancel    a request to end the run
 //	.savant/session.json          the snapshot of the session that ran last
 package memory

@@ -14,6 +14,7 @@ import (
 // Prompt is a prompt with its description.
 type Prompt struct {
 	System, User string
+	Parts        []reasoning.PromptPart
 	Description  reasoning.Prompt
 }
 
@@ -175,9 +176,15 @@ func (d *draft) prompt() Prompt {
 	for i, text := range d.texts {
 		made.Description.Sections = append(made.Description.Sections,
 			reasoning.Section{Name: d.sections[i].name, Tokens: Tokens(text), Trimmed: d.dropped[i]})
+		if text != "" {
+			made.Parts = append(made.Parts, reasoning.PromptPart{Name: d.sections[i].name, Text: text})
+		}
 		if d.sections[i].name == "input" && d.dropped[i] > 0 {
 			made.Description.Seen = seen(d.request, text)
 		}
+	}
+	if d.correction != "" {
+		made.Parts = append(made.Parts, reasoning.PromptPart{Name: "correction", Text: strings.TrimSpace(d.correction)})
 	}
 	made.System, made.User = d.messages()
 	made.Description.Tokens = Tokens(made.System) + Tokens(made.User)

@@ -265,7 +265,8 @@ func (c *conversation) ask(ctx context.Context, chosen choice, prompt Prompt) (m
 		began := time.Now()
 		reply, err := c.generate(ctx, chosen.model, prompt)
 		reasoning.ObserverFrom(ctx).Call(reasoning.ModelCall{Model: chosen.model.Name(), Purpose: c.request.Purpose(), PromptTokens: reply.PromptTokens,
-			OutputTokens: reply.OutputTokens, Duration: time.Since(began), Retry: c.calls, Switch: chosen.why, Err: err})
+			OutputTokens: reply.OutputTokens, Duration: time.Since(began), Retry: c.calls, Switch: chosen.why, Err: err,
+			Prompt: prompt.Parts, Reply: cmp.Or(reply.Text, reply.Thinking)})
 		c.calls++
 		c.promptTokens += reply.PromptTokens
 		c.outputTokens += reply.OutputTokens

@@ -1,0 +1,93 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"savant/fault"
+)
+
+// maxPart bounds a part of a prompt and a reply as they are kept, in bytes.
+const maxPart = 256 << 10
+
+// Exchange is what a model was asked in one call, by its parts, and what it wrote.
+type Exchange struct {
+	Parts []Part `json:"parts"`
+	Reply string `json:"reply"`
+}
+
+// Part is a part of a prompt. As it is kept, In stands for a text that an earlier exchange
+// of the session has: it is the digest of that exchange.
+type Part struct {
+	Name string `json:"name"`
+	Text string `json:"text,omitempty"`
+	In   string `json:"in,omitempty"`
+}
+
+// KeepExchange stores an exchange beside the journal, each part once while it stays the
+// same, and returns its digest: STATE_NOT_SAVED. The caller has taken secrets out.
+func (s *Session) KeepExchange(asked Exchange) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked.Parts, asked.Reply = slices.Clone(asked.Parts), fault.Cut(asked.Reply, maxPart)
+	var changed []Part
+	for i, each := range asked.Parts {
+		each.Text = fault.Cut(each.Text, maxPart)
+		if kept, known := s.parts[each.Name]; known && kept.Text == each.Text {
+			asked.Parts[i] = Part{Name: each.Name, In: kept.In}
+			continue
+		}
+		asked.Parts[i] = each
+		changed = append(changed, each)
+	}
+	raw, err := json.Marshal(asked)
+	if err != nil {
+		return "", fault.New(fault.Internal, "an exchange with a model: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	digest := hex.EncodeToString(sum[:])
+	if _, err := s.journal.SaveOutput(digest, raw, Lazy); err != nil {
+		return "", err
+	}
+	if s.parts == nil {
+		s.parts = map[string]Part{}
+	}
+	for _, each := range changed {
+		each.In = digest
+		s.parts[each.Name] = each
+	}
+	return digest, nil
+}
+
+// Exchange returns a kept exchange with all texts: UNKNOWN_RUN if it is not there,
+// STATE_CORRUPT.
+func (s *Store) Exchange(id, digest string) (Exchange, error) {
+	asked, err := s.readExchange(id, digest)
+	for i, part := range asked.Parts {
+		if err != nil || part.In == "" {
+			continue
+		}
+		var earlier Exchange
+		earlier, err = s.readExchange(id, part.In)
+		if at := slices.IndexFunc(earlier.Parts, func(p Part) bool { return p.Name == part.Name }); at >= 0 {
+			asked.Parts[i].Text = earlier.Parts[at].Text
+		}
+	}
+	return asked, err
+}
+
+func (s *Store) readExchange(id, digest string) (asked Exchange, err error) {
+	if err := checkID(id); err != nil {
+		return asked, err
+	}
+	if !digestPattern().MatchString(digest) {
+		return asked, fault.New(fault.UnknownRun, "run %s has no exchange %q", id, fault.Cut(digest, 100))
+	}
+	raw, err := s.Output(id, digest)
+	if err == nil && json.Unmarshal(raw, &asked) != nil {
+		err = fault.New(fault.StateCorrupt, "the exchange %s of run %s is damaged", digest, id)
+	}
+	return asked, err
+}
