@@ -89,6 +89,11 @@ func (r *repairer) args(raw json.RawMessage, where string) json.RawMessage {
 		}
 		raw = json.RawMessage(text)
 	}
+	var list []json.RawMessage
+	if raw[0] == '[' && json.Unmarshal(raw, &list) == nil && len(list) == 1 && list[0][0] == '{' {
+		r.repaired("%sargs was a list of one", where)
+		raw = list[0]
+	}
 	if _, err := jsonvalue.DecodeStored(raw); err != nil || raw[0] != '{' {
 		why := fault.Cut(string(raw), 60)
 		if err != nil {

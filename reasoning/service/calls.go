@@ -238,6 +238,7 @@ func hasMember(text, name string) bool {
 
 // otherNames are names that models use for the members of an intent.
 var otherNames = map[string][]string{
+	"action":    nil,
 	"tool_name": {"tool", "name", "function", "recipient_name", "function_name"},
 	"args":      {"arguments", "parameters", "input", "tool_input", "tool_args", "action_input", "kwargs", "params"},
 	"final":     {"answer", "final_answer", "response"},
@@ -270,6 +271,7 @@ func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) 
 	if json.Unmarshal(members["calls"], &calls) == nil && calls != nil {
 		for _, call := range calls {
 			changed = renameCall(call, tools) || changed
+			changed = besides(call, tools) || changed
 			delete(call, "action")
 		}
 		members["calls"] = encode(calls)
@@ -277,6 +279,7 @@ func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) 
 	if action := actionOf(members, tools); action != "" {
 		members["action"], changed = encode(action), true
 	}
+	changed = finishCall(members, tools) || besides(members, tools) || changed
 	if isText(members["args"]) && members["final"] == nil && string(members["action"]) == `"finish"` { // LangChain's action_input
 		members["final"] = members["args"]
 	}
@@ -301,7 +304,7 @@ func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (cha
 			members["tool_name"], members["args"] = encode(tool.Name), inner
 			return true
 		}
-		if renameMembers(call); slices.Contains(holders, name) && isText(call["tool_name"]) {
+		if renameMembers(call); slices.ContainsFunc(holders, func(each string) bool { return folded(each) == folded(name) }) && isText(call["tool_name"]) {
 			delete(members, name)
 			maps.Copy(members, call)
 			changed = true
@@ -318,17 +321,75 @@ func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (cha
 	return changed
 }
 
+// renameMembers gives the members of an intent their names: "toolName", "ToolName" and
+// "tool-name" are tool_name, and so are the names that other formats have for it.
 func renameMembers(members map[string]json.RawMessage) (changed bool) {
+	written := slices.Sorted(maps.Keys(members))
 	for name, others := range otherNames {
-		for _, other := range others {
-			value, has := members[other]
-			if _, named := members[name]; has && !named {
-				members[name], changed = value, true
-				delete(members, other)
+		for _, other := range append([]string{name}, others...) {
+			for _, each := range written {
+				if _, named := members[name]; !named && members[each] != nil && folded(each) == folded(other) {
+					members[name], changed = members[each], true
+					delete(members, each)
+				}
 			}
 		}
 	}
 	return changed
+}
+
+// folded is a name without case and separators.
+func folded(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+}
+
+// besides takes the arguments of a call that stand beside its name: the members that the
+// tool declares.
+func besides(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+	var name string
+	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
+	tool, known := offeredTool(name, tools)
+	if !known || members["args"] != nil {
+		return false
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(tool.InputSchema, &schema) // else it declares none
+	args := map[string]json.RawMessage{}
+	for each, value := range members {
+		if _, own := otherNames[each]; schema.Properties[each] != nil && !own {
+			args[each] = value
+		}
+	}
+	if len(args) > 0 {
+		members["args"] = encode(args)
+	}
+	return len(args) > 0
+}
+
+// finishCall makes a finish of the call of a tool of that name, which nobody offers.
+func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) bool {
+	var name string
+	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
+	if _, known := offeredTool(name, tools); known || name != string(reasoning.ActionFinish) && !otherActions[2].names().MatchString(name) {
+		return false
+	}
+	var args map[string]json.RawMessage
+	if json.Unmarshal(members["args"], &args) == nil {
+		if renameMembers(args); args["final"] == nil && len(args) == 1 {
+			for _, only := range args {
+				args["final"] = only
+			}
+		}
+	}
+	if args["final"] == nil {
+		return false
+	}
+	delete(members, "tool_name")
+	delete(members, "args")
+	members["action"], members["final"] = encode(reasoning.ActionFinish), args["final"]
+	return true
 }
 
 // actionOf returns the action of an intent with a missing or misnamed one; else "".

@@ -163,7 +163,7 @@ func withoutLoneEnd(text string) string {
 var (
 	// ends matches tokens that end a turn, and the turns that a model then makes up.
 	ends    = pattern.Lazy(`(?is)(?:\s*(?:<[|｜][\p{L}\p{N}_▁]+[|｜]>|</s>|<(?:eo[a-z]|end_of_[a-z]+)>))+\s*$`)
-	madeUp  = pattern.Lazy(`(?is)<[|｜][^|｜<>]*[|｜]>\s*<[|｜][^|｜<>]*(?:im_start|start_header|user|system)[^|｜<>]*[|｜]>.*$`)
+	madeUp  = pattern.Lazy(`(?is)(?:<[|｜][^|｜<>]*[|｜]>|</s>|<(?:eo[a-z]|end_of_[a-z]+)>)\s*(?:<[|｜][^|｜<>]*(?:im_start|start_header|user|system)[^|｜<>]*[|｜]>|<start_of_turn>|(?:<s>\s*)?\[INST\]).*$`)
 	started = pattern.Lazy(`^(?:<bos>\s*|<\|im_start\|>assistant\s*)+`)
 )
 

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	"savant/reasoning/service"
 )
 
-var offered = []reasoning.Tool{{Name: "git.log"}, {Name: "context.search"}}
+var offered = []reasoning.Tool{{Name: "git.log", InputSchema: json.RawMessage(`{"properties":{"limit":{"type":"integer"}}}`)}, {Name: "context.search"}}
 
 func TestWhatModelsWrite(t *testing.T) {
 	t.Parallel()
@@ -35,11 +36,18 @@ func TestWhatModelsWrite(t *testing.T) {
 		"another action":     {`{"action":"final_answer","answer":"x"}`, `{"action":"finish","final":"x"}`},
 		"names inside calls": {`{"action":"tool","calls":[{"name":"git.log","arguments":"{\"limit\":3}"}]}`, `{"action":"tool","calls":[{"tool_name":"git.log","args":{"limit":3}}]}`},
 		"the second object":  {`{"note":1} ` + call, call},
+		"names of Gemini":    {`{"functionCall":{"name":"git_log","args":{"limit":3}}}`, call},
+		"camels":             {`{"Action":"Tool","toolName":"git.log","tool-args":{"limit":3}}`, call},
+		"arguments beside":   {`{"action":"git.log","limit":3,"mood":"good"}`, call},
+		"a list of one":      {`{"action":"tool","tool_name":"git.log","args":[{"limit":3}]}`, call},
+		"finish as a tool":   {`{"tool":"finish","args":{"result":"x"}}`, `{"action":"finish","final":"x"}`},
+		"a made-up turn":     {call + "</s>[INST] go on [/INST] {\"action\":\"finish\",\"final\":\"no\"}", call},
+		"another":            {call + "<end_of_turn>\n<start_of_turn>user\nno\n{\"action\":\"finish\",\"final\":\"no\"}", call},
 	} {
 		t.Run(name, func(t *testing.T) {
 			intent, err := service.Parse(c.text, offered)
 			require.NoError(t, err)
-			require.Equal(t, c.text != c.want, len(intent.Repairs) > 0 || name == "thoughts" || name == "begun thoughts")
+			require.Equal(t, c.text != c.want, len(intent.Repairs) > 0 || slices.Contains([]string{"thoughts", "begun thoughts", "a made-up turn", "another"}, name))
 			intent.Repairs = nil
 			got, err := json.Marshal(intent)
 			require.NoError(t, err)
