@@ -145,7 +145,8 @@ var rules = map[string]rule{
 	"hub/metrics":                {height: 5, imports: []string{"hub/events", "telemetry"}},
 	"hub/events":                 {height: 4, imports: []string{"telemetry"}},
 	"hub/graph":                  {height: 1},
-	"hub":                        {height: 8, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "rules/sessions", "telemetry", "think", "think/audit", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
+	"hub/markdown":               {height: 1},
+	"hub":                        {height: 8, imports: []string{"agent", "agent/memory", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/markdown", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "rules/sessions", "telemetry", "think", "think/audit", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":            {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 
@@ -154,13 +155,13 @@ var rules = map[string]rule{
 var users = map[string]string{
 	"github.com/go-json-experiment/json":    "internal/jsonvalue",
 	"github.com/mark3labs/mcp-go":           "engines/mcpio engines/mcpclient",
-	"github.com/rogpeppe/go-internal/diff":  "engines/mcpio/mount cmd/savant/commands/clients cmd/savant/commands/workflows",
+	"github.com/rogpeppe/go-internal/diff":  "engines/mcpio/mount hub cmd/savant/commands/clients cmd/savant/commands/workflows",
 	"gopkg.in/yaml.v3":                      "think/flow",
 	"go.yaml.in/yaml":                       "think/flow",
 	"github.com/expr-lang/expr":             "think/flow/expression think/check",
 	"github.com/santhosh-tekuri/jsonschema": "schemas",
 	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/clients cmd/savant/commands/hooks cmd/savant/commands/packages cmd/savant/commands/proofs cmd/savant/commands/remote cmd/savant/commands/rules cmd/savant/commands/states cmd/savant/commands/workflows",
-	"github.com/yuin/goldmark":              "adopt",
+	"github.com/yuin/goldmark":              "adopt hub/markdown",
 	"gonum.org/v1/gonum":                    "adopt",
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",

@@ -78,6 +78,11 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	if err := h.fillTimeline(r, report.RunID, &view.timeline); err != nil {
 		view.Unread = fault.From(err).Error()
 	}
+	for i, each := range view.Cards {
+		if each.Action == "finish" && strings.HasPrefix(report.Final, strings.TrimSuffix(each.Reasoning, "…")) {
+			view.Cards[i].Reasoning = "" // the answer is above
+		}
+	}
 	h.show(w, r, refusalOf(r).status(), "agent.html", page{Title: report.RunID, At: "agents", Live: report.RunID, View: view})
 }
 

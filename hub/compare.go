@@ -437,7 +437,7 @@ func (h *Hub) addAgentSteps(r *http.Request, view *compareView, sides [2]agent.R
 			rows = append(rows, row)
 		}
 	}
-	from, to, pager := paged(r, "changed", len(rows), groupsPage, 0)
+	from, to, pager := paged(r, "changed", len(rows), agentsPage, 0)
 	view.Agents, view.AgentPager = rows[from:to], pager
 }
 

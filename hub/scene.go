@@ -1,14 +1,17 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"savant/hub/graph"
 	"savant/telemetry"
 	"savant/think"
 	"savant/think/flow"
@@ -212,4 +215,130 @@ func between(events map[int]think.Event, from, to int) string {
 		return ""
 	}
 	return telemetry.Elapsed(float64(ended.Sub(began)) / float64(time.Millisecond))
+}
+
+// waterfallRows is how many steps a waterfall shows.
+const waterfallRows = 60
+
+// waterfall shows when the steps of a run were at work: a row for each step, failures
+// first, on one axis of time. A loop is one row.
+type waterfall struct {
+	Rows     []waterfallRow
+	Took     string
+	Squeezed bool // waits for persons alone are drawn shorter than they were
+	Left     int  // steps that began but have no row
+}
+
+// waterfallRow is a step, with a bar for each attempt.
+type waterfallRow struct {
+	ID, Label, Status, Word string
+	Inside                  bool // the step is one of a workflow that another step runs
+	Selected                bool
+	Href                    url.Values
+	Bars                    []waterfallBar
+}
+
+// waterfallBar is an attempt: its place on the axis, and its CSS class.
+type waterfallBar struct {
+	graph.Bar
+	Kind string
+}
+
+// waterfall lays out the steps of a scene that have begun. now ends the bars of steps
+// that are still at work.
+func (a *artist) waterfall(s *scene, now time.Time) *waterfall {
+	out := &waterfall{}
+	var spans [][]graph.Span
+	a.addRows(out, &spans, s, now)
+	if len(out.Rows) == 0 {
+		return nil
+	}
+	laid, took, squeezed := graph.Axis(spans)
+	for i, row := range laid {
+		for k, bar := range row {
+			out.Rows[i].Bars[k].Bar = bar
+		}
+	}
+	out.Took, out.Squeezed = telemetry.Elapsed(float64(took)/float64(time.Millisecond)), squeezed
+	return out
+}
+
+// addRows adds a row for each step of a scene that has begun, each followed by those of
+// the workflows that are open in it.
+func (a *artist) addRows(out *waterfall, spans *[][]graph.Span, s *scene, now time.Time) {
+	for _, at := range s.begun() {
+		step := s.Nodes[at]
+		row := waterfallRow{ID: step.Now.ID, Label: step.ID, Status: string(step.Now.Status), Word: a.word(step), Inside: s.Unit != "",
+			Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
+		if a.stuck != "" && a.stuck == step.Now.ID {
+			row.Status, row.Word = string(flow.Blocked), string(flow.Blocked)
+		}
+		var made []graph.Span
+		made, row.Bars = a.attempts(step, s.Tries[at], now)
+		switch {
+		case len(made) == 0: // its records were not read
+		case len(out.Rows) == waterfallRows:
+			out.Left++
+		default:
+			out.Rows, *spans = append(out.Rows, row), append(*spans, made)
+		}
+		for _, inside := range s.Inside[at] {
+			a.addRows(out, spans, inside, now)
+		}
+	}
+}
+
+// begun returns the steps of a scene that have begun: those that failed or are at work
+// first, then by their beginning.
+func (s *scene) begun() (steps []int) {
+	for i, node := range s.Nodes {
+		if node.Issued > 0 || node.Answered > 0 {
+			steps = append(steps, i)
+		}
+	}
+	urgent := func(i int) int {
+		at := slices.Index([]flow.Status{flow.Failed, flow.Issued}, s.Nodes[i].Now.Status)
+		return map[int]int{0: -2, 1: -1}[at]
+	}
+	slices.SortStableFunc(steps, func(i, j int) int {
+		return cmp.Or(cmp.Compare(urgent(i), urgent(j)), cmp.Compare(s.Nodes[i].Issued, s.Nodes[j].Issued))
+	})
+	return steps
+}
+
+// attempts returns when a step was tried, and a bar for each try; tries are the versions
+// of its answers, if there is more than one.
+func (a *artist) attempts(step flow.StepPicture, tries []int, now time.Time) (made []graph.Span, bars []waterfallBar) {
+	versions := append([]int{step.Issued}, tries...)
+	if open := step.Now.Status == flow.Issued; len(tries) == 0 && step.Answered > step.Issued && !open {
+		versions = append(versions, step.Answered)
+	} else if open || len(versions) == 1 {
+		versions = append(versions, 0) // it goes on
+	}
+	waits := kindOf(step.Call) == "person"
+	for i, ended := range versions[1:] {
+		each, kind := graph.Span{Began: timeOf(a.events, versions[i]), Ended: now, Waits: waits}, markStep(step.Now.Status)
+		switch {
+		case ended > 0:
+			each.Ended = timeOf(a.events, ended)
+			if i < len(versions)-2 {
+				kind = "refused"
+			}
+		case step.Now.Status != flow.Issued:
+			each.Ended = each.Began // it was decided at once
+		}
+		if waits && kind != "bad" {
+			kind = "waits"
+		}
+		if !each.Began.IsZero() && !each.Ended.Before(each.Began) {
+			made, bars = append(made, each), append(bars, waterfallBar{Kind: kind})
+		}
+	}
+	return made, bars
+}
+
+// timeOf is when a record was written; zero if it was not read.
+func timeOf(events map[int]think.Event, version int) time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, events[version].Time) // zero
+	return at
 }

@@ -21,6 +21,7 @@ import (
 
 	"savant/fault"
 	"savant/hub/graph"
+	"savant/hub/markdown"
 	"savant/internal/access"
 	"savant/internal/redact"
 	"savant/internal/visible"
@@ -279,24 +280,26 @@ func (h *Hub) indented(value any) string {
 // functions are the functions of the templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"segment":  url.PathEscape, // one path segment, with any characters
-		"query":    func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
-		"elapsed":  telemetry.Elapsed,
-		"when":     when,
-		"clock":    clock,
-		"base":     filepath.Base,
-		"short":    short,
-		"count":    count,
-		"join":     strings.Join,
-		"mark":     mark,
-		"markStep": markStep,
-		"items":    func(query url.Values, id string) template.URL { return queryWith(query, "q", id+"_") },
-		"cause":    think.Cause,
-		"curve":    graph.Curve,
-		"less":     func(a, b int) int { return a - b },
-		"step":     func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
-		"unit":     func(query url.Values, id string) template.URL { return queryAlso(query, "open", id) },
-		"statuses": statusOrder,
+		"segment":   url.PathEscape, // one path segment, with any characters
+		"query":     func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
+		"elapsed":   telemetry.Elapsed,
+		"when":      when,
+		"clock":     clock,
+		"base":      filepath.Base,
+		"short":     short,
+		"count":     count,
+		"join":      strings.Join,
+		"mark":      mark,
+		"markStep":  markStep,
+		"items":     func(query url.Values, id string) template.URL { return queryWith(query, "q", id+"_") },
+		"cause":     think.Cause,
+		"markdown":  markdown.HTML,
+		"formatted": markdown.Formatted,
+		"curve":     graph.Curve,
+		"less":      func(a, b int) int { return a - b },
+		"step":      func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
+		"unit":      func(query url.Values, id string) template.URL { return queryAlso(query, "open", id) },
+		"statuses":  statusOrder,
 	}
 }
 

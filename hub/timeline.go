@@ -16,7 +16,6 @@ import (
 
 const (
 	eventsPage = 100 // events on a page
-	groupsPage = 50  // steps on a page, when events are grouped
 	maxRows    = 500 // rows in one response to a page that scrolls
 )
 
@@ -30,13 +29,15 @@ func filterOf(r *http.Request) events.Filter {
 // timeline is a page of a run's events, and the details of the chosen one.
 type timeline struct {
 	Filter  events.Filter
-	Types   []telemetry.Type
+	Chips   []chip
 	Grouped bool
 	Epoch   string
 	Total   int // events of the run, without the filter
 	Found   int // events that match the filter
 	Events  []eventRow
-	Groups  []group
+	Cards   []card
+	Ahead   url.Values // of a step that is shown alone: the one before, and the one after
+	Behind  url.Values
 	Pager   pager
 	Rows    url.Values // the query that asks for more rows of this filter
 	Chosen  *eventView
@@ -46,14 +47,29 @@ type timeline struct {
 	Unread  string // why the trace cannot be read
 }
 
-// group is one step of a run with its events.
-type group struct {
-	Step                       int
-	Action, Tool, Model        string
-	PromptTokens, OutputTokens int
-	Count                      int
-	Failed                     string // the status of a call that failed
-	Events                     []eventRow
+// chip is a filter by a type of events, with how many there are.
+type chip struct {
+	Type   telemetry.Type
+	Count  int
+	Chosen bool
+	Link   url.Values // the page with the filter turned on or off
+}
+
+// chips returns a filter for each type of events that the run has, or that is chosen.
+func chips(r *http.Request, counts map[telemetry.Type]int, chosen []string) (out []chip) {
+	for _, each := range telemetry.Types() {
+		at := slices.Index(chosen, string(each))
+		if at < 0 && counts[each] == 0 {
+			continue
+		}
+		link := without(r, "page", "event", "type")
+		link["type"] = append(slices.Clone(chosen), string(each))
+		if at >= 0 {
+			link["type"] = slices.Delete(slices.Clone(chosen), at, at+1)
+		}
+		out = append(out, chip{each, counts[each], at >= 0, link})
+	}
+	return out
 }
 
 // selectEvents brings the index of events up to date and returns the events of a run
@@ -65,19 +81,33 @@ func (h *Hub) selectEvents(r *http.Request, run string) (events.Selection, error
 	return h.index.Select(run, filterOf(r))
 }
 
+// isGrouped reports whether a request is for the steps of a run, and not for its events: an
+// address that names an event or a type is that of a timeline.
+func isGrouped(r *http.Request) bool {
+	query := r.URL.Query()
+	if view := query.Get("view"); view != "" {
+		return view == "grouped"
+	}
+	return !query.Has("event") && !query.Has("type")
+}
+
 func (h *Hub) fillTimeline(r *http.Request, run string, view *timeline) error {
-	view.Filter, view.Types, view.Grouped = filterOf(r), telemetry.Types(), r.URL.Query().Get("view") == "grouped"
+	view.Filter, view.Grouped = filterOf(r), isGrouped(r)
 	selected, err := h.selectEvents(r, run)
 	if err != nil {
 		return err
 	}
 	view.Epoch, view.Total, view.Found = selected.Epoch, selected.Total, selected.Len()
-	view.Rows, view.Close = without(r, "event", "page", "view"), without(r, "event")
+	view.Chips = chips(r, selected.Counts, view.Filter.Types)
+	if step := view.Filter.Step; step > 0 {
+		view.Ahead, view.Behind = with(r, "step", strconv.Itoa(step-1)), with(r, "step", strconv.Itoa(step+1))
+	}
+	view.Rows, view.Close = without(r, "event", "page", "view"), timelineWithout(r, "event")
 	if err := h.choose(r, run, selected, view); err != nil {
 		return err
 	}
 	if view.Grouped {
-		view.Groups, err = h.groups(r, run, selected, &view.Pager)
+		view.Cards, err = h.cards(r, run, selected, view.Filter.Step, &view.Pager)
 		return err
 	}
 	shown := last(view.Found, eventsPage)
@@ -117,6 +147,13 @@ func (h *Hub) eventAt(run string, place telemetry.Place) (*eventView, error) {
 	return &view, nil
 }
 
+// timelineWithout returns a request's query without some names, for the timeline.
+func timelineWithout(r *http.Request, names ...string) url.Values {
+	query := without(r, names...)
+	query.Set("view", "timeline")
+	return query
+}
+
 // rows returns the selected events from number from to before number to, from 0.
 func (h *Hub) rows(r *http.Request, selected events.Selection, from, to int) ([]eventRow, error) {
 	found, err := h.index.Read(selected.Places(from, to))
@@ -128,64 +165,10 @@ func (h *Hub) rows(r *http.Request, selected events.Selection, from, to int) ([]
 	for i, each := range found {
 		rows[i] = rowOf(each)
 		rows[i].Number, rows[i].Chosen = from+i+1, rows[i].Place == chosen
-		rows[i].Link = with(r, "event", rows[i].Place)
-		rows[i].Link.Del("from")
-		rows[i].Link.Del("count")
+		rows[i].Link = timelineWithout(r, "from", "count")
+		rows[i].Link.Set("event", rows[i].Place)
 	}
 	return rows, nil
-}
-
-// groups returns a page of steps with their events. Each has the step's decision, even
-// if the filter excludes that event.
-func (h *Hub) groups(r *http.Request, run string, selected events.Selection, at *pager) ([]group, error) {
-	decided, err := h.index.Select(run, events.Filter{Types: []string{string(telemetry.ReasoningStep)}})
-	if err != nil {
-		return nil, err
-	}
-	decisions := map[int]telemetry.Place{}
-	for i := range decided.Len() {
-		decisions[decided.Step(i)] = decided.Place(i)
-	}
-	steps := map[int][]telemetry.Place{}
-	var order []int
-	for i := range selected.Len() {
-		step := selected.Step(i)
-		if steps[step] == nil {
-			order = append(order, step)
-		}
-		steps[step] = append(steps[step], selected.Place(i))
-	}
-	slices.Sort(order)
-	from, to, pager := paged(r, "page", len(order), groupsPage, last(len(order), groupsPage))
-	*at = pager
-	var out []group
-	for _, step := range order[from:to] {
-		shown := steps[step][:min(len(steps[step]), eventsPage)]
-		made := group{Step: step, Count: len(steps[step])}
-		if place, known := decisions[step]; known {
-			shown = append(slices.Clone(shown), place)
-		}
-		found, err := h.index.Read(shown)
-		if err != nil {
-			return nil, err
-		}
-		if _, known := decisions[step]; known {
-			decision := found[len(found)-1]
-			found = found[:len(found)-1]
-			made.Action, made.Tool, made.Model = decision.Action, decision.ToolName, decision.Model
-			made.PromptTokens, made.OutputTokens = decision.PromptTokens, decision.OutputTokens
-		}
-		for _, each := range found {
-			row := rowOf(each)
-			row.Link = with(r, "event", row.Place)
-			if each.Type == telemetry.ToolCallCompleted && mark(each.Status) == "bad" {
-				made.Failed = each.Status
-			}
-			made.Events = append(made.Events, row)
-		}
-		out = append(out, made)
-	}
-	return out, nil
 }
 
 // sentRows is the response to a page that scrolls: rows as HTML, and how many events
@@ -243,7 +226,7 @@ func (h *Hub) sendEvent(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := timeline{Chosen: found, Gone: found == nil, Close: without(r, "event")}
+	view := timeline{Chosen: found, Gone: found == nil, Close: timelineWithout(r, "event")}
 	var text bytes.Buffer
 	if err := h.pages.ExecuteTemplate(&text, "details", clean(h.options.Redactor, view)); err != nil {
 		h.fail(w, r, fault.New(fault.Internal, "the details of an event: %w", err))

@@ -34,9 +34,9 @@ func TestAStepKeepsItsDecisionAboveIt(t *testing.T) {
 	h := serveHub(t, folder)
 	heading := func(query string) string {
 		page := h.page("/diagnostics/agents/known?view=grouped" + query)
-		_, after, found := strings.Cut(page, "Step #1 ")
+		_, after, found := strings.Cut(page, "Step #1</a> ")
 		require.True(t, found, page)
-		before, _, _ := strings.Cut(after, ", events=")
+		before, _, _ := strings.Cut(after, "</h3>")
 		return before
 	}
 	require.Contains(t, heading(""), "git.status")

@@ -39,7 +39,15 @@ func TestTheIndexFollowsTheTrace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 10, selected.Total)
 	require.Equal(t, 10, selected.Len())
-	require.Equal(t, 7, selected.Step(9))
+	require.Equal(t, []int{7}, selected.Steps())
+	require.Equal(t, selected.Places(0, 10), selected.InSteps([]int{3, 7}))
+	require.Empty(t, selected.InSteps([]int{6, 8}))
+	last, found := selected.Before(8)
+	require.True(t, found)
+	require.Equal(t, selected.Place(9), last)
+	_, found = selected.Before(7)
+	require.False(t, found)
+	require.Equal(t, map[telemetry.Type]int{telemetry.Retry: 10}, selected.Counts)
 	require.Equal(t, 9, selected.Find(selected.Place(9)))
 	require.Equal(t, -1, selected.Find(telemetry.Place{}))
 	for _, none := range []events.Filter{{Types: []string{"error"}}, {Types: []string{"nothing"}}, {Step: 6}, {Query: "yyy"}} {
@@ -72,9 +80,9 @@ func TestTheIndexFollowsTheTrace(t *testing.T) {
 	selected, err = index.Select("r", events.Filter{})
 	require.NoError(t, err)
 	require.Less(t, selected.Total, 161)
-	found, err := index.Read(selected.Places(0, selected.Len()))
+	read, err := index.Read(selected.Places(0, selected.Len()))
 	require.NoError(t, err)
-	for _, each := range found {
+	for _, each := range read {
 		require.Equal(t, "r", each.RunID)
 	}
 

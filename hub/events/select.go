@@ -22,7 +22,9 @@ type Selection struct {
 	// Epoch changes when events are renumbered.
 	Epoch string
 	// Total is the number of the run's events, without the filter.
-	Total   int
+	Total int
+	// Counts are the numbers of the run's events by type, without the filter.
+	Counts  map[telemetry.Type]int
 	entries []entry
 	files   []string
 }
@@ -30,8 +32,36 @@ type Selection struct {
 // Len returns the number of selected events.
 func (s Selection) Len() int { return len(s.entries) }
 
-// Step returns the step of an event.
-func (s Selection) Step(number int) int { return int(s.entries[number].step) }
+// Steps returns the steps of the events, each once, in their order.
+func (s Selection) Steps() (steps []int) {
+	for i, e := range s.entries {
+		if i == 0 || e.step != s.entries[i-1].step {
+			steps = append(steps, int(e.step))
+		}
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
+}
+
+// InSteps returns the places of the events of some steps, given in order.
+func (s Selection) InSteps(steps []int) (places []telemetry.Place) {
+	for i, e := range s.entries {
+		if _, wanted := slices.BinarySearch(steps, int(e.step)); wanted {
+			places = append(places, s.Place(i))
+		}
+	}
+	return places
+}
+
+// Before returns the place of the last event before a step; false if there is none.
+func (s Selection) Before(step int) (place telemetry.Place, found bool) {
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if int(s.entries[i].step) < step {
+			return s.Place(i), true
+		}
+	}
+	return telemetry.Place{}, false
+}
 
 // Place returns the place of an event.
 func (s Selection) Place(number int) telemetry.Place {
@@ -116,6 +146,16 @@ func (x *Index) inMemory(name string, f Filter) Selection {
 		}
 	}
 	selected.Total = len(events.entries)
+	counts := make([]int, len(telemetry.Types())+1)
+	for _, e := range events.entries {
+		counts[e.kind]++
+	}
+	selected.Counts = map[telemetry.Type]int{}
+	for i, kind := range telemetry.Types() {
+		if count := counts[i+1]; count > 0 {
+			selected.Counts[kind] = count
+		}
+	}
 	if len(f.Types) == 0 && f.Step == 0 {
 		selected.entries = events.entries // they are only appended to
 		return selected

@@ -77,7 +77,7 @@ function become(old, next) {
 
 function becomeAll(old, next) {
   const keyed = new Map([...old.children].filter(keyOf).map((each) => [keyOf(each), each]));
-  const kept = new Set([...next.children].map(keyOf));
+  const kept = new Set([...next.children].map(keyOf).filter(Boolean));
   let at = old.firstChild;
   const pass = () => { const passed = at; at = at.nextSibling; return passed; };
   for (const each of next.childNodes) {

@@ -269,6 +269,7 @@ function turnTo(place) {
   const query = new URLSearchParams(location.search);
   if (place) query.set("event", place);
   else query.delete("event");
+  query.set("view", "timeline");
   history.pushState(null, "", `?${query}`);
   if (!place) (document.querySelector(`a[data-place="${CSS.escape(before)}"]`) ?? document.getElementById("scroller"))?.focus({ preventScroll: true });
   fill();

@@ -135,5 +135,5 @@ func TestResumeInThePage(t *testing.T) {
 	p.types("#goal", "another goal")
 	p.follow(`details form[action$="/resume"] button`)
 	p.says(".said", "continues here")
-	p.says("#events", "another goal")
+	p.says("#events-of-run", "another goal")
 }

@@ -108,7 +108,7 @@ func BenchmarkOpenPage(b *testing.B) {
 			return took[len(took)/2]
 		}
 		watched := func() float64 {
-			p.open(h.base + runPage + run)
+			p.open(h.base + runPage + run + "?view=timeline")
 			p.says("#live-state", "Connected.")
 			eval[bool](p, idle)
 			return block(1)

@@ -39,13 +39,15 @@ func TestAnAgentsPageLearnsThatItsRunEnded(t *testing.T) {
 		tabs[path].says("main .status", "running")
 		tabs[path].stays()
 	}
-	decide <- `{"action":"tool","tool_name":"git.status","args":{},"reasoning":"look first"}`
-	tabs[runPage+"going?view=grouped"].says(".split", "git.status")
+	decide <- `{"action":"tool","tool_name":"context.read","args":{"path":"a-file-that-is-not-there.txt"},"reasoning":"look first"}`
+	tabs[runPage+"going?view=grouped"].says(".split", "context.read")
+	tabs[runPage+"going?view=grouped"].until(`document.querySelector(".call .copy") !== null`)
 	decide <- `{"action":"finish","final":"It is done."}`
 	ended()
 	for path, each := range tabs {
 		each.until(`![...document.querySelectorAll("main .facts .status, main td .status")].some((each) => each.innerText.includes("running"))`)
 		each.stayed()
+		each.until(`[...document.querySelectorAll(".copy")].every((each) => each.previousElementSibling.matches("pre"))`) // what a script adds keeps its place
 		if strings.HasPrefix(path, runPage) {
 			each.says(".said-last", "It is done.")
 			each.until(`document.querySelector('form[action$="/cancel"]') === null && document.querySelector('form[action$="/resume"]') !== null`)
@@ -60,7 +62,7 @@ func TestACancelledRunSaysSoInItsPage(t *testing.T) {
 	_, ended := goingOn(t, folder, "going")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
-	p.open(h.base + runPage + "going")
+	p.open(h.base + runPage + "going?view=timeline")
 	p.follow(`form[action$="/cancel"] button`)
 	ended()
 	p.says(".facts .status", "canceled")

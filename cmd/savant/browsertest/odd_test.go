@@ -34,7 +34,7 @@ func TestLongTextsFit(t *testing.T) {
 	p := h.enter()
 	first, second := workflow+"/r1_"+name[:58], workflow+"/r2_"+name[:58]
 	for path, says := range map[string]string{"/": "waiting", "/runs": "waiting", "/runs/" + first: "Why", "/workflows": "beta", "/workflows/" + workflow: "Start a run", "/diagnostics/agents": "<h1>",
-		runPage + "a_" + name: "Events", runPage + "a_" + name + "?view=grouped": "By step", "/compare?left=" + first + "&right=" + second: "Captures that differ"} {
+		runPage + "a_" + name + "?view=timeline": "Events", runPage + "a_" + name + "?view=grouped": "By step", "/compare?left=" + first + "&right=" + second: "Captures that differ"} {
 		for _, width := range []int{1280, 640, 390} {
 			p.look(width, "light")
 			p.open(h.base + path)

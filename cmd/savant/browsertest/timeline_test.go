@@ -30,7 +30,7 @@ func TestLive(t *testing.T) {
 	decide, ended := goingOn(t, folder, "going")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
-	p.open(h.base + runPage + "going")
+	p.open(h.base + runPage + "going?view=timeline")
 	p.says("#live-state", "Connected.")
 	decide <- `{"action":"tool","tool_name":"git.status","args":{},"reasoning":"look first"}`
 	p.until(`(` + lastRow + `).includes("memory_snapshot") && document.querySelector("#events").innerText.includes("tool_call_completed")`)
@@ -39,7 +39,7 @@ func TestLive(t *testing.T) {
 	p.says("#live-switch", "Live: off")
 	before := eval[int](p, `document.querySelectorAll("#events li").length`)
 	other := p.another()
-	other.open(h.base + runPage + "going")
+	other.open(h.base + runPage + "going?view=timeline")
 	decide <- `{"action":"reason","reasoning":"think again"}`
 	other.until(`document.querySelector("#events").innerText.includes("think again")`)
 	require.Equal(t, before, eval[int](p, `document.querySelectorAll("#events li").length`), "nothing comes while it is off")
@@ -88,10 +88,9 @@ func TestFiltersAndDetailsAreInTheAddress(t *testing.T) {
 	savantIn(t, folder, "run", "--quiet", "--name", "known", "where is it")
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
-	p.open(h.base + runPage + "known")
+	p.open(h.base + runPage + "known?view=timeline")
 	all := eval[int](p, `document.querySelectorAll("#events li").length`)
-	p.click(`input[name="type"][value="reasoning_step"]`)
-	p.follow(`.filter button`)
+	p.follow(`.chip[data-key="reasoning_step"]`)
 	require.Equal(t, []string{"reasoning_step"}, p.queryOf("type"))
 	p.until(`[...document.querySelectorAll("#events .kind")].length > 0`)
 	require.Equal(t, []string{"reasoning_step"}, eval[[]string](p, `[...new Set([...document.querySelectorAll("#events .kind")].map((each) => each.innerText))]`))
@@ -120,7 +119,7 @@ func TestFiltersAndDetailsAreInTheAddress(t *testing.T) {
 	p.follow(`.filter a[href*="type="]`) // Refresh
 	p.until(`(` + lastRow + `).includes("77 reason")`)
 	p.follow(`.views a:not([aria-current])`)
-	p.says(".group summary", "events=")
+	p.says(".card header", "Step #")
 	require.Equal(t, []string{"grouped"}, p.queryOf("view"))
 }
 
@@ -177,7 +176,7 @@ func TestManyTabsShareOneStream(t *testing.T) {
 		tabs = append(tabs, tabs[0].another())
 	}
 	for _, each := range tabs {
-		each.open(h.base + runPage + "one")
+		each.open(h.base + runPage + "one?view=timeline")
 	}
 	see := func(text string) {
 		t.Helper()

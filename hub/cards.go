@@ -1,0 +1,256 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"savant/agent/memory"
+	"savant/fault"
+	"savant/hub/events"
+	"savant/telemetry"
+)
+
+// cardsPage is how many steps a page shows, and maxCardText how much of a text each of
+// them does, in bytes. A step that is shown alone has more.
+const (
+	cardsPage   = 20
+	maxCardText = 400
+)
+
+// card is a step of a run of the agent: what was decided, and what the calls brought.
+type card struct {
+	Step                       int // 0 for what concerns the whole run
+	Alone                      bool
+	Action, Tool, Model, Took  string
+	Reasoning                  string
+	PromptTokens, OutputTokens int
+	Failed                     string // the status of a call that failed
+	Calls                      []cardCall
+	Models                     []modelCall
+	Others                     []eventRow // refusals, retries, errors and the like
+	Exchanges                  []exchangeView
+	Link                       url.Values // the card alone
+	Events                     url.Values // its events in the timeline
+}
+
+// cardCall is a call of a tool.
+type cardCall struct {
+	ID, Tool, Status, Took string
+	Args, Output, Error    string
+	Cut                    bool // the card alone has more
+}
+
+// exchangeView is what a model was asked and wrote.
+type exchangeView struct {
+	Model, Reply string
+	Parts        []partView
+	Before       int    // the step that it is compared with; 0 if there is none
+	Lost         string // why it cannot be shown
+}
+
+// partView is a part of a prompt, and how it differs from the step before.
+type partView struct {
+	Name, Text string
+	Same       bool
+	Difference []diffLine
+}
+
+// diffLine is a line of a difference; Kind is its CSS class.
+type diffLine struct{ Kind, Text string }
+
+// cardTypes are the events that a card is made of.
+func cardTypes() []string {
+	var types []string
+	for _, each := range telemetry.Types() {
+		if each != telemetry.PromptSnapshot && each != telemetry.MemorySnapshot {
+			types = append(types, string(each))
+		}
+	}
+	return types
+}
+
+// cards returns a page of the steps of the selected events.
+func (h *Hub) cards(r *http.Request, run string, selected events.Selection, alone int, at *pager) ([]card, error) {
+	steps := selected.Steps()
+	from, to, pager := paged(r, "page", len(steps), cardsPage, last(len(steps), cardsPage))
+	*at = pager
+	steps = steps[from:to]
+	all, err := h.index.Select(run, events.Filter{Types: cardTypes(), Step: alone})
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.index.Read(all.InSteps(steps))
+	if err != nil {
+		return nil, err
+	}
+	made := make([]card, len(steps))
+	for i, step := range steps {
+		made[i] = card{Step: step, Alone: alone > 0, Link: with(r, "step", strconv.Itoa(step)), Events: url.Values{"view": {"timeline"}, "step": {strconv.Itoa(step)}}}
+		made[i].Link.Del("page")
+		made[i].Link.Set("view", "grouped")
+	}
+	for _, each := range found {
+		if i, known := slices.BinarySearch(steps, each.Step); known {
+			made[i].add(h, each)
+		}
+	}
+	if alone > 0 && len(made) > 0 {
+		err = h.complete(run, &made[0], found)
+	}
+	return made, err
+}
+
+// add adds an event to its card.
+func (c *card) add(h *Hub, e events.Event) {
+	switch e.Type {
+	case telemetry.ReasoningStep:
+		c.Action, c.Tool, c.Model, c.Took = e.Action, e.ToolName, e.Model, telemetry.Elapsed(e.DurationMS)
+		c.PromptTokens, c.OutputTokens = e.PromptTokens, e.OutputTokens
+		if c.Reasoning, _ = e.Metadata["decision_summary"].(string); c.Reasoning == c.Tool {
+			c.Reasoning = ""
+		}
+	case telemetry.LLMCall:
+		c.Models = append(c.Models, modelCallOf(e.Event))
+	case telemetry.ToolCallStarted:
+		c.Calls = append(c.Calls, c.callOf(h, e, "running"))
+	case telemetry.ToolCallCompleted:
+		ended := c.callOf(h, e, e.Status)
+		if mark(e.Status) == "bad" {
+			c.Failed = e.Status
+		}
+		if at := slices.IndexFunc(c.Calls, func(each cardCall) bool { return each.ID == ended.ID && each.Status == "running" }); at >= 0 {
+			c.Calls[at] = ended
+		} else {
+			c.Calls = append(c.Calls, ended)
+		}
+	default:
+		row := rowOf(e)
+		row.Link = url.Values{"view": {"timeline"}, "event": {row.Place}}
+		c.Others = append(c.Others, row)
+	}
+}
+
+func (c *card) callOf(h *Hub, e events.Event, status string) cardCall {
+	out := cardCall{ID: e.CallID, Tool: e.ToolName, Status: status}
+	if e.DurationMS > 0 {
+		out.Took = telemetry.Elapsed(e.DurationMS)
+	}
+	if e.Error != nil {
+		out.Error = e.Error.Code + ": " + e.Error.Details
+	}
+	args := string(h.options.Redactor.JSON(e.Args))
+	if c.Alone {
+		out.Args, out.Output = h.indented(e.Args), e.Output
+		return out
+	}
+	out.Args, out.Output = fault.Cut(args, maxCardText), fault.Cut(e.Output, maxCardText)
+	out.Cut = len(args) > maxCardText || len(e.Output) > maxCardText
+	return out
+}
+
+// complete adds to a card that is shown alone what the journal has of its step, and the
+// prompts and replies.
+func (h *Hub) complete(run string, c *card, found []events.Event) error {
+	report, err := h.options.Agent.Report(run)
+	if err != nil {
+		return err
+	}
+	if at := slices.IndexFunc(report.Transcript, func(s memory.Step) bool { return s.Index == c.Step }); at >= 0 {
+		step := report.Transcript[at]
+		c.Reasoning = step.Reasoning
+		for i, made := range step.Calls {
+			if i < len(c.Calls) && c.Calls[i].Tool == made.Tool && len(made.Output) > 0 {
+				c.Calls[i].Output = fault.Cut(h.textOf(made.Output), panelShown)
+			}
+		}
+	}
+	before, step, err := h.exchangeBefore(run, c.Step)
+	for _, each := range found {
+		digest, kept := each.Metadata[telemetry.MetaExchange].(string)
+		if err != nil || !kept {
+			continue
+		}
+		shown := exchangeView{Model: each.Model, Before: step}
+		asked, failed := h.options.Agent.Exchange(run, digest)
+		if failed != nil {
+			shown.Lost = fault.From(failed).Message()
+		}
+		shown.Reply = fault.Cut(h.pretty(asked.Reply), panelShown)
+		for _, part := range asked.Parts {
+			shown.Parts = append(shown.Parts, h.partView(part, before))
+		}
+		c.Exchanges = append(c.Exchanges, shown)
+		before, step = asked, c.Step // a further call of the same step follows this one
+	}
+	return err
+}
+
+// exchangeBefore returns what a model was last asked before a step, and in which step.
+func (h *Hub) exchangeBefore(run string, step int) (asked memory.Exchange, in int, err error) {
+	calls, err := h.index.Select(run, events.Filter{Types: []string{string(telemetry.LLMCall)}})
+	place, found := calls.Before(step)
+	if err != nil || !found {
+		return asked, 0, err
+	}
+	call, err := h.index.Read([]telemetry.Place{place})
+	if err != nil {
+		return asked, 0, err
+	}
+	digest, kept := call[0].Metadata[telemetry.MetaExchange].(string)
+	if !kept {
+		return asked, 0, nil
+	}
+	asked, err = h.options.Agent.Exchange(run, digest)
+	if err != nil {
+		return asked, 0, nil //nolint:nilerr // it is only compared with
+	}
+	return asked, call[0].Step, nil
+}
+
+// partView compares a part of a prompt with that of an earlier one.
+func (h *Hub) partView(part memory.Part, before memory.Exchange) partView {
+	out := partView{Name: part.Name, Text: h.pretty(part.Text)}
+	if at := slices.IndexFunc(before.Parts, func(p memory.Part) bool { return p.Name == part.Name }); at >= 0 {
+		earlier := h.pretty(before.Parts[at].Text)
+		out.Same = earlier == out.Text
+		out.Difference = differences(earlier, out.Text)
+	}
+	out.Text = fault.Cut(out.Text, panelShown)
+	return out
+}
+
+// differences returns the lines of a unified difference, without its head.
+func differences(before, after string) (out []diffLine) {
+	if before == after {
+		return nil
+	}
+	size := 0
+	for line := range strings.Lines(string(diff.Diff("", []byte(before+"\n"), "", []byte(after+"\n")))) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
+			continue
+		}
+		if size += len(line); size > panelShown {
+			return append(out, diffLine{"hint", "… the rest of the difference is left out"})
+		}
+		kind := map[byte]string{'+': "more", '-': "less", '@': "hint"}[(line + " ")[0]]
+		out = append(out, diffLine{kind, line})
+	}
+	return out
+}
+
+// pretty indents a text that is JSON.
+func (h *Hub) pretty(text string) string {
+	var out bytes.Buffer
+	if trimmed := strings.TrimSpace(text); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") || json.Indent(&out, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return out.String()
+}
