@@ -27,7 +27,7 @@ type Explanation struct {
 
 // Condition is one thing that decided about a step.
 type Condition struct {
-	// Kind is depends_on, barrier, run, when, foreach, join or failure.
+	// Kind is depends_on, barrier, run, when, foreach, join, approval, scope or failure.
 	Kind string `json:"kind"`
 	// Expression is the condition as written.
 	Expression string `json:"expression,omitempty"`
@@ -97,6 +97,7 @@ func (g *Graph) Explain(step string) (*Explanation, error) {
 	if s := n.step(); s.Foreach != nil {
 		e.Why = append(e.Why, Condition{Kind: "foreach", Expression: s.Foreach.Source()})
 	}
+	e.Why = append(e.Why, n.step().Approval.conditions(nil)...)
 	return e, nil
 }
 
@@ -148,7 +149,10 @@ func (n *nodeState) conditions(u *unit) []Condition {
 	if s.Join != JoinAll {
 		list = append(list, Condition{Kind: "join", Value: string(s.Join)})
 	}
-	return list
+	if u != nil {
+		return append(list, s.Approval.conditions(u.rare().agreed)...)
+	}
+	return append(list, s.Approval.conditions(nil)...)
 }
 
 // operands returns the settled values that an expression reads.

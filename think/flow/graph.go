@@ -185,10 +185,7 @@ func (g *Graph) connect(r *report, i int) {
 func (n *node) references(visit func(expression.Reference, *source)) {
 	step := n.step
 	step.input.references(visit)
-	for _, each := range []struct {
-		program *expression.Program
-		where   *source
-	}{{step.When, step.whenAt}, {step.Foreach, step.foreachAt}, {step.Extract, step.extractAt}, {step.Until, step.untilAt}, {step.Parallel, step.parallelAt}} {
+	for _, each := range []placed{{step.When, step.whenAt}, {step.Foreach, step.foreachAt}, {step.Extract, step.extractAt}, {step.Until, step.untilAt}, {step.Parallel, step.parallelAt}, step.scoped()} {
 		if each.program != nil {
 			for _, reference := range each.program.References() {
 				visit(reference, each.where)

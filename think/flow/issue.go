@@ -40,6 +40,10 @@ type Instruction struct {
 	// Shown identifies what a person is shown; an answer is accepted only for exactly
 	// that.
 	Shown string `json:"-"`
+	// Approval says who answers a person's step, nil where it does not say; Agreed has
+	// those who agreed already.
+	Approval *Approval `json:"-"`
+	Agreed   []string  `json:"-"`
 	// Stated identifies what a person is shown who states an unknown outcome.
 	Stated string `json:"-"`
 	// Outcome is "unknown" if it is not known whether the last call had an effect: the
@@ -231,7 +235,7 @@ func (u *unit) render() bool {
 		u.run().block(err)
 		return false
 	}
-	u.more().input, u.more().rendered = input, true
+	u.more().input, u.more().rendered = u.step().Approval.shown(input), true
 	return true
 }
 
@@ -260,7 +264,7 @@ func (u *unit) instruction() Instruction {
 	i := Instruction{StepID: u.id, Call: s.Call, Allow: s.Allow, Input: u.rare().input, CaptureAs: s.CaptureAs,
 		Check: s.checks(), Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Complex: s.Complex, Version: u.issuedAt}
 	if s.Person() {
-		i.Shown, i.Asked = u.run().shown(u), u.askedText()
+		i.Shown, i.Asked, i.Approval, i.Agreed = u.run().shown(u), u.askedText(), s.Approval, u.rare().agreed
 	}
 	if u.rare().unknown {
 		i.Outcome, i.Stated = OutcomeUnknown, u.run().shown(u)

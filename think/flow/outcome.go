@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"savant/fault"
 )
@@ -63,6 +64,8 @@ type StepStatus struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Witness string `json:"witness,omitempty"`
 	Late    bool   `json:"late,omitempty"`
+	// Agreed names those who agreed to a human.approve that waits for others.
+	Agreed  string `json:"agreed,omitempty"`
 	Code    string `json:"code,omitempty"`
 	Details string `json:"details,omitempty"`
 }
@@ -154,7 +157,7 @@ func (r *Run) changed() Change {
 }
 
 func (u *unit) describe() StepStatus {
-	s := StepStatus{ID: u.id, Attempt: u.attempt, Witness: u.witness, Late: u.late}
+	s := StepStatus{ID: u.id, Attempt: u.attempt, Witness: u.witness, Late: u.late, Agreed: strings.Join(u.rare().agreed, ", ")}
 	s.Status, s.Cause = u.run().seen(u.status, u.cause)
 	if failure := u.rare().failure; failure != nil {
 		s.Code, s.Details = string(failure.Code), failure.Details

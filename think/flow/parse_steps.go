@@ -223,6 +223,7 @@ func (p *parser) plain(r raw) {
 	if node := keys.value("source"); node != nil {
 		p.quote(s, node)
 	}
+	p.approval(s, keys)
 }
 
 // barrier reads whether a check holds the steps below it, as it does by default.
@@ -427,6 +428,10 @@ func (p *parser) expressions(r raw) {
 		if s.input.form != objectForm {
 			p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "input_template must be a map, not %s", kind(valueOf(node)))
 		}
+		p.reservedInput(s, node)
+	}
+	if node := keys.value("scope"); node != nil {
+		p.scopeOf(s, node, outer)
 	}
 	if node := keys.value("repeat"); node != nil {
 		p.repeat(s, node, inner)

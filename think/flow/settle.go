@@ -29,6 +29,8 @@ type Answer struct {
 	// the instruction's Shown.
 	Person bool
 	Shown  string
+	// By names the person.
+	By string
 	// Witness is one of the Witness constants.
 	Witness string
 	// Late says that the step's timeout had passed.
@@ -130,6 +132,8 @@ func (u *unit) take(answer Answer) {
 	answer.Result = u.failureOf(answer.Result)
 	value, problem := u.accept(answer.Result)
 	switch {
+	case problem == nil && u.agrees(answer):
+		return
 	case problem == nil:
 		u.settle(Done, "", value, nil)
 		u.hold()
@@ -164,6 +168,9 @@ func (u *unit) admit(answer *Answer) error {
 		case answer.Shown != shown:
 			return fault.New(fault.ApprovalRequired, "the approval is void: the question of step %q is not the one that was shown; read it again", u.id).
 				With(fault.Diagnostic{Path: u.id, Message: "digest of what was shown", Expected: shown, Actual: answer.Shown})
+		}
+		if err := u.admitPerson(*answer); err != nil {
+			return err
 		}
 		answer.Witness = WitnessPerson
 	}

@@ -90,8 +90,9 @@ type extra struct {
 	rendered bool // input is
 	shown    *fault.Error
 	failure  *fault.Error
-	unknown  bool // the last call may have had an effect: the unit waits for a statement
-	spared   int  // answers that count against no retry
+	agreed   []string // of a human.approve with count: who agreed so far
+	unknown  bool     // the last call may have had an effect: the unit waits for a statement
+	spared   int      // answers that count against no retry
 	rounds   []*frame
 	outputs  []byte // of the last round
 }

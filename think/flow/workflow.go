@@ -220,6 +220,9 @@ type Step struct {
 	// Allow are the tools that the model may call while it answers an llm.generate
 	// step: names, patterns, or "read"; nil where the step does not say.
 	Allow *[]string
+	// Approval says of a person's step who answers it, and what a yes covers; nil where the
+	// step does not say.
+	Approval *Approval
 	// Source is the place of a document that the step carries out; nil for none.
 	Source *Quote
 	// Broken says that an expression of the step is wrong and left out: see Unfinished.
@@ -264,11 +267,15 @@ func (s *Step) Tool() string {
 func (w *Workflow) Tools() []fault.Diagnostic {
 	var found []fault.Diagnostic
 	seen := map[string]bool{}
-	for _, step := range w.Steps {
-		if tool := step.Tool(); tool != "" && !seen[tool] {
+	add := func(tool, path string, at position) {
+		if tool != "" && !seen[tool] {
 			seen[tool] = true
-			found = append(found, fault.Diagnostic{File: w.File, Path: step.path + ".call", Line: step.callAt.line,
-				Column: step.callAt.column, Code: fault.UnknownTool, Actual: tool})
+			found = append(found, fault.Diagnostic{File: w.File, Path: path, Line: at.line, Column: at.column, Code: fault.UnknownTool, Actual: tool})
+		}
+	}
+	for _, step := range w.Steps {
+		if add(step.Tool(), step.path+".call", step.callAt); step.Approval != nil && step.Approval.Scope != nil {
+			add(step.Approval.Scope.Call, step.path+".scope.call", step.Approval.Scope.callAt)
 		}
 	}
 	return found
@@ -312,7 +319,8 @@ var (
 	workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
 
 	stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
-		"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "complex", "repeat", "source"}
+		"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "complex", "repeat", "source",
+		"scope", "approvers", "count", "remind_after", "escalate_after"}
 
 	limitKeys    = []string{"items", "parallel", "steps", "groups"}
 	defaultKeys  = []string{"on_failure", "retry"}
@@ -320,10 +328,11 @@ var (
 	repeatKeys   = []string{"until", "max"}
 	quoteKeys    = []string{"file", "line", "quote"}
 	artifactKeys = []string{"name", "type", "from"}
+	scopeKeys    = []string{"call", "where", "at_most", "expires"}
 )
 
 // Keys returns the keys that the parser knows, by the kind of map.
 func Keys() map[string][]string {
 	return map[string][]string{"workflow": workflowKeys, "step": stepKeys, "limits": limitKeys, "defaults": defaultKeys,
-		"retry": retryKeys, "repeat": repeatKeys, "source": quoteKeys, "artifact": artifactKeys}
+		"retry": retryKeys, "repeat": repeatKeys, "source": quoteKeys, "artifact": artifactKeys, "scope": scopeKeys}
 }
