@@ -22,6 +22,7 @@ import (
 // cannot make a page show any other text.
 var said = map[string]string{
 	"answered": "The answer is recorded.",
+	"revoked":  "The approval covers no more calls.",
 	"started":  "The run has begun.",
 	"goes-on":  "The run continues here.",
 	"forked":   "This run begins with the answers of the one it was forked from.",

@@ -21,6 +21,7 @@ import (
 	"savant/fault"
 	"savant/internal/access"
 	"savant/internal/webguard"
+	"savant/think"
 )
 
 // policy lets a page load only its own files: nothing inline or from elsewhere, and no
@@ -102,25 +103,25 @@ func (g *gate) redeem(key string) bool {
 	return known
 }
 
-// bearer returns the scopes of a token; the error is TOOL_DENIED.
-func (g *gate) bearer(ctx context.Context, token string) ([]access.Scope, error) {
+// bearer returns the name and the scopes of a token; the error is TOOL_DENIED.
+func (g *gate) bearer(ctx context.Context, token string) (access.Caller, error) {
 	denied := fault.New(fault.ToolDenied, "the token is not accepted")
 	if g.door == nil || token == "" {
-		return nil, denied
+		return access.Caller{}, denied
 	}
 	caller, err := g.door.Caller(ctx, token)
 	if err != nil || caller.Folder != "" && filepath.Clean(caller.Folder) != filepath.Clean(g.folder) {
-		return nil, denied
+		return access.Caller{}, denied
 	}
-	return caller.Scopes, nil
+	return access.Caller{Name: caller.Name, Scopes: caller.Scopes}, nil
 }
 
 // takesTokens reports whether tokens can open the hub.
 func (g *gate) takesTokens() bool { return g.door != nil && g.door.HasTokens() }
 
 // newSession returns the cookie of a new session.
-func (g *gate) newSession(scopes []access.Scope, token string, now time.Time) *http.Cookie {
-	return &http.Cookie{Name: g.cookie, Value: g.sessions.begin(scopes, token, now), Path: "/", MaxAge: int(sessionTime / time.Second),
+func (g *gate) newSession(visitor access.Caller, token string, now time.Time) *http.Cookie {
+	return &http.Cookie{Name: g.cookie, Value: g.sessions.begin(visitor, token, now), Path: "/", MaxAge: int(sessionTime / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.secure}
 }
 
@@ -136,14 +137,19 @@ func (g *gate) visitorOf(r *http.Request, now time.Time) (visitor, bool) {
 	for _, cookie := range r.CookiesNamed(g.cookie) {
 		found, known := g.sessions.find(cookie.Value, now)
 		if known && (found.Token == "" || g.door != nil && g.door.Holds(found.Token)) {
-			return visitor{session: cookie.Value, Caller: access.Caller{Scopes: found.Scopes}}, true
+			return visitor{session: cookie.Value, Caller: access.Caller{Name: found.Name, Scopes: found.Scopes}}, true
 		}
 	}
 	if token := webguard.Bearer(r); token != "" {
-		scopes, err := g.try(r, token, now)
-		return visitor{Caller: access.Caller{Scopes: scopes}}, err == nil
+		caller, err := g.try(r, token, now)
+		return visitor{Caller: caller}, err == nil
 	}
 	return visitor{}, false
+}
+
+// person names the visitor in the records of runs: by their token, if they have one.
+func (v visitor) person() think.Caller {
+	return think.Caller{Name: cmp.Or(v.Name, think.ByHub), Client: think.ByHub}
 }
 
 // csrf is the CSRF token of a session's forms. It is empty without a session.
@@ -278,14 +284,14 @@ func (g *guesses) limiter(r *http.Request) *rate.Limiter {
 
 // try returns the scopes of a request's token: TOOL_DENIED for a wrong one, and
 // LIMIT_EXCEEDED, without checking the token, after too many wrong ones.
-func (g *gate) try(r *http.Request, token string, now time.Time) ([]access.Scope, error) {
+func (g *gate) try(r *http.Request, token string, now time.Time) (access.Caller, error) {
 	limiter := g.guesses.limiter(r)
 	if limiter.TokensAt(now) < 1 {
-		return nil, fault.New(fault.LimitExceeded, "this address sent too many wrong tokens: try again in %d seconds", guessesPause/time.Second)
+		return access.Caller{}, fault.New(fault.LimitExceeded, "this address sent too many wrong tokens: try again in %d seconds", guessesPause/time.Second)
 	}
-	scopes, err := g.bearer(r.Context(), token)
+	caller, err := g.bearer(r.Context(), token)
 	if err != nil {
 		limiter.AllowN(now, 1)
 	}
-	return scopes, err
+	return caller, err
 }

@@ -172,7 +172,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
 	for path, change := range map[string]change{
-		"/runs/{workflow}/{run}/answer": {approveScope, h.answerRun}, "/runs/{workflow}/{run}/go-on": {access.Run, h.driveRun},
+		"/runs/{workflow}/{run}/answer": {approveScope, h.answerRun}, "/runs/{workflow}/{run}/revoke": {approveScope, h.revokeRun}, "/runs/{workflow}/{run}/go-on": {access.Run, h.driveRun},
 		"/runs/{workflow}/{run}/fork": {access.Guide, h.forkRun}, "/runs/{workflow}/{run}/reset": {access.Guide, h.resetRun},
 		"/runs/{workflow}/{run}/cancel": {access.Guide, h.cancelRun}, "/runs/{workflow}/{run}/export": {access.Guide, h.exportRun}, "/workflows/{name}/start": {access.Run, h.startRun},
 		"/diagnostics/agents/{run}/cancel": {access.Run, h.cancelAgent}, "/diagnostics/agents/{run}/resume": {access.Run, h.resumeAgent},

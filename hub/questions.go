@@ -31,6 +31,8 @@ type questionView struct {
 	Comment  string
 	Fields   []field
 	Problem  string
+	// Waits says who has to agree and what is due.
+	Waits string
 }
 
 // question is a question to a person, with the decoding of the answer.
@@ -71,7 +73,7 @@ func (h *Hub) questionsOf(ctx context.Context, key state.Key) []question {
 }
 
 func (h *Hub) question(asked think.Pending) question {
-	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: asked.Call == flow.CallApprove}}
+	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: asked.Call == flow.CallApprove, Waits: waitsFor(asked)}}
 	whole := partsOf(asked)
 	asked.Input = h.options.Redactor.Value(asked.Input)
 	q.Parts = partsOf(asked)
@@ -83,6 +85,41 @@ func (h *Hub) question(asked think.Pending) question {
 		q.Fields = q.fields
 	}
 	return q
+}
+
+// waitsFor says of an approval of several persons who agreed, and what is due.
+func waitsFor(asked think.Pending) string {
+	var said []string
+	if asked.Count > 1 {
+		said = append(said, fmt.Sprintf("%d of %d persons agreed%s.", len(asked.Agreed), asked.Count, strings.TrimSuffix(": "+visible.Line(strings.Join(asked.Agreed, ", ")), ": ")))
+	}
+	if asked.Due != "" {
+		said = append(said, map[string]string{"remind": "It waits longer than its remind_after.", "escalate": "It waits longer than its escalate_after: somebody else has to look."}[asked.Due])
+	}
+	return strings.Join(said, " ")
+}
+
+// approvalsOf returns the approvals of a run that cover calls.
+func (h *Hub) approvalsOf(ctx context.Context, key state.Key) []think.ScopedApproval {
+	list, err := h.options.Think.ScopedApprovals(ctx, key.Workflow, key.Run)
+	if err != nil {
+		return nil // the page says why the run cannot be read
+	}
+	return list
+}
+
+// revokeRun takes an approval of a run back.
+func (h *Hub) revokeRun(w http.ResponseWriter, r *http.Request) {
+	key := runOf(r)
+	err := h.answerable(r.Context(), key)
+	if err == nil {
+		err = h.options.Think.Revoke(r.Context(), key.Workflow, key.Run, r.PostFormValue("step"), visitorFrom(r).person())
+	}
+	if err != nil {
+		h.again(w, r, err, nil, h.showRun)
+		return
+	}
+	h.done(w, r, runPath(key), "revoked")
 }
 
 // partsOf returns the message and everything else that a question is about.
@@ -158,7 +195,7 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, ok := q.read(r.PostForm)
 	if ok {
-		_, err := h.options.Think.Approve(r.Context(), think.Pending{Workflow: key.Workflow, RunID: key.Run, StepID: step, Digest: digest}, answer, think.Caller{Name: think.ByHub})
+		_, err := h.options.Think.Approve(r.Context(), think.Pending{Workflow: key.Workflow, RunID: key.Run, StepID: step, Digest: digest}, answer, visitorFrom(r).person())
 		if err == nil {
 			h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
 			h.goOn(key)

@@ -50,6 +50,7 @@ type runView struct {
 	Pager       pager
 	HistoryOpen bool
 	Questions   []questionView
+	Approvals   []think.ScopedApproval
 	NoAnswers   string // why questions cannot be answered here
 	Acts        actsView
 	Next        nextView
@@ -114,6 +115,7 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	}
 	key := runOf(r)
 	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r, view.Info, view.Standing, view.Drift)
+	view.Approvals = h.approvalsOf(r.Context(), key)
 	h.next(r, view)
 	err = h.allowed(r, access.Approve)
 	if err == nil {

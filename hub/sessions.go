@@ -32,6 +32,8 @@ const (
 type session struct {
 	Until  int64          `json:"until"` // in seconds
 	Scopes []access.Scope `json:"scopes"`
+	// Name is that of the token that opened it.
+	Name string `json:"name,omitempty"`
 	// Token is the digest of the token that opened it; the session ends with the token.
 	Token string `json:"token,omitempty"`
 }
@@ -92,7 +94,7 @@ func (s *sessions) read() {
 }
 
 // begin opens a session and returns its secret for the cookie.
-func (s *sessions) begin(scopes []access.Scope, token string, now time.Time) string {
+func (s *sessions) begin(visitor access.Caller, token string, now time.Time) string {
 	secret := rand.Text() + rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +103,7 @@ func (s *sessions) begin(scopes []access.Scope, token string, now time.Time) str
 			delete(s.open, digest)
 		}
 	}
-	s.open[digestOf(secret)] = session{Until: now.Add(sessionTime).Unix(), Scopes: scopes, Token: token}
+	s.open[digestOf(secret)] = session{Until: now.Add(sessionTime).Unix(), Scopes: visitor.Scopes, Name: visitor.Name, Token: token}
 	s.keep()
 	return secret
 }

@@ -146,7 +146,7 @@ func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
 	_, known := h.gate.visitorOf(r, time.Now())
 	switch key := r.URL.Query().Get("key"); {
 	case key != "" && h.gate.redeem(key):
-		http.SetCookie(w, h.gate.newSession(access.Scopes(), "", time.Now()))
+		http.SetCookie(w, h.gate.newSession(access.Caller{Scopes: access.Scopes()}, "", time.Now()))
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case known: // the link was followed twice
 		http.Redirect(w, r, "/", http.StatusSeeOther)
@@ -160,7 +160,7 @@ func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
 // enterWithToken gives a session to a visitor with a token.
 func (h *Hub) enterWithToken(w http.ResponseWriter, r *http.Request) {
 	token := strings.TrimSpace(r.PostFormValue("token"))
-	scopes, err := h.gate.try(r, token, time.Now())
+	caller, err := h.gate.try(r, token, time.Now())
 	if err != nil {
 		h.options.Logger.WarnContext(r.Context(), "a token was refused", "from", r.RemoteAddr)
 		status := http.StatusUnauthorized
@@ -170,7 +170,7 @@ func (h *Hub) enterWithToken(w http.ResponseWriter, r *http.Request) {
 		h.show(w, r, status, "enter.html", page{Title: "Enter", Problem: fault.From(err).Message(), Code: fault.From(err).Code})
 		return
 	}
-	http.SetCookie(w, h.gate.newSession(scopes, webguard.Digest(token), time.Now()))
+	http.SetCookie(w, h.gate.newSession(caller, webguard.Digest(token), time.Now()))
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

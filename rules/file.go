@@ -36,14 +36,7 @@ type Rule struct {
 	limit    *limit
 	approve  *expression.Text
 	question *flow.Site
-	grant    Grant
-}
-
-// Grant says how far a person's approval reaches: for how many equal calls, and for how
-// many milliseconds.
-type Grant struct {
-	Most   int   `json:"most"`
-	Within int64 `json:"within"`
+	grant    flow.Grant
 }
 
 // requirement is one item of require: names of evidence that must be there, and a

@@ -345,12 +345,9 @@ func (p *parser) question(value any, at string) (*expression.Text, *flow.Site) {
 	return text, site
 }
 
-// defaultGrant is that of an approval without for: once, and within a day.
-var defaultGrant = Grant{Most: 1, Within: 86_400_000}
-
 // grant reads for, which says how far an approval reaches.
-func (p *parser) grant(shape map[string]any, at string) Grant {
-	made := defaultGrant
+func (p *parser) grant(shape map[string]any, at string) flow.Grant {
+	made := flow.DefaultGrant()
 	if shape["for"] == nil {
 		return made
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/think/flow"
 	"savant/think/flow/expression"
 )
 
@@ -257,15 +258,30 @@ func (v Verdict) Questions() (texts []string) {
 	return texts
 }
 
+// OfWorkflow stands for a file of rules where the approval of a workflow asks.
+const OfWorkflow = "the workflow"
+
+// Asking returns the verdict with the question of a workflow's approval, which is about the
+// tool and does not cover the call; why says why not.
+func (v Verdict) Asking(step, why string) Verdict {
+	asks := &Rule{ID: step, file: &File{Path: OfWorkflow}, grant: flow.DefaultGrant()}
+	v.Findings = append(slices.Clone(v.Findings), Finding{Rule: asks, Message: why, kind: kindApprove,
+		Parts: []Part{{Name: "approve", State: Approve, Text: "The approval of step " + step + " does not cover this call. Make it?"}}})
+	if v.Decision == Allow {
+		v.Decision = Ask
+	}
+	return v
+}
+
 // Grant returns how far an approval reaches: as far as the strictest rule that asks says.
-func (v Verdict) Grant() Grant {
-	grant := Grant{}
+func (v Verdict) Grant() flow.Grant {
+	grant := flow.Grant{}
 	for _, finding := range v.Findings {
 		if of := finding.Rule.grant; finding.kind == kindApprove && !finding.Rule.Warn {
 			if grant.Most == 0 {
 				grant = of
 			}
-			grant = Grant{min(grant.Most, of.Most), min(grant.Within, of.Within)}
+			grant = flow.Grant{Most: min(grant.Most, of.Most), Within: min(grant.Within, of.Within)}
 		}
 	}
 	return grant

@@ -34,8 +34,8 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 	if got := now.Hash; got != record.State {
 		return &Difference{record.Version, step, record.State, got}, nil
 	}
-	if record.Kind == KindRefused {
-		return refusalDifference(now, record), nil
+	if isAside(record) {
+		return asideDifference(now, record), nil
 	}
 	answer, err := replyOf(record)
 	if err != nil {
@@ -57,10 +57,10 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 	return nil, nil
 }
 
-// refusalDifference compares a refusal with the run. A refusal changes no state.
-func refusalDifference(now flow.Outcome, record state.Record) *Difference {
+// asideDifference compares a record that changes no state with the run.
+func asideDifference(now flow.Outcome, record state.Record) *Difference {
 	switch {
-	case refusalOf(record) == nil:
+	case record.Kind == KindRefused && refusalOf(record) == nil:
 		return &Difference{record.Version, "", "a refusal", "it cannot be read"}
 	case record.Status != string(now.Status):
 		return &Difference{record.Version, "", "status " + record.Status, "status " + string(now.Status)}

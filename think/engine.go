@@ -184,6 +184,7 @@ type live struct {
 	commands map[string]string
 	times    map[int]time.Time // when outstanding steps were issued, by version
 	refused  int               // calls that the gate refused
+	usages   map[int]usage     // of approvals that cover calls, by their versions
 	// writing is how long the last projection took; the projector guards it.
 	writing time.Duration
 	used    int // last use, by the engine's counter; guarded by the engine's mutex
@@ -335,7 +336,7 @@ func (e *Engine) forgetWorkflow(run string) {
 
 // forget drops a run from memory, so that it is read from disk again.
 func (l *live) forget() {
-	l.run, l.now, l.version, l.hash, l.times, l.refused = nil, flow.Outcome{}, 0, "", nil, 0
+	l.run, l.now, l.version, l.hash, l.times, l.refused, l.usages = nil, flow.Outcome{}, 0, "", nil, 0, nil
 }
 
 // Locate completes a key: a run may be named without its workflow where its id

@@ -31,6 +31,10 @@ type Event struct {
 	Claims string `json:"by_claims,omitempty"`
 	// Reason says why the run was cancelled.
 	Reason string `json:"reason,omitempty"`
+	// Tool is the tool of a call that an approval covered, and Approval the version of that
+	// approval.
+	Tool     string `json:"tool,omitempty"`
+	Approval int    `json:"approval,omitempty"`
 	// Refusal is the call that the gate refused.
 	Refusal *gate.Refusal `json:"refusal,omitempty"`
 	// Claimed says that the record was imported, so its witness or approval was not
@@ -44,15 +48,20 @@ func EventOf(record state.Record) Event {
 	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: jsonvalue.SHA256(record.State)}
 	var data struct {
 		answerData
-		Reason string `json:"reason"`
-		To     int    `json:"to"`
-		Reply  struct {
+		Reason   string `json:"reason"`
+		To       int    `json:"to"`
+		Tool     string `json:"tool"`
+		Approval int    `json:"approval"`
+		Reply    struct {
 			Fault *fault.Error `json:"fault"`
 		} `json:"reply"`
 	}
 	if json.Unmarshal(record.Data, &data) == nil {
 		out.Step, out.Attempt, out.To, out.Witness, out.Receipt = data.Step, data.Attempt, data.To, data.Witness, data.Receipt
 		out.By, out.Claims, out.Reason, out.Refusal = data.By, data.Claims, data.Reason, refusalOf(record)
+		if record.Kind == KindUsed || record.Kind == KindRevoked {
+			out.Tool, out.Approval = data.Tool, data.Approval
+		}
 		if out.Refusal != nil {
 			out.By = ByHook
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -27,6 +28,15 @@ type Pending struct {
 	Input any `json:"input"`
 	// Digest binds an answer to exactly this.
 	Digest string `json:"digest"`
+	// Approvers may answer; empty: everybody. Count different persons have to agree, where
+	// it is more than one; Agreed did already.
+	Approvers []string `json:"approvers,omitempty"`
+	Count     int      `json:"count,omitempty"`
+	Agreed    []string `json:"agreed,omitempty"`
+	// Since is when the question was asked. Due is remind or escalate once the step's
+	// remind_after or escalate_after has passed.
+	Since time.Time `json:"since,omitzero"`
+	Due   string    `json:"due,omitempty"`
 	// Schema is the schema of an answer to human.ask: that of its input, else the step's
 	// success_schema. nil allows any text.
 	Schema any `json:"schema,omitempty"`
@@ -38,6 +48,11 @@ type Pending struct {
 // filled in at.
 func (p Pending) Form() form.Form { return form.New(p.written) }
 
+// For reports whether a person can answer.
+func (p Pending) For(person string) bool {
+	return (len(p.Approvers) == 0 || slices.Contains(p.Approvers, person)) && !slices.Contains(p.Agreed, person)
+}
+
 // Pending returns the steps of a run that wait for a person, in declaration
 // order. UNKNOWN_RUN, RUN_CANCELLED.
 func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, error) {
@@ -46,7 +61,13 @@ func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, 
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	return l.pending(), l.run.Cancelled()
+	list := l.pending()
+	for i := range list {
+		if next, found := l.issued(list[i].StepID); found && !list[i].Since.IsZero() {
+			list[i].Due = next.Approval.Due(e.Now().Sub(list[i].Since))
+		}
+	}
+	return list, l.run.Cancelled()
 }
 
 func (l *live) pending() []Pending {
@@ -59,7 +80,10 @@ func (l *live) pending() []Pending {
 		if next.Shown == "" {
 			continue
 		}
-		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: next.Shown, written: next.Asked}
+		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: next.Shown, written: next.Asked, Since: l.times[next.Version], Agreed: next.Agreed}
+		if a := next.Approval; a != nil {
+			p.Approvers, p.Count = a.Approvers, a.Count
+		}
 		input, _ := next.Input.(map[string]any)
 		p.Message, _ = input["message"].(string)
 		if p.Schema = input["schema"]; p.Schema == nil && p.Call == flow.CallAsk {
@@ -123,7 +147,7 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 	if err != nil {
 		return settled{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
-	given := submission{raw: raw, during: during, by: by.attribution(), Answer: flow.Answer{Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}}
+	given := submission{raw: raw, during: during, by: by.attribution(), Answer: flow.Answer{Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, By: by.Person(), Witness: flow.WitnessPerson}}
 	if err := e.holdAgainstTool(l, step, given); err != nil {
 		return settled{}, err
 	}
@@ -151,7 +175,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) 
 	misfit, misfits := "", 0 // why the last answer does not fit
 	for range maxForms {
 		asked := replied.waiting
-		if replied.Fault != nil || asked == nil || ask == nil {
+		if replied.Fault != nil || asked == nil || ask == nil || !asked.For(caller.Person()) {
 			break
 		}
 		answer, elsewhere, err := e.elicitUntilAnswered(ctx, ask, *asked, misfit)

@@ -206,7 +206,7 @@ func (e *Engine) repeat(ctx context.Context, l *live, version int) (settled, err
 			return settled{}, err
 		}
 		var data resultData
-		if record.Kind == KindRefused {
+		if isAside(record) {
 			continue
 		}
 		if record.Kind != kindPerson || decodeData(record, &data) != nil || data.During != version {

@@ -95,7 +95,12 @@ func (r *Replay) File() string { return r.plan.Pins[r.plan.Workflow].File }
 // Apply gives the next recorded answer to the run: STATE_CORRUPT where it does
 // not follow from the records before it.
 func (r *Replay) Apply(ctx context.Context, record state.Record) (err error) {
-	if record.Kind == KindRefused {
+	if isAside(record) {
+		if record.Kind != KindRefused {
+			if err := r.used(ctx, record); err != nil {
+				return err
+			}
+		}
 		r.run.SkipTo(record.Version)
 		r.now.Version = record.Version
 		return nil
@@ -211,7 +216,7 @@ func Standing(key state.Key, records []state.Record) (gate.Run, error) {
 		}
 	}
 	for _, record := range slices.Backward(records) { // a reset has its own version and status
-		if !isRefusal(record) {
+		if !isAside(record) {
 			run.Progress, run.Status = record.Version, record.Status
 			break
 		}
@@ -226,7 +231,7 @@ func StandingAfter(run gate.Run, records []state.Record) (after gate.Run, ok boo
 		return run, false, nil
 	}
 	for _, record := range records {
-		if isRefusal(record) {
+		if isAside(record) {
 			continue
 		}
 		if err := stand(&run, record); err != nil {

@@ -57,7 +57,7 @@ func (e *Engine) follow(ctx context.Context, l *live, version int) (followed boo
 	if len(records) == 0 || records[0].Prev != l.hash || slices.ContainsFunc(records, isReset) {
 		return false, nil
 	}
-	line := slices.DeleteFunc(slices.Clone(records), isRefusal)
+	line := slices.DeleteFunc(slices.Clone(records), isAside)
 	now, err := e.applyRecords(ctx, l.history(), l.run, l.now, line)
 	last := records[len(records)-1]
 	if err != nil || now.Hash != last.State {
@@ -70,14 +70,12 @@ func (e *Engine) follow(ctx context.Context, l *live, version int) (followed boo
 			l.times[record.Version] = at
 		}
 	}
-	l.refused += refusalsIn(records)
+	l.refused, l.usages = l.refused+refusalsIn(records), usagesIn(records, l.usages)
 	l.update(now, last)
 	return true, nil
 }
 
 func isReset(record state.Record) bool { return record.Kind == KindReset }
-
-func isRefusal(record state.Record) bool { return record.Kind == KindRefused }
 
 // refusalsIn counts the calls that the gate refused.
 func refusalsIn(records []state.Record) (count int) {
@@ -102,7 +100,7 @@ func refusalOf(record state.Record) *gate.Refusal {
 func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	last := records[len(records)-1]
 	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, issueTimes(records, replayed.now)
-	l.commands, l.refused = replayed.plan.Commands, refusalsIn(records)
+	l.commands, l.refused, l.usages = replayed.plan.Commands, refusalsIn(records), usagesIn(records, nil)
 	l.update(replayed.now, last)
 }
 
@@ -260,7 +258,7 @@ func (e *Engine) replayRecords(ctx context.Context, p history) (*replayed, error
 		return nil, err
 	}
 	last := p.records[len(p.records)-1]
-	if last.Kind == KindReset || last.Kind == KindRefused {
+	if last.Kind == KindReset || isAside(last) {
 		run.SkipTo(last.Version)
 		if now, err = e.proceed(ctx, p, run, run.Proceed()); err != nil {
 			return nil, err
@@ -308,14 +306,14 @@ func issueTimes(records []state.Record, now flow.Outcome) map[int]time.Time {
 }
 
 // Effective returns the records that make the state after the last one: a reset
-// replaces all records after the version it names. Refusals of the gate change no state
-// and are omitted. STATE_CORRUPT.
+// replaces all records after the version it names. Records that change no state are
+// omitted. STATE_CORRUPT.
 func Effective(records []state.Record) ([]state.Record, error) {
 	line := make([]state.Record, 0, len(records))
 	for at := len(records); at > 0; {
 		record := records[at-1]
 		if record.Kind != KindReset {
-			if record.Kind != KindRefused {
+			if !isAside(record) {
 				line = append(line, record)
 			}
 			at--
@@ -418,7 +416,7 @@ func (e *Engine) recorded(ctx context.Context, record state.Record) (given submi
 		return given, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
 	return submission{step: data.Step, by: data.attribution, raw: raw, carried: data.Receipt, warnings: data.Warnings, Answer: flow.Answer{Attempt: data.Attempt, Result: value,
-		Digest: data.Digest, Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}}, nil
+		Digest: data.Digest, Person: data.Person, Shown: data.Shown, By: personOf(data.By), Witness: data.Witness, Late: data.Late}}, nil
 }
 
 // resultOf returns the result of an answer as it came.

@@ -12,6 +12,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/internal/visible"
 	"savant/rules"
+	"savant/think/flow"
 )
 
 // question is what a person is asked about the exact call of a session.
@@ -135,7 +136,7 @@ type Question struct {
 	Tool    string         `json:"tool"`
 	Input   map[string]any `json:"input"`
 	Texts   []string       `json:"texts"`
-	Grant   rules.Grant    `json:"grant"`
+	Grant   flow.Grant     `json:"grant"`
 	Time    int64          `json:"time"`
 }
 
@@ -143,7 +144,8 @@ type Question struct {
 func (k *Keeper) Questions() ([]Question, error) {
 	all, err := readAll(k.options.Root)
 	waiting := map[string]*question{}
-	read := past{history: rules.NewHistory(rules.New()), open: map[string]*running{}, asked: waiting}
+	read := newPast(rules.New())
+	read.asked = waiting
 	for _, each := range all {
 		if each.Question != "" {
 			read.replay(each)
@@ -152,7 +154,7 @@ func (k *Keeper) Questions() ([]Question, error) {
 	list := []Question{}
 	for name, each := range waiting {
 		if each.waits {
-			list = append(list, Question{name, each.Session, each.Tool, each.call().Input, each.Texts, *cmp.Or(each.Grant, &rules.Grant{}), each.Time})
+			list = append(list, Question{name, each.Session, each.Tool, each.call().Input, each.Texts, *cmp.Or(each.Grant, &flow.Grant{}), each.Time})
 		}
 	}
 	slices.SortFunc(list, func(a, b Question) int { return cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.Name, b.Name)) })

@@ -48,7 +48,7 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		if ours { // the server judges it, in its own session
 			return gate.Decision{}
 		}
-		verdict, reserved, err := k.reserve(ctx, call)
+		verdict, reserved, err := k.reserve(ctx, engines.Call{}, call)
 		if err == nil && reserved == nil { // a hook cannot wait for a person
 			err = k.approve(ctx, engines.Call{}, verdict)
 		}

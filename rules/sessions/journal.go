@@ -19,6 +19,7 @@ import (
 	"savant/internal/ownfolder"
 	"savant/internal/regular"
 	"savant/rules"
+	"savant/think/flow"
 )
 
 const (
@@ -62,10 +63,12 @@ type record struct {
 	// Question names what a person is asked about the call, and Texts are the questions.
 	Question string   `json:"question,omitempty"`
 	Texts    []string `json:"texts,omitempty"`
+	// Scope names the approval of a run that covered the call.
+	Scope string `json:"scope,omitempty"`
 	// Grant is how far the answer reaches, none where the person declined, and By is how
 	// the person was asked.
-	Grant *rules.Grant `json:"grant,omitempty"`
-	By    string       `json:"by,omitempty"`
+	Grant *flow.Grant `json:"grant,omitempty"`
+	By    string      `json:"by,omitempty"`
 
 	order int64 // by which records of several sessions are read
 }

@@ -36,6 +36,8 @@ type Options struct {
 	// Approver is the person at the terminal, who is asked about calls of the agent; it may
 	// be nil.
 	Approver Approver
+	// Scopes has the approvals of workflows that cover calls; nil: none.
+	Scopes Scopes
 	// Process names this process among those that write the journal; "" draws a name.
 	Process string
 }
@@ -62,10 +64,11 @@ type past struct {
 	history *rules.History
 	open    map[string]*running // by the journal's name of the call
 	asked   map[string]*question
+	scoped  map[string]int // the calls of a question that an approval of a run covered
 }
 
 func newPast(set *rules.Set) past {
-	return past{rules.NewHistory(set), map[string]*running{}, map[string]*question{}}
+	return past{rules.NewHistory(set), map[string]*running{}, map[string]*question{}, map[string]int{}}
 }
 
 // running is a call that is reserved and not settled.
@@ -123,17 +126,17 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 	if err != nil {
 		return nil, err
 	}
-	if !set.Reads(tool.Name) {
+	if !k.about(ctx, set, call, tool.Name) {
 		return nil, nil
 	}
 	asked, err := k.callOf(call, tool.Name, args)
 	if err != nil {
 		return nil, err
 	}
-	verdict, reserved, err := k.reserve(ctx, asked)
+	verdict, reserved, err := k.reserve(ctx, call, asked)
 	for err == nil && reserved == nil { // other rules may hold once a person has answered
 		if err = k.approve(ctx, call, verdict); err == nil {
-			verdict, reserved, err = k.reserve(ctx, asked)
+			verdict, reserved, err = k.reserve(ctx, call, asked)
 		}
 	}
 	if reserved == nil { // no nil in an interface that is not nil
@@ -151,20 +154,23 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 		return rules.Verdict{}, err
 	}
 	asked, err := k.callOf(call, tool, args)
-	if err != nil || len(k.set.Guards(tool)) == 0 {
+	if err != nil || len(k.set.Guards(tool)) == 0 && !k.about(ctx, k.set, call, tool) {
 		return rules.Verdict{Call: asked}, err
 	}
 	var verdict rules.Verdict
 	err = k.locked(ctx, asked.Session, func() error {
-		verdict = rules.Decide(k.set, k.history, asked)
-		return nil
+		judged, by, err := k.consent(ctx, call, rules.Decide(k.set, k.history, asked))
+		if verdict = judged; by != nil {
+			verdict.Decision = rules.Allow
+		}
+		return err
 	})
 	return verdict, err
 }
 
 // reserve judges a call under the lock of the journal, and writes it down before it is
 // made. Where a person has to approve it first, there is no reservation.
-func (k *Keeper) reserve(ctx context.Context, asked rules.Call) (verdict rules.Verdict, reserved *reservation, err error) {
+func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Call) (verdict rules.Verdict, reserved *reservation, err error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	err = k.locked(ctx, asked.Session, func() error {
@@ -172,10 +178,13 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call) (verdict rules.V
 		if err := k.settleLost(asked); err != nil {
 			return err
 		}
-		verdict = rules.Decide(k.set, k.history, asked)
-		added := k.begun(newName(), asked)
-		added.Rules, added.Uses, added.Set = verdict.Summaries(), usesOf(verdict), k.digest
-		if err := k.journal.keep(k.sources, added.Set); err != nil {
+		judged, by, err := k.consent(ctx, call, rules.Decide(k.set, k.history, asked))
+		if err != nil {
+			return err
+		}
+		verdict = judged
+		added, err := k.noted(ctx, call, verdict, by)
+		if err != nil {
 			return err
 		}
 		if verdict.Decision == rules.Refuse {
@@ -185,8 +194,7 @@ func (k *Keeper) reserve(ctx context.Context, asked rules.Call) (verdict rules.V
 			}
 			return verdict.Fault()
 		}
-		if verdict.Decision == rules.Ask {
-			added.Question = questionOf(verdict)
+		if verdict.Decision == rules.Ask && by == nil {
 			switch known := k.asked[added.Question]; {
 			case known == nil || known.waits || known.over(asked.Time):
 				return nil
@@ -264,7 +272,9 @@ func (p *past) replay(read record) {
 	switch read.Kind {
 	case kindCall:
 		p.open[read.Call] = &running{made: p.history.Reserve(read.call()), process: read.Process}
-		if asked := p.asked[read.Question]; asked != nil {
+		if read.Scope != "" {
+			p.scoped[read.Question+read.Scope]++
+		} else if asked := p.asked[read.Question]; asked != nil {
 			asked.left--
 		}
 	case kindEnd:

@@ -106,11 +106,16 @@ func (v *verifier) judge(at int) error {
 		}
 	}
 	verdict := rules.Decide(v.sets[v.set], v.past.history, read.call())
+	for _, each := range read.Rules {
+		if each.File == rules.OfWorkflow {
+			verdict = verdict.Asking(each.Rule, each.Message)
+		}
+	}
 	out.Decisions++
 	if read.Kind == kindRefused {
 		out.Refused++
 	}
-	if asked := v.past.asked[questionOf(verdict)]; verdict.Decision == rules.Ask && !asked.agreed(read.Time) {
+	if asked := v.past.asked[questionOf(verdict)]; verdict.Decision == rules.Ask && read.Scope == "" && !asked.agreed(read.Time) {
 		verdict.Decision = rules.Refuse
 	}
 	recorded, computed := said(read.Kind == kindRefused, read.Rules, read.Uses), said(verdict.Decision == rules.Refuse, verdict.Summaries(), usesOf(verdict))

@@ -76,6 +76,18 @@ func (a *answers) next(id string) (value any, why string) {
 	return nil, why
 }
 
+// alone reports whether the answer that a step got last is not one of several attempts.
+func (a *answers) alone(id string) bool {
+	at, ok := siteOf(a.graph, id)
+	for _, each := range a.given[at.step] {
+		if found, _, there := each.pick(at.numbers); ok && there {
+			_, several := attemptsOf(found)
+			return !several
+		}
+	}
+	return false
+}
+
 // pick returns the value for the numbers of an instruction.
 func (g given) pick(numbers []int) (value any, path string, there bool) {
 	value, path = g.value, g.path

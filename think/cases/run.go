@@ -141,6 +141,9 @@ func (t *trial) answer(next flow.Instruction) bool {
 	if err == nil {
 		err = t.settle(step, next, value)
 	}
+	for again, waits := t.othersAgree(next); err == nil && waits; again, waits = t.othersAgree(next) {
+		err = t.settle(step, again, value)
+	}
 	if err != nil {
 		coded := fault.From(err)
 		t.differs(path+"."+next.StepID, Difference{Message: "the answer is refused: " + coded.Message(), Seen: string(coded.Code)})
@@ -148,12 +151,42 @@ func (t *trial) answer(next flow.Instruction) bool {
 	return err == nil
 }
 
+// othersAgree returns the instruction again if other persons have to agree, too, and the
+// case has one answer for all of them.
+func (t *trial) othersAgree(before flow.Instruction) (next flow.Instruction, waits bool) {
+	at := slices.IndexFunc(t.out.Instructions, func(each flow.Instruction) bool { return each.StepID == before.StepID })
+	if at < 0 || len(t.out.Instructions[at].Agreed) == 0 || !t.answers.alone(before.StepID) {
+		return next, false
+	}
+	return t.out.Instructions[at], true
+}
+
+// personFor names who answers: the by of the answer, else the next of those who may.
+func personFor(next flow.Instruction, value any) (person string, answer any) {
+	if object, is := value.(map[string]any); is && next.Call == flow.CallApprove {
+		if by, named := object["by"].(string); named {
+			object = maps.Clone(object)
+			delete(object, "by")
+			return by, object
+		}
+	}
+	if next.Approval != nil && len(next.Approval.Approvers) > len(next.Agreed) {
+		for _, each := range next.Approval.Approvers {
+			if !slices.Contains(next.Agreed, each) {
+				return each, value
+			}
+		}
+	}
+	return "person " + strconv.Itoa(len(next.Agreed)+1), value
+}
+
 func (t *trial) settle(step flow.Handle, next flow.Instruction, value any) error {
+	person, value := personFor(next, value)
 	raw, err := jsonvalue.Encode(value)
 	if err != nil {
 		return fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
-	given := flow.Answer{Attempt: next.Attempt, Result: value, Digest: jsonvalue.HexSum(raw), Witness: flow.WitnessSelf}
+	given := flow.Answer{Attempt: next.Attempt, Result: value, Digest: jsonvalue.HexSum(raw), By: person, Witness: flow.WitnessSelf}
 	switch {
 	case next.Shown != "":
 		given.Person, given.Shown, given.Witness = true, next.Shown, flow.WitnessPerson

@@ -176,19 +176,21 @@ func (u *unit) agrees(answer Answer) bool {
 	return true
 }
 
-// Approved is a yes of a person that covers calls.
+// Approved is the answer of a person to whether calls are covered.
 type Approved struct {
 	Step  string
 	Scope *Scope
 	// Version is that of the answer.
 	Version int
-	unit    *unit
+	// Declined says that the answer was no.
+	Declined bool
+	unit     *unit
 }
 
-// Approved returns the approvals of a run whose scopes are about a tool, all where it is
+// Approved returns the answered approvals of a run whose scopes are about a tool, all where it is
 // empty, in the order of the steps.
 func (v View) Approved(tool string) []Approved {
-	if !v.run.graph.scopes(tool) {
+	if !v.run.graph.Scopes(tool) {
 		return nil
 	}
 	return v.run.root.approved(tool, nil)
@@ -200,8 +202,8 @@ func (f *frame) approved(tool string, list []Approved) []Approved {
 		a := n.step().Approval
 		for k := range n.units {
 			u := &n.units[k]
-			if a != nil && a.Scope != nil && (tool == "" || a.Scope.Call == tool) && u.status == Done && len(u.attempts) > 0 {
-				list = append(list, Approved{u.id, a.Scope, u.attempts[len(u.attempts)-1].version, u})
+			if a != nil && a.Scope != nil && (tool == "" || a.Scope.Call == tool) && (u.status == Done || u.status == Failed) && len(u.attempts) > 0 {
+				list = append(list, Approved{u.id, a.Scope, u.attempts[len(u.attempts)-1].version, u.status == Failed, u})
 			}
 			for _, round := range u.rounds() {
 				list = round.approved(tool, list)
@@ -211,40 +213,41 @@ func (f *frame) approved(tool string, list []Approved) []Approved {
 	return list
 }
 
-// scopes reports whether a step here or below has a scope about a tool.
-func (g *Graph) scopes(tool string) bool {
+// Scopes reports whether a step, here or in a workflow below, has a scope about a tool, or
+// about any where it is empty.
+func (g *Graph) Scopes(tool string) bool {
 	for i := range g.nodes {
 		if a := g.nodes[i].step.Approval; a != nil && a.Scope != nil && (tool == "" || a.Scope.Call == tool) {
 			return true
 		}
-		if child := g.nodes[i].child; child != nil && child.scopes(tool) {
+		if child := g.nodes[i].child; child != nil && child.Scopes(tool) {
 			return true
 		}
 	}
 	return false
 }
 
-// Fits reports whether a call with these arguments is one of the scope, and why not. It
-// returns refs if captures that the condition reads are missing. A condition that cannot
-// be computed fits nothing.
-func (a Approved) Fits(input map[string]any) (fits bool, why string, refs []Ref) {
+// Misfit says why a call with these arguments is none of the scope, "" where it is one. It
+// returns refs if captures that the condition reads are missing. Nothing fits a condition
+// that cannot be computed.
+func (a Approved) Misfit(input map[string]any) (why string, refs []Ref) {
 	if a.Scope.Where == nil {
-		return true, "", nil
+		return "", nil
 	}
 	var m missing
 	if m.node(a.unit.node); len(m.refs) > 0 {
-		return false, "", m.refs
+		return "", m.refs
 	}
 	env := a.unit.node.env(-1)
 	env.Item = input
 	value, err := a.Scope.Where.Eval(env)
 	if err != nil {
-		return false, "where cannot be computed: " + a.Scope.whereAt.diagnostic(err).Message, nil
+		return "where cannot be computed: " + a.Scope.whereAt.diagnostic(err).Message, nil
 	}
 	if value != true {
-		return false, "it does not fit where: " + a.Scope.Where.Source(), nil
+		return "it does not fit where: " + a.Scope.Where.Source(), nil
 	}
-	return true, "", nil
+	return "", nil
 }
 
 // maxPersons bounds count and approvers.

@@ -19,6 +19,7 @@ import (
 	"savant/agent"
 	"savant/agent/fleet"
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/engines/mcpio/mount"
 	"savant/engines/repo"
 	"savant/engines/workflow"
@@ -173,9 +174,11 @@ func Open(ctx context.Context, options Options) (*App, error) {
 // openEngines opens all engines. Savant's come first, since mounted ones must not take
 // their names.
 func (a *App) openEngines() error {
-	a.rules = rulesessions.Open(rulesessions.Options{Files: a.ruleFiles(), Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver})
+	scopes := &guide.Scopes{}
+	a.rules = rulesessions.Open(rulesessions.Options{Files: a.ruleFiles(), Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver, Scopes: scopes})
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
+	scopes.Engine = a.Think
 	answer, err := a.answerer()
 	if err != nil {
 		return err

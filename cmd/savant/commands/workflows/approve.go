@@ -24,7 +24,7 @@ import (
 // approval is a decision given on the command line.
 type approval struct {
 	workflow, run, step string
-	decline             bool
+	decline, revoke     bool
 	comment             string
 	answer              string
 	answered            bool
@@ -38,7 +38,7 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "approve RUN [STEP]", Short: "Answer a step that waits for a person",
 		Long: "Answer a step that waits for a person: human.approve or human.ask; or a rule's question about a call, which the refused call\n" +
 			"and savant rules status name: savant approve call:…. It shows the question and asks for your answer, at a terminal only, so\n" +
-			"that only a person can give it.",
+			"that only a person can give it. With --revoke it takes back an approval that covers calls of the run.",
 		Args: cli.Positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			said.run, said.step, said.answered = args[0], strings.Join(args[1:], ""), command.Flags().Changed("answer")
@@ -47,16 +47,23 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&said.workflow, "workflow", "", "the run's workflow, if the run id is not unique")
 	flags.BoolVar(&said.decline, "decline", false, "decline instead of approving")
+	flags.BoolVar(&said.revoke, "revoke", false, "take back an approval of the step that covers calls")
 	flags.StringVar(&said.comment, "comment", "", "a comment, kept with the answer")
 	flags.StringVar(&said.answer, "answer", "", "the answer to a question: JSON, or text")
 	flags.BoolVar(&said.editor, "editor", false, "write the answer to a question in $EDITOR, below the question")
 	command.MarkFlagsMutuallyExclusive("answer", "editor")
+	for _, other := range []string{"decline", "comment", "answer", "editor"} {
+		command.MarkFlagsMutuallyExclusive("revoke", other)
+	}
 	return command
 }
 
 func (p *program) approve(ctx context.Context, a *app.App, said approval) error {
 	if !terminal.Is(p.Stdin) {
 		return fault.New(fault.ApprovalRequired, "only a person can answer: run savant approve at a terminal")
+	}
+	if said.revoke {
+		return p.revoke(ctx, a, said)
 	}
 	if sessions.IsQuestion(said.run) {
 		return p.approveCall(ctx, a, said)
@@ -97,6 +104,42 @@ func (p *program) approveCall(ctx context.Context, a *app.App, said approval) er
 		return err
 	}
 	_, err = fmt.Fprintln(p.Stdout, "Recorded. The answer counts when the same call is made again.")
+	return err
+}
+
+// revoke shows the approvals of a run that cover calls, and takes one back.
+func (p *program) revoke(ctx context.Context, a *app.App, said approval) error {
+	run, err := a.FindRun(ctx, said.workflow, said.run, app.OfWorkflow)
+	if err != nil {
+		return err
+	}
+	all, err := a.Think.ScopedApprovals(ctx, run.Workflow, run.RunID)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(each think.ScopedApproval) bool { return each.Over != "" || said.step != "" && each.Step != said.step })
+	var ids []string
+	for _, each := range all {
+		where := ""
+		if ids = append(ids, each.Step); each.Where != "" {
+			where = " where " + each.Where
+		}
+		fmt.Fprintf(p.Stdout, "step %s, approved by %s: %d of %s used, until %s\n", terminal.Visible(each.Step), terminal.Visible(each.By), each.Used,
+			terminal.Count(each.AtMost, "call")+" of "+terminal.Visible(each.Call+where), each.Expires)
+	}
+	switch {
+	case len(all) == 0:
+		return fault.New(fault.InvalidTransition, "run %s has no approval that covers calls now", said.run)
+	case len(all) > 1:
+		return cli.UsageError("run " + terminal.Visible(said.run) + " has several; name one of " + terminal.Visible(strings.Join(ids, ", ")))
+	}
+	if p.confirm(ctx, "Revoke it?") != nil {
+		return fault.New(fault.ApprovalRequired, "nothing was revoked")
+	}
+	if err := a.Think.Revoke(ctx, run.Workflow, run.RunID, all[0].Step, think.Caller{Name: think.ByTerminal}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.Stdout, "Revoked. It covers no more calls.")
 	return err
 }
 
@@ -189,6 +232,9 @@ func (p *program) show(asked think.Pending) error {
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\ninput:\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
 		terminal.Quoted(asked.Message), input, asked.Digest)
+	if err == nil && asked.Count > 1 {
+		_, err = fmt.Fprintf(p.Stdout, "%d of %d persons agreed.\n\n", len(asked.Agreed), asked.Count)
+	}
 	return err
 }
 

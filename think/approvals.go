@@ -1,0 +1,388 @@
+package think
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// The kinds of records about approvals that cover calls. They change no state of the run.
+const (
+	KindUsed    = "used"    // a call that an approval covered is about to be made
+	KindRevoked = "revoked" // a person took an approval back
+)
+
+// usedData is the data of a record of kind KindUsed or KindRevoked.
+type usedData struct {
+	Step string `json:"step"`
+	// Approval is the version of the answer that gave the approval.
+	Approval int            `json:"approval"`
+	Tool     string         `json:"tool,omitempty"`
+	Input    map[string]any `json:"input,omitempty"`
+	attribution
+}
+
+// usage is what the records of a run say of one approval.
+type usage struct {
+	used    int
+	revoked bool
+}
+
+// isAside reports whether a record changes no state of its run.
+func isAside(record state.Record) bool {
+	return record.Kind == KindRefused || record.Kind == KindUsed || record.Kind == KindRevoked
+}
+
+// usagesIn adds up what records say of approvals, by the versions of those. A reset takes
+// no use back.
+func usagesIn(records []state.Record, usages map[int]usage) map[int]usage {
+	if usages == nil {
+		usages = map[int]usage{}
+	}
+	for _, record := range records {
+		var data usedData
+		if record.Kind != KindUsed && record.Kind != KindRevoked || decodeData(record, &data) != nil {
+			continue
+		}
+		found := usages[data.Approval]
+		if record.Kind == KindUsed {
+			found.used++
+		} else {
+			found.revoked = true
+		}
+		usages[data.Approval] = found
+	}
+	return usages
+}
+
+// ScopedApproval is an approval of a run that covers calls.
+type ScopedApproval struct {
+	Workflow string `json:"workflow"`
+	RunID    string `json:"run_id"`
+	Step     string `json:"step_id"`
+	// Version is that of the answer, By who gave it.
+	Version int    `json:"version"`
+	By      string `json:"by"`
+	Call    string `json:"call"`
+	Where   string `json:"where,omitempty"`
+	AtMost  int    `json:"at_most"`
+	Used    int    `json:"used"`
+	Expires string `json:"expires"`
+	// Over says why it covers no more calls: revoked, used up, expired or imported; else
+	// it is empty.
+	Over string `json:"over,omitempty"`
+}
+
+// ScopedApprovals returns the approvals of a run that cover calls, in the order of its
+// steps: UNKNOWN_RUN.
+func (e *Engine) ScopedApprovals(ctx context.Context, workflow, run string) ([]ScopedApproval, error) {
+	l, err := e.open(ctx, workflow, run)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	list := []ScopedApproval{}
+	for _, each := range l.run.View().Approved("") {
+		shown, _, err := e.scoped(ctx, l, each)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+func (e *Engine) scoped(ctx context.Context, l *live, of flow.Approved) (out ScopedApproval, given time.Time, err error) {
+	record, err := e.record(ctx, l.history(), of.Version)
+	if err != nil {
+		return out, given, err
+	}
+	given, err = time.Parse(time.RFC3339Nano, record.Time)
+	if err != nil {
+		return out, given, fault.New(fault.StateCorrupt, "record %d of run %s has no time", of.Version, l.key)
+	}
+	scope, used := of.Scope, l.usages[of.Version]
+	out = ScopedApproval{Workflow: l.key.Workflow, RunID: l.key.Run, Step: of.Step, Version: of.Version, By: EventOf(record).By, Call: scope.Call, AtMost: scope.Most,
+		Used: used.used, Expires: given.Add(time.Duration(scope.Within) * time.Millisecond).UTC().Format(time.RFC3339)}
+	if scope.Where != nil {
+		out.Where = scope.Where.Source()
+	}
+	imported, err := e.imported(ctx, l.key)
+	out.Over = over(scope.Grant, used, e.Now().Sub(given))
+	switch {
+	case of.Declined:
+		out.Over = "it was declined"
+	case of.Version <= imported:
+		out.Over = "it was given elsewhere, and imported"
+	}
+	return out, given, err
+}
+
+// skew is how far the clocks of two machines may be apart.
+const skew = time.Minute
+
+// over says why an approval covers no more calls, "" where it does. A clock that was set
+// back does not lengthen it.
+func over(grant flow.Grant, of usage, after time.Duration) string {
+	switch {
+	case of.revoked:
+		return "it was revoked"
+	case of.used >= grant.Most:
+		return "it is used up"
+	case after < -skew || !grant.Reaches(of.used, after.Milliseconds()):
+		return "it has expired"
+	}
+	return ""
+}
+
+// Coverage is what an approval of a run says about a call.
+type Coverage struct {
+	Run  state.Key
+	Step string
+	// Version is that of the answer that gave the approval, Given its time.
+	Version int
+	Given   time.Time
+	// Why says why it does not cover the call; empty: it does.
+	Why string
+}
+
+// ScopedCall is a call within a run, with arguments as its tool gets them.
+type ScopedCall struct {
+	Tool  string
+	Input map[string]any
+	// Driven: Savant makes the call for a step of the run; else it has to be one that the run
+	// issued, for a client may follow several runs.
+	Driven bool
+}
+
+// Coverage returns what the approvals of a run say about a call, in the order of the steps;
+// none where no approval is about the tool.
+func (e *Engine) Coverage(ctx context.Context, key state.Key, call ScopedCall) ([]Coverage, error) {
+	l, err := e.openAt(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	return e.coverage(ctx, l, call)
+}
+
+// maxCovered bounds the arguments of a call that an approval covers, in bytes of JSON: they
+// are recorded with each use.
+const maxCovered = 8000
+
+func (e *Engine) coverage(ctx context.Context, l *live, call ScopedCall) (list []Coverage, err error) {
+	raw, err := jsonvalue.Encode(call.Input)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the arguments are not JSON: %w", err)
+	}
+	for _, each := range l.run.View().Approved(call.Tool) {
+		shown, given, err := e.scoped(ctx, l, each)
+		if err != nil {
+			return nil, err
+		}
+		found := Coverage{l.key, each.Step, each.Version, given, shown.Over}
+		switch {
+		case found.Why != "":
+		case l.run.Cancelled() != nil:
+			found.Why = "the run was cancelled"
+		case len(raw) > maxCovered:
+			found.Why = "its arguments are too long"
+		case !call.Driven && !e.issues(l, call.Tool, raw):
+			found.Why = "the run did not issue it"
+		default:
+			if found.Why, err = e.misfit(ctx, l.history(), l.run, each, call.Input); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, found)
+	}
+	return list, nil
+}
+
+// issues reports whether a run waits for a call, or for an answer of the model that may make
+// calls of the tool meanwhile.
+func (e *Engine) issues(l *live, tool string, input []byte) bool {
+	_, asked, err := e.Tools.Asked(tool, input)
+	return err == nil && slices.ContainsFunc(l.now.Instructions, func(next flow.Instruction) bool {
+		if next.Allow != nil && slices.ContainsFunc(*next.Allow, func(pattern string) bool { fits, _ := path.Match(pattern, tool); return fits }) {
+			return true
+		}
+		_, issued, err := e.Tools.Asked(next.Call, encoded(next.Input))
+		return next.Call == tool && err == nil && issued == asked
+	})
+}
+
+// Use uses an approval up for one call: APPROVAL_REQUIRED where it no longer covers it. The
+// first to write the record uses it: of two calls at once, in whatever processes, one.
+func (e *Engine) Use(ctx context.Context, approval Coverage, call ScopedCall, by Caller) error {
+	l, err := e.openAt(ctx, approval.Run)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	for {
+		found, err := e.coverage(ctx, l, call)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(found, func(each Coverage) bool { return each.Version == approval.Version })
+		if at < 0 || found[at].Why != "" {
+			return fault.New(fault.ApprovalRequired, "the approval of step %s no longer covers the call", approval.Step)
+		}
+		err = e.aside(ctx, l, KindUsed, usedData{Step: approval.Step, Approval: approval.Version, Tool: call.Tool, Input: call.Input, attribution: by.attribution()})
+		if err == nil || !errors.Is(err, fault.StateConflict) || ctx.Err() != nil {
+			return err
+		}
+		if err := e.refresh(ctx, l); err != nil { // another process was first
+			return err
+		}
+	}
+}
+
+// misfit says why a call is none of an approval's scope, "" where it is one.
+func (e *Engine) misfit(ctx context.Context, p history, run *flow.Run, of flow.Approved, input map[string]any) (why string, err error) {
+	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
+		why, refs = of.Misfit(input)
+		return refs, nil
+	})
+	return why, err
+}
+
+// aside appends a record that changes no state.
+func (e *Engine) aside(ctx context.Context, l *live, kind string, data any) error {
+	out := l.now
+	out.Version = l.version + 1
+	record, err := e.write(ctx, l.key, kind, out, e.Now(), data)
+	if err != nil {
+		l.forget()
+		return err
+	}
+	l.run.SkipTo(record.Version)
+	l.usages = usagesIn([]state.Record{record}, l.usages)
+	l.update(out, record)
+	e.project(ctx, l, false)
+	return nil
+}
+
+// Revoke takes an approval back: the scope of a step that a person approved covers no more
+// calls. INVALID_TRANSITION where it covers none.
+//
+// Only callers that act for a person may call it; no tool does.
+func (e *Engine) Revoke(ctx context.Context, workflow, run, step string, by Caller) error {
+	l, err := e.open(ctx, workflow, run)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	for {
+		all := l.run.View().Approved("")
+		at := slices.IndexFunc(all, func(each flow.Approved) bool {
+			return each.Step == step && !each.Declined && !l.usages[each.Version].revoked
+		})
+		if at < 0 {
+			return fault.New(fault.InvalidTransition, "step %s of run %s has no approval that covers calls", fault.Cut(step, 100), l.key.Run)
+		}
+		err := e.aside(ctx, l, KindRevoked, usedData{Step: step, Approval: all[at].Version, attribution: by.attribution()})
+		if err == nil || !errors.Is(err, fault.StateConflict) || ctx.Err() != nil {
+			return err
+		}
+		if err := e.refresh(ctx, l); err != nil {
+			return err
+		}
+	}
+}
+
+// used checks a record of a use or a revocation against the run before it.
+func (r *Replay) used(ctx context.Context, record state.Record) error {
+	var data usedData
+	if err := decodeData(record, &data); err != nil {
+		return err
+	}
+	all := r.run.View().Approved("")
+	at := slices.IndexFunc(all, func(each flow.Approved) bool {
+		return each.Version == data.Approval && each.Step == data.Step && !each.Declined
+	})
+	if at < 0 || data.Approval >= record.Version {
+		return doesNotFollow(record, fault.New(fault.ApprovalRequired, "step %s has no such approval", fault.Cut(data.Step, 100)))
+	}
+	if record.Kind == KindRevoked {
+		return nil
+	}
+	records, err := r.recordsBefore(ctx, record.Version)
+	if err != nil {
+		return err
+	}
+	given, err := time.Parse(time.RFC3339Nano, records[data.Approval-1].Time)
+	if err != nil {
+		return doesNotFollow(record, err)
+	}
+	now, err := time.Parse(time.RFC3339Nano, record.Time)
+	if err != nil {
+		return doesNotFollow(record, err)
+	}
+	why := over(all[at].Scope.Grant, usagesIn(records, nil)[data.Approval], now.Sub(given))
+	if data.Tool != all[at].Scope.Call {
+		why = "it is about another tool"
+	}
+	if why == "" {
+		if why, err = r.engine.misfit(ctx, r.past, r.run, all[at], data.Input); err != nil {
+			return err
+		}
+	}
+	if why != "" {
+		return doesNotFollow(record, fault.New(fault.ApprovalRequired, "the approval of step %s does not cover the call: %s", data.Step, why))
+	}
+	return nil
+}
+
+func (r *Replay) recordsBefore(ctx context.Context, version int) ([]state.Record, error) {
+	if version <= len(r.past.records) {
+		return r.past.records[:version-1], nil
+	}
+	return r.engine.Store.Records(ctx, r.past.key, 0, version-1)
+}
+
+// personOf names the person behind who handed an answer in: a token by its name; whoever
+// sits at this machine, in whatever program, is ByLocal.
+func personOf(by string) string {
+	if by == "" || slices.Contains([]string{ByLocal, ByTerminal, ByHub, ByHook}, by) {
+		return ByLocal
+	}
+	return by
+}
+
+// Person names the person behind the caller, as approvers: does.
+func (c Caller) Person() string { return personOf(c.Name) }
+
+// maxScoped bounds the runs of a caller whose approvals may cover a call: its last.
+const maxScoped = 32
+
+// RunsOf returns the last runs that a caller planned or named.
+func (e *Engine) RunsOf(caller Caller) []state.Key {
+	runs := e.callers.runs(caller)
+	return runs[:min(len(runs), maxScoped)]
+}
+
+// Scoped reports whether a run goes on in which a person was asked to approve calls of a
+// tool. It reads nothing of a run in memory whose workflow has no such step.
+func (e *Engine) Scoped(ctx context.Context, key state.Key, tool string) bool {
+	held := e.hold(key)
+	never := held.run != nil && !held.run.View().Graph().Scopes(tool)
+	held.mu.Unlock()
+	if never {
+		return false
+	}
+	l, err := e.openAt(ctx, key)
+	if err != nil {
+		return false // it is gone
+	}
+	defer l.mu.Unlock()
+	return l.now.Final == nil && len(l.run.View().Approved(tool)) > 0
+}
