@@ -117,7 +117,9 @@ func (p *program) revoke(ctx context.Context, a *app.App, said approval) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(each think.ScopedApproval) bool { return each.Over != "" || said.step != "" && each.Step != said.step })
+	all = slices.DeleteFunc(all, func(each think.ScopedApproval) bool {
+		return each.Over != "" || said.step != "" && each.Step != said.step
+	})
 	var ids []string
 	for _, each := range all {
 		where := ""
