@@ -64,7 +64,7 @@ func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, 
 	list := l.pending()
 	for i := range list {
 		if next, found := l.issued(list[i].StepID); found && !list[i].Since.IsZero() {
-			list[i].Due = next.Approval.Due(e.Now().Sub(list[i].Since))
+			list[i].Due = next.Approval.Due(e.Now().Sub(list[i].Since).Milliseconds())
 		}
 	}
 	return list, l.run.Cancelled()

@@ -81,6 +81,9 @@ func (c *checker) step(step *flow.Step) {
 		inner.result = c.outputsOf(step)
 		c.condition("until", c.expression(step.Until, sites.Until, inner), sites.Until)
 	}
+	if step.Approval != nil && step.Approval.Scope != nil && step.Approval.Scope.Where != nil {
+		c.where(step.Approval.Scope, in)
+	}
 	path := step.Path() + ".input_template"
 	if step.Call == flow.CallAssert {
 		in.spared = path + ".message"
@@ -100,6 +103,15 @@ func (c *checker) step(step *flow.Step) {
 	}
 	c.leftInRationale(step)
 	c.order(step)
+}
+
+// where checks which calls an approval covers: input has the arguments of the tool.
+func (c *checker) where(of *flow.Scope, in scope) {
+	in.item, in.of = "input", Any()
+	if tool, known := c.tool(of.Call); known {
+		in.of, _ = Call(of.Call, tool)
+	}
+	c.condition("where", c.expression(of.Where, of.Site(), in), of.Site())
 }
 
 // parallel checks what says how many items of a loop are under way at once.

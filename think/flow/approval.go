@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -32,9 +31,9 @@ type Approval struct {
 	Approvers []string
 	// Count is how many different persons have to agree.
 	Count int
-	// Remind and Escalate are durations, or empty: when a question that still waits is
+	// Remind and Escalate are milliseconds, 0 for never: when a question that still waits is
 	// brought up again, and to somebody else.
-	Remind, Escalate string
+	Remind, Escalate int64
 	// Scope is what a yes covers beyond the step, or nil.
 	Scope *Scope
 }
@@ -100,15 +99,14 @@ func (a *Approval) shown(input any) any {
 	return object
 }
 
-// Due says what is due of a question that waits since a time: "", remind or escalate.
-func (a *Approval) Due(waits time.Duration) string {
-	if a == nil {
-		return ""
-	}
-	for _, each := range []struct{ after, what string }{{a.Escalate, "escalate"}, {a.Remind, "remind"}} {
-		if after, err := time.ParseDuration(each.after); err == nil && waits >= after {
-			return each.what
-		}
+// Due says what is due of a question that waits for milliseconds: "", remind or escalate.
+func (a *Approval) Due(waits int64) string {
+	switch {
+	case a == nil:
+	case a.Escalate > 0 && waits >= a.Escalate:
+		return "escalate"
+	case a.Remind > 0 && waits >= a.Remind:
+		return "remind"
 	}
 	return ""
 }
@@ -156,10 +154,10 @@ func (a *Approval) May(person string) bool {
 func (u *unit) admitPerson(answer Answer) error {
 	a := u.step().Approval
 	if !a.May(answer.By) {
-		return fault.New(fault.ApprovalRequired, "step %q takes the answers of %s, not of %q", u.id, strings.Join(a.Approvers, ", "), fault.Cut(answer.By, 60))
+		return fault.New(fault.ApprovalRequired, "step %q takes the answers of %s, not of %s", u.id, strings.Join(a.Approvers, ", "), fault.Cut(answer.By, 60))
 	}
 	if agreed := u.rare().agreed; slices.Contains(agreed, answer.By) && !declined(u.step(), answer.Result) {
-		return fault.New(fault.ApprovalRequired, "%q agreed to step %q already, and counts once: it needs %d persons, and %d more", fault.Cut(answer.By, 60), u.id, a.Count, a.Count-len(agreed))
+		return fault.New(fault.ApprovalRequired, "%s agreed already, and counts once: step %q needs %d persons, so %d more", fault.Cut(answer.By, 60), u.id, a.Count, a.Count-len(agreed))
 	}
 	return nil
 }
@@ -267,17 +265,32 @@ func (p *parser) approval(s *Step, keys entries) {
 			p.add(fault.YAMLSchemaViolation, s.path+"."+key, keys.value(key), "%s is for human.approve: a question has one answer", key)
 		}
 	}
-	a := &Approval{Count: 1, Remind: p.duration(keys, "remind_after", s.path), Escalate: p.duration(keys, "escalate_after", s.path)}
+	a := &Approval{Count: 1, Remind: milliseconds(p.duration(keys, "remind_after", s.path)), Escalate: milliseconds(p.duration(keys, "escalate_after", s.path))}
 	p.integer(keys, "count", s.path, 1, maxPersons, &a.Count)
 	p.approvers(a, s.path+".approvers", keys.value("approvers"))
 	if names := len(a.Approvers); names > 0 && a.Count > names {
 		p.add(fault.YAMLSchemaViolation, s.path+".count", keys.value("count"), "%d persons can never agree: approvers names %d", a.Count, names)
 	}
-	remind, _ := time.ParseDuration(a.Remind)
-	if escalate, err := time.ParseDuration(a.Escalate); err == nil && escalate <= remind {
-		p.add(fault.YAMLSchemaViolation, s.path+".escalate_after", keys.value("escalate_after"), "escalate_after must be longer than remind_after, %s", a.Remind)
+	if a.Escalate > 0 && a.Escalate <= a.Remind {
+		p.add(fault.YAMLSchemaViolation, s.path+".escalate_after", keys.value("escalate_after"), "escalate_after must be longer than remind_after, %s", keys.value("remind_after").Value)
 	}
 	s.Approval = a
+}
+
+// milliseconds reads a duration as the language writes it, at most about 30 years; 0 for
+// none.
+func milliseconds(text string) int64 {
+	units, total := map[string]float64{"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}, 0.0
+	for text != "" {
+		number := len(text) - len(strings.TrimLeft(text, "0123456789."))
+		unit := len(text) - number - len(strings.TrimLeft(text[number:], "msh"))
+		count, err := strconv.ParseFloat(text[:number], 64)
+		if err != nil || units[text[number:number+unit]] == 0 {
+			return 0
+		}
+		total, text = total+count*units[text[number:number+unit]], text[number+unit:]
+	}
+	return int64(min(total, 1e12))
 }
 
 func (p *parser) approvers(a *Approval, at string, node *yaml.Node) {
@@ -318,8 +331,7 @@ func (p *parser) scopeOf(s *Step, node *yaml.Node, names expression.Scope) {
 	}
 	p.integer(keys, "at_most", at, 1, maxLimit, &scope.Most)
 	if written := p.duration(keys, "expires", at); written != "" {
-		within, err := time.ParseDuration(written)
-		if scope.Within = within.Milliseconds(); err != nil || scope.Within < 1 {
+		if scope.Within = milliseconds(written); scope.Within < 1 {
 			p.add(fault.YAMLSchemaViolation, at+".expires", keys.value("expires"), "expires is a time such as 30m or 24h")
 		}
 		scope.expires = written
