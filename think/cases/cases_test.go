@@ -312,3 +312,28 @@ func BenchmarkCases(b *testing.B) {
 		}
 	})
 }
+
+// One answer is that of all who have to agree; each may have their own.
+func TestSeveralPersonsAgree(t *testing.T) {
+	graph := graphOf(t, map[string]string{"main": `
+steps:
+  - {id: both, call: human.approve, input_template: {message: m}, approvers: [anna, ben, carl], count: 2}
+  - {id: last, call: ci.run_tests}
+`})
+	for text, differs := range map[string]string{
+		`{answers: {both: {approved: true}, last: {}}, expect: {outcome: done}}`:                                                           "",
+		`{answers: {both: {attempts: [{approved: true, by: ben}, {approved: false, by: anna}]}}, expect: {outcome: failed, failed: both}}`: "",
+		`{answers: {both: {attempts: [{approved: true, by: ben}, {approved: true, by: ben}]}, last: {}}, expect: {outcome: done}}`:         "ben agreed already",
+		`{answers: {both: {attempts: [{approved: true, by: ben}, {approved: true, by: eve}]}, last: {}}, expect: {outcome: done}}`:         "not of eve",
+		`{answers: {both: {attempts: [{approved: true}]}, last: {}}, expect: {outcome: done}}`:                                             "attempt 2 has no answer",
+	} {
+		file := parsed(t, "  - "+strings.Replace(text, "{answers", "{name: n, answers", 1), graph)
+		result := cases.Run(file, file.Cases[0], graph)
+		if differs == "" {
+			require.Empty(t, result.Differences, text)
+			continue
+		}
+		require.NotEmpty(t, result.Differences, text)
+		require.Contains(t, result.Differences[0].Message, differs)
+	}
+}
