@@ -324,15 +324,15 @@ func (s *site) planLong(items int) {
 }
 
 // TestTheFirstViewOfALongRunIsSmall checks that the page of 10,000 steps has less than
-// 300 KB, because loops are folded and lists are paged.
+// 200 KB, because loops are folded and lists are paged.
 func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
 	s := newSite(t, "long", longRun(10_000, "few.n"))
 	s.planLong(10_000)
 	page := s.page("/runs/long/r1")
-	require.Less(t, len(page), 300<<10)
+	require.Less(t, len(page), 200<<10)
 	require.Contains(t, page, "10000 of 10000")
 	require.Contains(t, page, "1–100 of 10043")
-	require.Less(t, len(s.page("/runs/long/r1?step=each&q=each_9")), 300<<10)
+	require.Less(t, len(s.page("/runs/long/r1?step=each&q=each_9")), 200<<10)
 }
 
 // TestAPartOfALargeWorkflowIsDrawn checks that the part around the requested step is

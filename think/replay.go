@@ -273,10 +273,20 @@ func (e *Engine) replayRecords(ctx context.Context, p history) (*replayed, error
 
 // applyRecords applies records that follow each other to a run that stands at now.
 func (e *Engine) applyRecords(ctx context.Context, p history, run *flow.Run, now flow.Outcome, line []state.Record) (flow.Outcome, error) {
+	stop := make(chan struct{})
+	defer close(stop)
+	ahead := decodeAhead(line, stop)
+	var decoded []decodedAnswer
 	for i, record := range line {
 		var err error
 		if i < len(line)-1 {
-			err = e.resume(ctx, p, run, record)
+			if len(decoded) == 0 {
+				decoded = <-ahead
+			}
+			if err = decoded[0].err; err == nil {
+				err = e.resume(ctx, p, run, record, decoded[0].data)
+			}
+			decoded = decoded[1:]
 		} else {
 			now, err = e.apply(ctx, p, run, record)
 		}
@@ -285,6 +295,35 @@ func (e *Engine) applyRecords(ctx context.Context, p history, run *flow.Run, now
 		}
 	}
 	return now, nil
+}
+
+// decodedAnswer is the data of a record, or why it cannot be read.
+type decodedAnswer struct {
+	data answerData
+	err  error
+}
+
+// aheadBatch is how many records are decoded before they are handed over.
+const aheadBatch = 256
+
+// decodeAhead decodes the data of records in their order while the first of them are
+// applied, so that opening a long run takes less time. It ends with stop.
+func decodeAhead(records []state.Record, stop <-chan struct{}) <-chan []decodedAnswer {
+	ahead := make(chan []decodedAnswer, 2)
+	go func() {
+		for batch := range slices.Chunk(records, aheadBatch) {
+			decoded := make([]decodedAnswer, len(batch))
+			for i, record := range batch {
+				decoded[i].err = decodeData(record, &decoded[i].data)
+			}
+			select {
+			case ahead <- decoded:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return ahead
 }
 
 // issueTimes returns when the outstanding steps were issued, by version. A reset issues
@@ -373,11 +412,7 @@ func doesNotFollow(record state.Record, err error) error {
 
 // resume applies a record that later records confirm: a step that it settled as done is
 // neither checked nor rendered.
-func (e *Engine) resume(ctx context.Context, p history, run *flow.Run, record state.Record) error {
-	var data answerData
-	if err := decodeData(record, &data); err != nil {
-		return err
-	}
+func (e *Engine) resume(ctx context.Context, p history, run *flow.Run, record state.Record, data answerData) error {
 	if data.Value == "" {
 		_, err := e.apply(ctx, p, run, record)
 		return err
