@@ -42,7 +42,7 @@ func BenchmarkHubFirstView(b *testing.B) {
 }
 
 // BenchmarkHubLongAgent takes the pages of a run of the agent with 1,000 steps, in turns
-// with a page that shows nothing.
+// with that of a run with one step, and a page that shows nothing.
 func BenchmarkHubLongAgent(b *testing.B) {
 	const steps = 1000
 	asked := atomic.Int64{}
@@ -57,20 +57,28 @@ func BenchmarkHubLongAgent(b *testing.B) {
 	defer api.Close()
 	folder := b.TempDir()
 	require.NoError(b, os.WriteFile(filepath.Join(folder, "file.txt"), []byte(strings.Repeat("a line of some words\n", 5000)), 0o600))
-	command := exec.CommandContext(b.Context(), "savant", "run", "--quiet", "--name", "long", "--skip-git", "--max-steps", fmt.Sprint(steps), "a goal", "--path", folder)
-	command.Env = append(os.Environ(), "REASONING_API_URL="+api.URL, "LOG_LEVEL=error")
-	out, err := command.CombinedOutput()
-	require.NoError(b, err, string(out))
+	for _, run := range []string{"long", "short"} { // the second is finished at once
+		command := exec.CommandContext(b.Context(), "savant", "run", "--quiet", "--name", run, "--skip-git", "--max-steps", fmt.Sprint(steps), "a goal", "--path", folder)
+		command.Env = append(os.Environ(), "REASONING_API_URL="+api.URL, "LOG_LEVEL=error")
+		out, err := command.CombinedOutput()
+		require.NoError(b, err, string(out))
+	}
 	h := serveHub(b, folder)
-	var nothing, timeline, cards samples
+	var nothing, short, timeline, cards, alone samples
 	size := 0
 	for b.Loop() {
 		nothing.time(func() { h.ask(h.client, http.MethodGet, "/nothing", nil) })
-		timeline.time(func() { h.page("/diagnostics/agents/long") })
-		cards.time(func() { size = len(h.page("/diagnostics/agents/long?view=grouped")) })
+		short.time(func() { h.page("/diagnostics/agents/short") })
+		timeline.time(func() { h.page("/diagnostics/agents/long?view=timeline&page=9") })
+		cards.time(func() { size = len(h.page("/diagnostics/agents/long?page=9")) })
+		alone.time(func() { h.page("/diagnostics/agents/long?step=500") })
 	}
 	b.ReportMetric(nothing.median(), "nothing-ms")
-	b.ReportMetric(timeline.median()/nothing.median(), "timeline/nothing")
+	b.ReportMetric(short.median(), "short-ms")
+	b.ReportMetric(timeline.median()/short.median(), "timeline/short")
+	b.ReportMetric(cards.median()/short.median(), "cards/short")
 	b.ReportMetric(cards.median()/nothing.median(), "cards/nothing")
+	b.ReportMetric(alone.median(), "alone-ms")
 	b.ReportMetric(float64(size)/1024, "cards-KB")
+	b.ReportMetric(0, "ns/op") // left out
 }
