@@ -27,7 +27,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.opentelemetry.io/proto/slim/otlp v1.11.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/sync v0.23.0
+	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.42.0
@@ -45,6 +45,7 @@ require github.com/kaptinlin/jsonrepair v0.2.15
 
 require (
 	github.com/bluekeyes/go-gitdiff v0.9.0
+	github.com/creachadair/jrpc2 v1.3.6
 	github.com/digitorus/timestamp v0.0.0-20250524132541-c45532741eea
 	github.com/hiddeco/sshsig v0.2.0
 	github.com/in-toto/attestation v1.1.2
@@ -53,7 +54,10 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
-require github.com/digitorus/pkcs7 v0.0.0-20230713084857-e76b763bdc49 // indirect
+require (
+	github.com/creachadair/mds v0.31.0 // indirect
+	github.com/digitorus/pkcs7 v0.0.0-20230713084857-e76b763bdc49 // indirect
+)
 
 require (
 	github.com/klauspost/compress v1.20.3 // indirect

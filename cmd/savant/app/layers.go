@@ -8,10 +8,13 @@ import (
 	"slices"
 	"syscall"
 
+	"savant"
 	"savant/engines"
 	"savant/internal/ownfolder"
 	"savant/rules"
 	"savant/rules/sessions"
+	"savant/think"
+	"savant/think/library"
 )
 
 // errNoFile is why a pipe, a socket or a device is not read.
@@ -136,4 +139,29 @@ func (l linkedFiles) resolved(name string, refused error) string {
 		return ""
 	}
 	return filepath.ToSlash(inside)
+}
+
+// editing is the project as an editor sees it: nothing needs to be accepted, since
+// nothing is run.
+type editing struct {
+	rules.Tools
+	app *App
+}
+
+// Editing returns the project for an editor. It implements lsp.Project.
+func (a *App) Editing() editing { return editing{a.CheckedTools(), a} }
+
+// Describe implements lsp.Project.
+func (e editing) Describe(name string) string {
+	tool, _ := e.app.Tools.Resolve(name)
+	return tool.Description
+}
+
+// Folder implements lsp.Project.
+func (e editing) Folder() string { return e.app.Path }
+
+// Engine implements lsp.Project.
+func (e editing) Engine(over func(fs.FS) fs.FS) *think.Engine {
+	layers := []library.Layer{{Files: savant.Files}, {Files: newPackageFiles(e.app.packages, e.app.trust)}, {Files: over(e.app.files.regularFiles)}}
+	return e.app.engine(layers...)
 }

@@ -1,0 +1,271 @@
+package lsp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"savant/think/check"
+	"savant/think/flow/expression"
+)
+
+// candidate is something that could be written.
+type candidate struct {
+	label, detail string
+	kind          int
+}
+
+// maxCandidates bounds what a completion offers.
+const maxCandidates = 500
+
+func (s *server) complete(_ context.Context, in atPosition) (completions, error) {
+	none := completions{Items: []completion{}}
+	t, open := s.open.get(in.TextDocument.URI)
+	if !open || in.Position.Line < 0 || in.Position.Line >= len(t.lines) {
+		return none, nil
+	}
+	line := t.lines[in.Position.Line]
+	at := s.encoding.offset(line, in.Position.Character)
+	p := placeAt(t.lines, in.Position.Line, at)
+	found := s.candidates(t, p)
+	begin, _ := wordAt(line[:at], at)
+	if p.readsExpression(t.kind) { // only the last name of an access is replaced
+		begin += strings.LastIndexAny(line[begin:at], ".?") + 1
+	}
+	none.IsIncomplete = len(found) > maxCandidates
+	for _, each := range found[:min(len(found), maxCandidates)] {
+		none.Items = append(none.Items, completion{Label: each.label, Kind: each.kind, Documentation: each.detail,
+			TextEdit: textEdit{s.encoding.ranged(in.Position.Line, line, begin, at), each.label}})
+	}
+	return none, nil
+}
+
+// readsExpression reports whether the cursor is in an expression.
+func (p place) readsExpression(k kind) bool {
+	if p.key {
+		return false
+	}
+	if open := strings.LastIndex(p.before, "{{"); open >= 0 {
+		return !strings.Contains(p.before[open:], "}}")
+	}
+	if root := schemaOf(k); root != nil {
+		return expressed(root.at(p.path))
+	}
+	return false
+}
+
+func (s *server) candidates(t text, p place) []candidate {
+	root := schemaOf(t.kind)
+	if root == nil {
+		return nil
+	}
+	if p.readsExpression(t.kind) {
+		return s.names(t, p)
+	}
+	if found := s.special(t, p); found != nil {
+		return found
+	}
+	here := root.at(p.path)
+	var found []candidate
+	if p.key {
+		depth := len(p.path)
+		for name, meaning := range keys(here) {
+			if _, written := p.siblings[depth][name]; !written || strings.HasSuffix(p.before, name) {
+				found = append(found, candidate{name, meaning, kindProperty})
+			}
+		}
+	} else {
+		for _, each := range values(here) {
+			found = append(found, candidate{each, "", kindValue})
+		}
+	}
+	return inOrder(found)
+}
+
+func inOrder(all []candidate) []candidate {
+	slices.SortFunc(all, func(a, b candidate) int { return strings.Compare(a.label, b.label) })
+	return slices.Compact(all)
+}
+
+// special are the names of steps, tools, arguments and workflows; nil where none belongs.
+func (s *server) special(t text, p place) []candidate {
+	path := strings.Join(p.path, " ")
+	switch t.kind {
+	case ofWorkflow:
+		step := p.siblings[2]
+		switch {
+		case path == "steps [] call":
+			return append(s.tools(), s.calls()...)
+		case path == "steps [] deps" || path == "steps [] deps []":
+			return stepsOf(t.lines)
+		case path == "steps [] input_template" && p.key:
+			return s.arguments(step["call"])
+		case path == "steps [] input_template workflow":
+			return s.workflows()
+		}
+	case ofCases:
+		if path == "workflow" {
+			return s.workflows()
+		}
+		under := len(p.path) > 2 && (p.path[2] == "answers" || len(p.path) > 3 && p.path[2] == "expect" &&
+			slices.Contains([]string{"ran", "skipped", "failed", "issued", "asked", "rounds"}, p.path[3]))
+		if under && (p.key && len(p.path) <= 4 || !p.key && p.path[2] == "expect") {
+			return s.tested(t)
+		}
+		if p.key && len(p.path) == 3 && p.path[2] == "params" {
+			return s.parameters(t)
+		}
+	case ofRules:
+		if last := p.path[max(0, len(p.path)-2):]; !p.key && len(last) > 0 &&
+			slices.ContainsFunc(last, func(key string) bool {
+				return slices.Contains([]string{"before", "except", "last", "implied_by", "since", "call", "tool"}, key)
+			}) {
+			return s.tools()
+		}
+	}
+	return nil
+}
+
+// tools are all tools.
+func (s *server) tools() (found []candidate) {
+	for _, each := range s.project.Names() {
+		found = append(found, candidate{each, s.project.Describe(each), kindFunction})
+	}
+	return found
+}
+
+// calls are the calls that need no tool.
+func (s *server) calls() (found []candidate) {
+	for _, each := range values(schemaOf(ofWorkflow).at([]string{"steps", item, "call"})) {
+		found = append(found, candidate{each, "", kindFunction})
+	}
+	return found
+}
+
+func (s *server) workflows() (found []candidate) {
+	for _, each := range s.engine.Library.Names() {
+		found = append(found, candidate{each, "", kindModule})
+	}
+	return found
+}
+
+// arguments are those of a tool.
+func (s *server) arguments(tool string) []candidate {
+	known, _ := s.project.Tool(tool)
+	declared := parsedSchema(known.Input)
+	if declared == nil {
+		return nil
+	}
+	found := []candidate{}
+	for name, meaning := range keys(declared.at(nil)) {
+		found = append(found, candidate{name, meaning, kindField})
+	}
+	return inOrder(found)
+}
+
+// stepsOf are the steps that a text names, also one that is half written.
+func stepsOf(text lines) (found []candidate) {
+	for _, each := range stepLines(text) {
+		found = append(found, candidate{each.name, each.detail, kindVariable})
+	}
+	return found
+}
+
+// tested are the steps of the workflow that cases test.
+func (s *server) tested(t text) (found []candidate) {
+	if t.graph == nil {
+		return nil
+	}
+	for _, step := range t.graph.Workflow.Steps {
+		found = append(found, candidate{step.ID, step.Call, kindVariable})
+	}
+	return found
+}
+
+func (s *server) parameters(t text) (found []candidate) {
+	if t.graph == nil {
+		return nil
+	}
+	for _, each := range t.graph.Workflow.Params {
+		found = append(found, candidate{each.Name, "", kindField})
+	}
+	return found
+}
+
+// names are what an expression can say next: behind an access its fields, else what can
+// be read at all.
+func (s *server) names(t text, p place) []candidate {
+	begin, end := wordAt(p.before, len(p.before))
+	access := strings.Split(strings.ReplaceAll(p.before[begin:end], "?", ""), ".")
+	access = access[:len(access)-1]
+	scope := s.scope(t)
+	switch {
+	case len(access) == 0:
+		found := []candidate{{"params", "the parameters of the run", kindVariable}, {"state", "the captures", kindVariable}, {"steps", "status, error and reason of a step", kindVariable},
+			{"run", "id, status and failed steps of the run", kindVariable}, {"loop", "index, length, first and last of the loop", kindVariable}}
+		for _, each := range expression.Functions() {
+			found = append(found, candidate{each, "", kindFunction})
+		}
+		for name, of := range scope.Captures {
+			found = append(found, candidate{name, of.String(), kindVariable})
+		}
+		return inOrder(found)
+	case len(access) == 1 && access[0] == "steps":
+		return stepsOf(t.lines)
+	case len(access) == 2 && access[0] == "steps":
+		return []candidate{{"error", "code, details and attempts; null unless it failed", kindField}, {"last", "the last round of an exhausted repeat", kindField},
+			{"reason", "why it was skipped; null unless it was", kindField}, {"status", "done, skipped or failed", kindField}}
+	case len(access) == 1 && access[0] == "state":
+		return typed(scope.Captures)
+	case len(access) == 1 && access[0] == "params":
+		return typed(scope.Params)
+	}
+	of := typeOf(scope, access)
+	if of == nil {
+		return []candidate{}
+	}
+	found := []candidate{}
+	for _, each := range of.Fields() {
+		found = append(found, candidate{each, of.Field(each).String(), kindField})
+	}
+	return found
+}
+
+func typed(all map[string]*check.Type) []candidate {
+	found := []candidate{}
+	for _, each := range sorted(all) {
+		found = append(found, candidate{each, all[each].String(), kindField})
+	}
+	return found
+}
+
+// scope are the types of the last text that could be compiled.
+func (s *server) scope(t text) check.Scope {
+	if t.graph == nil {
+		return check.Scope{}
+	}
+	return check.ScopeOf(t.graph, func(name string) (check.Tool, bool) {
+		tool, known := s.project.Tool(name)
+		return check.Tool{Input: tool.Input, Output: tool.Output, Own: tool.Own}, known
+	})
+}
+
+// typeOf returns the type of an access, such as state.a.b; nil if nothing is known.
+func typeOf(scope check.Scope, access []string) *check.Type {
+	var of *check.Type
+	switch {
+	case len(access) > 1 && access[0] == "state":
+		of, access = scope.Captures[access[1]], access[2:]
+	case len(access) > 1 && access[0] == "params":
+		of, access = scope.Params[access[1]], access[2:]
+	case len(access) > 0:
+		of, access = scope.Captures[access[0]], access[1:]
+	}
+	for _, each := range access {
+		if of == nil {
+			return nil
+		}
+		of = of.Field(each)
+	}
+	return of
+}

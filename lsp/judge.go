@@ -1,0 +1,170 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/rules"
+	"savant/think"
+	"savant/think/cases"
+	"savant/think/flow"
+	"savant/think/library"
+)
+
+// finding is something that is wrong with a document, and the bytes of its line that it is
+// about. Lines count from 0.
+type finding struct {
+	fault.Diagnostic
+	line, begin, end int
+}
+
+// judge judges the open documents whenever one changed. A document that changed meanwhile
+// is judged again.
+func (s *server) judge(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.changed:
+		}
+		for _, each := range s.open.all() {
+			if len(s.changed) > 0 || ctx.Err() != nil {
+				break // with the newer text
+			}
+			found, graph := s.look(ctx, each)
+			if !s.open.judged(each, found, graph) {
+				continue
+			}
+			if err := s.rpc.Notify(ctx, "textDocument/publishDiagnostics", s.published(each, found)); err != nil {
+				s.logger.Debug("diagnostics were not sent", "error", err)
+			}
+		}
+	}
+}
+
+func (s *server) published(t text, found []finding) published {
+	out := published{URI: t.uri, Version: &t.version, Diagnostics: []diagnostic{}}
+	for _, each := range found {
+		out.Diagnostics = append(out.Diagnostics, s.diagnostic(t, each))
+	}
+	return out
+}
+
+func (s *server) diagnostic(t text, f finding) diagnostic {
+	severity := severityError
+	switch f.Severity {
+	case "warning":
+		severity = severityWarning
+	case "note":
+		severity = severityInformation
+	}
+	message := f.Message
+	if f.Expected != "" && !strings.Contains(message, f.Expected) {
+		message += ": expected " + f.Expected
+	}
+	return diagnostic{Range: s.encoding.ranged(f.line, t.lines.line(f.line), f.begin, f.end), Severity: severity, Code: string(f.Code), Source: "savant", Message: message}
+}
+
+// look finds what is wrong with a document. The graph is that of the document if it is a
+// workflow, and of the workflow that it tests if it has cases; nil where that has errors.
+func (s *server) look(ctx context.Context, t text) ([]finding, *flow.Graph) {
+	var graph *flow.Graph
+	var all []fault.Diagnostic
+	switch t.kind {
+	case ofWorkflow:
+		all = s.validated(ctx, t)
+		var err error
+		if graph, err = s.engine.Library.Graph(workflowOf(t.name)); err != nil && t.graph == nil {
+			graph = s.salvaged(t, err)
+		}
+	case ofCases:
+		graph, _ = s.engine.Library.Graph(library.CasesOf(t.name)) // else they are found in it
+		all = cases.Diagnostics(t.name, []byte(t.content), graph)
+	case ofRules:
+		all = rules.Diagnostics(t.name, []byte(t.content), s.project)
+	case ofRuleCases:
+		_, err := rules.ParseCases(t.name, []byte(t.content))
+		all = diagnosticsOf(err, t.name)
+	}
+	found := []finding{}
+	for _, each := range all {
+		if each.File == t.name || each.File == "" {
+			found = append(found, t.at(each))
+		}
+	}
+	return found, graph
+}
+
+// maxSalvage is how often a text is tried without the lines that are wrong.
+const maxSalvage = 4
+
+// salvaged compiles a text without the lines that have errors, so that the types of the
+// others are known; nil where that does not help.
+func (s *server) salvaged(t text, err error) *flow.Graph {
+	rest := slices.Clone(t.lines)
+	for range maxSalvage {
+		for _, each := range fault.From(err).Diagnostics {
+			if each.Line > 0 && each.Line <= len(rest) && (each.File == t.name || each.File == "") {
+				rest[each.Line-1] = ""
+			}
+		}
+		var workflow *flow.Workflow
+		if workflow, err = s.engine.Library.Parse("", []byte(strings.Join(rest, "\n"))); err == nil {
+			var graph *flow.Graph
+			if graph, err = s.engine.Library.Compile(workflow); err == nil {
+				return graph
+			}
+		}
+	}
+	return nil
+}
+
+// workflowOf returns how a workflow's file is named in its library: with its folder.
+func workflowOf(file string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(file, "workflows/"), path.Ext(file))
+}
+
+func diagnosticsOf(err error, file string) []fault.Diagnostic {
+	if err == nil {
+		return nil
+	}
+	coded := fault.From(err)
+	if len(coded.Diagnostics) == 0 {
+		return []fault.Diagnostic{{File: file, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
+	}
+	return coded.Diagnostics
+}
+
+// validated judges a workflow as its file, so that others find it; or as a text, where
+// only the editor has it.
+func (s *server) validated(ctx context.Context, t text) []fault.Diagnostic {
+	out, err := s.engine.Validate(ctx, think.ValidateInput{Workflow: workflowOf(t.name)})
+	if err != nil {
+		out, err = s.engine.Validate(ctx, think.ValidateInput{WorkflowYAML: t.content})
+	}
+	if err != nil {
+		return diagnosticsOf(err, t.name)
+	}
+	all := out.Diagnostics()
+	for i := range all {
+		if all[i].Severity == "" {
+			all[i].Code = cmp.Or(all[i].Code, out.Code)
+		}
+	}
+	return all
+}
+
+// at places a diagnostic: at the word that its column is in, else to the end of the line.
+func (t text) at(d fault.Diagnostic) finding {
+	f := finding{Diagnostic: d, line: min(max(d.Line-1, 0), len(t.lines)-1)}
+	line := t.lines[f.line]
+	f.begin = byteOf(line, d.Column)
+	if _, f.end = wordAt(line, f.begin); f.end == f.begin {
+		f.end = max(f.begin, len(strings.TrimRight(line, " \t")))
+	}
+	return f
+}
