@@ -120,6 +120,9 @@ type waitingStep struct {
 	For     string `json:"for"` // model, person or tool
 	Attempt int    `json:"attempt"`
 	Since   string `json:"since,omitempty"`
+	// Agreed names those who agreed already, and Due is remind or escalate, see Pending.
+	Agreed []string `json:"agreed,omitempty"`
+	Due    string   `json:"due,omitempty"`
 }
 
 type comingStep struct {
@@ -216,8 +219,9 @@ func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
 	case next.Call == flow.CallGenerate:
 		waiting.For = "model"
 	}
+	waiting.Agreed = next.Agreed
 	if at, known := l.times[next.Version]; known {
-		waiting.Since = age(e.Now().Sub(at))
+		waiting.Since, waiting.Due = age(e.Now().Sub(at)), next.Approval.Due(e.Now().Sub(at).Milliseconds())
 	}
 	x.Waiting = append(x.Waiting, waiting)
 }

@@ -79,16 +79,26 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 		return Caller{}, fault.New(fault.ToolDenied, "%w: send it as Authorization: Bearer TOKEN", ErrNoToken)
 	}
 	if found, is := d.held().Find(token); is {
-		return Caller{Name: found.Name, Scopes: known(found.Scopes), Folder: found.Path, PerMinute: found.PerMinute, PerDay: found.PerDay}, nil
+		return Caller{Name: tokenName(found.Name), Scopes: known(found.Scopes), Folder: found.Path, PerMinute: found.PerMinute, PerDay: found.PerDay}, nil
 	}
 	if d.options.Issuer != nil && strings.Count(token, ".") == 2 {
 		caller, err := d.options.Issuer.Caller(ctx, token)
 		if err == nil {
+			caller.Name = tokenName(caller.Name)
 			return caller, nil
 		}
 		d.options.Logger.InfoContext(ctx, "a token of the authorisation server was refused", "cause", err.Error())
 	}
 	return Caller{}, fault.New(fault.ToolDenied, "%w", ErrWrongToken)
+}
+
+// tokenName is the name of a token in records. One that is called as records call who has
+// none, such as local, is not taken for that person.
+func tokenName(name string) string {
+	if slices.Contains([]string{Local().Name, "terminal", "hub", "hook"}, name) {
+		return "token " + name
+	}
+	return name
 }
 
 // held returns the current tokens of the file; none if it is unreadable.
