@@ -167,7 +167,7 @@ var users = map[string]string{
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",
 	"go.mongodb.org":                        "internal/mongo internal/mongotest",
-	"go.opentelemetry.io":                   "telemetry/otel",
+	"go.opentelemetry.io":                   "telemetry telemetry/otel",
 	"github.com/golang-jwt/jwt":             "internal/access",
 	"github.com/MicahParks":                 "internal/access",
 	"golang.org/x/crypto/ssh":               "proof proof/keys cmd/savant/commands/proofs",

@@ -187,13 +187,26 @@ func (g *gate) guarded(next http.Handler, refuse func(http.ResponseWriter, *http
 	})
 }
 
-type visitorKey struct{}
+// visit is what the hub knows of a request: its sender, and the form that was refused.
+type visit struct {
+	visitor
+	refusal
+}
+
+type visitKey struct{}
+
+func visitOf(r *http.Request) visit {
+	found, _ := r.Context().Value(visitKey{}).(visit)
+	return found
+}
+
+// on returns the request with what is known of it.
+func (v visit) on(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+}
 
 // visitorFrom returns the sender of an admitted request.
-func visitorFrom(r *http.Request) visitor {
-	who, _ := r.Context().Value(visitorKey{}).(visitor)
-	return who
-}
+func visitorFrom(r *http.Request) visitor { return visitOf(r).visitor }
 
 // withSession admits visitors with a session or a token, and changes only with the
 // session's CSRF token.
@@ -210,7 +223,7 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 				token, who.upload = formToken(r)
 			}
 		}
-		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, who))
+		r = visit{visitor: who}.on(r)
 		switch {
 		case changes && tooLarge:
 			refuse(w, r, fault.New(fault.LimitExceeded, "the form has more than %d kB, the limit of a page", formLimit(r)>>10))

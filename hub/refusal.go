@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -21,20 +20,16 @@ type refusal struct {
 	sent  url.Values
 }
 
-type refusalKey struct{}
-
-func refusalOf(r *http.Request) refusal {
-	found, _ := r.Context().Value(refusalKey{}).(refusal)
-	return found
-}
+func refusalOf(r *http.Request) refusal { return visitOf(r).refusal }
 
 // again shows the page of a refused form.
 func (h *Hub) again(w http.ResponseWriter, r *http.Request, cause error, form any, show http.HandlerFunc) {
 	if r.Context().Err() != nil {
 		return // the client is gone
 	}
-	refused := refusal{cause: cause, form: form, act: path.Base(r.URL.Path), sent: r.PostForm}
-	show(w, r.WithContext(context.WithValue(r.Context(), refusalKey{}, refused)))
+	seen := visitOf(r)
+	seen.refusal = refusal{cause: cause, form: form, act: path.Base(r.URL.Path), sent: r.PostForm}
+	show(w, seen.on(r))
 }
 
 // status is the HTTP status of a page, which may show a refused form again.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
@@ -68,7 +69,7 @@ func (c *connection) handle(ctx context.Context, r *request) *jsonrpc.Reply {
 		return tooLarge(r)
 	}
 	protocol := c.server.protocol
-	ctx = protocol.WithContext(context.WithValue(ctx, requestKey{}, r), r.session)
+	ctx = protocol.WithContext(ctx, handled{r.session, r})
 	given := protocol.HandleMessage(ctx, asked)
 	if r.failure != nil {
 		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: r.failure}
@@ -82,13 +83,16 @@ func (c *connection) handle(ctx context.Context, r *request) *jsonrpc.Reply {
 	return internalReply(r.ID)
 }
 
-type requestKey struct{}
+// handled is the session that mcp-go gets, with the request that it handles.
+type handled struct {
+	*session
+	request *request
+}
 
 // requestFrom returns the request that mcp-go handles. Every context given to
 // HandleMessage carries one.
 func requestFrom(ctx context.Context) *request {
-	r, _ := ctx.Value(requestKey{}).(*request)
-	return r
+	return server.ClientSessionFromContext(ctx).(handled).request //nolint:forcetypeassert // see handle
 }
 
 // fail records the error to report and returns it.

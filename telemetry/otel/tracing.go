@@ -17,7 +17,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -91,18 +90,11 @@ func describe(ctx context.Context, options Options) (*resource.Resource, error) 
 	return resource.New(ctx, given...)
 }
 
-// Span is a telemetry.Tracer. The parent is the span of ctx, else the one set by
-// telemetry.WithTrace. The returned context has the new span.
+// Span is a telemetry.Tracer. The parent is the span of ctx, which telemetry.WithTrace may
+// have set. The returned context has the new span.
 func (t *Tracing) Span(ctx context.Context, begun telemetry.Event) (context.Context, func(telemetry.Event)) {
-	if !trace.SpanContextFromContext(ctx).IsValid() {
-		from := telemetry.TraceFrom(ctx)
-		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": from.Parent, "tracestate": from.State})
-	}
 	ctx, span := t.tracer.Start(ctx, nameOf(begun.Type, begun), trace.WithSpanKind(kindOf(begun.Type)),
 		trace.WithAttributes(attributesOf(begun.Type, begun)...))
-	place := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, place)
-	ctx = telemetry.WithTrace(ctx, telemetry.Trace{Parent: place["traceparent"], State: place["tracestate"]})
 	return ctx, func(ended telemetry.Event) { t.end(span, begun, ended) }
 }
 
