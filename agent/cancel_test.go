@@ -70,7 +70,7 @@ func newBusy(t testing.TB, wait string) *busy {
 // later is a Reasoning API that wants to be asked later.
 type later struct{}
 
-func (later) RoundTrip(context.Context, reasoning.Request) (json.RawMessage, error) {
+func (later) RoundTrip(context.Context, reasoning.Request, reasoning.Observer) (json.RawMessage, error) {
 	return nil, &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "not now"), After: 20 * time.Second}
 }
 

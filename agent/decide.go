@@ -51,10 +51,10 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 // ask asks the Reasoning API within a span of the run's trace. It also returns the
 // model calls behind the answer.
 func (r *Run) ask(t turn) (reasoning.Intent, []reasoning.ModelCall, error) {
-	observed := new(reasoning.Observed)
 	wrote, flush := r.wrote(t.index)
+	observed := reasoning.NewObserved(wrote)
 	ctx, end := r.runtime.options.Recorder.Span(r.ctx, telemetry.Event{Type: telemetry.ReasoningStep, RunID: r.ID(), Step: t.index})
-	intent, err := r.runtime.options.Decider.Decide(reasoning.WithObserver(ctx, observed.Observer(wrote)), r.request(t.index))
+	intent, err := r.runtime.options.Decider.Decide(ctx, r.request(t.index), observed)
 	flush()
 	ended := telemetry.Event{RunID: r.ID(), Step: t.index, Action: string(intent.Action), Model: intent.Model,
 		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens}

@@ -17,7 +17,7 @@ import (
 // scripted is a Reasoning API that answers from a list.
 type scripted []string
 
-func (s scripted) RoundTrip(_ context.Context, request reasoning.Request) (json.RawMessage, error) {
+func (s scripted) RoundTrip(_ context.Context, request reasoning.Request, _ reasoning.Observer) (json.RawMessage, error) {
 	return json.RawMessage(s[request.Step-1]), nil
 }
 

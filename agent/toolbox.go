@@ -13,7 +13,7 @@ import (
 type Decider interface {
 	// Decide answers one question with one intent. The errors are those of
 	// reasoning.Client.Decide.
-	Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error)
+	Decide(ctx context.Context, request reasoning.Request, observer reasoning.Observer) (reasoning.Intent, error)
 	// Name describes the decider for people, without a secret.
 	Name() string
 	// Identify is Name where it has to be found out first which models there are.

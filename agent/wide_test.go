@@ -56,7 +56,7 @@ type spy struct {
 	last    *reasoning.Request
 }
 
-func (s spy) RoundTrip(_ context.Context, request reasoning.Request) (json.RawMessage, error) {
+func (s spy) RoundTrip(_ context.Context, request reasoning.Request, _ reasoning.Observer) (json.RawMessage, error) {
 	*s.last = request
 	return s.answers[request.Step-1], nil
 }

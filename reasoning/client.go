@@ -77,17 +77,10 @@ func (c *Client) Identify(context.Context) string { return c.options.Name }
 // docs/reasoning-api.md says. The errors are REASONING_UNAVAILABLE if no attempt was
 // answered, INVALID_INTENT if the answer is unusable, and the cause of ctx if it ended
 // first. An unknown tool is not an error here: its name is returned as answered.
-func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
+func (c *Client) Decide(ctx context.Context, request Request, observer Observer) (Intent, error) {
 	began := time.Now()
-	ctx = WithObserver(ctx, ObserverFrom(ctx).counting())
-	if observer := ObserverFrom(ctx); observer.Waited == nil {
-		observer.Waited = func(failed Attempt) {
-			failed.SessionID, failed.RunID, failed.Step = request.SessionID, request.RunID, request.Step
-			c.observe(ctx, failed)
-		}
-		ctx = WithObserver(ctx, observer)
-	}
-	answer, attempts, err := c.ask(ctx, request)
+	observer = &observedDecision{Observer: observer, ctx: ctx, client: c, request: request}
+	answer, attempts, err := c.ask(ctx, request, observer)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -95,24 +88,25 @@ func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 	if c.options.Remote && intent.Prompt == nil && err == nil {
 		intent.Prompt = request.describe()
 	}
-	observer := ObserverFrom(ctx)
-	observer.prompted(intent)
+	if intent.Prompt != nil {
+		observer.Prompted(intent.Model, *intent.Prompt)
+	}
 	if c.options.Remote {
-		observer.Call(ModelCall{Model: intent.Model, Purpose: request.Purpose(), PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens,
+		observer.Called(ModelCall{Model: intent.Model, Purpose: request.Purpose(), PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens,
 			Duration: time.Since(began), Cached: intent.Cached, Retry: attempts - 1, Remote: true, Err: err, Prompt: request.parts(), Reply: string(answer)})
 	}
 	return intent, err
 }
 
 // ask makes attempts until one is answered, and counts them.
-func (c *Client) ask(ctx context.Context, request Request) (answer []byte, attempts int, err error) {
+func (c *Client) ask(ctx context.Context, request Request, observer Observer) (answer []byte, attempts int, err error) {
 	attempt := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step}
-	asking, output := observeNewText(ctx)
+	output := &newText{Observer: observer}
 	answer, err = backoff.Retry(ctx, func() ([]byte, error) {
 		attempt.Number++
 		started := time.Now()
 		output.attempt()
-		answer, err := c.attempt(asking, request, output)
+		answer, err := c.attempt(ctx, request, output)
 		attempt.Err, attempt.Elapsed = err, time.Since(started)
 		return answer, retryable(err)
 	}, backoff.WithMaxTries(uint(c.options.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithBackOff(&backoff.ExponentialBackOff{
@@ -157,7 +151,7 @@ func (c *Client) attempt(ctx context.Context, request Request, output *newText) 
 	began := time.Now()
 	for {
 		output.again()
-		answer, err := c.roundTrip(ctx, request)
+		answer, err := c.roundTrip(ctx, request, output)
 		var pending *Pending
 		if !errors.As(err, &pending) {
 			return answer, err
@@ -175,13 +169,13 @@ func (c *Client) attempt(ctx context.Context, request Request, output *newText) 
 
 // roundTrip is one round trip within the timeout. A transport that found out in its last
 // moment why there is no answer keeps its own error.
-func (c *Client) roundTrip(ctx context.Context, request Request) ([]byte, error) {
+func (c *Client) roundTrip(ctx context.Context, request Request, observer Observer) ([]byte, error) {
 	if c.options.Timeout <= 0 {
-		return c.options.Transport.RoundTrip(ctx, request)
+		return c.options.Transport.RoundTrip(ctx, request, observer)
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	answer, err := c.options.Transport.RoundTrip(bounded, request)
+	answer, err := c.options.Transport.RoundTrip(bounded, request, observer)
 	if errors.Is(err, context.DeadlineExceeded) && bounded.Err() != nil && ctx.Err() == nil {
 		return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "no answer within %s", c.options.Timeout)}
 	}

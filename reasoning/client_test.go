@@ -17,7 +17,7 @@ import (
 // script is a transport that plays its lines, one an attempt.
 type script []func(context.Context) (json.RawMessage, error)
 
-func (s *script) RoundTrip(ctx context.Context, _ reasoning.Request) (json.RawMessage, error) {
+func (s *script) RoundTrip(ctx context.Context, _ reasoning.Request, _ reasoning.Observer) (json.RawMessage, error) {
 	line := (*s)[0]
 	*s = (*s)[1:]
 	return line(ctx)
@@ -54,7 +54,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 		var seen []reasoning.Attempt
 		client := reasoning.New(reasoning.Options{Transport: &script{fails(busy(7 * time.Second)), answers(finish)}, Retries: 2, Observe: attempts(&seen)})
 		started := time.Now()
-		intent, err := client.Decide(t.Context(), question)
+		intent, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, "done", intent.Final)
 		require.Equal(t, 7*time.Second, time.Since(started))
@@ -67,7 +67,7 @@ func TestALongRetryAfterIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := reasoning.New(reasoning.Options{Transport: &script{fails(busy(time.Hour))}, Retries: 5})
 		started := time.Now()
-		_, err := client.Decide(t.Context(), question)
+		_, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)
 		require.Zero(t, time.Since(started))
 	})
@@ -81,7 +81,7 @@ func TestPausesGrowWithJitter(t *testing.T) {
 			lines = append(lines, fails(busy(0)))
 		}
 		client := reasoning.New(reasoning.Options{Transport: &lines, Retries: 7, Observe: attempts(&seen), Name: "the Reasoning API at x"})
-		_, err := client.Decide(t.Context(), question)
+		_, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)
 		require.Equal(t, 8, fault.From(err).Extra["attempts"])
 		require.ErrorContains(t, err, "the Reasoning API at x", "the name")
@@ -102,7 +102,7 @@ func TestEachAttemptHasItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []reasoning.Attempt
 		client := reasoning.New(reasoning.Options{Transport: &script{hangs, hangs}, Timeout: 5 * time.Second, Retries: 1, Observe: attempts(&seen)})
-		_, err := client.Decide(t.Context(), question)
+		_, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)
 		require.Contains(t, err.Error(), "5s", "the timeout")
 		require.Equal(t, []time.Duration{5 * time.Second, 5 * time.Second}, []time.Duration{seen[0].Elapsed, seen[1].Elapsed})
@@ -121,7 +121,7 @@ func TestTheCauseOfATimeoutIsKept(t *testing.T) {
 		}
 		unclaimed := &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "no worker")}
 		transport := &script{late(&reasoning.Pending{}), late(unclaimed)}
-		_, err := reasoning.New(reasoning.Options{Transport: transport, Timeout: 5 * time.Second}).Decide(t.Context(), question)
+		_, err := reasoning.New(reasoning.Options{Transport: transport, Timeout: 5 * time.Second}).Decide(t.Context(), question, reasoning.Unobserved{})
 		require.ErrorContains(t, err, "no worker")
 		require.Empty(t, *transport, "a question that is being answered is asked for again")
 	})
@@ -135,7 +135,7 @@ func TestCancellingInterruptsAtOnce(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { cancel(stopped) })
 				started := time.Now()
-				_, err := reasoning.New(reasoning.Options{Transport: &script{line}, Timeout: time.Minute, Retries: 3}).Decide(ctx, question)
+				_, err := reasoning.New(reasoning.Options{Transport: &script{line}, Timeout: time.Minute, Retries: 3}).Decide(ctx, question, reasoning.Unobserved{})
 				require.ErrorIs(t, err, stopped)
 				require.Equal(t, time.Second, time.Since(started))
 			})
@@ -154,7 +154,7 @@ func TestWhatIsFinalIsNotTriedAgain(t *testing.T) {
 		{fails(errors.New("with a token=hunter2secret inside")), fault.ReasoningUnavailable},
 	} {
 		var seen []reasoning.Attempt
-		_, err := reasoning.New(reasoning.Options{Transport: &script{c.line}, Retries: 3, Observe: attempts(&seen)}).Decide(t.Context(), question)
+		_, err := reasoning.New(reasoning.Options{Transport: &script{c.line}, Retries: 3, Observe: attempts(&seen)}).Decide(t.Context(), question, reasoning.Unobserved{})
 		require.ErrorIs(t, err, c.code)
 		require.NotContains(t, err.Error(), "hunter2secret")
 		require.LessOrEqual(t, len(seen), 1)

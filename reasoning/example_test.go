@@ -13,7 +13,7 @@ import (
 // implements the same method.
 type transportFunc func(reasoning.Request) string
 
-func (f transportFunc) RoundTrip(_ context.Context, request reasoning.Request) (json.RawMessage, error) {
+func (f transportFunc) RoundTrip(_ context.Context, request reasoning.Request, _ reasoning.Observer) (json.RawMessage, error) {
 	return json.RawMessage(f(request)), nil
 }
 
@@ -24,7 +24,7 @@ func ExampleTransport() {
 	})})
 	intent, err := client.Decide(context.Background(), reasoning.Request{
 		RunID: "r1", Step: 1, Goal: "What changed last week?", Tools: []reasoning.Tool{{Name: "git.log"}},
-	})
+	}, reasoning.Unobserved{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -75,8 +75,8 @@ const patience = 0.75
 // RoundTrip posts the request. The Idempotency-Key is Request.Key, so that a retry
 // after a lost answer has the same key. The trace context of ctx is propagated. Network
 // errors and Passing statuses are Temporary; HTTP 202 is Pending.
-// If the observer of ctx has Wrote, the request accepts StreamType.
-func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
+// If the observer streams, the request accepts StreamType.
+func (t *HTTP) RoundTrip(ctx context.Context, request Request, observer Observer) (json.RawMessage, error) {
 	body, err := request.Encode()
 	if err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage,
 	if until, bounded := ctx.Deadline(); bounded {
 		header.Set("Prefer", fmt.Sprintf("respond-async, wait=%d", max(1, int(time.Until(until).Seconds()*patience))))
 	}
-	if wrote := ObserverFrom(ctx).Wrote; wrote != nil {
-		return postForStream(ctx, t.client, t.address.String(), header, body, wrote)
+	if observer.Streams() {
+		return postForStream(ctx, t.client, t.address.String(), header, body, observer)
 	}
 	return Post(ctx, t.client, t.address.String(), header, body)
 }

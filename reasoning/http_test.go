@@ -61,7 +61,7 @@ func TestARequestTravelsWhole(t *testing.T) {
 		require.Equal(t, []any{}, got["tools"])
 		fmt.Fprint(w, finish)
 	}, 0)
-	_, err := client.Decide(telemetry.WithTrace(t.Context(), telemetry.Trace{Parent: parent, State: "vendor=1"}), question)
+	_, err := client.Decide(telemetry.WithTrace(t.Context(), telemetry.Trace{Parent: parent, State: "vendor=1"}), question, reasoning.Unobserved{})
 	require.NoError(t, err)
 }
 
@@ -83,7 +83,7 @@ func TestTheBodyIsTheRequest(t *testing.T) {
 		asked.Step, asked.Tools = i+1, tools
 		asked.Goal, asked.Repo = `"tools":[] and ,"tools":[]`, &reasoning.Repo{Name: `"tools":[]`, Languages: map[string]int{"tools": 1}}
 		asked.LastOutput = []reasoning.Outcome{{ToolName: "a.b", Result: json.RawMessage(`{"tools":[]}`)}}
-		_, err := client.Decide(t.Context(), asked)
+		_, err := client.Decide(t.Context(), asked, reasoning.Unobserved{})
 		require.NoError(t, err)
 		want, err := asked.Encode()
 		require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestAPathIsUsedAsItIs(t *testing.T) {
 		}))
 		transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL + given})
 		require.NoError(t, err)
-		intent, err := reasoning.New(reasoning.Options{Transport: transport}).Decide(t.Context(), question)
+		intent, err := reasoning.New(reasoning.Options{Transport: transport}).Decide(t.Context(), question, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, want, intent.Final)
 		transport.Close()
@@ -170,7 +170,7 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 			_, err := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 				tries.Add(1)
 				c.handler(w, r)
-			}, 2).Decide(t.Context(), question)
+			}, 2).Decide(t.Context(), question, reasoning.Unobserved{})
 			require.ErrorIs(t, err, c.code)
 			require.Equal(t, c.tries, tries.Load())
 			require.NotContains(t, err.Error(), token)
@@ -216,7 +216,7 @@ func TestContentTypeAndCompressionDoNotMatter(t *testing.T) {
 		"gzip":    respond(200, packed.String(), "Content-Type", "application/json", "Content-Encoding", "gzip"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			intent, err := overHTTP(t, handler, 0).Decide(t.Context(), question)
+			intent, err := overHTTP(t, handler, 0).Decide(t.Context(), question, reasoning.Unobserved{})
 			require.NoError(t, err)
 			require.Equal(t, "done", intent.Final)
 		})
@@ -232,7 +232,7 @@ func TestAPackedFloodIsBounded(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, zip.Close())
-	_, err := overHTTP(t, respond(200, packed.String(), "Content-Encoding", "gzip"), 0).Decide(t.Context(), question)
+	_, err := overHTTP(t, respond(200, packed.String(), "Content-Encoding", "gzip"), 0).Decide(t.Context(), question, reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.InvalidIntent)
 	require.Contains(t, err.Error(), strconv.Itoa(reasoning.MaxAnswer), "the limit")
 }
@@ -249,7 +249,7 @@ func TestARedirectOnTheSameHostKeepsTheRequest(t *testing.T) {
 		require.Equal(t, "Bearer "+token, r.Header.Get("Authorization"))
 		fmt.Fprint(w, finish)
 	}, 0)
-	_, err := client.Decide(t.Context(), question)
+	_, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
 	require.NoError(t, err)
 }
 
@@ -275,7 +275,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Cleanup(transport.Close)
 	client := reasoning.New(reasoning.Options{Transport: transport})
 	for range questions {
-		_, err := client.Decide(t.Context(), question)
+		_, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
 		require.NoError(t, err)
 	}
 	require.Less(t, opened.Load(), int32(questions/2))
@@ -293,7 +293,7 @@ func TestAPendingAnswerIsInterrupted(t *testing.T) {
 		<-asked
 		cancel()
 	}()
-	_, err := client.Decide(ctx, question)
+	_, err := client.Decide(ctx, question, reasoning.Unobserved{})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -312,7 +312,7 @@ func TestASlowServiceIsNotWaitedFor(t *testing.T) {
 			transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
 			require.NoError(t, err)
 			t.Cleanup(transport.Close)
-			_, err = reasoning.New(reasoning.Options{Transport: transport, Timeout: 20 * time.Millisecond, Retries: 1}).Decide(t.Context(), question)
+			_, err = reasoning.New(reasoning.Options{Transport: transport, Timeout: 20 * time.Millisecond, Retries: 1}).Decide(t.Context(), question, reasoning.Unobserved{})
 			require.ErrorIs(t, err, fault.ReasoningUnavailable)
 			require.Equal(t, 2, fault.From(err).Extra["attempts"])
 			require.Contains(t, err.Error(), "20ms", "the timeout")
@@ -327,7 +327,7 @@ func TestACertificateThatIsNotTrustedIsFinal(t *testing.T) {
 	t.Cleanup(server.Close)
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
 	require.NoError(t, err)
-	_, err = transport.RoundTrip(t.Context(), question)
+	_, err = transport.RoundTrip(t.Context(), question, reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.ReasoningUnavailable)
 	require.NotErrorAs(t, err, new(*reasoning.Temporary))
 }
@@ -339,7 +339,7 @@ func TestNobodyThere(t *testing.T) {
 	require.NoError(t, listener.Close())
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: "http://" + address + "/x?key=hunter2hunter2", Token: token})
 	require.NoError(t, err)
-	_, err = reasoning.New(reasoning.Options{Transport: transport, Name: transport.Name(), Retries: 1}).Decide(t.Context(), question)
+	_, err = reasoning.New(reasoning.Options{Transport: transport, Name: transport.Name(), Retries: 1}).Decide(t.Context(), question, reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.ReasoningUnavailable)
 	require.Contains(t, err.Error(), address)
 	require.NotContains(t, err.Error(), "hunter2")
@@ -367,7 +367,7 @@ func BenchmarkDecideOverLoopback(b *testing.B) {
 	}
 	request.Memory.Summary = strings.Repeat("x", 16_000)
 	for b.Loop() {
-		if _, err := client.Decide(b.Context(), request); err != nil {
+		if _, err := client.Decide(b.Context(), request, reasoning.Unobserved{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -58,18 +58,30 @@ func (c ModelCall) Provider() string {
 	return provider
 }
 
-// Observer observes how a decision is made. Its functions may be nil. They may be
-// called concurrently, even after the decision was abandoned.
-type Observer struct {
-	// Called is called after each call of a model.
-	Called func(ModelCall)
-	// Prompted is called after a decision with a description of its prompt.
-	Prompted func(model string, shown Prompt)
-	// Wrote receives a model's answer as it is streamed. Models stream only if it is set.
-	Wrote func(part string)
-	// Waited is called before each pause for a model whose service fails for now.
-	Waited func(Attempt)
+// Observer observes how one decision is made. Its methods may be called concurrently,
+// even after the decision was abandoned.
+type Observer interface {
+	// Called is told of each call of a model.
+	Called(call ModelCall)
+	// Prompted is told of the prompt of a decision, after the decision.
+	Prompted(model string, shown Prompt)
+	// Waited is told of each pause for a model whose service fails for now, before it.
+	Waited(failed Attempt)
+	// Wrote receives a model's answer as it is streamed. Models stream only if Streams
+	// reports true.
+	Wrote(part string)
+	Streams() bool
 }
+
+// Unobserved is an Observer that does nothing.
+type Unobserved struct{}
+
+// The methods of Observer.
+func (Unobserved) Called(ModelCall)        {}
+func (Unobserved) Prompted(string, Prompt) {}
+func (Unobserved) Waited(Attempt)          {}
+func (Unobserved) Wrote(string)            {}
+func (Unobserved) Streams() bool           { return false }
 
 // Purpose returns the purpose of a model call for the request.
 func (r Request) Purpose() string {
@@ -79,50 +91,31 @@ func (r Request) Purpose() string {
 	return PurposeDecide
 }
 
-type observerKey struct{}
+// observedDecision observes one decision of a client.
+type observedDecision struct {
+	Observer
+	ctx     context.Context
+	client  *Client
+	request Request
 
-// WithObserver returns a context with an observer.
-func WithObserver(ctx context.Context, observer Observer) context.Context {
-	return context.WithValue(ctx, observerKey{}, observer)
+	mu     sync.Mutex
+	before int // calls so far, across all attempts
 }
 
-// ObserverFrom returns the observer of a context, or an empty one.
-func ObserverFrom(ctx context.Context) Observer {
-	observer, _ := ctx.Value(observerKey{}).(Observer)
-	return observer
+// Called sets ModelCall.Retry.
+func (d *observedDecision) Called(c ModelCall) {
+	d.mu.Lock()
+	c.Retry = max(c.Retry, d.before)
+	d.before++
+	d.mu.Unlock()
+	d.Observer.Called(c)
 }
 
-// Call reports a model call to Called, if set.
-func (o Observer) Call(c ModelCall) {
-	if o.Called != nil {
-		o.Called(c)
-	}
-}
-
-// counting returns an observer of one decision that sets ModelCall.Retry, across all
-// attempts.
-func (o Observer) counting() Observer {
-	called := o.Called
-	if called == nil {
-		return o
-	}
-	var mu sync.Mutex
-	before := 0
-	o.Called = func(c ModelCall) {
-		mu.Lock()
-		c.Retry = max(c.Retry, before)
-		before++
-		mu.Unlock()
-		called(c)
-	}
-	return o
-}
-
-// prompted reports the prompt of a decision to Prompted, if set.
-func (o Observer) prompted(intent Intent) {
-	if o.Prompted != nil && intent.Prompt != nil {
-		o.Prompted(intent.Model, *intent.Prompt)
-	}
+// Waited tells the client, too.
+func (d *observedDecision) Waited(failed Attempt) {
+	failed.SessionID, failed.RunID, failed.Step = d.request.SessionID, d.request.RunID, d.request.Step
+	d.client.observe(d.ctx, failed)
+	d.Observer.Waited(failed)
 }
 
 // Event converts the call to a telemetry event.
@@ -150,30 +143,37 @@ func (p Prompt) Event(model string) telemetry.Event {
 		Metadata: map[string]any{"hash": p.Hash, "sections": p.Sections, "left_out": left}}
 }
 
-// Observed collects the model calls and the prompt of one decision.
+// Observed is an Observer that collects the model calls and the prompt of one decision.
 type Observed struct {
+	Unobserved
+	wrote  func(string)
 	mu     sync.Mutex
 	calls  []ModelCall
 	prompt []telemetry.Event
 }
 
-// Observer returns an observer that collects into o and passes text to wrote, which may
-// be nil.
-func (o *Observed) Observer(wrote func(string)) Observer {
-	return Observer{
-		Called: func(c ModelCall) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.calls = append(o.calls, c)
-		},
-		Prompted: func(model string, shown Prompt) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.prompt = []telemetry.Event{shown.Event(model)}
-		},
-		Wrote: wrote,
-	}
+// NewObserved returns an Observed that passes text to wrote; nil: models do not stream.
+func NewObserved(wrote func(string)) *Observed { return &Observed{wrote: wrote} }
+
+// Called implements Observer.
+func (o *Observed) Called(c ModelCall) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.calls = append(o.calls, c)
 }
+
+// Prompted implements Observer.
+func (o *Observed) Prompted(model string, shown Prompt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.prompt = []telemetry.Event{shown.Event(model)}
+}
+
+// Wrote implements Observer.
+func (o *Observed) Wrote(part string) { o.wrote(part) }
+
+// Streams implements Observer.
+func (o *Observed) Streams() bool { return o.wrote != nil }
 
 // Calls returns the calls so far.
 func (o *Observed) Calls() []ModelCall {

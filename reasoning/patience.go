@@ -19,8 +19,8 @@ const (
 
 // Patiently repeats a call whose error is Temporary, until the pauses between the calls
 // add up to patience. A pause that the other side asks for comes first; one that does
-// not fit ends the attempts. It reports each pause to the observer of ctx.
-func Patiently[T any](ctx context.Context, patience time.Duration, call func() (T, error)) (T, error) {
+// not fit ends the attempts. It reports each pause to the observer.
+func Patiently[T any](ctx context.Context, patience time.Duration, observer Observer, call func() (T, error)) (T, error) {
 	pause, waited := modelPause, time.Duration(0)
 	for number := 1; ; number++ {
 		began := time.Now()
@@ -44,9 +44,7 @@ func Patiently[T any](ctx context.Context, patience time.Duration, call func() (
 		default:
 			pause *= 2
 		}
-		if observer := ObserverFrom(ctx); observer.Waited != nil {
-			observer.Waited(Attempt{Number: number, Err: err, Elapsed: time.Since(began), Wait: wait})
-		}
+		observer.Waited(Attempt{Number: number, Err: err, Elapsed: time.Since(began), Wait: wait})
 		select {
 		case <-ctx.Done():
 			return made, ctx.Err()

@@ -42,15 +42,14 @@ func TestAModelIsWaitedForWithPatience(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var waits []reasoning.Attempt
-				ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Waited: func(a reasoning.Attempt) { waits = append(waits, a) }})
+				var pauses waits
 				began := time.Now()
-				made, err := reasoning.Patiently(ctx, c.patience, failing(c.times, c.err))
+				made, err := reasoning.Patiently(t.Context(), c.patience, &pauses, failing(c.times, c.err))
 				require.GreaterOrEqual(t, time.Since(began), c.least)
 				require.LessOrEqual(t, time.Since(began), c.most)
 				if c.most > 0 {
-					require.NotEmpty(t, waits)
-					require.ErrorIs(t, waits[0].Err, c.err)
+					require.NotEmpty(t, pauses.seen)
+					require.ErrorIs(t, pauses.seen[0].Err, c.err)
 				}
 				if c.fails != "" {
 					require.ErrorIs(t, err, fault.ReasoningUnavailable)
@@ -92,3 +91,11 @@ func TestStatusesThatPass(t *testing.T) {
 		require.Equal(t, want, reasoning.Passing(status), status)
 	}
 }
+
+// waits collects the pauses of a call.
+type waits struct {
+	reasoning.Unobserved
+	seen []reasoning.Attempt
+}
+
+func (w *waits) Waited(failed reasoning.Attempt) { w.seen = append(w.seen, failed) }

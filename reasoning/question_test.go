@@ -79,7 +79,7 @@ func TestAServiceThatIsStillDecidingIsAskedAgain(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(finish))
 	}, 0)
-	intent, err := client.Decide(t.Context(), question)
+	intent, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "done", intent.Final)
 	require.Equal(t, []string{"r1/3", "r1/3", "r1/3", "r1/3"}, keys)
@@ -90,7 +90,7 @@ func TestWaitingForADecisionIsInterrupted(t *testing.T) {
 		still := fails(&reasoning.Pending{After: time.Hour})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := reasoning.New(reasoning.Options{Transport: &script{still, still, still, still}, Timeout: time.Second}).Decide(ctx, question)
+		_, err := reasoning.New(reasoning.Options{Transport: &script{still, still, still, still}, Timeout: time.Second}).Decide(ctx, question, reasoning.Unobserved{})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

@@ -31,8 +31,8 @@ type StreamLine struct {
 }
 
 // postForStream is Post for a service that may stream its answer. It passes each text to
-// wrote.
-func postForStream(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, wrote func(string)) (json.RawMessage, error) {
+// the observer.
+func postForStream(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, observer Observer) (json.RawMessage, error) {
 	header.Set("Accept", StreamType+", application/json;q=0.9")
 	response, err := send(ctx, client, http.MethodPost, address, header, body)
 	if err != nil {
@@ -44,7 +44,7 @@ func postForStream(ctx context.Context, client *http.Client, address string, hea
 		return readAnswer(ctx, response, header)
 	}
 	lines := &watched{Reader: io.LimitReader(response.Body, maxStream)}
-	answer, err := readLines(lines, header, wrote)
+	answer, err := readLines(lines, header, observer)
 	if lines.broken != nil {
 		return nil, networkError(ctx, lines.broken)
 	}
@@ -52,7 +52,7 @@ func postForStream(ctx context.Context, client *http.Client, address string, hea
 }
 
 // readLines returns the line with the intent.
-func readLines(from io.Reader, sent http.Header, wrote func(string)) (json.RawMessage, error) {
+func readLines(from io.Reader, sent http.Header, observer Observer) (json.RawMessage, error) {
 	for decoder := json.NewDecoder(from); ; {
 		var raw json.RawMessage
 		switch err := decoder.Decode(&raw); {
@@ -71,7 +71,7 @@ func readLines(from io.Reader, sent http.Header, wrote func(string)) (json.RawMe
 		after := time.Duration(min(max(line.RetryAfter, 0), 1<<31) * float64(time.Second))
 		switch {
 		case line.Text != nil:
-			wrote(*line.Text)
+			observer.Wrote(*line.Text)
 		case line.Status == StatusDeciding:
 			return nil, &Pending{After: after}
 		case line.Error != "":
@@ -93,41 +93,26 @@ func lineError(line string, after time.Duration) error {
 // newText forwards the streamed text of a service. A service that is polled again streams
 // from the beginning; newText forwards only the new part.
 type newText struct {
-	tell     func(string)
+	Observer
 	sent, at int
 }
 
-// observeNewText returns a context whose observer receives text through a newText; nil if the
-// observer has no Wrote.
-func observeNewText(ctx context.Context) (context.Context, *newText) {
-	observer := ObserverFrom(ctx)
-	if observer.Wrote == nil {
-		return ctx, nil
-	}
-	h := &newText{tell: observer.Wrote}
-	observer.Wrote = h.wrote
-	return WithObserver(ctx, observer), h
-}
-
-func (h *newText) wrote(text string) {
+// Wrote forwards the new part of a text.
+func (h *newText) Wrote(text string) {
 	h.at += len(text)
 	if fresh := min(h.at-h.sent, len(text)); fresh > 0 {
 		h.sent = h.at
-		h.tell(text[len(text)-fresh:])
+		h.Observer.Wrote(text[len(text)-fresh:])
 	}
 }
 
 // attempt begins another attempt, whose text starts anew.
 func (h *newText) attempt() {
-	if h != nil && h.sent > 0 {
-		h.tell("\n")
+	if h.sent > 0 {
+		h.Observer.Wrote("\n")
 		h.sent = 0
 	}
 }
 
 // again begins another round trip of the same attempt.
-func (h *newText) again() {
-	if h != nil {
-		h.at = 0
-	}
-}
+func (h *newText) again() { h.at = 0 }

@@ -31,8 +31,8 @@ func lines(answers ...string) http.HandlerFunc {
 // attempt.
 type aloud struct{ failures int }
 
-func (a *aloud) RoundTrip(ctx context.Context, _ reasoning.Request) (json.RawMessage, error) {
-	reasoning.ObserverFrom(ctx).Wrote("Hel")
+func (a *aloud) RoundTrip(_ context.Context, _ reasoning.Request, observer reasoning.Observer) (json.RawMessage, error) {
+	observer.Wrote("Hel")
 	if a.failures--; a.failures >= 0 {
 		return nil, &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "it broke off")}
 	}
@@ -41,8 +41,8 @@ func (a *aloud) RoundTrip(ctx context.Context, _ reasoning.Request) (json.RawMes
 
 func TestTheTextOfEachAttemptInThisProcessHasItsOwnLine(t *testing.T) {
 	heard := ""
-	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Wrote: func(part string) { heard += part }})
-	_, err := reasoning.New(reasoning.Options{Transport: &aloud{failures: 1}, Retries: 1}).Decide(ctx, question)
+	observer := reasoning.NewObserved(func(part string) { heard += part })
+	_, err := reasoning.New(reasoning.Options{Transport: &aloud{failures: 1}, Retries: 1}).Decide(t.Context(), question, observer)
 	require.NoError(t, err)
 	require.Equal(t, "Hel\nHel", heard)
 }
@@ -70,10 +70,10 @@ func TestAnAnswerInLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			heard := ""
-			ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Wrote: func(part string) { heard += part }})
+			observer := reasoning.NewObserved(func(part string) { heard += part })
 			transport := overHTTP(t, lines(c.answers...), 0).Transport()
 			client := reasoning.New(reasoning.Options{Transport: transport, Remote: true, Retries: 2})
-			intent, err := client.Decide(ctx, question)
+			intent, err := client.Decide(t.Context(), question, observer)
 			require.Equal(t, c.heard, heard)
 			if c.code != "" {
 				require.ErrorIs(t, err, c.code)

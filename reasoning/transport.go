@@ -16,7 +16,7 @@ import (
 // ctx ends. It must not modify or retain the request; the caller owns the answer. It is
 // safe for concurrent use.
 type Transport interface {
-	RoundTrip(ctx context.Context, request Request) (json.RawMessage, error)
+	RoundTrip(ctx context.Context, request Request, observer Observer) (json.RawMessage, error)
 }
 
 // Temporary is an error that a retry may resolve. After is the pause that the other

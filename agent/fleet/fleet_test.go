@@ -34,7 +34,7 @@ type machine struct {
 // asks calls box.post once and finishes with what came of it.
 type asks struct{}
 
-func (asks) RoundTrip(_ context.Context, request reasoning.Request) (json.RawMessage, error) {
+func (asks) RoundTrip(_ context.Context, request reasoning.Request, _ reasoning.Observer) (json.RawMessage, error) {
 	if request.Step == 1 {
 		return json.RawMessage(`{"action":"tool","tool_name":"box.post","args":{}}`), nil
 	}

@@ -96,7 +96,7 @@ func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 	client := reasoning.New(reasoning.Options{Transport: mongoqueue.New(opened), Timeout: time.Minute, Retries: 1000})
 	ask := func(i int) string {
 		name := fmt.Sprintf("question-%03d", i)
-		intent, err := client.Decide(ctx, reasoning.Request{RunID: "run" + name, Step: 1, Goal: name})
+		intent, err := client.Decide(ctx, reasoning.Request{RunID: "run" + name, Step: 1, Goal: name}, reasoning.Unobserved{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -36,7 +36,7 @@ func TestAWorkerForwardsAndWaits(t *testing.T) {
 	}))
 	defer api.Close()
 	_, end := startWorker(t, uri, "REASONING_API_URL="+api.URL)
-	intent, err := client.Decide(t.Context(), reasoning.Request{RunID: "forwarded", Step: 1, Goal: "x"})
+	intent, err := client.Decide(t.Context(), reasoning.Request{RunID: "forwarded", Step: 1, Goal: "x"}, reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "forwarded", intent.Final)
 	end()
@@ -49,7 +49,7 @@ func TestAWorkerForwardsAndWaits(t *testing.T) {
 	defer end()
 	answers := make(chan string, 1)
 	go func() {
-		intent, err := client.Decide(t.Context(), reasoning.Request{RunID: "waits", Step: 1, Goal: "x"})
+		intent, err := client.Decide(t.Context(), reasoning.Request{RunID: "waits", Step: 1, Goal: "x"}, reasoning.Unobserved{})
 		answers <- intent.Final + fmt.Sprint(err)
 	}()
 	require.Eventually(t, func() bool { return bytes.Contains(said(), []byte("cannot be reached")) }, time.Minute, 10*time.Millisecond)

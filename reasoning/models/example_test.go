@@ -23,7 +23,7 @@ func (parrot) Generate(_ context.Context, prompt models.Prompt) (models.Reply, e
 // The service asks a model, and reads the intent in what it wrote.
 func ExampleModel() {
 	decider := service.New(service.Options{SLM: parrot{}})
-	intent, err := decider.Decide(context.Background(), reasoning.Request{RunID: "r1", Step: 1, Goal: "Say hello."})
+	intent, err := decider.Decide(context.Background(), reasoning.Request{RunID: "r1", Step: 1, Goal: "Say hello."}, reasoning.Unobserved{})
 	if err != nil {
 		log.Fatal(err)
 	}

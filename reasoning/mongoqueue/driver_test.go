@@ -74,7 +74,7 @@ func TestOnesOwnServiceAnswersTheQueue(t *testing.T) {
 	}()
 	asks := reasoning.New(reasoning.Options{Transport: mongoqueue.New(database), Remote: true, Timeout: time.Minute})
 	for _, goal := range []string{"one", "two"} {
-		intent, err := asks.Decide(t.Context(), reasoning.Request{RunID: "r-" + goal, Step: 1, Goal: goal})
+		intent, err := asks.Decide(t.Context(), reasoning.Request{RunID: "r-" + goal, Step: 1, Goal: goal}, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, "asked "+goal, intent.Final)
 	}

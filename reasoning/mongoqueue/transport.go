@@ -52,7 +52,7 @@ const maxGenerations = 100
 // RoundTrip enqueues the question and waits for its answer. The error is *Pending while a
 // worker has claimed it; *Temporary with REASONING_UNAVAILABLE if no worker has, or the
 // database is unreachable; else the error that the worker recorded.
-func (t *Transport) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
+func (t *Transport) RoundTrip(ctx context.Context, request reasoning.Request, _ reasoning.Observer) (json.RawMessage, error) {
 	id, answer, err := t.enqueue(ctx, request)
 	if err != nil && id != "" && errors.Is(ctx.Err(), context.Canceled) {
 		t.abandon(ctx, id)

@@ -28,7 +28,7 @@ func TestAQuestionIsCancelledOverASlowNetwork(t *testing.T) {
 	ask := func(ctx context.Context, run string) (reasoning.Request, <-chan error) {
 		request, asked := reasoning.Request{RunID: run, Step: 1, Goal: "g"}, make(chan error, 1)
 		go func() {
-			_, err := queue.RoundTrip(ctx, request)
+			_, err := queue.RoundTrip(ctx, request, reasoning.Unobserved{})
 			asked <- err
 		}()
 		return request, asked

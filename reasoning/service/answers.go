@@ -53,9 +53,6 @@ type pending struct {
 	err     error
 }
 
-// decide decides a request.
-type decide func(context.Context, reasoning.Request) (reasoning.Intent, error)
-
 // newAnswers returns a cache, persistent in a folder; nil keeps it in memory.
 func newAnswers(folder *os.Root) *answers {
 	a := &answers{pending: map[string]*pending{}}
@@ -73,9 +70,9 @@ func newAnswers(folder *os.Root) *answers {
 }
 
 // ask returns the cached answer to a request, or has it decided. It returns the error
-// of ctx when ctx ends. Errors are not cached. The observer of ctx receives the
-// streamed text from the beginning.
-func (a *answers) ask(ctx context.Context, key string, request reasoning.Request, by decide) (reasoning.Intent, error) {
+// of ctx when ctx ends. Errors are not cached. The observer receives the streamed text
+// from the beginning.
+func (a *answers) ask(ctx context.Context, key string, request reasoning.Request, observer reasoning.Observer, by Decider) (reasoning.Intent, error) {
 	key = digest(key, request)
 	a.mu.Lock()
 	if intent, has := a.answered(key); has {
@@ -84,11 +81,11 @@ func (a *answers) ask(ctx context.Context, key string, request reasoning.Request
 	}
 	p := a.pending[key]
 	if p == nil {
-		p = a.begin(ctx, key, request, by)
+		p = a.begin(ctx, key, request, observer, by)
 	}
 	p.waiting++
 	a.mu.Unlock()
-	tell := p.written.listener(reasoning.ObserverFrom(ctx).Wrote)
+	tell := p.written.listener(observer)
 	for {
 		more := tell()
 		select {
@@ -115,7 +112,7 @@ func (a *answers) answered(key string) (reasoning.Intent, bool) {
 }
 
 // begin starts the decision of a request, independently of the callers that wait for it.
-func (a *answers) begin(ctx context.Context, key string, request reasoning.Request, by decide) *pending {
+func (a *answers) begin(ctx context.Context, key string, request reasoning.Request, observer reasoning.Observer, by Decider) *pending {
 	bounded, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	forget := func() bool { return true }
 	if a.base != nil {
@@ -123,14 +120,10 @@ func (a *answers) begin(ctx context.Context, key string, request reasoning.Reque
 	}
 	p := &pending{cancel: cancel, done: make(chan struct{})}
 	a.pending[key] = p
-	if observer := reasoning.ObserverFrom(ctx); observer.Wrote != nil {
-		observer.Wrote = p.written.add
-		bounded = reasoning.WithObserver(bounded, observer)
-	}
 	go func() {
 		defer cancel()
 		defer forget()
-		p.intent, p.err = by(bounded, request)
+		p.intent, p.err = by.Decide(bounded, request, transcribed{observer, &p.written})
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.pending[key] == p {

@@ -42,32 +42,32 @@ func (c *counting) Generate(ctx context.Context, _ models.Prompt) (models.Reply,
 func TestTheServiceInsideIsPaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &counting{took: time.Second}
-		var calls []reasoning.ModelCall
-		observed := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) { calls = append(calls, call) }})
+		observed := reasoning.NewObserved(nil)
 		inside := service.New(service.Options{SLM: model})
 		client := reasoning.New(reasoning.Options{Transport: inside})
-		first, err := client.Decide(observed, whole())
+		first, err := client.Decide(t.Context(), whole(), observed)
 		require.NoError(t, err)
-		again, err := client.Decide(observed, whole())
+		again, err := client.Decide(t.Context(), whole(), observed)
 		require.NoError(t, err)
 		require.Equal(t, 1, model.calls)
 		require.False(t, first.Cached)
 		require.True(t, again.Cached)
 		require.Equal(t, "answer 1", again.Final)
+		calls := observed.Calls()
 		require.Equal(t, []bool{false, true}, []bool{calls[0].Cached, calls[1].Cached})
 
 		other := whole()
 		other.Step = 4
-		answer, err := client.Decide(t.Context(), other)
+		answer, err := client.Decide(t.Context(), other, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, "answer 2", answer.Final, "another step")
 		other.Step, other.Goal = 3, "another goal under the same id"
-		answer, err = client.Decide(t.Context(), other)
+		answer, err = client.Decide(t.Context(), other, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, "answer 3", answer.Final, "another question")
 
 		time.Sleep(service.AnswersTTL)
-		answer, err = client.Decide(t.Context(), whole())
+		answer, err = client.Decide(t.Context(), whole(), reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, "answer 4", answer.Final, "too late")
 	})
@@ -82,8 +82,8 @@ func TestAQuestionIsDecidedOnceForAllWhoWait(t *testing.T) {
 		leaving, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
 		gone, stays := make(chan error), make(chan error)
-		go func() { _, err := inside.RoundTrip(leaving, whole()); gone <- err }()
-		go func() { _, err := inside.RoundTrip(t.Context(), whole()); stays <- err }()
+		go func() { _, err := inside.RoundTrip(leaving, whole(), reasoning.Unobserved{}); gone <- err }()
+		go func() { _, err := inside.RoundTrip(t.Context(), whole(), reasoning.Unobserved{}); stays <- err }()
 		require.ErrorIs(t, <-gone, context.DeadlineExceeded)
 		require.NoError(t, <-stays)
 		require.Equal(t, 1, model.calls)
@@ -92,9 +92,9 @@ func TestAQuestionIsDecidedOnceForAllWhoWait(t *testing.T) {
 		other.Step++
 		leaving, leave = context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		_, err := inside.RoundTrip(leaving, other)
+		_, err := inside.RoundTrip(leaving, other, reasoning.Unobserved{})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		_, err = inside.RoundTrip(t.Context(), other)
+		_, err = inside.RoundTrip(t.Context(), other, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, 3, model.calls, "nobody waited, so it was ended and asked anew")
 	})
@@ -105,7 +105,7 @@ func TestErrorsAreNotKept(t *testing.T) {
 	model := &counting{err: fault.New(fault.ReasoningUnavailable, "down")}
 	inside := service.New(service.Options{SLM: model})
 	for range 2 {
-		_, err := inside.RoundTrip(t.Context(), whole())
+		_, err := inside.RoundTrip(t.Context(), whole(), reasoning.Unobserved{})
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)
 	}
 	require.Equal(t, 2, model.calls)
@@ -187,7 +187,7 @@ func TestAClientWaitsForASlowModel(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(transport.Close)
 	client := reasoning.New(reasoning.Options{Transport: transport, Timeout: 1500 * time.Millisecond, Retries: 2})
-	intent, err := client.Decide(t.Context(), whole())
+	intent, err := client.Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "answer 1", intent.Final)
 	require.Equal(t, 1, model.calls)

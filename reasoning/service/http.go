@@ -27,7 +27,7 @@ const MaxRequest = 8 << 20
 
 // Decider decides requests; Service implements it.
 type Decider interface {
-	Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error)
+	Decide(ctx context.Context, request reasoning.Request, observer reasoning.Observer) (reasoning.Intent, error)
 }
 
 // HandlerOptions configure a handler.
@@ -95,10 +95,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	lines := &lines{w: w}
+	var observer reasoning.Observer = reasoning.Unobserved{}
 	if lines.wanted(r) {
-		r = r.WithContext(reasoning.WithObserver(r.Context(), reasoning.Observer{Wrote: lines.text}))
+		observer = lines
 	}
-	intent, err := h.decide(r, request)
+	intent, err := h.decide(r, request, observer)
 	switch begun := lines.end(intent, err); {
 	case begun:
 	case errors.Is(err, errStill):
@@ -116,10 +117,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var errStill = errors.New("still deciding")
 
 // decide returns the decision, or errStill.
-func (h *handler) decide(r *http.Request, request reasoning.Request) (reasoning.Intent, error) {
+func (h *handler) decide(r *http.Request, request reasoning.Request, observer reasoning.Observer) (reasoning.Intent, error) {
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" {
-		return h.options.Decider.Decide(r.Context(), request)
+		return h.options.Decider.Decide(r.Context(), request, observer)
 	}
 	ctx := r.Context()
 	if wait, async := patienceOf(r.Header.Values("Prefer")); async {
@@ -127,7 +128,7 @@ func (h *handler) decide(r *http.Request, request reasoning.Request) (reasoning.
 		ctx, cancel = context.WithTimeoutCause(ctx, wait, errStill)
 		defer cancel()
 	}
-	intent, err := h.answers.ask(ctx, key, request, h.options.Decider.Decide)
+	intent, err := h.answers.ask(ctx, key, request, observer, h.options.Decider)
 	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), errStill) && errors.Is(err, context.DeadlineExceeded) {
 		return intent, errStill
 	}

@@ -23,11 +23,11 @@ import (
 // decider answers with one error, or as the offline planner.
 type decider struct{ err error }
 
-func (d decider) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
+func (d decider) Decide(ctx context.Context, request reasoning.Request, observer reasoning.Observer) (reasoning.Intent, error) {
 	if d.err != nil {
 		return reasoning.Intent{}, d.err
 	}
-	return service.New(service.Options{}).Decide(ctx, request)
+	return service.New(service.Options{}).Decide(ctx, request, observer)
 }
 
 const token = "sekrit-0123456789"
@@ -56,9 +56,9 @@ func TestTheServiceOverHTTP(t *testing.T) {
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: serve(t, decider{}).URL, Token: token})
 	require.NoError(t, err)
 	t.Cleanup(transport.Close)
-	over, err := reasoning.New(reasoning.Options{Transport: transport}).Decide(t.Context(), whole())
+	over, err := reasoning.New(reasoning.Options{Transport: transport}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
-	inside, err := reasoning.New(reasoning.Options{Transport: service.New(service.Options{})}).Decide(t.Context(), whole())
+	inside, err := reasoning.New(reasoning.Options{Transport: service.New(service.Options{})}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, inside, over)
 	require.Empty(t, over.Repairs)
@@ -85,7 +85,7 @@ func TestRetryAfterIsPassedOn(t *testing.T) {
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: serve(t, decider{busy}).URL, Token: token})
 	require.NoError(t, err)
 	t.Cleanup(transport.Close)
-	_, err = transport.RoundTrip(t.Context(), whole())
+	_, err = transport.RoundTrip(t.Context(), whole(), reasoning.Unobserved{})
 	var temporary *reasoning.Temporary
 	require.ErrorAs(t, err, &temporary)
 	require.Equal(t, 2*time.Second, temporary.After)

@@ -59,7 +59,7 @@ func TestAnAnswerThatFitsIsAccepted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slm := &scripted{name: "ollama:small", lines: []string{c.text}}
-			intent, err := reasoning.New(reasoning.Options{Transport: service.New(service.Options{SLM: slm})}).Decide(t.Context(), judge(`{"task":"Judge."}`, c.schema))
+			intent, err := reasoning.New(reasoning.Options{Transport: service.New(service.Options{SLM: slm})}).Decide(t.Context(), judge(`{"task":"Judge."}`, c.schema), reasoning.Unobserved{})
 			require.NoError(t, err)
 			require.Equal(t, reasoning.ActionFinish, intent.Action)
 			require.Equal(t, c.want, intent.Final)
@@ -75,16 +75,16 @@ func TestAnAnswerThatFitsIsAccepted(t *testing.T) {
 func TestAnAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"maybe"}`, `{"decision":"approve"}`}}
-	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, `{"decision":"approve"}`, intent.Final)
 	require.Contains(t, slm.asked[1].User, "/decision")
 	require.Contains(t, slm.asked[1].User, `{"decision":"maybe"}`)
 	slm.lines = []string{"no", "no"}
-	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict), reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.InvalidIntent)
 	slm.lines = []string{`{"action":"error","error":"no patch"}`}
-	intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "no patch", intent.Error)
 }
@@ -92,7 +92,7 @@ func TestAnAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 // The offline planner is no model: it answers no step.
 func TestThePlannerAnswersNoStep(t *testing.T) {
 	t.Parallel()
-	_, err := service.New(service.Options{}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	_, err := service.New(service.Options{}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict), reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.ReasoningUnavailable)
 	require.ErrorContains(t, err, "SLM_MODEL")
 }
@@ -100,7 +100,7 @@ func TestThePlannerAnswersNoStep(t *testing.T) {
 func TestAnInvalidSchemaAsksNoModel(t *testing.T) {
 	t.Parallel()
 	slm := &scripted{name: "slm"}
-	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, `{"type":5}`))
+	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, `{"type":5}`), reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.Empty(t, slm.asked)
 }
@@ -140,7 +140,7 @@ func TestWhereWhatWasLeftOut(t *testing.T) {
 	t.Parallel()
 	members := map[string]any{"task": "Judge.", "patch": "+first line\n" + strings.Repeat("+a line of the patch\n", 4000), "title": "A short title", "files": []any{"a.go", "b.go"}}
 	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}
-	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, members), verdict))
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, members), verdict), reasoning.Unobserved{})
 	require.NoError(t, err)
 	shown := slm.asked[0].User
 	require.Contains(t, shown, "## title\nA short title")
@@ -162,20 +162,20 @@ func TestALargeQuestionGoesToTheLargeModel(t *testing.T) {
 	request := judge(input(t, map[string]any{"task": "Judge.", "patch": strings.Repeat("+a line of the patch\n", 4000)}), verdict)
 	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}
 	llm := &scripted{name: "ollama:large", lines: []string{`{"decision":"approve"}`}}
-	var calls []reasoning.ModelCall
-	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) { calls = append(calls, call) }})
+	observed := reasoning.NewObserved(nil)
 	inside := service.New(service.Options{SLM: slm, LLM: llm})
-	intent, err := inside.Decide(ctx, request)
+	intent, err := inside.Decide(t.Context(), request, observed)
 	require.NoError(t, err)
 	require.Equal(t, "ollama:large", intent.Model)
 	require.Empty(t, slm.asked)
 	require.Empty(t, intent.Warnings)
 	require.Contains(t, llm.asked[0].User, strings.Repeat("+a line of the patch\n", 3999))
+	calls := observed.Calls()
 	require.Len(t, calls, 1)
 	require.Contains(t, calls[0].Switch, "8000", "the budget")
 	require.Equal(t, reasoning.PurposeAnswer, calls[0].Purpose)
 	request.Policy.Model = reasoning.ModelSLM
-	intent, err = inside.Decide(t.Context(), request)
+	intent, err = inside.Decide(t.Context(), request, reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Len(t, intent.Warnings, 1)
 }
@@ -183,7 +183,7 @@ func TestALargeQuestionGoesToTheLargeModel(t *testing.T) {
 func TestWhatCannotBeCutIsRefused(t *testing.T) {
 	t.Parallel()
 	slm := &scripted{name: "ollama:small"}
-	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, map[string]any{"task": strings.Repeat("Judge this. ", 3000)}), verdict))
+	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, map[string]any{"task": strings.Repeat("Judge this. ", 3000)}), verdict), reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.LimitExceeded)
 	require.Equal(t, 8000, fault.From(err).Extra["budget"])
 	require.Greater(t, fault.From(err).Extra["tokens"], 9000)
@@ -206,7 +206,7 @@ func TestAModelsOwnWindowBoundsThePrompt(t *testing.T) {
 	request := judge(input(t, map[string]any{"task": "Judge.", "patch": strings.Repeat("+a line of the patch\n", 4000)}), verdict)
 	for window, most := range map[int]int{8192: 5120, 0: 8000, 1 << 20: 8000} {
 		slm := narrow{&scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}, window}
-		intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), request)
+		intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), request, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, intent.Prompt.Tokens, most)
 		require.Greater(t, intent.Prompt.Tokens, most-100)

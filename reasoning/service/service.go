@@ -32,7 +32,7 @@ type Options struct {
 }
 
 // Service decides what an agent does next, and answers steps of workflows. It reports
-// each model call to the reasoning.Observer of the context. Its only state is the cache
+// each model call to the reasoning.Observer. Its only state is the cache
 // of RoundTrip. It is safe for concurrent use.
 type Service struct {
 	options Options
@@ -65,7 +65,7 @@ func (s *Service) Name() string {
 // small one, and then fails with INVALID_INTENT. LIMIT_EXCEEDED means that the fixed
 // part of the request fits no permitted model's prompt. Errors of a model are returned
 // unchanged.
-func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
+func (s *Service) Decide(ctx context.Context, request reasoning.Request, observer reasoning.Observer) (reasoning.Intent, error) {
 	first, err := s.choose(request)
 	switch {
 	case err != nil:
@@ -80,7 +80,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	if err != nil {
 		return reasoning.Intent{}, err
 	}
-	asked := &conversation{service: s, request: request, schema: schema}
+	asked := &conversation{service: s, request: request, schema: schema, observer: observer}
 	first, prompt, err := s.prepare(ctx, first, request)
 	if (err != nil || cutInput(prompt) > 0) && s.mayEscalate(first, request) {
 		why := fmt.Sprintf("the question does not fit the %d tokens of a prompt of %s", first.budget, first.model.Name())
@@ -156,13 +156,13 @@ func (s *Service) refused(err error, chosen choice) error {
 
 // RoundTrip makes a Service an in-process reasoning.Transport. It caches answers for
 // AnswersTTL.
-func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
-	intent, err := s.answers.ask(ctx, request.Key(), request, s.Decide)
+func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request, observer reasoning.Observer) (json.RawMessage, error) {
+	intent, err := s.answers.ask(ctx, request.Key(), request, observer, s)
 	if err != nil {
 		return nil, err
 	}
 	if intent.Cached {
-		reasoning.ObserverFrom(ctx).Call(reasoning.ModelCall{Model: intent.Model, Purpose: request.Purpose(), Cached: true})
+		observer.Called(reasoning.ModelCall{Model: intent.Model, Purpose: request.Purpose(), Cached: true})
 	}
 	return json.Marshal(intent)
 }
@@ -172,6 +172,7 @@ type conversation struct {
 	service                    *Service
 	request                    reasoning.Request
 	schema                     *schemas.Schema // of the answer, or nil
+	observer                   reasoning.Observer
 	prompt                     Prompt
 	promptTokens, outputTokens int
 	repairs                    []string
@@ -261,10 +262,10 @@ func again(text string, wrong error) string {
 // ask returns one answer of a model, with patience for faults that pass.
 func (c *conversation) ask(ctx context.Context, chosen choice, prompt Prompt) (models.Reply, error) {
 	c.prompt = prompt
-	return reasoning.Patiently(ctx, c.service.options.Patience, func() (models.Reply, error) {
+	return reasoning.Patiently(ctx, c.service.options.Patience, c.observer, func() (models.Reply, error) {
 		began := time.Now()
 		reply, err := c.generate(ctx, chosen.model, prompt)
-		reasoning.ObserverFrom(ctx).Call(reasoning.ModelCall{Model: chosen.model.Name(), Purpose: c.request.Purpose(), PromptTokens: reply.PromptTokens,
+		c.observer.Called(reasoning.ModelCall{Model: chosen.model.Name(), Purpose: c.request.Purpose(), PromptTokens: reply.PromptTokens,
 			OutputTokens: reply.OutputTokens, Duration: time.Since(began), Retry: c.calls, Switch: chosen.why, Err: err,
 			Prompt: prompt.Parts, Reply: cmp.Or(reply.Text, reply.Thinking)})
 		c.calls++
@@ -284,9 +285,11 @@ func (c *conversation) generate(ctx context.Context, model models.Model, prompt 
 	defer cancel()
 	asked := models.Prompt{System: prompt.System, User: prompt.User, Again: c.again, Longer: c.longer}
 	asked.Schema, asked.Enforce = schemaOf(c.request)
-	asked.Stream = reasoning.ObserverFrom(ctx).Wrote
-	if asked.Stream != nil && c.calls > 0 {
-		asked.Stream("\n") // separates the output of this call from the last one's
+	if c.observer.Streams() {
+		asked.Stream = c.observer.Wrote
+		if c.calls > 0 {
+			c.observer.Wrote("\n") // separates the output of this call from the last one's
+		}
 	}
 	reply, err := model.Generate(bounded, asked)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {

@@ -22,7 +22,7 @@ func TestWithoutAModelThePlannerDecides(t *testing.T) {
 	t.Parallel()
 	inside := service.New(service.Options{})
 	require.Contains(t, inside.Name(), "not a model")
-	intent, err := inside.Decide(t.Context(), reasoning.Request{RunID: "r1", Step: 1, Goal: "Where is the loop?"})
+	intent, err := inside.Decide(t.Context(), reasoning.Request{RunID: "r1", Step: 1, Goal: "Where is the loop?"}, reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, planner.Name, intent.Model)
 	require.Nil(t, intent.Prompt)
@@ -32,7 +32,7 @@ func TestAModelDecides(t *testing.T) {
 	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{`{"action":"finish","final":"done","model":"somebody else","prompt_tokens":9}`}}
 	client := reasoning.New(reasoning.Options{Transport: service.New(service.Options{SLM: slm})})
-	intent, err := client.Decide(t.Context(), whole())
+	intent, err := client.Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "ollama:small", intent.Model)
 	require.Equal(t, []int{100, 10}, []int{intent.PromptTokens, intent.OutputTokens})
@@ -46,7 +46,7 @@ func TestAModelDecides(t *testing.T) {
 func TestABadAnswerIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{"I would rather not.", finish}}
-	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, []int{200, 20}, []int{intent.PromptTokens, intent.OutputTokens})
 	require.Contains(t, intent.Repairs[0], "asked once more")
@@ -58,7 +58,7 @@ func TestAfterTwoBadAnswersTheLargeModelIsAsked(t *testing.T) {
 	t.Parallel()
 	slm := &scripted{name: "ollama:small", lines: []string{"no", "no"}}
 	llm := &scripted{name: "anthropic:large", lines: []string{finish}}
-	intent, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole())
+	intent, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "anthropic:large", intent.Model)
 	require.Equal(t, 300, intent.PromptTokens)
@@ -74,7 +74,7 @@ func TestWhatCannotBeUsedInTheEndIsAnError(t *testing.T) {
 		if forced {
 			request.Policy.Model = reasoning.ModelSLM
 		}
-		_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), request)
+		_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), request, reasoning.Unobserved{})
 		require.ErrorIs(t, err, fault.InvalidIntent, name)
 		require.Equal(t, forced, len(llm.asked) == 0, name)
 	}
@@ -105,7 +105,7 @@ func TestWhichModelIsAsked(t *testing.T) {
 			slm, llm := &scripted{name: "slm", lines: []string{finish}}, &scripted{name: "llm", lines: []string{finish}}
 			request := whole()
 			c.change(&request)
-			intent, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), request)
+			intent, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), request, reasoning.Unobserved{})
 			require.NoError(t, err)
 			require.Equal(t, c.want, intent.Model)
 		})
@@ -158,10 +158,10 @@ func TestWhyTheLargeModelIsAsked(t *testing.T) {
 			request := whole()
 			request.Goal = "Where is it?"
 			c.change(&request)
-			var calls []reasoning.ModelCall
-			ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) { calls = append(calls, call) }})
-			_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(ctx, request)
+			observed := reasoning.NewObserved(nil)
+			_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), request, observed)
 			require.NoError(t, err)
+			calls := observed.Calls()
 			require.Len(t, calls, 1)
 			require.Equal(t, c.why, calls[0].Switch)
 			require.Equal(t, map[bool]string{true: "slm", false: "llm"}[c.why == ""], calls[0].Model)
@@ -173,17 +173,18 @@ func TestWhyTheLargeModelIsAsked(t *testing.T) {
 func TestEachCallOfAModelIsReported(t *testing.T) {
 	t.Parallel()
 	slm, llm := &scripted{name: "ollama:s", lines: []string{"no", "no"}}, &scripted{name: "ollama:l", lines: []string{finish}}
+	observed := reasoning.NewObserved(nil)
+	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole(), observed)
+	require.NoError(t, err)
 	var sent []string
-	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) {
+	for _, call := range observed.Calls() {
 		switched := ""
 		if call.Switch != "" {
 			require.Contains(t, call.Switch, "ollama:s", "the model that was asked before")
 			switched = "switched"
 		}
 		sent = append(sent, fmt.Sprint(call.Model, " ", call.Provider(), " ", call.Purpose, " ", call.Retry, " ", switched))
-	}})
-	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(ctx, whole())
-	require.NoError(t, err)
+	}
 	require.Equal(t, []string{"ollama:s ollama decide 0 ", "ollama:s ollama decide 1 ", "ollama:l ollama decide 2 switched"}, sent)
 }
 
@@ -191,16 +192,16 @@ func TestTheOnlyModelThereIs(t *testing.T) {
 	t.Parallel()
 	only := &scripted{name: "only", lines: []string{finish, finish}}
 	request := whole()
-	intent, err := service.New(service.Options{LLM: only}).Decide(t.Context(), request)
+	intent, err := service.New(service.Options{LLM: only}).Decide(t.Context(), request, reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "only", intent.Model)
 	request.Policy.Stuck = true
-	intent, err = service.New(service.Options{SLM: only}).Decide(t.Context(), request)
+	intent, err = service.New(service.Options{SLM: only}).Decide(t.Context(), request, reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "only", intent.Model)
 	for model, variable := range map[string]string{"slm": "SLM_MODEL", "llm": "LLM_MODEL"} {
 		request.Policy.Model = model
-		_, err = service.New(service.Options{}).Decide(t.Context(), request)
+		_, err = service.New(service.Options{}).Decide(t.Context(), request, reasoning.Unobserved{})
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)
 		require.Contains(t, err.Error(), variable)
 	}
@@ -210,7 +211,7 @@ func TestAModelThatFailsIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	slm := &scripted{name: "slm", err: fault.New(fault.ReasoningUnavailable, "it is down")}
 	llm := &scripted{name: "llm", lines: []string{finish}}
-	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole())
+	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.ErrorIs(t, err, slm.err)
 	require.Empty(t, llm.asked)
 }
@@ -228,13 +229,13 @@ func (slow) Generate(ctx context.Context, _ models.Prompt) (models.Reply, error)
 func TestASlowModelIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inside := service.New(service.Options{SLM: slow{}, Timeout: time.Minute})
-		_, err := inside.Decide(t.Context(), whole())
+		_, err := inside.Decide(t.Context(), whole(), reasoning.Unobserved{})
 		require.ErrorIs(t, err, fault.ReasoningUnavailable)
 		require.ErrorContains(t, err, "slow", "the model")
 		require.ErrorContains(t, err, "1m0s", "the timeout")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = inside.Decide(ctx, whole())
+		_, err = inside.Decide(ctx, whole(), reasoning.Unobserved{})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

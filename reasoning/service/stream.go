@@ -30,10 +30,20 @@ func (t *transcript) add(text string) {
 	}
 }
 
-// listener returns a function that passes new text to tell and returns a channel closed
-// at the next write.
-func (t *transcript) listener(tell func(string)) func() (more <-chan struct{}) {
-	if tell == nil {
+// transcribed is the observer of a decision for which several may wait: each hears its text
+// from the transcript.
+type transcribed struct {
+	reasoning.Observer
+	to *transcript
+}
+
+// Wrote adds a text to the transcript.
+func (w transcribed) Wrote(part string) { w.to.add(part) }
+
+// listener returns a function that passes new text to the observer and returns a channel
+// closed at the next write.
+func (t *transcript) listener(observer reasoning.Observer) func() (more <-chan struct{}) {
+	if !observer.Streams() {
 		return func() <-chan struct{} { return nil }
 	}
 	sent := 0
@@ -46,7 +56,7 @@ func (t *transcript) listener(tell func(string)) func() (more <-chan struct{}) {
 		t.mu.Unlock()
 		sent += len(parts)
 		for _, each := range parts {
-			tell(each)
+			observer.Wrote(each)
 		}
 		return more
 	}
@@ -55,6 +65,7 @@ func (t *transcript) listener(tell func(string)) func() (more <-chan struct{}) {
 // lines writes an answer in lines of JSON. The first text begins it. Its methods are safe
 // for concurrent use.
 type lines struct {
+	reasoning.Unobserved
 	w http.ResponseWriter
 
 	mu          sync.Mutex
@@ -71,8 +82,11 @@ func (*lines) wanted(r *http.Request) bool {
 	return false
 }
 
-// text writes a text. Texts after the end are ignored.
-func (l *lines) text(text string) {
+// Streams implements reasoning.Observer.
+func (*lines) Streams() bool { return true }
+
+// Wrote writes a text. Texts after the end are ignored.
+func (l *lines) Wrote(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {

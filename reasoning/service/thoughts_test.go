@@ -135,7 +135,7 @@ func TestOfSeveralValuesTheLastCounts(t *testing.T) {
 func answered(t *testing.T, text, schema string) string {
 	t.Helper()
 	slm := &scripted{name: "ollama:small", lines: []string{text, "asked again"}}
-	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, schema))
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, schema), reasoning.Unobserved{})
 	require.NoError(t, err, text)
 	require.Len(t, slm.asked, 1, text)
 	return intent.Final

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/reasoning"
 	"savant/reasoning/models"
 	"savant/reasoning/service"
 )
@@ -31,13 +32,13 @@ func TestAPromptIsBuiltAgainForASmallWindow(t *testing.T) {
 		slm := windowed{&scripted{name: "ollama:small", lines: []string{finish}}, 6000, told}
 		request := large()
 		request.Goal = "Where is the loop?"
-		intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), request)
+		intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), request, reasoning.Unobserved{})
 		require.NoError(t, err)
 		require.Equal(t, "done", intent.Final)
 		require.Contains(t, strings.Join(intent.Repairs, "\n"), "built again")
 	}
 	slm := windowed{&scripted{name: "ollama:small"}, 10, 6000}
-	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.ErrorIs(t, err, fault.LimitExceeded)
 	require.ErrorContains(t, err, "agent.prompt.slm_budget_tokens")
 	require.LessOrEqual(t, len(slm.asked), 2)
@@ -60,22 +61,22 @@ func (r *replies) Generate(_ context.Context, prompt models.Prompt) (models.Repl
 
 func TestAnswersOfModelsThatThink(t *testing.T) {
 	slm := &replies{list: []models.Reply{{Thinking: " " + finish + "\n"}}}
-	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "done", intent.Final)
 	slm = &replies{list: []models.Reply{{Thinking: "Perhaps " + finish + " or not."}, {Text: `{"action":"finish","final":"real"}`}}}
-	intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Equal(t, "real", intent.Final, "thoughts are no answer")
 	require.False(t, slm.asked[0].Again)
 	require.True(t, slm.asked[1].Again)
 	require.False(t, slm.asked[1].Longer)
 	slm = &replies{list: []models.Reply{{Thinking: "hmm", Cut: true}, {Text: finish}}}
-	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.True(t, slm.asked[1].Longer, "a length end gets more room")
 	slm = &replies{list: []models.Reply{{Text: `{"action":"tool","tool_name":"context.search","args":{"query":"a"}`, Cut: true}, {Text: finish}}}
-	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
 	require.Len(t, slm.asked, 2, "a call that was cut off is not completed")
 }

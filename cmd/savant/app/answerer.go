@@ -95,16 +95,11 @@ type decision struct {
 	step                    int
 }
 
-// observe returns a context for a decision, and a function that records the decision's
+// observe returns the observer of a decision, and a function that records the decision's
 // model calls and returns them.
-func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ context.Context, recorded func() []reasoning.ModelCall) {
-	observed := new(reasoning.Observed)
-	observer := observed.Observer(wrote)
-	observer.Waited = func(failed reasoning.Attempt) {
-		failed.SessionID, failed.RunID, failed.Step = a.calls.process, of.runID, of.step
-		a.warnOfAttempt(ctx, failed)
-	}
-	return reasoning.WithObserver(ctx, observer), func() []reasoning.ModelCall {
+func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ *reasoning.Observed, recorded func() []reasoning.ModelCall) {
+	observed := reasoning.NewObserved(wrote)
+	return observed, func() []reasoning.ModelCall {
 		events := observed.Prompt()
 		for _, each := range observed.Calls() {
 			events = append(events, a.priced(each))
@@ -121,14 +116,14 @@ func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ c
 
 // observeStep is observe for a step of a driven run. The model's text is shown unless
 // another step's is.
-func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ context.Context, recorded func() []reasoning.ModelCall) {
+func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ reasoning.Observer, recorded func() []reasoning.ModelCall) {
 	var tell func(string)
 	if display := a.options.StepDisplay; display != nil {
 		tell = func(text string) { display.WroteStep(question.RunID, question.StepID, text) }
 	}
 	wrote, end := floor.listen(a.redactor.Certain(), tell)
-	ctx, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID}, wrote)
-	return ctx, func() []reasoning.ModelCall {
+	observed, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID}, wrote)
+	return observed, func() []reasoning.ModelCall {
 		end()
 		return record()
 	}
@@ -155,8 +150,8 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 		Driver: reasoning.Driver{Version: "step", Text: driver}, Policy: reasoning.Policy{NoTools: true, MustFinish: true, Notes: notes(question)},
 		Limits: reasoning.Limits{MaxSteps: question.Attempt, StepsLeft: 1, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond)}}
 	observed, recorded := a.observeStep(ctx, question, floor)
-	intent, err := client.Decide(observed, request.Ask(reasoning.Question{Workflow: question.Workflow, StepID: question.StepID,
-		Attempt: question.Attempt, Issued: question.Issued, Schema: question.Schema, Complex: question.Complex || a.complexWorkflow(question.Workflow)}, question.Input))
+	intent, err := client.Decide(ctx, request.Ask(reasoning.Question{Workflow: question.Workflow, StepID: question.StepID,
+		Attempt: question.Attempt, Issued: question.Issued, Schema: question.Schema, Complex: question.Complex || a.complexWorkflow(question.Workflow)}, question.Input), observed)
 	for _, call := range recorded() {
 		question.Used.Add(workflow.Usage{PromptTokens: call.PromptTokens, OutputTokens: call.OutputTokens, Spent: agent.SpentOn(call, a.prices())})
 	}

@@ -108,12 +108,12 @@ func (l *lateService) open(ctx context.Context) (*service.Service, error) {
 }
 
 // RoundTrip asks the service.
-func (l *lateService) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
+func (l *lateService) RoundTrip(ctx context.Context, request reasoning.Request, observer reasoning.Observer) (json.RawMessage, error) {
 	inside, err := l.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return inside.RoundTrip(ctx, request)
+	return inside.RoundTrip(ctx, request, observer)
 }
 
 // name returns the name of the decider.

@@ -73,7 +73,7 @@ func needsModel(s settings.Reasoning) bool {
 type refused struct{ why error }
 
 // RoundTrip sends nothing.
-func (r refused) RoundTrip(context.Context, reasoning.Request) (json.RawMessage, error) {
+func (r refused) RoundTrip(context.Context, reasoning.Request, reasoning.Observer) (json.RawMessage, error) {
 	return nil, r.why
 }
 
@@ -155,7 +155,7 @@ func (a *App) answersFolder() *os.Root {
 
 // decider decides requests.
 type decider interface {
-	Decide(context.Context, reasoning.Request) (reasoning.Intent, error)
+	Decide(context.Context, reasoning.Request, reasoning.Observer) (reasoning.Intent, error)
 }
 
 // queueDecider returns what answers the questions of a queue, and its name: the
@@ -204,7 +204,7 @@ func (a *App) AnswerQueue(ctx context.Context, work mongoqueue.Work, begun func(
 	work.Log = a.Logger
 	var away atomic.Bool
 	return mongoqueue.Serve(ctx, database, work, func(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
-		intent, err := inside.Decide(ctx, request)
+		intent, err := inside.Decide(ctx, request, reasoning.Unobserved{})
 		if err == nil {
 			if away.Swap(false) {
 				a.Logger.InfoContext(ctx, "what decides can be reached again", "decider", name)
@@ -231,22 +231,45 @@ type observedDecider struct {
 }
 
 // Decide decides, and records the model calls.
-func (d observedDecider) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
-	ctx, recorded := d.app.Observe(ctx, request)
+func (d observedDecider) Decide(ctx context.Context, request reasoning.Request, outside reasoning.Observer) (reasoning.Intent, error) {
+	of := decisionOf(request)
+	var wrote func(string)
+	if outside.Streams() {
+		wrote = outside.Wrote
+	}
+	observed, recorded := d.app.observe(ctx, of, wrote)
 	defer recorded()
-	intent, err := d.inside.Decide(ctx, request)
-	if observer := reasoning.ObserverFrom(ctx); err == nil && intent.Prompt != nil {
-		observer.Prompted(intent.Model, *intent.Prompt)
+	intent, err := d.inside.Decide(ctx, request, warning{observed, d.app, ctx, of})
+	if err == nil && intent.Prompt != nil {
+		observed.Prompted(intent.Model, *intent.Prompt)
 	}
 	return intent, err
 }
 
-// Observe returns a context for the decision of a request, and a function that records
-// the decision's model calls.
-func (a *App) Observe(ctx context.Context, request reasoning.Request) (_ context.Context, recorded func() []reasoning.ModelCall) {
-	of := decision{runID: request.RunID, step: request.Step}
-	if request.Question != nil {
-		of = decision{runID: request.RunID, workflow: request.Question.Workflow, stepID: request.Question.StepID}
+// warning is the observer of a decision that no client makes: it warns of pauses.
+type warning struct {
+	*reasoning.Observed
+	app *App
+	ctx context.Context
+	of  decision
+}
+
+// Waited warns of a pause.
+func (w warning) Waited(failed reasoning.Attempt) {
+	failed.SessionID, failed.RunID, failed.Step = w.app.calls.process, w.of.runID, w.of.step
+	w.app.warnOfAttempt(w.ctx, failed)
+}
+
+// decisionOf returns what a request is for.
+func decisionOf(request reasoning.Request) decision {
+	if question := request.Question; question != nil {
+		return decision{runID: request.RunID, workflow: question.Workflow, stepID: question.StepID}
 	}
-	return a.observe(ctx, of, reasoning.ObserverFrom(ctx).Wrote)
+	return decision{runID: request.RunID, step: request.Step}
+}
+
+// Observe returns the observer of the decision of a request, and a function that records
+// the decision's model calls.
+func (a *App) Observe(ctx context.Context, request reasoning.Request) (_ reasoning.Observer, recorded func() []reasoning.ModelCall) {
+	return a.observe(ctx, decisionOf(request), nil)
 }

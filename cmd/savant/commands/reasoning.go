@@ -50,9 +50,9 @@ func (p *program) decideOnce(ctx context.Context, a *app.App, raw json.RawMessag
 	if err != nil {
 		return err
 	}
-	ctx, recorded := a.Observe(ctx, request)
+	observer, recorded := a.Observe(ctx, request)
 	defer recorded()
-	intent, err := client.Decide(ctx, request)
+	intent, err := client.Decide(ctx, request, observer)
 	if err != nil {
 		return err
 	}
