@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	eventsPage = 100 // events on a page
+	eventsPage = 60  // events on a page; timeline.js asks for as many
 	maxRows    = 500 // rows in one response to a page that scrolls
 )
 

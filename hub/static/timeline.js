@@ -10,8 +10,8 @@ const panel = document.getElementById("details");
 const narrow = matchMedia("(max-width: 40rem)");
 const heightOf = () => (narrow.matches ? 56 : 32); // as in hub.css
 let rowHeight = heightOf();
-const chunkSize = 100; // rows in one request
-const maxChunks = 12; // chunks to keep
+const chunkSize = 60; // rows in one request, as on a page
+const maxChunks = 20; // chunks to keep
 const beyond = 15; // rows above and below the visible ones
 
 class Rows {

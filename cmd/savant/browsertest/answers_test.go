@@ -82,7 +82,7 @@ type message struct {
 }
 
 // client speaks to a savant mcp of its own, over stdio.
-func client(t *testing.T, folder string) (say func(string), hear func() message) {
+func client(t testing.TB, folder string) (say func(string), hear func() message) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "savant", "mcp")
 	command.Env = append(os.Environ(), "SAVANT_PATH="+folder, "LOG_LEVEL=error", "MCP_SERVICE=think")

@@ -59,6 +59,53 @@ func BenchmarkPainted(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // left out
 }
 
+// watchVersion has a page note when a version of a run was painted.
+const watchVersion = `(() => {
+  window.painted = new Map();
+  new MutationObserver(() => {
+    const now = parseInt(document.getElementById("version-shown").textContent.slice(1));
+    requestAnimationFrame(() => requestAnimationFrame(() => { if (!painted.has(now)) painted.set(now, Date.now()); }));
+  }).observe(document.getElementById("main"), { childList: true, characterData: true, subtree: true });
+  return true;
+})()`
+
+// BenchmarkAnswerShown takes the time from the call that answers a step of a workflow, in
+// another process than the hub, to the painted page of the run.
+func BenchmarkAnswerShown(b *testing.B) {
+	const items = 1000
+	folder := b.TempDir()
+	require.NoError(b, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	list := strings.TrimSuffix(strings.Repeat("1, ", items), ", ")
+	require.NoError(b, os.WriteFile(filepath.Join(folder, "workflows", "many.yaml"), []byte("name: many\nversion: \"1\"\nlimits: {items: 1000, steps: 2000}\nsteps:\n  - {id: list, call: flow.set, input_template: {value: ["+list+"]}, capture_as: list}\n"+
+		"  - {id: each, foreach: list, as: one, call: llm.generate, input_template: {task: \"{{ one }}\"}, capture_as: all}\n"), 0o600))
+	say, hear := client(b, folder)
+	say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	hear()
+	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"think.plan","arguments":{"workflow":"many","run_id":"r1"}}}`)
+	hear()
+	h := serve(b, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + "/runs/many/r1")
+	p.says("#version-shown", "v1 of v1")
+	eval[bool](p, watchVersion)
+	var took []float64
+	for b.Loop() {
+		for range 40 {
+			time.Sleep(500 * time.Millisecond) // as a client's model takes at least
+			answered := len(took)
+			began := time.Now()
+			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"think.next","arguments":{"run_id":"r1","step_id":"each_%d","result_snapshot":"x"}}}`, answered+3, answered))
+			hear()
+			took = append(took, eval[float64](p, paintedAt, answered+2)-float64(began.UnixMicro())/1000)
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2], "p50-ms")
+	b.ReportMetric(took[len(took)*95/100], "p95-ms")
+	b.ReportMetric(0, "ns/op") // left out
+}
+
 // idle waits until the browser has nothing left to do of opening a page.
 const idle = `new Promise((resolve) => { const look = (deadline) => deadline.timeRemaining() > 40 ? resolve(true) : requestIdleCallback(look); requestIdleCallback(look); })`
 
