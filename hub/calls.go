@@ -95,7 +95,7 @@ func (h *Hub) askedCall(asked rulesessions.Question) askedCall {
 // of all that the page shows of it.
 func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
 	if h.options.NoAnswers {
-		h.fail(w, r, fault.New(fault.ToolDenied, "this hub takes no answers (--no-answers): use savant approve at a terminal"))
+		h.again(w, r, fault.New(fault.ToolDenied, "this hub takes no answers (--no-answers): use savant approve at a terminal"), nil, h.overview)
 		return
 	}
 	name, decision := r.PathValue("question"), r.PostFormValue("decision")
@@ -116,7 +116,7 @@ func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
 		_, err = h.options.Calls.Answer(r.Context(), name, decision == "approve", "hub")
 	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.again(w, r, err, nil, h.overview)
 		return
 	}
 	h.options.Logger.InfoContext(r.Context(), "a person answered about a call in the hub", "question", name)

@@ -155,7 +155,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /runs", h.listRuns)
 	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/version", h.sendVersion)
-	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", importPath} {
+	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", "/calls/{question}/answer", importPath} {
 		inside.HandleFunc("GET "+form, backTo)
 	}
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)

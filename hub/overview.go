@@ -77,7 +77,7 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 			view.Going = append(view.Going, agentRowOf(each))
 		}
 	}
-	h.show(w, r, http.StatusOK, "overview.html", page{Title: title, At: "overview", Live: anyRun, View: view})
+	h.show(w, r, refusalOf(r).status(), "overview.html", page{Title: title, At: "overview", Live: anyRun, View: view})
 }
 
 // inboxItem is a question to a person, with its run.

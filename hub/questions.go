@@ -176,21 +176,24 @@ func indentedWhole(value any) string {
 
 // answerRun records a person's answer to a question of a run.
 func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
-	key := runOf(r)
+	key, shown := runOf(r), h.showRun
+	if pageOf(r) == "/" {
+		shown = h.overview
+	}
 	if err := h.answerable(r.Context(), key); err != nil {
-		h.again(w, r, err, nil, h.showRun)
+		h.again(w, r, err, nil, shown)
 		return
 	}
 	step, digest := r.PostFormValue("step"), r.PostFormValue("digest")
 	asked := h.questionsOf(r.Context(), key)
 	at := slices.IndexFunc(asked, func(q question) bool { return q.Step == step })
 	if at < 0 {
-		h.again(w, r, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run), nil, h.showRun)
+		h.again(w, r, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run), nil, shown)
 		return
 	}
 	q := asked[at]
 	if q.Digest != digest {
-		h.again(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: read it again and answer it", fault.Cut(step, 100)), nil, h.showRun)
+		h.again(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: read it again and answer it", fault.Cut(step, 100)), nil, shown)
 		return
 	}
 	answer, ok := q.read(r.PostForm)
@@ -199,20 +202,16 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
 			h.goOn(key)
-			path := runPath(key)
-			if r.PostFormValue("back") == "inbox" {
-				path = "/"
-			}
-			h.done(w, r, path, "answered")
+			h.done(w, r, pageOf(r), "answered")
 			return
 		}
 		if !errors.Is(err, fault.ValidationFailed) {
-			h.again(w, r, err, nil, h.showRun)
+			h.again(w, r, err, nil, shown)
 			return
 		}
 		q.place(fault.From(err), func(found fault.Diagnostic) string { return found.Pointer }, &q.Problem)
 	}
-	h.again(w, r, nil, q.questionView, h.showRun)
+	h.again(w, r, nil, q.questionView, shown)
 }
 
 // read decodes the answer of a form; if it is invalid, the question holds the errors.

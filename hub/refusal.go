@@ -45,12 +45,16 @@ func (f refusal) status() int {
 	return http.StatusOK
 }
 
-// typed returns the texts that somebody wrote in a form that is not shown again.
+// unwritten are the fields of forms that nobody writes in.
+var unwritten = []string{"csrf", "step", "digest", "decision", "token", "how", "run"}
+
+// typed returns the texts that somebody wrote in a form that is not shown again: no
+// box, and no choice, which is sent as its number.
 func typed(sent url.Values) []formField {
 	var out []formField
 	for name, values := range sent {
 		text := strings.TrimSpace(strings.Join(values, "\n"))
-		if text != "" && (name == "comment" || name == "goal" || strings.HasPrefix(name, "field.")) && len(text) > 1 {
+		if len(text) > 1 && text != "yes" && text != "true" && !slices.Contains(unwritten, name) {
 			out = append(out, formField{name, text})
 		}
 	}
@@ -74,6 +78,17 @@ func (f refusal) explain(shown *page) {
 // backTo redirects from the address of a form to the page that has it: a refused form is
 // shown at its own address, so links of that page lead here.
 func backTo(w http.ResponseWriter, r *http.Request) {
-	target := url.URL{Path: path.Dir(r.URL.Path), RawQuery: r.URL.RawQuery}
+	target := url.URL{Path: pageOf(r), RawQuery: r.URL.RawQuery}
 	http.Redirect(w, r, target.String(), http.StatusSeeOther)
+}
+
+// inbox in the query of a form's address says that the form stands on the overview.
+const inbox = "inbox"
+
+// pageOf returns the path of the page that an address below it belongs to.
+func pageOf(r *http.Request) string {
+	if r.URL.Query().Get("on") == inbox || strings.HasPrefix(r.URL.Path, "/calls/") {
+		return "/"
+	}
+	return path.Dir(r.URL.Path)
 }

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"path"
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
@@ -97,8 +96,12 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 		title = "Runs cannot be read or saved now"
 	}
 	shown := page{Title: title, Problem: message, Code: said.Code}
-	if r.Method == http.MethodPost {
-		shown.Typed, shown.Back = typed(r.PostForm), path.Dir(r.URL.EscapedPath())
+	switch below := strings.Count(r.URL.Path, "/") > len("///"); {
+	case r.Method == http.MethodPost:
+		_ = r.ParseForm() // a visitor without a session has written a text, too
+		shown.Typed, shown.Back = typed(r.PostForm), (&url.URL{Path: pageOf(r)}).String()
+	case below && r.URL.Path != pageOf(r):
+		shown.Back = (&url.URL{Path: pageOf(r)}).String()
 	}
 	h.show(w, r, status, "problem.html", shown)
 }

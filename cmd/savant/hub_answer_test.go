@@ -262,6 +262,35 @@ func clone(form url.Values) url.Values {
 	return out
 }
 
+// TestARefusedAnswerOfTheInboxStaysThere: the overview says why, has the text that was
+// written, and leads on; so does a session that has ended.
+func TestARefusedAnswerOfTheInboxStaysThere(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
+	h := serveHub(t, folder)
+	action := "/runs/ships/r1/answer?on=inbox"
+	form := h.formOf(h.page("/"), action)
+	status, body := h.send(action, clone(form), "comment", "my own words", "digest", "old", "decision", "approve")
+	require.Equal(t, 409, status)
+	require.Contains(t, body, "<h1>Overview</h1>")
+	require.Contains(t, body, "has changed since")
+	require.Contains(t, body, "my own words")
+	status, body = h.send(action, clone(form), "comment", "my own words", "decision", "")
+	require.Equal(t, 422, status)
+	require.Contains(t, body, "Approve or decline.")
+	require.Contains(t, body, "my own words")
+	require.Contains(t, h.page(action), "<h1>Overview</h1>")
+	status, body, _ = h.ask(&http.Client{}, http.MethodPost, action, url.Values{"comment": {"my own words"}, "csrf": {"secret-of-it"}})
+	require.Equal(t, 401, status)
+	require.Contains(t, body, "my own words")
+	require.NotContains(t, body, "secret-of-it")
+	require.Contains(t, body, `<a href="/">Back to the page</a>`)
+	status, body, _ = h.ask(h.client, http.MethodGet, "/runs/ships/r1/value?capture=nothing", nil)
+	require.Equal(t, 404, status)
+	require.Contains(t, body, `<a href="/runs/ships/r1">Back to the page</a>`)
+}
+
 // TestWhatIsNotShownWholeIsNotApproved: a secret in a question is not shown, so the
 // question can be declined in the page and not approved.
 func TestWhatIsNotShownWholeIsNotApproved(t *testing.T) {
