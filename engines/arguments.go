@@ -66,8 +66,8 @@ func (r *registeredTool) accept(ctx context.Context, args json.RawMessage, logge
 	if len(dropped) > 0 {
 		logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", r.tool.Name, "arguments", dropped)
 	}
-	if err == nil && len(stray) > 0 && r.tool.Stray != nil {
-		err = r.tool.Stray(sent, stray)
+	if err == nil && len(stray) > 0 && r.tool.Judge != nil {
+		err = r.tool.Judge.Stray(sent, stray)
 	}
 	if err != nil {
 		return nil, nil, r.refused(err)
@@ -133,14 +133,14 @@ func (in *inputs) bounded(sent map[string]json.RawMessage) error {
 
 // advised adds to the refusal of a call's arguments what the tool says about it.
 func (r *registeredTool) advised(ctx context.Context, call Call, args json.RawMessage, refused error) error {
-	if r.tool.Advise == nil {
+	if r.tool.Judge == nil {
 		return refused
 	}
 	sent, _, err := readArguments(args)
 	if err != nil {
 		return refused
 	}
-	return r.tool.Advise(ctx, call, sent, refused)
+	return r.tool.Judge.Advise(ctx, call, sent, refused)
 }
 
 // refused adds the tool's name to the error.

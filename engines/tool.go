@@ -26,19 +26,25 @@ type Tool struct {
 	// value that marshals to a JSON object, or a Content. Errors carry a fault.Code.
 	// Call must return when its context ends.
 	Call func(context.Context, Call, json.RawMessage) (any, error)
-	// Stray is called with the declared and the undeclared arguments before the latter
-	// are dropped. It refuses the call with an error if an undeclared argument was
-	// probably meant as a declared one. Nil drops all of them.
-	Stray func(declared, stray map[string]json.RawMessage) error
-	// Advise returns the refusal of a call's arguments with what is to be done instead.
-	// It is given the arguments as they were sent. nil adds nothing.
-	Advise func(ctx context.Context, call Call, sent map[string]json.RawMessage, refused error) error
+	// Judge says more of arguments than a schema can; nil: the schema says all.
+	Judge Judge
 	// derived is the input schema that Bind generated. It is valid by construction and
 	// compiled on the first call: compiling all of them would take half of a server's
 	// start.
 	derived json.RawMessage
 	// takes and gives are the types of the function that Bind was given; nil for others.
 	takes, gives reflect.Type
+}
+
+// Judge judges the arguments of a tool. It may be called concurrently.
+type Judge interface {
+	// Stray is called with the declared and the undeclared arguments before the latter
+	// are dropped. It refuses the call with an error if an undeclared argument was
+	// probably meant as a declared one.
+	Stray(declared, stray map[string]json.RawMessage) error
+	// Advise returns the refusal of a call's arguments with what is to be done instead.
+	// It is given the arguments as they were sent.
+	Advise(ctx context.Context, call Call, sent map[string]json.RawMessage, refused error) error
 }
 
 // MetaAlwaysLoad is the _meta key that makes Claude Code load a tool at once instead of

@@ -23,15 +23,24 @@ func undeclared(count int) json.RawMessage {
 	return json.RawMessage(out.String() + "}")
 }
 
+// counts is a Judge that counts the undeclared arguments.
+type counts int
+
+func (c *counts) Stray(_, stray map[string]json.RawMessage) error {
+	*c += counts(len(stray))
+	return nil
+}
+
+func (*counts) Advise(_ context.Context, _ engines.Call, _ map[string]json.RawMessage, refused error) error {
+	return refused
+}
+
 // TestUndeclaredArgumentsAreCounted: a call with very many is refused before any of them
 // is compared with what the tool has; a few, which clients add, are dropped.
 func TestUndeclaredArgumentsAreCounted(t *testing.T) {
-	compared := 0
+	compared := counts(0)
 	tool := named("x.echo")
-	tool.Stray = func(_, stray map[string]json.RawMessage) error {
-		compared += len(stray)
-		return nil
-	}
+	tool.Judge = &compared
 	table := registry(t, nil, tool)
 	for _, count := range []int{1001, 100_000} {
 		_, err := table.Call(t.Context(), "x.echo", undeclared(count))
@@ -44,7 +53,7 @@ func TestUndeclaredArgumentsAreCounted(t *testing.T) {
 	got, err := json.Marshal(result)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"workflow": "a"}`, string(got))
-	require.Equal(t, 1000, compared)
+	require.EqualValues(t, 1000, compared)
 }
 
 // TestArgumentsOfAnOpenToolAreCounted: a schema that accepts any argument accepts no number

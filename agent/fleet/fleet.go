@@ -102,9 +102,15 @@ type Work struct {
 	Lease time.Duration
 	// MaxClaims is the number of failed claims after which a run is set aside.
 	MaxClaims int
-	// Took is called when a run is claimed, Ended when it is released. Either may be nil.
-	Took  func(run string, claim int)
-	Ended func(agent.Report)
+	// Display shows the runs of the worker; it may be nil.
+	Display Display
+}
+
+// Display shows which runs a worker drives. Its methods may be called concurrently.
+type Display interface {
+	// Took is told that a run is claimed, and Ended that it is released.
+	Took(run string, claim int)
+	Ended(report agent.Report)
 }
 
 // MaxConcurrency is how many runs a process drives at once.
@@ -120,16 +126,24 @@ func (f *Fleet) Serve(ctx context.Context, work Work) error {
 		f.roster.stay(present, f.options.Place.Owner(), needs(work.Labels), min(work.Lease, Lease)/4)
 	})
 	beside.Go(func() { f.unlist(present) })
-	worker := f.worker(work, func(ctx context.Context, job jobs.Job) ([]byte, error) {
-		return f.drive(ctx, job, work)
-	})
-	worker.Accepts = func(needs string) bool { return has(work.Labels, needs) }
-	worker.Bound = bound
-	err := worker.Run(ctx)
+	err := f.worker(work, serving{f, work}).Run(ctx)
 	leave()
 	beside.Wait()
 	return err
 }
+
+// serving is the work of Serve.
+type serving struct {
+	fleet *Fleet
+	work  Work
+}
+
+// The methods of jobs.Work.
+func (s serving) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
+	return s.fleet.drive(ctx, job, s.work)
+}
+func (s serving) Accepts(needs string) bool { return has(s.work.Labels, needs) }
+func (s serving) Bound(needs string) bool   { return bound(needs) }
 
 // unlist removes jobs that were cancelled before a worker claimed them, at once and
 // then every hour.
@@ -145,9 +159,9 @@ func (f *Fleet) unlist(ctx context.Context) {
 	}
 }
 
-func (f *Fleet) worker(work Work, do func(context.Context, jobs.Job) ([]byte, error)) *jobs.Worker {
+func (f *Fleet) worker(work Work, do jobs.Work) *jobs.Worker {
 	return &jobs.Worker{Queue: f.options.Place.Jobs, Owner: f.options.Place.Owner(), Concurrency: work.Concurrency, Lease: work.Lease,
-		MaxClaims: work.MaxClaims, Code: fault.StateNotSaved, Log: f.options.Logger, Do: do}
+		MaxClaims: work.MaxClaims, Code: fault.StateNotSaved, Log: f.options.Logger, Work: do}
 }
 
 // drive takes a claimed run over and drives it to its end.
@@ -165,14 +179,14 @@ func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, err
 	if err != nil {
 		return nil, giveBack(err)
 	}
-	if work.Took != nil {
-		work.Took(id, job.Claim)
+	if work.Display != nil {
+		work.Display.Took(id, job.Claim)
 	}
 	stop := context.AfterFunc(ctx, func() { f.interrupt(run) })
 	defer stop()
 	report := run.Wait(context.Background(), nil)
-	if work.Ended != nil {
-		work.Ended(report)
+	if work.Display != nil {
+		work.Display.Ended(report)
 	}
 	switch {
 	case run.Unwritten() != nil:
@@ -261,41 +275,56 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 	if job == "" {
 		return f.asItEnded(more)
 	}
-	type taken struct {
-		run *agent.Run
-		err error
-	}
-	started := make(chan taken, 1)
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
-	worker := f.worker(Work{Concurrency: 1, MaxClaims: 1, Lease: Lease}, func(ctx context.Context, job jobs.Job) ([]byte, error) {
-		id, number := mongosessions.OfJob(job.ID)
-		var given order
-		err := json.Unmarshal(job.Body, &given)
-		f.options.Place.Hold(id, mongosessions.Claim{Job: number, Number: job.Claim})
-		given.Approval = approval
-		var run *agent.Run
-		if err == nil {
-			run, err = f.runtime.Resume(given.Order)
-		}
-		started <- taken{run, err}
-		defer stop()
-		if err != nil {
-			return nil, err
-		}
-		defer context.AfterFunc(ctx, func() { f.interrupt(run) })()
-		<-run.Done()
-		return answer(id), run.Unwritten()
-	})
-	worker.Accepts = func(needs string) bool { return needs == label }
+	one := own{fleet: f, label: label, approval: approval, started: make(chan taken, 1), stop: stop}
+	worker := f.worker(Work{Concurrency: 1, MaxClaims: 1, Lease: Lease}, one)
 	f.driving.Go(func() { _ = worker.Run(working) })
 	select {
-	case got := <-started:
+	case got := <-one.started:
 		return got.run, got.err
 	case <-ctx.Done():
 		stop()
 		return nil, context.Cause(ctx)
 	}
 }
+
+// own is the work of Here: the one run with a label of this process. stop ends its worker.
+type own struct {
+	fleet    *Fleet
+	label    string
+	approval agent.Approval
+	started  chan taken
+	stop     context.CancelFunc
+}
+
+// taken is a run that was claimed.
+type taken struct {
+	run *agent.Run
+	err error
+}
+
+// The methods of jobs.Work.
+func (o own) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
+	id, number := mongosessions.OfJob(job.ID)
+	var given order
+	err := json.Unmarshal(job.Body, &given)
+	o.fleet.options.Place.Hold(id, mongosessions.Claim{Job: number, Number: job.Claim})
+	given.Approval = o.approval
+	var run *agent.Run
+	if err == nil {
+		run, err = o.fleet.runtime.Resume(given.Order)
+	}
+	o.started <- taken{run, err}
+	defer o.stop()
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { o.fleet.interrupt(run) })()
+	<-run.Done()
+	return answer(id), run.Unwritten()
+}
+func (o own) Accepts(needs string) bool { return needs == o.label }
+func (o own) Bound(string) bool         { return false }
 
 // asItEnded opens a run whose job has no work left; a completed run reports its end
 // again. STATE_CONFLICT means that another process drives it.

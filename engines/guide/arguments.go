@@ -33,19 +33,57 @@ var aliases = engines.Aliases{
 	"new_run_id":      {"newrun", "newid"},
 }
 
-// withAliases refuses arguments that were probably meant as another one of the tool.
-func withAliases(t *engines.Tool) {
-	input := t.Input
-	t.Stray = func(declared, stray map[string]json.RawMessage) error {
-		own := engines.Aliases{}
-		for name := range jsonvalue.Members(member(input, "properties")) {
-			own[name] = aliases[name]
-		}
-		if err := own.Stray(declared, stray); err != nil || own["result_snapshot"] == nil {
+// judge judges the arguments of Think's tools.
+type judge struct {
+	think *think.Engine
+	// own are the arguments of the tool, with the names that models use for them.
+	own engines.Aliases
+	// params: the tool starts a workflow, whose parameters may stand beside params.
+	// waiting: the instruction that waits is repeated where arguments are refused.
+	params, waiting bool
+}
+
+func judgeOf(e *think.Engine, tool engines.Tool) judge {
+	own := engines.Aliases{}
+	for name := range jsonvalue.Members(member(tool.Input, "properties")) {
+		own[name] = aliases[name]
+	}
+	return judge{think: e, own: own}
+}
+
+// ParamsJudge refuses arguments of a tool that starts a workflow, where they were
+// probably meant as another argument or as a parameter of the workflow.
+func ParamsJudge(e *think.Engine, tool engines.Tool) engines.Judge {
+	made := judgeOf(e, tool)
+	made.params = true
+	return made
+}
+
+// Stray refuses arguments that were probably meant as another one of the tool.
+func (j judge) Stray(declared, stray map[string]json.RawMessage) error {
+	if j.params {
+		if err := j.think.StrayParams(declared, stray); err != nil {
 			return err
 		}
-		return strayFailure(stray)
 	}
+	if err := j.own.Stray(declared, stray); err != nil || j.own["result_snapshot"] == nil {
+		return err
+	}
+	return strayFailure(stray)
+}
+
+// Advise repeats the instruction that waits.
+func (j judge) Advise(ctx context.Context, call engines.Call, sent map[string]json.RawMessage, refused error) error {
+	if !j.waiting {
+		return refused
+	}
+	text := func(name string) (value string) {
+		if jsonvalue.Unmarshal(sent[name], &value) != nil {
+			return ""
+		}
+		return value
+	}
+	return j.think.Waits(ctx, think.NextInput{Workflow: text("workflow"), RunID: text("run_id"), StepID: text("step_id"), Caller: Caller(call)}, refused)
 }
 
 // strayFailure refuses isError beside the result: the result would be taken for a
@@ -67,32 +105,4 @@ func member(object json.RawMessage, wanted string) json.RawMessage {
 		}
 	}
 	return nil
-}
-
-// withParams refuses workflow parameters that were sent beside params.
-func withParams(e *think.Engine) func(*engines.Tool) {
-	return func(t *engines.Tool) {
-		others := t.Stray
-		t.Stray = func(declared, stray map[string]json.RawMessage) error {
-			if err := e.StrayParams(declared, stray); err != nil {
-				return err
-			}
-			return others(declared, stray)
-		}
-	}
-}
-
-// withInstruction repeats the instruction that waits where arguments are refused.
-func withInstruction(e *think.Engine) func(*engines.Tool) {
-	return func(t *engines.Tool) {
-		t.Advise = func(ctx context.Context, call engines.Call, sent map[string]json.RawMessage, refused error) error {
-			text := func(name string) (value string) {
-				if jsonvalue.Unmarshal(sent[name], &value) != nil {
-					return ""
-				}
-				return value
-			}
-			return e.Waits(ctx, think.NextInput{Workflow: text("workflow"), RunID: text("run_id"), StepID: text("step_id"), Caller: Caller(call)}, refused)
-		}
-	}
 }

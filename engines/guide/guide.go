@@ -20,7 +20,7 @@ const readFirst = " Read think.driver_prompt once before you start."
 func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	tool := func(t engines.Tool, title string, change ...func(*engines.Tool)) engines.Tool {
 		t.Title, t.ReadOnly, t.Idempotent = title, true, true
-		withAliases(&t)
+		t.Judge = judgeOf(e, t)
 		for _, each := range change {
 			each(&t)
 		}
@@ -30,9 +30,15 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	eager := func(t *engines.Tool) { t.Eager = true }
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
+	takesParams := func(t *engines.Tool) { t.Judge = ParamsJudge(e, *t) }
+	waits := func(t *engines.Tool) {
+		advising := judgeOf(e, *t)
+		advising.waiting = true
+		t.Judge = advising
+	}
 	return []engines.Tool{
-		tool(engines.BindCall("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, withParams(e)),
-		tool(engines.BindCall("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, withInstruction(e)),
+		tool(engines.BindCall("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, takesParams),
+		tool(engines.BindCall("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, waits),
 		tool(engines.BindCall("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", adapted(driverPromptOf(e), adaptPrompt)), "Driver prompt", eager),
 		tool(engines.BindCall("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", adapted(explain(e), adaptExplanation)), "Explain a run or a step"),
 		tool(engines.BindCall("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", adapted(reset(e), adaptReset)), "Reset a run", writes, repeats, destroys),

@@ -2,11 +2,11 @@ package workflow
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/think"
 )
@@ -38,13 +38,7 @@ func (d *Driver) Tools() []engines.Tool {
 	tool := engines.BindCall(Name, "Run a whole workflow without being guided: Savant calls its tools itself, and stops where a model, a person or another client has to answer. "+
 		"Answers done with outputs, or pending with the instruction; call it again with run_id to go on. Use think.plan to follow a workflow step by step yourself.", d.call)
 	tool.Title, tool.Destructive, tool.OpenWorld, tool.Idempotent = "Run a workflow", true, true, false
-	meant := engines.Aliases{"params": {"param", "parameters", "args", "arguments", "inputs", "input", "variables"}, "run_id": {"run", "id", "runname", "workflowrunid"}}
-	tool.Stray = func(declared, stray map[string]json.RawMessage) error {
-		if err := d.Think.StrayParams(declared, stray); err != nil {
-			return err
-		}
-		return meant.Stray(declared, stray)
-	}
+	tool.Judge = guide.ParamsJudge(d.Think, tool)
 	return []engines.Tool{tool}
 }
 

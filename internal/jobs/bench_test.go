@@ -33,7 +33,7 @@ func roundTrip(b *testing.B, uri string, rest time.Duration) {
 	defer func() { _ = database.Close(context.Background()) }()
 	documents := database.Collection("jobs")
 	queue := jobs.New(documents)
-	worker := &jobs.Worker{Queue: queue, Owner: "w", Concurrency: 4, Lease: time.Minute, MaxClaims: 3, Do: echo}
+	worker := &jobs.Worker{Queue: queue, Owner: "w", Concurrency: 4, Lease: time.Minute, MaxClaims: 3, Work: works{do: echo}}
 	ctx, stop := context.WithCancel(b.Context())
 	var working sync.WaitGroup
 	defer working.Wait()

@@ -36,12 +36,26 @@ func work(t *testing.T, queue *jobs.Queue, owner string, do func(context.Context
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	worker := &jobs.Worker{Queue: queue, Owner: owner, Concurrency: 2, Lease: lease, MaxClaims: 3, Prunes: true, Do: do}
+	worker := &jobs.Worker{Queue: queue, Owner: owner, Concurrency: 2, Lease: lease, MaxClaims: 3, Prunes: true, Work: works{do: do}}
 	done.Go(func() { _ = worker.Run(ctx) })
 	stop = func() { cancel(); done.Wait() }
 	t.Cleanup(stop)
 	return stop
 }
+
+// works is a Work of a function.
+type works struct {
+	jobs.Anywhere
+	do func(context.Context, jobs.Job) ([]byte, error)
+}
+
+func (w works) Do(ctx context.Context, job jobs.Job) ([]byte, error) { return w.do(ctx, job) }
+
+// ofProcess takes no job, and the jobs of a process are bound to it.
+type ofProcess struct{ works }
+
+func (ofProcess) Accepts(string) bool     { return false }
+func (ofProcess) Bound(needs string) bool { return needs == "process=1" }
 
 func echo(_ context.Context, job jobs.Job) ([]byte, error) {
 	return []byte(`{"of":` + strconv.Quote(job.ID) + `}`), nil
@@ -193,8 +207,7 @@ func TestQueue(t *testing.T) {
 	t.Run("a job of a process ends with it", func(t *testing.T) {
 		queue, ctx := fresh(t)
 		require.NoError(t, queue.EnqueueFor(ctx, "j", "process=1", []byte("{}")))
-		worker := &jobs.Worker{Queue: queue, Owner: "other", Lease: lease, MaxClaims: 3, Accepts: func(string) bool { return false },
-			Bound: func(needs string) bool { return needs == "process=1" }}
+		worker := &jobs.Worker{Queue: queue, Owner: "other", Lease: lease, MaxClaims: 3, Work: ofProcess{}}
 		working, stop := context.WithCancel(ctx)
 		var done sync.WaitGroup
 		done.Go(func() { _ = worker.Run(working) })

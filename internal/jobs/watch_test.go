@@ -86,7 +86,7 @@ func TestAWorkerLetsOthersWorkInPeace(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = database.Close(context.Background()) })
-	idle := &jobs.Worker{Queue: jobs.New(database.Collection("jobs")), Owner: "idle", Concurrency: 1, Lease: time.Hour, MaxClaims: 3, Do: echo}
+	idle := &jobs.Worker{Queue: jobs.New(database.Collection("jobs")), Owner: "idle", Concurrency: 1, Lease: time.Hour, MaxClaims: 3, Work: works{do: echo}}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	working.Go(func() { _ = idle.Run(ctx) })

@@ -23,6 +23,28 @@ type Job struct {
 	entry mongo.Document // of the list
 }
 
+// Work says which jobs a worker takes, and does them. It is safe for concurrent use.
+type Work interface {
+	// Do computes the answer of a job. Its context is cancelled with ErrLost when the job
+	// is taken over or cancelled. A *Returned gives the job back; any other error is its
+	// result.
+	Do(ctx context.Context, job Job) ([]byte, error)
+	// Accepts reports whether the worker meets the needs of a job.
+	Accepts(needs string) bool
+	// Bound reports, by its needs, whether a job is bound to the process that enqueued it.
+	// A bound job ends when its process is lost.
+	Bound(needs string) bool
+}
+
+// Anywhere is the part of a Work that takes every job, whichever process enqueued it.
+type Anywhere struct{}
+
+// Accepts implements Work.
+func (Anywhere) Accepts(string) bool { return true }
+
+// Bound implements Work.
+func (Anywhere) Bound(string) bool { return false }
+
 // Worker claims and computes jobs of a queue.
 type Worker struct {
 	Queue *Queue
@@ -34,15 +56,7 @@ type Worker struct {
 	Lease time.Duration
 	// MaxClaims is the number of failed claims after which a job is set aside.
 	MaxClaims int
-	// Do computes the answer of a job. Its context is cancelled with ErrLost when the job
-	// is taken over or cancelled. A *Returned gives the job back; any other error is its
-	// result.
-	Do func(ctx context.Context, job Job) ([]byte, error)
-	// Accepts reports whether the worker meets the needs of a job; nil accepts all.
-	Accepts func(needs string) bool
-	// Bound reports, by its needs, whether a job is bound to the process that enqueued it;
-	// nil binds none. A bound job ends when its process is lost.
-	Bound func(needs string) bool
+	Work      Work
 	// Prunes says that Prune will remove ended jobs.
 	Prunes bool
 	// Code is the code of errors about a failure of the database.
@@ -168,9 +182,9 @@ func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) 
 		}
 		switch {
 		case looked && time.Now().Before(known.next):
-		case w.Accepts == nil || w.Accepts(d.Meta):
+		case w.Work.Accepts(d.Meta):
 			entries = append(entries, d)
-		case w.Bound != nil && w.Bound(d.Meta):
+		case w.Work.Bound(d.Meta):
 			bound = append(bound, d)
 		}
 		return nil
@@ -353,7 +367,7 @@ func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
 	defer lose(nil)
 	var beating sync.WaitGroup
 	beating.Go(func() { w.beat(ctx, job, lose) })
-	answer, err := w.Do(ctx, job)
+	answer, err := w.Work.Do(ctx, job)
 	lost := context.Cause(ctx)
 	lose(nil)
 	beating.Wait()

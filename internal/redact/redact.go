@@ -30,8 +30,11 @@ type Redactor struct {
 	words *finder
 	// spaced are the known values with white space in them.
 	spaced []string
-	// certain and known have the same values. They are built on first use.
-	certain, known func() *Redactor
+	// values are the known ones, which certain and known have, too. Those are built on
+	// first use.
+	values             []string
+	certainly, knowing sync.Once
+	certain, known     *Redactor
 }
 
 // New returns a redactor for logs and traces. It removes these values if they have
@@ -56,8 +59,7 @@ func FromLength(least int, values ...string) *Redactor {
 	if len(all) > 0 {
 		words = words.with(known(all))
 	}
-	return &Redactor{names: true, words: words, spaced: spaced(all),
-		certain: sync.OnceValue(func() *Redactor { return certain(all) }), known: sync.OnceValue(func() *Redactor { return data(all) })}
+	return &Redactor{names: true, words: words, spaced: spaced(all), values: all}
 }
 
 func spaced(values []string) []string {
@@ -99,22 +101,25 @@ func passwordOf(value string) (password string, has bool) {
 // Certain returns a redactor for data that a model works with, such as source
 // code. Of the values assigned to the name of a secret it removes literals and
 // random texts, and leaves expressions and types.
-func (r *Redactor) Certain() *Redactor { return r.certain() }
-
-func certain(values []string) *Redactor {
-	made := &Redactor{names: true, words: literals().with(known(values)), spaced: spaced(values),
-		known: sync.OnceValue(func() *Redactor { return data(values) })}
-	made.certain = func() *Redactor { return made }
-	return made
+func (r *Redactor) Certain() *Redactor {
+	r.certainly.Do(func() {
+		if r.certain == nil {
+			r.certain = &Redactor{names: true, words: literals().with(known(r.values)), spaced: r.spaced, values: r.values}
+			r.certain.certain = r.certain
+		}
+	})
+	return r.certain
 }
 
 // Known returns a redactor for data: it removes the known values only.
-func (r *Redactor) Known() *Redactor { return r.known() }
-
-func data(values []string) *Redactor {
-	made := &Redactor{words: newFinder(known(values)), spaced: spaced(values)}
-	made.certain, made.known = func() *Redactor { return made }, func() *Redactor { return made }
-	return made
+func (r *Redactor) Known() *Redactor {
+	r.knowing.Do(func() {
+		if r.known == nil {
+			r.known = &Redactor{words: newFinder(known(r.values)), spaced: r.spaced, values: r.values}
+			r.known.certain, r.known.known = r.known, r.known
+		}
+	})
+	return r.known
 }
 
 // Text returns text without secrets.

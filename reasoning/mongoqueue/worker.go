@@ -39,19 +39,31 @@ func Serve(ctx context.Context, database *mongo.Database, work Work, decide func
 	pruning.Go(func() { prune(ctx, queue, work) })
 	defer pruning.Wait()
 	worker := &jobs.Worker{Queue: queue, Owner: work.Owner, Prunes: true, Concurrency: work.Concurrency,
-		Lease: work.Lease, MaxClaims: work.MaxClaims, Code: fault.ReasoningUnavailable, Log: work.Log, Do: func(ctx context.Context, job jobs.Job) ([]byte, error) {
-			var request reasoning.Request
-			if err := json.Unmarshal(job.Body, &request); err != nil {
-				return nil, fault.New(fault.InvalidParams, "the question %s cannot be read: %w", job.ID, err)
-			}
-			answer, err := decide(ctx, request)
-			away := errors.As(err, new(*reasoning.Away))
-			if away || errors.As(err, new(*reasoning.Temporary)) {
-				return nil, &jobs.Returned{Err: err, Blameless: away}
-			}
-			return answer, err
-		}}
+		Lease: work.Lease, MaxClaims: work.MaxClaims, Code: fault.ReasoningUnavailable, Log: work.Log, Work: answering{decide: decide}}
 	return worker.Run(ctx)
+}
+
+// answering is the work of answering questions.
+type answering struct {
+	jobs.Anywhere
+	decide decide
+}
+
+// decide answers one question.
+type decide func(context.Context, reasoning.Request) (json.RawMessage, error)
+
+// Do implements jobs.Work.
+func (a answering) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
+	var request reasoning.Request
+	if err := json.Unmarshal(job.Body, &request); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the question %s cannot be read: %w", job.ID, err)
+	}
+	answer, err := a.decide(ctx, request)
+	away := errors.As(err, new(*reasoning.Away))
+	if away || errors.As(err, new(*reasoning.Temporary)) {
+		return nil, &jobs.Returned{Err: err, Blameless: away}
+	}
+	return answer, err
 }
 
 // prune removes questions answered longer ago than Keep, at once and then every hour.

@@ -21,7 +21,6 @@ const (
 // quotas count the use of each caller on this server.
 type quotas struct {
 	perMinute int
-	now       func() time.Time
 
 	mu      sync.Mutex
 	callers *lru.Cache[string, *usage]
@@ -49,7 +48,7 @@ func newQuotas(perMinute int) *quotas {
 	if err != nil {
 		panic(err) // the size is a constant above 0
 	}
-	return &quotas{perMinute: perMinute, now: time.Now, callers: callers}
+	return &quotas{perMinute: perMinute, callers: callers}
 }
 
 // of returns the usage of a caller; the mutex is held.
@@ -81,7 +80,7 @@ func (q *quotas) admit(caller access.Caller, requests int) (release func(), err 
 	if used.running+requests > maxRunning {
 		return nil, &overError{fmt.Sprintf("%d requests are running, and %d are allowed; send fewer at once", used.running, maxRunning), time.Second}
 	}
-	now := q.now()
+	now := time.Now()
 	reserved := used.limiter.ReserveN(now, requests)
 	if !reserved.OK() {
 		return nil, &overError{fmt.Sprintf("%d requests at once, and %d a minute are allowed; send fewer", requests, used.bound), time.Minute}
@@ -105,7 +104,7 @@ func (q *quotas) call(caller access.Caller) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	used, now := q.of(caller), q.now().UTC()
+	used, now := q.of(caller), time.Now().UTC()
 	if day := now.Format(time.DateOnly); used.day != day {
 		used.day, used.calls = day, 0
 	}

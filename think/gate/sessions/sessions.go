@@ -30,10 +30,13 @@ type Gate struct {
 	root   *os.Root
 	path   string
 	reader *state.Reader
-	// project says where the runs are and which tools there are; shared asks it once.
-	project Project
-	shared  func() (Shared, error)
-	now     func() time.Time
+	// project says where the runs are and which tools there are. It is asked once for the
+	// shared store.
+	project   Project
+	asked     sync.Once
+	store     Shared
+	storeGone error
+	now       func() time.Time
 }
 
 // Open returns the gate of the folder SAVANT_PATH. Nothing is written before a run is
@@ -54,7 +57,13 @@ func Open(savantPath string, project Project, now func() time.Time) (*Gate, erro
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &Gate{root, path, reader, project, sync.OnceValues(project.Shared), now}, nil
+	return &Gate{root: root, path: path, reader: reader, project: project, now: now}, nil
+}
+
+// shared returns the shared store, nil without one.
+func (g *Gate) shared() (Shared, error) {
+	g.asked.Do(func() { g.store, g.storeGone = g.project.Shared() })
+	return g.store, g.storeGone
 }
 
 // Close ends the gate.

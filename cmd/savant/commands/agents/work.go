@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -53,10 +54,7 @@ func (p *program) work(ctx context.Context, a *app.App, work fleet.Work) error {
 			return cli.UsageError(fault.From(err).Message())
 		}
 	}
-	work.Took = func(run string, claim int) { fmt.Fprintf(p.Stderr, "savant: took run %s (claim %d)\n", run, claim) }
-	work.Ended = func(report agent.Report) {
-		fmt.Fprintf(p.Stderr, "savant: run %s: %s, steps %d\n", report.RunID, report.Status, report.Steps)
-	}
+	work.Display = runLines{p.Stderr}
 	p.Serving = true
 	has := ""
 	if len(work.Labels) > 0 {
@@ -64,4 +62,17 @@ func (p *program) work(ctx context.Context, a *app.App, work fleet.Work) error {
 	}
 	fmt.Fprintf(p.Stderr, "savant: working on runs%s\n", has)
 	return a.Fleet.Serve(ctx, work)
+}
+
+// runLines shows the runs of a worker, a line each time.
+type runLines struct{ out io.Writer }
+
+// Took implements fleet.Display.
+func (l runLines) Took(run string, claim int) {
+	fmt.Fprintf(l.out, "savant: took run %s (claim %d)\n", run, claim)
+}
+
+// Ended implements fleet.Display.
+func (l runLines) Ended(report agent.Report) {
+	fmt.Fprintf(l.out, "savant: run %s: %s, steps %d\n", report.RunID, report.Status, report.Steps)
 }
