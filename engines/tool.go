@@ -75,6 +75,14 @@ type ResourceTemplate struct {
 	URITemplate, Name, Title, Description, MIMEType string
 }
 
+// Skill is an Agent Skill of one file: instructions that a model reads when it needs them.
+type Skill struct {
+	// Name and Frontmatter are what Text, the SKILL.md, says of itself.
+	Name        string
+	Frontmatter map[string]any
+	Text        string
+}
+
 // Offer is what a server publishes beside its tools. Every function may be nil, and may
 // be called concurrently. Lists are read at each request, since files change.
 type Offer struct {
@@ -82,6 +90,8 @@ type Offer struct {
 	Prompts           func(context.Context) ([]Prompt, error)
 	Resources         func(context.Context) ([]Resource, error)
 	ResourceTemplates []ResourceTemplate
+	// Skills are published by the Skills extension, and read as resources at SkillURI.
+	Skills func(context.Context) ([]Skill, error)
 	// ReadResource returns the text and MIME type of a URI, or a coded error.
 	ReadResource func(ctx context.Context, uri string) (text, mimeType string, err error)
 	// Complete returns values with a prefix for an argument of a prompt (ref is its
@@ -92,6 +102,9 @@ type Offer struct {
 	// ends.
 	Watch func(ctx context.Context, changed func(list string)) error
 }
+
+// SkillURI is the address of a skill's SKILL.md.
+func SkillURI(name string) string { return "skill://" + name + "/SKILL.md" }
 
 // Elicitation is a question to the client's user.
 type Elicitation struct {

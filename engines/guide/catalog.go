@@ -14,6 +14,7 @@ const (
 	workflowPrefix = "savant://workflows/"
 	schemaPrefix   = "savant://schemas/"
 	promptPrefix   = "savant://prompts/driver/"
+	skillPrefix    = "skill://"
 )
 
 // catalog publishes Think's prompts and resources.
@@ -28,7 +29,7 @@ func Catalog(ctx context.Context, e *think.Engine) (engines.Offer, error) {
 		return engines.Offer{}, err
 	}
 	c := catalog{e}
-	return engines.Offer{Instructions: driver.PromptMD, Prompts: c.prompts, Resources: c.resources, ReadResource: c.read,
+	return engines.Offer{Instructions: driver.PromptMD, Prompts: c.prompts, Resources: c.resources, ReadResource: c.read, Skills: c.skills,
 		Complete: c.complete, Watch: c.watch,
 		ResourceTemplates: []engines.ResourceTemplate{
 			{URITemplate: workflowPrefix + "{workflow}", Name: "workflow", Title: "A workflow's YAML", MIMEType: "application/yaml"},

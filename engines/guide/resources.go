@@ -21,6 +21,14 @@ func (c catalog) resources(ctx context.Context) ([]engines.Resource, error) {
 		}
 		list = append(list, r)
 	}
+	skills, err := Skills(c.think.Library)
+	if err != nil {
+		return nil, err
+	}
+	for _, each := range skills {
+		about, _ := each.Frontmatter["description"].(string)
+		list = append(list, engines.Resource{URI: engines.SkillURI(each.Name), Name: each.Name, Title: "Skill " + each.Name, Description: about, MIMEType: "text/markdown"})
+	}
 	set, err := c.think.Library.Schemas()
 	if err != nil {
 		return nil, err
@@ -60,6 +68,7 @@ func (c catalog) read(ctx context.Context, uri string) (text, mimeType string, e
 		{workflowPrefix, "application/yaml", c.readWorkflow},
 		{schemaPrefix, "application/schema+json", c.readSchema},
 		{promptPrefix, "text/markdown", c.readPrompt},
+		{skillPrefix, "text/markdown", c.readSkill},
 		{think.ArtifactPrefix, "application/json", c.readArtifact},
 		{think.RunPrefix, "application/json", c.readRun},
 	} {

@@ -38,6 +38,10 @@ func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Re
 		return c.served(ctx, r, r.getPrompt)
 	case method == mcp.MethodResourcesRead && offer.ReadResource != nil:
 		return c.served(ctx, r, r.readResource)
+	case r.Method == methodSkillsList && offer.Skills != nil:
+		return c.served(ctx, r, r.listSkills)
+	case r.Method == methodSkillsGet && offer.Skills != nil:
+		return c.served(ctx, r, r.getSkill)
 	case len(r.Method) > maxEcho:
 		return jsonrpc.Fail(r.ID, jsonrpc.MethodNotFound, "Method "+fault.Cut(r.Method, maxEcho)+" not found", nil)
 	}

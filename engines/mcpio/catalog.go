@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/visible"
 )
 
@@ -179,4 +181,73 @@ func (c completer) complete(ctx context.Context, ref string, argument mcp.Comple
 	}
 	shown := values[:min(len(values), maxCompletions)]
 	return &mcp.Completion{Values: shown, Total: len(values), HasMore: len(shown) < len(values)}, nil
+}
+
+// The Skills extension (SEP-2640): each skill is one file, read as a resource.
+const (
+	skillsExtension  = "io.modelcontextprotocol/skills"
+	methodSkillsList = "skills/list"
+	methodSkillsGet  = "skills/get"
+)
+
+// skillEntry describes a skill with the digest of each of its files.
+type skillEntry struct {
+	URI         string          `json:"uri"`
+	Frontmatter map[string]any  `json:"frontmatter"`
+	Resources   []skillResource `json:"resources"`
+}
+
+type skillResource struct {
+	URI    string `json:"uri"`
+	Digest string `json:"digest"`
+	Size   int    `json:"size"`
+}
+
+type skillsResult struct {
+	mcp.CacheableResult
+	Skills []skillEntry `json:"skills"`
+}
+
+type skillResult struct {
+	mcp.CacheableResult
+	Skill skillEntry `json:"skill"`
+}
+
+func entryOf(skill engines.Skill) skillEntry {
+	uri := engines.SkillURI(skill.Name)
+	return skillEntry{uri, skill.Frontmatter, []skillResource{{uri, jsonvalue.SHA256(jsonvalue.HexSum([]byte(skill.Text))), len(skill.Text)}}}
+}
+
+// listSkills answers skills/list, with all of them on one page.
+func (r *request) listSkills(ctx context.Context) (mcp.ResultMetadata, error) {
+	skills, err := r.connection.server.options.Offer.Skills(ctx)
+	if err != nil {
+		return nil, r.fail(mcp.INTERNAL_ERROR, err)
+	}
+	result := &skillsResult{Skills: []skillEntry{}}
+	for _, each := range skills {
+		result.Skills = append(result.Skills, entryOf(each))
+	}
+	if r.session.modern {
+		result.SetCacheHints(0, mcp.CacheScopePrivate)
+	}
+	return result, nil
+}
+
+// getSkill answers skills/get: -32602 for an address of no skill.
+func (r *request) getSkill(ctx context.Context) (mcp.ResultMetadata, error) {
+	skills, err := r.connection.server.options.Offer.Skills(ctx)
+	if err != nil {
+		return nil, r.fail(mcp.INTERNAL_ERROR, err)
+	}
+	uri, _ := textOf(r.params.URI)
+	at := slices.IndexFunc(skills, func(each engines.Skill) bool { return engines.SkillURI(each.Name) == uri })
+	if at < 0 {
+		return nil, r.fail(mcp.INVALID_PARAMS, fault.New(fault.InvalidParams, "there is no skill %q", fault.Cut(uri, maxEcho)))
+	}
+	result := &skillResult{Skill: entryOf(skills[at])}
+	if r.session.modern {
+		result.SetCacheHints(0, mcp.CacheScopePrivate)
+	}
+	return result, nil
 }

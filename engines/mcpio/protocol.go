@@ -30,6 +30,9 @@ func (s *Server) newProtocol() *server.MCPServer {
 	if offer.ReadResource != nil {
 		options = append(options, server.WithResourceCapabilities(false, watched))
 	}
+	if offer.Skills != nil {
+		options = append(options, server.WithExtensions(map[string]any{skillsExtension: struct{}{}}))
+	}
 	if offer.Complete != nil {
 		options = append(options, server.WithCompletions(),
 			server.WithPromptCompletionProvider(completer{offer}),
