@@ -26,6 +26,8 @@ type Client struct {
 	// own. projects reports whether there are any for a project.
 	files    func(Target) []wanted
 	projects bool
+	// skills returns the folder of skills that the client reads; nil: it reads none.
+	skills func(Target) string
 	// Limits are ways in which the client goes on without the hooks, which no file shows.
 	Limits []string
 	// places are the files with settings that can switch Savant off; nil if none are

@@ -50,6 +50,7 @@ type Change struct {
 	Target  string
 	mode    fs.FileMode
 	project string // the folder, without links, that the change stays in; "" for none
+	alone   bool   // Savant writes the whole file, in a folder of its own
 }
 
 // Changed reports whether the file changes.
@@ -116,11 +117,9 @@ func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) (
 	if err != nil {
 		return nil, err
 	}
-	project := t.Project
-	if project != "" {
-		if project, err = filepath.EvalSymlinks(project); err != nil {
-			return nil, fault.New(fault.InvalidParams, "the project's folder: %w", err)
-		}
+	project, err := t.realProject()
+	if err != nil {
+		return nil, err
 	}
 	var list []Change
 	for _, w := range files {
@@ -137,6 +136,18 @@ func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) (
 		list = append(list, now)
 	}
 	return list, nil
+}
+
+// realProject is the project's folder without links, "" for none.
+func (t Target) realProject() (string, error) {
+	if t.Project == "" {
+		return "", nil
+	}
+	project, err := filepath.EvalSymlinks(t.Project)
+	if err != nil {
+		return "", fault.New(fault.InvalidParams, "the project's folder: %w", err)
+	}
+	return project, nil
 }
 
 func refused(path string, err error) error {
@@ -180,7 +191,7 @@ func (c Change) apply(now time.Time) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return fault.New(fault.StateNotSaved, "make the folder of %s: %w", c.Path, err)
 	}
-	if c.Existed && !c.Gone {
+	if c.Existed && !c.Gone && !c.alone {
 		if err := atomicfile.Write(root, name+".savant-"+now.UTC().Format(stamp)+".bak", c.Before, c.mode); err != nil {
 			return fault.New(fault.StateNotSaved, "back up %s before the change: %w", c.Path, err)
 		}
@@ -192,6 +203,9 @@ func (c Change) apply(now time.Time) error {
 	}
 	if err != nil {
 		return fault.New(fault.StateNotSaved, "write %s: %w", c.Path, err)
+	}
+	if c.Gone && c.alone {
+		_ = os.Remove(filepath.Dir(c.Target)) // it stays if somebody put something there
 	}
 	return nil
 }

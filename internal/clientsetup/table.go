@@ -12,12 +12,12 @@ import (
 // six were tested with the real programs.
 func table() []Client {
 	return []Client{
-		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, files: claude, projects: true, places: claudePlaces,
+		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, files: claude, projects: true, places: claudePlaces, skills: claudeSkills,
 			Notes: []string{"VS Code and Cursor read the hooks of Claude Code, too: do not set up both for the same project.",
 				"Hooks are read when Claude Code starts: restart it."}},
-		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, files: codex, projects: true, places: codexPlaces,
+		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, files: codex, projects: true, places: codexPlaces, skills: skillsIn(".agents", ".agents"),
 			Notes: []string{"Codex runs only trusted hooks: answer yes to its question at the start, or use /hooks."}},
-		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, files: gemini, projects: true, places: geminiPlaces},
+		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, files: gemini, projects: true, places: geminiPlaces, skills: skillsIn(".gemini", ".gemini")},
 		{Name: "qwen-code", Title: "Qwen Code", Hooks: true, home: []string{".qwen"}, files: qwen, projects: true, places: qwenPlaces},
 		{Name: "opencode", Title: "opencode", Hooks: true, home: []string{".config/opencode", ".local/share/opencode"}, files: opencode, projects: true, places: opencodePlaces},
 		{Name: "cline", Title: "Cline", Hooks: true, home: []string{".cline"}, files: cline,
@@ -28,14 +28,31 @@ func table() []Client {
 			Notes: []string{"Claude Desktop has no hooks: nothing is enforced there."}},
 		{Name: "cursor", Title: "Cursor", Hooks: true, home: []string{".cursor"}, files: cursor, projects: true,
 			Notes: []string{"Cursor reads the hooks of Claude Code, too: with both set up each call is asked about twice."}},
-		{Name: "vscode", Title: "VS Code", Hooks: true, home: []string{".config/Code", "Library/Application Support/Code", "AppData/Roaming/Code"}, files: vscode, projects: true, places: vscodePlaces,
+		{Name: "vscode", Title: "VS Code", Hooks: true, home: []string{".config/Code", "Library/Application Support/Code", "AppData/Roaming/Code"}, files: vscode, projects: true, places: vscodePlaces, skills: skillsIn(".copilot", ".github"),
 			Notes: []string{"VS Code reads the hooks of Claude Code, too: with both set up each call is asked about twice."}},
-		{Name: "copilot-cli", Title: "Copilot CLI", Hooks: true, home: []string{".copilot"}, files: copilot, places: copilotPlaces},
+		{Name: "copilot-cli", Title: "Copilot CLI", Hooks: true, home: []string{".copilot"}, files: copilot, places: copilotPlaces, skills: skillsIn(".copilot", ".github")},
 		{Name: "windsurf", Title: "Windsurf", Hooks: true, home: []string{".codeium/windsurf"}, files: windsurf,
 			Notes: []string{"Windsurf has no hook at the end of a turn, so Savant cannot stop a turn from ending early."}},
 		{Name: "kiro", Title: "Kiro", Hooks: true, home: []string{".kiro"}, files: kiro, projects: true,
 			Notes: []string{"Kiro has no hook that can stop a turn from ending, and sends no session id: all its conversations in a folder count as one."}},
 	}
+}
+
+// skillsIn is the folder skills of one in the home folder, and of one in a project.
+func skillsIn(home, project string) func(Target) string {
+	return func(t Target) string {
+		if t.Project != "" {
+			return t.in(project, "skills")
+		}
+		return t.in(home, "skills")
+	}
+}
+
+func claudeSkills(t Target) string {
+	if t.Project != "" {
+		return t.in(".claude", "skills")
+	}
+	return t.below("CLAUDE_CONFIG_DIR", ".claude", "skills")
 }
 
 // below is a file in a folder that an environment variable may override.

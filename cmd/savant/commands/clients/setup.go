@@ -16,20 +16,23 @@ import (
 	linediff "github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"savant"
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/clientsetup"
 	"savant/internal/redact"
+	"savant/think/library"
 )
 
 // setup is one run of the command.
 type setup struct {
 	*cli.Program
 	project, dryRun, undo, yes bool
-	thisBinary                 bool
+	thisBinary, skills         bool
 	command                    string
 	service                    string
 }
@@ -47,6 +50,7 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 	command.Flags().BoolVar(&s.project, "project", false, "write the configuration of this project, not your own")
 	command.Flags().BoolVar(&s.dryRun, "dry-run", false, "show the change and write nothing")
 	command.Flags().BoolVar(&s.undo, "undo", false, "remove Savant's entries")
+	command.Flags().BoolVar(&s.skills, "skills", false, "also write the workflows as skills: the bundled ones, with --project those of the project")
 	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
 	command.Flags().BoolVar(&s.thisBinary, "this-binary", false, "start this program, although it lies in a temporary folder or in one of builds")
 	command.Flags().StringVar(&s.command, "command", "", "the command that the client starts; default: this program, and savant for a project")
@@ -99,6 +103,9 @@ func (s *setup) run(ctx context.Context, args []string) error {
 		return err
 	}
 	changes, err := plan(t)
+	if err == nil {
+		changes, err = s.withSkills(client, t, changes)
+	}
 	if err != nil {
 		return app.Misconfigured(err)
 	}
@@ -128,6 +135,52 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	}
 	s.done(client, changed)
 	return s.trustCodex(ctx, client, t)
+}
+
+// withSkills adds the changes of the client's folder of skills: with --skills they are
+// written, and --undo removes them.
+func (s *setup) withSkills(client clientsetup.Client, t clientsetup.Target, changes []clientsetup.Change) ([]clientsetup.Change, error) {
+	if !s.skills && !s.undo {
+		return changes, nil
+	}
+	if s.skills && !client.ReadsSkills() {
+		return nil, fault.New(fault.InvalidParams, "%s reads no folder of skills that Savant knows; leave out --skills", client.Title)
+	}
+	var skills []clientsetup.Skill
+	if !s.undo {
+		var err error
+		if skills, err = skillsOf(t); err != nil {
+			return nil, err
+		}
+	}
+	more, err := client.Skills(t, skills)
+	return append(changes, more...), err
+}
+
+// skillsOf returns the skills of the bundled workflows, of a project those of its own.
+func skillsOf(t clientsetup.Target) ([]clientsetup.Skill, error) {
+	layers, origin := []library.Layer{{Files: savant.Files, Origin: library.Bundled}}, library.Bundled
+	if t.Project != "" {
+		root, err := os.OpenRoot(t.Project)
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "the project's folder: %w", err)
+		}
+		defer func() { _ = root.Close() }() // its files were only read
+		layers, origin = append(layers, library.Layer{Files: root.FS(), Origin: library.Project}), library.Project
+	}
+	files, own := library.New(layers...), map[string]bool{}
+	for _, entry := range files.List() {
+		own[entry.Name] = entry.Origin == origin
+	}
+	all, err := guide.Skills(files)
+	var list []clientsetup.Skill
+	for _, each := range all {
+		metadata, _ := each.Frontmatter["metadata"].(map[string]any)
+		if name, _ := metadata[guide.SkillMark].(string); own[name] {
+			list = append(list, clientsetup.Skill{Name: each.Name, Text: each.Text})
+		}
+	}
+	return list, err
 }
 
 // lasting returns the program that a client may start for good. An installed program is
