@@ -2,6 +2,7 @@ package hub
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -122,7 +123,11 @@ func (h *Hub) panelOf(r *http.Request, v *think.View, id string) (*panel, error)
 	if explained.SuccessSchema != nil {
 		p.Schema, _ = h.value(h.encoded(explained.SuccessSchema), panelShown)
 	}
-	p.addInstruction(h, v)
+	p.Issued = step.IssuedAt()
+	if next := p.instruction(v); next != nil {
+		p.WaitsFor = answererOf(*next)
+		p.Input, _ = h.value(h.encoded(next.Input), panelShown)
+	}
 	p.addItems(v)
 	return p, h.addAnswers(r, v, step, p)
 }
@@ -141,21 +146,42 @@ func (h *Hub) reason(c flow.Condition) reason {
 	return out
 }
 
-// addInstruction adds the instruction of an outstanding step.
-func (p *panel) addInstruction(h *Hub, v *think.View) {
-	for _, next := range v.Now().Instructions {
-		if next.StepID != p.ID {
-			continue
-		}
-		p.Issued, p.WaitsFor = next.Version, "a tool"
-		switch {
-		case next.Shown != "" || next.Outcome != "":
-			p.WaitsFor = "a person"
-		case next.Call == flow.CallGenerate:
-			p.WaitsFor = "a model"
-		}
-		p.Input, _ = h.value(h.encoded(next.Input), panelShown)
+// instruction returns the instruction of the step at a version at which it is outstanding,
+// or nil.
+func (p *panel) instruction(v *think.View) *flow.Instruction {
+	all := v.Now().Instructions
+	if at := slices.IndexFunc(all, func(each flow.Instruction) bool { return each.StepID == p.ID }); at >= 0 {
+		return &all[at]
 	}
+	return nil
+}
+
+// answererOf is who answers an instruction.
+func answererOf(next flow.Instruction) string {
+	switch {
+	case next.Shown != "" || next.Outcome != "":
+		return "a person"
+	case next.Call == flow.CallGenerate:
+		return "a model"
+	}
+	return "a tool"
+}
+
+// maxInputVersion is up to which version a run is replayed to show the input of a step that
+// was answered.
+const maxInputVersion = 1000
+
+// addInput adds the input of a step that was answered: the one it was issued with.
+func (p *panel) addInput(ctx context.Context, h *Hub, run state.Key) error {
+	if p == nil || p.Issued == 0 || p.Issued > maxInputVersion || p.Input != "" || len(p.Answers) == 0 {
+		return nil
+	}
+	return h.options.Think.View(ctx, run, p.Issued, func(v *think.View) error {
+		if next := p.instruction(v); next != nil {
+			p.Input, _ = h.value(h.encoded(next.Input), panelShown)
+		}
+		return nil
+	})
 }
 
 // maxUnits is how many items of a loop the panel offers to open.

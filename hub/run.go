@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -268,7 +269,7 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	}
 	out.Record = events[out.Version]
 	out.Panel.fillTimes(events)
-	if err := out.Panel.addModels(h, key); err != nil {
+	if err := cmp.Or(out.Panel.addModels(h, key), out.Panel.addInput(ctx, h, key)); err != nil {
 		return nil, err
 	}
 	a := h.artist(r, scene, events, out.Blocked)

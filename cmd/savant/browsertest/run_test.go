@@ -1,6 +1,9 @@
 package browsertest
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,6 +119,32 @@ func TestTheWaterfallShowsWhenStepsWereAtWork(t *testing.T) {
 	p.says("#panel h3", "each")
 	p.inView("#panel h3")
 	p.until(`window.stays && document.querySelector('#times a[aria-current]').textContent.includes("each")`)
+}
+
+// TestTheChosenStepHasAllAboutIt: why, what it was issued with, its result, and the calls of
+// models for it; also of a step that has ended.
+func TestTheChosenStepHasAllAboutIt(t *testing.T) {
+	wanted(t)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, `{"action":"finish","final":"\"a summary\"","model":"openai:some","prompt_tokens":700,"output_tokens":30}`)
+	}))
+	t.Cleanup(api.Close)
+	t.Setenv("REASONING_API_URL", api.URL)
+	folder := t.TempDir()
+	workflowIn(t, folder, "sums", "steps:\n  - {id: list, call: flow.set, input_template: {value: [a, b]}, capture_as: list}\n"+
+		"  - {id: sum, call: llm.generate, input_template: {task: \"Sum up {{ list }}.\"}, capture_as: text}\n  - {id: sure, deps: [sum], call: human.approve, input_template: {message: \"Sure?\"}}\n", "r1")
+	t.Setenv("REASONING_API_URL", "")
+	p := serve(t, folder, "127.0.0.1:0").enter()
+	p.open(eval[string](p, `location.origin`) + "/runs/sums/r1?step=sum")
+	p.says("#panel", "after list")
+	p.says("#panel", `Sum up [`)
+	p.says("#panel", "a summary")
+	p.says("#panel", "openai:some")
+	p.says("#panel", "700 → 30 tokens")
+	p.look(390, "light")
+	p.open(eval[string](p, `location.origin`) + "/runs/sums/r1")
+	require.Empty(t, eval[[]string](p, smallTargets))
 }
 
 // TestARunMovesOnInThePage when another process answers a step.

@@ -143,6 +143,9 @@ func TestRoundsOfARepeatDoNotOverlap(t *testing.T) {
 	require.True(t, eval[bool](p, `(`+boxes+`).length > 1 && (`+boxes+`).every((a, i, all) => all.every((b, j) => i === j || a.right <= b.left || b.right <= a.left))`))
 }
 
+// smallTargets are what can be pressed and is less tall than a finger needs.
+const smallTargets = `[...document.querySelectorAll("main a, main button, main summary, main label:has(input[type=checkbox]), main select")].filter((each) => each.checkVisibility() && !each.closest("p, dd, li:not(.row), svg, h1, h2, h3") && each.getBoundingClientRect().height < 24).map((each) => each.outerHTML)`
+
 // TestAPhoneShowsWhatAnEventIs: its type and its status; what can be pressed is as tall as
 // a finger needs.
 func TestAPhoneShowsWhatAnEventIs(t *testing.T) {
@@ -155,11 +158,11 @@ func TestAPhoneShowsWhatAnEventIs(t *testing.T) {
 	p.open(h.base + runPage + "failed?view=timeline")
 	p.until(`[...document.querySelectorAll("#events .kind")].some((each) => each.checkVisibility() && each.innerText === "tool_call_completed")`)
 	p.until(`[...document.querySelectorAll("#events .mark .bad")].some((each) => each.checkVisibility() && each.getBoundingClientRect().width > 20)`)
-	small := `[...document.querySelectorAll("main a, main button, main summary, main label:has(input[type=checkbox]), main select")].filter((each) => each.checkVisibility() && !each.closest("p, dd, li:not(.row), svg, h1, h2, h3") && each.getBoundingClientRect().height < 24).map((each) => each.outerHTML)`
-	require.Empty(t, eval[[]string](p, small))
+	require.Empty(t, eval[[]string](p, smallTargets))
 	p.open(h.base + runPage + "failed?view=grouped")
 	p.says(".card header .bad", "failed")
+	require.Empty(t, eval[[]string](p, smallTargets))
 	p.open(h.base)
-	require.Empty(t, eval[[]string](p, small))
+	require.Empty(t, eval[[]string](p, smallTargets))
 	p.do(chromedp.Reload())
 }
