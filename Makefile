@@ -44,7 +44,7 @@ test: ## all tests
 	go test $(TESTFLAGS) ./...
 
 ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
-	cd internal/ferret && go build -tags ferretdb_no_postgresql -o ../../bin/ferret .
+	cd test/ferret && go build -tags ferretdb_no_postgresql -o ../../bin/ferret .
 
 # axe-core is installed into a scratch folder, where there is npm.
 browser: ## the pages of the hub in a real browser; needs chromium, and npm for axe-core

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/golden"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write docs/architecture.md anew")

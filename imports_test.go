@@ -86,8 +86,8 @@ var rules = map[string]rule{
 	"internal/configedit":   {height: 1},
 	"internal/clientsetup":  {height: 4, imports: []string{"internal/atomicfile", "internal/configedit", "think/gate/clients"}},
 	"internal/mongo":        {height: 1},
-	"internal/mongotest":    {height: 2, imports: []string{"internal/filelock"}},
-	"internal/golden":       {height: 1},
+	"test/mongotest":        {height: 2, imports: []string{"internal/filelock"}},
+	"test/golden":           {height: 1},
 
 	"schemas":                {height: 1},
 	"internal/calendar":      {height: 0},
@@ -95,7 +95,7 @@ var rules = map[string]rule{
 	"think/flow":             {height: 2, imports: []string{"schemas", "think/flow/expression"}},
 	"think/state":            {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"think/state/mongostate": {height: 3, imports: []string{"internal/mongo", "think/state"}},
-	"think/state/statetest":  {height: 3, imports: []string{"think/state"}},
+	"test/statetest":         {height: 3, imports: []string{"think/state"}},
 	"think/gate":             {height: 2},
 	"think/gate/clients":     {height: 3, imports: []string{"think/gate"}},
 	"think/gate/sessions":    {height: 5, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think", "think/gate", "think/state"}},
@@ -148,7 +148,7 @@ var rules = map[string]rule{
 	"hub/graph":                  {height: 1},
 	"hub/markdown":               {height: 1},
 	"hub":                        {height: 8, imports: []string{"agent", "agent/memory", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/markdown", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "rules/sessions", "telemetry", "think", "think/audit", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
-	"agent/agenttest":            {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
+	"test/agenttest":             {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 
 // users names the packages that may import a large library, separated by spaces. They
@@ -166,7 +166,7 @@ var users = map[string]string{
 	"gonum.org/v1/gonum":                    "adopt",
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",
-	"go.mongodb.org":                        "internal/mongo internal/mongotest",
+	"go.mongodb.org":                        "internal/mongo test/mongotest",
 	"go.opentelemetry.io":                   "telemetry telemetry/otel",
 	"github.com/golang-jwt/jwt":             "internal/access",
 	"github.com/MicahParks":                 "internal/access",
@@ -179,7 +179,7 @@ var users = map[string]string{
 // testLibraries are for tests, and for packages that contain tests for others.
 var (
 	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine", "testing"}
-	testPackages  = []string{"think/state/statetest", "agent/agenttest", "internal/golden", "internal/mongotest"}
+	testPackages  = []string{"test/statetest", "test/agenttest", "test/golden", "test/mongotest"}
 )
 
 // pure packages decide from their arguments alone, so they may not import packages that

@@ -17,12 +17,12 @@ import (
 	"go.uber.org/goleak"
 
 	"savant/agent"
-	"savant/agent/agenttest"
 	"savant/agent/memory"
 	"savant/engines"
 	"savant/internal/redact"
 	"savant/reasoning"
 	"savant/telemetry"
+	"savant/test/agenttest"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")

@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/agent"
-	"savant/agent/agenttest"
 	"savant/agent/memory"
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
 	"savant/telemetry"
+	"savant/test/agenttest"
 )
 
 func script(answers ...string) []json.RawMessage {

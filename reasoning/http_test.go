@@ -23,9 +23,9 @@ import (
 	"go.uber.org/goleak"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/reasoning"
 	"savant/telemetry"
+	"savant/test/golden"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

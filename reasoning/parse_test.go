@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/reasoning"
+	"savant/test/golden"
 )
 
 var offered = []reasoning.Tool{{Name: "context.search"}, {Name: "think.plan"}, {Name: "think.workflows.list"}, {Name: "git.log"}}

@@ -12,10 +12,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/reasoning"
 	"savant/schemas"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

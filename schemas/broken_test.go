@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/schemas"
+	"savant/test/golden"
 )
 
 // An invalid file hides the bundled file of the same name. Every schema that refers to

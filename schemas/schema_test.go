@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
+	"savant/test/golden"
 )
 
 // TestViolations checks where a value violates its schema. The wording is in

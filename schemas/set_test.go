@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

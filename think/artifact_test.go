@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/library"
-	"savant/think/state/statetest"
 )
 
 // Parts of an artifact, one after the other, are the whole, and no character is

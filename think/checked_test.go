@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	static "savant/think/check"
 	"savant/think/library"
-	"savant/think/state/statetest"
 )
 
 // countingTools count how often they are asked for schemas.

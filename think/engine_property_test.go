@@ -13,13 +13,13 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/audit"
 	static "savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // A run behind an engine gives the same replies in another engine over another

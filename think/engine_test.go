@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/test/statetest"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // Of the runs in memory the one used longest ago leaves first, and is read again

@@ -14,11 +14,11 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/audit"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // Whatever read or write of the store fails, each call is refused or gives the

@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/audit"
 	static "savant/think/check"
 	"savant/think/gate"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // TestRefusalsChangeNothing: records of refused calls between the answers leave the run

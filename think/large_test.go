@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/library"
-	"savant/think/state/statetest"
 )
 
 // A result of too many values is refused before it is decoded, costs no attempt

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/test/statetest"
 	"savant/think/library"
-	"savant/think/state/statetest"
 )
 
 // panicking is a folder whose files end whoever looks at them.

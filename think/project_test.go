@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 const twoSteps = `name: two

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // longResult is the size of a result that is kept as an artifact, in bytes.

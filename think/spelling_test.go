@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/test/statetest"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // Earlier versions accepted "each_01" for "each_1", and recorded it so: such a run is

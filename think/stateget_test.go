@@ -14,10 +14,10 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/library"
-	"savant/think/state/statetest"
 )
 
 const pagedYAML = `name: paged

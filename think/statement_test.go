@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/library"
-	"savant/think/state/statetest"
 )
 
 // bankTools know what bank.pay returns.

@@ -19,8 +19,8 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/reasoning"
+	"savant/test/mongotest"
 )
 
 // machine is a process of a fleet: its connection, its runtime and its tools.

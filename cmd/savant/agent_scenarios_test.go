@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/agent"
-	"savant/agent/agenttest"
 	"savant/cmd/savant/app"
 	"savant/engines"
 	"savant/telemetry"
+	"savant/test/agenttest"
 )
 
 // inScenario is the program with the tools of the scenarios in the place of its

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/agent/agenttest"
 	"savant/telemetry"
+	"savant/test/agenttest"
 )
 
 // TestEventsThatAKillLostAreRecordedLater: wherever a kill ends the

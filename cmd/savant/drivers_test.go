@@ -15,7 +15,7 @@ import (
 
 	"savant/internal/jobs"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // A run in a database is driven by one process of all machines. When that was killed,

@@ -21,7 +21,7 @@ import (
 	"savant/agent"
 	"savant/agent/memory/mongosessions"
 	"savant/fault"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // What asks for more rounds of faults than the one of a plain run, and for those of a

@@ -28,8 +28,8 @@ import (
 	"savant/agent/memory/mongosessions"
 	"savant/engines/mcpclient"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/reasoning"
+	"savant/test/mongotest"
 	"savant/think/state"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/engines"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 	"savant/think/gate"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // longSteps is how many steps the workflow of these benchmarks has.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // folderWith is a folder with a file of settings, and a token that is bound to it.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // modernCall makes a call of revision 2026-07-28 with a token, and returns the reply.

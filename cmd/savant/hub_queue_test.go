@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // TestTheHubTellsOfTheQueue: how many questions wait in the database for somebody who

@@ -26,8 +26,8 @@ import (
 	"savant/cmd/savant/commands"
 	"savant/cmd/savant/terminal"
 	"savant/internal/clientsetup"
-	"savant/internal/golden"
 	"savant/internal/settings"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")

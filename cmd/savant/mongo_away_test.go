@@ -20,8 +20,8 @@ import (
 
 	"savant/agent"
 	"savant/fault"
-	"savant/internal/mongotest"
 	"savant/reasoning"
+	"savant/test/mongotest"
 	"savant/think/state"
 )
 

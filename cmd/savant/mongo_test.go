@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 	"savant/think/state"
 	"savant/think/state/mongostate"
 )

@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/reasoning"
 	"savant/reasoning/mongoqueue"
+	"savant/test/mongotest"
 )
 
 // payment is a model that counts how often it was paid for each question.

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/reasoning"
 	"savant/reasoning/mongoqueue"
+	"savant/test/mongotest"
 )
 
 // A worker forwards to a Reasoning API. One whose model is down says so and waits: its

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/golden"
+	"savant/test/golden"
 )
 
 // session is what README shows: a release whose tests fail, then pass.

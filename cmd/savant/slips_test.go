@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
+	"savant/test/golden"
 )
 
 // slipsWorkflow has a call of a tool, an answer of the model, and a person.

@@ -9,7 +9,7 @@ import (
 
 	"savant"
 	"savant/engines"
-	"savant/internal/golden"
+	"savant/test/golden"
 	"savant/think/library"
 )
 

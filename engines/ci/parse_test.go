@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/golden"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")

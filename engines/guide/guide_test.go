@@ -16,9 +16,9 @@ import (
 	"savant/engines"
 	"savant/engines/guide"
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/library"
-	"savant/think/state/statetest"
 )
 
 const askYAML = `name: ask

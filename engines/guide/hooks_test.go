@@ -12,10 +12,10 @@ import (
 	"savant/engines"
 	"savant/engines/guide"
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // looks counts how often a store is asked where a run stands, or for its records.

@@ -17,8 +17,8 @@ import (
 
 	"savant/engines/mcpclient"
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/redact"
+	"savant/test/golden"
 )
 
 // overHTTP is a server by HTTP whose answers to tools/call a test writes; id

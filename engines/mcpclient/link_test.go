@@ -18,8 +18,8 @@ import (
 
 	"savant/engines/mcpclient"
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/redact"
+	"savant/test/golden"
 )
 
 const rawSchema = `{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","anyOf":[{"required":["a"]}],"patternProperties":{"^x":{"type":"string"}}}`

@@ -15,7 +15,7 @@ import (
 	"savant/engines"
 	"savant/engines/repo"
 	"savant/fault"
-	"savant/internal/golden"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")

@@ -14,11 +14,11 @@ import (
 	"savant/engines"
 	"savant/engines/workflow"
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

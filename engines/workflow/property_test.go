@@ -20,10 +20,10 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 // world is a random workflow and what its tools, its model and its person

@@ -15,8 +15,8 @@ import (
 
 	"savant/hub/events"
 	"savant/hub/metrics"
-	"savant/internal/golden"
 	"savant/telemetry"
+	"savant/test/golden"
 )
 
 // sample is a line of the text format.

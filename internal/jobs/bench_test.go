@@ -12,7 +12,7 @@ import (
 
 	"savant/internal/jobs"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // BenchmarkRoundTrip: from a question to its answer, beside one insert and one find of

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // asked is a try to end a job, or a look at how it ended when by is empty; said is what

@@ -9,7 +9,7 @@ import (
 
 	"savant/internal/jobs"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // A name has one holder at a time; one that sends heartbeats keeps it, and one that lets

@@ -17,7 +17,7 @@ import (
 	"savant/fault"
 	"savant/internal/jobs"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // lease is short, so that lost claims are passed over soon.

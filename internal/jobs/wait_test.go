@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // A look for the result that is under way when the time is over is finished: the result may

@@ -12,7 +12,7 @@ import (
 
 	"savant/internal/jobs"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // If the database has change streams, an idle worker and a process that waits for an

@@ -16,7 +16,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 func open(t *testing.T, uri string) *mongo.Database {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // A watcher is notified of inserts in its range of keys, also after its connections broke.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/ownfolder"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

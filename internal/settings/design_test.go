@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/golden"
 	"savant/internal/settings"
+	"savant/test/golden"
 )
 
 // environment is a source that has whatever variables there are, by name alone.

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/settings"
 	"savant/internal/trust"
+	"savant/test/golden"
 )
 
 // everybody accepts what the file says.

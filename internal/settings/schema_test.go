@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/golden"
 	"savant/internal/settings"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write schemas/settings.json and the golden files anew")

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/settings"
+	"savant/test/golden"
 )
 
 // from returns a source that has these values, by variable.

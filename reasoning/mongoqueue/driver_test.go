@@ -13,9 +13,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/reasoning"
 	"savant/reasoning/mongoqueue"
+	"savant/test/mongotest"
 )
 
 // serveByDriver answers the questions of a queue as docs/reasoning-api.md describes its

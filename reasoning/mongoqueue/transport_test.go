@@ -10,9 +10,9 @@ import (
 
 	"savant/internal/jobs"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/reasoning"
 	"savant/reasoning/mongoqueue"
+	"savant/test/mongotest"
 )
 
 // Over a slow network too, a question that nobody waits for is taken out of the queue, so

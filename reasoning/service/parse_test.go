@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/reasoning"
 	"savant/reasoning/service"
+	"savant/test/golden"
 )
 
 var offered = []reasoning.Tool{{Name: "git.log", InputSchema: json.RawMessage(`{"properties":{"limit":{"type":"integer"}}}`)}, {Name: "context.search"}}

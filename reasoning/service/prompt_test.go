@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/reasoning"
 	"savant/reasoning/service"
+	"savant/test/golden"
 )
 
 // build writes the prompt of a request for the small model.

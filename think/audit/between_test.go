@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 const compareWorkflow = `name: w

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/test/statetest"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 const editedWorkflow = `name: w

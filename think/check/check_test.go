@@ -14,8 +14,8 @@ import (
 
 	"savant"
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/schemas"
+	"savant/test/golden"
 	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/test/statetest"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 func openDir(t testing.TB, folder string) *state.Dir {

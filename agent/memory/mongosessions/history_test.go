@@ -17,7 +17,7 @@ import (
 	"savant/agent/memory/mongosessions"
 	"savant/fault"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 )
 
 // What a client does with a session: it adds a record that it believes to be the next,

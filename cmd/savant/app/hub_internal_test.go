@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/reasoning/mongoqueue"
+	"savant/test/mongotest"
 )
 
 // A queue behind a slow network is reachable, also at the first look, which makes the

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/cmd/savant/cli"
-	"savant/internal/golden"
+	"savant/test/golden"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md anew")

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
 	"savant/internal/jsonvalue"
+	"savant/test/golden"
 	"savant/think/flow/expression"
 )
 

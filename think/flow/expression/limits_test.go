@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/golden"
+	"savant/test/golden"
 	"savant/think/flow/expression"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"savant/fault"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
 	"savant/internal/ownfolder"
+	"savant/test/mongotest"
 	"savant/think/gate"
 	"savant/think/gate/sessions"
 	"savant/think/state"

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 	"savant/think/state"
 	"savant/think/state/mongostate"
 )

@@ -10,7 +10,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 	"savant/think/state"
 	"savant/think/state/mongostate"
 )

@@ -9,7 +9,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
 	"savant/think/state"
 )
 

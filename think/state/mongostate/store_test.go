@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongo"
-	"savant/internal/mongotest"
+	"savant/test/mongotest"
+	"savant/test/statetest"
 	"savant/think/state"
 	"savant/think/state/mongostate"
-	"savant/think/state/statetest"
 )
 
 // open returns the store of a database. It closes with the test.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/golden"
+	"savant/test/golden"
 )
 
 // failing is a test that only records whether it failed.

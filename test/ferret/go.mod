@@ -1,4 +1,4 @@
-module savant/internal/ferret
+module savant/test/ferret
 
 go 1.26
 

@@ -3,8 +3,8 @@ package statetest_test
 import (
 	"testing"
 
+	"savant/test/statetest"
 	"savant/think/state"
-	"savant/think/state/statetest"
 )
 
 func TestMemory(t *testing.T) {
