@@ -21,17 +21,19 @@ import (
 // What a page says after a change. The address holds only the key, so that a link
 // cannot make a page show any other text.
 var said = map[string]string{
-	"answered": "The answer is recorded.",
-	"revoked":  "The approval covers no more calls.",
-	"started":  "The run has begun.",
-	"goes-on":  "The run continues here.",
-	"forked":   "This run begins with the answers of the one it was forked from.",
-	"reset":    "The run is back at the version you chose. Nothing was erased.",
-	"resumed":  "The run continues here.",
-	"canceled": "The run was asked to end.",
-	"ended":    "The run is cancelled. A fork begins a new one with its answers.",
-	"imported": "The run was imported. Savant here did not see its witnesses and approvals.",
-	"existed":  "This run is already here, identical.",
+	"answered":    "The answer is recorded.",
+	"revoked":     "The approval covers no more calls.",
+	"started":     "The run has begun.",
+	"goes-on":     "The run continues here.",
+	"forked":      "This run begins with the answers of the one it was forked from.",
+	"reset":       "The run is back at the version you chose. Nothing was erased.",
+	"resumed":     "The run continues here.",
+	"canceled":    "The run was asked to end.",
+	"ended":       "The run is cancelled. A fork begins a new one with its answers.",
+	"imported":    "The run was imported. Savant here did not see its witnesses and approvals.",
+	"cancel-runs": "The runs are cancelled. A fork begins a new one with the answers of each.",
+	"delete-runs": "The runs are in the trash: savant state restore brings one back.",
+	"existed":     "This run is already here, identical.",
 }
 
 func runPath(key state.Key) string {

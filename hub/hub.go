@@ -118,6 +118,8 @@ type Hub struct {
 	started, driving map[state.Key]bool
 	// stopped is why it went no further with a run.
 	stopped map[state.Key]string
+	// began has the origins of runs.
+	began sync.Map
 }
 
 //go:embed templates/*.html
@@ -155,7 +157,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /runs", h.listRuns)
 	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/version", h.sendVersion)
-	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", "/calls/{question}/answer", importPath} {
+	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", "/calls/{question}/answer", importPath, chosenPath} {
 		inside.HandleFunc("GET "+form, backTo)
 	}
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
@@ -176,7 +178,7 @@ func (h *Hub) Handler() http.Handler {
 		"/runs/{workflow}/{run}/fork": {access.Guide, h.forkRun}, "/runs/{workflow}/{run}/reset": {access.Guide, h.resetRun},
 		"/runs/{workflow}/{run}/cancel": {access.Guide, h.cancelRun}, "/runs/{workflow}/{run}/export": {access.Guide, h.exportRun}, "/workflows/{name}/start": {access.Run, h.startRun},
 		"/diagnostics/agents/{run}/cancel": {access.Run, h.cancelAgent}, "/diagnostics/agents/{run}/resume": {access.Run, h.resumeAgent},
-		"/calls/{question}/answer": {approveScope, h.answerCall},
+		"/calls/{question}/answer": {approveScope, h.answerCall}, chosenPath: {access.Guide, h.changeRuns},
 	} {
 		inside.HandleFunc("POST "+path, h.changing(change))
 	}

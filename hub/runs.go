@@ -2,61 +2,242 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
 
 	"savant/fault"
 	"savant/internal/access"
 	"savant/internal/jsonvalue"
 	"savant/think"
+	"savant/think/flow"
 	"savant/think/state"
 )
 
 // runsPage is how many runs a page lists.
 const runsPage = 50
 
+// chosenPath receives what is done to several runs.
+const chosenPath = "/runs/chosen"
+
+// searched is how many runs, the latest, are read to filter by more than a listing has.
+const searched = 500
+
 // runRow is a run of a workflow in a list.
 type runRow struct {
 	state.Info
-	Standing Standing
-	Imported bool // it has records of another installation
+	Standing  Standing
+	Imported  bool   // it has records of another installation
+	By        string // who began it
+	Successor string // the latest fork of a run that did not end well
+	Pick      bool   // it can be chosen for what is done to several
 }
 
 func (h *Hub) runRow(ctx context.Context, run state.Info) runRow {
 	imported, err := h.options.Think.Imports.Imported(ctx, run.Key())
-	return runRow{run, h.options.Standings.Standing(ctx, run), err == nil && imported > 0}
+	return runRow{Info: run, Standing: h.options.Standings.Standing(ctx, run), Imported: err == nil && imported > 0}
+}
+
+// runsFilter selects runs of a list. It is the query of the page's address.
+type runsFilter struct{ Query, Workflow, Status, Waits, By, Since string }
+
+// The choices of a filter. Open is every status of a run that has not ended.
+const open = "open"
+
+var (
+	runStatuses = []string{open, "running", "waiting", "interrupted", "blocked", "done", "failed", "cancelled", state.StatusDamaged}
+	runWaits    = []string{forPerson, "model", "tool"}
+	spans       = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
+)
+
+func runsFilterOf(r *http.Request) runsFilter {
+	query := r.URL.Query()
+	return runsFilter{Query: query.Get("q"), Workflow: query.Get("workflow"), Status: query.Get("status"), Waits: query.Get("waits"), By: query.Get("by"), Since: query.Get("since")}
+}
+
+// listed reports whether a run fits, as far as its listing tells.
+func (f runsFilter) listed(run state.Info, now time.Time) bool {
+	ended := hasEnded(run.Status) || run.Status == state.StatusDamaged
+	if f.Status != "" && (ended && f.Status != run.Status || !ended && slices.Index(runStatuses, f.Status) > slices.Index(runStatuses, "blocked")) || f.Waits != "" && ended {
+		return false
+	}
+	changed, err := time.Parse(time.RFC3339Nano, run.Updated)
+	return contains(f.Query, run.Workflow, run.Run) && (spans[f.Since] == 0 || err == nil && now.Sub(changed) <= spans[f.Since])
+}
+
+// standing reports whether a run fits as it stands now.
+func (f runsFilter) standing(at Standing) bool {
+	return (f.Status == "" || f.Status == at.Status || f.Status == open && !hasEnded(at.Status)) && (f.Waits == "" || f.Waits == at.WaitsFor)
 }
 
 type runsView struct {
-	Workflow  string
+	runsFilter
+	Filtered  bool
 	Workflows []string
-	Imports   bool // an export can be imported
+	Statuses  []string
+	Waiting   []string // for whom a run can wait
+	Spans     []string
+	Who       []string   // who began runs
+	Cut       int        // how many runs were searched, if there are more
+	Imports   bool       // an export can be imported
+	Picks     bool       // runs can be chosen
+	Sent      url.Values // what was filled in to change runs
 	Runs      []runRow
 	Pager     pager
+	Here      url.Values // the address of this page
 }
 
 func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
-	workflow := r.URL.Query().Get("workflow")
-	// The listing reads two records per run; only the shown runs are opened.
-	list, err := h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Limit: 1})
-	if errors.Is(err, fault.InvalidParams) { // no workflow has such a name
-		list, err = &think.StateList{}, nil
+	view := runsView{runsFilter: runsFilterOf(r), Imports: h.allowed(r, access.Run) == nil, Workflows: h.options.Think.Library.Names(), Statuses: runStatuses, Waiting: runWaits,
+		Spans: []string{"hour", "day", "week", "month"}, Here: without(r, "said"), Sent: refusalOf(r).sent}
+	view.Filtered = view.runsFilter != runsFilter{}
+	all, err := h.options.Think.Store.List(r.Context(), state.Filter{Workflow: plain(view.Workflow)})
+	if err != nil && !errors.Is(err, fault.InvalidParams) { // no workflow has such a name
+		h.fail(w, r, err)
+		return
 	}
-	if err == nil {
-		from, to, pager := paged(r, "page", list.Total, runsPage, 0)
-		view := runsView{Workflow: workflow, Imports: h.allowed(r, access.Run) == nil, Workflows: h.options.Think.Library.Names(), Pager: pager}
-		if to > from {
-			list, err = h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Offset: from, Limit: to - from})
+	origins := h.origins(r.Context(), all[:min(len(all), searched)])
+	fits := h.fitting(r.Context(), all, origins, &view)
+	from, to, pager := paged(r, "page", len(fits), runsPage, 0)
+	view.Pager = pager
+	picks := h.allowed(r, access.Guide) == nil
+	for _, each := range fits[from:to] {
+		row := h.runRow(r.Context(), each)
+		row.By = origins.of[each.Key()].by
+		row.Successor = origins.successor(each)
+		row.Pick = picks && !hasEnded(row.Standing.Status) && !row.Imported
+		view.Picks = view.Picks || row.Pick
+		view.Runs = append(view.Runs, row)
+	}
+	view.Who = origins.who()
+	h.show(w, r, refusalOf(r).status(), "runs.html", page{Title: "Runs", At: "runs", Live: anyRun, View: view})
+}
+
+// fitting returns the runs that fit the filter of a view. Of those whose records have to
+// be read, only the latest are searched.
+func (h *Hub) fitting(ctx context.Context, all []state.Info, origins origins, view *runsView) []state.Info {
+	now, read := time.Now(), 0
+	opens := view.Waits != "" || view.Status != "" && !hasEnded(view.Status) && view.Status != state.StatusDamaged
+	return slices.DeleteFunc(all, func(each state.Info) bool {
+		if !view.listed(each, now) || view.By != "" && origins.of[each.Key()].by != view.By {
+			return true
 		}
-		if err == nil {
-			for _, each := range list.Runs {
-				view.Runs = append(view.Runs, h.runRow(r.Context(), each))
+		if !opens {
+			return false
+		}
+		if read++; read > searched {
+			view.Cut = searched
+			return true
+		}
+		return !view.standing(h.options.Standings.Standing(ctx, each))
+	})
+}
+
+// origin is what the first record of a run says, which never changes: who began it, and
+// of which run it is a fork.
+type origin struct{ by, fork string }
+
+// origins are those of runs; runs has them by age, the latest change first.
+type origins struct {
+	of   map[state.Key]origin
+	runs []state.Info
+}
+
+// origins reads the first records of runs, each once.
+func (h *Hub) origins(ctx context.Context, runs []state.Info) origins {
+	out := origins{of: map[state.Key]origin{}, runs: slices.Clone(runs)}
+	for _, each := range runs {
+		at := each.Key().String() + " " + each.Created // a name can be used again after its run was deleted
+		found, known := h.began.Load(at)
+		if !known {
+			first, err := h.options.Think.Store.Records(ctx, each.Key(), 0, 1)
+			if err != nil || len(first) == 0 {
+				continue
 			}
-			h.show(w, r, refusalOf(r).status(), "runs.html", page{Title: "Runs", At: "runs", Live: anyRun, View: view})
-			return
+			var data struct {
+				Lineage struct {
+					Run string `json:"run_id"`
+				} `json:"lineage"`
+			}
+			_ = json.Unmarshal(first[0].Data, &data) // a damaged one has none
+			found = origin{think.EventOf(first[0]).By, data.Lineage.Run}
+			h.began.Store(at, found)
+		}
+		out.of[each.Key()] = found.(origin)
+	}
+	return out
+}
+
+// successor returns the latest fork of a run that did not end well; "" for none.
+func (o origins) successor(run state.Info) string {
+	at := slices.IndexFunc(o.runs, func(each state.Info) bool {
+		return each.Workflow == run.Workflow && each.Run != run.Run && o.of[each.Key()].fork == run.Run
+	})
+	if at < 0 || run.Status == string(flow.Done) {
+		return ""
+	}
+	return o.runs[at].Run
+}
+
+// who returns who began runs.
+func (o origins) who() (names []string) {
+	for _, each := range o.of {
+		names = append(names, each.by)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}
+
+// changeRuns cancels or deletes the chosen runs of a list, or all that it shows. What
+// cannot be changed stays and is told.
+func (h *Hub) changeRuns(w http.ResponseWriter, r *http.Request) {
+	chosen, act := r.PostForm["run"], r.PostFormValue("act")
+	if r.PostFormValue("all") != "" {
+		chosen = r.PostForm["shown"]
+	}
+	var failed []string
+	for _, name := range chosen {
+		workflow, run, _ := strings.Cut(name, "/")
+		if err := h.changeRunOf(r, act, state.Key{Workflow: workflow, Run: run}); err != nil {
+			failed = append(failed, fault.Cut(name, 100)+": "+fault.From(err).Details)
 		}
 	}
-	h.fail(w, r, err)
+	var err error
+	switch {
+	case len(chosen) == 0:
+		err = fault.New(fault.InvalidParams, "no run is chosen: tick the runs of the list that are meant, or all of them")
+	case len(failed) > 0:
+		err = fault.New(fault.StateConflict, "%s of %d stayed as they are. %s", count(len(failed), "run"), len(chosen), strings.Join(failed, "; "))
+	}
+	if err != nil {
+		h.again(w, r, err, nil, h.listRuns)
+		return
+	}
+	http.Redirect(w, r, (&url.URL{Path: "/runs", RawQuery: with(r, "said", act+"-runs").Encode()}).String(), http.StatusSeeOther)
+}
+
+// changeRunOf cancels or deletes one of several runs.
+func (h *Hub) changeRunOf(r *http.Request, act string, key state.Key) error {
+	info, err := h.changeable(r.Context(), key)
+	switch {
+	case err != nil:
+	case hasEnded(info.Status):
+		err = fault.New(fault.InvalidTransition, "it is %s already", info.Status)
+	case act == "cancel":
+		_, err = h.options.Think.Cancel(r.Context(), think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
+			Cancellation: flow.Cancellation{By: h.options.Person, Reason: r.PostFormValue("reason")}})
+	case act != "delete":
+		err = fault.New(fault.InvalidParams, "act: cancel or delete")
+	case h.options.Standings.Driven(key):
+		err = fault.New(fault.StateConflict, "another process drives it: cancel it first")
+	default:
+		_, err = h.options.Think.Reset(r.Context(), think.ResetInput{Caller: visitorFrom(r).person(), Workflow: key.Workflow, RunID: key.Run, Force: true})
+	}
+	return err
 }
 
 // infoOf returns the listing entry of a run: UNKNOWN_RUN.

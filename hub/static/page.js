@@ -193,6 +193,28 @@ if (main.dataset.live !== undefined) {
   setInterval(come, 15000); // what no file says: a process that has ended, an engine's state
 }
 
+// Times are the reader's: how long ago in lists and facts, exactly where order matters;
+// pointing at one shows it in the reader's zone.
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+function ago(at) {
+  const minutes = (Date.now() - at) / 60000;
+  if (minutes < 0 || minutes >= 30 * 24 * 60) return at.toLocaleDateString();
+  for (const [unit, length] of [["d", 24 * 60], ["h", 60], ["min", 1]]) if (minutes >= length) return `${Math.floor(minutes / length)} ${unit} ago`;
+  return "just now";
+}
+function tellTimes() {
+  for (const each of main.querySelectorAll("time[datetime]:not(.events time, .details time)")) {
+    const at = new Date(each.dateTime);
+    if (isNaN(at)) continue;
+    each.title = exact.format(at);
+    if (!each.closest("#history, #moment, .pair")) each.textContent = ago(at);
+  }
+}
+afterwards(tellTimes);
+setInterval(tellTimes, 30000);
+const zone = document.getElementById("zone");
+if (zone) zone.textContent = `exact times: on hover, in ${exact.resolvedOptions().timeZone}; others in UTC`;
+
 // A form is sent once: a second click would find what the first has changed.
 document.addEventListener("submit", (event) => {
   const form = event.target;
