@@ -266,7 +266,7 @@ func (a *artist) waterfall(s *scene, now time.Time) *waterfall {
 // addRows adds a row for each step of a scene that has begun, each followed by those of
 // the workflows that are open in it.
 func (a *artist) addRows(out *waterfall, spans *[][]graph.Span, s *scene, now time.Time) {
-	for _, at := range s.begun() {
+	for _, at := range s.begun(a.stuck) {
 		step := s.Nodes[at]
 		row := waterfallRow{ID: step.Now.ID, Label: step.ID, Status: string(step.Now.Status), Word: a.word(step), Inside: s.Unit != "",
 			Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
@@ -275,6 +275,9 @@ func (a *artist) addRows(out *waterfall, spans *[][]graph.Span, s *scene, now ti
 		}
 		var made []graph.Span
 		made, row.Bars = a.attempts(step, s.Tries[at], now)
+		if row.Status == string(flow.Blocked) && len(made) == 0 { // it has not begun
+			made, row.Bars = []graph.Span{{Began: now, Ended: now}}, []waterfallBar{{Kind: "bad"}}
+		}
 		switch {
 		case len(made) == 0: // its records were not read
 		case len(out.Rows) == waterfallRows:
@@ -288,17 +291,20 @@ func (a *artist) addRows(out *waterfall, spans *[][]graph.Span, s *scene, now ti
 	}
 }
 
-// begun returns the steps of a scene that have begun: those that failed or are at work
-// first, then by their beginning.
-func (s *scene) begun() (steps []int) {
+// begun returns the steps of a scene that have begun, and the one at which the run is
+// blocked: that, and those that failed or are at work first, then by their beginning.
+func (s *scene) begun(stuck string) (steps []int) {
+	isStuck := func(i int) bool { return stuck != "" && s.Nodes[i].Now.ID == stuck }
 	for i, node := range s.Nodes {
-		if node.Issued > 0 || node.Answered > 0 {
+		if node.Issued > 0 || node.Answered > 0 || isStuck(i) {
 			steps = append(steps, i)
 		}
 	}
 	urgent := func(i int) int {
-		at := slices.Index([]flow.Status{flow.Failed, flow.Issued}, s.Nodes[i].Now.Status)
-		return map[int]int{0: -2, 1: -1}[at]
+		if isStuck(i) {
+			return -3
+		}
+		return map[flow.Status]int{flow.Failed: -2, flow.Issued: -1}[s.Nodes[i].Now.Status]
 	}
 	slices.SortStableFunc(steps, func(i, j int) int {
 		return cmp.Or(cmp.Compare(urgent(i), urgent(j)), cmp.Compare(s.Nodes[i].Issued, s.Nodes[j].Issued))

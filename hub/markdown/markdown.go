@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
@@ -32,7 +33,7 @@ func HTML(source string) template.HTML {
 // Formatted is HTML for a text that formatting changes; else it is "".
 func Formatted(source string) template.HTML {
 	made := HTML(source)
-	if strings.Count(string(made), "<") == 2*strings.Count(string(made), "<p>") {
+	if strings.Count(string(made), "<") == 2*strings.Count(string(made), "<p>")+strings.Count(string(made), "<br>") {
 		return ""
 	}
 	return made
@@ -52,6 +53,7 @@ func targetOf(address string) string {
 
 func renderer() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough),
+		goldmark.WithRendererOptions(html.WithHardWraps()), // a line of a model or a program is one
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(hosts{}, 1000))))
 }
 

@@ -27,8 +27,9 @@ func TestWhatATextMayNotDo(t *testing.T) {
 	} {
 		require.Equal(t, expected, string(markdown.HTML(text)), text)
 	}
-	require.Empty(t, markdown.Formatted("two\n\nlines & more"), "it is as it is read")
+	require.Empty(t, markdown.Formatted("two\nand\n\nthree lines & more"), "it is as it is read")
 	require.NotEmpty(t, markdown.Formatted("two *lines*"))
+	require.Contains(t, string(markdown.HTML("> one\n> two")), "one<br>\ntwo")
 	require.Contains(t, string(markdown.HTML("| a |\n| - |\n| b |")), "<table>")
 	require.Empty(t, markdown.HTML(strings.Repeat("a", 65<<10)))
 }

@@ -110,6 +110,8 @@ func TestReasonsComeFirst(t *testing.T) {
 	p.open(h.base + "/runs/count/c1")
 	p.says("#outcome", "late")
 	p.draws(".node.bad", "blocked")
+	p.says("#times li:first-child", "late")
+	p.says("#times li:first-child .word.bad", "blocked")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "count.yaml"), []byte("name: count\nversion: \"1\"\nsteps:\n  - {id: first, call: llm.generate, input_template: {task: x}, capture_as: first}\n  - {id: late, when: \"state.first.many == 2\", call: flow.set, input_template: {value: 2}, deps: [first]}\n"), 0o600))
 	p.follow("#outcome .yes")
 	p.says("#facts", "done")
