@@ -108,7 +108,8 @@ gated: build ## real clients, each with a model that tries to leave its run; nee
 	cd $(GATED) && npm install --no-save --no-progress --no-audit --no-fund --loglevel=error && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
 
 conformance: build ## the official MCP conformance suite against bin/savant over HTTP; needs npm
-	cd $(SUITE) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node run.mjs
+	go build -o bin/fixtures ./$(SUITE)/fixtures
+	cd $(SUITE) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' SAVANT_FIXTURES='$(CURDIR)/bin/fixtures' node run.mjs
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12

@@ -33,6 +33,9 @@ func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Re
 		}
 	}()
 	offer := c.server.options.Offer
+	if isTaskMethod(r.Method) {
+		return c.served(ctx, r, r.aboutTask)
+	}
 	switch method := mcp.MCPMethod(r.Method); {
 	case method == mcp.MethodPromptsGet && offer.Prompts != nil:
 		return c.served(ctx, r, r.getPrompt)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
@@ -72,7 +74,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		switch {
 		case resumed != nil:
 			done = c.resume(traced, resumed, asked)
-		case asked.canAsk() && asked.session.modern:
+		case asked.session.modern && (asked.canAsk() || asked.canPoll()):
 			done = c.begin(traced, asked)
 		case asked.canAsk():
 			caller.Person = asked
@@ -81,16 +83,25 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 			done = c.perform(traced, asked, caller)
 		}
 		asked.code = done.code
-		if asked.session.modern {
-			asked.stamp(done.result)
-		}
-		answer = jsonrpc.Succeed(asked.ID, done.result)
+		answer = asked.reply(done)
 	}
 	called := time.Now()
 	end()
 	asked.pacer.finish(ctx)
 	replyTo(ctx, to, answer)
 	c.server.logCall(ctx, asked, called)
+}
+
+// reply returns the reply to a call that has ended, asks, or became a task.
+func (asked *call) reply(done outcome) *jsonrpc.Reply {
+	var result mcp.ResultMetadata = done.result
+	if done.task != nil {
+		result = done.task.result(false)
+	}
+	if asked.session.modern {
+		asked.stamp(result)
+	}
+	return jsonrpc.Succeed(asked.ID, result)
 }
 
 // refusal answers a request that is not started.
@@ -102,6 +113,8 @@ func refusal(r *request, coded *fault.Error) *jsonrpc.Reply {
 type outcome struct {
 	result *callResult
 	code   fault.Code
+	// task is what the call became instead, or nil.
+	task *task
 }
 
 // perform calls the tool. Every failure becomes a result, including an unknown tool,

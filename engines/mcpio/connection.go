@@ -30,6 +30,7 @@ type connection struct {
 	running       running
 	questions     jsonrpc.Pending
 	suspended     suspendedCalls
+	tasks         tasks
 	subscriptions subscriptions
 	// peer is what initialize said about the client; subscribed says that the client
 	// has a subscription to changes. Only the reading goroutine uses them.

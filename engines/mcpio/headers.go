@@ -2,6 +2,7 @@ package mcpio
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -72,10 +73,22 @@ func (s *Server) CheckHeaders(header http.Header, m *jsonrpc.Message) *jsonrpc.R
 	if err := mcp.ValidateStandardHeaders(header.Get, named, mcp.MCPMethod(m.Method), m.Params); err != nil {
 		return mismatch(fault.Cut(err.Error(), 3*maxEcho))
 	}
+	if err := checkTaskHeader(header, m); err != nil {
+		return mismatch(err.Error())
+	}
 	if err := s.checkParamHeaders(header, m); err != nil {
 		return mismatch(fault.Cut(err.Error(), 3*maxEcho))
 	}
 	return nil
+}
+
+// checkTaskHeader compares the header that routes a request about a task.
+func checkTaskHeader(header http.Header, m *jsonrpc.Message) error {
+	id := jsonvalue.TextMember(m.Params, "taskId")
+	if !isTaskMethod(m.Method) || header.Get(mcp.HeaderName) == id {
+		return nil
+	}
+	return fmt.Errorf("the header %s is %q, and the message says %q", mcp.HeaderName, fault.Cut(header.Get(mcp.HeaderName), maxEcho), fault.Cut(id, maxEcho))
 }
 
 // checkParamHeaders compares the arguments that a tool's schema requires in headers.

@@ -23,6 +23,7 @@ func (s *Server) newProtocol() *server.MCPServer {
 		server.WithInstructions(offer.Instructions),
 		server.WithTitle(s.options.Title),
 		server.WithHooks(s.listHooks()),
+		server.WithExtensions(map[string]any{tasksExtension: map[string]any{}}),
 	}
 	if offer.Prompts != nil {
 		options = append(options, server.WithPromptCapabilities(watched))
@@ -47,6 +48,7 @@ func (s *Server) listHooks() *server.Hooks {
 	hooks.AddOnError(reportInvalidParams)
 	hooks.AddAfterInitialize(func(_ context.Context, _ any, asked *mcp.InitializeRequest, result *mcp.InitializeResult) {
 		result.Instructions = s.spell(asked.Params.ClientInfo.Name, result.Instructions)
+		result.Capabilities.Extensions = nil // they are of revision 2026-07-28
 	})
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, result *mcp.DiscoverResult) {
 		result.Instructions = s.spell(requestFrom(ctx).session.client.Name, result.Instructions)

@@ -140,6 +140,7 @@ func (c *connection) finish(ctx context.Context) {
 	c.reading.Unlock()
 	c.subscriptions.end()
 	c.suspended.end()
+	c.tasks.end()
 	answered := make(chan struct{})
 	go func() {
 		c.work.Wait()

@@ -46,6 +46,8 @@ type execution struct {
 	cancel context.CancelFunc
 	// pacer is the pacer of the waiting request; nil without a progress token.
 	pacer atomic.Pointer[pacer]
+	// task is what the call became; nil while a request waits for it.
+	task atomic.Pointer[task]
 	// brought is an answer that came with the call; nil once used, or if there was
 	// none.
 	brought *retriedAnswer
@@ -72,11 +74,17 @@ func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
-	caller := engines.Caller{Person: e}
-	if asked.pacer != nil {
+	caller := engines.Caller{}
+	if asked.canAsk() {
+		caller.Person = e
+	}
+	if asked.pacer != nil || asked.canPoll() {
 		caller.Progress = func(done, total float64, message string) {
 			if current := e.pacer.Load(); current != nil {
 				current.report(done, total, message)
+			}
+			if known := e.task.Load(); known != nil && message != "" {
+				known.set(func() { known.message = fault.Cut(message, maxEcho) })
 			}
 		}
 	}
@@ -84,7 +92,7 @@ func (c *connection) begin(ctx context.Context, asked *call) outcome {
 		defer cancel()
 		e.done <- c.perform(running, asked, caller)
 	}()
-	return c.await(ctx, e)
+	return c.await(ctx, e, asked)
 }
 
 // resume passes a suspended call its answer and waits for its next question or its end.
@@ -96,13 +104,22 @@ func (c *connection) resume(ctx context.Context, e *execution, asked *call) outc
 		answer = []byte(`{"action":"cancel"}`)
 	}
 	e.pending.answer <- answer
-	return c.await(ctx, e)
+	return c.await(ctx, e, asked)
 }
 
-// await waits until a call has ended or has a question. A cancelled call ends when its
-// tool returns.
-func (c *connection) await(ctx context.Context, e *execution) outcome {
+// await waits until a call has ended, has a question, or becomes a task. A cancelled call
+// ends when its tool returns.
+func (c *connection) await(ctx context.Context, e *execution, asking *call) outcome {
+	var grace <-chan time.Time
+	if asking.canPoll() {
+		grace = time.After(taskGrace)
+	}
 	select {
+	case <-grace:
+		if begun := c.tasks.begin(asking.caller.ID, e); begun != nil {
+			return outcome{task: begun}
+		}
+		return c.awaitEnd(ctx, e)
 	case done := <-e.done:
 		return done
 	case asked := <-e.asks:
@@ -120,6 +137,21 @@ func (c *connection) await(ctx context.Context, e *execution) outcome {
 	case <-ctx.Done():
 		e.cancel()
 		return <-e.done
+	}
+}
+
+// awaitEnd waits until a call that cannot become a task has ended. Nobody is asked.
+func (c *connection) awaitEnd(ctx context.Context, e *execution) outcome {
+	for {
+		select {
+		case done := <-e.done:
+			return done
+		case asked := <-e.asks:
+			asked.answer <- []byte(`{"action":"cancel"}`)
+		case <-ctx.Done():
+			e.cancel()
+			return <-e.done
+		}
 	}
 }
 

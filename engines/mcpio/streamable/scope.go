@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"savant/engines"
+	"savant/engines/mcpio"
 	"savant/internal/access"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
@@ -10,7 +11,7 @@ import (
 // needs returns the scopes that a message requires.
 func needs(registry *engines.Registry, m *jsonrpc.Message) []access.Scope {
 	switch {
-	case m.IsResponse():
+	case m.IsResponse() || m.Method == mcpio.MethodTaskUpdate:
 		return []access.Scope{access.Approve} // it carries a user's answer
 	case m.Method != "tools/call":
 		return []access.Scope{access.Read}

@@ -13,19 +13,27 @@ const node = join(here, 'node_modules/.bin/node'); // the suite wants a later on
 const suites = JSON.parse(readFileSync(join(here, 'left.json')));
 
 const scratch = mkdtempSync(join(tmpdir(), 'savant-conformance-'));
-const server = spawn(process.env.SAVANT_BINARY, ['mcp', '--http', '127.0.0.1:0', '--path', scratch],
-  {stdio: ['ignore', 'inherit', 'pipe'], env: {...process.env, XDG_CONFIG_HOME: scratch, XDG_CACHE_HOME: scratch}});
-const ended = new Promise((resolve) => server.on('close', resolve));
-let said = '';
-const address = await new Promise((resolve, reject) => {
-  const lines = createInterface({input: server.stderr});
-  lines.on('line', (line) => {
-    said += line + '\n';
-    const found = line.match(/serving MCP at (\S+)/);
-    if (found) resolve(found[1]);
+
+// begin starts a server and returns where it serves.
+async function begin(program, args) {
+  const server = spawn(program, args, {stdio: ['ignore', 'inherit', 'pipe'], env: {...process.env, XDG_CONFIG_HOME: scratch, XDG_CACHE_HOME: scratch}});
+  const ended = new Promise((resolve) => server.on('close', resolve));
+  let said = '';
+  const address = await new Promise((resolve, reject) => {
+    const lines = createInterface({input: server.stderr});
+    lines.on('line', (line) => {
+      said += line + '\n';
+      const found = line.match(/serving MCP at (\S+)/);
+      if (found) resolve(found[1]);
+    });
+    lines.on('close', () => reject(new Error('the server did not start:\n' + said)));
   });
-  lines.on('close', () => reject(new Error('the server did not start:\n' + said)));
-});
+  return {server, ended, address};
+}
+
+const {server, ended, address} = await begin(process.env.SAVANT_BINARY, ['mcp', '--http', '127.0.0.1:0', '--path', scratch]);
+// fixtures has the tools that the scenarios about tasks call.
+const fixtures = await begin(process.env.SAVANT_FIXTURES, []);
 
 let number = 0;
 let failed = 0;
@@ -36,9 +44,9 @@ function outcome(good, name) {
 }
 
 // run returns what the suite said, of all scenarios or of those that are chosen.
-function run({suite, revision}, chosen = ['--suite', 'all']) {
+function run({suite, revision}, chosen = ['--suite', 'all'], url = address) {
   return new Promise((resolve) => {
-    const child = spawn(node, [join(here, 'node_modules', suite, 'dist/index.js'), 'server', '--url', address, ...chosen,
+    const child = spawn(node, [join(here, 'node_modules', suite, 'dist/index.js'), 'server', '--url', url, ...chosen,
       '--spec-version', revision], {cwd: scratch});
     let output = '';
     child.stdout.on('data', (data) => { output += data; });
@@ -50,6 +58,10 @@ function run({suite, revision}, chosen = ['--suite', 'all']) {
 for (const each of suites) {
   const output = await run(each);
   const left = new Map(Object.entries(each.left));
+  for (const [scenario, expected] of Object.entries(each.scenarios ?? {})) {
+    const [, counts] = (await run(each, ['--force', '--scenario', scenario], fixtures.address)).match(/^Passed: (.*), \d+ warnings$/m) ?? [];
+    outcome(counts === expected, `${each.suite} ${each.revision}: ${scenario}: ${counts}`);
+  }
   let passed = 0;
   for (const [, , scenario, counts] of output.matchAll(/^([✓✗]) (\S+): (.*)$/gm)) {
     const name = `${each.suite} ${each.revision}: ${scenario}: ${counts}`;
@@ -74,6 +86,7 @@ for (const each of suites.filter(({suite}) => suite === 'conformance-next')) {
     if (!(passed > 1)) console.log(output.replace(/^/gm, '# '));
   }
 }
+fixtures.server.kill('SIGTERM');
 server.kill('SIGTERM');
 outcome(await ended !== null, 'the server ended');
 rmSync(scratch, {recursive: true, force: true});

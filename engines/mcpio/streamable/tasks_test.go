@@ -1,0 +1,105 @@
+package streamable_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/webguard"
+)
+
+const tasksMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+
+// task is a task as a client sees it.
+type task struct {
+	ResultType    string                     `json:"resultType"`
+	ID            string                     `json:"taskId"`
+	Status        string                     `json:"status"`
+	Life          int64                      `json:"ttlMs"`
+	Result        *struct{ IsError bool }    `json:"result"`
+	InputRequests map[string]json.RawMessage `json:"inputRequests"`
+}
+
+// tasked posts a request of a client that takes tasks.
+func (s *served) tasked(token, method, name, params string) (*reply, task) {
+	s.t.Helper()
+	body := `{"jsonrpc":"2.0","id":9,"method":"` + method + `","params":{` + params + `,` + tasksMeta + `}}`
+	got := s.post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name, "Authorization", "Bearer "+token)
+	var read task
+	if got.Result != nil {
+		require.NoError(s.t, json.Unmarshal(got.Result, &read), got.body)
+	}
+	return got, read
+}
+
+func (s *served) about(token, method, id string, more ...string) (*reply, task) {
+	s.t.Helper()
+	params := `"taskId":"` + id + `"`
+	for _, each := range more {
+		params += "," + each
+	}
+	return s.tasked(token, method, id, params)
+}
+
+// stands waits until a task has a status.
+func (s *served) stands(token, id, status string) task {
+	s.t.Helper()
+	for {
+		_, read := s.about(token, "tasks/get", id)
+		if read.Status == status {
+			return read
+		}
+		require.NoError(s.t, s.ctx.Err(), "it is %s, not %s", read.Status, status)
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestATaskBelongsToItsCaller gives a long call to a client that takes tasks, and lets
+// another one try to see, answer and cancel it.
+func TestATaskBelongsToItsCaller(t *testing.T) {
+	s := serve(t, false)
+	own := s.token(webguard.Token{Name: "own", Scopes: []string{"run"}})
+	other := s.token(webguard.Token{Name: "other", Scopes: []string{"run", "approve"}})
+	_, made := s.tasked(own, "tools/call", "test_wait", `"name":"test_wait","arguments":{}`)
+	require.Equal(t, "task", made.ResultType)
+	require.Equal(t, "working", made.Status)
+	require.NotZero(t, made.Life)
+	for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
+		got, _ := s.about(other, method, made.ID, `"inputResponses":{}`)
+		require.Equal(t, -32602, got.Error.Code, method)
+		require.Contains(t, got.Error.Data.Details, "another caller's")
+	}
+	got, _ := s.about(own, "tasks/update", made.ID, `"inputResponses":{}`)
+	require.Equal(t, http.StatusForbidden, got.status, "an answer of the user needs the scope")
+	require.Equal(t, "working", s.stands(own, made.ID, "working").Status)
+	s.release <- struct{}{}
+	require.False(t, s.stands(own, made.ID, "completed").Result.IsError)
+	got, _ = s.about(own, "tasks/cancel", made.ID)
+	require.Nil(t, got.Error, "an ended one may be cancelled")
+	require.Equal(t, "completed", s.stands(own, made.ID, "completed").Status)
+	got, _ = s.tasked(own, "tasks/get", "something", `"taskId":"`+made.ID+`"`)
+	require.Equal(t, -32020, got.Error.Code, "the header names another")
+
+	_, made = s.tasked(own, "tools/call", "test_wait", `"name":"test_wait","arguments":{}`)
+	s.about(own, "tasks/cancel", made.ID)
+	require.Nil(t, s.stands(own, made.ID, "cancelled").Result)
+	require.NoError(t, <-s.ended)
+	require.ErrorIs(t, <-s.ended, context.Canceled, "the tool was told")
+}
+
+// TestAClientWithoutTasksWaits gets the results of the same call at once, or when it ends.
+func TestAClientWithoutTasksWaits(t *testing.T) {
+	s := serve(t, true)
+	_, quick := s.tasked("", "tools/call", "test_read", `"name":"test_read","arguments":{}`)
+	require.Equal(t, "complete", quick.ResultType, "what is quick needs no task")
+	body, headers := modern("test_wait")
+	go func() { <-s.begun; time.Sleep(time.Second / 2); close(s.release) }()
+	require.Contains(t, s.post(body, headers...).body, `"waited":true`)
+	got := s.post(`{"jsonrpc":"2.0","id":9,"method":"tasks/get","params":{"taskId":"x",`+body[len(body)-len(`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`):],
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tasks/get", "Mcp-Name", "x")
+	require.Equal(t, -32021, got.Error.Code, got.body)
+}

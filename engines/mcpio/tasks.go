@@ -1,0 +1,266 @@
+package mcpio
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
+)
+
+// A client that declares the extension of tasks (SEP-2663) gets a call that takes long as a
+// task: it asks how the task stands, answers its questions, cancels it, and takes the
+// result from it. What ends or asks before taskGrace is over is answered as for any other
+// client. A task belongs to its caller and ends with the server; what its tool keeps
+// durably, such as a run of the agent, goes on from there.
+
+const (
+	// tasksExtension names the extension.
+	tasksExtension = "io.modelcontextprotocol/tasks"
+	// missingCapability is the code for a client that did not declare it.
+	missingCapability = -32021
+
+	// taskGrace is how long a call is awaited before it becomes a task.
+	taskGrace = 400 * time.Millisecond
+	// taskLife is how long a task is kept from its beginning; one that still runs is
+	// cancelled then.
+	taskLife = 24 * time.Hour
+	// taskPoll is how often a client should ask.
+	taskPoll = time.Second
+	// maxTasks bounds the tasks of one caller. A call beyond it is answered when it ends.
+	maxTasks = 256
+)
+
+// The statuses of a task.
+const (
+	taskWorking   = "working"
+	taskWaiting   = "input_required"
+	taskCompleted = "completed"
+	taskFailed    = "failed"
+	taskCancelled = "cancelled"
+)
+
+// task is a call that goes on after its reply.
+type task struct {
+	id, owner string
+	running   *execution
+
+	mu       sync.Mutex
+	status   string
+	message  string
+	began    time.Time
+	changed  time.Time
+	canceled bool
+	done     outcome
+	asked    map[string]question
+}
+
+// taskResult is a task as written.
+type taskResult struct {
+	mcp.Result
+	ID            string            `json:"taskId"`
+	Status        string            `json:"status"`
+	Message       string            `json:"statusMessage,omitempty"`
+	Created       string            `json:"createdAt"`
+	Changed       string            `json:"lastUpdatedAt"`
+	Life          int64             `json:"ttlMs"`
+	Poll          int64             `json:"pollIntervalMs"`
+	Outcome       *callResult       `json:"result,omitempty"`
+	Error         *jsonrpc.Error    `json:"error,omitempty"`
+	InputRequests mcp.InputRequests `json:"inputRequests,omitempty"`
+}
+
+// acknowledged is the result of a request that only has to be taken.
+type acknowledged struct{ mcp.Result }
+
+// canPoll reports whether the client takes tasks.
+func (r *request) canPoll() bool {
+	_, declared := r.session.capabilities.Extensions[tasksExtension]
+	return r.session.modern && declared
+}
+
+// set changes the status of a task.
+func (t *task) set(change func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change()
+	t.changed = time.Now()
+}
+
+// ended reports whether nothing changes any more. The caller holds the lock.
+func (t *task) ended() bool {
+	return t.status == taskCompleted || t.status == taskFailed || t.status == taskCancelled
+}
+
+// follow takes what a call asks until it has ended.
+func (t *task) follow() {
+	for {
+		select {
+		case asked := <-t.running.asks:
+			t.set(func() {
+				t.asked[rand.Text()] = asked
+				t.status = taskWaiting
+			})
+		case done := <-t.running.done:
+			t.set(func() {
+				t.done, t.asked = done, nil
+				switch {
+				case t.canceled:
+					t.status = taskCancelled
+				case done.code == fault.Internal:
+					t.status = taskFailed
+				default:
+					t.status = taskCompleted
+				}
+			})
+			return
+		}
+	}
+}
+
+// cancel asks the tool to end. Whether the call had an effect shows when it has.
+func (t *task) cancel() {
+	t.set(func() { t.canceled = t.canceled || !t.ended() })
+	t.running.cancel()
+}
+
+// answer passes the answers to open questions; others are ignored.
+func (t *task) answer(answers map[string]json.RawMessage) {
+	t.set(func() {
+		for id, raw := range answers {
+			if asked, open := t.asked[id]; open {
+				delete(t.asked, id)
+				asked.answer <- raw
+			}
+		}
+		if t.status == taskWaiting && len(t.asked) == 0 {
+			t.status = taskWorking
+		}
+	})
+}
+
+// result returns the task as it stands, or as it was created.
+func (t *task) result(whole bool) *taskResult {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := &taskResult{ID: t.id, Status: t.status, Message: t.message, Created: t.began.UTC().Format(time.RFC3339Nano), Changed: t.changed.UTC().Format(time.RFC3339Nano),
+		Life: taskLife.Milliseconds(), Poll: taskPoll.Milliseconds()}
+	if !whole {
+		out.ResultType = "task"
+		return out
+	}
+	switch t.status {
+	case taskCompleted:
+		out.Outcome = t.done.result
+	case taskFailed:
+		coded := fault.From(errUnanswered)
+		out.Error = &jsonrpc.Error{Code: jsonrpc.InternalError, Message: coded.Error(), Data: coded}
+	case taskWaiting:
+		out.InputRequests = mcp.InputRequests{}
+		for id, each := range t.asked {
+			out.InputRequests[id] = mcp.NewElicitationInputRequest(elicitationParams(each.Elicitation))
+		}
+	}
+	return out
+}
+
+// tasks are the tasks of all callers of a connection.
+type tasks struct {
+	mu     sync.Mutex
+	byID   map[string]*task
+	closed bool
+}
+
+// begin makes a task of a call; nil if the caller has too many.
+func (s *tasks) begin(owner string, e *execution) *task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := 0
+	for _, each := range s.byID {
+		if each.owner == owner {
+			own++
+		}
+	}
+	if own >= maxTasks || s.closed {
+		return nil
+	}
+	now := time.Now()
+	t := &task{id: rand.Text(), owner: owner, running: e, status: taskWorking, began: now, changed: now, asked: map[string]question{}}
+	if s.byID == nil {
+		s.byID = map[string]*task{}
+	}
+	s.byID[t.id] = t
+	e.pacer.Store(nil)
+	e.task.Store(t)
+	time.AfterFunc(taskLife, func() { s.forget(t) })
+	go t.follow()
+	return t
+}
+
+func (s *tasks) forget(t *task) {
+	s.mu.Lock()
+	delete(s.byID, t.id)
+	s.mu.Unlock()
+	t.cancel()
+}
+
+// of returns a caller's task; nil for an unknown one, and for that of another caller.
+func (s *tasks) of(owner, id string) *task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.byID[id]; t != nil && t.owner == owner {
+		return t
+	}
+	return nil
+}
+
+// end cancels all tasks; there are no later ones.
+func (s *tasks) end() {
+	s.mu.Lock()
+	s.closed = true
+	all := s.byID
+	s.mu.Unlock()
+	for _, each := range all {
+		each.cancel()
+	}
+}
+
+// The methods about tasks. MethodTaskUpdate carries the answers of the client's user.
+const (
+	MethodTaskUpdate = "tasks/update"
+	methodTaskGet    = "tasks/get"
+	methodTaskCancel = "tasks/cancel"
+)
+
+func isTaskMethod(method string) bool {
+	return method == methodTaskGet || method == MethodTaskUpdate || method == methodTaskCancel
+}
+
+// aboutTask serves a request about a task.
+func (r *request) aboutTask(context.Context) (mcp.ResultMetadata, error) {
+	if !r.canPoll() {
+		r.failure = &jsonrpc.Error{Code: missingCapability, Message: r.Method + " needs the client's capability " + tasksExtension,
+			Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
+		return nil, nil
+	}
+	id := jsonvalue.TextMember(r.Params, "taskId")
+	t := r.connection.tasks.of(r.caller.ID, id)
+	if t == nil {
+		return nil, r.fail(jsonrpc.InvalidParams, fault.New(fault.InvalidParams, "there is no task %q: it has expired, it is another caller's, or the server was started again", fault.Cut(id, maxEcho)))
+	}
+	switch r.Method {
+	case methodTaskGet:
+		return t.result(true), nil
+	case methodTaskCancel:
+		t.cancel()
+	default:
+		t.answer(r.params.InputResponses)
+	}
+	return &acknowledged{}, nil
+}
