@@ -84,9 +84,9 @@ type artist struct {
 	whole  bool
 }
 
-// artist returns who draws a scene for a request.
-func (h *Hub) artist(r *http.Request, s *scene, events map[int]think.Event, blocked string) *artist {
-	return &artist{hub: h, r: r, events: events, stuck: blocked, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
+// artist returns who draws a scene for a request; a run's needs events, too.
+func (h *Hub) artist(r *http.Request, s *scene, blocked string) *artist {
+	return &artist{hub: h, r: r, stuck: blocked, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
 }
 
 // drawing lays out a scene.

@@ -263,7 +263,8 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	if !out.Past {
 		out.Standing = Standing{Status: view.Standing.Status, WaitsFor: view.Standing.WaitsFor}
 	}
-	events, err := h.eventsAt(ctx, key, scene.versions(out.Version, out.Panel))
+	a := h.artist(r, scene, out.Blocked)
+	events, err := h.eventsAt(ctx, key, a.versions(scene, out.Version, out.Panel))
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +273,7 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	if err := cmp.Or(out.Panel.addModels(h, key), out.Panel.addInput(ctx, h, key)); err != nil {
 		return nil, err
 	}
-	a := h.artist(r, scene, events, out.Blocked)
+	a.events = events
 	out.Waterfall = a.waterfall(scene, out.end(view, events))
 	out.Drawing, err = a.drawing(scene)
 	return out, err

@@ -152,9 +152,9 @@ func sceneBelow(graph *flow.Graph, prefix string, open []string) *scene {
 
 // versions returns the versions whose records the page shows: its own, and those of the
 // drawing and the panel.
-func (s *scene) versions(own int, p *panel) []int {
+func (a *artist) versions(s *scene, own int, p *panel) []int {
 	wanted := map[int]bool{own: true}
-	s.addVersions(wanted)
+	a.addVersions(s, wanted)
 	if p != nil {
 		for _, each := range p.Answers {
 			wanted[each.Version], wanted[each.After] = true, true
@@ -165,18 +165,16 @@ func (s *scene) versions(own int, p *panel) []int {
 	return slices.Sorted(maps.Keys(wanted))
 }
 
-func (s *scene) addVersions(wanted map[int]bool) {
-	for _, node := range s.Nodes {
-		wanted[node.Issued], wanted[node.Answered] = true, true
-	}
-	for _, tries := range s.Tries {
-		for _, each := range tries {
+// addVersions adds the versions of the steps that are drawn or in the waterfall.
+func (a *artist) addVersions(s *scene, wanted map[int]bool) {
+	begun := s.begun(a.stuck)
+	for _, at := range append(begun[:min(len(begun), waterfallRows)], a.chosen(s, new(drawing))...) {
+		wanted[s.Nodes[at].Issued], wanted[s.Nodes[at].Answered] = true, true
+		for _, each := range s.Tries[at] {
 			wanted[each] = true
 		}
-	}
-	for _, inside := range s.Inside {
-		for _, each := range inside {
-			each.addVersions(wanted)
+		for _, inside := range s.Inside[at] {
+			a.addVersions(inside, wanted)
 		}
 	}
 }
@@ -267,6 +265,10 @@ func (a *artist) waterfall(s *scene, now time.Time) *waterfall {
 // the workflows that are open in it.
 func (a *artist) addRows(out *waterfall, spans *[][]graph.Span, s *scene, now time.Time) {
 	for _, at := range s.begun(a.stuck) {
+		if len(out.Rows) == waterfallRows {
+			out.Left++
+			continue
+		}
 		step := s.Nodes[at]
 		row := waterfallRow{ID: step.Now.ID, Label: step.ID, Status: string(step.Now.Status), Word: a.word(step), Inside: s.Unit != "",
 			Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
@@ -278,11 +280,7 @@ func (a *artist) addRows(out *waterfall, spans *[][]graph.Span, s *scene, now ti
 		if row.Status == string(flow.Blocked) && len(made) == 0 { // it has not begun
 			made, row.Bars = []graph.Span{{Began: now, Ended: now}}, []waterfallBar{{Kind: "bad"}}
 		}
-		switch {
-		case len(made) == 0: // its records were not read
-		case len(out.Rows) == waterfallRows:
-			out.Left++
-		default:
+		if len(made) > 0 { // else its time is not known
 			out.Rows, *spans = append(out.Rows, row), append(*spans, made)
 		}
 		for _, inside := range s.Inside[at] {

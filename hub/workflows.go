@@ -82,7 +82,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	}
 	if graph, err := h.options.Think.Library.Graph(name); err == nil {
 		scene := sceneOfWorkflow(graph, r.URL.Query()["open"])
-		if view.Drawing, err = h.artist(r, scene, nil, "").drawing(scene); err != nil {
+		if view.Drawing, err = h.artist(r, scene, "").drawing(scene); err != nil {
 			h.fail(w, r, err)
 			return
 		}
