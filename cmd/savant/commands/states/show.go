@@ -154,6 +154,12 @@ func eventText(each think.Event) string {
 	if each.Kind == think.KindCancelled {
 		text += (&flow.Cancellation{By: each.By, Reason: each.Reason}).String()
 	}
+	if each.Tool != "" {
+		text += ": " + terminal.Visible(each.Tool)
+	}
+	if each.Approval > 0 {
+		text += fmt.Sprintf(" (approval v%d)", each.Approval)
+	}
 	if refusal := each.Refusal; refusal != nil {
 		text += ": " + terminal.Visible(refusal.Tool) + " (" + refusal.Why + ")"
 		if refusal.Times > 1 {
