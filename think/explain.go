@@ -24,6 +24,8 @@ type ExplainInput struct {
 // StepExplanation explains a step, and names the run if the call did not.
 type StepExplanation struct {
 	RunID string `json:"run_id,omitempty"`
+	// Approval is what is left of an answered approval that covers calls.
+	Approval *ScopedApproval `json:"approval,omitempty"`
 	*flow.Explanation
 }
 
@@ -72,7 +74,12 @@ func (e *Engine) ExplainAny(ctx context.Context, in ExplainInput) (any, error) {
 	if err != nil {
 		return nil, withRunID(meant.id(), err)
 	}
-	return StepExplanation{RunID: meant.id(), Explanation: explained}, nil
+	out := StepExplanation{RunID: meant.id(), Explanation: explained}
+	all, err := e.ScopedApprovals(ctx, in.Workflow, in.RunID)
+	if at := slices.IndexFunc(all, func(each ScopedApproval) bool { return each.Step == in.StepID }); at >= 0 {
+		out.Approval = &all[at]
+	}
+	return out, err
 }
 
 // RunExplanation describes the state of a run: Text for a person, the other fields for

@@ -240,13 +240,28 @@ func TestAConditionThatFailsCoversNothing(t *testing.T) {
 	w.plan("r1", true, "A")
 	err := w.refund("r1", "A", 5)
 	require.ErrorIs(t, err, fault.ApprovalRequired)
-	require.Contains(t, wireOf(t, err), "where cannot be computed")
+	require.Contains(t, asJSON(t, fault.From(err)), "where cannot be computed")
 	require.Zero(t, w.made.count("pay.refund"))
 }
 
-func wireOf(t *testing.T, err error) string {
-	data, wrong := json.Marshal(fault.From(err))
-	require.NoError(t, wrong)
+// An approval that was given elsewhere covers nothing here.
+func TestAnImportedApprovalCoversNothing(t *testing.T) {
+	w := newScopedWorld(t, scopedWorkflow, askAboutRefunds)
+	w.plan("r1", true, "A")
+	key := state.Key{Workflow: "refunds", Run: "r1"}
+	version, hash, err := w.store.Head(t.Context(), key)
+	require.NoError(t, err)
+	require.NoError(t, w.store.MarkImported(t.Context(), key, state.Link{Version: version, Hash: hash}))
+	require.ErrorIs(t, w.refund("r1", "A", 5), fault.ApprovalRequired)
+	require.Zero(t, w.made.count("pay.refund"))
+	explained, err := w.engine.ExplainAny(t.Context(), think.ExplainInput{Workflow: "refunds", RunID: "r1", StepID: "agree"})
+	require.NoError(t, err)
+	require.Contains(t, asJSON(t, explained), `"over":"it was given elsewhere, and imported"`)
+}
+
+func asJSON(t *testing.T, value any) string {
+	data, err := json.Marshal(value)
+	require.NoError(t, err)
 	return string(data)
 }
 
