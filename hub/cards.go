@@ -18,10 +18,13 @@ import (
 )
 
 // cardsPage is how many steps a page shows, and maxCardText how much of a text each of
-// them does, in bytes. A step that is shown alone has more.
+// them does, in bytes. A step that is shown alone has aloneShown of each, and sameShown of
+// what is the same as before; a link has the whole.
 const (
 	cardsPage   = 20
 	maxCardText = 400
+	aloneShown  = 6 << 10
+	sameShown   = 1 << 10
 )
 
 // card is a step of a run of the agent: what was decided, and what the calls brought.
@@ -49,10 +52,12 @@ type cardCall struct {
 
 // exchangeView is what a model was asked and wrote.
 type exchangeView struct {
+	Run          string
 	Model, Reply string
 	Parts        []partView
 	Before       int    // the step that it is compared with; 0 if there is none
 	Lost         string // why it cannot be shown
+	Whole        url.Values
 }
 
 // partView is a part of a prompt, and how it differs from the step before.
@@ -167,7 +172,7 @@ func (h *Hub) complete(run string, c *card, found []events.Event) error {
 		c.Reasoning = step.Reasoning
 		for i, made := range step.Calls {
 			if i < len(c.Calls) && c.Calls[i].Tool == made.Tool && len(made.Output) > 0 {
-				c.Calls[i].Output = fault.Cut(h.textOf(made.Output), panelShown)
+				c.Calls[i].Output = fault.Cut(h.textOf(made.Output), aloneShown)
 			}
 		}
 	}
@@ -177,12 +182,12 @@ func (h *Hub) complete(run string, c *card, found []events.Event) error {
 		if err != nil || !kept {
 			continue
 		}
-		shown := exchangeView{Model: each.Model, Before: step}
+		shown := exchangeView{Run: run, Model: each.Model, Before: step, Whole: url.Values{"digest": {digest}}}
 		asked, failed := h.options.Agent.Exchange(run, digest)
 		if failed != nil {
 			shown.Lost = fault.From(failed).Message()
 		}
-		shown.Reply = fault.Cut(h.pretty(asked.Reply), panelShown)
+		shown.Reply = fault.Cut(h.pretty(asked.Reply), aloneShown)
 		for _, part := range asked.Parts {
 			shown.Parts = append(shown.Parts, h.partView(part, before))
 		}
@@ -222,8 +227,24 @@ func (h *Hub) partView(part memory.Part, before memory.Exchange) partView {
 		out.Same = earlier == out.Text
 		out.Difference = differences(earlier, out.Text)
 	}
-	out.Text = fault.Cut(out.Text, panelShown)
+	out.Text = fault.Cut(out.Text, aloneShown)
+	if out.Same {
+		out.Text = fault.Cut(out.Text, sameShown)
+	}
 	return out
+}
+
+// sendExchange sends a whole prompt with its reply as text.
+func (h *Hub) sendExchange(w http.ResponseWriter, r *http.Request) {
+	asked, err := h.options.Agent.Exchange(r.PathValue("run"), r.URL.Query().Get("digest"))
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	for _, part := range append(asked.Parts, memory.Part{Name: "reply", Text: asked.Reply}) {
+		_, _ = w.Write([]byte("=== " + part.Name + "\n" + h.options.Redactor.Text(h.pretty(part.Text)) + "\n\n")) // the client may be gone
+	}
 }
 
 // differences returns the lines of a unified difference, without its head.
@@ -237,7 +258,7 @@ func differences(before, after string) (out []diffLine) {
 		if strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
 			continue
 		}
-		if size += len(line); size > panelShown {
+		if size += len(line); size > aloneShown {
 			return append(out, diffLine{"hint", "… the rest of the difference is left out"})
 		}
 		kind := map[byte]string{'+': "more", '-': "less", '@': "hint"}[(line + " ")[0]]

@@ -169,6 +169,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /diagnostics/agents/{run}", h.showAgent)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/rows", h.sendRows)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/event", h.sendEvent)
+	inside.HandleFunc("GET /diagnostics/agents/{run}/exchange", h.sendExchange)
 	inside.HandleFunc("GET /live", h.live)
 	inside.HandleFunc("GET /metrics", h.metrics)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)

@@ -293,13 +293,13 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 	h := serveHub(t, folder)
 	in := url.QueryEscape(hostile)
 	for _, path := range []string{"/", "/runs", "/runs?workflow=mean", "/runs?workflow=" + in, "/runs/mean/r1", "/workflows", "/workflows/mean", "/workflows/broken", "/workflows?q=" + in,
-		"/diagnostics/agents", "/diagnostics/agents?q=" + in + "&status=" + in, "/diagnostics/agents/hostile", "/diagnostics/agents/hostile?view=grouped",
+		"/diagnostics/agents", "/diagnostics/agents?q=" + in + "&status=" + in, "/diagnostics/agents/hostile?view=timeline", "/diagnostics/agents/hostile?view=grouped", "/diagnostics/agents/hostile?step=1",
 		"/diagnostics/agents/hostile?q=" + in + "&type=" + in + "&view=" + in, "/diagnostics/agents/hostile/trace.ndjson", "/diagnostics/agents/hostile/session.json"} {
 		body := h.page(path)
 		requireHarmless(t, path, body)
 	}
 	require.Contains(t, h.page("/diagnostics/agents/hostile"), "&lt;img src=x onerror=alert(1)&gt;")
-	places := regexp.MustCompile(`data-place="([^"]+)"`).FindAllStringSubmatch(h.page("/diagnostics/agents/hostile"), -1)
+	places := regexp.MustCompile(`data-place="([^"]+)"`).FindAllStringSubmatch(h.page("/diagnostics/agents/hostile?view=timeline"), -1)
 	require.Greater(t, len(places), len(telemetry.Types()))
 	for _, place := range places {
 		for _, path := range []string{"/diagnostics/agents/hostile?event=", "/diagnostics/agents/hostile/event?q=" + in + "&event="} {
@@ -309,7 +309,8 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 	}
 	requireHarmless(t, "rows", strings.Join(h.rows("hostile", 0, "&q="+in+"&view="+in).Rows, ""))
 	for _, path := range []string{"/" + url.PathEscape(hostile), "/runs/" + url.PathEscape(hostile) + "/x", "/runs/mean/" + url.PathEscape(hostile), "/runs/..%2f..%2f/x",
-		"/workflows/" + url.PathEscape(hostile), "/workflows/..%2f..%2fetc", "/diagnostics/agents/" + url.PathEscape(hostile), "/diagnostics/agents/..%2fx/session.json"} {
+		"/workflows/" + url.PathEscape(hostile), "/workflows/..%2f..%2fetc", "/diagnostics/agents/" + url.PathEscape(hostile), "/diagnostics/agents/..%2fx/session.json",
+		"/diagnostics/agents/hostile/exchange?digest=" + in, "/diagnostics/agents/hostile/exchange?digest=..%2fhostile.journal"} {
 		status, body, _ := h.ask(h.client, http.MethodGet, path, nil)
 		require.GreaterOrEqual(t, status, 400, path)
 		require.Less(t, status, 500, path)
