@@ -24,7 +24,7 @@ func TestTheDesignsVariables(t *testing.T) {
 	require.Equal(t, "openai", loaded.Reasoning.Provider)
 	require.Equal(t, "phi3.5", loaded.Reasoning.SLM)
 	require.Equal(t, "llama3:latest", loaded.Reasoning.LLM)
-	require.Equal(t, "http://box:11434", loaded.Reasoning.OllamaURL)
+	require.Equal(t, "http://box:11434", loaded.Reasoning.Service("ollama").URL)
 	require.Equal(t, "environment SLM_MODEL", origins(loaded)["SLM_MODEL"])
 
 	_, err = settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "acme"}), everybody)
@@ -43,7 +43,7 @@ func TestOllamaHostIsReadAsOllamaReadsIt(t *testing.T) {
 	} {
 		loaded, err := settings.Load(from(nil), environment(map[string]string{"OLLAMA_HOST": given}), everybody)
 		require.NoError(t, err)
-		require.Equal(t, expected, loaded.Reasoning.OllamaURL, given)
+		require.Equal(t, expected, loaded.Reasoning.Service("ollama").URL, given)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestBothSpellingsOfAKey(t *testing.T) {
 	require.Equal(t, 9000, loaded.Reasoning.LLMBudget)
 	require.Equal(t, "phi3.5", loaded.Reasoning.SLM)
 	require.Equal(t, "llama3", loaded.Reasoning.LLM)
-	require.Equal(t, "http://127.0.0.1:99", loaded.Reasoning.OllamaURL)
+	require.Equal(t, "http://127.0.0.1:99", loaded.Reasoning.Service("ollama").URL)
 	require.Equal(t, []string{"think"}, loaded.Services)
 	require.Equal(t, 1, loaded.Reasoning.Retries)
 

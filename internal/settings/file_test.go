@@ -216,7 +216,7 @@ func TestEverySecretIsKnown(t *testing.T) {
 		map[string]string{"OPENAI_API_KEY": "of a flag"}, map[string]string{"OPENAI_API_KEY": "of the environment"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"of a flag", "of the environment", "of the file"}, loaded.Secrets)
-	require.Equal(t, "of a flag", loaded.Reasoning.OpenAIKey)
+	require.Equal(t, "of a flag", loaded.Reasoning.Service("openai").Key)
 }
 
 // Whoever wrote the file of a project cannot name where content and one's own keys

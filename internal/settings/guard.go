@@ -127,10 +127,6 @@ func (g *guard) pass(all []Value) (Value, error) {
 	return all[1], nil
 }
 
-// providers are the providers of models that llm.provider may name; the first is the
-// default.
-var providers = []string{"ollama", "anthropic", "openai"}
-
 // decides returns why the models of the user's own settings may not be asked: the file
 // changes their provider, address or key, and nobody accepted that. If Savant ignored
 // the file here, it would ask another host than intended. Nil means that they may be
@@ -143,12 +139,12 @@ func (g *guard) decides(by Reasoning) error {
 		if model == "" {
 			continue
 		}
-		if !slices.Contains(providers, provider) {
+		if !slices.Contains(providerNames(), provider) {
 			keys = append(keys, "llm.provider")
-			provider = cmp.Or(by.Provider, providers[0])
+			provider = cmp.Or(by.Provider, providers[0].name)
 		}
 		keys = append(keys, addressKey(provider))
-		if own := map[string]string{"anthropic": by.AnthropicKey, "openai": by.OpenAIKey}; own[provider] == "" {
+		if by.Service(provider).Key == "" {
 			keys = append(keys, "llm."+provider+"_key")
 		}
 	}
@@ -191,9 +187,11 @@ func host(address string) string {
 }
 
 // addressKey is the setting with the address of a provider of models.
-func addressKey(provider string) string {
-	if provider == providers[0] {
-		return "llm.ollama_host"
+func addressKey(name string) string {
+	for _, each := range providers {
+		if each.name == name {
+			return each.address.Key
+		}
 	}
-	return "llm." + provider + "_url"
+	return ""
 }

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"slices"
 	"time"
 )
 
@@ -29,13 +28,22 @@ type Reasoning struct {
 	SLMBudget, LLMBudget int
 	// Prices are the prices of tokens, by model.
 	Prices Prices
-	// Addresses and keys of the providers.
-	OllamaURL                  string
-	AnthropicURL, AnthropicKey string
-	OpenAIURL, OpenAIKey       string
+	// Services are where the models are, by provider.
+	Services map[string]*ModelService
 	// Waiting is why models of the user's settings may not be asked: the file gives
 	// their address, and nobody accepted it. Nil if they may.
 	Waiting error
+}
+
+// ModelService is the service of a provider of models.
+type ModelService struct{ URL, Key string }
+
+// Service returns the service of a provider, an empty one if there is no such provider.
+func (r Reasoning) Service(provider string) ModelService {
+	if found := r.Services[provider]; found != nil {
+		return *found
+	}
+	return ModelService{}
 }
 
 // How a reasoning service outside is asked.
@@ -79,30 +87,68 @@ func reasoningRows() []Setting {
 	}
 }
 
+// provider is a provider of models, with the settings of its service: the address, and the
+// key, where it has one.
+type provider struct {
+	name         string
+	address, key Setting
+}
+
+// providers are the providers of models that llm.provider may name; the first is the
+// default.
+var providers = []provider{
+	{name: "ollama", address: Setting{Env: "OLLAMA_HOST", Key: "llm.ollama_host", Default: "http://127.0.0.1:11434", normal: ollamaAddress, Doc: "address of Ollama"}},
+	{name: "anthropic", address: Setting{Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Default: "https://api.anthropic.com", Doc: "address of the Anthropic API"},
+		key: Setting{Env: "ANTHROPIC_API_KEY", Key: "llm.anthropic_key"}},
+	{name: "openai", address: Setting{Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Default: "https://api.openai.com/v1", Doc: "address of the OpenAI API, or of one like it, with its version"},
+		key: Setting{Env: "OPENAI_API_KEY", Key: "llm.openai_key"}},
+}
+
+func providerNames() []string {
+	var names []string
+	for _, each := range providers {
+		names = append(names, each.name)
+	}
+	return names
+}
+
+// rows are the settings of the provider's service.
+func (p provider) rows() []Setting {
+	of := func(s *Settings) *ModelService {
+		if s.Reasoning.Services == nil {
+			s.Reasoning.Services = map[string]*ModelService{}
+		}
+		if s.Reasoning.Services[p.name] == nil {
+			s.Reasoning.Services[p.name] = &ModelService{}
+		}
+		return s.Reasoning.Services[p.name]
+	}
+	address, key := p.address, p.key
+	address.Kind, address.Guarded, address.field = Address, true, func(s *Settings) any { return &of(s).URL }
+	if key.Key == "" {
+		return []Setting{address}
+	}
+	key.Secret, key.Guarded, key.SentTo, key.Doc, key.field = true, true, address.Key, "key for it", func(s *Settings) any { return &of(s).Key }
+	return []Setting{address, key}
+}
+
 // modelRows are the models of the built-in service.
 func modelRows() []Setting {
-	return []Setting{
-		{Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(slices.Clone(providers), Offline),
+	rows := []Setting{
+		{Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(providerNames(), Offline),
 			Doc: "provider of models that are named without one, ollama by default; offline asks no model", field: func(s *Settings) any { return &s.Reasoning.Provider }},
 		{Flag: "slm", Env: EnvSLM, FormerEnv: "SAVANT_SLM", Key: "llm.slm_model", Guarded: true,
-			Doc: "small model of the built-in service, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
+			Doc: "small model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.SLM }},
 		{Flag: "llm", Env: EnvLLM, FormerEnv: "SAVANT_LLM", Key: "llm.llm_model", Guarded: true,
 			Doc: "large model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Env: "LLM_PATIENCE_MS", Key: "llm.patience_ms", Kind: Number, Max: maxWait, Default: "60000",
 			Doc: "milliseconds to wait in all for a model whose service is busy or fails for now", field: func(s *Settings) any { return &s.Reasoning.Patience }},
 		{Env: "LLM_THINK", Key: "llm.think", Default: "auto", Allowed: []string{"auto", "on", "off"},
 			Doc: "whether models of Ollama think before they answer; auto leaves it to the model, and off for a second question", field: func(s *Settings) any { return &s.Reasoning.Think }},
-		{Env: "OLLAMA_HOST", Key: "llm.ollama_host", Kind: Address, Guarded: true, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
-			Doc: "address of Ollama", field: func(s *Settings) any { return &s.Reasoning.OllamaURL }},
-		{Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Guarded: true, Default: "https://api.anthropic.com",
-			Doc: "address of the Anthropic API", field: func(s *Settings) any { return &s.Reasoning.AnthropicURL }},
-		{Env: "ANTHROPIC_API_KEY", Key: "llm.anthropic_key", Secret: true, Guarded: true, SentTo: "llm.anthropic_url",
-			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.AnthropicKey }},
-		{Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Kind: Address, Guarded: true, Default: "https://api.openai.com/v1",
-			Doc: "address of the OpenAI API, or of one like it, with its version", field: func(s *Settings) any { return &s.Reasoning.OpenAIURL }},
-		{Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, Guarded: true, SentTo: "llm.openai_url",
-			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.OpenAIKey }},
-		{Env: "LLM_PRICES", Key: "llm.prices", Kind: PriceList,
-			Doc: "price of a million tokens, by model: {\"MODEL\": {\"input\": 3, \"output\": 15}}", field: func(s *Settings) any { return &s.Reasoning.Prices }},
 	}
+	for _, each := range providers {
+		rows = append(rows, each.rows()...)
+	}
+	return append(rows, Setting{Env: "LLM_PRICES", Key: "llm.prices", Kind: PriceList,
+		Doc: "price of a million tokens, by model: {\"MODEL\": {\"input\": 3, \"output\": 15}}", field: func(s *Settings) any { return &s.Reasoning.Prices }})
 }

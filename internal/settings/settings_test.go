@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 		SlowCall: time.Second, Enforce: "off",
 		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1}, Store: settings.StoreFile, Mongo: settings.Mongo{Environment: "development"},
 		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, Patience: time.Minute, Think: "auto", SLMBudget: 8000, LLMBudget: 32000,
-			OllamaURL: "http://127.0.0.1:11434", AnthropicURL: "https://api.anthropic.com", OpenAIURL: "https://api.openai.com/v1"}}, loaded.Settings)
+			Services: map[string]*settings.ModelService{"ollama": {URL: "http://127.0.0.1:11434"}, "anthropic": {URL: "https://api.anthropic.com"}, "openai": {URL: "https://api.openai.com/v1"}}}}, loaded.Settings)
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {

@@ -23,11 +23,11 @@ var (
 func (s *service) parse(text string) error {
 	address, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
-		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.provider)
+		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.name)
 	}
 	path := operation().ReplaceAllString(address.Path, "")
 	path = strings.TrimRight(versionTwice().ReplaceAllString(path, "$1"), "/")
-	if s.provider != "openai" {
+	if !s.hasVersion {
 		path = strings.TrimSuffix(path, "/v1")
 	}
 	address.Path, address.RawPath, address.Fragment = path, "", ""
@@ -47,18 +47,11 @@ func (s *service) address(operation string) string {
 func (s *service) versioned(added bool) bool {
 	s.habits.mu.Lock()
 	defer s.habits.mu.Unlock()
-	if s.provider != "openai" || s.base.RawQuery != "" || version().MatchString(s.base.Path) || added == (s.habits.version != "") {
+	if !s.hasVersion || s.base.RawQuery != "" || version().MatchString(s.base.Path) || added == (s.habits.version != "") {
 		return false
 	}
 	s.habits.version = strings.Repeat("/v1", map[bool]int{true: 1}[added])
 	return true
-}
-
-// meantAddresses are the settings of the addresses, and what they look like.
-var meantAddresses = map[string]string{
-	"ollama":    "OLLAMA_HOST is http://HOST:11434",
-	"anthropic": "ANTHROPIC_BASE_URL is https://HOST",
-	"openai":    "OPENAI_BASE_URL is the address with its version, such as http://HOST/v1",
 }
 
 // noPath is the error of a service that does not have the path: the address that was
@@ -67,5 +60,5 @@ func (s *service) noPath(operation string, err error) error {
 	asked := *s.base.JoinPath(operation)
 	asked.RawQuery = ""
 	return fault.New(fault.ReasoningUnavailable, "%s does not have POST %s: %s; %s", s.Name(), redact.Shapes().Text(asked.String()),
-		fault.From(err).Details, meantAddresses[s.provider])
+		fault.From(err).Details, s.setting)
 }

@@ -4,10 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"savant/fault"
+	"savant/reasoning"
 )
+
+// anthropicRow is the Anthropic API.
+var anthropicRow = providerRow{name: "anthropic", setting: "ANTHROPIC_BASE_URL is https://HOST", needsKey: true,
+	open: func(s *service, _ Options) Model { return &anthropic{s} }}
 
 // anthropic is a client of POST /v1/messages. It forces the use of one tool whose input
 // has the prompt's schema, which all models of the service support.
@@ -191,4 +197,18 @@ func (a *anthropicAnswer) refused() error {
 		return fault.New(fault.ReasoningUnavailable, "the model refused: %s", a.refusal.String())
 	}
 	return nil
+}
+
+// Window reads max_input_tokens of GET /v1/models/MODEL.
+func (a *anthropic) Window(ctx context.Context) int {
+	return a.windowFrom(ctx, func(ctx context.Context) int {
+		answer, err := reasoning.Get(ctx, a.client, a.address("/v1/models/"+url.PathEscape(a.model)), a.header())
+		var shown struct {
+			Window json.RawMessage `json:"max_input_tokens"`
+		}
+		if err != nil || json.Unmarshal(answer, &shown) != nil {
+			return 0
+		}
+		return number(shown.Window)
+	})
 }

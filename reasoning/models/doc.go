@@ -1,3 +1,3 @@
-// Package models has small clients of Ollama, Anthropic and OpenAI-compatible
-// services.
+// Package models has small clients of the services of models: a file for each provider,
+// with its row of the table.
 package models

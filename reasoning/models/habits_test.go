@@ -161,7 +161,7 @@ func pasted(t *testing.T, name, base, provider string, serve func(http.ResponseW
 	}))
 	defer server.Close()
 	url := server.URL + base
-	model, err := models.Open(name, models.Options{Provider: provider, OllamaURL: url, AnthropicURL: url, AnthropicKey: key, OpenAIURL: url})
+	model, err := models.Open(name, models.Options{Provider: provider, Services: map[string]models.Service{"ollama": {URL: url}, "anthropic": {URL: url, Key: key}, "openai": {URL: url}}})
 	require.NoError(t, err)
 	for range 2 {
 		_, made.err = model.Generate(t.Context(), prompt)
@@ -236,7 +236,7 @@ func TestModelsOfOllamaThink(t *testing.T) {
 			w.Header().Set("Connection", "close")
 			io.WriteString(w, `{"message":{"content":"","thinking":"so"},"done":true,"done_reason":"stop"}`)
 		}))
-		model, err := models.Open("ollama:m", models.Options{OllamaURL: server.URL, Think: c.setting})
+		model, err := models.Open("ollama:m", models.Options{Services: map[string]models.Service{"ollama": {URL: server.URL}}, Think: c.setting})
 		require.NoError(t, err)
 		reply, err := model.Generate(t.Context(), models.Prompt{User: "x", Again: c.again})
 		require.NoError(t, err)

@@ -61,14 +61,16 @@ type Reply struct {
 	Cut                        bool
 }
 
-// Options are the addresses and keys of the services. An address has only the path that
-// its provider documents.
+// Service is the address of a provider's service, which has only the path that the
+// provider documents, and the key for it.
+type Service struct{ URL, Key string }
+
+// Options say where the models are.
 type Options struct {
 	// Provider is the default provider of a model name; "" is Ollama.
-	Provider                   string
-	OllamaURL                  string
-	AnthropicURL, AnthropicKey string
-	OpenAIURL, OpenAIKey       string
+	Provider string
+	// Services are the services by provider.
+	Services map[string]Service
 	// Think says whether models of Ollama think: ThinkOn, ThinkOff, or else they decide.
 	Think string
 }
@@ -85,58 +87,72 @@ const maxOutput = 4096
 // moreRoom multiplies it for a question that is asked again since its answer was cut off.
 const moreRoom = 4
 
-// Open returns the model of a name such as "ollama:qwen3:4b", "anthropic:NAME" or
-// "openai:NAME", the last for every compatible service; a name without a provider uses
+// Open returns the model of a name such as "ollama:qwen3:4b", PROVIDER:NAME; a name without a provider uses
 // Options.Provider, or without one the provider before a slash. An unknown provider or a missing key is INVALID_PARAMS.
 func Open(name string, options Options) (Model, error) {
 	provider, model := named(name, options.Provider)
 	if model == "" {
 		return nil, fault.New(fault.InvalidParams, "model %q: expected NAME or PROVIDER:NAME, such as ollama:qwen3:4b", name)
 	}
-	made := &service{provider: provider, model: model, client: reasoning.NewHTTPClient()}
-	switch provider {
-	case "ollama":
-		return &ollama{made, options.Think}, made.parse(options.OllamaURL)
-	case "anthropic":
-		made.key = options.AnthropicKey
-		if made.key == "" {
-			return nil, fault.New(fault.InvalidParams, "model %q: ANTHROPIC_API_KEY is not set", name)
-		}
-		return &anthropic{made}, made.parse(options.AnthropicURL)
-	case "openai":
-		made.key = options.OpenAIKey
-		return &openAI{made}, made.parse(options.OpenAIURL)
+	at := slices.IndexFunc(providers, func(each providerRow) bool { return each.name == provider })
+	if at < 0 {
+		return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: %s", name, provider, strings.Join(providerNames(), ", "))
 	}
-	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: %s", name, provider, strings.Join(providers, ", "))
+	row, given := providers[at], options.Services[provider]
+	if row.needsKey && given.Key == "" {
+		return nil, fault.New(fault.InvalidParams, "model %q: %s_API_KEY is not set", name, strings.ToUpper(provider))
+	}
+	made := &service{providerRow: row, model: model, key: given.Key, client: reasoning.NewHTTPClient()}
+	return row.open(made, options), made.parse(given.URL)
+}
+
+// providerRow is a provider of models.
+type providerRow struct {
+	name string
+	// open returns the client of a model.
+	open func(*service, Options) Model
+	// setting says which setting has the address, and how it looks.
+	setting string
+	// needsKey: every request needs a key. hasVersion: the address ends with its version.
+	needsKey, hasVersion bool
 }
 
 // providers are the known providers; the first is the default.
-var providers = []string{"ollama", "anthropic", "openai"}
+var providers = []providerRow{ollamaRow, anthropicRow, openAIRow}
+
+func providerNames() []string {
+	var names []string
+	for _, each := range providers {
+		names = append(names, each.name)
+	}
+	return names
+}
 
 // named splits a model's name into provider and model. A prefix that is not a provider
 // is part of the model's name: llama3:latest.
 func named(name, standard string) (provider, model string) {
-	if before, after, has := strings.Cut(name, ":"); has && slices.Contains(providers, before) {
+	if before, after, has := strings.Cut(name, ":"); has && slices.Contains(providerNames(), before) {
 		return before, strings.TrimSpace(after)
 	}
-	if before, after, has := strings.Cut(name, "/"); has && standard == "" && slices.Contains(providers, before) {
+	if before, after, has := strings.Cut(name, "/"); has && standard == "" && slices.Contains(providerNames(), before) {
 		return before, strings.TrimSpace(after)
 	}
-	return cmp.Or(standard, providers[0]), strings.TrimSpace(name)
+	return cmp.Or(standard, providers[0].name), strings.TrimSpace(name)
 }
 
-// service is the common part of the three clients.
+// service is the common part of the clients.
 type service struct {
-	provider, model string
-	base            *url.URL
-	key             string
-	client          *http.Client
-	window          window
-	habits          habits
+	providerRow
+	model  string
+	base   *url.URL
+	key    string
+	client *http.Client
+	window window
+	habits habits
 }
 
 // Name is "provider:model".
-func (s *service) Name() string { return s.provider + ":" + s.model }
+func (s *service) Name() string { return s.name + ":" + s.model }
 
 // maxRefusal bounds the quoted part of a service's error, in bytes.
 const maxRefusal = 500
@@ -146,7 +162,7 @@ func (s *service) failed(what string) error {
 	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), fault.Cut(redact.FromLength(1, s.key).Text(what), maxRefusal))
 }
 
-// message is one turn of a conversation; its form is the same in all three services.
+// message is one turn of a conversation; its form is the same in all services.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`

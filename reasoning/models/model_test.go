@@ -59,7 +59,7 @@ func open(t *testing.T, name string, handler http.HandlerFunc) models.Model {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	model, err := models.Open(name, models.Options{OllamaURL: server.URL + "/", AnthropicURL: server.URL, AnthropicKey: key, OpenAIURL: server.URL + "/v1", OpenAIKey: key})
+	model, err := models.Open(name, models.Options{Services: map[string]models.Service{"ollama": {URL: server.URL + "/"}, "anthropic": {URL: server.URL, Key: key}, "openai": {URL: server.URL + "/v1", Key: key}}})
 	require.NoError(t, err)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return model
@@ -155,7 +155,7 @@ func TestARefusalIsAnError(t *testing.T) {
 }
 
 func TestModelsThatCannotBeOpened(t *testing.T) {
-	good := models.Options{OllamaURL: "http://localhost:1", AnthropicURL: "https://a.example", OpenAIURL: "https://o.example/v1"}
+	good := models.Options{Services: map[string]models.Service{"ollama": {URL: "http://localhost:1"}, "anthropic": {URL: "https://a.example"}, "openai": {URL: "https://o.example/v1"}}}
 	for name, named := range map[string]string{"": "PROVIDER:NAME", "ollama:": "PROVIDER:NAME", "anthropic:m": "ANTHROPIC_API_KEY"} {
 		_, err := models.Open(name, good)
 		require.ErrorIs(t, err, fault.InvalidParams)
@@ -164,7 +164,7 @@ func TestModelsThatCannotBeOpened(t *testing.T) {
 	_, err := models.Open("m", models.Options{Provider: "acme"})
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.ErrorContains(t, err, `"acme"`)
-	_, err = models.Open("ollama:m", models.Options{OllamaURL: "https://ada:hunter2@host"})
+	_, err = models.Open("ollama:m", models.Options{Services: map[string]models.Service{"ollama": {URL: "https://ada:hunter2@host"}}})
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.NotContains(t, err.Error(), "hunter2")
 }
@@ -194,7 +194,7 @@ func TestAnErrorInAGoodAnswerIsReported(t *testing.T) {
 // A name without a provider is one of the provider that is set, and of Ollama where
 // none is; a tag behind a colon is no provider.
 func TestANameWithoutAProvider(t *testing.T) {
-	options := models.Options{OllamaURL: "http://localhost:1", OpenAIURL: "https://o.example/v1"}
+	options := models.Options{Services: map[string]models.Service{"ollama": {URL: "http://localhost:1"}, "openai": {URL: "https://o.example/v1"}}}
 	for name, want := range map[string]string{"phi3.5": "ollama:phi3.5", "llama3:latest": "ollama:llama3:latest", "openai:m:1": "openai:m:1"} {
 		model, err := models.Open(name, options)
 		require.NoError(t, err)

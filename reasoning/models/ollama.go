@@ -4,7 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
+
+	"savant/reasoning"
 )
+
+// ollamaRow is Ollama, on this machine by default.
+var ollamaRow = providerRow{name: "ollama", setting: "OLLAMA_HOST is http://HOST:11434",
+	open: func(s *service, options Options) Model { return &ollama{s, options.Think} }}
 
 // ollama is a client of POST /api/chat, whose "format" enforces a JSON Schema.
 type ollama struct {
@@ -87,5 +94,28 @@ func (o *ollama) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
 		}
 		reply, err := o.exchange(ctx, "/api/chat", http.Header{}, request, &ollamaAnswer{collected{stream: prompt.Stream}})
 		return reply, sent, err
+	})
+}
+
+// Window reads model_info of POST /api/show.
+func (o *ollama) Window(ctx context.Context) int {
+	return o.windowFrom(ctx, func(ctx context.Context) int {
+		body, err := json.Marshal(map[string]string{"model": o.model})
+		if err != nil {
+			return 0
+		}
+		answer, err := reasoning.Post(ctx, o.client, o.address("/api/show"), http.Header{}, body)
+		var shown struct {
+			Info map[string]json.RawMessage `json:"model_info"`
+		}
+		if err != nil || json.Unmarshal(answer, &shown) != nil {
+			return 0
+		}
+		for name, value := range shown.Info {
+			if strings.HasSuffix(name, ".context_length") {
+				return number(value)
+			}
+		}
+		return 0
 	})
 }

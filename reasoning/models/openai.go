@@ -7,7 +7,12 @@ import (
 	"net/http"
 
 	"savant/fault"
+	"savant/reasoning"
 )
+
+// openAIRow is the OpenAI API, and every service that is compatible with it.
+var openAIRow = providerRow{name: "openai", setting: "OPENAI_BASE_URL is the address with its version, such as http://HOST/v1", hasVersion: true,
+	open: func(s *service, _ Options) Model { return &openAI{s} }}
 
 // openAI is a client of POST /chat/completions, which many services and local servers
 // implement. A schema to enforce is sent as json_schema; otherwise it requests
@@ -175,4 +180,33 @@ func (a *openAIAnswer) content(raw json.RawMessage) string {
 		text += each.Text.value
 	}
 	return text
+}
+
+// windowNames are the names of the window in the model lists of OpenAI-compatible
+// services: vLLM, Groq, OpenRouter, Mistral. OpenAI itself does not report it.
+var windowNames = []string{"max_model_len", "context_window", "context_length", "max_context_length"}
+
+// Window reads GET /models.
+func (o *openAI) Window(ctx context.Context) int {
+	return o.windowFrom(ctx, func(ctx context.Context) int {
+		answer, err := reasoning.Get(ctx, o.client, o.address("/models"), o.header())
+		var list struct {
+			Data []map[string]json.RawMessage `json:"data"`
+		}
+		if err != nil || json.Unmarshal(answer, &list) != nil {
+			return 0
+		}
+		for _, each := range list.Data {
+			var id string
+			if json.Unmarshal(each["id"], &id) != nil || id != o.model {
+				continue
+			}
+			for _, name := range windowNames {
+				if size := number(each[name]); size > 0 {
+					return size
+				}
+			}
+		}
+		return 0
+	})
 }

@@ -3,13 +3,8 @@ package models
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
-
-	"savant/reasoning"
 )
 
 // window caches the size of a model's context window.
@@ -37,72 +32,6 @@ func (s *service) windowFrom(ctx context.Context, ask func(context.Context) int)
 		s.window.known, s.window.size = true, max(size, 0)
 	}
 	return s.window.size
-}
-
-// Window reads model_info of POST /api/show.
-func (o *ollama) Window(ctx context.Context) int {
-	return o.windowFrom(ctx, func(ctx context.Context) int {
-		body, err := json.Marshal(map[string]string{"model": o.model})
-		if err != nil {
-			return 0
-		}
-		answer, err := reasoning.Post(ctx, o.client, o.address("/api/show"), http.Header{}, body)
-		var shown struct {
-			Info map[string]json.RawMessage `json:"model_info"`
-		}
-		if err != nil || json.Unmarshal(answer, &shown) != nil {
-			return 0
-		}
-		for name, value := range shown.Info {
-			if strings.HasSuffix(name, ".context_length") {
-				return number(value)
-			}
-		}
-		return 0
-	})
-}
-
-// Window reads max_input_tokens of GET /v1/models/MODEL.
-func (a *anthropic) Window(ctx context.Context) int {
-	return a.windowFrom(ctx, func(ctx context.Context) int {
-		answer, err := reasoning.Get(ctx, a.client, a.address("/v1/models/"+url.PathEscape(a.model)), a.header())
-		var shown struct {
-			Window json.RawMessage `json:"max_input_tokens"`
-		}
-		if err != nil || json.Unmarshal(answer, &shown) != nil {
-			return 0
-		}
-		return number(shown.Window)
-	})
-}
-
-// windowNames are the names of the window in the model lists of OpenAI-compatible
-// services: vLLM, Groq, OpenRouter, Mistral. OpenAI itself does not report it.
-var windowNames = []string{"max_model_len", "context_window", "context_length", "max_context_length"}
-
-// Window reads GET /models.
-func (o *openAI) Window(ctx context.Context) int {
-	return o.windowFrom(ctx, func(ctx context.Context) int {
-		answer, err := reasoning.Get(ctx, o.client, o.address("/models"), o.header())
-		var list struct {
-			Data []map[string]json.RawMessage `json:"data"`
-		}
-		if err != nil || json.Unmarshal(answer, &list) != nil {
-			return 0
-		}
-		for _, each := range list.Data {
-			var id string
-			if json.Unmarshal(each["id"], &id) != nil || id != o.model {
-				continue
-			}
-			for _, name := range windowNames {
-				if size := number(each[name]); size > 0 {
-					return size
-				}
-			}
-		}
-		return 0
-	})
 }
 
 // number decodes a number; 0 for anything else.

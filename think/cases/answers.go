@@ -210,7 +210,7 @@ func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {
 	switch {
 	case !ok:
 		r.unknown(path, "step", id, ids)
-	case engine(at.written):
+	case at.written.Internal():
 		r.wrong(path, "Savant answers a step of "+at.written.Call+" by itself", "")
 	default:
 		r.listed(c.Answers[id], path, at, open(at.numbers))

@@ -97,7 +97,7 @@ func named(want any) []string {
 func (t *trial) ran(names []string) (done []string) {
 	for _, each := range t.statuses() {
 		step, loop := t.callOf(each.ID)
-		if each.Status == flow.Done && step != nil && (!engine(step) && !loop || slices.Contains(names, each.ID)) {
+		if each.Status == flow.Done && step != nil && (!step.Internal() && !loop || slices.Contains(names, each.ID)) {
 			done = append(done, each.ID)
 		}
 	}

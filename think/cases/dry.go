@@ -212,7 +212,7 @@ func describedStep(id string, step *flow.Step) DryStep {
 	switch {
 	case step.Person():
 		made.By = "person"
-	case engine(step):
+	case step.Internal():
 		made.By = bySavant
 	case step.Call == flow.CallGenerate:
 		made.By = "model"

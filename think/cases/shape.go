@@ -103,11 +103,6 @@ func cutNumbers(id string, count int) (base string, numbers []int, ok bool) {
 	return id, numbers, true
 }
 
-// engine reports whether Savant settles a step by itself.
-func engine(step *flow.Step) bool {
-	return step.Call == flow.CallSet || step.Call == flow.CallAssert || step.Call == flow.CallRun
-}
-
 // steps returns the ids, without numbers, of all steps of a graph and of those below it.
 func steps(graph *flow.Graph) (ids []string) {
 	for _, step := range graph.Workflow.Steps {

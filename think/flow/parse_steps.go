@@ -419,7 +419,7 @@ func (p *parser) expressions(r raw) {
 		result := inner
 		result.Result = true
 		s.Extract, s.extractAt = p.compile(node, s.path+".extract", result)
-		if s.engine() || s.Person() {
+		if s.Internal() || s.Person() {
 			p.add(fault.YAMLSchemaViolation, s.path+".extract", node, "%s has no result to extract from", s.Call)
 		}
 	}

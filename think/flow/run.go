@@ -107,7 +107,7 @@ func (t task) missing(r *Run) []Ref {
 			m.node(t.activate)
 		}
 	case t.begin != nil:
-		if t.begin.step().engine() {
+		if t.begin.step().Internal() {
 			m.node(t.begin.node)
 		}
 	default:
@@ -319,7 +319,7 @@ func (r *Run) expect(h Handle) error {
 		return r.Cancelled()
 	}
 	u := h.unit
-	if u != nil && u.status == Issued && !u.step().engine() {
+	if u != nil && u.status == Issued && !u.step().Internal() {
 		return nil
 	}
 	if r.blocked != nil {

@@ -244,8 +244,8 @@ type Step struct {
 // Person reports whether only a person may settle the step.
 func (s *Step) Person() bool { return s.Call == CallApprove || s.Call == CallAsk }
 
-// engine reports whether the engine itself settles the step.
-func (s *Step) engine() bool {
+// Internal reports whether Savant itself settles the step.
+func (s *Step) Internal() bool {
 	return s.Call == CallAssert || s.Call == CallSet || s.Call == CallRun
 }
 

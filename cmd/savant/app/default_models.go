@@ -41,7 +41,7 @@ func withDefaults(ctx context.Context, s settings.Reasoning) settings.Reasoning 
 	if !undecided(s) {
 		return s
 	}
-	for _, name := range ollamaModels(ctx, s.OllamaURL) {
+	for _, name := range ollamaModels(ctx, s.Service("ollama").URL) {
 		family, _, _ := strings.Cut(name, ":")
 		switch {
 		case family == defaultSLM && (s.SLM == "" || name == defaultSLM+":latest"):

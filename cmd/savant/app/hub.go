@@ -136,11 +136,10 @@ func (s standings) Deciders(ctx context.Context) []hub.Decider {
 // providerURL returns the address of a model's provider.
 func providerURL(s settings.Reasoning, model string) string {
 	provider, _, named := strings.Cut(model, ":")
-	known := map[string]string{"ollama": s.OllamaURL, "anthropic": s.AnthropicURL, "openai": s.OpenAIURL}
-	if address := known[provider]; named && address != "" {
+	if address := s.Service(provider).URL; named && address != "" {
 		return address
 	}
-	return cmp.Or(known[s.Provider], s.OllamaURL)
+	return cmp.Or(s.Service(s.Provider).URL, s.Service("ollama").URL)
 }
 
 // reached reports whether something listens at an address.

@@ -88,8 +88,10 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	if provider == settings.Offline {
 		provider = ""
 	}
-	options := models.Options{Provider: provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
-		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey, Think: s.Think}
+	options := models.Options{Provider: provider, Services: map[string]models.Service{}, Think: s.Think}
+	for name, each := range s.Services {
+		options.Services[name] = models.Service(*each)
+	}
 	made := service.Options{Timeout: s.Timeout, Patience: s.Patience, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
 	var err error
 	if s.SLM != "" {
