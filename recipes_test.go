@@ -27,23 +27,23 @@ type recipe struct {
 
 // recipes are the kinds that Savant has many of.
 var recipes = []recipe{
-	{"tool", "`git.show`", `"git\.show"`, [][2]string{{"engines/git/git.go", "its row, with the function that it calls"}}},
-	{"engine", "`git`", `git\.Engine\(`, [][2]string{{"cmd/savant/app/engines.go", "the line that adds it; the folder `engines/git` and its row in `imports_test.go` are the rest"}}},
+	{"tool", "`git.show`", `"git\.show"`, [][2]string{{"engines/git/git.go", "its row"}}},
+	{"engine", "`git`", `git\.Engine\(`, [][2]string{{"cmd/savant/app/engines.go", "its line; also `engines/git`, and its row in `imports_test.go`"}}},
 	{"setting", "`llm.patience_ms`", `&s\.Reasoning\.Patience`, [][2]string{{"internal/settings/reasoning.go", "its row and its field"}}},
 	{"model provider", "`anthropic`", `"anthropic"|anthropicRow`, [][2]string{
-		{"internal/settings/reasoning.go", "the settings of its address and its key"},
-		{"reasoning/models/anthropic.go", "its client and its row"},
-		{"reasoning/models/model.go", "its row in the list"},
-		{"telemetry/otel/spans.go", "its name in spans"}}},
+		{"internal/settings/reasoning.go", "its settings"},
+		{"reasoning/models/anthropic.go", "its client"},
+		{"reasoning/models/model.go", "its row"},
+		{"telemetry/otel/spans.go", "its name"}}},
 	{"client", "`cline`", `"cline"`, [][2]string{
-		{"internal/clientsetup/table.go", "its files of configuration"},
+		{"internal/clientsetup/table.go", "its files"},
 		{"think/gate/clients/table.go", "its hooks"},
-		{"think/gate/reading.go", "its own tools that read"}}},
+		{"think/gate/reading.go", "its tools that read"}}},
 	{"step that Savant does", "`flow.set`", `\bCallSet\b`, [][2]string{
-		{"hub/draw.go", "how it is drawn"},
-		{"think/check/check.go", "the type of its result"},
-		{"think/flow/advance.go", "what it does"},
-		{"think/flow/parse_steps.go", "which members its input has"},
+		{"hub/draw.go", "its looks"},
+		{"think/check/check.go", "its result"},
+		{"think/flow/advance.go", "its work"},
+		{"think/flow/parse_steps.go", "its input"},
 		{"think/flow/workflow.go", "its name"}}},
 }
 
