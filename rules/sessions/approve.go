@@ -71,7 +71,7 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 		return fault.New(fault.Internal, "encoding a call: %w", err)
 	}
 	if len(text)+len(input) > maxQuestion {
-		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person, and its arguments are too long to be shown", tool)
+		return fault.New(fault.ApprovalRequired, "%s was not called: a person is asked, and its arguments are too long to be shown", tool)
 	}
 	name, err := k.note(ctx, verdict)
 	if err != nil {
@@ -85,7 +85,7 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 		by = "terminal"
 		agreed, err = k.options.Approver.Approve(ctx, tool+" ("+text+")", input)
 	default:
-		return fault.New(fault.ApprovalRequired, "%s was not called: a rule asks a person: %s They answer in the hub, or with: savant approve %s. Then make the same call again.", tool, sentence(text), name).
+		return fault.New(fault.ApprovalRequired, "%s was not called: a person is asked: %s They answer in the hub, or with: savant approve %s. Then make the same call again.", tool, sentence(text), name).
 			Attach("rules", verdict.Summaries()).Attach("question", name)
 	}
 	if err != nil {
