@@ -101,7 +101,7 @@ func (a *asking) Approve(ctx context.Context, tool string, args json.RawMessage)
 	defer stop()
 	defer context.AfterFunc(opened.ctx, stop)()
 	answer, err := person.Ask(ctx, engines.Elicitation{Message: text, Schema: json.RawMessage(approveCall)})
-	if err != nil || answer.Action == "cancel" {
+	if err != nil || answer.Unseen || answer.Action == "cancel" {
 		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "the form was not answered"})
 	}
 	var content struct {

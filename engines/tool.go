@@ -111,6 +111,8 @@ type Elicitation struct {
 	Message string
 	// Schema is a flat JSON Schema object, as MCP requires.
 	Schema json.RawMessage
+	// URL is the page where the user can answer too; empty: there is none.
+	URL string
 }
 
 // Answer is the person's reaction: Action is "accept", "decline" or "cancel"; Content
@@ -118,6 +120,8 @@ type Elicitation struct {
 type Answer struct {
 	Action  string
 	Content json.RawMessage
+	// Unseen: the client declined or cancelled by itself, sooner than a person can.
+	Unseen bool
 }
 
 // Person answers questions. Ask may be called concurrently.
@@ -152,7 +156,9 @@ type Identity struct {
 type Caller struct {
 	Identity
 	// Person is the client's user; nil if the client cannot ask.
-	Person   Person
+	Person Person
+	// Apps: the client shows the pages of tools in the conversation.
+	Apps     bool
 	Progress func(done, total float64, message string)
 	// Patient: the client waits for a call of any duration and accepts a result of any
 	// size.

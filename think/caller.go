@@ -22,6 +22,8 @@ type Caller struct {
 	Client string
 	// Ask asks the person at the client; nil if the client does not support questions.
 	Ask Ask
+	// Apps: the client shows a question as a page in the conversation, see AppTool.
+	Apps bool
 	// Admission decides which answers of the caller are taken; nil takes all.
 	Admission Admission
 }

@@ -42,6 +42,8 @@ type Options struct {
 	// 0 means a second. A run that does not rest is written after five times
 	// that.
 	ProjectEvery time.Duration
+	// HubURL is the address of the hub for browsers; empty: it is not known.
+	HubURL string
 }
 
 // Tools are the tools that steps call, as a registry has them. Methods may be called at

@@ -60,6 +60,9 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if replied.Fault == nil && replied.waiting == nil {
 		return replied.Reply, nil
 	}
+	if in.Caller.Apps && (len(in.ResultSnapshot) > 0 || in.ResultRef != "") {
+		in.Caller.Ask = nil // the app comes first; who asks again gets the form
+	}
 	return e.askPerson(ctx, replied, in.Caller)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -195,7 +196,8 @@ func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) 
 			next, err = e.approve(ctx, *asked, answer, during, caller)
 		}
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
-			return restored(e.whereabouts(ctx, *asked)) // answered elsewhere
+			replied, err = e.whereabouts(ctx, *asked) // answered elsewhere
+			return restored(e.located(replied, caller), err)
 		}
 		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
 			e.Logger.Info("a person's answer does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
@@ -210,7 +212,52 @@ func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) 
 		}
 		replied, misfit, misfits = next, "", 0
 	}
-	return restored(replied, nil)
+	return restored(e.located(replied, caller), nil)
+}
+
+// askInHub says where a person answers where nothing else is known.
+const askInHub = "Ask them to answer it in the hub (savant hub)"
+
+// waitingNote says in one line where a person answers a step.
+func waitingNote(run, step, where string) string {
+	return "A person must answer this step, not you. " + where + ", or to run: savant approve " + run + " " + step +
+		" — then call think.next with this step_id and no result_snapshot."
+}
+
+// AppTool is the tool that shows a question in the client, by the call of its step.
+func AppTool(call string) string {
+	if call == flow.CallApprove {
+		return "app.approve"
+	}
+	return "app.ask"
+}
+
+// located says in the note of a reply where the person finds the question: the first of
+// what the client can.
+func (e *Engine) located(replied settled, caller Caller) settled {
+	asked := replied.waiting
+	if asked == nil || replied.Fault != nil || replied.Reply == nil {
+		return replied
+	}
+	where := askInHub
+	if page := e.page(*asked); page != "" {
+		where = "Ask them to answer it in the hub at " + page
+	}
+	if caller.Apps {
+		where = "Call " + AppTool(asked.Call) + " {\"workflow\": \"" + asked.Workflow + "\", \"run_id\": \"" + asked.RunID + "\", \"step_id\": \"" + asked.StepID + "\"}, which shows it to them here. Else ask them to answer it in the hub"
+	}
+	changed := *replied.Reply
+	changed.Note = strings.Replace(changed.Note, waitingNote(asked.RunID, asked.StepID, askInHub), waitingNote(asked.RunID, asked.StepID, where), 1)
+	replied.Reply = &changed
+	return replied
+}
+
+// page is the address of a question in the hub; empty where that of the hub is not known.
+func (e *Engine) page(asked Pending) string {
+	if e.HubURL == "" {
+		return ""
+	}
+	return strings.TrimSuffix(e.HubURL, "/") + "/runs/" + url.PathEscape(asked.Workflow) + "/" + url.PathEscape(asked.RunID)
 }
 
 // whereabouts replies with the present state of the run of a question.
@@ -237,12 +284,12 @@ func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending, misfit string) 
 		message, schema = tooLong(p, len(message)), json.RawMessage(`{"type":"object","properties":{}}`)
 		e.Logger.Info("a question is too long for a form; it waits in the hub and for savant approve", "run", p.RunID, "step", p.StepID)
 	}
-	answer, err := ask(ctx, Form{Message: message, Schema: schema})
+	answer, err := ask(ctx, Form{Message: message, Schema: schema, URL: e.page(p)})
 	if err != nil {
 		e.Logger.Info("the client did not ask the person", "run", p.RunID, "step", p.StepID, "error", err)
 	}
 	switch {
-	case err == nil && whole && answer.Action == "decline" && p.Call == flow.CallApprove:
+	case err == nil && whole && answer.Action == "decline" && !answer.Unseen && p.Call == flow.CallApprove:
 		return map[string]any{"approved": false}, nil
 	case err != nil || !whole || answer.Action != "accept":
 		return nil, errUnanswered
@@ -328,6 +375,8 @@ type Form struct {
 	Message string
 	// Schema is a flat JSON Schema object, as MCP requires.
 	Schema json.RawMessage
+	// URL is the page of the hub where it is answered too; empty: none is known.
+	URL string
 }
 
 // Filled is the person's response: Action is "accept", "decline" or "cancel"; Content
@@ -335,4 +384,6 @@ type Form struct {
 type Filled struct {
 	Action  string
 	Content json.RawMessage
+	// Unseen: no person saw the question. It is no answer.
+	Unseen bool
 }

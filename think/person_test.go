@@ -163,6 +163,41 @@ func TestDecliningTheFormDeclinesTheApproval(t *testing.T) {
 	require.Equal(t, fault.ApprovalRequired, reply.Failed[0].Code)
 }
 
+// A client that declines every form by itself declines nothing: the question stands.
+func TestAFormThatNobodySawDeclinesNothing(t *testing.T) {
+	t.Parallel()
+	engine := askingEngine(t)
+	unseen := &person{answers: []engines.Answer{{Action: "decline", Unseen: true}}}
+	_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	require.NoError(t, err)
+	reply, err := engine.Next(t.Context(), think.NextInput{Caller: unseen.caller(), Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	require.NoError(t, err)
+	require.Len(t, unseen.asked, 1)
+	require.Equal(t, flow.Waiting, reply.State.Status)
+	require.Contains(t, reply.Note, "in the hub (savant hub), or to run: savant approve r1 sure")
+}
+
+// A client that shows apps is told the tool that shows the question; who asks again gets
+// the form.
+func TestAnAppComesBeforeAForm(t *testing.T) {
+	t.Parallel()
+	engine := askingEngine(t)
+	somebody := &person{answers: []engines.Answer{accept(`{"approved":true}`), accept(`{"colour":"red"}`)}}
+	caller := somebody.caller()
+	caller.Apps = true
+	_, err := engine.Plan(t.Context(), think.PlanInput{Caller: caller, Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	require.NoError(t, err)
+	answer := think.NextInput{Caller: caller, Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)}
+	reply, err := engine.Next(t.Context(), answer)
+	require.NoError(t, err)
+	require.Empty(t, somebody.asked)
+	require.Contains(t, reply.Note, `Call app.approve {"workflow": "asking", "run_id": "r1", "step_id": "sure"}, which shows it to them here.`)
+	reply, err = engine.Next(t.Context(), think.NextInput{Caller: caller, Workflow: "asking", RunID: "r1", StepID: "sure"})
+	require.NoError(t, err)
+	require.Len(t, somebody.asked, 2)
+	require.Equal(t, "last", reply.Instruction.StepID)
+}
+
 func TestAnswerThatDoesNotFitTheQuestionIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)

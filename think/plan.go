@@ -90,6 +90,9 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.Caller.Apps {
+		in.Caller.Ask = nil // the app comes first
+	}
 	return e.askPerson(ctx, planned, in.Caller)
 }
 

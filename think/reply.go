@@ -199,8 +199,7 @@ func composed(now flow.Outcome, whole scope, drift bool, kept []artifact) reply 
 func (r *Reply) handOut(now flow.Outcome, whole scope) {
 	switch {
 	case now.Status == flow.Waiting:
-		r.Note = "A person must answer this step, not you. Ask them to answer it in the hub (savant hub), or to run: savant approve " + now.RunID + " " + now.Instructions[0].StepID +
-			" — then call think.next with this step_id and no result_snapshot."
+		r.Note = waitingNote(now.RunID, now.Instructions[0].StepID, askInHub)
 	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Outcome != "" }):
 		r.Note = noteOutcome
 	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }):

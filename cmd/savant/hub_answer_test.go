@@ -122,6 +122,33 @@ func TestAnAnswerInTheHubContinuesACommand(t *testing.T) {
 	require.Contains(t, savantIn(t, folder, "verify", "r1"), "identical")
 }
 
+// TestAClientThatDeclinesEveryFormByItself: its approval is in the hub at once, and its next
+// call goes on with what a person answers there.
+func TestAClientThatDeclinesEveryFormByItself(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	c := newFormClient(t, folder, "think")
+	h := serveHub(t, folder)
+	c.s.send(t, 2, "think.plan", map[string]any{"workflow": "ships", "run_id": "r1"})
+	declined := func() heard {
+		for {
+			got := c.hear()
+			if got.Method != "elicitation/create" {
+				return got
+			}
+			id, err := json.Marshal(got.ID)
+			require.NoError(t, err)
+			c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"decline"}}`, id))
+		}
+	}
+	require.Contains(t, string(declined().Result.StructuredContent), "Ask them to answer it in the hub")
+	status, body := h.answer("r1", "decision", "approve")
+	require.Equal(t, http.StatusOK, status, body)
+	c.s.send(t, 3, "think.next", map[string]any{"workflow": "ships", "run_id": "r1", "step_id": "sure"})
+	require.Contains(t, string(declined().Result.StructuredContent), `"step_id":"where"`)
+	require.JSONEq(t, `{"approved":true}`, captured(t, folder, "r1", "sure"))
+}
+
 func captured(t *testing.T, folder, run, name string) string {
 	t.Helper()
 	var got struct{ Value json.RawMessage }

@@ -11,7 +11,7 @@ import (
 
 // Caller returns who makes a call, for Think.
 func Caller(call engines.Call) think.Caller {
-	caller := think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}
+	caller := think.Caller{ID: call.ID, Name: call.Name, Client: call.Client, Apps: call.Apps}
 	if call.Person != nil {
 		caller.Ask = func(ctx context.Context, form think.Form) (think.Filled, error) {
 			answer, err := call.Person.Ask(ctx, engines.Elicitation(form))

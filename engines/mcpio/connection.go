@@ -92,7 +92,7 @@ func (c *connection) newRequest(m *jsonrpc.Message, given params, from source) *
 }
 
 // canAsk reports whether the client's user may be asked and the client can do so.
-func (r *request) canAsk() bool { return !r.mute && r.session.canElicit() }
+func (r *request) canAsk() bool { return !r.mute && (r.session.canElicit() || r.session.canOpen()) }
 
 // soon runs work on a goroutine. The reading goroutine blocks only if far too many
 // replies are unwritten, and at most until ctx ends.

@@ -2,6 +2,7 @@ package mcpio
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"time"
 	"unicode/utf8"
@@ -30,25 +31,68 @@ type Questions interface {
 // then ends as one that was not answered, and the step still waits.
 const maxAsking = 10 * time.Minute
 
+// seen is the shortest time in which a person can read a question and dismiss it. What
+// is declined sooner, the client declined by itself.
+const seen = 300 * time.Millisecond
+
+// askOne puts a question to the user in one way.
+type askOne func(context.Context, mcp.ElicitationParams) (engines.Answer, error)
+
+// askEachWay puts a question to the user in each way of the client until somebody saw it.
+// Who opens the page answers there: the call then waits for ctx, which ends with the answer.
+func (s *session) askEachWay(ctx context.Context, question engines.Elicitation, ask askOne) (answer engines.Answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxAsking)
+	defer cancel()
+	err = fault.New(fault.ToolFailed, "the client can neither show a form nor open a page for this question")
+	for _, way := range s.waysToAsk(question) {
+		answer, err = ask(ctx, way)
+		if err != nil && ctx.Err() != nil {
+			return answer, err
+		}
+		if way.Mode == mcp.ElicitationModeURL && err == nil {
+			if answer.Action == "accept" {
+				<-ctx.Done()
+				return engines.Answer{}, noAnswer(ctx)
+			}
+			answer.Action = "cancel" // not to open a page is no answer to the question
+		}
+		if err == nil && !answer.Unseen {
+			break
+		}
+	}
+	return answer, err
+}
+
+// waysToAsk returns a question as a form, and as a page to open, where the client has both.
+func (s *session) waysToAsk(question engines.Elicitation) (ways []mcp.ElicitationParams) {
+	if s.canElicit() {
+		ways = append(ways, elicitationParams(question))
+	}
+	if s.canOpen() && question.URL != "" {
+		ways = append(ways, mcp.ElicitationParams{Mode: mcp.ElicitationModeURL, ElicitationID: rand.Text(), URL: question.URL,
+			Message: visible.Characters(question.Message)})
+	}
+	return ways
+}
+
 // ask puts a question to the user. Meanwhile later calls about the same run go on: nobody
 // knows how long a person takes.
 func (c *call) Ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
 	c.turn.pass()
-	ctx, cancel := context.WithTimeout(ctx, maxAsking)
-	defer cancel()
-	return c.request.ask(ctx, question)
+	return c.session.askEachWay(ctx, question, c.request.ask)
 }
 
 // ask puts a question to the user by a request to the client, as in revisions up to
 // 2025-11-25.
-func (r *request) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
+func (r *request) ask(ctx context.Context, question mcp.ElicitationParams) (engines.Answer, error) {
 	questions := &r.connection.questions
 	id, answer := questions.Open()
 	defer questions.Forget(id)
-	_ = r.send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: elicitationParams(question)})
+	asked := time.Now()
+	_ = r.send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: question})
 	select {
 	case m := <-answer:
-		return answerOf(m)
+		return answerOf(m, asked)
 	case <-ctx.Done():
 		_ = r.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked has ended"}))
 		return engines.Answer{}, noAnswer(ctx)
@@ -75,7 +119,7 @@ func elicitationParams(question engines.Elicitation) mcp.ElicitationParams {
 
 // answerOf reads a client's response: what the person did, or TOOL_FAILED if the client
 // could not ask.
-func answerOf(m *jsonrpc.Message) (engines.Answer, error) {
+func answerOf(m *jsonrpc.Message, asked time.Time) (engines.Answer, error) {
 	if m.Error != nil {
 		var failure jsonrpc.Error
 		if json.Unmarshal(m.Error, &failure) != nil {
@@ -83,12 +127,12 @@ func answerOf(m *jsonrpc.Message) (engines.Answer, error) {
 		}
 		return engines.Answer{}, fault.New(fault.ToolFailed, "the client could not ask: %s", failure.Message)
 	}
-	return readAnswer(m.Result)
+	return readAnswer(m.Result, asked)
 }
 
 // readAnswer reads what the person did. Names are case-sensitive and must not occur
-// twice, so that an answer cannot be read in two ways.
-func readAnswer(raw json.RawMessage) (engines.Answer, error) {
+// twice, so that an answer cannot be read in two ways. asked is when the question was sent.
+func readAnswer(raw json.RawMessage, asked time.Time) (engines.Answer, error) {
 	var action, content json.RawMessage
 	err := jsonrpc.ReadObject(raw, "", map[string]any{"action": &action, "content": &content})
 	if err != nil || jsonrpc.Kind(raw) != "object" {
@@ -99,7 +143,7 @@ func readAnswer(raw json.RawMessage) (engines.Answer, error) {
 	}
 	switch given := jsonvalue.Text(action); given {
 	case "accept", "decline", "cancel":
-		return engines.Answer{Action: given, Content: content}, nil
+		return engines.Answer{Action: given, Content: content, Unseen: given != "accept" && time.Since(asked) < seen}, nil
 	default:
 		return engines.Answer{}, fault.New(fault.ToolFailed,
 			"the client's answer has the action %q; it is accept, decline or cancel", given)

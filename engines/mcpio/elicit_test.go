@@ -54,12 +54,76 @@ func TestElicitation(t *testing.T) {
 
 // A client without the capability, or with another mode only, is not asked.
 func TestNoElicitationWithoutForms(t *testing.T) {
-	for _, capabilities := range []string{`{}`, `{"elicitation":{"url":{}}}`} {
+	for capabilities, want := range map[string]string{`{}`: `{"asked":false}`, `{"elicitation":{"url":{}}}`: `neither show a form nor open a page`} {
 		w := dial(t, options(t, asking()))
 		w.greet(strings.Replace(hello, `"capabilities":{}`, `"capabilities":`+capabilities, 1))
 		w.send(callLine(1, "test.ask", `{}`))
-		require.JSONEq(t, `{"asked":false}`, string(w.nextMessage().tool(t).Struct))
+		require.Contains(t, string(w.nextMessage().tool(t).Struct), want)
 	}
+}
+
+// opening asks a question that has a page, and says how it was answered.
+func opening() engines.Tool {
+	return tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		answer, err := call.Person.Ask(ctx, engines.Elicitation{Message: "Sure?", URL: "https://hub.example/runs/w/r"})
+		if ctx.Err() != nil {
+			return map[string]any{"waited": true}, nil
+		}
+		return map[string]any{"action": answer.Action, "unseen": answer.Unseen}, err
+	})
+}
+
+// A form that the client declines before a person can have read it was not seen: the page
+// of the hub comes next. Who opens it answers there, and the call waits for that.
+func TestADeclineByTheClientIsNoAnswer(t *testing.T) {
+	hello := strings.Replace(helloForms, `"elicitation":{}`, `"elicitation":{"form":{},"url":{}}`, 1)
+	for name, c := range map[string]struct {
+		after      time.Duration
+		page, want string
+	}{
+		"a person declined":   {300 * time.Millisecond, "", `{"action":"decline","unseen":false}`},
+		"and opened the page": {0, "accept", `{"waited":true}`},
+		"and did not open it": {0, "decline", `{"action":"cancel","unseen":true}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := dial(t, options(t, opening()))
+				w.greet(hello)
+				w.send(callLine(1, "test.ask", `{}`))
+				form := w.nextMessage()
+				require.NotContains(t, string(form.Params), "hub.example")
+				time.Sleep(c.after)
+				w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"decline"}}`, form.ID))
+				next := w.nextMessage()
+				if c.page != "" {
+					require.Contains(t, string(next.Params), `"mode":"url","message":"Sure?"`)
+					require.Contains(t, string(next.Params), `"url":"https://hub.example/runs/w/r"`)
+					w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, next.ID, c.page))
+					next = w.nextMessage()
+				}
+				require.JSONEq(t, c.want, string(next.tool(t).Struct))
+			})
+		})
+	}
+}
+
+// The same by replies, as from 2026-07-28 on.
+func TestADeclineByTheClientIsNoAnswerInARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := dial(t, options(t, opening()))
+		call := func(id int, more string) message {
+			w.send(strings.Replace(modernCall(id, "test.ask", more), `"elicitation":{"form":{}}`, `"elicitation":{"form":{},"url":{}}`, 1))
+			return w.nextMessage()
+		}
+		form := call(1, "").tool(t)
+		page := call(2, fmt.Sprintf(`"requestState":%q,"inputResponses":{"question":{"action":"decline"}},`, form.State)).tool(t)
+		require.Contains(t, string(page.Input["question"]), "https://hub.example/runs/w/r")
+		time.Sleep(time.Second)
+		done := call(3, fmt.Sprintf(`"requestState":%q,"inputResponses":{"question":{"action":"accept"}},`, page.State)).tool(t)
+		require.JSONEq(t, `{"waited":true}`, string(done.Struct))
+	})
 }
 
 // Questions hold no place: any number of people may think while others work.

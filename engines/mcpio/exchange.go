@@ -23,6 +23,10 @@ type Peer struct {
 	Protocol string
 	// Forms says that the client can put a form to its user.
 	Forms bool
+	// Pages says that the client can ask its user to open a page.
+	Pages bool
+	// Apps says that the client shows the pages of tools, see Options.Apps.
+	Apps bool
 }
 
 // Exchange is one message or batch of a client, with the way to reply.
@@ -165,13 +169,22 @@ func (e Exchange) source() source {
 // session returns a peer as requests know it.
 func (p Peer) session() session {
 	s := session{client: mcp.Implementation{Name: p.Name, Title: p.Title, Version: p.Version}, version: p.Protocol, initialized: p.Protocol != ""}
-	if p.Forms {
+	if p.Forms || p.Pages {
 		s.capabilities.Elicitation = &mcp.ElicitationCapability{}
+	}
+	if p.Forms {
+		s.capabilities.Elicitation.Form = &struct{}{}
+	}
+	if p.Pages {
+		s.capabilities.Elicitation.URL = &struct{}{}
+	}
+	if p.Apps {
+		s.capabilities.Extensions = map[string]any{extensionApps: map[string]any{"mimeTypes": []any{MIMETypeApp}}}
 	}
 	return s
 }
 
 // known returns what initialize told.
 func (s *session) known() Peer {
-	return Peer{Name: s.client.Name, Title: s.client.Title, Version: s.client.Version, Protocol: s.version, Forms: s.canElicit()}
+	return Peer{Name: s.client.Name, Title: s.client.Title, Version: s.client.Version, Protocol: s.version, Forms: s.canElicit(), Pages: s.canOpen(), Apps: s.showsApps()}
 }

@@ -1,6 +1,8 @@
 package mcpio
 
 import (
+	"slices"
+
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
@@ -49,4 +51,24 @@ func (s *session) SetProtocolVersion(version string) { s.version = version }
 func (s *session) canElicit() bool {
 	elicitation := s.capabilities.Elicitation
 	return elicitation != nil && (elicitation.Form != nil || elicitation.URL == nil)
+}
+
+// canOpen reports whether the client can ask its user to open a page.
+func (s *session) canOpen() bool {
+	return s.capabilities.Elicitation != nil && s.capabilities.Elicitation.URL != nil
+}
+
+// MCP Apps (revision 2026-01-26): a tool names a page, which the client shows in the
+// conversation and which calls tools through it.
+const (
+	extensionApps = "io.modelcontextprotocol/ui"
+	// MIMETypeApp is the type of such a page.
+	MIMETypeApp = "text/html;profile=mcp-app"
+)
+
+// showsApps reports whether the client shows pages of tools.
+func (s *session) showsApps() bool {
+	declared, _ := s.capabilities.Extensions[extensionApps].(map[string]any)
+	types, _ := declared["mimeTypes"].([]any)
+	return slices.Contains(types, any(MIMETypeApp))
 }

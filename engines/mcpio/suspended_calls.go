@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +40,8 @@ const (
 type execution struct {
 	tool, key string
 	args      json.RawMessage
+	// client is what the client can, as the first request says.
+	client *session
 	// questions knows what other servers asked; nil: there are none.
 	questions Questions
 	// asks carries the next question while a request waits for the outcome.
@@ -64,14 +68,14 @@ type retriedAnswer struct {
 
 // question waits for its answer, which the asking tool decodes.
 type question struct {
-	engines.Elicitation
+	mcp.ElicitationParams
 	answer chan []byte
 }
 
 // begin starts a call that can ask and waits for its outcome or its question.
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, questions: c.server.options.Questions, cancel: cancel,
+	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, client: asked.session, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{}
@@ -123,15 +127,15 @@ func (c *connection) await(ctx context.Context, e *execution, asking *call) outc
 	case done := <-e.done:
 		return done
 	case asked := <-e.asks:
-		token := rand.Text()
+		token := newToken()
 		if e.questions != nil {
-			if err := e.questions.Asked(ctx, e.digest(token, asked.Elicitation)); err != nil {
+			if err := e.questions.Asked(ctx, e.digest(token, asked.ElicitationParams)); err != nil {
 				c.server.logger.Warn("a question was not noted, so its answer will not count", "tool", e.tool, "error", fault.From(err).Message())
 			}
 		}
 		c.suspended.add(token, e, asked)
 		result := &callResult{RequestState: token,
-			InputRequests: mcp.InputRequests{questionID: mcp.NewElicitationInputRequest(elicitationParams(asked.Elicitation))}}
+			InputRequests: mcp.InputRequests{questionID: mcp.NewElicitationInputRequest(asked.ElicitationParams)}}
 		result.ResultType = mcp.ResultTypeInputRequired
 		return outcome{result: result}
 	case <-ctx.Done():
@@ -155,32 +159,50 @@ func (c *connection) awaitEnd(ctx context.Context, e *execution) outcome {
 	}
 }
 
-// ask is the Elicit function of a call that can be suspended.
+// Ask is engines.Person for a call that can be suspended.
 func (e *execution) Ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
-	if brought := e.brought; brought != nil {
-		if e.brought = nil; e.take(ctx, brought.token, asked) {
-			return readAnswer(brought.raw)
-		}
+	defer func() { e.brought = nil }()
+	return e.client.askEachWay(ctx, asked, e.ask)
+}
+
+// ask suspends the call with a question, or takes the answer that came with the call.
+func (e *execution) ask(ctx context.Context, asked mcp.ElicitationParams) (engines.Answer, error) {
+	if brought := e.brought; brought != nil && e.take(ctx, brought.token, asked) {
+		e.brought = nil
+		return readAnswer(brought.raw, askedAt(brought.token))
 	}
-	waiting := question{Elicitation: asked, answer: make(chan []byte, 1)}
+	waiting := question{ElicitationParams: asked, answer: make(chan []byte, 1)}
 	select {
 	case e.asks <- waiting:
 	case <-ctx.Done():
 		return engines.Answer{}, noAnswer(ctx)
 	}
+	sent := time.Now()
 	select {
 	case raw := <-waiting.answer:
-		return readAnswer(raw)
+		return readAnswer(raw, sent)
 	case <-ctx.Done():
 		return engines.Answer{}, noAnswer(ctx)
 	}
 }
 
+// newToken returns a token that says when its question was asked. A client cannot change
+// it: the digest of the question has it.
+func newToken() string { return rand.Text() + "." + strconv.FormatInt(time.Now().UnixMilli(), 10) }
+
+// askedAt is when the question of a token was asked.
+func askedAt(token string) time.Time {
+	_, when, _ := strings.Cut(token, ".")
+	milliseconds, _ := strconv.ParseInt(when, 10, 64)
+	return time.UnixMilli(milliseconds)
+}
+
 // digest names a question: the token that it was asked under, the call that asked, and
 // all that was shown.
-func (e *execution) digest(token string, asked engines.Elicitation) string {
+func (e *execution) digest(token string, asked mcp.ElicitationParams) string {
+	schema, _ := json.Marshal(asked.RequestedSchema) // it was JSON
 	sum := sha256.New()
-	for _, part := range []string{token, e.tool, e.key, argsDigest(e.args), asked.Message, string(asked.Schema)} {
+	for _, part := range []string{token, e.tool, e.key, argsDigest(e.args), asked.Mode, asked.URL, asked.Message, string(schema)} {
 		fmt.Fprintf(sum, "%d %s", len(part), part)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
@@ -201,7 +223,7 @@ func argsDigest(args json.RawMessage) string {
 
 // take reports whether another server, or this one before, asked a question under a token
 // and has no answer to it yet. It counts once.
-func (e *execution) take(ctx context.Context, token string, asked engines.Elicitation) bool {
+func (e *execution) take(ctx context.Context, token string, asked mcp.ElicitationParams) bool {
 	if e.questions == nil {
 		return false
 	}
@@ -225,7 +247,7 @@ func (asked *call) retriedAnswer() *retriedAnswer {
 func (c *connection) suspendedCall(ctx context.Context, asked *call) *execution {
 	token := asked.params.RequestState
 	e := c.suspended.take(token, asked)
-	if e == nil || e.questions == nil || e.take(ctx, token, e.pending.Elicitation) {
+	if e == nil || e.questions == nil || e.take(ctx, token, e.pending.ElicitationParams) {
 		return e
 	}
 	e.cancel()

@@ -164,7 +164,7 @@ func (t *task) result(whole bool) *taskResult {
 	case taskWaiting:
 		out.InputRequests = mcp.InputRequests{}
 		for id, each := range t.asked {
-			out.InputRequests[id] = mcp.NewElicitationInputRequest(elicitationParams(each.Elicitation))
+			out.InputRequests[id] = mcp.NewElicitationInputRequest(each.ElicitationParams)
 		}
 	}
 	return out

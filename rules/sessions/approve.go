@@ -77,11 +77,13 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 	if err != nil {
 		return err
 	}
-	agreed, by := false, "form"
+	agreed, answered, by := false, false, "form"
+	if call.Person != nil {
+		agreed, answered = ask(ctx, call, text+"\n\n"+tool+" "+visible.Line(string(input)))
+	}
 	switch {
-	case call.Person != nil:
-		agreed, err = ask(ctx, call, text+"\n\n"+tool+" "+visible.Line(string(input)))
-	case k.options.Approver != nil && call.Agent.RunID != "":
+	case answered:
+	case call.Person == nil && k.options.Approver != nil && call.Agent.RunID != "":
 		by = "terminal"
 		agreed, err = k.options.Approver.Approve(ctx, tool+" ("+text+")", input)
 	default:
@@ -119,14 +121,15 @@ func (k *Keeper) note(ctx context.Context, verdict rules.Verdict) (name string, 
 	})
 }
 
-// ask asks the user of the call's client.
-func ask(ctx context.Context, call engines.Call, message string) (agreed bool, err error) {
+// ask asks the user of the call's client. A form that nobody saw, or that was closed, is no
+// answer.
+func ask(ctx context.Context, call engines.Call, message string) (agreed, answered bool) {
 	answer, err := call.Person.Ask(ctx, engines.Elicitation{Message: message, Schema: json.RawMessage(form)})
-	if err != nil {
-		return false, err
+	if err != nil || answer.Unseen || answer.Action == "cancel" {
+		return false, false
 	}
 	var said struct{ Approve bool }
-	return answer.Action == "accept" && json.Unmarshal(answer.Content, &said) == nil && said.Approve, nil
+	return answer.Action == "accept" && json.Unmarshal(answer.Content, &said) == nil && said.Approve, true
 }
 
 // Question is a question about a call that waits for a person.

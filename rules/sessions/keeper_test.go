@@ -244,10 +244,11 @@ func TestAPersonApprovesTheExactCall(t *testing.T) {
 	require.Contains(t, asked, `pay.refund {"amount":6}`)
 	answer.Content = json.RawMessage(`{"approve":false}`)
 	require.ErrorIs(t, invoke(registry, call, "pay.refund", `{"amount":6}`), fault.RuleRefused)
-	answer = engines.Answer{Action: "cancel"}
-	require.ErrorIs(t, invoke(registry, call, "pay.refund", `{"amount":6}`), fault.RuleRefused)
+	for _, answer = range []engines.Answer{{Action: "cancel"}, {Action: "decline", Unseen: true}} {
+		require.ErrorIs(t, invoke(registry, call, "pay.refund", `{"amount":6}`), fault.ApprovalRequired, "nobody answered, so the question waits")
+	}
 	failed = errors.New("gone")
-	require.Error(t, invoke(registry, call, "pay.refund", `{"amount":6}`))
+	require.ErrorIs(t, invoke(registry, call, "pay.refund", `{"amount":6}`), fault.ApprovalRequired)
 	require.Equal(t, 2, w.made.of["pay.refund"])
 }
 

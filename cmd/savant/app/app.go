@@ -220,6 +220,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		Now:      time.Now,
 		NewID:    newID,
 		Logger:   a.Logger,
+		HubURL:   a.settings.HTTP.URL,
 	})
 }
 

@@ -28,11 +28,13 @@ type session struct {
 	Version  string `json:"v,omitempty"`
 	Protocol string `json:"p"`
 	Forms    bool   `json:"f,omitempty"`
+	Pages    bool   `json:"u,omitempty"`
+	Apps     bool   `json:"a,omitempty"`
 }
 
 // newSessionID returns the id of an initialized client.
 func newSessionID(peer mcpio.Peer) (string, error) {
-	data, err := json.Marshal(session{rand.Text(), fault.Cut(peer.Name, maxName), fault.Cut(peer.Title, maxName), fault.Cut(peer.Version, maxName), peer.Protocol, peer.Forms})
+	data, err := json.Marshal(session{rand.Text(), fault.Cut(peer.Name, maxName), fault.Cut(peer.Title, maxName), fault.Cut(peer.Version, maxName), peer.Protocol, peer.Forms, peer.Pages, peer.Apps})
 	if err != nil {
 		return "", err
 	}
@@ -59,5 +61,5 @@ func peerOf(header http.Header) (peer mcpio.Peer, scope string, err error) {
 	if err != nil || s.Nonce == "" || s.Protocol == "" {
 		return peer, "", fault.New(fault.InvalidParams, "the session is unknown here: initialize again")
 	}
-	return mcpio.Peer{Name: s.Name, Title: s.Title, Version: s.Version, Protocol: s.Protocol, Forms: s.Forms}, id, nil
+	return mcpio.Peer{Name: s.Name, Title: s.Title, Version: s.Version, Protocol: s.Protocol, Forms: s.Forms, Pages: s.Pages, Apps: s.Apps}, id, nil
 }
