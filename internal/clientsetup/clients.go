@@ -41,11 +41,17 @@ type wanted struct {
 	format  configedit.Format
 	entries []configedit.Entry
 	whole   string
-	client  string // of a whole file
+	client  string // of a whole file with hooks
+	mark    string // of another whole file: a text that only Savant's has
+	// generated: the content is the program's own, which nobody has to read.
+	generated bool
 }
 
 // isOwn reports whether Savant wrote a whole file.
 func (w wanted) isOwn(t Target, text []byte) bool {
+	if w.mark != "" {
+		return strings.Contains(string(text), w.mark)
+	}
 	return t.isOwn(strings.ReplaceAll(string(text), `","`, " "), w.client)
 }
 

@@ -46,6 +46,8 @@ type Change struct {
 	Before, After []byte
 	// Existed is false for a created file; Gone is true for a removed one.
 	Existed, Gone bool
+	// Generated: the content is the program's own, such as a schema.
+	Generated bool
 	// Target is where the links on the path lead; it is Path if there are none.
 	Target  string
 	mode    fs.FileMode
@@ -127,6 +129,7 @@ func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) (
 		if err != nil {
 			return nil, err
 		}
+		now.Generated = w.generated
 		if now, err = become(w, now); err != nil {
 			return nil, err
 		}

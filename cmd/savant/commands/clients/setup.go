@@ -48,14 +48,20 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 		Args:    cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
 		RunE: func(command *cobra.Command, args []string) error { return s.run(command.Context(), args) }}
 	command.Flags().BoolVar(&s.project, "project", false, "write the configuration of this project, not your own")
+	s.flags(command)
+	command.Flags().StringVar(&s.service, "service", clientsetup.Services, "the services that the server publishes")
+	command.AddCommand(editorCommand(p))
+	return command
+}
+
+// flags are those that a client and an editor have in common.
+func (s *setup) flags(command *cobra.Command) {
 	command.Flags().BoolVar(&s.dryRun, "dry-run", false, "show the change and write nothing")
 	command.Flags().BoolVar(&s.undo, "undo", false, "remove Savant's entries")
 	command.Flags().BoolVar(&s.skills, "skills", false, "also write the workflows as skills: the bundled ones, with --project those of the project")
 	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
 	command.Flags().BoolVar(&s.thisBinary, "this-binary", false, "start this program, although it lies in a temporary folder or in one of builds")
 	command.Flags().StringVar(&s.command, "command", "", "the command that the client starts; default: this program, and savant for a project")
-	command.Flags().StringVar(&s.service, "service", clientsetup.Services, "the services that the server publishes")
-	return command
 }
 
 // targetOf returns what is configured and where.
@@ -109,6 +115,19 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return app.Misconfigured(err)
 	}
+	written, err := s.write(ctx, changes, client.Title)
+	if err != nil || s.dryRun {
+		return err
+	}
+	if written > 0 {
+		s.done(client, written)
+	}
+	return s.trustCodex(ctx, client, t) // it may have been installed since
+}
+
+// write shows changes and, unless the run is dry, asks and writes them. It returns how many
+// files it wrote.
+func (s *setup) write(ctx context.Context, changes []clientsetup.Change, title string) (int, error) {
 	changed := 0
 	for _, change := range changes {
 		if change.Changed() {
@@ -117,24 +136,17 @@ func (s *setup) run(ctx context.Context, args []string) error {
 		}
 	}
 	if changed == 0 {
-		fmt.Fprintf(s.Stdout, "Nothing to change: %s.\n", map[bool]string{false: client.Title + " is set up", true: "Savant has no entry there"}[s.undo])
-		if s.dryRun {
-			return nil
-		}
-		return s.trustCodex(ctx, client, t) // it may have been installed since
+		fmt.Fprintf(s.Stdout, "Nothing to change: %s.\n", map[bool]string{false: title + " is set up", true: "Savant has no entry there"}[s.undo])
+		return 0, nil
 	}
 	if s.dryRun {
 		fmt.Fprintln(s.Stdout, "Nothing was written.")
-		return nil
+		return 0, nil
 	}
 	if err := s.agreed(ctx, changed); err != nil {
-		return err
+		return 0, err
 	}
-	if err := clientsetup.Apply(changes, time.Now()); err != nil {
-		return err
-	}
-	s.done(client, changed)
-	return s.trustCodex(ctx, client, t)
+	return changed, clientsetup.Apply(changes, time.Now())
 }
 
 // withSkills adds the changes of the client's folder of skills: with --skills they are
@@ -257,6 +269,10 @@ func (s *setup) show(c clientsetup.Change) {
 	if c.Gone {
 		after = os.DevNull
 		c.After = nil
+	}
+	if c.Generated { // nobody reads a whole schema
+		fmt.Fprintf(s.Stdout, "--- %s\n+++ %s (%s of Savant's)\n", terminal.Visible(before), terminal.Visible(after), terminal.Count(len(c.After), "byte"))
+		return
 	}
 	text := string(linediff.Diff(before, c.Before, after, c.After))
 	_, text, _ = strings.Cut(text, "\n") // "diff OLD NEW"
