@@ -23,7 +23,7 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help demo-fleet build test browser pictures hub race lint bench fuzz ask demo clients gated conformance think-test ferret install dist dist-check platforms clean
+.PHONY: help demo-fleet build test browser pictures hub race lint bench fuzz ask demo clients gated conformance think-test ferret install dist dist-check vsix platforms clean
 
 build: ## bin/savant
 	go build -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -38,6 +38,11 @@ dist: ## packages for all platforms in dist/: make dist VERSION=v1.2.3 OWNER=nam
 
 dist-check: ## a release of this platform, twice, and each package tried
 	cd internal/dist && go test $(TESTFLAGS) ./...
+
+vsix: ## dist/savant-editor.vsix, the extension of VS Code; needs Node 20 and npm
+	cd editors/vscode && npm ci --no-progress
+	cd internal/dist && go run . -source ../.. -vsix ../../dist/savant-editor.vsix \
+	  $(if $(filter command environment,$(firstword $(origin VERSION))),-version '$(VERSION)')
 
 test: ## all tests
 	@echo 'compiling what changed since the last time, which takes minutes the first time; then testing'
@@ -115,4 +120,4 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 clean: ## removes what was built
-	rm -rf bin dist $(CLIENTS)/node_modules $(SUITE)/node_modules $(GATED)/node_modules
+	rm -rf bin dist editors/vscode/node_modules $(CLIENTS)/node_modules $(SUITE)/node_modules $(GATED)/node_modules

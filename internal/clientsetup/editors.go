@@ -35,7 +35,7 @@ var associations = []struct {
 func Editors(schemas Schemas) []Client {
 	return []Client{
 		{Name: "vscode", Title: "VS Code", projects: true, files: vscodeEditor,
-			Notes: []string{"VS Code starts the server by the extension in editors/vscode: code --install-extension savant-VERSION.vsix."}},
+			Notes: []string{"VS Code starts the server by the extension savant-editor.vsix, which make vsix packs: code --install-extension savant-editor.vsix."}},
 		{Name: "zed", Title: "Zed", projects: true, files: func(t Target) []wanted { return append(schemaFiles(t, schemas), zed(t)...) },
 			Notes: []string{"Zed starts no language server without an extension of Zed's, so it completes and checks by the schemas alone."}},
 		{Name: "neovim", Title: "Neovim", projects: true, files: neovim,

@@ -1,5 +1,5 @@
 // Package clientsetup adds Savant to the configuration of MCP clients: the server, and
-// the hooks that enforce a run. It preserves all other content.
+// the hooks that enforce a run; and its language server to that of editors. It preserves all other content.
 package clientsetup
 
 import (

@@ -32,6 +32,7 @@ func run(ctx context.Context) error {
 	version := flag.String("version", "", "the version, vMAJOR.MINOR.PATCH; default: from git")
 	owner := flag.String("owner", "OWNER", "the owner of the public repository, in addresses of downloads")
 	only := flag.String("targets", "", "build these only, such as linux/amd64,windows/arm64")
+	vsix := flag.String("vsix", "", "pack only the extension of VS Code, into this file; npm ci has to have run in editors/vscode")
 	flag.Parse()
 
 	targets, err := targetsOf(*only)
@@ -44,6 +45,9 @@ func run(ctx context.Context) error {
 	}
 	if r.Version, err = versionOf(ctx, *source, *version); err != nil {
 		return err
+	}
+	if *vsix != "" {
+		return r.vsix(*vsix)
 	}
 	return r.make(ctx)
 }
