@@ -28,7 +28,7 @@ import (
 	"savant/think/state"
 )
 
-// Options say what a hub shows and where it is served. All but Key are required.
+// Options say what a hub shows and where it is served. All but Notifier are required.
 type Options struct {
 	// Address is the address to listen at, HOST:PORT: besides localhost, the only host
 	// that requests may name.
@@ -56,6 +56,8 @@ type Options struct {
 	Redactor  *redact.Redactor
 	Standings Standings
 	Calls     Calls
+	// Notifier is told of each question to a person; nil for none.
+	Notifier Notifier
 	// Logs is the absolute folder of the trace, Journals that of the runs, watched for
 	// changes; Journals is empty if runs are in a database.
 	Logs, Journals string
@@ -140,8 +142,12 @@ func New(ctx context.Context, options Options) (*Hub, error) {
 	}
 	scrape := newScrape()
 	index := events.New(options.Recorder, scrape.counted.Count)
-	return &Hub{options: options, gate: gate, pages: pages, scrape: scrape, index: index, changes: watch(ctx, index, &journals{folder: options.Journals}, options.Logs, options.Logger),
-		audit: audit.New(options.Think), ctx: ctx, started: map[state.Key]bool{}, driving: map[state.Key]bool{}, stopped: map[state.Key]string{}}, nil
+	h := &Hub{options: options, gate: gate, pages: pages, scrape: scrape, index: index, changes: watch(ctx, index, &journals{folder: options.Journals}, options.Logs, options.Logger),
+		audit: audit.New(options.Think), ctx: ctx, started: map[state.Key]bool{}, driving: map[state.Key]bool{}, stopped: map[state.Key]string{}}
+	if options.Notifier != nil {
+		h.work.Go(func() { h.notices(ctx) })
+	}
+	return h, nil
 }
 
 // Wait returns when the hub drives no more runs, after the end of its context.

@@ -66,8 +66,8 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 	slices.SortStableFunc(view.Open, func(a, b runRow) int { return urgency(a) - urgency(b) })
 	h.fillInbox(r, &view)
 	title := "Overview"
-	if view.Waiting > 0 {
-		title = fmt.Sprintf("(%d) Overview", view.Waiting)
+	if asked := view.Waiting + len(view.Calls.Asked); asked > 0 {
+		title = fmt.Sprintf("(%d) Overview", asked)
 	}
 	for i, each := range reports {
 		if i < latest {

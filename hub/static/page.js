@@ -141,13 +141,39 @@ export async function load(address) {
   return true;
 }
 
+// On request the browser tells of a new question to a person, also while the tab is
+// hidden.
+const wish = document.getElementById("notify");
+const asked = () => [...main.querySelectorAll("#inbox .ask, .ask[id^=asked]")];
+const notifies = () => Boolean(wish) && localStorage.getItem("savant-notify") === "yes" && Notification.permission === "granted";
+if (wish && "Notification" in window) {
+  const button = wish.querySelector("button"), told = wish.querySelector("span");
+  const show = () => {
+    button.setAttribute("aria-pressed", String(notifies()));
+    told.textContent = Notification.permission === "denied" ? "The browser does not allow this page to notify you." : "";
+  };
+  button.addEventListener("click", async () => {
+    localStorage.setItem("savant-notify", notifies() ? "no" : "yes");
+    if (Notification.permission === "default") await Notification.requestPermission();
+    show();
+  });
+  let known = new Set(asked().map((each) => each.id));
+  afterwards(() => {
+    const now = asked();
+    for (const each of now) if (!known.has(each.id) && notifies()) new Notification("Savant asks you", { body: each.getAttribute("aria-label") ?? each.querySelector("h2").textContent, tag: each.id });
+    known = new Set(now.map((each) => each.id));
+  });
+  show();
+  wish.hidden = false;
+}
+
 // One request at a time, and none while the tab is hidden. A request is followed by a
 // pause of many times its length, so that an open page costs a writer next to nothing.
 const share = 30, least = 100;
 let behind = false, busy = false;
 
 async function refresh() {
-  if (!behind || busy || loading || document.visibilityState !== "visible" || main.dataset.live === undefined) return;
+  if (!behind || busy || loading || (document.visibilityState !== "visible" && !notifies()) || main.dataset.live === undefined) return;
   if (new URLSearchParams(location.search).has("version")) return; // it is of the past
   busy = true;
   behind = false;

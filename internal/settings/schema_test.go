@@ -30,6 +30,7 @@ var blocks = map[string]string{
 	"llm":          "The models of the built-in reasoning service.",
 	"reasoning":    "Who decides what an agent does.",
 	"telemetry":    "What is logged, and where traces go.",
+	"hub":          "Whom the hub tells that a person is asked.",
 }
 
 // TestTheSchemaIsTheTable holds schemas/settings.json and the table together:
@@ -208,7 +209,7 @@ func isAddress(key string) bool {
 var topics = []struct{ title, keys string }{
 	{"The folder and the server", "mcp_service savant_path enforce git_roots repos shown_files trust"},
 	{"Who decides", "reasoning llm"}, {"The agent", "agent"}, {"Logs and traces", "telemetry"},
-	{"Runs on several machines", "store env mongo"}, {"MCP over HTTP, and the hub", "http"},
+	{"Runs on several machines", "store env mongo"}, {"MCP over HTTP, and the hub", "http hub"},
 }
 
 // TestTheDocumentListsEverySetting writes the table of docs/configuration.md from the

@@ -113,6 +113,8 @@ type Settings struct {
 	Telemetry Telemetry
 	// HTTP is how MCP is served over HTTP.
 	HTTP HTTP
+	// Hub is what the hub tells others.
+	Hub Hub
 }
 
 // All is the value of MCP_SERVICE that stands for every engine.
@@ -135,7 +137,7 @@ const (
 // Table returns every setting there is. The published schema is made from it:
 // go test ./internal/settings -update.
 func Table() []Setting {
-	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows(), mongoRows(), httpRows())
+	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows(), mongoRows(), httpRows(), hubRows())
 }
 
 func generalRows() []Setting {

@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/hub"
+	"savant/hub/notify"
 	"savant/internal/access"
 	"savant/internal/regular"
 	"savant/internal/settings"
@@ -51,9 +52,28 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 	if a.settings.Store == settings.StoreMongo {
 		journals = ""
 	}
-	return hub.New(ctx, hub.Options{Address: at.Address, URL: a.settings.HTTP.URL, Door: door, Sessions: sessions,
+	notifier, err := a.notifier(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return hub.New(ctx, hub.Options{Notifier: notifier, Address: at.Address, URL: a.settings.HTTP.URL, Door: door, Sessions: sessions,
 		ReadOnly: at.ReadOnly, NoAnswers: at.NoAnswers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
 		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Calls: a.rules, Journals: journals, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+}
+
+// notifyPause is how long a notification waits after its first failed attempt.
+const notifyPause = 2 * time.Second
+
+// notifier returns who is told of questions to a person; nil if nobody is.
+func (a *App) notifier(ctx context.Context) (hub.Notifier, error) {
+	to := a.settings.Hub
+	switch {
+	case to.Notify == "":
+		return nil, nil
+	case to.Secret == "":
+		return nil, fault.New(fault.InvalidParams, "hub.notify needs a secret that signs its messages: set %s", settings.EnvHubSecret)
+	}
+	return notify.New(ctx, to.Notify, to.Secret, notifyPause, a.Logger)
 }
 
 // UserName returns the name of the user who runs the program.

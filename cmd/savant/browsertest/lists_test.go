@@ -3,6 +3,8 @@ package browsertest
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -62,4 +64,33 @@ func TestTheListOfRuns(t *testing.T) {
 	p.says("main", "No run fits.")
 	p.open(h.base + "/runs")
 	require.Equal(t, "r1 r2 r4 tour", eval[string](p, rows))
+}
+
+// TestTheBrowserTellsOfAQuestion: a button asks for it; then a new question is told once,
+// also while the tab is hidden.
+func TestTheBrowserTellsOfAQuestion(t *testing.T) {
+	wanted(t)
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	_, err := chromedp.CallBrowser(p.ctx, browser.SetPermission, browser.SetPermissionParams{Permission: &browser.PermissionDescriptor{Name: "notifications"},
+		Setting: browser.PermissionSettingGranted, Origin: h.base, BrowserContextID: chromedp.FromContext(p.ctx).BrowserContextID})
+	require.NoError(t, err)
+	p.open(h.base + "/")
+	p.stays()
+	eval[bool](p, `window.told = [], window.Notification = class { static permission = "granted"; constructor(title, about) { told.push(title + ": " + about.body); } }, true`)
+	require.Equal(t, "false", eval[string](p, `document.querySelector("#notify button").getAttribute("aria-pressed")`))
+	p.click("#notify button")
+	p.until(`document.querySelector("#notify button").getAttribute("aria-pressed") === "true"`)
+	eval[bool](p, `Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true }) !== null`)
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r2")
+	p.until(`document.title.startsWith("(2)")`)
+	require.Equal(t, []string{"Savant asks you: r2: sure"}, eval[[]string](p, `told`))
+	p.click("#notify button")
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r3")
+	eval[bool](p, `delete document.visibilityState && document.dispatchEvent(new Event("visibilitychange"))`)
+	p.until(`document.title.startsWith("(3)")`)
+	require.Len(t, eval[[]string](p, `told`), 1, "it was turned off")
+	p.stayed()
 }
