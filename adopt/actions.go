@@ -11,13 +11,13 @@ import (
 	"savant/internal/pattern"
 )
 
-// Decode reads YAML as JSON values, and says where the value of a path stands, from 1.
-type Decode func(name string, text []byte) (value any, at func(path string) (line, column int), err error)
+// Decode reads YAML as JSON values, and says where they are.
+type Decode func(name string, text []byte) (any, fault.Places, error)
 
 // readActions reads the jobs of a workflow of GitHub Actions.
 func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 	d.Kind = "actions"
-	value, at, err := decode(name, text)
+	value, places, err := decode(name, text)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 	if title, is := root["name"].(string); is {
 		d.Description = title
 	}
-	a := &actions{draft: d, at: at, last: map[string]string{}, lines: strings.Split(string(text), "\n")}
+	a := &actions{draft: d, places: places, last: map[string]string{}, lines: strings.Split(string(text), "\n")}
 	names := slices.Collect(maps.Keys(jobs))
 	slices.SortFunc(names, func(x, y string) int { return a.line("jobs."+x) - a.line("jobs."+y) })
 	for len(names) > 0 {
@@ -44,15 +44,14 @@ func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 
 // actions reads jobs one by one; last is the step that ends each job that was read.
 type actions struct {
-	draft *Draft
-	at    func(string) (int, int)
-	last  map[string]string
-	lines []string
+	draft  *Draft
+	places fault.Places
+	last   map[string]string
+	lines  []string
 }
 
 func (a *actions) line(path string) int {
-	line, _ := a.at(path)
-	return max(1, line)
+	return max(1, a.places[path].Line)
 }
 
 // quote returns the line of the document that a unit begins with.

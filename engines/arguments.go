@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -19,13 +18,19 @@ import (
 
 // inputs validates the arguments of one tool.
 type inputs struct {
-	schema func() (*schemas.Schema, error)
-	root   map[string]any
+	what     string // for errors
+	root     map[string]any
+	compiled lazy[*schemas.Schema]
 	// properties are the declared arguments; open means that undeclared ones are
 	// accepted.
 	properties map[string]any
 	required   []any
 	open       bool
+}
+
+// schema returns the compiled schema.
+func (in *inputs) schema() (*schemas.Schema, error) {
+	return in.compiled.get(func() (*schemas.Schema, error) { return compile(in.what, in.root) })
 }
 
 func (t Tool) inputs() (*inputs, error) {
@@ -34,7 +39,7 @@ func (t Tool) inputs() (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &inputs{root: root, schema: sync.OnceValues(func() (*schemas.Schema, error) { return compile(what, root) })}
+	made := &inputs{what: what, root: root}
 	if !bytes.Equal(t.Input, t.derived) {
 		if _, err := made.schema(); err != nil {
 			return nil, err

@@ -43,7 +43,8 @@ func (t Target) Output() OutputSchema {
 	if t.row == nil {
 		return OutputSchema{Receipts: true, Faults: true}
 	}
-	return t.row.output()
+	published, _ := t.row.output.get(func() (OutputSchema, error) { return t.row.tool.PublishedOutput(), nil })
+	return published
 }
 
 // OrderKey returns the argument that orders the calls of the tool's engine

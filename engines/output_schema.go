@@ -80,7 +80,7 @@ func (r *Registry) Fits(name string, value any) error {
 	if !ok || found.tool.derived == nil {
 		return nil
 	}
-	schema, err := found.result()
+	schema, err := found.result.get(found.tool.compileOutput)
 	if err != nil || schema == nil {
 		return err
 	}

@@ -35,11 +35,23 @@ type contents struct {
 type registeredTool struct {
 	tool   Tool
 	inputs *inputs
-	// output returns the published output schema, computed on first use.
-	output func() OutputSchema
-	// result compiles the output schema once; nil without a schema.
-	result func() (*schemas.Schema, error)
+	// output is the published output schema, and result the compiled one, nil without a
+	// schema. Both are made on first use.
+	output lazy[OutputSchema]
+	result lazy[*schemas.Schema]
 	port   *port
+}
+
+// lazy is a value that is made on first use.
+type lazy[T any] struct {
+	once  sync.Once
+	value T
+	err   error
+}
+
+func (l *lazy[T]) get(make func() (T, error)) (T, error) {
+	l.once.Do(func() { l.value, l.err = make() })
+	return l.value, l.err
 }
 
 func newTable(options Options) *table {
@@ -72,8 +84,7 @@ func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, &registeredTool{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return tool.PublishedOutput() }),
-			result: sync.OnceValues(tool.compileOutput)})
+		rows = append(rows, &registeredTool{tool: tool, inputs: in})
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -46,3 +46,20 @@ func (d Diagnostic) Quoting(lines []string) Diagnostic {
 	d.Source = quoted.String() + "\n" + below.String() + "^"
 	return d
 }
+
+// Place is where a value begins in a file: line and column, from 1. The zero Place is
+// nowhere.
+type Place struct{ Line, Column int }
+
+// Places are the places of a file's values by their diagnostic paths
+// ("commands.tests.args[0]"). A member has the place of its key.
+type Places map[string]Place
+
+// Around returns the place of a path, or of the nearest value around it.
+func (p Places) Around(path string) Place {
+	for at := path; ; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if place := p[at]; place.Line > 0 || at == "" {
+			return place
+		}
+	}
+}

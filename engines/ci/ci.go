@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"savant/engines"
+	"savant/fault"
 	"savant/internal/trust"
 )
 
@@ -24,9 +25,9 @@ const Name = "ci"
 // compete for the files of a working tree.
 const concurrency = 2
 
-// ReadYAML decodes a file as JSON values. at returns the position of a value by its
-// path ("commands.tests.args[0]"), or zero if unknown. Its errors carry diagnostics.
-type ReadYAML func(file string, src []byte) (value any, at func(path string) (line, column int), err error)
+// ReadYAML decodes a file as JSON values, and says where they are. Its errors carry
+// diagnostics.
+type ReadYAML func(file string, src []byte) (any, fault.Places, error)
 
 // Options say where commands run and how their file is read.
 type Options struct {

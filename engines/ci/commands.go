@@ -81,11 +81,11 @@ func (r *runner) text() ([]byte, error) {
 
 // read returns the commands of a ci.yaml.
 func (r *runner) read(src []byte) (map[string]command, error) {
-	value, at, err := r.ReadYAML(File, src)
+	value, places, err := r.ReadYAML(File, src)
 	if err != nil {
 		return nil, err
 	}
-	reader := &settingsReader{at: at, file: sumOf(src)}
+	reader := &settingsReader{places: places, file: sumOf(src)}
 	commands := reader.commands(value)
 	for name, each := range commands {
 		commands[name] = r.withPrograms(each)

@@ -18,7 +18,7 @@ import (
 
 // settingsReader validates the values of ci.yaml and collects all errors.
 type settingsReader struct {
-	at          func(path string) (line, column int)
+	places      fault.Places
 	diagnostics []fault.Diagnostic
 	file        string // the SHA-256 of the file
 }
@@ -54,11 +54,8 @@ func Keys() map[string][]string {
 // wrong records an error at a path. An error about a missing value has the position of
 // the enclosing value.
 func (s *settingsReader) wrong(where, format string, args ...any) {
-	line, column := s.at(where)
-	for around := where; line == 0 && around != ""; line, column = s.at(around) {
-		around = around[:max(0, strings.LastIndexAny(around, ".["))]
-	}
-	s.diagnostics = append(s.diagnostics, fault.Diagnostic{File: File, Path: where, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
+	at := s.places.Around(where)
+	s.diagnostics = append(s.diagnostics, fault.Diagnostic{File: File, Path: where, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...)})
 }
 
 // failure returns the errors in the order of the file, or nil.

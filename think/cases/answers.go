@@ -175,7 +175,7 @@ func leaves(value any, path string, lists int) (paths []string) {
 // parameters and captures that are not there, with the nearest names, and the answers that
 // cannot be meant.
 func Check(f *File, graph *flow.Graph) error {
-	r := &reader{file: f.Name, at: f.at}
+	r := &reader{file: f.Name, places: f.places}
 	params := []string{}
 	for _, param := range graph.Workflow.Params {
 		params = append(params, param.Name)

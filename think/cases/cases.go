@@ -24,8 +24,8 @@ type File struct {
 	Cases    []Case
 	Excuses  []Excuse
 
-	at  func(path string) (line, column int)
-	src []byte
+	places fault.Places
+	src    []byte
 }
 
 // Case is one test. Answers are by the id of a step; the members of Expect are those of
@@ -47,23 +47,18 @@ func (f *File) Line(c Case) int { return f.line(c.path) }
 
 // line returns the line of a path, or of the nearest value around it.
 func (f *File) line(path string) int {
-	for at := path; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		if line, _ := f.at(at); line > 0 {
-			return line
-		}
-	}
-	return 1
+	return max(1, f.places.Around(path).Line)
 }
 
 // Parse reads a cases file. The error lists every mistake of its form with line and
 // column; Check finds those that only the workflow shows.
 func Parse(name string, src []byte) (*File, error) {
-	value, at, err := flow.ReadYAMLPlaces(name, src)
+	value, places, err := flow.ReadYAMLPlaces(name, src)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{file: name, at: at}
-	f := &File{Name: name, at: at, src: src}
+	r := &reader{file: name, places: places}
+	f := &File{Name: name, places: places, src: src}
 	top := r.object(value, "", fileKeys...)
 	f.Workflow = r.text(top, "", "workflow", true)
 	list, is := top["cases"].([]any)
@@ -134,18 +129,15 @@ func (r *reader) excuses(value any) (all []Excuse) {
 
 // reader collects the mistakes of one file.
 type reader struct {
-	file  string
-	at    func(path string) (line, column int)
-	found []fault.Diagnostic
+	file   string
+	places fault.Places
+	found  []fault.Diagnostic
 }
 
 func (r *reader) wrong(path, message, expected string) {
 	d := fault.Diagnostic{File: r.file, Path: path, Code: fault.InvalidParams, Message: strings.TrimSpace(path + ": " + message), Expected: expected}
-	for at := path; ; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		if d.Line, d.Column = r.at(at); d.Line > 0 || at == "" {
-			break
-		}
-	}
+	at := r.places.Around(path)
+	d.Line, d.Column = at.Line, at.Column
 	r.found = append(r.found, d)
 }
 

@@ -89,7 +89,7 @@ func DryRun(graph *flow.Graph, params, answers map[string]any) (*Dry, error) {
 // ReadAnswers reads a file of answers by step, as a case has them. INVALID_PARAMS, with the
 // lines, for what does not fit the workflow.
 func ReadAnswers(name string, src []byte, graph *flow.Graph) (map[string]any, error) {
-	value, at, err := flow.ReadYAMLPlaces(name, src)
+	value, written, err := flow.ReadYAMLPlaces(name, src)
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +97,16 @@ func ReadAnswers(name string, src []byte, graph *flow.Graph) (map[string]any, er
 	if !is {
 		return nil, fault.New(fault.InvalidParams, "%s: expected answers by the id of a step, as in {status: {clean: true}}", name)
 	}
-	return object, checkAnswers(graph, object, &reader{file: name, at: func(path string) (int, int) { return at(strings.TrimPrefix(path, "answers.")) }})
+	places := fault.Places{"": written[""]}
+	for path, at := range written {
+		places["answers."+path] = at
+	}
+	return object, checkAnswers(graph, object, &reader{file: name, places: places})
 }
 
 func checkAnswers(graph *flow.Graph, answers map[string]any, r *reader) error {
 	if r == nil {
-		r = &reader{file: "answers", at: func(string) (int, int) { return 0, 0 }}
+		r = &reader{file: "answers"}
 	}
 	known := steps(graph)
 	for _, id := range ids(answers) {
@@ -123,8 +127,7 @@ type dry struct {
 
 // drive runs a graph until each instruction has no answer.
 func (d *dry) drive(graph *flow.Graph) error {
-	file := &File{at: func(string) (int, int) { return 0, 0 }}
-	t := newTrial(file, Case{Answers: d.answers}, graph)
+	t := newTrial(new(File), Case{Answers: d.answers}, graph)
 	d.trial, d.waits = t, map[string]flow.Instruction{}
 	t.run, t.out = graph.Start("dry", d.params, flow.CurrentTerms())
 	for range maxEvents {

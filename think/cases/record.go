@@ -38,8 +38,7 @@ func Record(name string, params map[string]any, answers []Recorded, graph *flow.
 			c.Answers[step] = map[string]any{"attempts": all}
 		}
 	}
-	file := &File{at: func(string) (int, int) { return 0, 0 }}
-	t := newTrial(file, c, graph)
+	t := newTrial(new(File), c, graph)
 	t.execute()
 	if len(t.result.Differences) > 0 {
 		return c, fault.New(fault.StateConflict, "the answers of the run do not fit the workflow as it is now: %s: %s", t.result.Differences[0].Path, t.result.Differences[0].Message)
@@ -161,16 +160,13 @@ func Append(name string, src []byte, workflow string, c Case) ([]byte, error) {
 	lines := strings.SplitAfter(strings.TrimRight(string(src), "\n")+"\n", "\n")
 	lines = lines[:len(lines)-1]
 	at, indent := len(lines), "  "
-	_, place, _ := flow.ReadYAMLPlaces(name, src) // Parse has read it
-	if place != nil {
-		if line, column := place("cases[0]"); line > 0 {
-			indent = strings.Repeat(" ", max(0, column-3))
-		}
-		first, _ := place("cases")
-		for _, key := range []string{"coverage", "workflow"} {
-			if line, _ := place(key); line > first && line-1 < at {
-				at = line - 1
-			}
+	_, places, _ := flow.ReadYAMLPlaces(name, src) // Parse has read it
+	if first := places["cases[0]"]; first.Line > 0 {
+		indent = strings.Repeat(" ", max(0, first.Column-3))
+	}
+	for _, key := range []string{"coverage", "workflow"} {
+		if line := places[key].Line; line > places["cases"].Line && line-1 < at {
+			at = line - 1
 		}
 	}
 	lines = slices.Insert(lines, at, c.text(indent))

@@ -33,16 +33,18 @@ func ReadYAML(file string, src []byte) (any, error) {
 	return value, err
 }
 
-// ReadYAMLPlaces is ReadYAML that also returns the positions of values by their
-// diagnostic paths ("commands.tests.args[0]"), for packages with checks of their own.
-// Line and column count from 1. A member has the position of its key; an absent path
-// has zeros.
-func ReadYAMLPlaces(file string, src []byte) (value any, at func(path string) (line, column int), err error) {
+// ReadYAMLPlaces is ReadYAML that also returns the places of values, for packages with
+// checks of their own.
+func ReadYAMLPlaces(file string, src []byte) (any, fault.Places, error) {
 	value, l, err := ReadYAMLLayout(file, src)
 	if err != nil {
 		return nil, nil, err
 	}
-	return value, func(path string) (int, int) { return l.keys[path].line, l.keys[path].column }, nil
+	places := make(fault.Places, len(l.keys))
+	for path, at := range l.keys {
+		places[path] = fault.Place{Line: at.line, Column: at.column}
+	}
+	return value, places, nil
 }
 
 // ReadYAMLLayout is ReadYAML that also returns the layout of the file, for packages
