@@ -48,6 +48,9 @@ func (p place) readsExpression(k kind) bool {
 	if open := strings.LastIndex(p.before, "{{"); open >= 0 {
 		return !strings.Contains(p.before[open:], "}}")
 	}
+	if k == ofRules && len(p.path) > 2 && (p.path[len(p.path)-1] == "per" || p.path[len(p.path)-2] == "where") {
+		return true
+	}
 	if root := schemaOf(k); root != nil {
 		return expressed(root.at(p.path))
 	}
@@ -122,8 +125,22 @@ func (s *server) special(t text, p place) []candidate {
 			}) {
 			return s.tools()
 		}
+		if slices.Contains(p.path[max(0, len(p.path)-2):], "needs") && !p.key {
+			return typed(evidenceOf(t))
+		}
+		if len(p.path) == 3 && p.path[2] == "where" && p.key {
+			return s.arguments(p.siblings[2]["last"])
+		}
 	}
 	return nil
+}
+
+func evidenceOf(t text) map[string]*check.Type {
+	all := map[string]*check.Type{}
+	for _, each := range keysBelow(t.lines, "evidence") {
+		all[each] = check.Any()
+	}
+	return all
 }
 
 // tools are all tools.
@@ -198,18 +215,18 @@ func (s *server) names(t text, p place) []candidate {
 	begin, end := wordAt(p.before, len(p.before))
 	access := strings.Split(strings.ReplaceAll(p.before[begin:end], "?", ""), ".")
 	access = access[:len(access)-1]
-	scope := s.scope(t)
+	scope := s.scope(t, p)
+	if len(access) > 0 && (access[0] == "" || access[0] == "#") {
+		return fieldsOf(fieldOf(itemAround(strings.TrimSuffix(p.before[:begin], "#"), scope), access[1:]))
+	}
 	switch {
+	case len(access) == 0 && t.kind == ofRules:
+		return append(functions(), typed(scope.Captures)...)
 	case len(access) == 0:
 		found := []candidate{{"params", "the parameters of the run", kindVariable}, {"state", "the captures", kindVariable}, {"steps", "status, error and reason of a step", kindVariable},
 			{"run", "id, status and failed steps of the run", kindVariable}, {"loop", "index, length, first and last of the loop", kindVariable}}
-		for _, each := range expression.Functions() {
-			found = append(found, candidate{each, "", kindFunction})
-		}
-		for name, of := range scope.Captures {
-			found = append(found, candidate{name, of.String(), kindVariable})
-		}
-		return inOrder(found)
+		found = append(append(found, functions()...), typed(scope.Captures)...)
+		return inOrder(append(found, typed(scope.Params)...))
 	case len(access) == 1 && access[0] == "steps":
 		return stepsOf(t.lines)
 	case len(access) == 2 && access[0] == "steps":
@@ -220,13 +237,23 @@ func (s *server) names(t text, p place) []candidate {
 	case len(access) == 1 && access[0] == "params":
 		return typed(scope.Params)
 	}
-	of := typeOf(scope, access)
-	if of == nil {
-		return []candidate{}
-	}
+	return fieldsOf(typeOf(scope, access))
+}
+
+// fieldsOf are the fields of a type, none where nothing is known.
+func fieldsOf(of *check.Type) []candidate {
 	found := []candidate{}
-	for _, each := range of.Fields() {
-		found = append(found, candidate{each, of.Field(each).String(), kindField})
+	if of != nil {
+		for _, each := range of.Fields() {
+			found = append(found, candidate{each, of.Field(each).String(), kindField})
+		}
+	}
+	return found
+}
+
+func functions() (found []candidate) {
+	for _, each := range expression.Functions() {
+		found = append(found, candidate{each, "", kindFunction})
 	}
 	return found
 }
@@ -239,17 +266,6 @@ func typed(all map[string]*check.Type) []candidate {
 	return found
 }
 
-// scope are the types of the last text that could be compiled.
-func (s *server) scope(t text) check.Scope {
-	if t.graph == nil {
-		return check.Scope{}
-	}
-	return check.ScopeOf(t.graph, func(name string) (check.Tool, bool) {
-		tool, known := s.project.Tool(name)
-		return check.Tool{Input: tool.Input, Output: tool.Output, Own: tool.Own}, known
-	})
-}
-
 // typeOf returns the type of an access, such as state.a.b; nil if nothing is known.
 func typeOf(scope check.Scope, access []string) *check.Type {
 	var of *check.Type
@@ -259,9 +275,17 @@ func typeOf(scope check.Scope, access []string) *check.Type {
 	case len(access) > 1 && access[0] == "params":
 		of, access = scope.Params[access[1]], access[2:]
 	case len(access) > 0:
-		of, access = scope.Captures[access[0]], access[1:]
+		if of = scope.Captures[access[0]]; of == nil {
+			of = scope.Params[access[0]]
+		}
+		access = access[1:]
 	}
-	for _, each := range access {
+	return fieldOf(of, access)
+}
+
+// fieldOf follows fields, from nil to nil.
+func fieldOf(of *check.Type, names []string) *check.Type {
+	for _, each := range names {
 		if of == nil {
 			return nil
 		}

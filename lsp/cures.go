@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"savant/internal/pattern"
@@ -14,24 +15,51 @@ var (
 	joinPattern   = pattern.Lazy(`write join: (success|all) `)
 )
 
-// cures offers the edits that the messages of findings name.
-func (s *server) cures(_ context.Context, in askedActions) ([]action, error) {
+// maxTried bounds the edits that are tried for one request.
+const maxTried = 20
+
+// cures offers the edits that the messages of findings name, each if what it is about is
+// gone after it.
+func (s *server) cures(ctx context.Context, in askedActions) ([]action, error) {
 	t, open := s.open.get(in.TextDocument.URI)
 	actions := []action{}
 	if !open {
 		return actions, nil
 	}
+	tried := 0
 	for _, f := range t.found {
 		if f.line < in.Range.Start.Line || f.line > in.Range.End.Line || f.line >= len(t.lines) {
 			continue
 		}
 		for _, each := range t.edits(f) {
+			if tried++; tried > maxTried || !s.cured(ctx, t, f, each) {
+				continue
+			}
 			made := action{Title: each.title, Kind: "quickfix", Diagnostics: []diagnostic{s.diagnostic(t, f)}}
 			made.Edit.Changes = map[string][]textEdit{t.uri: {{s.encoding.ranged(f.line, t.lines[f.line], each.begin, each.end), each.text}}}
 			actions = append(actions, made)
 		}
 	}
 	return actions, nil
+}
+
+// cured reports whether a finding is gone after an edit, and its line has no other error.
+func (s *server) cured(ctx context.Context, t text, f finding, by replacement) bool {
+	changed := slices.Clone(t.lines)
+	line := changed[f.line]
+	changed[f.line] = line[:by.begin] + by.text + line[by.end:]
+	t.content = strings.Join(changed, "\n")
+	known := map[string]bool{}
+	for _, each := range t.found {
+		known[each.Message] = each.line != f.line || each.Message != f.Message
+	}
+	for _, each := range s.judged(ctx, t) {
+		before, told := known[each.Message]
+		if each.Line == f.line+1 && (told && !before || !told && each.Severity == "") {
+			return false
+		}
+	}
+	return true
 }
 
 // replacement replaces bytes of a line.
@@ -69,8 +97,13 @@ func (t text) edits(f finding) (all []replacement) {
 		}
 	}
 	if joinPattern().MatchString(f.Message) {
-		indent := strings.Repeat(" ", rowOf(line).at)
+		r := rowOf(line)
+		indent := strings.Repeat(" ", r.at)
 		for _, join := range []string{"success", "all"} {
+			if strings.HasPrefix(r.value, "{") && r.key == "" { // the step is in braces
+				all = append(all, replacement{"add join: " + join, "join: " + join + ", ", r.from + 1, r.from + 1})
+				continue
+			}
 			all = append(all, replacement{"add join: " + join, "\n" + indent + "join: " + join, len(line), len(line)})
 		}
 	}

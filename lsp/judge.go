@@ -3,6 +3,7 @@ package lsp
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -83,12 +84,10 @@ func (s *server) look(ctx context.Context, t text) ([]finding, *flow.Graph) {
 		}
 	case ofCases:
 		graph, _ = s.engine.Library.Graph(library.CasesOf(t.name)) // else they are found in it
-		all = cases.Diagnostics(t.name, []byte(t.content), graph)
-	case ofRules:
-		all = rules.Diagnostics(t.name, []byte(t.content), s.project)
-	case ofRuleCases:
-		_, err := rules.ParseCases(t.name, []byte(t.content))
-		all = diagnosticsOf(err, t.name)
+		t.graph = graph
+		all = s.judged(ctx, t)
+	default:
+		all = s.judged(ctx, t)
 	}
 	found := []finding{}
 	for _, each := range all {
@@ -97,6 +96,33 @@ func (s *server) look(ctx context.Context, t text) ([]finding, *flow.Graph) {
 		}
 	}
 	return found, graph
+}
+
+// judged judges the content of a document that may differ from its file's, cases by the
+// graph that it has.
+func (s *server) judged(ctx context.Context, t text) []fault.Diagnostic {
+	switch t.kind {
+	case ofWorkflow:
+		out, err := s.engine.Validate(ctx, think.ValidateInput{WorkflowYAML: t.content})
+		if err != nil {
+			return diagnosticsOf(err, t.name)
+		}
+		return out.Diagnostics()
+	case ofCases:
+		found := cases.Diagnostics(t.name, []byte(t.content), t.graph)
+		parsed, err := cases.Parse(t.name, []byte(t.content))
+		if named := library.CasesOf(t.name); len(found) == 0 && err == nil && parsed.Workflow != named {
+			message := fmt.Sprintf("%s: it tests %q, and its name says %s", t.name, parsed.Workflow, named)
+			found = []fault.Diagnostic{{File: t.name, Line: 1, Column: 1, Code: fault.InvalidParams, Message: message}}
+		}
+		return found
+	case ofRules:
+		return rules.Diagnostics(t.name, []byte(t.content), s.project)
+	case ofRuleCases:
+		_, err := rules.ParseCases(t.name, []byte(t.content))
+		return diagnosticsOf(err, t.name)
+	}
+	return nil
 }
 
 // maxSalvage is how often a text is tried without the lines that are wrong.

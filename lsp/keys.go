@@ -115,7 +115,7 @@ func values(here []*schema) (all []string) {
 
 // expressed reports whether a value is an expression.
 func expressed(here []*schema) bool {
-	return slices.ContainsFunc(here, func(each *schema) bool { return each.Ref == "#/$defs/expression" })
+	return slices.ContainsFunc(here, func(each *schema) bool { return each.Ref == "#/$defs/expression" || each.Ref == "#/$defs/condition" })
 }
 
 // described returns what a key of a mapping means, "" if nothing says.

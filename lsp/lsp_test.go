@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -219,6 +220,8 @@ func TestTextsOfTheEditorCountForEachOther(t *testing.T) {
 	for found := []string{}; len(found) == 0; { // the cases name a step that is gone
 		found = e.found("workflows/shipped.cases.yaml", 1)
 	}
+	other := e.write("workflows/shipped.cases.yaml", 2, strings.NewReplacer("workflow: shipped", "workflow: hello", "log:", "look:").Replace(testCases))
+	require.Contains(t, strings.Join(other, " "), `it tests "hello", and its name says shipped`)
 	found := e.write("rules/few.yaml", 1, "rules:\n  - name: few\n    before: git.lag\n    deny: {where: \"true\"}\n")
 	require.NotEmpty(t, found)
 	require.NotEmpty(t, e.write("rules/few.cases.yaml", 1, "cases: 3\n"))
@@ -244,6 +247,11 @@ func TestWhatCouldBeWritten(t *testing.T) {
 		{head + "outputs:\n  a: \"{{ commits.|", "commits", "params"},
 		{head + "  - id: b\n    call: flow.run\n    input_template: {workflow: |", "hello", ""},
 		{"na|", "name steps params", ""},
+		{head + "  - id: b\n    call: flow.set\n    foreach: commits.commits\n    as: one\n    input_template: {value: \"{{ one.|", "hash", "commits"},
+		{head + "  - id: b\n    call: flow.set\n    when: any(commits.commits, .|", "hash", "commits"},
+		{head + "  - id: b\n    call: flow.set\n    when: any(commits.commits, len(#.|", "hash", "commits"},
+		{head + "  - id: b\n    call: git.log\n    extract: result.|", "commits", "hash"},
+		{head + "  - id: b\n    call: flow.set\n    when: |", "count params commits", "call"},
 	} {
 		text, at := cursor(file, c.text)
 		e.write(file, i+1, text)
@@ -266,6 +274,72 @@ func TestWhatCouldBeWritten(t *testing.T) {
 	require.True(t, slices.ContainsFunc(got.Items, func(each completion) bool { return each.Label == "log" }), got)
 }
 
+// TestWhatRulesCouldSay completes in a file of rules, at |.
+func TestWhatRulesCouldSay(t *testing.T) {
+	const evidence = "facts: {limit: 3}\nevidence:\n  seen:\n    last: git.log\nrules:\n  - id: few\n    before: git.log\n"
+	e := begin(t, nil)
+	for i, c := range []struct{ text, want string }{
+		{evidence + "    when: |", "input seen facts calls len"},
+		{evidence + "    when: input.|", "limit"},
+		{evidence + "    when: facts.|", "limit"},
+		{evidence + "    per: input.|", "limit"},
+		{evidence + "    require: [{needs: |", "seen"},
+		{evidence + "    require: [{that: \"seen.result.|", "commits"},
+		{strings.Replace(evidence, "git.log\nrules", "git.log\n    where: {|}\nrules", 1), "limit"},
+	} {
+		text, at := cursor("rules/few.yaml", c.text)
+		e.write("rules/few.yaml", i+1, text)
+		var got completions
+		require.Empty(t, e.call("textDocument/completion", at, &got))
+		labels := []string{}
+		for _, each := range got.Items {
+			labels = append(labels, each.Label)
+		}
+		require.Subset(t, labels, strings.Fields(c.want), c.text)
+		require.NotContains(t, labels, "state", c.text)
+	}
+	text, at := cursor("rules/few.yaml", evidence+"    require: [{that: \"se|en.at > 0\"}]\n")
+	e.write("rules/few.yaml", 99, text)
+	var to location
+	e.call("textDocument/definition", at, &to)
+	require.Equal(t, 2, to.Range.Start.Line)
+	var all []symbol
+	e.call("textDocument/documentSymbol", at, &all)
+	require.Len(t, all, 1)
+	require.Equal(t, "few", all[0].Name)
+}
+
+// TestACureIsJudged makes each change that is offered: what it is about is gone, and
+// nothing else is wrong in its place.
+func TestACureIsJudged(t *testing.T) {
+	e := begin(t, nil)
+	const may = "  - {id: may, call: flow.set, when: \"params.count > 1\", input_template: {value: 1}, capture_as: once}\n"
+	for i, c := range []struct {
+		text string
+		want int
+	}{
+		{head + may + "  - {id: b, call: flow.set, deps: [may], input_template: {value: \"{{ commits.commits }}\"}}\n", 2},
+		{head + may + "  - id: b\n    call: flow.set\n    deps: [may]\n    input_template: {value: \"{{ commits.commits }}\"}\n", 2},
+		{head + "  - {id: b, call: flow.set, deps: [lug], input_template: {value: 1}}\n", 1},
+	} {
+		found := e.write(file, 2*i+1, c.text)
+		require.Len(t, found, 1, c.text)
+		line, _, _ := strings.Cut(found[0], ":")
+		number, err := strconv.Atoi(line)
+		require.NoError(t, err)
+		in := map[string]any{"textDocument": map[string]any{"uri": uri(file)}, "range": map[string]any{"start": map[string]any{"line": number}, "end": map[string]any{"line": number}}}
+		var cures []action
+		e.call("textDocument/codeAction", in, &cures)
+		require.Len(t, cures, c.want, c.text)
+		for k, each := range cures {
+			edit := each.Edit.Changes[uri(file)][0]
+			rows := strings.Split(c.text, "\n")
+			rows[number] = rows[number][:edit.Range.Start.Character] + edit.NewText + rows[number][edit.Range.End.Character:]
+			require.Empty(t, e.write(file, 100*(i+1)+k, strings.Join(rows, "\n")), each.Title)
+		}
+	}
+}
+
 // TestWhatANameMeans hovers over |, and goes to what it names.
 func TestWhatANameMeans(t *testing.T) {
 	const end = "  - {id: end, call: flow.run, deps: [log], input_template: {workflow: other}}\n"
@@ -277,6 +351,8 @@ func TestWhatANameMeans(t *testing.T) {
 		{head + end + "outputs: {a: \"{{ comm|its.commits }}\"}\n", "`commits`: an object with commits", "shipped.yaml:8"},
 		{head + end + "outputs: {a: \"{{ steps.l|og.status }}\"}\n", "step `log`, git.log", "shipped.yaml:5"},
 		{head + strings.Replace(end, "[log", "[l|og", 1), "", "shipped.yaml:5"},
+		{head + end + "outputs: {a: \"{{ params.co|unt }}\"}\n", "`params.count`: an integer", "shipped.yaml:3"},
+		{head + end + "outputs: {a: \"{{ co|unt }}\"}\n", "`count`: an integer", "shipped.yaml:3"},
 		{head + strings.Replace(end, "workflow: other", "workflow: ot|her", 1), "", "other.yaml:0"},
 	} {
 		text, at := cursor(file, c.text)

@@ -68,7 +68,7 @@ func (t text) declarations() []declared {
 	case ofCases, ofRuleCases:
 		return declaredIn(t.lines, "cases", "name", "")
 	case ofRules:
-		return declaredIn(t.lines, "rules", "name", "message")
+		return declaredIn(t.lines, "rules", "id", "before")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s *server) hover(_ context.Context, in atPosition) (any, error) {
 	case p.key && strings.HasPrefix(strings.TrimLeft(line[begin+len(word):], `"'`), ":"):
 		said = s.meaning(t, p, word)
 	case p.readsExpression(t.kind):
-		said = s.typeAt(t, line, begin, s.encoding.offset(line, in.Position.Character))
+		said = s.typeAt(t, p, line, begin, s.encoding.offset(line, in.Position.Character))
 	default:
 		said = s.toolText(word)
 	}
@@ -141,7 +141,7 @@ func (s *server) meaning(t text, p place, key string) string {
 }
 
 // typeAt says what an access up to the name under the cursor gives.
-func (s *server) typeAt(t text, line string, begin, at int) string {
+func (s *server) typeAt(t text, p place, line string, begin, at int) string {
 	end := at
 	for end < len(line) && named(line[end]) && line[end] != '.' && line[end] != '?' {
 		end++
@@ -155,7 +155,7 @@ func (s *server) typeAt(t text, line string, begin, at int) string {
 		}
 		return ""
 	}
-	if of := typeOf(s.scope(t), access); of != nil {
+	if of := typeOf(s.scope(t, p), access); of != nil {
 		return "`" + strings.Join(access, ".") + "`: " + of.String()
 	}
 	return ""
@@ -223,7 +223,16 @@ func (s *server) definition(_ context.Context, in atPosition) (any, error) {
 		from = opened
 	}
 	names := strings.Split(strings.ReplaceAll(word, "?", ""), ".")
-	if slices.Contains([]string{"state", "steps"}, names[0]) && len(names) > 1 {
+	root := "params"
+	switch {
+	case t.kind == ofRules && names[0] == "facts" && len(names) > 1:
+		root, names = "facts", names[1:]
+	case t.kind == ofRules:
+		root = "evidence"
+	case names[0] == "params" && len(names) > 1:
+		names = names[1:]
+		return s.declaredAt(from, root, names[0]), nil
+	case slices.Contains([]string{"state", "steps"}, names[0]) && len(names) > 1:
 		names = names[1:]
 	}
 	for _, each := range stepLines(from.lines) {
@@ -236,5 +245,14 @@ func (s *server) definition(_ context.Context, in atPosition) (any, error) {
 			return location{from.uri, s.encoding.ranged(each.line, from.lines[each.line], each.begin, each.end)}, nil
 		}
 	}
-	return nil, nil
+	return s.declaredAt(from, root, names[0]), nil
+}
+
+// declaredAt returns where a parameter, a fact or evidence is declared, or nil.
+func (s *server) declaredAt(t text, root, name string) any {
+	found, ok := lineOfKey(t.lines, root, name)
+	if !ok {
+		return nil
+	}
+	return location{t.uri, s.encoding.ranged(found.line, t.lines[found.line], found.begin, found.end)}
 }

@@ -1,0 +1,154 @@
+package lsp
+
+import (
+	"cmp"
+	"strings"
+
+	"savant/think/check"
+)
+
+// scope returns the types of what an expression at a place reads, as the last text had them
+// that could be compiled.
+func (s *server) scope(t text, p place) check.Scope {
+	if t.kind == ofRules {
+		return s.scopeOfRule(t, p)
+	}
+	if t.graph == nil {
+		return check.Scope{}
+	}
+	made := check.ScopeOf(t.graph, s.tool)
+	step := p.siblings[2]
+	if list := strings.Trim(step["foreach"], "{} "); list != "" {
+		if of := typeOf(made, accessOf(list)); of != nil {
+			made.Captures[cmp.Or(step["as"], "item")] = of.Item()
+		}
+	}
+	if last := p.path[max(0, len(p.path)-1):]; len(last) > 0 && last[0] == "extract" {
+		made.Captures["result"] = s.call(step["call"]).Field("result")
+	}
+	return made
+}
+
+func (s *server) tool(name string) (check.Tool, bool) {
+	tool, known := s.project.Tool(name)
+	return check.Tool{Input: tool.Input, Output: tool.Output, Own: tool.Own}, known
+}
+
+// call returns the type of a call of a tool.
+func (s *server) call(name string) *check.Type {
+	tool, _ := s.tool(name)
+	_, call := check.Call(name, tool)
+	return call
+}
+
+// scopeOfRule returns what the expressions of a file of rules read: the input of the call
+// that the rule or the evidence is about, the evidence, the facts and all calls.
+func (s *server) scopeOfRule(t text, p place) check.Scope {
+	made := check.Scope{Captures: map[string]*check.Type{}}
+	facts := check.Names{}
+	for _, name := range keysBelow(t.lines, "facts") {
+		facts[name] = check.Any()
+	}
+	for _, name := range keysBelow(t.lines, "evidence") {
+		made.Captures[name] = s.call(t.valueOf("evidence", name, "last"))
+	}
+	about := s.call(strings.Trim(cmp.Or(p.siblings[2]["before"], p.siblings[2]["last"]), "[] "))
+	made.Captures["input"], made.Captures["result"] = about.Field("input"), about.Field("result")
+	made.Captures["facts"] = check.Object("the facts", facts)
+	made.Captures["calls"], made.Captures["failed"] = check.List(s.call("")), check.List(s.call(""))
+	return made
+}
+
+// keysBelow are the keys of the mapping of a key of the root.
+func keysBelow(text lines, root string) (found []string) {
+	inside, indent := false, -1
+	for _, line := range text {
+		switch r := rowOf(line); {
+		case r.blank():
+		case r.at == 0:
+			if inside, indent = r.key == root, -1; inside {
+				for name := range entries(r.value) {
+					found = append(found, name)
+				}
+			}
+		case inside && (indent < 0 || r.at == indent) && r.key != "":
+			indent, found = r.at, append(found, r.key)
+		}
+	}
+	return found
+}
+
+// lineOfKey returns where a key of the mapping of a key of the root stands.
+func lineOfKey(text lines, root, name string) (found declared, ok bool) {
+	inside, indent := false, -1
+	for number, line := range text {
+		switch r := rowOf(line); {
+		case r.blank():
+		case r.at == 0:
+			inside, indent = r.key == root, -1
+		case inside && (indent < 0 || r.at == indent) && r.key != "":
+			if indent = r.at; r.key == name {
+				return declared{name: name, line: number, begin: r.at, end: r.at + len(name)}, true
+			}
+		}
+	}
+	return declared{}, false
+}
+
+// valueOf returns the plain value of a key in the mapping of root.name.
+func (t text) valueOf(root, name, key string) string {
+	at, ok := lineOfKey(t.lines, root, name)
+	if !ok {
+		return ""
+	}
+	r := rowOf(t.lines[at.line])
+	if strings.HasPrefix(r.value, "{") {
+		return entries(r.value)[key]
+	}
+	for _, line := range t.lines[at.line+1:] {
+		below := rowOf(line)
+		if !below.blank() && below.at <= at.begin {
+			break
+		}
+		if below.key == key {
+			return plain(below.value)
+		}
+	}
+	return ""
+}
+
+// accessOf takes an access such as state.a?.b apart.
+func accessOf(text string) []string {
+	return strings.Split(strings.ReplaceAll(text, "?", ""), ".")
+}
+
+// itemAround returns the type of the items of the list that the function takes in whose
+// predicate a text ends: of map(files, #. It is nil outside a predicate.
+func itemAround(text string, scope check.Scope) *check.Type {
+	depth, comma := 0, -1
+	for i := len(text) - 1; i >= 0; i-- {
+		switch text[i] {
+		case ')', ']', '}':
+			depth++
+		case '[', '{':
+			depth--
+		case ',':
+			if depth == 0 {
+				comma = i
+			}
+		case '(':
+			if depth--; depth >= 0 {
+				continue
+			}
+			if comma < 0 { // of another call within the predicate
+				depth = 0
+				continue
+			}
+			if list := typeOf(scope, accessOf(strings.TrimSpace(text[i+1:comma]))); list != nil {
+				return list.Item()
+			}
+			return nil
+		}
+	}
+	return nil
+}
