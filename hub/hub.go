@@ -169,6 +169,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/value", h.sendValue)
 	inside.HandleFunc("GET /compare", h.compare)
+	inside.HandleFunc("GET /numbers", h.showNumbers)
 	inside.HandleFunc("GET /workflows", h.listWorkflows)
 	inside.HandleFunc("GET /workflows/{name}", h.showWorkflow)
 	inside.HandleFunc("GET /diagnostics/agents", h.listAgents)

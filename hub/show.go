@@ -286,6 +286,8 @@ func functions() template.FuncMap {
 		"segment":   url.PathEscape, // one path segment, with any characters
 		"query":     func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
 		"elapsed":   telemetry.Elapsed,
+		"took":      func(d time.Duration) string { return telemetry.Elapsed(float64(d) / float64(time.Millisecond)) },
+		"amount":    amount,
 		"when":      when,
 		"clock":     clock,
 		"base":      filepath.Base,

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -316,6 +317,30 @@ func TestARefusedAnswerOfTheInboxStaysThere(t *testing.T) {
 	status, body, _ = h.ask(h.client, http.MethodGet, "/runs/ships/r1/value?capture=nothing", nil)
 	require.Equal(t, 404, status)
 	require.Contains(t, body, `<a href="/runs/ships/r1">Back to the page</a>`)
+}
+
+// TestTheNumbersOfRuns: a page counts outcomes and refused answers by workflow, model and
+// day, and names the steps.
+func TestTheNumbersOfRuns(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	h := serveHub(t, folder)
+	require.Contains(t, h.page("/numbers"), "There are no runs of these days.")
+	for _, run := range []string{"r1", "r2", "r3"} {
+		savantIn(t, folder, "workflows", "run", "ships", "--name", run)
+	}
+	status, _ := h.answer("r1", "decision", "approve")
+	require.Equal(t, 200, status)
+	savantIn(t, folder, "state", "cancel", "r2")
+	savantIn(t, folder, "run", "--quiet", "--name", "a1", "what is this?")
+	page := h.page("/numbers")
+	require.Contains(t, page, `cancelled</span> 1`)
+	require.Contains(t, page, `waiting</span> 2`)
+	require.Contains(t, page, "offline-planner")
+	require.Contains(t, page, "<rect ")
+	require.Contains(t, page, "Runs of workflows by day. "+time.Now().UTC().Format(time.DateOnly)+": 3")
+	_, slowest, _ := strings.Cut(page, "Slowest steps")
+	require.Contains(t, slowest, "<code>sure</code>")
 }
 
 // TestWhatIsNotShownWholeIsNotApproved: a secret in a question is not shown, so the
