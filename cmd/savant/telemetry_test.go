@@ -294,3 +294,31 @@ func traceOfCall(t *testing.T, tool, args string) string {
 	require.NotZero(t, code)
 	return string(traceFile(t, folder))
 }
+
+// TestARunOfAWorkflowHasSpans has the steps below the run, although one process began it
+// and another ended it.
+func TestARunOfAWorkflowHasSpans(t *testing.T) {
+	t.Parallel()
+	c, folder := newCollector(t), t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows/ship.yaml"), []byte("name: ship\nversion: \"1.0\"\nsteps:\n"+
+		"  - {id: look, call: llm.generate, input_template: {task: look}, capture_as: tree}\n  - {id: say, call: llm.generate, input_template: {task: \"of {{ tree }}\"}}\n"), 0o600))
+	patient := func(a *app.App) error {
+		a.FlushTime = hang
+		return a.AddEngines()
+	}
+	for _, call := range [][]string{{"think.plan", `{"workflow":"ship","run_id":"r1"}`}, {"think.next", `{"run_id":"r1","step_id":"look","result_snapshot":"a pine"}`},
+		{"think.next", `{"run_id":"r1","step_id":"say","result_snapshot":"an oak"}`}} {
+		var stderr strings.Builder
+		environment := []string{"SAVANT_PATH=" + folder, "OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_SERVICE_NAME=mine"}
+		require.Equal(t, exitOK, runWith(t.Context(), patient, []string{"call", call[0], "--args", call[1]}, environment, strings.NewReader(""), io.Discard, &stderr), stderr.String())
+	}
+	whole := c.spans(t, "mine invoke_workflow ship", 1)[0]
+	for _, name := range []string{"mine step look", "mine step say"} {
+		span := c.spans(t, name, 1)[0]
+		require.Equal(t, whole.id, span.parent, name)
+		require.Equal(t, whole.trace, span.trace, name)
+	}
+	c.Close()
+	require.NotContains(t, string(c.raw), "an oak")
+}

@@ -240,3 +240,22 @@ func TestAddressesAndHeadersThatAreNone(t *testing.T) {
 		require.NotContains(t, err.Error(), "hidden-token")
 	}
 }
+
+// TestAGuidedRunHasItsWaits has the times of the journal, and why a step failed.
+func TestAGuidedRunHasItsWaits(t *testing.T) {
+	r := newReceiver(t)
+	w := newWorld(t, otel.Options{Endpoint: r.URL})
+	at := func(minute int) time.Time { return time.Date(2026, 11, 26, 12, minute, 0, 0, time.UTC) }
+	w.tracing.Run(otel.GuidedRun{Workflow: "ship", RunID: "r1", Status: "failed", Begun: at(0), Ended: at(9), Steps: []otel.GuidedStep{
+		{ID: "look", Call: "git.log", Status: "failed", Code: "TOOL_FAILED", Attempts: 2, Begun: at(1), Ended: at(2)},
+		{ID: "agree", Call: "human.approve", Status: "done", Person: true, Begun: at(3), Ended: at(8)}}})
+	w.close(t)
+	require.Len(t, r.got, 3)
+	whole := r.span(t, "invoke_workflow ship")
+	require.Equal(t, uint64(at(0).UnixNano()), whole.GetStartTimeUnixNano())
+	require.Equal(t, uint64(at(9).UnixNano()), whole.GetEndTimeUnixNano())
+	wait := r.span(t, "wait_for_person agree")
+	require.Equal(t, uint64(5*time.Minute), wait.GetEndTimeUnixNano()-wait.GetStartTimeUnixNano())
+	require.Equal(t, whole.GetSpanId(), wait.GetParentSpanId())
+	require.Equal(t, "TOOL_FAILED", r.span(t, "step look").GetStatus().GetMessage())
+}

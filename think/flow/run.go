@@ -286,6 +286,12 @@ func (h Handle) ID() string {
 	return h.node.id()
 }
 
+// Call returns what the step calls.
+func (h Handle) Call() string { return h.node.step().Call }
+
+// Person reports whether only a person may settle the step.
+func (h Handle) Person() bool { return h.node.step().Person() }
+
 // Writes reports whether the author says that the step's call has an effect.
 func (h Handle) Writes() bool { return h.node.step().Effect == "write" }
 

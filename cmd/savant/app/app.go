@@ -213,7 +213,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 	files.Logger, files.Rules = a.Logger, a.rules
 	return think.New(think.Options{
 		Library:  files,
-		Store:    a.Store,
+		Store:    a.storeOfRuns(),
 		Tools:    stepTools{a.Tools, a},
 		Receipts: a.Store,
 		Imports:  a.Store,
@@ -274,6 +274,7 @@ func (a *App) closeFiles(ctx context.Context) error {
 		a.Driver.Close()
 	}
 	if a.Think != nil {
+		a.calls.runs.Wait()
 		a.Think.Close()
 	}
 	if a.gate != nil {

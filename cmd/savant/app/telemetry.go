@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 	"savant/internal/settings"
 	"savant/telemetry"
 	"savant/telemetry/otel"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
 )
 
 // maxArgsTraced is the maximum size of arguments held for the trace in the background,
@@ -30,6 +34,61 @@ type callTracing struct {
 	// process identifies this process in events of calls; numbers counts the calls.
 	process string
 	numbers atomic.Uint64
+	// runs are the runs whose spans are being made.
+	runs sync.WaitGroup
+}
+
+// tracedStore is a store with the spans of each run sent when it ends.
+type tracedStore struct {
+	state.Backend
+	app *App
+}
+
+// Append implements state.Store.
+func (s tracedStore) Append(ctx context.Context, key state.Key, record state.Record) (state.Record, error) {
+	written, err := s.Backend.Append(ctx, key, record)
+	if err == nil && slices.Contains([]flow.Status{flow.Done, flow.Failed, flow.Cancelled}, flow.Status(record.Status)) {
+		s.app.calls.runs.Go(func() { s.app.traceRun(context.WithoutCancel(ctx), key) }) // the run is locked now
+	}
+	return written, err
+}
+
+// storeOfRuns returns the store for Think.
+func (a *App) storeOfRuns() state.Backend {
+	if a.calls.tracing == nil {
+		return a.Store
+	}
+	return tracedStore{a.Store, a}
+}
+
+// traceRun sends the spans of a run that has ended.
+func (a *App) traceRun(ctx context.Context, key state.Key) {
+	records, err := a.Store.Records(ctx, key, 0, 0)
+	if err != nil || len(records) == 0 {
+		return // whoever ended it was told
+	}
+	at := func(version int) time.Time {
+		written, _ := time.Parse(time.RFC3339Nano, records[min(max(version, 1), len(records))-1].Time)
+		return written
+	}
+	run := otel.GuidedRun{Workflow: key.Workflow, RunID: key.Run, Status: records[len(records)-1].Status, Begun: at(1), Ended: at(len(records))}
+	err = a.Think.View(ctx, key, len(records), func(view *think.View) error {
+		for each := range view.Steps() {
+			handle, err := view.Step(each.ID)
+			if err != nil || handle.IssuedAt() == 0 || len(handle.Answers()) == 0 {
+				continue // the engine settled it, or nobody answered
+			}
+			attempts := handle.Answers()
+			run.Steps = append(run.Steps, otel.GuidedStep{ID: each.ID, Call: handle.Call(), Status: string(each.Status), Code: each.Code, Person: handle.Person(),
+				Attempts: len(attempts), Begun: at(handle.IssuedAt()), Ended: at(attempts[len(attempts)-1])})
+		}
+		return nil
+	})
+	if err != nil {
+		a.Logger.Debug("the spans of a run were not made", "run", key.String(), "cause", err.Error())
+		return
+	}
+	a.calls.tracing.Run(run)
 }
 
 // Redactor returns a redactor for the secrets of the environment and of the settings.
