@@ -191,5 +191,6 @@ func TestARunOnPaper(t *testing.T) {
 	require.NoError(t, call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
 	p.until(`[...document.querySelectorAll("form, nav, footer, .palette-opens")].every((each) => !each.checkVisibility())`)
 	p.until(`document.querySelector("#history table").checkVisibility({contentVisibilityAuto: true}) && document.querySelector("#history table").getBoundingClientRect().height > 50`)
+	p.until(`/\d\d:\d\d/.test(getComputedStyle(document.querySelector("#facts time"), "::after").content)`) // the exact time: "just now" is soon wrong
 	p.until(`[...document.querySelectorAll("main pre, .scroll, .panel")].every((each) => each.scrollHeight <= each.clientHeight + 2)`)
 }
