@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"savant/fault"
@@ -29,24 +28,6 @@ func New(engine *think.Engine, dir state.Backend) *Keeper {
 	return &Keeper{engine, dir, make(chan struct{}, 1)}
 }
 
-// nameOf returns the name of a workflow's reference, NAME or NAME@VERSION.
-func nameOf(workflow string) string {
-	name, _, _ := strings.Cut(strings.TrimSpace(workflow), "@")
-	return name
-}
-
-// onlyOne returns the only key with a run's id. unknown is the message if there is
-// none.
-func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
-	switch len(keys) {
-	case 0:
-		return state.Key{}, fault.New(fault.UnknownRun, unknown, fault.Cut(run, 120))
-	case 1:
-		return keys[0], nil
-	}
-	return state.Key{}, fault.New(fault.InvalidParams, "several deleted runs are meant by %q: write more of the id, or name the workflow", fault.Cut(run, 120))
-}
-
 // History returns the records of a run, oldest first, also those that a reset
 // left behind. It needs no replay. UNKNOWN_RUN, STATE_CORRUPT.
 func (k *Keeper) History(ctx context.Context, key state.Key) ([]think.Event, error) {
@@ -56,42 +37,6 @@ func (k *Keeper) History(ctx context.Context, key state.Key) ([]think.Event, err
 	}
 	events, _, err := k.engine.Events(ctx, key, records)
 	return events, err
-}
-
-// Undelete brings back the run of this id, or of this beginning of one, that was deleted last: UNKNOWN_RUN
-// when none was, STATE_CONFLICT when there is one again.
-func (k *Keeper) Undelete(ctx context.Context, workflow, run string) (state.Key, error) {
-	key, err := k.locateDeleted(ctx, nameOf(workflow), run)
-	if err != nil {
-		return state.Key{}, err
-	}
-	return key, k.dir.Undelete(ctx, key)
-}
-
-// locateDeleted returns the deleted run with an id, or else the only one whose id begins
-// so.
-func (k *Keeper) locateDeleted(ctx context.Context, workflow, run string) (state.Key, error) {
-	items, err := k.dir.Trash(ctx)
-	if err != nil {
-		return state.Key{}, err
-	}
-	var exact, begun []state.Key
-	for _, item := range items {
-		key := state.Key{Workflow: item.Workflow, Run: item.Run}
-		switch {
-		case key.Run == "" || workflow != "" && key.Workflow != workflow || slices.Contains(begun, key):
-			continue
-		case key.Run == run:
-			exact = append(exact, key)
-		}
-		if strings.HasPrefix(key.Run, run) {
-			begun = append(begun, key)
-		}
-	}
-	if len(exact) == 0 && run != "" {
-		exact = begun
-	}
-	return onlyOne(exact, run, "no run %q was deleted")
 }
 
 // PruneInput selects what Prune removes.

@@ -11,9 +11,11 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"savant/agent"
+	"savant/agent/memory"
 	"savant/engines/repo"
 	"savant/fault"
 	"savant/think/flow"
+	"savant/think/gate/sessions"
 	"savant/think/state"
 )
 
@@ -144,6 +146,62 @@ func (a *App) FindRun(ctx context.Context, workflow, word string, kinds ...Kind)
 	}
 	if err != nil {
 		return Run{}, err
+	}
+	return pickRun(found, word)
+}
+
+// FindDeleted returns the run in the trash that a person means by a word, see FindRun; the
+// last is the one that was deleted last.
+func (a *App) FindDeleted(ctx context.Context, workflow, word string) (Run, error) {
+	items, err := a.Store.Trash(ctx)
+	if err != nil {
+		return Run{}, err
+	}
+	var found []Run
+	for _, each := range items { // the newest first; Undelete brings that back
+		run := Run{RunID: each.Run, Kind: OfWorkflow, Workflow: each.Workflow, Created: each.Moved}
+		if each.Run != "" && !slices.ContainsFunc(found, func(newer Run) bool { return newer.Key() == run.Key() }) {
+			found = append(found, run)
+		}
+	}
+	workflow, _, _ = strings.Cut(workflow, "@")
+	return pickRun(ofThis(found, workflow), word)
+}
+
+// FindHeld returns the run to which a session is held that a person means by a word, see
+// FindRun; the last is the one for which a session called Think last.
+func FindHeld(all []sessions.Held, word string) (Run, error) {
+	var found []Run
+	for _, each := range all {
+		run := Run{RunID: each.Key.Run, Kind: OfWorkflow, Workflow: each.Key.Workflow, Created: each.Seen.UTC().Format(time.RFC3339Nano)}
+		at := slices.IndexFunc(found, func(other Run) bool { return other.Key() == run.Key() })
+		if at < 0 {
+			found = append(found, run)
+		} else if instant(run.Created).After(instant(found[at].Created)) {
+			found[at] = run
+		}
+	}
+	return pickRun(found, word)
+}
+
+// FindRunIn is FindRun in a store and its runs of the agent.
+func FindRunIn(ctx context.Context, store state.Backend, ofAgent *memory.Store, workflow, word string) (Run, error) {
+	infos, err := store.List(ctx, state.Filter{Workflow: workflow})
+	if err != nil {
+		return Run{}, err
+	}
+	found := []Run{}
+	for _, each := range infos {
+		found = append(found, ofInfo(each))
+	}
+	if workflow == "" {
+		listed, err := ofAgent.List(ctx)
+		if err != nil {
+			return Run{}, err
+		}
+		for _, each := range listed {
+			found = append(found, Run{RunID: each.SessionID, Kind: OfAgent, Created: cmp.Or(each.Started, begun(each.SessionID))})
+		}
 	}
 	return pickRun(found, word)
 }

@@ -266,8 +266,39 @@ func real(place string) string {
 	return at
 }
 
-// Release lets go of a run in every session, or of all runs where run is "". It returns
-// which were gated. A damaged file is removed with the rest where run is "".
+// Held is a run to which a session is held, and when the session last called Think for it.
+type Held struct {
+	Key  state.Key
+	Seen time.Time
+}
+
+// Held returns the runs to which sessions are held. A damaged file is STATE_CORRUPT.
+func (g *Gate) Held(ctx context.Context) (found []Held, err error) {
+	names, err := g.sessionFiles()
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	err = g.locked(ctx, func() error {
+		for _, name := range names {
+			s, err := g.load(name)
+			if err != nil {
+				return err
+			}
+			if s == nil {
+				continue
+			}
+			for _, each := range s.Pairs {
+				found = append(found, Held{each.key(), each.Seen})
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Release lets go of a run, by its id or as WORKFLOW/RUN, in every session, or of all runs
+// where run is "". It returns which were gated. A damaged file is removed with the rest
+// where run is "".
 func (g *Gate) Release(ctx context.Context, run string) ([]state.Key, error) {
 	var released []state.Key
 	names, err := g.sessionFiles()
@@ -290,7 +321,7 @@ func (g *Gate) Release(ctx context.Context, run string) ([]state.Key, error) {
 				s.Plans = nil
 			}
 			s.Pairs = slices.DeleteFunc(s.Pairs, func(each *pair) bool {
-				wanted := run == "" || each.Run.ID == run
+				wanted := run == "" || each.Run.ID == run || each.key().String() == run
 				if wanted && !slices.Contains(released, each.key()) {
 					released = append(released, each.key())
 				}

@@ -4,6 +4,7 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -322,10 +323,20 @@ func (h *hook) release(command *cobra.Command, args []string) error {
 	}
 	defer func() { _ = opened.Close() }() // files were only read
 	run := ""
-	if len(args) == 1 {
-		run = args[0]
-	}
-	if run == "" {
+	if len(args) == 1 && args[0] != "" {
+		held, err := opened.Held(command.Context())
+		if err != nil {
+			return err
+		}
+		found, err := app.FindHeld(held, args[0])
+		if errors.Is(err, fault.UnknownRun) {
+			return fault.New(fault.UnknownRun, "no session is held to a run %q", fault.Cut(args[0], 120))
+		}
+		if err != nil {
+			return err
+		}
+		run = found.String()
+	} else {
 		moved, err := opened.MoveAside()
 		for _, name := range moved {
 			fmt.Fprintf(h.Stdout, "moved what was in the way to %s\n", name)
@@ -337,9 +348,6 @@ func (h *hook) release(command *cobra.Command, args []string) error {
 	released, err := opened.Release(command.Context(), run)
 	if err != nil {
 		return err
-	}
-	if run != "" && len(released) == 0 {
-		return fault.New(fault.UnknownRun, "no session is held to a run %q", fault.Cut(run, 120))
 	}
 	for _, key := range released {
 		fmt.Fprintf(h.Stdout, "released %s\n", key)

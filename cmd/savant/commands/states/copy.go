@@ -50,6 +50,17 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 		return err
 	}
 	defer func() { _ = source.Close() }() // it was only read
+	if in.Run != "" {
+		sessions, err := a.OpenSessions(from)
+		if err != nil {
+			return err
+		}
+		run, err := app.FindRunIn(command.Context(), source, sessions, in.Workflow, in.Run)
+		if err != nil {
+			return err
+		}
+		in.Workflow, in.Run = run.Workflow, run.RunID
+	}
 	target, err := a.OpenStore(to)
 	if err != nil {
 		return err

@@ -124,7 +124,11 @@ func (p *program) stateRestoreCommand() *cobra.Command {
 	var workflow string
 	command := &cobra.Command{Use: "restore RUN", Short: "Bring back a run from the trash", Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
-			key, err := a.Keeper().Undelete(ctx, workflow, args[0])
+			run, err := a.FindDeleted(ctx, workflow, args[0])
+			key := run.Key()
+			if err == nil {
+				err = a.Store.Undelete(ctx, key)
+			}
 			if err != nil || p.JSON {
 				return p.Printed(map[string]string{"workflow": key.Workflow, "run_id": key.Run}, err)
 			}
