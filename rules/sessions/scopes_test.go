@@ -244,6 +244,49 @@ func TestAConditionThatFailsCoversNothing(t *testing.T) {
 	require.Zero(t, w.made.count("pay.refund"))
 }
 
+// Machines that share the runs share no lock of the rules: the records decide.
+func TestTheFirstRecordUsesAnApproval(t *testing.T) {
+	once := strings.Replace(scopedWorkflow, "at_most: 3", "at_most: 1", 1)
+	w := newScopedWorld(t, once)
+	w.plan("r1", true, "A", "B")
+	other := *w
+	other.open(once)
+	call := think.ScopedCall{Tool: "pay.refund", Input: map[string]any{"order": "A", "amount": 5}, Driven: true}
+	found, err := w.engine.Coverage(t.Context(), state.Key{Workflow: "refunds", Run: "r1"}, call)
+	require.NoError(t, err)
+	require.Empty(t, found[0].Why)
+	var group sync.WaitGroup
+	used := make(chan error, 8)
+	for i := range 8 {
+		engine := []*think.Engine{w.engine, other.engine}[i%2]
+		group.Go(func() { used <- engine.Use(context.Background(), found[0], call, think.Caller{}) })
+	}
+	group.Wait()
+	refused := 0
+	for range 8 {
+		if err := <-used; err != nil {
+			require.ErrorIs(t, err, fault.ApprovalRequired)
+			refused++
+		}
+	}
+	require.Equal(t, 7, refused)
+	w.same("r1")
+}
+
+// A question that a workflow asks, beside rules that ask nothing, is computed again.
+func TestAWorkflowsQuestionIsVerified(t *testing.T) {
+	w := newScopedWorld(t, scopedWorkflow, `rules: [{id: few, before: pay.refund, at_most: 9}]`)
+	w.plan("r1", true, "A")
+	require.ErrorIs(t, w.refund("r1", "A", 500), fault.ApprovalRequired)
+	waiting, err := w.keeper.Questions()
+	require.NoError(t, err)
+	require.Equal(t, []string{"The approval of step agree does not cover this call. Make it?"}, waiting[0].Texts)
+	_, err = w.keeper.Answer(t.Context(), waiting[0].Name, true, "hub")
+	require.NoError(t, err)
+	require.NoError(t, w.refund("r1", "A", 500))
+	w.same("r1")
+}
+
 // An approval that was given elsewhere covers nothing here.
 func TestAnImportedApprovalCoversNothing(t *testing.T) {
 	w := newScopedWorld(t, scopedWorkflow, askAboutRefunds)
