@@ -371,12 +371,12 @@ func (e *Engine) RunsOf(caller Caller) []state.Key {
 }
 
 // Scoped reports whether a run goes on in which a person was asked to approve calls of a
-// tool. It reads nothing of a run in memory whose workflow has no such step.
+// tool. A run whose workflow has no such step is read once, since every call of a tool asks.
 func (e *Engine) Scoped(ctx context.Context, key state.Key, tool string) bool {
-	held := e.hold(key)
-	never := held.run != nil && !held.run.View().Graph().Scopes(tool)
-	held.mu.Unlock()
-	if never {
+	e.mu.Lock()
+	tools, known := e.scoping[key]
+	e.mu.Unlock()
+	if known && !slices.Contains(tools, tool) {
 		return false
 	}
 	l, err := e.openAt(ctx, key)
@@ -384,5 +384,16 @@ func (e *Engine) Scoped(ctx context.Context, key state.Key, tool string) bool {
 		return false // it is gone
 	}
 	defer l.mu.Unlock()
+	e.noteScopes(key, l.run.View().Graph())
 	return l.now.Final == nil && len(l.run.View().Approved(tool)) > 0
+}
+
+// noteScopes remembers the tools that a run's approvals may cover.
+func (e *Engine) noteScopes(key state.Key, graph *flow.Graph) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.scoping) >= maxNamed {
+		clear(e.scoping)
+	}
+	e.scoping[key] = graph.Scoped()
 }

@@ -131,6 +131,7 @@ type Engine struct {
 	uses     int                  // counts the calls of hold
 	named    map[string]state.Key // runs called for by their id alone
 	callers  callers
+	scoping  map[state.Key][]string // the tools that approvals of runs may cover
 	projects *projector
 	checks   map[*flow.Graph]checkedGraph
 }
@@ -256,7 +257,7 @@ func New(options Options) *Engine {
 	if options.ProjectEvery <= 0 {
 		options.ProjectEvery = time.Second
 	}
-	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, checks: map[*flow.Graph]checkedGraph{}}
+	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, scoping: map[state.Key][]string{}, checks: map[*flow.Graph]checkedGraph{}}
 	e.projects = newProjector(e)
 	return e
 }

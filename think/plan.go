@@ -282,6 +282,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	if err != nil {
 		return settled{}, notPlanned(key, err)
 	}
+	e.noteScopes(key, graph)
 	answer := composed(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
 	answer.Reply.Note = strings.TrimSpace(begin.note + " " + answer.Reply.Note)

@@ -188,7 +188,7 @@ type Approved struct {
 // Approved returns the answered approvals of a run whose scopes are about a tool, all where it is
 // empty, in the order of the steps.
 func (v View) Approved(tool string) []Approved {
-	if !v.run.graph.Scopes(tool) {
+	if len(v.run.graph.scoped) == 0 {
 		return nil
 	}
 	return v.run.root.approved(tool, nil)
@@ -211,18 +211,23 @@ func (f *frame) approved(tool string, list []Approved) []Approved {
 	return list
 }
 
-// Scopes reports whether a step, here or in a workflow below, has a scope about a tool, or
-// about any where it is empty.
-func (g *Graph) Scopes(tool string) bool {
-	for i := range g.nodes {
-		if a := g.nodes[i].step.Approval; a != nil && a.Scope != nil && (tool == "" || a.Scope.Call == tool) {
-			return true
-		}
-		if child := g.nodes[i].child; child != nil && child.Scopes(tool) {
-			return true
+// Scoped returns the tools that scopes of the workflow, and of those below, are about.
+func (g *Graph) Scoped() []string { return g.scoped }
+
+func (g *Graph) cover(tools ...string) {
+	for _, tool := range tools {
+		if !slices.Contains(g.scoped, tool) {
+			g.scoped = append(g.scoped, tool)
 		}
 	}
-	return false
+}
+
+// covers returns the tool whose calls a yes to the step covers, if any.
+func (s *Step) covers() []string {
+	if s.Approval == nil || s.Approval.Scope == nil {
+		return nil
+	}
+	return []string{s.Approval.Scope.Call}
 }
 
 // Misfit says why a call with these arguments is none of the scope, "" where it is one. It

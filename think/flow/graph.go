@@ -34,8 +34,9 @@ type Graph struct {
 	ends      []int // the first nodes that are not late and before no other such node, to be drawn
 	barriers  []int // nodes that hold those below them, in the order in which they pass
 	edition   Edition
-	enforced  bool // see Enforced
-	throttled bool // a step, here or in a workflow below, has `parallel` or a group
+	enforced  bool     // see Enforced
+	scoped    []string // see Scoped
+	throttled bool     // a step, here or in a workflow below, has `parallel` or a group
 }
 
 // node is a step in its graph.
@@ -108,6 +109,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 	for i, step := range w.Steps {
 		g.nodes[i].step, g.nodes[i].holder = step, -1
 		g.throttled = g.throttled || step.Parallel != nil || step.Group != ""
+		g.cover(step.covers()...)
 		g.index[step.ID] = i
 		if step.CaptureAs != "" {
 			g.captures[step.CaptureAs] = i
@@ -137,6 +139,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 				g.height = max(g.height, 1+child.height)
 				g.enforced = g.enforced || child.enforced
 				g.throttled = g.throttled || child.throttled
+				g.cover(child.scoped...)
 			}
 		}
 	}
