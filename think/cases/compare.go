@@ -328,21 +328,30 @@ func (m *matcher) evaluate(source string, value any) (any, error) {
 	if m.state == nil {
 		m.state = m.trial.captures()
 	}
-	captures := expression.Names{}
+	names := expression.Names{}
 	for name := range m.state {
-		captures[name] = true
+		names[name] = true
 	}
-	program, err := compiled(source, m.trial.graph.Workflow, captures)
+	program, err := compiled(source, m.trial.graph.Workflow, names)
 	if err != nil {
 		return nil, err
 	}
-	return program.Eval(expression.Env{Params: m.trial.params, Item: value, State: func(name string) any {
-		if found, there := m.state[name]; there {
-			return found
-		}
-		return expression.NoCapture
-	}})
+	return program.Eval(expression.Env{Params: m.trial.params, Item: value, Steps: captures(m.state)})
 }
+
+// captures are those of the steps that were done.
+type captures map[string]any
+
+// Capture implements expression.Steps.
+func (c captures) Capture(name string) any {
+	if found, there := c[name]; there {
+		return found
+	}
+	return expression.NoCapture
+}
+
+// Field implements expression.Steps: an expression of a case reads none.
+func (captures) Field(string, string) any { return nil }
 
 // compiled reads an expression over value, params and state.
 func compiled(source string, workflow *flow.Workflow, captures expression.Names) (*expression.Program, error) {

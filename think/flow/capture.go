@@ -251,8 +251,8 @@ func (r *Run) frames() []*frame {
 	return all
 }
 
-// value is what an expression reads of a capture.
-func (f *frame) value(name string) any {
+// Capture implements expression.Steps: what an expression reads of a capture.
+func (f *frame) Capture(name string) any {
 	if at, ok := f.graph.captures[name]; ok && !f.nodes[at].has && f.graph.readsAsEvaluated() {
 		return expression.NoCapture
 	}

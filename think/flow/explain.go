@@ -170,14 +170,14 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 			if at, ok := n.frame.graph.captures[reference.Name]; ok && n.frame.nodes[at].status.settled() {
 				if beginning, long := n.frame.nodes[at].beginning(); long {
 					operands["state."+reference.Name] = beginning
-				} else if value := env.State(reference.Name); value != expression.NoCapture {
+				} else if value := env.Steps.Capture(reference.Name); value != expression.NoCapture {
 					operands["state."+reference.Name] = shortened(value)
 				} else {
 					operands["state."+reference.Name] = nil
 				}
 			}
 		case "steps":
-			operands["steps."+reference.Name+"."+reference.Field] = shortened(n.frame.field(reference.Name, reference.Field))
+			operands["steps."+reference.Name+"."+reference.Field] = shortened(n.frame.Field(reference.Name, reference.Field))
 		case "run":
 			if isOutcome(reference) {
 				operands["run."+reference.Name] = shortened(env.Run[reference.Name])

@@ -155,7 +155,7 @@ func (f *frame) outputs() (map[string]any, *fault.Error) {
 }
 
 func (f *frame) env() expression.Env {
-	return expression.Env{Params: f.params, State: f.value, Steps: f.field, Run: f.run.about()}
+	return expression.Env{Params: f.params, Steps: f, Run: f.run.about()}
 }
 
 // reaches reports whether what lacks found is read, given the capture that an evaluation

@@ -140,15 +140,7 @@ func (n *nodeState) env(item int) expression.Env {
 		env.Run = f.outcome(env.Run)
 	}
 	if own := n.step().CaptureAs; n.step().Rounds > 0 && own != "" {
-		env.State = func(name string) any {
-			switch at := max(item, 0); {
-			case name != own:
-				return f.value(name)
-			case at < len(n.units) && (item >= 0 || !n.loop()):
-				return decoded(n.units[at].rare().outputs)
-			}
-			return nil // before the first round
-		}
+		env.Steps = ownRounds{f, n, item}
 	}
 	if n.loop() && item >= 0 {
 		items := n.list.items
@@ -158,12 +150,31 @@ func (n *nodeState) env(item int) expression.Env {
 	return env
 }
 
+// ownRounds are the steps as one sees them that repeats itself: its own capture is what its
+// last round left.
+type ownRounds struct {
+	*frame
+	node *nodeState
+	item int
+}
+
+// Capture implements expression.Steps.
+func (o ownRounds) Capture(name string) any {
+	switch n, at := o.node, max(o.item, 0); {
+	case name != n.step().CaptureAs:
+		return o.frame.Capture(name)
+	case at < len(n.units) && (o.item >= 0 || !n.loop()):
+		return decoded(n.units[at].rare().outputs)
+	}
+	return nil // before the first round
+}
+
 func (r *Run) about() map[string]any {
 	return map[string]any{"id": r.id, "workflow": r.graph.Workflow.Name, "version": r.graph.Workflow.Version}
 }
 
 // field returns what an expression reads of a step: see expression.StepStatus.
-func (f *frame) field(id, name string) any {
+func (f *frame) Field(id, name string) any {
 	at, ok := f.graph.index[id]
 	if !ok {
 		return nil

@@ -23,7 +23,7 @@ func typicalEnv() expression.Env {
 	changed := map[string]any{"files": files}
 	return expression.Env{
 		Params: map[string]any{"pr": 7},
-		State:  func(string) any { return changed },
+		Steps:  captured(func(string) any { return changed }),
 	}
 }
 

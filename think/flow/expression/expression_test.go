@@ -49,8 +49,7 @@ func surroundings(t testing.TB) (expression.Scope, expression.Env) {
 	}
 	return scope, expression.Env{
 		Params: params,
-		State:  func(name string) any { return state[name] },
-		Steps:  func(name, _ string) any { return steps[name] },
+		Steps:  left{captured(func(name string) any { return state[name] }), steps},
 		Item:   "main.go",
 		Loop:   map[string]any{"index": 0, "first": true, "last": false, "length": 3},
 		Run:    map[string]any{"id": "r1", "workflow": "review", "version": "1.0"},
@@ -483,7 +482,7 @@ func TestNoBuiltinOfTheLibraryIsReachableUnlessListed(t *testing.T) {
 func TestNumbersOfJSONAreNumbers(t *testing.T) {
 	program, err := expression.Compile(`n == m && n > 1 && string(n) == "99999999999999999999"`, expression.Scope{Captures: expression.NamesOf("n", "m")})
 	require.NoError(t, err)
-	value, err := program.Eval(expression.Env{State: func(string) any { return json.Number("99999999999999999999") }})
+	value, err := program.Eval(expression.Env{Steps: captured(func(string) any { return json.Number("99999999999999999999") })})
 	require.NoError(t, err)
 	require.Equal(t, true, value)
 }
@@ -503,7 +502,7 @@ func TestEvalChangesNothing(t *testing.T) {
 		}
 		_, fresh := surroundings(t)
 		for name := range scope.Captures {
-			require.Equal(t, fresh.State(name), env.State(name), source)
+			require.Equal(t, fresh.Steps.Capture(name), env.Steps.Capture(name), source)
 		}
 	}
 }
@@ -535,6 +534,20 @@ func TestProgramsServeManyAtOnce(t *testing.T) {
 func TestSurroundingsThatPanicAreAnError(t *testing.T) {
 	program, err := expression.Compile(`a`, expression.Scope{Captures: expression.NamesOf("a")})
 	require.NoError(t, err)
-	_, err = program.Eval(expression.Env{State: func(string) any { panic("broken") }})
+	_, err = program.Eval(expression.Env{Steps: captured(func(string) any { panic("broken") })})
 	require.ErrorIs(t, err, fault.ExpressionError)
 }
+
+// captured gives captures; each step is done.
+type captured func(name string) any
+
+func (c captured) Capture(name string) any { return c(name) }
+func (captured) Field(string, string) any  { return "done" }
+
+// left gives captures, and one value for all fields of a step.
+type left struct {
+	captured
+	steps map[string]any
+}
+
+func (l left) Field(step, _ string) any { return l.steps[step] }

@@ -81,7 +81,7 @@ func evalWith(source, text string) error {
 	if err != nil {
 		return err
 	}
-	_, err = program.Eval(expression.Env{State: func(string) any { return text }})
+	_, err = program.Eval(expression.Env{Steps: captured(func(string) any { return text })})
 	return err
 }
 
@@ -102,7 +102,7 @@ func TestLimitsLeaveRoom(t *testing.T) {
 	} {
 		program, err := expression.Compile(source, expression.Scope{Captures: expression.NamesOf("files")})
 		require.NoError(t, err)
-		_, err = program.Eval(expression.Env{State: func(string) any { return files }})
+		_, err = program.Eval(expression.Env{Steps: captured(func(string) any { return files })})
 		require.NoError(t, err, source)
 	}
 }
@@ -113,12 +113,12 @@ func TestForeignValuesDoNotComeOut(t *testing.T) {
 	program, err := expression.Compile(`text`, expression.Scope{Captures: expression.NamesOf("text")})
 	require.NoError(t, err)
 	for _, value := range []any{int64(1), []string{"a"}, struct{}{}, func() {}, map[string]int{}} {
-		_, err = program.Eval(expression.Env{State: func(string) any { return value }})
+		_, err = program.Eval(expression.Env{Steps: captured(func(string) any { return value })})
 		require.ErrorIs(t, err, fault.ExpressionError)
 	}
 	program, err = expression.Compile(`text + 1`, expression.Scope{Captures: expression.NamesOf("text")})
 	require.NoError(t, err)
-	_, err = program.Eval(expression.Env{State: func(string) any { return int64(1) }})
+	_, err = program.Eval(expression.Env{Steps: captured(func(string) any { return int64(1) })})
 	require.ErrorIs(t, err, fault.ExpressionError)
 }
 

@@ -87,15 +87,15 @@ func (env *Env) read(from *path) any {
 	name := from.name
 	switch from.root {
 	case rootState:
-		if env.State == nil {
+		if env.Steps == nil {
 			return nil
 		}
-		return env.State(name)
+		return env.Steps.Capture(name)
 	case rootSteps:
 		if env.Steps == nil {
 			return nil
 		}
-		return env.Steps(name, from.field)
+		return env.Steps.Field(name, from.field)
 	case rootItem:
 		return env.Item
 	case rootResult:

@@ -104,8 +104,7 @@ func reinserted(value any) any {
 func envOf(values map[string]any) expression.Env {
 	return expression.Env{
 		Params: map[string]any{"p": values["p"]},
-		State:  func(name string) any { return values[name] },
-		Steps:  func(string, string) any { return "done" },
+		Steps:  captured(func(name string) any { return values[name] }),
 	}
 }
 
@@ -167,11 +166,26 @@ func TestReferencesAreComplete(t *testing.T) {
 		held := map[string]any{"a": values(1).Draw(t, "a"), "b": values(1).Draw(t, "b"), "l": []any{1, "a"}}
 		env := envOf(held)
 		asked := map[string]bool{}
-		env.State = func(name string) any { asked["state."+name] = true; return held[name] }
-		env.Steps = func(name, _ string) any { asked["steps."+name] = true; return "done" }
+		env.Steps = watched{held, asked}
 		_, _ = program.Eval(env)
 		for name := range maps.Keys(asked) {
 			require.Contains(t, declared, name, program.Source())
 		}
 	})
+}
+
+// watched notes what is read.
+type watched struct {
+	held  map[string]any
+	asked map[string]bool
+}
+
+func (w watched) Capture(name string) any {
+	w.asked["state."+name] = true
+	return w.held[name]
+}
+
+func (w watched) Field(name, _ string) any {
+	w.asked["steps."+name] = true
+	return "done"
 }

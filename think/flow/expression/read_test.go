@@ -35,8 +35,7 @@ func TestReadIsWhatTheMachineReads(t *testing.T) {
 		captures := map[string]any{"a": values(3).Draw(t, "a"), "b": values(3).Draw(t, "b")}
 		env := expression.Env{
 			Params: map[string]any{"p": values(3).Draw(t, "p")},
-			State:  func(name string) any { return captures[name] },
-			Steps:  func(string, string) any { return "done" },
+			Steps:  captured(func(name string) any { return captures[name] }),
 			Run:    map[string]any{"id": "r", "workflow": "w", "version": "1"},
 		}
 		value, failed := alone.Eval(env)
@@ -61,7 +60,7 @@ func TestReadOfTooMuch(t *testing.T) {
 	}
 	program, err := expression.Compile("  a[0]", expression.Scope{Captures: expression.NamesOf("a")})
 	require.NoError(t, err)
-	_, err = program.Eval(expression.Env{State: func(string) any { return deep }})
+	_, err = program.Eval(expression.Env{Steps: captured(func(string) any { return deep })})
 	var failed *expression.Error
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, fault.ExpressionError, failed.Code)

@@ -168,14 +168,20 @@ type Reference struct {
 	Offset int
 }
 
+// Steps gives what the steps of a run left.
+type Steps interface {
+	// Capture returns a capture: NoCapture for that of a step that was skipped.
+	Capture(name string) any
+	// Field returns a field of a step, such as StepStatus.
+	Field(step, name string) any
+}
+
 // Env holds the values of the names of a Scope for one evaluation. Values have the
 // types of package jsonvalue and are immutable; a result may share parts with them.
 type Env struct {
 	Params map[string]any
-	// State gives NoCapture for the capture of a step that was skipped; Steps gives a
-	// field of a step.
-	State     func(name string) any
-	Steps     func(name, field string) any
+	// Steps has what the steps left; nil: nothing.
+	Steps     Steps
 	Item      any
 	Loop, Run map[string]any
 	Result    any

@@ -50,7 +50,7 @@ func TestTextRenders(t *testing.T) {
 
 func TestTextIsRenderedOnce(t *testing.T) {
 	scope := expression.Scope{Captures: expression.NamesOf("a"), Params: expression.NamesOf("x")}
-	env := expression.Env{State: func(string) any { return "{{ params.x }}" }, Params: map[string]any{"x": "secret"}}
+	env := expression.Env{Steps: captured(func(string) any { return "{{ params.x }}" }), Params: map[string]any{"x": "secret"}}
 	for source, want := range map[string]string{
 		`{{ a }}`: `{{ params.x }}`, `<{{ a }}>`: `<{{ params.x }}>`, `{{ "{" }}{{ "{" }} params.x }}`: `{{ params.x }}`,
 	} {

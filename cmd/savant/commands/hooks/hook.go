@@ -124,7 +124,7 @@ func (h *hook) printPlugin(client, path string) error {
 func (h *hook) answer(ctx context.Context, client clients.Client, path string) clients.Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	asked := &asking{client: client, path: path, event: h.event, variable: h.Variable, over: time.AfterFunc(limit, cancel)}
+	asked := &asking{client: client, path: path, event: h.event, hook: h, over: time.AfterFunc(limit, cancel)}
 	asked.within.Store(int64(limit))
 	defer asked.over.Stop()
 	decided := make(chan clients.Answer, 1)
@@ -149,7 +149,7 @@ func (h *hook) answer(ctx context.Context, client clients.Client, path string) c
 type asking struct {
 	client      clients.Client
 	path, event string
-	variable    func(string) (string, bool) // of the environment
+	hook        *hook
 	known       atomic.Pointer[projectReport]
 	over        *time.Timer  // ends the decision
 	within      atomic.Int64 // when, as a time.Duration
@@ -203,7 +203,7 @@ func byRules(ctx context.Context, path string, event gate.Event) gate.Decision {
 }
 
 func (a *asking) project(reported string) string {
-	return projectOf(a.client.Name, a.path, a.variable, reported)
+	return projectOf(a.client.Name, a.path, a.hook.Variable, reported)
 }
 
 // failed is the answer if nothing could be decided: it refuses every tool if a session
