@@ -82,6 +82,31 @@ coverage: # the end
 	require.Contains(t, string(only), "expect: {outcome: failed, ran: status")
 }
 
+// A text behind | or > is rewritten with all of its lines, and no line more.
+func TestUpdateRewritesTextsInLines(t *testing.T) {
+	graph := graphOf(t, map[string]string{"main": release})
+	const begin = "workflow: main\ncases:\n  - name: x\n    params: {version: '1'}\n    answers: {status: {clean: false}}\n    expect:\n"
+	for _, each := range []struct{ block, behind string }{
+		{"      summary: |\n        of\n\n          lines\n", "\n      # kept\n      outcome: failed\n"},
+		{"      summary: >-\r\n        of\r\n        lines\r\n", "      outcome: failed\r\n"},
+		{"      summary: |+\n        of\n        lines", ""},
+		{"      outputs:\n        a: |\n          # of\n", "# the end\n"},
+	} {
+		file, err := cases.Parse("main.cases.yaml", []byte(begin+each.block+each.behind))
+		require.NoError(t, err, each.block)
+		text, left := cases.Update(file, graph, "")
+		require.Empty(t, left, each.block)
+		made, kept := strings.CutPrefix(string(text), begin)
+		require.True(t, kept, string(text))
+		require.NotContains(t, made, "lines")
+		require.NotContains(t, made, "# of")
+		require.True(t, strings.HasSuffix(made, each.behind), made)
+		updated, err := cases.Parse("main.cases.yaml", text)
+		require.NoError(t, err, string(text))
+		require.Empty(t, cases.Run(updated, updated.Cases[0], graph).Differences, string(text))
+	}
+}
+
 // A case whose answers do not fit, or whose value has no end that can be told, is named.
 func TestUpdateNamesWhatItCannotRewrite(t *testing.T) {
 	graph := graphOf(t, map[string]string{"main": release})
@@ -89,7 +114,8 @@ func TestUpdateNamesWhatItCannotRewrite(t *testing.T) {
 		"no answer":   {"  - {name: x, params: {version: 1}, expect: {outcome: done}}\n", "parameters or answers do not fit"},
 		"no param":    {"  - {name: x, expect: {outcome: done}}\n", "parameters or answers do not fit"},
 		"unused":      {"  - {name: x, params: {version: '1'}, answers: {status: {clean: false}, tag: 1}, expect: {outcome: failed}}\n", "answers do not fit"},
-		"block texts": {"  - name: x\n    params: {version: '1'}\n    answers: {status: {clean: false}}\n    expect:\n      summary: |\n        of\n        lines\n", "change it by hand"},
+		"block texts": {"  - name: x\n    params: {version: '1'}\n    answers: {status: {clean: false}}\n    expect:\n      summary: |2\n        of\n        lines\n", "change it by hand"},
+		"comments":    {"  - name: x\n    params: {version: '1'}\n    answers: {status: {clean: false}}\n    expect:\n      summary: | # why\n        of\n        lines\n", "change it by hand"},
 	} {
 		file, err := cases.Parse("main.cases.yaml", []byte("workflow: main\ncases:\n"+each.text))
 		require.NoError(t, err, name)

@@ -192,7 +192,8 @@ func ofStep(path string) bool {
 
 // Span returns the bytes of a file that the value of a path has, from begin to end. deeper
 // says that the value begins no further right than its key, as a list in lines may. It is
-// not known of a text in several lines, which has no end of its own.
+// not known of a plain text in several lines, and of one behind | or > whose first line says
+// more than that.
 func (l *Layout) Span(src []byte, path string) (begin, end int, deeper, known bool) {
 	node := l.values[path]
 	if node == nil {
@@ -242,8 +243,10 @@ func endOf(src []byte, lines []int, node *yaml.Node) (int, bool) {
 		return 0, false
 	case node.Kind == yaml.ScalarNode && node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		return quoteEnd(src, begin)
+	case node.Kind == yaml.ScalarNode && node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return blockEnd(src, begin)
 	case node.Kind == yaml.ScalarNode:
-		plain := node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && bytes.HasPrefix(src[begin:], []byte(node.Value))
+		plain := bytes.HasPrefix(src[begin:], []byte(node.Value))
 		return begin + len(node.Value), plain && node.Value != ""
 	case src[begin] == '{' || src[begin] == '[':
 		return bracketEnd(src, begin)
@@ -251,6 +254,31 @@ func endOf(src []byte, lines []int, node *yaml.Node) (int, bool) {
 		return 0, false
 	}
 	return endOf(src, lines, node.Content[len(node.Content)-1])
+}
+
+// blockEnd returns the end of the last line of a text behind | or >, which are as far right
+// as its first one. Blank lines behind it are none of it.
+func blockEnd(src []byte, begin int) (int, bool) {
+	head, rest, _ := bytes.Cut(src[begin:], []byte("\n"))
+	if bytes.ContainsAny(head, "#0123456789") {
+		return 0, false // a comment would be lost; a number says another indentation
+	}
+	end, at, indent := begin+len(bytes.TrimRight(head, " \r")), begin+len(head)+1, -1
+	for line := range bytes.Lines(rest) {
+		text := bytes.TrimRight(line, " \r\n")
+		own := len(text) - len(bytes.TrimLeft(text, " "))
+		if indent < 0 && len(text) > 0 {
+			indent = own
+		}
+		if len(text) > 0 {
+			if own < indent {
+				break
+			}
+			end = at + len(bytes.TrimRight(line, "\r\n"))
+		}
+		at += len(line)
+	}
+	return end, true
 }
 
 // quoteEnd returns the end of a quoted text.
