@@ -90,8 +90,10 @@ type RunExplanation struct {
 	Status   flow.Status `json:"status"`
 	Version  int         `json:"version"`
 	// Refused counts the calls that the gate refused.
-	Refused int    `json:"refused,omitempty"`
-	Text    string `json:"text"`
+	Refused int `json:"refused,omitempty"`
+	// ByRules are the calls that rules refused, the last first, at most maxExplained.
+	ByRules []RuleRefusal `json:"refused_by_rules,omitempty"`
+	Text    string        `json:"text"`
 	// Done are ids; each list has at most maxExplained entries, More counts the
 	// steps that were left out.
 	Done    []string      `json:"done"`
@@ -106,6 +108,27 @@ type RunExplanation struct {
 	Instruction  *Instruction               `json:"instruction,omitempty"`
 	Instructions []Instruction              `json:"instructions,omitempty"`
 	Schemas      map[string]json.RawMessage `json:"schemas,omitempty"`
+}
+
+// RuleRefusal is a call that rules refused: Rules names them with their places, Why has the
+// parts that are not met.
+type RuleRefusal struct {
+	Tool  string   `json:"tool"`
+	Time  string   `json:"time"`
+	Rules []string `json:"rules"`
+	Why   []string `json:"why,omitempty"`
+}
+
+// Ruled adds the calls that rules refused in the run, the last first.
+func (x *RunExplanation) Ruled(all []RuleRefusal) {
+	if len(all) == 0 {
+		return
+	}
+	x.ByRules = all[:min(len(all), maxExplained)]
+	x.Text += "Refused by rules:\n"
+	for _, each := range x.ByRules {
+		x.Text += "- " + each.Tool + ": " + strings.Join(append(slices.Clone(each.Rules), each.Why...), "; ") + "\n"
+	}
 }
 
 type skippedStep struct {

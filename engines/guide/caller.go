@@ -21,10 +21,18 @@ func Caller(call engines.Call) think.Caller {
 	return caller
 }
 
-func explain(e *think.Engine) tool[think.ExplainInput, any] {
+func (h Hooks) explain(e *think.Engine) tool[think.ExplainInput, any] {
 	return func(ctx context.Context, call engines.Call, in think.ExplainInput) (any, error) {
 		in.Caller = Caller(call)
-		return e.ExplainAny(ctx, in)
+		found, err := e.ExplainAny(ctx, in)
+		if run, is := found.(*think.RunExplanation); is && err == nil && h.Rulings != nil {
+			refused, err := h.Rulings.RefusedIn(call, run.Workflow, run.RunID)
+			if err != nil {
+				return nil, err
+			}
+			run.Ruled(refused)
+		}
+		return found, err
 	}
 }
 

@@ -18,6 +18,14 @@ type Hooks struct {
 	// Required: every run needs hooks, not only those of workflows with enforce:
 	// required.
 	Required bool
+	// Rulings has the calls that rules refused; nil: none.
+	Rulings Rulings
+}
+
+// Rulings has the calls that rules refused.
+type Rulings interface {
+	// RefusedIn returns those of a run and of the caller's session, the last first.
+	RefusedIn(call engines.Call, workflow, run string) ([]think.RuleRefusal, error)
 }
 
 // Announcements are the calls that hooks have just seen; *sessions.Gate has them.

@@ -8,12 +8,15 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/ownfolder"
 	"savant/internal/regular"
 	"savant/rules"
+	"savant/think"
 )
 
 // Verified says whether the decisions of a session are those that its rules and calls
@@ -216,4 +219,27 @@ func (k *Keeper) Sessions() (list []Session, refused []Refusal, err error) {
 	slices.Reverse(refused)
 	slices.SortStableFunc(list, func(a, b Session) int { return cmp.Compare(b.Last, a.Last) })
 	return list, refused, err
+}
+
+// RefusedIn implements guide.Rulings: the calls that were refused in a driven run, and
+// those of the caller's own session.
+func (k *Keeper) RefusedIn(call engines.Call, workflow, run string) (found []think.RuleRefusal, err error) {
+	own := k.sessionOf(call)
+	_, all, err := k.Sessions()
+	for _, each := range all {
+		if each.Made || each.Session != own && each.Session != "run "+workflow+" "+run {
+			continue
+		}
+		refusal := think.RuleRefusal{Tool: each.Tool, Time: time.UnixMilli(each.Time).UTC().Format(time.RFC3339)}
+		for _, rule := range each.Rules {
+			refusal.Rules = append(refusal.Rules, fmt.Sprintf("%s (%s:%d)", rule.Rule, rule.File, rule.Line))
+			for _, part := range rule.Parts {
+				if part.State != rules.Held {
+					refusal.Why = append(refusal.Why, part.Text)
+				}
+			}
+		}
+		found = append(found, refusal)
+	}
+	return found, err
 }

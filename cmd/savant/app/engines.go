@@ -60,7 +60,7 @@ func (a *App) AddEngines() error {
 
 // hooks returns how clients' hooks take part in Think's tools.
 func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
-	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Announcements: opened}
+	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Announcements: opened, Rulings: a.rules}
 }
 
 // Shared implements sessions.Project.

@@ -9,6 +9,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/engines"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/form"
@@ -19,7 +20,11 @@ import (
 func Explain(ctx context.Context, p *cli.Program, a *app.App, key state.Key, step string) error {
 	if step == "" {
 		found, err := a.Think.ExplainRun(ctx, key.Workflow, key.Run)
-		if err != nil || p.JSON {
+		if err != nil {
+			return err
+		}
+		refused, err := a.RuleKeeper().RefusedIn(engines.Call{}, found.Workflow, found.RunID)
+		if found.Ruled(refused); err != nil || p.JSON {
 			return p.Printed(found, err)
 		}
 		_, err = fmt.Fprintln(p.Stdout, terminal.Content(found.Text))
