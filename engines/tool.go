@@ -20,6 +20,10 @@ type Tool struct {
 	Mounted bool
 	// Eager asks clients that load tools lazily to load this one at the start.
 	Eager bool
+	// Page is the address of the page that a client shows with the tool, see mcpio.Apps;
+	// ForPages: the tool is called by pages alone.
+	Page     string
+	ForPages bool
 	// Timeout bounds a call; 0: the engine's timeout holds.
 	Timeout time.Duration
 	// Call runs the tool with arguments that Input has accepted. The result is any

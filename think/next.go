@@ -60,7 +60,7 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if replied.Fault == nil && replied.waiting == nil {
 		return replied.Reply, nil
 	}
-	if in.Caller.Apps && (len(in.ResultSnapshot) > 0 || in.ResultRef != "") {
+	if replied.quiet || in.Caller.Apps && (len(in.ResultSnapshot) > 0 || in.ResultRef != "") {
 		in.Caller.Ask = nil // the app comes first; who asks again gets the form
 	}
 	return e.askPerson(ctx, replied, in.Caller)
@@ -191,6 +191,8 @@ type settled struct {
 	version int
 	// waiting is the first question to a person, if the run waits for one.
 	waiting *Pending
+	// quiet: nobody is asked now what the run waits for.
+	quiet bool
 }
 
 // submission is an answer as the client sent it.
@@ -261,7 +263,7 @@ func (e *Engine) explainWithoutResult(ctx context.Context, l *live, step flow.Ha
 	answered := explained.Status == flow.Done || explained.Status == flow.Failed // as a declined approval has
 	if answered && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
 		replied, err := e.currentReply(ctx, l) // a person has answered meanwhile
-		replied.waiting = nil
+		replied.quiet = true
 		return replied, err
 	}
 	_, err = l.run.Settle(step, flow.Answer{}) // the error says why it is not outstanding
@@ -354,7 +356,7 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 	}
 	l.moved(out, record, now)
 	e.project(ctx, l, out.Final != nil || out.Blocked != nil)
-	return settled{replied, record.Version, l.waiting()}, nil
+	return settled{reply: replied, version: record.Version, waiting: l.waiting()}, nil
 }
 
 // refusal returns an error of the core as a client sees it; the reason of a blocked run

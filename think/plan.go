@@ -300,7 +300,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	l.commands = begin.commands
 	l.moved(out, record, now)
 	e.project(ctx, l, true)
-	return settled{answer, 1, l.waiting()}, nil
+	return settled{reply: answer, version: 1, waiting: l.waiting()}, nil
 }
 
 // notPlanned adds to an error that the run was not planned, because something could not

@@ -18,10 +18,12 @@ import (
 type call struct {
 	*request
 	target engines.Target
-	args   json.RawMessage
-	key    string // see engines.Target.OrderKey
-	turn   *turn
-	pacer  *pacer
+	// page is the tool of Options.Apps with that name, for clients that show pages.
+	page  engines.Target
+	args  json.RawMessage
+	key   string // see engines.Target.OrderKey
+	turn  *turn
+	pacer *pacer
 	// started is when the call left the queue.
 	started time.Time
 	code    fault.Code
@@ -38,6 +40,11 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 	asked := &call{request: r, target: c.server.options.Registry.Target(name), args: r.params.Arguments}
 	if kind := jsonrpc.Kind(asked.args); kind == "" || kind == "null" {
 		asked.args = json.RawMessage("{}")
+	}
+	if apps := c.server.options.Apps; apps != nil {
+		if _, known := apps.Tools().Resolve(name); known {
+			asked.page = apps.Tools().Target(name)
+		}
 	}
 	asked.key = asked.target.OrderKey(asked.args)
 	var joined bool
@@ -68,6 +75,9 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra(traced)
 	if answer == nil {
+		if asked.page != (engines.Target{}) && asked.canShowApps() {
+			asked.target = asked.page
+		}
 		resumed := c.suspendedCall(traced, asked)
 		caller := engines.Caller{Progress: asked.pacer.reporter()}
 		var done outcome
@@ -127,7 +137,7 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 			done = newOutcome(asked.target, engines.Result{}, errors.New("panic"))
 		}
 	}()
-	caller.Spell, caller.Identity = asked.speller(), asked.identity()
+	caller.Spell, caller.Identity, caller.Apps = asked.speller(), asked.identity(), asked.canShowApps()
 	result, err := asked.target.Invoke(ctx, engines.Call{Caller: caller}, asked.args)
 	if err != nil {
 		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))

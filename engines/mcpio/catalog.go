@@ -144,6 +144,11 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 	if !isText {
 		return nil, r.fail(mcp.INVALID_PARAMS, fault.New(fault.InvalidParams, "params.uri is not a string"))
 	}
+	if r.canShowApps() {
+		if page, found := r.connection.server.options.Apps.Page(uri, r.identity()); found {
+			return r.pageResult(uri, page), nil
+		}
+	}
 	content, mimeType, err := r.connection.server.options.Offer.ReadResource(ctx, uri)
 	if err != nil {
 		code := mcp.RESOURCE_NOT_FOUND
@@ -159,6 +164,17 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 		result.SetCacheHints(0, mcp.CacheScopePrivate)
 	}
 	return result, nil
+}
+
+// pageResult is a page for the client. It needs no network.
+func (r *request) pageResult(uri, page string) *mcp.ReadResourceResult {
+	none := []string{}
+	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: MIMETypeApp, Text: page,
+		Meta: map[string]any{"ui": map[string]any{"csp": map[string]any{"connectDomains": none, "resourceDomains": none}, "prefersBorder": true}}}}}
+	if r.session.modern {
+		result.SetCacheHints(0, mcp.CacheScopePrivate)
+	}
+	return result
 }
 
 // completer answers completion/complete for prompts and resource templates.

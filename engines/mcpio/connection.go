@@ -94,6 +94,11 @@ func (c *connection) newRequest(m *jsonrpc.Message, given params, from source) *
 // canAsk reports whether the client's user may be asked and the client can do so.
 func (r *request) canAsk() bool { return !r.mute && (r.session.canElicit() || r.session.canOpen()) }
 
+// canShowApps reports whether the client shows the pages of Options.Apps to its user.
+func (r *request) canShowApps() bool {
+	return !r.mute && r.connection.server.options.Apps != nil && r.session.showsApps()
+}
+
 // soon runs work on a goroutine. The reading goroutine blocks only if far too many
 // replies are unwritten, and at most until ctx ends.
 func (c *connection) soon(ctx context.Context, work func()) {

@@ -54,7 +54,8 @@ func (s *Server) listHooks() *server.Hooks {
 		result.Instructions = s.spell(requestFrom(ctx).session.client.Name, result.Instructions)
 	})
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-		result.Tools = s.tools(requestFrom(ctx).session.client.Name)
+		asked := requestFrom(ctx)
+		result.Tools = s.tools(asked.session.client.Name, asked.canShowApps())
 	})
 	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, result *mcp.ListPromptsResult) {
 		result.Prompts = s.listPrompts(ctx)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -13,13 +14,17 @@ import (
 )
 
 // tools returns the current list of tools for a client, by the name that it sends (""
-// if unknown), in the one spelling that it can use. A tool that was added after New and
+// if unknown), in the one spelling that it can use. apps: with the tools of pages. A tool that was added after New and
 // is unpublishable is omitted and logged.
-func (s *Server) tools(client string) []mcp.Tool {
+func (s *Server) tools(client string, apps bool) []mcp.Tool {
 	s.options.BeforeList()
 	dotted := isDotted(client)
 	list := []mcp.Tool{}
-	for _, tool := range s.options.Registry.Tools() {
+	listed := s.options.Registry.Tools()
+	if apps {
+		listed = append(slices.Clone(listed), s.options.Apps.Tools().Tools()...)
+	}
+	for _, tool := range listed {
 		entry, err := publishTool(tool)
 		if err != nil {
 			s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)
@@ -56,6 +61,12 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	}
 	if tool.Eager {
 		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{engines.MetaAlwaysLoad: true}}
+	}
+	switch {
+	case tool.ForPages:
+		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{"visibility": []string{"app"}}}}
+	case tool.Page != "":
+		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{"resourceUri": tool.Page, "visibility": []string{"model", "app"}}}}
 	}
 	for what, schema := range map[string]struct {
 		raw  json.RawMessage

@@ -39,6 +39,8 @@ type Options struct {
 	// BeforeList, if set, is called before tools are listed. It may add tools to the
 	// registry or remove some. It must be fast.
 	BeforeList func()
+	// Apps are for clients that show pages in the conversation; nil: there are none.
+	Apps Apps
 	// Offer is published beside the tools.
 	Offer engines.Offer
 	// Command is the command line that starts this program for the same folder. It
@@ -58,6 +60,16 @@ type Options struct {
 	Questions Questions
 	// MaxLine is the maximum length of a line in bytes; 0 means DefaultMaxLine.
 	MaxLine int
+}
+
+// Apps are pages that a client shows in the conversation (MCP Apps, revision 2026-01-26),
+// and the tools of these pages. A client that does not show pages, or whose user must not
+// be asked, has none of it.
+type Apps interface {
+	// Tools are those that show a page, and those for pages alone.
+	Tools() *engines.Registry
+	// Page returns the HTML of a page for a caller.
+	Page(uri string, caller engines.Identity) (html string, found bool)
 }
 
 // Server publishes tools over MCP. It keeps no state about clients, so one Server may
@@ -105,7 +117,7 @@ func (o Options) withDefaults() Options {
 // {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
 	var list bytes.Buffer
-	if err := jsonrpc.NewWriter(&list, nil).Write(map[string]any{"tools": s.tools("")}); err != nil {
+	if err := jsonrpc.NewWriter(&list, nil).Write(map[string]any{"tools": s.tools("", false)}); err != nil {
 		return nil, fault.New(fault.Internal, "the list of tools: %w", err)
 	}
 	return bytes.TrimSpace(list.Bytes()), nil

@@ -36,6 +36,11 @@ func (s *Server) spell(client, text string) string {
 		if tool, known := s.options.Registry.Resolve(word); known && tool.Name == word {
 			return engines.Underscored(word)
 		}
+		if s.options.Apps != nil {
+			if tool, known := s.options.Apps.Tools().Resolve(word); known && tool.Name == word {
+				return engines.Underscored(word)
+			}
+		}
 		return word
 	})
 }

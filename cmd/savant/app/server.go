@@ -14,6 +14,7 @@ import (
 	"savant/engines/guide"
 	"savant/engines/mcpio"
 	"savant/fault"
+	"savant/hub"
 	rulesessions "savant/rules/sessions"
 	"savant/telemetry"
 )
@@ -28,6 +29,12 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		}
 		offer.ReadResource = withHints(offer.ReadResource)
 	}
+	var apps mcpio.Apps // of questions and runs
+	if offer.Prompts != nil {
+		if apps, err = hub.NewApps(hub.Options{Think: a.Think, Redactor: a.redactor, Logger: a.Logger}); err != nil {
+			return nil, err
+		}
+	}
 	a.offerRules(&offer)
 	if slices.Contains(published.Engines(), author.Name) {
 		offerAuthor(&offer)
@@ -39,6 +46,7 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		Registry:   published,
 		BeforeList: a.Mounts.Reload,
 		Offer:      offer,
+		Apps:       apps,
 		Command:    a.command(),
 		Logger:     a.Logger,
 		SlowCall:   a.settings.SlowCall,

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// appHost is a client that shows pages, or one that does not. It lets its model do whatever
+// a model may: call the tools that are not for pages alone, and read what is listed.
+type appHost struct {
+	formClient
+	last int
+}
+
+const showsPages = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`
+
+func newAppHost(t *testing.T, folder, capabilities string) *appHost {
+	t.Helper()
+	h := &appHost{formClient: formClient{t, serveIn(t, folder, "MCP_SERVICE=think")}}
+	h.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"clientInfo":{"name":"host","version":"1"}}}`)
+	h.hear()
+	h.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return h
+}
+
+// ask sends a request and returns its reply, whole.
+func (h *appHost) ask(method string, params any) string {
+	h.t.Helper()
+	h.last++
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": h.last, "method": method, "params": params})
+	require.NoError(h.t, err)
+	h.say(string(line))
+	require.True(h.t, h.s.lines.Scan())
+	return h.s.lines.Text()
+}
+
+func (h *appHost) call(tool string, args any) string {
+	h.t.Helper()
+	return h.ask("tools/call", map[string]any{"name": tool, "arguments": args})
+}
+
+// key returns the key of a page that the host reads to show it.
+func (h *appHost) key(uri string) string {
+	h.t.Helper()
+	page := h.ask("resources/read", map[string]any{"uri": uri})
+	require.Contains(h.t, page, `"mimeType":"text/html;profile=mcp-app"`)
+	require.Contains(h.t, page, `"connectDomains":[]`)
+	require.Less(h.t, len(page), 60_000)
+	require.NotRegexp(h.t, `(src|href)=|https?://`, strings.ReplaceAll(page, "http://www.w3.org/", ""), "it loads nothing")
+	found := regexp.MustCompile(`const KEY = \\"([0-9a-f]{64})\\"`).FindStringSubmatch(page)
+	require.Len(h.t, found, 2, page)
+	return found[1]
+}
+
+// shown returns what identifies the question that the page shows.
+func (h *appHost) shown(run string) (digest string) {
+	h.t.Helper()
+	text := h.call("app_approve", map[string]any{"run_id": run, "step_id": "sure"})
+	require.Contains(h.t, text, "Ship it?")
+	var got struct {
+		Result struct{ StructuredContent struct{ Digest string } }
+	}
+	require.NoError(h.t, json.Unmarshal([]byte(text), &got))
+	return got.Result.StructuredContent.Digest
+}
+
+// pressed is the answer of a page with a key.
+func pressed(run, digest, form, once, key string) map[string]any {
+	sum := hmac.New(sha256.New, []byte(key))
+	sum.Write([]byte(strings.Join([]string{"ships", run, "sure", digest, once, form}, "\n")))
+	return map[string]any{"workflow": "ships", "run_id": run, "step_id": "sure", "digest": digest, "form": form, "once": once, "code": hex.EncodeToString(sum.Sum(nil))}
+}
+
+const yes = "comment=fine&decision=approve"
+
+func TestAPersonApprovesInTheClient(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	h := newAppHost(t, folder, showsPages)
+	list := h.ask("tools/list", map[string]any{})
+	require.Contains(t, list, `"_meta":{"ui":{"resourceUri":"ui://savant/approve","visibility":["model","app"]}}`)
+	require.Contains(t, list, `"_meta":{"ui":{"visibility":["app"]}}`)
+	require.Contains(t, h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), `Call app_approve {\"workflow\"`)
+	require.Contains(t, h.call("app_run", map[string]any{"run_id": "r1"}), `waiting for a person`)
+
+	digest, key := h.shown("r1"), h.key("ui://savant/approve")
+	require.Contains(t, h.call("app_decide", pressed("r1", digest, "comment=fine", "1", key)), "Approve or decline.", "the page shows what is missing")
+	require.Contains(t, h.call("app_decide", pressed("r1", digest, yes, "2", key)), `"recorded":true`)
+	require.JSONEq(t, `{"approved":true,"comment":"fine"}`, captured(t, folder, "r1", "sure"))
+
+	asked := h.call("think_next", map[string]any{"run_id": "r1", "step_id": "sure"})
+	require.Contains(t, asked, `"step_id":"where"`)
+	require.Contains(t, asked, `Call app_ask`)
+	require.Contains(t, h.call("app_ask", map[string]any{"run_id": "r1", "step_id": "where"}), "How many")
+	h.key("ui://savant/ask")
+	h.key("ui://savant/run")
+}
+
+// TestAModelDoesNotApprove: a scripted model tries every tool and everything that it can
+// read, and the question still waits.
+func TestAModelDoesNotApprove(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	h := newAppHost(t, folder, showsPages)
+	h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"})
+	digest, key := h.shown("r1"), h.key("ui://savant/approve")
+
+	var seen strings.Builder // all that a model can see
+	var list struct {
+		Result struct {
+			Tools []struct {
+				Name string
+				Meta struct {
+					UI struct{ Visibility []string }
+				} `json:"_meta"`
+			}
+			Resources []struct{ URI string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(h.ask("tools/list", map[string]any{})), &list))
+	answers := map[string]any{"approved": true, "workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "decision": "approve",
+		"result_snapshot": map[string]any{"approved": true, "comment": "fine"}, "name": "ships", "code": digest, "once": "1", "to": "sure"}
+	tried := 0
+	for _, tool := range list.Result.Tools {
+		if visible := tool.Meta.UI.Visibility; tool.Name == "think_reset" || visible != nil && !slices.Contains(visible, "model") {
+			continue
+		}
+		tried++
+		seen.WriteString(h.call(tool.Name, answers))
+	}
+	require.Greater(t, tried, 10)
+	require.NoError(t, json.Unmarshal([]byte(h.ask("resources/list", map[string]any{})), &list))
+	require.NotEmpty(t, list.Result.Resources)
+	for _, each := range list.Result.Resources {
+		require.NotContains(t, each.URI, "ui://")
+		seen.WriteString(h.ask("resources/read", map[string]any{"uri": each.URI}))
+	}
+	seen.WriteString(h.ask("resources/templates/list", map[string]any{}))
+	require.NotContains(t, seen.String(), key, "the key is in the page alone")
+
+	// The host passes a call on that it should not.
+	other := newAppHost(t, folder, showsPages)
+	for name, args := range map[string]map[string]any{
+		"no code":            {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "1", "code": ""},
+		"the digest as key":  pressed("r1", digest, yes, "2", digest),
+		"the key as a code":  {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "3", "code": key},
+		"of another session": pressed("r1", digest, yes, "4", other.key("ui://savant/approve")),
+		"of another run":     {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "5", "code": pressed("r2", digest, yes, "5", key)["code"]},
+		"of another answer":  {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "6", "code": pressed("r1", digest, "decision=decline", "6", key)["code"]},
+	} {
+		require.Contains(t, h.call("app_decide", args), "APPROVAL_REQUIRED", name)
+	}
+	require.Contains(t, h.call("app_decide", pressed("r1", strings.Repeat("0", 64), yes, "7", key)), "STATE_CONFLICT")
+	require.Contains(t, h.call("think_explain", map[string]any{"run_id": "r1"}), `"status":"waiting"`)
+
+	// A code that was used counts no more, also where the same is asked again.
+	used := pressed("r1", digest, yes, "8", key)
+	require.Contains(t, h.call("app_decide", used), `"recorded":true`)
+	savantIn(t, folder, "state", "reset", "r1", "--to", "start", "--force")
+	h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"})
+	require.Contains(t, h.call("app_decide", used), "APPROVAL_REQUIRED")
+}
+
+// TestNoPagesForAClientWithoutThem: the tools are not there, and neither are the pages.
+func TestNoPagesForAClientWithoutThem(t *testing.T) {
+	t.Parallel()
+	h := newAppHost(t, shipsIn(t), `{}`)
+	require.NotContains(t, h.ask("tools/list", map[string]any{}), "app_")
+	require.NotContains(t, h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), "app_")
+	for _, tool := range []string{"app_approve", "app.decide", "app_run"} {
+		require.Contains(t, h.call(tool, map[string]any{"run_id": "r1", "step_id": "sure"}), "UNKNOWN_TOOL")
+	}
+	require.Contains(t, h.ask("resources/read", map[string]any{"uri": "ui://savant/approve"}), "no resource")
+}

@@ -1,0 +1,121 @@
+// The page of a question or a run in a client. It speaks MCP Apps (2026-01-26) with the
+// client by messages, and with nobody else. KEY is the key of the page's answers.
+const main = document.getElementById("main");
+const waiting = new Map();
+let last = 0;
+let host = {};
+let shown = {};
+
+function send(message) {
+  window.parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+}
+
+function request(method, params) {
+  const id = ++last;
+  send({ id, method, params });
+  return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+}
+
+function say(text) {
+  const note = document.createElement("p");
+  note.className = "problem text";
+  note.setAttribute("role", "alert");
+  note.textContent = text;
+  main.prepend(note);
+  resize();
+}
+
+function resize() {
+  send({ method: "ui/notifications/size-changed", params: { width: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight } });
+}
+
+// show puts what a tool of the server gave into the page.
+function show(result) {
+  const next = result?.structuredContent;
+  if (result?.isError || !next?.html) return say(result?.content?.[0]?.text ?? "The server gave nothing to show.");
+  if (next.version !== undefined && next.version === shown.version) return;
+  shown = next;
+  main.innerHTML = next.html;
+  for (const each of main.querySelectorAll("a")) each.removeAttribute("href");
+  const actions = main.querySelector("form.answer .actions");
+  if (actions && main.querySelector("textarea[name=comment]")) {
+    const notes = document.createElement("button");
+    notes.type = "button";
+    notes.textContent = "Give notes";
+    notes.addEventListener("click", giveNotes);
+    actions.append(" ", notes);
+  }
+  resize();
+}
+
+async function call(name, given) {
+  return request("tools/call", { name, arguments: given });
+}
+
+// giveNotes sends what was written to the conversation. It decides nothing.
+function giveNotes() {
+  const text = main.querySelector("textarea[name=comment]").value.trim();
+  if (text === "") return say("Write the notes first.");
+  tell("Notes on step " + shown.step_id + " of run " + shown.run_id + ", which still waits for a decision:\n" + text);
+}
+
+function tell(text) {
+  if (host.message) request("ui/message", { role: "user", content: [{ type: "text", text }] }).catch(() => say("The client did not take the message."));
+}
+
+// codeOf computes the code of an answer. Only this page has the key.
+async function codeOf(parts) {
+  const bytes = (text) => new TextEncoder().encode(text);
+  const key = await crypto.subtle.importKey("raw", bytes(KEY), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const sum = await crypto.subtle.sign("HMAC", key, bytes(parts.join("\n")));
+  return [...new Uint8Array(sum)].map((each) => each.toString(16).padStart(2, "0")).join("");
+}
+
+main.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (!event.isTrusted) return;
+  if (!crypto.subtle) return say("This client does not let a page sign an answer. Answer in the hub (savant hub), or with: savant approve.");
+  const form = new URLSearchParams(new FormData(event.target, event.submitter)).toString();
+  const { workflow, run_id, step_id, digest } = shown;
+  const once = crypto.randomUUID();
+  try {
+    const code = await codeOf([workflow, run_id, step_id, digest, once, form]);
+    const result = await call("app_decide", { workflow, run_id, step_id, digest, form, once, code });
+    show(result);
+    if (result.structuredContent?.recorded) tell("Step " + step_id + " of run " + run_id + " is answered. Go on with think_next, its step_id and no result_snapshot.");
+  } catch (failed) {
+    say("The answer was not sent: " + failed.message);
+  }
+});
+
+// follow keeps a run as it is now.
+async function follow() {
+  if (shown.version === undefined || shown.ended) return;
+  try {
+    show(await call("app_run", { workflow: shown.workflow, run_id: shown.run_id }));
+    setTimeout(follow, 2000);
+  } catch {
+    say("The run is followed no longer.");
+  }
+}
+
+window.addEventListener("message", (event) => {
+  const message = event.data;
+  if (event.source !== window.parent || message?.jsonrpc !== "2.0") return;
+  if (message.method === undefined) {
+    const asked = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (message.error) asked?.reject(new Error(message.error.message));
+    else asked?.resolve(message.result);
+  } else if (message.method === "ui/notifications/tool-result") {
+    show(message.params);
+    setTimeout(follow, 2000);
+  } else if (message.id !== undefined) {
+    send(message.method === "ping" || message.method === "ui/resource-teardown" ? { id: message.id, result: {} } : { id: message.id, error: { code: -32601, message: "Method not found" } });
+  }
+});
+
+request("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "savant", version: "1" }, appCapabilities: {} }).then((result) => {
+  host = result.hostCapabilities ?? {};
+  send({ method: "ui/notifications/initialized" });
+});
