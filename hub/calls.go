@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,8 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"savant/engines"
 	"savant/fault"
+	"savant/internal/access"
+	"savant/internal/jsonvalue"
 	rulesessions "savant/rules/sessions"
+	"savant/think/form"
 )
 
 // Calls has what rules decided about calls, and what they ask a person.
@@ -121,4 +126,112 @@ func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
 	}
 	h.options.Logger.InfoContext(r.Context(), "a person answered about a call in the hub", "question", name)
 	h.done(w, r, "/", "answered")
+}
+
+// toolsView lists the tools that can be called by hand.
+type toolsView struct {
+	Query string
+	Tools []toolView
+}
+
+// toolView is a tool, with the form of a call and what it returned.
+type toolView struct {
+	Name, Title, Description string
+	ReadOnly, Destructive    bool
+	Note                     string // what rules demand of it
+	Fields                   []field
+	Lacks                    string // why it cannot be called here
+	Problem                  string
+	Returned                 bool
+	Result, Receipt, Warning string
+	Took                     time.Duration
+}
+
+// maxShownResult bounds the result of a call on a page, in bytes.
+const maxShownResult = 256 << 10
+
+func (h *Hub) toolView(r *http.Request, tool engines.Tool) toolView {
+	view := toolView{Name: tool.Name, Title: tool.Title, Description: tool.Description, ReadOnly: tool.ReadOnly, Destructive: tool.Destructive, Note: h.options.Tools.Note(tool.Name)}
+	if err := h.mayCall(r, tool); err != nil {
+		view.Lacks = fault.From(err).Details + ", so it cannot call this tool"
+	}
+	return view
+}
+
+// mayCall returns why a visitor may not call a tool. What may change something needs who
+// may approve.
+func (h *Hub) mayCall(r *http.Request, tool engines.Tool) error {
+	if tool.ReadOnly {
+		return h.allowed(r, access.Read)
+	}
+	return cmp.Or(h.allowed(r, access.Run), h.allowed(r, approveScope))
+}
+
+func (h *Hub) listTools(w http.ResponseWriter, r *http.Request) {
+	view := toolsView{Query: r.URL.Query().Get("q")}
+	for _, each := range h.options.Tools.Tools() {
+		if contains(view.Query, each.Name, each.Title, each.Description) {
+			view.Tools = append(view.Tools, h.toolView(r, each))
+		}
+	}
+	h.show(w, r, http.StatusOK, "tools.html", page{Title: "Tools", At: "tools", View: view})
+}
+
+func (h *Hub) showTool(w http.ResponseWriter, r *http.Request) {
+	tool, known := h.options.Tools.Resolve(r.PathValue("tool"))
+	if !known {
+		h.problem(w, r, http.StatusNotFound, fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(r.PathValue("tool"), 100)))
+		return
+	}
+	view := h.toolView(r, tool)
+	view.Fields = inputsOf(form.New(tool.Input)).fields
+	if called, is := refusalOf(r).form.(toolView); is {
+		view = called
+	}
+	status := refusalOf(r).status()
+	if view.Returned {
+		status = http.StatusOK
+	}
+	h.show(w, r, status, "tool.html", page{Title: tool.Name, At: "tools", View: view})
+}
+
+// callTool calls a tool with the values of its form, through the registry: its rules,
+// receipts and limits hold.
+func (h *Hub) callTool(w http.ResponseWriter, r *http.Request) {
+	tool, known := h.options.Tools.Resolve(r.PathValue("tool"))
+	if !known {
+		h.showTool(w, r)
+		return
+	}
+	view, in := h.toolView(r, tool), inputsOf(form.New(tool.Input))
+	err := h.mayCall(r, tool)
+	filled, ok := in.read(r.PostForm)
+	view.Fields = in.fields
+	if err != nil || !ok {
+		h.again(w, r, err, view, h.showTool)
+		return
+	}
+	args, given := in.form.Answer(filled)
+	if !given {
+		args = map[string]any{}
+	}
+	raw, err := jsonvalue.Encode(args)
+	began := time.Now()
+	var result engines.Result
+	if err == nil {
+		who := visitorFrom(r).person()
+		result, err = h.options.Tools.Invoke(r.Context(), engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: who.Client, Name: who.Name}}}, tool.Name, raw)
+	}
+	view.Receipt, view.Took = result.Receipt, time.Since(began)
+	if err != nil {
+		in.place(fault.From(err), func(found fault.Diagnostic) string { return "/" + found.Path }, &view.Problem)
+		h.again(w, r, nil, view, h.showTool)
+		return
+	}
+	view.Returned, view.Warning = true, result.Warning
+	view.Result = fault.Cut(h.textOf(result.JSON), maxShownResult)
+	if result.Artifact != "" {
+		view.Warning = strings.TrimSpace(view.Warning + " The whole result is " + result.Artifact + ".")
+	}
+	h.again(w, r, nil, view, h.showTool)
 }

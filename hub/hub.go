@@ -163,12 +163,14 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /runs", h.listRuns)
 	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/version", h.sendVersion)
-	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", "/calls/{question}/answer", importPath, chosenPath} {
+	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", "/calls/{question}/answer", "/tools/{tool}/call", importPath, chosenPath} {
 		inside.HandleFunc("GET "+form, backTo)
 	}
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/value", h.sendValue)
 	inside.HandleFunc("GET /compare", h.compare)
+	inside.HandleFunc("GET /tools", h.listTools)
+	inside.HandleFunc("GET /tools/{tool}", h.showTool)
 	inside.HandleFunc("GET /numbers", h.showNumbers)
 	inside.HandleFunc("GET /workflows", h.listWorkflows)
 	inside.HandleFunc("GET /workflows/{name}", h.showWorkflow)
@@ -186,7 +188,7 @@ func (h *Hub) Handler() http.Handler {
 		"/runs/{workflow}/{run}/fork": {access.Guide, h.forkRun}, "/runs/{workflow}/{run}/reset": {access.Guide, h.resetRun},
 		"/runs/{workflow}/{run}/cancel": {access.Guide, h.cancelRun}, "/runs/{workflow}/{run}/export": {access.Guide, h.exportRun}, "/workflows/{name}/start": {access.Run, h.startRun},
 		"/diagnostics/agents/{run}/cancel": {access.Run, h.cancelAgent}, "/diagnostics/agents/{run}/resume": {access.Run, h.resumeAgent},
-		"/calls/{question}/answer": {approveScope, h.answerCall}, chosenPath: {access.Guide, h.changeRuns},
+		"/calls/{question}/answer": {approveScope, h.answerCall}, chosenPath: {access.Guide, h.changeRuns}, "/tools/{tool}/call": {access.Read, h.callTool},
 	} {
 		inside.HandleFunc("POST "+path, h.changing(change))
 	}

@@ -343,6 +343,40 @@ func TestTheNumbersOfRuns(t *testing.T) {
 	require.Contains(t, slowest, "<code>sure</code>")
 }
 
+// TestAToolIsCalledByHand: its form is made from its schema, rules hold, the result has its
+// receipt, and a wrong value is told beside its field.
+func TestAToolIsCalledByHand(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "note.md"), []byte("# Cranes\n\nCranes dance ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "rules"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "rules", "no.yaml"), []byte("rules:\n  - {id: no_map, before: context.tree, deny: true}\n"), 0o600))
+	h := serveHub(t, folder)
+	require.Contains(t, h.page("/tools?q=context"), `<a href="/tools/context.search">`)
+	action := "/tools/context.search/call"
+	page := h.page("/tools/context.search")
+	require.Contains(t, page, `<label for="field.0">query</label>`)
+	require.Contains(t, page, `<label for="field.2">limit</label>`)
+	status, body := h.send(action, h.formOf(page, action), "field.0", "cranes dance", "field.2", "999")
+	require.Equal(t, 422, status)
+	require.Contains(t, body, `id="field.2-wrong"`)
+	require.Contains(t, body, ">cranes dance</textarea>")
+	status, body = h.send(action, h.formOf(page, action), "field.0", "cranes dance")
+	require.Equal(t, 200, status, body)
+	require.Contains(t, body, "note.md")
+	require.Contains(t, body, "receipt <code>")
+	require.NotContains(t, body, "ghp_aaaa")
+	require.Contains(t, h.page(action), "<h1>context.search</h1>")
+	action = "/tools/context.tree/call"
+	status, body = h.send(action, h.formOf(h.page("/tools/context.tree"), action))
+	require.Equal(t, 422, status)
+	require.Contains(t, body, "no_map")
+	status, _, _ = h.ask(h.client, http.MethodGet, "/tools/none", nil)
+	require.Equal(t, 404, status)
+	shown := serveHub(t, folder, "--read-only")
+	require.NotContains(t, shown.page("/tools/context.search"), "<h2>Call it</h2>")
+}
+
 // TestWhatIsNotShownWholeIsNotApproved: a secret in a question is not shown, so the
 // question can be declined in the page and not approved.
 func TestWhatIsNotShownWholeIsNotApproved(t *testing.T) {

@@ -47,7 +47,7 @@ func pages() map[string]string {
 		"overview": "/", "runs": "/runs", "run-done": "/runs/look/done", "run-waits": "/runs/release/waits-for-person", "run-model": "/runs/release/waits-for-model",
 		"run-failed": "/runs/strict/failed", "run-blocked": "/runs/count/blocked", "run-running": "/runs/checks/running", "run-cancelled": "/runs/release/cancelled",
 		"workflows": "/workflows", "workflow": "/workflows/release", "agents": "/diagnostics/agents", "agent": "/diagnostics/agents/agent-answered?view=timeline", "agent-step": "/diagnostics/agents/agent-answered?view=grouped&step=2",
-		"agent-grouped": "/diagnostics/agents/agent-answered?view=grouped", "agent-failed": "/diagnostics/agents/agent-failed", "nothing": "/nothing", "compare": "/compare", "numbers": "/numbers",
+		"agent-grouped": "/diagnostics/agents/agent-answered?view=grouped", "agent-failed": "/diagnostics/agents/agent-failed", "nothing": "/nothing", "compare": "/compare", "numbers": "/numbers", "tools": "/tools?q=git", "tool": "/tools/git.log",
 	}
 }
 
