@@ -149,14 +149,3 @@ func (d *Draft) step(id string) *Step {
 	}
 	return nil
 }
-
-// LeftOutShare returns the part of the units that were left out, from 0 to 1.
-func (d *Draft) LeftOutShare() float64 {
-	left := 0
-	for _, each := range d.Units {
-		if each.Verdict == LeftOut {
-			left++
-		}
-	}
-	return float64(left) / float64(max(1, len(d.Units)))
-}
