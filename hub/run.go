@@ -44,6 +44,7 @@ type runView struct {
 	Params      string
 	Checkpoints []state.CheckpointInfo
 	ForkRun     string
+	Successor   string // the latest fork of a run that did not end well
 	ForkVersion int
 	Moment      *moment // nil if the state cannot be shown
 	Changes     *changesView
@@ -152,6 +153,7 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 	found, err := h.options.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Section: "history", After: strconv.Itoa(info.Version)})
 	if err == nil {
 		h.fillRun(view, found)
+		view.Successor = h.successorOf(ctx, info)
 		view.Moment, err = h.momentOf(r, key, view)
 	}
 	if err == nil {

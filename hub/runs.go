@@ -183,6 +183,18 @@ func (o origins) successor(run state.Info) string {
 	return o.runs[at].Run
 }
 
+// successorOf returns the successor of a run among the latest runs of its workflow.
+func (h *Hub) successorOf(ctx context.Context, run state.Info) string {
+	if !slices.Contains([]string{string(flow.Failed), string(flow.Cancelled), string(flow.Blocked)}, run.Status) {
+		return ""
+	}
+	all, err := h.options.Think.Store.List(ctx, state.Filter{Workflow: run.Workflow})
+	if err != nil {
+		return "" // the page says why
+	}
+	return h.origins(ctx, all[:min(len(all), searched)]).successor(run)
+}
+
 // who returns who began runs.
 func (o origins) who() (names []string) {
 	for _, each := range o.of {

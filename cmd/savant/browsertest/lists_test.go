@@ -25,6 +25,9 @@ func TestTheListOfRuns(t *testing.T) {
 	rows := `[...document.querySelectorAll("tbody tr")].map((each) => each.querySelector("a").innerText).sort().join(" ")`
 	require.Equal(t, "r1 r2 r3 r4 r4b tour", eval[string](p, rows))
 	p.says(`tr[data-key="ships/r4"]`, "superseded by r4b")
+	p.open(h.base + "/runs/ships/r4")
+	p.says("#facts", "Superseded by\nr4b")
+	p.open(h.base + "/runs")
 	p.says(`tr[data-key="ships/r1"] time`, "just now")
 	require.Regexp(t, `20\d\d.*\d:\d\d:\d\d`, eval[string](p, `document.querySelector("tbody time").title`))
 
