@@ -71,11 +71,14 @@ async function codeOf(parts) {
   return [...new Uint8Array(sum)].map((each) => each.toString(16).padStart(2, "0")).join("");
 }
 
-main.addEventListener("submit", async (event) => {
+// A client may forbid forms, so the buttons are taken and not the submission.
+main.addEventListener("click", async (event) => {
+  const button = event.target.closest("form.answer button:not([type=button])");
+  if (!button) return;
   event.preventDefault();
   if (!event.isTrusted) return;
   if (!crypto.subtle) return say("This client does not let a page sign an answer. Answer in the hub (savant hub), or with: savant approve.");
-  const form = new URLSearchParams(new FormData(event.target, event.submitter)).toString();
+  const form = new URLSearchParams(new FormData(button.form, button)).toString();
   const { workflow, run_id, step_id, digest } = shown;
   const once = crypto.randomUUID();
   try {
