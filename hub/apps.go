@@ -69,6 +69,12 @@ type appAnswer struct {
 	Code   string `json:"code"`
 }
 
+// Icon is Savant's picture, in SVG.
+func Icon() []byte {
+	icon, _ := static.ReadFile("static/icon.svg") // it is built in
+	return icon
+}
+
 // NewApps returns the apps of a folder. Of the options, Think, Redactor and Logger are
 // needed.
 func NewApps(options Options) (*Apps, error) {

@@ -85,6 +85,7 @@ func TestAPersonApprovesInTheClient(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
 	h := newAppHost(t, folder, showsPages)
+	require.Contains(t, h.ask("prompts/list", map[string]any{}), `"icons":[{"src":"data:image/svg+xml;base64,`)
 	list := h.ask("tools/list", map[string]any{})
 	require.Contains(t, list, `"_meta":{"ui":{"resourceUri":"ui://savant/approve","visibility":["model","app"]}}`)
 	require.Contains(t, list, `"_meta":{"ui":{"visibility":["app"]}}`)

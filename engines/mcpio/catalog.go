@@ -26,7 +26,7 @@ func (s *Server) listPrompts(ctx context.Context) []mcp.Prompt {
 	}
 	list := make([]mcp.Prompt, 0, len(prompts))
 	for _, prompt := range prompts {
-		entry := mcp.Prompt{Name: prompt.Name, Title: visible.Line(prompt.Title), Description: visible.Text(prompt.Description)}
+		entry := mcp.Prompt{Name: prompt.Name, Title: visible.Line(prompt.Title), Description: visible.Text(prompt.Description), Icons: s.icons()}
 		for _, argument := range prompt.Arguments {
 			entry.Arguments = append(entry.Arguments, mcp.PromptArgument{
 				Name: argument.Name, Description: visible.Text(argument.Description), Required: argument.Required})

@@ -2,6 +2,7 @@ package mcpio
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -42,12 +43,21 @@ func (s *Server) newProtocol() *server.MCPServer {
 	return server.NewMCPServer(s.options.Name, s.options.Version, options...)
 }
 
+// icons are the icons of the server and its prompts.
+func (s *Server) icons() []mcp.Icon {
+	if s.options.Icon == nil {
+		return nil
+	}
+	return []mcp.Icon{{Src: "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(s.options.Icon), MIMEType: "image/svg+xml", Sizes: []string{"any"}}}
+}
+
 // listHooks replace mcp-go's empty lists by this server's.
 func (s *Server) listHooks() *server.Hooks {
 	hooks := &server.Hooks{}
 	hooks.AddOnError(reportInvalidParams)
 	hooks.AddAfterInitialize(func(_ context.Context, _ any, asked *mcp.InitializeRequest, result *mcp.InitializeResult) {
 		result.Instructions = s.spell(asked.Params.ClientInfo.Name, result.Instructions)
+		result.ServerInfo.Icons = s.icons()
 		result.Capabilities.Extensions = nil // they are of revision 2026-07-28
 	})
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, result *mcp.DiscoverResult) {

@@ -33,6 +33,9 @@ type Options struct {
 	// Name, Title and Version identify the server to its clients. Name
 	// defaults to "savant".
 	Name, Title, Version string
+	// Icon is a picture in SVG, which stands for the server and its prompts; nil: there is
+	// none. Tools have none, since each would carry a copy.
+	Icon []byte
 	// Registry holds the tools. Lists and calls use its current contents, and clients
 	// are notified when they change.
 	Registry *engines.Registry

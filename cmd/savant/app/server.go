@@ -43,6 +43,7 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		Name:       "savant",
 		Title:      "Savant",
 		Version:    a.options.Version,
+		Icon:       hub.Icon(),
 		Registry:   published,
 		BeforeList: a.Mounts.Reload,
 		Offer:      offer,
