@@ -174,7 +174,7 @@ func (h *Hub) listTools(w http.ResponseWriter, r *http.Request) {
 			view.Tools = append(view.Tools, h.toolView(r, each))
 		}
 	}
-	h.show(w, r, http.StatusOK, "tools.html", page{Title: "Tools", At: "tools", View: view})
+	h.show(w, r, http.StatusOK, "tools.html", page{Title: "Tools", At: "tools", Live: noRun, View: view})
 }
 
 func (h *Hub) showTool(w http.ResponseWriter, r *http.Request) {

@@ -207,6 +207,9 @@ func markOf(id string) point {
 // anyRun is what a page follows that shows many runs.
 const anyRun = "any"
 
+// noRun is what a page follows that shows none: it is looked at again now and then.
+const noRun = "-"
+
 // stream is one browser's event stream.
 type stream struct {
 	out     http.ResponseWriter

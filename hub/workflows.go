@@ -26,7 +26,7 @@ func (h *Hub) listWorkflows(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	h.show(w, r, http.StatusOK, "workflows.html", page{Title: "Workflows", At: "workflows",
+	h.show(w, r, http.StatusOK, "workflows.html", page{Title: "Workflows", At: "workflows", Live: noRun,
 		View: workflowsView{Query: query, Note: list.Note, Workflows: list.Workflows}})
 }
 

@@ -1,6 +1,8 @@
 package browsertest
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/cdproto/browser"
@@ -95,5 +97,21 @@ func TestTheBrowserTellsOfAQuestion(t *testing.T) {
 	eval[bool](p, `delete document.visibilityState && document.dispatchEvent(new Event("visibilitychange"))`)
 	p.until(`document.title.startsWith("(3)")`)
 	require.Len(t, eval[[]string](p, `told`), 1, "it was turned off")
+	p.stayed()
+}
+
+// TestTheListOfWorkflowsIsLive: it shows a new file, and says that the hub is gone.
+func TestTheListOfWorkflowsIsLive(t *testing.T) {
+	wanted(t)
+	folder := shipsIn(t)
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + "/workflows?q=s")
+	p.says("tbody", "ships")
+	p.stays()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "sails.yaml"), []byte("name: sails\nversion: \"1\"\nsteps:\n  - {id: a, call: flow.set, input_template: {value: 1}}\n"), 0o600))
+	p.until(`document.dispatchEvent(new Event("visibilitychange")) && document.querySelector("tbody").innerText.includes("sails")`)
+	h.stop()
+	p.says("#live-note", "The hub does not answer.")
 	p.stayed()
 }
