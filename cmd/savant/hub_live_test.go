@@ -89,7 +89,7 @@ func TestARunInAnotherProcessIsSeenLive(t *testing.T) {
 	live := h.live("")
 	_, kind, _ := live.next()
 	require.Equal(t, "reset", kind, "a page that comes anew looks at what there is")
-	rows := rowKind.FindAllString(h.page("/diagnostics/agents/going"), -1)
+	rows := rowKind.FindAllString(h.page("/diagnostics/agents/going?view=timeline"), -1)
 	before := len(rows)
 	savantIn(t, folder, "runs", "cancel", "going")
 	require.Error(t, running.Wait())
@@ -100,7 +100,7 @@ func TestARunInAnotherProcessIsSeenLive(t *testing.T) {
 		rows = append(rows, rowKind.FindAllString(strings.Join(h.rows("going", len(rows), "").Rows, ""), -1)...)
 	}
 	require.Greater(t, len(rows), before)
-	require.Equal(t, rowKind.FindAllString(h.page("/diagnostics/agents/going"), -1), rows)
+	require.Equal(t, rowKind.FindAllString(h.page("/diagnostics/agents/going?view=timeline"), -1), rows)
 }
 
 // TestABurstLosesNothing writes 5,000 events of a run among those of others, in two
@@ -141,10 +141,10 @@ func TestABurstLosesNothing(t *testing.T) {
 	for i, each := range got {
 		require.Equal(t, strconv.Itoa(i+1), each)
 	}
-	page := h.page("/diagnostics/agents/many?type=retry")
+	page := h.page("/diagnostics/agents/many?view=timeline&type=retry")
 	require.Contains(t, page, "5000 retry")
 	require.Less(t, len(page), 300<<10, "a page has a part of the events")
-	require.Equal(t, 100, strings.Count(h.page("/diagnostics/agents/many?type=retry&page=0"), `<li class="row"`))
+	require.Equal(t, 60, strings.Count(h.page("/diagnostics/agents/many?view=timeline&type=retry&page=0"), `<li class="row"`))
 }
 
 // writeBurst appends events of a run to the trace, each among others, with every line
@@ -201,14 +201,14 @@ func TestTheDetailsOfAnEvent(t *testing.T) {
 	savantIn(t, folder, "run", "--quiet", "--name", "a1", "--force-tool", "git.status", "--force-finish")
 	savantIn(t, folder, "run", "--quiet", "--name", "a2", "a goal")
 	h := serveHub(t, folder)
-	place := regexp.MustCompile(`data-place="([^"]+)"`).FindStringSubmatch(h.page("/diagnostics/agents/a1?type=tool_call_completed"))
+	place := regexp.MustCompile(`data-place="([^"]+)"`).FindStringSubmatch(h.page("/diagnostics/agents/a1?view=timeline&type=tool_call_completed"))
 	require.NotNil(t, place)
 	in := "event=" + url.QueryEscape(place[1])
-	for _, path := range []string{"/diagnostics/agents/a1?type=tool_call_completed&" + in, "/diagnostics/agents/a1?view=grouped&" + in, "/diagnostics/agents/a1/event?" + in} {
+	for _, path := range []string{"/diagnostics/agents/a1?view=timeline&type=tool_call_completed&" + in, "/diagnostics/agents/a1/event?" + in} {
 		require.Contains(t, h.page(path), "<dt>Call</dt><dd>1.1</dd>", path)
 	}
-	require.Contains(t, h.page("/diagnostics/agents/a1?"+in), `aria-current="true"><time`)
-	for _, path := range []string{"/diagnostics/agents/a2/event?" + in, "/diagnostics/agents/a2?" + in, "/diagnostics/agents/a1/event?event=0011223344556677:0:10"} {
+	require.Contains(t, h.page("/diagnostics/agents/a1?view=timeline&"+in), `aria-current="true"><time`)
+	for _, path := range []string{"/diagnostics/agents/a2/event?" + in, "/diagnostics/agents/a2?view=timeline&" + in, "/diagnostics/agents/a1/event?event=0011223344556677:0:10"} {
 		body := h.page(path)
 		require.Contains(t, body, "not in the trace any more", path)
 		require.NotContains(t, body, "<dt>Call</dt>", path)

@@ -150,5 +150,5 @@ func TestWhatIsNotThereNamesNoTool(t *testing.T) {
 		require.NotContains(t, body, ".list")
 		require.Contains(t, body, "<h1>Not found</h1>")
 	}
-	require.Contains(t, h.page("/runs?workflow=my+flow"), "No runs of my flow.")
+	require.Contains(t, h.page("/runs?workflow=my+flow"), "No run fits.")
 }
