@@ -18,7 +18,7 @@ type program struct{ *cli.Program }
 func Command(shared *cli.Program, others ...*cobra.Command) *cobra.Command {
 	p := &program{shared}
 	return cli.Group("state", "Inspect and maintain runs", append(others, p.stateGetCommand(),
-		p.stateHistoryCommand(), p.stateForkCommand(), p.stateResetCommand(), p.stateDeleteCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateRestoreCommand(), p.stateCopyCommand(), p.stateExportCommand(),
+		p.stateHistoryCommand(), p.stateForkCommand(), p.stateResetCommand(), p.stateDeleteCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateUsageCommand(), p.stateRestoreCommand(), p.stateCopyCommand(), p.stateExportCommand(),
 		p.stateImportCommand())...)
 }
 
