@@ -118,45 +118,37 @@ func (c *connection) await(ctx context.Context, e *execution, asking *call) outc
 	if asking.canPoll() {
 		grace = time.After(taskGrace)
 	}
-	select {
-	case <-grace:
-		if begun := c.tasks.begin(asking.caller.ID, e); begun != nil {
-			return outcome{task: begun}
-		}
-		return c.awaitEnd(ctx, e)
-	case done := <-e.done:
-		return done
-	case asked := <-e.asks:
-		token := newToken()
-		if e.questions != nil {
-			if err := e.questions.Asked(ctx, e.digest(token, asked.ElicitationParams)); err != nil {
-				c.server.logger.Warn("a question was not noted, so its answer will not count", "tool", e.tool, "error", fault.From(err).Message())
-			}
-		}
-		c.suspended.add(token, e, asked)
-		result := &callResult{RequestState: token,
-			InputRequests: mcp.InputRequests{questionID: mcp.NewElicitationInputRequest(asked.ElicitationParams)}}
-		result.ResultType = mcp.ResultTypeInputRequired
-		return outcome{result: result}
-	case <-ctx.Done():
-		e.cancel()
-		return <-e.done
-	}
-}
-
-// awaitEnd waits until a call that cannot become a task has ended. Nobody is asked.
-func (c *connection) awaitEnd(ctx context.Context, e *execution) outcome {
 	for {
 		select {
+		case <-grace:
+			if begun := c.tasks.begin(asking.caller.ID, e); begun != nil {
+				return outcome{task: begun}
+			}
+			grace = nil // it is answered when it ends or asks
 		case done := <-e.done:
 			return done
 		case asked := <-e.asks:
-			asked.answer <- []byte(`{"action":"cancel"}`)
+			return c.suspend(ctx, e, asked)
 		case <-ctx.Done():
 			e.cancel()
 			return <-e.done
 		}
 	}
+}
+
+// suspend answers a call with its question.
+func (c *connection) suspend(ctx context.Context, e *execution, asked question) outcome {
+	token := newToken()
+	if e.questions != nil {
+		if err := e.questions.Asked(ctx, e.digest(token, asked.ElicitationParams)); err != nil {
+			c.server.logger.Warn("a question was not noted, so its answer will not count", "tool", e.tool, "error", fault.From(err).Message())
+		}
+	}
+	c.suspended.add(token, e, asked)
+	result := &callResult{RequestState: token,
+		InputRequests: mcp.InputRequests{questionID: mcp.NewElicitationInputRequest(asked.ElicitationParams)}}
+	result.ResultType = mcp.ResultTypeInputRequired
+	return outcome{result: result}
 }
 
 // Ask is engines.Person for a call that can be suspended.

@@ -33,7 +33,8 @@ const (
 	taskLife = 24 * time.Hour
 	// taskPoll is how often a client should ask.
 	taskPoll = time.Second
-	// maxTasks bounds the tasks of one caller. A call beyond it is answered when it ends.
+	// maxTasks bounds the tasks of one caller. The oldest that has ended makes room; a call
+	// for which there is none is answered when it ends.
 	maxTasks = 256
 )
 
@@ -96,6 +97,13 @@ func (t *task) set(change func()) {
 // ended reports whether nothing changes any more. The caller holds the lock.
 func (t *task) ended() bool {
 	return t.status == taskCompleted || t.status == taskFailed || t.status == taskCancelled
+}
+
+// over is ended, for who does not hold the lock.
+func (t *task) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ended()
 }
 
 // follow takes what a call asks until it has ended.
@@ -181,13 +189,7 @@ type tasks struct {
 func (s *tasks) begin(owner string, e *execution) *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := 0
-	for _, each := range s.byID {
-		if each.owner == owner {
-			own++
-		}
-	}
-	if own >= maxTasks || s.closed {
+	if s.closed || !s.room(owner) {
 		return nil
 	}
 	now := time.Now()
@@ -201,6 +203,27 @@ func (s *tasks) begin(owner string, e *execution) *task {
 	time.AfterFunc(taskLife, func() { s.forget(t) })
 	go t.follow()
 	return t
+}
+
+// room reports whether a caller may have one more task, and makes room for it. Its caller
+// holds the lock.
+func (s *tasks) room(owner string) bool {
+	own := 0
+	var oldest *task
+	for _, each := range s.byID {
+		if each.owner != owner {
+			continue
+		}
+		own++
+		if each.over() && (oldest == nil || each.began.Before(oldest.began)) {
+			oldest = each
+		}
+	}
+	if own >= maxTasks && oldest != nil {
+		delete(s.byID, oldest.id)
+		own--
+	}
+	return own < maxTasks
 }
 
 func (s *tasks) forget(t *task) {

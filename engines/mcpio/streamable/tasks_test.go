@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,4 +103,28 @@ func TestAClientWithoutTasksWaits(t *testing.T) {
 	got := s.post(`{"jsonrpc":"2.0","id":9,"method":"tasks/get","params":{"taskId":"x",`+body[len(body)-len(`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`):],
 		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tasks/get", "Mcp-Name", "x")
 	require.Equal(t, -32021, got.Error.Code, got.body)
+}
+
+// TestATaskThatHasEndedMakesRoom fills what one caller may have with calls that go on. The
+// next call waits; once a task has ended, it makes room.
+func TestATaskThatHasEndedMakesRoom(t *testing.T) {
+	s := serve(t, true)
+	const most = 256
+	made := make(chan task, most)
+	var calling sync.WaitGroup
+	for range most {
+		calling.Go(func() {
+			_, one := s.tasked("", "tools/call", "test_wait", `"name":"test_wait","arguments":{}`)
+			made <- one
+		})
+	}
+	calling.Wait()
+	first := <-made
+	require.Equal(t, "task", first.ResultType)
+	s.release <- struct{}{} // one of those that run
+	<-s.ended
+	require.Eventually(t, func() bool {
+		_, one := s.tasked("", "tools/call", "test_wait", `"name":"test_wait","arguments":{}`)
+		return one.ResultType == "task"
+	}, hang, 10*time.Millisecond)
 }
