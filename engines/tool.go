@@ -115,7 +115,7 @@ type Elicitation struct {
 	Message string
 	// Schema is a flat JSON Schema object, as MCP requires.
 	Schema json.RawMessage
-	// URL is the page where the user can answer too; empty: there is none.
+	// URL is the page on which the user can answer, too. It is empty if no page exists.
 	URL string
 }
 

@@ -55,7 +55,7 @@ type exchangeView struct {
 	Run          string
 	Model, Reply string
 	Parts        []partView
-	Before       int    // the step that it is compared with; 0 if there is none
+	Before       int    // the step that the prompt is compared with, 0 for the first
 	Lost         string // why it cannot be shown
 	Whole        url.Values
 }

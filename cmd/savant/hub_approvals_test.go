@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTwoPersonsApproveInTheHub: each is known by their token, who has none of the names may
-// not answer, and one of them takes the approval back.
+// TestTwoPersonsApproveInTheHub has two persons approve, each with a token. A third person,
+// whom the step does not name, is refused. One of the two takes the approval back.
 func TestTwoPersonsApproveInTheHub(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))

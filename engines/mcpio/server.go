@@ -42,7 +42,8 @@ type Options struct {
 	// BeforeList, if set, is called before tools are listed. It may add tools to the
 	// registry or remove some. It must be fast.
 	BeforeList func()
-	// Apps are for clients that show pages in the conversation; nil: there are none.
+	// Apps has the pages that a client can show in the conversation. If it is nil, the
+	// server offers none.
 	Apps Apps
 	// Offer is published beside the tools.
 	Offer engines.Offer

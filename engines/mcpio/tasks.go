@@ -33,8 +33,8 @@ const (
 	taskLife = 24 * time.Hour
 	// taskPoll is how often a client should ask.
 	taskPoll = time.Second
-	// maxTasks bounds the tasks of one caller. The oldest that has ended makes room; a call
-	// for which there is none is answered when it ends.
+	// maxTasks bounds the tasks of one caller. The oldest task that has ended makes room. If
+	// none has, a call is answered when it ends.
 	maxTasks = 256
 )
 
@@ -60,6 +60,8 @@ type task struct {
 	canceled bool
 	done     outcome
 	asked    map[string]question
+	// expiry forgets the task.
+	expiry *time.Timer
 }
 
 // taskResult is a task as written.
@@ -200,7 +202,7 @@ func (s *tasks) begin(owner string, e *execution) *task {
 	s.byID[t.id] = t
 	e.pacer.Store(nil)
 	e.task.Store(t)
-	time.AfterFunc(taskLife, func() { s.forget(t) })
+	t.expiry = time.AfterFunc(taskLife, func() { s.forget(t) })
 	go t.follow()
 	return t
 }
@@ -220,6 +222,7 @@ func (s *tasks) room(owner string) bool {
 		}
 	}
 	if own >= maxTasks && oldest != nil {
+		oldest.expiry.Stop() // else its result would be held until then
 		delete(s.byID, oldest.id)
 		own--
 	}
@@ -246,10 +249,10 @@ func (s *tasks) of(owner, id string) *task {
 // end cancels all tasks; there are no later ones.
 func (s *tasks) end() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.closed = true
-	all := s.byID
-	s.mu.Unlock()
-	for _, each := range all {
+	for _, each := range s.byID {
+		each.expiry.Stop()
 		each.cancel()
 	}
 }

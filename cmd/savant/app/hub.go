@@ -64,7 +64,8 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 // notifyPause is how long a notification waits after its first failed attempt.
 const notifyPause = 2 * time.Second
 
-// notifier returns who is told of questions to a person; nil if nobody is.
+// notifier returns the receiver of notices about questions to a person. It is nil if no
+// address is set.
 func (a *App) notifier(ctx context.Context) (hub.Notifier, error) {
 	to := a.settings.Hub
 	switch {
