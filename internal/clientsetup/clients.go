@@ -145,7 +145,7 @@ func (t Target) Passing() string {
 		return "a temporary folder"
 	}
 	for _, sign := range []string{"go.mod", ".git"} {
-		if _, err := os.Lstat(filepath.Join(filepath.Dir(folder), sign)); err == nil {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(folder), sign)); err == nil && filepath.Dir(folder) != t.Home {
 			return "a folder of builds"
 		}
 	}

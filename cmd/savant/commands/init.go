@@ -31,7 +31,8 @@ func (p *program) initCommand() *cobra.Command {
 	command := &cobra.Command{Use: "init", Short: "Begin in a project: its test command and a first workflow",
 		Long: "Begin in a project: write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run,\n" +
 			"and a first workflow with its cases. It recognises Go, Node, Python and Make projects, shows what it would write and\n" +
-			"asks first. No file that exists is changed, and none outside of the project is written.",
+			"asks first. No file that exists is changed. At a terminal it then offers savant setup for each client that is here;\n" +
+			"with --yes nothing outside of the project is written.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.init(command.Context(), yes) }}
 	command.Flags().BoolVar(&yes, "yes", false, "write without asking")
@@ -79,19 +80,11 @@ func (p *program) init(ctx context.Context, yes bool) error {
 			return err
 		}
 	}
-	return p.next(len(first) > 0)
-}
-
-// next says what to type after init: for each client that is here and not set up, and for
-// the first workflow.
-func (p *program) next(begun bool) error {
-	for _, name := range clients.NotSetUp(p.Program) {
-		fmt.Fprintf(p.Stdout, "This client is here, and Savant is not in it yet: savant setup %s\n", name)
-	}
-	if !begun {
+	clients.Offer(ctx, p.Program, yes)
+	if len(first) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(p.Stdout, "Wrote the workflow %[1]s. Now type:\n  savant workflows test %[1]s\n  savant workflows run %[1]s\n  savant verify @last\n", workflows.FirstName)
+	_, err = fmt.Fprintf(p.Stdout, "Wrote the workflow %[1]s. Now type:\n  savant workflows test %[1]s\n  savant workflows run %[1]s\n  savant verify @last\n", workflows.FirstName)
 	return err
 }
 

@@ -3,6 +3,7 @@
 package clients
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -67,18 +68,17 @@ func (s *setup) flags(command *cobra.Command) {
 // targetOf returns what is configured and where.
 func targetOf(p *cli.Program, project bool, service string) (clientsetup.Target, error) {
 	t := clientsetup.Target{Service: service, OS: runtime.GOOS, Variable: p.Variable}
-	program, err := os.Executable()
-	if err == nil {
-		program, err = filepath.EvalSymlinks(program)
+	var err error
+	if t.Program, err = running(); err != nil {
+		return t, err
 	}
-	if err != nil {
-		return t, fault.New(fault.Internal, "this program's path is not known: %w", err)
-	}
-	t.Program = program
 	if home, ok := p.Variable("HOME"); ok && home != "" {
 		t.Home = home
 	} else if t.Home, err = os.UserHomeDir(); err != nil {
 		return t, app.Misconfigured(fault.New(fault.InvalidParams, "your home folder is not known; set HOME"))
+	}
+	if t.Passing() != "" && sameFile(t.Program, installed(t)) {
+		t.Program = installed(t)
 	}
 	folder, err := app.AbsolutePath(p.Settings)
 	if err != nil {
@@ -88,6 +88,35 @@ func targetOf(p *cli.Program, project bool, service string) (clientsetup.Target,
 		t.Project = folder
 	}
 	return t, nil
+}
+
+// running returns the path of this program.
+func running() (string, error) {
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil {
+		return "", fault.New(fault.Internal, "this program's path is not known: %w", err)
+	}
+	return program, nil
+}
+
+// installed is where setup copies the program to.
+func installed(t clientsetup.Target) string {
+	return filepath.Join(t.Home, ".local", "bin", filepath.Base(t.Program))
+}
+
+// sameFile reports whether two files have the same bytes.
+func sameFile(one, other string) bool {
+	first, err := os.Stat(one)
+	second, failed := os.Stat(other)
+	if err != nil || failed != nil || first.Size() != second.Size() {
+		return false
+	}
+	text, err := os.ReadFile(one)
+	copied, failed := os.ReadFile(other)
+	return err == nil && failed == nil && bytes.Equal(text, copied)
 }
 
 func (s *setup) run(ctx context.Context, args []string) error {
@@ -208,25 +237,26 @@ func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, erro
 				Hinted(fault.Hint{Text: "install it first (make install), or say --command, or --this-binary for a project of your own"}))
 		}
 		return shared, nil
+	case s.thisBinary:
+		return running()
 	}
-	why := t.Passing()
-	if why == "" || s.thisBinary || s.dryRun {
+	why, copied := t.Passing(), installed(t)
+	if why == "" || s.dryRun {
 		return t.Program, nil
 	}
-	installed := filepath.Join(t.Home, ".local", "bin", filepath.Base(t.Program))
 	refused := app.Misconfigured(fault.New(fault.InvalidParams, "%s lies in %s, and the client would start it from there after it is gone", t.Program, why).
-		Hinted(fault.Hint{Text: "install it first (make install, or copy it to " + installed + " and run savant setup there), or say --this-binary"}))
+		Hinted(fault.Hint{Text: "install it first (make install, or copy it to " + copied + " and run savant setup there), or say --this-binary"}))
 	if s.yes || !terminal.Is(s.Stdin) {
 		return "", refused
 	}
-	yes, err := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("This program lies in %s. Copy it to %s, and set that up?", why, installed))
+	yes, err := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("This program lies in %s. Copy it to %s, and set that up?", why, copied))
 	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
 		return "", err
 	}
 	if !yes {
 		return "", refused
 	}
-	return installed, install(t.Program, installed)
+	return copied, install(t.Program, copied)
 }
 
 // shared is the command of Savant in files that others use, too.
@@ -314,18 +344,32 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// NotSetUp returns the names of the clients that are here and do not start Savant.
-func NotSetUp(p *cli.Program) (names []string) {
+// Offer names each client that is here and does not start Savant, with the command that
+// sets it up. A person at a terminal is asked whether that shall be done now, unless the
+// answers were given beforehand: then nothing outside of the project is written.
+func Offer(ctx context.Context, p *cli.Program, beforehand bool) {
 	t, err := targetOf(p, false, clientsetup.Services)
 	if err != nil {
-		return nil // without a home there are no clients
+		return // without a home there are no clients
 	}
-	for _, each := range clientsetup.All() {
-		if found, err := each.Configured(t); err == nil && found.Server.None() && len(each.Found(t, exists)) > 0 {
-			names = append(names, each.Name)
+	for _, client := range clientsetup.All() {
+		found, err := client.Configured(t)
+		if err != nil || !found.Server.None() || len(client.Found(t, exists)) == 0 {
+			continue
 		}
+		if !beforehand && terminal.Is(p.Stdin) {
+			question := client.Title + " is here, and Savant is not in it yet. Set it up now?"
+			if yes, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question); err == nil && yes {
+				s := &setup{Program: p, service: clientsetup.Services}
+				err := s.run(ctx, []string{client.Name})
+				if err == nil {
+					continue
+				}
+				p.Report(err)
+			}
+		}
+		fmt.Fprintf(p.Stdout, "To use Savant in %s: savant setup %s\n", client.Title, client.Name)
 	}
-	return names
 }
 
 // list shows the clients and their state.
