@@ -28,8 +28,10 @@ FUZZTIME  ?= 10s
 build: ## bin/savant
 	go build -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
 
-install: ## the program into the folder of go install
+# man and bash look into the share/ beside the bin/ of a program on PATH.
+install: ## the program into the folder of go install; manual pages and completion beside it
 	go install -ldflags '$(LDFLAGS)' ./cmd/savant
+	go run ./cmd/manual -version '$(VERSION)' "$$(dirname "$$(dirname "$$(go list -f '{{.Target}}' ./cmd/savant)")")/share"
 
 OWNER ?= OWNER
 dist: ## packages for all platforms in dist/: make dist VERSION=v1.2.3 OWNER=name

@@ -46,6 +46,7 @@ var foundations = []string{"fault", "internal/jsonvalue", "internal/pattern", "i
 var rules = map[string]rule{
 	".":                             {height: 7, imports: []string{"agent", "engines", "think", "think/state"}},
 	"cmd/savant":                    {height: top, imports: []string{"cmd/savant/app", "cmd/savant/cli", "cmd/savant/commands"}},
+	"cmd/manual":                    {height: top, imports: []string{"cmd/savant/commands", "internal/settings"}},
 	"cmd/savant/commands":           {height: top - 1, imports: []string{"*"}},
 	"cmd/savant/commands/agents":    {height: top - 2, imports: []string{"*"}},
 	"cmd/savant/commands/clients":   {height: top - 3, imports: []string{"*"}},
@@ -163,7 +164,7 @@ var users = map[string]string{
 	"go.yaml.in/yaml":                       "think/flow",
 	"github.com/expr-lang/expr":             "think/flow/expression think/check",
 	"github.com/santhosh-tekuri/jsonschema": "schemas",
-	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/clients cmd/savant/commands/hooks cmd/savant/commands/packages cmd/savant/commands/proofs cmd/savant/commands/remote cmd/savant/commands/rules cmd/savant/commands/states cmd/savant/commands/workflows",
+	"github.com/spf13/cobra":                "cmd/manual cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/clients cmd/savant/commands/hooks cmd/savant/commands/packages cmd/savant/commands/proofs cmd/savant/commands/remote cmd/savant/commands/rules cmd/savant/commands/states cmd/savant/commands/workflows",
 	"github.com/yuin/goldmark":              "adopt hub/markdown",
 	"gonum.org/v1/gonum":                    "adopt",
 	"github.com/lmittmann/tint":             "cmd/savant/app",

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -36,7 +37,7 @@ func under(folder string, files []file) []file {
 
 // archive writes what people unpack by hand: zip for Windows, else tar.gz.
 func (r release) archive(t target, program file, documents []file) error {
-	files := append([]file{program}, documents...)
+	files := slices.Concat([]file{program}, documents, r.Manual)
 	if t.OS == "windows" {
 		return r.writeZip(r.name("savant", t, ".zip"), files)
 	}

@@ -48,13 +48,20 @@ func TestARelease(t *testing.T) {
 		folder := t.TempDir()
 		unpackTar(t, r.name("savant", here, ".tar.gz"), folder)
 		require.FileExists(t, filepath.Join(folder, "LICENSE"))
+		for _, each := range []string{"man/man1/savant-workflows-run.1", "zsh/site-functions/_savant", "fish/vendor_completions.d/savant.fish", "powershell/savant.ps1"} {
+			require.FileExists(t, filepath.Join(folder, "share", filepath.FromSlash(each)))
+		}
 		require.Contains(t, command(t, folder, "./savant", "--version"), "v"+version)
 	})
 	t.Run("the Debian package installs the program", func(t *testing.T) {
 		program(t, "dpkg-deb")
 		listed := command(t, "", "dpkg-deb", "--contents", r.name("savant", here, ".deb"))
 		require.Contains(t, listed, "-rwxr-xr-x root/root")
-		require.Contains(t, listed, "./usr/bin/savant")
+		for _, each := range []string{"bin/savant", "share/man/man1/savant.1", "share/man/man1/savant-workflows-run.1", "share/bash-completion/completions/savant",
+			"share/zsh/vendor-completions/_savant", "share/fish/vendor_completions.d/savant.fish", "share/powershell/savant.ps1"} {
+			require.Contains(t, listed, "./usr/"+each+"\n")
+		}
+		require.NotContains(t, listed, "site-functions")
 		require.Contains(t, command(t, "", "dpkg-deb", "--info", r.name("savant", here, ".deb")), "Version: "+version)
 	})
 	t.Run("npm installs it without scripts", func(t *testing.T) {
@@ -118,10 +125,13 @@ func TestTheCaskNamesEachArchive(t *testing.T) {
 	for _, each := range targets {
 		require.NoError(t, os.WriteFile(r.name("savant", each, ".tar.gz"), []byte(each.String()), 0o600))
 	}
+	r.Manual = []file{{name: "share/man/man1/savant.1"}, {name: "share/fish/vendor_completions.d/savant.fish"}}
 	require.NoError(t, r.cask())
 	text, err := os.ReadFile(filepath.Join(r.Out, "savant.rb"))
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(string(text), "sha256 \""))
+	require.Equal(t, 1, strings.Count(string(text), "manpage \"share/man/man1/savant.1\""))
+	require.Equal(t, 1, strings.Count(string(text), "savant.fish"))
 	require.Contains(t, string(text), "https://github.com/OWNER/savant/releases/download/v1.2.3/savant_1.2.3_darwin_arm64.tar.gz")
 	if ruby, err := exec.LookPath("ruby"); err == nil {
 		command(t, "", ruby, "-c", filepath.Join(r.Out, "savant.rb"))
@@ -221,7 +231,9 @@ func unpackTar(t *testing.T, path, folder string) {
 		require.NoError(t, err)
 		data, err := io.ReadAll(archive)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(header.Name)), data, os.FileMode(header.Mode)))
+		file := filepath.Join(folder, filepath.FromSlash(header.Name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, data, os.FileMode(header.Mode)))
 	}
 }
 

@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
 	"github.com/goreleaser/nfpm/v2/deb"
@@ -24,13 +28,19 @@ func (r release) linuxPackages(t target, program file, documents []file) error {
 	defer os.RemoveAll(folder)
 	places := map[string]string{"savant": "/usr/bin/savant", "LICENSE": "/usr/share/doc/savant/copyright", "README.md": "/usr/share/doc/savant/README.md"}
 	var contents files.Contents
-	for _, f := range append([]file{program}, documents...) {
-		source := filepath.Join(folder, f.name)
+	for i, f := range slices.Concat([]file{program}, documents, r.Manual) {
+		source := filepath.Join(folder, strconv.Itoa(i))
 		if err := os.WriteFile(source, f.data, f.mode()); err != nil {
 			return err
 		}
-		contents = append(contents, &files.Content{Source: source, Destination: places[f.name],
-			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode(), MTime: r.Time}})
+		for _, packager := range []string{"deb", "rpm"} {
+			place := cmp.Or(places[f.name], "/usr/"+f.name)
+			if packager == "deb" { // Debian's zsh does not look into the folder of all others
+				place = strings.Replace(place, "/zsh/site-functions/", "/zsh/vendor-completions/", 1)
+			}
+			contents = append(contents, &files.Content{Source: source, Destination: place, Packager: packager,
+				FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode(), MTime: r.Time}})
+		}
 	}
 	for _, packager := range []struct {
 		name string

@@ -58,6 +58,16 @@ func (c caskValues) URL(name string) string {
 	return c.address(c.name("savant", target{system, arch}, ".tar.gz"))
 }
 
+// Pages are the manual pages of the archives.
+func (c caskValues) Pages() (names []string) {
+	for _, f := range c.Manual {
+		if strings.HasSuffix(f.name, ".1") {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 // cask writes the Homebrew cask. It needs the archives of all macOS and Linux
 // targets, so a build of fewer targets has none.
 func (r release) cask() error {

@@ -17,6 +17,7 @@ type release struct {
 	Version, Owner string
 	Time           time.Time // of every file in every package
 	Targets        []target
+	Manual         []file // below share/; made with the release
 }
 
 // target is an operating system and an architecture, in Go's names.
@@ -80,6 +81,9 @@ func (r release) make(ctx context.Context) error {
 	}
 	documents, err := r.documents()
 	if err != nil {
+		return err
+	}
+	if r.Manual, err = r.manual(ctx); err != nil {
 		return err
 	}
 	for _, t := range r.Targets {

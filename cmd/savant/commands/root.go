@@ -34,6 +34,12 @@ func Run(ctx context.Context, args []string, world cli.World) int {
 	return p.run(ctx, args)
 }
 
+// Tree returns all commands, for those who describe them; none of them can run.
+func Tree(version string) *cobra.Command {
+	p := &program{&cli.Program{World: cli.World{Version: version}}}
+	return p.root()
+}
+
 // program is the command line in this package.
 type program struct{ *cli.Program }
 
