@@ -99,7 +99,7 @@ var rules = map[string]rule{
 	"test/statetest":         {height: 3, imports: []string{"think/state"}},
 	"think/gate":             {height: 2},
 	"think/gate/clients":     {height: 3, imports: []string{"think/gate"}},
-	"think/gate/sessions":    {height: 5, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think", "think/gate", "think/state"}},
+	"think/gate/sessions":    {height: 5, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think", "think/gate", "think/library", "think/state"}},
 	"adopt":                  {height: 1},
 	"lsp":                    {height: 8, imports: []string{".", "rules", "think", "think/cases", "think/check", "think/flow", "think/flow/expression", "think/library"}},
 	"packages":               {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/gitrun", "internal/ownfolder"}},

@@ -98,7 +98,7 @@ func (c *checker) file(file *File) {
 		c.rule(rule)
 	}
 	for _, each := range file.success {
-		c.guarded(file, "success."+each.tool, []string{each.tool})
+		c.guarded(file, join(file.at, "success."+each.tool), []string{each.tool})
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.evidence)) {
 		e := file.evidence[name]
@@ -197,7 +197,7 @@ func (c *checker) scope(file *File, tool string) check.Names {
 	for _, name := range c.names {
 		calls[name] = check.List(c.typesOf(name).call)
 	}
-	names := check.Names{rootInput: c.typesOf(tool).input, rootFacts: check.Object("the facts", facts), rootCalls: check.Object("", calls), rootFailed: check.Any()}
+	names := check.Names{rootInput: c.typesOf(tool).input, rootFacts: check.Object("the facts", facts), rootCalls: check.Object("", calls), rootFailed: check.Any(), rootParams: check.Any(), rootState: check.Any()}
 	for name, e := range file.evidence {
 		names[name] = check.Any()
 		if len(e.impliedBy) == 0 {

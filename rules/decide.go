@@ -81,22 +81,16 @@ func Decide(set *Set, history *History, call Call) Verdict {
 		return verdict
 	}
 	own := history.session(call.Session)
-	var j *judgement
+	var file *File
+	var judgements []*judgement
 	for _, rule := range guards {
-		if j == nil || j.file != rule.file {
-			j = newJudgement(rule.file, history, own, call)
+		if file != rule.file {
+			file, judgements = rule.file, history.judgements(rule.file, own, call)
 		}
-		found := j.rule(rule, &verdict)
-		if found == nil {
-			continue
-		}
-		verdict.Findings = append(verdict.Findings, *found)
-		switch {
-		case rule.Warn:
-		case found.kind == kindApprove && verdict.Decision == Allow:
-			verdict.Decision = Ask
-		case found.kind != kindApprove:
-			verdict.Decision = Refuse
+		for _, j := range judgements {
+			if found := j.rule(rule, &verdict); found != nil {
+				verdict.add(*found)
+			}
 		}
 	}
 	slices.SortStableFunc(verdict.Findings, func(a, b Finding) int { return a.kind - b.kind })
@@ -104,6 +98,17 @@ func Decide(set *Set, history *History, call Call) Verdict {
 		verdict.Again = history.refused[digest(call)]
 	}
 	return verdict
+}
+
+func (v *Verdict) add(found Finding) {
+	v.Findings = append(v.Findings, found)
+	switch {
+	case found.Rule.Warn:
+	case found.kind == kindApprove && v.Decision == Allow:
+		v.Decision = Ask
+	case found.kind != kindApprove:
+		v.Decision = Refuse
+	}
 }
 
 // The kinds of rules in the order in which a verdict names them.
@@ -234,7 +239,7 @@ func (j *judgement) limited(rule *Rule, found *Finding) {
 
 // use returns what the call would use up of a limit.
 func (j *judgement) use(rule *Rule) (use, error) {
-	made := use{ledger: j.own, key: rule.file.Path + "\x00" + rule.ID}
+	made := use{ledger: j.own, key: rule.file.Path + "\x00" + rule.ID + "\x00" + j.run.ID} // of a workflow, each run anew
 	if rule.limit.project {
 		made.ledger = j.history.project
 	}
@@ -253,14 +258,15 @@ func (h *History) uses(call Call, own *ledger) []use {
 		if rule.limit == nil {
 			continue
 		}
-		j := newJudgement(rule.file, h, own, call)
-		if rule.when != nil {
-			if holds, _, err := rule.when.Holds(j.env()); err != nil || !holds {
-				continue
+		for _, j := range h.judgements(rule.file, own, call) {
+			if rule.when != nil {
+				if holds, _, err := rule.when.Holds(j.env()); err != nil || !holds {
+					continue
+				}
 			}
-		}
-		if use, err := j.use(rule); err == nil {
-			all = append(all, use)
+			if use, err := j.use(rule); err == nil {
+				all = append(all, use)
+			}
 		}
 	}
 	return all

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"savant/think/flow"
 	"savant/think/flow/expression"
 )
@@ -9,12 +11,16 @@ import (
 type File struct {
 	// Path is relative to SAVANT_PATH: "rules/bank.yaml".
 	Path, Name, Version string
-	Rules               []*Rule
-	evidence            map[string]*evidence
-	facts               map[string]any
-	secret              expression.Names
-	success             []success
-	layout              *flow.Layout
+	// Digest is that of the workflow whose file has the rules, "" for a file of the folder:
+	// those of a workflow hold for the calls of its runs.
+	Digest   string
+	Rules    []*Rule
+	at       string // where they are in the file: "rules" in a workflow's
+	evidence map[string]*evidence
+	facts    map[string]any
+	secret   expression.Names
+	success  []success
+	layout   *flow.Layout
 }
 
 // Rule restricts the calls of some tools.
@@ -88,6 +94,46 @@ type condition struct {
 	*expression.Condition
 	site  *flow.Site
 	shift int
+}
+
+// runs returns the runs of a call for which the file holds, one without a name for a file of
+// the folder.
+func (f *File) runs(call Call) []Run {
+	if f.Digest == "" {
+		return []Run{{}}
+	}
+	return slices.DeleteFunc(slices.Clone(call.Runs), func(run Run) bool { return run.Digest != f.Digest })
+}
+
+// Reads returns what the rules read of a run, sorted: "params.limit", "state.plan".
+func (f *File) Reads() []string {
+	names := []string{}
+	for _, program := range f.programs() {
+		for _, each := range program.References() {
+			if each.Root == rootParams || each.Root == rootState {
+				names = append(names, each.Root+"."+each.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// programs returns all expressions of the file that a run can change.
+func (f *File) programs() []*expression.Program {
+	var all []*expression.Program
+	for _, rule := range f.Rules {
+		all = append(all, rule.programs()...)
+	}
+	for _, e := range f.evidence {
+		for _, each := range e.values {
+			all = append(all, each.program)
+		}
+		if e.fits != nil {
+			all = append(all, e.fits.Programs()...)
+		}
+	}
+	return slices.DeleteFunc(all, func(program *expression.Program) bool { return program == nil })
 }
 
 // Guards reports whether the rule is about the calls of a tool.

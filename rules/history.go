@@ -14,6 +14,19 @@ type Call struct {
 	Time int64
 	// Witness says who saw the call.
 	Witness string
+	// Runs are the runs that go on whose workflows have rules about the call.
+	Runs []Run
+}
+
+// Run is a run, or a part of one, that follows a workflow with rules.
+type Run struct {
+	// Digest is that of the workflow's file.
+	Digest string `json:"digest"`
+	// ID names the run and the part: WORKFLOW/RUN, or WORKFLOW/RUN/fix_0/.
+	ID string `json:"run"`
+	// Params and State have what the rules read, null for what is not there.
+	Params map[string]any `json:"params,omitempty"`
+	State  map[string]any `json:"state,omitempty"`
 }
 
 // Outcome is how a call ended, as far as that is known.

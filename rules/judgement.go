@@ -15,6 +15,7 @@ type judgement struct {
 	history *History
 	own     *ledger // the calls of the call's session
 	call    Call
+	run     Run // the run of whose workflow the file is, if it is one's
 	found   map[string]*found
 	wheres  map[string]whereValue // by the expression's source
 	of      *Made                 // in an if or a success: the call that it is about
@@ -35,12 +36,18 @@ type found struct {
 	values     []any // of where
 }
 
-func newJudgement(file *File, history *History, own *ledger, call Call) *judgement {
-	return &judgement{file: file, history: history, own: own, call: call, found: map[string]*found{}, wheres: map[string]whereValue{}}
+// judgements returns one for each run of the call for which the file holds.
+func (h *History) judgements(file *File, own *ledger, call Call) []*judgement {
+	runs := file.runs(call)
+	all := make([]*judgement, len(runs))
+	for i, run := range runs {
+		all[i] = &judgement{file: file, history: h, own: own, call: call, run: run, found: map[string]*found{}, wheres: map[string]whereValue{}}
+	}
+	return all
 }
 
-// whereValue is what an expression of where gives, and its text. It reads the input and
-// the facts alone, so it is the same for all evidence of a file.
+// whereValue is what an expression of where gives, and its text. It reads no calls, so it
+// is the same for all evidence of a file.
 type whereValue struct {
 	value any
 	text  string
@@ -71,6 +78,10 @@ func (j *judgement) Value(read expression.Read) any {
 		return j.call.Input
 	case rootFacts:
 		return j.file.facts
+	case rootParams:
+		return j.run.Params
+	case rootState:
+		return j.run.State
 	case rootCalls, rootFailed:
 		return j.calls(read)
 	case rootResult:
@@ -263,6 +274,9 @@ func (s *Set) outcome(call Call, result any) Outcome {
 	outcome := Succeeded
 	made := &Made{Call: call, item: map[string]any{"input": call.Input, "result": result}}
 	for _, file := range s.files {
+		if len(file.runs(call)) == 0 {
+			continue
+		}
 		for _, each := range file.success {
 			if !matches(each.tool, call.Tool) {
 				continue

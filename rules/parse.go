@@ -24,7 +24,8 @@ const maxWithin = 90 * 86_400_000
 
 // The keys that the maps of a file of rules may have.
 var (
-	fileKeys        = []string{"name", "version", "description", "facts", "success", "evidence", "rules"}
+	sectionKeys     = []string{"facts", "success", "evidence", "rules"}
+	fileKeys        = append([]string{"name", "version", "description"}, sectionKeys...)
 	evidenceKeys    = []string{"last", "where", "if", "implied_by", "since", "within", "scope"}
 	requirementKeys = []string{"needs", "that", "message"}
 	ruleKeys        = []string{"id", "description", "before", "except", "when", "require", "deny", "message", "at_most", "once", "per", "within", "scope", "approve", "for", "mode"}
@@ -47,8 +48,49 @@ func Parse(file string, src []byte) (*File, error) {
 
 // parse reads the rules that stand at a path of a document.
 func parse(file, at string, value any, layout *flow.Layout) (*File, error) {
-	p := &parser{layout: layout, file: &File{Path: file, layout: layout, evidence: map[string]*evidence{}, facts: map[string]any{}, secret: expression.Names{}}}
+	p := newParser(file, at, layout)
 	p.document(value, at)
+	return p.file, failure(file, p.wrong)
+}
+
+func newParser(file, at string, layout *flow.Layout) *parser {
+	return &parser{layout: layout, file: &File{Path: file, at: at, layout: layout, evidence: map[string]*evidence{}, facts: map[string]any{}, secret: expression.Names{}}}
+}
+
+// inWorkflow is the key of a workflow's file that has its rules.
+const inWorkflow = "rules"
+
+// ParseWorkflow reads the rules in a workflow's file: a list of rules, or a map of facts,
+// success, evidence and rules. They may read the params of the run, and its state: the
+// captures so far. nil: the file has none.
+func ParseWorkflow(file string, src []byte) (*File, error) {
+	value, layout, err := flow.ReadYAMLLayout(file, src)
+	if err != nil {
+		return nil, err
+	}
+	workflow, _ := value.(map[string]any)
+	given, has := workflow[inWorkflow]
+	if !has {
+		return nil, nil
+	}
+	p := newParser(file, inWorkflow, layout)
+	p.file.Digest = jsonvalue.HexSum(src)
+	if params, declared := workflow["params"].(map[string]any); declared {
+		p.params = expression.NamesOf(slices.Collect(maps.Keys(params))...)
+	}
+	p.captures = expression.Names{}
+	steps, _ := workflow["steps"].([]any)
+	for _, each := range steps {
+		step, _ := each.(map[string]any)
+		if name, is := step["capture_as"].(string); is {
+			p.captures[name] = true
+		}
+	}
+	if _, isMap := given.(map[string]any); isMap {
+		p.sections(p.object(given, inWorkflow, sectionKeys...), inWorkflow)
+	} else {
+		p.rules(given, inWorkflow)
+	}
 	return p.file, failure(file, p.wrong)
 }
 
@@ -75,9 +117,11 @@ var (
 
 // parser reads the values of a file and notes what is wrong with them.
 type parser struct {
-	file   *File
-	layout *flow.Layout
-	wrong  []fault.Diagnostic
+	file *File
+	// params and captures are the names of a workflow's; nil params: any.
+	params, captures expression.Names
+	layout           *flow.Layout
+	wrong            []fault.Diagnostic
 }
 
 func (p *parser) fail(code fault.Code, at, format string, args ...any) {
@@ -95,6 +139,12 @@ func (p *parser) document(value any, at string) {
 	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && f.Name != base {
 		p.violation("name", "the name is %q, and the file is %s: they must be equal", f.Name, path.Base(f.Path))
 	}
+	p.sections(top, at)
+}
+
+// sections reads facts, success, evidence and rules.
+func (p *parser) sections(top map[string]any, at string) {
+	f := p.file
 	p.facts(top["facts"], join(at, "facts"))
 	shapes := p.members(top["evidence"], join(at, "evidence"))
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
@@ -141,7 +191,7 @@ func (p *parser) evidence(e *evidence, value any, at string) {
 		e.keys, e.values = append(e.keys, key), append(e.values, p.operand(where[key], at+".where."+key))
 	}
 	if shape["if"] != nil {
-		e.fits = p.ofCall(shape["if"], at+".if", rootResult, rootInput, rootFacts)
+		e.fits = p.ofCall(shape["if"], at+".if", rootResult, rootInput, rootFacts, rootRun)
 	}
 }
 
@@ -152,7 +202,7 @@ func (p *parser) operand(value any, at string) operand {
 		return operand{literal: value}
 	}
 	site := p.layout.Value(at)
-	program, err := expression.Compile(source, expression.Scope{Roots: p.roots(rootInput, rootFacts)})
+	program, err := expression.Compile(source, expression.Scope{Roots: p.roots(rootInput, rootFacts, rootRun)})
 	if err != nil {
 		p.wrongExpression(err, site, 0)
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -15,6 +16,11 @@ const (
 	rootCalls  = "calls"
 	rootFailed = "failed"
 	rootFacts  = "facts"
+	// rootParams and rootState are of the run, in the rules of a workflow.
+	rootParams = "params"
+	rootState  = "state"
+	// rootRun stands for both.
+	rootRun    = "run"
 	rootResult = "result"
 	// rootCall is a list of the call that an if or a success is about.
 	rootCall = "call"
@@ -25,7 +31,7 @@ var callFields = expression.NamesOf("input", "result", "at", "id", "witness")
 
 // reserved are names that evidence cannot have.
 var reserved = map[string]bool{rootInput: true, rootCalls: true, rootFailed: true, rootFacts: true, rootResult: true, rootCall: true,
-	"params": true, "state": true, "null": true, "nil": true, "true": true, "false": true, "not": true, "and": true, "or": true, "in": true, "let": true, "if": true, "else": true, "matches": true, "contains": true, "startsWith": true, "endsWith": true}
+	rootParams: true, rootState: true, "null": true, "nil": true, "true": true, "false": true, "not": true, "and": true, "or": true, "in": true, "let": true, "if": true, "else": true, "matches": true, "contains": true, "startsWith": true, "endsWith": true}
 
 func identifier(name string) bool {
 	for i, char := range []byte(name) {
@@ -42,6 +48,10 @@ func (p *parser) roots(names ...string) map[string]expression.Root {
 	for _, name := range names {
 		known[name] = expression.Root{}
 	}
+	if p.file.Digest != "" && slices.Contains(names, rootRun) {
+		known[rootParams], known[rootState] = expression.Root{Names: p.params, Members: true}, expression.Root{Names: p.captures, Members: true}
+	}
+	delete(known, rootRun)
 	if _, is := known[rootFacts]; is {
 		facts := expression.Names{}
 		for name := range p.file.facts {
@@ -54,7 +64,7 @@ func (p *parser) roots(names ...string) map[string]expression.Root {
 
 // allRoots returns the scope of a condition.
 func (p *parser) allRoots() map[string]expression.Root {
-	known := p.roots(rootInput, rootFacts)
+	known := p.roots(rootInput, rootFacts, rootRun)
 	known[rootCalls], known[rootFailed] = expression.Root{Lists: true}, expression.Root{Lists: true}
 	for name := range p.file.evidence {
 		known[name] = expression.Root{Names: callFields}

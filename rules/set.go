@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,9 @@ type index struct {
 // New returns the rules of some files.
 func New(files ...*File) *Set {
 	s := &Set{files: slices.Clone(files), indexes: map[string][]index{}}
-	slices.SortStableFunc(s.files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(s.files, func(a, b *File) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Digest, b.Digest))
+	})
 	for _, file := range s.files {
 		for _, e := range file.evidence {
 			s.project = s.project || e.project
@@ -61,6 +64,11 @@ func indexName(keys []string) string { return strings.Join(keys, "\x00") }
 
 // Files returns the files, by path.
 func (s *Set) Files() []*File { return slices.Clone(s.files) }
+
+// Folder returns the rules without those of workflows.
+func (s *Set) Folder() *Set {
+	return New(slices.DeleteFunc(s.Files(), func(file *File) bool { return file.Digest != "" })...)
+}
 
 // Names returns the names of tools that the rules say, without patterns.
 func (s *Set) Names() []string {

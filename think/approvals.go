@@ -373,10 +373,7 @@ func (e *Engine) RunsOf(caller Caller) []state.Key {
 // Scoped reports whether a run goes on in which a person was asked to approve calls of a
 // tool. A run whose workflow has no such step is read once, since every call of a tool asks.
 func (e *Engine) Scoped(ctx context.Context, key state.Key, tool string) bool {
-	e.mu.Lock()
-	tools, known := e.scoping[key]
-	e.mu.Unlock()
-	if known && !slices.Contains(tools, tool) {
+	if about, known := e.concernOf(key); known && !slices.Contains(about.scoped, tool) {
 		return false
 	}
 	l, err := e.openAt(ctx, key)
@@ -384,16 +381,73 @@ func (e *Engine) Scoped(ctx context.Context, key state.Key, tool string) bool {
 		return false // it is gone
 	}
 	defer l.mu.Unlock()
-	e.noteScopes(key, l.run.View().Graph())
+	e.noteConcern(key, l.run.View().Graph())
 	return l.now.Final == nil && len(l.run.View().Approved(tool)) > 0
 }
 
-// noteScopes remembers the tools that a run's approvals may cover.
-func (e *Engine) noteScopes(key state.Key, graph *flow.Graph) {
+// concern is what a run's workflow says of calls beside its steps: the tools that approvals
+// may cover, and whether it has rules. It is remembered, since every call of a tool asks.
+type concern struct {
+	scoped []string
+	ruled  bool
+}
+
+func (e *Engine) concernOf(key state.Key) (about concern, known bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.scoping) >= maxNamed {
-		clear(e.scoping)
+	about, known = e.concerns[key]
+	return about, known
+}
+
+func (e *Engine) noteConcern(key state.Key, graph *flow.Graph) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.concerns) >= maxNamed {
+		clear(e.concerns)
 	}
-	e.scoping[key] = graph.Scoped()
+	e.concerns[key] = concern{graph.Scoped(), graph.Ruled()}
+}
+
+// Ruling is a workflow under way in a run, with rules about the calls of its session.
+type Ruling struct {
+	Run state.Key
+	flow.Ruling
+}
+
+// Rulings returns the workflows with rules that a run follows now, outermost first; none for
+// a run that has ended or is gone.
+func (e *Engine) Rulings(ctx context.Context, key state.Key) (list []Ruling, err error) {
+	if about, known := e.concernOf(key); known && !about.ruled {
+		return nil, nil
+	}
+	l, err := e.openAt(ctx, key)
+	if errors.Is(err, fault.UnknownRun) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	graph := l.run.View().Graph()
+	if e.noteConcern(key, graph); !graph.Ruled() || l.now.Final != nil {
+		return nil, nil
+	}
+	if e.Rules == nil {
+		return nil, fault.New(fault.RuleRefused, "run %s has rules, and nothing here makes them hold", key)
+	}
+	reads := map[string][]string{}
+	for _, each := range graph.Workflows() {
+		if each.Ruled {
+			reads[each.Digest] = e.Rules.Reads(each)
+		}
+	}
+	var found []flow.Ruling
+	err = e.query(ctx, l.history(), l.run, func() (refs []flow.Ref, err error) {
+		found, refs = l.run.View().Rulings(reads)
+		return refs, nil
+	})
+	for _, each := range found {
+		list = append(list, Ruling{key, each})
+	}
+	return list, err
 }

@@ -33,6 +33,8 @@ type Options struct {
 	Receipts state.Receipts
 	// Imports knows which runs were imported; nil: none.
 	Imports Imports
+	// Rules reads the rules of workflows; nil: no run of a workflow with rules is planned.
+	Rules Rules
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// NewID returns a fresh run id; nil draws one at random.
@@ -115,6 +117,16 @@ func (AnyTools) Asked(call string, input json.RawMessage) (tool, digest string, 
 // Fits takes every value.
 func (AnyTools) Fits(string, any) error { return nil }
 
+// Rules reads the rules about calls that a workflow's file has, see flow.Workflow.Ruled.
+type Rules interface {
+	check.Rules
+	// Check returns what is wrong with them, and what is odd; one without a severity is an
+	// error.
+	Check(*flow.Workflow) []fault.Diagnostic
+	// Demands says in a few words what they demand.
+	Demands(*flow.Workflow) string
+}
+
 // Imports says which records of a run were imported. *state.Dir implements it.
 type Imports interface {
 	// Imported returns the version up to which they were, or 0.
@@ -131,7 +143,7 @@ type Engine struct {
 	uses     int                  // counts the calls of hold
 	named    map[string]state.Key // runs called for by their id alone
 	callers  callers
-	scoping  map[state.Key][]string // the tools that approvals of runs may cover
+	concerns map[state.Key]concern
 	projects *projector
 	checks   map[*flow.Graph]checkedGraph
 }
@@ -154,7 +166,7 @@ func (e *Engine) checked(graph *flow.Graph) check.Report {
 	known, ok := e.checks[graph]
 	e.mu.Unlock()
 	if !ok || known.tools != tools {
-		known = checkedGraph{tools, check.Graph(graph, e.Tools.Schemas)}
+		known = checkedGraph{tools, e.findings(graph)}
 		e.mu.Lock()
 		if len(e.checks) >= maxChecked {
 			clear(e.checks)
@@ -164,6 +176,23 @@ func (e *Engine) checked(graph *flow.Graph) check.Report {
 	}
 	found := known.found // the caller may change the lists
 	return check.Report{Errors: slices.Clone(found.Errors), Warnings: slices.Clone(found.Warnings), Notes: slices.Clone(found.Notes)}
+}
+
+// findings are what is wrong with a workflow and with its rules.
+func (e *Engine) findings(graph *flow.Graph) check.Report {
+	report := check.Graph(graph, e.Tools.Schemas, e.Rules)
+	if !graph.Ruled() {
+		return report
+	}
+	workflows := graph.Workflows()
+	for _, reference := range slices.Sorted(maps.Keys(workflows)) {
+		if w := workflows[reference]; w.Ruled && e.Rules == nil {
+			report.Errors = append(report.Errors, fault.Diagnostic{File: w.File, Path: "rules", Code: fault.YAMLSchemaViolation, Message: "the workflow has rules, and nothing here makes them hold"})
+		} else if w.Ruled {
+			report.Add(e.Rules.Check(w), string(w.Source))
+		}
+	}
+	return report
 }
 
 // checkedNow is checked with what may be otherwise at each call.
@@ -257,7 +286,7 @@ func New(options Options) *Engine {
 	if options.ProjectEvery <= 0 {
 		options.ProjectEvery = time.Second
 	}
-	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, scoping: map[state.Key][]string{}, checks: map[*flow.Graph]checkedGraph{}}
+	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, concerns: map[state.Key]concern{}, checks: map[*flow.Graph]checkedGraph{}}
 	e.projects = newProjector(e)
 	return e
 }

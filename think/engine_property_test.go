@@ -31,7 +31,7 @@ func TestEnginesAgree(t *testing.T) {
 	t.Parallel()
 	check(t, 300, func(t *rapid.T) {
 		g := generate(t, false)
-		if len(static.Graph(g.compile(t), nil).Errors) > 0 {
+		if len(static.Graph(g.compile(t), nil, nil).Errors) > 0 {
 			return // think.plan refuses it
 		}
 		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: true}

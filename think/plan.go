@@ -83,7 +83,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: e.unpublishedNote(graph, in.Driven), terms: termsOf(graph), by: in.Caller})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: strings.TrimSpace(e.unpublishedNote(graph, in.Driven) + " " + e.rulesNote(graph)), terms: termsOf(graph), by: in.Caller})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, in.Caller, key, given) // another process planned it first
 	}
@@ -282,7 +282,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	if err != nil {
 		return settled{}, notPlanned(key, err)
 	}
-	e.noteScopes(key, graph)
+	e.noteConcern(key, graph)
 	answer := composed(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
 	answer.Reply.Note = strings.TrimSpace(begin.note + " " + answer.Reply.Note)
@@ -291,7 +291,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	l.forget()
 	now := e.Now()
 	record, err := e.write(ctx, key, kindPlan, out, now, planData{Workflow: graph.Workflow.Name, Pins: pins, Edition: graph.Edition(), Commands: begin.commands,
-		Schemas: begin.schemas, Params: params, Terms: begin.terms, Lineage: begin.from, attribution: begin.by.attribution(), Reply: answer})
+		Schemas: begin.schemas, Params: params, Terms: begin.terms, Ruled: graph.Ruled(), Lineage: begin.from, attribution: begin.by.attribution(), Reply: answer})
 	if err != nil {
 		return settled{}, err
 	}
@@ -416,6 +416,18 @@ func (e *Engine) unpublishedNote(graph *flow.Graph, driven bool) string {
 	}
 	names := strings.Join(slices.Sorted(maps.Keys(needed)), ",")
 	return "Steps of this workflow call tools of " + names + ", which this server does not publish: unless another server of this client has them, add " + names + " to MCP_SERVICE in the client's configuration and restart it."
+}
+
+// rulesNote says what the rules of a workflow demand, "" without rules.
+func (e *Engine) rulesNote(graph *flow.Graph) string {
+	demands := ""
+	workflows := graph.Workflows()
+	for _, reference := range slices.Sorted(maps.Keys(workflows)) {
+		if w := workflows[reference]; w.Ruled && e.Rules != nil {
+			demands += " " + e.Rules.Demands(w)
+		}
+	}
+	return strings.TrimSpace(demands)
 }
 
 // notFound returns why a client cannot call a tool, "" if it can, and whether the tool

@@ -182,7 +182,7 @@ func TestChecksBlameNothingThatIsRight(t *testing.T) {
 				return
 			}
 		}
-		found := static.Graph(g.compile(t), nil)
+		found := static.Graph(g.compile(t), nil, nil)
 		require.Empty(t, found.Errors, "%s", g)
 		require.Empty(t, slices.DeleteFunc(found.Warnings, mayBeSkipped), "%s", g)
 	})

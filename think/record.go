@@ -48,6 +48,8 @@ type planData struct {
 	// Commands are the digests of the commands that the run's tools carry out, as
 	// they were when it was planned.
 	Commands map[string]string `json:"commands,omitempty"`
+	// Ruled says that a workflow of the run has rules.
+	Ruled bool `json:"ruled,omitempty"`
 	// Lineage is the origin of a fork.
 	Lineage *lineage `json:"lineage,omitempty"`
 	attribution

@@ -244,6 +244,7 @@ func StandingAfter(run gate.Run, records []state.Record) (after gate.Run, ok boo
 // stand moves a standing on by a record: the instructions it issued wait, too.
 func stand(run *gate.Run, record state.Record) error {
 	var data struct {
+		Ruled bool `json:"ruled"`
 		Reply struct {
 			Reply struct {
 				Instruction  *gate.Issued  `json:"instruction"`
@@ -266,6 +267,7 @@ func stand(run *gate.Run, record state.Record) error {
 		issued = append(issued, *reply.Instruction)
 	}
 	run.Issued = append(issued, reply.Instructions...)
+	run.Ruled = run.Ruled || data.Ruled
 	run.Progress, run.Status = record.Version, record.Status
 	return nil
 }

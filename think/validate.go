@@ -12,7 +12,6 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
-	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"
 )
@@ -173,7 +172,7 @@ func (e *Engine) withDraft(err error) error {
 	said := fault.From(err)
 	graph, wrong := library.Link(unfinished.Draft, func(reference string) (*flow.Workflow, error) { return e.Library.Find(reference, "") }, flow.CurrentEdition)
 	if wrong == nil {
-		wrong = check.Graph(graph, e.Tools.Schemas).Fault()
+		wrong = e.findings(graph).Fault()
 	}
 	if wrong == nil {
 		return err

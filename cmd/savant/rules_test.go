@@ -100,3 +100,71 @@ func TestASessionHeaderIsOfItsToken(t *testing.T) {
 	require.Contains(t, call("one", "", "think.validate", valid), "Rule seen")
 	require.NotContains(t, call("one", first, "think.validate", valid), "Rule seen")
 }
+
+// ruledWorkflow has rules about the calls of its run.
+const ruledWorkflow = `name: look
+version: "1.0"
+params: {most: {type: integer, default: 50}}
+rules:
+  evidence: {listed: {last: think.workflows.list}}
+  rules:
+    - {id: seen, before: think.validate, require: {needs: listed}}
+    - {id: few, before: think.state.list, require: "(input?.limit ?? 0) <= params.most"}
+    - {id: chosen, before: think.state.list, require: "state.chosen != nil"}
+steps:
+  - {id: choose, call: llm.generate, input_template: {task: Choose.}, capture_as: chosen}
+  - {id: end, call: llm.generate, input_template: {task: End.}}
+`
+
+// TestTheRulesOfAWorkflowHoldForItsRun, over stdio and HTTP alike, while it is open; another
+// token is not held.
+func TestTheRulesOfAWorkflowHoldForItsRun(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	folder, configuration := t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "look.yaml"), []byte(ruledWorkflow), 0o600))
+	tokens := map[string]string{}
+	for _, name := range []string{"one", "two"} {
+		command := exec.Command("savant", "token", "add", name, "--path", folder)
+		command.Env = append(os.Environ(), configuration)
+		out, err := command.Output()
+		require.NoError(t, err)
+		tokens[name] = strings.TrimSpace(string(out))
+	}
+	overHTTP := serveHTTP(t, folder, configuration)
+	overStdio := serveIn(t, folder, configuration)
+	id := 0
+	for way, call := range map[string]func(tool string, args map[string]any) string{
+		"http": func(tool string, args map[string]any) string {
+			_, body := overHTTP.callHTTP(t, tokens["one"], tool, args)
+			return body
+		},
+		"stdio": func(tool string, args map[string]any) string {
+			id++
+			overStdio.send(t, id, tool, args)
+			require.True(t, overStdio.lines.Scan())
+			return overStdio.lines.Text()
+		},
+	} {
+		valid := map[string]any{"workflow": "hello"}
+		require.Contains(t, call("think.validate", valid), `"valid":true`, way)
+		require.Contains(t, call("think.plan", map[string]any{"workflow": "look", "run_id": way}), "rules of look hold for your calls: seen (require a call of think", way)
+		require.Contains(t, call("think.validate", valid), "Rule seen (workflows/look.yaml:7) is not met", way)
+		require.Contains(t, call("think.workflows.list", nil), `"hello"`)
+		require.Contains(t, call("think.validate", valid), `"valid":true`, way)
+		require.Contains(t, call("think.state.list", map[string]any{"limit": 60}), "Rule few")
+		require.Contains(t, call("think.state.list", map[string]any{"limit": 6}), "Rule chosen")
+		require.Contains(t, call("think.next", map[string]any{"run_id": way, "step_id": "choose", "result_snapshot": "a"}), `"step_id":"end"`)
+		require.Contains(t, call("think.state.list", map[string]any{"limit": 6}), `"look"`)
+		if way == "http" {
+			_, body := overHTTP.callHTTP(t, tokens["two"], "think.state.list", map[string]any{"limit": 60})
+			require.NotContains(t, body, "RULE_REFUSED")
+		}
+		require.Contains(t, call("think.next", map[string]any{"run_id": way, "step_id": "end", "result_snapshot": "b"}), `"done":true`)
+		require.Contains(t, call("think.state.list", map[string]any{"limit": 60}), `"look"`)
+		out, err := exec.Command("savant", "verify", way, "--path", folder).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "6 decisions, 3 refused, identical")
+	}
+}

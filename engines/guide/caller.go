@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"cmp"
 	"context"
 
 	"savant/engines"
@@ -11,7 +12,7 @@ import (
 
 // Caller returns who makes a call, for Think.
 func Caller(call engines.Call) think.Caller {
-	caller := think.Caller{ID: call.ID, Name: call.Name, Client: call.Client, Apps: call.Apps}
+	caller := think.Caller{ID: cmp.Or(call.ID, agentOf(call)), Name: call.Name, Client: call.Client, Apps: call.Apps}
 	if call.Person != nil {
 		caller.Ask = func(ctx context.Context, form think.Form) (think.Filled, error) {
 			answer, err := call.Person.Ask(ctx, engines.Elicitation(form))
@@ -19,6 +20,14 @@ func Caller(call engines.Call) think.Caller {
 		}
 	}
 	return caller
+}
+
+// agentOf names the agent's run that makes a call, "" for none: its runs are its own.
+func agentOf(call engines.Call) string {
+	if call.Agent.RunID == "" {
+		return ""
+	}
+	return "agent " + call.Agent.RunID
 }
 
 func (h Hooks) explain(e *think.Engine) tool[think.ExplainInput, any] {

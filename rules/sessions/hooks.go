@@ -20,11 +20,12 @@ const OfHooks = "hooks"
 // Ask decides on the event of a client's hook: a call of one of the client's own tools,
 // before or after it is made. Where it cannot decide, the call does not pass.
 func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
-	set, err := k.Set()
+	if e.Session == "" {
+		return gate.Decision{}
+	}
+	set, runs, err := k.holding(ctx, engines.Call{})
 	tool, ours := toolOf(set, e.Tool)
 	switch {
-	case e.Session == "":
-		return gate.Decision{}
 	case err != nil && e.Kind == gate.BeforeTool:
 		return refusal(err)
 	case err != nil || e.Kind == gate.Other || len(set.Files()) == 0:
@@ -35,7 +36,7 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	case !set.Reads(tool):
 		return gate.Decision{}
 	}
-	call := rules.Call{Tool: tool, Input: map[string]any{}, Session: hookSession(e), Time: k.options.Now().UnixMilli(), Witness: "hook"}
+	call := rules.Call{Tool: tool, Input: map[string]any{}, Session: hookSession(e), Time: k.options.Now().UnixMilli(), Witness: "hook", Runs: runs}
 	if value, err := jsonvalue.DecodeStored(e.Input); err == nil {
 		if input, is := value.(map[string]any); is {
 			call.Input = input

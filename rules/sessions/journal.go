@@ -58,6 +58,8 @@ type record struct {
 	Receipt string          `json:"receipt,omitempty"`
 	Rules   []rules.Summary `json:"rules,omitempty"`
 	Uses    []use           `json:"uses,omitempty"`
+	// Runs are those whose workflows have rules about the call.
+	Runs []rules.Run `json:"runs,omitempty"`
 	// Set names the rules that judged the call.
 	Set string `json:"set,omitempty"`
 	// Question names what a person is asked about the call, and Texts are the questions.

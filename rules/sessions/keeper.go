@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -36,8 +37,8 @@ type Options struct {
 	// Approver is the person at the terminal, who is asked about calls of the agent; it may
 	// be nil.
 	Approver Approver
-	// Scopes has the approvals of workflows that cover calls; nil: none.
-	Scopes Scopes
+	// Runs has what the runs of workflows say about calls; nil: nothing.
+	Runs Runs
 	// Process names this process among those that write the journal; "" draws a name.
 	Process string
 }
@@ -50,12 +51,15 @@ type Keeper struct {
 
 	mutex   sync.Mutex
 	version string // of the files of rules that are loaded
-	sources sources
-	digest  string // of the sources
-	set     *rules.Set
-	broken  error // why they could not be loaded
-	journal journals
-	pruned  bool
+	folder  sources
+	// workflows are the files of workflows whose rules hold for some calls.
+	workflows sources
+	sources   sources // both
+	digest    string  // of the sources
+	set       *rules.Set
+	broken    error // why they could not be loaded
+	journal   journals
+	pruned    bool
 	past
 }
 
@@ -81,7 +85,7 @@ type running struct {
 
 // Open returns the keeper of a folder.
 func Open(options Options) *Keeper {
-	k := &Keeper{options: options, process: cmp.Or(options.Process, newName()), set: rules.New()}
+	k := &Keeper{options: options, process: cmp.Or(options.Process, newName()), set: rules.New(), workflows: sources{}}
 	k.forget()
 	return k
 }
@@ -95,14 +99,8 @@ func (k *Keeper) forget() {
 func (k *Keeper) load() error {
 	if version := fingerprint(k.options.Files); version != k.version {
 		k.version = version
-		var set *rules.Set
-		read, err := readSources(k.options.Files)
-		if err == nil {
-			set, err = read.parse()
-		}
-		if k.broken = err; err == nil {
-			k.set, k.sources, k.digest = set, read, read.digest()
-			k.forget()
+		if k.folder, k.broken = readSources(k.options.Files); k.broken == nil {
+			k.broken = k.combine()
 		}
 	}
 	if k.broken == nil {
@@ -110,6 +108,18 @@ func (k *Keeper) load() error {
 	}
 	said := fault.From(k.broken)
 	return fault.New(fault.RuleRefused, "no tool is called while the rules cannot be read: %s", said.Message()).With(said.Diagnostics...)
+}
+
+// combine makes the rules of the folder and of workflows hold together.
+func (k *Keeper) combine() error {
+	all := maps.Clone(k.workflows)
+	maps.Copy(all, k.folder)
+	set, err := all.parse()
+	if err == nil {
+		k.set, k.sources, k.digest = set, all, all.digest()
+		k.forget()
+	}
+	return err
 }
 
 // Set returns the rules that hold.
@@ -122,7 +132,7 @@ func (k *Keeper) Set() (*rules.Set, error) {
 
 // Reserve implements engines.Rules.
 func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.Tool, args json.RawMessage) (engines.Reservation, error) {
-	set, err := k.Set()
+	set, runs, err := k.holding(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +143,7 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 	if err != nil {
 		return nil, err
 	}
+	asked.Runs = runs
 	verdict, reserved, err := k.reserve(ctx, call, asked)
 	for err == nil && reserved == nil { // other rules may hold once a person has answered
 		if err = k.approve(ctx, call, verdict); err == nil {
@@ -148,12 +159,14 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 
 // Check judges a call without making it.
 func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args json.RawMessage) (rules.Verdict, error) {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	if err := k.load(); err != nil {
+	_, runs, err := k.holding(ctx, call)
+	if err != nil {
 		return rules.Verdict{}, err
 	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
 	asked, err := k.callOf(call, tool, args)
+	asked.Runs = runs
 	if err != nil || len(k.set.Guards(tool)) == 0 && !k.about(ctx, k.set, call, tool) {
 		return rules.Verdict{Call: asked}, err
 	}
@@ -173,6 +186,9 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Call) (verdict rules.Verdict, reserved *reservation, err error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
+	if err := k.holds(asked.Runs); err != nil {
+		return verdict, nil, err
+	}
 	err = k.locked(ctx, asked.Session, func() error {
 		asked.Time = k.options.Now().UnixMilli() // in the order of the records
 		if err := k.settleLost(asked); err != nil {
@@ -220,7 +236,7 @@ func newName() string { return strings.ToLower(rand.Text()[:16]) }
 
 // begun is the record of a call that is about to be made.
 func (k *Keeper) begun(name string, call rules.Call) record {
-	return record{Kind: kindCall, Call: name, Process: k.process, Session: call.Session, Tool: call.Tool, Input: call.Input, Time: call.Time, Witness: call.Witness}
+	return record{Kind: kindCall, Call: name, Process: k.process, Session: call.Session, Tool: call.Tool, Input: call.Input, Time: call.Time, Witness: call.Witness, Runs: call.Runs}
 }
 
 func usesOf(verdict rules.Verdict) []use {
@@ -264,7 +280,7 @@ func (r record) call() rules.Call {
 	if r.Input == nil {
 		r.Input = map[string]any{}
 	}
-	return rules.Call{Tool: r.Tool, Input: r.Input, Session: r.Session, Time: r.Time, Witness: r.Witness}
+	return rules.Call{Tool: r.Tool, Input: r.Input, Session: r.Session, Time: r.Time, Witness: r.Witness, Runs: r.Runs}
 }
 
 // replay takes in one record.

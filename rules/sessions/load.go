@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/rules"
+	"savant/think/flow"
 )
 
 // Folder is the folder of rules, below SAVANT_PATH.
@@ -28,8 +29,21 @@ const (
 
 const casesEnd = ".cases"
 
-// sources are the texts of the files of rules, by path.
+// sources are the texts of the files of rules, by path, and of workflows with rules, see
+// nameOf.
 type sources map[string]string
+
+// nameOf names the file of a workflow among sources. No file of the folder of rules has such
+// a name.
+func nameOf(w *flow.Workflow) string { return "@" + w.Digest + " " + w.File }
+
+// parseSource reads one of the sources.
+func parseSource(name, text string) (*rules.File, error) {
+	if digest, file, named := strings.Cut(name, " "); named && strings.HasPrefix(digest, "@") {
+		return rules.ParseWorkflow(file, []byte(text))
+	}
+	return rules.Parse(name, []byte(text))
+}
 
 // digest names the rules that some sources make.
 func (s sources) digest() string {
@@ -65,7 +79,7 @@ func (s sources) parse() (*rules.Set, error) {
 	var all []*rules.File
 	var wrong []fault.Diagnostic
 	for _, name := range slices.Sorted(maps.Keys(s)) {
-		file, err := rules.Parse(name, []byte(s[name]))
+		file, err := parseSource(name, s[name])
 		if err != nil {
 			coded := fault.From(err)
 			if len(coded.Diagnostics) == 0 {

@@ -66,9 +66,10 @@ func (w *scopedWorld) open(workflow string) {
 	store := w.store
 	w.t.Cleanup(func() { _ = store.Close() })
 	files := fstest.MapFS{"workflows/refunds.yml": {Data: []byte(workflow)}}
-	w.engine = think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: w.store, Now: w.clock, Imports: w.store})
+	w.engine = think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: w.store, Now: w.clock, Imports: w.store,
+		Rules: &sessions.Workflows{Tools: published{"pay.refund": {}, "orders.get": {}}}})
 	w.t.Cleanup(w.engine.Close)
-	w.keeper = sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock, Scopes: &guide.Scopes{Engine: w.engine}})
+	w.keeper = sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock, Runs: &guide.Runs{Engine: w.engine}})
 	w.registry = engines.NewRegistry(engines.Options{Rules: w.keeper})
 	require.NoError(w.t, w.registry.Add(engines.Bind("pay.refund", "A tool.", func(_ context.Context, in arguments) (reply, error) {
 		w.made.add("pay.refund")
@@ -110,7 +111,7 @@ func (w *scopedWorld) same(run string) {
 	found, err := audit.New(w.engine).Verify(w.t.Context(), key, records)
 	require.NoError(w.t, err)
 	require.Nil(w.t, found)
-	verified, err := w.keeper.Verify(func(string) bool { return true })
+	verified, err := w.keeper.Verify(func(string) bool { return true }, "")
 	require.NoError(w.t, err)
 	for _, each := range verified {
 		require.Nil(w.t, each.Difference, "%+v", each.Difference)

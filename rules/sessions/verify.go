@@ -39,18 +39,19 @@ type Difference struct {
 	Computed string `json:"computed"`
 }
 
-// Verify computes the decisions of sessions again, each under the rules that judged then.
-// It returns those of the sessions that wanted accepts.
-func (k *Keeper) Verify(wanted func(session string) bool) ([]Verified, error) {
+// Verify computes decisions again, each under the rules that judged then: those of the
+// sessions that wanted accepts, and those under the rules of a run, WORKFLOW/RUN or "" for
+// none.
+func (k *Keeper) Verify(wanted func(session string) bool, run string) ([]Verified, error) {
 	root := k.options.Root
 	all, err := readAll(root)
 	if err != nil {
 		return nil, err
 	}
-	v := verifier{root: root, all: all, sets: map[string]*rules.Set{}, found: map[string]*Verified{}}
+	v := verifier{root: root, all: all, sets: map[string]*judges{}, found: map[string]*Verified{}}
 	var order []string
 	for i, each := range all {
-		if wanted(each.Session) {
+		if wanted(each.Session) || ruledBy(each.Runs, run) {
 			if v.found[each.Session] == nil {
 				v.found[each.Session] = &Verified{Session: each.Session}
 				order = append(order, each.Session)
@@ -59,15 +60,17 @@ func (k *Keeper) Verify(wanted func(session string) bool) ([]Verified, error) {
 				return nil, err
 			}
 		}
-		if v.past.history != nil {
-			v.past.replay(each)
-		}
 	}
 	verified := []Verified{}
 	for _, each := range order {
 		verified = append(verified, *v.found[each])
 	}
 	return verified, nil
+}
+
+// ruledBy reports whether rules of a run's workflow, or of one below it, held for a call.
+func ruledBy(runs []rules.Run, run string) bool {
+	return run != "" && slices.ContainsFunc(runs, func(each rules.Run) bool { return strings.HasPrefix(each.ID, run+"/") })
 }
 
 // readAll reads the records of all sessions, in the order of time.
@@ -86,10 +89,15 @@ func readAll(root *os.Root) (all []record, err error) {
 type verifier struct {
 	root  *os.Root
 	all   []record
-	sets  map[string]*rules.Set
-	set   string // under which past is
-	past  past
+	sets  map[string]*judges // by digest
 	found map[string]*Verified
+}
+
+// judges are rules with the calls before the one that they judge.
+type judges struct {
+	set *rules.Set
+	past
+	read int // how many records are taken in
 }
 
 // judge compares the decision of a record with what its rules give.
@@ -98,17 +106,14 @@ func (v *verifier) judge(at int) error {
 	if read.Set == "" || out.Difference != nil {
 		return nil
 	}
-	if read.Set != v.set { // other rules hold from here on, for what was before, too
-		set, err := v.load(read.Set)
-		if err != nil {
-			return err
-		}
-		v.set, v.past = read.Set, newPast(set)
-		for _, each := range v.all[:at] {
-			v.past.replay(each)
-		}
+	by, err := v.load(read.Set)
+	if err != nil {
+		return err
 	}
-	verdict := rules.Decide(v.sets[v.set], v.past.history, read.call())
+	for ; by.read < at; by.read++ { // under other rules, too, it was a call
+		by.replay(v.all[by.read])
+	}
+	verdict := rules.Decide(by.set, by.history, read.call())
 	for _, each := range read.Rules {
 		if each.File == rules.OfWorkflow {
 			verdict = verdict.Asking(each.Rule, each.Message)
@@ -118,7 +123,7 @@ func (v *verifier) judge(at int) error {
 	if read.Kind == kindRefused {
 		out.Refused++
 	}
-	if asked := v.past.asked[questionOf(verdict)]; verdict.Decision == rules.Ask && read.Scope == "" && !asked.agreed(read.Time) {
+	if asked := by.asked[questionOf(verdict)]; verdict.Decision == rules.Ask && read.Scope == "" && !asked.agreed(read.Time) {
 		verdict.Decision = rules.Refuse
 	}
 	recorded, computed := said(read.Kind == kindRefused, read.Rules, read.Uses), said(verdict.Decision == rules.Refuse, verdict.Summaries(), usesOf(verdict))
@@ -135,7 +140,7 @@ func (v *verifier) judge(at int) error {
 	return nil
 }
 
-func (v *verifier) load(digest string) (*rules.Set, error) {
+func (v *verifier) load(digest string) (*judges, error) {
 	if known := v.sets[digest]; known != nil {
 		return known, nil
 	}
@@ -151,8 +156,8 @@ func (v *verifier) load(digest string) (*rules.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.sets[digest] = set
-	return set, nil
+	v.sets[digest] = &judges{set: set, past: newPast(set)}
+	return v.sets[digest], nil
 }
 
 // said is a decision as a text: the rules that are not met, and the calls that served.
@@ -190,6 +195,7 @@ type Refusal struct {
 	Time    int64           `json:"time"`
 	Tool    string          `json:"tool"`
 	Made    bool            `json:"made"`
+	Runs    []rules.Run     `json:"-"`
 	Rules   []rules.Summary `json:"rules"`
 }
 
@@ -210,10 +216,10 @@ func (k *Keeper) Sessions() (list []Session, refused []Refusal, err error) {
 			of.Calls++
 		case each.Kind == kindCall:
 			of.Calls, of.Warned = of.Calls+1, of.Warned+1
-			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, true, each.Rules})
+			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, true, each.Runs, each.Rules})
 		case each.Kind == kindRefused:
 			of.Refused++
-			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, false, each.Rules})
+			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, false, each.Runs, each.Rules})
 		}
 	}
 	slices.Reverse(refused)
@@ -227,7 +233,7 @@ func (k *Keeper) RefusedIn(call engines.Call, workflow, run string) (found []thi
 	own := k.sessionOf(call)
 	_, all, err := k.Sessions()
 	for _, each := range all {
-		if each.Made || each.Session != own && each.Session != "run "+workflow+" "+run {
+		if each.Made || each.Session != own && each.Session != "run "+workflow+" "+run && !ruledBy(each.Runs, workflow+"/"+run) {
 			continue
 		}
 		refusal := think.RuleRefusal{Tool: each.Tool, Time: time.UnixMilli(each.Time).UTC().Format(time.RFC3339)}

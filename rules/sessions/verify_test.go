@@ -15,7 +15,7 @@ import (
 
 // verify computes all decisions of the folder again.
 func (w *world) verify() ([]sessions.Verified, error) {
-	return w.openHooks().Verify(func(string) bool { return true })
+	return w.openHooks().Verify(func(string) bool { return true }, "")
 }
 
 // TestDecisionsAreComputedAgain: also those of a call under other rules than now, of a

@@ -32,7 +32,7 @@ func BenchmarkValidate(b *testing.B) {
 		require.NoError(b, err)
 		graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
 		require.NoError(b, err)
-		require.Empty(b, check.Graph(graph, tools).Errors)
+		require.Empty(b, check.Graph(graph, tools, nil).Errors)
 		all = min(all, time.Since(begun))
 	}
 	b.ReportMetric(float64(all)/float64(parsing), "validate/parse")

@@ -28,10 +28,22 @@ type Tools func(name string) (Tool, bool)
 // reports something without effect.
 type Report struct{ Errors, Warnings, Notes []fault.Diagnostic }
 
+// Rules knows what the rules of a workflow read.
+type Rules interface {
+	// Reads names it: "params.limit", "state.plan".
+	Reads(*flow.Workflow) []string
+}
+
 // Graph checks a workflow and its children. Diagnostics are in the order of each file,
-// that of the root first.
-func Graph(graph *flow.Graph, tools Tools) Report {
+// that of the root first. Without rules, which may be nil, what only they read counts as
+// unread.
+func Graph(graph *flow.Graph, tools Tools, rules Rules) Report {
 	return each(graph, tools, func(c *checker) {
+		if c.w.Ruled && rules != nil {
+			for _, name := range rules.Reads(c.w) {
+				c.reads[name] = true
+			}
+		}
 		c.workflow()
 		c.found = append(c.found, c.w.Warnings()...)
 	})
@@ -48,7 +60,7 @@ func each(graph *flow.Graph, tools Tools, find func(*checker)) (found Report) {
 		seen[g] = true
 		c := newChecker(g, tools)
 		find(c)
-		found.add(c.found, string(c.w.Source))
+		found.Add(c.found, string(c.w.Source))
 		for _, step := range g.Workflow.Steps {
 			if child := g.Child(step.ID); child != nil {
 				visit(child)
@@ -59,8 +71,8 @@ func each(graph *flow.Graph, tools Tools, find func(*checker)) (found Report) {
 	return found
 }
 
-// add adds the findings of one file.
-func (r *Report) add(found []fault.Diagnostic, source string) {
+// Add adds the findings of one file.
+func (r *Report) Add(found []fault.Diagnostic, source string) {
 	slices.SortStableFunc(found, func(a, b fault.Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})

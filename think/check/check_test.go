@@ -100,7 +100,7 @@ func report(t *testing.T, source string) check.Report {
 	require.NoError(t, err, source)
 	graph, err := files.Compile(workflow)
 	require.NoError(t, err, source)
-	return check.Graph(graph, tools)
+	return check.Graph(graph, tools, nil)
 }
 
 // lines writes diagnostics as "severity at text: message".
@@ -366,7 +366,7 @@ func TestSchemasWithoutEnd(t *testing.T) {
 	require.NoError(t, err)
 	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
 	require.NoError(t, err)
-	require.Empty(t, lines(check.Graph(graph, nil)))
+	require.Empty(t, lines(check.Graph(graph, nil, nil)))
 }
 
 // No bundled workflow is blamed, whatever is known of the tools.
@@ -378,7 +378,7 @@ func TestBundledWorkflows(t *testing.T) {
 	for _, name := range files.Names() {
 		graph, err := files.Graph(name)
 		require.NoError(t, err)
-		require.Empty(t, lines(check.Graph(graph, nil)), name)
+		require.Empty(t, lines(check.Graph(graph, nil, nil)), name)
 	}
 }
 
@@ -492,7 +492,7 @@ func TestOptionalFields(t *testing.T) {
 		require.NoError(t, err, step)
 		graph, err := files.Compile(workflow)
 		require.NoError(t, err, step)
-		return check.Graph(graph, tools)
+		return check.Graph(graph, tools, nil)
 	}
 	set := func(when, expression string) string {
 		if when != "" {

@@ -42,7 +42,7 @@ func TestChecksGoOnPastABrokenExpression(t *testing.T) {
 		}
 		graph, err := files.Compile(unfinished.Draft)
 		require.NoError(t, err, c.step)
-		found := check.Graph(graph, tools)
+		found := check.Graph(graph, tools, nil)
 		require.Len(t, found.Errors, 1, c.step)
 		require.Contains(t, found.Errors[0].Message, `sure has no field "y"`, c.step)
 	}

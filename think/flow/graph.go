@@ -36,6 +36,7 @@ type Graph struct {
 	edition   Edition
 	enforced  bool     // see Enforced
 	scoped    []string // see Scoped
+	ruled     bool     // see Ruled
 	throttled bool     // a step, here or in a workflow below, has `parallel` or a group
 }
 
@@ -105,7 +106,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 	}
 	r := &report{file: w.File}
 	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}, height: 1,
-		edition: c.edition, enforced: w.Enforce == EnforceRequired}
+		edition: c.edition, enforced: w.Enforce == EnforceRequired, ruled: w.Ruled}
 	for i, step := range w.Steps {
 		g.nodes[i].step, g.nodes[i].holder = step, -1
 		g.throttled = g.throttled || step.Parallel != nil || step.Group != ""
@@ -139,6 +140,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 				g.height = max(g.height, 1+child.height)
 				g.enforced = g.enforced || child.enforced
 				g.throttled = g.throttled || child.throttled
+				g.ruled = g.ruled || child.ruled
 				g.cover(child.scoped...)
 			}
 		}

@@ -191,7 +191,7 @@ func (p *parser) head(w *Workflow, root *yaml.Node) (entries, bool) {
 	p.defaults(keys.value("defaults"))
 	p.schemas(keys.value("schemas"))
 	p.params(keys.value("params"))
-	w.OpenParams = keys.value("params") == nil
+	w.OpenParams, w.Ruled = keys.value("params") == nil, keys.value("rules") != nil
 	return keys, true
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -169,4 +170,64 @@ func (n *nodeState) shown(longest int) any {
 		return long
 	}
 	return json.RawMessage(n.bytes())
+}
+
+// Ruling is a workflow under way whose file has rules, with what they read.
+type Ruling struct {
+	Workflow *Workflow
+	// Unit is where it runs: "" for the root, else the step and the round, as in "fix_0/".
+	Unit string
+	// Params and State have what the rules read, null for what is not there yet.
+	Params, State map[string]any
+}
+
+// Ruled reports whether the workflow, or one below it, has rules.
+func (g *Graph) Ruled() bool { return g.ruled }
+
+// Rulings returns the workflows under way that have rules, outermost first. reads names
+// what the rules of each read, by its digest: "params.limit", "state.plan". It returns refs
+// where captures among it are missing.
+func (v View) Rulings(reads map[string][]string) ([]Ruling, []Ref) {
+	if !v.run.graph.ruled {
+		return nil, nil
+	}
+	var m missing
+	found := v.run.root.rulings(reads, &m, nil)
+	return found, m.refs
+}
+
+func (f *frame) rulings(reads map[string][]string, m *missing, found []Ruling) []Ruling {
+	if f.closed {
+		return found
+	}
+	if w := f.graph.Workflow; w.Ruled {
+		ruling := Ruling{Workflow: w, Unit: f.prefix, Params: map[string]any{}, State: map[string]any{}}
+		for _, read := range reads[w.Digest] {
+			root, name, _ := strings.Cut(read, ".")
+			at, captured := f.graph.captures[name]
+			switch {
+			case root == "params":
+				ruling.Params[name] = f.params[name]
+				continue
+			case captured:
+				m.capture(&f.nodes[at])
+			}
+			if ruling.State[name] = nil; len(m.refs) == 0 {
+				ruling.State[name] = f.capture(name)
+			}
+		}
+		found = append(found, ruling)
+	}
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		if n.node().child == nil || !n.node().child.ruled {
+			continue
+		}
+		for k := range n.units {
+			for _, round := range n.units[k].rounds() {
+				found = round.rulings(reads, m, found)
+			}
+		}
+	}
+	return found
 }

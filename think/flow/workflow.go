@@ -74,6 +74,8 @@ type Workflow struct {
 	StrictTools bool
 	// Enforce is one of the Enforce constants.
 	Enforce string
+	// Ruled says that the file has rules about calls, which package rules reads.
+	Ruled bool
 	// Digest is the hex SHA-256 of the file's bytes.
 	Digest string
 	Source []byte
@@ -316,7 +318,7 @@ func (w *Workflow) SchemaSet() *schemas.Set { return w.set }
 
 // The keys that the maps of a workflow file may have.
 var (
-	workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
+	workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "defaults", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce", "rules"}
 
 	stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
 		"rationale", "retry", "on_failure", "timeout", "join", "barrier", "group", "parallel", "effect", "witness", "allow", "complex", "repeat", "source",

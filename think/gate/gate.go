@@ -78,6 +78,8 @@ type Run struct {
 	Status string `json:"status"`
 	// Issued are the instructions that wait for an answer.
 	Issued []Issued `json:"issued,omitempty"`
+	// Ruled says that the run has rules about the session's calls.
+	Ruled bool `json:"ruled,omitempty"`
 	// Progress is the version of the last record that is no refusal.
 	Progress int `json:"progress"`
 }

@@ -174,11 +174,11 @@ func Open(ctx context.Context, options Options) (*App, error) {
 // openEngines opens all engines. Savant's come first, since mounted ones must not take
 // their names.
 func (a *App) openEngines() error {
-	scopes := &guide.Scopes{}
-	a.rules = rulesessions.Open(rulesessions.Options{Files: a.ruleFiles(), Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver, Scopes: scopes})
+	runs := &guide.Runs{}
+	a.rules = rulesessions.Open(rulesessions.Options{Files: a.ruleFiles(), Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver, Runs: runs})
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
-	scopes.Engine = a.Think
+	runs.Engine = a.Think
 	answer, err := a.answerer()
 	if err != nil {
 		return err
@@ -221,6 +221,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		NewID:    newID,
 		Logger:   a.Logger,
 		HubURL:   a.settings.HTTP.URL,
+		Rules:    &rulesessions.Workflows{Tools: checkedTools{a}},
 	})
 }
 

@@ -82,22 +82,22 @@ func (a *App) RuleFile(name string) ([]byte, error) { return sessions.Read(a.rul
 func (a *App) RuleKeeper() *sessions.Keeper { return a.rules }
 
 // CheckedTools is what rules are checked against.
-func (a *App) CheckedTools() rules.Tools { return listing{a.Tools, a.own} }
+func (a *App) CheckedTools() rules.Tools { return checkedTools{a} }
 
-// listing implements rules.Tools.
-type listing struct {
-	*engines.Registry
-	own []string
-}
+// checkedTools implements rules.Tools.
+type checkedTools struct{ app *App }
+
+// Names implements rules.Tools.
+func (c checkedTools) Names() []string { return c.app.Tools.Names() }
 
 // Tool implements rules.Tools.
-func (l listing) Tool(name string) (rules.Tool, bool) {
-	tool, known := l.Resolve(name)
+func (c checkedTools) Tool(name string) (rules.Tool, bool) {
+	tool, known := c.app.Tools.Resolve(name)
 	known = known && tool.Name == name // rules use canonical names
 	if !known {
 		return rules.Tool{}, false
 	}
-	return rules.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(l.own, engines.EngineOf(name)), ReadOnly: tool.ReadOnly}, true
+	return rules.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(c.app.own, engines.EngineOf(name)), ReadOnly: tool.ReadOnly}, true
 }
 
 // linkedFiles are the files of a folder. Unlike those of os.Root alone, an absolute link

@@ -13,6 +13,8 @@ type Root struct {
 	// Lists says that the root holds a list of calls for each name, of which a literal
 	// must name one.
 	Lists bool
+	// Members says that it cannot be read as a whole.
+	Members bool
 }
 
 // Values are the values of a rule's roots. A value may be an error, which ends the
@@ -68,6 +70,8 @@ func (r *rewriter) fromRule(name *ast.IdentifierNode, links []Link, soft bool) (
 	switch {
 	case root.Lists && !constant:
 		return r.unresolved(name, name.Value+" cannot be read as a whole: name a tool, as in "+name.Value+`["pay.refund"]`)
+	case root.Members && !constant:
+		return r.unresolved(name, name.Value+" cannot be read as a whole: name what is read of it, as in "+name.Value+".version")
 	case root.Names != nil && constant && !root.Names[key]:
 		return r.unresolved(links[0].Key, r.notUnder(name.Value, key))
 	}

@@ -3,9 +3,12 @@ package sessions
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"savant/think"
 	"savant/think/gate"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -105,4 +108,40 @@ func (g *Gate) write(ctx context.Context, key state.Key, record state.Record) er
 	}
 	_, err = store.Append(ctx, key, record)
 	return errors.Join(err, store.Close())
+}
+
+// Rulings returns the workflows with rules that the open runs of a session follow. reader
+// reads their rules.
+func (g *Gate) Rulings(ctx context.Context, client, session string, reader think.Rules) (list []think.Ruling, err error) {
+	s, err := g.load(g.fileOf(client, session))
+	if err != nil || s == nil {
+		return nil, err
+	}
+	ruled := slices.DeleteFunc(s.Pairs, func(each *pair) bool { return !each.Run.Ruled })
+	if len(ruled) == 0 {
+		return nil, nil
+	}
+	shared, err := g.shared()
+	if err != nil {
+		return nil, err
+	}
+	store, _ := shared.(state.Storage) // a database is one
+	if shared == nil {
+		folder, err := state.Open(g.path, state.Options{Now: g.now})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, folder.Close()) }()
+		store = folder
+	}
+	engine := think.New(think.Options{Library: library.New(), Store: store, Now: g.now, Rules: reader})
+	defer engine.Close()
+	for _, each := range ruled {
+		found, err := engine.Rulings(ctx, each.key())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
 }

@@ -73,7 +73,7 @@ func Verify(ctx context.Context, shared *cli.Program, a *app.App, run string) er
 	if err != nil {
 		return err
 	}
-	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == run || strings.HasSuffix(session, " "+run) })
+	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == run || strings.HasSuffix(session, " "+run) }, "")
 	if err != nil {
 		return err
 	}

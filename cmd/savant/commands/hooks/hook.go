@@ -20,10 +20,12 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/mongo"
 	"savant/internal/settings"
 	rulesessions "savant/rules/sessions"
+	"savant/think"
 	"savant/think/gate"
 	"savant/think/gate/clients"
 	"savant/think/gate/sessions"
@@ -186,20 +188,41 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 	defer func() { _ = opened.Close() }() // files were only read
 	decided := opened.Ask(ctx, report.Event)
 	if decided.Verdict == gate.Pass {
-		decided = byRules(ctx, a.known.Load().path, report.Event)
+		decided = byRules(ctx, a.known.Load().path, report.Event, opened)
 	}
 	return a.client.Answer(report.Named, decided)
 }
 
-// byRules decides by the rules of a folder.
-func byRules(ctx context.Context, path string, event gate.Event) gate.Decision {
+// byRules decides by the rules of a folder, and of the runs that the session follows.
+func byRules(ctx context.Context, path string, event gate.Event, opened *sessions.Gate) gate.Decision {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return gate.Decision{} // no rules are there
 	}
 	defer func() { _ = root.Close() }() // its files are closed
-	keeper := rulesessions.Open(rulesessions.Options{Files: app.RuleFiles(root), Root: root, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Process: rulesessions.OfHooks})
+	keeper := rulesessions.Open(rulesessions.Options{Files: app.RuleFiles(root), Root: root, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Process: rulesessions.OfHooks,
+		Runs: followed{opened, event}})
 	return keeper.Ask(ctx, event)
+}
+
+// followed are the runs of an event's session. It implements rulesessions.Runs.
+type followed struct {
+	gate  *sessions.Gate
+	event gate.Event
+}
+
+// Rulings implements rulesessions.Runs.
+func (f followed) Rulings(ctx context.Context, _ engines.Call) ([]think.Ruling, error) {
+	return f.gate.Rulings(ctx, f.event.Client, f.event.Session, new(rulesessions.Workflows))
+}
+
+// About, Coverage and Use say that no approval of a run covers a client's own call.
+func (followed) About(context.Context, engines.Call, string) bool { return false }
+func (followed) Coverage(context.Context, engines.Call, string, map[string]any) ([]think.Coverage, error) {
+	return nil, nil
+}
+func (followed) Use(context.Context, engines.Call, think.Coverage, string, map[string]any) error {
+	return nil
 }
 
 func (a *asking) project(reported string) string {

@@ -43,7 +43,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	if err != nil {
 		return err
 	}
-	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == "run "+key.Workflow+" "+key.Run })
+	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == "run "+key.Workflow+" "+key.Run }, key.String())
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ type withCalls struct {
 // VerifySession verifies the decisions about the calls of a session that belongs to no run of
 // a workflow. If no session has the name, it returns unknown.
 func VerifySession(p *cli.Program, a *app.App, name string, unknown error) error {
-	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == name || strings.HasSuffix(session, " "+name) })
+	calls, err := a.RuleKeeper().Verify(func(session string) bool { return session == name || strings.HasSuffix(session, " "+name) }, "")
 	if err == nil && len(calls) == 0 {
 		err = unknown
 	}

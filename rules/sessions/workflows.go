@@ -1,0 +1,168 @@
+package sessions
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"sync"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/rules"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// Workflows reads the rules of workflows. It implements think.Rules.
+type Workflows struct {
+	// Tools are what the rules are checked against.
+	Tools rules.Tools
+
+	mutex  sync.Mutex
+	parsed map[string]parsedFile // by the workflow's digest and file
+}
+
+type parsedFile struct {
+	file *rules.File
+	err  error
+}
+
+// maxParsed bounds the files that are kept; all go when it is reached.
+const maxParsed = 256
+
+func (w *Workflows) parse(of *flow.Workflow) (*rules.File, error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	found, known := w.parsed[nameOf(of)]
+	if !known {
+		found.file, found.err = rules.ParseWorkflow(of.File, of.Source)
+		if w.parsed == nil || len(w.parsed) >= maxParsed {
+			w.parsed = map[string]parsedFile{}
+		}
+		w.parsed[nameOf(of)] = found
+	}
+	return found.file, found.err
+}
+
+// Check implements think.Rules. That nothing here publishes a tool is a warning: the client
+// may have it.
+func (w *Workflows) Check(of *flow.Workflow) []fault.Diagnostic {
+	file, err := w.parse(of)
+	if err != nil {
+		return diagnosticsOf(of.File, err)
+	}
+	found := rules.Check(rules.New(file), w.Tools)
+	for i := range found {
+		if found[i].Code == fault.UnknownTool {
+			found[i].Severity = "warning"
+		}
+	}
+	return found
+}
+
+func diagnosticsOf(file string, err error) []fault.Diagnostic {
+	coded := fault.From(err)
+	if len(coded.Diagnostics) == 0 {
+		return []fault.Diagnostic{{File: file, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
+	}
+	return coded.Diagnostics
+}
+
+// Reads implements think.Rules.
+func (w *Workflows) Reads(of *flow.Workflow) []string {
+	file, err := w.parse(of)
+	if err != nil { // such a workflow is not planned
+		return nil
+	}
+	return file.Reads()
+}
+
+// Demands implements think.Rules.
+func (w *Workflows) Demands(of *flow.Workflow) string {
+	file, err := w.parse(of)
+	if err != nil {
+		return ""
+	}
+	notes := make([]string, len(file.Rules))
+	for i, rule := range file.Rules {
+		notes[i] = noteOf(rule) + " before " + strings.Join(rule.Before, ", ")
+	}
+	return fault.Cut("While this run is open, rules of "+of.Name+" hold for your calls: "+strings.Join(notes, "; "), maxNote) + "."
+}
+
+// maxRead bounds what the rules of a run read of it, in bytes: it is recorded with each call.
+const maxRead = 64 << 10
+
+// holding returns the rules that hold for a call, and the runs that bring some of them.
+func (k *Keeper) holding(ctx context.Context, call engines.Call) (*rules.Set, []rules.Run, error) {
+	var found []think.Ruling
+	if k.options.Runs != nil {
+		var err error
+		if found, err = k.options.Runs.Rulings(ctx, call); err != nil {
+			return rules.New(), nil, err
+		}
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	err := k.load()
+	if err == nil {
+		err = k.take(found)
+	}
+	if err != nil {
+		return k.set, nil, err
+	}
+	runs := make([]rules.Run, len(found))
+	for i, each := range found {
+		runs[i] = rules.Run{Digest: each.Workflow.Digest, ID: each.Run.String() + "/" + each.Unit, Params: each.Params, State: each.State}
+		if data, err := jsonvalue.Encode(runs[i]); err != nil || len(data) > maxRead {
+			return nil, nil, fault.New(fault.RuleRefused, "the rules of run %s read more than %d bytes of its params and state", each.Run, maxRead)
+		}
+	}
+	return k.set, runs, nil
+}
+
+// maxWorkflows bounds the workflows whose rules are loaded; the others go when there are
+// more.
+const maxWorkflows = 100
+
+// take makes the rules of workflows hold beside those of the folder.
+func (k *Keeper) take(found []think.Ruling) error {
+	before, all := k.workflows, maps.Clone(k.workflows)
+	if len(all) > maxWorkflows {
+		clear(all)
+	}
+	for _, each := range found {
+		all[nameOf(each.Workflow)] = string(each.Workflow.Source)
+	}
+	if maps.Equal(before, all) {
+		return nil
+	}
+	k.workflows = all
+	err := k.combine()
+	if err != nil {
+		k.workflows = before
+	}
+	return err
+}
+
+// file returns the file with the rules of a workflow, nil for one that is not loaded.
+func (k *Keeper) file(digest string) *rules.File {
+	for _, each := range k.set.Files() {
+		if each.Digest == digest {
+			return each
+		}
+	}
+	return nil
+}
+
+// holds refuses a call whose runs have rules that are no longer loaded: other calls took
+// their place.
+func (k *Keeper) holds(runs []rules.Run) error {
+	for _, run := range runs {
+		if k.file(run.Digest) == nil {
+			return fault.New(fault.RuleRefused, "the rules of run %s were not loaded: make the call again", run.ID)
+		}
+	}
+	return nil
+}
