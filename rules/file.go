@@ -141,6 +141,9 @@ func (r *Rule) Guards(tool string) bool {
 	return matchesAny(r.Before, tool) && !matchesAny(r.Except, tool)
 }
 
+// OfWorkflow reports whether it is a workflow's, which holds for its runs alone.
+func (r *Rule) OfWorkflow() bool { return r.file.Digest != "" }
+
 // File returns the path of the rule's file.
 func (r *Rule) File() string { return r.file.Path }
 

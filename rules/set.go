@@ -65,11 +65,6 @@ func indexName(keys []string) string { return strings.Join(keys, "\x00") }
 // Files returns the files, by path.
 func (s *Set) Files() []*File { return slices.Clone(s.files) }
 
-// Folder returns the rules without those of workflows.
-func (s *Set) Folder() *Set {
-	return New(slices.DeleteFunc(s.Files(), func(file *File) bool { return file.Digest != "" })...)
-}
-
 // Names returns the names of tools that the rules say, without patterns.
 func (s *Set) Names() []string {
 	names := slices.Clone(s.reads)

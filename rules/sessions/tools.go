@@ -81,7 +81,9 @@ func (k *Keeper) Note(tool string) string {
 	}
 	notes := []string{}
 	for _, rule := range set.Guards(tool) {
-		notes = append(notes, noteOf(rule))
+		if !rule.OfWorkflow() { // the run's first reply says those
+			notes = append(notes, noteOf(rule))
+		}
 	}
 	if len(notes) == 0 {
 		return ""
@@ -110,7 +112,7 @@ func (k *Keeper) Notes() string {
 	lines := ""
 	for _, file := range set.Files() {
 		for _, rule := range file.Rules {
-			if !rule.Warn {
+			if !rule.Warn && !rule.OfWorkflow() {
 				lines += "- `" + strings.Join(rule.Before, "`, `") + "`: " + noteOf(rule) + "\n"
 			}
 		}

@@ -69,6 +69,26 @@ func (p projectFiles) Close() error { return p.root.Close() }
 // Rules returns the rules of SAVANT_PATH.
 func (a *App) Rules() (*rules.Set, error) { return sessions.Load(a.ruleFiles()) }
 
+// AllRules returns the rules of SAVANT_PATH and of its workflows. A workflow that cannot be
+// read is left out: workflows validate says why.
+func (a *App) AllRules() (*rules.Set, error) {
+	set, err := a.Rules()
+	if err != nil {
+		return nil, err
+	}
+	files := set.Files()
+	for _, name := range a.Think.Library.Names() {
+		workflow, err := a.Think.Library.Find(name, "")
+		if err != nil || !workflow.Ruled {
+			continue
+		}
+		if file, err := rules.ParseWorkflow(workflow.File, workflow.Source); err == nil {
+			files = append(files, file)
+		}
+	}
+	return rules.New(files...), nil
+}
+
 // RuleFiles returns the names of the files of rules, or of their cases, below
 // SAVANT_PATH.
 func (a *App) RuleFiles(cases bool) ([]string, error) {

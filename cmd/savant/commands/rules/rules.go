@@ -59,7 +59,7 @@ func (r row) cells() []string {
 func (p *program) listCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "list", Short: "List the rules of SAVANT_PATH", Args: cli.Positional(cobra.NoArgs),
 		RunE: p.OnLook(func(_ context.Context, a *app.App, _ []string) error {
-			set, err := a.Rules()
+			set, err := a.AllRules()
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (p *program) listCommand() *cobra.Command {
 func (p *program) explainCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "explain TOOL", Short: "List the rules about the calls of a tool", Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: p.OnLook(func(_ context.Context, a *app.App, args []string) error {
-			set, err := a.Rules()
+			set, err := a.AllRules()
 			if err != nil {
 				return err
 			}
@@ -120,7 +120,7 @@ func (p *program) statusCommand() *cobra.Command {
 		Long: "Say who sees the calls that rules are about or look at. A client's own tools, and those of its other servers, are seen by its\n" +
 			"hooks alone: without hooks (savant setup) no rule holds for them.",
 		RunE: p.OnLook(func(_ context.Context, a *app.App, _ []string) error {
-			set, err := a.Rules()
+			set, err := a.AllRules()
 			if err != nil {
 				return err
 			}
