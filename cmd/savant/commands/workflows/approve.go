@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -226,18 +227,43 @@ func chosen(waiting []think.Pending, said approval) (think.Pending, error) {
 	return think.Pending{}, fault.New(fault.UnknownStep, "step %s waits for no person; waiting: %s", said.step, strings.Join(ids, ", "))
 }
 
-// show prints exactly what the answer will be bound to.
+// show prints what the answer will be bound to: each thing once, and the schema of an
+// answer only when the person asks for it.
 func (p *program) show(asked think.Pending) error {
-	input, err := terminal.Indented(asked.Input)
-	if err != nil {
-		return err
+	input := ""
+	if rest := withoutShown(asked); rest != nil {
+		text, err := terminal.Indented(rest)
+		if err != nil {
+			return err
+		}
+		input = "input:\n" + text
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\ninput:\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
+	_, err := fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
 		terminal.Quoted(asked.Message), input, asked.Digest)
 	if err == nil && asked.Count > 1 {
 		_, err = fmt.Fprintf(p.Stdout, "%d of %d persons agreed.\n\n", len(asked.Agreed), asked.Count)
 	}
 	return err
+}
+
+// withoutShown returns what of the input the message and the form do not show; nil if
+// that is nothing.
+func withoutShown(asked think.Pending) any {
+	input, ok := asked.Input.(map[string]any)
+	if !ok {
+		return asked.Input
+	}
+	input = maps.Clone(input)
+	if input["message"] == asked.Message {
+		delete(input, "message")
+	}
+	if asked.Call == flow.CallAsk {
+		delete(input, "schema")
+	}
+	if len(input) == 0 {
+		return nil
+	}
+	return input
 }
 
 // decide asks the person and returns the answer to record.

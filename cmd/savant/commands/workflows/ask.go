@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,12 +57,18 @@ func (p *program) ask(ctx context.Context, a *app.App, asked think.Pending) (any
 	if set, err := a.Think.Library.Schemas(); err == nil && asked.Schema != nil {
 		q.schema, _ = set.Inline(asked.Schema)
 	}
+	if q.form.Schema != nil {
+		fmt.Fprintf(p.Stdout, "Type %s for the schema of the answer.\n", wantsSchema)
+	}
 	if err := q.askField(ctx, q.form.Root); err != nil {
 		return nil, err
 	}
 	value, _ := q.form.Answer(q.filled)
 	return value, nil
 }
+
+// wantsSchema is typed to see the schema; typed again after that, it is the answer.
+const wantsSchema = "?"
 
 // askField asks for a field, or for those of a group.
 func (q *questions) askField(ctx context.Context, f *form.Field) error {
@@ -104,6 +111,12 @@ func (q *questions) askValue(ctx context.Context, f *form.Field) error {
 	why := ""
 	for range 1 + maxMisfits {
 		line, err := q.Typed.Ask(ctx, q.Stdin, q.Stdout, prompt(f)+": ")
+		if err == nil && line == wantsSchema && q.form.Schema != nil {
+			if err := q.Print(json.RawMessage(q.form.Schema)); err != nil {
+				return err
+			}
+			line, err = q.Typed.Ask(ctx, q.Stdin, q.Stdout, prompt(f)+": ")
+		}
 		if err != nil {
 			return err
 		}
