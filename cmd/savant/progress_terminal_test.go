@@ -56,11 +56,11 @@ func TestATerminalShowsHowFarLongWorkIs(t *testing.T) {
 		asks  bool
 		shows string
 	}{
-		"a workflow":                   {[]string{"workflows", "run", "dig"}, false, "working go: still digging\r\n"},
-		"a workflow below another":     {[]string{"workflows", "run", "deep"}, false, "working down: go: still digging\r\n"},
-		"a workflow that an agent ran": {[]string{"run", "--workflow", "dig", "go"}, true, "workflow.workflow_run: go: still digging\r\n"},
+		"a workflow":                   {[]string{"workflows", "run", "dig"}, false, "… go ci.run 1s: still digging"},
+		"a workflow below another":     {[]string{"workflows", "run", "deep"}, false, "… down workflow.workflow_run 1s: go: still digging"},
+		"a workflow that an agent ran": {[]string{"run", "--workflow", "dig", "go"}, true, "s: go: still digging"},
 		"a call of an agent": {[]string{"run", "--force-tool", "ci.run", "--force-args", `{"name":"dig"}`, "--force-finish", "--allow", "*", "go"},
-			false, "ci.run: still digging\r\n"},
+			false, "… ci.run 1s: still digging"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := longWork(t)

@@ -66,7 +66,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, want listed) error {
 		return err
 	}
 	runs, more := []app.Run{}, 0
-	tell := terminal.Progress(p.Stderr, time.Now)
+	tell, end := terminal.ProgressOf(p.Stderr, "runs")
 	for i, each := range all {
 		at, _ := time.Parse(time.RFC3339Nano, each.Updated)
 		if want.workflow != "" && cmp.Or(each.Workflow, string(app.OfAgent)) != want.workflow || want.since != "" && at.Before(after) {
@@ -89,6 +89,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, want listed) error {
 			runs = append(runs, each)
 		}
 	}
+	end()
 	if p.JSON {
 		return p.Print(map[string]any{"runs": runs, "total": len(runs) + more})
 	}

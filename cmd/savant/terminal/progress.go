@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,14 +15,9 @@ const (
 	progressEvery = time.Second
 )
 
-// Progress returns a function that writes lines of progress to out: at most one per
+// progress returns a function that writes lines of progress to out: at most one per
 // second, and none in the first 300 ms.
-func Progress(out io.Writer, now func() time.Time) func(done, total float64, message string) {
-	return Paced(now, func(line string) { fmt.Fprintln(out, line) })
-}
-
-// Paced is Progress with another way to show a line. show is not called concurrently.
-func Paced(now func() time.Time, show func(line string)) func(done, total float64, message string) {
+func progress(out io.Writer, now func() time.Time) func(done, total float64, message string) {
 	var mu sync.Mutex
 	due := now().Add(firstProgress)
 	return func(done, total float64, message string) {
@@ -31,12 +27,17 @@ func Paced(now func() time.Time, show func(line string)) func(done, total float6
 			return
 		}
 		due = now().Add(progressEvery)
-		line := Visible(message)
-		if total > 0 {
-			line += fmt.Sprintf(": %.0f of %.0f", done, total)
-		}
-		show(line)
+		fmt.Fprintln(out, Reached(done, total, message))
 	}
+}
+
+// Reached says how far a call is.
+func Reached(done, total float64, message string) string {
+	line := Visible(message)
+	if total > 0 {
+		line += fmt.Sprintf(": %.0f of %.0f", done, total)
+	}
+	return line
 }
 
 // EverySecond calls show once a second until stop returns.
@@ -60,32 +61,40 @@ func EverySecond(show func()) (stop func()) {
 	}
 }
 
-// Elapsed formats a temporary last line that says what is running and for how long; the
-// next line replaces it.
-func Elapsed(doing string, took time.Duration) string {
-	return fmt.Sprintf("%s… %s %v", ClearLine, Visible(doing), took.Truncate(time.Second))
+// Elapsed formats a temporary last line that says what is running, for how long and how
+// far it is, within the width of the terminal; the next line replaces it.
+func Elapsed(out io.Writer, doing string, took time.Duration, reached string) string {
+	line := fmt.Sprintf("… %s %v", Visible(doing), took.Truncate(time.Second))
+	if reached != "" {
+		line += ": " + strings.Join(strings.Fields(reached), " ")
+	}
+	if width := widthOf(out); width > 0 {
+		line = cutTo(line, width-1)
+	}
+	return ClearLine + line
 }
 
-// ProgressOf is Progress for a call that may report nothing: at a terminal a temporary
-// last line shows its duration until end is called.
+// ProgressOf returns a function that tells how far a call is. At a terminal that is a
+// temporary last line, with the call's duration, until end is called; elsewhere it is a
+// line now and then.
 func ProgressOf(out io.Writer, call string) (tell func(done, total float64, message string), end func()) {
 	if !Is(out) {
-		return Progress(out, time.Now), func() {}
+		return progress(out, time.Now), func() {}
 	}
-	var mu sync.Mutex // guards out
-	begun := time.Now()
+	var mu sync.Mutex // guards reached
+	begun, reached := time.Now(), ""
 	stop := EverySecond(func() {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprint(out, Elapsed(call, time.Since(begun)))
+		fmt.Fprint(out, Elapsed(out, call, time.Since(begun), reached))
 	})
-	tell = Paced(time.Now, func(line string) {
+	tell = func(done, total float64, message string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintln(out, ClearLine+line)
-	})
-	return tell, func() {
+		reached = Reached(done, total, message)
+	}
+	return tell, sync.OnceFunc(func() {
 		stop()
 		fmt.Fprint(out, ClearLine)
-	}
+	})
 }

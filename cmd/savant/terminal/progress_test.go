@@ -12,7 +12,7 @@ import (
 func TestProgressIsPaced(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var out strings.Builder
-	tell := Progress(&out, func() time.Time { return clock })
+	tell := progress(&out, func() time.Time { return clock })
 	tell(1, 9, "indexing files")
 	clock = clock.Add(299 * time.Millisecond)
 	tell(2, 9, "indexing files")
@@ -24,4 +24,9 @@ func TestProgressIsPaced(t *testing.T) {
 	clock = clock.Add(time.Second)
 	tell(7, 0, "ok \x1b[31mpay")
 	require.Equal(t, "indexing files: 0 of 9\nindexing files: 2 of 9\n"+Visible("ok \x1b[31mpay")+"\n", out.String())
+}
+
+// The temporary line stays one line, whatever a call says.
+func TestWhatGoesOnIsOneLine(t *testing.T) {
+	require.Equal(t, ClearLine+"… ci.run 3s: one two 1 of 2", Elapsed(new(strings.Builder), "ci.run", 3900*time.Millisecond, "one\n two 1 of 2"))
 }

@@ -26,9 +26,11 @@ type shownRun struct {
 	amid bool
 	// silent: no progress is shown, because a question is open or the run has ended.
 	silent bool
-	// calls are the running tools; since is the time of the last event.
-	calls []string
-	since time.Time
+	// calls are the running tools; since is the time of the last event, reached is how far
+	// a tool has said to be after it.
+	calls   []string
+	since   time.Time
+	reached string
 	// unsaved: a step is not saved yet.
 	unsaved bool
 	// ticked: the last line is temporary and shows what is running.
@@ -50,13 +52,13 @@ func (s *shownRun) tick(now time.Time) {
 	if count := len(s.calls); count > 0 {
 		doing = s.calls[count-1]
 	}
-	fmt.Fprint(s.program.Stderr, terminal.Elapsed(doing, now.Sub(s.since)))
+	fmt.Fprint(s.program.Stderr, terminal.Elapsed(s.program.Stderr, doing, now.Sub(s.since), s.reached))
 	s.ticked = true
 }
 
 // follow records what is running.
 func (s *shownRun) follow(e telemetry.Event) {
-	s.since = time.Now()
+	s.since, s.reached = time.Now(), ""
 	switch e.Type {
 	case telemetry.ToolCallStarted:
 		s.calls = append(s.calls, e.ToolName)
@@ -68,19 +70,15 @@ func (s *shownRun) follow(e telemetry.Event) {
 }
 
 // Progress shows the progress of a long call at a terminal, unless little is to be shown.
-func (s *shownRun) Progress(tool string) func(done, total float64, message string) {
+func (s *shownRun) Progress(string) func(done, total float64, message string) {
 	if !terminal.Is(s.program.Stderr) || s.want.quiet {
 		return nil
 	}
-	return terminal.Paced(time.Now, func(line string) {
+	return func(done, total float64, message string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.silent {
-			return
-		}
-		s.endLine()
-		fmt.Fprintf(s.program.Stderr, "%s: %s\n", terminal.Visible(tool), line)
-	})
+		s.reached = terminal.Reached(done, total, message)
+	}
 }
 
 // Approve asks the person at the terminal about a destructive call, one at a time.

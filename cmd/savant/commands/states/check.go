@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +63,8 @@ func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, ar
 		return err
 	}
 	out := checkReport{Damaged: []checkedRun{}}
-	tell := terminal.Progress(p.Stderr, time.Now)
+	tell, end := terminal.ProgressOf(p.Stderr, "check")
+	defer end()
 	for i, key := range keys {
 		tell(float64(i), float64(len(keys)), "checking runs")
 		checked, err := checkRun(ctx, a, key, repair)
@@ -83,6 +83,7 @@ func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, ar
 			out.Remaining++
 		}
 	}
+	end()
 	if p.JSON {
 		err = p.Print(out)
 	} else {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,10 +64,12 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 	if err != nil {
 		return err
 	}
+	tell, end := terminal.ProgressOf(p.Stderr, "copy")
 	if terminal.Is(p.Stderr) {
-		in.Progress = terminal.Progress(p.Stderr, time.Now)
+		in.Progress = tell
 	}
 	runs, err := maintenance.Copy(command.Context(), source, target, in)
+	end()
 	if err = errors.Join(err, target.Close()); runs == nil {
 		return err
 	}

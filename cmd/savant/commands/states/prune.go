@@ -33,9 +33,6 @@ func (p *program) statePruneCommand() *cobra.Command {
 			}
 			p.Open.Looking = in.DryRun
 			return p.With(command.Context(), func(a *app.App) error {
-				if terminal.Is(p.Stderr) {
-					in.Progress = terminal.Progress(p.Stderr, time.Now)
-				}
 				infos, err := a.Store.List(command.Context(), state.Filter{})
 				if err != nil {
 					return err
@@ -45,7 +42,12 @@ func (p *program) statePruneCommand() *cobra.Command {
 						in.Driven = append(in.Driven, each.Key())
 					}
 				}
+				tell, end := terminal.ProgressOf(p.Stderr, "prune")
+				if terminal.Is(p.Stderr) {
+					in.Progress = tell
+				}
 				kept, err := a.Keeper().Prune(command.Context(), in)
+				end()
 				if err != nil {
 					return err
 				}

@@ -16,7 +16,7 @@ import (
 
 // stepLines shows the steps of a driven run, one line per ended step. At a terminal a
 // temporary last line shows the current step and its time, and each line the duration.
-// A long step also gets lines about its tool's progress.
+// The last line also says how far the step's tool is.
 type stepLines struct {
 	out                  io.Writer
 	onTerminal, coloured bool
@@ -34,7 +34,7 @@ type stepLines struct {
 type underway struct {
 	step, doing string
 	begun       time.Time
-	paced       func(done, total float64, message string)
+	reached     string // what its tool said last
 }
 
 // showSteps registers callbacks that show the steps of driven runs and their models'
@@ -101,7 +101,7 @@ func (s *stepLines) tell(event workflow.Event) {
 		return
 	case workflow.Working:
 		if i := s.find(event.StepID); i >= 0 {
-			s.underway[i].paced(0, 0, event.Doing)
+			s.underway[i].reached = terminal.Visible(fault.Cut(event.Doing, maxWhy))
 		}
 		return
 	}
@@ -137,18 +137,14 @@ func (s *stepLines) find(step string) int {
 	return slices.IndexFunc(s.underway, func(u underway) bool { return u.step == step })
 }
 
-// begins shows a started step at a terminal, and starts its progress clock.
+// begins shows a started step at a terminal.
 func (s *stepLines) begins(event workflow.Event) {
 	if !s.onTerminal {
 		return
 	}
 	doing := event.StepID + " " + event.Call
-	last := fmt.Sprintf("… %s", terminal.Visible(doing))
-	fmt.Fprint(s.out, terminal.ClearLine+last)
-	s.underway = append(s.underway, underway{event.StepID, doing, s.now(), terminal.Paced(s.now, func(line string) {
-		fmt.Fprintf(s.out, "%s%s %s: %s\n%s", terminal.ClearLine, terminal.Paint(s.coloured, terminal.Faint, fmt.Sprintf("%-7s", workflow.Working)),
-			terminal.Visible(event.StepID), fault.Cut(line, maxWhy), last)
-	})})
+	fmt.Fprintf(s.out, "%s… %s", terminal.ClearLine, terminal.Visible(doing))
+	s.underway = append(s.underway, underway{step: event.StepID, doing: doing, begun: s.now()})
 }
 
 // tick shows the time of the newest step on the last line. It leaves a model's text.
@@ -159,7 +155,7 @@ func (s *stepLines) tick() {
 		return
 	}
 	last := s.underway[len(s.underway)-1]
-	fmt.Fprint(s.out, terminal.Elapsed(last.doing, s.now().Sub(last.begun)))
+	fmt.Fprint(s.out, terminal.Elapsed(s.out, last.doing, s.now().Sub(last.begun), last.reached))
 }
 
 // during drives a run, updating the last line each second.

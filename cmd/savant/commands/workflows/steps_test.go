@@ -38,8 +38,8 @@ func TestStepsAreShownOneALine(t *testing.T) {
 	require.NotContains(t, shown, "\x1b[2J")
 }
 
-// Of a step that takes long a terminal has a line now and then, with what is being done
-// after it; other streams have none, and nor has a step that is over.
+// A terminal's last line says how far a step is that takes long; other streams have none,
+// and nor has a step that is over.
 func TestAStepThatTakesLongIsSpokenOf(t *testing.T) {
 	for _, onTerminal := range []bool{true, false} {
 		clock := time.Unix(0, 0)
@@ -49,16 +49,16 @@ func TestAStepThatTakesLongIsSpokenOf(t *testing.T) {
 		lines.tell(event)
 		event.Kind, event.Doing = workflow.Working, "ok\x1b[2J pay"
 		lines.tell(event)
-		clock = clock.Add(400 * time.Millisecond)
-		lines.tell(event)
-		lines.tell(event)
+		clock = clock.Add(1400 * time.Millisecond)
+		lines.tick()
 		event.Kind, event.Status = workflow.Settled, flow.Done
 		lines.tell(event)
 		clock = clock.Add(time.Hour)
 		event.Kind = workflow.Working
 		lines.tell(event)
+		lines.tick()
 		if onTerminal {
-			require.Equal(t, terminal.ClearLine+"… a ci.run"+terminal.ClearLine+"working a: ok\\u{1b}[2J pay\n… a ci.run"+
+			require.Equal(t, terminal.ClearLine+"… a ci.run"+terminal.ClearLine+"… a ci.run 1s: ok\\u{1b}[2J pay"+
 				terminal.ClearLine+"done    a ci.run 0s\n", out.String())
 		} else {
 			require.Equal(t, "done    a ci.run\n", out.String())
