@@ -415,13 +415,15 @@ type Ruling struct {
 }
 
 // Rulings returns the workflows with rules that a run follows now, outermost first; none for
-// a run that has ended or is gone.
+// a run that has ended or is gone. The error is of a run with rules that cannot be read any
+// more; one that never could be does not go on.
 func (e *Engine) Rulings(ctx context.Context, key state.Key) (list []Ruling, err error) {
-	if about, known := e.concernOf(key); known && !about.ruled {
+	about, known := e.concernOf(key)
+	if known && !about.ruled {
 		return nil, nil
 	}
 	l, err := e.openAt(ctx, key)
-	if errors.Is(err, fault.UnknownRun) {
+	if errors.Is(err, fault.UnknownRun) || !known && errors.Is(err, fault.StateCorrupt) {
 		return nil, nil
 	}
 	if err != nil {
