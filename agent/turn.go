@@ -27,6 +27,8 @@ type turn struct {
 type asked struct {
 	reasoning.Call
 	step, number int
+	// model is the one that decided it.
+	model string
 	// forced: the call was ordered or selected by the goal, not decided by the Reasoning
 	// API.
 	forced bool
@@ -60,7 +62,7 @@ func newTurn(index int, intent reasoning.Intent, incomplete []int) turn {
 	calls := intent.AllCalls()
 	t := turn{index: index, intent: intent, done: make([]memory.Call, len(calls))}
 	for i, each := range calls {
-		t.asked = append(t.asked, asked{Call: each, step: index, number: i,
+		t.asked = append(t.asked, asked{Call: each, step: index, number: i, model: intent.Model,
 			forced: intent.Model == forcedBy, incomplete: slices.Contains(incomplete, i)})
 	}
 	return t

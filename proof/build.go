@@ -188,7 +188,7 @@ func (b *builder) observations(ctx context.Context, _ []entry) error {
 func (b *builder) claims(ctx context.Context, line []entry) error {
 	return b.Engine.View(ctx, b.key, len(b.records), func(view *think.View) error {
 		p := &b.out.Predicate
-		p.Graph, p.Claims = graphOf(view), claimsOf(view, line, p)
+		p.Graph, p.Claims, p.Models = graphOf(view), claimsOf(view, line, p), modelsOf(b.entries, p.Run.Imported)
 		return nil
 	})
 }
@@ -249,7 +249,7 @@ func finalOf(line string) (found final) {
 			} `json:"reply"`
 		} `json:"data"`
 	}
-	if json.Unmarshal([]byte(line), &record) != nil {
+	if jsonvalue.Unmarshal([]byte(line), &record) != nil {
 		return final{}
 	}
 	return record.Data.Reply.Reply
@@ -300,7 +300,7 @@ func seenCommit(line []entry, imported int) (commit string) {
 		var result struct {
 			Head string `json:"head"`
 		}
-		if json.Unmarshal(each.Data.Result, &result) == nil && commitPattern().MatchString(result.Head) {
+		if jsonvalue.Unmarshal(each.Data.Result, &result) == nil && commitPattern().MatchString(result.Head) {
 			commit = result.Head
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // Grade says how a step's result is known.
@@ -53,6 +54,8 @@ type entry struct {
 		Witness   string `json:"witness"`
 		Receipt   string `json:"receipt"`
 		By        string `json:"by"`
+		Claims    string `json:"by_claims"`
+		Used      used   `json:"used"`
 		To        int    `json:"to"`
 		ResultRef string `json:"result_ref"`
 		Schemas   string `json:"schemas"`
@@ -66,8 +69,12 @@ type entry struct {
 	} `json:"data"`
 }
 
+// startPattern fits how a record begins.
+var startPattern = pattern.Lazy(`^\{("format":[0-9]+,"workflow":"[^"\\]*","run":"[^"\\]*",)?"version":[1-9][0-9]*,`)
+
+// readEntry reads a record, in which no name stands twice: readers differ on which counts.
 func readEntry(line string) (read entry, ok bool) {
-	return read, jsonvalue.UnmarshalStored([]byte(line), &read) == nil
+	return read, startPattern().MatchString(line) && jsonvalue.UnmarshalWhole([]byte(line), &read) == nil
 }
 
 const (
@@ -101,7 +108,7 @@ func effective(all []entry) (line []entry, ok bool) {
 func answers(line []entry, imported int, seen []Observation) map[string]Claim {
 	observed := map[int]bool{}
 	for _, each := range seen {
-		observed[each.Version] = true
+		observed[each.Version] = observed[each.Version] || each.Outcome != Unseen
 	}
 	found := map[string]Claim{}
 	for _, each := range line {

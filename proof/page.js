@@ -1,7 +1,22 @@
 "use strict";
 const TYPE = "application/vnd.in-toto+json", HEX = /^[0-9a-f]{40}([0-9a-f]{24})?$/, PLACEHOLDER = /"(redacted:[0-9a-f]{64})"/g;
 const MAY_HIDE = ["params", "result", "reply", "warnings", "shown", "digest", "value", "result_ref", "reason", "input"];
-const encoder = new TextEncoder();
+const START = /^\{("format":[0-9]+,"workflow":"[^"\\]*","run":"[^"\\]*",)?"version":[1-9][0-9]*,/;
+const encoder = new TextEncoder(), TYPES = { 1: "urn:savant:proof:v1", 2: "urn:savant:proof:v2" };
+// Shapes: a list of one holds any number, "" as a name stands for any name, and what ends in ? may be absent, but not empty.
+const ENVELOPE = { payload: "", payloadType: "", signatures: [{ keyid: "", sig: "", "timestamp?": "" }] };
+const STATEMENT = { _type: "", subject: [{ name: "", digest: { "": "" } }], predicateType: "", predicate: {
+  format: 0, run: { workflow: "", id: "", status: "", records: 0, head: "", "imported?": 0 }, made: { by: "", time: "" },
+  sources: [{ "name?": "", "version?": "", "file?": "", digest: "" }], texts: { "": "" }, records: [""],
+  graph: [{ id: "", call: "", deps: [""], "writes?": true }], redactions: [""],
+  receipts: [{ id: "", tool: "", input: "", output: "", time: "", "failed?": true, "command?": "", "command_digest?": "" }],
+  observations: [{ version: 0, client: "", tool: "", outcome: "", "savant?": true }],
+  claims: [{ step: "", status: "", grade: "", "version?": 0, "how?": "", "by?": "", "receipt?": "" }],
+  "models?": [{ grade: "", "model?": "", "client?": "", calls: 0, "prompt_tokens?": 0, "output_tokens?": 0 }] } };
+// Of a record the members that count; it may have others, and an absent one or null is empty.
+const TOOK = { prompt_tokens: 0, output_tokens: 0 }, DATA = { step: "", digest: "", witness: "", receipt: "", by: "", by_claims: "", to: 0, result_ref: "", schemas: "",
+  pins: { "": { version: "", digest: "", file: "" } }, used: { ...TOOK, models: [{ ...TOOK, model: "", calls: 0, remote: true }] } };
+const RECORD = { version: 0, kind: "", prev: "", hash: "", time: "", data: DATA };
 class Refused extends Error {}
 function need(good, reason) { if (!good) throw new Refused(reason); }
 function hex(bytes) { return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join(""); }
@@ -31,9 +46,75 @@ function decoded(text, reason) {
 function utf8(bytes, reason) {
   try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes); } catch { need(false, reason); }
 }
-function members(value, required, optional = []) {
-  const names = value && typeof value === "object" && !Array.isArray(value) ? Object.keys(value) : [];
-  return required.every((n) => names.includes(n)) && names.every((n) => required.includes(n) || optional.includes(n));
+function isObject(value) { return value !== null && typeof value === "object" && !Array.isArray(value); }
+function ofType(value, shape) { return typeof value === typeof shape && (typeof value !== "number" || Number.isSafeInteger(value)); }
+function fits(value, shape) {
+  if (Array.isArray(shape)) return Array.isArray(value) && value.every((each) => fits(each, shape[0]));
+  if (!isObject(shape)) return ofType(value, shape);
+  if (!isObject(value)) return false;
+  if ("" in shape) return Object.values(value).every((each) => fits(each, shape[""]));
+  const known = new Map(Object.keys(shape).map((name) => [name.replace("?", ""), name]));
+  return Object.keys(value).every((name) => known.has(name)) && [...known].every(([plain, name]) =>
+    plain in value ? fits(value[plain], shape[name]) && (plain === name || (Array.isArray(value[plain]) ? value[plain].length > 0 : Boolean(value[plain]))) : plain !== name);
+}
+function filled(value, shape) {
+  if (Array.isArray(shape)) {
+    need(value == null || Array.isArray(value), "STATEMENT");
+    return (value ?? []).map((each) => filled(each, shape[0]));
+  }
+  if (!isObject(shape)) {
+    need(shape === null || value == null || ofType(value, shape), "STATEMENT");
+    if (shape === null) return value;
+    return value ?? { string: "", number: 0, boolean: false }[typeof shape];
+  }
+  need(value == null || isObject(value), "STATEMENT");
+  if ("" in shape) return Object.fromEntries(Object.entries(value ?? {}).map(([name, each]) => [name, filled(each, shape[""])]));
+  return { ...value, ...Object.fromEntries(Object.entries(shape).map(([name, each]) => [name, filled(value?.[name], each)])) };
+}
+// unique refuses JSON in which a name stands twice, of which readers take different ones.
+function unique(text) {
+  const open = [];
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}]/g)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "}") open.pop();
+    else if (token.endsWith(":")) {
+      const name = JSON.parse(token.slice(0, -1));
+      need(!open.at(-1).has(name), "STATEMENT");
+      open.at(-1).add(name);
+    }
+  }
+}
+// readRecords reads the records, and gives those of format 2 the hashes that are left out.
+async function readRecords(p) {
+  const lines = [], entries = [], listed = new Set(p.redactions);
+  let before = "", hidden = p.format === 1;
+  for (let line of p.records) {
+    need(START.test(line) && line.endsWith("}") && !/[\r\n]/.test(line), "STATEMENT");
+    hidden ||= placeholders(line, listed).length > 0;
+    if (!hidden) {
+      line = line.slice(0, -1) + `,"prev":"${before}"`;
+      before = await sha256(line + "}");
+      line += `,"hash":"${before}"}`;
+    }
+    unique(line);
+    lines.push(line);
+    entries.push(filled(JSON.parse(line), RECORD));
+  }
+  return [lines, entries];
+}
+function modelsOf(entries, imported) {
+  const found = new Map();
+  const add = (who, took) => {
+    const one = found.get(canonical(who)) ?? { ...who, calls: 0, prompt_tokens: 0, output_tokens: 0 };
+    for (const name of ["calls", "prompt_tokens", "output_tokens"]) one[name] += took[name];
+    found.set(canonical(who), one);
+  };
+  for (const entry of entries.filter((each) => each.kind === "result")) {
+    const { used, witness, by_claims } = entry.data;
+    for (const each of used.models) add({ grade: each.remote || entry.version <= imported ? "reported" : "seen", ...(each.model && { model: each.model }) }, each);
+    if (used.models.length === 0 && witness !== "gateway") add({ grade: "reported", ...(by_claims && { client: by_claims }) }, { ...used, calls: 1 });
+  }
+  return [...found.values()].map((each) => Object.fromEntries(Object.entries(each).filter(([name, value]) => value || name === "calls")));
 }
 function joined(...parts) {
   const all = new Uint8Array(parts.reduce((sum, p) => sum + p.length, 0));
@@ -138,8 +219,7 @@ async function verifyProof(text, allowed) {
 async function verify(text, allowed, out) {
   need(text.endsWith("\n"), "ENVELOPE");
   const envelope = read(text.slice(0, -1), "ENVELOPE");
-  need(members(envelope, ["payload", "payloadType", "signatures"]) && envelope.payloadType === TYPE, "ENVELOPE");
-  need(Array.isArray(envelope.signatures) && envelope.signatures.length > 0 && envelope.signatures.every((s) => members(s, ["keyid", "sig"], ["timestamp"])), "ENVELOPE");
+  need(fits(envelope, ENVELOPE) && envelope.payloadType === TYPE && envelope.signatures.length > 0 && envelope.signatures.length <= 16, "ENVELOPE");
   const payload = decoded(envelope.payload, "ENVELOPE");
   const message = joined(encoder.encode(`DSSEv1 ${TYPE.length} ${TYPE} ${payload.length} `), payload);
   for (const each of envelope.signatures) {
@@ -148,33 +228,37 @@ async function verify(text, allowed, out) {
     if ("timestamp" in each) out.stamps.push(await stampOf(decoded(each.timestamp, "TIMESTAMP"), sig));
     out.signers.push(key);
   }
-  let statement = null, entries = [];
+  let statement = null, lines = [], entries = [];
   try {
     statement = read(utf8(payload, "STATEMENT"), "STATEMENT");
-    entries = statement.predicate.records.map((line) => JSON.parse(line));
+    need(fits(statement, STATEMENT), "STATEMENT");
+    [lines, entries] = await readRecords(statement.predicate);
     out.statement = statement;
+    out.lines = lines;
   } catch { statement = null; }
-  if (entries.length > 0) {
+  if (statement && entries.length > 0 && out.stamps.length > 0) {
+    need(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(entries.at(-1).time) && !isNaN(Date.parse(entries.at(-1).time)), "TIMESTAMP");
     const last = entries.at(-1).time.slice(0, 19).replace(/\D/g, "");
     need(out.stamps.every((stamp) => stamp >= last), "TIMESTAMP");
   }
   need(allowed === null || out.signers.some((key) => allowed.includes(key)), "KEY");
   need(statement, "STATEMENT");
   const p = statement.predicate;
-  need(members(statement, ["_type", "subject", "predicateType", "predicate"]) && p.format === 1, "STATEMENT");
-  need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === "urn:savant:proof:v1", "STATEMENT");
-  need(entries.length > 0 && entries.length === p.run.records && !p.records.some((line) => /[\r\n]/.test(line)), "STATEMENT");
-  await checkRecords(p, entries);
+  need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === TYPES[p.format], "STATEMENT");
+  need(entries.length > 0 && entries.length === p.run.records && (p.format > 1 || !p.models), "STATEMENT");
+  await checkRecords(p, lines, entries);
   const line = effective(entries);
   await checkParts(p, entries, line);
-  await checkSubjects(statement.subject, p, line, entries.at(-1).data.reply);
+  let end = { outputs: {}, artifacts: [] };
+  try { end = filled(entries.at(-1).data.reply, { reply: { outputs: { "": null }, artifacts: [{ name: "", sha256: "" }] } }).reply; } catch { /* a redacted one, or none */ }
+  await checkSubjects(statement.subject, p, line, end);
 }
-async function checkRecords(p, entries) {
+async function checkRecords(p, lines, entries) {
   const listed = new Set(p.redactions), used = new Set(p.receipts.map((r) => r.input));
   need(listed.size === p.redactions.length && same([...listed].sort(), p.redactions) && p.redactions.every((each) => /^redacted:[0-9a-f]{64}$/.test(each)), "REDACTION");
   let first = entries.length;
   entries.forEach((entry, i) => {
-    const found = placeholders(p.records[i], listed);
+    const found = placeholders(lines[i], listed);
     found.forEach((each) => used.add(each));
     if (found.length > 0) first = Math.min(first, i);
     if (i < first) return;
@@ -189,20 +273,21 @@ async function checkRecords(p, entries) {
     before = entry.hash;
   });
   need(before === p.run.head, "CHAIN");
-  const hashes = await Promise.all(p.records.slice(0, first).map((line) => sha256(line.slice(0, -75) + "}")));
-  hashes.forEach((hash, i) => need(p.records[i].slice(-75) === `,"hash":"${hash}"}` && entries[i].hash === hash, "CHAIN"));
+  if (p.format > 1) return; // then the hashes were made from the lines
+  const hashes = await Promise.all(lines.slice(0, first).map((line) => sha256(line.slice(0, -75) + "}")));
+  hashes.forEach((hash, i) => need(lines[i].slice(-75) === `,"hash":"${hash}"}` && entries[i].hash === hash, "CHAIN"));
 }
 async function checkParts(p, entries, line) {
   const listed = new Set(p.redactions), plan = entries[0].data;
-  const sources = Object.keys(plan.pins).sort().map((name) => ({ name, ...Object.fromEntries(Object.entries(plan.pins[name]).filter(([, v]) => v)) }));
+  const sources = Object.keys(plan.pins).sort().map((name) => ({ name, ...Object.fromEntries(["version", "file", "digest"].map((key) => [key, plan.pins[name][key]]).filter(([key, v]) => v || key === "digest")) }));
   need(same(p.sources, plan.schemas ? [...sources, { digest: plan.schemas }] : sources), "SOURCE");
   const refs = entries.map((e) => e.data.result_ref).filter((ref) => ref && !listed.has(ref));
   need(same(Object.keys(p.texts).sort(), [...new Set([...p.sources.map((s) => s.digest), ...refs])].sort()), "SOURCE");
   for (const [digest, text] of Object.entries(p.texts)) need((await sha256(text)) === digest, "SOURCE");
   const kept = new Map(line.filter((e) => e.data.witness === "gateway").map((e) => [e.data.receipt, e.data.digest]));
   need(p.receipts.every((r) => r.id && kept.get(r.id) === r.output), "RECEIPT");
-  const observed = new Set(p.observations.map((o) => o.version)), imported = p.run.imported || 0;
-  need([...observed].every((v) => v >= 1 && v <= entries.length && entries[v - 1].kind === "result"), "CLAIM");
+  const observed = new Set(p.observations.filter((o) => o.outcome !== "unseen").map((o) => o.version)), imported = p.run.imported || 0;
+  need(p.observations.every((o) => o.version >= 1 && o.version <= entries.length && entries[o.version - 1].kind === "result"), "CLAIM");
   const answered = new Map(line.filter((e) => ["result", "person"].includes(e.kind)).map((e) => [e.data.step, grade(e, imported, observed)]));
   const claimed = new Set(p.claims.map((c) => c.step));
   need(claimed.size === p.claims.length && [...answered.keys()].every((step) => claimed.has(step)), "CLAIM");
@@ -210,15 +295,17 @@ async function checkParts(p, entries, line) {
     const other = { step: claim.step, grade: ["engine", "absent"].includes(claim.grade) ? claim.grade : "" };
     need(same(claim, { ...(answered.get(claim.step) ?? other), status: claim.status }), "CLAIM");
   }
+  need(p.format === 1 || same(p.models ?? [], modelsOf(entries, imported)), "CLAIM");
 }
-async function checkSubjects(given, p, line, reply) {
-  const head = p.run.head, end = (reply && typeof reply === "object" && reply.reply) || {}, named = (name, digest) => ({ name, digest });
+function isCommit(value) { return typeof value === "string" && HEX.test(value); }
+async function checkSubjects(given, p, line, end) {
+  const head = p.run.head, stated = given.find((s) => s.name === "commit:stated")?.digest.gitCommit, named = (name, digest) => ({ name, digest });
   const want = [named("run", head.startsWith("redacted:") ? { saltedSha256: head.slice(9) } : { sha256: head })];
-  const seen = line.filter((e) => e.kind === "result" && e.data.witness === "gateway" && e.version > (p.run.imported || 0) && HEX.test(e.data.result?.head)).at(-1);
+  const seen = line.filter((e) => e.kind === "result" && e.data.witness === "gateway" && e.version > (p.run.imported || 0) && isCommit(e.data.result?.head)).at(-1);
   if (seen) want.push(named("commit:seen", { gitCommit: seen.data.result.head }));
-  want.push(...given.filter((s) => s.name === "commit:stated" && HEX.test(s.digest.gitCommit)));
-  for (const each of end.artifacts || []) want.push(named("artifact:" + each.name, { sha256: each.sha256 }));
-  for (const name of Object.keys(end.outputs || {}).sort()) want.push(named("output:" + name, { sha256: await sha256(canonical(end.outputs[name])) }));
+  if (isCommit(stated)) want.push(named("commit:stated", { gitCommit: stated }));
+  for (const each of end.artifacts) want.push(named("artifact:" + each.name, { sha256: each.sha256 }));
+  for (const name of Object.keys(end.outputs).sort()) want.push(named("output:" + name, { sha256: await sha256(canonical(end.outputs[name])) }));
   need(same(given, want), "SUBJECT");
 }
 
@@ -300,9 +387,11 @@ function show(out) {
   content.append(element("h2", "The steps"), table(["Step", "Call", "Status", "Known", "Further"], p.claims.slice(0, MOST).map((c) =>
     [c.step, calls.get(c.step) || "", c.status, graded(c), [c.how && HOW[c.how], c.receipt && "receipt " + c.receipt, c.version && "record " + c.version].filter(Boolean).join(", ")])));
   if (p.claims.length > MOST) content.append(element("p", `${p.claims.length - MOST} more steps are in the file.`));
+  if (p.models) content.append(element("h2", "Which models answered"), table(["Model", "Calls", "Tokens in, out", "Known"], p.models.map((m) =>
+    [m.model ?? "a model of " + (m.client ?? "an unnamed client"), String(m.calls), `${m.prompt_tokens ?? 0}, ${m.output_tokens ?? 0}`, m.grade === "seen" ? "called by Savant" : "reported by the client or a service"])));
   content.append(element("h2", "What is not proven"), element("ul", "", ...limits(counts, p).map((each) => element("li", each))));
   for (const source of p.sources.filter((each) => each.name)) content.append(element("details", "", element("summary", `The workflow ${source.name} ${source.version || ""}`), element("pre", p.texts[source.digest])));
-  content.append(element("details", "", element("summary", "The records"), ...p.records.slice(0, 200).map((line) => element("pre", line))));
+  content.append(element("details", "", element("summary", "The records"), ...out.lines.slice(0, 200).map((line) => element("pre", line))));
 }
 function limits(counts, p) {
   const said = [];

@@ -37,6 +37,14 @@ type redactions struct {
 	first  int // index of the first record with one
 }
 
+func redactionsOf(placeholders []string) redactions {
+	made := redactions{map[string]bool{}, math.MaxInt}
+	for _, each := range placeholders {
+		made.listed[each] = true
+	}
+	return made
+}
+
 func (r redactions) any() bool { return len(r.listed) > 0 }
 
 // stands reports whether a text is a placeholder.
@@ -59,7 +67,7 @@ func (r redactions) in(line string) (found []string) {
 // not listed.
 func (v *verifier) redactions() *Reason {
 	p := v.statement.Predicate
-	v.redacted = redactions{map[string]bool{}, math.MaxInt}
+	v.redacted = redactionsOf(p.Redactions)
 	if !slices.IsSorted(p.Redactions) || len(slices.Compact(slices.Clone(p.Redactions))) != len(p.Redactions) {
 		return refuse(BadRedaction, "the list of redactions is not sorted, or names one twice")
 	}
@@ -67,7 +75,6 @@ func (v *verifier) redactions() *Reason {
 		if !placeholderPattern().MatchString(`"` + each + `"`) {
 			return refuse(BadRedaction, "%s is no salted digest", fault.Cut(each, maxShown))
 		}
-		v.redacted.listed[each] = true
 	}
 	used := map[string]bool{}
 	for i, line := range p.Records {
@@ -105,12 +112,14 @@ func fixed(line string) string {
 	for name, value := range jsonvalue.Members([]byte(line)) {
 		if name != "data" {
 			if !slices.Contains(headFields, name) {
+				rest.WriteString(quoted(name))
 				rest.Write(value)
 			}
 			continue
 		}
 		for name, value := range jsonvalue.Members(value) {
 			if !slices.Contains(dataFields, name) {
+				rest.WriteString(quoted(name))
 				rest.Write(value)
 			}
 		}

@@ -5,20 +5,29 @@ package proof
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // The types of a proof's parts.
 const (
 	StatementType = "https://in-toto.io/Statement/v1"
-	PredicateType = "urn:savant:proof:v1"
+	PredicateType = "urn:savant:proof:v2"
 	PayloadType   = "application/vnd.in-toto+json"
 )
 
-// Format is the version of the predicate. A newer one is refused.
-const Format = 1
+// Format is the version of the predicate. A newer one is refused. Of the first one, whose
+// records repeat the hash before and their own, proofs still verify.
+const (
+	Format = 2
+
+	wholeFormat = 1
+	wholeType   = "urn:savant:proof:v1"
+)
 
 // Statement is the signed content of a proof, an in-toto Statement.
 type Statement struct {
@@ -58,12 +67,16 @@ type Predicate struct {
 	// results.
 	Texts map[string]string `json:"texts"`
 	Graph []Node            `json:"graph"`
-	// Records are the lines of the journal, byte by byte.
+	// Records are the lines of the journal, byte by byte. In the file each stands without
+	// the hashes in which it ends, which follow from the lines, up to the first that has a
+	// redaction.
 	Records  []string  `json:"records"`
 	Receipts []Receipt `json:"receipts"`
 	// Observations are the calls that a hook of the client saw.
 	Observations []Observation `json:"observations"`
 	Claims       []Claim       `json:"claims"`
+	// Models are who answered, as the records say it.
+	Models []Model `json:"models,omitempty"`
 	// Redactions are the salted digests that stand in the place of values.
 	Redactions []string `json:"redactions"`
 }
@@ -121,8 +134,15 @@ type Observation struct {
 	Version int    `json:"version"`
 	Client  string `json:"client"`
 	Tool    string `json:"tool"`
+	// Outcome is succeeded, failed or unknown, or Unseen: the hooks held the session, the
+	// gateway saw its call, and they did not.
 	Outcome string `json:"outcome"`
+	// Savant: for the hook the call went to Savant.
+	Savant bool `json:"savant,omitempty"`
 }
+
+// Unseen is the outcome of a call that the hooks of its client did not see.
+const Unseen = "unseen"
 
 // encode returns a value in the form of RFC 8785.
 func encode(value any) ([]byte, error) {
@@ -147,7 +167,47 @@ func decode(text []byte, into any) bool {
 }
 
 // Payload returns the bytes that are signed.
-func (s *Statement) Payload() ([]byte, error) { return encode(s) }
+func (s *Statement) Payload() ([]byte, error) {
+	if s.Predicate.Format == wholeFormat {
+		return encode(s)
+	}
+	short, listed := *s, redactionsOf(s.Predicate.Redactions)
+	short.Predicate.Records = slices.Clone(s.Predicate.Records)
+	for i, line := range s.Predicate.Records {
+		if len(listed.in(line)) > 0 {
+			break
+		}
+		short.Predicate.Records[i] = endPattern().ReplaceAllString(line, "}")
+	}
+	return encode(short)
+}
+
+// endPattern fits the hashes in which a record ends.
+var endPattern = pattern.Lazy(`,"prev":"([0-9a-f]{64})?","hash":"[0-9a-f]{64}"}$`)
+
+// readPayload reads the bytes that are signed, which must be in their one form.
+func (s *Statement) readPayload(payload []byte) bool {
+	if !decode(payload, s) {
+		return false
+	}
+	p := &s.Predicate
+	if p.Format == wholeFormat {
+		return true
+	}
+	before, listed := "", redactionsOf(p.Redactions)
+	for i, line := range p.Records {
+		if len(listed.in(line)) > 0 {
+			break
+		}
+		if !strings.HasSuffix(line, "}") {
+			return false
+		}
+		line = strings.TrimSuffix(line, "}") + `,"prev":"` + before + `"`
+		before = jsonvalue.HexSum([]byte(line + "}"))
+		p.Records[i] = line + `,"hash":"` + before + `"}`
+	}
+	return true
+}
 
 // subject returns the digest of a subject by its name, "" where there is none.
 func (s *Statement) subject(name, kind string) string {

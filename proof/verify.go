@@ -76,12 +76,13 @@ type Signer struct {
 type Report struct {
 	Verified bool    `json:"verified"`
 	Reason   *Reason `json:"reason,omitempty"`
-	// Signers, Run, Counts and Limits are what the file says, also of one that is refused.
+	// Signers, Run, Counts, Limits and Models are what the file says, also of one that is refused.
 	Signers []Signer      `json:"signers,omitempty"`
 	Run     Run           `json:"run"`
 	Made    Made          `json:"made"`
 	Counts  map[Grade]int `json:"counts,omitempty"`
 	Limits  []string      `json:"limits,omitempty"`
+	Models  []Model       `json:"models,omitempty"`
 	// Replayed: every state and instruction was computed again from the workflow.
 	Replayed  bool       `json:"replayed"`
 	Statement *Statement `json:"-"`
@@ -94,7 +95,7 @@ func Verify(ctx context.Context, file []byte, trust Trust, engine *think.Engine)
 	report := Report{Reason: v.verify(ctx, file), Signers: v.signers, Replayed: v.replayed}
 	report.Verified = report.Reason == nil
 	if p := v.statement.Predicate; v.readable {
-		report.Run, report.Made, report.Counts, report.Limits, report.Statement = p.Run, p.Made, Count(p.Claims), v.statement.Limits(), &v.statement
+		report.Run, report.Made, report.Counts, report.Limits, report.Models, report.Statement = p.Run, p.Made, Count(p.Claims), v.statement.Limits(), p.Models, &v.statement
 	}
 	return report
 }
@@ -124,7 +125,7 @@ func (v *verifier) verify(ctx context.Context, file []byte) *Reason {
 	if reason := v.signatures(sealed, payload); reason != nil {
 		return reason
 	}
-	v.readable = decode(payload, &v.statement)
+	v.readable = v.statement.readPayload(payload)
 	if reason := v.times(); reason != nil {
 		return reason
 	}
@@ -175,12 +176,9 @@ func (v *verifier) times() *Reason {
 	}
 	records := v.statement.Predicate.Records
 	last, _ := readEntry(records[len(records)-1])
-	ended, err := time.Parse(time.RFC3339Nano, last.Time)
-	if err != nil {
-		return nil
-	}
+	ended, err := time.Parse("2006-01-02T15:04:05Z", last.Time) // which takes fractions, too
 	for _, each := range v.signers {
-		if at, err := time.Parse(time.RFC3339, each.Stamped); err == nil && at.Before(ended.Truncate(time.Second)) {
+		if at, none := time.Parse(time.RFC3339, each.Stamped); none == nil && (err != nil || at.Before(ended.Truncate(time.Second))) {
 			return refuse(BadTimestamp, "the time stamp of %s, %s, is older than the last record, %s", each.Fingerprint, each.Stamped, last.Time)
 		}
 	}
@@ -236,7 +234,7 @@ func (v *verifier) format() *Reason {
 	switch {
 	case !v.readable:
 		return refuse(BadStatement, "the content is not a statement in its one form, or of a newer Savant")
-	case v.statement.Type != StatementType || v.statement.PredicateType != PredicateType || p.Format != Format:
+	case v.statement.Type != StatementType || !isKnown(v.statement):
 		return refuse(BadStatement, "the statement is of another type, or of a newer Savant")
 	case len(p.Records) == 0 || len(p.Records) > maxRecords || len(p.Records) != p.Run.Records:
 		return refuse(BadStatement, "the statement has %d records and says %d", len(p.Records), p.Run.Records)
@@ -249,6 +247,14 @@ func (v *verifier) format() *Reason {
 		v.entries = append(v.entries, each)
 	}
 	return nil
+}
+
+// isKnown reports whether a statement is of a format that this program reads.
+func isKnown(s Statement) bool {
+	if s.Predicate.Format == wholeFormat {
+		return s.PredicateType == wholeType && len(s.Predicate.Models) == 0
+	}
+	return s.Predicate.Format == Format && s.PredicateType == PredicateType
 }
 
 // chain checks that each record is whole, and follows the one before.
@@ -359,6 +365,9 @@ func (v *verifier) claims() *Reason {
 		if !seen[step] {
 			return refuse(BadClaim, "step %s was answered and has no claim", fault.Cut(step, maxShown))
 		}
+	}
+	if p.Format != wholeFormat && !slices.Equal(p.Models, modelsOf(v.entries, p.Run.Imported)) {
+		return refuse(BadClaim, "the models are not those that the records name")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/agent"
+	"savant/proof"
 	"savant/telemetry"
 )
 
@@ -163,4 +164,36 @@ func TestACostWithoutAPriceSaysSo(t *testing.T) {
 	require.NotContains(t, calls[2].Metadata, "unpriced")
 	require.Contains(t, runtimeLog(t, folder), ", cost 0.3000, no price for ollama:small: ")
 	require.Contains(t, serveHub(t, folder).page("/diagnostics/agents/"+report.RunID), "<dd>0.3, partial: no price for ollama:small</dd>")
+}
+
+// TestAProofNamesTheModels: which models answered a run that Savant drove, how often and
+// with how many tokens, and that a client reported another answer.
+func TestAProofNamesTheModels(t *testing.T) {
+	t.Parallel()
+	o := newOllama(t, map[string][]string{"small": {"no", `{"action":"finish","final":"\"yes\""}`}})
+	folder, home := t.TempDir(), t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows/two.yaml"), []byte(`name: two
+version: "1.0"
+steps:
+  - {id: first, call: llm.generate, input_template: {task: Say yes}}
+  - {id: again, call: llm.generate, deps: [first], input_template: {task: Say it again}}
+  - {id: second, call: mail.read, deps: [again], input_template: {box: in}}
+`), 0o600))
+	environment := []string{"SAVANT_PATH=" + folder, "XDG_CONFIG_HOME=" + home, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small"}
+	said := func(code int, arguments ...string) string {
+		var stdout, stderr strings.Builder
+		require.Equal(t, code, run(t.Context(), arguments, environment, strings.NewReader(""), &stdout, &stderr), stdout.String()+stderr.String())
+		return stdout.String()
+	}
+	said(exitOK, "key", "new", "ci")
+	said(8, "workflows", "run", "two", "--name", "r1")
+	said(exitOK, "call", "think.next", "--args", `{"run_id": "r1", "step_id": "second", "result_snapshot": []}`)
+	file := filepath.Join(home, "r1.proof")
+	said(exitOK, "proof", "r1", "-o", file)
+	var report proof.Report
+	require.NoError(t, json.Unmarshal([]byte(said(exitOK, "verify", file, "--json")), &report))
+	require.Equal(t, []proof.Model{{Grade: proof.SeenModel, Model: "ollama:small", Calls: 2, PromptTokens: 200, OutputTokens: 20},
+		{Grade: proof.ReportedModel, Calls: 1}}, report.Models)
+	require.Contains(t, said(exitOK, "verify", file), "\n  answered   ollama:small: 2 calls, tokens 200+20, seen\n")
 }

@@ -57,10 +57,30 @@ type Usage struct {
 	PromptTokens int `json:"prompt_tokens,omitempty"`
 	OutputTokens int `json:"output_tokens,omitempty"`
 	engines.Spent
+	// Models are those of the calls, for whoever asks later who answered.
+	Models []ModelUsage `json:"models,omitempty"`
+}
+
+// ModelUsage is what one model took. Remote: a service called it, and said so.
+type ModelUsage struct {
+	Model        string `json:"model"`
+	Calls        int    `json:"calls"`
+	PromptTokens int    `json:"prompt_tokens,omitempty"`
+	OutputTokens int    `json:"output_tokens,omitempty"`
+	Remote       bool   `json:"remote,omitempty"`
 }
 
 // Add adds the usage of another call.
 func (u *Usage) Add(more Usage) {
+	for _, each := range more.Models {
+		at := slices.IndexFunc(u.Models, func(known ModelUsage) bool { return known.Model == each.Model && known.Remote == each.Remote })
+		if at < 0 {
+			u.Models = append(u.Models, each)
+			continue
+		}
+		known := &u.Models[at]
+		known.Calls, known.PromptTokens, known.OutputTokens = known.Calls+each.Calls, known.PromptTokens+each.PromptTokens, known.OutputTokens+each.OutputTokens
+	}
 	u.PromptTokens += more.PromptTokens
 	u.OutputTokens += more.OutputTokens
 	u.Spent.Add(more.Spent)

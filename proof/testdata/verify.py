@@ -2,17 +2,92 @@
 needs Python 3 and ssh-keygen alone. For each file it prints "verified", or the reason."""
 import base64, hashlib, json, re, struct, subprocess, sys, tempfile
 from datetime import datetime
+from decimal import Decimal
 
 TYPE, HEX = "application/vnd.in-toto+json", re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 MAY_HIDE = {"params", "result", "reply", "warnings", "shown", "digest", "value", "result_ref", "reason", "input"}
 PLACEHOLDER = re.compile(r'"(redacted:[0-9a-f]{64})"')
+START, TIME = re.compile(r'\{("format":[0-9]+,"workflow":"[^"\\]*","run":"[^"\\]*",)?"version":[1-9][0-9]*,'), re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+TYPES = {1: "urn:savant:proof:v1", 2: "urn:savant:proof:v2"}
+
+# Shapes: a list of one holds any number, "" as a name stands for any name, and what ends in ? may be absent, but not empty.
+ENVELOPE = {"payload": "", "payloadType": "", "signatures": [{"keyid": "", "sig": "", "timestamp?": ""}]}
+CALLS = {"calls": 0, "prompt_tokens?": 0, "output_tokens?": 0}
+STATEMENT = {"_type": "", "subject": [{"name": "", "digest": {"": ""}}], "predicateType": "", "predicate": {
+    "format": 0, "run": {"workflow": "", "id": "", "status": "", "records": 0, "head": "", "imported?": 0}, "made": {"by": "", "time": ""},
+    "sources": [{"name?": "", "version?": "", "file?": "", "digest": ""}], "texts": {"": ""}, "records": [""],
+    "graph": [{"id": "", "call": "", "deps": [""], "writes?": True}], "redactions": [""],
+    "receipts": [{"id": "", "tool": "", "input": "", "output": "", "time": "", "failed?": True, "command?": "", "command_digest?": ""}],
+    "observations": [{"version": 0, "client": "", "tool": "", "outcome": "", "savant?": True}],
+    "claims": [{"step": "", "status": "", "grade": "", "version?": 0, "how?": "", "by?": "", "receipt?": ""}],
+    "models?": [{"grade": "", "model?": "", "client?": ""} | CALLS]}}
+# Of a record the members that count; it may have others, and an absent one or null is empty.
+DATA = {"step": "", "digest": "", "witness": "", "receipt": "", "by": "", "by_claims": "", "to": 0, "result_ref": "", "schemas": "",
+    "pins": {"": {"version": "", "digest": "", "file": ""}}, "used": {"prompt_tokens": 0, "output_tokens": 0,
+        "models": [{"model": "", "calls": 0, "prompt_tokens": 0, "output_tokens": 0, "remote": True}]}}
+RECORD = {"version": 0, "kind": "", "prev": "", "hash": "", "time": "", "data": DATA}
 
 class Refused(Exception): pass
 
 def need(good, reason):
     if not good: raise Refused(reason)
 
-def canonical(value): return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def fits(value, shape):
+    if isinstance(shape, list): return isinstance(value, list) and all(fits(each, shape[0]) for each in value)
+    if not isinstance(shape, dict): return type(value) is type(shape)
+    if not isinstance(value, dict): return False
+    if "" in shape: return all(fits(each, shape[""]) for each in value.values())
+    known = {name.rstrip("?"): name for name in shape}
+    return set(value) <= set(known) and all(
+        fits(value[plain], shape[name]) and (plain == name or bool(value[plain])) if plain in value else plain != name for plain, name in known.items())
+
+def filled(value, shape):
+    """The members of a record that count, each there and of its type, beside the others."""
+    if isinstance(shape, list):
+        need(value is None or isinstance(value, list), "STATEMENT")
+        return [filled(each, shape[0]) for each in value or []]
+    if not isinstance(shape, dict):
+        value = int(value) if type(value) is float and value.is_integer() else value
+        need(shape is None or value is None or type(value) is type(shape), "STATEMENT")
+        return type(shape)() if value is None and shape is not None else value
+    value = {} if value is None else value
+    need(isinstance(value, dict), "STATEMENT")
+    if "" in shape: return {name: filled(each, shape[""]) for name, each in value.items()}
+    return value | {name: filled(value.get(name), each) for name, each in shape.items()}
+
+def unique(pairs):
+    need(len(dict(pairs)) == len(pairs), "STATEMENT")
+    return dict(pairs)
+
+def entries_of(p):
+    """Reads the records, and gives those of format 2 the hashes that are left out."""
+    lines, entries, before, hidden = [], [], "", False
+    for line in p["records"]:
+        need(START.match(line) and line.endswith("}") and "\n" not in line and "\r" not in line, "STATEMENT")
+        hidden = hidden or p["format"] == 1 or bool(set(p["redactions"]) & set(PLACEHOLDER.findall(line)))
+        if not hidden:
+            line = line[:-1] + ',"prev":"%s"' % before
+            before = sha256((line + "}").encode())
+            line += ',"hash":"%s"}' % before
+        lines.append(line)
+        entries.append(filled(json.loads(line, object_pairs_hook=unique), RECORD))
+    return lines, entries
+
+def canonical(value):
+    if isinstance(value, dict):
+        return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in sorted(value, key=lambda name: name.encode("utf-16-be"))) + "}"
+    if isinstance(value, list): return "[" + ",".join(map(canonical, value)) + "]"
+    return number(float(value)) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)
+
+def number(value):
+    """A number as JavaScript writes it, which RFC 8785 asks for."""
+    if value == int(value) and abs(value) < 1e21: return str(int(value))
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    text, point = "".join(map(str, digits)), len(digits) + exponent
+    if 0 < point <= 21: text = text[:point] + "." + text[point:]
+    elif -6 < point <= 0: text = "0." + "0" * -point + text
+    else: text = text[0] + ("." + text[1:] if len(text) > 1 else "") + "e%+d" % (point - 1)
+    return "-" * sign + text
 
 def sha256(data): return hashlib.sha256(data).hexdigest()
 
@@ -31,9 +106,6 @@ def decoded(text, reason):
         return data
     except ValueError:
         raise Refused(reason)
-
-def members(value, required, optional=()):
-    return isinstance(value, dict) and set(required) <= set(value) <= set(required) | set(optional)
 
 def key_of(sig):
     try:
@@ -80,6 +152,22 @@ def effective(entries):
         at -= 1
     return line[::-1]
 
+def models(entries, imported):
+    found = []
+    def add(who, took):
+        one = next((each for each in found if {k: v for k, v in each.items() if k not in CALLS and k + "?" not in CALLS} == who), None)
+        if one is None: found.append(one := dict(who))
+        for name in ("calls", "prompt_tokens", "output_tokens"):
+            one[name] = one.get(name, 0) + took[name]
+    for entry in entries:
+        data = entry["data"]
+        for each in data["used"]["models"] if entry["kind"] == "result" else []:
+            word = "reported" if each["remote"] or entry["version"] <= imported else "seen"
+            add({"grade": word} | ({"model": each["model"]} if each["model"] else {}), each)
+        if entry["kind"] == "result" and not data["used"]["models"] and data["witness"] != "gateway":
+            add({"grade": "reported"} | ({"client": data["by_claims"]} if data["by_claims"] else {}), data["used"] | {"calls": 1})
+    return [{k: v for k, v in each.items() if v or k == "calls"} for each in found]
+
 def grade(entry, imported, observed):
     data, claim = entry["data"], {"step": entry["data"]["step"], "version": entry["version"]}
     if data.get("by"): claim["by"] = data["by"]
@@ -93,26 +181,29 @@ def grade(entry, imported, observed):
 def verify(file, allowed):
     need(file.endswith(b"\n"), "ENVELOPE")
     envelope = read(file[:-1], "ENVELOPE")
-    need(members(envelope, ("payload", "payloadType", "signatures")) and envelope["payloadType"] == TYPE, "ENVELOPE")
-    need(envelope["signatures"] and all(members(s, ("keyid", "sig"), ("timestamp",)) for s in envelope["signatures"]), "ENVELOPE")
+    need(fits(envelope, ENVELOPE) and envelope["payloadType"] == TYPE and 0 < len(envelope["signatures"]) <= 16, "ENVELOPE")
     payload = decoded(envelope["payload"], "ENVELOPE")
     counted, stamps = signatures(envelope, payload, allowed)
     try:
         statement = read(payload, "STATEMENT")
-        p = statement["predicate"]
-        entries = [json.loads(line) for line in p["records"]]
-    except (Refused, ValueError, KeyError, TypeError):
+        need(fits(statement, STATEMENT), "STATEMENT")
+        p, entries = statement["predicate"], []
+        lines, entries = entries_of(p)
+    except (Refused, ValueError, RecursionError):
         p = None
-    if p and entries:
-        last = datetime.fromisoformat(entries[-1]["time"][:19]).strftime("%Y%m%d%H%M%S")
+    if p and entries and stamps:
+        try:
+            need(TIME.fullmatch(entries[-1]["time"]), "TIMESTAMP")
+            last = datetime.fromisoformat(entries[-1]["time"][:19]).strftime("%Y%m%d%H%M%S")
+        except ValueError:
+            raise Refused("TIMESTAMP")
         need(all(stamp >= last for stamp in stamps), "TIMESTAMP")
     need(counted > 0, "KEY")
-    need(p and members(statement, ("_type", "subject", "predicateType", "predicate")) and p["format"] == 1, "STATEMENT")
-    need(statement["_type"] == "https://in-toto.io/Statement/v1" and statement["predicateType"] == "urn:savant:proof:v1", "STATEMENT")
-    need(len(entries) == p["run"]["records"] > 0 and not any("\n" in line or "\r" in line for line in p["records"]), "STATEMENT")
+    need(p and statement["_type"] == "https://in-toto.io/Statement/v1" and statement["predicateType"] == TYPES.get(p["format"]), "STATEMENT")
+    need(len(entries) == p["run"]["records"] > 0 and (p["format"] > 1 or "models" not in p), "STATEMENT")
     listed, used, first = set(p["redactions"]), {r["input"] for r in p["receipts"]}, len(entries)
     need(sorted(listed) == p["redactions"] and all(PLACEHOLDER.fullmatch('"%s"' % each) for each in listed), "REDACTION")
-    for i, (line, entry) in enumerate(zip(p["records"], entries)):
+    for i, (line, entry) in enumerate(zip(lines, entries)):
         found = listed & set(PLACEHOLDER.findall(line))
         used |= found
         first = min(first, i) if found else first
@@ -122,39 +213,44 @@ def verify(file, allowed):
             need(entry["hash"] in listed and not listed & set(PLACEHOLDER.findall(canonical(rest))), "REDACTION")
     need(listed <= used, "REDACTION")
     before = ""
-    for i, (line, entry) in enumerate(zip(p["records"], entries)):
+    for i, (line, entry) in enumerate(zip(lines, entries)):
         need(entry["version"] == i + 1 and entry["prev"] == before, "CHAIN")
-        need(i or (entry["format"], entry["workflow"], entry["run"]) == (1, p["run"]["workflow"], p["run"]["id"]), "CHAIN")
+        need(i or (entry.get("format"), entry.get("workflow"), entry.get("run")) == (1, p["run"]["workflow"], p["run"]["id"]), "CHAIN")
         body, end = line[:-len(',"hash":""}') - 64], ',"hash":"%s"}' % entry["hash"]
         need(i >= first or line == body + end and sha256((body + "}").encode()) == entry["hash"], "CHAIN")
         before = entry["hash"]
     need(before == p["run"]["head"], "CHAIN")
     line, plan = effective(entries), entries[0]["data"]
-    sources = [{"name": name} | {k: v for k, v in plan["pins"][name].items() if v} for name in sorted(plan["pins"])]
+    sources = [{"name": name} | {k: v for k in ("version", "file", "digest") if (v := plan["pins"][name][k]) or k == "digest"} for name in sorted(plan["pins"])]
     need(p["sources"] == sources + ([{"digest": plan["schemas"]}] if plan.get("schemas") else []), "SOURCE")
     refs = {e["data"]["result_ref"] for e in entries if e["data"].get("result_ref")} - listed
     need(set(p["texts"]) == {s["digest"] for s in p["sources"]} | refs, "SOURCE")
     need(all(sha256(text.encode()) == digest for digest, text in p["texts"].items()), "SOURCE")
     kept = {e["data"].get("receipt"): e["data"]["digest"] for e in line if e["data"].get("witness") == "gateway"}
     need(all(r["id"] and kept.get(r["id"]) == r["output"] for r in p["receipts"]), "RECEIPT")
-    observed, imported = {o["version"] for o in p["observations"]}, p["run"].get("imported", 0)
-    need(all(1 <= v <= len(entries) and entries[v - 1]["kind"] == "result" for v in observed), "CLAIM")
+    observed, imported = {o["version"] for o in p["observations"] if o["outcome"] != "unseen"}, p["run"].get("imported", 0)
+    need(all(1 <= o["version"] <= len(entries) and entries[o["version"] - 1]["kind"] == "result" for o in p["observations"]), "CLAIM")
     answered = {e["data"]["step"]: grade(e, imported, observed) for e in line if e["kind"] in ("result", "person")}
     need(len({c["step"] for c in p["claims"]}) == len(p["claims"]) and set(answered) <= {c["step"] for c in p["claims"]}, "CLAIM")
     for claim in p["claims"]:
         other = {"step": claim["step"], "grade": claim["grade"] if claim["grade"] in ("engine", "absent") else ""}
         need(claim == answered.get(claim["step"], other) | {"status": claim["status"]}, "CLAIM")
-    subjects(statement["subject"], p, line, imported, entries[-1]["data"].get("reply"))
+    need(p["format"] == 1 or p.get("models", []) == models(entries, imported), "CLAIM")
+    try:
+        end = filled(entries[-1]["data"].get("reply"), {"reply": {"outputs": {"": None}, "artifacts": [{"name": "", "sha256": ""}]}})["reply"]
+    except Refused:
+        end = {"outputs": {}, "artifacts": []}
+    subjects(statement["subject"], p, line, imported, end)
 
-def subjects(given, p, line, imported, reply):
-    head, end = p["run"]["head"], reply.get("reply", {}) if isinstance(reply, dict) else {}
+def subjects(given, p, line, imported, end):
+    head, stated = p["run"]["head"], [s["digest"].get("gitCommit", "") for s in given if s["name"] == "commit:stated"][:1]
     want = [{"name": "run", "digest": {"saltedSha256": head[9:]} if head.startswith("redacted:") else {"sha256": head}}]
     seen = [e["data"]["result"]["head"] for e in line if e["kind"] == "result" and e["data"].get("witness") == "gateway" and e["version"] > imported
             and isinstance(e["data"].get("result"), dict) and isinstance(e["data"]["result"].get("head"), str) and HEX.fullmatch(e["data"]["result"]["head"])]
     want += [{"name": "commit:seen", "digest": {"gitCommit": seen[-1]}}] if seen else []
-    want += [s for s in given if s["name"] == "commit:stated" and HEX.fullmatch(s["digest"].get("gitCommit", ""))]
-    want += [{"name": "artifact:" + a["name"], "digest": {"sha256": a["sha256"]}} for a in end.get("artifacts") or []]
-    outputs = end.get("outputs") or {}  # numbers with a fraction may be written otherwise in Python
+    want += [{"name": "commit:stated", "digest": {"gitCommit": commit}} for commit in stated if HEX.fullmatch(commit)]
+    want += [{"name": "artifact:" + a["name"], "digest": {"sha256": a["sha256"]}} for a in end["artifacts"]]
+    outputs = end["outputs"]
     want += [{"name": "output:" + n, "digest": {"sha256": sha256(canonical(outputs[n]).encode())}} for n in sorted(outputs)]
     need(given == want, "SUBJECT")
 

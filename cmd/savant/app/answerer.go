@@ -153,7 +153,8 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 	intent, err := client.Decide(ctx, request.Ask(reasoning.Question{Workflow: question.Workflow, StepID: question.StepID,
 		Attempt: question.Attempt, Issued: question.Issued, Schema: question.Schema, Complex: question.Complex || a.complexWorkflow(question.Workflow)}, question.Input), observed)
 	for _, call := range recorded() {
-		question.Used.Add(workflow.Usage{PromptTokens: call.PromptTokens, OutputTokens: call.OutputTokens, Spent: agent.SpentOn(call, a.prices())})
+		question.Used.Add(workflow.Usage{PromptTokens: call.PromptTokens, OutputTokens: call.OutputTokens, Spent: agent.SpentOn(call, a.prices()),
+			Models: []workflow.ModelUsage{{Model: call.Model, Calls: 1, PromptTokens: call.PromptTokens, OutputTokens: call.OutputTokens, Remote: call.Remote}}})
 	}
 	switch {
 	case err != nil:

@@ -1,0 +1,91 @@
+package proof
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Model is who answered steps: a model that a program asked, or a client whose model nobody
+// named. How often, and what that took, is as the records of the answers say.
+type Model struct {
+	// Grade is SeenModel or ReportedModel.
+	Grade  string `json:"grade"`
+	Model  string `json:"model,omitempty"`
+	Client string `json:"client,omitempty"`
+	// Calls counts the calls of a model, or the answers of a client.
+	Calls        int `json:"calls"`
+	PromptTokens int `json:"prompt_tokens,omitempty"`
+	OutputTokens int `json:"output_tokens,omitempty"`
+}
+
+// How it is known who answered.
+const (
+	SeenModel     = "seen"     // the Savant of the run called the model itself
+	ReportedModel = "reported" // a client or a service says so
+)
+
+// used is what the models of an answer took, as the record has it.
+type used struct {
+	PromptTokens int         `json:"prompt_tokens"`
+	OutputTokens int         `json:"output_tokens"`
+	Models       []usedModel `json:"models"`
+}
+
+type usedModel struct {
+	Model        string `json:"model"`
+	Calls        int    `json:"calls"`
+	PromptTokens int    `json:"prompt_tokens"`
+	OutputTokens int    `json:"output_tokens"`
+	Remote       bool   `json:"remote"`
+}
+
+// modelsOf sums up who answered, in the order of the first answers, also answers that a reset took away: they were made.
+func modelsOf(entries []entry, imported int) []Model {
+	var found []Model
+	add := func(more Model) {
+		at := slices.IndexFunc(found, func(each Model) bool {
+			return each.Grade == more.Grade && each.Model == more.Model && each.Client == more.Client
+		})
+		if at < 0 {
+			found = append(found, more)
+			return
+		}
+		found[at].Calls += more.Calls
+		found[at].PromptTokens += more.PromptTokens
+		found[at].OutputTokens += more.OutputTokens
+	}
+	for _, each := range entries {
+		took := each.Data.Used
+		if each.Kind != kindResult {
+			continue
+		}
+		for _, one := range took.Models {
+			grade := SeenModel
+			if one.Remote || each.Version <= imported {
+				grade = ReportedModel
+			}
+			add(Model{grade, one.Model, "", one.Calls, one.PromptTokens, one.OutputTokens})
+		}
+		if len(took.Models) == 0 && each.Data.Witness != witnessGateway {
+			add(Model{ReportedModel, "", each.Data.Claims, 1, took.PromptTokens, took.OutputTokens})
+		}
+	}
+	return found
+}
+
+// Describe says in words who answered.
+func (m Model) Describe() string {
+	who, what := m.Model, "call"
+	if who == "" {
+		who, what = "a model of "+cmp.Or(m.Client, "an unnamed client"), "answer"
+	}
+	if m.Calls != 1 {
+		what += "s"
+	}
+	text := fmt.Sprintf("%s: %d %s", who, m.Calls, what)
+	if m.PromptTokens+m.OutputTokens > 0 {
+		text += fmt.Sprintf(", tokens %d+%d", m.PromptTokens, m.OutputTokens)
+	}
+	return text + ", " + m.Grade
+}
