@@ -10,6 +10,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/pattern"
+	"savant/telemetry"
 )
 
 // Order asks this or another process to start or resume a run.
@@ -20,6 +21,8 @@ type Order struct {
 	// Goal and MaxSteps are for a resumed run; empty keeps the present ones.
 	Goal     string `json:"goal,omitempty"`
 	MaxSteps int    `json:"max_steps,omitempty"`
+	// Who gives the order.
+	telemetry.Who
 	// Approval is of the caller in this process; other processes do not get it.
 	Approval `json:"-"`
 }
@@ -61,7 +64,8 @@ func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatcher Dis
 // Reopen has another process resume a run, with its goal or a new one. A completed run
 // without a new goal is unchanged. INVALID_TRANSITION means that the run is still
 // working on its goal.
-func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dispatcher Dispatcher) error {
+func (r *Runtime) Reopen(ctx context.Context, order Order, dispatcher Dispatcher) error {
+	id, goal := order.RunID, order.Goal
 	records, err := r.options.Memory.Records(id)
 	if err != nil {
 		return err
@@ -79,15 +83,16 @@ func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dis
 	case report.Status == StatusOK && (goal == "" || goal == report.Goal), report.Status == StatusRunning:
 		return nil
 	}
-	return dispatcher.Dispatch(ctx, Order{RunID: id, Needs: h.options().Needs, Goal: goal, MaxSteps: maxSteps})
+	order.Needs = h.options().Needs
+	return dispatcher.Dispatch(ctx, order)
 }
 
-// GoOn resumes a run with a goal, in this process or through the dispatcher.
-func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
+// GoOn resumes a run, in this process or through the dispatcher.
+func (r *Runtime) GoOn(ctx context.Context, order Order) error {
 	if r.options.Dispatcher != nil {
-		return r.Reopen(ctx, id, goal, 0, r.options.Dispatcher)
+		return r.Reopen(ctx, order, r.options.Dispatcher)
 	}
-	_, err := r.Resume(Order{RunID: id, Goal: goal})
+	_, err := r.Resume(order)
 	return err
 }
 
@@ -95,7 +100,7 @@ func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
 func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput) (Report, error) {
 	id := in.RunID
 	if id == "" {
-		options, err := in.options(ctx)
+		options, err := in.options(ctx, call)
 		if err != nil {
 			return Report{}, err
 		}
@@ -107,7 +112,7 @@ func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput
 	if err := r.mayGoOn(in); err != nil {
 		return Report{}, err
 	}
-	if err := r.Reopen(ctx, id, in.Goal, in.MaxSteps, r.options.Dispatcher); err != nil {
+	if err := r.Reopen(ctx, in.order(call), r.options.Dispatcher); err != nil {
 		return Report{}, err
 	}
 	return r.follow(ctx, call, id, in.WaitMS, defaultWait)

@@ -16,7 +16,7 @@ import (
 
 // event records an event of this run. The recorder writes it in the background.
 func (r *Run) event(step int, e telemetry.Event) {
-	e.Source, e.SessionID, e.RunID, e.Step = telemetry.SourceAgent, r.ID(), r.ID(), step
+	e.Source, e.Who, e.SessionID, e.RunID, e.Step = telemetry.SourceAgent, r.options.Who, r.ID(), r.ID(), step
 	e.TraceParent = telemetry.TraceFrom(r.ctx).Parent
 	r.runtime.options.Recorder.RecordLater(e)
 }

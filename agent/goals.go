@@ -6,6 +6,7 @@ import (
 
 	"savant/fault"
 	"savant/reasoning"
+	"savant/telemetry"
 )
 
 // newGoal is the record of a new goal for a run that had ended or was interrupted.
@@ -14,6 +15,7 @@ type newGoal struct {
 	// MaxSteps is the new limit of decisions, including those before the goal.
 	MaxSteps int    `json:"max_steps"`
 	Time     string `json:"time"`
+	telemetry.Who
 }
 
 // exchange is an earlier goal of a run and what it came to.
@@ -37,7 +39,7 @@ func (h *history) options() RunOptions {
 		return options
 	}
 	last := h.goals[len(h.goals)-1]
-	options.Goal, options.MaxSteps = last.Goal, last.MaxSteps
+	options.Goal, options.MaxSteps, options.Who = last.Goal, last.MaxSteps, last.Who
 	options.ForceTool, options.ForceArgs, options.ForceFinish, options.Workflow = "", nil, false, ""
 	return options
 }

@@ -198,7 +198,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 	}
 	if order.Goal != "" && order.Goal != h.options().Goal {
 		next, err := r.nextGoal(order.Goal, &h, order.MaxSteps)
-		if err == nil {
+		if next.Who = order.Who; err == nil {
 			err = session.Append(recordGoal, next, memory.Durable)
 		}
 		if err != nil {
@@ -211,6 +211,9 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 	options.RunID, options.Approval, options.asking = session.ID(), order.Approval, asking
 	if order.MaxSteps > 0 {
 		options.MaxSteps = order.MaxSteps
+	}
+	if order.By != "" {
+		options.Who = order.Who
 	}
 	if err := options.check(); err != nil {
 		return nil, turn{}, err

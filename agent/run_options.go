@@ -15,6 +15,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/reasoning"
+	"savant/telemetry"
 )
 
 // RunOptions configure a run.
@@ -52,6 +53,9 @@ type RunOptions struct {
 	// it.
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
+
+	// Who ordered the run, or its goal.
+	telemetry.Who
 
 	// asking asks the person at the client that ordered the run; nil if the client does
 	// not support questions.

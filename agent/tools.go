@@ -92,7 +92,7 @@ func (r *Runtime) runTool(ctx context.Context, call engines.Call, in RunInput) (
 
 func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunInput) (*Run, error) {
 	if in.RunID == "" {
-		options, err := in.options(ctx)
+		options, err := in.options(ctx, call)
 		if err != nil {
 			return nil, err
 		}
@@ -102,16 +102,21 @@ func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunIn
 	if err := r.mayGoOn(in); err != nil {
 		return nil, err
 	}
-	return r.resume(Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps}, newAsking(ctx, call))
+	return r.resume(in.order(call), newAsking(ctx, call))
+}
+
+// order is that of a run to go on with.
+func (in RunInput) order(call engines.Call) Order {
+	return Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps, Who: telemetry.WhoIs(call.Name, call.Client)}
 }
 
 // options are those of a new run.
-func (in RunInput) options(ctx context.Context) (RunOptions, error) {
+func (in RunInput) options(ctx context.Context, call engines.Call) (RunOptions, error) {
 	arguments, err := in.forceArgs()
 	within := telemetry.TraceFrom(ctx)
 	return RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
 		ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny, Needs: in.Labels,
-		TraceParent: within.Parent, TraceState: within.State}, err
+		TraceParent: within.Parent, TraceState: within.State, Who: telemetry.WhoIs(call.Name, call.Client)}, err
 }
 
 // mayGoOn refuses arguments that a resumed run does not take.

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -8,10 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"savant/agent"
 	"savant/engines"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/access"
+	"savant/telemetry"
 	"savant/think"
 	"savant/think/audit"
 	"savant/think/flow"
@@ -214,7 +217,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.InvalidParams, "to is missing: a version such as v3, a step (before its answer), a named checkpoint, or start")
 	}
 	if err == nil {
-		_, err = h.options.Think.Reset(r.Context(), think.ResetInput{Caller: think.Caller{Name: think.ByHub}, Workflow: key.Workflow, RunID: key.Run, Checkpoint: to, Force: r.PostFormValue("force") != ""})
+		_, err = h.options.Think.Reset(r.Context(), think.ResetInput{Caller: visitorFrom(r).person(), Workflow: key.Workflow, RunID: key.Run, Checkpoint: to, Force: r.PostFormValue("force") != ""})
 		if errors.Is(err, fault.ResetNotAllowed) {
 			err = fault.New(fault.ResetNotAllowed, "run %s has ended: tick \"although it has ended\" to reset it", key.Run)
 		}
@@ -232,7 +235,7 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 	_, err := h.changeable(r.Context(), key)
 	if err == nil {
 		_, err = h.options.Think.Cancel(r.Context(), think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
-			Cancellation: flow.Cancellation{By: h.options.Person, Reason: r.PostFormValue("reason")}})
+			Cancellation: flow.Cancellation{By: cmp.Or(visitorFrom(r).Name, h.options.Person), Reason: r.PostFormValue("reason")}})
 	}
 	if err != nil {
 		h.again(w, r, err, nil, h.showRun)
@@ -244,7 +247,8 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 // resumeAgent continues a run of the agent, with its goal or with a new one.
 func (h *Hub) resumeAgent(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("run")
-	if err := h.options.Agent.GoOn(r.Context(), id, r.PostFormValue("goal")); err != nil {
+	who := visitorFrom(r).person()
+	if err := h.options.Agent.GoOn(r.Context(), agent.Order{RunID: id, Goal: r.PostFormValue("goal"), Who: telemetry.WhoIs(who.Name, "")}); err != nil {
 		h.again(w, r, err, nil, h.showAgent)
 		return
 	}
@@ -269,7 +273,7 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 		answer, _ := starting.form.Answer(filled)
 		params, _ := answer.(map[string]any)
 		reply, err := h.options.Think.Plan(r.Context(),
-			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided, Caller: think.Caller{Name: think.ByHub}})
+			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided, Caller: visitorFrom(r).person()})
 		if err == nil {
 			key := state.Key{Workflow: plain(name), Run: reply.State.RunID}
 			if !starting.Guided {

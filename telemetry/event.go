@@ -5,6 +5,7 @@ package telemetry
 import (
 	"encoding/json"
 
+	"savant/fault"
 	"savant/internal/visible"
 )
 
@@ -59,6 +60,20 @@ const (
 	SourceCLI   = "cli" // a command
 )
 
+// Who says who ordered something.
+type Who struct {
+	// By is the name of the caller's token, or "local", "terminal" or "hub".
+	By string `json:"by,omitempty"`
+	// Claims is what the client calls itself, with its version; nobody checked it.
+	Claims string `json:"by_claims,omitempty"`
+}
+
+// maxClaim bounds what a client calls itself, in bytes.
+const maxClaim = 100
+
+// WhoIs returns who the caller of a name is, which calls its program client.
+func WhoIs(name, client string) Who { return Who{name, visible.Line(fault.Cut(client, maxClaim))} }
+
 // Event is one line of the trace. Its schema is schemas/telemetry_event.json.
 type Event struct {
 	// Sequence counts the events of one process from 1. The recorder sets it.
@@ -68,7 +83,9 @@ type Event struct {
 	Timestamp string `json:"timestamp"`
 	Type      Type   `json:"type"`
 	// Source is SourceAgent, SourceMCP or SourceCLI.
-	Source    string `json:"source,omitempty"`
+	Source string `json:"source,omitempty"`
+	// Who made the call, or ordered the run.
+	Who
 	SessionID string `json:"session_id,omitempty"`
 	RunID     string `json:"run_id,omitempty"`
 	Workflow  string `json:"workflow,omitempty"`

@@ -356,5 +356,5 @@ func (f *Fleet) submit(ctx context.Context, options *agent.RunOptions, more agen
 		_, err := f.runtime.Submit(ctx, *options, dispatch)
 		return err
 	}
-	return f.runtime.Reopen(ctx, more.RunID, more.Goal, more.MaxSteps, dispatch)
+	return f.runtime.Reopen(ctx, more, dispatch)
 }

@@ -26,7 +26,7 @@ steps:
 `), 0o600))
 	tokens := map[string]string{}
 	for _, name := range []string{"one", "two"} {
-		command := exec.Command("savant", "token", "add", name, "--path", folder)
+		command := exec.Command("savant", "token", "add", name, "--scope", "run", "--path", folder)
 		command.Env = append(os.Environ(), configuration)
 		out, err := command.Output()
 		require.NoError(t, err)
@@ -60,4 +60,11 @@ steps:
 		by = append(by, each.By)
 	}
 	require.Equal(t, []string{"one", "one", "two"}, by)
+	require.Contains(t, call("two", "agent.run", map[string]any{"goal": "say it", "force_finish": true}), `"status":"ok"`)
+	require.NoError(t, s.command.Process.Signal(os.Interrupt)) // the trace is whole when it has ended
+	<-s.read
+	trace, err := os.ReadFile(filepath.Join(folder, "logs", "agent_trace.log"))
+	require.NoError(t, err)
+	require.Regexp(t, `"type":"tool_call_completed","source":"mcp","by":"one",.*"tool_name":"think.plan"`, string(trace))
+	require.Regexp(t, `"type":"run_finished","source":"agent","by":"two",`, string(trace))
 }

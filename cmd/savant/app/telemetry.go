@@ -152,7 +152,7 @@ type callObserver struct{ *App }
 // the agent records them.
 func (a callObserver) Begin(ctx context.Context, call engines.Call, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 	step, ours := call.Agent, call.Agent != engines.AgentStep{}
-	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: step.RunID, Step: step.Step,
+	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), Who: telemetry.WhoIs(call.Name, call.Client), SessionID: a.calls.process, RunID: step.RunID, Step: step.Step,
 		ToolName: begun.Tool, CallID: strconv.FormatUint(a.calls.numbers.Add(1), 10), Args: args}
 	record := a.Recorder.RecordLater // the caller does not wait for the disk
 	if ours {

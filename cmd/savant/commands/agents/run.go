@@ -20,6 +20,7 @@ import (
 	"savant/fault"
 	"savant/reasoning"
 	"savant/telemetry"
+	"savant/think"
 )
 
 // runFlags are the flags of savant run.
@@ -163,7 +164,8 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 }
 
 func start(ctx context.Context, a *app.App, want runFlags) (*agent.Run, error) {
-	more := agent.Order{RunID: want.resume, Goal: want.order.Goal, MaxSteps: want.limit, Approval: agent.Approval{Approve: want.order.Approve}}
+	want.order.Who = telemetry.WhoIs(think.ByTerminal, "")
+	more := agent.Order{Who: want.order.Who, RunID: want.resume, Goal: want.order.Goal, MaxSteps: want.limit, Approval: agent.Approval{Approve: want.order.Approve}}
 	switch {
 	case a.Fleet != nil && want.resume != "":
 		return a.Fleet.Here(ctx, nil, more)
