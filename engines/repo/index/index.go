@@ -74,6 +74,9 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if isStale(err) {
 		err = ix.renew(ctx)
 	}
+	if err == nil {
+		err = ix.name()
+	}
 	if err != nil {
 		return nil, errors.Join(coded(err), root.Close())
 	}

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/engines/repo/index"
+	"savant/fault"
 	"savant/internal/claim"
 	"savant/think/flow"
 	"savant/think/maintenance"
@@ -21,13 +24,17 @@ import (
 func (p *program) statePruneCommand() *cobra.Command {
 	var in maintenance.PruneInput
 	var age string
-	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
+	var caches bool
+	command := &cobra.Command{Use: "prune {--older-than AGE | --caches}", Short: "Move old finished runs to the trash",
 		Long: "Move finished runs to the trash that last changed longer than AGE ago (30d, 2w, 12h), and remove\n" +
 			"artifacts that no run refers to and claims that nobody holds. Running and damaged runs stay.\n\n" +
 			"With --purge also permanently erase what has been in the trash for longer than AGE, and runs of the agent that ended\n" +
-			"and last changed longer than AGE ago.",
+			"and last changed longer than AGE ago. --caches goes alone: it removes only what the next search makes again.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) (err error) {
+			if caches {
+				return p.pruneCaches(in.DryRun)
+			}
 			if in.OlderThan, err = cli.Age("--older-than", age); err != nil {
 				return err
 			}
@@ -71,8 +78,34 @@ func (p *program) statePruneCommand() *cobra.Command {
 	command.Flags().StringVar(&age, "older-than", "", "how long ago: days (30d), weeks (2w) or a duration such as 12h")
 	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only list what would be removed")
 	command.Flags().BoolVar(&in.Open, "open", false, "also move runs that have not ended and that no process drives")
+	command.Flags().BoolVar(&caches, "caches", false, "remove the indexes of folders that are gone, from your cache folder")
 	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what has been in the trash for that long")
+	command.MarkFlagsMutuallyExclusive("caches", "older-than")
+	command.MarkFlagsMutuallyExclusive("caches", "purge")
+	command.MarkFlagsMutuallyExclusive("caches", "open")
 	return p.JSONFlag(command)
+}
+
+// pruneCaches removes what no search uses from the user's cache folder.
+func (p *program) pruneCaches(dryRun bool) error {
+	removed := []index.Unused{}
+	if cache := index.UsersCache(); cache != "" {
+		found, err := index.Prune(cache, dryRun)
+		if err != nil {
+			return fault.New(fault.ToolFailed, "the indexes: %w", err)
+		}
+		removed = append(removed, found...)
+	}
+	if p.JSON {
+		return p.Print(map[string]any{"indexes": removed, "dry_run": dryRun})
+	}
+	bytes, did := int64(0), map[bool]string{false: "removed", true: "would be removed"}[dryRun]
+	for _, each := range removed {
+		bytes += each.Bytes
+		fmt.Fprintf(p.Stdout, "index of %s: %s\n", cmp.Or(terminal.Visible(each.Folder), "an unknown folder, from an earlier version"), did)
+	}
+	_, err := fmt.Fprintf(p.Stdout, "indexes of %s, %d bytes, %s\n", terminal.Count(len(removed), "folder"), bytes, did)
+	return err
 }
 
 // unfinishedRuns returns the runs that can continue. A claim left by a killed process
