@@ -29,7 +29,7 @@ type recipe struct {
 var recipes = []recipe{
 	{"tool", "`git.show`", `"git\.show"`, [][2]string{{"engines/git/git.go", "its row"}}},
 	{"engine", "`git`", `git\.Engine\(`, [][2]string{{"cmd/savant/app/engines.go", "its line; also `engines/git`, and its row in `imports_test.go`"}}},
-	{"setting", "`llm.patience_ms`", `&s\.Reasoning\.Patience`, [][2]string{{"internal/settings/reasoning.go", "its row and its field"}}},
+	{"setting", "`llm.think`", `&s\.Reasoning\.Think`, [][2]string{{"internal/settings/reasoning.go", "its row and its field"}}},
 	{"model provider", "`anthropic`", `"anthropic"|anthropicRow`, [][2]string{
 		{"internal/settings/reasoning.go", "its settings"},
 		{"reasoning/models/anthropic.go", "its client"},

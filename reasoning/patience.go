@@ -56,7 +56,7 @@ func Patiently[T any](ctx context.Context, patience time.Duration, observer Obse
 
 // impatient is an error that was not waited for any longer, and why.
 func impatient(err error, after time.Duration, why string) error {
-	var coded error = fault.New(fault.ReasoningUnavailable, "%s; %s (llm.patience_ms)", fault.From(err).Details, why)
+	var coded error = fault.New(fault.ReasoningUnavailable, "%s; %s", fault.From(err).Details, why)
 	if errors.As(err, new(*Away)) {
 		coded = &Away{coded}
 	}

@@ -31,7 +31,7 @@ func TestAModelIsWaitedForWithPatience(t *testing.T) {
 		fails       string
 	}{
 		"busy for a while":        {4, busy(0), time.Minute, 3750 * time.Millisecond, 12 * time.Second, ""},
-		"busy for long":           {1000, busy(0), time.Minute, time.Minute, time.Minute, "llm.patience_ms"},
+		"busy for long":           {1000, busy(0), time.Minute, time.Minute, time.Minute, "times in 1m0s"},
 		"a pause that it asks":    {2, busy(20 * time.Second), time.Minute, 40 * time.Second, 40 * time.Second, ""},
 		"too long a pause":        {1, busy(time.Hour), time.Minute, 0, 0, "asks to wait 1h0m0s"},
 		"pauses add up":           {4, busy(20 * time.Second), time.Minute, time.Minute, time.Minute, "asks to wait 20s"},

@@ -54,8 +54,8 @@ func TestAQuestionIsTold(t *testing.T) {
 	t.Setenv("SAVANT_HUB_NOTIFY", address)
 	out, err := exec.Command("savant", "hub", "--address", "127.0.0.1:0", "--path", folder).CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(out), "SAVANT_HUB_NOTIFY_SECRET")
-	t.Setenv("SAVANT_HUB_NOTIFY_SECRET", "the secret of it")
+	require.Contains(t, string(out), "ADDRESS#SECRET")
+	t.Setenv("SAVANT_HUB_NOTIFY", address+"#the secret of it")
 	h := serveHub(t, folder)
 	next := func() notice {
 		t.Helper()

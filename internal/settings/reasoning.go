@@ -18,9 +18,8 @@ type Reasoning struct {
 	Retries int
 	// SLM and LLM are the models of the built-in service, as PROVIDER:NAME, or as a
 	// NAME of Provider. Provider is empty if none was chosen, and Offline if no model
-	// may be asked. Patience bounds the pauses for a service that fails for now.
+	// may be asked.
 	SLM, LLM, Provider string
-	Patience           time.Duration
 	// Think is auto, on or off, for models of Ollama that think.
 	Think string
 	// SLMBudget and LLMBudget are the maximum sizes of their prompts, in estimated
@@ -141,8 +140,6 @@ func modelRows() []Setting {
 			Doc: "small model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.SLM }},
 		{Flag: "llm", Env: EnvLLM, FormerEnv: "SAVANT_LLM", Key: "llm.llm_model", Guarded: true,
 			Doc: "large model of the built-in service, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
-		{Env: "LLM_PATIENCE_MS", Key: "llm.patience_ms", Kind: Number, Max: maxWait, Default: "60000",
-			Doc: "milliseconds to wait in all for a model whose service is busy or fails for now", field: func(s *Settings) any { return &s.Reasoning.Patience }},
 		{Env: "LLM_THINK", Key: "llm.think", Default: "auto", Allowed: []string{"auto", "on", "off"},
 			Doc: "whether models of Ollama think before they answer; auto leaves it to the model, and off for a second question", field: func(s *Settings) any { return &s.Reasoning.Think }},
 	}

@@ -25,6 +25,8 @@ func formerNames() []removed {
 		{"SAVANT_HUB_TOKEN", "hub-token", "hub.token", "savant token add makes a token that opens the hub"},
 		{"SAVANT_HUB_ANSWERS", "hub-answers", "hub.answers", "say savant hub --no-answers"},
 		{"SAVANT_MODEL_TIMEOUT_MS", "model-timeout-ms", "llm.model_timeout_ms", "say REASONING_API_TIMEOUT_MS or reasoning.api_timeout_ms"},
+		{"LLM_PATIENCE_MS", "", "llm.patience_ms", "a model that is busy is asked again for a minute"},
+		{"SAVANT_HUB_NOTIFY_SECRET", "", "hub.notify_secret", "say SAVANT_HUB_NOTIFY=ADDRESS#SECRET"},
 		{"SAVANT_OLLAMA_URL", "ollama-url", "llm.ollama_url", "say OLLAMA_HOST or llm.ollama_host"},
 		{"", "slm-model", "", "say SLM_MODEL or --slm"},
 		{"", "llm-model", "", "say LLM_MODEL or --llm"},

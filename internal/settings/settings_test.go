@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", Trust: []string{}, ShownFiles: []string{}, LogLevel: slog.LevelInfo,
 		SlowCall: time.Second, Enforce: "off",
 		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1}, Store: settings.StoreFile, Mongo: settings.Mongo{Environment: "development"},
-		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, Patience: time.Minute, Think: "auto", SLMBudget: 8000, LLMBudget: 32000,
+		Reasoning: settings.Reasoning{Transport: "http", Timeout: 2 * time.Minute, Retries: 2, Think: "auto", SLMBudget: 8000, LLMBudget: 32000,
 			Services: map[string]*settings.ModelService{"ollama": {URL: "http://127.0.0.1:11434"}, "anthropic": {URL: "https://api.anthropic.com"}, "openai": {URL: "https://api.openai.com/v1"}}}}, loaded.Settings)
 }
 
@@ -70,7 +70,7 @@ func TestRefusals(t *testing.T) {
 		{settings.EnvServices, " , "},
 		{"REASONING_API_RETRIES", "11"},
 		{"REASONING_API_TIMEOUT_MS", "0"},
-		{"LLM_PATIENCE_MS", "soon"},
+		{"REASONING_API_TIMEOUT_MS", "soon"},
 		{settings.EnvPath, "a\x00b"},
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestEveryRowIsWholeAndItsNamesAreItsOwn(t *testing.T) {
 			flags++
 		}
 	}
-	require.LessOrEqual(t, len(settings.Table()), 46, "who adds a setting takes one away")
+	require.LessOrEqual(t, len(settings.Table()), 44, "who adds a setting takes one away")
 	require.LessOrEqual(t, flags, 14, "flags are for what people type")
 }
 

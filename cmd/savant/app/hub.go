@@ -67,14 +67,14 @@ const notifyPause = 2 * time.Second
 // notifier returns the receiver of notices about questions to a person. It is nil if no
 // address is set.
 func (a *App) notifier(ctx context.Context) (hub.Notifier, error) {
-	to := a.settings.Hub
-	switch {
-	case to.Notify == "":
+	if a.settings.Hub.Notify == "" {
 		return nil, nil
-	case to.Secret == "":
-		return nil, fault.New(fault.InvalidParams, "hub.notify needs a secret that signs its messages: set %s", settings.EnvHubSecret)
 	}
-	return notify.New(ctx, to.Notify, to.Secret, notifyPause, a.Logger)
+	address, secret, _ := strings.Cut(a.settings.Hub.Notify, "#")
+	if secret == "" {
+		return nil, fault.New(fault.InvalidParams, "hub.notify needs a secret that signs its messages: write ADDRESS#SECRET")
+	}
+	return notify.New(ctx, address, secret, notifyPause, a.Logger)
 }
 
 // UserName returns the name of the user who runs the program.

@@ -92,7 +92,7 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	for name, each := range s.Services {
 		options.Services[name] = models.Service(*each)
 	}
-	made := service.Options{Timeout: s.Timeout, Patience: s.Patience, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
+	made := service.Options{Timeout: s.Timeout, Patience: time.Minute, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
 	var err error
 	if s.SLM != "" {
 		if made.SLM, err = models.Open(s.SLM, options); err != nil {
