@@ -128,5 +128,5 @@ func (r *runner) run(ctx context.Context, call engines.Call, in runInput) (*Repo
 	if err := chosen.allows(in.Args); err != nil {
 		return nil, err
 	}
-	return r.execute(ctx, call.Progress, chosen, in.Args)
+	return r.execute(ctx, call, chosen, in.Args)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/processgroup"
 )
@@ -75,7 +76,7 @@ const ExitTimedOut = 124
 var errTimeout = errors.New("the command took too long")
 
 // execute runs a command to its end, and ends all its processes.
-func (r *runner) execute(ctx context.Context, progress func(done, total float64, message string), chosen command, args []string) (*Report, error) {
+func (r *runner) execute(ctx context.Context, call engines.Call, chosen command, args []string) (*Report, error) {
 	dir, err := r.folder(chosen)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (r *runner) execute(ctx context.Context, progress func(done, total float64,
 	limited, end := context.WithCancelCause(ctx)
 	defer end(nil)
 
-	shown := newOutput(newReading(chosen.parser), hiding(secrets), progress)
+	shown := newOutput(newReading(chosen.parser), hiding(secrets), call)
 	line := slices.Concat(chosen.argv, args)
 	process := exec.CommandContext(limited, line[0], line[1:]...)
 	process.Dir, process.Env = dir.Name(), variables

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"savant/engines"
 	"savant/internal/pattern"
 	"savant/internal/redact"
 )
@@ -31,7 +32,7 @@ type output struct {
 	mu       sync.Mutex
 	reading  reading
 	hidden   *redact.Redactor
-	progress func(done, total float64, message string)
+	call     engines.Call
 	tail     tail
 	lines    int
 	failing  []string
@@ -40,8 +41,8 @@ type output struct {
 	streams  []*stream
 }
 
-func newOutput(reading reading, hidden *redact.Redactor, progress func(done, total float64, message string)) *output {
-	return &output{reading: reading, hidden: hidden, progress: progress}
+func newOutput(reading reading, hidden *redact.Redactor, call engines.Call) *output {
+	return &output{reading: reading, hidden: hidden, call: call}
 }
 
 // stream returns a writer for one of the command's streams; only standard output is
@@ -111,9 +112,9 @@ func (o *output) take(line []byte, size int, parsed bool) {
 	if line := shorten(text); len(o.failing) < maxFailing && failingLine().MatchString(line) && !noFailure().MatchString(line) {
 		o.failing = append(o.failing, line)
 	}
-	if now := time.Now(); o.progress != nil && now.Sub(o.reported) >= progressSpacing {
+	if now := time.Now(); o.call.Progress != nil && now.Sub(o.reported) >= progressSpacing {
 		o.reported = now
-		o.progress(float64(o.lines), 0, shorten(text))
+		o.call.Progress(float64(o.lines), 0, shorten(text))
 	}
 }
 

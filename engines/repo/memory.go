@@ -69,7 +69,7 @@ func (e *reader) memoryWrite(ctx context.Context, in memoryWriteIn) (memoryWrite
 	}
 	e.writing.Lock()
 	defer e.writing.Unlock()
-	root, err := os.OpenRoot(e.path)
+	root, err := os.OpenRoot(e.Path)
 	if err != nil {
 		return memoryWriteOut{}, notOpened("", err)
 	}
@@ -92,7 +92,7 @@ func (e *reader) memoryWrite(ctx context.Context, in memoryWriteIn) (memoryWrite
 
 // secretIn returns the number of the first line with a secret, 0 for none.
 func (e *reader) secretIn(text string) int {
-	clean := e.redactor.Text(text)
+	clean := e.Redactor.Text(text)
 	if clean == text {
 		return 0
 	}
@@ -216,7 +216,7 @@ func (e *reader) memorySearch(ctx context.Context, in memorySearchIn) (memorySea
 	if err != nil {
 		return memorySearchOut{}, err
 	}
-	past, err := e.past(ctx)
+	past, err := e.Past(ctx)
 	if err != nil {
 		return memorySearchOut{}, err
 	}
@@ -233,7 +233,7 @@ func (e *reader) memorySearch(ctx context.Context, in memorySearchIn) (memorySea
 
 // sections reads the memory, split at its headings.
 func (e *reader) sections() ([]section, error) {
-	root, err := os.OpenRoot(e.path)
+	root, err := os.OpenRoot(e.Path)
 	if err != nil {
 		return nil, notOpened("", err)
 	}

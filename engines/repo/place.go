@@ -50,7 +50,7 @@ func (e *reader) locate(in repository, named string) (located, error) {
 	if err != nil || !filepath.IsLocal(way) {
 		return located{}, outside(named)
 	}
-	if e.kept.Has(filepath.ToSlash(way)) || e.kept.Has(filepath.ToSlash(clean)) {
+	if e.Withheld.Has(filepath.ToSlash(way)) || e.Withheld.Has(filepath.ToSlash(clean)) {
 		return located{}, withheld.Denied(named)
 	}
 	root, err := os.OpenRoot(base)
@@ -116,7 +116,7 @@ func (e *reader) text(in repository, named string) (string, error) {
 		return "", fault.New(fault.InvalidParams, "path: %q is binary (%d bytes), not text", fault.Cut(named, 200), len(data)).
 			With(fault.Diagnostic{Path: "path", Expected: "a text file", Actual: fault.Cut(named, 200), Message: "the file is binary"})
 	}
-	if e.kept.Holds(named, data) {
+	if e.Withheld.Holds(named, data) {
 		return "", withheld.Denied(named)
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil

@@ -74,26 +74,21 @@ func Tools(options Options) []engines.Tool {
 
 // reader is the state of the tools of Tools.
 type reader struct {
-	path  string
+	Options
 	repos []repository
-	kept  withheld.Files
-	past  func(context.Context) ([]PastRun, error)
-	// redactor finds what the memory must not contain.
-	redactor *redact.Redactor
 	// writing is held while the memory is modified.
 	writing sync.Mutex
 }
 
 func newReader(options Options) *reader {
-	e := &reader{path: options.Path, repos: repositories(options.Path, options.Repos), kept: options.Withheld, past: options.Past, redactor: options.Redactor}
-	if e.past == nil {
-		e.past = func(context.Context) ([]PastRun, error) { return nil, nil }
+	if options.Past == nil {
+		options.Past = func(context.Context) ([]PastRun, error) { return nil, nil }
 	}
-	if e.redactor == nil {
-		e.redactor = redact.Shapes()
+	if options.Redactor == nil {
+		options.Redactor = redact.Shapes()
 	}
-	e.redactor = e.redactor.Certain()
-	return e
+	options.Redactor = options.Redactor.Certain()
+	return &reader{Options: options, repos: repositories(options.Path, options.Repos)}
 }
 
 // repository is a folder with the name that tools use for it; "" is SAVANT_PATH.

@@ -19,7 +19,7 @@ const (
 type building struct {
 	logger *slog.Logger
 	repo   string
-	client func(done, total float64, message string) // nil if the client did not ask for progress
+	call   engines.Call
 
 	began, logged time.Time // logged is zero until the first line in the log
 }
@@ -27,8 +27,8 @@ type building struct {
 func (b *building) progress(ctx context.Context) index.Progress {
 	b.began = time.Now()
 	return func(done, total int) {
-		if b.client != nil {
-			b.client(float64(done), float64(total), "indexing files")
+		if b.call.Progress != nil {
+			b.call.Progress(float64(done), float64(total), "indexing files")
 		}
 		now := time.Now()
 		if now.Sub(b.began) < quietTime || now.Sub(b.logged) < progressEvery {
@@ -54,5 +54,5 @@ func (b *building) finished(ctx context.Context, changes index.Changes) {
 }
 
 func newBuilding(call engines.Call, logger *slog.Logger, repo string) *building {
-	return &building{logger: logger, repo: repo, client: call.Progress}
+	return &building{logger: logger, repo: repo, call: call}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/repo/index"
 )
 
@@ -47,7 +48,7 @@ func TestAPersonHearsOfLongBuilds(t *testing.T) {
 // TestAClientHearsAll checks that a client that asked for progress gets each step.
 func TestAClientHearsAll(t *testing.T) {
 	var heard []float64
-	b := &building{logger: slog.New(slog.DiscardHandler), client: func(done, _ float64, _ string) { heard = append(heard, done) }}
+	b := &building{logger: slog.New(slog.DiscardHandler), call: engines.Call{Caller: engines.Caller{Progress: func(done, _ float64, _ string) { heard = append(heard, done) }}}}
 	report := b.progress(context.Background())
 	report(1, 2)
 	report(2, 2)

@@ -63,7 +63,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	if !found.info.IsDir() {
 		return treeOut{}, invalid("path", "a folder", in.Path)
 	}
-	listing, err := files.List(ctx, found.root.Name(), e.kept)
+	listing, err := files.List(ctx, found.root.Name(), e.Withheld)
 	if err != nil {
 		return treeOut{}, named(in.Repo, err)
 	}

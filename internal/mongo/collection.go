@@ -45,7 +45,7 @@ type Collection struct {
 }
 
 // Now is the time by the clock of this process.
-func (c *Collection) Now() time.Time { return c.database.now() }
+func (c *Collection) Now() time.Time { return c.database.options.Now() }
 
 // attempts is the number of attempts of a call whose connection breaks.
 const attempts = 4
@@ -57,7 +57,7 @@ const attempts = 4
 func (c *Collection) Insert(ctx context.Context, document Document) (won bool, err error) {
 	document.Nonce = cmp.Or(document.Nonce, rand.Text())
 	if document.Time.IsZero() {
-		document.Time = c.database.now()
+		document.Time = c.database.options.Now()
 	}
 	row, err := c.split(ctx, document)
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *Collection) each(ctx context.Context, from, to string, how *options.Fin
 func (c *Collection) Replace(ctx context.Context, document Document) error {
 	document.Nonce = cmp.Or(document.Nonce, rand.Text())
 	if document.Time.IsZero() {
-		document.Time = c.database.now()
+		document.Time = c.database.options.Now()
 	}
 	row := document.row()
 	var before stored

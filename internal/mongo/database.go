@@ -48,7 +48,8 @@ type Database struct {
 	client *driver.Client
 	at     *driver.Database
 	host   string
-	now    func() time.Time
+	// options have the clock.
+	options Options
 	// patience bounds a call, retries included; 0: no limit.
 	patience time.Duration
 	// hasStreams reports whether the server has change streams; nil: not known yet.
@@ -81,11 +82,10 @@ func Open(with Options) (*Database, error) {
 	if err != nil {
 		return nil, errors.Join(errURI, errors.New(withoutSecrets(err.Error(), uri)))
 	}
-	now := with.Now
-	if now == nil {
-		now = time.Now
+	if with.Now == nil {
+		with.Now = time.Now
 	}
-	d := &Database{client: client, at: client.Database(with.database(parsed.Database)), host: hosts(set), now: now}
+	d := &Database{client: client, at: client.Database(with.database(parsed.Database)), host: hosts(set), options: with}
 	if set.Timeout != nil {
 		d.patience = *set.Timeout
 	}

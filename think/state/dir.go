@@ -15,8 +15,7 @@ import (
 // one folder concurrently; a lock on each journal serializes them.
 type Dir struct {
 	disk    disk
-	now     func() time.Time
-	maxOpen int
+	options Options
 	// endGC stops the garbage collection that Open begins, and waits for it.
 	endGC func()
 
@@ -55,8 +54,8 @@ func newDir(target disk, options Options) *Dir {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Dir{disk: target, now: options.Now, maxOpen: cmp.Or(options.MaxOpen, 256),
-		runs: map[Key]*runJournal{}, synced: map[string]bool{}, listings: map[string]map[string]listed{}, endGC: func() {}}
+	options.MaxOpen = cmp.Or(options.MaxOpen, 256)
+	return &Dir{disk: target, options: options, runs: map[Key]*runJournal{}, synced: map[string]bool{}, listings: map[string]map[string]listed{}, endGC: func() {}}
 }
 
 // Close closes the files of the store, after the calls that still run. What was
@@ -114,7 +113,7 @@ func (d *Dir) leave(j *runJournal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j.users--
-	if len(d.runs) <= d.maxOpen {
+	if len(d.runs) <= d.options.MaxOpen {
 		return
 	}
 	var oldest *runJournal
@@ -162,7 +161,7 @@ func (d *Dir) Append(ctx context.Context, key Key, record Record) (Record, error
 		return d.begin(ctx, key, record)
 	}
 	err := d.with(ctx, key, writing, func(j *runJournal) error {
-		sealed, line, err := Seal(key, j.verified.link(), record, d.now())
+		sealed, line, err := Seal(key, j.verified.link(), record, d.options.Now())
 		if err != nil {
 			return err
 		}
@@ -180,7 +179,7 @@ func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) 
 	if err := key.Validate(); err != nil {
 		return Record{}, err
 	}
-	first, line, err := Seal(key, Link{}, first, d.now())
+	first, line, err := Seal(key, Link{}, first, d.options.Now())
 	if err != nil {
 		return Record{}, err
 	}

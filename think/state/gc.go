@@ -41,7 +41,7 @@ func (d *Dir) GCTemporary(ctx context.Context) (removed int, err error) {
 		err := d.walk(ctx, top, func(name string, found stat) error {
 			base := path.Base(name) // as atomicfile names them
 			if strings.HasPrefix(base, ".") && strings.HasSuffix(base, temporarySuffix) &&
-				d.now().Sub(found.modified) >= staleAge && d.disk.Remove(name) == nil {
+				d.options.Now().Sub(found.modified) >= staleAge && d.disk.Remove(name) == nil {
 				removed++
 			}
 			return nil
@@ -120,7 +120,7 @@ func (d *Dir) removeOldest(files []entry) {
 	var bytes int64
 	for i, each := range files {
 		bytes += each.stat.size
-		if i >= maxReceipts || bytes > maxReceiptBytes || d.now().Sub(each.stat.modified) >= maxReceiptAge {
+		if i >= maxReceipts || bytes > maxReceiptBytes || d.options.Now().Sub(each.stat.modified) >= maxReceiptAge {
 			_ = d.disk.Remove(path.Join(receiptFolder, each.name))
 		}
 	}

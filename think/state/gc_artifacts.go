@@ -31,7 +31,7 @@ func (d *Dir) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (C
 		if ctx.Err() != nil {
 			return interrupted(ctx, artifactFolder)
 		}
-		if ArtifactFile(digest) != name || named[digest] || d.now().Sub(found.modified) < grace {
+		if ArtifactFile(digest) != name || named[digest] || d.options.Now().Sub(found.modified) < grace {
 			return nil
 		}
 		gone, err := dry, error(nil)

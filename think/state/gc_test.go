@@ -197,7 +197,7 @@ func TestReceiptsAreCollected(t *testing.T) {
 		return fmt.Sprintf("%s/c%c%c%caaaa.json", receiptFolder, 'a'+i/400, 'a'+i/20%20, 'a'+i%20)
 	}
 	aged := func(name string, age time.Duration) {
-		disk.fileAt(name).modified = d.now().Add(-age).Unix()
+		disk.fileAt(name).modified = d.options.Now().Add(-age).Unix()
 	}
 	for i := range 2100 {
 		made, err := disk.Create(name(i), filePermission)

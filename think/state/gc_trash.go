@@ -190,7 +190,7 @@ func (d *Dir) removeEmptyTrash() error {
 	}
 	for _, name := range names {
 		moved, err := time.Parse(trashDate, name[:min(len(name), len(trashDate))])
-		if err != nil || d.now().Sub(moved) < emptyAge {
+		if err != nil || d.options.Now().Sub(moved) < emptyAge {
 			continue
 		}
 		folder := path.Join(trashFolder, name)

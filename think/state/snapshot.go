@@ -18,7 +18,7 @@ func (d *Dir) Save(ctx context.Context, key Key, name string, snapshot Snapshot)
 	if err := ValidateNames(key, name); err != nil {
 		return err
 	}
-	text, err := EncodeSnapshot(key, snapshot, d.now())
+	text, err := EncodeSnapshot(key, snapshot, d.options.Now())
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // The file of a snapshot is what encoding/json makes of it.
 func TestSnapshotFileIsIndentedJSON(t *testing.T) {
-	d := &Dir{now: func() time.Time { return time.Unix(0, 0) }}
+	d := &Dir{options: Options{Now: func() time.Time { return time.Unix(0, 0) }}}
 	values := rapid.MapOf(rapid.String(), rapid.OneOf(
 		rapid.Map(rapid.String(), func(s string) any { return s }),
 		rapid.Map(rapid.Int(), func(i int) any { return i }),
@@ -24,7 +24,7 @@ func TestSnapshotFileIsIndentedJSON(t *testing.T) {
 		state, err := jsonvalue.Encode(values.Draw(t, "state"))
 		require.NoError(t, err)
 		given := Snapshot{Version: 3, Status: "done", Hash: "h", Record: "r", State: state}
-		data, err := EncodeSnapshot(Key{Workflow: "w", Run: "r"}, given, d.now())
+		data, err := EncodeSnapshot(Key{Workflow: "w", Run: "r"}, given, d.options.Now())
 		require.NoError(t, err)
 
 		var read Snapshot
@@ -37,7 +37,7 @@ func TestSnapshotFileIsIndentedJSON(t *testing.T) {
 		require.Equal(t, digestOf(state, ""), read.Digest)
 	})
 	for _, bad := range []string{"", "{", "1 2", "nul"} {
-		_, err := EncodeSnapshot(Key{Workflow: "w", Run: "r"}, Snapshot{State: json.RawMessage(bad)}, d.now())
+		_, err := EncodeSnapshot(Key{Workflow: "w", Run: "r"}, Snapshot{State: json.RawMessage(bad)}, d.options.Now())
 		require.Error(t, err, "%q", bad)
 	}
 }

@@ -70,7 +70,7 @@ func (d *Dir) makeTrash(label string) (string, error) {
 	if err := d.ensureFolder(trashFolder); err != nil {
 		return "", err
 	}
-	for at := d.now().UTC(); ; at = at.Add(time.Nanosecond) {
+	for at := d.options.Now().UTC(); ; at = at.Add(time.Nanosecond) {
 		folder := path.Join(trashFolder, at.Format(trashDate)+label)
 		err := d.disk.Mkdir(folder)
 		if err == nil {

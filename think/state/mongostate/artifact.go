@@ -23,7 +23,7 @@ const renewal = time.Hour
 // PutArtifact implements state.Artifacts.
 func (s *Store) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	digest := jsonvalue.HexSum(data)
-	document := mongo.Document{Key: digest, Time: s.now(), Body: data, Meta: strconv.Itoa(len(data))}
+	document := mongo.Document{Key: digest, Time: s.options.Now(), Body: data, Meta: strconv.Itoa(len(data))}
 	won, err := s.artifacts.Insert(ctx, document)
 	if err == nil && !won {
 		err = s.renew(ctx, document)
@@ -37,7 +37,7 @@ func (s *Store) renew(ctx context.Context, document mongo.Document) error {
 	switch {
 	case err != nil && !lost(err):
 		return err
-	case there && bytes.Equal(present.Body, document.Body) && s.now().Sub(present.Time) < renewal:
+	case there && bytes.Equal(present.Body, document.Body) && s.options.Now().Sub(present.Time) < renewal:
 		return nil
 	}
 	return s.artifacts.Replace(ctx, document)

@@ -84,7 +84,7 @@ func (s *Store) remove(ctx context.Context, key state.Key) (done bool, err error
 		return false, err
 	}
 	last, there, err := s.records.Find(ctx, entryKey(key, at.seq))
-	if err != nil || !there || s.now().Sub(last.Time) < removal {
+	if err != nil || !there || s.options.Now().Sub(last.Time) < removal {
 		return false, err
 	}
 	from, times, err := s.erased(ctx, key)
@@ -130,7 +130,7 @@ func (s *Store) removeSnapshots(ctx context.Context, key state.Key) error {
 func (s *Store) gcOld(ctx context.Context, of *mongo.Collection) error {
 	var old []string
 	err := of.Heads(ctx, " ", "~", func(document mongo.Document) error {
-		if s.now().Sub(document.Time) > receiptAge {
+		if s.options.Now().Sub(document.Time) > receiptAge {
 			old = append(old, document.Key)
 		}
 		return nil
@@ -147,7 +147,7 @@ func (s *Store) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) 
 	var old []mongo.Document
 	var removed state.Collected
 	err := s.artifacts.Heads(ctx, " ", "~", func(document mongo.Document) error {
-		if s.now().Sub(document.Time) >= max(grace, 2*renewal) {
+		if s.options.Now().Sub(document.Time) >= max(grace, 2*renewal) {
 			old = append(old, document)
 		}
 		return nil

@@ -22,7 +22,7 @@ func (s *Store) PutReceipt(ctx context.Context, receipt state.Receipt) error {
 		return err
 	}
 	what := "receipt " + receipt.ID + " was not saved"
-	won, err := s.receipts.Insert(ctx, mongo.Document{Key: receipt.ID, Time: s.now(), Body: data})
+	won, err := s.receipts.Insert(ctx, mongo.Document{Key: receipt.ID, Time: s.options.Now(), Body: data})
 	if err != nil {
 		return s.notSaved(ctx, what, err)
 	}
@@ -36,7 +36,7 @@ func (s *Store) PutReceipt(ctx context.Context, receipt state.Receipt) error {
 	if err != nil {
 		return fault.New(fault.InvalidParams, "a receipt does not encode: %w", err)
 	}
-	return s.notSaved(ctx, what, s.receipts.Replace(ctx, mongo.Document{Key: state.LatestCallKey(receipt.Tool, receipt.Input), Time: s.now(), Body: latest}))
+	return s.notSaved(ctx, what, s.receipts.Replace(ctx, mongo.Document{Key: state.LatestCallKey(receipt.Tool, receipt.Input), Time: s.options.Now(), Body: latest}))
 }
 
 // Receipt implements state.Receipts.
@@ -77,7 +77,7 @@ func (s *Store) UseReceipt(ctx context.Context, id, use string) (taken string, e
 		return "", err
 	}
 	key := state.ReceiptUseKey(id)
-	won, err := s.receipts.Insert(ctx, mongo.Document{Key: key, Time: s.now(), Body: []byte(use)})
+	won, err := s.receipts.Insert(ctx, mongo.Document{Key: key, Time: s.options.Now(), Body: []byte(use)})
 	if err != nil || won {
 		return use, s.notSaved(ctx, "the use of the receipt "+id+" was not saved", err)
 	}

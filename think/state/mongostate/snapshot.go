@@ -30,7 +30,7 @@ func (s *Store) Save(ctx context.Context, key state.Key, name string, snapshot s
 	if err != nil {
 		return err
 	}
-	text, err := state.EncodeSnapshot(key, snapshot, s.now())
+	text, err := state.EncodeSnapshot(key, snapshot, s.options.Now())
 	if err != nil {
 		return err
 	}

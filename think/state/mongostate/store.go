@@ -25,7 +25,7 @@ const maxPlaces = 10_000
 
 // Store is the runs of one database.
 type Store struct {
-	now func() time.Time
+	options Options
 
 	// records has the entries of runs, runs a hint for each, heads the last entry of
 	// each in a second place, and workflows a document for each name of a workflow.
@@ -61,7 +61,7 @@ func Open(database *mongo.Database, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{now: options.Now, places: places, known: known,
+	return &Store{options: options, places: places, known: known,
 		records: database.Collection("state_records"), runs: database.Collection("state_runs"), workflows: database.Collection("state_workflows"),
 		heads:       database.Collection("state_heads"),
 		projections: database.Collection("state_projections"), checkpoints: database.Collection("state_checkpoints"),
@@ -87,7 +87,7 @@ func (s *Store) Append(ctx context.Context, key state.Key, record state.Record) 
 			}
 			at, known, fresh = found, true, true
 		}
-		sealed, line, err := at.seal(key, record, s.now())
+		sealed, line, err := at.seal(key, record, s.options.Now())
 		if err != nil && !fresh {
 			continue // retry after another process's record
 		}
@@ -139,7 +139,7 @@ func (s *Store) insert(ctx context.Context, key state.Key, e entry) (won bool, e
 	if err != nil {
 		return false, err
 	}
-	document.Time = s.now()
+	document.Time = s.options.Now()
 	won, err = s.records.Insert(ctx, document)
 	return won, s.notSaved(ctx, "run "+key.String()+" was not saved", err)
 }

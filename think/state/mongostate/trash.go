@@ -30,7 +30,7 @@ func (s *Store) discard(ctx context.Context, key state.Key, version int) error {
 		case version != 0 && version != found:
 			return view{}, fault.New(fault.StateConflict, "expected version v%d of %s, found v%d", version, key, found)
 		}
-		gone := deleted{Run: at.spans, Moved: s.now().UTC().Format(time.RFC3339Nano)}
+		gone := deleted{Run: at.spans, Moved: s.options.Now().UTC().Format(time.RFC3339Nano)}
 		return view{Trash: append(slices.Clone(at.trash), gone)}, nil
 	})
 }

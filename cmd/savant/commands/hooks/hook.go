@@ -157,9 +157,9 @@ type asking struct {
 	within      atomic.Int64 // when, as a time.Duration
 }
 
-// far gives a decision that needs the database its time.
+// far gives a decision that needs the database its time; nil is of none.
 func (a *asking) far() {
-	if a.over.Stop() {
+	if a != nil && a.over.Stop() {
 		a.over.Reset(farLimit)
 		a.within.Store(int64(farLimit))
 	}
@@ -181,7 +181,7 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 	if err != nil {
 		return a.failed(ctx, h, err)
 	}
-	opened, err := h.open(a.known.Load().path, a.far)
+	opened, err := h.open(a.known.Load().path, a)
 	if err != nil { // a folder that cannot be opened has no run of this session
 		return a.client.Answer(report.Named, gate.Decision{})
 	}
@@ -239,7 +239,7 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 	if event.Named == "" {
 		event.Named, event.Kind = a.client.BeforeTool(), gate.BeforeTool
 	}
-	opened, err := h.open(event.path, func() {})
+	opened, err := h.open(event.path, nil)
 	if err != nil {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
@@ -263,17 +263,17 @@ func (h *hook) settings() (settings.Lookup, error) {
 	return cli.SettingsOf(h.flags)
 }
 
-// open opens the gate of a folder. far is called if its settings name a database.
-func (h *hook) open(path string, far func()) (*sessions.Gate, error) {
-	return sessions.Open(path, projectFolder{h, path, far}, time.Now)
+// open opens the gate of a folder for an event; nil: for none.
+func (h *hook) open(path string, asked *asking) (*sessions.Gate, error) {
+	return sessions.Open(path, projectFolder{h, path, asked}, time.Now)
 }
 
 // projectFolder is a folder as the hook knows it, which reads settings and lists tools only
 // when they are asked for: most sessions are held to no run.
 type projectFolder struct {
-	hook *hook
-	path string
-	far  func()
+	hook  *hook
+	path  string
+	asked *asking
 }
 
 // Shared implements sessions.Project: the runs are where the settings of the folder's
@@ -295,7 +295,7 @@ func (p projectFolder) Shared() (sessions.Shared, error) {
 	if loaded.Store != settings.StoreMongo {
 		return nil, nil
 	}
-	p.far()
+	p.asked.far()
 	at := loaded.Mongo
 	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: at.URI, Host: at.Host, Environment: at.Environment}, Within: patience})
 	if err != nil {
