@@ -7,8 +7,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"savant/fault"
@@ -101,7 +104,7 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	origins := h.origins(r.Context(), all[:min(len(all), searched)])
+	origins := h.origins(r.Context(), all)
 	fits := h.fitting(r.Context(), all, origins, &view)
 	from, to, pager := paged(r, "page", len(fits), runsPage, 0)
 	view.Pager = pager
@@ -142,49 +145,65 @@ func (h *Hub) fitting(ctx context.Context, all []state.Info, origins origins, vi
 // of which run it is a fork.
 type origin struct{ by, fork string }
 
-// origins are those of runs; runs has them by age, the latest change first.
+// origins are those of runs; forks has the latest fork of each run that has one.
 type origins struct {
-	of   map[state.Key]origin
-	runs []state.Info
+	of    map[state.Key]origin
+	forks map[state.Key]string
 }
 
-// origins reads the first records of runs, each once.
+// origins reads the first records of runs, each once, on all processors.
 func (h *Hub) origins(ctx context.Context, runs []state.Info) origins {
-	out := origins{of: map[state.Key]origin{}, runs: slices.Clone(runs)}
-	for _, each := range runs {
-		at := each.Key().String() + " " + each.Created // a name can be used again after its run was deleted
-		found, known := h.began.Load(at)
-		if !known {
-			first, err := h.options.Think.Store.Records(ctx, each.Key(), 0, 1)
-			if err != nil || len(first) == 0 {
-				continue
+	found := make([]*origin, len(runs))
+	var next atomic.Int64
+	var work sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		work.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(runs)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				found[i] = h.origin(ctx, runs[i])
 			}
-			var data struct {
-				Lineage struct {
-					Run string `json:"run_id"`
-				} `json:"lineage"`
-			}
-			_ = json.Unmarshal(first[0].Data, &data) // a damaged one has none
-			found = origin{think.EventOf(first[0]).By, data.Lineage.Run}
-			h.began.Store(at, found)
+		})
+	}
+	work.Wait()
+	out := origins{of: make(map[state.Key]origin, len(runs)), forks: map[state.Key]string{}}
+	for i, each := range slices.Backward(runs) {
+		if found[i] != nil {
+			out.of[each.Key()] = *found[i]
+			out.forks[state.Key{Workflow: each.Workflow, Run: found[i].fork}] = each.Run // the latest stays
 		}
-		out.of[each.Key()] = found.(origin)
 	}
 	return out
 }
 
-// successor returns the latest fork of a run that did not end well; "" for none.
-func (o origins) successor(run state.Info) string {
-	at := slices.IndexFunc(o.runs, func(each state.Info) bool {
-		return each.Workflow == run.Workflow && each.Run != run.Run && o.of[each.Key()].fork == run.Run
-	})
-	if at < 0 || run.Status == string(flow.Done) {
-		return ""
+// origin reads the first record of a run, once; nil if that is not possible.
+func (h *Hub) origin(ctx context.Context, run state.Info) *origin {
+	at := run.Key().String() + " " + run.Created // a name can be used again after its run was deleted
+	if known, is := h.began.Load(at); is {
+		return known.(*origin)
 	}
-	return o.runs[at].Run
+	first, err := h.options.Think.Store.Records(ctx, run.Key(), 0, 1)
+	if err != nil || len(first) == 0 {
+		return nil
+	}
+	var data struct {
+		Lineage struct {
+			Run string `json:"run_id"`
+		} `json:"lineage"`
+	}
+	_ = json.Unmarshal(first[0].Data, &data) // a damaged one has none
+	found := &origin{think.EventOf(first[0]).By, data.Lineage.Run}
+	h.began.Store(at, found)
+	return found
 }
 
-// successorOf returns the successor of a run among the latest runs of its workflow.
+// successor returns the latest fork of a run that did not end well; "" for none.
+func (o origins) successor(run state.Info) string {
+	if run.Status == string(flow.Done) {
+		return ""
+	}
+	return o.forks[run.Key()]
+}
+
+// successorOf returns the successor of a run among the runs of its workflow.
 func (h *Hub) successorOf(ctx context.Context, run state.Info) string {
 	if !slices.Contains([]string{string(flow.Failed), string(flow.Cancelled), string(flow.Blocked)}, run.Status) {
 		return ""
@@ -193,7 +212,7 @@ func (h *Hub) successorOf(ctx context.Context, run state.Info) string {
 	if err != nil {
 		return "" // the page says why
 	}
-	return h.origins(ctx, all[:min(len(all), searched)]).successor(run)
+	return h.origins(ctx, all).successor(run)
 }
 
 // who returns who began runs.
