@@ -45,6 +45,52 @@ func receiver(t *testing.T, secret string) (address string, heard <-chan notice)
 	return server.URL + "/hook?key=private", got
 }
 
+// heardNext waits for a message, which has to be signed.
+func heardNext(t *testing.T, heard <-chan notice) notice {
+	t.Helper()
+	select {
+	case found := <-heard:
+		require.True(t, found.valid, found.text)
+		return found
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "nothing was told")
+		return notice{}
+	}
+}
+
+// TestAQuestionIsToldAgain: once remind_after or escalate_after has passed without an answer,
+// a signed message of its own says so, once.
+func TestAQuestionIsToldAgain(t *testing.T) {
+	skipInShort(t)
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
+	for _, due := range []string{"remind", "escalate"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", due+".yaml"), []byte("name: "+due+"\nversion: \"1\"\nsteps:\n"+
+			"  - {id: sure, call: human.approve, input_template: {message: \"Sure?\"}, "+due+"_after: 1s}\n"), 0o600))
+	}
+	address, heard := receiver(t, "the secret of it")
+	t.Setenv("SAVANT_HUB_NOTIFY", address)
+	t.Setenv("SAVANT_HUB_NOTIFY_SECRET", "the secret of it")
+	h := serveHub(t, folder)
+	told := map[string]int{}
+	for i, run := range []string{"remind", "escalate", "remind"} {
+		name := fmt.Sprintf("r%d", i)
+		savantIn(t, folder, "workflows", "run", run, "--name", name)
+		for told["question."+run+" "+name] == 0 {
+			var read struct {
+				Type string
+				Data struct{ Run, Link string }
+			}
+			require.NoError(t, json.Unmarshal([]byte(heardNext(t, heard).text), &read))
+			require.Equal(t, h.base+"/runs/"+[]string{"remind", "escalate", "remind"}[i]+"/"+name, read.Data.Link)
+			told[read.Type+" "+read.Data.Run]++
+		}
+	}
+	for what, count := range told {
+		require.Equal(t, 1, count, what)
+	}
+}
+
 // TestAQuestionIsTold: the hub posts a signed message for each question to a person, once,
 // with its first line and the link, and no value or secret.
 func TestAQuestionIsTold(t *testing.T) {
@@ -57,17 +103,7 @@ func TestAQuestionIsTold(t *testing.T) {
 	require.Contains(t, string(out), "ADDRESS#SECRET")
 	t.Setenv("SAVANT_HUB_NOTIFY", address+"#the secret of it")
 	h := serveHub(t, folder)
-	next := func() notice {
-		t.Helper()
-		select {
-		case found := <-heard:
-			require.True(t, found.valid, found.text)
-			return found
-		case <-time.After(30 * time.Second):
-			require.Fail(t, "nothing was told")
-			return notice{}
-		}
-	}
+	next := func() notice { return heardNext(t, heard) }
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1", "--param", "message=Ship ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?\nsecond line")
 	asked := next()
 	var read struct {
