@@ -51,19 +51,24 @@ func (r *Run) keepExchange(call reasoning.ModelCall) string {
 	if len(call.Prompt) == 0 {
 		return ""
 	}
-	clean := func(text string) string {
-		if json.Valid([]byte(text)) {
-			return string(r.runtime.redactor.JSON(json.RawMessage(text)))
-		}
-		return r.runtime.redactor.Text(text)
-	}
-	asked := memory.Exchange{Reply: clean(call.Reply)}
-	for _, each := range call.Prompt {
-		asked.Parts = append(asked.Parts, memory.Part{Name: each.Name, Text: clean(each.Text)})
-	}
-	digest, err := r.session.KeepExchange(asked)
+	digest, err := r.session.KeepExchange(ExchangeOf(call, r.runtime.redactor))
 	r.warn("the prompt of a step was not kept", err)
 	return digest
+}
+
+// ExchangeOf is what a model was asked in a call and wrote, without secrets.
+func ExchangeOf(call reasoning.ModelCall, redactor *redact.Redactor) memory.Exchange {
+	clean := func(text string) string {
+		if json.Valid([]byte(text)) {
+			return string(redactor.JSON(json.RawMessage(text)))
+		}
+		return redactor.Text(text)
+	}
+	asked := memory.Exchange{Reply: fault.Cut(clean(call.Reply), memory.MaxPart)}
+	for _, each := range call.Prompt {
+		asked.Parts = append(asked.Parts, memory.Part{Name: each.Name, Text: fault.Cut(clean(each.Text), memory.MaxPart)})
+	}
+	return asked
 }
 
 // recordDecision records a decision, once for each step.

@@ -188,11 +188,14 @@ func (h *Hub) showTool(w http.ResponseWriter, r *http.Request) {
 	if called, is := refusalOf(r).form.(toolView); is {
 		view = called
 	}
-	status := refusalOf(r).status()
+	status, live := refusalOf(r).status(), noRun
 	if view.Returned {
 		status = http.StatusOK
 	}
-	h.show(w, r, status, "tool.html", page{Title: tool.Name, At: "tools", View: view})
+	if r.Method == http.MethodPost {
+		live = "" // it shows what one call brought
+	}
+	h.show(w, r, status, "tool.html", page{Title: tool.Name, At: "tools", Live: live, View: view})
 }
 
 // callTool calls a tool with the values of its form, through the registry: its rules,

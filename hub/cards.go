@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"savant/fault"
 	"savant/hub/events"
 	"savant/telemetry"
+	"savant/think/state"
 )
 
 // cardsPage is how many steps a page shows, and maxCardText how much of a text each of
@@ -55,7 +57,7 @@ type exchangeView struct {
 	Run          string
 	Model, Reply string
 	Parts        []partView
-	Before       int    // the step that the prompt is compared with, 0 for the first
+	Before       string // what the prompt is compared with, "" for the first
 	Lost         string // why it cannot be shown
 	Whole        url.Values
 }
@@ -107,7 +109,7 @@ func (h *Hub) cards(r *http.Request, run string, selected events.Selection, alon
 		}
 	}
 	if alone > 0 && len(made) > 0 {
-		err = h.complete(run, &made[0], found)
+		err = h.complete(r.Context(), run, &made[0], found)
 	}
 	return made, err
 }
@@ -162,7 +164,7 @@ func (c *card) callOf(h *Hub, e events.Event, status string) cardCall {
 
 // complete adds to a card that is shown alone what the journal has of its step, and the
 // prompts and replies.
-func (h *Hub) complete(run string, c *card, found []events.Event) error {
+func (h *Hub) complete(ctx context.Context, run string, c *card, found []events.Event) error {
 	report, err := h.options.Agent.Report(run)
 	if err != nil {
 		return err
@@ -177,13 +179,23 @@ func (h *Hub) complete(run string, c *card, found []events.Event) error {
 		}
 	}
 	before, step, err := h.exchangeBefore(run, c.Step)
-	for _, each := range found {
+	if err != nil {
+		return err
+	}
+	c.Exchanges = h.exchanges(ctx, state.Key{Run: run}, found, before, step)
+	return nil
+}
+
+// exchanges shows what models were asked in calls and wrote. Each is compared with the one
+// before it, the first with an earlier one, if that has a name.
+func (h *Hub) exchanges(ctx context.Context, run state.Key, calls []events.Event, before memory.Exchange, name string) (out []exchangeView) {
+	for _, each := range calls {
 		digest, kept := each.Metadata[telemetry.MetaExchange].(string)
-		if err != nil || !kept {
+		if !kept {
 			continue
 		}
-		shown := exchangeView{Run: run, Model: each.Model, Before: step, Whole: url.Values{"digest": {digest}}}
-		asked, failed := h.options.Agent.Exchange(run, digest)
+		shown := exchangeView{Run: run.Run, Model: each.Model, Before: name, Whole: url.Values{"digest": {digest}}}
+		asked, failed := h.exchange(ctx, run, digest)
 		if failed != nil {
 			shown.Lost = fault.From(failed).Message()
 		}
@@ -191,32 +203,44 @@ func (h *Hub) complete(run string, c *card, found []events.Event) error {
 		for _, part := range asked.Parts {
 			shown.Parts = append(shown.Parts, h.partView(part, before))
 		}
-		c.Exchanges = append(c.Exchanges, shown)
-		before, step = asked, c.Step // a further call of the same step follows this one
+		out = append(out, shown)
+		before, name = asked, "the call before"
 	}
-	return err
+	return out
+}
+
+// exchange reads what a model was asked for a run of the agent, or for a step of a workflow.
+func (h *Hub) exchange(ctx context.Context, run state.Key, digest string) (asked memory.Exchange, err error) {
+	if run.Workflow == "" {
+		return h.options.Agent.Exchange(run.Run, digest)
+	}
+	raw, err := h.options.Think.Store.Artifact(ctx, digest)
+	if err == nil && json.Unmarshal(raw, &asked) != nil {
+		err = fault.New(fault.StateCorrupt, "what a model was asked for run %s is damaged", run.Run)
+	}
+	return asked, err
 }
 
 // exchangeBefore returns what a model was last asked before a step, and in which step.
-func (h *Hub) exchangeBefore(run string, step int) (asked memory.Exchange, in int, err error) {
+func (h *Hub) exchangeBefore(run string, step int) (asked memory.Exchange, in string, err error) {
 	calls, err := h.index.Select(run, events.Filter{Types: []string{string(telemetry.LLMCall)}})
 	place, found := calls.Before(step)
 	if err != nil || !found {
-		return asked, 0, err
+		return asked, "", err
 	}
 	call, err := h.index.Read([]telemetry.Place{place})
 	if err != nil {
-		return asked, 0, err
+		return asked, "", err
 	}
 	digest, kept := call[0].Metadata[telemetry.MetaExchange].(string)
 	if !kept {
-		return asked, 0, nil
+		return asked, "", nil
 	}
 	asked, err = h.options.Agent.Exchange(run, digest)
 	if err != nil {
-		return asked, 0, nil //nolint:nilerr // it is only compared with
+		return asked, "", nil //nolint:nilerr // it is only compared with
 	}
-	return asked, call[0].Step, nil
+	return asked, "step " + strconv.Itoa(call[0].Step), nil
 }
 
 // partView compares a part of a prompt with that of an earlier one.
@@ -236,7 +260,15 @@ func (h *Hub) partView(part memory.Part, before memory.Exchange) partView {
 
 // sendExchange sends a whole prompt with its reply as text.
 func (h *Hub) sendExchange(w http.ResponseWriter, r *http.Request) {
-	asked, err := h.options.Agent.Exchange(r.PathValue("run"), r.URL.Query().Get("digest"))
+	run, digest := runOf(r), r.URL.Query().Get("digest")
+	var asked memory.Exchange
+	calls, err := h.modelCalls(run)
+	if err == nil && run.Workflow != "" && !slices.ContainsFunc(calls, func(e events.Event) bool { return e.Metadata[telemetry.MetaExchange] == digest }) {
+		err = fault.New(fault.UnknownRun, "the trace of run %s has no such call of a model", fault.Cut(run.Run, 100))
+	}
+	if err == nil {
+		asked, err = h.exchange(r.Context(), run, digest)
+	}
 	if err != nil {
 		h.fail(w, r, err)
 		return

@@ -208,7 +208,11 @@ func (h *Hub) compare(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	h.show(w, r, http.StatusOK, "compare.html", page{Title: "Compare", At: "runs", View: view})
+	live := anyRun
+	if len(view.Both) == 2 {
+		live = view.Left + " " + view.Right
+	}
+	h.show(w, r, http.StatusOK, "compare.html", page{Title: "Compare", At: "runs", Live: live, View: view})
 }
 
 // keyOf parses a run in the query.

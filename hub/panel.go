@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"savant/agent/memory"
 	"savant/fault"
 	"savant/hub/events"
 	"savant/internal/jsonvalue"
@@ -36,6 +37,7 @@ type panel struct {
 	Capture                 *capture
 	Result                  *capture // the last answer, unless it is a capture
 	Models                  []modelCall
+	Exchanges               []exchangeView
 	Items                   []statusCount
 	Units                   []string // the units of a loop that run a workflow
 	Unknown                 string   // why there is no such step
@@ -65,25 +67,34 @@ type modelCall struct {
 	Cached                          bool
 }
 
-// maxModelCalls is how many of a run's calls of models are looked through for a step's.
-const maxModelCalls = 500
+// How many of a run's calls of models are looked through, and of how many of a step the
+// prompts are shown.
+const (
+	maxModelCalls = 1000
+	maxExchanges  = 3
+)
 
-// addModels adds the step's calls of models; the index may be a moment behind.
-func (p *panel) addModels(h *Hub, run state.Key) error {
+// modelCalls returns the latest calls of models for a run; the index may be a moment behind.
+func (h *Hub) modelCalls(run state.Key) ([]events.Event, error) {
+	all, err := h.index.Select(run.Run, events.Filter{Types: []string{string(telemetry.LLMCall)}})
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.index.Read(all.Places(max(0, all.Len()-maxModelCalls), all.Len()))
+	return slices.DeleteFunc(found, func(e events.Event) bool { return e.Workflow != run.Workflow }), err
+}
+
+// addModels adds the step's calls of models.
+func (p *panel) addModels(ctx context.Context, h *Hub, run state.Key) error {
 	if p == nil || p.Call != flow.CallGenerate {
 		return nil
 	}
-	all, err := h.index.Select(run.Run, events.Filter{Types: []string{string(telemetry.LLMCall)}})
-	if err != nil {
-		return err
+	found, err := h.modelCalls(run)
+	found = slices.DeleteFunc(found, func(e events.Event) bool { return !isUnitOf(e.StepID, p.ID) })
+	for _, each := range found[max(0, len(found)-maxUnits):] {
+		p.Models = append(p.Models, modelCallOf(each.Event))
 	}
-	found, err := h.index.Read(all.Places(max(0, all.Len()-maxModelCalls), all.Len()))
-	for _, each := range found {
-		if each.Workflow == run.Workflow && isUnitOf(each.StepID, p.ID) {
-			p.Models = append(p.Models, modelCallOf(each.Event))
-		}
-	}
-	p.Models = p.Models[max(0, len(p.Models)-maxUnits):]
+	p.Exchanges = h.exchanges(ctx, run, found[max(0, len(found)-maxExchanges):], memory.Exchange{}, "")
 	return err
 }
 

@@ -272,7 +272,7 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	}
 	out.Record = events[out.Version]
 	out.Panel.fillTimes(events)
-	if err := cmp.Or(out.Panel.addModels(h, key), out.Panel.addInput(ctx, h, key)); err != nil {
+	if err := cmp.Or(out.Panel.addModels(ctx, h, key), out.Panel.addInput(ctx, h, key)); err != nil {
 		return nil, err
 	}
 	a.events = events

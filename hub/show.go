@@ -42,7 +42,7 @@ type page struct {
 	Typed     []formField // what was written in a form that is not shown again
 	Refused   bool        // it shows a refused form
 	Now       string      // where the stream of changes was
-	Live      string      // the run that the page follows; "any" for all
+	Live      string      // the runs that the page follows; "any" for all
 	Back      string      // the page to return to from a problem
 	View      any
 }

@@ -40,8 +40,9 @@ const (
 // call, separated by commas.
 const MetaRules = "rules"
 
-// MetaExchange is, in the metadata of an llm_call of the agent, the digest under which the
-// prompt and the reply are kept beside the run's journal.
+// MetaExchange is, in the metadata of an llm_call, the digest under which the prompt and the
+// reply are kept: beside the journal of a run of the agent, among the artifacts for a step of
+// a workflow.
 const MetaExchange = "exchange"
 
 // StatusCanceled is the status of a call cancelled by its caller.

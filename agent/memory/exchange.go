@@ -9,8 +9,8 @@ import (
 	"savant/fault"
 )
 
-// maxPart bounds a part of a prompt and a reply as they are kept, in bytes.
-const maxPart = 256 << 10
+// MaxPart bounds a part of a prompt and a reply as they are kept, in bytes.
+const MaxPart = 256 << 10
 
 // Exchange is what a model was asked in one call, by its parts, and what it wrote.
 type Exchange struct {
@@ -27,14 +27,14 @@ type Part struct {
 }
 
 // KeepExchange stores an exchange beside the journal, each part once while it stays the
-// same, and returns its digest: STATE_NOT_SAVED. The caller has taken secrets out.
+// same, and returns its digest: STATE_NOT_SAVED. The caller has taken secrets out and cut what
+// is longer than MaxPart.
 func (s *Session) KeepExchange(asked Exchange) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked.Parts, asked.Reply = slices.Clone(asked.Parts), fault.Cut(asked.Reply, maxPart)
+	asked.Parts = slices.Clone(asked.Parts)
 	var changed []Part
 	for i, each := range asked.Parts {
-		each.Text = fault.Cut(each.Text, maxPart)
 		if kept, known := s.parts[each.Name]; known && kept.Text == each.Text {
 			asked.Parts[i] = Part{Name: each.Name, In: kept.In}
 			continue

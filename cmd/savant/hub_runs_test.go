@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,4 +46,42 @@ func TestTheOldestRunIsFiltered(t *testing.T) {
 	require.NotContains(t, page, `href="/runs/ships/m0"`)
 	require.Contains(t, page, `<datalist id="who"><option value="hub"><option value="local"></datalist>`)
 	require.Contains(t, h.page("/runs/ships/first"), `<dt>Superseded by</dt>`)
+}
+
+// TestWhatModelsDidForAWorkflow: the page of a run shows what a model was asked for a step
+// and wrote, each attempt beside the one before and without secrets; the numbers count it.
+func TestWhatModelsDidForAWorkflow(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "look.yaml"), []byte("name: look\nversion: \"1.0\"\nsteps:\n"+
+		"  - {id: small, call: llm.generate, input_template: {task: \"Say hello to ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.\"}, extract: \"result.text\", success_schema: {type: string}, capture_as: first}\n"+
+		"  - {id: other, call: llm.generate, input_template: {task: \"The secret of another step.\"}, deps: [small]}\n"), 0o600))
+	o := newOllama(t, map[string][]string{"small": {`{"other": 1}`, `{"text": "Hello"}`, `"done"`, `{"text": "Hello"}`, `"done"`}})
+	for _, name := range []string{"r1", "r2"} {
+		command := exec.CommandContext(t.Context(), "savant", "workflows", "run", "look", "--name", name, "--path", folder)
+		command.Env = append(os.Environ(), "OLLAMA_HOST="+o.URL, "SLM_MODEL=small", `LLM_PRICES={"small": {"input": 1000, "output": 0}}`)
+		out, err := command.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	h := serveHub(t, folder)
+	page := h.page("/runs/look/r1?step=small")
+	require.Contains(t, page, "Say hello to")
+	require.NotContains(t, page, "ghp_aaaa")
+	require.NotContains(t, page, "another step")
+	require.Contains(t, page, "&#34;other&#34;: 1", "the reply that was refused")
+	require.Contains(t, page, "as in the call before")
+	require.Contains(t, page, "not in the call before")
+	require.Contains(t, page, "Your last answer was refused")
+	whole := regexp.MustCompile(`href="(r1/exchange\?digest=[0-9a-f]{64})"`).FindAllStringSubmatch(page, -1)
+	require.Len(t, whole, 2)
+	require.Contains(t, h.page("/runs/look/"+whole[0][1]), "=== reply")
+	status, _, _ := h.ask(h.client, http.MethodGet, strings.Replace("/runs/look/"+whole[0][1], "r1", "r2", 1), nil)
+	require.Equal(t, http.StatusNotFound, status, "another run asked it")
+
+	numbers := h.page("/numbers")
+	require.Regexp(t, `<a href="/runs\?workflow=look">look</a></td><td class="number" data-label="runs">2</td><td>.*</td><td class="number" data-label="refusals">1</td><td class="number" data-label="tokens">550</td><td class="number" data-label="cost">0.5</td>`, numbers)
+	require.Regexp(t, `<td>ollama:small</td><td class="number" data-label="runs">2</td><td>.*</td><td class="number" data-label="refusals">1</td><td class="number" data-label="tokens">550</td><td class="number" data-label="cost">0.5</td>`, numbers)
+	require.Contains(t, numbers, "Tokens of workflows by day. ")
+	require.Contains(t, numbers, "Cost of workflows by day. ")
 }

@@ -17,6 +17,8 @@ type Line struct {
 	Type         telemetry.Type     `json:"type"`
 	Source       string             `json:"source"`
 	RunID        string             `json:"run_id"`
+	Workflow     string             `json:"workflow"`
+	StepID       string             `json:"step_id"`
 	Step         int                `json:"step"`
 	Model        string             `json:"model"`
 	PromptTokens int                `json:"prompt_tokens"`
@@ -55,7 +57,15 @@ type Index struct {
 // run holds the events of one run, in the order of the trace.
 type run struct {
 	entries []entry
+	calls   []Call
 	changed uint64 // the number of its last event
+}
+
+// Call is a call of a model for a step of a workflow.
+type Call struct {
+	Workflow, Step, Model string
+	Tokens                int
+	Cost                  float64
 }
 
 // entry is an event, as small as possible: there are hundreds of thousands.
@@ -109,6 +119,10 @@ func (x *Index) add(at telemetry.Place, text []byte) bool {
 		events = &run{}
 		x.runs[line.RunID] = events
 	}
+	if line.Type == telemetry.LLMCall && line.Workflow != "" {
+		cost, _ := line.Metadata.Cost.(float64) // nobody knows it
+		events.calls = append(events.calls, Call{line.Workflow, line.StepID, line.Model, line.PromptTokens + line.OutputTokens, cost})
+	}
 	x.now++
 	events.changed = x.now
 	events.entries = append(events.entries, entry{at.At, int32(at.Length), int32(line.Step), uint16(file), kindOf(line.Type)})
@@ -148,6 +162,25 @@ func (x *Index) forget() {
 // kindOf is the number of a type of event, from 1; 0 for an unknown type.
 func kindOf(kind telemetry.Type) uint16 {
 	return uint16(slices.Index(telemetry.Types(), kind) + 1)
+}
+
+// Calls returns the calls of models for the steps of a run.
+func (x *Index) Calls(workflow, name string) (calls []Call) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if of := x.runs[name]; of != nil {
+		for _, each := range of.calls {
+			if each.Workflow == workflow {
+				calls = append(calls, each)
+			}
+		}
+	}
+	return calls
+}
+
+// Count returns how many events of a type a run has.
+func (x *Index) Count(name string, of telemetry.Type) int {
+	return x.inMemory(name, Filter{Types: []string{string(of)}}).Len()
 }
 
 // Lost counts how often events may have been missed, because the trace was rotated

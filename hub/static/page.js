@@ -212,7 +212,7 @@ if (main.dataset.live !== undefined) {
       else if (message.state === "open") say("");
       if (message.last && newer(message.last, main.dataset.now)) come();
       state = message.state;
-    } else if (live === "any" || message.runs === null || message.runs.includes(live)) come();
+    } else if (live === "any" || message.runs === null || live.split(" ").some((each) => message.runs.includes(each))) come();
   });
   document.addEventListener("visibilitychange", come);
   addEventListener("pageshow", (event) => { if (event.persisted) come(); });

@@ -89,10 +89,12 @@ func (s *displayedStep) listen(clean *redact.Redactor, tell func(text string)) (
 	}
 }
 
-// decision identifies what a decision is for.
+// decision identifies what a decision is for. With kept, what models are asked and write is
+// kept among the artifacts.
 type decision struct {
 	runID, workflow, stepID string
 	step                    int
+	kept                    bool
 }
 
 // observe returns the observer of a decision, and a function that records the decision's
@@ -102,7 +104,11 @@ func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ *
 	return observed, func() []reasoning.ModelCall {
 		events := observed.Prompt()
 		for _, each := range observed.Calls() {
-			events = append(events, a.priced(each))
+			event := a.priced(each)
+			if of.kept {
+				a.keepExchange(ctx, each, event.Metadata)
+			}
+			events = append(events, event)
 		}
 		for _, each := range events {
 			each.Source, each.SessionID, each.RunID, each.Step = a.source(false), a.calls.process, of.runID, of.step
@@ -114,6 +120,22 @@ func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ *
 	}
 }
 
+// keepExchange keeps what a model was asked and wrote, and names it in the metadata of the
+// call. A failure is only a warning.
+func (a *App) keepExchange(ctx context.Context, call reasoning.ModelCall, metadata map[string]any) {
+	if len(call.Prompt) == 0 {
+		return
+	}
+	raw, err := json.Marshal(agent.ExchangeOf(call, a.redactor))
+	if err == nil {
+		metadata[telemetry.MetaExchange], err = a.Store.PutArtifact(ctx, raw)
+	}
+	if err != nil {
+		delete(metadata, telemetry.MetaExchange)
+		a.Logger.WarnContext(ctx, "the prompt of a step was not kept", "cause", fault.From(err).Details)
+	}
+}
+
 // observeStep is observe for a step of a driven run. The model's text is shown unless
 // another step's is.
 func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *displayedStep) (_ reasoning.Observer, recorded func() []reasoning.ModelCall) {
@@ -122,7 +144,7 @@ func (a *App) observeStep(ctx context.Context, question workflow.Question, floor
 		tell = func(text string) { display.WroteStep(question.RunID, question.StepID, text) }
 	}
 	wrote, end := floor.listen(a.redactor.Certain(), tell)
-	observed, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID}, wrote)
+	observed, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID, kept: true}, wrote)
 	return observed, func() []reasoning.ModelCall {
 		end()
 		return record()

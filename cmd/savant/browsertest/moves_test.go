@@ -94,6 +94,36 @@ func TestListsAreLive(t *testing.T) {
 	}
 }
 
+// TestPagesAboutSeveralRunsAreLive: the numbers and a comparison follow their runs; the page
+// of a tool keeps what its call brought.
+func TestPagesAboutSeveralRunsAreLive(t *testing.T) {
+	wanted(t)
+	folder, answer := planned(t, "r1")
+	savantIn(t, folder, "state", "fork", "r1", "--from", "v1", "--name", "r2")
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	both, tool := p.another(), p.another()
+	p.open(h.base + "/numbers")
+	both.open(h.base + "/compare?left=steps%2Fr1&right=steps%2Fr2")
+	tool.open(h.base + "/tools/context.tree")
+	tool.follow(".answer .actions button")
+	tool.says("main", "Result")
+	for _, each := range []*tab{p, both, tool} {
+		each.stays()
+	}
+	p.says("main", "running 2")
+	both.says("main", "waiting for a model at each_0")
+	for _, step := range []string{"each_0", "each_1", "each_2"} {
+		answer(step, `"x"`)
+	}
+	p.says("main", "waiting 1")
+	both.says("main", "waiting for a person")
+	tool.says("main", "Result")
+	for _, each := range []*tab{p, both, tool} {
+		each.stayed()
+	}
+}
+
 // TestSomebodyElseAnswersWhileOneTypes: the form that is gone says so where it stood, with
 // what was typed.
 func TestSomebodyElseAnswersWhileOneTypes(t *testing.T) {
