@@ -150,7 +150,7 @@ var rules = map[string]rule{
 	"hub/markdown":               {height: 1},
 	"hub/numbers":                {height: 1},
 	"hub/notify":                 {height: 1, imports: []string{"internal/httpclient"}},
-	"hub":                        {height: 8, imports: []string{"agent", "agent/memory", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/markdown", "hub/metrics", "hub/notify", "hub/numbers", "internal/access", "internal/atomicfile", "internal/webguard", "rules/sessions", "telemetry", "think", "think/audit", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
+	"hub":                        {height: 8, imports: []string{"agent", "agent/memory", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/markdown", "hub/metrics", "hub/notify", "hub/numbers", "internal/access", "internal/atomicfile", "internal/webguard", "packages", "rules", "rules/sessions", "telemetry", "think", "think/audit", "think/cases", "think/flow", "think/form", "think/library", "think/maintenance", "think/state"}},
 	"test/agenttest":             {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

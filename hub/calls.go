@@ -15,6 +15,7 @@ import (
 	"savant/internal/jsonvalue"
 	rulesessions "savant/rules/sessions"
 	"savant/think/form"
+	"savant/think/state"
 )
 
 // Calls has what rules decided about calls, and what they ask a person.
@@ -52,6 +53,7 @@ type askedCall struct {
 type refusedCall struct {
 	When, Session, Tool, Rules, Parts string
 	Made                              bool
+	Href                              string // of the run whose call it is
 }
 
 // calls returns the section, redacted.
@@ -73,8 +75,17 @@ func (h *Hub) calls(r *http.Request) callsView {
 	for _, each := range waiting {
 		view.Asked = append(view.Asked, h.askedCall(each))
 	}
-	for _, each := range refused[:min(len(refused), maxRefused)] {
+	view.Refused = h.refusedCalls(refused[:min(len(refused), maxRefused)])
+	return view
+}
+
+// refusedCalls describes refusals, redacted.
+func (h *Hub) refusedCalls(refused []rulesessions.Refusal) (out []refusedCall) {
+	for _, each := range refused {
 		row := refusedCall{When: time.UnixMilli(each.Time).UTC().Format(time.RFC3339), Session: each.Session, Tool: each.Tool, Made: each.Made}
+		if key, is := sessionRun(each.Session); is {
+			row.Href = runPath(key)
+		}
 		var names, parts []string
 		for _, rule := range each.Rules {
 			names = append(names, fmt.Sprintf("%s (%s:%d)", rule.Rule, rule.File, rule.Line))
@@ -83,9 +94,78 @@ func (h *Hub) calls(r *http.Request) callsView {
 			}
 		}
 		row.Rules, row.Parts = strings.Join(names, ", "), h.options.Redactor.Text(shownWhole(strings.Join(parts, "\n")))
-		view.Refused = append(view.Refused, row)
+		out = append(out, row)
 	}
-	return view
+	return out
+}
+
+// sessionRun returns the run whose calls a session has, if it has those of one.
+func sessionRun(session string) (state.Key, bool) {
+	parts := strings.Split(session, " ")
+	if len(parts) != 3 || parts[0] != "run" {
+		return state.Key{}, false
+	}
+	return state.Key{Workflow: parts[1], Run: parts[2]}, true
+}
+
+// refusedIn returns what rules refused in a run, the last first.
+func (h *Hub) refusedIn(key state.Key) []refusedCall {
+	_, refused, err := h.options.Calls.Sessions()
+	if err != nil {
+		return nil // the overview says why
+	}
+	return h.refusedCalls(slices.DeleteFunc(refused, func(each rulesessions.Refusal) bool {
+		of, is := sessionRun(each.Session)
+		return !is || of != key
+	}))
+}
+
+// rulesView lists the rules, and all that they refused.
+type rulesView struct {
+	Rules   []ruleRow
+	Problem string // why they cannot be read
+	Refused []refusedCall
+	Pager   pager
+}
+
+// ruleRow is a rule with how often it refused a call.
+type ruleRow struct {
+	ID, File, Before, Kinds, Message string
+	Line, Refused                    int
+}
+
+// showRules shows the rules of the folder, and what each refused and why.
+func (h *Hub) showRules(w http.ResponseWriter, r *http.Request) {
+	_, refused, err := h.options.Calls.Sessions()
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	counts := map[string]int{}
+	for _, each := range refused {
+		for _, rule := range each.Rules {
+			counts[rule.File+" "+rule.Rule]++
+		}
+	}
+	view := rulesView{}
+	set, err := h.options.Sources.Rules()
+	if err != nil {
+		view.Problem = fault.From(err).Message()
+	} else {
+		for _, rule := range set.All() {
+			row := ruleRow{ID: rule.ID, File: rule.File(), Line: rule.Line, Before: strings.Join(rule.Before, ", "), Kinds: strings.Join(rule.Kinds(), ", "), Message: rule.Message, Refused: counts[rule.File()+" "+rule.ID]}
+			if len(rule.Except) > 0 {
+				row.Before += " except " + strings.Join(rule.Except, ", ")
+			}
+			if rule.Warn {
+				row.Kinds += " (warns)"
+			}
+			view.Rules = append(view.Rules, row)
+		}
+	}
+	from, to, pager := paged(r, "page", len(refused), recordsPage, 0)
+	view.Refused, view.Pager = h.refusedCalls(refused[from:to]), pager
+	h.show(w, r, http.StatusOK, "rules.html", page{Title: "Rules", At: "rules", Live: noRun, View: view})
 }
 
 func (h *Hub) askedCall(asked rulesessions.Question) askedCall {

@@ -39,6 +39,7 @@ type drawnNode struct {
 	Target                     string // the line of the workflow's file, if there is no run
 	Status                     string
 	Word                       string // the status with details
+	Covered                    string // the CSS class of what cases reach of it
 	Title                      string // the tooltip
 	Kind                       string // person, model, engine, tool
 	Loop, Selected             bool
@@ -82,6 +83,8 @@ type artist struct {
 	asked  string // the selected step
 	stuck  string // the step at which the run is blocked
 	whole  bool
+	// uncovered counts, for a workflow with cases, what of a step no case reaches.
+	uncovered map[string]int
 }
 
 // artist returns who draws a scene for a request; a run's needs events, too.
@@ -90,7 +93,6 @@ func (h *Hub) artist(r *http.Request, s *scene, blocked string) *artist {
 }
 
 // drawing lays out a scene.
-
 func (a *artist) drawing(s *scene) (*drawing, error) {
 	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes), Legend: s.Unit == "" && !s.NoRun}
 	chosen := a.chosen(s, out)
@@ -196,6 +198,12 @@ func (a *artist) node(s *scene, at int) (drawnNode, error) {
 		}
 	}
 	n.Word = a.word(step)
+	if a.uncovered != nil {
+		n.Word, n.Covered = "✓ reached by cases", "good"
+		if missing := a.uncovered[n.ID]; missing > 0 {
+			n.Word, n.Covered = "○ "+count(missing, "point")+" not reached", "bare"
+		}
+	}
 	if a.stuck != "" && a.stuck == step.Now.ID {
 		n.Status, n.Word = "blocked", "blocked: see above"
 	}

@@ -56,6 +56,7 @@ type Options struct {
 	Redactor  *redact.Redactor
 	Standings Standings
 	Calls     Calls
+	Sources   Sources
 	// Notifier is told of each question to a person; nil for none.
 	Notifier Notifier
 	// Logs is the absolute folder of the trace, Journals that of the runs, watched for
@@ -173,6 +174,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /tools", h.listTools)
 	inside.HandleFunc("GET /tools/{tool}", h.showTool)
 	inside.HandleFunc("GET /numbers", h.showNumbers)
+	inside.HandleFunc("GET /rules", h.showRules)
 	inside.HandleFunc("GET /workflows", h.listWorkflows)
 	inside.HandleFunc("GET /workflows/{name}", h.showWorkflow)
 	inside.HandleFunc("GET /diagnostics/agents", h.listAgents)

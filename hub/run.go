@@ -53,7 +53,8 @@ type runView struct {
 	HistoryOpen bool
 	Questions   []questionView
 	Approvals   []think.ScopedApproval
-	NoAnswers   string // why questions cannot be answered here
+	Refused     []refusedCall // by rules
+	NoAnswers   string        // why questions cannot be answered here
 	Acts        actsView
 	Next        nextView
 }
@@ -117,7 +118,7 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	}
 	key := runOf(r)
 	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r, view.Info, view.Standing, view.Drift)
-	view.Approvals = h.approvalsOf(r.Context(), key)
+	view.Approvals, view.Refused = h.approvalsOf(r.Context(), key), h.refusedIn(key)
 	h.next(r, view)
 	err = h.allowed(r, access.Approve)
 	if err == nil {

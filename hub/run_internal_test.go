@@ -19,6 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/internal/redact"
+	"savant/packages"
+	"savant/rules"
+	rulesessions "savant/rules/sessions"
 	"savant/telemetry"
 	"savant/think"
 	"savant/think/library"
@@ -44,6 +47,19 @@ func (noStandings) Driven(state.Key) bool                  { return false }
 func (noStandings) Deciders(context.Context) []Decider     { return nil }
 func (noStandings) Unanswered(context.Context) (int, bool) { return 0, false }
 
+// noCalls knows of no call that a rule judged, noSources of no cases and no packages.
+type (
+	noCalls   struct{ Calls }
+	noSources struct{}
+)
+
+func (noCalls) Sessions() ([]rulesessions.Session, []rulesessions.Refusal, error) {
+	return nil, nil, nil
+}
+func (noSources) Cases(context.Context, string) (Cases, error) { return Cases{}, nil }
+func (noSources) Packages() ([]packages.Package, error)        { return nil, nil }
+func (noSources) Rules() (*rules.Set, error)                   { return rules.New(), nil }
+
 // newSite returns a hub of a new folder with workflows, given as names and texts.
 func newSite(t testing.TB, workflows ...string) *site {
 	t.Helper()
@@ -66,7 +82,7 @@ func openSite(t testing.TB, folder string) *site {
 	t.Cleanup(engine.Close)
 	recorder := telemetry.NewRecorder(telemetry.Options{})
 	h, err := New(t.Context(), Options{Address: "127.0.0.1:9999", Folder: folder, Think: engine, Keeper: maintenance.New(engine, store),
-		Recorder: recorder, Redactor: redact.Shapes(), Standings: noStandings{}, Logs: filepath.Join(folder, "logs"), Logger: slog.New(slog.DiscardHandler)})
+		Recorder: recorder, Redactor: redact.Shapes(), Standings: noStandings{}, Calls: noCalls{}, Sources: noSources{}, Logs: filepath.Join(folder, "logs"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s := &site{t: t, hub: h, handler: h.Handler()}
 	answer := s.do(http.MethodGet, strings.TrimPrefix(h.Link(), "http://127.0.0.1:9999"), nil)

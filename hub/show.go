@@ -305,6 +305,7 @@ func functions() template.FuncMap {
 		"step":      func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
 		"unit":      func(query url.Values, id string) template.URL { return queryAlso(query, "open", id) },
 		"statuses":  statusOrder,
+		"point":     func(kind string) string { return strings.ReplaceAll(kind, "_", " ") },
 	}
 }
 

@@ -1,6 +1,8 @@
 package hub
 
 import (
+	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -8,15 +10,63 @@ import (
 
 	"savant/fault"
 	"savant/internal/access"
+	"savant/packages"
+	"savant/rules"
 	"savant/think"
+	"savant/think/cases"
 	"savant/think/form"
 	"savant/think/library"
 )
+
+// Sources has what is known of workflows beside their files: their cases, the packages they
+// come from, and the rules about their calls.
+type Sources interface {
+	// Cases runs the cases of a workflow. One without cases has none: no error.
+	Cases(ctx context.Context, workflow string) (Cases, error)
+	// Packages returns the packages of the project: YAML_SCHEMA_VIOLATION.
+	Packages() ([]packages.Package, error)
+	// Rules returns the rules of the folder and of its workflows: YAML_SCHEMA_VIOLATION.
+	Rules() (*rules.Set, error)
+}
+
+// Cases is what the cases of a workflow came to. Problems are those of their files.
+type Cases struct {
+	Passed   int
+	Failed   []fault.Diagnostic
+	Problems []fault.Diagnostic
+	cases.Coverage
+}
 
 type workflowsView struct {
 	Query     string
 	Note      string
 	Workflows []library.CatalogEntry
+	Packages  []packageView
+	Problem   string // why the packages cannot be read
+}
+
+// packageView is a package of the project.
+type packageView struct {
+	Name, Tag, Source, Commit, Signed string
+	Files                             int
+}
+
+// packagesOf lists the packages; those of an origin alone, if that is not empty.
+func (h *Hub) packagesOf(origin string) (out []packageView, problem string) {
+	all, err := h.options.Sources.Packages()
+	if err != nil {
+		return nil, fault.From(err).Message()
+	}
+	for _, each := range all {
+		view := packageView{Name: each.Name, Source: each.Source, Commit: each.Commit, Signed: each.Signed, Files: len(each.Files)}
+		if source, err := packages.ParseSource(each.Source); err == nil {
+			view.Tag = source.Tag
+		}
+		if origin == "" || plain(origin) == each.Name {
+			out = append(out, view)
+		}
+	}
+	return out, ""
 }
 
 func (h *Hub) listWorkflows(w http.ResponseWriter, r *http.Request) {
@@ -26,8 +76,9 @@ func (h *Hub) listWorkflows(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	h.show(w, r, http.StatusOK, "workflows.html", page{Title: "Workflows", At: "workflows", Live: noRun,
-		View: workflowsView{Query: query, Note: list.Note, Workflows: list.Workflows}})
+	view := workflowsView{Query: query, Note: list.Note, Workflows: list.Workflows}
+	view.Packages, view.Problem = h.packagesOf("")
+	h.show(w, r, http.StatusOK, "workflows.html", page{Title: "Workflows", At: "workflows", Live: noRun, View: view})
 }
 
 type workflowView struct {
@@ -41,6 +92,39 @@ type workflowView struct {
 	Runs                                      []runRow
 	Total                                     int
 	Drawing                                   *drawing // nil for an invalid workflow
+	Package                                   *packageView
+	Tested                                    *testedView // nil without cases
+}
+
+// testedView is what the cases of a workflow came to.
+type testedView struct {
+	Cases
+	Reached int
+	Why     string // why they cannot be run
+}
+
+// tested runs the cases of a workflow.
+func (h *Hub) tested(ctx context.Context, name string) *testedView {
+	found, err := h.options.Sources.Cases(ctx, plain(name))
+	if err != nil {
+		return &testedView{Why: fault.From(err).Message()}
+	}
+	if found.Passed+len(found.Failed)+len(found.Problems) == 0 {
+		return nil
+	}
+	return &testedView{Cases: found, Reached: found.Points - len(found.Missing)}
+}
+
+// covers returns how many points of each step the cases do not reach.
+func (v *testedView) covers() map[string]int {
+	if v == nil || v.Points == 0 {
+		return nil
+	}
+	missing := map[string]int{}
+	for _, each := range v.Missing {
+		missing[each.Step]++
+	}
+	return missing
 }
 
 // parameter is one parameter of a workflow; Rest is the rest of its schema, as JSON.
@@ -69,6 +153,9 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	} else {
 		view.Version, view.Desc, view.Origin, view.File, view.Digest = read.Version, read.Desc, read.Origin, read.File, read.Digest
 		view.Params = parametersOf(read.Params)
+		if from, _ := h.packagesOf(cmp.Or(read.Origin, "-")); len(from) > 0 {
+			view.Package = &from[0]
+		}
 		view.Start = h.startOf(read).startView
 		if err := h.allowed(r, access.Run); err != nil && view.Start.Shown {
 			view.Start = startView{Lacks: fault.From(err).Details + ", so it cannot start one"}
@@ -81,8 +168,11 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if graph, err := h.options.Think.Library.Graph(name); err == nil {
+		view.Tested = h.tested(r.Context(), name)
 		scene := sceneOfWorkflow(graph, r.URL.Query()["open"])
-		if view.Drawing, err = h.artist(r, scene, "").drawing(scene); err != nil {
+		a := h.artist(r, scene, "")
+		a.uncovered = view.Tested.covers()
+		if view.Drawing, err = a.drawing(scene); err != nil {
 			h.fail(w, r, err)
 			return
 		}

@@ -65,6 +65,14 @@ func indexName(keys []string) string { return strings.Join(keys, "\x00") }
 // Files returns the files, by path.
 func (s *Set) Files() []*File { return slices.Clone(s.files) }
 
+// All returns the rules of all files, in their order.
+func (s *Set) All() (all []*Rule) {
+	for _, file := range s.files {
+		all = append(all, file.Rules...)
+	}
+	return all
+}
+
 // Names returns the names of tools that the rules say, without patterns.
 func (s *Set) Names() []string {
 	names := slices.Clone(s.reads)

@@ -23,6 +23,30 @@ type Difference struct {
 	Message  string `json:"message,omitempty"`
 }
 
+// String says a difference in one line.
+func (d Difference) String() string {
+	text := d.Path
+	if d.Message != "" {
+		text += ": " + d.Message
+	}
+	if d.Expected != nil {
+		text += ": expected " + inJSON(d.Expected)
+	}
+	if d.Seen != nil {
+		text += ", seen " + inJSON(d.Seen)
+	}
+	return text
+}
+
+// inJSON is a value on one line.
+func inJSON(value any) string {
+	encoded, err := jsonvalue.Encode(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return fault.Cut(string(encoded), 2000)
+}
+
 // Result is what one case came to. It holds if Differences is empty.
 type Result struct {
 	Name        string

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"savant/fault"
@@ -283,6 +286,38 @@ func (f CasesFile) Problems() []fault.Diagnostic {
 		return coded.Diagnostics
 	}
 	return []fault.Diagnostic{{File: f.Name, Code: coded.Code, Message: coded.Message()}}
+}
+
+// Problems returns what is wrong with a cases file, or else with its workflow.
+func (t TestedWorkflow) Problems(file CasesFile) []fault.Diagnostic {
+	if file.Err == nil {
+		file.Err = t.Err
+	}
+	if file.Err == nil {
+		return []fault.Diagnostic{}
+	}
+	return file.Problems()
+}
+
+// Run runs the cases of a file, on all processors, and returns what they came to in their
+// order; only those of a name if that is not empty.
+func (t TestedWorkflow) Run(file CasesFile, only string) []cases.Result {
+	chosen := file.Cases
+	if only != "" {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(c cases.Case) bool { return c.Name != only })
+	}
+	all := make([]cases.Result, len(chosen))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(chosen)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(chosen)); i = next.Add(1) - 1 {
+				all[i] = cases.Run(file.File, chosen[i], t.Graph)
+			}
+		})
+	}
+	workers.Wait()
+	return all
 }
 
 // Tested returns the workflows of the given names with their cases; without names those of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os/user"
@@ -17,7 +18,10 @@ import (
 	"savant/internal/access"
 	"savant/internal/regular"
 	"savant/internal/settings"
+	"savant/packages"
 	"savant/reasoning/mongoqueue"
+	"savant/rules"
+	"savant/think/cases"
 	"savant/think/state"
 )
 
@@ -58,7 +62,47 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 	}
 	return hub.New(ctx, hub.Options{Notifier: notifier, Address: at.Address, URL: a.settings.HTTP.URL, Door: door, Sessions: sessions,
 		ReadOnly: at.ReadOnly, NoAnswers: at.NoAnswers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
-		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Calls: a.rules, Journals: journals, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Calls: a.rules, Sources: sources{a}, Journals: journals, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+}
+
+// sources tells the hub of cases and packages.
+type sources struct{ app *App }
+
+// Packages implements hub.Sources.
+func (s sources) Packages() ([]packages.Package, error) {
+	lock, err := s.app.packages.Lock()
+	return lock.Packages, err
+}
+
+// Rules implements hub.Sources.
+func (s sources) Rules() (*rules.Set, error) { return s.app.AllRules() }
+
+// Cases implements hub.Sources.
+func (s sources) Cases(ctx context.Context, workflow string) (out hub.Cases, err error) {
+	tested, err := s.app.Tested(ctx, []string{workflow})
+	if err != nil {
+		return out, err
+	}
+	reached, excuses := cases.Points{}, []cases.Excuse{}
+	for _, file := range tested[0].Files {
+		if problems := tested[0].Problems(file); len(problems) > 0 {
+			out.Problems = append(out.Problems, problems...)
+			continue
+		}
+		excuses = append(excuses, file.Excuses...)
+		for _, result := range tested[0].Run(file, "") {
+			maps.Copy(reached, result.Reached)
+			if out.Passed++; len(result.Differences) > 0 {
+				out.Passed--
+				first := result.Differences[0]
+				out.Failed = append(out.Failed, fault.Diagnostic{Severity: "error", File: file.Name, Line: first.Line, Message: result.Name + ": " + first.String()})
+			}
+		}
+	}
+	if tested[0].Graph != nil && out.Passed+len(out.Failed) > 0 {
+		out.Coverage = cases.Cover(tested[0].Graph, reached, excuses)
+	}
+	return out, nil
 }
 
 // notifyPause is how long a notification waits after its first failed attempt.

@@ -63,11 +63,7 @@ func (p *program) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var all []*rules.Rule
-			for _, file := range set.Files() {
-				all = append(all, file.Rules...)
-			}
-			return p.print(all)
+			return p.print(set.All())
 		})})
 }
 

@@ -45,9 +45,9 @@ func (t tested) writeJUnit(out io.Writer) error {
 			made := junitCase{Class: file.Workflow, Name: each.Name, File: file.File, Line: each.Line}
 			if each.Status == failed {
 				suite.Failures++
-				made.Failure = &junitMessage{Message: sentence(each.Differences[0])}
+				made.Failure = &junitMessage{Message: each.Differences[0].String()}
 				for _, d := range each.Differences {
-					made.Failure.Text += sentence(d) + "\n"
+					made.Failure.Text += d.String() + "\n"
 				}
 			}
 			suite.Cases = append(suite.Cases, made)

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -156,10 +153,10 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 	for _, workflow := range workflows {
 		reached, excuses := cases.Points{}, []cases.Excuse{}
 		for _, file := range workflow.Files {
-			shown := testedFile{File: file.Name, Workflow: workflow.Name, Cases: []testedCase{}, Errors: problems(file, workflow.Err)}
+			shown := testedFile{File: file.Name, Workflow: workflow.Name, Cases: []testedCase{}, Errors: workflow.Problems(file)}
 			excuses = append(excuses, file.Excuses...)
 			if len(shown.Errors) == 0 {
-				for _, result := range results(file.File, workflow.Graph, only) {
+				for _, result := range workflow.Run(file, only) {
 					ran = true
 					for point := range result.Reached {
 						reached[point] = true
@@ -188,34 +185,13 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 	return out, ran
 }
 
-// results runs the cases of a file, on all processors, and returns what they came to in their
-// order.
-func results(file *cases.File, graph *flow.Graph, only string) []cases.Result {
-	chosen := file.Cases
-	if only != "" {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(c cases.Case) bool { return c.Name != only })
-	}
-	all := make([]cases.Result, len(chosen))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(chosen)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(chosen)); i = next.Add(1) - 1 {
-				all[i] = cases.Run(file, chosen[i], graph)
-			}
-		})
-	}
-	workers.Wait()
-	return all
-}
-
 // mutants changes the workflows whose files are valid.
 func mutants(a *app.App, workflows []app.TestedWorkflow, atMost int) []cases.Mutant {
 	all := []cases.Mutant{}
 	for _, each := range workflows {
 		var files []*cases.File
 		for _, file := range each.Files {
-			if len(problems(file, each.Err)) == 0 {
+			if len(each.Problems(file)) == 0 {
 				files = append(files, file.File)
 			}
 		}
@@ -243,24 +219,13 @@ func caseOf(result cases.Result) testedCase {
 	return made
 }
 
-// problems returns what is wrong with a cases file, or else with its workflow.
-func problems(file app.CasesFile, workflow error) []fault.Diagnostic {
-	if file.Err == nil {
-		file.Err = workflow
-	}
-	if file.Err == nil {
-		return []fault.Diagnostic{}
-	}
-	return file.Problems()
-}
-
 // findings returns errors and differences as diagnostics in the order of the files.
 func (t tested) findings() (all []fault.Diagnostic) {
 	for _, file := range t.Files {
 		all = append(all, file.Errors...)
 		for _, each := range file.Cases {
 			for _, d := range each.Differences {
-				all = append(all, fault.Diagnostic{File: file.File, Line: d.Line, Column: 1, Path: d.Path, Code: fault.ValidationFailed, Message: each.Name + ": " + sentence(d)})
+				all = append(all, fault.Diagnostic{File: file.File, Line: d.Line, Column: 1, Path: d.Path, Code: fault.ValidationFailed, Message: each.Name + ": " + d.String()})
 			}
 		}
 	}
@@ -274,21 +239,6 @@ func inline(value any) string {
 		return fmt.Sprint(value)
 	}
 	return fault.Cut(string(encoded), 2000)
-}
-
-// sentence says a difference in one line.
-func sentence(d cases.Difference) string {
-	text := d.Path
-	if d.Message != "" {
-		text += ": " + d.Message
-	}
-	if d.Expected != nil {
-		text += ": expected " + inline(d.Expected)
-	}
-	if d.Seen != nil {
-		text += ", seen " + inline(d.Seen)
-	}
-	return text
 }
 
 func (p *program) printTested(out tested, o testOptions) {

@@ -30,7 +30,7 @@ func (p *program) updateCases(ctx context.Context, a *app.App, names []string, o
 	defer root.Close()
 	for _, workflow := range workflows {
 		for _, file := range workflow.Files {
-			if file.Below == "" || len(problems(file, workflow.Err)) > 0 {
+			if file.Below == "" || len(workflow.Problems(file)) > 0 {
 				continue
 			}
 			text, left := cases.Update(file.File, workflow.Graph, o.only)
