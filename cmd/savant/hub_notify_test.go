@@ -69,8 +69,7 @@ func TestAQuestionIsToldAgain(t *testing.T) {
 			"  - {id: sure, call: human.approve, input_template: {message: \"Sure?\"}, "+due+"_after: 1s}\n"), 0o600))
 	}
 	address, heard := receiver(t, "the secret of it")
-	t.Setenv("SAVANT_HUB_NOTIFY", address)
-	t.Setenv("SAVANT_HUB_NOTIFY_SECRET", "the secret of it")
+	t.Setenv("SAVANT_HUB_NOTIFY", address+"#the secret of it")
 	h := serveHub(t, folder)
 	told := map[string]int{}
 	for i, run := range []string{"remind", "escalate", "remind"} {
