@@ -45,6 +45,12 @@ var recipes = []recipe{
 		{"think/flow/advance.go", "its work"},
 		{"think/flow/parse_steps.go", "its input"},
 		{"think/flow/workflow.go", "its name"}}},
+	{"step that a person answers", "`human.ask`", `\bCallAsk\b|"human\.ask"`, [][2]string{
+		{"think/check/check.go", "its result"},
+		{"think/check/names.go", "its inputs that are mistaken"},
+		{"think/flow/parse_steps.go", "its input"},
+		{"think/flow/workflow.go", "its name, and how a person answers"},
+		{"think/gate/gate.go", "its name, for hooks"}}},
 }
 
 // TestTheRecipesNameEveryFile follows each recipe of docs/engines.md with an example: no

@@ -332,12 +332,12 @@ func flowWaits(call string) string {
 
 // kindOf is who executes a call.
 func kindOf(call string) string {
-	switch call {
-	case flow.CallApprove, flow.CallAsk:
+	switch {
+	case flow.AnsweringOf(call) != flow.NoPerson:
 		return "person"
-	case flow.CallGenerate:
+	case call == flow.CallGenerate:
 		return "model"
-	case flow.CallRun, flow.CallAssert, flow.CallSet:
+	case call == flow.CallRun, call == flow.CallAssert, call == flow.CallSet:
 		return "engine"
 	}
 	return "tool"

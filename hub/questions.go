@@ -75,7 +75,7 @@ func (h *Hub) questionsOf(ctx context.Context, key state.Key) []question {
 }
 
 func (h *Hub) question(asked think.Pending) question {
-	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: asked.Call == flow.CallApprove, Waits: waitsFor(asked)}}
+	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: flow.AnsweringOf(asked.Call) == flow.Decides, Waits: waitsFor(asked)}}
 	whole := partsOf(asked)
 	asked.Input = h.options.Redactor.Value(asked.Input)
 	q.Parts = partsOf(asked)

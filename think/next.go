@@ -261,7 +261,7 @@ func (e *Engine) explainWithoutResult(ctx context.Context, l *live, step flow.Ha
 		return settled{}, err
 	}
 	answered := explained.Status == flow.Done || explained.Status == flow.Failed // as a declined approval has
-	if answered && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
+	if answered && flow.AnsweringOf(explained.Call) != flow.NoPerson {
 		replied, err := e.currentReply(ctx, l) // a person has answered meanwhile
 		replied.quiet = true
 		return replied, err

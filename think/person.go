@@ -87,7 +87,7 @@ func (l *live) pending() []Pending {
 		}
 		input, _ := next.Input.(map[string]any)
 		p.Message, _ = input["message"].(string)
-		if p.Schema = input["schema"]; p.Schema == nil && p.Call == flow.CallAsk {
+		if p.Schema = input["schema"]; p.Schema == nil && flow.AnsweringOf(p.Call) == flow.FillsIn {
 			p.Schema = next.SuccessSchema
 		}
 		list = append(list, p)
@@ -226,7 +226,7 @@ func waitingNote(run, step, where string) string {
 
 // AppTool is the tool that shows a question in the client, by the call of its step.
 func AppTool(call string) string {
-	if call == flow.CallApprove {
+	if flow.AnsweringOf(call) == flow.Decides {
 		return "app.approve"
 	}
 	return "app.ask"
@@ -289,7 +289,7 @@ func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending, misfit string) 
 		e.Logger.Info("the client did not ask the person", "run", p.RunID, "step", p.StepID, "error", err)
 	}
 	switch {
-	case err == nil && whole && answer.Action == "decline" && !answer.Unseen && p.Call == flow.CallApprove:
+	case err == nil && whole && answer.Action == "decline" && !answer.Unseen && flow.AnsweringOf(p.Call) == flow.Decides:
 		return map[string]any{"approved": false}, nil
 	case err != nil || !whole || answer.Action != "accept":
 		return nil, errUnanswered
@@ -317,7 +317,7 @@ const approvalForm = `{"type":"object","properties":{"approved":{"type":"boolean
 // clientForm is the form of a question for a client. Where names or values of its schema
 // cannot be seen it has one field, of JSON.
 func clientForm(p Pending) form.Form {
-	if p.Call == flow.CallApprove {
+	if flow.AnsweringOf(p.Call) == flow.Decides {
 		return form.New([]byte(approvalForm))
 	}
 	if shown := p.Form(); shown.Seen() {
@@ -336,7 +336,7 @@ func question(p Pending, shown form.Form) (text string, whole bool) {
 	text = quoted(p.Message)
 	input, _ := p.Input.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(input)) {
-		if key == "message" || key == "schema" && p.Call == flow.CallAsk {
+		if key == "message" || key == "schema" && flow.AnsweringOf(p.Call) == flow.FillsIn {
 			continue
 		}
 		value, isText := input[key].(string)

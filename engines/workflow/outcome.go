@@ -116,7 +116,7 @@ func waiting(at *think.Position, left map[string]left) *Outcome {
 // person reports whether a person has to answer an instruction: no other may, or nobody
 // here can find out what happened.
 func person(next flow.Instruction) bool {
-	return next.Outcome != "" || next.Call == flow.CallApprove || next.Call == flow.CallAsk
+	return next.Outcome != "" || flow.AnsweringOf(next.Call) != flow.NoPerson
 }
 
 func pendingOf(run string, next flow.Instruction, left map[string]left) *Pending {

@@ -51,10 +51,10 @@ func pointsBelow(graph *flow.Graph, prefix string) (all []Point) {
 				all = append(all, Point{prefix + step.ID, kind})
 			}
 		}
-		switch step.Call {
-		case flow.CallApprove:
+		switch {
+		case step.Answering() == flow.Decides:
 			add(Approved, Declined)
-		case flow.CallAssert:
+		case step.Call == flow.CallAssert:
 			add(Holds, Fails)
 		default:
 			add(Done)
@@ -65,7 +65,7 @@ func pointsBelow(graph *flow.Graph, prefix string) (all []Point) {
 		if step.JoinWritten && (step.Join == flow.JoinAny || step.Join == flow.JoinSuccess) {
 			add(Joined, NotJoined)
 		}
-		if step.OnFailure != flow.Fail && step.Call != flow.CallApprove && step.Call != flow.CallAssert {
+		if step.OnFailure != flow.Fail && step.Answering() != flow.Decides && step.Call != flow.CallAssert {
 			add(Failure)
 		}
 		if step.Foreach != nil {

@@ -305,7 +305,7 @@ func (d *dry) branches(id string, at stepSite) (all []DryBranch) {
 	}
 	holds, fails := "", ""
 	switch {
-	case step.Call == flow.CallApprove:
+	case step.Answering() == flow.Decides:
 		holds, fails = "a person agrees", "a person declines"
 	case step.Call == flow.CallAssert:
 		input, _ := shape.inputs[step.ID].(map[string]any)

@@ -187,7 +187,7 @@ func (t *trial) othersAgree(before flow.Instruction) (next flow.Instruction, wai
 
 // personFor names who answers: the by of the answer, else the next of those who may.
 func personFor(next flow.Instruction, value any) (person string, answer any) {
-	if object, is := value.(map[string]any); is && next.Call == flow.CallApprove {
+	if object, is := value.(map[string]any); is && flow.AnsweringOf(next.Call) == flow.Decides {
 		if by, named := object["by"].(string); named {
 			object = maps.Clone(object)
 			delete(object, "by")

@@ -135,7 +135,7 @@ func (c *checker) keywordsOfWorkflow() {
 		if step.Schema != nil && step.Schema.Name() == "" {
 			c.keywordsAt(step.Schema.JSON(), step.Path()+".success_schema")
 		}
-		if step.Call == flow.CallAsk {
+		if step.Answering() == flow.FillsIn {
 			if schema, ok := plainValue(member(step.Template(), "schema")); ok {
 				c.keywordsAt(schema, step.Path()+".input_template.schema")
 			}

@@ -37,7 +37,7 @@ func (c *checker) workflow() {
 
 // choices finds answers that a human.ask lists where nobody looks for them.
 func (c *checker) choices(step *flow.Step) {
-	if step.Call != flow.CallAsk || member(step.Template(), "schema") != nil || step.Schema != nil {
+	if step.Answering() != flow.FillsIn || member(step.Template(), "schema") != nil || step.Schema != nil {
 		return
 	}
 	for _, key := range []string{"choices", "options", "enum", "values"} {

@@ -186,7 +186,7 @@ func (u *unit) checked(value any) *fault.Error {
 // acceptPerson reads a person's answer: {approved, comment} for an approval,
 // any value that fits the asked schema for a question.
 func (u *unit) acceptPerson(value any) ([]byte, *fault.Error) {
-	if u.step().Call == CallApprove {
+	if u.step().Answering() == Decides {
 		given, _ := value.(map[string]any)
 		approved, ok := given["approved"].(bool)
 		if !ok {

@@ -266,7 +266,7 @@ func (p *parser) approval(s *Step, keys entries) {
 		switch {
 		case !s.Person():
 			p.add(fault.YAMLSchemaViolation, s.path+"."+key, keys.value(key), "%s is for human.approve, which a person answers", key)
-		case s.Call != CallApprove && (key == "count" || key == "scope"):
+		case s.Answering() != Decides && (key == "count" || key == "scope"):
 			p.add(fault.YAMLSchemaViolation, s.path+"."+key, keys.value(key), "%s is for human.approve: a question has one answer", key)
 		}
 	}

@@ -228,7 +228,7 @@ func (u *unit) render() bool {
 		return true
 	}
 	input, err := u.step().input.render(u.node.env(u.item))
-	if err == nil && u.step().Call == CallAsk {
+	if err == nil && u.step().Answering() == FillsIn {
 		err = u.checkQuestion(input)
 	}
 	if err != nil {

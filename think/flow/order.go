@@ -19,7 +19,7 @@ func (n *node) barrier() bool {
 	case n.child != nil:
 		return len(n.child.barriers) > 0
 	}
-	return n.step.Call == CallApprove || n.step.Call == CallAssert
+	return n.step.Answering() == Decides || n.step.Call == CallAssert
 }
 
 // placeBarriers finds which barrier holds each step: the last to pass of those above it

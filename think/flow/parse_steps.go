@@ -199,7 +199,7 @@ func (p *parser) plain(r raw) {
 	s.Witness = p.choice(keys, "witness", s.path, "any", "required")
 	if node := keys.value("success_schema"); node != nil {
 		s.Schema = p.schema(node, s.path+".success_schema")
-		if s.Call == CallAsk && s.Schema != nil {
+		if s.Answering() == FillsIn && s.Schema != nil {
 			s.asked = p.written(node, s.Schema)
 		}
 	}

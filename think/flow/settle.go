@@ -187,7 +187,7 @@ func (u *unit) admit(answer *Answer) error {
 func declined(step *Step, value any) bool {
 	given, _ := value.(map[string]any)
 	approved, ok := given["approved"].(bool)
-	return step.Call == CallApprove && ok && !approved
+	return step.Answering() == Decides && ok && !approved
 }
 
 // Check validates an answer without applying it, so that an error costs no attempt. It
@@ -233,7 +233,7 @@ func (u *unit) asked() *schemas.Schema {
 // askedText is the schema of the answer to a human.ask as it is written: that of its
 // input, else its success_schema.
 func (u *unit) askedText() []byte {
-	if u.step().Call != CallAsk {
+	if u.step().Answering() != FillsIn {
 		return nil
 	}
 	input, _ := u.rare().input.(map[string]any)

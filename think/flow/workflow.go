@@ -36,6 +36,29 @@ const (
 	CallSet      = "flow.set"
 )
 
+// Answering is how a person answers a step.
+type Answering int
+
+const (
+	// NoPerson: a person does not.
+	NoPerson Answering = iota
+	// Decides: with approved or not, and a comment.
+	Decides
+	// FillsIn: with what a form asks for.
+	FillsIn
+)
+
+// AnsweringOf returns how a person answers the steps of a call.
+func AnsweringOf(call string) Answering {
+	switch call {
+	case CallApprove:
+		return Decides
+	case CallAsk:
+		return FillsIn
+	}
+	return NoPerson
+}
+
 var reservedCalls = []string{CallGenerate, CallApprove, CallAsk, CallRun, CallAssert, CallSet}
 
 var (
@@ -244,7 +267,10 @@ type Step struct {
 }
 
 // Person reports whether only a person may settle the step.
-func (s *Step) Person() bool { return s.Call == CallApprove || s.Call == CallAsk }
+func (s *Step) Person() bool { return s.Answering() != NoPerson }
+
+// Answering returns how a person answers the step.
+func (s *Step) Answering() Answering { return AnsweringOf(s.Call) }
 
 // Internal reports whether Savant itself settles the step.
 func (s *Step) Internal() bool {
@@ -253,7 +279,7 @@ func (s *Step) Internal() bool {
 
 // mayCheck reports whether the call can be a check, which holds the steps below it.
 func (s *Step) mayCheck() bool {
-	return s.Call == CallApprove || s.Call == CallAssert || s.Call == CallRun
+	return s.Answering() == Decides || s.Call == CallAssert || s.Call == CallRun
 }
 
 // Tool returns the name of the outside tool the step calls, or "".

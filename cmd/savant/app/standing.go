@@ -73,10 +73,10 @@ const (
 func (a *App) waitsFor(outstanding []flow.Instruction) string {
 	whom := forTool
 	for _, next := range outstanding {
-		switch next.Call {
-		case flow.CallApprove, flow.CallAsk:
+		switch {
+		case flow.AnsweringOf(next.Call) != flow.NoPerson:
 			return forPerson
-		case flow.CallGenerate:
+		case next.Call == flow.CallGenerate:
 			whom = forModel
 		}
 	}

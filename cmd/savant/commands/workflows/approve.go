@@ -257,7 +257,7 @@ func withoutShown(asked think.Pending) any {
 	if input["message"] == asked.Message {
 		delete(input, "message")
 	}
-	if asked.Call == flow.CallAsk {
+	if flow.AnsweringOf(asked.Call) == flow.FillsIn {
 		delete(input, "schema")
 	}
 	if len(input) == 0 {
@@ -268,7 +268,7 @@ func withoutShown(asked think.Pending) any {
 
 // decide asks the person and returns the answer to record.
 func (p *program) decide(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
-	if asked.Call != flow.CallApprove {
+	if flow.AnsweringOf(asked.Call) != flow.Decides {
 		return p.answer(ctx, a, asked, said)
 	}
 	if said.answered || said.editor {
