@@ -83,6 +83,36 @@ func (r Runs) Build(ctx context.Context, in Request) (*Statement, error) {
 	return b.out, b.fill(ctx, in.Commit)
 }
 
+// Differences says where hooks and the gateway do not tell the same of a run's calls. The
+// run is not verified.
+func (r Runs) Differences(ctx context.Context, key state.Key) ([]string, error) {
+	records, err := r.Engine.Store.Records(ctx, key, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{Runs: r, key: key, records: records, out: &Statement{}}
+	if err := b.observations(ctx, nil); err != nil || len(b.out.Predicate.Observations) == 0 {
+		return nil, err
+	}
+	for _, record := range records {
+		line, err := jsonvalue.Encode(record)
+		if err != nil {
+			return nil, fault.New(fault.Internal, "encoding a record: %w", err)
+		}
+		if each, ok := readEntry(string(line)); ok {
+			b.entries = append(b.entries, each)
+		}
+	}
+	line, _ := effective(b.entries)
+	for _, claim := range answers(line, 0, b.out.Predicate.Observations) {
+		b.out.Predicate.Claims = append(b.out.Predicate.Claims, claim)
+	}
+	if err := b.receipts(ctx, line); err != nil {
+		return nil, err
+	}
+	return b.out.Differences(), nil
+}
+
 // builder fills in the statement of a run.
 type builder struct {
 	Runs

@@ -160,6 +160,31 @@ func (s *Statement) failed(version int) (failed, known bool) {
 	return false, false
 }
 
+// Differences says where the hooks of a client and the gateway do not tell the same of a
+// call.
+func (s *Statement) Differences() (said []string) {
+	grades := map[int]Grade{}
+	for _, each := range s.Predicate.Claims {
+		grades[each.Version] = each.Grade
+	}
+	for _, each := range s.Predicate.Observations {
+		failed, known := s.failed(each.Version)
+		told := ""
+		switch {
+		case each.Outcome == Unseen:
+			told = "Savant saw the call, and the hooks of " + each.Client + ", which held the session, did not"
+		case known && each.Outcome != "unknown" && failed != (each.Outcome == "failed"):
+			told = "for the hook of " + each.Client + " the call " + each.Outcome
+		case each.Savant && grades[each.Version] == Hook:
+			told = "for the hook of " + each.Client + " the call went to Savant, and the answer is none that Savant gave"
+		default:
+			continue
+		}
+		said = append(said, "two witnesses differ on record "+strconv.Itoa(each.Version)+": "+told)
+	}
+	return said
+}
+
 // Limits says in words what the claims do not prove.
 func (s *Statement) Limits() []string {
 	counts, said := Count(s.Predicate.Claims), []string{}
@@ -175,11 +200,7 @@ func (s *Statement) Limits() []string {
 	if count := len(s.Predicate.Redactions); count > 0 {
 		said = append(said, "values were redacted: what they were, and the hashes after the first of them, are the signer's word")
 	}
-	for _, each := range s.Predicate.Observations {
-		if failed, known := s.failed(each.Version); known && failed != (each.Outcome == "failed") {
-			said = append(said, "two witnesses differ on record "+strconv.Itoa(each.Version)+": for the hook of "+each.Client+" the call "+each.Outcome)
-		}
-	}
+	said = append(said, s.Differences()...)
 	if seen, stated := s.Commits(); seen == "" && stated != "" {
 		said = append(said, "the commit is the signer's word: no witnessed result of the run names it")
 	}

@@ -23,7 +23,7 @@ import (
 const patience = time.Minute
 
 // browser opens a tab of Chromium, for make browser and CI.
-func browser(t *testing.T) context.Context {
+func browser(t testing.TB) context.Context {
 	t.Helper()
 	if os.Getenv("SAVANT_BROWSER_TESTS") == "" {
 		t.Skip("the tests in a browser are run by make browser")
@@ -44,7 +44,7 @@ func browser(t *testing.T) context.Context {
 }
 
 // page writes the page of a proof and returns its address.
-func page(t *testing.T, file []byte) string {
+func page(t testing.TB, file []byte) string {
 	t.Helper()
 	text, err := proof.Page(file)
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func page(t *testing.T, file []byte) string {
 }
 
 // asked returns what an expression of the page comes to.
-func asked[T any](ctx context.Context, t *testing.T, expression string) T {
+func asked[T any](ctx context.Context, t testing.TB, expression string) T {
 	t.Helper()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	require.NoError(t, err)
@@ -99,16 +99,20 @@ func TestThePageRefusesForgeries(t *testing.T) {
 	require.Error(t, err, "the page's policy must allow no network")
 }
 
-// TestThePageIsFast checks a proof of many steps in the page.
-func TestThePageIsFast(t *testing.T) {
+// BenchmarkPage measures a proof of 10,000 steps in Chromium: its verification.
+func BenchmarkPage(b *testing.B) {
 	if os.Getenv("SAVANT_BROWSER_TESTS") == "" {
-		t.Skip("the tests in a browser are run by make browser")
+		b.Skip("a browser is measured where SAVANT_BROWSER_TESTS is set")
 	}
-	const steps = 500
-	w := newWorld(t, map[string]string{"long": long(steps)})
-	address := page(t, sealed(t, w.statement(w.long("r1", steps)), signerOf(t, 'a')))
-	ctx := browser(t) // its time begins here
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(address)))
-	require.Contains(t, asked[string](ctx, t, checked), "Whole, and signed by")
-	t.Logf("%v ms", asked[float64](ctx, t, `(async () => { const at = performance.now(); await verifyProof(document.getElementById("proof").textContent, null); return performance.now() - at; })()`))
+	const steps = 10_000
+	w := newWorld(b, map[string]string{"long": long(steps)})
+	address := page(b, sealed(b, w.statement(w.long("r1", steps)), signerOf(b, 'a')))
+	ctx := browser(b) // its time begins here
+	require.NoError(b, chromedp.Do(ctx, chromedp.Navigate(address)))
+	require.Contains(b, asked[string](ctx, b, checked), "Whole, and signed by")
+	taken := 0.0
+	for b.Loop() {
+		taken += asked[float64](ctx, b, `(async () => { const at = performance.now(); await verifyProof(document.getElementById("proof").textContent, null); return performance.now() - at; })()`)
+	}
+	b.ReportMetric(taken/float64(b.N), "ms/proof")
 }

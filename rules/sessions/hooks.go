@@ -158,14 +158,11 @@ func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
 // Reported returns the bare result of a call as its client tells it, and how the call
 // ended.
 func Reported(e gate.Event) (result any, outcome rules.Outcome) {
+	if outcome = outcomeOf(e.Outcome()); outcome != rules.Succeeded {
+		return nil, outcome
+	}
 	value, err := jsonvalue.DecodeStored(e.Output)
-	object, _ := value.(map[string]any)
-	switch {
-	case e.Failed && object["is_interrupt"] == true:
-		return nil, rules.Unknown
-	case e.Failed || object["isError"] == true || object["is_error"] == true:
-		return nil, rules.Failed
-	case err != nil:
+	if err != nil {
 		return nil, rules.Succeeded
 	}
 	return schemas.WithoutReceipt(unwrapped(value, 4)), rules.Succeeded

@@ -39,7 +39,7 @@ func (r Run) passes(own Own, e Event) bool {
 			if own.reads(e) {
 				return true
 			}
-		case own.named(e.Tool, issued.Call) && sameInput(issued.Input, e.Input):
+		case own.Named(e.Tool, issued.Call) && sameInput(issued.Input, e.Input):
 			return true
 		}
 	}
@@ -123,9 +123,9 @@ func refuse(run Run, own Own, e Event) Decision {
 		d.Step = run.Issued[0].Step
 	}
 	switch {
-	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return i.Outcome != "" && own.named(e.Tool, i.Call) }):
+	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return i.Outcome != "" && own.Named(e.Tool, i.Call) }):
 		d.Why, what = NotAllowed, shortName(e.Tool)+" must not be called again: its last call may have had an effect."
-	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return own.named(e.Tool, i.Call) }):
+	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return own.Named(e.Tool, i.Call) }):
 		d.Why, what = OtherInput, shortName(e.Tool)+" is the issued tool, with another input."
 	case run.Waits():
 		d.Why, what = PersonAsked, shortName(e.Tool)+" has to wait: a person is asked."

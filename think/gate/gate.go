@@ -4,7 +4,11 @@
 // does no I/O.
 package gate
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"savant/internal/jsonvalue"
+)
 
 // Kind is the kind of a hook's event.
 type Kind string
@@ -37,6 +41,26 @@ type Event struct {
 	// Paths are the paths in the arguments of a reading tool, absolute and with links
 	// resolved. The caller of Decide fills them in.
 	Paths []string
+}
+
+// The outcomes of a call, as its client reports them.
+const (
+	Succeeded = "succeeded"
+	Broke     = "failed"
+	Unknown   = "unknown"
+)
+
+// Outcome returns how a call ended, by the event after it.
+func (e Event) Outcome() string {
+	value, _ := jsonvalue.DecodeStored(e.Output) // what is no JSON says nothing
+	result, _ := value.(map[string]any)
+	switch {
+	case e.Failed && result["is_interrupt"] == true:
+		return Unknown
+	case e.Failed || result["isError"] == true || result["is_error"] == true:
+		return Broke
+	}
+	return Succeeded
 }
 
 // Verdict is the decision on an event.

@@ -105,9 +105,9 @@ func (o Own) spellings(tool string) []string {
 	return found
 }
 
-// named reports whether a client's tool is the one that a workflow calls by a name. If the
+// Named reports whether a client's tool is the one that a workflow calls by a name. If the
 // client does not say which server a tool is of, it may be of the one that the call names.
-func (o Own) named(tool, call string) bool {
+func (o Own) Named(tool, call string) bool {
 	if own, is := strings.CutPrefix(tool, unnamed); is {
 		if _, short, has := strings.Cut(call, "."); has && dotted(own) == dotted(short) {
 			return true

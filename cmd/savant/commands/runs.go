@@ -14,6 +14,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/commands/agents"
+	"savant/cmd/savant/commands/proofs"
 	"savant/cmd/savant/commands/states"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
@@ -183,8 +184,11 @@ func (p *program) verifyCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case run.Kind == app.OfWorkflow:
+				if want.Differences, err = proofs.Differences(ctx, a, run.Key()); err != nil {
+					return err
+				}
 				return states.Verify(ctx, p.Program, a, run.Key(), want)
-			case want != states.Verification{}:
+			case want.Verbose || want.Against != "":
 				return cli.UsageError("run " + run.RunID + " is of the agent: --against and --verbose are for runs of workflows")
 			}
 			return agents.Verify(ctx, p.Program, a, run.RunID)

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -122,16 +123,20 @@ func (g *Gate) record(ctx context.Context, s *session, e gate.Event, d gate.Deci
 	}
 }
 
-func refusalOf(e gate.Event, d gate.Decision, times int) gate.Refusal {
-	digest := ""
-	if value, err := jsonvalue.DecodeStored(e.Input); err == nil {
+// digestOf is the digest of a call's arguments, "" where they cannot be read.
+func digestOf(input json.RawMessage) (digest string) {
+	if value, err := jsonvalue.DecodeStored(input); err == nil {
 		digest, _ = jsonvalue.Digest(value)
 	}
+	return digest
+}
+
+func refusalOf(e gate.Event, d gate.Decision, times int) gate.Refusal {
 	if times == 1 {
 		times = 0
 	}
 	return gate.Refusal{Client: e.Client, Session: fault.Cut(e.Session, 128), Agent: fault.Cut(e.Agent, 128), Tool: fault.Cut(e.Tool, 200),
-		Input: digest, Step: d.Step, Why: d.Why, Times: times}
+		Input: digestOf(e.Input), Step: d.Step, Why: d.Why, Times: times}
 }
 
 // attempts is how often a record is tried while other processes write to the run.

@@ -149,6 +149,7 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 	if decided.Verdict == gate.Refuse {
 		g.record(ctx, s, e, decided)
 	}
+	g.saw(s, e, decided)
 	return decided, g.save(name, s)
 }
 

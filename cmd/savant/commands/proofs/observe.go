@@ -1,50 +1,88 @@
 package proofs
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"os"
+	"slices"
 	"time"
 
+	"savant/cmd/savant/app"
 	"savant/internal/jsonvalue"
 	"savant/proof"
 	"savant/rules/sessions"
 	"savant/think/gate"
+	gatesessions "savant/think/gate/sessions"
 	"savant/think/state"
 )
 
 // hooks are what hooks of clients saw in a folder. It implements proof.Observer.
-type hooks struct{ root *os.Root }
+type hooks struct {
+	root     *os.Root
+	receipts state.Receipts
+}
+
+// runsOf are the runs of a folder, with what hooks saw of them.
+func runsOf(a *app.App) proof.Runs {
+	return proof.Runs{Engine: a.Think, Receipts: a.Store, Observations: hooks{a.Root, a.Store}}
+}
+
+// Differences says where hooks and the gateway do not tell the same of a run's calls.
+func Differences(ctx context.Context, a *app.App, key state.Key) ([]string, error) {
+	return runsOf(a).Differences(ctx, key)
+}
+
+// question is a step that waits for its answer, since a time in milliseconds.
+type question struct {
+	gate.Issued
+	began int64
+}
+
+// recorded is what is read of a record.
+type recorded struct {
+	Step    string `json:"step"`
+	Receipt string `json:"receipt"`
+	Reply   struct {
+		Reply struct {
+			Instruction  *gate.Issued  `json:"instruction"`
+			Instructions []gate.Issued `json:"instructions"`
+		} `json:"reply"`
+	} `json:"reply"`
+}
 
 // Observed implements proof.Observer: a call answers a step if it is the one that the step
 // asked for, and was made between the instruction and the answer.
-func (h hooks) Observed(_ context.Context, _ state.Key, records []state.Record) (found []proof.Observation, err error) {
-	seen, err := sessions.HookCalls(h.root)
-	if err != nil || len(seen) == 0 {
+func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Record) (found []proof.Observation, err error) {
+	ruled, err := sessions.HookCalls(h.root)
+	if err != nil {
 		return nil, err
 	}
-	issued := map[string]gate.Issued{}
-	began := map[string]int64{}
+	held, err := gatesessions.Seen(h.root)
+	if err != nil {
+		return nil, err
+	}
+	held = slices.DeleteFunc(held, func(each gatesessions.Call) bool { return !slices.Contains(each.Runs, key) })
+	for _, each := range ruled {
+		held = append(held, gatesessions.Call{Client: each.Client, Tool: each.Tool, Input: each.Input, Began: each.Began, Ended: each.Ended, Outcome: each.Outcome})
+	}
+	if len(held) == 0 {
+		return nil, nil
+	}
+	issued := map[string]question{}
 	for _, record := range records {
-		var data struct {
-			Step  string `json:"step"`
-			Reply struct {
-				Reply struct {
-					Instruction  *gate.Issued  `json:"instruction"`
-					Instructions []gate.Issued `json:"instructions"`
-				} `json:"reply"`
-			} `json:"reply"`
-		}
+		var data recorded
 		at, err := time.Parse(time.RFC3339Nano, record.Time)
-		if err != nil || json.Unmarshal(record.Data, &data) != nil {
+		if err != nil || jsonvalue.UnmarshalStored(record.Data, &data) != nil {
 			continue
 		}
 		if asked, ok := issued[data.Step]; ok && record.Kind == "result" {
-			for _, each := range seen {
-				if each.Tool == asked.Call && each.Input == inputOf(asked) && each.Began >= began[data.Step] && each.Ended <= at.UnixMilli() {
-					found = append(found, proof.Observation{Version: record.Version, Client: each.Client, Tool: each.Tool, Outcome: each.Outcome})
-					break
-				}
+			seen, is := asked.seen(held, at.UnixMilli())
+			if !is {
+				seen.Client, is = h.unseen(ctx, data.Receipt, asked, held)
+				seen.Tool, seen.Outcome = asked.Call, proof.Unseen
+			}
+			if seen.Version = record.Version; is {
+				found = append(found, seen)
 			}
 		}
 		next := data.Reply.Reply.Instructions
@@ -52,10 +90,42 @@ func (h hooks) Observed(_ context.Context, _ state.Key, records []state.Record) 
 			next = append(next, *data.Reply.Reply.Instruction)
 		}
 		for _, each := range next {
-			issued[each.Step], began[each.Step] = each, at.UnixMilli()
+			issued[each.Step] = question{each, at.UnixMilli()}
 		}
 	}
 	return found, nil
+}
+
+// seen returns the call that answers a step until a time, the last of several. Of one of
+// Savant's tools the beginning is enough, and the arguments are the receipt's to tell.
+func (q question) seen(calls []gatesessions.Call, until int64) (found proof.Observation, ok bool) {
+	for _, each := range calls {
+		if !each.Is(q.Call) || max(each.Began, each.Ended) > until || each.Began != 0 && each.Began < q.began {
+			continue
+		}
+		if each.Savant || each.Ended != 0 && each.Began != 0 && each.Input == inputOf(q.Issued) {
+			found, ok = proof.Observation{Client: each.Client, Tool: q.Call, Outcome: cmp.Or(each.Outcome, gate.Unknown), Savant: each.Savant}, true
+		}
+	}
+	return found, ok
+}
+
+// unseen returns the client whose hooks held the session while Savant took a call of it for a
+// step, without seeing it.
+func (h hooks) unseen(ctx context.Context, id string, asked question, held []gatesessions.Call) (client string, is bool) {
+	receipt, err := h.receipts.Receipt(ctx, id)
+	if id == "" || err != nil || receipt.Run != "" {
+		return "", false // gone, or the run's own call
+	}
+	before, after := false, false
+	for _, each := range held {
+		before = before || max(each.Began, each.Ended) <= receipt.Time.UnixMilli() && len(each.Runs) > 0
+		after = after || max(each.Began, each.Ended) >= receipt.Time.UnixMilli() && len(each.Runs) > 0
+		if len(each.Runs) > 0 {
+			client = each.Client
+		}
+	}
+	return client, before && after
 }
 
 // inputOf is the digest of an instruction's arguments.

@@ -75,7 +75,7 @@ func (p *program) prove(ctx context.Context, a *app.App, key state.Key, in reque
 	if err != nil {
 		return err
 	}
-	runs := proof.Runs{Engine: a.Think, Receipts: a.Store, Observations: hooks{a.Root}}
+	runs := runsOf(a)
 	statement, err := runs.Build(ctx, proof.Request{Key: key, By: "savant " + p.World.Version, Time: time.Now(), Commit: in.commit})
 	if err != nil {
 		return err

@@ -27,6 +27,8 @@ type Verification struct {
 	Against string
 	// Verbose lists the witness of each result.
 	Verbose bool
+	// Differences are where hooks and the gateway do not tell the same.
+	Differences []string
 }
 
 // Verify replays a run, and prints whether it is the same as its record.
@@ -35,10 +37,10 @@ func Verify(ctx context.Context, shared *cli.Program, a *app.App, key state.Key,
 	if how.Against != "" {
 		return p.verifyAgainst(ctx, a, key, how.Against)
 	}
-	return p.verify(ctx, a, key, how.Verbose)
+	return p.verify(ctx, a, key, how)
 }
 
-func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose bool) error {
+func (p *program) verify(ctx context.Context, a *app.App, key state.Key, how Verification) error {
 	out, err := audit.New(a.Think).Debug(ctx, audit.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
 	if err != nil {
 		return err
@@ -48,9 +50,9 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 		return err
 	}
 	if p.JSON {
-		return cmp.Or(verdict(p.Print(withCalls{out, calls}), out.Difference), CallsVerdict(calls))
+		return cmp.Or(verdict(p.Print(withCalls{out, calls, how.Differences}), out.Difference), CallsVerdict(calls))
 	}
-	if verbose {
+	if how.Verbose {
 		if err := p.printWitnesses(out.Log); err != nil {
 			return err
 		}
@@ -60,13 +62,17 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	} else {
 		p.printDifference(key, out.Difference)
 	}
+	for _, each := range how.Differences {
+		fmt.Fprintln(p.Stdout, terminal.Visible(each))
+	}
 	return cmp.Or(PrintCalls(p.Program, calls), verdict(nil, out.Difference))
 }
 
 // withCalls is the output of verify --json.
 type withCalls struct {
 	*audit.DebugOutput
-	Calls []sessions.Verified `json:"calls,omitempty"`
+	Calls       []sessions.Verified `json:"calls,omitempty"`
+	Differences []string            `json:"differences,omitempty"`
 }
 
 // VerifySession verifies the decisions about the calls of a session that belongs to no run of
