@@ -14,6 +14,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/gitrun"
+	"savant/internal/pattern"
 	"savant/internal/regular"
 )
 
@@ -133,8 +134,27 @@ func notRead(source Source, cause error) error {
 	if cause == nil || errors.As(cause, &coded) {
 		return cause
 	}
+	var complaint *gitrun.Complaint
+	if errors.As(cause, &complaint) {
+		cause = &gitrun.Complaint{Text: ownWords(complaint.Text)}
+	}
 	return fault.New(fault.ToolFailed, "%s cannot be read: %w", source, cause)
 }
+
+// ownWords are what git itself says: a server could say anything, also the password that it
+// was sent, and git's settings can have one in an address.
+func ownWords(complaint string) string {
+	var own []string
+	for line := range strings.Lines(complaint) {
+		if !strings.HasPrefix(line, "remote:") {
+			own = append(own, userInfo().ReplaceAllString(strings.TrimSpace(line), "://"))
+		}
+	}
+	return strings.Join(own, "\n")
+}
+
+// userInfo is the user and the password of an address.
+var userInfo = pattern.Lazy(`://[^/@\s']*@`)
 
 // The bounds of fetching a repository.
 const (
@@ -189,7 +209,8 @@ func (f Fetcher) repository(ctx context.Context, source Source) (Fetched, error)
 type gitCall func(ctx context.Context, input string, args ...string) (string, error)
 
 func (f Fetcher) git(folder string) gitCall {
-	variables := []string{"GIT_ALLOW_PROTOCOL=" + strings.Join(schemes, ":")}
+	// Where the folder lies in a repository, that one's settings are not read.
+	variables := []string{"GIT_ALLOW_PROTOCOL=" + strings.Join(schemes, ":"), "GIT_CEILING_DIRECTORIES=" + filepath.Dir(f.Scratch)}
 	for _, each := range f.Environment {
 		name, _, _ := strings.Cut(each, "=")
 		if slices.Contains(hostVariables, name) {

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
@@ -94,6 +96,31 @@ func (s *Store) folder(name string) error {
 		}
 	}
 	return nil
+}
+
+// scratchName begins the names of folders in which repositories are fetched; of one that a
+// process left behind, nothing is needed after a day.
+const (
+	scratchName = ".fetch-"
+	scratchTime = 24 * time.Hour
+)
+
+// Scratch makes an empty folder in which repositories are fetched, and returns its path.
+func (s *Store) Scratch() (folder string, remove func(), err error) {
+	if err := s.folder(Folder); err != nil {
+		return "", nil, err
+	}
+	entries, _ := regular.ReadDir(s.root, Folder)
+	for _, each := range entries {
+		if info, err := each.Info(); err == nil && strings.HasPrefix(each.Name(), scratchName) && time.Since(info.ModTime()) > scratchTime {
+			_ = s.root.RemoveAll(path.Join(Folder, each.Name())) // the next time, then
+		}
+	}
+	name := path.Join(Folder, scratchName+strings.ToLower(rand.Text()[:8]))
+	if err := s.root.Mkdir(name, 0o700); err != nil {
+		return "", nil, ownfolder.NotSaved(name, err)
+	}
+	return filepath.Join(s.root.Name(), filepath.FromSlash(name)), func() { _ = s.root.RemoveAll(name) }, nil
 }
 
 // Stage is a package that was written and is not in place yet.

@@ -46,11 +46,8 @@ func (p *program) addCommand() *cobra.Command {
 
 // fetcher reads sources for a project.
 func (p *program) fetcher(a *app.App) (fetcher packages.Fetcher, remove func(), err error) {
-	scratch, err := os.MkdirTemp("", "savant-packages-")
-	if err != nil {
-		return packages.Fetcher{}, nil, fault.New(fault.StateNotSaved, "no folder for a repository can be made: %w", err)
-	}
-	return packages.Fetcher{Base: a.Path, Scratch: scratch, Environment: p.World.Environment}, func() { _ = os.RemoveAll(scratch) }, nil
+	scratch, remove, err := a.PackageStore().Scratch()
+	return packages.Fetcher{Base: a.Path, Scratch: scratch, Environment: p.World.Environment}, remove, err
 }
 
 // sourceOf reads a source as a person types it: a local one is relative to the working
