@@ -71,7 +71,7 @@ func ParseSource(text string) (Source, error) {
 		case strings.HasPrefix(parsed.Host, "-"):
 			return refused("a host does not begin with -")
 		case parsed.User != nil && scheme == "https":
-			return refused("an address in a file that is shared holds no user or password: git's own credentials are used")
+			return refused("an address in a file that is shared holds no user or password, since git's own credentials are used")
 		case parsed.RawQuery != "" || parsed.Fragment != "":
 			return refused("an address of a repository has no ? or #")
 		}

@@ -53,7 +53,7 @@ func endpoint(given string) (*url.URL, error) {
 	case address.Scheme != "http" && address.Scheme != "https" || address.Host == "":
 		return nil, fault.New(fault.InvalidParams, "the address of the Reasoning API: expected http://HOST or https://HOST, perhaps with a path")
 	case address.User != nil:
-		return nil, fault.New(fault.InvalidParams, "the address of the Reasoning API holds a password: send a token instead")
+		return nil, fault.New(fault.InvalidParams, "the address of the Reasoning API holds a password; send a token instead")
 	}
 	address.Fragment = ""
 	if address.Path == "" || address.Path == "/" {

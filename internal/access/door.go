@@ -76,7 +76,7 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 		if d.open {
 			return Local(), nil
 		}
-		return Caller{}, fault.New(fault.ToolDenied, "%w: send it as Authorization: Bearer TOKEN", ErrNoToken)
+		return Caller{}, fault.New(fault.ToolDenied, "%w: send it in the header Authorization, after the word Bearer", ErrNoToken)
 	}
 	if found, is := d.held().Find(token); is {
 		return Caller{Name: tokenName(found.Name), Scopes: known(found.Scopes), Folder: found.Path, PerMinute: found.PerMinute, PerDay: found.PerDay}, nil

@@ -59,6 +59,30 @@ func FindFrom(working string) *Found {
 	}
 }
 
+// Nowhere says which place SAVANT_PATH is that is nobody's project: the root of the file
+// system or the home folder, if only the working folder makes it that and nothing there
+// is a sign of a project. For any other folder it is "".
+func (l *Loaded) Nowhere() string {
+	folder, err := filepath.EvalSymlinks(l.Path)
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	if err != nil || filepath.IsAbs(l.Path) || signOf(folder, folder) != "" {
+		return ""
+	}
+	home, err := os.UserHomeDir()
+	if resolved, failed := filepath.EvalSymlinks(home); failed == nil {
+		home = resolved
+	}
+	switch {
+	case filepath.Dir(folder) == folder:
+		return "the root of the file system"
+	case err == nil && folder == home:
+		return "the home folder"
+	}
+	return ""
+}
+
 // signOf returns the entry of a folder that makes it a project, "" for none. One above the
 // working folder must be safe, and in its folder if Savant reads it: no link out of it is
 // followed.

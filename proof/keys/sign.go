@@ -79,7 +79,7 @@ func parse(text []byte, socket string) (ssh.Signer, error) {
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
 		if locked.PublicKey == nil {
-			return nil, errors.New("it has a passphrase: add it to the agent with ssh-add, and name its .pub file")
+			return nil, errors.New("it has a passphrase; add it to the agent with ssh-add, and name its .pub file")
 		}
 		return fromAgent(locked.PublicKey, socket)
 	}

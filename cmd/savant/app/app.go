@@ -65,6 +65,9 @@ type Options struct {
 	// StepDisplay shows what models write for steps of driven workflows; nil disables
 	// streaming.
 	StepDisplay StepDisplay
+	// Nowhere says where a server was started instead of in a project; then it refuses
+	// every call. "" in a project.
+	Nowhere string
 	// Alone: no engine is opened; the command needs only the folder, the log and the
 	// trace.
 	Alone bool

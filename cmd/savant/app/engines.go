@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -107,7 +109,7 @@ func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.G
 // toolOptions returns the options of the registry. Receipts and large results are
 // stored with the runs, where other processes find them.
 func (a *App) toolOptions() engines.Options {
-	return engines.Options{
+	options := engines.Options{
 		Logger:    a.Logger,
 		Observer:  callObserver{a},
 		Seeker:    mountSeeker{a},
@@ -116,6 +118,26 @@ func (a *App) toolOptions() engines.Options {
 		Receipts:  a.Store,
 		Artifacts: a.Store,
 	}
+	if a.options.Nowhere != "" {
+		options.Rules = withoutProject(a.options.Nowhere)
+	}
+	return options
+}
+
+// withoutProject refuses every call of a server that was started in the named place.
+type withoutProject string
+
+// Reserve implements engines.Rules.
+func (w withoutProject) Reserve(context.Context, engines.Call, engines.Tool, json.RawMessage) (engines.Reservation, error) {
+	return nil, fault.New(fault.InvalidParams, "%s", w.says())
+}
+
+// Note implements engines.Rules.
+func (withoutProject) Note(string) string { return "" }
+
+func (w withoutProject) says() string {
+	return "Savant was started in " + string(w) + ", which is no project, and no " + settings.EnvPath + " names one: set it to the absolute path of a project " +
+		"where the client configures this server, or start the client in the project"
 }
 
 // Published returns the tools of the engines in MCP_SERVICE.

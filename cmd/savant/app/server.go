@@ -36,6 +36,11 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		}
 	}
 	a.offerRules(&offer)
+	if a.options.Nowhere != "" {
+		says := withoutProject(a.options.Nowhere).says()
+		a.Logger.Warn(says)
+		offer.Instructions = "# No project\n\n" + says + ". Until then every call is refused.\n\n" + offer.Instructions
+	}
 	if slices.Contains(published.Engines(), author.Name) {
 		offerAuthor(&offer)
 	}
@@ -146,4 +151,7 @@ func (a *App) LogHealth(ctx context.Context, published *engines.Registry) {
 		states = append(states, each.Engine, state)
 	}
 	a.Logger.InfoContext(ctx, "engines", states...)
+	if Configuration(a.options.Environment) == "" {
+		a.Logger.WarnContext(ctx, "there is no folder of configuration, which tokens and trust are kept in: set XDG_CONFIG_HOME to the absolute path of one")
+	}
 }

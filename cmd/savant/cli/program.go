@@ -10,10 +10,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"os"
 	"time"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
+	"savant/fault"
 	"savant/internal/settings"
 	"savant/internal/visible"
 )
@@ -56,6 +59,25 @@ type Program struct {
 	logger *slog.Logger
 }
 
+// ServeProject marks the program as a server. One that is started where no project is gets
+// an empty folder in its place, until end is called: it writes nothing, and says what it
+// needs.
+func (p *Program) ServeProject() (end func(), err error) {
+	p.Serving = true
+	place := p.Loaded.Nowhere()
+	if place == "" {
+		return func() {}, nil
+	}
+	scratch, err := os.MkdirTemp("", "savant-no-project-")
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "Savant was started in %s, and %w", place, err)
+	}
+	elsewhere := *p.Loaded
+	elsewhere.Path = scratch
+	p.Loaded, p.Settings.Path, p.Open.Nowhere = &elsewhere, scratch, place
+	return func() { _ = os.RemoveAll(scratch) }, nil // only the log is in it
+}
+
 // With opens the program, runs work and closes it again.
 func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
 	p.NameFolder()
@@ -68,6 +90,19 @@ func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
 	}
 	p.logger = a.Logger
 	return errors.Join(work(a), a.Close(ctx))
+}
+
+// Listen listens at an address; what names whose it is.
+func Listen(ctx context.Context, what, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err == nil {
+		return listener, nil
+	}
+	var listening *net.OpError
+	if errors.As(err, &listening) { // it repeats the address
+		err = listening.Err
+	}
+	return nil, app.Misconfigured(fault.New(fault.InvalidParams, "%s %s: %w; port 0 takes a free one", what, address, err))
 }
 
 // TellHeld reports that the command waits for a lock of another process.

@@ -45,7 +45,7 @@ func (p *program) serveHub(ctx context.Context, a *app.App, at app.HubAt) error 
 		return err
 	}
 	if tokens, err := access.Tokens(file); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 {
-		return cli.UsageError("--address: " + terminal.Visible(at.Address) + " is reachable from elsewhere, and nobody has a token: make one with savant token add NAME; 127.0.0.1 needs none")
+		return remote.NobodyMayAsk(p.Program, "--address", at.Address)
 	}
 	listener, pages, err := p.openHub(ctx, a, at)
 	if err != nil {
@@ -59,9 +59,9 @@ func (p *program) serveHub(ctx context.Context, a *app.App, at app.HubAt) error 
 
 // openHub listens, and returns the pages to serve.
 func (p *program) openHub(ctx context.Context, a *app.App, at app.HubAt) (net.Listener, *hub.Hub, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at.Address)
+	listener, err := cli.Listen(ctx, "the hub at", at.Address)
 	if err != nil {
-		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "the hub cannot listen at %s: %w; 127.0.0.1:0 takes a free port", at.Address, err))
+		return nil, nil, err
 	}
 	tokens, err := remote.ServedTokens(p.Program, a.Path)
 	if err != nil {

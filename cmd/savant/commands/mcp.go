@@ -32,7 +32,11 @@ func (p *program) serve(ctx context.Context, besideHub string) error {
 		}
 		return remote.Serve(ctx, p.Program, besideHub != "")
 	}
-	p.Serving = true
+	end, err := p.ServeProject()
+	if err != nil {
+		return err
+	}
+	defer end()
 	// After the client or a signal ends serving, closing must not take long.
 	closing, close := context.WithCancel(ctx)
 	defer close()

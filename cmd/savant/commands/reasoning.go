@@ -85,9 +85,9 @@ func (p *program) serveReasoning(ctx context.Context, a *app.App, address string
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	listener, err := cli.Listen(ctx, "--address", address)
 	if err != nil {
-		return app.Misconfigured(err)
+		return err
 	}
 	local, token := listener.Addr().(*net.TCPAddr).IP.IsLoopback(), p.Settings.Reasoning.Token != ""
 	if !token && !local {

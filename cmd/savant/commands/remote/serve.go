@@ -42,7 +42,11 @@ const perMinute = 6000
 // Serve serves MCP over HTTP until ctx ends, and then answers the running requests. The
 // same address has the metrics, and with withHub the pages of the hub.
 func Serve(ctx context.Context, p *cli.Program, withHub bool) error {
-	p.Serving = true
+	end, err := p.ServeProject()
+	if err != nil {
+		return err
+	}
+	defer end()
 	given := p.Settings.HTTP
 	host, _, err := net.SplitHostPort(given.Address)
 	if err != nil {
@@ -60,9 +64,9 @@ func Serve(ctx context.Context, p *cli.Program, withHub bool) error {
 		if issuer != nil {
 			defer issuer.Close()
 		}
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", given.Address)
+		listener, err := cli.Listen(ctx, "--http", given.Address)
 		if err != nil {
-			return app.Misconfigured(fault.New(fault.InvalidParams, "--http %s: %w", given.Address, err))
+			return err
 		}
 		return serve(ctx, p, a, door, listener, withHub)
 	})
@@ -91,10 +95,19 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 		return nil, nil, app.Misconfigured(err)
 	}
 	if !local && !door.HasTokens() {
-		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "--http %s is reachable from elsewhere, and nobody has a token", given.Address).
-			Hinted(fault.Hint{Call: "savant token add NAME", Text: "makes one"}))
+		return nil, nil, NobodyMayAsk(p, "--http", given.Address)
 	}
 	return door, issuer, nil
+}
+
+// NobodyMayAsk is the error for an address, of a flag, that others reach without a token to
+// ask with.
+func NobodyMayAsk(p *cli.Program, flag, address string) error {
+	if _, err := writable(p); err != nil {
+		return err
+	}
+	return app.Misconfigured(fault.New(fault.InvalidParams, "%s %s is reachable from elsewhere, and nobody has a token", flag, address).
+		Hinted(fault.Hint{Call: "savant token add NAME", Text: "makes one; 127.0.0.1 needs none"}))
 }
 
 // ServedTokens returns the token file for a server of a folder, "" for none. Who writes
