@@ -45,7 +45,7 @@ func (p *program) serveHub(ctx context.Context, a *app.App, at app.HubAt) error 
 		return err
 	}
 	if tokens, err := access.Tokens(file); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 {
-		return remote.NobodyMayAsk(p.Program, "--address", at.Address)
+		return cli.UsageError(remote.NobodyMayAsk(p.Program, "--address", at.Address))
 	}
 	listener, pages, err := p.openHub(ctx, a, at)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
 	"savant/engines/mcpio/streamable"
 	"savant/fault"
 	"savant/hub"
@@ -95,19 +96,19 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 		return nil, nil, app.Misconfigured(err)
 	}
 	if !local && !door.HasTokens() {
-		return nil, nil, NobodyMayAsk(p, "--http", given.Address)
+		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "%s", NobodyMayAsk(p, "--http", given.Address)))
 	}
 	return door, issuer, nil
 }
 
-// NobodyMayAsk is the error for an address, of a flag, that others reach without a token to
+// NobodyMayAsk says what an address, of a flag, needs that others reach without a token to
 // ask with.
-func NobodyMayAsk(p *cli.Program, flag, address string) error {
-	if _, err := writable(p); err != nil {
-		return err
+func NobodyMayAsk(p *cli.Program, flag, address string) string {
+	needs := "nobody has a token; savant token add NAME makes one"
+	if tokenFile(p) == "" {
+		needs = noTokenFile
 	}
-	return app.Misconfigured(fault.New(fault.InvalidParams, "%s %s is reachable from elsewhere, and nobody has a token", flag, address).
-		Hinted(fault.Hint{Call: "savant token add NAME", Text: "makes one; 127.0.0.1 needs none"}))
+	return flag + " " + terminal.Visible(address) + " is reachable from elsewhere, and " + needs + "; 127.0.0.1 needs none"
 }
 
 // ServedTokens returns the token file for a server of a folder, "" for none. Who writes

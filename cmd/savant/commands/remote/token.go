@@ -97,8 +97,10 @@ func writable(p *cli.Program) (string, error) {
 	if path := tokenFile(p); path != "" {
 		return filepath.Abs(path)
 	}
-	return "", app.Misconfigured(fault.New(fault.InvalidParams, "there is no folder for tokens: set XDG_CONFIG_HOME or HOME, or name a file with %s", settings.EnvHTTPTokens))
+	return "", app.Misconfigured(fault.New(fault.InvalidParams, noTokenFile))
 }
+
+const noTokenFile = "there is no folder for tokens: set XDG_CONFIG_HOME or HOME, or name a file with " + settings.EnvHTTPTokens
 
 func listCommand(p *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "list", Short: "List the tokens, without the tokens themselves", Args: cli.Positional(cobra.NoArgs),

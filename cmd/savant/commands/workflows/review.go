@@ -107,7 +107,7 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
 			outcome.Outputs = nil // the run made no report
-			return false, p.conclude(outcome)
+			return false, p.conclude(outcome, shown)
 		}
 		return false, err
 	}

@@ -88,7 +88,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, show
 	if err != nil {
 		return err
 	}
-	return p.conclude(outcome)
+	return p.conclude(outcome, shown)
 }
 
 // drive runs a workflow until it is done or waits for somebody who is not at this
@@ -210,14 +210,18 @@ func (p *program) awaitAnswer(ctx context.Context, a *app.App, outcome *workflow
 	return err == nil, err
 }
 
-// conclude prints where the run stands, and returns the exit code as an error.
-func (p *program) conclude(outcome *workflow.Outcome) error {
+// conclude prints where the run stands, without the reason that the steps have shown, and
+// returns the exit code as an error.
+func (p *program) conclude(outcome *workflow.Outcome, shown *stepLines) error {
 	if p.JSON {
 		if err := p.Print(outcome); err != nil {
 			return err
 		}
 	} else if err := p.printOutputs(outcome.Outputs); err != nil {
 		return err
+	}
+	if outcome.Pending != nil && outcome.Pending.Why == shown.left {
+		outcome.Pending.Why = ""
 	}
 	PrintEnd(p.Program, outcome)
 	if code := ExitCode(outcome); code != cli.ExitOK {
@@ -268,7 +272,7 @@ func (p *program) printOutputs(raw json.RawMessage) error {
 // printPending prints what a run waits for, and how to answer.
 func printPending(out io.Writer, outcome *workflow.Outcome) {
 	pending := outcome.Pending
-	fmt.Fprintf(out, "  step %s waits for a %s. %s\n", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why))
+	fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("  step %s waits for a %s. %s", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why)), " "))
 	if pending.For != workflow.ForPerson {
 		fmt.Fprintf(out, "  to answer it yourself: savant workflows answer %s %s --editor, or --result JSON|@FILE|-; without either it shows the question\n",
 			outcome.RunID, terminal.Visible(pending.StepID))

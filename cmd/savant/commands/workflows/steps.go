@@ -25,6 +25,8 @@ type stepLines struct {
 	mu sync.Mutex // guards the following fields, and out
 	// underway are the running steps, at a terminal; the newest is on the last line.
 	underway []underway
+	// left is why the last step was left, if that was shown whole.
+	left string
 	// writing is the step whose model's text is on the last line; "" at the start of a
 	// line.
 	writing string
@@ -123,6 +125,9 @@ func (s *stepLines) tell(event workflow.Event) {
 	}
 	if s.onTerminal {
 		line = terminal.ClearLine + line + terminal.Paint(s.coloured, terminal.Faint, " "+event.Elapsed.Round(time.Millisecond).String())
+	}
+	if event.Kind == workflow.Left && len(event.Why) <= maxWhy {
+		s.left = event.Why
 	}
 	if event.Why != "" {
 		line += ": " + terminal.Visible(fault.Cut(event.Why, maxWhy))
