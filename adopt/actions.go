@@ -62,26 +62,11 @@ func (a *actions) quote(line int) string {
 	return strings.TrimSpace(a.lines[line-1])
 }
 
-// textsOf returns the texts of a value that is one or a list of them.
-func textsOf(value any) (texts []string) {
-	switch value := value.(type) {
-	case string:
-		return []string{value}
-	case []any:
-		for _, each := range value {
-			if text, is := each.(string); is {
-				texts = append(texts, text)
-			}
-		}
-	}
-	return texts
-}
-
 // job reads one job if those that it needs were read.
 func (a *actions) job(name string, jobs map[string]any) (read bool) {
 	job, _ := jobs[name].(map[string]any)
 	var needs []string
-	for _, each := range textsOf(job["needs"]) {
+	for _, each := range jsonvalue.Texts(job["needs"]) {
 		if a.last[each] == "" {
 			return false
 		}

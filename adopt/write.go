@@ -45,15 +45,6 @@ func literal(text string) string {
 	return strings.NewReplacer("${{", `{{ "${{" }}`, "{{", `{{ "{{" }}`).Replace(text)
 }
 
-// flowOf writes a value in one line.
-func flowOf(value any) string {
-	encoded, err := jsonvalue.Encode(value)
-	if err != nil {
-		return "null"
-	}
-	return string(encoded)
-}
-
 func (s *Step) write(out *bytes.Buffer, document string, first bool) {
 	fmt.Fprintf(out, "  - id: %s\n    call: %s\n", s.ID, s.Call)
 	if s.Foreach != "" {
@@ -86,7 +77,7 @@ func (s *Step) write(out *bytes.Buffer, document string, first bool) {
 		out.WriteString("      for: \"{{ item }}\"\n")
 	}
 	if s.Schema != nil {
-		fmt.Fprintf(out, "    success_schema: %s\n", flowOf(s.Schema))
+		fmt.Fprintf(out, "    success_schema: %s\n", jsonvalue.Encoded(s.Schema))
 	}
 	if s.Capture != "" {
 		fmt.Fprintf(out, "    capture_as: %s\n", s.Capture)
@@ -119,7 +110,7 @@ func (d *Draft) RuleFile() []byte {
 func CommandFile(commands []Command) []byte {
 	var out bytes.Buffer
 	for _, each := range commands {
-		fmt.Fprintf(&out, "  %s: {command: %s}\n", each.Name, flowOf(each.Run))
+		fmt.Fprintf(&out, "  %s: {command: %s}\n", each.Name, jsonvalue.Encoded(each.Run))
 	}
 	return out.Bytes()
 }

@@ -246,7 +246,7 @@ func (in *inputs) explain(err error, dropped []string) error {
 	}
 	var found []fault.Diagnostic
 	for _, d := range coded.Diagnostics {
-		d.Path = pathOf(d.Pointer)
+		d.Path = fault.PathOf(d.Pointer)
 		if missing, ok := strings.CutPrefix(d.Expected, "property "); ok && d.Pointer == "" {
 			name, _, _ := strings.Cut(missing, " (")
 			name, _ = strconv.Unquote(name)
@@ -262,20 +262,4 @@ func (in *inputs) explain(err error, dropped []string) error {
 		details = found[0].Path + ": " + details
 	}
 	return fault.New(fault.InvalidParams, "%s", details).With(found...)
-}
-
-// pathOf converts a JSON pointer to the usual notation: "paths[0].x".
-func pathOf(pointer string) string {
-	var out strings.Builder
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if _, err := strconv.Atoi(token); err == nil {
-			out.WriteString("[" + token + "]")
-			continue
-		}
-		if out.Len() > 0 {
-			out.WriteByte('.')
-		}
-		out.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
-	}
-	return out.String()
 }

@@ -66,7 +66,7 @@ func decode[In any](args json.RawMessage, in *In) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &mismatch):
-		path := pathOf(mismatch.Pointer)
+		path := fault.PathOf(mismatch.Pointer)
 		return fault.New(fault.InvalidParams, "%s: the value does not fit %s", path, mismatch.Type).
 			With(fault.Diagnostic{Path: path, Expected: mismatch.Type, Message: "the value is out of bounds"})
 	}

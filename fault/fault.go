@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -282,4 +284,41 @@ func Cut(text string, limit int) string {
 		end--
 	}
 	return text[:end] + "…"
+}
+
+// WithoutPath returns the cause of a failed operation on a file, without the file's path.
+func WithoutPath(err error) error {
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
+// PathOf writes a JSON pointer as paths are written: "items[0].name".
+func PathOf(pointer string) string {
+	var path strings.Builder
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if _, err := strconv.Atoi(token); err == nil {
+			path.WriteString("[" + token + "]")
+			continue
+		}
+		if path.Len() > 0 {
+			path.WriteByte('.')
+		}
+		path.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
+	}
+	return path.String()
+}
+
+// DiagnosticsOf returns the diagnostics of an error about a file; of one without any, one
+// that says it.
+func DiagnosticsOf(file string, err error) []Diagnostic {
+	if err == nil {
+		return nil
+	}
+	coded := From(err)
+	if len(coded.Diagnostics) == 0 {
+		return []Diagnostic{{File: file, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
+	}
+	return coded.Diagnostics
 }

@@ -359,5 +359,5 @@ const maxNotice = 300
 func (h *Hub) notice(name, kind string, since time.Time, about notify.Question) notify.Message {
 	line, _, _ := strings.Cut(strings.TrimSpace(h.options.Redactor.Text(about.Message)), "\n")
 	about.Message = fault.Cut(visible.Characters(line), maxNotice)
-	return notify.Message{ID: "q_" + digestOf(name + "/" + kind + "/" + since.UTC().Format(time.RFC3339Nano))[:32], Type: kind, Time: since.UTC(), Data: about}
+	return notify.Message{ID: "q_" + jsonvalue.HexSum([]byte(name + "/" + kind + "/" + since.UTC().Format(time.RFC3339Nano)))[:32], Type: kind, Time: since.UTC(), Data: about}
 }

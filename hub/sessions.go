@@ -3,8 +3,6 @@ package hub
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -15,6 +13,7 @@ import (
 
 	"savant/internal/access"
 	"savant/internal/atomicfile"
+	"savant/internal/jsonvalue"
 	"savant/internal/regular"
 )
 
@@ -58,14 +57,9 @@ func openSessions(folder, hub string, logger *slog.Logger) *sessions {
 		logger.Warn("sessions of the hub could not be saved", "cause", err.Error())
 		return s
 	}
-	s.folder, s.name = folder, digestOf(hub)[:32]+".json"
+	s.folder, s.name = folder, jsonvalue.HexSum([]byte(hub))[:32]+".json"
 	s.read()
 	return s
-}
-
-func digestOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // read loads the file, and removes files of hubs whose sessions have all expired.
@@ -103,7 +97,7 @@ func (s *sessions) begin(visitor access.Caller, token string, now time.Time) str
 			delete(s.open, digest)
 		}
 	}
-	s.open[digestOf(secret)] = session{Until: now.Add(sessionTime).Unix(), Scopes: visitor.Scopes, Name: visitor.Name, Token: token}
+	s.open[jsonvalue.HexSum([]byte(secret))] = session{Until: now.Add(sessionTime).Unix(), Scopes: visitor.Scopes, Name: visitor.Name, Token: token}
 	s.keep()
 	return secret
 }
@@ -112,7 +106,7 @@ func (s *sessions) begin(visitor access.Caller, token string, now time.Time) str
 func (s *sessions) end(secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, digestOf(secret))
+	delete(s.open, jsonvalue.HexSum([]byte(secret)))
 	s.keep()
 }
 
@@ -121,7 +115,7 @@ func (s *sessions) end(secret string) {
 func (s *sessions) find(secret string, now time.Time) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found, known := s.open[digestOf(secret)]
+	found, known := s.open[jsonvalue.HexSum([]byte(secret))]
 	return found, known && now.Unix() < found.Until
 }
 

@@ -105,7 +105,7 @@ func (s *server) judged(ctx context.Context, t text) []fault.Diagnostic {
 	case ofWorkflow:
 		out, err := s.engine.Validate(ctx, think.ValidateInput{WorkflowYAML: t.content})
 		if err != nil {
-			return diagnosticsOf(err, t.name)
+			return fault.DiagnosticsOf(t.name, err)
 		}
 		return out.Diagnostics()
 	case ofCases:
@@ -120,7 +120,7 @@ func (s *server) judged(ctx context.Context, t text) []fault.Diagnostic {
 		return rules.Diagnostics(t.name, []byte(t.content), s.project)
 	case ofRuleCases:
 		_, err := rules.ParseCases(t.name, []byte(t.content))
-		return diagnosticsOf(err, t.name)
+		return fault.DiagnosticsOf(t.name, err)
 	}
 	return nil
 }
@@ -154,17 +154,6 @@ func workflowOf(file string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(file, "workflows/"), path.Ext(file))
 }
 
-func diagnosticsOf(err error, file string) []fault.Diagnostic {
-	if err == nil {
-		return nil
-	}
-	coded := fault.From(err)
-	if len(coded.Diagnostics) == 0 {
-		return []fault.Diagnostic{{File: file, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
-	}
-	return coded.Diagnostics
-}
-
 // validated judges a workflow as its file, so that others find it; or as a text, where
 // only the editor has it.
 func (s *server) validated(ctx context.Context, t text) []fault.Diagnostic {
@@ -173,7 +162,7 @@ func (s *server) validated(ctx context.Context, t text) []fault.Diagnostic {
 		out, err = s.engine.Validate(ctx, think.ValidateInput{WorkflowYAML: t.content})
 	}
 	if err != nil {
-		return diagnosticsOf(err, t.name)
+		return fault.DiagnosticsOf(t.name, err)
 	}
 	all := out.Diagnostics()
 	for i := range all {

@@ -1,9 +1,9 @@
 package reasoning
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+
+	"savant/internal/jsonvalue"
 )
 
 // describe describes the prompt of a remote service that does not describe it itself,
@@ -21,8 +21,7 @@ func (r Request) describe() *Prompt {
 	if err != nil {
 		return nil // such a request cannot be sent either
 	}
-	sum := sha256.Sum256(body)
-	made.Hash = hex.EncodeToString(sum[:])
+	made.Hash = jsonvalue.HexSum(body)
 	return made
 }
 

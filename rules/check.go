@@ -56,11 +56,7 @@ func Diagnostics(file string, src []byte, tools Tools) []fault.Diagnostic {
 	if err == nil {
 		return Check(New(parsed), tools)
 	}
-	coded := fault.From(err)
-	if len(coded.Diagnostics) == 0 {
-		return []fault.Diagnostic{{File: file, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
-	}
-	return coded.Diagnostics
+	return fault.DiagnosticsOf(file, err)
 }
 
 type checker struct {

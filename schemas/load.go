@@ -43,7 +43,7 @@ func loadLayer(layer fs.FS, folder string, into map[string]source) error {
 		return nil
 	}
 	if err != nil {
-		return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be read: %w; make it readable, or move it away", folder, cause(err))
+		return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be read: %w; make it readable, or move it away", folder, fault.WithoutPath(err))
 	}
 	for _, entry := range entries {
 		name, isJSON := strings.CutSuffix(entry.Name(), ".json")
@@ -57,7 +57,7 @@ func loadLayer(layer fs.FS, folder string, into map[string]source) error {
 func loadFile(layer fs.FS, file string) source {
 	data, err := read(layer, file)
 	if err != nil {
-		unread := broken(file, 0, 0, "cannot be read: %w", cause(err))
+		unread := broken(file, 0, 0, "cannot be read: %w", fault.WithoutPath(err))
 		unread.unread = true
 		return unread
 	}
@@ -96,13 +96,4 @@ func broken(file string, line, column int, format string, because error) source 
 	}
 	return source{file: file, broken: fault.New(fault.YAMLSchemaViolation, "schema file %s: %w; correct it or remove it", where, message).
 		With(fault.Diagnostic{File: file, Line: line, Column: column, Message: message.Error()})}
-}
-
-// cause removes the file name from an error.
-func cause(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
 }

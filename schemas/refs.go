@@ -67,15 +67,7 @@ func nameOf(address string) string {
 	if !named {
 		return ""
 	}
-	return unescapeAddress(name)
-}
-
-func unescapeAddress(escaped string) string {
-	name, err := url.PathUnescape(escaped)
-	if err != nil {
-		return escaped
-	}
-	return name
+	return pointerOf(name)
 }
 
 // refer follows a "$ref" and rewrites it to the address that the validator uses
@@ -103,7 +95,7 @@ func (g *graph) refer(made *node, at pointed, schema map[string]any, reference s
 
 // document adds the schema that a reference names to the graph.
 func (g *graph) document(at pointed, name string) (address string, found bool) {
-	held, known := g.set.lookup(unescapeAddress(name))
+	held, known := g.set.lookup(pointerOf(name))
 	if !known {
 		g.diagnostics = append(g.diagnostics, g.unknown(at.child("$ref"), name))
 		return "", false

@@ -111,7 +111,7 @@ func (s *Schema) Check(value any) (err error) {
 	defer contain(&err)
 	count, plain := size(value, 0)
 	if !plain {
-		if value, err = recode(value); err != nil {
+		if value, err = jsonvalue.Recode(value); err != nil {
 			return fault.New(fault.ValidationFailed, "not a JSON value: %w", err)
 		}
 		count, _ = size(value, 0)
@@ -194,14 +194,6 @@ func size(value any, depth int) (count int, plain bool) {
 		return 1, false
 	}
 	return count, true
-}
-
-func recode(value any) (any, error) {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return nil, err
-	}
-	return jsonvalue.Decode(data)
 }
 
 // contain converts a panic of the validator to INTERNAL, hiding its text, which may

@@ -3,13 +3,12 @@ package telemetry
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"slices"
 
+	"savant/internal/jsonvalue"
 	"savant/internal/ownfolder"
 )
 
@@ -160,8 +159,7 @@ func (f traceFile) identity() (string, bool) {
 	if end < 0 {
 		end = n // the first part is enough
 	}
-	sum := sha256.Sum256(first[:end])
-	return hex.EncodeToString(sum[:idLength]), true
+	return jsonvalue.HexSum(first[:end])[:2*idLength], true
 }
 
 // readAfter reads the complete lines after the cursor; more is false once each returned

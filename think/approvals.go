@@ -214,7 +214,7 @@ func (e *Engine) issues(l *live, tool string, input []byte) bool {
 		if next.Allow != nil && slices.ContainsFunc(*next.Allow, func(pattern string) bool { fits, _ := path.Match(pattern, tool); return fits }) {
 			return true
 		}
-		_, issued, err := e.Tools.Asked(next.Call, encoded(next.Input))
+		_, issued, err := e.Tools.Asked(next.Call, jsonvalue.Encoded(next.Input))
 		return next.Call == tool && err == nil && issued == asked
 	})
 }

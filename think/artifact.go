@@ -102,7 +102,7 @@ func partOf(data []byte, offset, limit int) (*Part, error) {
 		return nil, fault.New(fault.InvalidParams, "offset: expected at most %d, the size of the value, got %d", len(data), offset)
 	}
 	end := offset + min(limit, len(data)-offset)
-	for len(encoded(string(data[offset:end]))) > maxEscaped {
+	for len(jsonvalue.Encoded(string(data[offset:end]))) > maxEscaped {
 		end = offset + (end-offset)/2 // what must be escaped is longer in a reply
 	}
 	for end < len(data) && end > offset && !utf8.RuneStart(data[end]) {

@@ -142,7 +142,7 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 // essence is the content of an instruction without its explanations.
 func (i Instruction) essence() string {
 	rest := Instruction{CaptureAs: i.CaptureAs, Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Allow: i.Allow, Done: i.Done, Call: i.Call}
-	return i.StepID + " " + string(i.Input) + " " + string(encoded(rest))
+	return i.StepID + " " + string(i.Input) + " " + string(jsonvalue.Encoded(rest))
 }
 
 // stateFacts compares the change of state in a reply.
@@ -163,7 +163,7 @@ func stateFacts(now flow.Outcome, was delta) []fact {
 			is = change.Steps[at]
 		}
 		recorded.Details, is.Details = "", ""
-		facts = append(facts, fact{"step " + id + " ", string(encoded(recorded)), string(encoded(is))})
+		facts = append(facts, fact{"step " + id + " ", string(jsonvalue.Encoded(recorded)), string(jsonvalue.Encoded(is))})
 	}
 	for _, name := range slices.Sorted(maps.Keys(was.Vars)) {
 		recorded := was.Vars[name]
@@ -191,7 +191,7 @@ func endFacts(now flow.Outcome, was *Reply) []fact {
 	}
 	var is Reply
 	is.finish(now, nil)
-	if whole := encoded(final.Outputs); len(whole) > maxOutputs && string(was.Outputs) == string(outputsPreview(now, whole).earlier(whole)) {
+	if whole := jsonvalue.Encoded(final.Outputs); len(whole) > maxOutputs && string(was.Outputs) == string(outputsPreview(now, whole).earlier(whole)) {
 		is.Outputs = was.Outputs
 	}
 	ran := ""
@@ -213,9 +213,9 @@ func endFacts(now flow.Outcome, was *Reply) []fact {
 	for i, recorded := range was.Artifacts { // a long reply was shortened
 		made := ""
 		if i < len(final.Artifacts) {
-			made = string(encoded(artifactOf(final.Artifacts[i])))
+			made = string(jsonvalue.Encoded(artifactOf(final.Artifacts[i])))
 		}
-		facts = append(facts, fact{"artifact ", string(encoded(recorded)), made})
+		facts = append(facts, fact{"artifact ", string(jsonvalue.Encoded(recorded)), made})
 	}
 	return facts
 }

@@ -341,7 +341,7 @@ func question(p Pending, shown form.Form) (text string, whole bool) {
 		}
 		value, isText := input[key].(string)
 		if !isText {
-			value = string(encoded(input[key]))
+			value = string(jsonvalue.Encoded(input[key]))
 		}
 		text += "\n" + visible.Line(key) + ": " + quoted(value)
 	}

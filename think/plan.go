@@ -130,7 +130,7 @@ func (e *Engine) StrayParams(declared, stray map[string]json.RawMessage) error {
 	switch {
 	case len(beside) > 0:
 		wrong := fault.New(fault.InvalidParams, "put %s into params: %s", strings.Join(beside, ", "),
-			fault.Cut(string(encoded(map[string]any{"workflow": workflow.Name, "params": given})), 600))
+			fault.Cut(string(jsonvalue.Encoded(map[string]any{"workflow": workflow.Name, "params": given})), 600))
 		for _, each := range beside {
 			wrong.With(fault.Diagnostic{Path: each, Message: "a parameter of the workflow, sent beside params", Expected: "params." + each})
 		}

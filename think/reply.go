@@ -98,7 +98,7 @@ func (p preview) earlier(whole []byte) json.RawMessage {
 	if len(whole) == p.Size {
 		short.SHA256 = jsonvalue.HexSum(whole)
 	}
-	return encoded(short)
+	return jsonvalue.Encoded(short)
 }
 
 // artifact is a value of a finished run, kept by its content.
@@ -244,7 +244,7 @@ func (r *Reply) shareSchemas(names []string) {
 		if r.Schemas == nil {
 			r.Schemas = map[string]json.RawMessage{}
 		}
-		r.Schemas[name], each.SuccessSchema = each.SuccessSchema, encoded(name)
+		r.Schemas[name], each.SuccessSchema = each.SuccessSchema, jsonvalue.Encoded(name)
 	}
 }
 
@@ -264,23 +264,15 @@ const noteOutcome = "Where outcome is unknown, the last call may have had an eff
 const noteWitness = "Where witness is required, Savant must see the call: make it through Savant and answer with result_ref, the _receipt of its reply."
 
 func wire(i flow.Instruction) Instruction {
-	out := Instruction{StepID: i.StepID, Call: i.Call, Input: encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,
+	out := Instruction{StepID: i.StepID, Call: i.Call, Input: jsonvalue.Encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,
 		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Allow: i.Allow, Outcome: i.Outcome, Diagnostics: i.Diagnostics}
 	if i.SuccessSchema != nil {
-		out.SuccessSchema = encoded(i.SuccessSchema)
+		out.SuccessSchema = jsonvalue.Encoded(i.SuccessSchema)
 	}
 	if i.Check != nil {
-		out.Check = encoded(i.Check)
+		out.Check = jsonvalue.Encoded(i.Check)
 	}
 	return out
-}
-
-func encoded(value any) json.RawMessage {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return data
 }
 
 // add adds a limited number of changes to a delta.
@@ -307,7 +299,7 @@ func (d *delta) add(now flow.Outcome, vars, steps, size int) {
 // shorten returns the JSON of a capture, or its preview if it is long.
 func shorten(now flow.Outcome, v flow.Var, size int) json.RawMessage {
 	if short, long := previewOf(now, v, size); long {
-		return encoded(short)
+		return jsonvalue.Encoded(short)
 	}
 	return v.Value
 }
@@ -335,8 +327,8 @@ func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 	if len(r.Failed) > 5 {
 		r.Failed = r.Failed[:5]
 	}
-	if r.Outputs = encoded(final.Outputs); len(r.Outputs) > maxOutputs {
-		r.Outputs = encoded(outputsPreview(now, r.Outputs))
+	if r.Outputs = jsonvalue.Encoded(final.Outputs); len(r.Outputs) > maxOutputs {
+		r.Outputs = jsonvalue.Encoded(outputsPreview(now, r.Outputs))
 	}
 }
 
@@ -390,12 +382,12 @@ const SeeExplain = "see think.explain"
 func (r *Reply) nameSchemas() {
 	r.each(func(i *Instruction) {
 		if len(i.SuccessSchema) >= 200 {
-			i.SuccessSchema = encoded(SeeExplain)
+			i.SuccessSchema = jsonvalue.Encoded(SeeExplain)
 		}
 	})
 	for name, schema := range r.Schemas {
 		if len(schema) >= 200 {
-			r.Schemas[name] = encoded(SeeExplain)
+			r.Schemas[name] = jsonvalue.Encoded(SeeExplain)
 		}
 	}
 }
@@ -414,7 +406,7 @@ func (r *Reply) each(change func(*Instruction)) {
 func (r *Reply) size() int {
 	inputs := 0
 	r.each(func(i *Instruction) { inputs += len(i.Input) })
-	size := len(encoded(r))
+	size := len(jsonvalue.Encoded(r))
 	if inputs >= maxReply/2 {
 		size -= inputs
 	}

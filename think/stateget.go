@@ -131,7 +131,7 @@ func (e *Engine) stateValue(ctx context.Context, l *live, in StateGetInput) (*St
 func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.RawMessage, error) {
 	if in.List != "" {
 		if step, err := l.run.View().Step(in.List); err == nil && step.List() != nil {
-			return encoded(step.List()), nil
+			return jsonvalue.Encoded(step.List()), nil
 		}
 		return nil, fault.New(fault.UnresolvedVar, "run %q has no loop %q with a list", l.key.Run, fault.Cut(in.List, 120))
 	}
@@ -141,7 +141,7 @@ func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.R
 	}
 	if name, ok := strings.CutPrefix(in.Var, "params."); ok {
 		if param, known := l.run.View().Params()[name]; known {
-			return encoded(param), nil
+			return jsonvalue.Encoded(param), nil
 		}
 	}
 	return nil, fault.New(fault.UnresolvedVar, "run %q has no capture %q yet", l.key.Run, fault.Cut(in.Var, 120))
@@ -215,7 +215,7 @@ func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot)
 func shortParams(whole flow.Snapshot, most int) map[string]any {
 	short, total := map[string]any{}, 0
 	for name, value := range whole.Params {
-		data := encoded(value)
+		data := jsonvalue.Encoded(value)
 		total += len(data)
 		if short[name] = value; len(data) > maxVarWhole {
 			short[name] = preview{Artifact: varURI(whole.Workflow, whole.RunID, "params."+name), Size: len(data),

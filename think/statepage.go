@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -38,7 +39,7 @@ func (p *statePage) fill(run flow.View) error {
 		return fault.New(fault.InvalidParams, "after needs section, the section to continue")
 	}
 	snapshot := p.out.Snapshot
-	p.last, p.left = map[string]string{}, max(p.in.Limit-len(encoded(p.out)), p.in.Limit/4)
+	p.last, p.left = map[string]string{}, max(p.in.Limit-len(jsonvalue.Encoded(p.out)), p.in.Limit/4)
 	p.found = p.in.After == "" || p.in.Section == "history"
 	for name, value := range run.Vars(maxVarWhole) {
 		if p.asked("vars") && p.take("vars", name, sizeOfVar(value)) {
@@ -118,7 +119,7 @@ func sizeOfStep(s flow.StepStatus) int {
 // sizeOfList also reports whether the list fits most bytes; else it becomes a longList.
 func sizeOfList(items []any, most int) (size int, whole bool) {
 	for _, item := range items {
-		if size += len(encoded(item)) + 1; size >= most {
+		if size += len(jsonvalue.Encoded(item)) + 1; size >= most {
 			return len(`{"items":100000}`), false
 		}
 	}
@@ -144,7 +145,7 @@ func (p *statePage) history(ctx context.Context, l *live, store state.Storage) e
 		for _, record := range records {
 			event := EventOf(record)
 			event.Claimed = event.claims(p.out.Imported)
-			if !p.fits("history", strconv.Itoa(record.Version), len(encoded(event))) {
+			if !p.fits("history", strconv.Itoa(record.Version), len(jsonvalue.Encoded(event))) {
 				break
 			}
 			p.out.History = append(p.out.History, event)

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -112,25 +110,9 @@ func (e *Engine) validateResponse(in ValidateInput) (*ValidateOutput, error) {
 		out.Capture = capture
 	}
 	for i := range out.Errors {
-		out.Errors[i].Path = pathOf(out.Errors[i].Pointer)
+		out.Errors[i].Path = fault.PathOf(out.Errors[i].Pointer)
 	}
 	return out, nil
-}
-
-// pathOf writes a JSON pointer as paths are written: "items[0].name".
-func pathOf(pointer string) string {
-	var path strings.Builder
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if _, err := strconv.Atoi(token); err == nil {
-			path.WriteString("[" + token + "]")
-			continue
-		}
-		if path.Len() > 0 {
-			path.WriteByte('.')
-		}
-		path.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
-	}
-	return path.String()
 }
 
 // schemaOf finds a schema by name, or compiles one given as an object or as

@@ -263,13 +263,13 @@ func (e *Engine) whenToCall(call string, asked time.Time) string {
 
 // compareCall describes how a receipt's call differs from the instruction's.
 func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error {
-	tool, digest, err := e.Tools.Asked(next.Call, encoded(next.Input))
+	tool, digest, err := e.Tools.Asked(next.Call, jsonvalue.Encoded(next.Input))
 	switch {
 	case tool != receipt.Tool:
 		return unwitnessed(next.StepID, receipt, "belongs to a call of "+receipt.Tool+", not of "+next.Call, next.Call, receipt.Tool)
 	case err != nil:
 		return unwitnessed(next.StepID, receipt, "belongs to a call of "+receipt.Tool+", which refuses the input of the instruction: "+fault.From(err).Message(),
-			string(encoded(next.Input)), orAbsent(receipt.Arguments))
+			string(jsonvalue.Encoded(next.Input)), orAbsent(receipt.Arguments))
 	case digest != receipt.Input:
 		return otherInput(next, receipt)
 	}
@@ -280,7 +280,7 @@ func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error
 // that differs.
 func otherInput(next flow.Instruction, receipt state.Receipt) error {
 	what := "belongs to a call of " + receipt.Tool + " with other arguments: call it with exactly the instruction's input"
-	input := encoded(next.Input)
+	input := jsonvalue.Encoded(next.Input)
 	if len(receipt.Arguments) == 0 {
 		return unwitnessed(next.StepID, receipt, what, string(input), "other arguments, which the receipt does not keep")
 	}

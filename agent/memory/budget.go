@@ -77,17 +77,7 @@ func fits(steps []sizedStep, budget int) bool {
 }
 
 // size returns the characters of the JSON of a value.
-func size(value any) int { return utf8.RuneCount(encoded(value)) }
-
-// encoded returns the JSON of a value. It cannot fail, because the value was written to
-// the journal before.
-func encoded(value any) json.RawMessage {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return data
-}
+func size(value any) int { return utf8.RuneCount(jsonvalue.Encoded(value)) }
 
 // summary has one line for each step: the latest that fit, in order.
 func summary(steps []sizedStep) string {
@@ -193,7 +183,7 @@ func (c Call) cutOutput(limit int) Call {
 // escapes included.
 func text(whole string, limit int) json.RawMessage {
 	for cut := limit; ; cut /= 2 {
-		data := encoded(fault.Cut(whole, cut))
+		data := jsonvalue.Encoded(fault.Cut(whole, cut))
 		if len(data) <= limit+2 || cut < 4 {
 			return data
 		}

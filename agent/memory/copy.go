@@ -3,12 +3,11 @@ package memory
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // Copied says what Copy did.
@@ -141,8 +140,7 @@ func (c *Copied) addOutputs(ctx context.Context, from, to *Store, journal Journa
 // Has reports whether the store has an output with the right digest.
 func (s *Store) Has(id, digest string) bool {
 	output, err := s.Output(id, digest)
-	sum := sha256.Sum256(output)
-	return err == nil && hex.EncodeToString(sum[:]) == digest
+	return err == nil && jsonvalue.HexSum(output) == digest
 }
 
 // verify reads a session back.

@@ -1,12 +1,11 @@
 package memory
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // MaxPart bounds a part of a prompt and a reply as they are kept, in bytes.
@@ -46,8 +45,7 @@ func (s *Session) KeepExchange(asked Exchange) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.Internal, "an exchange with a model: %w", err)
 	}
-	sum := sha256.Sum256(raw)
-	digest := hex.EncodeToString(sum[:])
+	digest := jsonvalue.HexSum(raw)
 	if _, err := s.journal.SaveOutput(digest, raw, Lazy); err != nil {
 		return "", err
 	}

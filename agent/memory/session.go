@@ -2,14 +2,13 @@ package memory
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // Session is the memory of one open run. It is safe for concurrent use.
@@ -97,8 +96,7 @@ func (s *Session) Shared() bool { return s.store.Shared() }
 
 // saveOutput stores an output under its digest, and returns its location.
 func (s *Session) saveOutput(output json.RawMessage, durability Durability) (string, error) {
-	sum := sha256.Sum256(output)
-	return s.journal.SaveOutput(hex.EncodeToString(sum[:]), output, durability)
+	return s.journal.SaveOutput(jsonvalue.HexSum(output), output, durability)
 }
 
 // Whole returns the full output of a call, even if the call holds a truncated one.

@@ -82,10 +82,10 @@ func (s *Session) document() (Snapshot, []byte, Saved, error) {
 	}
 	if v.Omitted > 0 {
 		document.Summaries = []string{v.Summary}
-		document.Steps = append(document.Steps, encoded(Stub{Index: "summary", Note: fmt.Sprintf("Summarized %d earlier steps", v.Omitted)}))
+		document.Steps = append(document.Steps, jsonvalue.Encoded(Stub{Index: "summary", Note: fmt.Sprintf("Summarized %d earlier steps", v.Omitted)}))
 	}
 	for _, each := range v.Steps {
-		document.Steps = append(document.Steps, encoded(each))
+		document.Steps = append(document.Steps, jsonvalue.Encoded(each))
 	}
 	data, err := jsonvalue.Encode(document)
 	if err != nil {

@@ -1,8 +1,6 @@
 package ci
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -85,7 +83,7 @@ func (r *runner) read(src []byte) (map[string]command, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &settingsReader{places: places, file: sumOf(src)}
+	reader := &settingsReader{places: places, file: jsonvalue.HexSum(src)}
 	commands := reader.commands(value)
 	for name, each := range commands {
 		commands[name] = r.withPrograms(each)
@@ -105,11 +103,6 @@ func (r *runner) withPrograms(c command) command {
 	return c
 }
 
-func sumOf(src []byte) string {
-	sum := sha256.Sum256(src)
-	return hex.EncodeToString(sum[:])
-}
-
 // Digests returns the current digests of the commands in ci.yaml by name, and that of
 // the file under File; empty without a file. They correspond to those in a Report. An
 // invalid file has no commands. Nothing is run.
@@ -120,7 +113,7 @@ func Digests(options Options) map[string]string {
 	if err != nil {
 		return digests
 	}
-	digests[File] = sumOf(src)
+	digests[File] = jsonvalue.HexSum(src)
 	commands, err := r.read(src)
 	if err != nil {
 		return digests
@@ -150,12 +143,8 @@ func Names(options Options) []string {
 // root opens SAVANT_PATH, which may have been moved since the start.
 func (r *runner) root() (*os.Root, error) {
 	root, err := os.OpenRoot(r.Path)
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		err = failed.Err // without the path, which clients need not know
-	}
-	if err != nil {
-		return nil, fault.New(fault.EngineOffline, "the folder of SAVANT_PATH cannot be opened: %w; put it back, or start Savant with its new path", err)
+	if err != nil { // without the path, which clients need not know
+		return nil, fault.New(fault.EngineOffline, "the folder of SAVANT_PATH cannot be opened: %w; put it back, or start Savant with its new path", fault.WithoutPath(err))
 	}
 	return root, nil
 }

@@ -54,7 +54,7 @@ func (f fitter) fault(err error) error {
 	if encodeErr != nil || len(data) <= maxReply {
 		return err
 	}
-	attached, decodeErr := decoded(coded.Extra)
+	attached, decodeErr := jsonvalue.Recode(coded.Extra)
 	if decodeErr != nil {
 		return err
 	}
@@ -69,14 +69,6 @@ func (f fitter) fault(err error) error {
 	short := *coded
 	short.Extra, _ = fitted.(map[string]any)
 	return &short
-}
-
-func decoded(value any) (any, error) {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return nil, err
-	}
-	return jsonvalue.Decode(data)
 }
 
 // fit takes the largest values out of a reply until it has at most limit bytes.
@@ -163,5 +155,5 @@ func (f fitter) kept(value any) (any, error) {
 	if len(data) <= 2*maxPreview {
 		return nil, fault.New(fault.LimitExceeded, "the reply has too many small values for %d bytes: ask for less", maxReply)
 	}
-	return decoded(short)
+	return jsonvalue.Recode(short)
 }

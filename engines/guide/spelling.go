@@ -2,8 +2,6 @@ package guide
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"strconv"
 
@@ -58,7 +56,6 @@ func adaptExplanation(explained any, spell func(string) string) any {
 func adaptPrompt(prompt *library.DriverPrompt, spell func(string) string) *library.DriverPrompt {
 	out := *prompt
 	out.PromptMD = spell(out.PromptMD)
-	sum := sha256.Sum256([]byte(out.PromptMD))
-	out.Hash = jsonvalue.SHA256(hex.EncodeToString(sum[:]))
+	out.Hash = jsonvalue.SHA256(jsonvalue.HexSum([]byte(out.PromptMD)))
 	return &out
 }

@@ -139,7 +139,7 @@ const busyPause = 500 * time.Millisecond
 func (v *drive) invoke(ctx context.Context, call engines.Call, next flow.Instruction) (engines.Result, error) {
 	call.Warnings = v.warned()
 	return backoff.Retry(ctx, func() (engines.Result, error) {
-		got, err := v.driver.Toolbox.Invoke(ctx, call, next.Call, encoded(next.Input))
+		got, err := v.driver.Toolbox.Invoke(ctx, call, next.Call, jsonvalue.Encoded(next.Input))
 		if err != nil && !errors.Is(err, fault.EngineBusy) {
 			err = backoff.Permanent(err)
 		}
@@ -158,13 +158,13 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{left: &left{ForModel, noModel}}, nil
 	}
 	var warnings []think.Warning
-	question := Question{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID, Input: encoded(next.Input),
+	question := Question{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID, Input: jsonvalue.Encoded(next.Input),
 		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Complex: next.Complex, Used: new(Usage),
 		Warn: func(text string, seen map[string]int) {
 			warnings = append(warnings, think.Warning{Text: text, Seen: seen})
 		}}
 	if next.SuccessSchema != nil {
-		question.Schema = encoded(next.SuccessSchema)
+		question.Schema = jsonvalue.Encoded(next.SuccessSchema)
 	}
 	answer, err := v.driver.Generate(ctx, question)
 	took := *question.Used
@@ -178,7 +178,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{used: took}, err
 	}
 	if _, err := jsonvalue.Decode(answer); err != nil {
-		answer = encoded(string(answer)) // text: Think reads JSON in a code fence
+		answer = jsonvalue.Encoded(string(answer)) // text: Think reads JSON in a code fence
 	}
 	return result{snapshot: answer, warnings: warnings, used: took}, nil
 }
@@ -192,6 +192,6 @@ func failure(err error) json.RawMessage {
 		said.Extra = maps.Clone(said.Extra)
 		said.Attach("retry", false)
 	}
-	text := encoded(&said)
-	return encoded(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
+	text := jsonvalue.Encoded(&said)
+	return jsonvalue.Encoded(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
 }

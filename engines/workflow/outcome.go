@@ -89,7 +89,7 @@ func outcomeOf(at *think.Position) *Outcome {
 	if at.Final == nil {
 		return out
 	}
-	out.Status, out.Summary, out.Outputs, out.Failures = Status(at.Final.Outcome), at.Final.Summary, encoded(at.Final.Outputs), at.Final.Failed
+	out.Status, out.Summary, out.Outputs, out.Failures = Status(at.Final.Outcome), at.Final.Summary, jsonvalue.Encoded(at.Final.Outputs), at.Final.Failed
 	for _, each := range at.Last.Artifacts {
 		out.Artifacts = append(out.Artifacts, Artifact{each.Name, each.Type, each.Size, each.SHA256, each.Ref})
 	}
@@ -120,23 +120,13 @@ func person(next flow.Instruction) bool {
 }
 
 func pendingOf(run string, next flow.Instruction, left map[string]left) *Pending {
-	pending := &Pending{StepID: next.StepID, Call: next.Call, Input: encoded(next.Input), Rationale: next.Rationale, Attempt: next.Attempt,
+	pending := &Pending{StepID: next.StepID, Call: next.Call, Input: jsonvalue.Encoded(next.Input), Rationale: next.Rationale, Attempt: next.Attempt,
 		For: left[next.StepID].whom, Why: left[next.StepID].why}
 	if person(next) {
 		pending.For, pending.Why = ForPerson, "A person must answer this step: savant approve "+run+" "+next.StepID
 	}
 	if next.SuccessSchema != nil {
-		pending.SuccessSchema = encoded(next.SuccessSchema)
+		pending.SuccessSchema = jsonvalue.Encoded(next.SuccessSchema)
 	}
 	return pending
-}
-
-// encoded returns a value of a run as JSON; it cannot fail, since the value came from
-// JSON.
-func encoded(value any) json.RawMessage {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return data
 }

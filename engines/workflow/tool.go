@@ -8,6 +8,7 @@ import (
 	"savant/engines"
 	"savant/engines/guide"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think"
 )
 
@@ -128,7 +129,7 @@ func (o *Outcome) short() *Outcome {
 		cut.Pending = &pending
 	}
 	if len(o.Outputs) > maxOutputs {
-		cut.Outputs = encoded(engines.Excerpt{Artifact: think.RunPrefix + o.Workflow + "/" + o.RunID + "/outputs", Size: len(o.Outputs), Preview: fault.Cut(string(o.Outputs), maxOutputs/2)})
+		cut.Outputs = jsonvalue.Encoded(engines.Excerpt{Artifact: think.RunPrefix + o.Workflow + "/" + o.RunID + "/outputs", Size: len(o.Outputs), Preview: fault.Cut(string(o.Outputs), maxOutputs/2)})
 	}
 	return &cut
 }

@@ -7,6 +7,7 @@ import (
 
 	"savant/engines/guide"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/flow"
 )
@@ -92,7 +93,7 @@ func (w *workers) stop() {
 func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
 	ctx := context.WithoutCancel(v.ctx) // completed work must be recorded
 	in := think.NextInput{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings, Caller: guide.Caller(v.call)}
-	if used := encoded(done.used); string(used) != "{}" {
+	if used := jsonvalue.Encoded(done.used); string(used) != "{}" {
 		in.Used = used
 	}
 	if in.ResultRef = done.receipt; in.ResultRef != "" {

@@ -134,5 +134,5 @@ func read(path string) (*document, error) {
 }
 
 func unsaved(path string, err error) error {
-	return fault.New(fault.StateNotSaved, "the token file %s: %w", path, withoutPath(err))
+	return fault.New(fault.StateNotSaved, "the token file %s: %w", path, fault.WithoutPath(err))
 }

@@ -36,7 +36,7 @@ func (q Questions) Asked(_ context.Context, question string) error {
 		}
 	}
 	if err != nil {
-		return fault.New(fault.StateNotSaved, "a question was not noted in %s: %w", q.Folder, withoutPath(err))
+		return fault.New(fault.StateNotSaved, "a question was not noted in %s: %w", q.Folder, fault.WithoutPath(err))
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (q Questions) Take(_ context.Context, question string, within time.Duration
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fault.New(fault.StateNotSaved, "an answered question was not noted in %s: %w", q.Folder, withoutPath(err))
+		return false, fault.New(fault.StateNotSaved, "an answered question was not noted in %s: %w", q.Folder, fault.WithoutPath(err))
 	}
 	return time.Since(info.ModTime()) < within, nil
 }
@@ -72,12 +72,4 @@ func (q Questions) forget() {
 			_ = os.Remove(filepath.Join(q.Folder, entry.Name())) // it counts no more either way
 		}
 	}
-}
-
-func withoutPath(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
 }

@@ -3,8 +3,6 @@ package claim
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"savant/internal/filelock"
+	"savant/internal/jsonvalue"
 	"savant/internal/ownfolder"
 	"savant/internal/regular"
 )
@@ -69,8 +68,7 @@ func Leave(root *os.Root, name string) {
 
 // fileOf is the lock file of a name.
 func fileOf(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return path.Join(Folder, hex.EncodeToString(sum[:16])+suffix)
+	return path.Join(Folder, jsonvalue.HexSum([]byte(name))[:32]+suffix)
 }
 
 // notTaken maps ErrTaken to nil, so that the attempt is repeated.

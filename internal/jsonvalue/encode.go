@@ -104,3 +104,21 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	}
 	return append(out, '}'), nil
 }
+
+// Encoded is Encode for a value that came from JSON, and so can be encoded; null otherwise.
+func Encoded(value any) std.RawMessage {
+	data, err := Encode(value)
+	if err != nil {
+		return std.RawMessage("null")
+	}
+	return data
+}
+
+// Recode returns a value as reading its encoding gives it.
+func Recode(value any) (any, error) {
+	data, err := Encode(value)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(data)
+}

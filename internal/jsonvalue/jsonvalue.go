@@ -86,3 +86,18 @@ func Kind(value any) string {
 
 // SHA256 writes a digest as replies show it: with the name of its kind.
 func SHA256(digest string) string { return "sha256:" + digest }
+
+// Texts returns the texts of a value that is one or a list of them.
+func Texts(value any) (texts []string) {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		for _, each := range value {
+			if text, is := each.(string); is {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}

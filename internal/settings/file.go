@@ -78,11 +78,7 @@ func readBounded(root *os.Root) ([]byte, fs.FileMode, error) {
 
 // unreadable leaves the path of this machine out.
 func unreadable(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		err = failed.Err
-	}
-	return fault.New(fault.InvalidParams, "%s cannot be read: %w", FileName, err)
+	return fault.New(fault.InvalidParams, "%s cannot be read: %w", FileName, fault.WithoutPath(err))
 }
 
 func holdsSecret(values map[string]Value) bool {

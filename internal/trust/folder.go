@@ -2,8 +2,6 @@ package trust
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +17,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/filelock"
+	"savant/internal/jsonvalue"
 	"savant/internal/regular"
 )
 
@@ -104,8 +103,7 @@ func Resolved(path string) string {
 }
 
 func (f *Folder) name() string {
-	sum := sha256.Sum256([]byte(f.Path))
-	return hex.EncodeToString(sum[:16]) + ".json"
+	return jsonvalue.HexSum([]byte(f.Path))[:32] + ".json"
 }
 
 func key(p Part) string { return Digest([]Part{p}) }
@@ -195,7 +193,7 @@ func (f *Folder) read() {
 		f.held, err = readKept(filepath.Join(f.keep, f.name()))
 	}
 	if err != nil {
-		f.failed = fmt.Errorf("the list of what is trusted cannot be read: %w", withoutPath(err))
+		f.failed = fmt.Errorf("the list of what is trusted cannot be read: %w", fault.WithoutPath(err))
 		return
 	}
 	f.info = info
@@ -222,15 +220,6 @@ func readKept(file string) (held kept, err error) {
 		return kept{}, err
 	}
 	return held, nil
-}
-
-// withoutPath removes the path from an error.
-func withoutPath(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
 }
 
 // Accept stores that a person accepted parts. The error is STATE_NOT_SAVED.
@@ -325,7 +314,7 @@ func (f *Folder) edit(change func([]answer) []answer) error {
 	defer f.mutex.Unlock()
 	err := f.write(change)
 	if err != nil && !errors.As(err, new(*fault.Error)) {
-		return fault.New(fault.StateNotSaved, "the list of what is trusted could not be saved in %s: %w", filepath.Join(f.keep, f.name()), withoutPath(err))
+		return fault.New(fault.StateNotSaved, "the list of what is trusted could not be saved in %s: %w", filepath.Join(f.keep, f.name()), fault.WithoutPath(err))
 	}
 	return err
 }

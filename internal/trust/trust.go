@@ -6,8 +6,6 @@ package trust
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,8 +63,7 @@ func Of(kind Kind, name, file string, content any, shown ...string) (Part, error
 
 // OfFile returns the part that a whole file is.
 func OfFile(kind Kind, name, file string, text []byte, shown ...string) Part {
-	sum := sha256.Sum256(text)
-	return Part{Kind: kind, Name: name, File: file, Digest: hex.EncodeToString(sum[:]), Shown: shown, Text: string(text)}
+	return Part{Kind: kind, Name: name, File: file, Digest: jsonvalue.HexSum(text), Shown: shown, Text: string(text)}
 }
 
 // ID identifies a part in its folder: server:files.
@@ -101,8 +98,7 @@ func Digest(parts []Part) string {
 		}
 	}
 	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
-	return hex.EncodeToString(sum[:])
+	return jsonvalue.HexSum([]byte(strings.Join(lines, "")))
 }
 
 // Answer is a person's answer about a part.

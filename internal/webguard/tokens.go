@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"strings"
@@ -66,11 +65,7 @@ func ReadTokens(path string) (Tokens, error) {
 }
 
 func unreadable(path string, err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		err = failed.Err
-	}
-	return fault.New(fault.InvalidParams, "the token file %s cannot be read: %w", path, err)
+	return fault.New(fault.InvalidParams, "the token file %s cannot be read: %w", path, fault.WithoutPath(err))
 }
 
 // parseTokens parses a token file. Unknown members belong to other servers.
@@ -101,8 +96,7 @@ const digestPrefix = "sha256:"
 
 // Digest returns the stored form of a token.
 func Digest(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return digestPrefix + hex.EncodeToString(sum[:])
+	return digestPrefix + jsonvalue.HexSum([]byte(token))
 }
 
 // NewToken returns a random token.

@@ -1,13 +1,12 @@
 package service
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/reasoning"
 )
 
@@ -188,8 +187,7 @@ func (d *draft) prompt() Prompt {
 	}
 	made.System, made.User = d.messages()
 	made.Description.Tokens = Tokens(made.System) + Tokens(made.User)
-	sum := sha256.Sum256([]byte(made.System + "\x00" + made.User))
-	made.Description.Hash = hex.EncodeToString(sum[:])
+	made.Description.Hash = jsonvalue.HexSum([]byte(made.System + "\x00" + made.User))
 	return made
 }
 

@@ -50,7 +50,7 @@ func (w *Workflows) parse(of *flow.Workflow) (*rules.File, error) {
 func (w *Workflows) Check(of *flow.Workflow) []fault.Diagnostic {
 	file, err := w.parse(of)
 	if err != nil {
-		return diagnosticsOf(of.File, err)
+		return fault.DiagnosticsOf(of.File, err)
 	}
 	found := rules.Check(rules.New(file), w.Tools)
 	for i := range found {
@@ -59,14 +59,6 @@ func (w *Workflows) Check(of *flow.Workflow) []fault.Diagnostic {
 		}
 	}
 	return found
-}
-
-func diagnosticsOf(file string, err error) []fault.Diagnostic {
-	coded := fault.From(err)
-	if len(coded.Diagnostics) == 0 {
-		return []fault.Diagnostic{{File: file, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
-	}
-	return coded.Diagnostics
 }
 
 // Reads implements think.Rules.

@@ -99,7 +99,7 @@ func (a *Auditor) replayBoth(ctx context.Context, key state.Key, records []state
 		return nil, err
 	}
 	if both.other, err = a.engine.Restart(ctx, key, records, graph); err != nil {
-		both.difference = &think.Difference{Version: 1, Recorded: "parameters " + shown(both.recorded.Params()), Replayed: fault.From(err).Message()}
+		both.difference = &think.Difference{Version: 1, Recorded: "parameters " + string(jsonvalue.Encoded(both.recorded.Params())), Replayed: fault.From(err).Message()}
 		return both, nil
 	}
 	for _, record := range line[1:] {
@@ -188,7 +188,7 @@ const maxDifference = 400
 func issued(now flow.Outcome, step string) string {
 	for _, next := range now.Instructions {
 		if next.StepID == step {
-			return next.Call + " " + shown(next.Input)
+			return next.Call + " " + string(jsonvalue.Encoded(next.Input))
 		}
 	}
 	return ""
@@ -207,19 +207,11 @@ func describeState(now flow.Outcome) string {
 		return "blocked: " + string(blocked.Code) + ": " + blocked.Message()
 	}
 	if final := now.Final; final != nil {
-		return final.Outcome + " " + shown(final.Outputs)
+		return final.Outcome + " " + string(jsonvalue.Encoded(final.Outputs))
 	}
 	var waiting []string
 	for _, next := range now.Instructions {
-		waiting = append(waiting, next.StepID+": "+next.Call+" "+shown(next.Input))
+		waiting = append(waiting, next.StepID+": "+next.Call+" "+string(jsonvalue.Encoded(next.Input)))
 	}
 	return "waits for " + strings.Join(waiting, "; ")
-}
-
-func shown(value any) string {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return "null"
-	}
-	return string(data)
 }

@@ -214,12 +214,5 @@ func Diagnostics(name string, src []byte, graph *flow.Graph) []fault.Diagnostic 
 	if err == nil && graph != nil {
 		err = Check(file, graph)
 	}
-	if err == nil {
-		return nil
-	}
-	coded := fault.From(err)
-	if len(coded.Diagnostics) == 0 {
-		return []fault.Diagnostic{{File: name, Line: 1, Column: 1, Code: coded.Code, Message: coded.Message()}}
-	}
-	return coded.Diagnostics
+	return fault.DiagnosticsOf(name, err)
 }

@@ -30,16 +30,16 @@ func (d Difference) String() string {
 		text += ": " + d.Message
 	}
 	if d.Expected != nil {
-		text += ": expected " + inJSON(d.Expected)
+		text += ": expected " + InJSON(d.Expected)
 	}
 	if d.Seen != nil {
-		text += ", seen " + inJSON(d.Seen)
+		text += ", seen " + InJSON(d.Seen)
 	}
 	return text
 }
 
-// inJSON is a value on one line.
-func inJSON(value any) string {
+// InJSON is a value on one line.
+func InJSON(value any) string {
 	encoded, err := jsonvalue.Encode(value)
 	if err != nil {
 		return fmt.Sprint(value)

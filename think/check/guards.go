@@ -43,16 +43,20 @@ func (l locals) with(name string, value ast.Node, in locals) locals {
 // maxWorded bounds the text of a name's value by which conditions are compared.
 const maxWorded = 1000
 
-// of returns what a name, or #, stands for.
-func (l locals) of(node ast.Node) (local, bool) {
-	name := ""
+// nameOf returns a name, or #, as written; "" for other nodes.
+func nameOf(node ast.Node) string {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
-		name = n.Value
+		return n.Value
 	case *ast.PointerNode:
-		name = "#" + n.Name
+		return "#" + n.Name
 	}
-	found, known := l[name]
+	return ""
+}
+
+// of returns what a name, or #, stands for.
+func (l locals) of(node ast.Node) (local, bool) {
+	found, known := l[nameOf(node)]
 	return found, known
 }
 

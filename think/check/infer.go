@@ -451,13 +451,7 @@ func (a *asking) Visit(node *ast.Node) {
 // written returns the source form of a read, "" for other nodes.
 func written(node ast.Node) string {
 	base, links := expression.Flatten(node)
-	said := ""
-	switch n := base.(type) {
-	case *ast.IdentifierNode:
-		said = n.Value
-	case *ast.PointerNode:
-		said = "#" + n.Name
-	}
+	said := nameOf(base)
 	for _, each := range links {
 		said = spelled(said, each.Key)
 	}

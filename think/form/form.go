@@ -137,7 +137,7 @@ func (b *builder) field(name string, node jsonvalue.Node, depth int) *Field {
 	b.fields++
 	node = b.resolved(node)
 	schema, _ := valueOf(node).(map[string]any)
-	f := &Field{Name: name, schema: schema, Types: typesOf(schema), Limits: limits(schema)}
+	f := &Field{Name: name, schema: schema, Types: jsonvalue.Texts(schema["type"]), Limits: limits(schema)}
 	f.Title, f.Description = shownText(schema["title"]), shownText(schema["description"])
 	f.Default, f.HasDefault = schema["default"]
 	f.Choices = optionsOf(schema)
@@ -242,20 +242,6 @@ func valueOf(node jsonvalue.Node) any {
 		return nil
 	}
 	return value
-}
-
-func typesOf(schema map[string]any) (types []string) {
-	switch kind := schema["type"].(type) {
-	case string:
-		return []string{kind}
-	case []any:
-		for _, each := range kind {
-			if text, ok := each.(string); ok {
-				types = append(types, text)
-			}
-		}
-	}
-	return types
 }
 
 // Filled is what was filled in, by the pointers of the fields. A group with any value is

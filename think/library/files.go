@@ -187,7 +187,7 @@ func notListed(folder string, err error) error {
 	if leadsOut(err) {
 		return unreadable("the folder "+folder, err)
 	}
-	return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, so its files are missing here: %w; make it readable, or move it away", folder, withoutPath(err))
+	return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, so its files are missing here: %w; make it readable, or move it away", folder, fault.WithoutPath(err))
 }
 
 // readFile reads a file, from memory while it has not changed: fs.ErrNotExist; an error
@@ -241,17 +241,7 @@ func unreadable(name string, err error) error {
 	if leadsOut(err) {
 		return fault.New(fault.YAMLSchemaViolation, "%s is a link that leads out of SAVANT_PATH", name)
 	}
-	return fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, withoutPath(err))
-}
-
-// withoutPath removes the name of the file from an error whose message names it
-// already.
-func withoutPath(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
+	return fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, fault.WithoutPath(err))
 }
 
 // Current reports whether a workflow's file still has a digest. A reference with a

@@ -94,12 +94,17 @@ func (d *Dir) Imported(ctx context.Context, key Key) (version int, err error) {
 	if json.Unmarshal(data, &last) != nil || last.Version < 1 {
 		return 0, corruptRecord(importName(key), 1, "is not a note of an import")
 	}
-	records, err := d.Records(ctx, key, last.Version-1, 1)
+	return StillThere(ctx, d, key, last)
+}
+
+// StillThere returns the version of a record, 0 if it is of an earlier run of the name.
+func StillThere(ctx context.Context, journal Journal, key Key, last Link) (version int, err error) {
+	records, err := journal.Records(ctx, key, last.Version-1, 1)
 	if err != nil && !errors.Is(err, fault.UnknownRun) {
 		return 0, err
 	}
 	if len(records) == 0 || records[0].Hash != last.Hash {
-		return 0, nil // of an earlier run of the name
+		return 0, nil
 	}
 	return last.Version, nil
 }

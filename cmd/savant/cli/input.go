@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/regular"
 )
@@ -96,4 +98,24 @@ func Age(flag, text string) (time.Duration, error) {
 		return age, nil
 	}
 	return 0, UsageError(fmt.Sprintf("%s: expected an age such as 30d, 2w or 12h, got %q", flag, fault.Cut(text, 60)))
+}
+
+// Agree asks the person before files are written, unless yes. others are further ways,
+// where nobody can be asked.
+func (p *Program) Agree(ctx context.Context, yes bool, question, others string) error {
+	if yes {
+		return nil
+	}
+	if !terminal.Is(p.Stdin) {
+		return UsageError("nobody can be asked here, so nothing was written; --yes writes without asking" + others)
+	}
+	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)
+	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
+		return err
+	}
+	if !agreed {
+		fmt.Fprintln(p.Stderr, "savant: nothing was written")
+		return StatusError(ExitFailed)
+	}
+	return nil
 }

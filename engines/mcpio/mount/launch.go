@@ -1,9 +1,6 @@
 package mount
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -226,6 +223,5 @@ func (e *entry) fingerprint() (fingerprint, error) {
 
 // mark stands in for a text that may be secret; it changes with the text.
 func mark(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return fmt.Sprintf("(%s)", hex.EncodeToString(sum[:4]))
+	return "(" + jsonvalue.HexSum([]byte(text))[:8] + ")"
 }

@@ -1,13 +1,12 @@
 package mount
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"savant/engines"
+	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 )
 
@@ -59,8 +58,7 @@ func roomOf(engine string) int { return maxToolName - len(engine) - 1 }
 // distinct returns a name that ends in the start of the digest of the server's name for
 // the tool.
 func distinct(engine, tool, plain string) string {
-	sum := sha256.Sum256([]byte(tool))
-	tail := hex.EncodeToString(sum[:4])
+	tail := jsonvalue.HexSum([]byte(tool))[:8]
 	plain = strings.Trim(plain[:min(len(plain), roomOf(engine)-len(tail)-1)], "._")
 	return engine + "." + strings.Trim(plain+"_"+tail, "_")
 }

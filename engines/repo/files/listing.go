@@ -184,16 +184,7 @@ func (e *FolderError) Unwrap() error { return e.Cause }
 
 // NotRead returns TOOL_FAILED for an unreadable folder.
 func NotRead(err error) error {
-	return fault.New(fault.ToolFailed, "%w", &FolderError{Plain(err)})
-}
-
-// Plain removes the absolute path from an error.
-func Plain(err error) error {
-	var named *fs.PathError
-	if errors.As(err, &named) {
-		return named.Err
-	}
-	return err
+	return fault.New(fault.ToolFailed, "%w", &FolderError{fault.WithoutPath(err)})
 }
 
 // Stopped returns TOOL_FAILED for a call whose context ended.

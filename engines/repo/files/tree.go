@@ -139,7 +139,7 @@ func (t *Tree) stampSources(names []string) ([]source, error) {
 	}
 	defer from.close()
 	sources := make([]source, len(names))
-	inParallel(len(names), func(i int) { sources[i] = source{names[i], from.status(names[i]).stamp} })
+	InParallel(len(names), func(i int) { sources[i] = source{names[i], from.status(names[i]).stamp} })
 	return sources, nil
 }
 
@@ -151,7 +151,7 @@ func (t *Tree) stampFiles(now time.Time) error {
 	}
 	defer from.close()
 	all := make([]status, len(t.listing.Files))
-	inParallel(len(all), func(i int) { all[i] = from.status(t.listing.Files[i]) })
+	InParallel(len(all), func(i int) { all[i] = from.status(t.listing.Files[i]) })
 	t.stamps, t.linked, t.unread, t.taken = make([]Stamp, len(all)), nil, 0, now
 	for i := range all {
 		t.keep(i, all[i])
@@ -177,8 +177,8 @@ func (t *Tree) keep(i int, found status) {
 // maxWorkers is the maximum number of goroutines that stamp files.
 const maxWorkers = 4
 
-// inParallel calls do with each number below length, concurrently.
-func inParallel(length int, do func(i int)) {
+// InParallel calls do with each number below length, concurrently.
+func InParallel(length int, do func(i int)) {
 	var group sync.WaitGroup
 	for worker := range maxWorkers {
 		group.Go(func() {

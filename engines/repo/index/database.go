@@ -104,7 +104,7 @@ func removeDatabase(file string) error {
 	var failed error
 	for _, each := range []string{file, file + "-wal", file + "-shm", file + "-journal"} {
 		if err := os.Remove(each); err != nil && !errors.Is(err, os.ErrNotExist) {
-			failed = errors.Join(failed, files.Plain(err))
+			failed = errors.Join(failed, fault.WithoutPath(err))
 		}
 	}
 	return failed
@@ -115,7 +115,7 @@ func removeDatabase(file string) error {
 func lock(ctx context.Context, file string) (release func(), err error) {
 	opened, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, notWritten(files.Plain(err))
+		return nil, notWritten(fault.WithoutPath(err))
 	}
 	if err := filelock.Acquire(ctx, "the index in the user's cache folder", func() (bool, error) { return filelock.TryLock(opened, true) }); err != nil {
 		return nil, errors.Join(err, opened.Close())

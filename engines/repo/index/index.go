@@ -5,9 +5,7 @@ package index
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,6 +16,7 @@ import (
 
 	"savant/engines/repo/files"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/withheld"
 )
 
@@ -126,10 +125,9 @@ func place(cache, folder string) (string, error) {
 		}
 	}
 	if err := os.MkdirAll(cache, 0o700); err != nil {
-		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w; %s", files.Plain(err), otherCache())
+		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w; %s", fault.WithoutPath(err), otherCache())
 	}
-	sum := sha256.Sum256([]byte(folder))
-	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v2.sqlite"), nil
+	return filepath.Join(cache, jsonvalue.HexSum([]byte(folder))[:32]+"-v2.sqlite"), nil
 }
 
 // otherCache says how to choose another cache folder, see os.UserCacheDir.

@@ -10,7 +10,6 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"savant/engines/repo/files"
 	"savant/fault"
 )
 
@@ -71,7 +70,7 @@ func (ix *Index) replaced() bool {
 // holder of refreshing may call it.
 func (ix *Index) renew(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(ix.file), 0o700); err != nil {
-		return fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w", files.Plain(err))
+		return fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w", fault.WithoutPath(err))
 	}
 	release, err := lock(ctx, ix.file)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
 
 	"savant/engines/repo/files"
@@ -106,7 +105,7 @@ func (ix *Index) readAll(ctx context.Context, candidates []candidate) <-chan []d
 		defer close(out)
 		for chunk := range slices.Chunk(candidates, readAtOnce) {
 			made := make([]document, len(chunk))
-			inParallel(len(chunk), func(i int) { made[i] = ix.document(chunk[i]) })
+			files.InParallel(len(chunk), func(i int) { made[i] = ix.document(chunk[i]) })
 			select {
 			case out <- made:
 			case <-ctx.Done():
@@ -115,19 +114,6 @@ func (ix *Index) readAll(ctx context.Context, candidates []candidate) <-chan []d
 		}
 	}()
 	return out
-}
-
-// inParallel calls do with each number below length, in maxWorkers goroutines.
-func inParallel(length int, do func(i int)) {
-	var group sync.WaitGroup
-	for worker := range maxWorkers {
-		group.Go(func() {
-			for i := worker; i < length; i += maxWorkers {
-				do(i)
-			}
-		})
-	}
-	group.Wait()
 }
 
 func (ix *Index) document(each candidate) document {

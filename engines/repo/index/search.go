@@ -8,6 +8,8 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync/atomic"
+
+	"savant/engines/repo/files"
 )
 
 // Row is a place that matches a query.
@@ -187,19 +189,19 @@ type scored struct {
 func fetchAll(ctx context.Context, db *sql.DB, leaves []leaf) ([]postings, error) {
 	found := make([]postings, len(leaves))
 	failed := make([]error, len(leaves))
-	inParallel(len(leaves), func(i int) { found[i], failed[i] = leaves[i].fetch(ctx, db) })
+	files.InParallel(len(leaves), func(i int) { found[i], failed[i] = leaves[i].fetch(ctx, db) })
 	return found, errors.Join(failed...)
 }
 
 // examine reads files and returns the findings of those that match.
-func (s *search) examine(files []*file) []finding {
-	findings := make([]finding, len(files))
-	inParallel(len(files), func(i int) {
-		raw, skipped := s.index.read(files[i].path)
+func (s *search) examine(chosen []*file) []finding {
+	findings := make([]finding, len(chosen))
+	files.InParallel(len(chosen), func(i int) {
+		raw, skipped := s.index.read(chosen[i].path)
 		switch {
 		case skipped == "":
-			findings[i] = s.finding(files[i], raw)
-		case skipped == skippedUnreadable && s.index.has(files[i].path):
+			findings[i] = s.finding(chosen[i], raw)
+		case skipped == skippedUnreadable && s.index.has(chosen[i].path):
 			s.unread.Add(1)
 		}
 	})

@@ -3,8 +3,6 @@ package sessions
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -88,8 +86,7 @@ const (
 )
 
 func (g *Gate) fileOf(client, session string) string {
-	sum := sha256.Sum256([]byte(client + "\x00" + session))
-	return path.Join(g.home(), client+"-"+hex.EncodeToString(sum[:12])+suffix)
+	return path.Join(g.home(), client+"-"+jsonvalue.HexSum([]byte(client + "\x00" + session))[:24]+suffix)
 }
 
 // load reads the session of an event, or nil.

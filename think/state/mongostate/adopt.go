@@ -92,12 +92,5 @@ func (s *Store) Imported(ctx context.Context, key state.Key) (version int, err e
 	if json.Unmarshal(document.Body, &last) != nil || last.Version < 1 {
 		return 0, fault.New(fault.StateCorrupt, "the document state_imported %s is not a note of an import", key)
 	}
-	records, err := s.Records(ctx, key, last.Version-1, 1)
-	if err != nil && !errors.Is(err, fault.UnknownRun) {
-		return 0, err
-	}
-	if len(records) == 0 || records[0].Hash != last.Hash {
-		return 0, nil // of an earlier run of the name
-	}
-	return last.Version, nil
+	return state.StillThere(ctx, s, key, last)
 }

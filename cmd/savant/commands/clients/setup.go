@@ -172,7 +172,7 @@ func (s *setup) write(ctx context.Context, changes []clientsetup.Change, title s
 		fmt.Fprintln(s.Stdout, "Nothing was written.")
 		return 0, nil
 	}
-	if err := s.agreed(ctx, changed); err != nil {
+	if err := s.Agree(ctx, s.yes, fmt.Sprintf("Write %s?", terminal.Count(changed, "file")), ", --dry-run only shows"); err != nil {
 		return 0, err
 	}
 	return changed, clientsetup.Apply(changes, time.Now())
@@ -307,25 +307,6 @@ func (s *setup) show(c clientsetup.Change) {
 	text := string(linediff.Diff(before, c.Before, after, c.After))
 	_, text, _ = strings.Cut(text, "\n") // "diff OLD NEW"
 	fmt.Fprintln(s.Stdout, terminal.Content(redact.Shapes().Text(text)))
-}
-
-// agreed asks the person, unless --yes was given.
-func (s *setup) agreed(ctx context.Context, files int) error {
-	if s.yes {
-		return nil
-	}
-	if !terminal.Is(s.Stdin) {
-		return cli.UsageError("nobody can be asked here, so nothing was written; --yes writes without asking, --dry-run only shows")
-	}
-	yes, err := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("Write %s?", terminal.Count(files, "file")))
-	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
-		return err
-	}
-	if !yes {
-		fmt.Fprintln(s.Stderr, "savant: nothing was written")
-		return cli.StatusError(cli.ExitFailed)
-	}
-	return nil
 }
 
 func (s *setup) done(client clientsetup.Client, files int) {

@@ -145,7 +145,7 @@ func (p *program) add(ctx context.Context, a *app.App, text string, yes bool) er
 func (p *program) install(ctx context.Context, a *app.App, made *candidate, lock packages.Lock, yes bool, folder string) error {
 	err := usable(made, lock)
 	if err == nil {
-		err = p.agreed(ctx, yes, "Add "+made.pack.Name+"?")
+		err = p.Agree(ctx, yes, "Add "+made.pack.Name+"?", "")
 	}
 	if err != nil {
 		return errors.Join(err, made.stage.Discard())
@@ -188,25 +188,6 @@ func usable(made *candidate, lock packages.Lock) error {
 				return fault.New(fault.IDCollision, "%s: the package %s has another %s: remove one of the two packages", made.pack.Name, other.Name, file)
 			}
 		}
-	}
-	return nil
-}
-
-// agreed asks the person, unless --yes was given.
-func (p *program) agreed(ctx context.Context, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	if !terminal.Is(p.Stdin) {
-		return cli.UsageError("nobody can be asked here, so nothing was written; --yes writes without asking")
-	}
-	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)
-	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
-		return err
-	}
-	if !agreed {
-		fmt.Fprintln(p.Stderr, "savant: nothing was written")
-		return cli.StatusError(cli.ExitFailed)
 	}
 	return nil
 }

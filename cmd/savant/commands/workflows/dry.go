@@ -82,7 +82,7 @@ func (p *program) printDry(made *cases.Dry) {
 			fmt.Fprintf(p.Stdout, "%*s  %s\n", wide, "", terminal.Visible(fmt.Sprintf(format, args...)))
 		}
 		if each.Input != nil {
-			say("  input %s", fault.Cut(inline(each.Input), maxInput))
+			say("  input %s", fault.Cut(cases.InJSON(each.Input), maxInput))
 		}
 		if each.Foreach != "" && each.Status == cases.Possible {
 			say("  for each of %s", each.Foreach)

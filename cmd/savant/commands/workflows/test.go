@@ -13,7 +13,6 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/think/cases"
 	"savant/think/flow"
 )
@@ -232,15 +231,6 @@ func (t tested) findings() (all []fault.Diagnostic) {
 	return all
 }
 
-// inline is a value as JSON in one line.
-func inline(value any) string {
-	encoded, err := jsonvalue.Encode(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return fault.Cut(string(encoded), 2000)
-}
-
 func (p *program) printTested(out tested, o testOptions) {
 	if len(out.Files) == 0 {
 		fmt.Fprintln(p.Stdout, "There are no cases: write workflows/NAME.cases.yaml beside a workflow.")
@@ -281,9 +271,9 @@ func (p *program) printMutants(mutants []cases.Mutant) {
 		}
 		to := "left out"
 		if each.To != nil {
-			to = inline(each.To)
+			to = cases.InJSON(each.To)
 		}
-		fmt.Fprintf(p.Stdout, "  %s:%d: %s: no case notices the %s %s as %s\n", each.File, each.Line, terminal.Visible(cmp.Or(each.Step, "outputs")), each.Kind, inline(each.From), to)
+		fmt.Fprintf(p.Stdout, "  %s:%d: %s: no case notices the %s %s as %s\n", each.File, each.Line, terminal.Visible(cmp.Or(each.Step, "outputs")), each.Kind, cases.InJSON(each.From), to)
 	}
 	fmt.Fprintf(p.Stdout, "%d of %d changes noticed\n", noticed, len(mutants))
 }
@@ -291,9 +281,9 @@ func (p *program) printMutants(mutants []cases.Mutant) {
 func (p *program) printDifference(d cases.Difference) {
 	fmt.Fprintln(p.Stdout, strings.TrimSuffix(fmt.Sprintf("  line %d, %s: %s", d.Line, terminal.Visible(d.Path), terminal.Visible(d.Message)), ": "))
 	if d.Expected != nil {
-		fmt.Fprintln(p.Stdout, "    expected", terminal.Visible(inline(d.Expected)))
+		fmt.Fprintln(p.Stdout, "    expected", terminal.Visible(cases.InJSON(d.Expected)))
 	}
 	if d.Seen != nil {
-		fmt.Fprintln(p.Stdout, "    seen    ", terminal.Visible(inline(d.Seen)))
+		fmt.Fprintln(p.Stdout, "    seen    ", terminal.Visible(cases.InJSON(d.Seen)))
 	}
 }
