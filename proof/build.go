@@ -25,6 +25,14 @@ type Runs struct {
 	Receipts state.Receipts
 	// Observations are what hooks of clients saw of a run; it may be nil.
 	Observations Observer
+	// Rulings has what rules refused; it may be nil.
+	Rulings Rulings
+}
+
+// Rulings knows the calls that rules refused.
+type Rulings interface {
+	// RefusedIn returns those of a run, the last first.
+	RefusedIn(workflow, run string) ([]think.RuleRefusal, error)
 }
 
 // Observer knows what hooks of clients saw.
@@ -134,7 +142,7 @@ func (b *builder) fill(ctx context.Context, commit string) error {
 	if !ok {
 		return fault.New(fault.StateCorrupt, "run %s: a reset names a version that is not before it", b.key)
 	}
-	for _, part := range []func(context.Context, []entry) error{b.sources, b.receipts, b.observations, b.claims} {
+	for _, part := range []func(context.Context, []entry) error{b.sources, b.receipts, b.observations, b.refusals, b.claims} {
 		if err := part(ctx, line); err != nil {
 			return err
 		}
@@ -211,6 +219,21 @@ func (b *builder) observations(ctx context.Context, _ []entry) error {
 	}
 	found, err := b.Runs.Observations.Observed(ctx, b.key, b.records)
 	b.out.Predicate.Observations = append(b.out.Predicate.Observations, found...)
+	return err
+}
+
+// maxRefusals bounds the refusals of a proof: the last.
+const maxRefusals = 1000
+
+func (b *builder) refusals(context.Context, []entry) error {
+	if b.Runs.Rulings == nil {
+		return nil
+	}
+	found, err := b.Runs.Rulings.RefusedIn(b.key.Workflow, b.key.Run)
+	found = found[:min(len(found), maxRefusals)]
+	for _, each := range slices.Backward(found) {
+		b.out.Predicate.Refusals = append(b.out.Predicate.Refusals, Refusal{each.Time, each.Tool, each.Rules})
+	}
 	return err
 }
 

@@ -12,6 +12,7 @@ const STATEMENT = { _type: "", subject: [{ name: "", digest: { "": "" } }], pred
   receipts: [{ id: "", tool: "", input: "", output: "", time: "", "failed?": true, "command?": "", "command_digest?": "" }],
   observations: [{ version: 0, client: "", tool: "", outcome: "", "savant?": true }],
   claims: [{ step: "", status: "", grade: "", "version?": 0, "how?": "", "by?": "", "receipt?": "" }],
+  "refusals?": [{ time: "", tool: "", rules: [""] }],
   "models?": [{ grade: "", "model?": "", "client?": "", calls: 0, "prompt_tokens?": 0, "output_tokens?": 0 }] } };
 // Of a record the members that count; it may have others, and an absent one or null is empty.
 const TOOK = { prompt_tokens: 0, output_tokens: 0 }, DATA = { step: "", digest: "", witness: "", receipt: "", by: "", by_claims: "", to: 0, result_ref: "", schemas: "",
@@ -245,7 +246,7 @@ async function verify(text, allowed, out) {
   need(statement, "STATEMENT");
   const p = statement.predicate;
   need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === TYPES[p.format], "STATEMENT");
-  need(entries.length > 0 && entries.length === p.run.records && (p.format > 1 || !p.models), "STATEMENT");
+  need(entries.length > 0 && entries.length === p.run.records && (p.format > 1 || !p.models && !p.refusals), "STATEMENT");
   await checkRecords(p, lines, entries);
   const line = effective(entries);
   await checkParts(p, entries, line);
@@ -389,6 +390,7 @@ function show(out) {
   if (p.claims.length > MOST) content.append(element("p", `${p.claims.length - MOST} more steps are in the file.`));
   if (p.models) content.append(element("h2", "Which models answered"), table(["Model", "Calls", "Tokens in, out", "Known"], p.models.map((m) =>
     [m.model ?? "a model of " + (m.client ?? "an unnamed client"), String(m.calls), `${m.prompt_tokens ?? 0}, ${m.output_tokens ?? 0}`, m.grade === "seen" ? "called by Savant" : "reported by the client or a service"])));
+  if (p.refusals) content.append(element("h2", "What rules refused"), table(["Time", "Tool", "Rules"], p.refusals.map((r) => [r.time, r.tool, r.rules.join(", ")])));
   content.append(element("h2", "What is not proven"), element("ul", "", ...limits(counts, p).map((each) => element("li", each))));
   for (const source of p.sources.filter((each) => each.name)) content.append(element("details", "", element("summary", `The workflow ${source.name} ${source.version || ""}`), element("pre", p.texts[source.digest])));
   content.append(element("details", "", element("summary", "The records"), ...out.lines.slice(0, 200).map((line) => element("pre", line))));

@@ -77,6 +77,8 @@ type Predicate struct {
 	Claims       []Claim       `json:"claims"`
 	// Models are who answered, as the records say it.
 	Models []Model `json:"models,omitempty"`
+	// Refusals are the calls of the run that rules refused, by the signer's record.
+	Refusals []Refusal `json:"refusals,omitempty"`
 	// Redactions are the salted digests that stand in the place of values.
 	Redactions []string `json:"redactions"`
 }
@@ -127,6 +129,13 @@ type Receipt struct {
 	// Command names the command that a ci.* tool carried out, by digest.
 	Command       string `json:"command,omitempty"`
 	CommandDigest string `json:"command_digest,omitempty"`
+}
+
+// Refusal is a call that rules refused, each named with its file and line.
+type Refusal struct {
+	Time  string   `json:"time"`
+	Tool  string   `json:"tool"`
+	Rules []string `json:"rules"`
 }
 
 // Observation is a call that a hook of the client saw, of the step that a record answers.

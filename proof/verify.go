@@ -83,6 +83,8 @@ type Report struct {
 	Counts  map[Grade]int `json:"counts,omitempty"`
 	Limits  []string      `json:"limits,omitempty"`
 	Models  []Model       `json:"models,omitempty"`
+	// Refusals are those of the file.
+	Refusals []Refusal `json:"refusals,omitempty"`
 	// Replayed: every state and instruction was computed again from the workflow.
 	Replayed  bool       `json:"replayed"`
 	Statement *Statement `json:"-"`
@@ -95,7 +97,7 @@ func Verify(ctx context.Context, file []byte, trust Trust, engine *think.Engine)
 	report := Report{Reason: v.verify(ctx, file), Signers: v.signers, Replayed: v.replayed}
 	report.Verified = report.Reason == nil
 	if p := v.statement.Predicate; v.readable {
-		report.Run, report.Made, report.Counts, report.Limits, report.Models, report.Statement = p.Run, p.Made, Count(p.Claims), v.statement.Limits(), p.Models, &v.statement
+		report.Run, report.Made, report.Counts, report.Limits, report.Models, report.Refusals, report.Statement = p.Run, p.Made, Count(p.Claims), v.statement.Limits(), p.Models, p.Refusals, &v.statement
 	}
 	return report
 }
@@ -252,7 +254,7 @@ func (v *verifier) format() *Reason {
 // isKnown reports whether a statement is of a format that this program reads.
 func isKnown(s Statement) bool {
 	if s.Predicate.Format == wholeFormat {
-		return s.PredicateType == wholeType && len(s.Predicate.Models) == 0
+		return s.PredicateType == wholeType && len(s.Predicate.Models)+len(s.Predicate.Refusals) == 0
 	}
 	return s.Predicate.Format == Format && s.PredicateType == PredicateType
 }

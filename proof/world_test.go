@@ -107,7 +107,7 @@ func (w *world) shipped(run, text string) state.Key {
 
 func (w *world) statement(key state.Key) *proof.Statement {
 	w.t.Helper()
-	statement, err := proof.Runs{Engine: w.engine, Receipts: w.store}.Build(w.t.Context(), proof.Request{Key: key, By: "savant test", Time: w.now})
+	statement, err := proof.Runs{Engine: w.engine, Receipts: w.store, Rulings: oneRefusal{}}.Build(w.t.Context(), proof.Request{Key: key, By: "savant test", Time: w.now})
 	require.NoError(w.t, err)
 	return statement
 }
@@ -153,4 +153,11 @@ func (w *world) long(run string, steps int) state.Key {
 		require.NoError(w.t, err)
 	}
 	return state.Key{Workflow: "long", Run: run}
+}
+
+// oneRefusal are the rulings of a folder in which a rule refused a call of each run.
+type oneRefusal struct{}
+
+func (oneRefusal) RefusedIn(workflow, run string) ([]think.RuleRefusal, error) {
+	return []think.RuleRefusal{{Tool: "git.push", Time: "2026-01-02T03:04:05Z", Rules: []string{"tests (rules/push.yaml:4)"}}}, nil
 }

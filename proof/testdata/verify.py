@@ -20,6 +20,7 @@ STATEMENT = {"_type": "", "subject": [{"name": "", "digest": {"": ""}}], "predic
     "receipts": [{"id": "", "tool": "", "input": "", "output": "", "time": "", "failed?": True, "command?": "", "command_digest?": ""}],
     "observations": [{"version": 0, "client": "", "tool": "", "outcome": "", "savant?": True}],
     "claims": [{"step": "", "status": "", "grade": "", "version?": 0, "how?": "", "by?": "", "receipt?": ""}],
+    "refusals?": [{"time": "", "tool": "", "rules": [""]}],
     "models?": [{"grade": "", "model?": "", "client?": ""} | CALLS]}}
 # Of a record the members that count; it may have others, and an absent one or null is empty.
 DATA = {"step": "", "digest": "", "witness": "", "receipt": "", "by": "", "by_claims": "", "to": 0, "result_ref": "", "schemas": "",
@@ -200,7 +201,7 @@ def verify(file, allowed):
         need(all(stamp >= last for stamp in stamps), "TIMESTAMP")
     need(counted > 0, "KEY")
     need(p and statement["_type"] == "https://in-toto.io/Statement/v1" and statement["predicateType"] == TYPES.get(p["format"]), "STATEMENT")
-    need(len(entries) == p["run"]["records"] > 0 and (p["format"] > 1 or "models" not in p), "STATEMENT")
+    need(len(entries) == p["run"]["records"] > 0 and (p["format"] > 1 or not {"models", "refusals"} & p.keys()), "STATEMENT")
     listed, used, first = set(p["redactions"]), {r["input"] for r in p["receipts"]}, len(entries)
     need(sorted(listed) == p["redactions"] and all(PLACEHOLDER.fullmatch('"%s"' % each) for each in listed), "REDACTION")
     for i, (line, entry) in enumerate(zip(lines, entries)):

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"savant/cmd/savant/app"
+	"savant/engines"
 	"savant/internal/jsonvalue"
 	"savant/proof"
 	"savant/rules/sessions"
+	"savant/think"
 	"savant/think/gate"
 	gatesessions "savant/think/gate/sessions"
 	"savant/think/state"
@@ -24,7 +26,15 @@ type hooks struct {
 
 // runsOf are the runs of a folder, with what hooks saw of them.
 func runsOf(a *app.App) proof.Runs {
-	return proof.Runs{Engine: a.Think, Receipts: a.Store, Observations: hooks{a.Root, a.Store}}
+	return proof.Runs{Engine: a.Think, Receipts: a.Store, Observations: hooks{a.Root, a.Store}, Rulings: rulings{a}}
+}
+
+// rulings are what rules refused in a folder. It implements proof.Rulings.
+type rulings struct{ app *app.App }
+
+// RefusedIn implements proof.Rulings.
+func (r rulings) RefusedIn(workflow, run string) ([]think.RuleRefusal, error) {
+	return r.app.RuleKeeper().RefusedIn(engines.Call{}, workflow, run)
 }
 
 // Differences says where hooks and the gateway do not tell the same of a run's calls.

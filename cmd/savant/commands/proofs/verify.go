@@ -181,6 +181,14 @@ func (p *program) printReport(file string, report proof.Report) error {
 		for _, each := range report.Models {
 			tell("answered", "%s", each.Describe())
 		}
+		if refused := report.Refusals; len(refused) > 0 {
+			var by []string
+			for _, each := range refused {
+				by = append(by, each.Rules...)
+			}
+			slices.Sort(by)
+			tell("refused", "%s, by rules: %s", terminal.Count(len(refused), "call"), strings.Join(slices.Compact(by), ", "))
+		}
 	}
 	if report.Verified {
 		if report.Replayed {
