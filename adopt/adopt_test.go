@@ -120,6 +120,68 @@ func TestASkill(t *testing.T) {
 	}
 }
 
+const handbook = `# Reports
+
+> IMPORTANT: read the template before you write.
+
+## Writing (NEVER invent figures)
+
+Every report MUST have a summary. The summary should fit on a page. Do not write scripts for it.
+
+- **Always cite the source** of a figure, e.g. the annual report
+- **Never use colours alone** - some readers do not see them
+  - Labels must stand beside the line
+- Keep sentences short
+- Prefer words that people know
+  - and spell them out
+
+1. Collect the figures
+   - from the ledger
+   - from the bank
+2. Write the draft
+   1. Begin with the summary
+   2. Don't forget the date
+   3. End with the sources
+3. Show it
+
+**CRITICAL:** a draft must be marked as one. ❌ **Don't** send it before it was read. Do NOT use ` + "`rm -rf`" + ` on drafts.
+
+| part | rule |
+| --- | --- |
+| title | must be short |
+
+Make sure that the numbers add up. You should always keep the old version. Use only the new logo.
+`
+
+// Every sentence of a page that says must, never or always is held by something, or stands in
+// a task where it is a part of a table or a heading.
+func TestDutiesAreAccountedFor(t *testing.T) {
+	draft := read(t, "handbook.md", handbook)
+	found := func(words string) adopt.Unit {
+		at := slices.IndexFunc(draft.Units, func(each adopt.Unit) bool { return strings.Contains(each.Text, words) })
+		require.GreaterOrEqual(t, at, 0, words)
+		return draft.Units[at]
+	}
+	for _, words := range []string{"read the template", "MUST have a summary", "Do not write scripts", "Always cite the source", "Never use colours", "Labels must stand", "Don't forget the date",
+		"must be marked as one", "send it before", "Do NOT use", "numbers add up", "always keep the old", "only the new logo"} {
+		require.Equal(t, adopt.Enforced, found(words).Verdict, words)
+	}
+	for _, words := range []string{"NEVER invent figures", "must be short", "Keep sentences short", "Prefer words", "and spell them out", "should fit on a page"} {
+		unit := found(words)
+		require.Equal(t, adopt.Asked, unit.Verdict, words)
+		require.NotEmpty(t, unit.Step, words)
+	}
+	require.Equal(t, "rm -rf", draft.Rules[0].Command)
+
+	// Numbered items are steps in their order, also those below another; points are no steps.
+	require.Equal(t, "Collect the figures\n  - from the ledger\n  - from the bank", step(t, draft, "collect_the_figures").Input["task"])
+	require.Equal(t, "- Keep sentences short\n- Prefer words that people know\n  - and spell them out", step(t, draft, "keep_sentences_short").Input["task"])
+	require.Equal(t, []string{"collect_the_figures"}, step(t, draft, "write_the_draft").Deps)
+	require.Equal(t, []string{"write_the_draft"}, step(t, draft, found("Begin with").Step).Deps)
+	require.Equal(t, found("Don't forget the date").Step, step(t, draft, found("End with").Step).Deps[0])
+	require.Equal(t, []string{found("End with").Step}, step(t, draft, "show_it").Deps)
+}
+
 // The jobs of Actions depend on each other as they need each other.
 func TestJobsOfActions(t *testing.T) {
 	draft := read(t, "ci.yml", `name: CI

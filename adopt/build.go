@@ -42,7 +42,7 @@ func (d *Draft) approve(words string, line int, quote string, deps ...string) *S
 
 // hold adds the question whether a duty was kept, and the assertion that it was.
 func (d *Draft) hold(words string, line int, quote string, deps ...string) *Step {
-	asked := d.question("kept "+words, "Answer yes or no, and name what shows it: was this kept? "+words, line, quote, []any{"yes", "no"}, deps...)
+	asked := d.question("kept "+words, "Keep this, then answer yes or no and name what shows it: was it kept? "+words, line, quote, []any{"yes", "no"}, deps...)
 	return d.add(&Step{ID: "holds " + words, Call: callAssert, Input: map[string]any{"that": "{{ " + asked.Capture + ".answer == 'yes' }}", "message": words}, Deps: []string{asked.ID}, Line: line, Quote: quote})
 }
 

@@ -21,6 +21,9 @@ type page struct {
 	last   string // the step that the next one follows
 	// above are the headings above, from the title down.
 	above []heading
+	// open is a task that takes what follows it below the same headings, and holds nothing.
+	open   *Step
+	openIn string
 }
 
 // heading is a heading above what is read. unit is its place in the report: the first step
@@ -181,34 +184,128 @@ func (p *page) task(id, words string, line int, quote string) *Step {
 	return made
 }
 
+// tell adds words to the open task, or makes one of them.
+func (p *page) tell(id, words string, line int, quote string) *Step {
+	if p.open != nil && p.open.ID == p.last && p.openIn == p.section() {
+		p.open.Input["task"] = p.open.Input["task"].(string) + "\n" + words
+		return p.open
+	}
+	p.open, p.openIn = p.task(id, words, line, quote), p.section()
+	return p.open
+}
+
 func (p *page) follow(s *Step) {
 	p.last = s.ID
 	p.used(s.ID)
 }
 
-// list reads the items of a list: one step each, in their order.
+// point is an item of a list, or what stands below one, that holds nothing.
+type point struct {
+	words string
+	line  int
+	depth int
+}
+
+// list reads the items of a list in their order. A numbered item is a step, with the points
+// below it; points that follow each other without numbers are one. What holds something, and
+// numbered items below others, are steps of their own, one after the other.
 func (p *page) list(list *ast.List) {
+	var open []point
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
-		first := item.FirstChild()
-		if first == nil {
-			continue
+		points, plain := p.points(item, 0)
+		if plain {
+			open = append(open, points...)
 		}
-		words, line := p.words(first), p.line(first)
-		words = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(words, "[ ]"), "[x]"), "[X]"))
-		if _, nested := first.(*ast.List); nested || words == "" {
-			words = ""
+		if list.IsOrdered() || !plain {
+			p.pointed(open, list.IsOrdered())
+			open = nil
 		}
-		if words != "" {
-			verdict, step, why := p.sentence(words, line, words)
-			p.draft.note(line, words, verdict, step, why)
+		if !plain {
+			p.item(item)
 		}
-		for inner := first; inner != nil; inner = inner.NextSibling() {
-			if inner == first && words != "" {
-				continue
+	}
+	p.pointed(open, false)
+}
+
+// points returns what an item says; plain is false where a part of it is a step of its own.
+func (p *page) points(item ast.Node, depth int) (found []point, plain bool) {
+	for child := item.FirstChild(); child != nil; child = child.NextSibling() {
+		switch block := child.(type) {
+		case *ast.Paragraph, *ast.TextBlock:
+			words := unchecked(p.words(block))
+			if holds(words) {
+				return nil, false
 			}
-			if err := p.block(inner); err != nil {
-				continue // what a list holds is a part of it
+			if words != "" {
+				found = append(found, point{words, p.line(block), depth})
 			}
+		case *ast.List:
+			for inner := block.FirstChild(); inner != nil; inner = inner.NextSibling() {
+				below, plain := p.points(inner, depth+1)
+				if !plain || block.IsOrdered() {
+					return nil, false
+				}
+				found = append(found, below...)
+			}
+		default:
+			return nil, false
+		}
+	}
+	return found, true
+}
+
+// holds reports whether a sentence becomes more than a task.
+func holds(words string) bool {
+	return forbidden().MatchString(words) || approval().MatchString(words) || isConditional(words) || must(words)
+}
+
+// unchecked takes the box of a task list away.
+func unchecked(words string) string {
+	for _, box := range []string{"[ ]", "[x]", "[X]"} {
+		words = strings.TrimPrefix(words, box)
+	}
+	return strings.TrimSpace(words)
+}
+
+// pointed makes one task of points: of a numbered item the first is the task, and the others
+// stand below it.
+func (p *page) pointed(points []point, numbered bool) {
+	if len(points) == 0 {
+		return
+	}
+	var task []string
+	for _, each := range points {
+		task = append(task, strings.Repeat("  ", each.depth)+"- "+each.words)
+	}
+	if numbered || len(points) == 1 {
+		task[0] = points[0].words
+	}
+	add := p.tell
+	if numbered {
+		add = p.task
+	}
+	made := add(points[0].words, strings.Join(task, "\n"), points[0].line, points[0].words)
+	for _, each := range points {
+		p.draft.note(each.line, each.words, Asked, made.ID, "its words are the task")
+	}
+}
+
+// item reads an item of which a part is a step of its own.
+func (p *page) item(item ast.Node) {
+	first := item.FirstChild()
+	words := ""
+	if _, nested := first.(*ast.List); !nested {
+		words = unchecked(p.words(first))
+	}
+	if words != "" {
+		line := p.line(first)
+		verdict, step, why := p.sentence(words, line, words)
+		p.draft.note(line, words, verdict, step, why)
+		first = first.NextSibling()
+	}
+	for inner := first; inner != nil; inner = inner.NextSibling() {
+		if err := p.block(inner); err != nil {
+			continue // what a list holds is a part of it
 		}
 	}
 }
@@ -241,7 +338,7 @@ func (p *page) prose(words string, line int) {
 	if len(plain) == 0 {
 		return
 	}
-	made := p.task(firstOf(p.nearest(), plain[0]), strings.Join(plain, " "), line, plain[0])
+	made := p.tell(firstOf(p.nearest(), plain[0]), strings.Join(plain, " "), line, plain[0])
 	for _, each := range units {
 		p.draft.Units[each].Step = made.ID
 	}
@@ -274,16 +371,10 @@ func (p *page) sentence(words string, line int, quote string) (verdict, step, wh
 		p.follow(last)
 		return Enforced, asked.ID, "a question with yes and no decides the branch"
 	}
-	if found := until().FindStringSubmatch(words); found != nil {
+	if must(words) {
 		made := p.draft.hold(words, line, quote, p.last)
 		p.follow(made)
-		return Enforced, made.ID, "nothing below happens until the answer says that it holds"
-	}
-	if must(words) {
-		task := p.task(words, words, line, quote)
-		made := p.draft.hold(words, line, quote, task.ID)
-		p.follow(made)
-		return Enforced, made.ID, "the model does it, says that it was kept and what shows it, and an assertion holds that"
+		return Enforced, made.ID, "the model keeps it, says so and what shows it, and nothing below happens before that"
 	}
 	made := p.task(words, words, line, quote)
 	return Asked, made.ID, "its words are the task"
@@ -308,7 +399,7 @@ func (p *page) table(table *tables.Table) {
 		return
 	}
 	quote, _, _ := strings.Cut(rows[0], " | ")
-	made := p.task(firstOf(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), p.draft.Units[units[0]].Line, quote)
+	made := p.tell(firstOf(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), p.draft.Units[units[0]].Line, quote)
 	for _, each := range units {
 		p.draft.Units[each].Step = made.ID
 	}
@@ -340,7 +431,7 @@ func (p *page) code(block ast.Node, language string) error {
 		return nil
 	}
 	first, _, _ := strings.Cut(words, "\n")
-	made := p.task(firstOf(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
+	made := p.tell(firstOf(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
 	p.draft.note(line, fault.Cut(words, 200), Asked, made.ID, "the block is a part of the task")
 	return nil
 }

@@ -104,8 +104,6 @@ var (
 	condition = pattern.Lazy(`(?i)^(?:\*\*)?(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
 	// otherwise begins the other branch.
 	otherwise = pattern.Lazy(`(?i)(?:^|[.;,] +)(?:otherwise|else|if not|if no)[,:]? +`)
-	// until is what has to hold before something else.
-	until = pattern.Lazy(`(?i)\b(?:do not|don't|never) (.{3,160}?) (?:until|unless|before) (.{3,160})$`)
 )
 
 // forbidden is a sentence that forbids a command of two words or more, in backticks.
