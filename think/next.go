@@ -266,12 +266,28 @@ func (e *Engine) explainWithoutResult(ctx context.Context, l *live, step flow.Ha
 		replied.quiet = true
 		return replied, err
 	}
-	_, err = l.run.Settle(step, flow.Answer{}) // the error says why it is not outstanding
-	return settled{}, err
+	return settled{}, l.run.Expect(step)
 }
 
-// settle applies an answer, writes it down and replies; l is held and fresh.
+// settle applies an answer, writes it down and replies; l is held and fresh. Where another
+// process was first, what it did decides: the same answer gets its reply, another step's
+// lets this one follow.
 func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given submission) (settled, error) {
+	for {
+		replied, err := e.settleOnce(ctx, l, step, given)
+		if !errors.Is(err, fault.StateConflict) || l.run != nil {
+			return replied, err
+		}
+		if err := e.refresh(ctx, l); err != nil {
+			return settled{}, err
+		}
+		if step, err = l.run.View().Step(step.ID()); err != nil {
+			return settled{}, err
+		}
+	}
+}
+
+func (e *Engine) settleOnce(ctx context.Context, l *live, step flow.Handle, given submission) (settled, error) {
 	answer := given.Answer
 	version, err := e.answered(ctx, l, step, given)
 	if err != nil {
@@ -301,22 +317,10 @@ func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given su
 	// From here on the run in memory is ahead of its journal: whatever goes
 	// wrong, it is read from disk again.
 	replied, err := e.append(ctx, l, data, out)
-	if err == nil {
-		return replied, nil
+	if err != nil {
+		l.forget()
 	}
-	l.forget()
-	if !errors.Is(err, fault.StateConflict) {
-		return settled{}, err
-	}
-	// Another process was first. What it did decides: the same answer gets its
-	// reply, another step's lets this one follow.
-	if err := e.refresh(ctx, l); err != nil {
-		return settled{}, err
-	}
-	if step, err = l.run.View().Step(step.ID()); err != nil {
-		return settled{}, err
-	}
-	return e.settle(ctx, l, step, given)
+	return replied, err
 }
 
 // answered returns the version of an answer that was given before, or 0 for a new one.

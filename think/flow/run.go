@@ -319,8 +319,8 @@ func (g *Graph) unknown(what, step string) *fault.Error {
 	return fault.New(fault.UnknownStep, "%s has no step %q%s", what, fault.Cut(step, 120), suggestion(step, names, ""))
 }
 
-// expect refuses an answer to a step that is not issued.
-func (r *Run) expect(h Handle) error {
+// Expect refuses an answer to a step that is not issued.
+func (r *Run) Expect(h Handle) error {
 	if r.cancelled != nil {
 		return r.Cancelled()
 	}

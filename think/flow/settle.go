@@ -47,7 +47,7 @@ func (r *Run) Answered(step Handle, attempt int, digest string) (version int, er
 	}
 	u := step.unit
 	if u == nil || len(u.attempts) == 0 {
-		return 0, r.expect(step)
+		return 0, r.Expect(step)
 	}
 	made := len(u.attempts)
 	switch {
@@ -60,7 +60,7 @@ func (r *Run) Answered(step Handle, attempt int, digest string) (version int, er
 	case attempt > u.attempt || u.status.settled():
 		return 0, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", u.id, u.attempt, attempt).Attach("expected", r.issuedIDs())
 	}
-	return 0, r.expect(step)
+	return 0, r.Expect(step)
 }
 
 func (u *unit) repeat(index int, digest string) (int, error) {
@@ -100,7 +100,7 @@ func (u *unit) reopening() fault.Hint {
 // changed: INVALID_TRANSITION, APPROVAL_REQUIRED, NOT_WITNESSED,
 // or what blocks the run.
 func (r *Run) Settle(step Handle, answer Answer) (Outcome, error) {
-	if err := r.expect(step); err != nil {
+	if err := r.Expect(step); err != nil {
 		return Outcome{}, err
 	}
 	u := step.unit
@@ -269,7 +269,7 @@ type Recorded struct {
 // the record: compare the state's hash in the end.
 // INVALID_TRANSITION when the record does not follow.
 func (r *Run) Resume(step Handle, recorded Recorded) ([]Ref, error) {
-	if err := r.expect(step); err != nil {
+	if err := r.Expect(step); err != nil {
 		return nil, err
 	}
 	u := step.unit
