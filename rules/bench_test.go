@@ -13,20 +13,9 @@ import (
 // BenchmarkDecide judges calls by 100 rules after 1,000 and 100,000 calls, and gives the
 // 95th percentile.
 func BenchmarkDecide(b *testing.B) {
-	lines := "evidence:\n"
-	for i := range 100 {
-		lines += fmt.Sprintf("  e%d: {last: orders.get, where: {id: input.id}, implied_by: [orders.list], since: orders.drop}\n", i)
-	}
-	lines += "rules:\n"
-	for i := range 100 {
-		lines += fmt.Sprintf("  - {id: r%d, before: [pay.refund%d, pay.all], when: \"input.amount > %d\", require: [{needs: e%d, that: \"e%d.result.total >= input.amount\"}, \"none(calls['pay.refund%d'], .input.id == input.id)\"]}\n", i, i%10, i%3, i, i, i%10)
-	}
-	file, err := rules.Parse("rules/r.yaml", []byte(lines))
-	if err != nil {
-		b.Fatal(err)
-	}
+	set := hundred(b)
 	for _, size := range []int{1000, 100_000} {
-		s := newSession(rules.New(file))
+		s := newSession(set)
 		for i := range size {
 			s.made("orders.get", object{"id": i}, object{"total": 100})
 		}
@@ -42,6 +31,38 @@ func BenchmarkDecide(b *testing.B) {
 				b.ReportMetric(float64(took[len(took)*95/100].Microseconds()), "p95-µs")
 			})
 		}
+	}
+}
+
+// hundred returns 100 rules, all of them about pay.all.
+func hundred(t testing.TB) *rules.Set {
+	t.Helper()
+	lines := "evidence:\n"
+	for i := range 100 {
+		lines += fmt.Sprintf("  e%d: {last: orders.get, where: {id: input.id}, implied_by: [orders.list], since: orders.drop}\n", i)
+	}
+	lines += "rules:\n"
+	for i := range 100 {
+		lines += fmt.Sprintf("  - {id: r%d, before: [pay.refund%d, pay.all], when: \"input.amount > %d\", require: [{needs: e%d, that: \"e%d.result.total >= input.amount\"}, \"none(calls['pay.refund%d'], .input.id == input.id)\"]}\n", i, i%10, i%3, i, i, i%10)
+	}
+	file, err := rules.Parse("rules/r.yaml", []byte(lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules.New(file)
+}
+
+// TestWhatRulesShareIsComputedOnce counts what a decision allocates, since each evaluation
+// of a list does: fewer than three for each of 100 rules that are met.
+func TestWhatRulesShareIsComputedOnce(t *testing.T) {
+	s := newSession(hundred(t))
+	s.made("orders.get", object{"id": 1}, object{"total": 100})
+	input := object{"id": 1, "amount": 50}
+	if verdict := s.decide("pay.all", input); verdict.Decision != rules.Allow || len(verdict.Uses) != 100 {
+		t.Fatalf("decided %v with %d uses", verdict.Decision, len(verdict.Uses))
+	}
+	if each := testing.AllocsPerRun(20, func() { s.decide("pay.all", input) }); each > 300 {
+		t.Errorf("a decision allocates %v times", each)
 	}
 }
 

@@ -324,7 +324,7 @@ func (c *condition) without() map[string]*condition {
 	all := map[string]*condition{}
 	if c != nil {
 		for text, each := range c.Mutants() {
-			all[text] = &condition{each, c.site, c.shift}
+			all[text] = &condition{Condition: each, site: c.site, shift: c.shift}
 		}
 	}
 	return all

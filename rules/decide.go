@@ -64,6 +64,7 @@ type Part struct {
 	Text  string `json:"text"`
 	// Next is the call that would help.
 	Next *Suggestion `json:"next,omitempty"`
+	held *found
 }
 
 // Suggestion is a call that can be made.
@@ -123,14 +124,15 @@ var kindNames = []string{"deny", "require", "at_most", "approve"}
 
 // rule judges one rule; nil means that it is met, or not about this call.
 func (j *judgement) rule(rule *Rule, verdict *Verdict) *Finding {
-	found := &Finding{Rule: rule, Message: rule.Message, kind: kindApprove}
+	found := &j.draft
+	*found = Finding{Rule: rule, Message: rule.Message, kind: kindApprove, Parts: found.Parts[:0]}
 	if rule.when != nil {
-		holds, _, err := rule.when.Holds(j.env())
-		if err != nil {
-			found.add(slices.Index(kindNames, rule.Kinds()[0]), j.notJudged("when", rule.when, err))
-			return found
+		when := j.result(rule.when)
+		if when.err != nil {
+			found.add(slices.Index(kindNames, rule.Kinds()[0]), j.notJudged("when", rule.when, when.err))
+			return found.whole()
 		}
-		if !holds {
+		if !when.holds {
 			return nil
 		}
 	}
@@ -147,7 +149,19 @@ func (j *judgement) rule(rule *Rule, verdict *Verdict) *Finding {
 	if !slices.ContainsFunc(found.Parts, func(part Part) bool { return part.State != Held }) {
 		return nil
 	}
-	return found
+	return found.whole()
+}
+
+// whole returns a draft as a finding of its own, with its texts.
+func (f *Finding) whole() *Finding {
+	made := *f
+	made.Parts = slices.Clone(f.Parts)
+	for i, part := range made.Parts {
+		if part.State == Held {
+			made.Parts[i].Text = label(part.held.made) + implied(part.held.implied)
+		}
+	}
+	return &made
 }
 
 func because(when *condition) string {
@@ -186,7 +200,7 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 			if slices.ContainsFunc(found.Parts, func(part Part) bool { return part.Name == name }) {
 				continue // another requirement needs it, too
 			}
-			found.add(kindRequire, Part{Name: name, State: Held, Text: label(answer.made) + implied(answer.implied)})
+			found.add(kindRequire, Part{Name: name, State: Held, held: answer})
 		}
 	}
 	if !lacking && of.that != nil {
@@ -208,13 +222,26 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 // holds evaluates a condition. Where it is unclear what calls with an unknown outcome do
 // to it, it has to hold with them and without.
 func (j *judgement) holds(that *condition) (holds bool, failed []*expression.Condition, err error) {
-	holds, failed, err = that.Holds(j.env())
-	if holds && slices.ContainsFunc(that.Programs(), (*expression.Program).Unclear) {
+	first := j.result(that)
+	holds, failed, err = first.holds, first.failed, first.err
+	if holds && that.Unclear() {
 		j.counting = true
 		holds, failed, err = that.Holds(j.env())
 		j.counting = false
 	}
 	return holds, failed, err
+}
+
+// result evaluates a condition; one that rules share, once.
+func (j *judgement) result(that *condition) result {
+	known, is := j.results[that.Condition]
+	if !is {
+		known.holds, known.failed, known.err = that.Holds(j.env())
+	}
+	if !is && that.shared {
+		j.results[that.Condition] = known
+	}
+	return known
 }
 
 // limited judges at_most and once.
@@ -260,7 +287,7 @@ func (h *History) uses(call Call, own *ledger) []use {
 		}
 		for _, j := range h.judgements(rule.file, own, call) {
 			if rule.when != nil {
-				if holds, _, err := rule.when.Holds(j.env()); err != nil || !holds {
+				if when := j.result(rule.when); when.err != nil || !when.holds {
 					continue
 				}
 			}

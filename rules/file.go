@@ -66,6 +66,7 @@ type limit struct {
 // evidence is the last call of a tool that fits.
 type evidence struct {
 	name, last       string
+	nth              int      // in the file
 	keys             []string // of where, sorted
 	values           []operand
 	impliedBy, since []string
@@ -94,6 +95,8 @@ type condition struct {
 	*expression.Condition
 	site  *flow.Site
 	shift int
+	// shared: another rule of the file has it, too, so that a call evaluates it once.
+	shared bool
 }
 
 // runs returns the runs of a call for which the file holds, one without a name for a file of

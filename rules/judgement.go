@@ -15,13 +15,22 @@ type judgement struct {
 	history *History
 	own     *ledger // the calls of the call's session
 	call    Call
-	run     Run // the run of whose workflow the file is, if it is one's
-	found   map[string]*found
-	wheres  map[string]whereValue // by the expression's source
-	of      *Made                 // in an if or a success: the call that it is about
+	run     Run                              // the run of whose workflow the file is, if it is one's
+	found   []*found                         // by evidence.nth
+	wheres  map[string]whereValue            // by the expression's source
+	results map[*expression.Condition]result // of those that rules share
+	draft   Finding                          // of the rule that is judged, so that one that is met needs no memory
+	of      *Made                            // in an if or a success: the call that it is about
 	// counting: calls whose outcome is not known are in every list of which it is unclear
 	// what more of them would do.
 	counting bool
+}
+
+// result is what a condition gave.
+type result struct {
+	holds  bool
+	failed []*expression.Condition
+	err    error
 }
 
 // found is the answer to a question for evidence.
@@ -41,7 +50,7 @@ func (h *History) judgements(file *File, own *ledger, call Call) []*judgement {
 	runs := file.runs(call)
 	all := make([]*judgement, len(runs))
 	for i, run := range runs {
-		all[i] = &judgement{file: file, history: h, own: own, call: call, run: run, found: map[string]*found{}, wheres: map[string]whereValue{}}
+		all[i] = &judgement{file: file, history: h, own: own, call: call, run: run, found: make([]*found, len(file.evidence)), wheres: map[string]whereValue{}, results: map[*expression.Condition]result{}}
 	}
 	return all
 }
@@ -125,11 +134,11 @@ func (j *judgement) about(made *Made, that *condition) (bool, error) {
 
 // evidence looks for the call of a name, once for each judgement.
 func (j *judgement) evidence(e *evidence) *found {
-	if known := j.found[e.name]; known != nil {
+	if known := j.found[e.nth]; known != nil {
 		return known
 	}
 	answer := &found{}
-	j.found[e.name] = answer
+	j.found[e.nth] = answer
 	equal, given := j.where(e, answer)
 	if answer.err != nil || !given {
 		return answer

@@ -54,7 +54,7 @@ func parse(file, at string, value any, layout *flow.Layout) (*File, error) {
 }
 
 func newParser(file, at string, layout *flow.Layout) *parser {
-	return &parser{layout: layout, file: &File{Path: file, at: at, layout: layout, evidence: map[string]*evidence{}, facts: map[string]any{}, secret: expression.Names{}}}
+	return &parser{layout: layout, conditions: map[string]*condition{}, file: &File{Path: file, at: at, layout: layout, evidence: map[string]*evidence{}, facts: map[string]any{}, secret: expression.Names{}}}
 }
 
 // inWorkflow is the key of a workflow's file that has its rules.
@@ -120,6 +120,7 @@ type parser struct {
 	file *File
 	// params and captures are the names of a workflow's; nil params: any.
 	params, captures expression.Names
+	conditions       map[string]*condition // by source
 	layout           *flow.Layout
 	wrong            []fault.Diagnostic
 }
@@ -148,7 +149,7 @@ func (p *parser) sections(top map[string]any, at string) {
 	p.facts(top["facts"], join(at, "facts"))
 	shapes := p.members(top["evidence"], join(at, "evidence"))
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
-		f.evidence[name] = &evidence{name: name}
+		f.evidence[name] = &evidence{name: name, nth: len(f.evidence)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		p.evidence(f.evidence[name], shapes[name], join(at, "evidence."+name))

@@ -79,7 +79,13 @@ func (p *parser) condition(value any, at string) *condition {
 		p.violation(at, "a condition is text, not %s", jsonvalue.Kind(value))
 		return nil
 	}
-	return p.compile(source, at, 0, expression.Scope{Roots: p.allRoots()})
+	if known := p.conditions[source]; known != nil {
+		known.shared = true
+		return &condition{Condition: known.Condition, site: p.layout.Value(at), shared: true}
+	}
+	compiled := p.compile(source, at, 0, expression.Scope{Roots: p.allRoots()})
+	p.conditions[source] = compiled
+	return compiled
 }
 
 // beforeCall and afterCall make a predicate of the call in question of an expression:
@@ -106,7 +112,7 @@ func (p *parser) compile(source, at string, shift int, scope expression.Scope) *
 		p.wrongExpression(err, site, shift)
 		return nil
 	}
-	return &condition{compiled, site, shift}
+	return &condition{Condition: compiled, site: site, shift: shift}
 }
 
 func (p *parser) wrongExpression(err error, site *flow.Site, shift int) {

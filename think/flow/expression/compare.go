@@ -140,7 +140,7 @@ func ofTexts(holds func(text, part string) bool) function {
 // side is a side of a comparison that is a literal or a plain read.
 type side struct {
 	literal any
-	read    *path
+	read    []any // the argument of get, nil for a literal
 }
 
 // sideOf returns what a side of a comparison is, nil for anything else.
@@ -154,18 +154,18 @@ func sideOf(node ast.Node, program *Program) *side {
 		return &side{literal: n.Value}
 	}
 	if program.plain != nil {
-		return &side{read: program.plain}
+		return &side{read: []any{program.plain}}
 	}
 	return nil
 }
 
 // value returns the value of a side; known is false where the machine has to say why
 // there is none.
-func (s *side) value(env Env) (value any, known bool) {
+func (s *side) value(e *evaluation) (value any, known bool) {
 	if s.read == nil {
 		return s.literal, true
 	}
-	e := &evaluation{env: env, args: []any{s.read}}
+	e.args = s.read
 	value = get(e)
 	return value, e.err == nil
 }
@@ -176,8 +176,9 @@ func (c *Condition) quick(env Env) (holds, known bool) {
 	if c.sides[0] == nil || c.sides[1] == nil {
 		return false, false
 	}
-	left, known := c.sides[0].value(env)
-	right, also := c.sides[1].value(env)
+	e := &evaluation{env: env}
+	left, known := c.sides[0].value(e)
+	right, also := c.sides[1].value(e)
 	if !known || !also {
 		return false, false
 	}

@@ -104,6 +104,11 @@ func (c *Condition) Programs() []*Program {
 	return all
 }
 
+// Unclear is that of the Programs.
+func (c *Condition) Unclear() bool {
+	return c.program != nil && c.program.unclear || slices.ContainsFunc(c.Parts, (*Condition).Unclear)
+}
+
 // Holds evaluates the condition. failed are the leaves that gave false where it does not
 // hold, in source order.
 func (c *Condition) Holds(env Env) (holds bool, failed []*Condition, err error) {
