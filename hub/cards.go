@@ -86,7 +86,7 @@ func cardTypes() []string {
 // cards returns a page of the steps of the selected events.
 func (h *Hub) cards(r *http.Request, run string, selected events.Selection, alone int, at *pager) ([]card, error) {
 	steps := selected.Steps()
-	from, to, pager := paged(r, "page", len(steps), cardsPage, last(len(steps), cardsPage))
+	from, to, pager := pagedBack(r, "page", len(steps), cardsPage)
 	*at = pager
 	steps = steps[from:to]
 	all, err := h.index.Select(run, events.Filter{Types: cardTypes(), Step: alone})

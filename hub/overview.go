@@ -87,10 +87,11 @@ type inboxItem struct {
 	NoAnswers string // why it cannot be answered here
 }
 
-// fillInbox adds the questions of the runs that wait for a person, to be answered in place.
+// fillInbox adds the questions of the runs that wait for a person, to be answered in place:
+// the one that waits longest is first.
 func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 	for _, row := range view.Open {
-		if row.Standing.WaitsFor != forPerson || len(view.Inbox) >= latest {
+		if row.Standing.WaitsFor != forPerson {
 			continue
 		}
 		err := h.allowed(r, access.Approve)
@@ -105,6 +106,8 @@ func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 			view.Inbox = append(view.Inbox, item)
 		}
 	}
+	slices.SortStableFunc(view.Inbox, func(a, b inboxItem) int { return instant(a.Since).Compare(instant(b.Since)) })
+	view.Inbox = view.Inbox[:min(len(view.Inbox), latest)]
 }
 
 // forPerson is the value of WaitsFor for a person.

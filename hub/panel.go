@@ -17,8 +17,11 @@ import (
 	"savant/think/state"
 )
 
-// panelShown is how much of a value the panel shows, in bytes.
-const panelShown = 16 << 10
+// How much of a value the panel shows, and of one that decided about a step, in bytes.
+const (
+	panelShown = 16 << 10
+	valueShown = 160
+)
 
 // panel shows all about a step of a run: why it runs or not, its input, and its
 // results.
@@ -48,6 +51,9 @@ type reason struct {
 	Kind, Expression, Value, Step, Status, Cause, Message string
 	Operands                                              []operand
 }
+
+// same reports whether the condition is its only operand.
+func (c reason) same() bool { return len(c.Operands) == 1 && c.Operands[0].Value == c.Value }
 
 // operand is a value that an expression read.
 type operand struct{ Name, Value string }
@@ -148,7 +154,7 @@ func (h *Hub) reason(c flow.Condition) reason {
 	if code, is := c.Value.(fault.Code); is {
 		out.Value = string(code)
 	} else if c.Value != nil {
-		out.Value = h.oneLine(c.Value)
+		out.Value = fault.Cut(h.oneLine(c.Value), valueShown)
 	}
 	for name, value := range c.Operands {
 		out.Operands = append(out.Operands, operand{name, h.oneLine(value)})

@@ -33,7 +33,8 @@ type questionView struct {
 	Comment  string
 	Fields   []field
 	Problem  string
-	// Waits says who has to agree and what is due.
+	// Since is when it was asked. Waits says who has to agree and what is due.
+	Since string
 	Waits string
 }
 
@@ -75,7 +76,7 @@ func (h *Hub) questionsOf(ctx context.Context, key state.Key) []question {
 }
 
 func (h *Hub) question(asked think.Pending) question {
-	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: flow.AnsweringOf(asked.Call) == flow.Decides, Waits: waitsFor(asked)}}
+	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: flow.AnsweringOf(asked.Call) == flow.Decides, Since: asked.Since.UTC().Format(time.RFC3339Nano), Waits: waitsFor(asked)}}
 	whole := partsOf(asked)
 	asked.Input = h.options.Redactor.Value(asked.Input)
 	q.Parts = partsOf(asked)

@@ -197,7 +197,7 @@ func (h *Hub) fillRun(view *runView, found *think.StateGet) {
 
 // fillHistory adds a page of a run's records.
 func (h *Hub) fillHistory(r *http.Request, view *runView, key state.Key) error {
-	from, to, pager := paged(r, "records", view.Version, recordsPage, last(view.Version, recordsPage))
+	from, to, pager := pagedBack(r, "records", view.Version, recordsPage)
 	events, err := h.events(r.Context(), key, from, to-from)
 	if err != nil {
 		return err

@@ -305,6 +305,7 @@ func functions() template.FuncMap {
 		"step":      func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
 		"unit":      func(query url.Values, id string) template.URL { return queryAlso(query, "open", id) },
 		"statuses":  statusOrder,
+		"same":      reason.same,
 		"point":     func(kind string) string { return strings.ReplaceAll(kind, "_", " ") },
 	}
 }
@@ -393,6 +394,21 @@ func paged(r *http.Request, name string, total, size, fallback int) (from, to in
 	if at < last {
 		out.Older = with(r, name, strconv.Itoa(at+1))
 	}
+	return from, to, out
+}
+
+// pagedBack is paged for a list whose end is of interest: the last page is shown first, and
+// the first one has what is left.
+func pagedBack(r *http.Request, name string, total, size int) (from, to int, out pager) {
+	last := last(total, size)
+	_, to, out = paged(r, name, total, size, last)
+	from = (to - 1) / size * size
+	left := (last+1)*size - total
+	if to < total {
+		to -= left
+	}
+	from = max(0, from-left)
+	out.First, out.Last = min(from+1, total), to
 	return from, to, out
 }
 

@@ -133,5 +133,9 @@ func Elapsed(milliseconds float64) string {
 	case milliseconds < 999.5:
 		return strconv.FormatFloat(milliseconds, 'f', 0, 64) + "ms"
 	}
-	return time.Duration(milliseconds * float64(time.Millisecond)).Round(100 * time.Millisecond).String()
+	took := time.Duration(milliseconds * float64(time.Millisecond))
+	if took < time.Hour {
+		return took.Round(100 * time.Millisecond).String()
+	}
+	return strings.Replace(strings.TrimSuffix(took.Round(time.Minute).String(), "0s"), "h0m", "h", 1)
 }

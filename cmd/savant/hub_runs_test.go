@@ -85,3 +85,23 @@ func TestWhatModelsDidForAWorkflow(t *testing.T) {
 	require.Contains(t, numbers, "Tokens of workflows by day. ")
 	require.Contains(t, numbers, "Cost of workflows by day. ")
 }
+
+// TestWhoWaitsLongestIsFirst: the inbox begins with the question that was asked first, and a
+// long list that is read from its end has its last rows on the first view.
+func TestWhoWaitsLongestIsFirst(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	for _, name := range []string{"older", "newer"} {
+		savantIn(t, folder, "workflows", "run", "ships", "--name", name)
+	}
+	h := serveHub(t, folder)
+	page := h.page("/")
+	require.Less(t, strings.Index(page, `aria-label="older: sure"`), strings.Index(page, `aria-label="newer: sure"`))
+	list := strings.TrimSuffix(strings.Repeat("1, ", 51), ", ")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "tell.yaml"), []byte("name: tell\nversion: \"1\"\nsteps:\n  - {id: list, call: flow.set, input_template: {value: ["+list+"]}, capture_as: list}\n"+
+		"  - {id: each, foreach: list, as: one, call: context.read, input_template: {path: \"workflows/tell.yaml\", start_line: \"{{ one }}\"}}\n"), 0o600))
+	savantIn(t, folder, "workflows", "run", "tell", "--name", "long")
+	page = h.page("/runs/tell/long")
+	require.Contains(t, page, "<p class=\"pager\">3–52 of 52")
+	require.Contains(t, h.page("/runs/tell/long?records=0"), "<p class=\"pager\">1–2 of 52")
+}

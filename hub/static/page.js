@@ -7,6 +7,9 @@ import { listen } from "./live.js";
 const main = document.getElementById("main");
 const note = document.getElementById("live-note");
 
+const here = document.querySelector(".top nav [aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - 24; // a phone shows a part of the menu
+
 // say shows a message at the top of the page, wherever that is scrolled to.
 export function say(text) {
   if (note.textContent !== text) note.textContent = text;

@@ -47,7 +47,7 @@ func pages() map[string]string {
 		"overview": "/", "runs": "/runs", "run-done": "/runs/look/done", "run-waits": "/runs/release/waits-for-person", "run-model": "/runs/release/waits-for-model",
 		"run-failed": "/runs/strict/failed", "run-blocked": "/runs/count/blocked", "run-running": "/runs/checks/running", "run-cancelled": "/runs/release/cancelled",
 		"workflows": "/workflows", "workflow": "/workflows/release", "agents": "/diagnostics/agents", "agent": "/diagnostics/agents/agent-answered?view=timeline", "agent-step": "/diagnostics/agents/agent-answered?view=grouped&step=2",
-		"agent-grouped": "/diagnostics/agents/agent-answered?view=grouped", "agent-failed": "/diagnostics/agents/agent-failed", "nothing": "/nothing", "compare": "/compare", "numbers": "/numbers", "tools": "/tools?q=git", "tool": "/tools/git.log",
+		"rules": "/rules", "agent-grouped": "/diagnostics/agents/agent-answered?view=grouped", "agent-failed": "/diagnostics/agents/agent-failed", "nothing": "/nothing", "compare": "/compare", "numbers": "/numbers", "tools": "/tools?q=git", "tool": "/tools/git.log",
 	}
 }
 
@@ -65,6 +65,20 @@ func (p *tab) look(width int, theme string) {
 // TestAxeFindsNothing has axe-core look at each page, in both themes and at three widths.
 func TestAxeFindsNothing(t *testing.T) {
 	wanted(t)
+	lookedAt(t, demoRuns(t), pages())
+}
+
+// TestAxeFindsNothingInHardRuns: nor where runs are long, large, old or in other scripts.
+func TestAxeFindsNothingInHardRuns(t *testing.T) {
+	wanted(t)
+	folder := t.TempDir()
+	hardRuns(t, folder)
+	lookedAt(t, folder, hardPages())
+}
+
+// lookedAt has axe-core look at pages, which have to be as wide as the screen.
+func lookedAt(t *testing.T, folder string, pages map[string]string) {
+	t.Helper()
 	if os.Getenv("SAVANT_AXE") == "" {
 		_, err := exec.LookPath("npm")
 		require.False(t, err == nil && os.Getenv("CI") == "true", "there is npm, and SAVANT_AXE names no axe-core: make browser installs it")
@@ -72,10 +86,9 @@ func TestAxeFindsNothing(t *testing.T) {
 	}
 	axe, err := os.ReadFile(os.Getenv("SAVANT_AXE"))
 	require.NoError(t, err)
-	folder := demoRuns(t)
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
-	for name, path := range pages() {
+	for name, path := range pages {
 		p.open(h.base + path)
 		if name == "agent" {
 			p.click("#events li:first-child a")
@@ -106,10 +119,18 @@ func TestPictures(t *testing.T) {
 		t.Skip("SAVANT_PICTURES names no folder: make pictures does")
 	}
 	require.NoError(t, os.MkdirAll(into, 0o755))
-	folder := demoRuns(t)
+	pictured(t, demoRuns(t), pages(), into)
+	folder := t.TempDir()
+	hardRuns(t, folder)
+	pictured(t, folder, hardPages(), into)
+}
+
+// pictured makes pictures of pages.
+func pictured(t *testing.T, folder string, pages map[string]string, into string) {
+	t.Helper()
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
-	for name, path := range pages() {
+	for name, path := range pages {
 		for _, theme := range []string{"light", "dark"} {
 			for _, width := range []int{390, 1280, 2560} {
 				p.look(width, theme)
