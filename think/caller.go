@@ -26,6 +26,36 @@ type Caller struct {
 	Apps bool
 	// Admission decides which answers of the caller are taken; nil takes all.
 	Admission Admission
+	// Conversation is the client's session that makes the call; nil if no hook announced it.
+	Conversation *Conversation
+}
+
+// Asked names a call of Think as the hook of a client sees it.
+type Asked struct {
+	Tool     string `json:"tool"`
+	Workflow string `json:"workflow,omitempty"`
+	Run      string `json:"run,omitempty"`
+	Step     string `json:"step,omitempty"`
+}
+
+// Conversation is a client's session as its hook knows it.
+type Conversation struct {
+	// Own are the open runs that the session planned or continued, the last called first,
+	// and Others those of other sessions.
+	Own, Others []state.Key
+	// Tools are the client's names of the tools that it called, but for this server's.
+	Tools []string
+}
+
+// of returns which of a connection's runs are of the session, and the session's others.
+func (c *Conversation) of(connection []state.Key) []state.Key {
+	if c == nil {
+		return connection
+	}
+	rest := slices.DeleteFunc(slices.Clone(connection), func(key state.Key) bool {
+		return slices.Contains(c.Own, key) || slices.Contains(c.Others, key)
+	})
+	return append(slices.Clone(c.Own), rest...)
 }
 
 // Admission decides whether an answer is taken.
@@ -135,10 +165,11 @@ func (e *Engine) targetOf(ctx context.Context, caller Caller, workflow, run stri
 	if err != nil {
 		return target{}, err
 	}
-	own := e.callers.runs(caller)
+	own := e.runsOf(caller)
 	owned := func(info state.Info) bool { return slices.Contains(own, info.Key()) }
 	mine := slices.DeleteFunc(slices.Clone(open), func(info state.Info) bool { return !owned(info) })
 	if len(mine) == 1 {
+		e.callers.note(caller, mine[0].Key()) // a session's run is its connection's too
 		return target{key: mine[0].Key(), implied: true}, nil
 	}
 	if len(mine) == 0 {
@@ -149,6 +180,11 @@ func (e *Engine) targetOf(ctx context.Context, caller Caller, workflow, run stri
 		}
 	}
 	return target{}, e.unnamed(ctx, workflow, own, all, open)
+}
+
+// runsOf returns the runs that are a caller's own, its last first.
+func (e *Engine) runsOf(caller Caller) []state.Key {
+	return caller.Conversation.of(e.callers.runs(caller))
 }
 
 // isOpen reports whether a run with a status goes on.

@@ -82,7 +82,7 @@ func (e *Engine) ownsNone(ctx context.Context, caller Caller, workflow string) e
 	if err != nil {
 		return err
 	}
-	return e.unnamed(ctx, workflow, e.callers.runs(caller), all, open)
+	return e.unnamed(ctx, workflow, e.runsOf(caller), all, open)
 }
 
 // openRuns returns all runs, the last changed first, and the unfinished ones among

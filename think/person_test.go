@@ -323,3 +323,60 @@ steps:
 	require.Contains(t, asked.asked[0].Message, `"a\u{200b}"`)
 	require.Contains(t, string(asked.asked[0].Schema), `"answer"`)
 }
+
+// The fields of a form stand in the order in which they are written, also where an expression
+// or a named schema writes them, and a field of a named schema is one of its kind.
+func TestAFormKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	const (
+		schemaFile = `{"type": "object", "required": ["zip"], "properties": {"zip": {"type": "string"}, "area": {"$ref": "#/$defs/area"}, "kind": {"$ref": "Kind"}}, "$defs": {"area": {"enum": ["south", "north"]}}}`
+		workflow   = `name: ordering
+version: "1.0"
+params:
+  short: {type: boolean, default: false}
+  place: {$ref: Place, default: {zip: "1"}}
+schemas:
+  Kind: {enum: [shop, home]}
+  Person: {type: object, properties: {name: {type: string}, born: {type: integer}}}
+steps:
+  - id: pick
+    call: human.ask
+    input_template: {message: "Which?", schema: SCHEMA}
+`
+		named = `{type: object, $defs: {Kind: {type: integer}}, properties: {who: {$ref: Person, title: Who}, at: {allOf: [{$ref: Place}]}, kind: {$ref: Kind, description: of what}, count: {$ref: "#/$defs/Kind"}, born: {$ref: "Person#/properties/born"}, as: {enum: [{$ref: Kind}, x]}}}`
+	)
+	for name, c := range map[string]struct{ schema, fields string }{
+		"written out":            {`{type: object, properties: {z: {type: string}, a: {type: integer}}}`, "z text, a integer"},
+		"an expression":          {`"{{ {type: 'object', properties: {z: {type: 'string'}, a: {type: 'integer'}, m: {enum: [2, 1]}}} }}"`, "z text, a integer, m choice"},
+		"one of two":             {`"{{ params.short ? {type: 'object', properties: {a: {type: 'string'}}} : {type: 'object', properties: {z: {type: 'string'}, b: {type: 'boolean'}}} }}"`, "z text, b boolean"},
+		"a part":                 {`{type: object, properties: "{{ {z: {type: 'string'}, a: {type: 'null'}, b: {type: 'number'}} }}"}`, "z text, b number"},
+		"a named one":            {`{$ref: Person}`, "name text, born integer"},
+		"a file":                 {`{$ref: Place}`, "zip text, area choice, kind choice"},
+		"named ones":             {named, "who.name text, who.born integer, at.zip text, at.area choice, at.kind choice, kind choice, count integer, born integer, as choice"},
+		"of an expression":       {`"{{ {type: 'object', properties: {who: {'$ref': 'Person'}, at: {'$ref': 'Place'}}} }}"`, "who.name text, who.born integer, at.zip text, at.area choice, at.kind choice"},
+		"more is demanded of it": {`{type: object, properties: {who: {$ref: Person, required: [name]}}}`, "who json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := state.Open(t.TempDir(), state.Options{})
+			require.NoError(t, err)
+			engine := think.New(think.Options{Store: store, Now: time.Now, NewID: func() string { return "fresh" },
+				Library: library.New(library.Layer{Files: fstest.MapFS{
+					"workflows/ordering.yaml": {Data: []byte(strings.Replace(workflow, "SCHEMA", c.schema, 1))},
+					"schemas/Place.json":      {Data: []byte(schemaFile)},
+				}})})
+			t.Cleanup(func() {
+				engine.Close()
+				require.NoError(t, store.Close())
+			})
+			_, err = engine.Plan(t.Context(), think.PlanInput{Workflow: "ordering", RunID: "r1"})
+			require.NoError(t, err)
+			pending, err := engine.Pending(t.Context(), "ordering", "r1")
+			require.NoError(t, err)
+			var fields []string
+			for _, each := range pending[0].Form().Fields() {
+				fields = append(fields, each.Name+" "+string(each.Kind))
+			}
+			require.Equal(t, c.fields, strings.Join(fields, ", "))
+		})
+	}
+}

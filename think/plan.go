@@ -16,6 +16,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/form"
+	"savant/think/gate"
 	"savant/think/library"
 	"savant/think/state"
 )
@@ -70,6 +71,10 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
 		return nil, strictly(warnings)
 	}
+	note, err := e.unpublishedNote(graph, in)
+	if err != nil {
+		return nil, err
+	}
 	report := e.checkedNow(graph)
 	if err := report.Fault(); err != nil {
 		return nil, err
@@ -83,7 +88,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: strings.TrimSpace(e.unpublishedNote(graph, in.Driven) + " " + e.rulesNote(graph)), terms: termsOf(graph), by: in.Caller})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: strings.TrimSpace(note + " " + e.rulesNote(graph)), terms: termsOf(graph), by: in.Caller})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, in.Caller, key, given) // another process planned it first
 	}
@@ -398,24 +403,34 @@ func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven boo
 }
 
 // unpublishedNote names the engines whose tools a workflow calls and this server does
-// not publish, and the setting that does; "" if there are none.
-func (e *Engine) unpublishedNote(graph *flow.Graph, driven bool) string {
-	if driven {
-		return ""
+// not publish, and the setting that does; "" if there are none. UNKNOWN_TOOL in a session
+// that hooks hold and that called no tool of such a server: nothing could answer the step,
+// and nothing else would pass.
+func (e *Engine) unpublishedNote(graph *flow.Graph, in PlanInput) (string, error) {
+	if in.Driven {
+		return "", nil
 	}
-	needed := map[string]bool{}
+	needed, unseen := map[string]bool{}, map[string]bool{}
 	for _, workflow := range graph.Workflows() {
 		for _, d := range workflow.Tools() {
 			if engine := e.Tools.Unpublished(d.Actual); engine != "" {
 				needed[engine] = true
+				if talk := in.Caller.Conversation; talk != nil && !slices.ContainsFunc(talk.Tools, func(tool string) bool { return gate.Serves(tool, d.Actual) }) {
+					unseen[engine] = true
+				}
 			}
 		}
 	}
 	if len(needed) == 0 {
-		return ""
+		return "", nil
+	}
+	if len(unseen) > 0 {
+		names := strings.Join(slices.Sorted(maps.Keys(unseen)), ",")
+		return "", fault.New(fault.UnknownTool, "this server does not publish the tools of %s that steps call, and this session, which hooks hold to its run, called no tool of such a server: "+
+			"add %s to MCP_SERVICE in the client's configuration and restart it; if another server has them, call one of its tools and plan again", names, names)
 	}
 	names := strings.Join(slices.Sorted(maps.Keys(needed)), ",")
-	return "Steps of this workflow call tools of " + names + ", which this server does not publish: unless another server of this client has them, add " + names + " to MCP_SERVICE in the client's configuration and restart it."
+	return "Steps of this workflow call tools of " + names + ", which this server does not publish: unless another server of this client has them, add " + names + " to MCP_SERVICE in the client's configuration and restart it.", nil
 }
 
 // rulesNote says what the rules of a workflow demand, "" without rules.
@@ -482,7 +497,7 @@ func (e *Engine) elicitParams(ctx context.Context, ask Ask, workflow *flow.Workf
 	if len(missing) == 0 || ask == nil {
 		return given, nil
 	}
-	shown := form.New(flow.ParamsSchema(missing))
+	shown := form.New(workflow.ParamsSchema(missing))
 	if !shown.Whole() || !shown.Seen() {
 		return given, nil // Bind reports missing parameters
 	}

@@ -32,7 +32,7 @@ func agentOf(call engines.Call) string {
 
 func (h Hooks) explain(e *think.Engine) tool[think.ExplainInput, any] {
 	return func(ctx context.Context, call engines.Call, in think.ExplainInput) (any, error) {
-		in.Caller = Caller(call)
+		in.Caller = h.caller(ctx, call, think.Asked{Tool: "think.explain", Workflow: in.Workflow, Run: in.RunID, Step: in.StepID})
 		found, err := e.ExplainAny(ctx, in)
 		if run, is := found.(*think.RunExplanation); is && err == nil && h.Rulings != nil {
 			refused, err := h.Rulings.RefusedIn(call, run.Workflow, run.RunID)
@@ -45,16 +45,16 @@ func (h Hooks) explain(e *think.Engine) tool[think.ExplainInput, any] {
 	}
 }
 
-func reset(e *think.Engine) tool[think.ResetInput, *think.ResetOutput] {
+func (h Hooks) reset(e *think.Engine) tool[think.ResetInput, *think.ResetOutput] {
 	return func(ctx context.Context, call engines.Call, in think.ResetInput) (*think.ResetOutput, error) {
-		in.Caller = Caller(call)
+		in.Caller = h.caller(ctx, call, think.Asked{Tool: "think.reset", Workflow: in.Workflow, Run: in.RunID})
 		return e.Reset(ctx, in)
 	}
 }
 
-func stateGet(e *think.Engine) tool[think.StateGetInput, *think.StateGet] {
+func (h Hooks) stateGet(e *think.Engine) tool[think.StateGetInput, *think.StateGet] {
 	return func(ctx context.Context, call engines.Call, in think.StateGetInput) (*think.StateGet, error) {
-		in.Caller = Caller(call)
+		in.Caller = h.caller(ctx, call, think.Asked{Tool: "think.state.get", Workflow: in.Workflow, Run: in.RunID})
 		return e.StateGet(ctx, in)
 	}
 }

@@ -34,6 +34,17 @@ type Announcements interface {
 	Probed(ctx context.Context, workflow, run string) (bool, error)
 	// Continued reports whether a hook saw a call of think.next for a step of a run.
 	Continued(ctx context.Context, workflow, run, step string) (bool, error)
+	// Conversation returns the session whose hook saw a call; nil if none is known.
+	Conversation(ctx context.Context, asked think.Asked) *think.Conversation
+}
+
+// caller is who makes a call, with the client's session if a hook announced it.
+func (h Hooks) caller(ctx context.Context, call engines.Call, asked think.Asked) think.Caller {
+	caller := Caller(call)
+	if h.Announcements != nil && call.Agent.RunID == "" && (asked.Run == "" || asked.Tool == "think.plan") {
+		caller.Conversation = h.Announcements.Conversation(ctx, asked)
+	}
+	return caller
 }
 
 // required is think.plan for clients: HOOKS_MISSING if the run requires hooks and no
@@ -49,7 +60,7 @@ func (h Hooks) required(e *think.Engine) tool[think.PlanInput, *think.Reply] {
 				return nil, hooksMissing()
 			}
 		}
-		in.Caller = Caller(call)
+		in.Caller = h.caller(ctx, call, think.Asked{Tool: "think.plan", Workflow: in.Workflow, Run: in.RunID})
 		return e.Plan(ctx, in)
 	}
 }
@@ -68,7 +79,7 @@ func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 // hook saw the call, for example in a session that did not plan the run.
 func (h Hooks) continues(e *think.Engine) tool[think.NextInput, *think.Reply] {
 	return func(ctx context.Context, call engines.Call, in think.NextInput) (*think.Reply, error) {
-		in.Caller = Caller(call)
+		in.Caller = h.caller(ctx, call, think.Asked{Tool: "think.next", Workflow: in.Workflow, Run: in.RunID, Step: in.StepID})
 		if h.Announcements != nil {
 			in.Caller.Admission = h
 		}

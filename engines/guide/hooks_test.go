@@ -45,6 +45,9 @@ func (a *announcements) Continued(_ context.Context, workflow, run, step string)
 	return slices.Contains(a.steps, workflow+"/"+run+" "+step), nil
 }
 
+// Conversation implements guide.Announcements.
+func (*announcements) Conversation(context.Context, think.Asked) *think.Conversation { return nil }
+
 // Where runs need hooks, an answer that no hook was asked about is not taken. Whether runs
 // need them or not, a step asks the store once where the run stands.
 func TestAnAnswerNeedsAHook(t *testing.T) {

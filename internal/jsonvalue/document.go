@@ -120,6 +120,12 @@ func (n Node) At(pointer string) Node {
 	return n
 }
 
+// Member returns the value of a member of an object; the zero Node if there is none.
+func (n Node) Member(name string) Node {
+	found, _ := n.child(name)
+	return found
+}
+
 func (n Node) child(name string) (Node, bool) {
 	for _, member := range n.Members {
 		if member.Name == name {

@@ -511,9 +511,9 @@ func canonical(params map[string]any) (map[string]any, error) {
 	return object, nil
 }
 
-// ParamsSchema returns the schema of an object of parameters, in the order in which it is
-// written.
-func ParamsSchema(params []Param) []byte {
+// ParamsSchema returns the schema of an object of some of the workflow's parameters, in the
+// order in which it is written.
+func (w *Workflow) ParamsSchema(params []Param) []byte {
 	var properties jsonvalue.Object
 	required := []string{}
 	for _, param := range params {
@@ -534,7 +534,10 @@ func ParamsSchema(params []Param) []byte {
 	if err != nil {
 		return nil // never: it was JSON
 	}
-	return raw
+	if w.set == nil {
+		return raw
+	}
+	return w.set.Whole(raw)
 }
 
 // Missing returns the required parameters that are not given.

@@ -59,7 +59,6 @@ type parser struct {
 	programs map[string]*expression.Program
 	texts    map[string]*expression.Text
 	inlined  map[string]*schemas.Schema // by what was written
-	local    map[string]*yaml.Node      // the file's own schemas, by name
 }
 
 // entries are the alternating keys and values of a map in the file. Maps are small, so
@@ -303,16 +302,17 @@ func (p *parser) schemas(node *yaml.Node) {
 		return
 	}
 	keys, _ := p.mapping(node, "schemas", nil)
-	p.w.Schemas, p.local = make(map[string]any, len(keys)/2), make(map[string]*yaml.Node, len(keys)/2)
+	p.w.Schemas = make(map[string]any, len(keys)/2)
+	ordered := make(map[string]any, len(keys)/2)
 	for i := 0; i+1 < len(keys); i += 2 {
 		name, value := keys[i].Value, keys[i+1]
 		if !stepName().MatchString(name) {
 			p.add(fault.YAMLSchemaViolation, "schemas."+name, value, "a schema's name is letters, digits, _ and -, starting with a letter")
 		}
-		p.w.Schemas[name], p.local[name] = valueOf(value), value
+		p.w.Schemas[name], ordered[name] = valueOf(value), orderedOf(value)
 		p.schemaTexts(value, "schemas."+name)
 	}
-	set, err := p.w.set.With(p.w.Schemas)
+	set, err := p.w.set.With(ordered)
 	if err != nil {
 		p.schemaProblem(err, "schemas", node)
 		return

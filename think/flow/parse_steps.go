@@ -349,9 +349,7 @@ func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
 // written returns a schema in the order in which it is written.
 func (p *parser) written(node *yaml.Node, schema *schemas.Schema) []byte {
 	if node.Kind == yaml.ScalarNode {
-		if node = p.local[schema.Name()]; node == nil {
-			return schema.Text() // of a file
-		}
+		return schema.Text()
 	}
 	return orderedJSON(node)
 }

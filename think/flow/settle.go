@@ -239,7 +239,7 @@ func (u *unit) askedText() []byte {
 	input, _ := u.rare().input.(map[string]any)
 	schema := input["schema"]
 	if schema == nil {
-		return u.step().asked
+		return u.frame().graph.Workflow.set.Whole(u.step().asked)
 	}
 	if written := u.step().input.field("schema"); written != nil {
 		schema = written.ordered(schema)
@@ -248,7 +248,7 @@ func (u *unit) askedText() []byte {
 	if err != nil {
 		return nil // checked when it was issued
 	}
-	return raw
+	return u.frame().graph.Workflow.set.Whole(raw)
 }
 
 // Recorded is a journal's record of an answer that settled its step as done.

@@ -102,6 +102,9 @@ func (t *template) render(env expression.Env) (any, error) {
 // ordered returns a value that the template rendered, with the members of its objects in
 // the order in which they are written.
 func (t *template) ordered(value any) any {
+	if t.form == textForm {
+		return t.text.Ordered(value)
+	}
 	switch at := value.(type) {
 	case map[string]any:
 		if t.form != objectForm {

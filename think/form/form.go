@@ -4,6 +4,7 @@
 package form
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -142,7 +143,7 @@ func (b *builder) field(name string, node jsonvalue.Node, depth int) *Field {
 	f.Default, f.HasDefault = schema["default"]
 	f.Choices = optionsOf(schema)
 	only := f.Only()
-	properties := member(node, "properties")
+	properties := node.Member("properties")
 	switch {
 	case len(f.Choices) > 0:
 		f.Kind = Choice
@@ -154,7 +155,7 @@ func (b *builder) field(name string, node jsonvalue.Node, depth int) *Field {
 	case only == "object" && schema["additionalProperties"] == false: // there is nothing to fill in
 		f.Kind = Group
 	case only == "array":
-		items, _ := valueOf(b.resolved(member(node, "items"))).(map[string]any)
+		items, _ := valueOf(b.resolved(node.Member("items"))).(map[string]any)
 		if f.Choices = optionsOf(items); len(f.Choices) > 0 {
 			f.Kind = Choices
 			break
@@ -204,28 +205,58 @@ func (f *Field) locate(at string, mandatory bool) {
 // maxRefs is how many references lead to a schema at most.
 const maxRefs = 10
 
-// resolved follows references within the schema.
+// annotations are keywords that say something of a value and demand nothing, beside those
+// that name parts of a schema.
+var annotations = []string{"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$defs", "definitions", "$schema", "$id"}
+
+// resolved follows references within the schema. What is said beside a reference is said
+// of the field; one beside which something is demanded stays as it is.
 func (b *builder) resolved(node jsonvalue.Node) jsonvalue.Node {
 	for range maxRefs {
-		to, inside := strings.CutPrefix(jsonvalue.Text(member(node, "$ref").Raw), "#/")
-		target, found := b.root, inside && len(node.Members) == 1
-		for token := range strings.SplitSeq(to, "/") {
-			if found {
-				target, found = existing(target, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
-			}
-		}
-		if !found {
+		target, keyword := b.target(node)
+		beside := slices.DeleteFunc(slices.Clone(node.Members), func(m jsonvalue.NodeMember) bool { return m.Name == keyword })
+		if keyword == "" || slices.ContainsFunc(beside, func(m jsonvalue.NodeMember) bool { return !slices.Contains(annotations, m.Name) }) {
 			break
 		}
-		node = target
+		if len(beside) == 0 || target.Members == nil {
+			node = target
+			continue
+		}
+		merged := jsonvalue.Object{}
+		for _, each := range target.Members {
+			if _, over := existing(node, each.Name); !over {
+				beside = append(beside, each)
+			}
+		}
+		for _, each := range beside {
+			merged.Add(each.Name, json.RawMessage(each.Value.Raw))
+		}
+		raw, err := jsonvalue.Encode(merged)
+		if err != nil {
+			break // never: its members are JSON
+		}
+		node = jsonvalue.Node{Raw: raw, Members: beside}
 	}
 	return node
 }
 
-// member returns the value of a member; the zero Node if there is none.
-func member(node jsonvalue.Node, name string) jsonvalue.Node {
-	found, _ := existing(node, name)
-	return found
+// target returns the schema that a field's schema refers to, and by which keyword: a
+// reference, or allOf with one part.
+func (b *builder) target(node jsonvalue.Node) (target jsonvalue.Node, keyword string) {
+	if parts := node.Member("allOf").Items; len(parts) == 1 {
+		return parts[0], "allOf"
+	}
+	to, inside := strings.CutPrefix(jsonvalue.Text(node.Member("$ref").Raw), "#")
+	target, found := b.root, inside && (to == "" || to[0] == '/')
+	for token := range strings.SplitSeq(strings.TrimPrefix(to, "/"), "/") {
+		if found && to != "" {
+			target, found = existing(target, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+		}
+	}
+	if !found {
+		return jsonvalue.Node{}, ""
+	}
+	return target, "$ref"
 }
 
 func existing(node jsonvalue.Node, name string) (jsonvalue.Node, bool) {

@@ -62,6 +62,8 @@ const (
 	planning   = thinkPrefix + "plan"
 	continuing = thinkPrefix + "next"
 	resetting  = thinkPrefix + "reset"
+	explaining = thinkPrefix + "explain"
+	reading    = thinkPrefix + "state.get"
 )
 
 func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
@@ -70,7 +72,17 @@ func underscored(name string) string { return strings.ReplaceAll(name, ".", "_")
 // mcp__savant__think_plan. It returns the tool's own name and the client's prefix for
 // this server.
 func Stepping(tool string) (name, prefix string, ok bool) {
-	for _, each := range []string{planning, continuing, resetting} {
+	return ofClient(tool, planning, continuing, resetting)
+}
+
+// Meaning is Stepping for all tools that mean a run of their caller where they name none.
+func Meaning(tool string) (name, prefix string, ok bool) {
+	return ofClient(tool, planning, continuing, resetting, explaining, reading)
+}
+
+// ofClient returns which of some tools a client calls, and its prefix.
+func ofClient(tool string, names ...string) (name, prefix string, ok bool) {
+	for _, each := range names {
 		for _, spelt := range []string{each, underscored(each)} {
 			prefix, found := strings.CutSuffix(tool, spelt)
 			if found && (prefix == "" || !alphanumeric(prefix[len(prefix)-1])) {
@@ -114,6 +126,12 @@ func (o Own) Named(tool, call string) bool {
 		}
 	}
 	return slices.ContainsFunc(o.spellings(tool), func(each string) bool { return dotted(each) == dotted(call) })
+}
+
+// Serves reports whether a client's tool is of the server that a workflow's call names.
+func Serves(tool, call string) bool {
+	server, _, _ := strings.Cut(call, ".")
+	return strings.Contains("."+dotted(tool), "."+dotted(server)+".")
 }
 
 // dotted converts a name to lower case and each run of other characters to a dot,

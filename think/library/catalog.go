@@ -108,6 +108,6 @@ func (l *Library) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
 	}
 	w := graph.Workflow
 	origin, _ := l.originOf(l.places(), w.Name)
-	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: jsonvalue.SHA256(w.Digest), Params: describeParams(w), Asked: flow.ParamsSchema(w.Params),
+	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: jsonvalue.SHA256(w.Digest), Params: describeParams(w), Asked: w.ParamsSchema(w.Params),
 		YAML: string(w.Source), WorkflowYAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+
 	"savant/fault"
 	"savant/internal/jsonvalue"
 )
@@ -248,4 +251,64 @@ func Unwrap(source string) (inner string, offset int) {
 		return source, 0
 	}
 	return body[:end], start + len(opening)
+}
+
+// Ordered returns a value that the text gave, with the members of the objects that its
+// expression writes out in the order in which it does.
+func (t *Text) Ordered(value any) any {
+	if !t.whole {
+		return value
+	}
+	tree, err := parser.ParseWithConfig(t.parts[0].program.source, newConfig(Scope{}.scale()))
+	if err != nil {
+		return value
+	}
+	out, _ := asWritten(tree.Node, value)
+	return out
+}
+
+// asWritten is Ordered for an expression; false if it does not write this value.
+func asWritten(node ast.Node, value any) (any, bool) {
+	switch n := node.(type) {
+	case *ast.MapNode:
+		object, is := value.(map[string]any)
+		if !is || len(object) != len(n.Pairs) {
+			return value, false
+		}
+		out, whole := make(jsonvalue.Object, 0, len(object)), true
+		for _, each := range n.Pairs {
+			pair, _ := each.(*ast.PairNode)
+			key, is := pair.Key.(*ast.StringNode)
+			if !is {
+				return value, false
+			}
+			member, has := object[key.Value]
+			if !has {
+				return value, false
+			}
+			member, wrote := asWritten(pair.Value, member)
+			out.Add(key.Value, member)
+			whole = whole && wrote
+		}
+		return out, whole
+	case *ast.ArrayNode:
+		list, is := value.([]any)
+		if !is || len(list) != len(n.Nodes) {
+			return value, false
+		}
+		out, whole := make([]any, len(list)), true
+		for i, each := range n.Nodes {
+			member, wrote := asWritten(each, list[i])
+			out[i], whole = member, whole && wrote
+		}
+		return out, whole
+	case *ast.ConditionalNode:
+		if out, wrote := asWritten(n.Exp1, value); wrote {
+			return out, true
+		}
+		return asWritten(n.Exp2, value)
+	case *ast.StringNode:
+		return value, value == n.Value
+	}
+	return value, true
 }

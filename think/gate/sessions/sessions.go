@@ -81,6 +81,7 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		}
 		return gate.Decision{}
 	}
+	g.note(ctx, e)
 	about, err := g.about(ctx, e)
 	if s, damaged := g.load(g.fileOf(e.Client, e.Session)); damaged == nil && (s == nil || len(s.Pairs) == 0) && (err != nil || about.nothing(s)) {
 		return gate.Decision{} // no run of this session is gated, and this event plans none

@@ -11,6 +11,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think"
 	"savant/think/form"
@@ -54,8 +55,10 @@ type questions struct {
 // reported and asked for again.
 func (p *program) ask(ctx context.Context, a *app.App, asked think.Pending) (any, error) {
 	q := &questions{program: p, form: asked.Form(), filled: form.Filled{}}
-	if set, err := a.Think.Library.Schemas(); err == nil && asked.Schema != nil {
-		q.schema, _ = set.Inline(asked.Schema)
+	if set, err := a.Think.Library.Schemas(); err == nil && q.form.Schema != nil {
+		if whole, err := jsonvalue.DecodeStored(q.form.Schema); err == nil {
+			q.schema, _ = set.Inline(whole)
+		}
 	}
 	if q.form.Schema != nil {
 		fmt.Fprintf(p.Stdout, "Type %s for the schema of the answer.\n", wantsSchema)
