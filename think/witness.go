@@ -1,6 +1,7 @@
 package think
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -217,18 +218,34 @@ func (e *Engine) attest(ctx context.Context, l *live, step flow.Handle, receipt 
 	if err := e.attestChoice(ctx, l, next.StepID, receipt); err != nil {
 		return err
 	}
-	return e.attestUse(ctx, l, step, receipt)
+	return e.attestUse(ctx, l, step, next.Version, receipt)
 }
 
-// attestUse refuses a receipt that has answered another step with an effect, of this run or
-// of any other: what was done once is not done twice. What was read, all may see.
-func (e *Engine) attestUse(ctx context.Context, l *live, step flow.Handle, receipt state.Receipt) error {
-	if receipt.Run != "" || !step.Writes() {
-		return nil
+// usedSince returns the step of the run that a receipt answered after a version, "" if none:
+// a call that came after a step was issued was not used before.
+func (e *Engine) usedSince(ctx context.Context, l *live, issued int, receipt state.Receipt) (string, error) {
+	for version := issued + 1; version <= l.now.Version; version++ {
+		record, err := e.record(ctx, l.history(), version)
+		if err != nil {
+			return "", err
+		}
+		var data answerData
+		if record.Kind == kindResult && bytes.Contains(record.Data, []byte(receipt.ID)) && decodeData(record, &data) == nil && data.Receipt == receipt.ID {
+			return "step " + data.Step + " of " + l.key.String(), nil
+		}
 	}
+	return "", nil
+}
+
+// attestUse refuses a receipt that has answered another step of this run, or one with an
+// effect of any other: a call counts once. What was read, other runs may see.
+func (e *Engine) attestUse(ctx context.Context, l *live, step flow.Handle, issued int, receipt state.Receipt) error {
 	use := "step " + step.ID() + " of " + l.key.String()
-	taken, err := e.Receipts.UseReceipt(ctx, receipt.ID, use)
-	if err != nil || taken == use {
+	taken, err := e.usedSince(ctx, l, issued, receipt)
+	if err == nil && taken == "" && receipt.Run == "" && step.Writes() {
+		taken, err = e.Receipts.UseReceipt(ctx, receipt.ID, use)
+	}
+	if err != nil || taken == "" || taken == use {
 		return err
 	}
 	return unwitnessed(step.ID(), receipt, "belongs to a call that answered "+taken+": make the call again for this step", "a call for this step", taken)
