@@ -81,7 +81,7 @@ func (w *whole) led(reference, base string) string {
 	if name == "" {
 		return "#" + base + fragment
 	}
-	held, known := w.set.lookup(unescapeAddress(name))
+	held, known := w.set.lookup(pointerOf(name))
 	if !known || w.set.sources[held].broken != nil {
 		return reference
 	}
