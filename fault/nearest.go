@@ -1,5 +1,7 @@
 package fault
 
+import "fmt"
+
 // maxMisspelt bounds the names that are compared, in bytes. Longer ones are unlikely
 // typing errors and would take seconds.
 const maxMisspelt = 500
@@ -17,6 +19,21 @@ func Nearest(name string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Meant is the part of a message that names the candidate nearest to name, by a format
+// with one verb; "" where none is near.
+func Meant(format, name string, candidates []string) string {
+	nearest := Nearest(name, candidates)
+	if nearest == "" {
+		return ""
+	}
+	return fmt.Sprintf(format, nearest)
+}
+
+// HintOf asks whether the candidate nearest to name was meant; no hint where none is near.
+func HintOf(name string, candidates []string) Hint {
+	return Hint{Text: Meant("did you mean %s?", name, candidates)}
 }
 
 func distance(a, b string) int {

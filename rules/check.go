@@ -134,10 +134,7 @@ func (c *checker) evident(file *File, path, name string) {
 }
 
 func (c *checker) nearest(name string) string {
-	if meant := fault.Nearest(name, c.names); meant != "" {
-		return fmt.Sprintf(": did you mean %q?", meant)
-	}
-	return ""
+	return fault.Meant(": did you mean %q?", name, c.names)
 }
 
 func (c *checker) where(file *File, e *evidence) {

@@ -490,8 +490,8 @@ func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
 func last(at string) string { return at[strings.LastIndex(at, ".")+1:] }
 
 func nearest(name string, known []string) string {
-	if meant := fault.Nearest(name, known); meant != "" {
-		return fmt.Sprintf(": did you mean %q?", meant)
+	if meant := fault.Meant(": did you mean %q?", name, known); meant != "" {
+		return meant
 	}
 	if len(known) == 0 || len(known) > 20 {
 		return ""

@@ -124,9 +124,7 @@ func (g *graph) unknown(at pointed, name string) fault.Diagnostic {
 	}
 	found := g.diagnostic(at, message)
 	found.Code = fault.SchemaNotFound
-	if near := fault.Nearest(name, g.set.Names()); near != "" {
-		found.Message += "; did you mean " + near + "?"
-	}
+	found.Message += fault.Meant("; did you mean %s?", name, g.set.Names())
 	return found
 }
 

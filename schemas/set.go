@@ -93,10 +93,7 @@ func (s *Set) lookup(name string) (string, bool) {
 }
 
 func (s *Set) notFound(name string) *fault.Error {
-	if near := fault.Nearest(name, s.Names()); near != "" {
-		return fault.New(fault.SchemaNotFound, "no schema is named %q; did you mean %q?", name, near)
-	}
-	return fault.New(fault.SchemaNotFound, "no schema is named %q", name)
+	return fault.New(fault.SchemaNotFound, "no schema is named %q%s", name, fault.Meant("; did you mean %q?", name, s.Names()))
 }
 
 func violation(what string, diagnostics ...fault.Diagnostic) *fault.Error {

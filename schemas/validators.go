@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -102,11 +103,7 @@ func (s *Set) Validator(name string) (Validator, error) {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	unknown := fault.New(fault.SchemaNotFound, "no check is named %q; the checks are %s", fault.Cut(name, 80), strings.Join(known, ", "))
-	if nearest := fault.Nearest(name, known); nearest != "" {
-		unknown = fault.New(fault.SchemaNotFound, "no check is named %q; did you mean %q?", fault.Cut(name, 80), nearest)
-	}
-	return nil, unknown
+	return nil, fault.New(fault.SchemaNotFound, "no check is named %q; %s", fault.Cut(name, 80), cmp.Or(fault.Meant("did you mean %q?", name, known), "the checks are "+strings.Join(known, ", ")))
 }
 
 // CheckText applies a validator to a text, or to each text of a list. The error is

@@ -457,11 +457,7 @@ func (e *Engine) notFound(ctx context.Context, tool string, driven bool) (messag
 	if err := e.Tools.Missing(ctx, tool); err != nil {
 		return "the tool " + tool + " is not available now: " + fault.From(err).Message(), true
 	}
-	message = "this server has no tool " + tool + "; the client must have it"
-	if nearest := fault.Nearest(tool, e.Tools.Names()); nearest != "" {
-		message += ", or did you mean " + nearest + "?"
-	}
-	return message, false
+	return "this server has no tool " + tool + "; the client must have it" + fault.Meant(", or did you mean %s?", tool, e.Tools.Names()), false
 }
 
 // witnessed returns an error for each step that takes only a receipt of a tool.

@@ -68,11 +68,7 @@ func (s *Server) findPrompt(ctx context.Context, r *request) (engines.Prompt, er
 		}
 		names[i] = prompt.Name
 	}
-	unknown := fault.New(fault.PromptNotFound, "no prompt is named %q", fault.Cut(name, 100))
-	if nearest := fault.Nearest(name, names); nearest != "" {
-		unknown = unknown.Hinted(fault.DidYouMean(nearest))
-	}
-	return engines.Prompt{}, unknown
+	return engines.Prompt{}, fault.New(fault.PromptNotFound, "no prompt is named %q", fault.Cut(name, 100)).Hinted(fault.HintOf(name, names))
 }
 
 // promptArguments returns the arguments as text. The protocol has only strings here;

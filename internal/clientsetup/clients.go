@@ -64,11 +64,7 @@ func Find(name string) (Client, error) {
 	if i := slices.IndexFunc(list, func(c Client) bool { return c.Name == name }); i >= 0 {
 		return list[i], nil
 	}
-	unknown := fault.New(fault.InvalidParams, "there is no client %q; the clients are %s", fault.Cut(name, 50), strings.Join(Names(), ", "))
-	if near := fault.Nearest(name, Names()); near != "" {
-		return Client{}, unknown.Hinted(fault.DidYouMean(near))
-	}
-	return Client{}, unknown
+	return Client{}, fault.New(fault.InvalidParams, "there is no client %q; the clients are %s", fault.Cut(name, 50), strings.Join(Names(), ", ")).Hinted(fault.HintOf(name, Names()))
 }
 
 // Names are the names of all clients.

@@ -59,11 +59,7 @@ func ChosenEditors(schemas Schemas, names []string) (chosen []Client, err error)
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			unknown := fault.New(fault.InvalidParams, "there is no editor %q; the editors are %s", fault.Cut(name, 50), strings.Join(known, ", "))
-			if near := fault.Nearest(name, known); near != "" {
-				return nil, unknown.Hinted(fault.DidYouMean(near))
-			}
-			return nil, unknown
+			return nil, fault.New(fault.InvalidParams, "there is no editor %q; the editors are %s", fault.Cut(name, 50), strings.Join(known, ", ")).Hinted(fault.HintOf(name, known))
 		}
 		chosen = append(chosen, all[i])
 	}

@@ -172,10 +172,7 @@ func (r *reader) known(object map[string]any, path string, keys []string) {
 
 func (r *reader) unknown(path, what, name string, names []string) {
 	message := "no " + what + " is named " + strconv.Quote(fault.Cut(name, 100))
-	if near := fault.Nearest(name, names); near != "" {
-		message += ", did you mean " + strconv.Quote(near) + "?"
-	}
-	r.wrong(path, message, "one of "+fault.Cut(strings.Join(names, ", "), 300))
+	r.wrong(path, message+fault.Meant(", did you mean %q?", name, names), "one of "+fault.Cut(strings.Join(names, ", "), 300))
 }
 
 // member returns a member that is a map, if it is there.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -411,8 +410,8 @@ func nearestField(name string, of *Type) string {
 	if len(fields) == 0 {
 		return ": it has none"
 	}
-	if nearest := fault.Nearest(name, fields); nearest != "" {
-		return ": did you mean " + strconv.Quote(nearest) + "?"
+	if meant := fault.Meant(": did you mean %q?", name, fields); meant != "" {
+		return meant
 	}
 	more := ""
 	if len(fields) > 8 {

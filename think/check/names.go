@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -52,10 +53,7 @@ func (c *checker) chosen(step *flow.Step, name string, choices []string) {
 	}
 	for _, value := range strangers {
 		text, _ := value.(string)
-		fix := "; there is " + fault.Cut(strings.Join(choices, ", "), 300)
-		if nearest := fault.Nearest(text, choices); nearest != "" {
-			fix = ": did you mean \"" + nearest + "\"?"
-		}
+		fix := cmp.Or(fault.Meant(": did you mean \"%s\"?", text, choices), "; there is "+fault.Cut(strings.Join(choices, ", "), 300))
 		c.atValue(fault.InvalidParams, severity, step.Path()+".input_template."+name, 0, "%s knows no %s %q%s", step.Call, name, fault.Cut(text, 60), fix)
 	}
 }

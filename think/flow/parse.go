@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"maps"
 	"path"
@@ -104,10 +105,7 @@ func subject(path string) string {
 // suggestion names the known word nearest to a name, or returns otherwise if none is
 // near.
 func suggestion(name string, known []string, otherwise string) string {
-	if nearest := fault.Nearest(name, known); nearest != "" {
-		return "; did you mean " + strconv.Quote(nearest) + "?"
-	}
-	return otherwise
+	return cmp.Or(fault.Meant("; did you mean %q?", name, known), otherwise)
 }
 
 // otherKeys maps keys of other workflow languages to Savant's.

@@ -155,9 +155,6 @@ func (a *App) Published() (*engines.Registry, error) {
 }
 
 func unknownService(service string, known []string) error {
-	expected := strings.Join(known, ", ") + " or " + settings.All
-	if nearest := fault.Nearest(service, known); nearest != "" {
-		expected += " (did you mean " + nearest + "?)"
-	}
+	expected := strings.Join(known, ", ") + " or " + settings.All + fault.Meant(" (did you mean %s?)", service, known)
 	return Misconfigured(&settings.Error{Setting: settings.EnvServices, Value: service, Expected: "engines from " + expected})
 }

@@ -66,10 +66,7 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 func UnknownCommand(command *cobra.Command, name string) error {
 	known := names(command)
 	message := "unknown command \"" + terminal.Visible(name) + "\" for " + command.CommandPath()
-	if nearest := fault.Nearest(name, known); nearest != "" {
-		message += ", did you mean " + nearest + "?"
-	}
-	return UsageError(message + "; known: " + strings.Join(known, ", "))
+	return UsageError(message + fault.Meant(", did you mean %s?", name, known) + "; known: " + strings.Join(known, ", "))
 }
 
 func names(command *cobra.Command) []string {

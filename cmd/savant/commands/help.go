@@ -135,11 +135,7 @@ func helpSettings(out io.Writer, names []string) error {
 	for _, row := range table {
 		keys = append(keys, row.Key, row.Env)
 	}
-	unknown := fault.New(fault.InvalidParams, "no setting is named %q", fault.Cut(names[0], 100))
-	if near := fault.Nearest(names[0], keys); near != "" {
-		return unknown.Hinted(fault.DidYouMean(near))
-	}
-	return unknown
+	return fault.New(fault.InvalidParams, "no setting is named %q", fault.Cut(names[0], 100)).Hinted(fault.HintOf(names[0], keys))
 }
 
 func flagOf(row settings.Setting) string {

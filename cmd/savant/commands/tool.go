@@ -23,10 +23,7 @@ func (p *program) describeTool(ctx context.Context, a *app.App, name string) err
 		for _, each := range a.Tools.Tools() {
 			names = append(names, each.Name)
 		}
-		if near := fault.Nearest(name, names); near != "" {
-			return unknown.Hinted(fault.DidYouMean(near))
-		}
-		return unknown.Hinted(fault.Hint{Call: "savant tools", Text: "lists them"})
+		return unknown.Hinted(fault.HintOf(name, names)).Hinted(fault.Hint{Call: "savant tools", Text: "lists them"})
 	}
 	described, err := tool.Describe()
 	if err != nil {

@@ -71,11 +71,7 @@ func entries(data []byte) ([]entry, error) {
 }
 
 func unknownKey(key string, known []string) string {
-	message := fmt.Sprintf("unknown key %q", fault.Cut(key, 60))
-	if near := fault.Nearest(key, known); near != "" {
-		message += fmt.Sprintf(", did you mean %q?", near)
-	}
-	return message
+	return fmt.Sprintf("unknown key %q", fault.Cut(key, 60)) + fault.Meant(", did you mean %q?", key, known)
 }
 
 // ignored are keys of other clients that read the same file.

@@ -215,9 +215,5 @@ func (m *Mounts) server(name string) (*server, error) {
 		}
 		names = append(names, each.entry.name)
 	}
-	message := ""
-	if near := fault.Nearest(name, names); near != "" {
-		message = "; did you mean " + near + "?"
-	}
-	return nil, fault.New(fault.InvalidParams, "%s has no server %q%s", File, fault.Cut(name, 60), message)
+	return nil, fault.New(fault.InvalidParams, "%s has no server %q%s", File, fault.Cut(name, 60), fault.Meant("; did you mean %s?", name, names))
 }

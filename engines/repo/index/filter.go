@@ -26,19 +26,12 @@ func newFilter(q Query) (*filter, error) {
 		language := files.CanonicalLanguage(given)
 		if known := files.Languages(); !slices.Contains(known, language) {
 			return nil, fault.New(fault.InvalidParams, "language: %q is not known%s; known are %s",
-				fault.Cut(given, 100), meant(language, known), strings.Join(known, ", ")).
+				fault.Cut(given, 100), fault.Meant(", did you mean %s?", language, known), strings.Join(known, ", ")).
 				With(fault.Diagnostic{Path: "language", Message: "not known"})
 		}
 		made.languages = append(made.languages, language)
 	}
 	return made, nil
-}
-
-func meant(name string, known []string) string {
-	if nearest := fault.Nearest(name, known); nearest != "" {
-		return ", did you mean " + nearest + "?"
-	}
-	return ""
 }
 
 func (f *filter) fits(path string) bool {

@@ -197,10 +197,7 @@ func noFunction(name string) string {
 	if meant, ok := similar[name]; ok {
 		return message + ": use " + meant
 	}
-	if meant := fault.Nearest(name, functionNames); meant != "" {
-		return message + ": did you mean " + meant + "?"
-	}
-	return message
+	return message + fault.Meant(": did you mean %s?", name, functionNames)
 }
 
 // Functions returns the names of the functions that an expression can call,

@@ -55,11 +55,7 @@ func Find(name string) (Client, error) {
 			return each, nil
 		}
 	}
-	wrong := fault.New(fault.InvalidParams, "there is no client %q: one of %s", fault.Cut(name, 80), strings.Join(Names(), ", "))
-	if nearest := fault.Nearest(name, Names()); nearest != "" {
-		wrong = wrong.Hinted(fault.DidYouMean(nearest))
-	}
-	return Client{}, wrong
+	return Client{}, fault.New(fault.InvalidParams, "there is no client %q: one of %s", fault.Cut(name, 80), strings.Join(Names(), ", ")).Hinted(fault.HintOf(name, Names()))
 }
 
 // BeforeTool is the client's name of the event before a tool.

@@ -49,11 +49,7 @@ func (p *program) addCommand() *cobra.Command {
 			name := args[0]
 			rules, err := sets.ReadFile("sets/" + name + ".yaml")
 			if err != nil || strings.HasSuffix(name, ".cases") {
-				unknown := fault.New(fault.InvalidParams, "there is no bundled set %q: one of %s", fault.Cut(name, 60), strings.Join(setNames(), ", "))
-				if nearest := fault.Nearest(name, setNames()); nearest != "" {
-					unknown = unknown.Hinted(fault.DidYouMean(nearest))
-				}
-				return unknown
+				return fault.New(fault.InvalidParams, "there is no bundled set %q: one of %s", fault.Cut(name, 60), strings.Join(setNames(), ", ")).Hinted(fault.HintOf(name, setNames()))
 			}
 			cases, err := sets.ReadFile("sets/" + name + ".cases.yaml")
 			if err != nil {
