@@ -48,6 +48,16 @@ func (h *Hub) done(w http.ResponseWriter, r *http.Request, path, what string) {
 	http.Redirect(w, r, path+"?said="+what, http.StatusSeeOther)
 }
 
+// finish redirects to a page that says what was done, or shows a page again with why it was
+// not.
+func (h *Hub) finish(w http.ResponseWriter, r *http.Request, err error, again http.HandlerFunc, path, what string) {
+	if err != nil {
+		h.again(w, r, err, nil, again)
+		return
+	}
+	h.done(w, r, path, what)
+}
+
 // actsView are the actions that the page of a run offers.
 type actsView struct {
 	GoOn, Fork, Reset, Cancel bool
@@ -169,12 +179,10 @@ func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
 	case h.options.Standings.Driven(key):
 		err = fault.New(fault.StateConflict, "run %s is already running", key.Run)
 	}
-	if err != nil {
-		h.again(w, r, err, nil, h.showRun)
-		return
+	if err == nil {
+		h.drive(key)
 	}
-	h.drive(key)
-	h.done(w, r, runPath(key), "goes-on")
+	h.finish(w, r, err, h.showRun, runPath(key), "goes-on")
 }
 
 func runOf(r *http.Request) state.Key {
@@ -184,25 +192,27 @@ func runOf(r *http.Request) state.Key {
 // forkRun starts a run with the answers of another one, as savant state fork.
 func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
+	fork, err := h.forked(r, key)
+	if err == nil && r.PostFormValue("again") != "" && h.allowed(r, access.Run) == nil {
+		h.drive(fork)
+	}
+	h.finish(w, r, err, h.showRun, runPath(fork), "forked")
+}
+
+func (h *Hub) forked(r *http.Request, key state.Key) (fork state.Key, err error) {
 	if _, err := h.changeable(r.Context(), key); err != nil {
-		h.again(w, r, err, nil, h.showRun)
-		return
+		return fork, err
 	}
 	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "fork", Workflow: key.Workflow, RunID: key.Run,
 		FromStep: r.PostFormValue("from"), NewRunID: r.PostFormValue("new"), Adopt: r.PostFormValue("adopt") != ""})
-	if err == nil && out.Difference != nil {
-		err = fault.New(fault.StateConflict, "nothing was started: at v%d the answers lead to other steps under the present file. Recorded: %s. Now: %s. Fork from v%d or earlier to leave these answers behind",
+	switch {
+	case err != nil:
+		return fork, err
+	case out.Difference != nil:
+		return fork, fault.New(fault.StateConflict, "nothing was started: at v%d the answers lead to other steps under the present file. Recorded: %s. Now: %s. Fork from v%d or earlier to leave these answers behind",
 			out.Difference.Version, fault.Cut(out.Difference.Recorded, 400), fault.Cut(out.Difference.Replayed, 400), max(1, out.Difference.Version-1))
 	}
-	if err != nil {
-		h.again(w, r, err, nil, h.showRun)
-		return
-	}
-	fork := state.Key{Workflow: key.Workflow, Run: out.Reply.State.RunID}
-	if r.PostFormValue("again") != "" && h.allowed(r, access.Run) == nil {
-		h.drive(fork)
-	}
-	h.done(w, r, runPath(fork), "forked")
+	return state.Key{Workflow: key.Workflow, Run: out.Reply.State.RunID}, nil
 }
 
 // resetRun resets a run, as savant state reset.
@@ -222,11 +232,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 			err = fault.New(fault.ResetNotAllowed, "run %s has ended: tick \"although it has ended\" to reset it", key.Run)
 		}
 	}
-	if err != nil {
-		h.again(w, r, err, nil, h.showRun)
-		return
-	}
-	h.done(w, r, runPath(key), "reset")
+	h.finish(w, r, err, h.showRun, runPath(key), "reset")
 }
 
 // cancelRun cancels a run, as savant state cancel.
@@ -237,11 +243,7 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 		_, err = h.options.Think.Cancel(r.Context(), think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
 			Cancellation: flow.Cancellation{By: cmp.Or(visitorFrom(r).Name, h.options.Person), Reason: r.PostFormValue("reason")}})
 	}
-	if err != nil {
-		h.again(w, r, err, nil, h.showRun)
-		return
-	}
-	h.done(w, r, runPath(key), "ended")
+	h.finish(w, r, err, h.showRun, runPath(key), "ended")
 }
 
 // resumeAgent continues a run of the agent, with its goal or with a new one.

@@ -137,9 +137,5 @@ func download(w http.ResponseWriter, kind, name string) {
 // cancelAgent cancels a run, in whatever process it is.
 func (h *Hub) cancelAgent(w http.ResponseWriter, r *http.Request) {
 	run := r.PathValue("run")
-	if err := h.options.Agent.Cancel(run); err != nil {
-		h.again(w, r, err, nil, h.showAgent)
-		return
-	}
-	h.done(w, r, "/diagnostics/agents/"+url.PathEscape(run), "canceled")
+	h.finish(w, r, h.options.Agent.Cancel(run), h.showAgent, "/diagnostics/agents/"+url.PathEscape(run), "canceled")
 }

@@ -1,14 +1,12 @@
 package hub
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -123,14 +121,10 @@ func (a *Apps) Page(uri string, caller engines.Identity) (string, bool) {
 // render executes a template: INTERNAL.
 func (a *Apps) render(name string, data any) (string, error) {
 	pages, err := a.pages()
-	var text bytes.Buffer
-	if err == nil {
-		err = pages.ExecuteTemplate(&text, name, data)
-	}
 	if err != nil {
-		return "", fault.New(fault.Internal, "a page for clients: %w", err)
+		return "", fault.New(fault.Internal, "the pages for clients: %w", err)
 	}
-	return text.String(), nil
+	return rendered(pages, name, data)
 }
 
 // key is the key of the pages of a session.
@@ -216,16 +210,11 @@ func (a *Apps) decide(ctx context.Context, call engines.Call, in appAnswer) (eng
 	if err != nil {
 		return engines.Content{}, fault.New(fault.InvalidParams, "the form of the page cannot be read: %w", err)
 	}
-	answer, ok := q.read(sent)
-	if ok {
-		_, err = engine.Approve(ctx, think.Pending{Workflow: key.Workflow, RunID: key.Run, StepID: q.Step, Digest: q.Digest}, answer, think.Caller{ID: call.ID, Name: call.Name, Client: call.Client})
-		if err == nil {
-			return a.content("app-said", "The answer is recorded.", "The answer is recorded. The model goes on with think.next.", map[string]any{"recorded": true})
-		}
-		if !errors.Is(err, fault.ValidationFailed) {
-			return engines.Content{}, err
-		}
-		q.place(fault.From(err), func(found fault.Diagnostic) string { return found.Pointer }, &q.Problem)
+	switch recorded, err := a.hub.answer(ctx, key, &q, sent, think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}); {
+	case err != nil:
+		return engines.Content{}, err
+	case recorded:
+		return a.content("app-said", "The answer is recorded.", "The answer is recorded. The model goes on with think.next.", map[string]any{"recorded": true})
 	}
 	return a.shownQuestion(key, q.questionView, "The answer does not fit.")
 }

@@ -317,17 +317,9 @@ func (a *artist) took(step flow.StepPicture) string {
 	return between(a.events, step.Issued, step.Answered)
 }
 
-// flowWaits is for whom a call waits.
+// flowWaits is for whom a call waits; "" for one that is carried out at once.
 func flowWaits(call string) string {
-	switch kindOf(call) {
-	case "person":
-		return "a person"
-	case "model":
-		return "a model"
-	case "tool":
-		return "a tool"
-	}
-	return ""
+	return map[string]string{"person": "a person", "model": "a model", "tool": "a tool"}[kindOf(call)]
 }
 
 // kindOf is who executes a call.

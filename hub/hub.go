@@ -163,7 +163,6 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /{$}", h.overview)
 	inside.HandleFunc("GET /runs", h.listRuns)
 	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
-	inside.HandleFunc("GET /runs/{workflow}/{run}/version", h.sendVersion)
 	for _, form := range []string{"/runs/{workflow}/{run}/{act}", "/workflows/{name}/start", "/diagnostics/agents/{run}/cancel", "/diagnostics/agents/{run}/resume", "/calls/{question}/answer", "/tools/{tool}/call", importPath, chosenPath} {
 		inside.HandleFunc("GET "+form, backTo)
 	}

@@ -138,12 +138,12 @@ func (h *Hub) panelOf(r *http.Request, v *think.View, id string) (*panel, error)
 		p.Why = append(p.Why, h.reason(each))
 	}
 	if explained.SuccessSchema != nil {
-		p.Schema, _ = h.value(h.encoded(explained.SuccessSchema), panelShown)
+		p.Schema, _ = h.value(encoded(explained.SuccessSchema), panelShown)
 	}
 	p.Issued = step.IssuedAt()
 	if next := p.instruction(v); next != nil {
 		p.WaitsFor = answererOf(*next)
-		p.Input, _ = h.value(h.encoded(next.Input), panelShown)
+		p.Input, _ = h.value(encoded(next.Input), panelShown)
 	}
 	p.addItems(v)
 	return p, h.addAnswers(r, v, step, p)
@@ -175,13 +175,10 @@ func (p *panel) instruction(v *think.View) *flow.Instruction {
 
 // answererOf is who answers an instruction.
 func answererOf(next flow.Instruction) string {
-	switch {
-	case next.Shown != "" || next.Outcome != "":
+	if next.Shown != "" || next.Outcome != "" {
 		return "a person"
-	case next.Call == flow.CallGenerate:
-		return "a model"
 	}
-	return "a tool"
+	return flowWaits(next.Call)
 }
 
 // maxInputVersion is up to which version a run is replayed to show the input of a step that
@@ -195,7 +192,7 @@ func (p *panel) addInput(ctx context.Context, h *Hub, run state.Key) error {
 	}
 	return h.options.Think.View(ctx, run, p.Issued, func(v *think.View) error {
 		if next := p.instruction(v); next != nil {
-			p.Input, _ = h.value(h.encoded(next.Input), panelShown)
+			p.Input, _ = h.value(encoded(next.Input), panelShown)
 		}
 		return nil
 	})
@@ -282,10 +279,10 @@ func (p *panel) fillTimes(events map[int]think.Event) {
 
 // oneLine returns a value as JSON on one line, redacted.
 func (h *Hub) oneLine(value any) string {
-	return fault.Cut(string(h.options.Redactor.JSON(h.encoded(value))), captureShown)
+	return fault.Cut(string(h.options.Redactor.JSON(encoded(value))), captureShown)
 }
 
-func (h *Hub) encoded(value any) []byte {
+func encoded(value any) []byte {
 	raw, err := jsonvalue.Encode(value)
 	if err != nil {
 		return []byte(`"a value that is not JSON"`)

@@ -1,9 +1,7 @@
 package hub
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -118,11 +116,7 @@ func (h *Hub) revokeRun(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = h.options.Think.Revoke(r.Context(), key.Workflow, key.Run, r.PostFormValue("step"), visitorFrom(r).person())
 	}
-	if err != nil {
-		h.again(w, r, err, nil, h.showRun)
-		return
-	}
-	h.done(w, r, runPath(key), "revoked")
+	h.finish(w, r, err, h.showRun, runPath(key), "revoked")
 }
 
 // partsOf returns the message and everything else that a question is about.
@@ -166,15 +160,11 @@ func shownWhole(text string) string {
 
 // indentedWhole formats a value as JSON for people.
 func indentedWhole(value any) string {
-	raw, err := jsonvalue.Encode(value)
+	raw, err := jsonvalue.EncodeIndented(value, 0)
 	if err != nil {
 		return fmt.Sprint(value)
 	}
-	var out bytes.Buffer
-	if json.Indent(&out, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return out.String()
+	return strings.TrimSuffix(string(raw), "\n")
 }
 
 // answerRun records a person's answer to a question of a run.
@@ -199,22 +189,31 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 		h.again(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: read it again and answer it", fault.Cut(step, 100)), nil, shown)
 		return
 	}
-	answer, ok := q.read(r.PostForm)
-	if ok {
-		_, err := h.options.Think.Approve(r.Context(), think.Pending{Workflow: key.Workflow, RunID: key.Run, StepID: step, Digest: digest}, answer, visitorFrom(r).person())
-		if err == nil {
-			h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
-			h.goOn(key)
-			h.done(w, r, pageOf(r), "answered")
-			return
-		}
-		if !errors.Is(err, fault.ValidationFailed) {
-			h.again(w, r, err, nil, shown)
-			return
-		}
-		q.place(fault.From(err), func(found fault.Diagnostic) string { return found.Pointer }, &q.Problem)
+	recorded, err := h.answer(r.Context(), key, &q, r.PostForm, visitorFrom(r).person())
+	if err == nil && !recorded {
+		h.again(w, r, nil, q.questionView, shown)
+		return
 	}
-	h.again(w, r, nil, q.questionView, shown)
+	if recorded {
+		h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
+		h.goOn(key)
+	}
+	h.finish(w, r, err, shown, pageOf(r), "answered")
+}
+
+// answer records what a form answers to a question. If it does not fit, nothing is recorded
+// and the question says why.
+func (h *Hub) answer(ctx context.Context, key state.Key, q *question, sent url.Values, by think.Caller) (recorded bool, err error) {
+	answer, ok := q.read(sent)
+	if !ok {
+		return false, nil
+	}
+	_, err = h.options.Think.Approve(ctx, think.Pending{Workflow: key.Workflow, RunID: key.Run, StepID: q.Step, Digest: q.Digest}, answer, by)
+	if errors.Is(err, fault.ValidationFailed) {
+		q.place(fault.From(err), func(found fault.Diagnostic) string { return found.Pointer }, &q.Problem)
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // read decodes the answer of a form; if it is invalid, the question holds the errors.

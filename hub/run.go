@@ -130,17 +130,6 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, refusalOf(r).status(), "run.html", page{Title: view.Run, At: "runs", Live: key.Workflow + "/" + key.Run, View: view})
 }
 
-// sendVersion sends a run's version, so that a page can detect a change.
-func (h *Hub) sendVersion(w http.ResponseWriter, r *http.Request) {
-	version, _, err := h.options.Think.Store.Head(r.Context(), runOf(r))
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"version":` + strconv.Itoa(version) + "}\n")) // the client may be gone
-}
-
 // runPage reads the page of a run, which also reports damage. The errors are
 // UNKNOWN_RUN, and CHECKPOINT_NOT_FOUND for an unknown version.
 func (h *Hub) runPage(r *http.Request) (*runView, error) {
@@ -325,7 +314,7 @@ func (h *Hub) endedOf(final *flow.Final) *endedView {
 	out := &endedView{Outcome: final.Outcome, Summary: final.Summary}
 	if len(final.Outputs) > 0 {
 		var cut bool
-		if out.Outputs, cut = h.value(h.encoded(final.Outputs), panelShown); out.Outputs == "" && cut {
+		if out.Outputs, cut = h.value(encoded(final.Outputs), panelShown); out.Outputs == "" && cut {
 			out.Outputs = "too long to be shown; the captures have its parts"
 		}
 		out.Short = len(out.Outputs) <= shortOutputs

@@ -16,7 +16,6 @@ import (
 
 	"savant/fault"
 	"savant/internal/access"
-	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/state"
@@ -233,8 +232,7 @@ func (h *Hub) changeRuns(w http.ResponseWriter, r *http.Request) {
 	}
 	var failed []string
 	for _, name := range chosen {
-		workflow, run, _ := strings.Cut(name, "/")
-		if err := h.changeRunOf(r, act, state.Key{Workflow: workflow, Run: run}); err != nil {
+		if err := h.changeRunOf(r, act, keyOf(name)); err != nil {
 			failed = append(failed, fault.Cut(name, 100)+": "+fault.From(err).Details)
 		}
 	}
@@ -285,13 +283,4 @@ func (h *Hub) infoOf(ctx context.Context, key state.Key) (state.Info, error) {
 		return state.Info{}, err
 	}
 	return listed[0], nil
-}
-
-// compact returns a value as JSON on one line.
-func compact(value any) string {
-	raw, err := jsonvalue.Encode(value)
-	if err != nil {
-		return err.Error()
-	}
-	return string(raw)
 }

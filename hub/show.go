@@ -59,15 +59,24 @@ func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name stri
 	shown.Now = h.changes.now().String()
 	shown = clean(h.options.Redactor, shown)
 	shown.CSRF = visitorFrom(r).csrf()
-	var text bytes.Buffer
-	if err := h.pages.ExecuteTemplate(&text, name, shown); err != nil {
+	text, err := rendered(h.pages, name, shown)
+	if err != nil {
 		h.options.Logger.ErrorContext(r.Context(), "a page of the hub failed", "page", name, "cause", err.Error())
 		http.Error(w, "an internal error; the log has the cause", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // the client may be gone
+	_, _ = w.Write([]byte(text)) // the client may be gone
+}
+
+// rendered executes a template: INTERNAL.
+func rendered(pages *template.Template, name string, data any) (string, error) {
+	var text strings.Builder
+	if err := pages.ExecuteTemplate(&text, name, data); err != nil {
+		return "", fault.New(fault.Internal, "the part %s of a page: %w", name, err)
+	}
+	return text.String(), nil
 }
 
 // fail renders an error with its hint.

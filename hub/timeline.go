@@ -203,12 +203,12 @@ func (h *Hub) sendRows(w http.ResponseWriter, r *http.Request) {
 	}
 	sent := sentRows{Epoch: selected.Epoch, Total: selected.Total, Found: selected.Len(), From: from, Rows: []string{}}
 	for _, each := range clean(h.options.Redactor, rows) {
-		var text bytes.Buffer
-		if err := h.pages.ExecuteTemplate(&text, "row", each); err != nil {
-			h.fail(w, r, fault.New(fault.Internal, "a row of the timeline: %w", err))
+		text, err := rendered(h.pages, "row", each)
+		if err != nil {
+			h.fail(w, r, err)
 			return
 		}
-		sent.Rows = append(sent.Rows, text.String())
+		sent.Rows = append(sent.Rows, text)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(sent) // fails only if the browser is gone
@@ -227,13 +227,13 @@ func (h *Hub) sendEvent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view := timeline{Chosen: found, Gone: found == nil, Close: timelineWithout(r, "event")}
-	var text bytes.Buffer
-	if err := h.pages.ExecuteTemplate(&text, "details", clean(h.options.Redactor, view)); err != nil {
-		h.fail(w, r, fault.New(fault.Internal, "the details of an event: %w", err))
+	text, err := rendered(h.pages, "details", clean(h.options.Redactor, view))
+	if err != nil {
+		h.fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(text.Bytes()) // fails only if the browser is gone
+	_, _ = w.Write([]byte(text)) // fails only if the browser is gone
 }
 
 // maxRowText is how much of an event its row shows, in bytes.

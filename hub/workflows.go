@@ -225,7 +225,7 @@ func parametersOf(params map[string]any) []parameter {
 			}
 		}
 		if len(rest) > 0 {
-			made.Rest = compact(rest)
+			made.Rest = string(encoded(rest))
 		}
 		out = append(out, made)
 	}
