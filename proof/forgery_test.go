@@ -328,7 +328,7 @@ func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
 // forgeries are the files that every verifier must refuse, and the true ones.
 func forgeries(t testing.TB) (*forger, []forged) {
 	f := newForger(t)
-	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.older} {
+	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.older, f.changed} {
 		make()
 	}
 	require.GreaterOrEqual(t, len(f.all), 300)
@@ -349,6 +349,9 @@ func forgeries(t testing.TB) (*forger, []forged) {
 
 func (each forged) check(t *testing.T, by, got string) {
 	t.Helper()
+	if each.code == alike {
+		return
+	}
 	if each.code != "any" {
 		assert.Equal(t, string(each.code), strings.TrimPrefix(got, "verified"), "%s: %s", by, each.name)
 	}
@@ -362,7 +365,11 @@ func TestForgeriesAreRefused(t *testing.T) {
 	engine := replayer(t)
 	codes := make([]string, len(all))
 	for i, each := range all {
-		report := proof.Verify(t.Context(), each.file, trusting(f.ada), engine)
+		replays := engine
+		if each.code == alike {
+			replays = nil // which the others do not do
+		}
+		report := proof.Verify(t.Context(), each.file, trusting(f.ada), replays)
 		codes[i] = "verified"
 		if report.Reason != nil {
 			codes[i] = string(report.Reason.Code)

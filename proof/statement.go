@@ -194,9 +194,18 @@ func (s *Statement) Payload() ([]byte, error) {
 // endPattern fits the hashes in which a record ends.
 var endPattern = pattern.Lazy(`,"prev":"([0-9a-f]{64})?","hash":"[0-9a-f]{64}"}$`)
 
+// hasNull reports whether null stands for a list or an object, which encodes to the same.
+func (s *Statement) hasNull() bool {
+	p := &s.Predicate
+	return s.Subject == nil || p.Sources == nil || p.Texts == nil || p.Graph == nil || p.Records == nil || p.Receipts == nil ||
+		p.Observations == nil || p.Claims == nil || p.Redactions == nil ||
+		slices.ContainsFunc(s.Subject, func(each Subject) bool { return each.Digest == nil }) ||
+		slices.ContainsFunc(p.Graph, func(each Node) bool { return each.Deps == nil })
+}
+
 // readPayload reads the bytes that are signed, which must be in their one form.
 func (s *Statement) readPayload(payload []byte) bool {
-	if !decode(payload, s) {
+	if !decode(payload, s) || s.hasNull() {
 		return false
 	}
 	p := &s.Predicate

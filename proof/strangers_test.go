@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
@@ -57,6 +60,16 @@ func (f *forger) forms() {
 			f.rewrite(proof.BadStatement, old, text)
 		}
 	}
+	for _, each := range []string{"subject", "claims", "graph", "observations", "receipts", "records", "redactions", "sources", "texts", "deps", "digest"} {
+		var text []byte
+		for _, shape := range []string{`"` + each + `":[`, `"` + each + `":{`} {
+			if at := bytes.Index(payloadOf(f.t, f.plain), []byte(shape)); at >= 0 {
+				text = nulled(payloadOf(f.t, f.plain), at+len(shape)-1)
+			}
+		}
+		require.NotEmpty(f.t, text, each)
+		f.add("null for "+each, proof.BadStatement, f.whole(text))
+	}
 	f.rewrite(proof.BadStatement, `"predicateType":"urn:savant:proof:v2"`, `"predicateType":"urn:savant:proof:v1"`)
 	payload, err := f.plain.Payload()
 	require.NoError(f.t, err)
@@ -64,6 +77,22 @@ func (f *forger) forms() {
 		"a byte order mark": "\ufeff" + string(payload), "UTF-16": "\xff\xfe{\x00}\x00", "a statement twice": string(payload) + string(payload)} {
 		f.add("as content, "+name, proof.BadStatement, f.whole([]byte(text)))
 	}
+}
+
+func payloadOf(t testing.TB, s *proof.Statement) []byte {
+	t.Helper()
+	payload, err := s.Payload()
+	require.NoError(t, err)
+	return payload
+}
+
+// nulled puts null in the place of the list or object at an offset.
+func nulled(payload []byte, at int) []byte {
+	value, err := jsontext.NewDecoder(bytes.NewReader(payload[at:])).ReadValue()
+	if err != nil {
+		return nil
+	}
+	return slices.Concat(payload[:at], []byte("null"), payload[at+len(value):])
 }
 
 // lines are records that are chained to their hashes, and that readers could take differently.
