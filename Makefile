@@ -31,7 +31,9 @@ build: ## bin/savant
 # man and bash look into the share/ beside the bin/ of a program on PATH.
 install: ## the program into the folder of go install; manual pages and completion beside it
 	go install -ldflags '$(LDFLAGS)' ./cmd/savant
-	go run ./cmd/manual -version '$(VERSION)' "$$(dirname "$$(dirname "$$(go list -f '{{.Target}}' ./cmd/savant)")")/share"
+	@program="$$(go list -f '{{.Target}}' ./cmd/savant)" && folder="$$(dirname "$$program")" && \
+		go run ./cmd/manual -version '$(VERSION)' "$$(dirname "$$folder")/share" && echo "installed $$program" && \
+		if [ "$$(command -v savant)" != "$$program" ]; then echo "put its folder first on your PATH: export PATH=\"$$folder:\$$PATH\""; fi
 
 OWNER ?= OWNER
 dist: ## packages for all platforms in dist/: make dist VERSION=v1.2.3 OWNER=name

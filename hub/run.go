@@ -311,7 +311,7 @@ func (m *moment) stepToShow(r *http.Request, now flow.Outcome, at []string) stri
 
 // endedOf is the report of a run for its page.
 func (h *Hub) endedOf(final *flow.Final) *endedView {
-	out := &endedView{Outcome: final.Outcome, Summary: final.Summary}
+	out := &endedView{Outcome: final.Outcome, Summary: final.End()}
 	if len(final.Outputs) > 0 {
 		var cut bool
 		if out.Outputs, cut = h.value(encoded(final.Outputs), panelShown); out.Outputs == "" && cut {

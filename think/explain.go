@@ -142,6 +142,8 @@ type failedStep struct {
 	Code     fault.Code `json:"code"`
 	Details  string     `json:"details"`
 	Attempts int        `json:"attempts,omitempty"`
+
+	inner bool // nobody answered it, so there is no version before its answer
 }
 
 type waitingStep struct {
@@ -193,7 +195,7 @@ func (e *Engine) ExplainRun(ctx context.Context, workflow, run string) (*RunExpl
 // answered returns the first step that failed by an answer, which a reset gives up.
 func (x *RunExplanation) answered() string {
 	for _, each := range x.Failed {
-		if each.Attempts > 0 && each.Code != "" {
+		if each.Attempts > 0 && each.Code != "" && !each.inner {
 			return each.StepID
 		}
 	}
@@ -220,7 +222,7 @@ func (x *RunExplanation) add(line flow.Line) {
 			x.Skipped = append(x.Skipped, skippedStep{line.ID, line.Cause, whySkipped(line)})
 		}
 	case flow.Failed:
-		failed := failedStep{StepID: line.ID, Attempts: line.Attempt}
+		failed := failedStep{StepID: line.ID, Attempts: line.Attempt, inner: strings.HasPrefix(line.Call, "flow.")}
 		if line.Failure != nil {
 			failed.Code, failed.Details = line.Failure.Code, fault.Cut(line.Failure.Message(), 300)
 		}
@@ -334,7 +336,7 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 	case now.Blocked != nil:
 		fmt.Fprintf(&text, "It cannot go on: %s. Correct the workflow's file, then fork the run: think.debug {run_id, action: fork, adopt: true}.\n", now.Blocked.Message())
 	case now.Final != nil:
-		fmt.Fprintf(&text, "It is over: %s\n", now.Final.Summary)
+		fmt.Fprintf(&text, "It is over: %s\n", now.Final.End())
 		if x.Status == flow.Cancelled {
 			text.WriteString("A new run with its answers: savant state fork " + x.RunID + "\n")
 		}

@@ -89,7 +89,7 @@ func outcomeOf(at *think.Position) *Outcome {
 	if at.Final == nil {
 		return out
 	}
-	out.Status, out.Summary, out.Outputs, out.Failures = Status(at.Final.Outcome), at.Final.Summary, jsonvalue.Encoded(at.Final.Outputs), at.Final.Failed
+	out.Status, out.Summary, out.Outputs, out.Failures = Status(at.Final.Outcome), at.Final.End(), jsonvalue.Encoded(at.Final.Outputs), at.Final.Failed
 	for _, each := range at.Last.Artifacts {
 		out.Artifacts = append(out.Artifacts, Artifact{each.Name, each.Type, each.Size, each.SHA256, each.Ref})
 	}

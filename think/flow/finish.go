@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -20,6 +21,16 @@ type Final struct {
 	// Ran counts the steps that ended done or failed.
 	Ran    int
 	Failed []Failure
+}
+
+// End is the summary; of a failed run only what it counts, because the workflow's own words
+// are mostly about success.
+func (f *Final) End() string {
+	at := strings.LastIndex(f.Summary, " (")
+	if f.Outcome != "failed" || at < 0 || !strings.Contains(f.Summary[at:], ": failed, ") {
+		return f.Summary
+	}
+	return strings.TrimSuffix(f.Summary[at+len(" ("):], ")")
 }
 
 // FinalArtifact is a value to be kept by its content.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
@@ -27,7 +28,7 @@ func Explain(ctx context.Context, p *cli.Program, a *app.App, key state.Key, ste
 		if found.Ruled(refused); err != nil || p.JSON {
 			return p.Printed(found, err)
 		}
-		_, err = fmt.Fprintln(p.Stdout, terminal.Content(found.Text))
+		_, err = fmt.Fprintln(p.Stdout, terminal.Content(asCommands(found)))
 		return err
 	}
 	found, err := a.Think.Explain(ctx, think.ExplainInput{Workflow: key.Workflow, RunID: key.Run, StepID: step})
@@ -49,6 +50,18 @@ func Explain(ctx context.Context, p *cli.Program, a *app.App, key state.Key, ste
 		fmt.Fprintf(p.Stdout, "  at %s:%d\n", terminal.Visible(found.File), found.Line)
 	}
 	return nil
+}
+
+// asCommands is the text of an explanation with the commands that a person types, in the
+// place of the calls that a model makes.
+func asCommands(x *think.RunExplanation) string {
+	pairs := []string{"think.state.get shows", "savant state get " + x.RunID + " shows", "think.debug {run_id, action: fork, adopt: true}", "savant state fork " + x.RunID + " --adopt",
+		"To go on, do what the instruction says and answer with think.next.", "To go on: savant workflows run " + x.Workflow + " --run-id " + x.RunID,
+		"Only a person can continue it.", "To answer it: savant approve " + x.RunID}
+	for _, each := range x.Failed {
+		pairs = append(pairs, flow.Reopen(x.RunID, each.StepID, true), "savant state reset "+x.RunID+" "+each.StepID+" --force")
+	}
+	return strings.NewReplacer(pairs...).Replace(x.Text)
 }
 
 // conditionLine is a condition in one line: its kind, what it says, and what came of it.

@@ -308,6 +308,9 @@ func PrintEnd(p *cli.Program, outcome *workflow.Outcome) {
 	if outcome.Pending != nil {
 		printPending(out, outcome)
 	}
+	if outcome.Status == workflow.Failed {
+		fmt.Fprintf(out, "  to see why: savant explain %s\n", outcome.RunID)
+	}
 	if outcome.Status == workflow.Waiting || outcome.Status == workflow.Interrupted {
 		fmt.Fprintf(out, "  to go on: savant workflows run %s --run-id %s\n", outcome.Workflow, outcome.RunID)
 	}
