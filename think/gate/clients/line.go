@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"slices"
 	"strings"
 
 	"savant/think/gate"
@@ -19,7 +20,10 @@ func (c Client) Line(program, event string, more ...string) string {
 	if !c.silent && c.status == 0 {
 		pass = "echo {}; " + pass
 	}
-	if c.kind(event) != gate.BeforeTool {
+	switch kind := c.kind(event); {
+	case kind == gate.AfterTool && len(c.project) == 0 && slices.Equal(c.folder, []string{"cwd"}):
+		return unheard(tried+pass, pass)
+	case kind != gate.BeforeTool:
 		return tried + pass
 	}
 	answer := c.Answer(event, gate.Decision{Verdict: gate.Refuse, Reason: "This session may have an open run of a Savant workflow, and the program of Savant is gone. " +
@@ -36,6 +40,20 @@ func (c Client) Line(program, event string, more ...string) string {
 		"s=$(grep -ho '\"session\":\"[^\"][^\"]*\"' \"$d\"/.savant/hooks/\"$h\"-*/" + c.Name + "-*.json 2>/dev/null | cut -d: -f2-); " +
 		"if test \"$s\" && printf %s \"$i\" | grep -qF \"$s\"; then " + refuse + "; fi; case $d in */*) d=${d%/*};; *) d=;; esac; done; done; " +
 		"echo 'savant: the program of the hook is gone, and calls pass; savant setup " + c.Name + " sets it up again' >&2; " + pass
+}
+
+// unheard is a line for the end of a call, which only the rules of a project and the runs that
+// a session is held to ask for: where the working folder and all above it have no rules, no
+// packages and no such session, it passes without the program. It looks for these themselves,
+// so it cannot be led to another answer than the program. Calls of Think, which begin such a
+// session, and events about another folder always go to the program.
+func unheard(heard, pass string) string {
+	return "r=; for d in \"$SAVANT_PATH\" \"$CLAUDE_PROJECT_DIR\" \"$GEMINI_PROJECT_DIR\" \"$QWEN_PROJECT_DIR\" \"$PWD\" /; do test \"$d\" || continue; " +
+		"d=$(CDPATH= cd -- \"$d\" 2>/dev/null && pwd -P) || r=1; while test \"$d\"; do " +
+		"for f in \"$d\"/rules \"$d\"/workflows.lock \"$d\"/.savant/hooks/*/*.json; do if test -e \"$f\"; then r=1; fi; done; " +
+		"d=${d%/*}; done; done; if test \"$r\"; then " + heard + "; fi; i=$(cat); " +
+		"case $i in *[Tt]hink*|*'\"cwd\"'*'\"cwd\"'*) ;; *'\"cwd\":\"'\"$PWD\"'\"'*|*'\"cwd\": \"'\"$PWD\"'\"'*) " + pass + ";; esac; " +
+		"printf %s \"$i\" | { " + heard + "; }; exit $?"
 }
 
 // singleQuoted is a text as one word of a shell.

@@ -147,3 +147,78 @@ func TestAPluginWhoseProgramIsGone(t *testing.T) {
 		require.Equal(t, refused, strings.Contains(string(said), `"deny"`), "%s: %s", event, said)
 	}
 }
+
+// afterwards are events that end a call, by what is in the project; each says whether the
+// program is to be told.
+var afterwards = []struct {
+	name, file, event string
+	told              bool
+}{
+	{"nothing is there", "", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, false},
+	{"workflows alone", "workflows/a.yaml", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, false},
+	{"rules", "rules/a.yaml", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, true},
+	{"packages", "workflows.lock", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, true},
+	{"a session that is held", ".savant/hooks/1-2/any-1.json", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, true},
+	{"a run begins", "", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"mcp__savant__think_plan","tool_response":"x"}`, true},
+}
+
+// The program is told of the end of a call where the project has rules, packages, or a
+// session that is held to a run, and otherwise only of calls of Think.
+func TestTheEndOfACallIsToldWhereItMatters(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	asking, err := filepath.Abs(filepath.Join("plugins", "ask.js"))
+	require.NoError(t, err)
+	client, err := clients.Find("claude-code")
+	require.NoError(t, err)
+	for _, each := range afterwards {
+		t.Run(each.name, func(t *testing.T) {
+			project, err := filepath.EvalSymlinks(t.TempDir())
+			require.NoError(t, err)
+			deep, told := filepath.Join(project, "a b", "c"), filepath.Join(t.TempDir(), "told")
+			require.NoError(t, os.MkdirAll(deep, 0o755))
+			program := filepath.Join(t.TempDir(), "savant")
+			require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\ncat >'"+told+"'; exit 3\n"), 0o755))
+			if each.file != "" {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(project, each.file)), 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(project, each.file), nil, 0o600))
+			}
+			event := strings.Replace(each.event, "CWD", deep, 1)
+			expect := func(told string, expected bool) {
+				t.Helper()
+				text, err := os.ReadFile(told)
+				require.Equal(t, expected, err == nil)
+				if expected {
+					require.JSONEq(t, event, string(text))
+				}
+				_ = os.Remove(told)
+			}
+			line := client.Line(program, "PostToolUse")
+			require.Equal(t, each.told, answerOf(t, line, deep, []byte(event)).Exit == 3)
+			expect(told, each.told)
+
+			script := "import { ask } from 'file://" + asking + "'\nawait ask(" + event + ", Date.now() + 5000)"
+			command := exec.Command(node, "--input-type=module", "-e", script)
+			command.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH")}
+			said, err := command.CombinedOutput()
+			require.NoError(t, err, string(said))
+			expect(told, each.told)
+
+			// Of another folder than the hook's, and of one that an argument names, the program is asked.
+			elsewhere := t.TempDir()
+			for _, input := range []string{``, `,"tool_input":{"cwd":"` + elsewhere + `"}`} {
+				event = strings.Replace(strings.Replace(each.event, "CWD", deep, 1), `,"tool_name"`, input+`,"tool_name"`, 1)
+				require.Equal(t, 3, answerOf(t, line, elsewhere, []byte(event)).Exit)
+				expect(told, true)
+			}
+			// A folder that a link leads to is the project itself.
+			link := filepath.Join(elsewhere, "link")
+			require.NoError(t, os.Symlink(deep, link))
+			event = strings.Replace(each.event, "CWD", link, 1)
+			require.Equal(t, each.told, answerOf(t, line, link, []byte(event), "PWD="+link).Exit == 3)
+			expect(told, each.told)
+		})
+	}
+}

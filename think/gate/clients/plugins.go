@@ -33,7 +33,7 @@ func Plugin(client string, command []string) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.Internal, "encoding a command: %w", err)
 	}
-	inline := strings.ReplaceAll(string(asking), "export function", "function")
+	inline := strings.ReplaceAll(string(asking), "\nexport ", "\n")
 	inline = strings.Replace(inline, `["savant"]`, string(started), 1)
 	var file strings.Builder
 	for line := range strings.Lines(string(text)) {

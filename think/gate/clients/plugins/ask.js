@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 const COMMAND = ["savant"]
@@ -7,6 +7,27 @@ const COMMAND = ["savant"]
 // gated are the sessions that called Think: where Savant cannot be asked, no tool of
 // theirs passes.
 const gated = new Set()
+
+// STEPS are the tools by which a session begins and continues a run.
+export const STEPS = /think[._](plan|next|reset)(_[0-9a-z]+)?$/
+
+// unheard says that nobody asks how a call ended: no folder that the program would look at
+// has rules, packages or a session that is held to a run.
+function unheard(event) {
+  if (event.hook_event_name !== "PostToolUse" || STEPS.test(event.tool_name)) return false
+  try {
+    for (const folder of [process.env.SAVANT_PATH, COMMAND.includes("--path") && COMMAND[COMMAND.indexOf("--path") + 1], event.cwd || process.cwd()]) {
+      for (let at = folder && existsSync(folder) ? realpathSync(folder) : ""; at; at = dirname(at) === at ? "" : dirname(at)) {
+        if (existsSync(join(at, "rules")) || existsSync(join(at, "workflows.lock"))) return false
+        const hooks = join(at, ".savant", "hooks")
+        if (existsSync(hooks) && readdirSync(hooks).some((home) => statSync(join(hooks, home)).isDirectory() && readdirSync(join(hooks, home)).some((name) => name.endsWith(".json")))) return false
+      }
+    }
+    return true
+  } catch {
+    return false
+  }
+}
 
 // held says whether the session may have an open run in the folder or above it: Savant keeps
 // a file for each, which is there after a restart of the client, too.
@@ -33,6 +54,7 @@ export function refusal(why) {
 // ask sends an event to Savant and returns its decision. unasked marks one that was made
 // without Savant, which did not answer before the time until.
 export function ask(event, until) {
+  if (unheard(event)) return Promise.resolve({})
   if (/think[._](plan|next)(_[0-9a-z]+)?$/.test(event.tool_name ?? "")) gated.add(event.session_id)
   const failed = (why) => ({ unasked: true, ...(event.hook_event_name === "PreToolUse" && held(event.session_id, event.cwd) && refusal(why)) })
   return new Promise((resolve) => {

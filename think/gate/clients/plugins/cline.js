@@ -1,7 +1,7 @@
 // Savant's gate for Cline. While a run of a workflow is open in a conversation, only the
 // call that Savant issued passes. Cline has no hook that keeps a turn from ending.
 // Written by `savant hook cline --plugin`; it asks the program below about each event.
-import { ask, refusal } from "./ask.js"
+import { ask, refusal, STEPS } from "./ask.js"
 
 const LIMIT_MS = 2500 // Cline waits for three seconds, and then lets the tool pass
 
@@ -59,7 +59,7 @@ export default {
         return { result: { output: { refused: reason }, isError: false } }
       }
       const result = event("PostToolUse", context, { tool_response: context.result })
-      if (/think[._](plan|next|reset)(_[0-9a-z]+)?$/.test(context.toolCall.toolName)) await tell(result)
+      if (STEPS.test(context.toolCall.toolName)) await tell(result)
       else await ask(result, Date.now() + LIMIT_MS) // rules look at it
       return undefined
     },
