@@ -1,9 +1,11 @@
 package adopt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -144,7 +146,13 @@ func (a *actions) matrix(name string, job map[string]any) string {
 	strategy, _ := job["strategy"].(map[string]any)
 	matrix, _ := strategy["matrix"].(map[string]any)
 	line := a.line("jobs." + name + ".strategy")
-	axes := slices.DeleteFunc(slices.Sorted(maps.Keys(matrix)), func(each string) bool { return each == "include" || each == "exclude" })
+	axes := slices.DeleteFunc(slices.Sorted(maps.Keys(matrix)), func(each string) bool {
+		further := each == "include" || each == "exclude"
+		if further {
+			a.draft.note(line, "matrix: "+each, LeftOut, "", "rows beside those of the axes are not taken: change the list of foreach")
+		}
+		return further
+	})
 	rows := []map[string]any{{}}
 	for _, axis := range axes {
 		values, is := matrix[axis].([]any)
@@ -162,6 +170,9 @@ func (a *actions) matrix(name string, job map[string]any) string {
 		}
 		rows = more
 	}
+	if len(rows) > 256 {
+		a.draft.note(line, "matrix: "+strings.Join(axes, ", "), LeftOut, "", strconv.Itoa(len(rows))+" rows are too many")
+	}
 	if len(axes) == 0 || len(rows) > 256 {
 		return ""
 	}
@@ -169,7 +180,7 @@ func (a *actions) matrix(name string, job map[string]any) string {
 	if err != nil {
 		return ""
 	}
-	a.draft.note(line, "matrix: "+strings.Join(axes, ", "), Enforced, identifier(name, "job", 40), "foreach over "+digits(len(rows))+" rows")
+	a.draft.note(line, "matrix: "+strings.Join(axes, ", "), Enforced, identifier(name, "job", 40), "foreach over "+strconv.Itoa(len(rows))+" rows")
 	return string(encoded)
 }
 
@@ -182,21 +193,21 @@ func (a *actions) step(job string, step map[string]any, line int) *Step {
 	uses, isAction := step["uses"].(string)
 	switch {
 	case isCommand && !strings.Contains(run, "${{"):
-		name := identifier(firstOf(title, run), "command", 40)
+		name := identifier(cmp.Or(title, run), "command", 40)
 		for number, base := 2, name; a.draft.command(name); number++ {
-			name = base + "_" + digits(number)
+			name = base + "_" + strconv.Itoa(number)
 		}
 		a.draft.Commands = append(a.draft.Commands, Command{Name: name, Run: []string{"sh", "-ec", run}, Line: line})
 		made := a.draft.add(&Step{ID: job + " " + name, Call: callCommand, Input: map[string]any{"name": name}, Witness: "required", Line: line, Quote: a.quote(line)})
-		a.draft.note(line, firstOf(title, fault.Cut(run, 200)), Enforced, made.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
+		a.draft.note(line, cmp.Or(title, fault.Cut(run, 200)), Enforced, made.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
 		return made
 	case isCommand:
 		why := "it has expressions of Actions, so the model does it"
 		if secret().MatchString(run) {
 			why = "it takes secrets, which are the person's to give"
 		}
-		made := a.draft.task(job+" "+firstOf(title, run), "Do what these commands do; what stands in ${{ }} are values of GitHub Actions:\n"+run, line, a.quote(line))
-		a.draft.note(line, firstOf(title, fault.Cut(run, 200)), Asked, made.ID, why)
+		made := a.draft.task(job+" "+cmp.Or(title, run), "Do what these commands do; what stands in ${{ }} are values of GitHub Actions:\n"+run, line, a.quote(line))
+		a.draft.note(line, cmp.Or(title, fault.Cut(run, 200)), Asked, made.ID, why)
 		return made
 	case isAction:
 		given, _ := jsonvalue.Encode(step["with"])
@@ -204,10 +215,10 @@ func (a *actions) step(job string, step map[string]any, line int) *Step {
 		if len(given) > 0 && string(given) != "null" {
 			task += ", with " + string(given)
 		}
-		made := a.draft.task(job+" "+firstOf(title, uses), task+".", line, a.quote(line))
-		a.draft.note(line, firstOf(title, uses), Asked, made.ID, "uses: an action is done by the model")
+		made := a.draft.task(job+" "+cmp.Or(title, uses), task+".", line, a.quote(line))
+		a.draft.note(line, cmp.Or(title, uses), Asked, made.ID, "uses: an action is done by the model")
 		return made
 	}
-	a.draft.note(line, firstOf(title, "a step"), LeftOut, "", "it has neither run nor uses")
+	a.draft.note(line, cmp.Or(title, "a step"), LeftOut, "", "it has neither run nor uses")
 	return nil
 }

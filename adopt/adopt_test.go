@@ -188,7 +188,7 @@ func TestJobsOfActions(t *testing.T) {
 on: push
 jobs:
   test:
-    strategy: {matrix: {go: ["1.25", "1.26"], os: [linux]}}
+    strategy: {matrix: {go: ["1.25", "1.26"], os: [linux], include: [{go: tip}]}}
     steps:
       - uses: actions/checkout@v4
       - {name: Test, run: go test ./...}
@@ -223,6 +223,7 @@ jobs:
 	require.Equal(t, "done", step(t, draft, "report_report").Join)
 	require.Equal(t, []string{"report_report"}, step(t, draft, "report").Deps, "what is done in any case is not skipped with what failed")
 	require.Contains(t, string(draft.Workflow("ci.yml")), `"yes"`)
+	require.True(t, slices.ContainsFunc(draft.Units, func(each adopt.Unit) bool { return each.Text == "matrix: include" && each.Verdict == adopt.LeftOut }))
 }
 
 // What is no procedure is refused with a code, and nothing crashes.

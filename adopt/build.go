@@ -1,5 +1,7 @@
 package adopt
 
+import "slices"
+
 // answerOf is the schema of a question with some answers.
 func answerOf(answers ...any) map[string]any {
 	return map[string]any{"type": "object", "required": []any{"answer"}, "additionalProperties": false,
@@ -62,7 +64,7 @@ func (d *Draft) joinBranches() {
 // compact drops empty and repeated ids.
 func compact(ids []string) (kept []string) {
 	for _, each := range ids {
-		if each != "" && !contains(kept, each) {
+		if each != "" && !slices.Contains(kept, each) {
 			kept = append(kept, each)
 		}
 	}
@@ -73,7 +75,7 @@ func compact(ids []string) (kept []string) {
 // the names that it has.
 func (d *Draft) Decline(known []string) {
 	for _, command := range d.Commands {
-		if contains(known, command.Name) {
+		if slices.Contains(known, command.Name) {
 			continue
 		}
 		for _, step := range d.Steps {

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"strings"
 
 	"gonum.org/v1/gonum/graph/formats/dot"
@@ -52,7 +53,7 @@ func (c *chart) statements(statements []ast.Stmt, lines []string) {
 		case *ast.NodeStmt:
 			label := attribute(s.Attrs, "label")
 			quote, _, _ := strings.Cut(label, `\n`)
-			c.node(unquoted(s.Node.ID), unescaped(label), lineOf(lines, s.Node.ID), firstOf(quote, unquoted(s.Node.ID)))
+			c.node(unquoted(s.Node.ID), unescaped(label), lineOf(lines, s.Node.ID), cmp.Or(quote, unquoted(s.Node.ID)))
 		case *ast.EdgeStmt:
 			c.edges(s, lines)
 		case *ast.Subgraph:

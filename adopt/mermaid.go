@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"strings"
 
 	"savant/fault"
@@ -66,7 +67,7 @@ func (c *chart) statement(text string, line int) error {
 		if found == nil || found[0] == "" {
 			return unreadable(rest, line)
 		}
-		label := strings.Trim(firstOf(found[1:]...), `"`)
+		label := strings.Trim(cmp.Or(found[1:]...), `"`)
 		var to []int
 		if to, rest, err = c.group(rest[len(found[0]):], line); err != nil {
 			return err
@@ -97,7 +98,7 @@ func (c *chart) group(text string, line int) (nodes []int, rest string, err erro
 		for _, tag := range []string{"<br/>", "<br>", "<br />"} {
 			label = strings.ReplaceAll(label, tag, " ")
 		}
-		nodes = append(nodes, c.node(found[1], strings.TrimSpace(label), line, firstOf(strings.Trim(found[3], `"`), found[1])))
+		nodes = append(nodes, c.node(found[1], strings.TrimSpace(label), line, cmp.Or(strings.Trim(found[3], `"`), found[1])))
 		rest = text[len(found[0])-len(found[5]):]
 		joined, more := strings.CutPrefix(rest, "&")
 		if !more {

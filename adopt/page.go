@@ -2,6 +2,9 @@ package adopt
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -338,25 +341,16 @@ func (p *page) prose(words string, line int) {
 	if len(plain) == 0 {
 		return
 	}
-	made := p.tell(firstOf(p.nearest(), plain[0]), strings.Join(plain, " "), line, plain[0])
+	made := p.tell(cmp.Or(p.nearest(), plain[0]), strings.Join(plain, " "), line, plain[0])
 	for _, each := range units {
 		p.draft.Units[each].Step = made.ID
 	}
 }
 
-func firstOf(texts ...string) string {
-	for _, each := range texts {
-		if each != "" {
-			return each
-		}
-	}
-	return ""
-}
-
 // sentence makes the steps of one sentence or item, and says what became of it.
 func (p *page) sentence(words string, line int, quote string) (verdict, step, why string) {
 	if found := forbidden().FindStringSubmatch(words); found != nil {
-		rule := Rule{ID: "no_" + identifier(found[1], "command", 40) + "_" + digits(line), Command: found[1], Message: words, Line: line}
+		rule := Rule{ID: "no_" + identifier(found[1], "command", 40) + "_" + strconv.Itoa(line), Command: found[1], Message: words, Line: line}
 		p.draft.Rules = append(p.draft.Rules, rule)
 		p.used("")
 		return Enforced, "", "the rule " + rule.ID + " refuses the command where a client's hooks or Savant see the call"
@@ -399,7 +393,7 @@ func (p *page) table(table *tables.Table) {
 		return
 	}
 	quote, _, _ := strings.Cut(rows[0], " | ")
-	made := p.tell(firstOf(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), p.draft.Units[units[0]].Line, quote)
+	made := p.tell(cmp.Or(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), p.draft.Units[units[0]].Line, quote)
 	for _, each := range units {
 		p.draft.Units[each].Step = made.ID
 	}
@@ -426,12 +420,12 @@ func (p *page) code(block ast.Node, language string) error {
 			p.draft.note(line, fault.Cut(words, 200), LeftOut, "", "the flowchart cannot be read: "+fault.From(err).Message())
 		}
 		return nil
-	case contains(shells, strings.ToLower(language)):
+	case slices.Contains(shells, strings.ToLower(language)):
 		p.command(words, line)
 		return nil
 	}
 	first, _, _ := strings.Cut(words, "\n")
-	made := p.tell(firstOf(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
+	made := p.tell(cmp.Or(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
 	p.draft.note(line, fault.Cut(words, 200), Asked, made.ID, "the block is a part of the task")
 	return nil
 }
@@ -448,7 +442,7 @@ func (p *page) command(words string, line int) {
 	}
 	name := identifier(script[0], "command", 40)
 	for number, base := 2, name; p.draft.command(name); number++ {
-		name = base + "_" + digits(number)
+		name = base + "_" + strconv.Itoa(number)
 	}
 	p.draft.Commands = append(p.draft.Commands, Command{Name: name, Run: []string{"sh", "-ec", strings.Join(script, "\n")}, Line: line})
 	first, _, _ := strings.Cut(words, "\n")
@@ -459,10 +453,5 @@ func (p *page) command(words string, line int) {
 
 // command reports whether the draft has a command of a name.
 func (d *Draft) command(name string) bool {
-	for _, each := range d.Commands {
-		if each.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Commands, func(each Command) bool { return each.Name == name })
 }

@@ -1,14 +1,12 @@
 package adopt
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 	"unicode"
 
 	"savant/internal/pattern"
 )
-
-func digits(number int) string { return strconv.Itoa(number) }
 
 // letters counts in letters: b, c … z, bb, bc …
 func letters(number int) string {
@@ -74,7 +72,7 @@ func sentences(text string) (found []string) {
 		so := strings.ToLower(text[start : i+1])
 		last := so[strings.LastIndexByte(so, ' ')+1:]
 		next := strings.TrimSpace(rest)
-		if next != "" && (contains(abbreviations, last) || unicode.IsLower([]rune(next)[0])) {
+		if next != "" && (slices.Contains(abbreviations, last) || unicode.IsLower([]rune(next)[0])) {
 			continue
 		}
 		found = append(found, strings.TrimSpace(text[start:i+1]))
@@ -84,15 +82,6 @@ func sentences(text string) (found []string) {
 		found = append(found, rest)
 	}
 	return found
-}
-
-func contains(list []string, text string) bool {
-	for _, each := range list {
-		if each == text {
-			return true
-		}
-	}
-	return false
 }
 
 var (

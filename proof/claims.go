@@ -148,34 +148,28 @@ func Count(claims []Claim) map[Grade]int {
 	return counts
 }
 
-// failed reports whether the gateway saw the call of a record fail, if it kept the receipt.
-func (s *Statement) failed(version int) (failed, known bool) {
-	for _, claim := range s.Predicate.Claims {
-		for _, each := range s.Predicate.Receipts {
-			if claim.Version == version && claim.Receipt == each.ID {
-				return each.Failed, true
-			}
-		}
-	}
-	return false, false
-}
-
 // Differences says where the hooks of a client and the gateway do not tell the same of a
 // call.
 func (s *Statement) Differences() (said []string) {
-	grades := map[int]Grade{}
+	if len(s.Predicate.Observations) == 0 {
+		return nil
+	}
+	claims, receipts := map[int]Claim{}, map[string]bool{}
 	for _, each := range s.Predicate.Claims {
-		grades[each.Version] = each.Grade
+		claims[each.Version] = each
+	}
+	for _, each := range s.Predicate.Receipts {
+		receipts[each.ID] = each.Failed
 	}
 	for _, each := range s.Predicate.Observations {
-		failed, known := s.failed(each.Version)
-		told := ""
+		claim, told := claims[each.Version], ""
+		failed, known := receipts[claim.Receipt]
 		switch {
 		case each.Outcome == Unseen:
 			told = "Savant saw the call, and the hooks of " + each.Client + ", which held the session, did not"
 		case known && each.Outcome != "unknown" && failed != (each.Outcome == "failed"):
 			told = "for the hook of " + each.Client + " the call " + each.Outcome
-		case each.Savant && grades[each.Version] == Hook:
+		case each.Savant && claim.Grade == Hook:
 			told = "for the hook of " + each.Client + " the call went to Savant, and the answer is none that Savant gave"
 		default:
 			continue

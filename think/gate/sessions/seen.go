@@ -48,6 +48,9 @@ type Call struct {
 	prefixes []string
 }
 
+// Last is when a hook last saw of the call.
+func (c Call) Last() int64 { return max(c.Began, c.Ended) }
+
 // Is reports whether it is a call of the tool that a workflow names.
 func (c Call) Is(name string) bool { return gate.Own{Prefixes: c.prefixes}.Named(c.Tool, name) }
 
@@ -94,7 +97,7 @@ func (g *Gate) forget() {
 }
 
 // Seen returns the calls that hooks saw in the folder SAVANT_PATH while their session was
-// held to a run, in the order in which they began.
+// held to a run.
 func Seen(root *os.Root) (found []Call, err error) {
 	g := &Gate{root: root}
 	entries, err := regular.ReadDir(root, g.home())
@@ -118,13 +121,14 @@ func Seen(root *os.Root) (found []Call, err error) {
 		}
 		found = append(found, callsIn(text)...)
 	}
-	slices.SortStableFunc(found, func(a, b Call) int { return int(max(a.Began, a.Ended) - max(b.Began, b.Ended)) })
 	return found, nil
 }
 
 // callsIn puts the beginning and the end of each call together. Of a line that is not whole
 // nothing is said.
 func callsIn(text []byte) (found []Call) {
+	type named struct{ tool, input string }
+	open := map[named][]int{} // calls whose end is not known, the first one first
 	var prefixes []string
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxSeen)
@@ -136,12 +140,14 @@ func callsIn(text []byte) (found []Call) {
 		if _, prefix, ok := gate.Stepping(call.Tool); ok && !slices.Contains(prefixes, prefix) {
 			prefixes = append(prefixes, prefix)
 		}
-		at := slices.IndexFunc(found, func(each Call) bool {
-			return each.Ended == 0 && each.Began > 0 && each.Tool == call.Tool && each.Input == call.Input
-		})
-		if call.Ended > 0 && at >= 0 {
-			found[at].Ended, found[at].Outcome = call.Ended, call.Outcome
+		this := named{call.Tool, call.Input}
+		if begun := open[this]; call.Ended > 0 && len(begun) > 0 {
+			found[begun[0]].Ended, found[begun[0]].Outcome = call.Ended, call.Outcome
+			open[this] = begun[1:]
 			continue
+		}
+		if call.Ended == 0 {
+			open[this] = append(open[this], len(found))
 		}
 		found = append(found, call)
 	}

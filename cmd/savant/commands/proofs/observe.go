@@ -78,6 +78,7 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 	if len(held) == 0 {
 		return nil, nil
 	}
+	slices.SortStableFunc(held, func(a, b gatesessions.Call) int { return cmp.Compare(a.Last(), b.Last()) })
 	issued := map[string]question{}
 	for _, record := range records {
 		var data recorded
@@ -106,11 +107,16 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 	return found, nil
 }
 
-// seen returns the call that answers a step until a time, the last of several. Of one of
+// seen returns the call that answers a step until a time, the last of several; calls are in
+// the order in which they were last seen. Of one of
 // Savant's tools the beginning is enough, and the arguments are the receipt's to tell.
 func (q question) seen(calls []gatesessions.Call, until int64) (found proof.Observation, ok bool) {
-	for _, each := range calls {
-		if !each.Is(q.Call) || max(each.Began, each.Ended) > until || each.Began != 0 && each.Began < q.began {
+	from, _ := slices.BinarySearchFunc(calls, q.began, func(each gatesessions.Call, at int64) int { return cmp.Compare(each.Last(), at) })
+	for _, each := range calls[from:] {
+		if each.Last() > until {
+			break
+		}
+		if !each.Is(q.Call) || each.Began != 0 && each.Began < q.began {
 			continue
 		}
 		if each.Savant || each.Ended != 0 && each.Began != 0 && each.Input == inputOf(q.Issued) {
@@ -129,10 +135,10 @@ func (h hooks) unseen(ctx context.Context, id string, asked question, held []gat
 	}
 	before, after := false, false
 	for _, each := range held {
-		before = before || max(each.Began, each.Ended) <= receipt.Time.UnixMilli() && len(each.Runs) > 0
-		after = after || max(each.Began, each.Ended) >= receipt.Time.UnixMilli() && len(each.Runs) > 0
 		if len(each.Runs) > 0 {
 			client = each.Client
+			before = before || each.Last() <= receipt.Time.UnixMilli()
+			after = after || each.Last() >= receipt.Time.UnixMilli()
 		}
 	}
 	return client, before && after
