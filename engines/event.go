@@ -2,8 +2,6 @@ package engines
 
 import (
 	"time"
-
-	"savant/fault"
 )
 
 // Event describes one call, for telemetry. It never holds arguments or results.
@@ -27,10 +25,3 @@ type Event struct {
 
 // OutcomeOK is the outcome of a call that succeeded.
 const OutcomeOK = "ok"
-
-func outcomeOf(err error) string {
-	if err == nil {
-		return OutcomeOK
-	}
-	return string(fault.From(err).Code)
-}

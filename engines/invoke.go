@@ -35,6 +35,9 @@ func (t Target) Name() string {
 	return t.row.tool.Name
 }
 
+// Known reports whether there is such a tool.
+func (t Target) Known() bool { return t.row != nil }
+
 // Idempotent reports whether the call may be repeated with the same arguments.
 func (t Target) Idempotent() bool { return t.row != nil && t.row.tool.Idempotent }
 
@@ -94,7 +97,10 @@ func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (re
 		ctx = begun
 		defer func() {
 			event.Duration = time.Since(event.Started)
-			event.OutputBytes, event.Receipt, event.Outcome, event.Rules = len(result.JSON), result.Receipt, outcomeOf(err), BrokenBy(err)
+			event.OutputBytes, event.Receipt, event.Outcome, event.Rules = len(result.JSON), result.Receipt, OutcomeOK, BrokenBy(err)
+			if err != nil {
+				event.Outcome = string(fault.From(err).Code)
+			}
 			end(event)
 		}()
 	}
@@ -109,9 +115,11 @@ func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (re
 	if err != nil {
 		return Result{}, table.coded(ctx, t.row.tool.Name, err)
 	}
-	reserved, err := table.reserve(ctx, call, t.row.tool, accepted)
-	if err != nil {
-		return Result{}, table.coded(ctx, t.row.tool.Name, err)
+	var reserved Reservation
+	if rules := table.options.Rules; rules != nil {
+		if reserved, err = rules.Reserve(ctx, call, t.row.tool, accepted); err != nil {
+			return Result{}, table.coded(ctx, t.row.tool.Name, err)
+		}
 	}
 	got := table.perform(ctx, within, t.row, accepted)
 	result, err = table.conclude(ctx, call, t.row, accepted, got)

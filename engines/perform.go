@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,20 +27,12 @@ type returned struct {
 	err     error
 }
 
-// timeout returns the maximum duration of a call; 0: no limit.
-func (r *registeredTool) timeout() time.Duration {
-	if r.tool.Timeout > 0 {
-		return r.tool.Timeout
-	}
-	return r.port.engine.Timeout
-}
-
 // perform runs a tool within its engine's limit and its timeout. The tool runs on its
 // own goroutine, which holds the place until the tool returns. The caller waits until
 // ctx ends plus the grace period; a tool that still runs then is counted until it
 // returns.
 func (t *table) perform(ctx context.Context, call Call, row *registeredTool, args json.RawMessage) returned {
-	limit := row.timeout()
+	limit := cmp.Or(max(row.tool.Timeout, 0), row.port.engine.Timeout) // 0: no limit
 	if limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 		defer cancel()

@@ -63,11 +63,3 @@ func (r *Registry) Note(tool string) string {
 	}
 	return r.table.options.Rules.Note(tool)
 }
-
-// reserve asks the rules about a call.
-func (t *table) reserve(ctx context.Context, call Call, tool Tool, args json.RawMessage) (Reservation, error) {
-	if t.options.Rules == nil {
-		return nil, nil
-	}
-	return t.options.Rules.Reserve(ctx, call, tool, args)
-}

@@ -119,8 +119,10 @@ func (s *Schema) Check(value any) (err error) {
 	if count > maxValues {
 		return fault.New(fault.LimitExceeded, "the value holds %d values; at most %d are checked against %s", count, maxValues, s.label())
 	}
-	if s.tooMuch(value, count) {
-		return fault.New(fault.LimitExceeded, "checking this value against %s would take too long: the schema multiplies with the value's depth", s.label())
+	if limit := maxVisits + visitsPerValue*count; s.paths >= many || s.paths*count > limit { // every path for every value
+		if work := (meter{known: map[visit]int{}, limit: limit}); work.cost(s.root, value) > limit {
+			return fault.New(fault.LimitExceeded, "checking this value against %s would take too long: the schema multiplies with the value's depth", s.label())
+		}
 	}
 	if err := s.compiled.Validate(value); err != nil {
 		return s.violations(value, err)
@@ -153,17 +155,6 @@ func (s *Schema) label() string {
 		return "the schema"
 	}
 	return "the schema " + s.name
-}
-
-// tooMuch reports whether a check would take too long. It counts exactly only if
-// the simple bound, every path for every value, is beyond the limit.
-func (s *Schema) tooMuch(value any, count int) bool {
-	limit := maxVisits + visitsPerValue*count
-	if s.paths < many && s.paths*count <= limit {
-		return false
-	}
-	m := meter{known: map[visit]int{}, limit: limit}
-	return m.cost(s.root, value) > limit
 }
 
 // size counts a value and all values inside it. plain reports whether the

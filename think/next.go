@@ -303,7 +303,10 @@ func (e *Engine) settleOnce(ctx context.Context, l *live, step flow.Handle, give
 	}
 	answer.Late = e.late(l, step)
 	data := answerData{Step: step.ID(), Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Warnings: given.warnings, Used: given.used, Result: given.raw, attribution: given.by}
+		Witness: answer.Witness, Receipt: given.carried, Late: answer.Late, During: given.during, Warnings: given.warnings, Used: given.used, Result: given.raw, attribution: given.by}
+	if given.receipt != nil {
+		data.Receipt = given.receipt.ID
+	}
 	if len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
 			return settled{}, err

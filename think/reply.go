@@ -354,8 +354,9 @@ func (r *Reply) bound(now flow.Outcome) {
 			r.Failed = r.Failed[:min(2, len(r.Failed))]
 		},
 	}
+	limit := maxReply * max(1, len(r.Instructions)) // the room that their replies would have had one by one
 	for _, cut := range cuts {
-		if r.size() <= r.byteLimit() {
+		if r.size() <= limit {
 			break
 		}
 		cut()
@@ -412,7 +413,3 @@ func (r *Reply) size() int {
 	}
 	return size
 }
-
-// byteLimit is how long the reply may be. Several instructions have the room that
-// their replies would have had one by one.
-func (r *Reply) byteLimit() int { return maxReply * max(1, len(r.Instructions)) }

@@ -18,14 +18,6 @@ import (
 	"savant/think/state"
 )
 
-// receiptID names the receipt that an answer's record keeps.
-func (s submission) receiptID() string {
-	if s.receipt != nil {
-		return s.receipt.ID
-	}
-	return s.carried
-}
-
 // nextByReceipt takes the whole result of the call that a receipt is of.
 func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, in NextInput) (settled, error) {
 	if snapshot := string(in.ResultSnapshot); snapshot != "" && snapshot != "null" {

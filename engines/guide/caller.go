@@ -1,7 +1,6 @@
 package guide
 
 import (
-	"cmp"
 	"context"
 
 	"savant/engines"
@@ -12,7 +11,10 @@ import (
 
 // Caller returns who makes a call, for Think.
 func Caller(call engines.Call) think.Caller {
-	caller := think.Caller{ID: cmp.Or(call.ID, agentOf(call)), Name: call.Name, Client: call.Client, Apps: call.Apps}
+	caller := think.Caller{ID: call.ID, Name: call.Name, Client: call.Client, Apps: call.Apps}
+	if call.ID == "" && call.Agent.RunID != "" { // an agent's runs are its own
+		caller.ID = "agent " + call.Agent.RunID
+	}
 	if call.Person != nil {
 		caller.Ask = func(ctx context.Context, form think.Form) (think.Filled, error) {
 			answer, err := call.Person.Ask(ctx, engines.Elicitation(form))
@@ -20,14 +22,6 @@ func Caller(call engines.Call) think.Caller {
 		}
 	}
 	return caller
-}
-
-// agentOf names the agent's run that makes a call, "" for none: its runs are its own.
-func agentOf(call engines.Call) string {
-	if call.Agent.RunID == "" {
-		return ""
-	}
-	return "agent " + call.Agent.RunID
 }
 
 func (h Hooks) explain(e *think.Engine) tool[think.ExplainInput, any] {

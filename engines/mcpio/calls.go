@@ -42,9 +42,7 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 		asked.args = json.RawMessage("{}")
 	}
 	if apps := c.server.options.Apps; apps != nil {
-		if _, known := apps.Tools().Resolve(name); known {
-			asked.page = apps.Tools().Target(name)
-		}
+		asked.page = apps.Tools().Target(name)
 	}
 	asked.key = asked.target.OrderKey(asked.args)
 	var joined bool
@@ -65,7 +63,9 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 // suspending the call.
 func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	defer asked.turn.leave()
-	asked.turn.wait()
+	if asked.turn.before != nil { // also if it was cancelled: a later call could overtake one that still runs
+		<-asked.turn.before
+	}
 	if ctx.Err() != nil {
 		replyTo(ctx, to, refusal(asked.request, fault.New(fault.EngineOffline, "the server is stopping")))
 		return
@@ -75,11 +75,14 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra(traced)
 	if answer == nil {
-		if asked.page != (engines.Target{}) && asked.canShowApps() {
+		if asked.page.Known() && asked.canShowApps() {
 			asked.target = asked.page
 		}
 		resumed := c.suspendedCall(traced, asked)
-		caller := engines.Caller{Progress: asked.pacer.reporter()}
+		var caller engines.Caller
+		if asked.pacer != nil {
+			caller.Progress = asked.pacer.report
+		}
 		var done outcome
 		switch {
 		case resumed != nil:

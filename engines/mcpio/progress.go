@@ -61,14 +61,6 @@ func newPacer(meta json.RawMessage, write func(any) error) *pacer {
 	return p
 }
 
-// reporter returns the function by which tools report progress, or nil.
-func (p *pacer) reporter() func(done, total float64, message string) {
-	if p == nil {
-		return nil
-	}
-	return p.report
-}
-
 // report queues one report without blocking. It drops a report that does not grow, as
 // the protocol requires, and one after the reply.
 func (p *pacer) report(done, total float64, message string) {

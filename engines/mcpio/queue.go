@@ -59,14 +59,6 @@ func (q *queue) join(key string, size int) (*turn, bool) {
 	return joined, true
 }
 
-// wait returns when the preceding call has ended. A cancelled call waits too: otherwise
-// a later call could overtake one that still runs.
-func (t *turn) wait() {
-	if t.before != nil {
-		<-t.before
-	}
-}
-
 // pass lets the next call of the key run, while this one waits for a person.
 func (t *turn) pass() {
 	t.queue.mu.Lock()

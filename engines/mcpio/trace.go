@@ -3,7 +3,6 @@ package mcpio
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 
 	"savant/internal/jsonvalue"
@@ -16,18 +15,14 @@ const (
 	metaTraceState  = "tracestate"
 )
 
-// traceOf returns the trace in _meta, or an empty one.
-func traceOf(meta json.RawMessage) telemetry.Trace {
-	if !bytes.Contains(meta, []byte(metaTraceParent)) { // most requests have no trace
-		return telemetry.Trace{}
-	}
-	return telemetry.Trace{Parent: jsonvalue.TextMember(meta, metaTraceParent), State: jsonvalue.TextMember(meta, metaTraceState)}
-}
-
 // traced returns the context of a call within its trace, and the function that ends the
 // call's span.
 func (c *connection) traced(ctx context.Context, asked *call) (context.Context, func()) {
-	ctx = telemetry.WithTrace(ctx, traceOf(asked.params.Meta))
+	var within telemetry.Trace
+	if meta := asked.params.Meta; bytes.Contains(meta, []byte(metaTraceParent)) { // most requests have none
+		within = telemetry.Trace{Parent: jsonvalue.TextMember(meta, metaTraceParent), State: jsonvalue.TextMember(meta, metaTraceState)}
+	}
+	ctx = telemetry.WithTrace(ctx, within)
 	if c.server.options.Trace == nil {
 		return ctx, func() {}
 	}

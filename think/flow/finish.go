@@ -166,7 +166,8 @@ func (f *frame) outputs() (map[string]any, *fault.Error) {
 }
 
 func (f *frame) env() expression.Env {
-	return expression.Env{Params: f.params, Steps: f, Run: f.run.about()}
+	return expression.Env{Params: f.params, Steps: f, Run: map[string]any{
+		"id": f.run.id, "workflow": f.run.graph.Workflow.Name, "version": f.run.graph.Workflow.Version}}
 }
 
 // reaches reports whether what lacks found is read, given the capture that an evaluation

@@ -161,10 +161,8 @@ type tree struct {
 	stale  []int // leaves that the root does not know yet
 }
 
-func (t *tree) width() int { return 1 << bits.Len(uint(max(t.leaves, 1)-1)) }
-
 func (t *tree) set(leaf int, value sum) {
-	width := t.width()
+	width := 1 << bits.Len(uint(max(t.leaves, 1)-1))
 	if t.nodes == nil {
 		t.nodes = make([]sum, 2*width)
 	}

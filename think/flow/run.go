@@ -216,7 +216,7 @@ func (r *Run) status() Status {
 		return Status(r.final.Outcome)
 	}
 	for _, u := range r.issued {
-		if !u.forPerson() {
+		if person := u.step().Person() || u.rare().unknown && u.step().Witness == "required"; !person {
 			return Running
 		}
 	}
@@ -224,11 +224,6 @@ func (r *Run) status() Status {
 		return Waiting
 	}
 	return Running
-}
-
-// forPerson reports whether only a person can answer the unit.
-func (u *unit) forPerson() bool {
-	return u.step().Person() || u.rare().unknown && u.step().Witness == "required"
 }
 
 // SkipTo sets the version: records that do not answer a step, such as a reset,

@@ -169,10 +169,6 @@ func (o ownRounds) Capture(name string) any {
 	return nil // before the first round
 }
 
-func (r *Run) about() map[string]any {
-	return map[string]any{"id": r.id, "workflow": r.graph.Workflow.Name, "version": r.graph.Workflow.Version}
-}
-
 // field returns what an expression reads of a step: see expression.StepStatus.
 func (f *frame) Field(id, name string) any {
 	at, ok := f.graph.index[id]

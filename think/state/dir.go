@@ -128,19 +128,16 @@ func (d *Dir) leave(j *runJournal) {
 	}
 }
 
-// give returns a journal that was taken.
-func (d *Dir) give(j *runJournal) {
-	j.turn <- struct{}{}
-	d.leave(j)
-}
-
 // with runs work while the journal is taken, held and up to date.
 func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*runJournal) error) error {
 	j, err := d.take(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer d.give(j)
+	defer func() {
+		j.turn <- struct{}{}
+		d.leave(j)
+	}()
 	release, err := j.hold(ctx, wanted)
 	if err != nil && wanted.reads() {
 		return toReader(j.name, err)

@@ -44,11 +44,6 @@ type verified struct {
 	unsynced bool
 }
 
-// fresh reports whether a file is as it was when it was verified.
-func (v verified) fresh(now stat) bool {
-	return len(v.chain) > 0 && v.end() == now.size && v.file.same(now)
-}
-
 func newJournal(target disk, key Key) *runJournal {
 	j := &runJournal{key: key, name: journalName(key), disk: target, turn: make(chan struct{}, 1)}
 	j.turn <- struct{}{}
@@ -179,7 +174,7 @@ func (j *runJournal) refresh(wanted mode, now stat) error {
 	if wanted == moving {
 		return nil
 	}
-	fresh := j.verified.fresh(now)
+	fresh := len(j.verified.chain) > 0 && j.verified.end() == now.size && j.verified.file.same(now)
 	if !fresh {
 		if err := j.catchUp(now, wanted == replaying); err != nil {
 			return err
