@@ -13,6 +13,7 @@ import (
 	"savant/fault"
 	"savant/internal/access"
 	"savant/internal/jsonvalue"
+	"savant/rules"
 	rulesessions "savant/rules/sessions"
 	"savant/think/form"
 	"savant/think/state"
@@ -89,6 +90,9 @@ func (h *Hub) refusedCalls(refused []rulesessions.Refusal) (out []refusedCall) {
 		var names, parts []string
 		for _, rule := range each.Rules {
 			names = append(names, fmt.Sprintf("%s (%s:%d)", rule.Rule, rule.File, rule.Line))
+			if rule.Message != "" {
+				parts = append(parts, rule.Message)
+			}
 			for _, part := range rule.Parts {
 				parts = append(parts, part.Name+" "+strings.ReplaceAll(string(part.State), "_", " ")+": "+part.Text)
 			}
@@ -130,8 +134,8 @@ type rulesView struct {
 
 // ruleRow is a rule with how often it refused a call.
 type ruleRow struct {
-	ID, File, Before, Kinds, Message string
-	Line, Refused                    int
+	rules.Row
+	Refused int
 }
 
 // showRules shows the rules of the folder, and what each refused and why.
@@ -153,13 +157,8 @@ func (h *Hub) showRules(w http.ResponseWriter, r *http.Request) {
 		view.Problem = fault.From(err).Message()
 	} else {
 		for _, rule := range set.All() {
-			row := ruleRow{ID: rule.ID, File: rule.File(), Line: rule.Line, Before: strings.Join(rule.Before, ", "), Kinds: strings.Join(rule.Kinds(), ", "), Message: rule.Message, Refused: counts[rule.File()+" "+rule.ID]}
-			if len(rule.Except) > 0 {
-				row.Before += " except " + strings.Join(rule.Except, ", ")
-			}
-			if rule.Warn {
-				row.Kinds += " (warns)"
-			}
+			row := ruleRow{Row: rule.Row()}
+			row.Refused = counts[row.File+" "+row.ID]
 			view.Rules = append(view.Rules, row)
 		}
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"savant/think/flow"
 	"savant/think/flow/expression"
@@ -149,6 +150,40 @@ func (r *Rule) OfWorkflow() bool { return r.file.Digest != "" }
 
 // File returns the path of the rule's file.
 func (r *Rule) File() string { return r.file.Path }
+
+// Row describes a rule in a list.
+type Row struct {
+	ID      string   `json:"id"`
+	File    string   `json:"file"`
+	Line    int      `json:"line"`
+	Before  []string `json:"before"`
+	Except  []string `json:"except,omitempty"`
+	Kinds   []string `json:"kinds"`
+	Warn    bool     `json:"warn,omitempty"`
+	Message string   `json:"message,omitempty"`
+}
+
+// Row describes the rule.
+func (r *Rule) Row() Row {
+	return Row{r.ID, r.File(), r.Line, r.Before, r.Except, r.Kinds(), r.Warn, r.Message}
+}
+
+// Calls says for people which calls the rule is about.
+func (r Row) Calls() string {
+	before := strings.Join(r.Before, ", ")
+	if len(r.Except) > 0 {
+		before += " except " + strings.Join(r.Except, ", ")
+	}
+	return before
+}
+
+// Does says for people what the rule does.
+func (r Row) Does() string {
+	if r.Warn {
+		return strings.Join(r.Kinds, ", ") + " (warns)"
+	}
+	return strings.Join(r.Kinds, ", ")
+}
 
 // Needs returns the tools of which the rule needs a call.
 func (r *Rule) Needs() []string {

@@ -30,30 +30,10 @@ func Command(shared *cli.Program) *cobra.Command {
 }
 
 // row describes one rule.
-type row struct {
-	ID      string   `json:"id"`
-	File    string   `json:"file"`
-	Line    int      `json:"line"`
-	Before  []string `json:"before"`
-	Except  []string `json:"except,omitempty"`
-	Kinds   []string `json:"kinds"`
-	Warn    bool     `json:"warn,omitempty"`
-	Message string   `json:"message,omitempty"`
-}
-
-func rowOf(rule *rules.Rule) row {
-	return row{rule.ID, rule.File(), rule.Line, rule.Before, rule.Except, rule.Kinds(), rule.Warn, rule.Message}
-}
+type row struct{ rules.Row }
 
 func (r row) cells() []string {
-	before, kinds := strings.Join(r.Before, ", "), strings.Join(r.Kinds, ", ")
-	if len(r.Except) > 0 {
-		before += " except " + strings.Join(r.Except, ", ")
-	}
-	if r.Warn {
-		kinds += " (warns)"
-	}
-	return []string{r.ID, fmt.Sprintf("%s:%d", r.File, r.Line), before, kinds, r.Message}
+	return []string{r.ID, fmt.Sprintf("%s:%d", r.File, r.Line), r.Calls(), r.Does(), r.Message}
 }
 
 func (p *program) listCommand() *cobra.Command {
@@ -165,7 +145,7 @@ func (p *program) statusCommand() *cobra.Command {
 func (p *program) print(all []*rules.Rule) error {
 	rows := make([]row, 0, len(all))
 	for _, rule := range all {
-		rows = append(rows, rowOf(rule))
+		rows = append(rows, row{rule.Row()})
 	}
 	if p.JSON {
 		return p.Print(map[string]any{"rules": rows})
