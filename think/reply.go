@@ -308,7 +308,9 @@ func previewOf(now flow.Outcome, v flow.Var, size int) (short preview, long bool
 	if utf8.RuneCount(v.Value) <= size {
 		return preview{}, false
 	}
-	return preview{Artifact: varURI(now.Workflow.Name, now.RunID, v.Name), Size: v.Size, Preview: fault.Cut(string(v.Value), min(size, maxPreview))}, true
+	most := min(size, maxPreview)
+	begun := string(v.Value[:min(len(v.Value), utf8.UTFMax*(most+1))]) // enough to cut, and no copy of all of it
+	return preview{Artifact: varURI(now.Workflow.Name, now.RunID, v.Name), Size: v.Size, Preview: fault.Cut(begun, most)}, true
 }
 
 func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {

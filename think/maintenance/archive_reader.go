@@ -37,17 +37,18 @@ const (
 )
 
 // importHeap is the heap from which an import collects garbage at once, in bytes.
-const importHeap = 50 << 20
+const importHeap = 20 << 20
 
 // keepSmall makes the collector keep to importHeap until restore is called, unless whoever
 // started the program set a lower limit. Without it, garbage of a multiple of what is in use
 // would come on top.
 func keepSmall() (restore func()) {
-	before, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(50)
+	before, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(20)
 	debug.SetMemoryLimit(min(before, importHeap))
 	return func() {
 		debug.SetMemoryLimit(before)
 		debug.SetGCPercent(percent)
+		debug.FreeOSMemory() // the next one begins as this one did
 	}
 }
 

@@ -95,7 +95,11 @@ func (k *Keeper) Import(ctx context.Context, from io.Reader) (*Transferred, erro
 	if err := k.install(ctx, packed); err != nil {
 		return nil, err
 	}
-	return out, k.engine.Project(ctx, state.Key{Workflow: out.Workflow, Run: out.Run}) // and the file is out of memory
+	key := state.Key{Workflow: out.Workflow, Run: out.Run} // and the file is out of memory
+	if err := k.engine.Project(ctx, key); err != nil {
+		return nil, err
+	}
+	return out, k.engine.Alone(key, func() error { return nil }) // and so is the run
 }
 
 // install makes a verified run visible, its artifacts first.
