@@ -40,6 +40,8 @@ const (
 type execution struct {
 	tool, key string
 	args      json.RawMessage
+	// caller is whose call it is: nobody else goes on with it.
+	caller string
 	// client is what the client can, as the first request says.
 	client *session
 	// questions knows what other servers asked; nil: there are none.
@@ -75,7 +77,7 @@ type question struct {
 // begin starts a call that can ask and waits for its outcome or its question.
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, client: asked.session, questions: c.server.options.Questions, cancel: cancel,
+	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.caller.ID, client: asked.session, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{}
@@ -189,12 +191,12 @@ func askedAt(token string) time.Time {
 	return time.UnixMilli(milliseconds)
 }
 
-// digest names a question: the token that it was asked under, the call that asked, and
-// all that was shown.
+// digest names a question: the token that it was asked under, the call that asked and
+// whose it is, and all that was shown.
 func (e *execution) digest(token string, asked mcp.ElicitationParams) string {
 	schema, _ := json.Marshal(asked.RequestedSchema) // it was JSON
 	sum := sha256.New()
-	for _, part := range []string{token, e.tool, e.key, argsDigest(e.args), asked.Mode, asked.URL, asked.Message, string(schema)} {
+	for _, part := range []string{token, e.caller, e.tool, e.key, argsDigest(e.args), asked.Mode, asked.URL, asked.Message, string(schema)} {
 		fmt.Fprintf(sum, "%d %s", len(part), part)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
@@ -276,13 +278,13 @@ func (s *suspendedCalls) add(token string, e *execution, asked question) {
 	})
 }
 
-// take returns the call that is suspended under a token and has the same tool and
+// take returns the call that is suspended under a token and has the same caller, tool and
 // arguments. Without a token it returns nil: the call starts anew, and the suspended calls
 // of the same key are cancelled and have ended when take returns, so that calls of one key
 // never overlap.
 func (s *suspendedCalls) take(token string, asked *call) *execution {
 	resumed := s.remove(func(each string, e *execution) bool {
-		return each == token && e.tool == asked.target.Name() && argsDigest(e.args) == argsDigest(asked.args)
+		return each == token && e.caller == asked.caller.ID && e.tool == asked.target.Name() && argsDigest(e.args) == argsDigest(asked.args)
 	})
 	if len(resumed) == 1 {
 		return resumed[0]

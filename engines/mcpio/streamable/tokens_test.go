@@ -1,6 +1,7 @@
 package streamable_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -141,4 +142,47 @@ func TestQuotasOfManyTokens(t *testing.T) {
 	for n := range tokens {
 		require.EqualValues(t, perDay, accepted[n].Load(), n)
 	}
+}
+
+// Who asked is answered: a state that another token got hold of counts neither at the server
+// that asked nor at another one, and one that is sent by many at once counts once.
+func TestAStateOfAnotherToken(t *testing.T) {
+	noted := access.Questions{Folder: t.TempDir(), Project: "/shop"}
+	servers := []*served{serveNoting(t, false, noted), serveNoting(t, false, noted)}
+	tokens := map[string][]string{}
+	for _, name := range []string{"own", "other"} {
+		for _, s := range servers {
+			tokens[name] = append(tokens[name], s.token(webguard.Token{Name: name, Scopes: []string{"run", "approve"}}))
+		}
+	}
+	asks := func(tool, token string) string {
+		body, headers := modern(tool)
+		var asked struct{ RequestState string }
+		got := servers[0].post(body, append(headers, "Authorization", "Bearer "+token)...)
+		require.NoError(t, json.Unmarshal(got.Result, &asked), got.body)
+		require.NotEmpty(t, asked.RequestState)
+		return asked.RequestState
+	}
+	for _, tool := range []string{"test_again", "test_ask"} {
+		for at, s := range servers {
+			body, headers := answered(tool, asks(tool, tokens["own"][0]), "")
+			got := s.post(body, append(headers, "Authorization", "Bearer "+tokens["other"][at])...)
+			require.Contains(t, got.body, `"resultType":"input_required"`, tool)
+			require.NotContains(t, got.body, `"asked":true`, tool)
+		}
+		body, headers := answered(tool, asks(tool, tokens["own"][0]), "")
+		var counted atomic.Int32
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if strings.Contains(servers[0].post(body, append(headers, "Authorization", "Bearer "+tokens["own"][0])...).body, `"asked":true`) {
+					counted.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 1, counted.Load(), tool)
+	}
+	body, headers := answered("test_again", asks("test_again", tokens["own"][0]), "")
+	require.Contains(t, servers[1].post(body, append(headers, "Authorization", "Bearer "+tokens["own"][1])...).body, `"asked":true`, "its own token, at another server")
 }
