@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -47,6 +49,71 @@ rules:
 	require.Contains(t, call("one", "think.validate", valid), `"valid":true`)
 	require.Contains(t, call("one", "think.validate", valid), "Rule once")
 	require.Contains(t, call("two", "think.validate", valid), "Rule seen")
+}
+
+// TestTheRulesOfAWorkflowHoldForItsSession, over stdio and over HTTP: for who planned the run,
+// while it is open, by what this one saw.
+func TestTheRulesOfAWorkflowHoldForItsSession(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	folder, configuration := t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir()
+	places(t, folder, "workflows/ruled.yaml", `name: ruled
+version: "1"
+rules:
+  evidence: {listed: {last: think.workflows.list}}
+  rules: [{id: seen, before: think.validate, require: {needs: listed}}]
+steps:
+  - {id: work, call: llm.generate, input_template: {task: Work.}}
+`)
+	type caller func(tool string, args map[string]any) string
+	holds := func(t *testing.T, run string, one, two caller) {
+		valid, none := map[string]any{"workflow": "ruled"}, map[string]any{}
+		require.Contains(t, one("think.validate", valid), `"valid":true`)
+		require.Contains(t, one("think.plan", map[string]any{"workflow": "ruled", "run_id": run}), "rules of ruled hold for your calls: seen (require a call of think_workflows_list) before think_validate")
+		require.Contains(t, one("think_validate", valid), "Rule seen (workflows/ruled.yaml:5)")
+		require.Contains(t, two("think.validate", valid), `"valid":true`)
+		require.NotContains(t, two("think.workflows.list", none), "RULE_REFUSED")
+		require.Contains(t, one("think.validate", valid), "Rule seen", "what another one saw is no evidence")
+		require.NotContains(t, one("think.workflows.list", none), "RULE_REFUSED")
+		require.Contains(t, one("think.validate", valid), `"valid":true`)
+	}
+	t.Run("HTTP", func(t *testing.T) {
+		tokens := []string{}
+		for _, name := range []string{"one", "two"} {
+			command := exec.Command("savant", "token", "add", name, "--path", folder)
+			command.Env = append(os.Environ(), configuration)
+			out, err := command.Output()
+			require.NoError(t, err)
+			tokens = append(tokens, strings.TrimSpace(string(out)))
+		}
+		s := serveHTTP(t, folder, configuration)
+		of := func(token string) caller {
+			return func(tool string, args map[string]any) string {
+				_, body := s.callHTTP(t, token, tool, args)
+				return body
+			}
+		}
+		holds(t, "h1", of(tokens[0]), of(tokens[1]))
+	})
+	t.Run("stdio", func(t *testing.T) {
+		of := func(s *server) caller {
+			return func(tool string, args map[string]any) string {
+				text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": tool, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": args,
+					"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{}}}})
+				require.NoError(t, err)
+				_, err = fmt.Fprintf(s.stdin, "%s\n", text)
+				require.NoError(t, err)
+				for s.lines.Scan() {
+					if strings.Contains(s.lines.Text(), `"id":"`+tool+`"`) {
+						return s.lines.Text()
+					}
+				}
+				require.Fail(t, "the server has ended")
+				return ""
+			}
+		}
+		holds(t, "s1", of(serveIn(t, folder)), of(serveIn(t, folder)))
+	})
 }
 
 // TestASessionHeaderIsOfItsToken: a token that sends another one's session header does not

@@ -29,7 +29,8 @@ func (r *Runs) runs(ctx context.Context, call engines.Call, tool string) []state
 }
 
 // Rulings returns the workflows with rules that the runs of a call follow: of those that
-// wait for it and of the one whose step it is, or of those that its caller follows.
+// wait for it, of the one whose step it is, and of those that its caller follows, who would
+// else be rid of their rules by a call that drives another run.
 func (r *Runs) Rulings(ctx context.Context, call engines.Call) (all []think.Ruling, err error) {
 	var keys []state.Key
 	for _, each := range call.Waiting {
@@ -38,9 +39,7 @@ func (r *Runs) Rulings(ctx context.Context, call engines.Call) (all []think.Ruli
 	if driven(call) {
 		keys = append(keys, state.Key{Workflow: call.Step.Workflow, Run: call.Step.RunID})
 	}
-	if len(keys) == 0 {
-		keys = r.Engine.RunsOf(Caller(call))
-	}
+	keys = append(keys, r.Engine.RunsOf(Caller(call))...)
 	for i, key := range keys {
 		if slices.Contains(keys[:i], key) {
 			continue

@@ -206,3 +206,51 @@ func TestWithoutAReaderOfRulesNoRunIsPlanned(t *testing.T) {
 }
 
 var _ think.Rules = (*sessions.Workflows)(nil)
+
+// TestARunIsNoWayAroundTheRulesOfAnother: what a client has Savant drive while it follows a
+// run with rules is held to them, and what another one has it drive is not.
+func TestARunIsNoWayAroundTheRulesOfAnother(t *testing.T) {
+	w := newRuledWorld(t, ruledWorkflow)
+	call := callers()["client"]
+	w.begin(call, "r1", map[string]any{"orders": []any{}})
+	at := engines.Run{Workflow: "other", RunID: "x"}
+	step := engines.WorkflowStep{Workflow: at.Workflow, RunID: at.RunID, StepID: "s"}
+	for id, held := range map[string]bool{"c1": true, "c2": false} {
+		driven := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: id}}, Waiting: []engines.Run{at}, Step: step}
+		err := invoke(w.registry, driven, "pay.refund", refundOf("A", 500))
+		require.Equal(t, held, err != nil, id)
+		if held {
+			require.ErrorIs(t, err, fault.RuleRefused)
+			require.Contains(t, fault.From(err).Message(), "Rule limit (workflows/refunds.yml:")
+		}
+	}
+	w.same("r1")
+}
+
+// TestNoOtherCallIsAWayAroundTheRulesOfAWorkflow: the same call in another spelling, order
+// or batch, and calls that are made at once.
+func TestNoOtherCallIsAWayAroundTheRulesOfAWorkflow(t *testing.T) {
+	w := newRuledWorld(t, ruledWorkflow)
+	call := callers()["client"]
+	w.begin(call, "r1", map[string]any{"orders": []any{}})
+	require.NoError(t, invoke(w.registry, call, "orders.get", refundOf("A", 5)))
+	answers := make(chan error)
+	inputs := []string{refundOf("A", 5), `{"amount":5,"order":"A"}`, `{"amount":5.0,"order":"\u0041"}`, `{ "amount" : 5e0, "order":"A" }`}
+	for _, input := range inputs {
+		go func() { answers <- invoke(w.registry, call, "pay.refund", input) }()
+	}
+	passed := 0
+	for range inputs {
+		if err := <-answers; err == nil {
+			passed++
+		} else {
+			require.ErrorIs(t, err, fault.RuleRefused)
+		}
+	}
+	require.Equal(t, 1, passed, "of calls that are made at once, one is the first")
+	for _, name := range []string{"pay_refund", "Pay.Refund", "mcp__savant__pay_refund", " pay.refund"} {
+		require.Error(t, invoke(w.registry, call, name, refundOf("A", 5)), name)
+	}
+	require.Equal(t, 1, w.made.count("pay.refund"))
+	w.same("r1")
+}
