@@ -23,8 +23,10 @@ type Order struct {
 	MaxSteps int    `json:"max_steps,omitempty"`
 	// Who gives the order.
 	telemetry.Who
-	// Approval is of the caller in this process; other processes do not get it.
+	// Approval and orderers are of the caller in this process; other processes do not get
+	// them.
 	Approval `json:"-"`
+	orderers []string
 }
 
 var labelPattern = pattern.Lazy(`^[a-z][a-z0-9_.-]{0,30}=[A-Za-z0-9][A-Za-z0-9_./@:-]{0,99}$`)

@@ -208,7 +208,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 		order.MaxSteps = 0
 	}
 	options := h.options()
-	options.RunID, options.Approval, options.asking = session.ID(), order.Approval, asking
+	options.RunID, options.Approval, options.asking, options.orderers = session.ID(), order.Approval, asking, order.orderers
 	if order.MaxSteps > 0 {
 		options.MaxSteps = order.MaxSteps
 	}

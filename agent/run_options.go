@@ -60,6 +60,8 @@ type RunOptions struct {
 	// asking asks the person at the client that ordered the run; nil if the client does
 	// not support questions.
 	asking *asking
+	// orderers are the callers whose rules hold for the run.
+	orderers []string
 }
 
 // Approval is what a person typed on a command line. It holds for the process and the

@@ -107,7 +107,7 @@ func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunIn
 
 // order is that of a run to go on with.
 func (in RunInput) order(call engines.Call) Order {
-	return Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps, Who: telemetry.WhoIs(call.Name, call.Client)}
+	return Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}
 }
 
 // options are those of a new run.
@@ -116,7 +116,7 @@ func (in RunInput) options(ctx context.Context, call engines.Call) (RunOptions, 
 	within := telemetry.TraceFrom(ctx)
 	return RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
 		ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny, Needs: in.Labels,
-		TraceParent: within.Parent, TraceState: within.State, Who: telemetry.WhoIs(call.Name, call.Client)}, err
+		TraceParent: within.Parent, TraceState: within.State, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}, err
 }
 
 // mayGoOn refuses arguments that a resumed run does not take.

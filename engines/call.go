@@ -19,6 +19,9 @@ type Call struct {
 	Step WorkflowStep
 	// Waiting are the driven runs that wait for the call, outermost first.
 	Waiting []Run
+	// Orderers are the callers that ordered the agent's run within which the call is made,
+	// outermost first.
+	Orderers []string
 	// Warnings say what the models of the run's earlier steps did not see.
 	Warnings []Warning
 
@@ -62,7 +65,19 @@ func (c Call) Guarded(guard Guard) Call {
 // Detached returns the call for work that outlives c: it keeps the guards, and whose
 // session it is.
 func (c Call) Detached() Call {
-	return Call{guards: c.guards, nested: c.nested, agent: cmp.Or(c.Agent.RunID, c.agent)}
+	return Call{guards: c.guards, nested: c.nested, agent: cmp.Or(c.Agent.RunID, c.agent), Orderers: c.Orderers}
+}
+
+// Ordering returns the Orderers of the calls of a run of the agent that this call orders.
+func (c Call) Ordering() []string {
+	all := slices.Clone(c.Orderers)
+	if agent := cmp.Or(c.Agent.RunID, c.agent); agent != "" {
+		all = append(all, "agent "+agent)
+	}
+	if c.ID != "" {
+		all = append(all, c.ID)
+	}
+	return all
 }
 
 // Session names whose earlier calls belong to this one: those of an agent's run, else of

@@ -57,30 +57,34 @@ func TestTheRulesOfAWorkflowHoldForItsSession(t *testing.T) {
 	t.Parallel()
 	skipInShort(t)
 	folder, configuration := t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir()
+	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
 	places(t, folder, "workflows/ruled.yaml", `name: ruled
 version: "1"
 rules:
   evidence: {listed: {last: think.workflows.list}}
-  rules: [{id: seen, before: think.validate, require: {needs: listed}}]
+  rules: [{id: seen, before: git.status, require: {needs: listed}}]
 steps:
   - {id: work, call: llm.generate, input_template: {task: Work.}}
 `)
 	type caller func(tool string, args map[string]any) string
 	holds := func(t *testing.T, run string, one, two caller) {
-		valid, none := map[string]any{"workflow": "ruled"}, map[string]any{}
-		require.Contains(t, one("think.validate", valid), `"valid":true`)
-		require.Contains(t, one("think.plan", map[string]any{"workflow": "ruled", "run_id": run}), "rules of ruled hold for your calls: seen (require a call of think_workflows_list) before think_validate")
-		require.Contains(t, one("think_validate", valid), "Rule seen (workflows/ruled.yaml:5)")
-		require.Contains(t, two("think.validate", valid), `"valid":true`)
+		none := map[string]any{}
+		require.Contains(t, one("git.status", none), "branch")
+		require.Contains(t, one("think.plan", map[string]any{"workflow": "ruled", "run_id": run}), "rules of ruled hold for your calls: seen (require a call of think_workflows_list) before git_status")
+		require.Contains(t, one("git_status", none), "Rule seen (workflows/ruled.yaml:5)")
+		require.Contains(t, two("git.status", none), "branch")
+		ordered := map[string]any{"goal": "Look.", "force_tool": "git.status", "force_finish": true}
+		require.Contains(t, one("agent.run", ordered), "Rule seen", "the agent is no way around")
+		require.NotContains(t, two("agent.run", ordered), "Rule seen")
 		require.NotContains(t, two("think.workflows.list", none), "RULE_REFUSED")
-		require.Contains(t, one("think.validate", valid), "Rule seen", "what another one saw is no evidence")
+		require.Contains(t, one("git.status", none), "Rule seen", "what another one saw is no evidence")
 		require.NotContains(t, one("think.workflows.list", none), "RULE_REFUSED")
-		require.Contains(t, one("think.validate", valid), `"valid":true`)
+		require.Contains(t, one("git.status", none), "branch")
 	}
 	t.Run("HTTP", func(t *testing.T) {
 		tokens := []string{}
 		for _, name := range []string{"one", "two"} {
-			command := exec.Command("savant", "token", "add", name, "--path", folder)
+			command := exec.Command("savant", "token", "add", name, "--scope", "run", "--path", folder)
 			command.Env = append(os.Environ(), configuration)
 			out, err := command.Output()
 			require.NoError(t, err)

@@ -29,8 +29,8 @@ func (r *Runs) runs(ctx context.Context, call engines.Call, tool string) []state
 }
 
 // Rulings returns the workflows with rules that the runs of a call follow: of those that
-// wait for it, of the one whose step it is, and of those that its caller follows, who would
-// else be rid of their rules by a call that drives another run.
+// wait for it, of the one whose step it is, and of those that its caller follows, or who
+// ordered it: a call that begins another run is no way around their rules.
 func (r *Runs) Rulings(ctx context.Context, call engines.Call) (all []think.Ruling, err error) {
 	var keys []state.Key
 	for _, each := range call.Waiting {
@@ -40,6 +40,9 @@ func (r *Runs) Rulings(ctx context.Context, call engines.Call) (all []think.Ruli
 		keys = append(keys, state.Key{Workflow: call.Step.Workflow, Run: call.Step.RunID})
 	}
 	keys = append(keys, r.Engine.RunsOf(Caller(call))...)
+	for _, each := range call.Orderers {
+		keys = append(keys, r.Engine.RunsOf(think.Caller{ID: each})...)
+	}
 	for i, key := range keys {
 		if slices.Contains(keys[:i], key) {
 			continue
