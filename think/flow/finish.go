@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
@@ -304,4 +306,54 @@ func (r *Run) total() int {
 		}
 	}
 	return total
+}
+
+// ending reads what the finished run reports.
+func (p *parser) ending(keys entries) {
+	if node := keys.value("outputs"); node != nil {
+		if node.Kind != yaml.MappingNode {
+			p.add(fault.YAMLSchemaViolation, "outputs", node, "outputs must be a map of names to values")
+		} else {
+			for i := 0; i+1 < len(node.Content); i += 2 {
+				name := node.Content[i].Value
+				p.w.Outputs = append(p.w.Outputs, Output{name, p.template(node.Content[i+1], &yamlPath{above: &yamlPath{key: "outputs"}, key: name}, p.scope)})
+			}
+		}
+	}
+	if node := keys.value("summary"); node != nil {
+		if t := p.template(node, &yamlPath{key: "summary"}, p.scope); t.form == textForm {
+			p.w.summary = t
+		} else if text, ok := t.literal.(string); ok {
+			p.w.summary = &template{literal: text}
+		} else {
+			p.add(fault.YAMLSchemaViolation, "summary", node, "summary must be text")
+		}
+	}
+	if node := keys.value("artifacts"); node != nil {
+		p.artifacts(node)
+	}
+}
+
+func (p *parser) artifacts(node *yaml.Node) {
+	if node.Kind != yaml.SequenceNode {
+		p.add(fault.YAMLSchemaViolation, "artifacts", node, "artifacts must be a list of {name, type, from}")
+		return
+	}
+	for i, item := range node.Content {
+		at := "artifacts[" + strconv.Itoa(i) + "]"
+		keys, ok := p.mapping(item, at, artifactKeys)
+		if !ok {
+			continue
+		}
+		a := Artifact{Name: p.required(keys, "name", at, item), Type: "json"}
+		if keys.value("type") != nil {
+			a.Type = p.choice(keys, "type", at, "json", "text", "markdown")
+		}
+		if keys.value("from") == nil {
+			p.add(fault.YAMLSchemaViolation, at, item, "from is missing: the expression whose value is stored")
+			continue
+		}
+		a.from, a.where = p.compile(keys.value("from"), at+".from", p.scope)
+		p.w.Artifacts = append(p.w.Artifacts, a)
+	}
 }

@@ -180,3 +180,76 @@ func (n *nodeState) shownStatus() (Status, string) {
 	}
 	return n.frame.run.seen(status, n.cause)
 }
+
+// statement is what the answer to an unknown outcome says: whether the call was done, and
+// then its result.
+type statement struct {
+	done   bool
+	result any
+}
+
+// statementOf reads {"unknown_outcome": "done", "result": …} or {"unknown_outcome":
+// "not_done"}.
+func statementOf(answer any) (said statement, ok bool) {
+	for _, reading := range readings(answer) {
+		object, _ := reading.(map[string]any)
+		result, given := object["result"]
+		switch object["unknown_outcome"] {
+		case "done":
+			return statement{true, result}, given && len(object) == 2
+		case "not_done":
+			return statement{}, len(object) == 1 || given && len(object) == 2 && (result == nil || result == "")
+		}
+	}
+	return statement{}, false
+}
+
+// Stated returns the result that an answer to an unknown outcome states; false for any
+// other answer, and for one that says that the call was not done.
+func Stated(answer any) (result any, done bool) {
+	said, ok := statementOf(answer)
+	return said.result, ok && said.done
+}
+
+// askOutcome adds to the failure of a call that somebody has to find out what happened.
+func askOutcome(failed *fault.Error) *fault.Error {
+	asked := *failed
+	asked.Details += "; find out whether it had, do not repeat the call, and answer with result_snapshot: " + howToState
+	asked.Diagnostics = slices.Clone(failed.Diagnostics)
+	return asked.With(fault.Diagnostic{Path: "result_snapshot", Message: "it is not known whether the call had an effect: find out, and do not repeat the call", Expected: howToState})
+}
+
+// holdsUnknown reports whether the step waits for a statement after an unknown outcome,
+// and is not issued again by itself.
+func (u *unit) holdsUnknown() bool {
+	return u.run().terms.HoldUnknown && u.step().Effect == "write" && !u.step().Retry.OnUnknown
+}
+
+// admitStatement refuses an answer to an unknown outcome that does not say what happened.
+// A person may say it of any step, a model of none that requires a witness.
+func (u *unit) admitStatement(answer *Answer) error {
+	_, ok := statementOf(answer.Result)
+	switch {
+	case answer.Person && answer.Shown != u.run().shown(u):
+		return fault.New(fault.ApprovalRequired, "the question of step %q is not the one that was shown; read it again", u.id)
+	case !ok || !answer.Person && answer.Witness == WitnessGateway:
+		return fault.New(fault.ValidationFailed, "step %q: it is not known whether its last call had an effect: find out, do not repeat the call, and answer with result_snapshot: %s", u.id, howToState).
+			With(fault.Diagnostic{Path: "result_snapshot", Message: "it does not say what happened", Expected: howToState})
+	case !answer.Person && u.step().Witness == "required":
+		return fault.New(fault.NotWitnessed, "step %q takes only a result that Savant saw, so only a person can say whether its last call had an effect: savant approve %s %s, or the hub", u.id, u.run().id, u.id)
+	}
+	answer.Witness = WitnessSelf
+	if answer.Person {
+		answer.Witness = WitnessPerson
+	}
+	return nil
+}
+
+// reissue issues the unit again as it was, without counting what came between.
+func (u *unit) reissue() {
+	more := u.more()
+	more.unknown, more.shown, more.spared = false, nil, more.spared+1
+	u.attempt++
+	u.touch()
+	u.run().fresh = append(u.run().fresh, u)
+}

@@ -337,30 +337,6 @@ func (p *parser) schemaProblem(err error, at string, node *yaml.Node) {
 	p.add(problem.Code, at, node, "%s", message)
 }
 
-// nodeAt follows a JSON pointer as far as it leads.
-func nodeAt(node *yaml.Node, pointer string) *yaml.Node {
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		below := childOf(node, unescape.Replace(token))
-		if below == nil {
-			break
-		}
-		node = below
-	}
-	return node
-}
-
-// childOf returns the value of a key, or an item by its index, or nil.
-func childOf(node *yaml.Node, name string) *yaml.Node {
-	if index, err := strconv.Atoi(name); err == nil && node.Kind == yaml.SequenceNode && index >= 0 && index < len(node.Content) {
-		return node.Content[index]
-	}
-	if node.Kind != yaml.MappingNode {
-		return nil
-	}
-	return entries(node.Content).value(name)
-}
-
 func (p *parser) params(node *yaml.Node) {
 	if node == nil || node.Tag == "!!null" {
 		return
@@ -502,55 +478,4 @@ func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
 	}
 	p.addAt(fault.ExpressionError, at, p.source(node, at, 0).at(len(node.Value)), "YAML takes %q for a comment and cuts the expression there: put the expression in quotes", fault.Cut(comment, 60))
 	return true
-}
-
-// template reads a value whose texts may hold {{ }}.
-func (p *parser) template(node *yaml.Node, at *yamlPath, scope expression.Scope) *template {
-	switch node.Kind {
-	case yaml.MappingNode:
-		t := &template{form: objectForm, fields: make([]field, 0, len(node.Content)/2)}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := node.Content[i]
-			if strings.Contains(key.Value, "{{") {
-				p.add(fault.YAMLSchemaViolation, at.path(), key, "a key cannot be a template: build the map with an expression instead")
-			}
-			t.fields = append(t.fields, field{key.Value, p.template(node.Content[i+1], &yamlPath{above: at, key: key.Value}, scope)})
-		}
-		return t
-	case yaml.SequenceNode:
-		t := &template{form: listForm, fields: make([]field, 0, len(node.Content))}
-		for i, item := range node.Content {
-			t.fields = append(t.fields, field{value: p.template(item, &yamlPath{above: at, index: i + 1}, scope)})
-		}
-		return t
-	}
-	if node.Tag != "!!str" || !strings.Contains(node.Value, "{{") {
-		if node.Tag == "!!int" || node.Tag == "!!float" {
-			p.losesText(node, at.path())
-		}
-		return &template{literal: valueOf(node)}
-	}
-	return p.templateText(node, at.path(), scope)
-}
-
-// templateText reads a text that holds {{ }}, once for each text and scope.
-func (p *parser) templateText(node *yaml.Node, at string, scope expression.Scope) *template {
-	where := p.source(node, at, 0)
-	key := scope.Item + "\x00" + strconv.FormatBool(scope.Outcome) + "\x00" + node.Value
-	text, ok := p.texts[key]
-	if !ok {
-		var err error
-		text, err = expression.CompileText(node.Value, scope)
-		if p.cutByComment(node, at, err != nil) {
-			return &template{literal: ""}
-		}
-		if err != nil {
-			for _, each := range expression.ErrorsOf(err) {
-				p.diagnostics = append(p.diagnostics, where.diagnostic(each))
-			}
-			return &template{literal: ""}
-		}
-		p.texts[key] = text
-	}
-	return &template{form: textForm, text: text, literal: node.Value, where: where}
 }

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,8 +9,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
-	"savant/internal/jsonvalue"
-	"savant/schemas"
 	"savant/think/flow/expression"
 )
 
@@ -331,46 +328,6 @@ func (p *parser) choice(keys entries, key, at string, known ...string) string {
 	return node.Value
 }
 
-func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
-	var schema *schemas.Schema
-	var err error
-	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
-		schema, err = p.w.set.Named(node.Value)
-	} else {
-		schema, err = p.inline(node)
-		p.schemaTexts(node, at)
-	}
-	if err != nil {
-		p.schemaProblem(err, at, node)
-	}
-	return schema
-}
-
-// written returns a schema in the order in which it is written.
-func (p *parser) written(node *yaml.Node, schema *schemas.Schema) []byte {
-	if node.Kind == yaml.ScalarNode {
-		return schema.Text()
-	}
-	return orderedJSON(node)
-}
-
-// inline reads a schema that is written out, once for each text.
-func (p *parser) inline(node *yaml.Node) (*schemas.Schema, error) {
-	value := valueOf(node)
-	text, err := jsonvalue.Encode(value)
-	if err != nil {
-		return p.w.set.Inline(value)
-	}
-	if known := p.inlined[string(text)]; known != nil {
-		return known, nil
-	}
-	schema, err := p.w.set.Inline(value)
-	if err == nil {
-		p.inlined[string(text)] = schema
-	}
-	return schema, err
-}
-
 func (p *parser) deps(s *Step, node *yaml.Node) {
 	list := node.Content
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
@@ -453,21 +410,6 @@ func (p *parser) parallel(s *Step, node *yaml.Node, scope expression.Scope) {
 	s.Parallel, s.parallelAt = p.compile(node, at, scope)
 }
 
-// literalList reads a list that is written out as the expression it is.
-func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, *source) {
-	data, err := jsonvalue.Encode(valueOf(node))
-	if err != nil || len(data) > 1000 || strings.Contains(string(data), "{{") {
-		p.add(fault.YAMLSchemaViolation, at, node, "a list written out in foreach is short and plain: give a longer one as a parameter's default, and build one from values with an expression in quotes")
-		return nil, nil
-	}
-	p.valueTexts(node, at)
-	literal := *node
-	literal.Kind, literal.Tag, literal.Value, literal.Content = yaml.ScalarNode, "!!str", string(data), nil
-	program, where := p.compile(&literal, at, scope)
-	where.style = yaml.FoldedStyle // every error is at its start
-	return program, where
-}
-
 // when also accepts a literal true or false.
 func (p *parser) when(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, *source) {
 	if node.Tag == "!!bool" {
@@ -511,35 +453,6 @@ var inputs = map[string]struct {
 	CallAsk:      {needed: "message"},
 }
 
-// inputOf checks the inputs that the language itself defines.
-func (p *parser) inputOf(r raw) {
-	s, node := r.step, r.node
-	if input := r.keys.value("input_template"); input != nil {
-		node = input
-	}
-	rule, ok := inputs[s.Call]
-	if !ok {
-		return
-	}
-	if s.input.field(rule.needed) == nil {
-		instead := ""
-		if s.input != nil && len(s.input.fields) == 1 {
-			instead = fmt.Sprintf(", and it has only %q", fault.Cut(s.input.fields[0].key, 80))
-		}
-		p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "%s needs input_template.%s%s", s.Call, rule.needed, instead)
-		return
-	}
-	for _, f := range s.input.fields {
-		if rule.known != nil && !slices.Contains(rule.known, f.key) {
-			key, _ := entry(node, f.key)
-			p.add(fault.YAMLSchemaViolation, s.path+".input_template."+f.key, key, "%s takes %s, not %q%s", s.Call, strings.Join(rule.known, " and "), f.key, suggestion(f.key, rule.known, ""))
-		}
-	}
-	if s.Call == CallRun {
-		p.child(s, node)
-	}
-}
-
 func (p *parser) child(s *Step, node *yaml.Node) {
 	named := s.input.field("workflow")
 	name, ok := named.literal.(string)
@@ -569,54 +482,4 @@ func entry(node *yaml.Node, name string) (key, value *yaml.Node) {
 		}
 	}
 	return node, node
-}
-
-// ending reads what the finished run reports.
-func (p *parser) ending(keys entries) {
-	if node := keys.value("outputs"); node != nil {
-		if node.Kind != yaml.MappingNode {
-			p.add(fault.YAMLSchemaViolation, "outputs", node, "outputs must be a map of names to values")
-		} else {
-			for i := 0; i+1 < len(node.Content); i += 2 {
-				name := node.Content[i].Value
-				p.w.Outputs = append(p.w.Outputs, Output{name, p.template(node.Content[i+1], &yamlPath{above: &yamlPath{key: "outputs"}, key: name}, p.scope)})
-			}
-		}
-	}
-	if node := keys.value("summary"); node != nil {
-		if t := p.template(node, &yamlPath{key: "summary"}, p.scope); t.form == textForm {
-			p.w.summary = t
-		} else if text, ok := t.literal.(string); ok {
-			p.w.summary = &template{literal: text}
-		} else {
-			p.add(fault.YAMLSchemaViolation, "summary", node, "summary must be text")
-		}
-	}
-	if node := keys.value("artifacts"); node != nil {
-		p.artifacts(node)
-	}
-}
-
-func (p *parser) artifacts(node *yaml.Node) {
-	if node.Kind != yaml.SequenceNode {
-		p.add(fault.YAMLSchemaViolation, "artifacts", node, "artifacts must be a list of {name, type, from}")
-		return
-	}
-	for i, item := range node.Content {
-		at := "artifacts[" + strconv.Itoa(i) + "]"
-		keys, ok := p.mapping(item, at, artifactKeys)
-		if !ok {
-			continue
-		}
-		a := Artifact{Name: p.required(keys, "name", at, item), Type: "json"}
-		if keys.value("type") != nil {
-			a.Type = p.choice(keys, "type", at, "json", "text", "markdown")
-		}
-		if keys.value("from") == nil {
-			p.add(fault.YAMLSchemaViolation, at, item, "from is missing: the expression whose value is stored")
-			continue
-		}
-		a.from, a.where = p.compile(keys.value("from"), at+".from", p.scope)
-		p.w.Artifacts = append(p.w.Artifacts, a)
-	}
 }

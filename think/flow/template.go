@@ -2,6 +2,12 @@ package flow
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -224,3 +230,98 @@ func (t *template) field(key string) *template {
 
 // kind names the JSON type of a value for a message.
 func kind(value any) string { return jsonvalue.Kind(value) }
+
+// template reads a value whose texts may hold {{ }}.
+func (p *parser) template(node *yaml.Node, at *yamlPath, scope expression.Scope) *template {
+	switch node.Kind {
+	case yaml.MappingNode:
+		t := &template{form: objectForm, fields: make([]field, 0, len(node.Content)/2)}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := node.Content[i]
+			if strings.Contains(key.Value, "{{") {
+				p.add(fault.YAMLSchemaViolation, at.path(), key, "a key cannot be a template: build the map with an expression instead")
+			}
+			t.fields = append(t.fields, field{key.Value, p.template(node.Content[i+1], &yamlPath{above: at, key: key.Value}, scope)})
+		}
+		return t
+	case yaml.SequenceNode:
+		t := &template{form: listForm, fields: make([]field, 0, len(node.Content))}
+		for i, item := range node.Content {
+			t.fields = append(t.fields, field{value: p.template(item, &yamlPath{above: at, index: i + 1}, scope)})
+		}
+		return t
+	}
+	if node.Tag != "!!str" || !strings.Contains(node.Value, "{{") {
+		if node.Tag == "!!int" || node.Tag == "!!float" {
+			p.losesText(node, at.path())
+		}
+		return &template{literal: valueOf(node)}
+	}
+	return p.templateText(node, at.path(), scope)
+}
+
+// templateText reads a text that holds {{ }}, once for each text and scope.
+func (p *parser) templateText(node *yaml.Node, at string, scope expression.Scope) *template {
+	where := p.source(node, at, 0)
+	key := scope.Item + "\x00" + strconv.FormatBool(scope.Outcome) + "\x00" + node.Value
+	text, ok := p.texts[key]
+	if !ok {
+		var err error
+		text, err = expression.CompileText(node.Value, scope)
+		if p.cutByComment(node, at, err != nil) {
+			return &template{literal: ""}
+		}
+		if err != nil {
+			for _, each := range expression.ErrorsOf(err) {
+				p.diagnostics = append(p.diagnostics, where.diagnostic(each))
+			}
+			return &template{literal: ""}
+		}
+		p.texts[key] = text
+	}
+	return &template{form: textForm, text: text, literal: node.Value, where: where}
+}
+
+// inputOf checks the inputs that the language itself defines.
+func (p *parser) inputOf(r raw) {
+	s, node := r.step, r.node
+	if input := r.keys.value("input_template"); input != nil {
+		node = input
+	}
+	rule, ok := inputs[s.Call]
+	if !ok {
+		return
+	}
+	if s.input.field(rule.needed) == nil {
+		instead := ""
+		if s.input != nil && len(s.input.fields) == 1 {
+			instead = fmt.Sprintf(", and it has only %q", fault.Cut(s.input.fields[0].key, 80))
+		}
+		p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "%s needs input_template.%s%s", s.Call, rule.needed, instead)
+		return
+	}
+	for _, f := range s.input.fields {
+		if rule.known != nil && !slices.Contains(rule.known, f.key) {
+			key, _ := entry(node, f.key)
+			p.add(fault.YAMLSchemaViolation, s.path+".input_template."+f.key, key, "%s takes %s, not %q%s", s.Call, strings.Join(rule.known, " and "), f.key, suggestion(f.key, rule.known, ""))
+		}
+	}
+	if s.Call == CallRun {
+		p.child(s, node)
+	}
+}
+
+// literalList reads a list that is written out as the expression it is.
+func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, *source) {
+	data, err := jsonvalue.Encode(valueOf(node))
+	if err != nil || len(data) > 1000 || strings.Contains(string(data), "{{") {
+		p.add(fault.YAMLSchemaViolation, at, node, "a list written out in foreach is short and plain: give a longer one as a parameter's default, and build one from values with an expression in quotes")
+		return nil, nil
+	}
+	p.valueTexts(node, at)
+	literal := *node
+	literal.Kind, literal.Tag, literal.Value, literal.Content = yaml.ScalarNode, "!!str", string(data), nil
+	program, where := p.compile(&literal, at, scope)
+	where.style = yaml.FoldedStyle // every error is at its start
+	return program, where
+}

@@ -5,9 +5,12 @@
 package flow
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 	"savant/schemas"
 	"savant/think/flow/expression"
@@ -363,4 +366,103 @@ var (
 func Keys() map[string][]string {
 	return map[string][]string{"workflow": workflowKeys, "step": stepKeys, "limits": limitKeys, "defaults": defaultKeys,
 		"retry": retryKeys, "repeat": repeatKeys, "source": quoteKeys, "artifact": artifactKeys, "scope": scopeKeys}
+}
+
+// Bind checks parameters against the workflow and fills in defaults; a parameter
+// neither given nor defaulted is null. They are returned in the form that a journal
+// returns (2.0 becomes 2), so that a replayed run computes the same. INVALID_PARAMS
+// lists every problem.
+func (w *Workflow) Bind(given map[string]any) (map[string]any, error) {
+	bound := make(map[string]any, len(w.Params))
+	var problems []fault.Diagnostic
+	report := func(name string, each fault.Diagnostic) {
+		each.Path = "params." + name
+		problems = append(problems, each)
+	}
+	known := make([]string, 0, len(w.Params))
+	for _, param := range w.Params {
+		known = append(known, param.Name)
+		value, ok := given[param.Name]
+		if (!ok || value == nil && param.Default != nil) && param.HasDefault {
+			value = param.Default
+		} else if ok && (value != nil || param.Required) {
+			if err := param.check.Check(value); err != nil {
+				problem := fault.From(err)
+				for _, each := range problem.Diagnostics {
+					report(param.Name, each)
+				}
+				if len(problem.Diagnostics) == 0 {
+					report(param.Name, fault.Diagnostic{Message: problem.Message()})
+				}
+			}
+		} else if !ok && param.Required {
+			report(param.Name, fault.Diagnostic{Message: "is required"})
+		}
+		bound[param.Name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if bound[name] = given[name]; !w.OpenParams {
+			report(name, fault.Diagnostic{Message: "the workflow has no such parameter" + suggestion(name, known, "")})
+		}
+	}
+	if len(problems) > 0 {
+		return nil, fault.New(fault.InvalidParams, "workflow %q: %s: %s", w.Name, problems[0].Path, problems[0].Message).With(problems...)
+	}
+	return canonical(bound)
+}
+
+func canonical(params map[string]any) (map[string]any, error) {
+	data, err := jsonvalue.Encode(params)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "params: %w", err)
+	}
+	value, err := jsonvalue.Decode(data)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "params: %w", err)
+	}
+	object, _ := value.(map[string]any)
+	return object, nil
+}
+
+// ParamsSchema returns the schema of an object of some of the workflow's parameters, in the
+// order in which it is written.
+func (w *Workflow) ParamsSchema(params []Param) []byte {
+	var properties jsonvalue.Object
+	required := []string{}
+	for _, param := range params {
+		written := json.RawMessage(param.Written)
+		if len(written) == 0 || written[0] != '{' {
+			written = json.RawMessage("{}")
+		}
+		properties.Add(param.Name, written)
+		if param.Required {
+			required = append(required, param.Name)
+		}
+	}
+	schema := jsonvalue.Object{{Name: "type", Value: "object"}, {Name: "required", Value: required}, {Name: "properties", Value: properties}}
+	if len(params) == 0 { // a form has no field
+		schema.Add("additionalProperties", false)
+	}
+	raw, err := jsonvalue.Encode(schema)
+	if err != nil {
+		return nil // never: it was JSON
+	}
+	if w.set == nil {
+		return raw
+	}
+	return w.set.Whole(raw)
+}
+
+// Missing returns the required parameters that are not given.
+func (w *Workflow) Missing(given map[string]any) []Param {
+	var missing []Param
+	for _, param := range w.Params {
+		if _, ok := given[param.Name]; !ok && param.Required && !param.HasDefault {
+			missing = append(missing, param)
+		}
+	}
+	return missing
 }

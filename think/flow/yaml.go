@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -325,4 +326,28 @@ func bracketEnd(src []byte, begin int) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// nodeAt follows a JSON pointer as far as it leads.
+func nodeAt(node *yaml.Node, pointer string) *yaml.Node {
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		below := childOf(node, unescape.Replace(token))
+		if below == nil {
+			break
+		}
+		node = below
+	}
+	return node
+}
+
+// childOf returns the value of a key, or an item by its index, or nil.
+func childOf(node *yaml.Node, name string) *yaml.Node {
+	if index, err := strconv.Atoi(name); err == nil && node.Kind == yaml.SequenceNode && index >= 0 && index < len(node.Content) {
+		return node.Content[index]
+	}
+	if node.Kind != yaml.MappingNode {
+		return nil
+	}
+	return entries(node.Content).value(name)
 }

@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
+	"savant/schemas"
 )
 
 // Parsed returns the file's content as JSON values.
@@ -369,4 +370,44 @@ func (r *report) valueTexts(node *yaml.Node, path string) {
 			r.valueTexts(each, join(path, node.Content[i-1].Value))
 		}
 	}
+}
+
+func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
+	var schema *schemas.Schema
+	var err error
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
+		schema, err = p.w.set.Named(node.Value)
+	} else {
+		schema, err = p.inline(node)
+		p.schemaTexts(node, at)
+	}
+	if err != nil {
+		p.schemaProblem(err, at, node)
+	}
+	return schema
+}
+
+// written returns a schema in the order in which it is written.
+func (p *parser) written(node *yaml.Node, schema *schemas.Schema) []byte {
+	if node.Kind == yaml.ScalarNode {
+		return schema.Text()
+	}
+	return orderedJSON(node)
+}
+
+// inline reads a schema that is written out, once for each text.
+func (p *parser) inline(node *yaml.Node) (*schemas.Schema, error) {
+	value := valueOf(node)
+	text, err := jsonvalue.Encode(value)
+	if err != nil {
+		return p.w.set.Inline(value)
+	}
+	if known := p.inlined[string(text)]; known != nil {
+		return known, nil
+	}
+	schema, err := p.w.set.Inline(value)
+	if err == nil {
+		p.inlined[string(text)] = schema
+	}
+	return schema, err
 }
