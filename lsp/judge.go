@@ -10,6 +10,7 @@ import (
 
 	"savant/fault"
 	"savant/rules"
+	"savant/rules/sessions"
 	"savant/think"
 	"savant/think/cases"
 	"savant/think/flow"
@@ -117,12 +118,33 @@ func (s *server) judged(ctx context.Context, t text) []fault.Diagnostic {
 		}
 		return found
 	case ofRules:
-		return rules.Diagnostics(t.name, []byte(t.content), s.project)
+		return s.ruled(t)
 	case ofRuleCases:
 		_, err := rules.ParseCases(t.name, []byte(t.content))
 		return fault.DiagnosticsOf(t.name, err)
 	}
 	return nil
+}
+
+// ruled judges rules together with those of the other files, as rules check does. A file
+// that cannot be read is left out.
+func (s *server) ruled(t text) []fault.Diagnostic {
+	own, err := rules.Parse(t.name, []byte(t.content))
+	if err != nil {
+		return fault.DiagnosticsOf(t.name, err)
+	}
+	together := []*rules.File{own}
+	names, _ := sessions.Files(s.files, false) // rules check says why there are none
+	for _, name := range names {
+		source, err := sessions.Read(s.files, name)
+		if err != nil || name == t.name {
+			continue
+		}
+		if file, err := rules.Parse(name, source); err == nil {
+			together = append(together, file)
+		}
+	}
+	return rules.Check(rules.New(together...), s.project)
 }
 
 // maxSalvage is how often a text is tried without the lines that are wrong.

@@ -229,6 +229,17 @@ func TestTextsOfTheEditorCountForEachOther(t *testing.T) {
 	require.NotEmpty(t, e.write("workflows/broken.yaml", 1, "steps: [\n"))
 }
 
+// TestRulesAreJudgedTogether opens two files of rules that forbid each other's way, beside
+// one that cannot be read.
+func TestRulesAreJudgedTogether(t *testing.T) {
+	const forbids = "rules: [{id: stop, before: git.log, deny: true}]\n"
+	needs := "evidence: {seen: {last: git.log}}\nrules: [{id: few, before: git.push, require: [{needs: seen}]}]\n"
+	e := begin(t, map[string]string{"rules/broken.yaml": "rules: [\n", "rules/stop.yaml": forbids})
+	require.Contains(t, strings.Join(e.write("rules/few.yaml", 1, needs), " "), "rule stop forbids every call of git.log")
+	require.Empty(t, e.write("rules/stop.yaml", 1, strings.Replace(forbids, "deny: true", "deny: true, mode: warn", 1)), "it is in the editor now, and forbids less")
+	require.NotContains(t, strings.Join(e.write("rules/few.yaml", 2, needs+"\n"), " "), "can never be met")
+}
+
 // TestWhatCouldBeWritten completes at |.
 func TestWhatCouldBeWritten(t *testing.T) {
 	e := begin(t, nil)

@@ -49,16 +49,6 @@ func Check(set *Set, tools Tools) []fault.Diagnostic {
 	return slices.Compact(c.found)
 }
 
-// Diagnostics returns all that is wrong with the text of a file of rules, with line, column
-// and severity. A file that cannot be read is not held against the tools.
-func Diagnostics(file string, src []byte, tools Tools) []fault.Diagnostic {
-	parsed, err := Parse(file, src)
-	if err == nil {
-		return Check(New(parsed), tools)
-	}
-	return fault.DiagnosticsOf(file, err)
-}
-
 type checker struct {
 	set   *Set
 	tools Tools
