@@ -99,9 +99,10 @@ func written(graph *flow.Graph, key string) map[string]bool {
 
 // reached returns the points that a run came to.
 func (t *trial) reached() Points {
-	points := Points{}
+	statuses := t.statuses()
+	points := make(Points, 8*len(statuses))
 	workflows := map[string]bool{"": true}
-	for _, each := range t.statuses() {
+	for _, each := range statuses {
 		if at := strings.LastIndexByte(each.ID, '/'); at >= 0 {
 			workflows[each.ID[:at]] = true
 		}

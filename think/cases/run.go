@@ -122,6 +122,7 @@ func (t *trial) differs(path string, d Difference) {
 // drive answers instructions until the run has ended or one has no answer.
 func (t *trial) drive() {
 	t.run, t.out = t.graph.Start("case", t.params, flow.CurrentTerms())
+	t.run.LeaveHashes()
 	for range maxEvents {
 		t.provide()
 		for _, next := range t.out.Instructions {

@@ -22,7 +22,7 @@ type Outcome struct {
 	// Version counts the events of the run from 1.
 	Version int
 	Status  Status
-	// Hash is the hex hash of the run's state.
+	// Hash is the hex hash of the run's state, "" after LeaveHashes.
 	Hash string
 	// Instructions wait for an answer, in declaration order.
 	Instructions []Instruction
@@ -102,8 +102,11 @@ func (r *Run) Proceed() Outcome {
 	for _, u := range r.issued {
 		instructions = append(instructions, u.instruction())
 	}
-	out := Outcome{RunID: r.id, Workflow: r.graph.Workflow, Rejected: r.rejected, Version: r.version, Status: r.status(), Hash: r.hash(), Instructions: instructions,
+	out := Outcome{RunID: r.id, Workflow: r.graph.Workflow, Rejected: r.rejected, Version: r.version, Status: r.status(), Instructions: instructions,
 		Ready: []string{}, ReadyTotal: len(r.ready), Change: r.changed(), Blocked: r.blocked, Final: r.final, Ran: r.ran}
+	if !r.unhashed {
+		out.Hash = r.hash()
+	}
 	for _, u := range r.ready[:min(maxReady, len(r.ready))] {
 		out.Ready = append(out.Ready, u.id)
 	}

@@ -84,6 +84,8 @@ type Run struct {
 	// resuming is set while a recorded answer is replayed; its instructions need not be
 	// rendered.
 	resuming bool
+	// unhashed is set for a run whose outcomes have no hash.
+	unhashed bool
 }
 
 // task is work that follows from an event; exactly one field is set.
