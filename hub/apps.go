@@ -27,21 +27,23 @@ import (
 //
 // A model must not answer in a person's place. The tool that takes an answer is for pages
 // alone, and takes it only with a code that is computed with the key of a page. The key is
-// in the page that the client reads to show it, and in nothing else. A code is bound to the
-// session, the run, the step, the digest and the answer, and counts once.
+// in the page that the client reads to show it, and in nothing else: each reading has its
+// own, which one answer uses up. A code is bound to the session, the run, the step, the
+// digest and the answer.
 type Apps struct {
 	hub   *Hub
 	tools *engines.Registry
 	pages func() (*template.Template, error)
 
-	mu     sync.Mutex
-	secret []byte
-	used   map[string]bool // codes
+	mu   sync.Mutex
+	keys []pageKey // the latest are last
 }
 
-// maxCodes bounds the remembered codes. After that many answers open pages have to be
-// shown anew.
-const maxCodes = 10_000
+// pageKey is the key of a page that a session has read.
+type pageKey struct{ session, key string }
+
+// maxKeys bounds the pages that may still answer. An older one reads itself anew.
+const maxKeys = 1_000
 
 // appPages are the pages by their addresses.
 var appPages = map[string]string{"ui://savant/approve": "An approval", "ui://savant/ask": "A question", "ui://savant/run": "A run"}
@@ -63,7 +65,6 @@ type appAnswer struct {
 	appStep
 	Digest string `json:"digest"`
 	Form   string `json:"form"`
-	Once   string `json:"once"`
 	Code   string `json:"code"`
 }
 
@@ -80,8 +81,7 @@ func NewApps(options Options) (*Apps, error) {
 	pages := sync.OnceValues(func() (*template.Template, error) {
 		return template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html")
 	})
-	a := &Apps{hub: &Hub{options: options}, pages: pages, secret: []byte(rand.Text()), used: map[string]bool{},
-		tools: engines.NewRegistry(engines.Options{Logger: options.Logger})}
+	a := &Apps{hub: &Hub{options: options}, pages: pages, tools: engines.NewRegistry(engines.Options{Logger: options.Logger})}
 	tool := func(t engines.Tool, title, page string) engines.Tool {
 		t.Title, t.Page, t.Output = title, page, nil
 		return t
@@ -110,7 +110,7 @@ func (a *Apps) Page(uri string, caller engines.Identity) (string, bool) {
 	}
 	style, _ := static.ReadFile("static/hub.css") // they are built in
 	script, _ := static.ReadFile("static/app.js")
-	text, err := a.render("app", map[string]any{"Title": title, "Style": template.CSS(style), "Script": template.JS(script), "Key": a.key(caller.ID)})
+	text, err := a.render("app", map[string]any{"Title": title, "Style": template.CSS(style), "Script": template.JS(script), "Key": a.key(caller.ID), "Page": uri})
 	if err != nil {
 		a.hub.options.Logger.Error("a page for clients failed", "page", uri, "cause", err.Error())
 		return "", false
@@ -127,32 +127,41 @@ func (a *Apps) render(name string, data any) (string, error) {
 	return rendered(pages, name, data)
 }
 
-// key is the key of the pages of a session.
+// key returns the key of one more page of a session.
 func (a *Apps) key(session string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return mac(a.secret, session)
+	if len(a.keys) >= maxKeys {
+		a.keys = a.keys[1:]
+	}
+	made := pageKey{session, rand.Text()}
+	a.keys = append(a.keys, made)
+	return made.key
 }
 
-func mac(key []byte, parts ...string) string {
-	sum := hmac.New(sha256.New, key)
-	sum.Write([]byte(strings.Join(parts, "\n")))
-	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// take reports whether a code is that of an answer in a page of the session, and was not
-// used yet. It is then.
-func (a *Apps) take(session string, key state.Key, in appAnswer) bool {
-	code := mac([]byte(a.key(session)), key.Workflow, key.Run, in.StepID, in.Digest, in.Once, in.Form)
+// take returns the key of the page whose code an answer has; nobody else has it then.
+func (a *Apps) take(session string, run state.Key, in appAnswer) (taken pageKey, ok bool) {
+	said := []byte(strings.Join([]string{run.Workflow, run.Run, in.StepID, in.Digest, in.Form}, "\n"))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if session == "" || a.used[code] || !hmac.Equal([]byte(code), []byte(in.Code)) {
-		return false
+	at := slices.IndexFunc(a.keys, func(each pageKey) bool {
+		sum := hmac.New(sha256.New, []byte(each.key))
+		sum.Write(said)
+		return each.session == session && hmac.Equal([]byte(hex.EncodeToString(sum.Sum(nil))), []byte(in.Code))
+	})
+	if session == "" || at < 0 {
+		return pageKey{}, false
 	}
-	if a.used[code] = true; len(a.used) >= maxCodes {
-		a.secret, a.used = []byte(rand.Text()), map[string]bool{}
-	}
-	return true
+	taken = a.keys[at]
+	a.keys = slices.Delete(a.keys, at, at+1)
+	return taken, true
+}
+
+// release gives a page its key back: its answer did not count.
+func (a *Apps) release(taken pageKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.keys = append(a.keys, taken)
 }
 
 // question shows what a step asks a person: INVALID_TRANSITION where it asks nothing.
@@ -197,9 +206,16 @@ func (a *Apps) decide(ctx context.Context, call engines.Call, in appAnswer) (eng
 	if err != nil {
 		return engines.Content{}, err
 	}
-	if !a.take(call.ID, key, in) {
+	taken, ok := a.take(call.ID, key, in)
+	if !ok {
 		return engines.Content{}, fault.New(fault.ApprovalRequired, "only the page that shows the question takes its answer, and once: show it anew, or run: savant approve %s %s", key.Run, fault.Cut(in.StepID, 100))
 	}
+	recorded := false
+	defer func() {
+		if !recorded {
+			a.release(taken)
+		}
+	}()
 	asked := a.hub.questionsOf(ctx, key)
 	at := slices.IndexFunc(asked, func(q question) bool { return q.Step == in.StepID && q.Digest == in.Digest })
 	if at < 0 {
@@ -210,10 +226,10 @@ func (a *Apps) decide(ctx context.Context, call engines.Call, in appAnswer) (eng
 	if err != nil {
 		return engines.Content{}, fault.New(fault.InvalidParams, "the form of the page cannot be read: %w", err)
 	}
-	switch recorded, err := a.hub.answer(ctx, key, &q, sent, think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}); {
-	case err != nil:
+	if recorded, err = a.hub.answer(ctx, key, &q, sent, think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}); err != nil {
 		return engines.Content{}, err
-	case recorded:
+	}
+	if recorded {
 		return a.content("app-said", "The answer is recorded.", "The answer is recorded. The model goes on with think.next.", map[string]any{"recorded": true})
 	}
 	return a.shownQuestion(key, q.questionView, "The answer does not fit.")

@@ -55,7 +55,7 @@ func (h *appHost) key(uri string) string {
 	require.Contains(h.t, page, `"connectDomains":[]`)
 	require.Less(h.t, len(page), 60_000)
 	require.NotRegexp(h.t, `(src|href)=|https?://`, strings.ReplaceAll(page, "http://www.w3.org/", ""), "it loads nothing")
-	found := regexp.MustCompile(`const KEY = \\"([0-9a-f]{64})\\"`).FindStringSubmatch(page)
+	found := regexp.MustCompile(`let key = \\"([A-Z2-7]{26})\\"`).FindStringSubmatch(page)
 	require.Len(h.t, found, 2, page)
 	return found[1]
 }
@@ -73,10 +73,10 @@ func (h *appHost) shown(run string) (digest string) {
 }
 
 // pressed is the answer of a page with a key.
-func pressed(run, digest, form, once, key string) map[string]any {
+func pressed(run, digest, form, key string) map[string]any {
 	sum := hmac.New(sha256.New, []byte(key))
-	sum.Write([]byte(strings.Join([]string{"ships", run, "sure", digest, once, form}, "\n")))
-	return map[string]any{"workflow": "ships", "run_id": run, "step_id": "sure", "digest": digest, "form": form, "once": once, "code": hex.EncodeToString(sum.Sum(nil))}
+	sum.Write([]byte(strings.Join([]string{"ships", run, "sure", digest, form}, "\n")))
+	return map[string]any{"workflow": "ships", "run_id": run, "step_id": "sure", "digest": digest, "form": form, "code": hex.EncodeToString(sum.Sum(nil))}
 }
 
 const yes = "comment=fine&decision=approve"
@@ -93,8 +93,8 @@ func TestAPersonApprovesInTheClient(t *testing.T) {
 	require.Contains(t, h.call("app_run", map[string]any{"run_id": "r1"}), `waiting for a person`)
 
 	digest, key := h.shown("r1"), h.key("ui://savant/approve")
-	require.Contains(t, h.call("app_decide", pressed("r1", digest, "comment=fine", "1", key)), "Approve or decline.", "the page shows what is missing")
-	require.Contains(t, h.call("app_decide", pressed("r1", digest, yes, "2", key)), `"recorded":true`)
+	require.Contains(t, h.call("app_decide", pressed("r1", digest, "comment=fine", key)), "Approve or decline.", "the page shows what is missing")
+	require.Contains(t, h.call("app_decide", pressed("r1", digest, yes, key)), `"recorded":true`)
 	require.JSONEq(t, `{"approved":true,"comment":"fine"}`, captured(t, folder, "r1", "sure"))
 
 	asked := h.call("think_next", map[string]any{"run_id": "r1", "step_id": "sure"})
@@ -128,7 +128,7 @@ func TestAModelDoesNotApprove(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(h.ask("tools/list", map[string]any{})), &list))
 	answers := map[string]any{"approved": true, "workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "decision": "approve",
-		"result_snapshot": map[string]any{"approved": true, "comment": "fine"}, "name": "ships", "code": digest, "once": "1", "to": "sure"}
+		"result_snapshot": map[string]any{"approved": true, "comment": "fine"}, "name": "ships", "code": digest, "to": "sure"}
 	tried := 0
 	for _, tool := range list.Result.Tools {
 		if visible := tool.Meta.UI.Visibility; tool.Name == "think_reset" || visible != nil && !slices.Contains(visible, "model") {
@@ -150,24 +150,31 @@ func TestAModelDoesNotApprove(t *testing.T) {
 	// The host passes a call on that it should not.
 	other := newAppHost(t, folder, showsPages)
 	for name, args := range map[string]map[string]any{
-		"no code":            {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "1", "code": ""},
-		"the digest as key":  pressed("r1", digest, yes, "2", digest),
-		"the key as a code":  {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "3", "code": key},
-		"of another session": pressed("r1", digest, yes, "4", other.key("ui://savant/approve")),
-		"of another run":     {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "5", "code": pressed("r2", digest, yes, "5", key)["code"]},
-		"of another answer":  {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "once": "6", "code": pressed("r1", digest, "decision=decline", "6", key)["code"]},
+		"no code":            {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "code": ""},
+		"the digest as key":  pressed("r1", digest, yes, digest),
+		"the key as a code":  {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "code": key},
+		"of another session": pressed("r1", digest, yes, other.key("ui://savant/approve")),
+		"of another run":     {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "code": pressed("r2", digest, yes, key)["code"]},
+		"of another answer":  {"workflow": "ships", "run_id": "r1", "step_id": "sure", "digest": digest, "form": yes, "code": pressed("r1", digest, "decision=decline", key)["code"]},
 	} {
 		require.Contains(t, h.call("app_decide", args), "APPROVAL_REQUIRED", name)
 	}
-	require.Contains(t, h.call("app_decide", pressed("r1", strings.Repeat("0", 64), yes, "7", key)), "STATE_CONFLICT")
+	require.Contains(t, h.call("app_decide", pressed("r1", strings.Repeat("0", 64), yes, key)), "STATE_CONFLICT")
 	require.Contains(t, h.call("think_explain", map[string]any{"run_id": "r1"}), `"status":"waiting"`)
 
-	// A code that was used counts no more, also where the same is asked again.
-	used := pressed("r1", digest, yes, "8", key)
+	// The key of a page counts for one decision, also where the same is asked again; each
+	// reading has its own.
+	next := h.key("ui://savant/approve")
+	require.NotEqual(t, key, next)
+	used := pressed("r1", digest, yes, key)
 	require.Contains(t, h.call("app_decide", used), `"recorded":true`)
 	savantIn(t, folder, "state", "reset", "r1", "--to", "start", "--force")
 	h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"})
 	require.Contains(t, h.call("app_decide", used), "APPROVAL_REQUIRED")
+	h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r2"})
+	digest = h.shown("r2")
+	require.Contains(t, h.call("app_decide", pressed("r2", digest, yes, key)), "APPROVAL_REQUIRED")
+	require.Contains(t, h.call("app_decide", pressed("r2", digest, yes, next)), `"recorded":true`)
 }
 
 // TestNoPagesForAClientWithoutThem: the tools are not there, and neither are the pages.

@@ -1,5 +1,5 @@
 // The page of a question or a run in a client. It speaks MCP Apps (2026-01-26) with the
-// client by messages, and with nobody else. KEY is the key of the page's answers.
+// client by messages, and with nobody else. key is the key of the page's answer.
 const main = document.getElementById("main");
 const waiting = new Map();
 let last = 0;
@@ -63,12 +63,20 @@ function tell(text) {
   if (host.message) request("ui/message", { role: "user", content: [{ type: "text", text }] }).catch(() => say("The client did not take the message."));
 }
 
-// codeOf computes the code of an answer. Only this page has the key.
+// codeOf computes the code of an answer. Only this page has the key, and it is good for one answer.
 async function codeOf(parts) {
   const bytes = (text) => new TextEncoder().encode(text);
-  const key = await crypto.subtle.importKey("raw", bytes(KEY), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const sum = await crypto.subtle.sign("HMAC", key, bytes(parts.join("\n")));
+  const imported = await crypto.subtle.importKey("raw", bytes(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const sum = await crypto.subtle.sign("HMAC", imported, bytes(parts.join("\n")));
   return [...new Uint8Array(sum)].map((each) => each.toString(16).padStart(2, "0")).join("");
+}
+
+// renew reads this page once more for a key: a client may show a page that it had read before.
+async function renew() {
+  const read = await request("resources/read", { uri: PAGE }).catch(() => undefined);
+  const found = /^<script>let key = "(\w+)"/m.exec(read?.contents?.[0]?.text ?? "");
+  if (found) key = found[1];
+  return found !== null;
 }
 
 // A client may forbid forms, so the buttons are taken and not the submission.
@@ -80,10 +88,10 @@ main.addEventListener("click", async (event) => {
   if (!crypto.subtle) return say("This client does not let a page sign an answer. Answer in the hub (savant hub), or with: savant approve.");
   const form = new URLSearchParams(new FormData(button.form, button)).toString();
   const { workflow, run_id, step_id, digest } = shown;
-  const once = crypto.randomUUID();
+  const decide = async () => call("app_decide", { workflow, run_id, step_id, digest, form, code: await codeOf([workflow, run_id, step_id, digest, form]) });
   try {
-    const code = await codeOf([workflow, run_id, step_id, digest, once, form]);
-    const result = await call("app_decide", { workflow, run_id, step_id, digest, form, once, code });
+    let result = await decide();
+    if (result.structuredContent?.error === "APPROVAL_REQUIRED" && (await renew())) result = await decide();
     show(result);
     if (result.structuredContent?.recorded) tell("Step " + step_id + " of run " + run_id + " is answered. Go on with think_next, its step_id and no result_snapshot.");
   } catch (failed) {

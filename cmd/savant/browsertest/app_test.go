@@ -43,7 +43,8 @@ addEventListener("message", async (event) => {
     case "ui/notifications/initialized":
       return post({ method: "ui/notifications/tool-result", params: await server("tools/call", shown) });
     case "tools/call":
-      return post({ id: message.id, result: await server("tools/call", message.params) });
+    case "resources/read":
+      return post({ id: message.id, result: await server(message.method, message.params) });
     case "ui/message":
       return post({ id: message.id, result: {} });
   }
@@ -98,11 +99,16 @@ func hostOf(t *testing.T, folder string) (p *tab, address string, s *appServer) 
 	s.lines.Buffer(nil, 1<<24)
 	s.ask("initialize", map[string]any{"protocolVersion": "2025-11-25", "clientInfo": map[string]any{"name": "host", "version": "1"},
 		"capabilities": map[string]any{"extensions": map[string]any{"io.modelcontextprotocol/ui": map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}}}}})
+	pages := map[string]json.RawMessage{} // a host reads a page once
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/page":
 			var read struct{ Contents []struct{ Text string } }
-			if json.Unmarshal(s.ask("resources/read", map[string]any{"uri": r.URL.Query().Get("uri")}), &read) != nil || len(read.Contents) != 1 {
+			uri := r.URL.Query().Get("uri")
+			if pages[uri] == nil {
+				pages[uri] = s.ask("resources/read", map[string]any{"uri": uri})
+			}
+			if json.Unmarshal(pages[uri], &read) != nil || len(read.Contents) != 1 {
 				http.NotFound(w, r)
 				return
 			}
@@ -155,6 +161,7 @@ version: "1.0"
 steps:
   - {id: sure, call: human.approve, input_template: {message: "Ship it?"}, capture_as: sure}
   - {id: where, call: human.ask, input_template: {message: "Where to?", schema: {type: object, required: [place], properties: {place: {type: string}}}}, capture_as: where}
+  - {id: again, call: human.approve, input_template: {message: "Again?"}, capture_as: again}
 outputs: {sure: "{{ state.sure }}", where: "{{ state.where }}"}
 `), 0o600))
 	p, address, s := hostOf(t, folder)
@@ -169,7 +176,14 @@ outputs: {sure: "{{ state.sure }}", where: "{{ state.where }}"}
 	p.shows(address, "ui://savant/ask", "app_ask", map[string]any{"run_id": "r1", "step_id": "where"})
 	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("Oslo"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	p.heard(`m.method === "ui/message" && m.params.content[0].text.includes("Step where of run r1 is answered")`)
-	ended := string(s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "where"}}))
+	require.Contains(t, string(s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "where"}})), `"step_id":"again"`)
+
+	// The key of the page was used, so it reads itself once more.
+	p.shows(address, "ui://savant/approve", "app_approve", map[string]any{"run_id": "r1", "step_id": "again"})
+	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("fine"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	p.heard(`m.method === "resources/read"`)
+	p.heard(`m.method === "ui/message" && m.params.content[0].text.includes("Step again of run r1 is answered")`)
+	ended := string(s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "again"}}))
 	require.Contains(t, ended, `"sure":{"approved":true,"comment":"fine"},"where":{"place":"Oslo"}`)
 
 	p.shows(address, "ui://savant/run", "app_run", map[string]any{"run_id": "r1"})
