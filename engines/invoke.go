@@ -41,6 +41,9 @@ func (t Target) Known() bool { return t.row != nil }
 // Idempotent reports whether the call may be repeated with the same arguments.
 func (t Target) Idempotent() bool { return t.row != nil && t.row.tool.Idempotent }
 
+// TasksOnly reports whether only clients that take tasks can call the tool.
+func (t Target) TasksOnly() bool { return t.row != nil && t.row.tool.TasksOnly }
+
 // Output returns the published output schema of the tool, see OutputSchema.
 func (t Target) Output() OutputSchema {
 	if t.row == nil {

@@ -21,6 +21,8 @@ type Tool struct {
 	// Eager asks clients that load tools lazily to load this one at the start.
 	Eager bool
 	// Page is the address of the page that a client shows with the tool, see mcpio.Apps;
+	// TasksOnly: a client that takes no tasks cannot call the tool.
+	TasksOnly bool
 	// ForPages: the tool is called by pages alone.
 	Page     string
 	ForPages bool

@@ -649,3 +649,16 @@ steps:
 	require.Less(t, status, 500, body)
 	requireHarmless(t, "start", body)
 }
+
+// TestAHubBesideTheClientIsAWayToAsk: a client that only opens pages gets the address of the
+// hub that its own server serves, with no setting.
+func TestAHubBesideTheClientIsAWayToAsk(t *testing.T) {
+	t.Parallel()
+	c := formClient{t, startServer(t, exec.Command("savant", "mcp", "--hub", "127.0.0.1:0"), shipsIn(t), "MCP_SERVICE=think", "XDG_CONFIG_HOME="+t.TempDir())}
+	c.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"url":{}}},"clientInfo":{"name":"c","version":"1"}}}`)
+	c.hear()
+	c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	c.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"think_plan","arguments":{"workflow":"ships","run_id":"r1"}}}`)
+	require.True(t, c.s.lines.Scan())
+	require.Regexp(t, `"method":"elicitation/create".*"url":"http://127\.0\.0\.1:\d+/runs/ships/r1"`, c.s.lines.Text())
+}

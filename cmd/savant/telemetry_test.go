@@ -322,3 +322,25 @@ func TestARunOfAWorkflowHasSpans(t *testing.T) {
 	c.Close()
 	require.NotContains(t, string(c.raw), "an oak")
 }
+
+// TestARunIsInTheTraceOfItsClient has the run below the call that began it, with its wait for
+// a person; another trace ends it.
+func TestARunIsInTheTraceOfItsClient(t *testing.T) {
+	t.Parallel()
+	c, folder := newCollector(t), t.TempDir()
+	places(t, folder, "workflows/ships.yaml", "name: ships\nversion: \"1.0\"\nsteps:\n  - {id: sure, call: human.approve, input_template: {message: \"Ship it?\"}}\n"+
+		"  - {id: say, call: llm.generate, input_template: {task: say it}}\n")
+	h := &appHost{formClient: formClient{t, serveIn(t, folder, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_SERVICE_NAME=mine")}}
+	h.ask("initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": json.RawMessage(showsPages), "clientInfo": map[string]any{"name": "c", "version": "1"}})
+	within := func(trace, tool string, args map[string]any) string {
+		return h.ask("tools/call", map[string]any{"name": tool, "arguments": args, "_meta": map[string]any{"traceparent": "00-" + strings.Repeat(trace, 32) + "-b7ad6b7169203331-01"}})
+	}
+	require.Contains(t, within("a", "think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), "Ship it?")
+	digest := h.shown("r1")
+	within("b", "app_decide", pressed("r1", digest, yes, h.key("ui://savant/approve")))
+	require.Contains(t, within("b", "think_next", map[string]any{"run_id": "r1", "step_id": "sure"}), `"step_id":"say"`)
+	require.Contains(t, within("c", "think_next", map[string]any{"run_id": "r1", "step_id": "say", "result_snapshot": "said"}), `"done"`)
+	for _, name := range []string{"mine invoke_workflow ships", "mine wait_for_person sure", "mine step say"} {
+		require.Equal(t, strings.Repeat("a", 32), c.spans(t, name, 1)[0].trace, name)
+	}
+}

@@ -78,6 +78,13 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		if asked.page.Known() && asked.canShowApps() {
 			asked.target = asked.page
 		}
+	}
+	if answer == nil && asked.target.TasksOnly() {
+		if refused := asked.needsTasks(); refused != nil {
+			answer = &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: asked.ID, Error: refused}
+		}
+	}
+	if answer == nil {
 		resumed := c.suspendedCall(traced, asked)
 		var caller engines.Caller
 		if asked.pacer != nil {

@@ -88,6 +88,15 @@ func (r *request) canPoll() bool {
 	return r.session.modern && declared
 }
 
+// needsTasks is the error for a client that takes no tasks; nil for one that does.
+func (r *request) needsTasks() *jsonrpc.Error {
+	if r.canPoll() {
+		return nil
+	}
+	return &jsonrpc.Error{Code: missingCapability, Message: r.Method + " needs the client's capability " + tasksExtension,
+		Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
+}
+
 // set changes the status of a task.
 func (t *task) set(change func()) {
 	t.mu.Lock()
@@ -121,8 +130,8 @@ func (t *task) follow() {
 			t.set(func() {
 				t.done, t.asked = done, nil
 				switch {
-				case t.canceled:
-					t.status = taskCancelled
+				case t.canceled && done.code != "":
+					t.status = taskCancelled // a result that came nevertheless is kept
 				case done.code == fault.Internal:
 					t.status = taskFailed
 				default:
@@ -270,9 +279,7 @@ func isTaskMethod(method string) bool {
 
 // aboutTask serves a request about a task.
 func (r *request) aboutTask(context.Context) (mcp.ResultMetadata, error) {
-	if !r.canPoll() {
-		r.failure = &jsonrpc.Error{Code: missingCapability, Message: r.Method + " needs the client's capability " + tasksExtension,
-			Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
+	if r.failure = r.needsTasks(); r.failure != nil {
 		return nil, nil
 	}
 	id := jsonvalue.TextMember(r.Params, "taskId")

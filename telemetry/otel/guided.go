@@ -30,9 +30,9 @@ type GuidedStep struct {
 
 // Run sends the spans of a run: its own, and below it one for each step, with the waits
 // for persons. The run's is an invoke_workflow of the conventions (semconv-genai 0.1.0),
-// which name the workflow in gen_ai.agent.name.
-func (t *Tracing) Run(run GuidedRun) {
-	inside, own := t.tracer.Start(context.Background(), "invoke_workflow "+run.Workflow, trace.WithTimestamp(run.Begun), trace.WithAttributes(
+// which name the workflow in gen_ai.agent.name. Its parent is the span of ctx, if there is one.
+func (t *Tracing) Run(ctx context.Context, run GuidedRun) {
+	inside, own := t.tracer.Start(ctx, "invoke_workflow "+run.Workflow, trace.WithTimestamp(run.Begun), trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_workflow"), attribute.String("gen_ai.agent.name", run.Workflow),
 		attribute.String("gen_ai.conversation.id", run.RunID), attribute.String("savant.status", run.Status)))
 	for _, each := range run.Steps {

@@ -246,7 +246,7 @@ func TestAGuidedRunHasItsWaits(t *testing.T) {
 	r := newReceiver(t)
 	w := newWorld(t, otel.Options{Endpoint: r.URL})
 	at := func(minute int) time.Time { return time.Date(2026, 11, 26, 12, minute, 0, 0, time.UTC) }
-	w.tracing.Run(otel.GuidedRun{Workflow: "ship", RunID: "r1", Status: "failed", Begun: at(0), Ended: at(9), Steps: []otel.GuidedStep{
+	w.tracing.Run(t.Context(), otel.GuidedRun{Workflow: "ship", RunID: "r1", Status: "failed", Begun: at(0), Ended: at(9), Steps: []otel.GuidedStep{
 		{ID: "look", Call: "git.log", Status: "failed", Code: "TOOL_FAILED", Attempts: 2, Begun: at(1), Ended: at(2)},
 		{ID: "agree", Call: "human.approve", Status: "done", Person: true, Begun: at(3), Ended: at(8)}}})
 	w.close(t)

@@ -35,7 +35,8 @@ type Approval struct {
 	// brought up again, and to somebody else.
 	Remind, Escalate int64
 	// Scope is what a yes covers beyond the step, or nil.
-	Scope *Scope
+	Scope       *Scope
+	approversAt position
 }
 
 // Scope is a set of calls of one tool.

@@ -36,6 +36,8 @@ type callTracing struct {
 	numbers atomic.Uint64
 	// runs are the runs whose spans are being made.
 	runs sync.WaitGroup
+	// begun are the traces of the clients that began the open runs, by state.Key.
+	begun sync.Map
 }
 
 // tracedStore is a store with the spans of each run sent when it ends.
@@ -47,8 +49,14 @@ type tracedStore struct {
 // Append implements state.Store.
 func (s tracedStore) Append(ctx context.Context, key state.Key, record state.Record) (state.Record, error) {
 	written, err := s.Backend.Append(ctx, key, record)
-	if err == nil && slices.Contains([]flow.Status{flow.Done, flow.Failed, flow.Cancelled}, flow.Status(record.Status)) {
-		s.app.calls.runs.Go(func() { s.app.traceRun(context.WithoutCancel(ctx), key) }) // the run is locked now
+	if err != nil {
+		return written, err
+	}
+	began, _ := s.app.calls.begun.LoadOrStore(key, telemetry.TraceFrom(ctx))
+	if slices.Contains([]flow.Status{flow.Done, flow.Failed, flow.Cancelled}, flow.Status(record.Status)) {
+		s.app.calls.begun.Delete(key)
+		ctx = telemetry.WithTrace(context.WithoutCancel(ctx), began.(telemetry.Trace)) //nolint:forcetypeassert // see above
+		s.app.calls.runs.Go(func() { s.app.traceRun(ctx, key) })                       // the run is locked now
 	}
 	return written, err
 }
@@ -88,7 +96,7 @@ func (a *App) traceRun(ctx context.Context, key state.Key) {
 		a.Logger.Debug("the spans of a run were not made", "run", key.String(), "cause", err.Error())
 		return
 	}
-	a.calls.tracing.Run(run)
+	a.calls.tracing.Run(ctx, run)
 }
 
 // Redactor returns a redactor for the secrets of the environment and of the settings.

@@ -95,6 +95,7 @@ func (p *program) serveHubBeside(ctx context.Context, a *app.App, address string
 		fmt.Fprintf(p.Stderr, "savant: no hub: %s; MCP is served without it\n", terminal.Visible(fault.From(err).Message()))
 		return func() {}
 	}
+	remote.HubAt(a, listener.Addr())
 	fmt.Fprintf(p.Stderr, "savant: the hub is at http://%s\nsavant: open it once with %s\n", listener.Addr(), pages.Link()) // stdout is the client's
 	ended := make(chan struct{})
 	go func() {
