@@ -29,7 +29,7 @@ func read(path, project string) (Change, error) {
 	if err != nil {
 		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
 	}
-	if project != "" && !filepath.IsLocal(relative(project, target)) {
+	if project != "" && !filepath.IsLocal(regular.Relative(project, target)) {
 		return now, refused(path, fault.New(fault.InvalidParams, "a symbolic link leads out of the project, to %s; remove the link", target))
 	}
 	now.Target = target
@@ -74,14 +74,6 @@ func resolve(path string) (string, error) {
 	return filepath.Join(above, filepath.Base(path)), err
 }
 
-// relative returns a path below a folder; the path itself if it has none.
-func relative(folder, path string) string {
-	if below, err := filepath.Rel(folder, path); err == nil {
-		return below
-	}
-	return path
-}
-
 // root opens the folder that the change may not leave, and names the file in it.
 func (c Change) root() (*os.Root, string, error) {
 	folder := c.project
@@ -89,7 +81,7 @@ func (c Change) root() (*os.Root, string, error) {
 		folder = filepath.Dir(c.Target)
 	}
 	root, err := os.OpenRoot(folder)
-	return root, filepath.ToSlash(relative(folder, c.Target)), err
+	return root, filepath.ToSlash(regular.Relative(folder, c.Target)), err
 }
 
 // content reads an open file of at most limit bytes.

@@ -10,6 +10,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/configedit"
+	"savant/internal/regular"
 )
 
 // toggle is a setting of a client that can keep it from running Savant's hooks or
@@ -190,7 +191,7 @@ func (c Client) Off(t Target) (found []Off, unread []error) {
 	}
 	for _, file := range c.places(t) {
 		limit := int64(maxOwn)
-		if filepath.IsLocal(relative(t.folder(), file.path)) {
+		if filepath.IsLocal(regular.Relative(t.folder(), file.path)) {
 			limit = maxInProject
 		}
 		content, err := text(file.path, limit)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -81,4 +82,12 @@ func ReadDir(root *os.Root, name string) ([]fs.DirEntry, error) {
 	entries, err := folder.ReadDir(-1)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
+}
+
+// Relative returns a path below a folder; the path itself if it has none.
+func Relative(folder, path string) string {
+	if below, err := filepath.Rel(folder, path); err == nil {
+		return below
+	}
+	return path
 }

@@ -175,7 +175,7 @@ func (f *finder) add(name string, wanted func(*os.File) bool) {
 		return
 	}
 	defer file.Close()
-	key := filepath.ToSlash(relative(f.folder, place))
+	key := filepath.ToSlash(regular.Relative(f.folder, place))
 	switch {
 	case !wanted(file):
 	case inside:
@@ -183,14 +183,6 @@ func (f *finder) add(name string, wanted func(*os.File) bool) {
 	default:
 		f.found[key] = "leads to " + target
 	}
-}
-
-// relative returns a path below a folder; the path itself if it has none.
-func relative(folder, path string) string {
-	if below, err := filepath.Rel(folder, path); err == nil {
-		return below
-	}
-	return path
 }
 
 // digestOf returns the SHA-256 of a file. One that is too large has no digest, which a person
