@@ -42,6 +42,8 @@ func documentedKeys(seed uint64) (list []lookalike) {
 	one("savant hub", "http://127.0.0.1:4321/enter?key=", m(caps, 26))
 	one("gcp gemini", "AQ.", "Ab8RN6"+m(u, 44))
 	one("jina", "jina_", m(hexa, 32)+m(u, 28))
+	one("modal id", "ak-", m(w, 22))
+	one("modal secret", "as-", m(w, 22))
 	one("ngrok", "ngrok config add-authtoken 2", m(w, 26)+"_"+m(w, 21))
 	one("ngrok yaml", "authtoken: 1", m(w, 26)+"_"+m(w, 21))
 	one("ngrok api", "NGROK_API_KEY=2", m(w, 26)+"_"+m(w, 21))

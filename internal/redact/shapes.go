@@ -24,6 +24,7 @@ var keys = []struct {
 	{"AKIA ASIA", alphanumeric, 12, 16, 0},                                         // AWS
 	{"AIza", keyBytes, 12, 16, 0},                                                  // Google
 	{"AKID", alphanumeric, 28, 0, longWord},                                        // Tencent
+	{"ak- as-", alphanumeric, 22, 22, longWord},                                    // Modal
 	{"hf_ npm_", alphanumeric, 30, 30, 0},                                          // Hugging Face, npm
 	// Google; Groq, xAI, Nvidia, Tavily, Cerebras, Pinecone, LangSmith, Perplexity; Docker, Supabase, Sentry, Figma; Square,
 	// Flutterwave, Shopify; New Relic, Contentful, CircleCI, Tailscale, Atlassian
