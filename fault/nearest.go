@@ -1,18 +1,33 @@
 package fault
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // maxMisspelt bounds the names that are compared, in bytes. Longer ones are unlikely
 // typing errors and would take seconds.
 const maxMisspelt = 500
 
-// Nearest returns the candidate closest to name by edit distance, or "" if none is
-// close enough.
+// minBeginning is the length from which a name may be the beginning of another one.
+const minBeginning = 4
+
+// Nearest returns the shortest candidate that begins with name, or else the one closest to
+// it by edit distance; "" if none is close enough.
 func Nearest(name string, candidates []string) string {
 	if len(name) > maxMisspelt {
 		return ""
 	}
-	best, bestDistance := "", len(name)/3+2
+	best := ""
+	for _, candidate := range candidates {
+		if len(name) >= minBeginning && strings.HasPrefix(candidate, name) && (best == "" || len(candidate) < len(best)) {
+			best = candidate
+		}
+	}
+	if best != "" {
+		return best
+	}
+	bestDistance := len(name)/3 + 2
 	for _, candidate := range candidates {
 		if d := distance(name, candidate); d < bestDistance {
 			best, bestDistance = candidate, d

@@ -99,7 +99,7 @@ func Assignments(texts []string) (map[string]string, error) {
 			if near := cmp.Or(keyOf(table, name), fault.Nearest(key, keys)); near != "" {
 				said += ", did you mean " + near + "?"
 			}
-			return nil, fault.New(fault.InvalidParams, "%s", said)
+			return nil, fault.New(fault.InvalidParams, "%s; savant help settings lists the keys", said)
 		}
 		values[key] = value
 	}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,7 +68,13 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 func UnknownCommand(command *cobra.Command, name string) error {
 	known := names(command)
 	message := "unknown command \"" + terminal.Visible(name) + "\" for " + command.CommandPath()
-	return UsageError(message + fault.Meant(", did you mean %s?", name, known) + "; known: " + strings.Join(known, ", "))
+	meant := fault.Meant(", did you mean %s?", name, known)
+	for _, group := range command.Commands() {
+		if slices.Contains(names(group), name) && group.IsAvailableCommand() {
+			meant = ", did you mean " + group.CommandPath() + " " + name + "?"
+		}
+	}
+	return UsageError(message + meant + "; known: " + strings.Join(known, ", "))
 }
 
 func names(command *cobra.Command) []string {
@@ -79,13 +87,23 @@ func names(command *cobra.Command) []string {
 	return known
 }
 
-// Positional checks the number of arguments; its error shows the usage.
+// Positional checks the number of arguments; its error says which is missing, or one too
+// many, and shows the usage.
 func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
-		if err := check(command, args); err != nil {
-			return UsageError(err.Error() + "; usage: " + command.UseLine())
+		err := check(command, args)
+		if err == nil {
+			return nil
 		}
-		return nil
+		said := err.Error()
+		_, usage, _ := strings.Cut(command.Use, " ")
+		switch words := strings.Fields(usage); {
+		case len(args) > len(words):
+			said = fmt.Sprintf("unexpected argument %q", fault.Cut(args[len(words)], 100))
+		case len(args) < len(words) && !strings.ContainsAny(words[len(args)], "[{-"):
+			said = words[len(args)] + " is missing"
+		}
+		return UsageError(said + "; usage: " + command.UseLine())
 	}
 }
 

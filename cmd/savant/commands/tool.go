@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"savant/cmd/savant/app"
@@ -17,6 +18,9 @@ func (p *program) describeTool(ctx context.Context, a *app.App, name string) err
 		return err
 	}
 	tool, known := a.Tools.Resolve(name)
+	if !known && slices.Contains(a.Tools.Engines(), name) {
+		return p.tableOfTools(a.Tools.Only(name).Tools())
+	}
 	if !known {
 		unknown := fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
 		var names []string

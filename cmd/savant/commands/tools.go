@@ -19,7 +19,7 @@ import (
 func (p *program) toolsCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "tools [NAME]", Short: "List the tools that are published, or describe one", Args: cli.Positional(cobra.MaximumNArgs(1)),
 		Long: "List the tools that are published: with --json, exactly what tools/list answers.\n" +
-			"With a name, show the tool's arguments, the fields of its result, an example, and\nthe step of a workflow that calls it.",
+			"With a name, show the tool's arguments, the fields of its result, an example, and\nthe step of a workflow that calls it; with the name of an engine, its tools.",
 		Example: "  savant tools git.log",
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			if len(args) == 1 {
@@ -49,7 +49,11 @@ func (p *program) listTools(ctx context.Context, a *app.App) error {
 		_, err = fmt.Fprintf(p.Stdout, "%s\n", list)
 		return err
 	}
-	return terminal.Table(p.Stdout, []string{"TOOL", "ABOUT"}, published.Tools(), func(tool engines.Tool) []string {
+	return p.tableOfTools(published.Tools())
+}
+
+func (p *program) tableOfTools(tools []engines.Tool) error {
+	return terminal.Table(p.Stdout, []string{"TOOL", "ABOUT"}, tools, func(tool engines.Tool) []string {
 		first, _, _ := strings.Cut(tool.Description, ". ")
 		return []string{tool.Name, strings.TrimSuffix(first, ".")}
 	})
