@@ -76,11 +76,11 @@ type Suggestion struct {
 // Decide judges a call by the rules and the calls before it. It evaluates all rules
 // about the tool, and changes nothing.
 func Decide(set *Set, history *History, call Call) Verdict {
-	verdict := Verdict{Call: call}
 	guards := set.Guards(call.Tool)
 	if len(guards) == 0 {
-		return verdict
+		return Verdict{Call: call}
 	}
+	verdict := Verdict{Call: call, Uses: make([]Use, 0, len(guards))}
 	own := history.session(call.Session)
 	var file *File
 	var judgements []*judgement
