@@ -56,7 +56,7 @@ type Options struct {
 	Redactor  *redact.Redactor
 	Standings Standings
 	Calls     Calls
-	Sources   Sources
+	Sources   Sources // cases, packages and rules
 	// Notifier is told of each question to a person; nil for none.
 	Notifier Notifier
 	// Logs is the absolute folder of the trace, Journals that of the runs, watched for
