@@ -35,8 +35,7 @@ type Approval struct {
 	// brought up again, and to somebody else.
 	Remind, Escalate int64
 	// Scope is what a yes covers beyond the step, or nil.
-	Scope       *Scope
-	approversAt position
+	Scope *Scope
 }
 
 // Scope is a set of calls of one tool.
