@@ -169,14 +169,15 @@ func (p *tab) downloads() string {
 	return folder
 }
 
-// downloaded waits for a file; a browser gives it its name when it is whole.
+// downloaded waits for a file, which is not empty: a browser reserves its name with an empty
+// one, and puts the whole one in its place.
 func (p *tab) downloaded(file string) []byte {
 	p.t.Helper()
 	var data []byte
 	require.Eventually(p.t, func() (there bool) {
 		var err error
 		data, err = os.ReadFile(file)
-		return err == nil
+		return err == nil && len(data) > 0
 	}, patience, 10*time.Millisecond, file)
 	return data
 }
