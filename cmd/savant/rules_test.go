@@ -14,6 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// twoTokens makes the tokens "one" and "two" for a folder.
+func twoTokens(t *testing.T, folder, configuration string) map[string]string {
+	t.Helper()
+	tokens := map[string]string{}
+	for _, name := range []string{"one", "two"} {
+		command := exec.Command("savant", "token", "add", name, "--path", folder)
+		command.Env = append(os.Environ(), configuration)
+		out, err := command.Output()
+		require.NoError(t, err)
+		tokens[name] = strings.TrimSpace(string(out))
+	}
+	return tokens
+}
+
 // TestRulesOverHTTP: what one token's session called is no evidence for another's, and is
 // still there after a restart.
 func TestRulesOverHTTP(t *testing.T) {
@@ -27,14 +41,7 @@ rules:
   - {id: seen, before: think.validate, require: [{needs: listed}]}
   - {id: once, before: think.validate, once: true}
 `), 0o600))
-	tokens := map[string]string{}
-	for _, name := range []string{"one", "two"} {
-		command := exec.Command("savant", "token", "add", name, "--path", folder)
-		command.Env = append(os.Environ(), configuration)
-		out, err := command.Output()
-		require.NoError(t, err)
-		tokens[name] = strings.TrimSpace(string(out))
-	}
+	tokens := twoTokens(t, folder, configuration)
 	s := serveHTTP(t, folder, configuration)
 	call := func(token, tool string, args map[string]any) string {
 		_, body := s.callHTTP(t, tokens[token], tool, args)
@@ -128,14 +135,7 @@ func TestASessionHeaderIsOfItsToken(t *testing.T) {
 	folder, configuration := t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "rules"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "rules", "think.yaml"), []byte("evidence: {listed: {last: think.workflows.list}}\nrules: [{id: seen, before: think.validate, require: {needs: listed}}]\n"), 0o600))
-	tokens := map[string]string{}
-	for _, name := range []string{"one", "two"} {
-		command := exec.Command("savant", "token", "add", name, "--path", folder)
-		command.Env = append(os.Environ(), configuration)
-		out, err := command.Output()
-		require.NoError(t, err)
-		tokens[name] = strings.TrimSpace(string(out))
-	}
+	tokens := twoTokens(t, folder, configuration)
 	s := serveHTTP(t, folder, configuration)
 	send := func(token, session, message string) (string, string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address, strings.NewReader(message))
@@ -195,14 +195,7 @@ func TestTheRulesOfAWorkflowHoldForItsRun(t *testing.T) {
 	folder, configuration := t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "look.yaml"), []byte(ruledWorkflow), 0o600))
-	tokens := map[string]string{}
-	for _, name := range []string{"one", "two"} {
-		command := exec.Command("savant", "token", "add", name, "--path", folder)
-		command.Env = append(os.Environ(), configuration)
-		out, err := command.Output()
-		require.NoError(t, err)
-		tokens[name] = strings.TrimSpace(string(out))
-	}
+	tokens := twoTokens(t, folder, configuration)
 	overHTTP := serveHTTP(t, folder, configuration)
 	overStdio := serveIn(t, folder, configuration)
 	id := 0
