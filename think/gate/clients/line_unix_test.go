@@ -108,7 +108,7 @@ func TestAHookWhoseProgramIsGone(t *testing.T) {
 				require.Contains(t, answer.Stderr, "calls pass")
 				require.NoError(t, os.Remove(program))
 			}
-			require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\"; cat; exit 3\n"), 0o755))
+			writeProgram(t, program, "#!/bin/sh\necho \"$@\"; cat; exit 3\n")
 			answer := answerOf(t, client.Line(program, client.BeforeTool(), "--event", "e"), deep, []byte("the event"))
 			require.Equal(t, clients.Answer{Stdout: "hook " + name + " --event e\nthe event", Exit: 3}, answer)
 		})
@@ -180,7 +180,7 @@ func TestTheEndOfACallIsToldWhereItMatters(t *testing.T) {
 			deep, told := filepath.Join(project, "a b", "c"), filepath.Join(t.TempDir(), "told")
 			require.NoError(t, os.MkdirAll(deep, 0o755))
 			program := filepath.Join(t.TempDir(), "savant")
-			require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\ncat >'"+told+"'; exit 3\n"), 0o755))
+			writeProgram(t, program, "#!/bin/sh\ncat >'"+told+"'; exit 3\n")
 			if each.file != "" {
 				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(project, each.file)), 0o755))
 				require.NoError(t, os.WriteFile(filepath.Join(project, each.file), nil, 0o600))
@@ -221,4 +221,13 @@ func TestTheEndOfACallIsToldWhereItMatters(t *testing.T) {
 			expect(told, each.told)
 		})
 	}
+}
+
+// writeProgram writes a script by another process: a child that a test beside it starts at the
+// same time would hold a file of this process open, and a program that is open is busy.
+func writeProgram(t *testing.T, name, text string) {
+	t.Helper()
+	write := exec.Command("sh", "-c", `cat >"$0" && chmod 755 "$0"`, name)
+	write.Stdin = strings.NewReader(text)
+	require.NoError(t, write.Run())
 }
