@@ -144,7 +144,7 @@ func (h *Hub) countRun(ctx context.Context, run state.Info, steps map[[2]string]
 	return whole, models
 }
 
-// instant parses a time; the zero time if it is none.
+// instant parses a time. It returns the zero time for any other text.
 func instant(text string) time.Time {
 	at, _ := time.Parse(time.RFC3339Nano, text)
 	return at

@@ -31,7 +31,7 @@ type questionView struct {
 	Comment  string
 	Fields   []field
 	Problem  string
-	// Since is when it was asked. Waits says who has to agree and what is due.
+	// Since is the time of the question. Waits says who has to agree, and which reminder is due.
 	Since string
 	Waits string
 }

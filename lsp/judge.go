@@ -134,7 +134,7 @@ func (s *server) ruled(t text) []fault.Diagnostic {
 		return fault.DiagnosticsOf(t.name, err)
 	}
 	together := []*rules.File{own}
-	names, _ := sessions.Files(s.files, false) // rules check says why there are none
+	names, _ := sessions.Files(s.files, false) // savant rules check reports a folder that cannot be read
 	for _, name := range names {
 		source, err := sessions.Read(s.files, name)
 		if err != nil || name == t.name {

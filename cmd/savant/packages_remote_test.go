@@ -170,7 +170,7 @@ func TestServersThatSendGarbage(t *testing.T) {
 		"a page":                       write(200, "text/html", "<h1>Welcome</h1>"),
 		"nothing":                      write(200, advertised, ""),
 		"garbage as references":        write(200, advertised, strings.Repeat("\x00\xff~garbage", 999)),
-		"a length that is none":        write(200, advertised, "zzzz# service=git-upload-pack\n0000"),
+		"an invalid length":            write(200, advertised, "zzzz# service=git-upload-pack\n0000"),
 		"an error":                     write(500, "text/plain", "no"),
 		"not there":                    write(404, "text/plain", "no"),
 		"a closed connection":          drop,

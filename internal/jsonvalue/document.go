@@ -120,7 +120,8 @@ func (n Node) At(pointer string) Node {
 	return n
 }
 
-// Member returns the value of a member of an object; the zero Node if there is none.
+// Member returns the value of a member of an object. It returns the zero Node if the object
+// lacks the member.
 func (n Node) Member(name string) Node {
 	found, _ := n.child(name)
 	return found

@@ -68,7 +68,7 @@ func Prune(cache string, dryRun bool) (unused []Unused, err error) {
 	return unused, errors.Join(err, failed)
 }
 
-// folderIn returns the folder that a file names; "" if there is none, or it is not whole.
+// folderIn returns the folder that a file names. It returns "" if the file is missing or damaged.
 func folderIn(file string) string {
 	text, err := os.ReadFile(file)
 	folder, whole := strings.CutSuffix(string(text), "\n")
