@@ -108,7 +108,7 @@ func (k *Keeper) holding(ctx context.Context, call engines.Call) (*rules.Set, []
 	for i, each := range found {
 		runs[i] = rules.Run{Digest: each.Workflow.Digest, ID: each.Run.String() + "/" + each.Unit, Params: each.Params, State: each.State}
 		if data, err := jsonvalue.Encode(runs[i]); err != nil || len(data) > maxRead {
-			return nil, nil, fault.New(fault.RuleRefused, "the rules of run %s read more than %d bytes of its params and state", each.Run, maxRead)
+			return k.set, nil, fault.New(fault.RuleRefused, "the rules of run %s read more than %d bytes of its params and state", each.Run, maxRead)
 		}
 	}
 	return k.set, runs, nil

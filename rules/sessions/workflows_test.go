@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +17,8 @@ import (
 	"savant/rules"
 	"savant/rules/sessions"
 	"savant/think"
+	"savant/think/gate"
+	"savant/think/state"
 )
 
 // ruledWorkflow looks orders up, and has rules about refunds.
@@ -253,4 +258,37 @@ func TestNoOtherCallIsAWayAroundTheRulesOfAWorkflow(t *testing.T) {
 	}
 	require.Equal(t, 1, w.made.count("pay.refund"))
 	w.same("r1")
+}
+
+// TestRulesThatReadTooMuchOfARunRefuse: what they read is recorded with each call. A hook says
+// so, too.
+func TestRulesThatReadTooMuchOfARunRefuse(t *testing.T) {
+	w := newRuledWorld(t, ruledWorkflow)
+	call := callers()["client"]
+	w.begin(call, "r1", map[string]any{"orders": []any{}})
+	w.answer(call, "r1", "choose", `{"list":["`+strings.Repeat("A", 70_000)+`"]}`)
+	require.ErrorContains(t, invoke(w.registry, call, "pay.refund", refundOf("A", 5)), "read more than 65536 bytes")
+	decided := w.keeper.Ask(t.Context(), gate.Event{Client: "codex", Session: "s", Kind: gate.BeforeTool, Tool: "shell"})
+	require.Equal(t, gate.Pass, decided.Verdict, "it is no session of the run")
+	root, err := os.OpenRoot(w.folder)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = root.Close() })
+	hooks := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock, Process: sessions.OfHooks, Runs: followsRun{w.engine}})
+	decided = hooks.Ask(t.Context(), gate.Event{Client: "codex", Session: "s", Kind: gate.BeforeTool, Tool: "shell"})
+	require.Equal(t, gate.Refuse, decided.Verdict)
+	require.Contains(t, decided.Reason, "read more than 65536 bytes")
+}
+
+// followsRun are the runs of a session that follows refunds/r1.
+type followsRun struct{ engine *think.Engine }
+
+func (f followsRun) Rulings(ctx context.Context, _ engines.Call) ([]think.Ruling, error) {
+	return f.engine.Rulings(ctx, state.Key{Workflow: "refunds", Run: "r1"})
+}
+func (followsRun) About(context.Context, engines.Call, string) bool { return false }
+func (followsRun) Coverage(context.Context, engines.Call, string, map[string]any) ([]think.Coverage, error) {
+	return nil, nil
+}
+func (followsRun) Use(context.Context, engines.Call, think.Coverage, string, map[string]any) error {
+	return nil
 }
