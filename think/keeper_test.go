@@ -288,7 +288,10 @@ func TestPruneByAge(t *testing.T) {
 		return out
 	}
 	const month = 30 * 24 * time.Hour
-	require.Empty(t, prune("719h", maintenance.PruneInput{OlderThan: month}).Runs)
+	prompt, err := w.store.PutArtifact(t.Context(), []byte("a prompt of a model, which no record names"))
+	require.NoError(t, err)
+	require.NoError(t, os.Chtimes(filepath.Join(root, state.ArtifactFile(prompt)), w.engine.Now(), w.engine.Now()))
+	require.Equal(t, maintenance.Pruned{Runs: []state.Info{}, Purged: []state.Trashed{}}, *prune("719h", maintenance.PruneInput{OlderThan: month}))
 	require.Len(t, prune("721h", maintenance.PruneInput{OlderThan: month, DryRun: true, Purge: true}).Runs, 3)
 	recorded := map[string]float64{}
 	out := prune("721h", maintenance.PruneInput{OlderThan: month, Purge: true,
@@ -297,6 +300,7 @@ func TestPruneByAge(t *testing.T) {
 	require.GreaterOrEqual(t, recorded["pruning runs"], 3.0)
 	require.Len(t, out.Runs, 3)
 	require.Empty(t, out.Purged)
+	require.Equal(t, 1, out.Collected.Artifacts)
 	require.Empty(t, prune("1440h", maintenance.PruneInput{OlderThan: month, Purge: true}).Purged)
 	require.Len(t, prune("1442h", maintenance.PruneInput{OlderThan: month, Purge: true}).Purged, 3)
 	list, err := w.engine.StateList(t.Context(), think.StateListInput{})

@@ -73,7 +73,8 @@ type Pruned struct {
 }
 
 // artifactGrace is how long an artifact may exist before a record names it. A
-// plan or a result takes far less, also where a person is asked in between.
+// plan or a result takes far less, also where a person is asked in between. What no record
+// ever names, as the prompts of steps, lives as long as the runs that are kept.
 const artifactGrace = 24 * time.Hour
 
 // Prune moves finished runs older than a given age to the trash, empties the trash if
@@ -109,7 +110,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 		out.Runs = append(out.Runs, info)
 	}
 	in.tell(0, 0, "looking for artifacts that no run refers to")
-	out.Collected, err = k.dir.GCArtifacts(ctx, artifactGrace, in.DryRun)
+	out.Collected, err = k.dir.GCArtifacts(ctx, max(artifactGrace, in.OlderThan), in.DryRun)
 	return out, err
 }
 
