@@ -3,12 +3,14 @@ package mcpio
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
 )
 
 // subscriptions receive list changes: an initialized client has one, and, from revision
@@ -95,13 +97,28 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 	})
 }
 
+// acknowledgedFilter is what a subscription receives: lists, and tasks (SEP-2663).
+type acknowledgedFilter struct {
+	mcp.SubscriptionFilter
+	TaskIDs []string `json:"taskIds,omitempty"`
+}
+
 // listen holds one subscription. mcp-go acknowledges it through the session's channel;
-// changes are sent only after that.
+// changes are sent only after that. One for tasks alone ends with the last of them.
 func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if refused := r.readEra(ctx); refused != nil {
+		return refused
+	}
+	followed, refused := r.namedTasks()
+	if refused != nil {
+		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: refused}
+	}
 	one := &subscription{id: r.ID, cancel: cancel, send: r.send}
 	defer c.subscriptions.remove(one)
+	var telling sync.WaitGroup
+	defer telling.Wait()
 	r.session.notifications = make(chan mcp.JSONRPCNotification, 1)
 	acknowledged := make(chan struct{})
 	go func() {
@@ -111,12 +128,36 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 			return // it was refused
 		}
 		one.filter, _ = note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter)
+		allowed := acknowledgedFilter{SubscriptionFilter: one.filter}
+		for _, each := range followed {
+			allowed.TaskIDs = append(allowed.TaskIDs, each.id)
+		}
+		note.Params.AdditionalFields["notifications"] = allowed
 		c.subscriptions.add(one, func() { _ = r.send(note) })
+		for _, each := range followed {
+			telling.Go(func() { each.tell(ctx, one) })
+		}
 	}()
 	answer := c.handle(ctx, r)
 	close(r.session.notifications)
 	<-acknowledged
 	return answer
+}
+
+// namedTasks are the tasks of its caller that a subscription names; others are left out. It
+// refuses a client that takes no tasks.
+func (r *request) namedTasks() (named []*task, refused *jsonrpc.Error) {
+	listed, _ := jsonvalue.Decode(jsonvalue.Member(jsonvalue.Member(r.Params, "notifications"), "taskIds"))
+	ids, isList := listed.([]any)
+	if !isList || !r.session.modern {
+		return nil, nil // an older revision has no such request
+	}
+	for _, id := range jsonvalue.Texts(ids) {
+		if each := r.connection.tasks.of(r.caller.ID, id); each != nil && !slices.Contains(named, each) {
+			named = append(named, each)
+		}
+	}
+	return named, r.needsTasks()
 }
 
 // allChanges is the filter of an initialized client.

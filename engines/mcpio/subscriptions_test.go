@@ -2,13 +2,16 @@ package mcpio_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/engines/mcpio"
 	"savant/internal/jsonrpc"
 )
@@ -168,4 +171,56 @@ func TestBrokenWatch(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// TestATaskTellsHowItStands has a client follow a task: the question and the result come as
+// notifications, and the subscription ends with the task. Another client's task and an unknown
+// one are left out, and who takes no tasks is refused.
+func TestATaskTellsHowItStands(t *testing.T) {
+	const tasksMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		w := dial(t, options(t, tool("test.sure", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+			<-g.open
+			answer, err := call.Person.Ask(ctx, engines.Elicitation{Message: "Sure?"})
+			return map[string]any{"said": answer.Action}, err
+		})))
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_sure","arguments":{},` + tasksMeta + `}}`)
+		var made struct{ TaskID string }
+		require.NoError(t, json.Unmarshal(w.nextMessage().Result, &made))
+		listen := `{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen","params":{"notifications":{"taskIds":["` + made.TaskID + `","unknown"]},`
+		w.send(listen + modernMeta + `}}`)
+		require.Equal(t, -32021, w.nextMessage().Error.Code)
+
+		w.send(listen + tasksMeta + `}}`)
+		acknowledged := w.nextMessage()
+		require.JSONEq(t, `{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub"},"notifications":{"taskIds":["`+made.TaskID+`"]}}`, string(acknowledged.Params))
+		told := func(status string) (asked map[string]json.RawMessage, result json.RawMessage) {
+			note := w.nextMessage()
+			require.Equal(t, "notifications/tasks", note.Method)
+			var task struct {
+				Meta          map[string]string `json:"_meta"`
+				TaskID        string
+				Status        string
+				InputRequests map[string]json.RawMessage
+				Result        struct{ StructuredContent json.RawMessage }
+			}
+			require.NoError(t, json.Unmarshal(note.Params, &task))
+			require.Equal(t, status, task.Status)
+			require.Equal(t, made.TaskID, task.TaskID)
+			require.Equal(t, "sub", task.Meta["io.modelcontextprotocol/subscriptionId"])
+			return task.InputRequests, task.Result.StructuredContent
+		}
+		told("working")
+		close(g.open)
+		asked, _ := told("input_required")
+		require.Len(t, asked, 1)
+		for id := range asked {
+			w.send(`{"jsonrpc":"2.0","id":2,"method":"tasks/update","params":{"taskId":"` + made.TaskID + `","inputResponses":{"` + id + `":{"action":"accept"}},` + tasksMeta + `}}`)
+		}
+		require.Equal(t, `2`, string(w.nextMessage().ID))
+		_, result := told("completed")
+		require.JSONEq(t, `{"said":"accept"}`, string(result))
+		require.Equal(t, `"sub"`, string(w.nextMessage().ID), "it ends with its last task")
+	})
 }

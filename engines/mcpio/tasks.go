@@ -33,6 +33,8 @@ const (
 	taskLife = 24 * time.Hour
 	// taskPoll is how often a client should ask.
 	taskPoll = time.Second
+	// taskPause is the least time between two notifications of a task.
+	taskPause = 200 * time.Millisecond
 	// maxTasks bounds the tasks of one caller. The oldest task that has ended makes room. If
 	// none has, a call is answered when it ends.
 	maxTasks = 256
@@ -60,6 +62,8 @@ type task struct {
 	canceled bool
 	done     outcome
 	asked    map[string]question
+	// news is closed at each change, and replaced.
+	news chan struct{}
 	// expiry forgets the task.
 	expiry *time.Timer
 }
@@ -103,6 +107,8 @@ func (t *task) set(change func()) {
 	defer t.mu.Unlock()
 	change()
 	t.changed = time.Now()
+	close(t.news)
+	t.news = make(chan struct{})
 }
 
 // ended reports whether nothing changes any more. The caller holds the lock.
@@ -164,10 +170,39 @@ func (t *task) answer(answers map[string]json.RawMessage) {
 	})
 }
 
+// tell sends how the task stands, now and after each change, until it has ended or ctx has.
+// A state that a newer one has followed within taskPause may be left out.
+func (t *task) tell(ctx context.Context, to *subscription) {
+	for {
+		t.mu.Lock()
+		state, ended, news := t.standing(true), t.ended(), t.news
+		t.mu.Unlock()
+		state.EnsureResultMeta().SetSubscriptionID(to.id)
+		if to.send(jsonrpc.Notify(notificationTasks, state)) != nil || ended {
+			return
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(taskPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // result returns the task as it stands, or as it was created.
 func (t *task) result(whole bool) *taskResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.standing(whole)
+}
+
+// standing is result, for who holds the lock.
+func (t *task) standing(whole bool) *taskResult {
 	out := &taskResult{ID: t.id, Status: t.status, Message: t.message, Created: t.began.UTC().Format(time.RFC3339Nano), Changed: t.changed.UTC().Format(time.RFC3339Nano),
 		Life: taskLife.Milliseconds(), Poll: taskPoll.Milliseconds()}
 	if !whole {
@@ -204,7 +239,7 @@ func (s *tasks) begin(owner string, e *execution) *task {
 		return nil
 	}
 	now := time.Now()
-	t := &task{id: rand.Text(), owner: owner, running: e, status: taskWorking, began: now, changed: now, asked: map[string]question{}}
+	t := &task{id: rand.Text(), owner: owner, running: e, status: taskWorking, began: now, changed: now, asked: map[string]question{}, news: make(chan struct{})}
 	if s.byID == nil {
 		s.byID = map[string]*task{}
 	}
@@ -271,6 +306,8 @@ const (
 	MethodTaskUpdate = "tasks/update"
 	methodTaskGet    = "tasks/get"
 	methodTaskCancel = "tasks/cancel"
+
+	notificationTasks = "notifications/tasks"
 )
 
 func isTaskMethod(method string) bool {
