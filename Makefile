@@ -55,10 +55,13 @@ test: ## all tests
 ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
 	cd test/ferret && go build -tags ferretdb_no_postgresql -o ../../bin/ferret .
 
-# axe-core is installed into a scratch folder, where there is npm.
+# axe-core, and the library of MCP Apps for hosts, are installed into a scratch folder, where there is npm.
+HOST := @modelcontextprotocol/ext-apps@2.0.4 @modelcontextprotocol/client@2.4.0 @modelcontextprotocol/core@2.4.0 @modelcontextprotocol/server@2.4.0 zod@4.6.7 esbuild@0.28.2
 browser: ## the pages of the hub in a real browser; needs chromium, and npm for axe-core
 	@scratch=$$(mktemp -d) && trap 'exit 130' INT TERM HUP && trap 'rm -rf "$$scratch"' EXIT && if command -v npm >/dev/null; then \
-		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js"; fi && \
+		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 $(HOST) && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js" && \
+		printf 'export * from "@modelcontextprotocol/ext-apps/app-bridge"; export {Client} from "@modelcontextprotocol/client";' >"$$scratch/host.js" && \
+		export SAVANT_APP_BRIDGE="$$scratch/bridge.js" && "$$scratch/node_modules/.bin/esbuild" --log-level=error --bundle --format=esm --outfile="$$SAVANT_APP_BRIDGE" "$$scratch/host.js"; fi && \
 		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest ./proof
 
 pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ are made anew

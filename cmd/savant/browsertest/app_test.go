@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -18,37 +20,55 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// appHostPage is a client that shows the pages of a server, as the extension MCP Apps has
-// hosts do it: in a frame without an origin, by messages.
-const appHostPage = `<!doctype html><title>host</title><iframe id="app" sandbox="allow-scripts" width="640" height="640"></iframe>
-<script>
-window.heard = [];
+// appHostPage is a client that shows the pages of a server with the library that the
+// extension MCP Apps has for hosts: it has the SDK's client and the extension's bridge, and
+// keeps a page that it has read.
+const appHostPage = `<!doctype html><title>host</title><iframe id="app" sandbox="allow-scripts allow-same-origin allow-forms" width="640" height="640"></iframe>
+<script type="module">
+import { AppBridge, Client, PostMessageTransport } from "/bridge.js";
 const frame = document.getElementById("app");
-let shown = {};
-async function server(method, params) {
-  return (await fetch("/mcp", { method: "POST", body: JSON.stringify({ method, params }) })).json();
-}
-window.show = async (uri, name, given) => {
-  shown = { name, arguments: given };
-  frame.src = "/page?uri=" + encodeURIComponent(uri);
+window.heard = [];
+addEventListener("message", (event) => event.source === frame.contentWindow && heard.push(event.data));
+const transport = { start: async () => {}, close: async () => {}, send: async (message) => {
+  const reply = await (await fetch("/mcp", { method: "POST", body: JSON.stringify(message) })).text();
+  if (reply) transport.onmessage(JSON.parse(reply));
+} };
+const info = { name: "host", version: "1" };
+const client = new Client(info, { capabilities: { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } } });
+await client.connect(transport);
+const { tools } = await client.listTools();
+window.show = async (name, given) => {
+  const uri = tools.find((each) => each.name === name)._meta.ui.resourceUri;
+  localStorage[uri] ??= JSON.stringify((await client.readResource({ uri })).contents[0]);
+  const page = JSON.parse(localStorage[uri]);
+  const bridge = new AppBridge(client, info, { serverTools: {}, serverResources: {}, message: {} });
+  const initialized = new Promise((resolve) => bridge.addEventListener("initialized", resolve));
+  const ready = new Promise((resolve) => addEventListener("message", ({ data }) => data.method === "ui/notifications/sandbox-proxy-ready" && resolve()));
+  bridge.onmessage = async () => ({});
+  frame.src = SANDBOX + "?csp=" + encodeURIComponent(JSON.stringify(page._meta.ui.csp));
+  await ready;
+  await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
+  await bridge.sendSandboxResourceReady({ html: page.text, csp: page._meta.ui.csp });
+  await initialized;
+  await bridge.sendToolInput({ arguments: given });
+  await bridge.sendToolResult(await client.callTool({ name, arguments: given }));
 };
-addEventListener("message", async (event) => {
-  if (event.source !== frame.contentWindow) return;
-  const message = event.data;
-  heard.push(message);
-  const post = (rest) => frame.contentWindow.postMessage({ jsonrpc: "2.0", ...rest }, "*");
-  switch (message.method) {
-    case "ui/initialize":
-      return post({ id: message.id, result: { protocolVersion: message.params.protocolVersion, hostInfo: { name: "host", version: "1" }, hostCapabilities: { message: {}, serverTools: {} }, hostContext: {} } });
-    case "ui/notifications/initialized":
-      return post({ method: "ui/notifications/tool-result", params: await server("tools/call", shown) });
-    case "tools/call":
-    case "resources/read":
-      return post({ id: message.id, result: await server(message.method, message.params) });
-    case "ui/message":
-      return post({ id: message.id, result: {} });
-  }
+</script>`
+
+// appSandbox is the frame of another origin between host and page, as the extension wants it.
+const appSandbox = `<!doctype html><body style="margin:0"><script>
+const inner = document.createElement("iframe");
+inner.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms");
+inner.style = "width:100%;height:620px;border:0";
+document.body.append(inner);
+addEventListener("message", ({ source, data }) => {
+  if (source === inner.contentWindow) return parent.postMessage(data, "*");
+  if (data.method !== "ui/notifications/sandbox-resource-ready") return inner.contentWindow.postMessage(data, "*");
+  inner.contentDocument.open();
+  inner.contentDocument.write(data.params.html);
+  inner.contentDocument.close();
 });
+parent.postMessage({ jsonrpc: "2.0", method: "ui/notifications/sandbox-proxy-ready", params: {} }, "*");
 </script>`
 
 // appPolicy is the policy that a host gives a page which names no domains.
@@ -63,30 +83,53 @@ type appServer struct {
 	last  int
 }
 
-func (s *appServer) ask(method string, params any) json.RawMessage {
+// send sends a message and returns the reply to it; nothing for a notification.
+func (s *appServer) send(message map[string]any) map[string]json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last++
-	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.last, "method": method, "params": params})
+	asked := message["id"]
+	if asked != nil {
+		s.last++
+		message["id"] = s.last
+	}
+	line, err := json.Marshal(message)
 	require.NoError(s.t, err)
 	_, err = fmt.Fprintf(s.stdin, "%s\n", line)
 	require.NoError(s.t, err)
-	for s.lines.Scan() {
-		var got struct {
-			ID     int
-			Result json.RawMessage
-		}
+	for asked != nil && s.lines.Scan() {
+		var got map[string]json.RawMessage
 		require.NoError(s.t, json.Unmarshal(s.lines.Bytes(), &got))
-		if got.ID == s.last {
-			return got.Result
+		if string(got["id"]) == strconv.Itoa(s.last) {
+			got["id"], err = json.Marshal(asked)
+			require.NoError(s.t, err)
+			return got
 		}
 	}
 	return nil
 }
 
+func (s *appServer) ask(method string, params any) string {
+	return string(s.send(map[string]any{"jsonrpc": "2.0", "id": 0, "method": method, "params": params})["result"])
+}
+
+// bridge returns the extension's library for hosts, as make browser bundles it.
+func bridge(t *testing.T) []byte {
+	t.Helper()
+	wanted(t)
+	if os.Getenv("SAVANT_APP_BRIDGE") == "" {
+		_, err := exec.LookPath("npm")
+		require.False(t, err == nil && os.Getenv("CI") == "true", "there is npm, and SAVANT_APP_BRIDGE names no library: make browser bundles it")
+		t.Skip("SAVANT_APP_BRIDGE names no library for hosts: make browser bundles it where there is npm")
+	}
+	library, err := os.ReadFile(os.Getenv("SAVANT_APP_BRIDGE"))
+	require.NoError(t, err)
+	return library
+}
+
 // hostOf returns a tab, and the address of a host of the server of a folder.
 func hostOf(t *testing.T, folder string) (p *tab, address string, s *appServer) {
 	t.Helper()
+	library := bridge(t)
 	command := exec.Command("savant", "mcp", "--service", "think")
 	command.Env = append(os.Environ(), "SAVANT_PATH="+folder, "LOG_LEVEL=error")
 	stdin, err := command.StdinPipe()
@@ -97,39 +140,27 @@ func hostOf(t *testing.T, folder string) (p *tab, address string, s *appServer) 
 	t.Cleanup(func() { _ = stdin.Close(); _ = command.Wait() })
 	s = &appServer{t: t, stdin: stdin, lines: bufio.NewScanner(stdout)}
 	s.lines.Buffer(nil, 1<<24)
-	s.ask("initialize", map[string]any{"protocolVersion": "2025-11-25", "clientInfo": map[string]any{"name": "host", "version": "1"},
-		"capabilities": map[string]any{"extensions": map[string]any{"io.modelcontextprotocol/ui": map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}}}}})
-	pages := map[string]json.RawMessage{} // a host reads a page once
-	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/page":
-			var read struct{ Contents []struct{ Text string } }
-			uri := r.URL.Query().Get("uri")
-			if pages[uri] == nil {
-				pages[uri] = s.ask("resources/read", map[string]any{"uri": uri})
-			}
-			if json.Unmarshal(pages[uri], &read) != nil || len(read.Contents) != 1 {
-				http.NotFound(w, r)
-				return
-			}
-			w.Header().Set("Content-Security-Policy", appPolicy)
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = io.WriteString(w, read.Contents[0].Text)
-		case "/mcp":
-			var asked struct {
-				Method string
-				Params json.RawMessage
-			}
-			if json.NewDecoder(r.Body).Decode(&asked) != nil {
-				http.Error(w, "no request", http.StatusBadRequest)
-				return
-			}
-			_, _ = w.Write(s.ask(asked.Method, asked.Params))
-		default:
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = io.WriteString(w, appHostPage)
+	page := func(policy, kind, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Security-Policy", policy)
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, text)
 		}
-	}))
+	}
+	sandbox := httptest.NewServer(page(appPolicy, "text/html; charset=utf-8", appSandbox))
+	t.Cleanup(sandbox.Close)
+	routes := http.NewServeMux()
+	routes.Handle("GET /", page("", "text/html; charset=utf-8", strings.ReplaceAll(appHostPage, "SANDBOX", strconv.Quote(sandbox.URL))))
+	routes.Handle("GET /bridge.js", page("", "text/javascript", string(library)))
+	routes.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
+		var message map[string]any
+		if json.NewDecoder(r.Body).Decode(&message) != nil {
+			http.Error(w, "no message", http.StatusBadRequest)
+		} else if reply := s.send(message); reply != nil {
+			_ = json.NewEncoder(w).Encode(reply)
+		}
+	})
+	served := httptest.NewServer(routes)
 	t.Cleanup(served.Close)
 	return newProfile(t), served.URL, s
 }
@@ -141,10 +172,11 @@ func (p *tab) heard(condition string, values ...any) {
 }
 
 // shows opens a host that shows a page, and goes into the page by the keyboard.
-func (p *tab) shows(address, uri, tool string, args map[string]any) {
+func (p *tab) shows(address, tool string, args map[string]any) {
 	p.t.Helper()
 	p.open(address)
-	eval[any](p, `show($1, $2, $3)`, uri, tool, args)
+	p.until(`!!window.show`)
+	eval[any](p, `void show($1, $2)`, tool, args)
 	p.heard(`m.method === "ui/notifications/size-changed" && m.params.height > 0`)
 	eval[any](p, `heard.length = 0, document.getElementById("app").focus()`)
 	p.do(chromedp.KeyEvent(kb.Tab)) // into the frame
@@ -167,24 +199,24 @@ outputs: {sure: "{{ state.sure }}", where: "{{ state.where }}"}
 	p, address, s := hostOf(t, folder)
 	s.ask("tools/call", map[string]any{"name": "think_plan", "arguments": map[string]any{"workflow": "ships", "run_id": "r1"}})
 
-	p.shows(address, "ui://savant/approve", "app_approve", map[string]any{"run_id": "r1", "step_id": "sure"})
+	p.shows(address, "app_approve", map[string]any{"run_id": "r1", "step_id": "sure"})
 	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("fine"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	p.heard(`m.method === "tools/call" && m.params.name === "app_decide"`)
 	p.heard(`m.method === "ui/message" && m.params.content[0].text.includes("Step sure of run r1 is answered")`)
-	require.Contains(t, string(s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "sure"}})), `"step_id":"where"`)
+	require.Contains(t, s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "sure"}}), `"step_id":"where"`)
 
-	p.shows(address, "ui://savant/ask", "app_ask", map[string]any{"run_id": "r1", "step_id": "where"})
+	p.shows(address, "app_ask", map[string]any{"run_id": "r1", "step_id": "where"})
 	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("Oslo"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	p.heard(`m.method === "ui/message" && m.params.content[0].text.includes("Step where of run r1 is answered")`)
-	require.Contains(t, string(s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "where"}})), `"step_id":"again"`)
+	require.Contains(t, s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "where"}}), `"step_id":"again"`)
 
 	// The key of the page was used, so it reads itself once more.
-	p.shows(address, "ui://savant/approve", "app_approve", map[string]any{"run_id": "r1", "step_id": "again"})
+	p.shows(address, "app_approve", map[string]any{"run_id": "r1", "step_id": "again"})
 	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("fine"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	p.heard(`m.method === "resources/read"`)
 	p.heard(`m.method === "ui/message" && m.params.content[0].text.includes("Step again of run r1 is answered")`)
-	ended := string(s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "again"}}))
+	ended := s.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "again"}})
 	require.Contains(t, ended, `"sure":{"approved":true,"comment":"fine"},"where":{"place":"Oslo"}`)
 
-	p.shows(address, "ui://savant/run", "app_run", map[string]any{"run_id": "r1"})
+	p.shows(address, "app_run", map[string]any{"run_id": "r1"})
 }
