@@ -44,8 +44,14 @@ type Options struct {
 	// 0 means a second. A run that does not rest is written after five times
 	// that.
 	ProjectEvery time.Duration
-	// HubURL is the address of the hub for browsers; empty: it is not known.
-	HubURL string
+	// Hub knows where the hub is; nil: nobody does.
+	Hub Hub
+}
+
+// Hub is the pages where persons answer. Methods may be called at once.
+type Hub interface {
+	// URL is the address of the hub for browsers; empty: it is not known now.
+	URL() string
 }
 
 // Tools are the tools that steps call, as a registry has them. Methods may be called at

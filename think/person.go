@@ -254,10 +254,14 @@ func (e *Engine) located(replied settled, caller Caller) settled {
 
 // page is the address of a question in the hub; empty where that of the hub is not known.
 func (e *Engine) page(asked Pending) string {
-	if e.HubURL == "" {
+	if e.Hub == nil {
 		return ""
 	}
-	return strings.TrimSuffix(e.HubURL, "/") + "/runs/" + url.PathEscape(asked.Workflow) + "/" + url.PathEscape(asked.RunID)
+	address := e.Hub.URL()
+	if address == "" {
+		return ""
+	}
+	return strings.TrimSuffix(address, "/") + "/runs/" + url.PathEscape(asked.Workflow) + "/" + url.PathEscape(asked.RunID)
 }
 
 // whereabouts replies with the present state of the run of a question.

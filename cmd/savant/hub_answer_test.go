@@ -142,12 +142,19 @@ func TestAClientThatDeclinesEveryFormByItself(t *testing.T) {
 			c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"decline"}}`, id))
 		}
 	}
-	require.Contains(t, string(declined().Result.StructuredContent), "Ask them to answer it in the hub")
+	require.Contains(t, string(declined().Result.StructuredContent), "Ask them to answer it in the hub at "+h.base+"/runs/ships/r1")
 	status, body := h.answer("r1", "decision", "approve")
 	require.Equal(t, http.StatusOK, status, body)
 	c.s.send(t, 3, "think.next", map[string]any{"workflow": "ships", "run_id": "r1", "step_id": "sure"})
 	require.Contains(t, string(declined().Result.StructuredContent), `"step_id":"where"`)
 	require.JSONEq(t, `{"approved":true}`, captured(t, folder, "r1", "sure"))
+
+	h.end()
+	named, err := filepath.Glob(filepath.Join(folder, ".savant", "hub.*"))
+	require.NoError(t, err)
+	require.Len(t, named, 1, "it says where it was")
+	c.s.send(t, 4, "think.plan", map[string]any{"workflow": "ships", "run_id": "r2"})
+	require.Contains(t, string(declined().Result.StructuredContent), " hub), or to run", "nobody serves there now")
 }
 
 func captured(t *testing.T, folder, run, name string) string {

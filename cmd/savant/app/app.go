@@ -223,7 +223,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		Now:      time.Now,
 		NewID:    newID,
 		Logger:   a.Logger,
-		HubURL:   a.settings.HTTP.URL,
+		Hub:      hubOf{a},
 		Rules:    &rulesessions.Workflows{Tools: checkedTools{a}},
 	})
 }

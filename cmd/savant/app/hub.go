@@ -3,7 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"net/url"
@@ -16,8 +18,12 @@ import (
 	"savant/hub"
 	"savant/hub/notify"
 	"savant/internal/access"
+	"savant/internal/atomicfile"
+	"savant/internal/claim"
+	"savant/internal/ownfolder"
 	"savant/internal/regular"
 	"savant/internal/settings"
+	"savant/internal/webguard"
 	"savant/packages"
 	"savant/reasoning/mongoqueue"
 	"savant/rules"
@@ -225,4 +231,58 @@ func reached(ctx context.Context, who hub.Decider, address string) hub.Decider {
 	_ = connection.Close() // it only tests reachability
 	who.State = "reachable"
 	return who
+}
+
+// maxHubAddress bounds the file with the address of a hub, in bytes.
+const maxHubAddress = 100
+
+// A hub says below .savant where it serves, so that other processes of the folder send a
+// person there. They believe it only while a process of this machine holds the claim to
+// that address, under a name that no clone can bring, and only an address of this machine.
+func (a *App) hubFile() string {
+	return ownfolder.State + "/hub." + ownfolder.Identity(a.Root, ownfolder.State)
+}
+
+func hubClaim(file, address string) string { return file + " " + address }
+
+// AnnounceHub says where the hub is until end is called. At another address than one of
+// this machine a person's browser may be elsewhere, so a setting has to say it.
+func (a *App) AnnounceHub(ctx context.Context, at HubAt, listening net.Addr) (end func()) {
+	address, end := listening.String(), func() {}
+	if at.ReadOnly || at.NoAnswers || !webguard.IsLoopback(address) {
+		return end
+	}
+	err := ownfolder.Mkdir(a.Root, ownfolder.State, 0o700)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		file := a.hubFile()
+		var release func()
+		if release, err = claim.Take(ctx, a.Root, hubClaim(file, address)); err == nil {
+			end = release
+			err = atomicfile.Write(a.Root, file, []byte(address), 0o600)
+		}
+	}
+	if err != nil {
+		a.Logger.Info("other processes do not learn where the hub is", "cause", err.Error())
+	}
+	return end
+}
+
+// hubOf finds the hub of a folder.
+type hubOf struct{ app *App }
+
+// URL implements think.Hub.
+func (h hubOf) URL() string {
+	if known := h.app.settings.HTTP.URL; known != "" {
+		return known
+	}
+	file := h.app.hubFile()
+	text, err := regular.ReadFile(h.app.Root, file, maxHubAddress)
+	address := string(text)
+	if err != nil || !webguard.IsLoopback(address) {
+		return ""
+	}
+	if held, _ := claim.State(h.app.Root, hubClaim(file, address)); !held {
+		return ""
+	}
+	return "http://" + address
 }

@@ -51,6 +51,7 @@ func (p *program) serveHub(ctx context.Context, a *app.App, at app.HubAt) error 
 	if err != nil {
 		return err
 	}
+	defer a.AnnounceHub(ctx, at, listener.Addr())()
 	fmt.Fprintf(p.Stderr, "savant: the hub is at http://%s\nsavant: open it once with\n", listener.Addr())
 	fmt.Fprintln(p.Stdout, pages.Link())
 	defer pages.Wait()
@@ -95,7 +96,7 @@ func (p *program) serveHubBeside(ctx context.Context, a *app.App, address string
 		fmt.Fprintf(p.Stderr, "savant: no hub: %s; MCP is served without it\n", terminal.Visible(fault.From(err).Message()))
 		return func() {}
 	}
-	remote.HubAt(a, listener.Addr())
+	unannounce := a.AnnounceHub(ctx, app.HubAt{}, listener.Addr())
 	fmt.Fprintf(p.Stderr, "savant: the hub is at http://%s\nsavant: open it once with %s\n", listener.Addr(), pages.Link()) // stdout is the client's
 	ended := make(chan struct{})
 	go func() {
@@ -106,6 +107,7 @@ func (p *program) serveHubBeside(ctx context.Context, a *app.App, address string
 		pages.Wait()
 	}()
 	return func() {
+		unannounce()
 		stop()
 		<-ended
 	}

@@ -154,7 +154,7 @@ func resource(address string) string {
 func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, listener net.Listener, withHub bool) error {
 	given := p.Settings.HTTP
 	if withHub {
-		HubAt(a, listener.Addr())
+		defer a.AnnounceHub(ctx, app.HubAt{}, listener.Addr())()
 	}
 	projects := newProjects(p, a)
 	defer projects.close()
@@ -202,14 +202,6 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	<-served
 	a.Logger.Info("stopped", "signal", true)
 	return err
-}
-
-// HubAt says where the hub is, unless a setting does. At another address than one of this
-// machine, a person's browser may be elsewhere.
-func HubAt(a *app.App, listening net.Addr) {
-	if a.Think.HubURL == "" && webguard.IsLoopback(listening.String()) {
-		a.Think.HubURL = "http://" + listening.String()
-	}
 }
 
 // openPages returns the hub's pages for the address of MCP.
