@@ -28,7 +28,8 @@ func (g Grant) Reaches(used int, after int64) bool { return used < g.Most && aft
 // Approval says of a person's step who answers it, and what their yes covers.
 type Approval struct {
 	// Approvers are the names of those who may answer; empty: everybody.
-	Approvers []string
+	Approvers   []string
+	approversAt []position
 	// Count is how many different persons have to agree.
 	Count int
 	// Remind and Escalate are milliseconds, 0 for never: when a question that still waits is
@@ -315,6 +316,7 @@ func (p *parser) approvers(a *Approval, at string, node *yaml.Node) {
 			p.add(fault.YAMLSchemaViolation, at, item, "%q is named twice, and counts once", item.Value)
 		default:
 			a.Approvers = append(a.Approvers, item.Value)
+			a.approversAt = append(a.approversAt, p.source(item, "", 0).at(0))
 		}
 	}
 }

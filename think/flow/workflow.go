@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -307,6 +308,23 @@ func (w *Workflow) Tools() []fault.Diagnostic {
 	for _, step := range w.Steps {
 		if add(step.Tool(), step.path+".call", step.callAt); step.Approval != nil && step.Approval.Scope != nil {
 			add(step.Approval.Scope.Call, step.path+".scope.call", step.Approval.Scope.callAt)
+		}
+	}
+	return found
+}
+
+// Approvers returns each name in approvers with a diagnostic that points at its first use.
+func (w *Workflow) Approvers() []fault.Diagnostic {
+	var found []fault.Diagnostic
+	for _, step := range w.Steps {
+		if step.Approval == nil {
+			continue
+		}
+		for i, name := range step.Approval.Approvers {
+			at := step.Approval.approversAt[i]
+			if known := func(d fault.Diagnostic) bool { return d.Actual == name }; !slices.ContainsFunc(found, known) {
+				found = append(found, fault.Diagnostic{File: w.File, Path: step.path + ".approvers[" + strconv.Itoa(i) + "]", Line: at.line, Column: at.column, Code: fault.ApprovalRequired, Actual: name})
+			}
 		}
 	}
 	return found

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -15,6 +16,9 @@ import (
 	"syscall"
 
 	"savant/fault"
+	"savant/internal/access"
+	"savant/internal/settings"
+	"savant/internal/webguard"
 	"savant/think"
 	"savant/think/cases"
 	"savant/think/flow"
@@ -187,12 +191,51 @@ func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedF
 		return CheckedFile{}, err
 	}
 	checked := CheckedFile{File: file, Valid: out.Valid, Errors: out.Errors, Warnings: out.Warnings, Notes: out.Notes}
+	if workflow, err := engine.Library.Find(name, ""); err == nil {
+		a.checkApprovers(workflow, &checked)
+	}
 	for _, list := range [][]fault.Diagnostic{checked.Errors, checked.Warnings, checked.Notes} {
 		for i := range list {
 			list[i] = placed(list[i], folder, file, out.Code)
 		}
 	}
 	return checked, nil
+}
+
+// checkApprovers warns of approvers that no token of this machine is named like. Where it
+// has none, the workflow may be for another machine, which is a note. Who has tokens of an
+// authorisation server is not known.
+func (a *App) checkApprovers(workflow *flow.Workflow, into *CheckedFile) {
+	tokens, err := access.Tokens(TokenFile(a.settings, a.options.Environment))
+	if err != nil || a.settings.HTTP.Issuer != "" {
+		return
+	}
+	lines := fault.Lines(string(workflow.Source))
+	for _, d := range workflow.Approvers() {
+		name := d.Actual
+		if name == think.ByLocal || slices.ContainsFunc(tokens, func(each webguard.Token) bool { return each.Name == name }) {
+			continue
+		}
+		d.Message, d.Actual = fmt.Sprintf("no token of this machine is named %q, so nobody answers here under that name: savant token add makes one", name), ""
+		if d.Severity = "note"; len(tokens) > 0 {
+			d.Severity = "warning"
+			into.Warnings = append(into.Warnings, d.Quoting(lines))
+		} else {
+			into.Notes = append(into.Notes, d.Quoting(lines))
+		}
+	}
+}
+
+// TokenFile is the file of tokens for servers; "" if there is no folder for it.
+func TokenFile(s settings.Settings, environment []string) string {
+	if s.HTTP.Tokens != "" {
+		return s.HTTP.Tokens
+	}
+	folder := Configuration(environment)
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(folder, "savant", "tokens.json")
 }
 
 // filesOf returns the files of a folder. Those below SAVANT_PATH are read as a run reads

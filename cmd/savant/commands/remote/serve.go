@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -129,16 +128,8 @@ func misplaced(path, folder string) error {
 	return app.Misconfigured(fault.New(fault.InvalidParams, "the token file %s is in %s or its repository, so a clone could bring it: set XDG_CONFIG_HOME or %s to a place outside", path, folder, settings.EnvHTTPTokens))
 }
 
-// tokenFile is the token file; "" if there is no folder for it.
 func tokenFile(p *cli.Program) string {
-	if p.Settings.HTTP.Tokens != "" {
-		return p.Settings.HTTP.Tokens
-	}
-	folder := app.Configuration(p.World.Environment)
-	if folder == "" {
-		return ""
-	}
-	return filepath.Join(folder, "savant", "tokens.json")
+	return app.TokenFile(p.Settings, p.World.Environment)
 }
 
 // resource returns the URL of MCP at a server.
