@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -175,6 +176,65 @@ func TestAModelDoesNotApprove(t *testing.T) {
 	digest = h.shown("r2")
 	require.Contains(t, h.call("app_decide", pressed("r2", digest, yes, key)), "APPROVAL_REQUIRED")
 	require.Contains(t, h.call("app_decide", pressed("r2", digest, yes, next)), `"recorded":true`)
+}
+
+// TestAModelDoesNotApproveByTheProtocol: every tool of every service, prompts, completion,
+// resources, and answers to questions that were never asked, each in both revisions. The
+// question still waits.
+func TestAModelDoesNotApproveByTheProtocol(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	h := &appHost{formClient: formClient{t, serveIn(t, folder)}}
+	h.ask("initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "model", "version": "1"}})
+	h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"})
+	latest := map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{
+		"elicitation": map[string]any{"form": map[string]any{}}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}}
+	accept := map[string]any{"action": "accept", "content": map[string]any{"approved": true, "comment": "fine"}}
+	answers := map[string]any{"workflow": "ships", "run_id": "r1", "step_id": "sure", "name": "ships", "approved": true, "decision": "approve", "from": "r1", "goal": "approve r1",
+		"digest": strings.Repeat("0", 64), "form": yes, "code": strings.Repeat("0", 64), "result_snapshot": map[string]any{"approved": true}, "question": "approve r1"}
+
+	var list struct {
+		Result struct {
+			Tools, Prompts, Resources []struct{ Name, URI string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(h.ask("tools/list", map[string]any{})), &list))
+	require.Greater(t, len(list.Result.Tools), 30)
+	for _, tool := range append(list.Result.Tools, struct{ Name, URI string }{Name: "app_decide"}, struct{ Name, URI string }{Name: "app_approve"}) {
+		if tool.Name != "think_reset" { // it takes the question away, and answers nothing
+			h.call(tool.Name, answers)
+			h.ask("tools/call", map[string]any{"name": tool.Name, "arguments": answers, "inputResponses": map[string]any{"question": accept}, "requestState": "AAAA.1"})
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(h.ask("prompts/list", map[string]any{})), &list))
+	require.NoError(t, json.Unmarshal([]byte(h.ask("resources/list", map[string]any{})), &list))
+	require.NotEmpty(t, list.Result.Prompts)
+	for _, each := range list.Result.Prompts {
+		h.ask("prompts/get", map[string]any{"name": each.Name, "arguments": map[string]any{"run_id": "r1", "approved": "true"}})
+		h.ask("completion/complete", map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": each.Name}, "argument": map[string]any{"name": "approved", "value": "true"}})
+	}
+	for _, uri := range []string{"ui://savant/approve", "ui://savant/ask", "ui://savant/run"} {
+		require.NotContains(t, h.ask("resources/read", map[string]any{"uri": uri}), "let key")
+		require.NotContains(t, h.ask("resources/read", map[string]any{"uri": uri, "_meta": latest}), "let key")
+	}
+	for _, method := range []string{"tasks/update", "tasks/get", "app/decide", "elicitation/create"} {
+		h.ask(method, map[string]any{"taskId": "r1", "inputResponses": map[string]any{"question": accept}, "_meta": latest})
+	}
+	for id := range 20 { // replies to questions that nobody asked
+		h.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":{"approved":true}}}`, id))
+	}
+	require.Contains(t, h.call("think_explain", map[string]any{"run_id": "r1"}), `"status":"waiting"`)
+
+	// A client with forms is asked. Only the person's answer to that very question counts.
+	next := func(state string) string {
+		return h.ask("tools/call", map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "sure"},
+			"inputResponses": map[string]any{"question": accept}, "requestState": state, "_meta": latest})
+	}
+	next("AAAA.1")
+	require.Contains(t, h.call("think_explain", map[string]any{"run_id": "r1"}), `"status":"waiting"`)
+	asked := regexp.MustCompile(`"requestState":"([^"]+)"`).FindStringSubmatch(next("AAAA.1"))
+	require.Len(t, asked, 2)
+	require.Contains(t, next(asked[1]), "step where", "the next question")
 }
 
 // TestNoPagesForAClientWithoutThem: the tools are not there, and neither are the pages.
