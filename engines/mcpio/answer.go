@@ -4,27 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
-	"savant/internal/jsonvalue"
 )
 
-// maxProtocolBytes bounds the messages given to mcp-go: it decodes a message four times
-// into maps, which takes seconds for 10 MB of small objects (measured on v1.2.1). The
-// arguments of tools and prompts never reach it.
+// maxProtocolBytes bounds the parameters that are decoded into Go values. The arguments of
+// tools and prompts never are.
 const maxProtocolBytes = 1 << 20
 
 // errUnanswered marks a request that no part of the server has answered.
 var errUnanswered = errors.New("the request was not answered")
 
-// answer answers a request other than tools/call. A panic is INTERNAL; its text is only
-// logged.
+// answer answers a request other than tools/call and subscriptions/listen. A panic is
+// INTERNAL; its text is only logged.
 func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Reply) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -32,74 +27,21 @@ func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Re
 			answer = internalReply(r.ID)
 		}
 	}()
-	offer := c.server.options.Offer
-	if isTaskMethod(r.Method) {
-		return c.served(ctx, r, r.aboutTask)
-	}
-	switch method := mcp.MCPMethod(r.Method); {
-	case method == mcp.MethodPromptsGet && offer.Prompts != nil:
-		return c.served(ctx, r, r.getPrompt)
-	case method == mcp.MethodResourcesRead && offer.ReadResource != nil:
-		return c.served(ctx, r, r.readResource)
-	case r.Method == methodSkillsList && offer.Skills != nil:
-		return c.served(ctx, r, r.listSkills)
-	case r.Method == methodSkillsGet && offer.Skills != nil:
-		return c.served(ctx, r, r.getSkill)
-	case len(r.Method) > maxEcho:
-		return jsonrpc.Fail(r.ID, jsonrpc.MethodNotFound, "Method "+fault.Cut(r.Method, maxEcho)+" not found", nil)
-	}
-	return c.handle(ctx, r)
-}
-
-// served answers a request with a method of this package.
-func (c *connection) served(ctx context.Context, r *request, serve func(context.Context) (mcp.ResultMetadata, error)) *jsonrpc.Reply {
-	if refused := r.readEra(ctx); refused != nil {
+	if refused := r.readEra(); refused != nil {
 		return refused
 	}
-	result, err := serve(ctx)
-	if r.failure != nil || err != nil {
-		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: r.failure}
+	handle := r.handler()
+	if handle == nil {
+		return r.unknownMethod()
+	}
+	result, err := handle(ctx)
+	if err != nil || r.failure != nil {
+		return r.failed()
 	}
 	if r.session.modern {
 		r.stamp(result)
 	}
 	return jsonrpc.Succeed(r.ID, result)
-}
-
-// handle lets mcp-go answer a request.
-func (c *connection) handle(ctx context.Context, r *request) *jsonrpc.Reply {
-	asked, err := r.forProtocol()
-	switch {
-	case err != nil:
-		return internalReply(r.ID)
-	case len(asked) > maxProtocolBytes:
-		return tooLarge(r)
-	}
-	protocol := c.server.protocol
-	ctx = protocol.WithContext(ctx, handled{r.session, r})
-	given := protocol.HandleMessage(ctx, asked)
-	if r.failure != nil {
-		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: r.failure}
-	}
-	switch given := given.(type) {
-	case mcp.JSONRPCResponse:
-		return jsonrpc.Succeed(r.ID, given.Result)
-	case mcp.JSONRPCError:
-		return jsonrpc.Fail(r.ID, given.Error.Code, given.Error.Message, given.Error.Data)
-	}
-	return internalReply(r.ID)
-}
-
-// handled is the session that mcp-go gets, with the request that it handles.
-type handled struct {
-	*session
-	request *request
-}
-
-// requestFrom returns the request that mcp-go handles. Every context given to
-// HandleMessage carries one.
-func requestFrom(ctx context.Context) *request {
-	return server.ClientSessionFromContext(ctx).(handled).request //nolint:forcetypeassert // see handle
 }
 
 // fail records the error to report and returns it.
@@ -114,8 +56,9 @@ func (r *request) fail(code int, err error) error {
 	return coded
 }
 
-func tooLarge(r *request) *jsonrpc.Reply {
-	return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, fmt.Sprintf("%s takes at most %d bytes in addition to its arguments", fault.Cut(r.Method, maxEcho), maxProtocolBytes), nil)
+// failed is the reply with the error that was recorded.
+func (r *request) failed() *jsonrpc.Reply {
+	return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: r.failure}
 }
 
 // internalReply is the fallback reply; the cause is logged.
@@ -124,22 +67,15 @@ func internalReply(id json.RawMessage) *jsonrpc.Reply {
 	return jsonrpc.Fail(id, jsonrpc.InternalError, coded.Error(), coded)
 }
 
-// protocolNames are the parameters that mcp-go reads.
-var protocolNames = []string{"_meta", "protocolVersion", "capabilities", "clientInfo", "cursor", "ref", "argument", "context", "level", "uri", "name",
-	"arguments", "notifications"}
-
-// forProtocol returns the message for mcp-go, with only the parameters that it reads:
-// mcp-go matches names without regard to case.
-func (r *request) forProtocol() (json.RawMessage, error) {
-	message := map[string]any{"jsonrpc": jsonrpc.Version, "id": r.ID, "method": r.Method}
-	if jsonrpc.Kind(r.Params) == "object" {
-		given := map[string]json.RawMessage{}
-		for name, value := range jsonvalue.Members(r.Params) {
-			if slices.Contains(protocolNames, name) {
-				given[name] = value
-			}
-		}
-		message["params"] = given
+// stamp completes a result for revision 2026-07-28 and later: it marks it as complete, adds
+// the server's name and version, and says that lists and contents may change at any time
+// and are for this client only.
+func (r *request) stamp(result mcp.ResultMetadata) {
+	if result.GetResultType() == "" {
+		result.SetResultType(mcp.ResultTypeComplete)
 	}
-	return json.Marshal(message)
+	if cacheable, ok := result.(mcp.CacheHintSetter); ok {
+		cacheable.SetCacheHints(0, mcp.CacheScopePrivate)
+	}
+	result.EnsureResultMeta().SetServerInfo(r.connection.server.implementation())
 }

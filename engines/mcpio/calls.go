@@ -73,7 +73,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	asked.started = time.Now()
 	asked.pacer = newPacer(asked.params.Meta, asked.send)
 	traced, end := c.traced(ctx, asked)
-	answer := asked.readEra(traced)
+	answer := asked.readEra()
 	if answer == nil {
 		if asked.page.Known() && asked.canShowApps() {
 			asked.target = asked.page

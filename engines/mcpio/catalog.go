@@ -17,12 +17,32 @@ import (
 // maxCompletions is the protocol's maximum number of completion values.
 const maxCompletions = 100
 
-// listPrompts returns the current prompts. It reports a failure through the request,
-// since the hook that calls it cannot return an error.
-func (s *Server) listPrompts(ctx context.Context) []mcp.Prompt {
+// readCursor refuses a cursor: each list is one page, and none has a next one.
+func (r *request) readCursor() error {
+	var cursor string
+	if err := r.read(map[string]any{"cursor": &cursor}); err != nil || cursor == "" {
+		return err
+	}
+	return r.invalid(invalidParams(r.Method) + ": params.cursor is of no page; the list is one page")
+}
+
+// listTools answers tools/list.
+func (r *request) listTools(context.Context) (mcp.ResultMetadata, error) {
+	if err := r.readCursor(); err != nil {
+		return nil, err
+	}
+	return &mcp.ListToolsResult{Tools: r.connection.server.tools(r.session.client.Name, r.canShowApps())}, nil
+}
+
+// listPrompts answers prompts/list.
+func (r *request) listPrompts(ctx context.Context) (mcp.ResultMetadata, error) {
+	if err := r.readCursor(); err != nil {
+		return nil, err
+	}
+	s := r.connection.server
 	prompts, err := s.options.Offer.Prompts(ctx)
 	if err != nil {
-		_ = requestFrom(ctx).fail(mcp.INTERNAL_ERROR, err)
+		return nil, r.fail(mcp.INTERNAL_ERROR, err)
 	}
 	list := make([]mcp.Prompt, 0, len(prompts))
 	for _, prompt := range prompts {
@@ -33,7 +53,7 @@ func (s *Server) listPrompts(ctx context.Context) []mcp.Prompt {
 		}
 		list = append(list, entry)
 	}
-	return list
+	return &mcp.ListPromptsResult{Prompts: list}, nil
 }
 
 // getPrompt answers prompts/get. An unknown prompt or a missing argument is -32602; the
@@ -97,30 +117,39 @@ func promptArguments(prompt engines.Prompt, raw json.RawMessage) (map[string]str
 	return args, nil
 }
 
-func (s *Server) listResources(ctx context.Context) []mcp.Resource {
-	list := []mcp.Resource{}
-	if s.options.Offer.Resources == nil {
-		return list
+// listResources answers resources/list.
+func (r *request) listResources(ctx context.Context) (mcp.ResultMetadata, error) {
+	if err := r.readCursor(); err != nil {
+		return nil, err
 	}
-	resources, err := s.options.Offer.Resources(ctx)
+	list := []mcp.Resource{}
+	offer := r.connection.server.options.Offer
+	if offer.Resources == nil {
+		return &mcp.ListResourcesResult{Resources: list}, nil
+	}
+	resources, err := offer.Resources(ctx)
 	if err != nil {
-		_ = requestFrom(ctx).fail(mcp.INTERNAL_ERROR, err)
+		return nil, r.fail(mcp.INTERNAL_ERROR, err)
 	}
 	for _, resource := range resources {
 		list = append(list, mcp.Resource{URI: resource.URI, Name: resource.Name, Title: resource.Title,
 			Description: resource.Description, MIMEType: resource.MIMEType})
 	}
-	return list
+	return &mcp.ListResourcesResult{Resources: list}, nil
 }
 
-func (s *Server) listTemplates() []mcp.ResourceTemplate {
+// listTemplates answers resources/templates/list.
+func (r *request) listTemplates(context.Context) (mcp.ResultMetadata, error) {
+	if err := r.readCursor(); err != nil {
+		return nil, err
+	}
 	list := []mcp.ResourceTemplate{}
-	for _, template := range s.options.Offer.ResourceTemplates {
+	for _, template := range r.connection.server.options.Offer.ResourceTemplates {
 		if entry, err := publishTemplate(template); err == nil { // New has validated it
 			list = append(list, entry)
 		}
 	}
-	return list
+	return &mcp.ListResourceTemplatesResult{ResourceTemplates: list}, nil
 }
 
 func publishTemplate(template engines.ResourceTemplate) (mcp.ResourceTemplate, error) {
@@ -142,7 +171,7 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 	}
 	if r.canShowApps() {
 		if page, found := r.connection.server.options.Apps.Page(uri, r.identity()); found {
-			return r.pageResult(uri, page), nil
+			return pageResult(uri, page), nil
 		}
 	}
 	content, mimeType, err := r.connection.server.options.Offer.ReadResource(ctx, uri)
@@ -155,44 +184,35 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 		unread.Extra = maps.Clone(unread.Extra)
 		return nil, r.fail(code, unread.Attach("uri", fault.Cut(uri, maxEcho)))
 	}
-	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: content}}}
-	if r.session.modern { // the content may change at any time and is for this client only
-		result.SetCacheHints(0, mcp.CacheScopePrivate)
-	}
-	return result, nil
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: content}}}, nil
 }
 
 // pageResult is a page for the client. It needs no network.
-func (r *request) pageResult(uri, page string) *mcp.ReadResourceResult {
+func pageResult(uri, page string) *mcp.ReadResourceResult {
 	none := []string{}
-	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: MIMETypeApp, Text: page,
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: MIMETypeApp, Text: page,
 		Meta: map[string]any{"ui": map[string]any{"csp": map[string]any{"connectDomains": none, "resourceDomains": none}, "prefersBorder": true}}}}}
-	if r.session.modern {
-		result.SetCacheHints(0, mcp.CacheScopePrivate)
+}
+
+// complete answers completion/complete for prompts and resource templates.
+func (r *request) complete(ctx context.Context) (mcp.ResultMetadata, error) {
+	var ref struct{ Type, Name, URI string }
+	var argument mcp.CompleteArgument
+	var chosen mcp.CompleteContext
+	if err := r.read(map[string]any{"ref": &ref, "argument": &argument, "context": &chosen}); err != nil {
+		return nil, err
 	}
-	return result
-}
-
-// completer answers completion/complete for prompts and resource templates.
-type completer struct{ offer engines.Offer }
-
-// CompletePromptArgument completes an argument of a prompt.
-func (c completer) CompletePromptArgument(ctx context.Context, prompt string, argument mcp.CompleteArgument, chosen mcp.CompleteContext) (*mcp.Completion, error) {
-	return c.complete(ctx, prompt, argument, chosen)
-}
-
-// CompleteResourceArgument completes a variable of a resource template.
-func (c completer) CompleteResourceArgument(ctx context.Context, uri string, argument mcp.CompleteArgument, chosen mcp.CompleteContext) (*mcp.Completion, error) {
-	return c.complete(ctx, uri, argument, chosen)
-}
-
-func (c completer) complete(ctx context.Context, ref string, argument mcp.CompleteArgument, chosen mcp.CompleteContext) (*mcp.Completion, error) {
-	values, err := c.offer.Complete(ctx, ref, argument.Name, argument.Value, chosen.Arguments)
+	of := map[string]string{"ref/prompt": ref.Name, "ref/resource": ref.URI}
+	name, known := of[ref.Type]
+	if !known {
+		return nil, r.invalid(invalidParams(r.Method) + ": params.ref.type is neither ref/prompt nor ref/resource")
+	}
+	values, err := r.connection.server.options.Offer.Complete(ctx, name, argument.Name, argument.Value, chosen.Arguments)
 	if err != nil {
-		return nil, requestFrom(ctx).fail(mcp.INVALID_PARAMS, err)
+		return nil, r.fail(mcp.INVALID_PARAMS, err)
 	}
-	shown := values[:min(len(values), maxCompletions)]
-	return &mcp.Completion{Values: shown, Total: len(values), HasMore: len(shown) < len(values)}, nil
+	shown := append([]string{}, values[:min(len(values), maxCompletions)]...)
+	return &mcp.CompleteResult{Completion: mcp.Completion{Values: shown, Total: len(values), HasMore: len(shown) < len(values)}}, nil
 }
 
 // The Skills extension (SEP-2640): each skill is one file, read as a resource.
@@ -240,9 +260,6 @@ func (r *request) listSkills(ctx context.Context) (mcp.ResultMetadata, error) {
 	for _, each := range skills {
 		result.Skills = append(result.Skills, entryOf(each))
 	}
-	if r.session.modern {
-		result.SetCacheHints(0, mcp.CacheScopePrivate)
-	}
 	return result, nil
 }
 
@@ -257,9 +274,5 @@ func (r *request) getSkill(ctx context.Context) (mcp.ResultMetadata, error) {
 	if at < 0 {
 		return nil, r.fail(mcp.INVALID_PARAMS, fault.New(fault.InvalidParams, "there is no skill %q", fault.Cut(uri, maxEcho)))
 	}
-	result := &skillResult{Skill: entryOf(skills[at])}
-	if r.session.modern {
-		result.SetCacheHints(0, mcp.CacheScopePrivate)
-	}
-	return result, nil
+	return &skillResult{Skill: entryOf(skills[at])}, nil
 }

@@ -58,7 +58,7 @@ type request struct {
 	connection *connection
 	session    *session // a copy for this request
 	received   time.Time
-	// failure, if set, replaces mcp-go's error, which has no code of package fault.
+	// failure is the error to report, if there is one.
 	failure *jsonrpc.Error
 }
 

@@ -1,27 +1,22 @@
 package mcpio
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
 )
 
-// Revision 2026-07-28 has no initialize: the _meta of every request carries the
-// revision, the sender and its capabilities. mcp-go reads it for the methods that it
-// serves; this file does so for the methods of this package.
-
 // maxEcho bounds how much of a client's text an error repeats, in bytes.
 const maxEcho = 200
 
-// readEra reads the _meta of a request into its session. It returns the reply that
-// refuses the request, or nil.
-func (r *request) readEra(ctx context.Context) *jsonrpc.Reply {
+// readEra reads the _meta of a request into its session: revision 2026-07-28 has no
+// initialize, and every request carries the revision, the sender and its capabilities. It
+// returns the reply that refuses the request, or nil.
+func (r *request) readEra() *jsonrpc.Reply {
 	meta := r.params.Meta
 	switch kind := jsonrpc.Kind(meta); {
 	case kind == "" || kind == "null":
@@ -29,7 +24,7 @@ func (r *request) readEra(ctx context.Context) *jsonrpc.Reply {
 	case kind != "object":
 		return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, invalidParams(r.Method)+": params._meta is "+kind, nil)
 	case len(meta) > maxProtocolBytes:
-		return tooLarge(r)
+		return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, tooLarge(r.Method), nil)
 	}
 	version := jsonvalue.TextMember(meta, mcp.MetaKeyProtocolVersion)
 	if !mcp.IsModernProtocol(version) {
@@ -37,7 +32,7 @@ func (r *request) readEra(ctx context.Context) *jsonrpc.Reply {
 	}
 	if !mcp.IsValidProtocolVersion(version) {
 		failure := mcp.UnsupportedProtocolVersionError{Version: fault.Cut(version, maxEcho),
-			Supported: server.SupportedProtocolVersionsFromContext(ctx)}.JSONRPCError().Error
+			Supported: mcp.ValidProtocolVersions}.JSONRPCError().Error
 		return jsonrpc.Fail(r.ID, failure.Code, failure.Message, failure.Data)
 	}
 	var given mcp.Meta
@@ -49,14 +44,4 @@ func (r *request) readEra(ctx context.Context) *jsonrpc.Reply {
 		r.session.client = *info
 	}
 	return nil
-}
-
-// stamp completes a result for revision 2026-07-28 and later: it marks it as complete
-// and adds the server's name and version.
-func (r *request) stamp(result mcp.ResultMetadata) {
-	if result.GetResultType() == "" {
-		result.SetResultType(mcp.ResultTypeComplete)
-	}
-	options := r.connection.server.options
-	result.EnsureResultMeta().SetServerInfo(mcp.Implementation{Name: options.Name, Title: options.Title, Version: options.Version})
 }

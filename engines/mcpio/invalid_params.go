@@ -1,25 +1,43 @@
 package mcpio
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
-
+	"savant/fault"
 	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
 )
 
-// reportInvalidParams answers a request whose parameters have a wrong type, in the
-// protocol's terms. mcp-go would name its Go types.
-func reportInvalidParams(ctx context.Context, _ any, method mcp.MCPMethod, _ any, err error) {
-	var unparsable *server.UnparsableMessageError
-	if r := requestFrom(ctx); errors.As(err, &unparsable) && r.failure == nil {
-		r.failure = &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: invalidParams(string(method)) + wrongMember(unparsable)}
+// read decodes members of the parameters into the variables of into. Names are
+// case-sensitive. A value of another type, or too large parameters, is -32602.
+func (r *request) read(into map[string]any) error {
+	if len(r.Params) > maxProtocolBytes {
+		return r.invalid(tooLarge(r.Method))
 	}
+	for name, value := range jsonvalue.Members(r.Params) {
+		target, wanted := into[name]
+		if !wanted {
+			continue
+		}
+		if err := json.Unmarshal(value, target); err != nil {
+			return r.invalid(invalidParams(r.Method) + wrongMember(name, err))
+		}
+	}
+	return nil
+}
+
+// invalid records -32602 as the error to report and returns it.
+func (r *request) invalid(text string) error {
+	r.failure = &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: text}
+	return errors.New(text)
+}
+
+func tooLarge(method string) string {
+	return fmt.Sprintf("%s takes at most %d bytes in addition to its arguments", fault.Cut(method, maxEcho), maxProtocolBytes)
 }
 
 func invalidParams(method string) string {
@@ -27,19 +45,16 @@ func invalidParams(method string) string {
 }
 
 // wrongMember names the member with the wrong type, if the error identifies it.
-func wrongMember(err error) string {
+func wrongMember(within string, err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
 		return ""
 	}
-	var names []string
+	names := []string{"params", within}
 	for name := range strings.SplitSeq(wrong.Field, ".") {
 		if name != "" && !unicode.IsUpper(rune(name[0])) { // names of Go types are left out
 			names = append(names, name)
 		}
-	}
-	if len(names) == 0 {
-		return ""
 	}
 	kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5"
 	return ": " + strings.Join(names, ".") + " is " + kind

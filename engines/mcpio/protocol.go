@@ -8,39 +8,113 @@ import (
 	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"savant/fault"
+	"savant/internal/jsonrpc"
 )
 
-// newProtocol builds the part of the server that mcp-go implements: negotiation,
-// discovery, capabilities, and the metadata of results. Capabilities follow from the
-// offer; listChanged requires its Watch.
-func (s *Server) newProtocol() *server.MCPServer {
+// handler returns what answers a request, for the methods that the offer and the request's
+// revision have; else nil. subscriptions/listen and tools/call have their own ways.
+func (r *request) handler() func(context.Context) (mcp.ResultMetadata, error) {
+	offer, modern := r.connection.server.options.Offer, r.session.modern
+	switch method := mcp.MCPMethod(r.Method); {
+	case method == mcp.MethodInitialize && !modern:
+		return r.negotiate
+	case method == mcp.MethodPing && !modern:
+		return func(context.Context) (mcp.ResultMetadata, error) { return &mcp.Result{}, nil }
+	case method == mcp.MethodServerDiscover && modern:
+		return r.discover
+	case isTaskMethod(r.Method):
+		return r.aboutTask
+	case method == mcp.MethodToolsList:
+		return r.listTools
+	case method == mcp.MethodPromptsList && offer.Prompts != nil:
+		return r.listPrompts
+	case method == mcp.MethodPromptsGet && offer.Prompts != nil:
+		return r.getPrompt
+	case method == mcp.MethodResourcesList && offer.ReadResource != nil:
+		return r.listResources
+	case method == mcp.MethodResourcesTemplatesList && offer.ReadResource != nil:
+		return r.listTemplates
+	case method == mcp.MethodResourcesRead && offer.ReadResource != nil:
+		return r.readResource
+	case method == mcp.MethodCompletionComplete && offer.Complete != nil:
+		return r.complete
+	case r.Method == methodSkillsList && offer.Skills != nil:
+		return r.listSkills
+	case r.Method == methodSkillsGet && offer.Skills != nil:
+		return r.getSkill
+	}
+	return nil
+}
+
+// unknownMethod refuses a method that the server does not have in the request's revision.
+func (r *request) unknownMethod() *jsonrpc.Reply {
+	text := "Method " + fault.Cut(r.Method, maxEcho) + " not found"
+	switch method := mcp.MCPMethod(r.Method); {
+	case r.session.modern && (method == mcp.MethodInitialize || method == mcp.MethodPing):
+		text = fmt.Sprintf("%q was removed in protocol version %s", method, mcp.ProtocolVersion20260728)
+	case method == mcp.MethodServerDiscover || method == mcp.MethodSubscriptionsListen:
+		text = fmt.Sprintf("%q requires protocol version %s or later", method, mcp.ProtocolVersion20260728)
+	}
+	return jsonrpc.Fail(r.ID, jsonrpc.MethodNotFound, text, nil)
+}
+
+// negotiate answers initialize: it agrees on a revision and learns about the client.
+func (r *request) negotiate(context.Context) (mcp.ResultMetadata, error) {
+	var asked mcp.InitializeParams
+	err := r.read(map[string]any{"protocolVersion": &asked.ProtocolVersion, "capabilities": &asked.Capabilities, "clientInfo": &asked.ClientInfo})
+	if err != nil {
+		return nil, err
+	}
+	s, agreed := r.connection.server, mcp.NegotiateLegacyVersion(asked.ProtocolVersion)
+	r.session.client, r.session.capabilities = asked.ClientInfo, asked.Capabilities
+	r.session.version, r.session.initialized = agreed, true
+	identity := s.implementation()
+	identity.Icons = s.icons()
+	return &mcp.InitializeResult{ProtocolVersion: agreed, ServerInfo: identity, Capabilities: s.capabilities(),
+		Instructions: s.spell(asked.ClientInfo.Name, s.options.Offer.Instructions)}, nil
+}
+
+// discover answers server/discover, which takes the place of initialize.
+func (r *request) discover(context.Context) (mcp.ResultMetadata, error) {
+	s := r.connection.server
+	capabilities := s.capabilities()
+	capabilities.Extensions = map[string]any{tasksExtension: map[string]any{}}
+	if s.options.Offer.Skills != nil {
+		capabilities.Extensions[skillsExtension] = map[string]any{}
+	}
+	return &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: capabilities,
+		Instructions: s.spell(r.session.client.Name, s.options.Offer.Instructions)}, nil
+}
+
+// implementation identifies the server.
+func (s *Server) implementation() mcp.Implementation {
+	return mcp.Implementation{Name: s.options.Name, Title: s.options.Title, Version: s.options.Version}
+}
+
+// capabilities follow from the offer. The registry announces its changes; prompts and
+// resources change only where the offer watches them.
+func (s *Server) capabilities() (has mcp.ServerCapabilities) {
+	type announced = struct {
+		ListChanged bool `json:"listChanged,omitempty"`
+	}
 	offer := s.options.Offer
 	watched := offer.Watch != nil
-	options := []server.ServerOption{
-		server.WithToolCapabilities(true),
-		server.WithInstructions(offer.Instructions),
-		server.WithTitle(s.options.Title),
-		server.WithHooks(s.listHooks()),
-		server.WithExtensions(map[string]any{tasksExtension: map[string]any{}}),
-	}
+	has.Tools = &announced{true}
 	if offer.Prompts != nil {
-		options = append(options, server.WithPromptCapabilities(watched))
+		has.Prompts = &announced{watched}
 	}
 	if offer.ReadResource != nil {
-		options = append(options, server.WithResourceCapabilities(false, watched))
-	}
-	if offer.Skills != nil {
-		options = append(options, server.WithExtensions(map[string]any{skillsExtension: struct{}{}}))
+		has.Resources = &struct {
+			Subscribe   bool `json:"subscribe,omitempty"`
+			ListChanged bool `json:"listChanged,omitempty"`
+		}{ListChanged: watched}
 	}
 	if offer.Complete != nil {
-		options = append(options, server.WithCompletions(),
-			server.WithPromptCompletionProvider(completer{offer}),
-			server.WithResourceCompletionProvider(completer{offer}))
+		has.Completions = &struct{}{}
 	}
-	return server.NewMCPServer(s.options.Name, s.options.Version, options...)
+	return has
 }
 
 // icons are the icons of the server and its prompts.
@@ -49,34 +123,6 @@ func (s *Server) icons() []mcp.Icon {
 		return nil
 	}
 	return []mcp.Icon{{Src: "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(s.options.Icon), MIMEType: "image/svg+xml", Sizes: []string{"any"}}}
-}
-
-// listHooks replace mcp-go's empty lists by this server's.
-func (s *Server) listHooks() *server.Hooks {
-	hooks := &server.Hooks{}
-	hooks.AddOnError(reportInvalidParams)
-	hooks.AddAfterInitialize(func(_ context.Context, _ any, asked *mcp.InitializeRequest, result *mcp.InitializeResult) {
-		result.Instructions = s.spell(asked.Params.ClientInfo.Name, result.Instructions)
-		result.ServerInfo.Icons = s.icons()
-		result.Capabilities.Extensions = nil // they are of revision 2026-07-28
-	})
-	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, result *mcp.DiscoverResult) {
-		result.Instructions = s.spell(requestFrom(ctx).session.client.Name, result.Instructions)
-	})
-	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-		asked := requestFrom(ctx)
-		result.Tools = s.tools(asked.session.client.Name, asked.canShowApps())
-	})
-	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, result *mcp.ListPromptsResult) {
-		result.Prompts = s.listPrompts(ctx)
-	})
-	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
-		result.Resources = s.listResources(ctx)
-	})
-	hooks.AddAfterListResourceTemplates(func(_ context.Context, _ any, _ *mcp.ListResourceTemplatesRequest, result *mcp.ListResourceTemplatesResult) {
-		result.ResourceTemplates = s.listTemplates()
-	})
-	return hooks
 }
 
 // logCause logs the cause of an INTERNAL error, which its reply does not show. Errors

@@ -115,14 +115,18 @@ func (c *connection) receive(ctx context.Context, data []byte, from source, to d
 // initialize is handled before the next line is read, since later messages depend on
 // it. The client is subscribed to all changes from its reply on.
 func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
-	answer := c.handle(ctx, r)
+	answer := c.answer(ctx, r)
+	if answer.Error != nil {
+		c.answerSoon(ctx, to, answer)
+		return
+	}
 	if r.initialized != nil {
 		r.initialized(r.session)
 		c.answerSoon(ctx, to, answer)
 		return
 	}
 	c.peer = *r.session
-	if !c.peer.initialized || c.subscribed {
+	if c.subscribed {
 		c.answerSoon(ctx, to, answer)
 		return
 	}

@@ -1,10 +1,10 @@
 // Package mcpio serves the Model Context Protocol: it publishes a registry of tools,
 // prompts, resources and completion to a client on a pair of streams.
 //
-// It supports protocol revisions 2024-11-05 to 2026-07-28. mcp-go handles negotiation,
-// discovery, capabilities and lists. This package calls tools, prompts and resources
-// itself, and handles reading, ordering, cancelling, replying and stopping, because a
-// server must answer every request it has read, whatever the client does next.
+// It supports protocol revisions 2024-11-05 to 2026-07-28. mcp-go has the types and the
+// versions of the protocol. This package reads, orders, answers and cancels requests
+// itself, because a server must answer every request it has read, whatever the client does
+// next: mcp-go's own server would be wrapped for each of these.
 package mcpio
 
 import (
@@ -13,8 +13,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"time"
-
-	"github.com/mark3labs/mcp-go/server"
 
 	"savant/engines"
 	"savant/fault"
@@ -79,9 +77,8 @@ type Apps interface {
 // Server publishes tools over MCP. It keeps no state about clients, so one Server may
 // serve any number of streams concurrently.
 type Server struct {
-	options  Options
-	logger   *slog.Logger
-	protocol *server.MCPServer
+	options Options
+	logger  *slog.Logger
 }
 
 // New checks every tool of the registry and returns a server. The error names the first
@@ -101,7 +98,6 @@ func New(options Options) (*Server, error) {
 	if err := checkTemplates(options.Offer.ResourceTemplates); err != nil {
 		return nil, err
 	}
-	s.protocol = s.newProtocol()
 	return s, nil
 }
 

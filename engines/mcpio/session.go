@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 )
 
 // session is what is known about a client during one request. It starts as a copy of
@@ -15,36 +14,9 @@ type session struct {
 	capabilities mcp.ClientCapabilities
 	version      string
 	initialized  bool
-	// modern: the request uses revision 2026-07-28 or later. It is set for the methods
-	// of this package, see readEra.
+	// modern: the request uses revision 2026-07-28 or later, see readEra.
 	modern bool
-	// notifications receives the acknowledgement of a subscription, the only message
-	// sent through mcp-go.
-	notifications chan mcp.JSONRPCNotification
 }
-
-// The interfaces that mcp-go requires of a session.
-var (
-	_ server.SessionWithClientInfo      = (*session)(nil)
-	_ server.SessionWithProtocolVersion = (*session)(nil)
-)
-
-func (s *session) Initialize()       { s.initialized = true }
-func (s *session) Initialized() bool { return s.initialized }
-func (s *session) SessionID() string { return "stdio" }
-
-func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
-
-func (s *session) GetClientInfo() mcp.Implementation       { return s.client }
-func (s *session) SetClientInfo(client mcp.Implementation) { s.client = client }
-
-func (s *session) GetClientCapabilities() mcp.ClientCapabilities { return s.capabilities }
-func (s *session) SetClientCapabilities(capabilities mcp.ClientCapabilities) {
-	s.capabilities = capabilities
-}
-
-func (s *session) ProtocolVersion() string           { return s.version }
-func (s *session) SetProtocolVersion(version string) { s.version = version }
 
 // canElicit reports whether the client can show a form to its user. An empty capability
 // means forms; one that names only url does not.

@@ -103,45 +103,57 @@ type acknowledgedFilter struct {
 	TaskIDs []string `json:"taskIds,omitempty"`
 }
 
-// listen holds one subscription. mcp-go acknowledges it through the session's channel;
-// changes are sent only after that. One for tasks alone ends with the last of them.
+// listen holds one subscription, of the changes that the server announces and of tasks. One
+// for tasks alone ends with the last of them, one for nothing at once.
 func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if refused := r.readEra(ctx); refused != nil {
+	if refused := r.readEra(); refused != nil {
 		return refused
+	}
+	if !r.session.modern {
+		return r.unknownMethod()
+	}
+	var wanted mcp.SubscriptionFilter
+	if r.read(map[string]any{"notifications": &wanted}) != nil {
+		return r.failed()
 	}
 	followed, refused := r.namedTasks()
 	if refused != nil {
 		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: refused}
 	}
-	one := &subscription{id: r.ID, cancel: cancel, send: r.send}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	one := &subscription{id: r.ID, cancel: cancel, filter: c.server.announced(wanted), send: r.send}
 	defer c.subscriptions.remove(one)
+	allowed := acknowledgedFilter{SubscriptionFilter: one.filter}
+	for _, each := range followed {
+		allowed.TaskIDs = append(allowed.TaskIDs, each.id)
+	}
+	c.subscriptions.add(one, func() {
+		_ = r.send(jsonrpc.Notify(mcp.MethodNotificationSubscriptionsAcknowledged,
+			map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: r.ID}, "notifications": allowed}))
+	})
 	var telling sync.WaitGroup
-	defer telling.Wait()
-	r.session.notifications = make(chan mcp.JSONRPCNotification, 1)
-	acknowledged := make(chan struct{})
-	go func() {
-		defer close(acknowledged)
-		note, open := <-r.session.notifications
-		if !open {
-			return // it was refused
-		}
-		one.filter, _ = note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter)
-		allowed := acknowledgedFilter{SubscriptionFilter: one.filter}
-		for _, each := range followed {
-			allowed.TaskIDs = append(allowed.TaskIDs, each.id)
-		}
-		note.Params.AdditionalFields["notifications"] = allowed
-		c.subscriptions.add(one, func() { _ = r.send(note) })
-		for _, each := range followed {
-			telling.Go(func() { each.tell(ctx, one) })
-		}
-	}()
-	answer := c.handle(ctx, r)
-	close(r.session.notifications)
-	<-acknowledged
-	return answer
+	for _, each := range followed {
+		telling.Go(func() { each.tell(ctx, one) })
+	}
+	if !one.filter.IsEmpty() {
+		<-ctx.Done()
+	}
+	telling.Wait()
+	result := &mcp.SubscriptionsListenResult{}
+	result.EnsureResultMeta().SetSubscriptionID(r.ID)
+	r.stamp(result)
+	return jsonrpc.Succeed(r.ID, result)
+}
+
+// announced returns which of the wanted changes the server announces.
+func (s *Server) announced(wanted mcp.SubscriptionFilter) mcp.SubscriptionFilter {
+	has := s.capabilities()
+	return mcp.SubscriptionFilter{
+		ToolsListChanged:     wanted.ToolsListChanged,
+		PromptsListChanged:   wanted.PromptsListChanged && has.Prompts != nil && has.Prompts.ListChanged,
+		ResourcesListChanged: wanted.ResourcesListChanged && has.Resources != nil && has.Resources.ListChanged,
+	}
 }
 
 // namedTasks are the tasks of its caller that a subscription names; others are left out. It
@@ -149,8 +161,8 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 func (r *request) namedTasks() (named []*task, refused *jsonrpc.Error) {
 	listed, _ := jsonvalue.Decode(jsonvalue.Member(jsonvalue.Member(r.Params, "notifications"), "taskIds"))
 	ids, isList := listed.([]any)
-	if !isList || !r.session.modern {
-		return nil, nil // an older revision has no such request
+	if !isList {
+		return nil, nil
 	}
 	for _, id := range jsonvalue.Texts(ids) {
 		if each := r.connection.tasks.of(r.caller.ID, id); each != nil && !slices.Contains(named, each) {
