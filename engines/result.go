@@ -101,6 +101,12 @@ type Excerpt struct {
 	Note string `json:"note,omitempty"`
 }
 
+// Linked is implemented by results that name values which a client can read as resources.
+type Linked interface {
+	// Links gives the address, the name and the bytes of each.
+	Links(each func(uri, name string, size int))
+}
+
 const (
 	defaultResultLimit = 1 << 20
 	maxPreview         = 2000

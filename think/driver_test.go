@@ -138,13 +138,19 @@ func (r *remote) call(t *testing.T, tool string, args json.RawMessage) json.RawM
 	var result struct {
 		StructuredContent json.RawMessage `json:"structuredContent"`
 		Content           []struct {
-			Text string `json:"text"`
+			Type, Text, URI string
 		} `json:"content"`
 		IsError bool `json:"isError"`
 	}
+	var kept struct{ Artifacts []struct{ Ref string } }
 	raw := r.request(t, "tools/call", map[string]any{"name": tool, "arguments": args})
 	require.NoError(t, json.Unmarshal(raw, &result))
-	require.Len(t, result.Content, 1)
+	require.NoError(t, json.Unmarshal(result.StructuredContent, &kept))
+	require.Len(t, result.Content, 1+len(kept.Artifacts), "each artifact is a resource")
+	for i, each := range kept.Artifacts {
+		require.Equal(t, "resource_link", result.Content[1+i].Type)
+		require.Equal(t, each.Ref, result.Content[1+i].URI)
+	}
 	require.JSONEq(t, string(result.StructuredContent), result.Content[0].Text, "text and structured content differ")
 	require.Equal(t, isFault(result.StructuredContent), result.IsError)
 	return result.StructuredContent

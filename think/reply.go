@@ -41,6 +41,13 @@ type Reply struct {
 	Failed    []flow.Failure  `json:"failed,omitzero"`
 }
 
+// Links gives the artifacts of a finished run, as resources.
+func (r *Reply) Links(each func(uri, name string, size int)) {
+	for _, a := range r.Artifacts {
+		each(a.Ref, a.Name, a.Size)
+	}
+}
+
 // Instruction is flow.Instruction with its values as JSON.
 type Instruction struct {
 	StepID        string          `json:"step_id"`

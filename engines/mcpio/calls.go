@@ -152,7 +152,13 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 	if err != nil {
 		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))
 	}
-	return newOutcome(asked.target, result, spelled(err, caller.Spell))
+	done = newOutcome(asked.target, result, spelled(err, caller.Spell))
+	if linked, is := result.Value.(engines.Linked); is && asked.session.takesLinks() {
+		linked.Links(func(uri, name string, size int) {
+			done.result.Content = append(done.result.Content, linkBlock{"resource_link", uri, name, size})
+		})
+	}
+	return done
 }
 
 // identity returns who makes a request, with what the client calls itself.

@@ -28,6 +28,14 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
+// linkBlock is a content block that names a resource.
+type linkBlock struct {
+	Type string `json:"type"` // always "resource_link"
+	URI  string `json:"uri"`
+	Name string `json:"name"`
+	Size int    `json:"size"`
+}
+
 // newOutcome returns a call's result for the client. The same JSON is sent twice, as
 // structured content and as text, since some clients show the model only one of them.
 // The receipt and a warning are members of that JSON if the output schema allows it,

@@ -30,6 +30,9 @@ func (s *session) canOpen() bool {
 	return s.capabilities.Elicitation != nil && s.capabilities.Elicitation.URL != nil
 }
 
+// takesLinks reports whether results may name resources, which revision 2025-06-18 brought.
+func (s *session) takesLinks() bool { return s.modern || s.version >= "2025-06-18" }
+
 // MCP Apps (revision 2026-01-26): a tool names a page, which the client shows in the
 // conversation and which calls tools through it.
 const (

@@ -54,6 +54,13 @@ type Outcome struct {
 	version int
 }
 
+// Links gives the artifacts, as resources.
+func (o *Outcome) Links(each func(uri, name string, size int)) {
+	for _, a := range o.Artifacts {
+		each(a.Ref, a.Name, a.Size)
+	}
+}
+
 // Artifact is a value of the finished run, kept by its content.
 type Artifact struct {
 	Name   string `json:"name"`
