@@ -244,7 +244,7 @@ func (e *Engine) located(replied settled, caller Caller) settled {
 		where = "Ask them to answer it in the hub at " + page
 	}
 	if caller.Apps {
-		where = "Call " + AppTool(asked.Call) + " {\"workflow\": \"" + asked.Workflow + "\", \"run_id\": \"" + asked.RunID + "\", \"step_id\": \"" + asked.StepID + "\"}, which shows it to them here. Else ask them to answer it in the hub"
+		where = "Call " + AppTool(asked.Call) + " {\"workflow\": \"" + asked.Workflow + "\", \"run_id\": \"" + asked.RunID + "\", \"step_id\": \"" + asked.StepID + "\"}, which shows it to them here. Else a" + where[1:]
 	}
 	changed := *replied.Reply
 	changed.Note = strings.Replace(changed.Note, waitingNote(asked.RunID, asked.StepID, askInHub), waitingNote(asked.RunID, asked.StepID, where), 1)

@@ -149,6 +149,9 @@ func TestAClientThatDeclinesEveryFormByItself(t *testing.T) {
 	require.Contains(t, string(declined().Result.StructuredContent), `"step_id":"where"`)
 	require.JSONEq(t, `{"approved":true}`, captured(t, folder, "r1", "sure"))
 
+	pages := newAppHost(t, folder, showsPages)
+	require.Contains(t, pages.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r3"}), "shows it to them here. Else ask them to answer it in the hub at "+h.base+"/runs/ships/r3")
+
 	h.end()
 	named, err := filepath.Glob(filepath.Join(folder, ".savant", "hub.*"))
 	require.NoError(t, err)

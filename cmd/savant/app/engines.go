@@ -72,18 +72,18 @@ func (a *App) Shared() (sessions.Shared, error) {
 }
 
 // Described implements sessions.Project.
-func (a *App) Described() ([]gate.Tool, error) { return described(a.Tools), nil }
-
-// described returns what the gate needs to know of the tools of a registry that are not
-// mounted.
-func described(registry *engines.Registry) []gate.Tool {
+func (a *App) Described() ([]gate.Tool, error) {
+	apps, err := a.apps()
+	if err != nil {
+		return nil, err
+	}
 	var out []gate.Tool
-	for _, each := range registry.Tools() {
+	for _, each := range slices.Concat(a.Tools.Tools(), apps.Tools().Tools()) {
 		if !each.Mounted {
 			out = append(out, gate.Tool{Name: each.Name, ReadOnly: each.ReadOnly})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // DescribeTools returns what the gate needs to know of Savant's tools. It opens no
@@ -97,7 +97,8 @@ func DescribeTools(path string) ([]gate.Tool, error) {
 	if a.gate != nil {
 		_ = a.gate.Close() // its files were only read
 	}
-	return described(a.Tools), err
+	described, failed := a.Described()
+	return described, errors.Join(err, failed)
 }
 
 func (a *App) ciOptions() ci.Options {

@@ -19,6 +19,11 @@ import (
 	"savant/telemetry"
 )
 
+// apps are the pages that clients show of questions and runs.
+func (a *App) apps() (*hub.Apps, error) {
+	return hub.NewApps(hub.Options{Think: a.Think, Redactor: a.redactor, Logger: a.Logger})
+}
+
 // Server returns an MCP server for the published engines. questions are shared with the
 // other servers that serve the folder over HTTP; nil: there are none.
 func (a *App) Server(ctx context.Context, published *engines.Registry, questions mcpio.Questions) (_ *mcpio.Server, err error) {
@@ -31,7 +36,7 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 	}
 	var apps mcpio.Apps // of questions and runs
 	if offer.Prompts != nil {
-		if apps, err = hub.NewApps(hub.Options{Think: a.Think, Redactor: a.redactor, Logger: a.Logger}); err != nil {
+		if apps, err = a.apps(); err != nil {
 			return nil, err
 		}
 	}
