@@ -26,7 +26,7 @@ var published = map[string]struct {
 }{
 	"workflow": {map[string]string{"workflow": "", "step": "$defs/step", "limits": "properties/limits", "defaults": "properties/defaults", "retry": "$defs/retry",
 		"repeat": "$defs/step/properties/repeat", "artifact": "$defs/artifact", "source": "$defs/source", "scope": "$defs/step/properties/scope"}, flow.Keys()},
-	"cases": {map[string]string{"file": "", "case": "$defs/case", "expect": "$defs/expect", "coverage": "properties/coverage", "excuse": "$defs/excuse"}, cases.Keys()},
+	"cases": {map[string]string{"file": "", "case": "$defs/case", "call": "$defs/call", "expect": "$defs/expect", "coverage": "properties/coverage", "excuse": "$defs/excuse"}, cases.Keys()},
 	"rules": {map[string]string{"file": "", "evidence": "$defs/evidence", "requirement": "$defs/requirement/anyOf/1", "rule": "$defs/rule"}, callrules.Keys()},
 	"ci":    {map[string]string{"file": "", "command": "$defs/command"}, ci.Keys()},
 	// internal/settings holds the keys of settings.json to its table.

@@ -77,7 +77,7 @@ func (a author) check(ctx context.Context, in checkInput) (*checked, error) {
 	if len(in.Cases) > maxText {
 		return nil, tooLong("cases", len(in.Cases))
 	}
-	out.Cases, err = runCases(ctx, in.Cases, graph)
+	out.Cases, err = a.runCases(ctx, in.Cases, graph)
 	return out, err
 }
 
@@ -121,7 +121,7 @@ func first[T any](list []T, most int) []T { return append([]T{}, list[:min(len(l
 // casesFile names the text in diagnostics.
 const casesFile = "cases.yaml"
 
-func runCases(ctx context.Context, text string, graph *flow.Graph) (*tested, error) {
+func (a author) runCases(ctx context.Context, text string, graph *flow.Graph) (*tested, error) {
 	out := &tested{Errors: []fault.Diagnostic{}}
 	file, err := cases.Parse(casesFile, []byte(text))
 	if err == nil {
@@ -138,6 +138,7 @@ func runCases(ctx context.Context, text string, graph *flow.Graph) (*tested, err
 		}
 		return out, nil
 	}
+	file = file.Ruled(a.guide.Rules)
 	reached := cases.Points{}
 	for _, each := range file.Cases {
 		if ctx.Err() != nil {

@@ -11,6 +11,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/rules"
 	"savant/think"
+	"savant/think/check"
 	"savant/think/flow"
 )
 
@@ -70,6 +71,51 @@ func (w *Workflows) Reads(of *flow.Workflow) []string {
 	return file.Reads()
 }
 
+// Judge implements think.Rules.
+func (w *Workflows) Judge(graph *flow.Graph) check.Judge {
+	var files []*rules.File
+	for _, each := range graph.Workflows() {
+		if file, err := w.parse(each); err == nil && file != nil {
+			files = append(files, file)
+		}
+	}
+	set := rules.New(files...)
+	return &judge{set: set, history: rules.NewHistory(set)}
+}
+
+// judge implements check.Judge.
+type judge struct {
+	set     *rules.Set
+	history *rules.History
+	made    *rules.Made
+}
+
+// Permit implements check.Judge.
+func (j *judge) Permit(follows []flow.Ruling, tool string, input any) error {
+	args, _ := input.(map[string]any)
+	call := rules.Call{Tool: tool, Input: args, Witness: "gateway"}
+	for _, each := range follows {
+		call.Runs = append(call.Runs, runOf(each, each.Workflow.Name))
+	}
+	verdict := rules.Decide(j.set, j.history, call)
+	if verdict.Decision == rules.Refuse {
+		j.history.Refuse(call)
+		return verdict.Fault()
+	}
+	j.made = j.history.Reserve(call)
+	return nil
+}
+
+// Ended implements check.Judge.
+func (j *judge) Ended(ok bool, result any) {
+	j.history.Settle(j.made, rules.OutcomeOf(ok), result, "")
+}
+
+// runOf is a workflow under way, as rules see it.
+func runOf(of flow.Ruling, run string) rules.Run {
+	return rules.Run{Digest: of.Workflow.Digest, ID: run + "/" + of.Unit, Params: of.Params, State: of.State}
+}
+
 // Demands implements think.Rules.
 func (w *Workflows) Demands(of *flow.Workflow) string {
 	file, err := w.parse(of)
@@ -106,7 +152,7 @@ func (k *Keeper) holding(ctx context.Context, call engines.Call) (*rules.Set, []
 	}
 	runs := make([]rules.Run, len(found))
 	for i, each := range found {
-		runs[i] = rules.Run{Digest: each.Workflow.Digest, ID: each.Run.String() + "/" + each.Unit, Params: each.Params, State: each.State}
+		runs[i] = runOf(each.Ruling, each.Run.String())
 		if data, err := jsonvalue.Encode(runs[i]); err != nil || len(data) > maxRead {
 			return k.set, nil, fault.New(fault.RuleRefused, "the rules of run %s read more than %d bytes of its params and state", each.Run, maxRead)
 		}

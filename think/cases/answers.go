@@ -190,6 +190,9 @@ func Check(f *File, graph *flow.Graph) error {
 		for _, id := range slices.Sorted(maps.Keys(c.Answers)) {
 			r.answer(graph, ids, c, id)
 		}
+		for _, id := range slices.Sorted(maps.Keys(c.Calls)) {
+			r.named(graph, ids, c.path+".calls."+id, id)
+		}
 		r.expectation(graph, ids, c)
 	}
 	for i, each := range f.Excuses {

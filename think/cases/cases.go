@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/think/check"
 	"savant/think/flow"
 )
 
@@ -26,6 +27,14 @@ type File struct {
 
 	places fault.Places
 	src    []byte
+	rules  check.Rules // nil: none
+}
+
+// Ruled returns the file with cases whose calls are judged by the rules of the workflows.
+func (f *File) Ruled(rules check.Rules) *File {
+	ruled := *f
+	ruled.rules = rules
+	return &ruled
 }
 
 // Case is one test. Answers are by the id of a step; the members of Expect are those of
@@ -34,9 +43,21 @@ type Case struct {
 	Name    string
 	Params  map[string]any
 	Answers map[string]any
-	Expect  map[string]any
+	// Calls are those that are made while a step is answered, by its id.
+	Calls  map[string][]Call
+	Expect map[string]any
 
 	path string // in the file: "cases[0]"
+}
+
+// Call is a call of a tool that is no step. Failed: it failed. Refused: rules refuse it.
+type Call struct {
+	Tool            string
+	Input           map[string]any
+	Result          any
+	Failed, Refused bool
+
+	path string
 }
 
 // Excuse takes a point out of the coverage, with the reason.
@@ -85,7 +106,8 @@ func Parse(name string, src []byte) (*File, error) {
 // The keys that the maps of a cases file may have.
 var (
 	fileKeys     = []string{"workflow", "cases", "coverage"}
-	caseKeys     = []string{"name", "params", "answers", "expect"}
+	caseKeys     = []string{"name", "params", "answers", "calls", "expect"}
+	callKeys     = []string{"tool", "input", "result", "ok", "refused"}
 	expectations = []string{"asked", "captures", "failed", "issued", "outcome", "outputs", "ran", "rounds", "skipped", "summary"}
 	coverageKeys = []string{"ignore"}
 	excuseKeys   = []string{"step", "kind", "why"}
@@ -93,7 +115,7 @@ var (
 
 // Keys returns the keys that the parser knows, by the kind of map.
 func Keys() map[string][]string {
-	return map[string][]string{"file": fileKeys, "case": caseKeys, "expect": expectations, "coverage": coverageKeys, "excuse": excuseKeys}
+	return map[string][]string{"file": fileKeys, "case": caseKeys, "call": callKeys, "expect": expectations, "coverage": coverageKeys, "excuse": excuseKeys}
 }
 
 // Kinds returns the kinds of points, as coverage.ignore names them.
@@ -105,6 +127,13 @@ func (r *reader) testCase(value any, path string) Case {
 	c.Name = r.text(object, path, "name", true)
 	c.Params, _ = r.member(object, path, "params")
 	c.Answers, _ = r.member(object, path, "answers")
+	calls, _ := r.member(object, path, "calls")
+	for _, step := range slices.Sorted(maps.Keys(calls)) {
+		if c.Calls == nil {
+			c.Calls = map[string][]Call{}
+		}
+		c.Calls[step] = r.calls(calls[step], path+".calls."+step)
+	}
 	expect, given := r.member(object, path, "expect")
 	if !given && object != nil {
 		r.wrong(path, "has no expect: say at least its outcome", "")
@@ -112,6 +141,30 @@ func (r *reader) testCase(value any, path string) Case {
 	r.known(expect, path+".expect", expectations)
 	c.Expect = expect
 	return c
+}
+
+func (r *reader) calls(value any, path string) (all []Call) {
+	list, is := value.([]any)
+	if !is {
+		r.wrong(path, "is not a list of calls", "[{tool, input, result}]")
+	}
+	for i, each := range list {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		object := r.object(each, at, callKeys...)
+		made := Call{Tool: r.text(object, at, "tool", true), Result: object["result"], Failed: !r.flag(object, at, "ok", true), Refused: r.flag(object, at, "refused", false), path: at}
+		made.Input, _ = r.member(object, at, "input")
+		all = append(all, made)
+	}
+	return all
+}
+
+func (r *reader) flag(object map[string]any, path, key string, otherwise bool) bool {
+	value, given := object[key]
+	flag, is := value.(bool)
+	if given && !is {
+		r.wrong(path+"."+key, "is not true or false", "")
+	}
+	return given && flag || !given && otherwise
 }
 
 func (r *reader) excuses(value any) (all []Excuse) {

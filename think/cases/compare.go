@@ -144,7 +144,7 @@ func (t *trial) codes(want any) (codes map[string]any, names []string) {
 		if each.Status != flow.Failed {
 			continue
 		}
-		codes[each.ID] = each.Code
+		codes[each.ID] = t.code(each)
 		step, loop := t.callOf(each.ID)
 		if step != nil && step.Call != flow.CallRun && !loop || slices.Contains(named(want), each.ID) {
 			names = append(names, each.ID)

@@ -208,10 +208,13 @@ func (d *dry) ahead(graph *flow.Graph, prefix string) (all []DryStep) {
 	return all
 }
 
-const bySavant = "savant"
+const (
+	bySavant = "savant"
+	byTool   = "tool"
+)
 
 func describedStep(id string, step *flow.Step) DryStep {
-	made := DryStep{StepID: id, Call: step.Call, By: "tool"}
+	made := DryStep{StepID: id, Call: step.Call, By: byTool}
 	switch {
 	case step.Person():
 		made.By = "person"

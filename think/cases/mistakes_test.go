@@ -93,7 +93,7 @@ var mistakes = []struct {
 	{"name: two", "name: one", 23, "another case has this name"},
 	{"- name: two\n    params", "- params", 23, "name is missing"},
 	{"- name: one", "- 5\n  - name: one", 3, "is not a map"},
-	{"- name: one", "- text\n  - name: one", 3, "a map with name, params, answers, expect"},
+	{"- name: one", "- text\n  - name: one", 3, "a map with name, params, answers, calls, expect"},
 	{"params: {version: 1.4.0}", "parms: {version: 1.4.0}", 4, `did you mean "params"?`},
 	{"params: {version: 1.4.0}", "params: [1.4.0]", 4, "is not a map"},
 	{"params: {version: 1.4.0}", "params: 5", 4, "is not a map"},

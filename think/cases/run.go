@@ -9,6 +9,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/check"
 	"savant/think/flow"
 )
 
@@ -64,6 +65,9 @@ const maxEvents = 100_000
 // may have only the fields that matter.
 func Run(f *File, c Case, graph *flow.Graph) Result {
 	t := newTrial(f, c, graph)
+	if graph.Ruled() && f.rules != nil {
+		t.judge = f.rules.Judge(graph)
+	}
 	t.execute()
 	if t.run != nil {
 		if len(t.result.Differences) == 0 || t.out.Final != nil || t.out.Blocked != nil {
@@ -75,7 +79,7 @@ func Run(f *File, c Case, graph *flow.Graph) Result {
 }
 
 func newTrial(f *File, c Case, graph *flow.Graph) *trial {
-	return &trial{file: f, test: c, graph: graph, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{},
+	return &trial{file: f, test: c, graph: graph, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{}, refused: map[string]bool{},
 		result: Result{Name: c.Name, Line: f.Line(c)}}
 }
 
@@ -102,6 +106,8 @@ type trial struct {
 	test    Case
 	graph   *flow.Graph
 	answers *answers
+	judge   check.Judge // nil: there are no rules
+	refused map[string]bool
 	result  Result
 	params  map[string]any
 
@@ -156,11 +162,25 @@ func (t *trial) provide() {
 
 // answer gives an instruction its answer, and reports whether the run can go on.
 func (t *trial) answer(next flow.Instruction) bool {
-	value, why := t.answers.next(next.StepID)
 	path := t.test.path + ".answers"
-	if why != "" {
+	if !t.callsWithin(next) {
+		return false
+	}
+	refused := t.refusal(next)
+	value, why := t.answers.next(next.StepID)
+	switch {
+	case refused != nil && why == "" && !isRefusal(value):
+		t.differs(path+"."+next.StepID, Difference{Message: "rules refuse this call, so that it has no answer: " + fault.From(refused).Message()})
+		return false
+	case refused != nil:
+		value = failed(refused)
+	case why != "":
 		t.differs(path, Difference{Message: fmt.Sprintf("step %s is reached: %s", next.StepID, why), Seen: instructionOf(next)})
 		return false
+	}
+	if refused == nil && t.judges(next) {
+		object, _ := value.(map[string]any)
+		t.judge.Ended(object["isError"] != true, value)
 	}
 	step, err := t.run.View().Step(next.StepID)
 	if err == nil {

@@ -28,10 +28,21 @@ type Tools func(name string) (Tool, bool)
 // reports something without effect.
 type Report struct{ Errors, Warnings, Notes []fault.Diagnostic }
 
-// Rules knows what the rules of a workflow read.
+// Rules knows the rules of workflows.
 type Rules interface {
-	// Reads names it: "params.limit", "state.plan".
+	// Reads names what those of a workflow read: "params.limit", "state.plan".
 	Reads(*flow.Workflow) []string
+	// Judge begins to judge the calls of one run of a graph.
+	Judge(*flow.Graph) Judge
+}
+
+// Judge judges the calls of a run that is only thought of, one after another.
+type Judge interface {
+	// Permit says whether a call may be made while the run follows some workflows:
+	// RULE_REFUSED if not. Where a person would be asked, they agree.
+	Permit(follows []flow.Ruling, tool string, input any) error
+	// Ended notes how the call that was permitted ended.
+	Ended(ok bool, result any)
 }
 
 // Graph checks a workflow and its children. Diagnostics are in the order of each file,

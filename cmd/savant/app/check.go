@@ -21,6 +21,7 @@ import (
 	"savant/internal/webguard"
 	"savant/think"
 	"savant/think/cases"
+	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
@@ -382,7 +383,7 @@ func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, err
 		}
 		for _, file := range files {
 			if library.CasesOf(file.name) == name {
-				read := file.read(name, each.Graph)
+				read := file.read(name, each.Graph, a.Think.Rules)
 				read.Below = file.below
 				each.Files = append(each.Files, read)
 			}
@@ -435,8 +436,9 @@ func (a *App) casesFiles(project bool) (found []located) {
 // projectHas reports whether SAVANT_PATH has a workflow of a name.
 func (a *App) projectHas(name string) bool { return fileNamed(a.files.regularFiles, name) != "" }
 
-// read parses a file and checks it against its workflow, if that is known.
-func (l located) read(workflow string, graph *flow.Graph) CasesFile {
+// read parses a file and checks it against its workflow, if that is known. Its cases are
+// judged by the rules of the workflows.
+func (l located) read(workflow string, graph *flow.Graph, rules check.Rules) CasesFile {
 	info, err := fs.Stat(l.files, l.name)
 	if err == nil && info.Size() > maxCasesFile {
 		err = fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", l.shown, info.Size(), maxCasesFile)
@@ -453,7 +455,7 @@ func (l located) read(workflow string, graph *flow.Graph) CasesFile {
 	if read.Err = err; err != nil {
 		return read
 	}
-	read.File = parsed
+	read.File = parsed.Ruled(rules)
 	if parsed.Workflow != workflow {
 		read.Err = fault.New(fault.InvalidParams, "%s: it tests %q, and its name says %s", l.shown, parsed.Workflow, workflow)
 	} else if graph != nil {
