@@ -316,3 +316,19 @@ func TestContentThatWasTamperedWith(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "what the lock does not name is not there")
 }
+
+// The settings of git in a home folder that the project brings start nothing.
+func TestAProjectsHomeConfiguresNoFetch(t *testing.T) {
+	from, project, ran := source(t), t.TempDir(), filepath.Join(t.TempDir(), "ran")
+	run(t, from, "init", "--quiet")
+	run(t, from, "add", ".")
+	run(t, from, "commit", "--quiet", "-m", "first")
+	run(t, from, "tag", "v1")
+	require.NoError(t, os.WriteFile(filepath.Join(project, ".gitconfig"), []byte("[uploadpack]\npackObjectsHook = touch "+ran+"; exec\n"), 0o600))
+	t.Setenv("HOME", project)
+	parsed, err := packages.ParseSource(from + "@v1")
+	require.NoError(t, err)
+	_, err = packages.Fetcher{Base: project, Scratch: t.TempDir()}.Fetch(t.Context(), parsed)
+	require.NoError(t, err)
+	require.NoFileExists(t, ran)
+}

@@ -184,7 +184,7 @@ func (f Fetcher) repository(ctx context.Context, source Source) (Fetched, error)
 		address = f.local(source)
 	}
 	git := f.git(folder)
-	if _, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Limit: maxListing, Args: []string{"init", "--quiet", "--bare", "--template=", folder}}); err != nil {
+	if _, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Project: f.Base, Limit: maxListing, Args: []string{"init", "--quiet", "--bare", "--template=", folder}}); err != nil {
 		return found, notRead(source, err)
 	}
 	tag := "refs/tags/" + source.Tag
@@ -218,7 +218,7 @@ func (f Fetcher) git(folder string) gitCall {
 		}
 	}
 	return func(ctx context.Context, input string, args ...string) (string, error) {
-		out, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Variables: variables, Input: input, Limit: maxListing,
+		out, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Project: f.Base, Variables: variables, Input: input, Limit: maxListing,
 			Settings: []string{"protocol.allow=user", "transfer.fsckObjects=true"}, Args: append([]string{"--git-dir=" + folder}, args...)})
 		if err == nil && out.Cut {
 			err = fault.New(fault.LimitExceeded, "git %s gave more than %d MB", args[0], maxListing>>20)

@@ -30,7 +30,7 @@ func (c *Complaint) NotFetched() bool { return strings.Contains(c.Text, "promiso
 // missing folder and a missing program.
 func (c Command) notStarted(ctx context.Context, err error) error {
 	if _, missing := os.Stat(c.Folder); missing == nil && (errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)) {
-		return fault.New(fault.EngineOffline, "git is not installed, or not on PATH")
+		return fault.New(fault.EngineOffline, "git is not installed, or not on PATH outside of the folder")
 	}
 	return failed(ctx, err, "")
 }

@@ -41,9 +41,9 @@ var settings = []string{
 // piece from git's first instruction on.
 const maxMemory = 512 << 20
 
-// passed are the only environment variables git inherits. GIT_DIR, GIT_EXTERNAL_DIFF
+// passed are, with PATH, the only environment variables git inherits. GIT_DIR, GIT_EXTERNAL_DIFF
 // and similar ones must not be among them.
-var passed = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR", "SYSTEMROOT"}
+var passed = []string{"HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR", "SYSTEMROOT"}
 
 // fixed variables: no prompts, no locks, no fetching of objects, untranslated messages
 // and dates, literal paths.
@@ -63,8 +63,8 @@ const (
 type Command struct {
 	// Folder is the working folder of the call.
 	Folder string
-	// Project is the folder that brings the repository, if it is a larger one: the person's
-	// settings of git are not read from there, either.
+	// Project is the folder that brings the repository, if it is another one: neither git
+	// itself nor the person's settings of it are taken from there.
 	Project string
 	// Variables are added to git's environment, as NAME=value.
 	Variables []string
@@ -97,7 +97,10 @@ func (o Output) Records() []string {
 func Run(ctx context.Context, c Command) (Output, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	process := c.process(ctx)
+	process, err := c.process(ctx)
+	if err != nil {
+		return Output{}, c.notStarted(ctx, err)
+	}
 	complaint := &limited{max: maxComplaint}
 	process.Stderr = complaint
 	stdout, err := process.StdoutPipe()
@@ -121,16 +124,21 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	return Output{Data: data}, nil
 }
 
-func (c Command) process(ctx context.Context) *exec.Cmd {
+func (c Command) process(ctx context.Context) (*exec.Cmd, error) {
+	path := regular.SearchPath(c.Folder, c.Project)
+	program, err := regular.Program(path, "git")
+	if err != nil {
+		return nil, err
+	}
 	args := []string{"--no-pager"}
 	for _, each := range [][]string{settings, c.Settings} {
 		for _, setting := range each {
 			args = append(args, "-c", setting)
 		}
 	}
-	process := exec.CommandContext(ctx, "git", append(args, c.Args...)...)
+	process := exec.CommandContext(ctx, program, append(args, c.Args...)...)
 	process.Dir, process.Stdin, process.WaitDelay = c.Folder, strings.NewReader(c.Input), grace
-	process.Env = append([]string{}, fixed...)
+	process.Env = append([]string{"PATH=" + path}, fixed...)
 	for _, name := range passed {
 		if value, set := os.LookupEnv(name); set {
 			process.Env = append(process.Env, name+"="+value)
@@ -141,7 +149,7 @@ func (c Command) process(ctx context.Context) *exec.Cmd {
 	}
 	process.Env = append(process.Env, c.Variables...)
 	ownGroup(process)
-	return process
+	return process, nil
 }
 
 // broughtSettings reports whether the person's own settings of git are in the repository,

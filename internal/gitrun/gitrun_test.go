@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -102,4 +103,14 @@ func TestErrors(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err = run(t, t.TempDir(), "status")
 	require.ErrorIs(t, err, fault.EngineOffline)
+}
+
+// A git that a clone brings is not started where PATH leads into the clone.
+func TestAGitOfTheFolderIsNotRun(t *testing.T) {
+	folder, ran := repository(t), filepath.Join(t.TempDir(), "ran")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "git"), []byte("#!/bin/sh\ntouch "+ran+"\n"), 0o700))
+	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	_, err := run(t, folder, "status")
+	require.NoError(t, err)
+	require.NoFileExists(t, ran)
 }

@@ -2,6 +2,7 @@ package regular_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -30,4 +31,24 @@ func TestWhatAFolderControls(t *testing.T) {
 		require.Equal(t, controlled, regular.Controls(path("clonelink"), path(name)), "the folder by a link: %s", name)
 		require.Equal(t, controlled, regular.Controls(path("clone/sub/deep"), path(name)), "a folder of the repository: %s", name)
 	}
+}
+
+// A program of a folder is not one of the person's, whatever PATH says.
+func TestProgramsOfAFolderAreNotFound(t *testing.T) {
+	top := t.TempDir()
+	clone, own := filepath.Join(top, "clone", "bin"), filepath.Join(top, "own")
+	for _, each := range []string{clone, own} {
+		require.NoError(t, os.MkdirAll(each, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(each, "git.exe"), []byte("#!/bin/sh\n"), 0o700))
+	}
+	require.NoError(t, os.Symlink(clone, filepath.Join(top, "link")))
+	list := string(filepath.ListSeparator)
+	t.Setenv("PATH", clone+list+"."+list+list+"bin"+list+filepath.Join(top, "link")+list+own)
+	path := regular.SearchPath("", filepath.Join(top, "clone"))
+	require.Equal(t, own, path)
+	found, err := regular.Program(path, "git.exe")
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(own, "git.exe"), found)
+	_, err = regular.Program(path, "another.exe")
+	require.ErrorIs(t, err, exec.ErrNotFound)
 }

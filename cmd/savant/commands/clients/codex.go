@@ -117,10 +117,7 @@ func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t cli
 
 // codexProgram finds Codex, "" for none. A program of the folder is not the person's.
 func codexProgram(t clientsetup.Target) string {
-	path, err := exec.LookPath("codex")
-	if err != nil || regular.Controls(t.Folder, path) {
-		return ""
-	}
+	path, _ := regular.Program(regular.SearchPath(t.Folder), "codex")
 	return path
 }
 

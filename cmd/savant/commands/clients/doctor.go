@@ -24,6 +24,7 @@ import (
 	"savant/fault"
 	"savant/internal/clientsetup"
 	"savant/internal/redact"
+	"savant/internal/regular"
 	"savant/internal/trust"
 	"savant/think"
 	"savant/think/library"
@@ -110,7 +111,7 @@ func (d *doctor) try(ctx context.Context, list []clientsetup.Client, named bool)
 			continue
 		}
 		d.switches(client, t)
-		d.examine(ctx, client, found)
+		d.examine(ctx, client, found, t)
 		d.unseen(client, found)
 		d.trust(ctx, client, t)
 		for _, each := range client.Limits {
@@ -143,7 +144,7 @@ func (d *doctor) switches(client clientsetup.Client, t clientsetup.Target) {
 	}
 }
 
-func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found clientsetup.Configured) {
+func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found clientsetup.Configured, t clientsetup.Target) {
 	remedy := "savant setup " + client.Name
 	if d.project {
 		remedy += " --project"
@@ -170,7 +171,8 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 		return
 	}
 	defer os.RemoveAll(folder)
-	if err := d.plan(ctx, found.Server, folder); err != nil {
+	path := regular.SearchPath(t.Folder)
+	if err := d.plan(ctx, found.Server, folder, path); err != nil {
 		d.wrong("the server does not work: "+fault.From(err).Message(), remedy)
 		return
 	}
@@ -180,7 +182,7 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 	case found.Hook.None():
 		d.wrong("no hook is configured", remedy)
 	case found.Hook.Own:
-		d.fire(ctx, client, found.Hook, folder, remedy)
+		d.fire(ctx, client, found.Hook, folder, path, remedy)
 	}
 }
 
@@ -226,12 +228,14 @@ func (d *doctor) trust(ctx context.Context, client clientsetup.Client, t clients
 
 // plan starts the server as the client would, but in an empty folder, and plans a run
 // of the bundled workflow hello.
-func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folder string) (err error) {
+func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folder, path string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	command := exec.CommandContext(ctx, configured.Words[0], configured.Words[1:]...)
+	command, err := started(ctx, configured.Words, path)
+	if err != nil {
+		return err
+	}
 	command.Dir = folder
-	command.Env = os.Environ()
 	for name, value := range maps.All(configured.Env) {
 		command.Env = append(command.Env, name+"="+value)
 	}
@@ -272,6 +276,20 @@ func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folde
 		return err
 	}
 	return d.bundled(ctx, server)
+}
+
+// started is a command that finds programs by that PATH alone.
+func started(ctx context.Context, words []string, path string) (*exec.Cmd, error) {
+	program := words[0]
+	if filepath.Base(program) == program {
+		var err error
+		if program, err = regular.Program(path, program); err != nil {
+			return nil, fault.New(fault.EngineOffline, "%s is not on the PATH outside of this folder", words[0])
+		}
+	}
+	command := exec.CommandContext(ctx, program, words[1:]...)
+	command.Env = append(os.Environ(), "PATH="+path)
+	return command, nil
 }
 
 // bundled checks each bundled workflow against the tools of the server, and tells which
@@ -316,13 +334,13 @@ const trialRun = "doctor"
 
 // fire binds a session to the run by a call of think.next, and then asks the hook about
 // a call that was not issued.
-func (d *doctor) fire(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, folder, remedy string) {
+func (d *doctor) fire(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, folder, path, remedy string) {
 	event := clientsetup.Event{Session: "savant-doctor", Folder: folder, Next: true,
 		Input: map[string]any{"workflow": "hello", "run_id": trialRun, "step_id": "greet", "result_snapshot": map[string]any{}}}
-	answer, err := d.ask(ctx, client, hook, event)
+	answer, err := d.ask(ctx, client, hook, event, path)
 	if err == nil {
 		event.Next, event.Input = false, map[string]any{"command": "touch forbidden"}
-		answer, err = d.ask(ctx, client, hook, event)
+		answer, err = d.ask(ctx, client, hook, event, path)
 	}
 	switch {
 	case err != nil:
@@ -335,7 +353,7 @@ func (d *doctor) fire(ctx context.Context, client clientsetup.Client, hook clien
 }
 
 // ask runs the hook as the client would, and returns its output.
-func (d *doctor) ask(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, event clientsetup.Event) (string, error) {
+func (d *doctor) ask(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, event clientsetup.Event, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	words := hook.Words
@@ -348,9 +366,12 @@ func (d *doctor) ask(ctx context.Context, client clientsetup.Client, hook client
 	if err != nil {
 		return "", err
 	}
-	command := exec.CommandContext(ctx, words[0], words[1:]...)
+	command, err := started(ctx, words, path)
+	if err != nil {
+		return "", err
+	}
 	command.Dir = event.Folder
-	command.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "SAVANT_PATH=") })
+	command.Env = slices.DeleteFunc(command.Env, func(pair string) bool { return strings.HasPrefix(pair, "SAVANT_PATH=") })
 	command.Stdin = bytes.NewReader(payload)
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
