@@ -2,9 +2,7 @@ package service
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
-	"regexp"
+	"html"
 	"slices"
 	"strings"
 
@@ -16,8 +14,8 @@ import (
 // asObjects rewrites what a model writes in other conventions than JSON as objects: JSON
 // within a JSON string, calls in XML and in Python, the final answer of ReAct.
 func asObjects(text string, tools []reasoning.Tool) string {
-	text = unquoted(text)
-	text = pythonCalls(xmlCalls(text, tools), tools)
+	text = observed().ReplaceAllString(namespace().ReplaceAllString(unquoted(text), "$1$2"), "$1")
+	text = pythonCalls(xmlCalls(text, tools), append(slices.Clone(tools), reasoning.Tool{Name: string(reasoning.ActionFinish)}))
 	if at := finalAnswer().FindStringSubmatchIndex(text); at != nil && !strings.Contains(text[at[2]:], "{") {
 		intent := encode(map[string]string{"action": string(reasoning.ActionFinish), "final": text[at[2]:at[3]]})
 		text = text[:at[0]] + "\n" + string(intent)
@@ -25,14 +23,30 @@ func asObjects(text string, tools []reasoning.Tool) string {
 	return text
 }
 
+var (
+	// namespace matches what stands before the names of marks: <｜DSML｜invoke.
+	namespace = pattern.Lazy(`(</?)[|｜]\w+[|｜]([a-z])`)
+	// observed matches a call of ReAct and the result that the model makes up for it.
+	observed = pattern.Lazy(`(?is)(action[ _]input.*?)\n[ \t*]*observation[ \t*]*:.*$`)
+)
+
 var finalAnswer = pattern.Lazy(`(?is)(?:^|\n)[ \t*]*final answer[ \t*]*:[ \t*]*(\S.*?)\s*$`)
 
 // maxQuoted bounds how often JSON is quoted in itself.
 const maxQuoted = 3
 
-// unquoted returns the text of a JSON string, even of one without its quotes, and braces
-// of other scripts as JSON's.
+// unquoted returns the text of a JSON string, even of one without its quotes or escaped for
+// HTML, and braces of other scripts as JSON's. A prompt may have had the first brace, or
+// shown it doubled.
 func unquoted(text string) string {
+	switch {
+	case !strings.Contains(text, `"`) && strings.Contains(text, "&quot;"):
+		text = html.UnescapeString(text)
+	case strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}"):
+		text = text[1 : len(text)-1]
+	case withoutBrace().MatchString(text):
+		text = "{" + text
+	}
 	if !strings.Contains(text, "{") && strings.Contains(text, "｛") {
 		text = asciiPunctuation(text)
 	}
@@ -48,6 +62,8 @@ func unquoted(text string) string {
 	}
 	return text
 }
+
+var withoutBrace = pattern.Lazy(`^"\w+"\s*:`)
 
 var (
 	// callMark matches a mark with the name of a tool: <function=git_log>, <invoke name="git.log">,
@@ -85,7 +101,11 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 			}
 		}
 		body, behind, closed := strings.Cut(text[begin:], "</"+element+">")
-		if !known || inside(spans(text, false), from+at[0]) || strings.HasPrefix(strings.TrimSpace(body), "{") || !closed && !strings.Contains(body, "<") {
+		if known && closed && strings.HasSuffix(element, "name") && strings.TrimSpace(body) == "" { // the arguments follow
+			body, behind, _ = strings.Cut(behind, "<"+element+">")
+			behind = strings.Repeat("<"+element+">", min(len(behind), 1)) + behind
+		}
+		if !known || inside(spans(text, false), from+at[0]) || objectFirst().MatchString(body) || !closed && !strings.Contains(body, "<") {
 			next := from + at[0] + 1
 			out.WriteString(text[from:next])
 			from = next
@@ -101,6 +121,9 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 		from = len(text) - len(behind)
 	}
 }
+
+// objectFirst matches an object that only marks stand before.
+var objectFirst = pattern.Lazy(`^(?:\s*<[^<>]*>)*\s*\{`)
 
 var (
 	pythonCall = pattern.Lazy(`([A-Za-z_][\w.:-]*)\(`)
@@ -214,7 +237,7 @@ func xmlArguments(body string, tool reasoning.Tool) map[string]json.RawMessage {
 
 // nameAtEnd matches a name at the beginning of a line, behind a mark or a label, with nothing
 // but marks and labels between it and what follows.
-var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|```[a-z]*|action[ _]input|arguments?|args|input|json|parameters|\n[ \t*]*\\pL+[ *]*[:：]|[:=(*`>\\]])*$")
+var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|```[a-z]*|action[ _]input(?: \\d+)?|arguments?|args|input|json|parameters|\n[ \t*]*\\pL+[ *]*[:：]|[:=(*`>\\]])*$")
 
 // nameBefore returns the offered tool whose name stands before its arguments; else "".
 func nameBefore(text string, tools []reasoning.Tool) string {
@@ -234,195 +257,4 @@ func callObject(name string, arguments json.RawMessage) json.RawMessage {
 func hasMember(text, name string) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal([]byte(text), &members) == nil && members[name] != nil
-}
-
-// otherNames are names that models use for the members of an intent.
-var otherNames = map[string][]string{
-	"action":    nil,
-	"tool_name": {"tool", "name", "function", "recipient_name", "function_name"},
-	"args":      {"arguments", "parameters", "input", "tool_input", "tool_args", "action_input", "kwargs", "params"},
-	"final":     {"answer", "final_answer", "response"},
-	"reasoning": {"thought", "thoughts", "rationale"},
-	"calls":     {"tool_calls", "tool_uses", "function_calls", "tools"},
-}
-
-// holders are names of members that hold a call.
-var holders = []string{"tool", "function", "function_call", "tool_call", "tool_use", "call", "action", "intent"}
-
-// otherActions match names that models use for the actions.
-var otherActions = []struct {
-	names  func() *regexp.Regexp
-	action reasoning.Action
-}{
-	{pattern.Lazy(`(?i)\b(?:tool|call|function)s?\b`), reasoning.ActionTool},
-	{pattern.Lazy(`(?i)^(?:think|thought)$`), reasoning.ActionReason},
-	{pattern.Lazy(`(?i)^(?:final\W?)?answer$|^final$|^done$`), reasoning.ActionFinish},
-}
-
-// rename corrects the names of the members of an intent and its calls, takes calls out of
-// the objects around them, and infers a missing action from the other members.
-func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
-		return text, false
-	}
-	changed = renameCall(members, tools)
-	var calls []map[string]json.RawMessage
-	if json.Unmarshal(members["calls"], &calls) == nil && calls != nil {
-		for _, call := range calls {
-			changed = renameCall(call, tools) || changed
-			changed = besides(call, tools) || changed
-			delete(call, "action")
-		}
-		members["calls"] = encode(calls)
-	}
-	if action := actionOf(members, tools); action != "" {
-		members["action"], changed = encode(action), true
-	}
-	changed = finishCall(members, tools) || besides(members, tools) || changed
-	if isText(members["args"]) && members["final"] == nil && string(members["action"]) == `"finish"` { // LangChain's action_input
-		members["final"] = members["args"]
-	}
-	if !changed {
-		return text, false
-	}
-	return string(encode(members)), true
-}
-
-func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-
-// renameCall corrects the names of the members of one call, which another object may
-// hold: {"function": {"name": …}}, {"git.log": {…}}.
-func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
-	for name, inner := range members {
-		var call map[string]json.RawMessage
-		if members["tool_name"] != nil || json.Unmarshal(inner, &call) != nil || call == nil {
-			continue
-		}
-		if tool, known := offeredTool(name, tools); known && len(members) == 1 {
-			delete(members, name)
-			members["tool_name"], members["args"] = encode(tool.Name), inner
-			return true
-		}
-		if renameMembers(call); slices.ContainsFunc(holders, func(each string) bool { return folded(each) == folded(name) }) && isText(call["tool_name"]) {
-			delete(members, name)
-			maps.Copy(members, call)
-			changed = true
-			break
-		}
-	}
-	changed = renameMembers(members) || changed
-	var written string
-	if json.Unmarshal(members["args"], &written) == nil && !json.Valid([]byte(written)) {
-		if fixed, repairs, ok := repaired(written); ok && !slices.Contains(repairs, repairedEnd) {
-			members["args"], changed = json.RawMessage(fixed), true
-		}
-	}
-	return changed
-}
-
-// renameMembers gives the members of an intent their names: "toolName", "ToolName" and
-// "tool-name" are tool_name, and so are the names that other formats have for it.
-func renameMembers(members map[string]json.RawMessage) (changed bool) {
-	written := slices.Sorted(maps.Keys(members))
-	for name, others := range otherNames {
-		for _, other := range append([]string{name}, others...) {
-			for _, each := range written {
-				if _, named := members[name]; !named && members[each] != nil && folded(each) == folded(other) {
-					members[name], changed = members[each], true
-					delete(members, each)
-				}
-			}
-		}
-	}
-	return changed
-}
-
-// folded is a name without case and separators.
-func folded(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
-}
-
-// besides takes the arguments of a call that stand beside its name: the members that the
-// tool declares.
-func besides(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
-	var name string
-	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
-	tool, known := offeredTool(name, tools)
-	if !known || members["args"] != nil {
-		return false
-	}
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(tool.InputSchema, &schema) // else it declares none
-	args := map[string]json.RawMessage{}
-	for each, value := range members {
-		if _, own := otherNames[each]; schema.Properties[each] != nil && !own {
-			args[each] = value
-		}
-	}
-	if len(args) > 0 {
-		members["args"] = encode(args)
-	}
-	return len(args) > 0
-}
-
-// finishCall makes a finish of the call of a tool of that name, which nobody offers.
-func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) bool {
-	var name string
-	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
-	if _, known := offeredTool(name, tools); known || name != string(reasoning.ActionFinish) && !otherActions[2].names().MatchString(name) {
-		return false
-	}
-	var args map[string]json.RawMessage
-	if json.Unmarshal(members["args"], &args) == nil {
-		if renameMembers(args); args["final"] == nil && len(args) == 1 {
-			for _, only := range args {
-				args["final"] = only
-			}
-		}
-	}
-	if args["final"] == nil {
-		return false
-	}
-	delete(members, "tool_name")
-	delete(members, "args")
-	members["action"], members["final"] = encode(reasoning.ActionFinish), args["final"]
-	return true
-}
-
-// actionOf returns the action of an intent with a missing or misnamed one; else "".
-func actionOf(members map[string]json.RawMessage, tools []reasoning.Tool) reasoning.Action {
-	var action string
-	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
-		return ""
-	}
-	if tool, known := offeredTool(action, tools); known && members["tool_name"] == nil {
-		members["tool_name"] = encode(tool.Name)
-		return reasoning.ActionTool
-	}
-	for _, each := range otherActions {
-		if each.names().MatchString(strings.ReplaceAll(strings.TrimSpace(action), "_", " ")) && action != string(each.action) {
-			return each.action
-		}
-	}
-	switch {
-	case action != "":
-		return ""
-	case members["tool_name"] != nil || members["calls"] != nil:
-		return reasoning.ActionTool
-	case members["final"] != nil:
-		return reasoning.ActionFinish
-	}
-	return ""
-}
-
-// encode encodes a value that was decoded from JSON, so it cannot fail.
-func encode(value any) json.RawMessage {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		panic(fmt.Sprintf("service: what was JSON does not marshal: %v", err))
-	}
-	return raw
 }

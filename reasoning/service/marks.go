@@ -41,8 +41,10 @@ func marksIn(text string) []mark {
 		part := func(i int) string { return text[at[2*i]:at[2*i+1]] }
 		name := strings.ReplaceAll(strings.ToLower(part(4)), "▁", "_")
 		edge := markEdge().FindString(name)
-		found = append(found, mark{start: at[0], end: at[1], bracket: part(1), name: strings.Replace(name, edge, "", 1),
-			closing: part(3) != "" || strings.Contains(edge, "end") || part(2) == "" && part(6) != ""})
+		numbered := strings.TrimRight(name, "0123456789") // <unused94> ends with <unused95>
+		closing := part(3) != "" || strings.Contains(edge, "end") || part(2) == "" && part(6) != "" ||
+			numbered != name && slices.ContainsFunc(found, func(m mark) bool { return m.name == numbered })
+		found = append(found, mark{start: at[0], end: at[1], bracket: part(1), name: strings.Replace(numbered, edge, "", 1), closing: closing})
 	}
 	return found
 }
@@ -93,11 +95,27 @@ func withoutLeading(text string, free bool) string {
 			break
 		}
 	}
+	if closed && opening.thought() {
+		rest = withoutFrame(rest)
+	}
 	_, another := leadingMark(rest, free)
 	if opening.thought() || closed && rest != "" && !another {
 		return rest
 	}
 	return text
+}
+
+// withoutFrame removes what stands around the answer behind a thought: its closing mark
+// once more, and the mark of an answer.
+func withoutFrame(text string) string {
+	found := marksIn(text)
+	if len(found) == 0 || found[0].start > 0 || !(found[0].thought() && found[0].closing) && found[0].name != "answer" {
+		return text
+	}
+	if last := found[len(found)-1]; last.closes(found[0]) && last.end == len(text) {
+		text = text[:last.start]
+	}
+	return strings.TrimSpace(text[found[0].end:])
 }
 
 // leadingMark returns the mark at the beginning of a text that may begin a thought.
@@ -179,7 +197,9 @@ func withoutEnd(text string) string {
 var (
 	// channelled matches a text in channels, which may lack its first mark or all of them.
 	channelled = pattern.Lazy(`(?s)^\s*(?:<\|start\|>[^<]*)?<\|channel\|>|<\|start\|>[^<]*<\|channel\|>`)
-	bare       = pattern.Lazy(`(?s)^(?:analysis|commentary).*assistantfinal`)
+	// bare matches thoughts without marks: harmony's, Granite's, those of Ollama's program, a fence.
+	bare = pattern.Lazy("(?is)^(?:(?:analysis|commentary).*assistantfinal|here(?:'s| is) my thought process:.*?here(?:'s| is) my response:|" +
+		"thinking\\.{3}\n.*?\n\\.{3}done thinking\\.|(?:`{3,}|~{3,})(?:think|thought|reason)\\w*\n.*?\n(?:`{3,}|~{3,})\n)\\s*")
 	channel    = pattern.Lazy(`(?:<\|start\|>[^<]*)?<\|channel\|>([^<]*(?:<\|constrain\|>[^<]*)?)<\|message\|>`)
 	messageEnd = pattern.Lazy(`<\|(?:end|return|call|start)\|>`)
 	recipient  = pattern.Lazy(`to=[^\s<]+`)

@@ -177,7 +177,7 @@ type span struct {
 
 // beside matches what may stand between two parts of one answer: marks, fences and
 // punctuation.
-var beside = pattern.Lazy("(?i)^(?:[\\s,;\\]\\[]|`{3,}[\\w.-]*|[<\\[][^<>\\[\\]\n]*[>\\]]|(?:action[ _]input|arguments?|json|tool_calls)\\s*:?)*$")
+var beside = pattern.Lazy("(?i)^(?:[\\s,;\\]\\[]|`{3,}[\\w.-]*|[<\\[][^<>\\[\\]\n]*[>\\]]|(?:action[ _]input|arguments?|json|tool_calls?)\\s*:?)*$")
 
 // spans returns the objects of a text, and its lists if they are wanted. What nothing
 // closes is one up to the end of the text if it can be repaired. After maxTries of them, or

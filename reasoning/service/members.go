@@ -1,0 +1,273 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"savant/internal/pattern"
+	"savant/reasoning"
+)
+
+// otherNames are names that models use for the members of an intent.
+var otherNames = map[string][]string{
+	"action":    nil,
+	"tool_name": {"tool", "name", "function"},
+	"args":      nil,
+	"final":     {"answer", "final_answer", "response"},
+	"reasoning": {"thought", "thoughts", "rationale"},
+	"calls":     {"tool_calls", "tool_uses", "function_calls", "tools", "actions"},
+}
+
+// argsName matches the folded names that models use for args.
+var argsName = pattern.Lazy(`^(?:tool|action|function|call|kw)?(?:arg|param|input)`)
+
+var actions = []reasoning.Action{reasoning.ActionTool, reasoning.ActionReason, reasoning.ActionFinish, reasoning.ActionError}
+
+// otherActions match names that models use for the actions.
+var otherActions = []struct {
+	names  func() *regexp.Regexp
+	action reasoning.Action
+}{
+	{pattern.Lazy(`(?i)\b(?:tool|call|function|use|run|execute|invoke)s?\b`), reasoning.ActionTool},
+	{pattern.Lazy(`(?i)^(?:think|thought)$`), reasoning.ActionReason},
+	{pattern.Lazy(`(?i)^(?:final\W?)?answer$|^final$|^done$`), reasoning.ActionFinish},
+}
+
+// rename corrects the names of the members of an intent and its calls, takes calls out of
+// the objects around them, and infers a missing action from the other members.
+func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
+		return text, false
+	}
+	changed = renameCall(members, tools)
+	if calls := callsIn(members["calls"]); calls != nil {
+		for _, call := range calls {
+			changed = renameCall(call, tools) || changed
+			changed = besides(call, tools) || changed
+			delete(call, "action")
+		}
+		changed = changed || members["calls"][0] != '['
+		members["calls"] = encode(calls)
+	}
+	if action := actionOf(members, tools); action != "" {
+		members["action"], changed = encode(action), true
+	}
+	changed = finishCall(members, tools) || besides(members, tools) || changed
+	if !changed {
+		return text, false
+	}
+	return string(encode(members)), true
+}
+
+func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+
+// callsIn reads a list of calls, or a single one, perhaps within a text.
+func callsIn(raw json.RawMessage) (calls []map[string]json.RawMessage) {
+	if text := ""; json.Unmarshal(raw, &text) == nil {
+		raw = json.RawMessage(text)
+	}
+	if only := objectIn(raw); only != nil {
+		return []map[string]json.RawMessage{only}
+	}
+	_ = json.Unmarshal(raw, &calls) // else there are none
+	return calls
+}
+
+// objectIn reads an object, perhaps within a text or as the only one of a list; else nil.
+func objectIn(raw json.RawMessage) (members map[string]json.RawMessage) {
+	var list []json.RawMessage
+	if text := ""; json.Unmarshal(raw, &text) == nil {
+		raw = json.RawMessage(text)
+	}
+	if json.Unmarshal(raw, &list) == nil && len(list) == 1 {
+		raw = list[0]
+	}
+	_ = json.Unmarshal(raw, &members) // else there is none
+	return members
+}
+
+// maxHolders bounds how many objects stand around a call.
+const maxHolders = 4
+
+// stated finds the call or intent that an object is or holds: the one that names its
+// action, an offered tool or calls.
+func stated(members map[string]json.RawMessage, tools []reasoning.Tool, depth int) map[string]json.RawMessage {
+	renameMembers(members)
+	var action, name string
+	_ = json.Unmarshal(members["action"], &action) // else it names none
+	_ = json.Unmarshal(members["tool_name"], &name)
+	_, offered := offeredTool(name, tools)
+	switch {
+	case offered, name != "" && members["args"] != nil, callsIn(members["calls"]) != nil, slices.Contains(actions, reasoning.Action(action)):
+		return members
+	case depth == 0:
+		return nil
+	}
+	for _, each := range slices.Sorted(maps.Keys(members)) {
+		if inner := objectIn(members[each]); inner != nil {
+			if inner = stated(inner, tools, depth-1); inner != nil {
+				return inner
+			}
+		}
+	}
+	return nil
+}
+
+// renameCall corrects the names of the members of one call, which other objects may
+// hold: {"function": {"name": …}}, {"git.log": {…}}.
+func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+	for name, inner := range members {
+		if tool, known := offeredTool(name, tools); len(members) == 1 && (known && inner[0] == '{' || name == string(reasoning.ActionFinish)) {
+			if !known {
+				tool.Name = name
+			}
+			delete(members, name)
+			members["tool_name"], members["args"] = encode(tool.Name), inner
+			return true
+		}
+	}
+	changed = renameMembers(members)
+	if !isText(members["tool_name"]) && string(members["action"]) != `"finish"` {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			var named string
+			_ = json.Unmarshal(members[name], &named) // else it is no name
+			tool, known := offeredTool(named, tools)
+			switch inner := objectIn(members[name]); {
+			case known && name != "action" && members["args"] != nil:
+				members["tool_name"], changed = encode(tool.Name), true
+			case inner != nil && name != "calls":
+				if inner = stated(inner, tools, maxHolders); inner != nil {
+					delete(members, name)
+					maps.Copy(members, inner)
+					changed = true
+				}
+			}
+		}
+	}
+	var written string
+	if json.Unmarshal(members["args"], &written) == nil && !json.Valid([]byte(written)) {
+		if fixed, repairs, ok := repaired(written); ok && !slices.Contains(repairs, repairedEnd) {
+			members["args"], changed = json.RawMessage(fixed), true
+		}
+	}
+	return changed
+}
+
+// renameMembers gives the members of an intent their names: "toolName", "ToolName" and
+// "tool-name" are tool_name, and so are the names that other formats have for it.
+func renameMembers(members map[string]json.RawMessage) (changed bool) {
+	written := slices.Sorted(maps.Keys(members))
+	for name, others := range otherNames {
+		for _, other := range append([]string{name}, others...) {
+			for _, each := range written {
+				if _, named := members[name]; !named && members[each] != nil && (folded(each) == folded(other) || name == "args" && argsName().MatchString(folded(each))) {
+					members[name], changed = members[each], true
+					delete(members, each)
+				}
+			}
+		}
+	}
+	return changed
+}
+
+// folded is a name without case and separators.
+func folded(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+}
+
+// besides takes the arguments of a call that stand beside its name: the members that the
+// tool declares.
+func besides(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+	var name string
+	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
+	tool, known := offeredTool(name, tools)
+	if !known || members["args"] != nil {
+		return false
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(tool.InputSchema, &schema) // else it declares none
+	args := map[string]json.RawMessage{}
+	for each, value := range members {
+		if _, own := otherNames[each]; schema.Properties[each] != nil && !own {
+			args[each] = value
+		}
+	}
+	if len(args) > 0 {
+		members["args"] = encode(args)
+	}
+	return len(args) > 0
+}
+
+// finishCall makes a finish of the call of a tool of that name, which nobody offers, and
+// finds the answer of a finish among its arguments or its other members.
+func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) bool {
+	var name string
+	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
+	_, known := offeredTool(name, tools)
+	called := !known && (name == string(reasoning.ActionFinish) || otherActions[2].names().MatchString(name))
+	if !called && (members["final"] != nil || members["finish"] != nil || string(members["action"]) != `"finish"`) {
+		return false
+	}
+	inner := maps.Clone(members)
+	if args := objectIn(members["args"]); args != nil {
+		inner = args
+	} else if isText(members["args"]) { // LangChain's action_input
+		inner = map[string]json.RawMessage{"final": members["args"]}
+	}
+	renameMembers(inner)
+	delete(inner, "action")
+	delete(inner, "tool_name")
+	if delete(inner, "reasoning"); inner["final"] == nil && len(inner) == 1 {
+		for _, only := range inner {
+			inner["final"] = only
+		}
+	}
+	if inner["final"] == nil {
+		return false
+	}
+	delete(members, "tool_name")
+	delete(members, "args")
+	members["action"], members["final"] = encode(reasoning.ActionFinish), inner["final"]
+	return true
+}
+
+// actionOf returns the action of an intent with a missing or misnamed one; else "".
+func actionOf(members map[string]json.RawMessage, tools []reasoning.Tool) reasoning.Action {
+	var action string
+	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
+		return ""
+	}
+	if tool, known := offeredTool(action, tools); known && members["tool_name"] == nil {
+		members["tool_name"] = encode(tool.Name)
+		return reasoning.ActionTool
+	}
+	for _, each := range otherActions {
+		if each.names().MatchString(strings.ReplaceAll(strings.TrimSpace(action), "_", " ")) && action != string(each.action) {
+			return each.action
+		}
+	}
+	called := members["tool_name"] != nil || members["calls"] != nil
+	switch {
+	case action == "" && called:
+		return reasoning.ActionTool
+	case !called && members["final"] != nil && !slices.Contains(actions, reasoning.Action(action)):
+		return reasoning.ActionFinish
+	}
+	return ""
+}
+
+// encode encodes a value that was decoded from JSON, so it cannot fail.
+func encode(value any) json.RawMessage {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("service: what was JSON does not marshal: %v", err))
+	}
+	return raw
+}
