@@ -1,18 +1,18 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
@@ -20,8 +20,17 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// cancelGrace bounds how long sending a cancellation to the server may take.
-const cancelGrace = 2 * time.Second
+const (
+	// lastGrace bounds how long sending a cancellation or the end of a session may take.
+	lastGrace = 2 * time.Second
+	// listenPause is how long a client waits before it opens the stream for the server's own
+	// messages again.
+	listenPause = time.Second
+
+	headerSession = "Mcp-Session-Id"
+	headerLastID  = "Last-Event-ID"
+	typeEvents    = "text/event-stream"
+)
 
 // ConnectHTTP connects to a server over Streamable HTTP (revision 2025-03-26 and
 // later). If the server offers a stream for its own messages, the client listens to it.
@@ -30,165 +39,280 @@ const cancelGrace = 2 * time.Second
 // server's text only the beginning of what is no message, without what Hidden hides. ctx
 // bounds the initialization only.
 func ConnectHTTP(ctx context.Context, address string, headers map[string]string, options Options) (*Client, error) {
-	c := newClient(ctx, options)
-	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), headers: headers, limit: int64(c.options.MaxLine)}
-	requests, err := transport.NewStreamableHTTP(address,
-		transport.WithHTTPBasicClient(&http.Client{Transport: guarded, CheckRedirect: httpclient.SameOrigin}),
-		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
-		//lint:ignore SA1019 servers before 2026-07-28 have no other way, and this client greets later ones by itself
-		transport.WithContinuousListening())
-	if err != nil {
-		c.end()
+	if parsed, err := url.Parse(address); err != nil || parsed.Host == "" {
 		return nil, fault.New(fault.InvalidParams, "url: expected an address")
 	}
-	h := &httpLink{client: c, requests: requests, guard: guarded}
-	guarded.skip = h.skip
+	c := newClient(ctx, options)
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	h := &httpLink{client: c, address: address, headers: headers, base: base,
+		sender: &http.Client{Transport: base, CheckRedirect: httpclient.SameOrigin}}
 	c.link = h
-	requests.SetNotificationHandler(h.notified)
-	requests.SetRequestHandler(h.requested)
-	err = requests.Start(c.life) // from then on it listens, to servers before 2026-07-28
-	if err == nil {
-		err = c.connect(ctx)
-	}
-	if err != nil {
+	if err := c.connect(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return c, nil
 }
 
-// httpLink is a server reached over HTTP. mcp-go is the transport: it handles sessions,
-// event streams and their resumption.
+// httpLink is a server reached over HTTP.
 type httpLink struct {
-	client   *Client
-	requests *transport.StreamableHTTP
-	guard    *guard
-	asked    atomic.Int64
-	version  atomic.Pointer[string]
-	logged   atomic.Int64 // parts that are no message
-	// cancels counts the cancellations being sent.
-	cancels sync.WaitGroup
+	client  *Client
+	address string
+	headers map[string]string
+	base    *http.Transport
+	sender  *http.Client
+	asked   atomic.Int64
+	// version and session are agreed on by initialize.
+	version, session atomic.Pointer[string]
+	logged           atomic.Int64 // parts that are no message
+	replies          atomic.Int64 // answers to the server that are being computed or sent
+	// background counts what is sent beside the requests, and the stream that is listened to.
+	background sync.WaitGroup
 }
 
 func (h *httpLink) ended() <-chan struct{} { return h.client.life.Done() }
 
 func (h *httpLink) agree(version string) {
 	h.version.Store(&version)
-	h.requests.SetProtocolVersion(version)
+	if !mcp.IsModernProtocol(version) { // later revisions have no such stream
+		h.background.Go(h.listen)
+	}
 }
 
-// close ends the session and aborts running requests.
+func (h *httpLink) modern() bool {
+	version := h.version.Load()
+	return version != nil && mcp.IsModernProtocol(*version)
+}
+
+// close aborts running requests and ends the session, if the server still answers.
 func (h *httpLink) close() error {
 	h.client.end()
-	h.cancels.Wait()
-	err := h.requests.Close()
-	h.guard.base.CloseIdleConnections()
-	if err != nil {
-		return fault.New(fault.EngineOffline, "the server did not end the session")
+	h.background.Wait()
+	if h.session.Load() != nil && !h.modern() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.client.life), lastGrace)
+		defer cancel()
+		if response, err := h.send(ctx, http.MethodDelete, nil, nil); err == nil {
+			_ = response.Body.Close()
+		}
 	}
+	h.base.CloseIdleConnections()
 	return nil
 }
 
-func (h *httpLink) ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error) {
-	asked := transport.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, Method: method,
-		ID: mcp.NewRequestId(fmt.Sprintf("savant-%d", h.asked.Add(1)))}
-	if params != nil {
-		asked.Params = params
-	}
-	header, err := h.header(method, params)
+// send sends an HTTP request. The body of the response is bounded.
+func (h *httpLink) send(ctx context.Context, method string, body []byte, header http.Header) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, h.address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	asked.Header = header
-	read := new(reading)
-	answer, err := h.requests.SendRequest(context.WithValue(ctx, readingKey{}, read), asked)
-	skipped := read.skipped.Load()
-	switch {
-	case read.over.Load():
-		return nil, fault.New(fault.ToolFailed, "the server's answer to %s has more than %d bytes and was not read", method, h.guard.limit)
-	case ctx.Err() != nil:
-		h.tellCancelled(asked.ID)
-		if skipped != nil {
-			return nil, fault.New(fault.EngineOffline, "%s was not answered: %w", method, &SkippedLineError{*skipped, context.Cause(ctx)})
-		}
-		return nil, unanswered(ctx, method)
-	case err != nil && skipped != nil:
-		return nil, fault.New(fault.EngineOffline, "the server answered %s with what is no message of the protocol: %q", method, *skipped).OutcomeUnknown()
-	case err != nil:
-		return nil, h.failure(method, err)
+	request.Header.Set("Accept", typeEvents)
+	if method == http.MethodPost {
+		request.Header.Set("Accept", "application/json, "+typeEvents)
+		request.Header.Set("Content-Type", "application/json")
 	}
-	return answered(method, asked.ID, answer)
+	if session := h.session.Load(); session != nil && !h.modern() {
+		request.Header.Set(headerSession, *session)
+	}
+	if version := h.version.Load(); version != nil {
+		request.Header.Set(mcp.HeaderProtocolVersion, *version)
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	for name, value := range h.headers {
+		request.Header.Set(name, value)
+	}
+	response, err := h.sender.Do(request)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, int64(h.client.options.MaxLine))
+	}
+	return response, err
 }
 
-// answered converts the answer to a request to a message. mcp-go takes the first answer
-// of an event stream, whatever its id. An error may have no id if the server could not
-// parse the request.
-func answered(method string, id mcp.RequestId, answer *transport.JSONRPCResponse) (*jsonrpc.Message, error) {
-	if answer.ID.String() != id.String() && (answer.Error == nil || !answer.ID.IsNil()) {
-		return nil, fault.New(fault.ToolFailed, "the server was asked %s, and it answered another request", method)
-	}
-	if answer.Error == nil {
-		return &jsonrpc.Message{Result: answer.Result}, nil
-	}
-	failure, err := json.Marshal(answer.Error)
-	if err != nil {
-		return nil, fault.New(fault.ToolFailed, "the server's error does not marshal: %w", err)
-	}
-	return &jsonrpc.Message{Error: failure}, nil
-}
-
-// header returns the headers that revision 2026-07-28 uses to route requests.
-func (h *httpLink) header(method string, params map[string]any) (http.Header, error) {
-	version := h.version.Load()
-	if version == nil || !mcp.IsModernProtocol(*version) {
-		return nil, nil
-	}
-	data, err := json.Marshal(params)
+// post sends a message, with the headers that revision 2026-07-28 uses to route it. The
+// connection's end cancels it.
+func (h *httpLink) post(ctx context.Context, method string, message any) (*http.Response, error) {
+	body, err := json.Marshal(message)
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the message does not marshal: %w", err)
 	}
 	header := http.Header{}
-	for name, value := range mcp.StandardHeaders(*version, mcp.MCPMethod(method), data) {
-		header.Set(name, value)
+	if h.modern() {
+		var sent struct{ Params json.RawMessage }
+		_ = json.Unmarshal(body, &sent) // it has just been marshalled
+		for name, value := range mcp.StandardHeaders(*h.version.Load(), mcp.MCPMethod(method), sent.Params) {
+			header.Set(name, value)
+		}
 	}
-	return header, nil
+	return h.send(ctx, http.MethodPost, body, header)
+}
+
+// within returns a context that also ends with the connection.
+func (h *httpLink) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.client.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+func (h *httpLink) ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error) {
+	x := &exchange{link: h, method: method, id: json.RawMessage(fmt.Sprintf(`"savant-%d"`, h.asked.Add(1)))}
+	answer, err := x.run(ctx, params)
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, fault.New(fault.ToolFailed, "the server's answer to %s has more than %d bytes and was not read", method, h.client.options.MaxLine)
+	case ctx.Err() != nil:
+		h.tellCancelled(x.id)
+		if x.skipped != "" {
+			return nil, fault.New(fault.EngineOffline, "%s was not answered: %w", method, &SkippedLineError{x.skipped, context.Cause(ctx)})
+		}
+		return nil, unanswered(ctx, method)
+	case x.skipped != "":
+		return nil, fault.New(fault.EngineOffline, "the server answered %s with what is no message of the protocol: %q", method, x.skipped).OutcomeUnknown()
+	}
+	return nil, h.failure(method, err)
 }
 
 // tellCancelled sends the cancellation of a request to the server in the background, if
 // the revision has cancellations.
-func (h *httpLink) tellCancelled(id mcp.RequestId) {
-	if version := h.version.Load(); version != nil && mcp.IsModernProtocol(*version) || h.client.life.Err() != nil {
+func (h *httpLink) tellCancelled(id json.RawMessage) {
+	if h.modern() || h.client.life.Err() != nil {
 		return
 	}
-	h.cancels.Go(func() {
-		ctx, cancel := context.WithTimeout(h.client.life, cancelGrace)
+	h.background.Go(func() {
+		ctx, cancel := context.WithTimeout(h.client.life, lastGrace)
 		defer cancel()
 		_ = h.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
 	})
 }
 
 func (h *httpLink) notify(ctx context.Context, method string, params map[string]any) error {
-	said := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION,
-		Notification: mcp.Notification{Method: method, Params: mcp.NotificationParams{AdditionalFields: params}}}
-	if err := h.requests.SendNotification(ctx, said); err != nil {
+	var given any // nil, not an empty map
+	if params != nil {
+		given = params
+	}
+	ctx, end := h.within(ctx)
+	defer end()
+	response, err := h.post(ctx, method, jsonrpc.Notify(method, given))
+	if err != nil {
 		return h.failure(method, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return h.failure(method, refusal(response, method, nil))
 	}
 	return nil
 }
+
+// reply answers a request of the server, unless too many answers are unread.
+func (h *httpLink) reply(asked *jsonrpc.Message) {
+	if h.replies.Add(1) > maxReplies || h.client.life.Err() != nil {
+		h.replies.Add(-1)
+		return
+	}
+	h.background.Go(func() {
+		defer h.replies.Add(-1)
+		if response, err := h.post(h.client.life, "", h.client.answer(asked)); err == nil {
+			_ = response.Body.Close()
+		}
+	})
+}
+
+// route takes a message of the server that answers nothing.
+func (h *httpLink) route(m *jsonrpc.Message) {
+	switch {
+	case m.IsNotification():
+		h.client.notified(m.Method, m.Params)
+	case !m.IsResponse():
+		h.reply(m)
+	}
+}
+
+// listen reads the server's own messages until the connection ends, the server has no such
+// stream, or its stream has no events.
+func (h *httpLink) listen() {
+	for pause := time.Duration(0); sleep(h.client.life, pause); pause = listenPause {
+		response, err := h.send(h.client.life, http.MethodGet, nil, nil)
+		if err != nil {
+			continue
+		}
+		if response.StatusCode != http.StatusOK || mediaTypeOf(response) != typeEvents {
+			_ = response.Body.Close()
+			return
+		}
+		events := newEventReader(response.Body)
+		for err == nil {
+			var next event
+			if next, err = events.next(); len(next.text) > 0 {
+				h.heard(next.text)
+			}
+		}
+		_ = response.Body.Close()
+		if errors.Is(err, errQuiet) {
+			return
+		}
+	}
+}
+
+// heard routes what an event of the server's own stream holds.
+func (h *httpLink) heard(text []byte) {
+	found, skipped := foundIn(text)
+	for _, m := range found {
+		h.route(m)
+	}
+	if len(skipped) > 0 {
+		h.skip(skipped)
+	}
+}
+
+// sleep reports whether the time passed before ctx ended.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return ctx.Err() == nil
+	}
+}
+
+// skip logs what is no message, and returns it as errors show it.
+func (h *httpLink) skip(text []byte) string {
+	shown := h.client.shown(text)
+	if h.logged.Add(1) <= maxLogged {
+		h.client.options.Logger.Warn("a server sent what is no message", "line", shown)
+	}
+	return shown
+}
+
+// statusError is an HTTP status that carries no JSON-RPC message.
+type statusError int
+
+func (s statusError) Error() string {
+	return fmt.Sprintf("HTTP %d %s", int(s), http.StatusText(int(s)))
+}
+
+// formatError is an answer in another format than the protocol's.
+type formatError string
+
+func (f formatError) Error() string { return string(f) }
 
 // failure returns a coded error. It contains neither the address nor text of the
 // server, since both may hold secrets.
 func (h *httpLink) failure(method string, err error) error {
 	var status statusError
 	var format formatError
+	var coded *fault.Error
 	switch {
+	case errors.As(err, &coded):
+		return err
 	case h.client.life.Err() != nil:
 		return fault.New(fault.EngineOffline, "the connection was closed before %s was answered", method).OutcomeUnknown()
-	case errors.Is(err, transport.ErrSessionTerminated):
+	case errors.Is(err, ErrSessionOver):
 		return fault.New(fault.EngineOffline, "%w", ErrSessionOver)
-	case errors.Is(err, transport.ErrAuthorizationRequired):
-		return fault.New(fault.EngineOffline, "the server asks for authorization (HTTP 401): give it a header Authorization")
-	case errors.Is(err, transport.ErrLegacySSEServer):
+	case errors.Is(err, errNotLegacy):
 		return fault.New(fault.EngineOffline, "nothing at this address speaks Streamable HTTP: %w", errNotLegacy)
+	case errors.As(err, &status) && status == http.StatusUnauthorized:
+		return fault.New(fault.EngineOffline, "the server asks for authorization (HTTP 401): give it a header Authorization")
 	case errors.As(err, &status) && status < 500: // the server refused this request only
 		return fault.New(fault.ToolFailed, "the server answered %s with %w", method, status)
 	case errors.As(err, &status):
@@ -204,35 +328,4 @@ func (h *httpLink) failure(method string, err error) error {
 		return unreachable // nothing was sent
 	}
 	return unreachable.OutcomeUnknown()
-}
-
-// skip logs what is no message, and returns it as errors show it.
-func (h *httpLink) skip(text []byte) string {
-	shown := h.client.shown(text)
-	if h.logged.Add(1) <= maxLogged {
-		h.client.options.Logger.Warn("a server sent what is no message", "line", shown)
-	}
-	return shown
-}
-
-func (h *httpLink) notified(said mcp.JSONRPCNotification) {
-	if params, err := json.Marshal(said.Params.AdditionalFields); err == nil {
-		h.client.notified(said.Method, params)
-	}
-}
-
-// requested answers a request of the server.
-func (h *httpLink) requested(_ context.Context, asked transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	params, err := json.Marshal(asked.Params)
-	if err != nil {
-		return nil, err
-	}
-	said := h.client.answer(&jsonrpc.Message{Method: asked.Method, Params: params})
-	answer := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: asked.ID}
-	if said.Error != nil {
-		answer.Error = &mcp.JSONRPCErrorDetails{Code: said.Error.Code, Message: said.Error.Message, Data: said.Error.Data}
-		return answer, nil
-	}
-	answer.Result, err = json.Marshal(said.Result)
-	return answer, err
 }

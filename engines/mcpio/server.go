@@ -4,7 +4,8 @@
 // It supports protocol revisions 2024-11-05 to 2026-07-28. mcp-go has the types and the
 // versions of the protocol. This package reads, orders, answers and cancels requests
 // itself, because a server must answer every request it has read, whatever the client does
-// next: mcp-go's own server would be wrapped for each of these.
+// next: mcp-go's own server would be wrapped for each of these, and brings a second library
+// of schemas into each start of the program.
 package mcpio
 
 import (

@@ -1,7 +1,7 @@
 package mcpclient
 
 import (
-	"bufio"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However a stream is cut and read, its lines are those of the whole.
+// However a stream is cut, its lines are those of the whole.
 func TestEventLinesAreThoseOfTheWhole(t *testing.T) {
 	whole := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	rapid.Check(t, func(t *rapid.T) {
@@ -20,19 +20,17 @@ func TestEventLinesAreThoseOfTheWhole(t *testing.T) {
 		if rapid.Bool().Draw(t, "byte by byte") {
 			in = iotest.OneByteReader(in)
 		}
-		lines := &eventLines{in: bufio.NewReaderSize(in, 16), body: io.NopCloser(nil)}
-		var read strings.Builder
-		into := make([]byte, rapid.IntRange(1, 5).Draw(t, "size of a read"))
+		events := newEventReader(in)
+		var read []string
 		for {
-			n, err := lines.Read(into)
-			read.Write(into[:n])
+			line, err := events.line()
+			read = append(read, string(line))
 			if err != nil {
 				require.ErrorIs(t, err, io.EOF)
 				break
 			}
-			require.Positive(t, n)
 		}
-		require.Equal(t, whole.Replace(strings.TrimPrefix(text, "\ufeff")), read.String())
+		require.Equal(t, whole.Replace(strings.TrimPrefix(text, "\ufeff")), strings.Join(read, "\n"))
 	})
 }
 
@@ -45,16 +43,19 @@ func (e endless) Read(into []byte) (int, error) { return copy(into, e), nil }
 // not.
 func TestAStreamWithoutEventsIsEnded(t *testing.T) {
 	for _, text := range []string{": ping\n\n", "\n", "event: x\n", "dat", ":", "id: 1\ndat: 2\n\n"} {
-		server := 0
-		lines := &eventLines{in: bufio.NewReader(endless(text)), body: io.NopCloser(nil), silent: func() { server++ }}
-		read, err := io.Copy(io.Discard, lines)
+		events, err, read := newEventReader(endless(text)), error(nil), 0
+		for ; err == nil && read <= maxQuiet; read++ {
+			_, err = events.next()
+		}
 		require.ErrorIs(t, err, errQuiet, text)
-		require.LessOrEqual(t, read, int64(maxQuiet+8192))
-		require.Equal(t, 1, server)
 	}
-	large := "data: " + strings.Repeat("x", 2*maxQuiet) + "\n\n"
-	lines := &eventLines{in: bufio.NewReader(strings.NewReader(strings.Repeat(": ping\n"+large, 3))), body: io.NopCloser(nil)}
-	read, err := io.Copy(io.Discard, lines)
-	require.NoError(t, err)
-	require.Equal(t, int64(3*(len(large)+len(": ping\n"))), read)
+	large := strings.Repeat("x", 2*maxQuiet)
+	events := newEventReader(strings.NewReader(strings.Repeat(": ping\ndata: "+large+"\n\n", 3)))
+	for range 3 {
+		found, err := events.next()
+		require.NoError(t, err)
+		require.Equal(t, large, string(found.text))
+	}
+	_, err := events.next()
+	require.True(t, errors.Is(err, io.EOF))
 }

@@ -1,0 +1,251 @@
+package mcpclient
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
+)
+
+// exchange is one request over HTTP and the reading of its answer, which may come in a
+// stream of events.
+type exchange struct {
+	link   *httpLink
+	method string
+	id     json.RawMessage
+	// skipped is the last part of the answer that is no message, as errors show it.
+	skipped string
+}
+
+// errUnfinished ends a stream without the answer.
+var errUnfinished = errors.New("the stream ended before the answer")
+
+// run sends the request and returns the answer.
+func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Message, error) {
+	ctx, end := x.link.within(ctx)
+	defer end()
+	asked := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: x.id, Method: x.method}
+	if params != nil {
+		asked.Params = params
+	}
+	response, err := x.link.post(ctx, x.method, asked)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= http.StatusMultipleChoices {
+		why := explanation(response)
+		if why == nil || x.method == string(mcp.MethodInitialize) && response.StatusCode < 500 || sessionLost(response, why) {
+			return nil, refusal(response, x.method, why)
+		}
+		return x.checked(why)
+	}
+	if session := response.Header.Get(headerSession); x.method == string(mcp.MethodInitialize) && session != "" {
+		x.link.session.Store(&session)
+	}
+	if mediaTypeOf(response) == typeEvents {
+		return x.follow(ctx, response.Body)
+	}
+	return x.whole(ctx, response)
+}
+
+// whole reads an answer that is no stream of events. A server may call it text, begin it with
+// a byte order mark or other text, write NaN, or send a batch. Another answer is a formatError.
+func (x *exchange) whole(ctx context.Context, response *http.Response) (*jsonrpc.Message, error) {
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSpace(bytes.TrimPrefix(body, jsonrpc.ByteOrderMark))
+	kind := mediaTypeOf(response)
+	if len(text) == 0 {
+		return nil, formatError(fmt.Sprintf("HTTP %d and no message", response.StatusCode))
+	}
+	found, _ := foundIn(text)
+	if answer := x.take(found); answer != nil {
+		return x.checked(answer)
+	}
+	if bytes.Contains(append([]byte{'\n'}, text[:min(len(text), maxEcho)]...), []byte("\ndata:")) {
+		return x.follow(ctx, io.NopCloser(bytes.NewReader(body)))
+	}
+	if kind == "application/json" || kind == "text/plain" || kind == "" {
+		x.skipped = x.link.skip(text)
+	}
+	return nil, formatError("a body that is not what the protocol says: " + cmp.Or(mediaTypes().FindString(kind), "no known type") + ", without an answer to the request")
+}
+
+// mediaTypes matches the types that an error names: other text of a server may be secret.
+var mediaTypes = pattern.Lazy(`^(?:text|application|image|multipart)/[a-z.+-]{1,40}$`)
+
+func mediaTypeOf(response *http.Response) string {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return kind
+}
+
+// maxResumed bounds how often a stream without an event is asked for again.
+const maxResumed = 3
+
+// follow reads a stream of events until the answer. A stream that ends before is asked for
+// again from its last event on, if its events have ids.
+func (x *exchange) follow(ctx context.Context, body io.ReadCloser) (*jsonrpc.Message, error) {
+	last, pause := "", listenPause
+	defer func() { _ = body.Close() }()
+	for tries := 0; ; tries++ {
+		events := newEventReader(body)
+		for {
+			next, err := events.next()
+			if answer, broken := x.heard(next.text); answer != nil || broken != nil {
+				return answer, broken
+			}
+			if err != nil {
+				_ = body.Close()
+				if last == "" || ctx.Err() != nil || errors.As(err, new(*http.MaxBytesError)) {
+					return nil, err
+				}
+				break
+			}
+			if next.id != "" {
+				last, tries = next.id, 0
+			}
+			if next.retry > 0 {
+				pause = next.retry
+			}
+		}
+		resumed, err := x.resume(ctx, last, pause, tries)
+		if err != nil {
+			return nil, err
+		}
+		body = resumed
+	}
+}
+
+// resume asks for the events after one.
+func (x *exchange) resume(ctx context.Context, last string, pause time.Duration, tries int) (io.ReadCloser, error) {
+	for ; tries < maxResumed && sleep(ctx, pause); tries++ {
+		response, err := x.link.send(ctx, http.MethodGet, nil, http.Header{headerLastID: {last}})
+		if err != nil {
+			continue
+		}
+		if response.StatusCode == http.StatusOK && mediaTypeOf(response) == typeEvents {
+			return response.Body, nil
+		}
+		_ = response.Body.Close()
+		break
+	}
+	return nil, errUnfinished
+}
+
+// errBroken ends a stream with a message that cannot be read.
+var errBroken = errors.New("an event of the stream is not JSON")
+
+// heard takes the messages in an event, and returns the answer if it is one of them. The first
+// answer is taken, whatever its id: another is an error.
+func (x *exchange) heard(text []byte) (*jsonrpc.Message, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	found, skipped := foundIn(text)
+	if answer := x.take(found); answer != nil {
+		return x.checked(answer)
+	}
+	if len(skipped) > 0 {
+		x.skipped = x.link.skip(skipped)
+		if meantAsMessage(skipped) {
+			return nil, errBroken
+		}
+	}
+	return nil, nil
+}
+
+// foundIn returns the messages in a text, and what is none. An answer that names no request
+// and no error is none.
+func foundIn(text []byte) (found []*jsonrpc.Message, skipped []byte) {
+	found = messagesIn(text)
+	if found == nil {
+		found, skipped = behindText(text)
+	}
+	for _, m := range found {
+		if m.IsResponse() && m.ID == nil && m.Error == nil {
+			return nil, text
+		}
+	}
+	return found, skipped
+}
+
+// take routes messages, and returns the answer among them: that of the request, else the
+// first.
+func (x *exchange) take(found []*jsonrpc.Message) (answer *jsonrpc.Message) {
+	for _, m := range found {
+		switch {
+		case !m.IsResponse():
+			x.link.route(m)
+		case answer == nil || bytes.Equal(m.ID, x.id):
+			answer = m
+		}
+	}
+	return answer
+}
+
+// checked refuses the answer to another request. An error may have no id if the server could
+// not parse the request.
+func (x *exchange) checked(m *jsonrpc.Message) (*jsonrpc.Message, error) {
+	named := len(m.ID) > 0 && string(m.ID) != "null"
+	if jsonvalue.Text(m.ID) != jsonvalue.Text(x.id) && (m.Error == nil || named) {
+		return nil, fault.New(fault.ToolFailed, "the server was asked %s, and it answered another request", x.method)
+	}
+	return m, nil
+}
+
+// explanation returns the message with a JSON-RPC error in the body of a failure; nil if there
+// is none. Other JSON explains nothing.
+func explanation(response *http.Response) *jsonrpc.Message {
+	if mediaTypeOf(response) != "application/json" {
+		return nil
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil
+	}
+	m, err := jsonrpc.Read(bytes.TrimSpace(body))
+	if err != nil || jsonvalue.TextMember(m.Raw, "jsonrpc") != jsonrpc.Version || m.Error == nil || decode(m.Error, new(rpcError)) != nil {
+		return nil
+	}
+	return m
+}
+
+// sessionLost reports whether a restarted server refuses an unknown session with 400, as
+// the example servers of several SDKs do.
+func sessionLost(response *http.Response, why *jsonrpc.Message) bool {
+	var failure rpcError
+	return response.StatusCode == http.StatusBadRequest && response.Request.Header.Get(headerSession) != "" &&
+		decode(why.Error, &failure) == nil && strings.Contains(strings.ToLower(failure.Message), "session")
+}
+
+// refusal is the error of a failure; why is its explanation, or nil. The protocol's status for
+// a lost session is 404; where initialize gets one of 4xx with an explanation, or the address
+// has no such method, the server speaks another revision or transport.
+func refusal(response *http.Response, method string, why *jsonrpc.Message) error {
+	code := response.StatusCode
+	absent := code == http.StatusNotFound || code == http.StatusMethodNotAllowed
+	switch {
+	case method == string(mcp.MethodInitialize) && (absent || why != nil):
+		return errNotLegacy
+	case code == http.StatusNotFound, why != nil:
+		return ErrSessionOver
+	}
+	return statusError(code)
+}
