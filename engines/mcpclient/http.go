@@ -66,7 +66,18 @@ type httpLink struct {
 	logged           atomic.Int64 // parts that are no message
 	replies          atomic.Int64 // answers to the server that are being computed or sent
 	// background counts what is sent beside the requests, and the stream that is listened to.
+	// closing is held while the connection ends: nothing begins after it.
 	background sync.WaitGroup
+	closing    sync.Mutex
+}
+
+// beside runs work that close waits for, unless the connection has ended.
+func (h *httpLink) beside(work func()) {
+	h.closing.Lock()
+	defer h.closing.Unlock()
+	if h.client.life.Err() == nil {
+		h.background.Go(work)
+	}
 }
 
 func (h *httpLink) ended() <-chan struct{} { return h.client.life.Done() }
@@ -74,7 +85,7 @@ func (h *httpLink) ended() <-chan struct{} { return h.client.life.Done() }
 func (h *httpLink) agree(version string) {
 	h.version.Store(&version)
 	if !mcp.IsModernProtocol(version) { // later revisions have no such stream
-		h.background.Go(h.listen)
+		h.beside(h.listen)
 	}
 }
 
@@ -85,7 +96,9 @@ func (h *httpLink) modern() bool {
 
 // close aborts running requests and ends the session, if the server still answers.
 func (h *httpLink) close() error {
+	h.closing.Lock()
 	h.client.end()
+	h.closing.Unlock()
 	h.background.Wait()
 	if h.session.Load() != nil && !h.modern() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.client.life), lastGrace)
@@ -176,10 +189,10 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 // tellCancelled sends the cancellation of a request to the server in the background, if
 // the revision has cancellations.
 func (h *httpLink) tellCancelled(id json.RawMessage) {
-	if h.modern() || h.client.life.Err() != nil {
+	if h.modern() {
 		return
 	}
-	h.background.Go(func() {
+	h.beside(func() {
 		ctx, cancel := context.WithTimeout(h.client.life, lastGrace)
 		defer cancel()
 		_ = h.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
@@ -206,11 +219,11 @@ func (h *httpLink) notify(ctx context.Context, method string, params map[string]
 
 // reply answers a request of the server, unless too many answers are unread.
 func (h *httpLink) reply(asked *jsonrpc.Message) {
-	if h.replies.Add(1) > maxReplies || h.client.life.Err() != nil {
+	if h.replies.Add(1) > maxReplies {
 		h.replies.Add(-1)
 		return
 	}
-	h.background.Go(func() {
+	h.beside(func() {
 		defer h.replies.Add(-1)
 		if response, err := h.post(h.client.life, "", h.client.answer(asked)); err == nil {
 			_ = response.Body.Close()
