@@ -324,6 +324,15 @@ func documentedKeys(seed uint64) (list []lookalike) {
 	one("intercom", "dG9rO", m(w, 55))
 	one("yandex", "AQVN", m(u, 35))
 	one("trello token", "ATTA", m(hexa, 72))
+	one("browserbase", "bb_live_", m(u, 27))
+	one("stytch", "secret-live-", m(u, 36))
+	one("axiom", "xaat-", uuid())
+	one("trigger", "tr_prod_", m(w, 20))
+	one("polar", "polar_oat_", m(w, 43))
+	one("helicone", "sk-helicone-"+m(small, 7)+"-"+m(small, 7)+"-"+m(small, 7)+"-", m(small, 12))
+	one("inngest", "signkey-prod-", m(hexa, 64))
+	one("paddle", "pdl_live_apikey_01"+m(small, 24)+"_", m(w, 22)+"_"+m(w, 3))
+	one("buildkite cluster", "bkct_", m(w, 40))
 	one("aws configure", "aws configure set aws_secret_access_key ", m(b64, 40))
 
 	return list

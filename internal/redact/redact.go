@@ -188,13 +188,18 @@ func (r *Redactor) direct(text string) []span {
 	if read != nil {
 		all = append(all, read.found...)
 	}
+	if r.names {
+		add := func(from, to int) bool { all = append(all, span{from, to}); return true }
+		eachPair(text, add)
+		eachColumn(text, r == r.certain, add)
+	}
 	return all
 }
 
 // hinted reports whether a text has any of the words, or something that is encoded.
 // A text without them holds no secret.
 func (r *Redactor) hinted(text string) bool {
-	if r.names && encoded(text) {
+	if r.names && (encoded(text) || hasPair(text)) {
 		return true
 	}
 	for at := 0; ; at++ {

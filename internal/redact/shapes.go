@@ -30,6 +30,9 @@ var keys = []struct {
 	// Flutterwave, Shopify; New Relic, Contentful, CircleCI, Tailscale, Atlassian
 	{"GOCSPX- gsk_ xai- nvapi- tvly- csk- pcsk_ lsv2_pt_ lsv2_sk_ pplx- dckr_pat_ dckr_oat_ sb_secret_ sntrys_ sntryu_ figd_ figo_", keyBytes, 20, 20, 0},
 	{"sq0atp- sq0csp- FLWSECK- FLWSECK_TEST- shpat_ shpss_ shpca_ shppa_ NRAK- NRII- NRJS- CFPAT- CCIPAT_ tskey- ATBB ATCTT3 ATATT3", keyBytes, 20, 20, 0},
+	// Browserbase, Stytch, Axiom, Trigger.dev, Polar, Helicone; Inngest, Paddle, Buildkite
+	{"bb_live_ bb_test_ secret-live- secret-test- xaat- xapt- tr_prod_ tr_dev_ polar_oat_ sk-helicone-", keyBytes, 20, 20, 0},
+	{"signkey-prod- signkey-test- pdl_live_apikey_ pdl_sdbx_apikey_ bkct_", keyBytes, 24, 24, longWord},
 	{"bedrock-api-key- wandb_v1_ dG9rO AQVN", keyBytes, 34, 34, longWord},     // AWS, Weights & Biases, Intercom, Yandex
 	{"ATTA", bytesOf(digits + "abcdef"), 64, 64, 0},                           // Trello
 	{"rzp_live_ rzp_test_", alphanumeric, 14, 14, 0},                          // Razorpay
