@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/think/check"
 	"savant/think/flow/expression"
 )
@@ -102,7 +103,7 @@ func (c *checker) file(file *File) {
 // which have no engine in their names, are not listed anywhere.
 func (c *checker) known(name string) bool {
 	if isPattern(name) {
-		return slices.ContainsFunc(c.names, func(tool string) bool { return matches(name, tool) })
+		return slices.ContainsFunc(c.names, func(tool string) bool { return pattern.Matches(name, tool) })
 	}
 	return !strings.Contains(name, ".") || slices.Contains(c.names, name)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"savant/internal/pattern"
 	"savant/think/flow/expression"
 )
 
@@ -178,7 +179,7 @@ func impliedTools(names []string, of *ledger) []string {
 			continue
 		}
 		for key := range of.lists {
-			if key.keys == "" && !key.failed && matches(name, key.tool) {
+			if key.keys == "" && !key.failed && pattern.Matches(name, key.tool) {
 				all = append(all, key.tool)
 			}
 		}
@@ -287,7 +288,7 @@ func (s *Set) outcome(call Call, result any) Outcome {
 			continue
 		}
 		for _, each := range file.success {
-			if !matches(each.tool, call.Tool) {
+			if !pattern.Matches(each.tool, call.Tool) {
 				continue
 			}
 			j := &judgement{file: file, call: call}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"savant/internal/pattern"
 )
 
 // ledger is the calls of one session, or of a project, in the order in which they
@@ -131,18 +133,18 @@ func (l *ledger) calls(key listKey, keys []string, open bool) []any {
 // lastEnd returns the event at which the last call of some tools ended, or may still
 // end: then no call is after it.
 func (l *ledger) lastEnd(tools []string) (event int, running bool) {
-	for _, pattern := range tools {
-		if !isPattern(pattern) {
-			event, running = max(event, l.ended[pattern]), running || l.running(pattern)
+	for _, name := range tools {
+		if !isPattern(name) {
+			event, running = max(event, l.ended[name]), running || l.running(name)
 			continue
 		}
 		for tool, at := range l.ended {
-			if matches(pattern, tool) {
+			if pattern.Matches(name, tool) {
 				event = max(event, at)
 			}
 		}
 		for tool := range l.open {
-			running = running || matches(pattern, tool) && l.running(tool)
+			running = running || pattern.Matches(name, tool) && l.running(tool)
 		}
 	}
 	return event, running

@@ -459,6 +459,9 @@ func (p *parser) tools(value any, at string) []string {
 		if !toolName().MatchString(each) {
 			p.violation(at, "%q is no name of a tool", fault.Cut(each, 60))
 		}
+		if rest, is := strings.CutPrefix(each, "mcp__"); is { // each client writes it differently
+			p.violation(at, "a tool of a server is named SERVER.TOOL: write %s", fault.Cut(strings.Replace(rest, "__", ".", 1), 60))
+		}
 	}
 	return all
 }

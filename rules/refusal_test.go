@@ -128,6 +128,7 @@ func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 		"rules: [{id: a, before: x.y, require: [{needs: lgin}]}]\nevidence: {login: {last: z}}": `there is no evidence "lgin": did you mean "login"?`,
 		"rules: [{id: a, before: x.y, require: \"login.rsult\"}]\nevidence: {login: {last: z}}": `did you mean login.result?`,
 		"rules: [{id: a, before: x.y, require: \"facts.mx > 1\"}]\nfacts: {max: 1}":             `did you mean facts.max?`,
+		"rules: [{id: a, before: mcp__git-hub__push, deny: true}]":                              "write git-hub.push",
 		"rules: [{id: a, before: x.y, at_most: 0}]":                                             "at_most is an integer of 1 or more",
 		"rules: [{id: a, before: x.y, at_most: 1, within: 1 day}]":                              "within is a time such as",
 		"rules: [{id: a, before: x.y, deny: true, per: input.x}]":                               "per belongs to at_most or once",

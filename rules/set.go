@@ -74,32 +74,20 @@ func (s *Set) All() (all []*Rule) {
 }
 
 // Names returns the names of tools that the rules say, without patterns.
-func (s *Set) Names() []string {
-	names := slices.Clone(s.reads)
-	for _, file := range s.files {
-		for _, rule := range file.Rules {
-			names = append(names, rule.Before...)
-		}
-	}
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), isPattern)
+func (s *Set) Names() []string { return slices.DeleteFunc(s.names(), isPattern) }
+
+// Patterns returns the patterns of names that the rules say.
+func (s *Set) Patterns() []string {
+	return slices.DeleteFunc(s.names(), func(name string) bool { return !isPattern(name) })
 }
 
-// Engines returns the engines of which the rules name tools, also by patterns.
-func (s *Set) Engines() []string {
-	names, engines := slices.Clone(s.reads), []string{}
-	for _, file := range s.files {
-		for _, rule := range file.Rules {
-			names = append(names, rule.Before...)
-		}
+func (s *Set) names() []string {
+	names := slices.Clone(s.reads)
+	for _, rule := range s.All() {
+		names = append(names, rule.Before...)
 	}
-	for _, name := range names {
-		if engine, _, dotted := strings.Cut(name, "."); dotted && !isPattern(engine) {
-			engines = append(engines, engine)
-		}
-	}
-	slices.Sort(engines)
-	return slices.Compact(engines)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Project reports whether a rule reaches over the sessions of a project.

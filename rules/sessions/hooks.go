@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"context"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,9 +22,6 @@ const OfHooks = "hooks"
 // Ask decides on the event of a client's hook: a call of one of the client's own tools,
 // before or after it is made. Where it cannot decide, the call does not pass.
 func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
-	if e.Session == "" {
-		return gate.Decision{}
-	}
 	set, runs, err := k.holding(ctx, engines.Call{})
 	tool, ours := toolOf(set, e.Tool)
 	switch {
@@ -69,9 +68,9 @@ func refusal(err error) gate.Decision {
 
 func hookSession(e gate.Event) string { return "hook " + e.Client + " " + e.Session }
 
-// spelling returns a tool's name without what clients write differently.
+// spelling returns a tool's name, or a pattern, without what clients write differently.
 func spelling(name string) string {
-	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '*' })
 	if len(words) > 1 && (words[0] == "mcp" || words[0] == "MCP") {
 		words = words[1:]
 	}
@@ -81,29 +80,57 @@ func spelling(name string) string {
 // toolOf returns the name by which rules know a client's tool: SERVER.TOOL of another MCP
 // server, however the client writes it. ours: it is one that a server of Savant publishes.
 func toolOf(set *rules.Set, name string) (tool string, ours bool) {
-	plain := spelling(name)
-	_, plugged := strings.CutPrefix(name, "mcp__plugin_")
-	_, alone := strings.CutPrefix(name, "MCP:") // the client does not say the server
-	for _, known := range set.Names() {
+	names := set.Names()
+	for _, known := range names {
 		for _, spelt := range []string{known, engines.Underscored(known)} {
 			if server, is := strings.CutSuffix(name, spelt); is && strings.Contains(server, "savant") {
 				return known, true
 			}
 		}
-		_, of, dotted := strings.Cut(known, ".")
-		if dotted && (spelling(known) == plain || plugged && strings.HasSuffix(plain, "_"+spelling(known)) || alone && spelling(of) == plain) {
-			return known, false
+	}
+	if slices.Contains(names, name) {
+		return name, false
+	}
+	for _, known := range append(names, set.Patterns()...) {
+		if tool := spelt(known, name); tool != "" && set.Reads(tool) {
+			return tool, false
 		}
 	}
 	if rest, is := strings.CutPrefix(name, "mcp__"); is {
 		return strings.Replace(rest, "__", ".", 1), false
 	}
-	for _, engine := range set.Engines() {
-		if rest, is := strings.CutPrefix(plain, spelling(engine)+"_"); is {
-			return engine + "." + rest, false
-		}
-	}
 	return name, false
+}
+
+// spelt returns a client's tool as a name or pattern of a server's tools spells it, "" if it is
+// another one: a star takes what the client has there.
+func spelt(known, name string) string {
+	server, of, dotted := strings.Cut(known, ".")
+	if !dotted || strings.Trim(known, "*.") == "" {
+		return ""
+	}
+	form, begins := spelling(known), "^"
+	if strings.HasPrefix(name, "mcp__plugin_") {
+		begins = "^(?:.*_)?"
+	}
+	if strings.HasPrefix(name, "MCP:") { // the client does not say the server
+		if strings.Trim(of, "*") == "" {
+			return ""
+		}
+		form, known = spelling(of), strings.ReplaceAll(server, "*", "")+"."+of
+	}
+	read, err := regexp.Compile(begins + strings.ReplaceAll(regexp.QuoteMeta(form), `\*`, "(.*)") + "$")
+	if err != nil {
+		return ""
+	}
+	found := read.FindStringSubmatch(spelling(name))
+	if found == nil {
+		return ""
+	}
+	for _, text := range found[1:] {
+		known = strings.Replace(known, "*", text, 1)
+	}
+	return known
 }
 
 // after notes how a call of the client ended.

@@ -7,6 +7,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 	"savant/internal/redact"
 )
 
@@ -60,7 +61,7 @@ func (i Issued) allows(own Own, e Event) bool {
 		if each == AllowRead {
 			return own.reads(e)
 		}
-		return slices.ContainsFunc(own.spellings(e.Tool), func(spelt string) bool { return matches(dotted(each), dotted(spelt)) })
+		return slices.ContainsFunc(own.spellings(e.Tool), func(spelt string) bool { return pattern.Matches(dotted(each), dotted(spelt)) })
 	})
 }
 

@@ -164,23 +164,3 @@ func dotted(name string) string {
 func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
-
-// matches matches a name with a pattern, both dotted. A star matches any characters.
-func matches(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	rest, ok := strings.CutPrefix(name, parts[0])
-	if !ok {
-		return false
-	}
-	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(rest, part)
-		if at < 0 {
-			return false
-		}
-		rest = rest[at+len(part):]
-	}
-	return strings.HasSuffix(rest, parts[len(parts)-1])
-}

@@ -1,0 +1,48 @@
+package sessions_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/think/gate"
+)
+
+// TestNoSpellingIsAWayAround: of arguments and of the tool's name. What a tool gets is what the
+// rules judged, so that no second call for the same order passes.
+func TestNoSpellingIsAWayAround(t *testing.T) {
+	for _, tool := range []string{"pay.refund", "pay_refund", "pay-refund", "Pay.Refund", "mcp__savant__pay_refund", " pay.refund"} {
+		for _, args := range []string{
+			`{"order":"A","amount":1}`, `{"amount":1,"order":"A"}`, `{"order":"\u0041","amount":1.0}`, `{"order":"A","amount":1e0}`,
+			`{"order":"A","amount":"1"}`, `{"Order":"A","amount":1}`, `{"ORDER":"A","AMOUNT":1}`, `{"order":"B","order":"A","amount":1}`,
+			`{"order":"B","Order":"A","amount":1}`, `{"Order":"A","order":"B","amount":1}`, `"{\"order\":\"A\",\"amount\":1}"`, `{"order":"A","amount":1,"note":"x"}`,
+			`{"order":["A"],"amount":1}`, `{"order":{"value":"A"},"amount":1}`, `{"args":{"order":"A","amount":1}}`, `{"order":"A"}`, `{"order":"A","amount":null}`,
+		} {
+			w := newWorld(t, `rules: [{id: once, before: pay.refund, once: input.order}]`)
+			registry := w.start()
+			require.NoError(t, invoke(registry, lasting, "pay.refund", `{"order":"A","amount":1}`))
+			result, err := registry.Invoke(t.Context(), lasting, tool, json.RawMessage(args))
+			if err == nil {
+				require.NotContains(t, string(result.JSON), `"order":"A"`, "%s %s", tool, args)
+			}
+		}
+	}
+}
+
+// TestNoNameOfAClientIsAWayAround: a pattern is about a server's tools however a client writes
+// them, and also where it does not say its session.
+func TestNoNameOfAClientIsAWayAround(t *testing.T) {
+	w := newWorld(t, `rules: [{id: one, before: "git-hub.delete-*", deny: true}, {id: any, before: "*.drop_*", deny: true}, {id: shell, before: Bash, deny: true}]`)
+	for tool, refused := range map[string]bool{
+		"mcp__git-hub__delete-issue": true, "mcp_git-hub_delete-issue": true, "git-hub_delete-issue": true, "git-hub__delete-issue": true, "@git-hub/delete-issue": true,
+		"mcp__plugin_market_git-hub__delete-issue": true, "git_hub_delete_issue": true, "MCP:delete-issue": true,
+		"mcp__db__drop_table": true, "mcp_db_drop_table": true, "db_drop_table": true, "@db/drop_table": true, "MCP:drop_table": true, "Bash": true,
+		"mcp__git-hub__list-issues": false, "git_hub_list_issues": false, "drop_table": false, "MCP:table": false, "Read": false,
+	} {
+		for _, session := range []string{"s", ""} {
+			event := gate.Event{Client: "claude-code", Session: session, Kind: gate.BeforeTool, Tool: tool, Input: json.RawMessage(`{}`)}
+			require.Equal(t, refused, w.openHooks().Ask(t.Context(), event).Verdict == gate.Refuse, "%s %q", tool, session)
+		}
+	}
+}
