@@ -3,7 +3,6 @@
 const main = document.getElementById("main");
 const waiting = new Map();
 let last = 0;
-let host = {};
 let shown = {};
 
 function send(message) {
@@ -59,8 +58,20 @@ function giveNotes() {
   tell("Notes on step " + shown.step_id + " of run " + shown.run_id + ", which still waits for a decision:\n" + text);
 }
 
+// tell puts a text into the conversation, or, in a client that takes none, before the model for its next turn.
 function tell(text) {
-  if (host.message) request("ui/message", { role: "user", content: [{ type: "text", text }] }).catch(() => say("The client did not take the message."));
+  const content = [{ type: "text", text }];
+  request("ui/message", { role: "user", content })
+    .catch(() => request("ui/update-model-context", { content }))
+    .catch(() => say("This client takes no message: tell the model to go on."));
+}
+
+// dress takes the colours of the client, which may be others than those of the system.
+const dark = [...document.styleSheets[0].cssRules].find((rule) => rule.conditionText?.includes("prefers-color-scheme"));
+function dress(context) {
+  if (!context?.theme) return;
+  dark.media.mediaText = context.theme === "dark" ? "all" : "not all";
+  document.documentElement.style.colorScheme = context.theme;
 }
 
 // codeOf computes the code of an answer. Only this page has the key, and it is good for one answer.
@@ -121,12 +132,14 @@ window.addEventListener("message", (event) => {
   } else if (message.method === "ui/notifications/tool-result") {
     show(message.params);
     setTimeout(follow, 2000);
+  } else if (message.method === "ui/notifications/host-context-changed") {
+    dress(message.params);
   } else if (message.id !== undefined) {
     send(message.method === "ping" || message.method === "ui/resource-teardown" ? { id: message.id, result: {} } : { id: message.id, error: { code: -32601, message: "Method not found" } });
   }
 });
 
 request("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "savant", version: "1" }, appCapabilities: {} }).then((result) => {
-  host = result.hostCapabilities ?? {};
+  dress(result.hostContext);
   send({ method: "ui/notifications/initialized" });
 });

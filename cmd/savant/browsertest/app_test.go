@@ -2,8 +2,11 @@ package browsertest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image/color"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -41,7 +45,7 @@ window.show = async (name, given) => {
   const uri = tools.find((each) => each.name === name)._meta.ui.resourceUri;
   localStorage[uri] ??= JSON.stringify((await client.readResource({ uri })).contents[0]);
   const page = JSON.parse(localStorage[uri]);
-  const bridge = new AppBridge(client, info, { serverTools: {}, serverResources: {}, message: {} });
+  const bridge = window.bridge = new AppBridge(client, info, { serverTools: {}, serverResources: {}, updateModelContext: {} }, { hostContext: { theme: "dark" } });
   const initialized = new Promise((resolve) => bridge.addEventListener("initialized", resolve));
   const ready = new Promise((resolve) => addEventListener("message", ({ data }) => data.method === "ui/notifications/sandbox-proxy-ready" && resolve()));
   bridge.onmessage = async () => ({});
@@ -219,4 +223,19 @@ outputs: {sure: "{{ state.sure }}", where: "{{ state.where }}"}
 	require.Contains(t, ended, `"sure":{"approved":true,"comment":"fine"},"where":{"place":"Oslo"}`)
 
 	p.shows(address, "app_run", map[string]any{"run_id": "r1"})
+	p.wears(color.RGBA{0x11, 0x17, 0x1d, 0xff})
+	eval[any](p, `bridge.sendHostContextChange({ theme: "light" })`)
+	p.wears(color.RGBA{0xff, 0xff, 0xff, 0xff})
+}
+
+// wears waits until the page in the host has a colour at its edge.
+func (p *tab) wears(want color.RGBA) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		require.NoError(p.t, err)
+		shown, err := png.Decode(bytes.NewReader(picture))
+		require.NoError(p.t, err)
+		return color.RGBAModel.Convert(shown.At(16, 100)) == want
+	}, patience, 50*time.Millisecond)
 }
