@@ -74,13 +74,23 @@ func TestWhatAServiceAsksToWait(t *testing.T) {
 		`Please retry after 3 seconds.`:                         3 * time.Second,
 		`try again in 2 minutes`:                                2 * time.Minute,
 		`Please try again later.`:                               0,
+		`Please retry in 34.074824224s.`:                        34074824224 * time.Nanosecond,
+		`Try again in 30 seconds`:                               30 * time.Second,
+		`Try again in about 5 minutes`:                          5 * time.Minute,
+		`try again in 2 hours`:                                  2 * time.Hour,
+		`Please wait 20 seconds before the next request`:        20 * time.Second,
+		`Please wait for 20s.`:                                  20 * time.Second,
+		`Limit resets in 45 s`:                                  45 * time.Second,
+		`{"retry_after":"3 seconds"}`:                           3 * time.Second,
+		`{"retryAfterMs":1500}`:                                 1500 * time.Millisecond,
 		`{"error":{"message":"Rate limit reached","code":429}}`: 0,
 	} {
 		require.Equal(t, want, reasoning.AskedWait(body), body)
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{"1.5": 1500 * time.Millisecond, "3": 3 * time.Second, "2s": 2 * time.Second,
-		"Thu, 01 Jan 2026 00:00:09 GMT": 9 * time.Second, "2026-01-01T00:00:05Z": 5 * time.Second, "soon": 0, "-1": 0} {
+		"Thu, 01 Jan 2026 00:00:09 GMT": 9 * time.Second, "2026-01-01T00:00:05Z": 5 * time.Second, "soon": 0, "-1": 0,
+		"5, 10": 5 * time.Second, "7 seconds": 7 * time.Second, "Thu, 01 Jan 2026 00:00:09 +0000": 9 * time.Second, "1m": time.Minute, " 4 ": 4 * time.Second} {
 		require.Equal(t, want, reasoning.Patience(http.Header{"Retry-After": {value}}, now), value)
 	}
 }

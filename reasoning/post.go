@@ -171,15 +171,15 @@ func statusError(response *http.Response, body string) error {
 		return coded
 	}
 	refused := &Refused{Status: response.StatusCode, After: cmp.Or(Patience(response.Header, time.Now()), AskedWait(body)), Body: body, Err: err}
-	if Passing(response.StatusCode) && !strings.Contains(body, quotaUsedUp) {
+	if Passing(response.StatusCode) && !quotaUsedUp().MatchString(body) {
 		return &Temporary{Err: refused, After: refused.After}
 	}
 	return refused
 }
 
-// quotaUsedUp is the code of OpenAI-compatible services for an exhausted budget. It has
-// the status of a rate limit, but a retry cannot succeed.
-const quotaUsedUp = "insufficient_quota"
+// quotaUsedUp matches what services say of an exhausted budget. It has the status of a rate
+// limit, but a retry cannot succeed.
+var quotaUsedUp = pattern.Lazy(`insufficient_quota|billing_error|(?:out of|insufficient) (?:credits|balance)`)
 
 // Refused is the error of a request answered with an error status: the pause that the
 // answer asked for, and its beginning, redacted.
@@ -225,25 +225,33 @@ func RetryAfter(value string, now time.Time) time.Duration {
 
 var (
 	// retryMember matches a pause as a member of an error: "retryDelay": "34s", "retry_after": 2.
-	retryMember = pattern.Lazy(`(?i)"retry[_-]?(?:delay|after)(?:[_-]?(ms|milliseconds)|[_-]?(?:s|seconds))?"\s*:\s*(?:\{\s*"seconds"\s*:\s*)?"?([0-9.]+[hms0-9.]*)`)
+	retryMember = pattern.Lazy(`(?i)"retry[_-]?(?:delay|after)(?:[_-]?(ms|milliseconds)|[_-]?(?:s|seconds))?"\s*:\s*(?:\{\s*"seconds"\s*:\s*)?"?([0-9.]+[hms0-9.]*)(?: ([a-z]+))?`)
 	// retrySentence matches it in a sentence: "Please try again in 6m0s."
-	retrySentence = pattern.Lazy(`(?i)(?:try again|retry|retrying) (?:in|after) ([0-9][0-9.hms]*)(?: (milliseconds|ms|minutes))?`)
+	retrySentence = pattern.Lazy(`(?i)(?:try again|retry|retrying|resets?|wait)(?: (?:in|after|for|about))* ([0-9][0-9.hms]*)(?: ([a-z]+))?`)
+	// leadingWait matches a pause at the beginning of a header.
+	leadingWait = pattern.Lazy(`(?i)^\s*([0-9][0-9.hms]*)\s*([a-z]+)?\s*(?:,|$)`)
 )
 
 // AskedWait is how long the body of an error asks to wait; 0 if it does not say.
 func AskedWait(body string) time.Duration {
-	value, unit := "", ""
 	if found := retryMember().FindStringSubmatch(body); found != nil {
-		value, unit = found[2], found[1]
+		return waitOf(found[2], found[1]+found[3], time.Now())
 	} else if found := retrySentence().FindStringSubmatch(body); found != nil {
-		value, unit = found[1], found[2]
+		return waitOf(found[1], found[2], time.Now())
 	}
-	wait := until(strings.TrimRight(value, "."), time.Now())
-	switch {
-	case strings.HasPrefix(strings.ToLower(unit), "min"):
-		return wait * 60
-	case unit != "":
+	return 0
+}
+
+// waitOf is the pause of a number with a unit, seconds by default.
+func waitOf(value, unit string, now time.Time) time.Duration {
+	wait := until(strings.TrimRight(value, "."), now)
+	switch unit = strings.ToLower(unit); {
+	case unit == "ms", strings.HasPrefix(unit, "milli"):
 		return wait / 1000
+	case strings.HasPrefix(unit, "min"):
+		return wait * 60
+	case strings.HasPrefix(unit, "hour"):
+		return wait * 60 * 60
 	}
 	return wait
 }
@@ -255,8 +263,11 @@ func Patience(header http.Header, now time.Time) time.Duration {
 	if milliseconds, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && milliseconds > 0 {
 		return time.Duration(min(milliseconds, 1<<31)) * time.Millisecond
 	}
-	if header.Get("Retry-After") != "" {
-		return until(header.Get("Retry-After"), now)
+	if given := header.Get("Retry-After"); given != "" {
+		if found := leadingWait().FindStringSubmatch(given); found != nil {
+			return waitOf(found[1], found[2], now)
+		}
+		return until(given, now)
 	}
 	var usedUp, unlimited time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
 	for _, limit := range limits() {
@@ -310,8 +321,10 @@ func until(value string, now time.Time) time.Duration {
 	if duration, err := time.ParseDuration(value); err == nil {
 		return max(duration, 0)
 	}
-	if at, err := time.Parse(time.RFC3339, value); err == nil {
-		return max(at.Sub(now), 0)
+	for _, layout := range []string{time.RFC3339, time.RFC1123Z} {
+		if at, err := time.Parse(layout, value); err == nil {
+			return max(at.Sub(now), 0)
+		}
 	}
 	return RetryAfter(value, now)
 }

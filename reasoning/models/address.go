@@ -11,7 +11,7 @@ import (
 
 var (
 	// operation matches the end of a path that names what is asked instead of where.
-	operation = pattern.Lazy(`/+(?:chat/completions|completions|responses|messages|models|api/(?:chat|generate|tags|show))/*$`)
+	operation = pattern.Lazy(`/+(?:chat/completions|completions|responses|messages|api(?:/(?:chat|generate|tags|show))?)/*$|(/v\d+[a-z0-9]*)/+(?:chat|embeddings|models)(?:/[^/]*)?/*$`)
 	// version matches the version in a path, twice is once.
 	version      = pattern.Lazy(`/v\d+[a-z0-9]*(?:/|$)`)
 	versionTwice = pattern.Lazy(`(/v\d+[a-z0-9]*)(?:/v\d+[a-z0-9]*)+/*$`)
@@ -25,7 +25,7 @@ func (s *service) parse(text string) error {
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
 		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.name)
 	}
-	path := operation().ReplaceAllString(address.Path, "")
+	path := operation().ReplaceAllString(address.Path, "$1")
 	path = strings.TrimRight(versionTwice().ReplaceAllString(path, "$1"), "/")
 	if !s.hasVersion {
 		path = strings.TrimSuffix(path, "/v1")

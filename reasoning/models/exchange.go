@@ -160,6 +160,9 @@ func (s *service) part(answer []byte, into taker) error {
 // another path.
 func (s *service) undocumented(answer []byte) error {
 	err := s.failed("sent an answer that is not its documented JSON")
+	if text := bytes.TrimSpace(answer); len(text) == 0 || text[0] != '<' && text[0] != '{' && passes().Match(text) { // a proxy's
+		return &reasoning.Temporary{Err: err}
+	}
 	if bytes.HasPrefix(bytes.TrimSpace(answer), []byte("<")) {
 		return &reasoning.Refused{Status: http.StatusNotFound, Err: err}
 	}

@@ -25,7 +25,7 @@ const (
 
 // naming matches what names a part in a refusal.
 var naming = map[string]func() *regexp.Regexp{
-	partSystem:        pattern.Lazy(`(?i)(?:system|developer)\b.{0,60}\b(?:roles?|instructions?|messages?|prompts?)\b|\broles?\b.{0,60}\b(?:system|alternate)`),
+	partSystem:        pattern.Lazy(`(?i)(?:system|developer)\b.{0,60}\b(?:roles?|instructions?|messages?|prompts?)\b|\broles?\b.{0,60}\b(?:system|alternate)|only user`),
 	partStreamOptions: pattern.Lazy(`(?i)stream_?options`),
 	partTemperature:   pattern.Lazy(`(?i)temperature`),
 	partThink:         pattern.Lazy(`(?i)think`),
@@ -34,7 +34,7 @@ var naming = map[string]func() *regexp.Regexp{
 }
 
 // namingFormat matches what names a response format in a refusal.
-var namingFormat = pattern.Lazy(`(?i)schema|response_?format|\bformat|grammar|\btool|json_|\bjson\b`)
+var namingFormat = pattern.Lazy(`(?i)schema|response_?format|\bformat|grammar|structured|guided|\btool|json_|\bjson\b`)
 
 // habits are the parts of requests that the service of a model refused in this process.
 type habits struct {

@@ -47,6 +47,10 @@ func TestRefusalsThatAnotherFormCures(t *testing.T) {
 		"system role":           {"openai:m", `"role":"system"`, `{"error":{"message":"System role not supported"}}`, 400},
 		"developer instruction": {"openai:m", `"role":"system"`, `{"error":{"message":"Developer instruction is not enabled for models/gemma-3"}}`, 400},
 		"alternating roles":     {"openai:m", `"role":"system"`, `Exception: Conversation roles must alternate user/assistant`, 500},
+		"two roles":             {"openai:m", `"role":"system"`, `{"error":{"message":"Only user and assistant roles are supported!"}}`, 500},
+		"unknown variant":       {"openai:m", `"role":"system"`, "{\"error\":{\"message\":\"messages[0].role: unknown variant `system`\"}}", 422},
+		"structured outputs":    {"openai:m", `response_format`, `{"error":{"message":"This model does not support structured outputs."}}`, 400},
+		"guided decoding":       {"openai:m", `response_format`, `{"object":"error","message":"guided_json is not available","code":400}`, 400},
 		"system, Ollama":        {"ollama:m", `"role":"system"`, `{"error":"the template has no system message"}`, 400},
 		"stream_options":        {"openai:m", `stream_options`, `{"error":{"message":"Extra inputs are not permitted: stream_options"}}`, 400},
 		"stream_options, 422":   {"openai:m", `stream_options`, `{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"]}]}`, 422},
@@ -128,6 +132,13 @@ func TestAddressesThatPeoplePaste(t *testing.T) {
 		{"ollama:m", "/v1/chat/completions", "/api/chat"},
 		{"ollama:m", "/api/generate", "/api/chat"},
 		{"openai/m", "/v1", "/v1/chat/completions"},
+		{"openai:m", "/v1/embeddings", "/v1/chat/completions"},
+		{"openai:m", "/v1/chat", "/v1/chat/completions"},
+		{"openai:m", "/v1/models/m", "/v1/chat/completions"},
+		{"openai:m", "/v1#chat", "/v1/chat/completions"},
+		{"openai:m", "/V1", "/V1/chat/completions"},
+		{"ollama:m", "/api", "/api/chat"},
+		{"ollama:m", "/api/", "/api/chat"},
 	} {
 		asked := pasted(t, c.model, c.base, "", func(http.ResponseWriter, *http.Request) bool { return true })
 		require.Equal(t, []string{c.path}, asked.paths, c.base)
@@ -205,6 +216,13 @@ func TestAnAddressWithoutItsVersion(t *testing.T) {
 
 func TestAWindowThatIsTooSmall(t *testing.T) {
 	for body, window := range map[string]int{
+		`[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`:      1_048_576,
+		`{"error":{"message":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}}`:                                                  131_072,
+		`{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081"}`:                                                                        4081,
+		`{"error":"Input validation error: inputs must have less than 4096 tokens. Given: 5000"}`:                                                                       4096,
+		`{"error":{"message":"Your request exceeded model token limit: 8192"}}`:                                                                                         8192,
+		`{"error":{"message":"Please reduce the length of the messages or completion."}}`:                                                                               0,
+		`{"error":{"message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}}`:                                                   32_768,
 		`{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`:      4096,
 		`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","code":"context_length_exceeded"}}`:               8192,
 		`{"error":"input length (9000 tokens) exceeds the context length (2048 tokens)"}`:                                                                               2048,

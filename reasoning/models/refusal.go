@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -20,23 +21,15 @@ type said struct {
 
 // refusal returns the error in the body of an answer; nil if it has none.
 func refusal(answer []byte) *said {
-	var body struct {
-		Error json.RawMessage `json:"error"`
-	}
+	found := errorIn(answer)
+	made := &said{message: inner(found).text, whole: string(answer)}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(answer, &body) != nil {
-		return nil
-	}
-	made := &said{message: inner(body.Error).text, whole: string(answer)}
 	switch {
 	case made.message != "":
-	case json.Unmarshal(body.Error, &members) != nil || len(members) == 0:
+	case json.Unmarshal(found, &members) != nil || len(members) == 0:
 		return nil
 	default:
-		made.message = inner(members["message"]).text
-	}
-	if made.message == "" {
-		made.message = string(body.Error)
+		made.message = cmp.Or(inner(members["message"]).text, inner(members["detail"]).text, string(found))
 	}
 	made.message = strings.Join(strings.Fields(strings.ToValidUTF8(made.message, "\uFFFD")), " ")
 	for _, name := range []string{"code", "status", "status_code"} {
@@ -48,12 +41,37 @@ func refusal(answer []byte) *said {
 	return made
 }
 
+// errorIn returns the error of an answer: a member of it, of its choice, or the answer
+// itself, perhaps as the only one of a list.
+func errorIn(answer []byte) json.RawMessage {
+	var body struct {
+		Error, Message, Detail json.RawMessage
+		Choices                []struct{ Error json.RawMessage }
+		Object                 word
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(answer, &list) == nil && len(list) == 1 {
+		answer = list[0]
+	}
+	switch err := json.Unmarshal(answer, &body); {
+	case err != nil:
+		return nil
+	case len(body.Error) > 0 && string(body.Error) != "null":
+		return body.Error
+	case len(body.Choices) > 0:
+		return body.Choices[0].Error
+	case body.Object == "error", inner(body.Detail).text != "", inner(body.Message).text != "":
+		return answer
+	}
+	return nil
+}
+
 var (
 	// passes matches what services say of faults that pass, in a type, a code or a sentence.
-	passes = pattern.Lazy(`(?i)overload|rate.?limit|too many requests|resource.?exhausted|api_error|server.?error|internal|unavailable|timed?.?out|loading model|` +
+	passes = pattern.Lazy(`(?i)overload|rate.?limit|too many requests|resource.?exhausted|api_error|server.?error|internal|unavailable|timed?.?out|upstream|disconnect|loading model|` +
 		`try again|at capacity|busy|connection (?:lost|reset|closed)|unexpected EOF|runner|running the model`)
 	// stays matches what no wait changes.
-	stays = pattern.Lazy(`(?i)insufficient_quota|invalid_request|authentication|permission|not.?found|billing`)
+	stays = pattern.Lazy(`(?i)insufficient_quota|invalid_request|authentication|permission|not.?found|billing_|credits`)
 )
 
 // refused is the error of an answer that is one, Temporary if it may pass.
@@ -69,14 +87,19 @@ func (s *service) refused(by *said) error {
 	return refused
 }
 
-// modelPasses is reasoning.Passing for the services of models, where a conflict passes,
-// too.
-func modelPasses(status int) bool { return reasoning.Passing(status) || status == http.StatusConflict }
+// statusCalm is what a service says to one who asks too often.
+const statusCalm = 420
+
+// modelPasses is reasoning.Passing for the services of models, where a conflict and a model
+// that is not ready pass, too.
+func modelPasses(status int) bool {
+	return reasoning.Passing(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm
+}
 
 // passing makes the error of a status Temporary that passes for models only.
 func passing(err error) error {
 	var refused *reasoning.Refused
-	if errors.As(err, new(*reasoning.Temporary)) || !errors.As(err, &refused) || refused.Status != http.StatusConflict {
+	if errors.As(err, new(*reasoning.Temporary)) || !errors.As(err, &refused) || !modelPasses(refused.Status) || stays().MatchString(refused.Body) {
 		return err
 	}
 	return &reasoning.Temporary{Err: refused, After: refused.After}
