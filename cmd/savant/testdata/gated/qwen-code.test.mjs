@@ -11,4 +11,5 @@ test("Qwen Code is held to its run", () => trial({
   shell: (path) => ({ tool: "run_shell_command", input: { command: `touch ${path}`, description: "Make a file", is_background: false } }),
   write: (path) => ({ tool: "write_file", input: { file_path: path, content: "no\n" } }),
   holds: true,
+  pages: true,
 }));

@@ -24,6 +24,7 @@ export const program = (...path) => join(here, "node_modules", ...path);
 //   before, after  what is to be done before it starts and when it has ended, from the
 //           trial; may be left out
 //   holds   whether an early end of the turn is held
+//   pages   whether it shows pages of tools (MCP Apps)
 export async function trial(client) {
   const root = await mkdtemp(join(tmpdir(), `savant-gated-${client.setup}-`));
   const t = { root, home: join(root, "home"), project: join(root, "project"), prompt: "Use Savant to follow the workflow repo_tour." };
@@ -56,7 +57,8 @@ export function savant(t, ...args) {
 
 // history makes a repository whose last commit changed two files.
 async function history(project) {
-  await mkdir(project);
+  await mkdir(join(project, "workflows"), { recursive: true });
+  await writeFile(join(project, "workflows/ships.yaml"), 'name: ships\nversion: "1.0"\nsteps: [{id: sure, call: human.approve, input_template: {message: "Ship it?"}}]\n');
   const git = (...args) => execFileSync("git", ["-C", project, "-c", "user.name=Ada", "-c", "user.email=ada@example.org", ...args]);
   git("init", "-q", "-b", "main");
   for (const text of ["one", "two"]) {
@@ -131,6 +133,10 @@ function tempted(t, client) {
     }
     script.outcome = reply.outcome;
     yield client.shell(path("after"));
+    // Without a screen nobody sees a form: the reply says where a person finds the question.
+    const asked = yield* own("think_plan", { workflow: "ships", run_id: "asked" });
+    assert.match(asked, /A person must answer this step, not you/, `the question was answered: ${asked.slice(0, 2000)}`);
+    if (client.pages) assert.match(yield* own("app_approve", { run_id: "asked", step_id: "sure" }), /is shown to the person/);
     script.done = true;
     yield { text: "The tour is done." };
   };
