@@ -14,45 +14,37 @@ const (
 	markFrequent = '+' // the term occurs in the file often
 )
 
-// bytesPerWord estimates how much text adds one new word, to size a map.
-const bytesPerWord = 40
-
 // often is how many times a frequent term occurs at least.
 const often = 5
 
-// counts says how often each text occurs. Its values are pointers so that counting
-// a text again does not allocate, which is the case for most words of a file.
-type counts map[string]*int
-
-func (c counts) add(text []byte, times int) {
-	if known := c[string(text)]; known != nil {
-		*known += times
-		return
-	}
-	first := times
-	c[string(text)] = &first
-}
-
-// reader makes the terms of one file.
+// reader makes the terms of one file after the other.
 type reader struct {
-	terms counts // of the text
-	marks map[string]bool
-	fold  []byte
+	written, terms *counts // words in their original case, and the terms of the text
+	marks          *counts
+	fold, marking  []byte
 }
+
+func newReader() any { return &reader{written: new(counts), terms: new(counts), marks: new(counts)} }
 
 // termsOf returns the terms of a file, separated by spaces, and the number of its
 // words.
-func termsOf(path string, text []byte, language string) (terms string, words int) {
-	written := make(counts, len(text)/bytesPerWord) // words in their original case
-	for word := range eachWord(text) {
+func (r *reader) termsOf(path string, text []byte, language string) (terms string, words int) {
+	for _, each := range []*counts{r.written, r.terms, r.marks} {
+		each.reset()
+	}
+	for at := 0; ; {
+		word, ok := nextWord(text, at)
+		if !ok {
+			break
+		}
 		words++
-		if word.end-word.start <= maxWord {
-			written.add(text[word.start:word.end], 1)
+		if at = word.end; at-word.start <= maxWord {
+			r.written.add(text[word.start:at], 1)
 		}
 	}
-	r := &reader{terms: make(counts, len(written)), marks: map[string]bool{}}
-	for word, times := range written {
-		r.eachTerm([]byte(word), func(term []byte) { r.terms.add(term, *times) })
+	for i := range r.written.entries {
+		times := r.written.entries[i].times
+		r.eachTerm(r.written.at(i), func(term []byte) { r.terms.add(term, times) })
 	}
 	r.definitions(text, language)
 	r.marked(markPath, []byte(path))
@@ -86,25 +78,29 @@ func (r *reader) definitions(text []byte, language string) {
 func (r *reader) marked(mark byte, text []byte) {
 	for word := range eachWord(text) {
 		if word.end-word.start <= maxWord {
-			r.eachTerm(text[word.start:word.end], func(term []byte) { r.marks[string(mark)+string(term)] = true })
+			r.eachTerm(text[word.start:word.end], func(term []byte) {
+				r.marking = append(append(r.marking[:0], mark), term...)
+				r.marks.add(r.marking, 1)
+			})
 		}
 	}
 }
 
 func (r *reader) join() string {
 	var out strings.Builder
-	out.Grow(len(r.terms) * 10)
-	for term, times := range r.terms {
-		out.WriteString(term)
+	out.Grow(len(r.terms.text) + len(r.marks.text) + 2*len(r.terms.entries))
+	for i := range r.terms.entries {
+		term := r.terms.at(i)
+		out.Write(term)
 		out.WriteByte(' ')
-		if *times >= often {
+		if r.terms.entries[i].times >= often {
 			out.WriteByte(markFrequent)
-			out.WriteString(term)
+			out.Write(term)
 			out.WriteByte(' ')
 		}
 	}
-	for term := range r.marks {
-		out.WriteString(term)
+	for i := range r.marks.entries {
+		out.Write(r.marks.at(i))
 		out.WriteByte(' ')
 	}
 	return out.String()

@@ -36,6 +36,7 @@ type Options struct {
 type Index struct {
 	folder, file string
 	root         *os.Root
+	readers      sync.Pool // of *reader
 
 	// refreshing is a lock: only its holder uses tree, saved and current.
 	refreshing chan struct{}
@@ -68,7 +69,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		return nil, files.NotRead(err)
 	}
 	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
-		tree: files.NewTree(folder, options.Withheld), kept: options.Withheld}
+		tree: files.NewTree(folder, options.Withheld), kept: options.Withheld, readers: sync.Pool{New: newReader}}
 	err = ix.load(ctx)
 	if isStale(err) {
 		err = ix.renew(ctx)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"hash/fnv"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -91,9 +91,7 @@ func readBounded(opened fs.File) ([]byte, error) {
 }
 
 func hashOf(text []byte) uint64 {
-	sum := fnv.New64a()
-	sum.Write(text)
-	return sum.Sum64()
+	return uint64(crc32.ChecksumIEEE(text))<<32 | uint64(crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // readAll makes documents of files in parallel. It sends them in the order of the
@@ -124,7 +122,9 @@ func (ix *Index) document(each candidate) document {
 		return made
 	}
 	if skipped == "" {
-		made.terms, made.file.words = termsOf(each.path, text, files.Language(each.path))
+		r := ix.readers.Get().(*reader)
+		made.terms, made.file.words = r.termsOf(each.path, text, files.Language(each.path))
+		ix.readers.Put(r)
 	}
 	return made
 }
