@@ -142,7 +142,7 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 		err := r.permit(r.ctx, a, tool)
 		var result engines.Result
 		if err == nil {
-			call := engines.Call{Caller: engines.Caller{Patient: true, Identity: engines.Identity{Client: strings.TrimSpace("savant agent " + a.model)}}, Agent: engines.AgentStep{RunID: r.ID(), Step: a.step, Tool: a.ToolName}, Orderers: r.options.orderers}
+			call := engines.Call{Caller: engines.Caller{Patient: true, Identity: engines.Identity{Client: strings.TrimSpace("savant agent " + a.model)}}, Agent: engines.AgentStep{RunID: r.ID(), Step: a.step, Tool: a.ToolName}, Orderers: r.options.orderers, Within: r.options.Within}
 			if display := r.runtime.options.Display; display != nil {
 				call.Progress = display.Progress(tool.Name)
 			}

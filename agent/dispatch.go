@@ -21,6 +21,8 @@ type Order struct {
 	// Goal and MaxSteps are for a resumed run; empty keeps the present ones.
 	Goal     string `json:"goal,omitempty"`
 	MaxSteps int    `json:"max_steps,omitempty"`
+	// Within are the runs whose rules hold for who gives the order.
+	Within []engines.Run `json:"within,omitempty"`
 	// Who gives the order.
 	telemetry.Who
 	// Approval and orderers are of the caller in this process; other processes do not get
@@ -102,7 +104,7 @@ func (r *Runtime) GoOn(ctx context.Context, order Order) error {
 func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput) (Report, error) {
 	id := in.RunID
 	if id == "" {
-		options, err := in.options(ctx, call)
+		options, err := r.ordered(ctx, call, in)
 		if err != nil {
 			return Report{}, err
 		}
@@ -114,7 +116,11 @@ func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput
 	if err := r.mayGoOn(in); err != nil {
 		return Report{}, err
 	}
-	if err := r.Reopen(ctx, in.order(call), r.options.Dispatcher); err != nil {
+	order, err := r.order(ctx, call, in)
+	if err == nil {
+		err = r.Reopen(ctx, order, r.options.Dispatcher)
+	}
+	if err != nil {
 		return Report{}, err
 	}
 	return r.follow(ctx, call, id, in.WaitMS, defaultWait)

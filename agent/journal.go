@@ -209,6 +209,11 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 	}
 	options := h.options()
 	options.RunID, options.Approval, options.asking, options.orderers = session.ID(), order.Approval, asking, order.orderers
+	for _, run := range order.Within {
+		if !slices.Contains(options.Within, run) {
+			options.Within = append(slices.Clone(options.Within), run)
+		}
+	}
 	if order.MaxSteps > 0 {
 		options.MaxSteps = order.MaxSteps
 	}

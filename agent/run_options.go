@@ -54,6 +54,9 @@ type RunOptions struct {
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
 
+	// Within are the runs whose rules held for who ordered the run. A resumed run keeps them.
+	Within []engines.Run `json:"within,omitempty"`
+
 	// Who ordered the run, or its goal.
 	telemetry.Who
 

@@ -30,6 +30,8 @@ type Options struct {
 	Policy   Policy
 	// Dispatcher has another process drive the runs that tools start; nil drives them here.
 	Dispatcher Dispatcher
+	// Runs knows the runs of workflows; nil: none has rules.
+	Runs Runs
 	// DisableDetect stops a goal from selecting a workflow.
 	DisableDetect bool
 	// MaxSteps is the default bound of a run's decisions; 0 is DefaultMaxSteps. RetryLimit

@@ -60,6 +60,12 @@ type Prices interface {
 	Of(model string, promptTokens, outputTokens int) (cost float64, known bool)
 }
 
+// Runs knows the runs of workflows. *guide.Runs implements it.
+type Runs interface {
+	// Ruling returns the runs whose rules hold for a call.
+	Ruling(ctx context.Context, call engines.Call) ([]engines.Run, error)
+}
+
 // Dispatcher has other processes drive runs; *fleet.Fleet implements it.
 type Dispatcher interface {
 	Dispatch(ctx context.Context, order Order) error

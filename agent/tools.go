@@ -92,7 +92,7 @@ func (r *Runtime) runTool(ctx context.Context, call engines.Call, in RunInput) (
 
 func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunInput) (*Run, error) {
 	if in.RunID == "" {
-		options, err := in.options(ctx, call)
+		options, err := r.ordered(ctx, call, in)
 		if err != nil {
 			return nil, err
 		}
@@ -102,20 +102,37 @@ func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunIn
 	if err := r.mayGoOn(in); err != nil {
 		return nil, err
 	}
-	return r.resume(in.order(call), newAsking(ctx, call))
+	order, err := r.order(ctx, call, in)
+	if err != nil {
+		return nil, err
+	}
+	return r.resume(order, newAsking(ctx, call))
 }
 
 // order is that of a run to go on with.
-func (in RunInput) order(call engines.Call) Order {
-	return Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}
+func (r *Runtime) order(ctx context.Context, call engines.Call, in RunInput) (Order, error) {
+	held, err := r.ruling(ctx, call)
+	return Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps, Within: held, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}, err
 }
 
-// options are those of a new run.
-func (in RunInput) options(ctx context.Context, call engines.Call) (RunOptions, error) {
+// ruling returns the runs whose rules hold for who orders a run.
+func (r *Runtime) ruling(ctx context.Context, call engines.Call) ([]engines.Run, error) {
+	if r.options.Runs == nil {
+		return nil, nil
+	}
+	return r.options.Runs.Ruling(ctx, call)
+}
+
+// ordered are the options of a new run.
+func (r *Runtime) ordered(ctx context.Context, call engines.Call, in RunInput) (RunOptions, error) {
+	held, err := r.ruling(ctx, call)
+	if err != nil {
+		return RunOptions{}, err
+	}
 	arguments, err := in.forceArgs()
 	within := telemetry.TraceFrom(ctx)
 	return RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
-		ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny, Needs: in.Labels,
+		ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny, Needs: in.Labels, Within: held,
 		TraceParent: within.Parent, TraceState: within.State, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}, err
 }
 

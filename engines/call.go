@@ -22,6 +22,8 @@ type Call struct {
 	// Orderers are the callers that ordered the agent's run within which the call is made,
 	// outermost first.
 	Orderers []string
+	// Within are the runs whose rules held for who ordered the agent's run.
+	Within []Run
 	// Warnings say what the models of the run's earlier steps did not see.
 	Warnings []Warning
 
@@ -41,7 +43,10 @@ type AgentStep struct {
 }
 
 // Run identifies a run of a workflow.
-type Run struct{ Workflow, RunID string }
+type Run struct {
+	Workflow string `json:"workflow"`
+	RunID    string `json:"run_id"`
+}
 
 // WorkflowStep identifies a step of a run of a workflow.
 type WorkflowStep struct{ Workflow, RunID, StepID string }
@@ -65,7 +70,7 @@ func (c Call) Guarded(guard Guard) Call {
 // Detached returns the call for work that outlives c: it keeps the guards, and whose
 // session it is.
 func (c Call) Detached() Call {
-	return Call{guards: c.guards, nested: c.nested, agent: cmp.Or(c.Agent.RunID, c.agent), Orderers: c.Orderers}
+	return Call{guards: c.guards, nested: c.nested, agent: cmp.Or(c.Agent.RunID, c.agent), Orderers: c.Orderers, Within: c.Within}
 }
 
 // Ordering returns the Orderers of the calls of a run of the agent that this call orders.
@@ -76,6 +81,16 @@ func (c Call) Ordering() []string {
 	}
 	if c.ID != "" {
 		all = append(all, c.ID)
+	}
+	return all
+}
+
+// Runs returns the runs that the call is part of, outermost first: those within which its
+// agent's run was ordered, those that wait for it, and that of its step.
+func (c Call) Runs() []Run {
+	all := slices.Concat(c.Within, c.Waiting)
+	if c.Step.RunID != "" {
+		all = append(all, Run{c.Step.Workflow, c.Step.RunID})
 	}
 	return all
 }

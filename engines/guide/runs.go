@@ -33,11 +33,8 @@ func (r *Runs) runs(ctx context.Context, call engines.Call, tool string) []state
 // ordered it: a call that begins another run is no way around their rules.
 func (r *Runs) Rulings(ctx context.Context, call engines.Call) (all []think.Ruling, err error) {
 	var keys []state.Key
-	for _, each := range call.Waiting {
+	for _, each := range call.Runs() {
 		keys = append(keys, state.Key{Workflow: each.Workflow, Run: each.RunID})
-	}
-	if driven(call) {
-		keys = append(keys, state.Key{Workflow: call.Step.Workflow, Run: call.Step.RunID})
 	}
 	keys = append(keys, r.Engine.RunsOf(Caller(call))...)
 	for _, each := range call.Orderers {
@@ -54,6 +51,17 @@ func (r *Runs) Rulings(ctx context.Context, call engines.Call) (all []think.Ruli
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// Ruling implements agent.Runs.
+func (r *Runs) Ruling(ctx context.Context, call engines.Call) (runs []engines.Run, err error) {
+	found, err := r.Rulings(ctx, call)
+	for _, each := range found {
+		if run := (engines.Run{Workflow: each.Run.Workflow, RunID: each.Run.Run}); !slices.Contains(runs, run) {
+			runs = append(runs, run)
+		}
+	}
+	return runs, err
 }
 
 func driven(call engines.Call) bool { return call.Step.RunID != "" }

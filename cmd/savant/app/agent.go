@@ -12,6 +12,7 @@ import (
 	"savant/agent/memory"
 	"savant/agent/memory/mongosessions"
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/internal/settings"
 	"savant/reasoning"
@@ -39,7 +40,7 @@ func (a *App) openAgent() error {
 		defer func() { a.Fleet.Use(a.Agent) }()
 	}
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Decider: namedClient{client, name}, Project: agentProject{a}, Display: a.options.Display, Prices: a.prices(), Memory: sessions, Dispatcher: dispatcher, Recorder: a.Recorder,
+		Toolbox: a.Tools, Decider: namedClient{client, name}, Project: agentProject{a}, Display: a.options.Display, Prices: a.prices(), Memory: sessions, Dispatcher: dispatcher, Recorder: a.Recorder, Runs: &guide.Runs{Engine: a.Think},
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Approver: a.options.Approver},
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
