@@ -272,8 +272,12 @@ type hubOf struct{ app *App }
 
 // URL implements think.Hub.
 func (h hubOf) URL() string {
-	if known := h.app.settings.HTTP.URL; known != "" {
-		return known
+	given := h.app.settings.HTTP
+	if given.URL != "" {
+		return given.URL
+	}
+	if given.Address != "" && !webguard.IsLoopback(given.Address) {
+		return "" // whoever asks may be at another machine
 	}
 	file := h.app.hubFile()
 	text, err := regular.ReadFile(h.app.Root, file, maxHubAddress)
