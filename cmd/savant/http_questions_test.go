@@ -11,8 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,24 +54,28 @@ func TestAnApprovalOfWhatWasNotAsked(t *testing.T) {
 	t.Run("folder", func(t *testing.T) {
 		t.Parallel()
 		configuration := t.TempDir()
-		testApprovals(t, "XDG_CONFIG_HOME="+configuration)
+		testApprovals(t, configuration, "XDG_CONFIG_HOME="+configuration)
 		notes, err := os.ReadDir(filepath.Join(configuration, "savant", "questions"))
 		require.NoError(t, err)
 		require.NotEmpty(t, notes, "questions that nobody answered")
 	})
 	t.Run("database", func(t *testing.T) {
 		t.Parallel()
-		testApprovals(t, "XDG_CONFIG_HOME="+t.TempDir(), "SAVANT_STORE=mongo", "MONGO_URI="+mongotest.Start(t).URI(mongotest.NewDatabase()))
+		testApprovals(t, "", "XDG_CONFIG_HOME="+t.TempDir(), "SAVANT_STORE=mongo", "MONGO_URI="+mongotest.Start(t).URI(mongotest.NewDatabase()))
 	})
 }
 
-func testApprovals(t *testing.T, environment ...string) {
+// testApprovals plays the attacks; notes has the notes of what was asked, "" for a database.
+func testApprovals(t *testing.T, notes string, environment ...string) {
 	folder := shipsIn(t)
-	make := exec.Command("savant", "token", "add", "client", "--scope", "guide,approve", "--path", folder)
-	make.Env = append(os.Environ(), environment...)
-	out, err := make.Output()
-	require.NoError(t, err)
-	token := strings.TrimSpace(string(out))
+	newToken := func(name string) string {
+		add := exec.Command("savant", "token", "add", name, "--scope", "guide,approve", "--path", folder)
+		add.Env = append(os.Environ(), environment...)
+		out, err := add.Output()
+		require.NoError(t, err)
+		return strings.TrimSpace(string(out))
+	}
+	token, stranger := newToken("client"), newToken("stranger")
 	first, second := serveHTTP(t, folder, environment...), serveHTTP(t, folder, environment...)
 	yes := func(state string) map[string]any {
 		return map[string]any{"requestState": state, "inputResponses": map[string]any{"question": map[string]any{"action": "accept", "content": map[string]any{"approved": true}}}}
@@ -118,4 +124,38 @@ func testApprovals(t *testing.T, environment ...string) {
 	require.NotContains(t, reset, `"isError":true`)
 	waits(second.modernCall(t, token, "think_next", next("r1"), yes(state)))
 	waits(first.modernCall(t, token, "think_next", next("r1"), yes(state)))
+
+	stolen := asks("r2")
+	name, when, _ := strings.Cut(stolen, ".")
+	milliseconds, err := strconv.ParseInt(when, 10, 64)
+	require.NoError(t, err)
+	later := fmt.Sprintf("%s.%d", name, milliseconds+3_600_000)
+	foreign := next("r2")
+	foreign["state_version"] = 1
+	for _, each := range []*overHTTP{second, first} {
+		waits(each.modernCall(t, token, "think_next", next("r2"), yes(later)))
+		waits(each.modernCall(t, token, "think_next", next("r2"), yes(strings.ToLower(name)+"."+when)))
+		waits(each.modernCall(t, stranger, "think_next", next("r2"), yes(stolen)))
+		require.NotContains(t, each.modernCall(t, token, "think_next", foreign, yes(stolen)), "Where to?")
+	}
+	if notes != "" { // an hour later
+		expire(t, filepath.Join(notes, "savant", "questions"))
+		waits(second.modernCall(t, token, "think_next", next("r2"), yes(stolen)))
+		pending := asks("r2")
+		expire(t, filepath.Join(notes, "savant", "questions"))
+		waits(first.modernCall(t, token, "think_next", next("r2"), yes(pending)))
+	}
+	require.Contains(t, second.modernCall(t, token, "think_next", next("r2"), yes(asks("r2"))), "Where to?")
+}
+
+// expire makes the notes of a folder an hour older.
+func expire(t *testing.T, folder string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.NotEmpty(t, entries)
+	for _, each := range entries {
+		past := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(folder, each.Name()), past, past))
+	}
 }
