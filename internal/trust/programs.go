@@ -41,6 +41,11 @@ func (c Invocation) Programs() map[string]string {
 	if len(c.Words) > 0 {
 		f.program(c.Words[0])
 		f.words(c.Words)
+		for _, folder := range changedTo(strings.Join(c.Words, " ")) {
+			in := finder{folder: f.folder, dir: f.inDir(folder), found: f.found, looked: f.looked}
+			in.words(c.Words)
+			f.looked = in.looked
+		}
 	}
 	for _, value := range c.Env {
 		f.line(value)
@@ -59,7 +64,7 @@ type finder struct {
 var interpreter = pattern.Lazy(`^(source|exec|eval|(ba|da|z|k|c|tc|a|fi)?sh|pwsh|powershell|cmd|python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|java|javaw|groovy|kotlin|scala|Rscript|julia|elixir|escript|guile|racket|tclsh|wish|expect|osascript|[gmn]?awk|sed|[gbp]?make|ninja|just|task|rake|gdb|sqlite3|psql)[0-9.]*(\.exe)?$`)
 
 // programEnding matches the names of scripts, and of files that a program can load.
-var programEnding = pattern.Lazy(`(?i)\.(sh|bash|zsh|fish|ksh|py|pyw|pyz|rb|pl|pm|php|lua|[mc]?jsx?|[mc]?tsx?|ps1|psm1|bat|cmd|vbs|wsf|jar|war|class|wasm|exe|com|dll|so|dylib|node|r|jl|tcl|groovy|kts|exs|awk|mk)$`)
+var programEnding = pattern.Lazy(`(?i)\.(sh|bash|zsh|fish|ksh|py|pyw|pyz|rb|pl|pm|php|lua|[mc]?jsx?|[mc]?tsx?|ps1|psm1|bat|cmd|vbs|wsf|jar|war|class|wasm|exe|com|dll|so|dylib|node|r|jl|tcl|groovy|kts|exs|awk|mk|go|rs|hs|kt|swift|dart|clj|ml|nim)$`)
 
 // program adds the program itself.
 func (f *finder) program(name string) {
@@ -121,8 +126,35 @@ func begins(by, option, word string) []string {
 // separators end the words of a line for a shell, and of the value of a variable.
 const separators = " \t\r\n;&|()<>{}'\"`$=:,"
 
+// computedFolder matches a folder that a shell computes: $PWD/, "$(dirname "$0")"/. It is
+// taken for the one where the command is started.
+var computedFolder = pattern.Lazy("\"?(\\$\\w+|\\$\\{[^{}]*\\}|\\$\\([^()]*\\)|`[^`]*`)\"?/")
+
+// otherFolder matches how a command says where it, or another one, is started.
+var otherFolder = pattern.Lazy(`(?:^|[\s;&|('"])(?:cd|pushd|-C|--(?:prefix|chdir|directory|cwd)=?)\s*["']?([^\s;&|()'"]+)`)
+
+// maxFolders bounds the folders that a command changes to.
+const maxFolders = 8
+
+// changedTo returns the folders that a command changes to.
+func changedTo(line string) (folders []string) {
+	for _, match := range otherFolder().FindAllStringSubmatch(line, maxFolders) {
+		folders = append(folders, computedFolder().ReplaceAllString(match[1], "./"))
+	}
+	return folders
+}
+
+// inDir is a folder as it is seen from where the command is started.
+func (f *finder) inDir(folder string) string {
+	if filepath.IsAbs(folder) {
+		return folder
+	}
+	return filepath.Join(filepath.FromSlash(f.dir), filepath.FromSlash(folder))
+}
+
 // line adds what a line for a shell names.
 func (f *finder) line(text string) {
+	text = computedFolder().ReplaceAllString(text, "./")
 	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(separators, c) })
 	f.words(append([]string{"line"}, words...))
 }

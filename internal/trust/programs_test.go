@@ -19,7 +19,7 @@ func brought(t *testing.T) string {
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	for name, mode := range map[string]os.FileMode{"run.sh": 0o600, "srv.py": 0o600, "tool": 0o700, "plain": 0o600, "data.txt": 0o600, "bin/savant": 0o700,
-		"sub/deep.sh": 0o600, "app/main.js": 0o600, "report.xml": 0o600, "hook.js": 0o600, "mod/__main__.py": 0o600, "mod/part.py": 0o600, "app/index.js": 0o600} {
+		"sub/deep.sh": 0o600, "app/main.js": 0o600, "report.xml": 0o600, "hook.js": 0o600, "one.go": 0o600, "mod/__main__.py": 0o600, "mod/part.py": 0o600, "app/index.js": 0o600} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("content of "+name), mode))
 	}
@@ -61,6 +61,10 @@ func TestProgramsOfACommand(t *testing.T) {
 		"a folder of scripts":       {words: []string{"node", "app"}, expected: []string{"app/index.js"}},
 		"a report":                  {words: []string{"pytest", "--junitxml=report.xml"}},
 		"a folder":                  {words: []string{"python3", "app"}},
+		"a computed folder":         {words: []string{"sh", "-ec", "\"$PWD/run.sh\"; ${ROOT}/tool; bash $(git rev-parse --show-toplevel)/plain"}, expected: []string{"plain", "run.sh", "tool"}},
+		"another folder":            {words: []string{"sh", "-c", "cd sub && sh deep.sh; cd \"$PWD/app\"; node main.js"}, expected: []string{"app/main.js", "sub/deep.sh"}},
+		"another folder by options": {words: []string{"env", "--chdir=sub", "sh", "deep.sh"}, expected: []string{"sub/deep.sh"}},
+		"a source that is run":      {words: []string{"go", "run", "./one.go"}, expected: []string{"one.go"}},
 		"nothing there":             {words: []string{"sh", "absent.sh"}},
 		"no words":                  {},
 	} {
