@@ -51,6 +51,11 @@ async function call(name, given) {
   return request("tools/call", { name, arguments: given });
 }
 
+// unsent says where else an answer counts: some clients show a page and pass none of its calls on.
+function unsent(why) {
+  say("This client did not pass the answer on (" + why + "). Answer in the hub (savant hub), or with: savant approve " + shown.run_id + " " + shown.step_id);
+}
+
 // giveNotes sends what was written to the conversation. It decides nothing.
 function giveNotes() {
   const text = main.querySelector("textarea[name=comment]").value.trim();
@@ -96,7 +101,7 @@ main.addEventListener("click", async (event) => {
   if (!button) return;
   event.preventDefault();
   if (!event.isTrusted) return;
-  if (!crypto.subtle) return say("This client does not let a page sign an answer. Answer in the hub (savant hub), or with: savant approve.");
+  if (!crypto.subtle) return unsent("a page cannot sign here");
   const form = new URLSearchParams(new FormData(button.form, button)).toString();
   const { workflow, run_id, step_id, digest } = shown;
   const decide = async () => call("app_decide", { workflow, run_id, step_id, digest, form, code: await codeOf([workflow, run_id, step_id, digest, form]) });
@@ -106,7 +111,7 @@ main.addEventListener("click", async (event) => {
     show(result);
     if (result.structuredContent?.recorded) tell("Step " + step_id + " of run " + run_id + " is answered. Go on with think_next, its step_id and no result_snapshot.");
   } catch (failed) {
-    say("The answer was not sent: " + failed.message);
+    unsent(failed.message);
   }
 });
 

@@ -41,14 +41,14 @@ const info = { name: "host", version: "1" };
 const client = new Client(info, { capabilities: { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } } });
 await client.connect(transport);
 const { tools } = await client.listTools();
-window.show = async (name, given) => {
+window.show = async (name, given, mute) => {
   const uri = tools.find((each) => each.name === name)._meta.ui.resourceUri;
   localStorage[uri] ??= JSON.stringify((await client.readResource({ uri })).contents[0]);
   const page = JSON.parse(localStorage[uri]);
-  const bridge = window.bridge = new AppBridge(client, info, { serverTools: {}, serverResources: {}, updateModelContext: {} }, { hostContext: { theme: "dark" } });
+  const bridge = window.bridge = new AppBridge(mute ? null : client, info, mute ? {} : { serverTools: {}, serverResources: {}, updateModelContext: {} }, { hostContext: { theme: "dark" } });
   const initialized = new Promise((resolve) => bridge.addEventListener("initialized", resolve));
   const ready = new Promise((resolve) => addEventListener("message", ({ data }) => data.method === "ui/notifications/sandbox-proxy-ready" && resolve()));
-  bridge.onmessage = async () => ({});
+  if (!mute) bridge.onmessage = async () => ({});
   frame.src = SANDBOX + "?csp=" + encodeURIComponent(JSON.stringify(page._meta.ui.csp));
   await ready;
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
@@ -66,6 +66,7 @@ inner.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms");
 inner.style = "width:100%;height:620px;border:0";
 document.body.append(inner);
 addEventListener("message", ({ source, data }) => {
+  if (data.method === "text") return parent.postMessage({ method: "text", params: inner.contentDocument.body.innerText }, "*");
   if (source === inner.contentWindow) return parent.postMessage(data, "*");
   if (data.method !== "ui/notifications/sandbox-resource-ready") return inner.contentWindow.postMessage(data, "*");
   inner.contentDocument.open();
@@ -175,12 +176,12 @@ func (p *tab) heard(condition string, values ...any) {
 	p.until(`heard.some((m) => `+condition+`)`, values...)
 }
 
-// shows opens a host that shows a page, and goes into the page by the keyboard.
-func (p *tab) shows(address, tool string, args map[string]any) {
+// shows opens a host that shows a page, or one that passes nothing on for it, and goes into the page by the keyboard.
+func (p *tab) shows(address, tool string, args map[string]any, mute ...bool) {
 	p.t.Helper()
 	p.open(address)
 	p.until(`!!window.show`)
-	eval[any](p, `void show($1, $2)`, tool, args)
+	eval[any](p, `void show($1, $2, $3)`, tool, args, len(mute) > 0)
 	p.heard(`m.method === "ui/notifications/size-changed" && m.params.height > 0`)
 	eval[any](p, `heard.length = 0, document.getElementById("app").focus()`)
 	p.do(chromedp.KeyEvent(kb.Tab)) // into the frame
@@ -202,6 +203,11 @@ outputs: {sure: "{{ state.sure }}", where: "{{ state.where }}"}
 `), 0o600))
 	p, address, s := hostOf(t, folder)
 	s.ask("tools/call", map[string]any{"name": "think_plan", "arguments": map[string]any{"workflow": "ships", "run_id": "r1"}})
+
+	// A client that only shows pages: the page says where the answer counts.
+	p.shows(address, "app_approve", map[string]any{"run_id": "r1", "step_id": "sure"}, true)
+	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	p.until(`(document.getElementById("app").contentWindow.postMessage({ method: "text" }, "*"), heard.some((m) => m.method === "text" && m.params.includes("or with: savant approve r1 sure")))`)
 
 	p.shows(address, "app_approve", map[string]any{"run_id": "r1", "step_id": "sure"})
 	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("fine"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
