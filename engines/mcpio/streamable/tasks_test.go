@@ -1,15 +1,18 @@
 package streamable_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines/mcpio/streamable"
 	"savant/internal/webguard"
 )
 
@@ -90,6 +93,32 @@ func TestATaskBelongsToItsCaller(t *testing.T) {
 	require.Nil(t, s.stands(own, made.ID, "cancelled").Result)
 	require.NoError(t, <-s.ended)
 	require.ErrorIs(t, <-s.ended, context.Canceled, "the tool was told")
+}
+
+// TestATaskIsFollowedOnAStream has the caller of a task told how it stands; another caller is told
+// of nothing.
+func TestATaskIsFollowedOnAStream(t *testing.T) {
+	s := serve(t, false)
+	own := s.token(webguard.Token{Name: "own", Scopes: []string{"run"}})
+	other := s.token(webguard.Token{Name: "other", Scopes: []string{"run"}})
+	_, made := s.tasked(own, "tools/call", "test_wait", `"name":"test_wait","arguments":{}`)
+	follow := func(token string) *bufio.Scanner {
+		body := `{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["` + made.ID + `"]},` + tasksMeta + `}}`
+		answer, err := http.DefaultClient.Do(s.request(s.ctx, http.MethodPost, streamable.Path, strings.NewReader(body),
+			"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen", "Authorization", "Bearer "+token))
+		require.NoError(t, err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return bufio.NewScanner(answer.Body)
+	}
+	nothing := follow(other)
+	require.NotContains(t, nextEvent(t, nothing), made.ID)
+	require.Contains(t, nextEvent(t, nothing), `"id":9`, "it ends at once")
+	told := follow(own)
+	require.Contains(t, nextEvent(t, told), `"taskIds":["`+made.ID+`"]`)
+	require.Contains(t, nextEvent(t, told), `"status":"working"`)
+	s.release <- struct{}{}
+	require.Contains(t, nextEvent(t, told), `"status":"completed"`)
+	require.Contains(t, nextEvent(t, told), `"id":9`)
 }
 
 // TestAClientWithoutTasksWaits gets the results of the same call at once, or when it ends.
