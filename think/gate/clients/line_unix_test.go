@@ -148,23 +148,24 @@ func TestAPluginWhoseProgramIsGone(t *testing.T) {
 	}
 }
 
-// afterwards are events that end a call, by what is in the project; each says whether the
-// program is to be told.
-var afterwards = []struct {
-	name, file, event string
-	told              bool
+// heard are calls, by what is in the project; each says whether the program is to be told
+// before the call, and after it.
+var heard = []struct {
+	name, file, tool string
+	before, after    bool
 }{
-	{"nothing is there", "", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, false},
-	{"workflows alone", "workflows/a.yaml", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, false},
-	{"rules", "rules/a.yaml", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, true},
-	{"packages", "workflows.lock", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, true},
-	{"a session that is held", ".savant/hooks/1-2/any-1.json", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"bash","tool_response":"x"}`, true},
-	{"a run begins", "", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"CWD","tool_name":"mcp__savant__think_plan","tool_response":"x"}`, true},
+	{"nothing is there", "", "bash", false, false},
+	{"workflows alone", "workflows/a.yaml", "bash", false, false},
+	{"rules", "rules/a.yaml", "bash", true, true},
+	{"packages", "workflows.lock", "bash", true, true},
+	{"a session that is held", ".savant/hooks/1-2/any-1.json", "bash", true, true},
+	{"a session that was seen", ".savant/hooks/1-2/tools", "bash", true, false},
+	{"a run begins", "", "mcp__savant__think_plan", true, true},
 }
 
-// The program is told of the end of a call where the project has rules, packages, or a
+// The program is told of a call where the project has rules, packages, or a
 // session that is held to a run, and otherwise only of calls of Think.
-func TestTheEndOfACallIsToldWhereItMatters(t *testing.T) {
+func TestACallIsToldWhereItMatters(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("node is not installed")
@@ -173,8 +174,11 @@ func TestTheEndOfACallIsToldWhereItMatters(t *testing.T) {
 	require.NoError(t, err)
 	client, err := clients.Find("claude-code")
 	require.NoError(t, err)
-	for _, each := range afterwards {
-		t.Run(each.name, func(t *testing.T) {
+	for i := range 2 * len(heard) {
+		each, kind := heard[i/2], []string{"PreToolUse", "PostToolUse"}[i%2]
+		expected := []bool{each.before, each.after}[i%2]
+		t.Run(kind+" "+each.name, func(t *testing.T) {
+			template := `{"hook_event_name":"` + kind + `","session_id":"s","cwd":"CWD","tool_name":"` + each.tool + `","tool_response":"x"}`
 			project, err := filepath.EvalSymlinks(t.TempDir())
 			require.NoError(t, err)
 			deep, told := filepath.Join(project, "a b", "c"), filepath.Join(t.TempDir(), "told")
@@ -185,7 +189,7 @@ func TestTheEndOfACallIsToldWhereItMatters(t *testing.T) {
 				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(project, each.file)), 0o755))
 				require.NoError(t, os.WriteFile(filepath.Join(project, each.file), nil, 0o600))
 			}
-			event := strings.Replace(each.event, "CWD", deep, 1)
+			event := strings.Replace(template, "CWD", deep, 1)
 			expect := func(told string, expected bool) {
 				t.Helper()
 				text, err := os.ReadFile(told)
@@ -195,30 +199,30 @@ func TestTheEndOfACallIsToldWhereItMatters(t *testing.T) {
 				}
 				_ = os.Remove(told)
 			}
-			line := client.Line(program, "PostToolUse")
-			require.Equal(t, each.told, answerOf(t, line, deep, []byte(event)).Exit == 3)
-			expect(told, each.told)
+			line := client.Line(program, kind)
+			require.Equal(t, expected, answerOf(t, line, deep, []byte(event)).Exit == 3)
+			expect(told, expected)
 
 			script := "import { ask } from 'file://" + asking + "'\nawait ask(" + event + ", Date.now() + 5000)"
 			command := exec.Command(node, "--input-type=module", "-e", script)
 			command.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH")}
 			said, err := command.CombinedOutput()
 			require.NoError(t, err, string(said))
-			expect(told, each.told)
+			expect(told, expected)
 
 			// Of another folder than the hook's, and of one that an argument names, the program is asked.
 			elsewhere := t.TempDir()
 			for _, input := range []string{``, `,"tool_input":{"cwd":"` + elsewhere + `"}`} {
-				event = strings.Replace(strings.Replace(each.event, "CWD", deep, 1), `,"tool_name"`, input+`,"tool_name"`, 1)
+				event = strings.Replace(strings.Replace(template, "CWD", deep, 1), `,"tool_name"`, input+`,"tool_name"`, 1)
 				require.Equal(t, 3, answerOf(t, line, elsewhere, []byte(event)).Exit)
 				expect(told, true)
 			}
 			// A folder that a link leads to is the project itself.
 			link := filepath.Join(elsewhere, "link")
 			require.NoError(t, os.Symlink(deep, link))
-			event = strings.Replace(each.event, "CWD", link, 1)
-			require.Equal(t, each.told, answerOf(t, line, link, []byte(event), "PWD="+link).Exit == 3)
-			expect(told, each.told)
+			event = strings.Replace(template, "CWD", link, 1)
+			require.Equal(t, expected, answerOf(t, line, link, []byte(event), "PWD="+link).Exit == 3)
+			expect(told, expected)
 		})
 	}
 }

@@ -11,15 +11,18 @@ const gated = new Set()
 // STEPS are the tools by which a session begins and continues a run.
 export const STEPS = /think[._](plan|next|reset)(_[0-9a-z]+)?$/
 
-// unheard says that nobody asks how a call ended: no folder that the program would look at
-// has rules, packages or a session that is held to a run.
+// unheard says that nobody asks for a call: no folder that the program would look at has
+// rules, packages or a session that is held to a run; before a call, none in which Think was
+// used, since there the tools of each session are noted.
 function unheard(event) {
-  if (event.hook_event_name !== "PostToolUse" || STEPS.test(event.tool_name)) return false
+  const before = event.hook_event_name === "PreToolUse"
+  if (!before && event.hook_event_name !== "PostToolUse" || /think/i.test(event.tool_name)) return false
   try {
     for (const folder of [process.env.SAVANT_PATH, COMMAND.includes("--path") && COMMAND[COMMAND.indexOf("--path") + 1], event.cwd || process.cwd()]) {
       for (let at = folder && existsSync(folder) ? realpathSync(folder) : ""; at; at = dirname(at) === at ? "" : dirname(at)) {
         if (existsSync(join(at, "rules")) || existsSync(join(at, "workflows.lock"))) return false
         const hooks = join(at, ".savant", "hooks")
+        if (before && existsSync(hooks)) return false
         if (existsSync(hooks) && readdirSync(hooks).some((home) => statSync(join(hooks, home)).isDirectory() && readdirSync(join(hooks, home)).some((name) => name.endsWith(".json")))) return false
       }
     }
