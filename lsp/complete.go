@@ -26,7 +26,7 @@ func (s *server) complete(_ context.Context, in atPosition) (completions, error)
 	}
 	line := t.lines[in.Position.Line]
 	at := s.encoding.offset(line, in.Position.Character)
-	p := placeAt(t.lines, in.Position.Line, at)
+	t, p := rulesWithin(t, placeAt(t.lines, in.Position.Line, at))
 	found := s.candidates(t, p)
 	begin, _ := wordAt(line[:at], at)
 	if p.readsExpression(t.kind) { // only the last name of an access is replaced
@@ -38,6 +38,37 @@ func (s *server) complete(_ context.Context, in atPosition) (completions, error)
 			TextEdit: textEdit{s.encoding.ranged(in.Position.Line, line, begin, at), each.label}})
 	}
 	return none, nil
+}
+
+// rulesWithin returns a place in the rules of a workflow as one in a file of rules, and any
+// other place as it is.
+func rulesWithin(t text, p place) (text, place) {
+	if t.kind != ofWorkflow || len(p.path) == 0 || p.path[0] != "rules" {
+		return t, p
+	}
+	t.kind = ofRules
+	if len(p.path) > 1 && p.path[1] == item {
+		return t, p
+	}
+	siblings := map[int]map[string]string{}
+	for depth, each := range p.siblings {
+		siblings[depth-1] = each
+	}
+	p.path, p.siblings = p.path[1:], siblings
+	inside, indent, below := false, 0, lines{}
+	for _, line := range t.lines {
+		r := rowOf(line)
+		if !r.blank() && r.at == 0 {
+			inside = r.key == "rules"
+		} else if inside {
+			if indent == 0 {
+				indent = r.at
+			}
+			below = append(below, line[min(indent, len(line)):])
+		}
+	}
+	t.lines = below
+	return t, p
 }
 
 // readsExpression reports whether the cursor is in an expression.
@@ -222,6 +253,8 @@ func (s *server) names(t text, p place) []candidate {
 	switch {
 	case len(access) == 0 && t.kind == ofRules:
 		return append(functions(), typed(scope.Captures)...)
+	case t.kind == ofRules:
+		return fieldsOf(fieldOf(scope.Captures[access[0]], access[1:]))
 	case len(access) == 0:
 		found := []candidate{{"params", "the parameters of the run", kindVariable}, {"state", "the captures", kindVariable}, {"steps", "status, error and reason of a step", kindVariable},
 			{"run", "id, status and failed steps of the run", kindVariable}, {"loop", "index, length, first and last of the loop", kindVariable}}

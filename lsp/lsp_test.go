@@ -320,6 +320,37 @@ func TestWhatRulesCouldSay(t *testing.T) {
 	require.Equal(t, "few", all[0].Name)
 }
 
+// TestWhatTheRulesOfAWorkflowCouldSay completes in both forms, at |.
+func TestWhatTheRulesOfAWorkflowCouldSay(t *testing.T) {
+	const steps = "steps:\n  - {id: look, call: git.log, capture_as: found}\n"
+	const begins = "name: few\nversion: \"1\"\nparams: {most: {type: integer, default: 5}}\n"
+	const evidence = "rules:\n  facts: {limit: 3}\n  evidence:\n    seen:\n      last: git.log\n  rules:\n    - id: few\n      before: git.log\n"
+	e := begin(t, nil)
+	e.write("workflows/few.yaml", 1, begins+steps)
+	for i, c := range []struct{ text, want string }{
+		{evidence + "      when: |", "input seen facts calls params state"},
+		{evidence + "      when: input.|", "limit"},
+		{evidence + "      when: facts.|", "limit"},
+		{evidence + "      when: params.|", "most"},
+		{evidence + "      when: state.|", "found"},
+		{evidence + "      require: [{needs: |", "seen"},
+		{evidence + "      |", "when require deny once"},
+		{"rules:\n  - id: a\n    before: |", "git.log"},
+		{"rules:\n  - id: a\n    before: git.log\n    when: input.|", "limit"},
+		{"rules:\n  - id: a\n    |", "before when require deny"},
+	} {
+		text, at := cursor("workflows/few.yaml", begins+steps+c.text)
+		e.write("workflows/few.yaml", i+2, text)
+		var got completions
+		require.Empty(t, e.call("textDocument/completion", at, &got))
+		labels := []string{}
+		for _, each := range got.Items {
+			labels = append(labels, each.Label)
+		}
+		require.Subset(t, labels, strings.Fields(c.want), c.text)
+	}
+}
+
 // TestACureIsJudged makes each change that is offered: what it is about is gone, and
 // nothing else is wrong in its place.
 func TestACureIsJudged(t *testing.T) {

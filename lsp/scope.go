@@ -55,6 +55,10 @@ func (s *server) scopeOfRule(t text, p place) check.Scope {
 	about := s.call(strings.Trim(cmp.Or(p.siblings[2]["before"], p.siblings[2]["last"]), "[] "))
 	made.Captures["input"], made.Captures["result"] = about.Field("input"), about.Field("result")
 	made.Captures["facts"] = check.Object("the facts", facts)
+	if t.graph != nil { // the rules of a workflow read its runs
+		run := check.ScopeOf(t.graph, s.tool)
+		made.Captures["params"], made.Captures["state"] = check.Object("the parameters of the run", run.Params), check.Object("the captures", run.Captures)
+	}
 	made.Captures["calls"], made.Captures["failed"] = check.List(s.call("")), check.List(s.call(""))
 	return made
 }
