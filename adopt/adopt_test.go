@@ -235,6 +235,7 @@ func TestWhatIsNoProcedure(t *testing.T) {
 		"a.pdf": {"x", fault.InvalidParams}, "a.md": {"", fault.InvalidParams}, "a.yml": {"a: 1", fault.InvalidParams}, "b.yml": {"a: [", fault.YAMLSchemaViolation}, "a.dot": {"digraph {", fault.YAMLSchemaViolation},
 		"a.mmd": {"sequenceDiagram\nA->>B: x", fault.YAMLSchemaViolation}, "b.mmd": {"flowchart TD\nA --> --> B", fault.YAMLSchemaViolation}, "c.yml": {"jobs: {a: {needs: b}, b: {needs: a}}", fault.CyclicDependency},
 		"large.md": {strings.Repeat("a. ", 1<<19), fault.LimitExceeded},
+		"deep.md":  {strings.Repeat("- ", 3000) + "x", fault.LimitExceeded},
 	} {
 		_, err := adopt.Read(name, []byte(each.text), flow.ReadYAMLPlaces)
 		require.ErrorIs(t, err, each.code, name)

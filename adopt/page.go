@@ -14,6 +14,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"savant/fault"
+	"savant/internal/markup"
 )
 
 // page reads a page in Markdown, from its beginning to its end.
@@ -46,6 +47,9 @@ func (d *Draft) readPage(source []byte) error {
 			d.Name = name
 		}
 		d.Description = front["description"]
+	}
+	if !markup.Bounded(string(body)) {
+		return fault.New(fault.LimitExceeded, "a part of the page has too many signs of emphasis, cells of a table, or lists within lists to be read; shorten it")
 	}
 	p := &page{draft: d, source: body, lines: lines}
 	parsed := goldmark.New(goldmark.WithExtensions(extension.Table, extension.TaskList)).Parser().Parse(text.NewReader(body))

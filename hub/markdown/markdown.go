@@ -15,16 +15,18 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"savant/internal/markup"
 )
 
 // maxText bounds a text that is shown so, in bytes.
 const maxText = 64 << 10
 
-// HTML returns a text as a page; "" if it is too long. Raw HTML and addresses that run
+// HTML returns a text as a page; "" if it is too long, or hostile to parsers. Raw HTML and addresses that run
 // something are left out; the text itself has them.
 func HTML(source string) template.HTML {
 	var out bytes.Buffer
-	if len(source) > maxText || renderer().Convert([]byte(source), &out) != nil {
+	if len(source) > maxText || !markup.Bounded(source) || renderer().Convert([]byte(source), &out) != nil {
 		return ""
 	}
 	return template.HTML(out.String()) //nolint:gosec // the library writes no HTML of the text

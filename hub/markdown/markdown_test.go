@@ -32,4 +32,7 @@ func TestWhatATextMayNotDo(t *testing.T) {
 	require.Contains(t, string(markdown.HTML("> one\n> two")), "one<br>\ntwo")
 	require.Contains(t, string(markdown.HTML("| a |\n| - |\n| b |")), "<table>")
 	require.Empty(t, markdown.HTML(strings.Repeat("a", 65<<10)))
+	// 60 KB that would take gigabytes, and seconds
+	require.Empty(t, markdown.HTML(strings.Repeat("|a", 300)+"|\n"+strings.Repeat("|-", 300)+"|\n"+strings.Repeat("|a|\n", 1000)))
+	require.Empty(t, markdown.HTML(strings.Repeat("[a](", 3000)))
 }
