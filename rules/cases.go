@@ -69,12 +69,12 @@ func ParseCases(file string, src []byte) (*Cases, error) {
 }
 
 func (p *parser) oneCase(value any, at string) Case {
-	shape := p.object(value, at, "name", "description", "facts", "success", "evidence", "rules", "steps")
+	shape := p.object(value, at, append([]string{"name", "description", "steps"}, sectionKeys...)...)
 	place := p.layout.Key("", at, "")
 	made := Case{path: p.file.Path, Name: p.text(shape, at, "name"), Line: place.Line, Column: place.Column}
 	if shape["rules"] != nil {
 		own := map[string]any{}
-		for _, key := range []string{"facts", "success", "evidence", "rules"} {
+		for _, key := range sectionKeys {
 			if shape[key] != nil {
 				own[key] = shape[key]
 			}

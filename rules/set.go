@@ -99,11 +99,9 @@ func (s *Set) Guards(tool string) []*Rule {
 		return known.([]*Rule)
 	}
 	var found []*Rule
-	for _, file := range s.files {
-		for _, rule := range file.Rules {
-			if rule.Guards(tool) {
-				found = append(found, rule)
-			}
+	for _, rule := range s.All() {
+		if rule.Guards(tool) {
+			found = append(found, rule)
 		}
 	}
 	s.guards.Store(tool, found)
