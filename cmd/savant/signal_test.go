@@ -72,7 +72,7 @@ func verified(t *testing.T, folder, run string) int {
 func TestAStuckCallDoesNotDelayASignal(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	stuck := filepath.Join(folder, "bin", "git")
+	stuck := filepath.Join(t.TempDir(), "bin", "git") // one within the folder is not started
 	require.NoError(t, os.Mkdir(filepath.Dir(stuck), 0o755))
 	require.NoError(t, os.WriteFile(stuck, []byte("#!/bin/sh\ntrap '' TERM INT\n: > started\nwhile :; do sleep 1; done\n"), 0o755))
 	s := serveIn(t, folder, "MCP_SERVICE=git", "PATH="+filepath.Dir(stuck)+string(filepath.ListSeparator)+os.Getenv("PATH"))

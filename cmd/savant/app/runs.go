@@ -218,7 +218,11 @@ func pickRun(all []Run, word string) (Run, error) {
 	found := meant(all, word)
 	switch len(found) {
 	case 0:
-		return Run{}, fault.New(fault.UnknownRun, "no run %q", fault.Cut(word, 120))
+		names := []string{lastRun}
+		for _, each := range all {
+			names = append(names, each.RunID)
+		}
+		return Run{}, fault.New(fault.UnknownRun, "no run %q", fault.Cut(word, 120)).Hinted(fault.HintOf(word, names))
 	case 1:
 		return found[0], nil
 	}

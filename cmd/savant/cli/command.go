@@ -53,20 +53,27 @@ func (p *Program) Printed(result any, err error) error {
 
 // Group is a command that only has subcommands.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return UnknownCommand(command, args[0])
-			}
-			return UsageError(command.CommandPath() + ": which of " + strings.Join(names(command), ", ") + "?")
-		}}
+	command := &cobra.Command{Use: use, Short: short}
 	command.AddCommand(commands...)
+	NeedSubcommand(command)
 	return command
 }
 
-// UnknownCommand returns the error for an unknown subcommand of a group.
-func UnknownCommand(command *cobra.Command, name string) error {
-	known := names(command)
+// NeedSubcommand makes a command refuse to run without one of its subcommands.
+func NeedSubcommand(command *cobra.Command) {
+	command.Args = cobra.ArbitraryArgs
+	command.RunE = func(command *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return UnknownCommand(command, args[0])
+		}
+		return UsageError(command.CommandPath() + ": which of " + strings.Join(names(command), ", ") + "?")
+	}
+}
+
+// UnknownCommand returns the error for an unknown subcommand of a group, which takes other
+// words too.
+func UnknownCommand(command *cobra.Command, name string, others ...string) error {
+	known := append(names(command), others...)
 	message := "unknown command \"" + terminal.Visible(name) + "\" for " + command.CommandPath()
 	meant := fault.Meant(", did you mean %s?", name, known)
 	for _, group := range command.Commands() {

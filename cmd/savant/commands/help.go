@@ -67,7 +67,7 @@ func withHelp(root *cobra.Command) {
 				return helpSettings(command.OutOrStdout(), args[1:])
 			}
 			if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-				return cli.UnknownCommand(found, args[len(args)-max(len(rest), 1)])
+				return cli.UnknownCommand(found, args[len(args)-max(len(rest), 1)], "settings")
 			}
 			help(command, args)
 			return nil

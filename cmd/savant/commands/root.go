@@ -113,6 +113,12 @@ func (p *program) root() *cobra.Command {
 		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program, p.listCommand("list", "List runs of workflows, the last changed first", app.OfWorkflow), p.showCommand(), p.cancelCommand()), proofs.WithFiles(p.Program, p.verifyCommand()), agents.RunCommand(p.Program), p.runsCommand(), p.showCommand(), p.explainCommand(), p.cancelCommand(), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand(), p.schemaCommand(), p.lspCommand(), p.versionCommand())
 	root.AddCommand(packages.AdoptCommand(p.Program), proofs.Command(p.Program), proofs.KeyCommand(p.Program))
 	withHelp(root)
+	root.InitDefaultCompletionCmd()
+	for _, each := range root.Commands() {
+		if each.Name() == "completion" {
+			cli.NeedSubcommand(each)
+		}
+	}
 	p.withCompletion(root)
 	return root
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,9 +68,11 @@ func (p *program) listRuns(ctx context.Context, a *app.App, want listed) error {
 		return err
 	}
 	runs, more := []app.Run{}, 0
+	var statuses, workflows []string // of all runs
 	tell, end := terminal.ProgressOf(p.Stderr, "runs")
 	for i, each := range all {
 		at, _ := time.Parse(time.RFC3339Nano, each.Updated)
+		workflows = append(workflows, cmp.Or(each.Workflow, string(app.OfAgent)))
 		if want.workflow != "" && cmp.Or(each.Workflow, string(app.OfAgent)) != want.workflow || want.since != "" && at.Before(after) {
 			continue
 		}
@@ -82,6 +85,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, want listed) error {
 			standing := a.StandingOf(ctx, state.Info{Workflow: each.Workflow, Run: each.RunID, Status: each.Status})
 			each.Standing, each.Status = &standing, standing.Status
 		}
+		statuses = append(statuses, each.Status)
 		switch {
 		case want.status != "" && each.Status != want.status:
 		case len(runs) == want.limit:
@@ -94,15 +98,23 @@ func (p *program) listRuns(ctx context.Context, a *app.App, want listed) error {
 	if p.JSON {
 		return p.Print(map[string]any{"runs": runs, "total": len(runs) + more})
 	}
-	return p.tableOfRuns(runs, more, want)
+	if len(runs) == 0 && want.status+want.workflow+want.since != "" {
+		fmt.Fprintln(p.Stderr, "no such runs"+meantOf("status", want.status, statuses)+meantOf("workflow", want.workflow, workflows)+"; all: savant runs")
+		return nil
+	}
+	return p.tableOfRuns(runs, more)
 }
 
-func (p *program) tableOfRuns(runs []app.Run, more int, want listed) error {
-	switch {
-	case len(runs) > 0:
-	case want.status+want.workflow+want.since != "":
-		fmt.Fprintln(p.Stderr, "no such runs; all: savant runs")
-	default:
+// meantOf asks whether another value of a filter was meant, if none is as it says.
+func meantOf(flag, value string, known []string) string {
+	if value == "" || slices.Contains(known, value) {
+		return ""
+	}
+	return fault.Meant(", did you mean --"+flag+" %s?", value, known)
+}
+
+func (p *program) tableOfRuns(runs []app.Run, more int) error {
+	if len(runs) == 0 {
 		fmt.Fprintln(p.Stderr, "no runs yet; to begin one: savant workflows run hello, or savant run \"a goal\"")
 	}
 	now := time.Now()
