@@ -68,6 +68,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"capture_as", "call", "deps"}
 	require.Equal(t, "capture_as", fault.Nearest("captureas", known))
 	require.Equal(t, "deps", fault.Nearest("dep", known))
+	require.Equal(t, "help", fault.Nearest("hlep", []string{"lsp", "help"}), "two letters are swapped")
 	require.Empty(t, fault.Nearest("something_else_entirely", known))
 	long := strings.Repeat("x", 1000)
 	require.Empty(t, fault.Nearest(long+"y", []string{long}), "what is that long is not compared")

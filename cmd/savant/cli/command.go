@@ -103,6 +103,9 @@ func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		said := err.Error()
+		if len(args) == 1 && len(command.ValidArgs) > 0 && !slices.Contains(command.ValidArgs, args[0]) {
+			return Choice(command.CommandPath(), args[0], command.ValidArgs...)
+		}
 		_, usage, _ := strings.Cut(command.Use, " ")
 		switch words := strings.Fields(usage); {
 		case len(args) > len(words):
@@ -112,6 +115,16 @@ func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return UsageError(said + "; usage: " + command.UseLine())
 	}
+}
+
+// Choice refuses a value that is none of the known ones, and names the nearest.
+func Choice(name, value string, known ...string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	last := len(known) - 1
+	return UsageError(name + " " + terminal.Visible(value) + ": expected " + strings.Join(known[:last], ", ") + " or " + known[last] +
+		fault.Meant("; did you mean %s?", value, known))
 }
 
 // ErrLimit refuses a limit below 1.

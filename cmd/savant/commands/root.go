@@ -165,7 +165,7 @@ func (p *program) refuseModels(command *cobra.Command) error {
 // else prints the usage.
 func (p *program) withoutCommand(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return cli.UnknownCommand(command, args[0])
+		return cli.UnknownCommand(command, args[0], "help")
 	}
 	if p.Settings.Given {
 		return p.serve(command.Context(), "")

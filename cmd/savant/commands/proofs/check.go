@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,8 +52,8 @@ func (p *program) checkCommand() *cobra.Command {
 }
 
 func (p *program) check(ctx context.Context, files []string, in checking) error {
-	if !slices.Contains([]string{"text", "github", "sarif", "markdown"}, in.format) {
-		return cli.UsageError("--format: expected text, github, sarif or markdown")
+	if err := cli.Choice("--format", in.format, "text", "github", "sarif", "markdown"); err != nil {
+		return err
 	}
 	if in.commit == "" {
 		return cli.UsageError("--commit: name the commit that a proof has to cover")

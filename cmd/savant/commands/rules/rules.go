@@ -4,7 +4,6 @@ package rules
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,8 +166,8 @@ func (p *program) check(a *app.App, format string) error {
 	if p.JSON && format == "text" {
 		format = "json"
 	}
-	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
-		return cli.UsageError("--format " + terminal.Visible(format) + ": expected text, json, sarif or github")
+	if err := cli.Choice("--format", format, "text", "json", "sarif", "github"); err != nil {
+		return err
 	}
 	p.JSON = format == "json"
 	var found []fault.Diagnostic

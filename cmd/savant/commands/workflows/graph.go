@@ -11,7 +11,6 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
-	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/hub/graph"
 	"savant/internal/visible"
@@ -58,7 +57,7 @@ func draw(linked *flow.Graph, format string) (string, error) {
 	case "svg":
 		return svg(picture)
 	}
-	return "", cli.UsageError("--format " + terminal.Visible(format) + ": expected ascii, mermaid, dot or svg")
+	return "", cli.Choice("--format", format, "ascii", "mermaid", "dot", "svg")
 }
 
 // maxLabel bounds a line of a label, in letters.

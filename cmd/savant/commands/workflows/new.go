@@ -59,8 +59,8 @@ func (p *program) newCommand() *cobra.Command {
 
 // begin writes a new workflow of a kind.
 func (p *program) begin(a *app.App, name, from string) error {
-	if !slices.Contains(kinds(), from) {
-		return cli.UsageError("--from " + terminal.Visible(from) + ": expected " + strings.Join(kinds(), ", "))
+	if err := cli.Choice("--from", from, kinds()...); err != nil {
+		return err
 	}
 	if !newName().MatchString(name) {
 		return cli.UsageError("NAME " + terminal.Visible(name) + ": use lower-case letters, digits, _ and -, starting with a letter, at most 55")

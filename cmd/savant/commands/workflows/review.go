@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,8 +47,8 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 		Example: "  savant review\n  savant review main...feature --output sarif --output-file review.sarif\n  savant review 12 --base origin/main",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"markdown", "json", "sarif"}, want.output) {
-				return cli.UsageError("--output: expected markdown, json or sarif")
+			if err := cli.Choice("--output", want.output, "markdown", "json", "sarif"); err != nil {
+				return err
 			}
 			shown := p.showSteps()
 			asked := false

@@ -85,8 +85,11 @@ func (p *program) test(ctx context.Context, a *app.App, names []string, o testOp
 	if p.JSON && o.format == "text" {
 		o.format = "json"
 	}
-	if !slices.Contains([]string{"text", "json", "junit", "github"}, o.format) || p.JSON && o.format != "json" {
-		return cli.UsageError("--format " + terminal.Visible(o.format) + ": expected text, json, junit or github; --json is the same as json")
+	if err := cli.Choice("--format", o.format, "text", "json", "junit", "github"); err != nil {
+		return err
+	}
+	if p.JSON && o.format != "json" {
+		return cli.UsageError("--format " + o.format + ": expected json beside --json, which is the same")
 	}
 	if o.min > 100 || o.min < -1 {
 		return cli.UsageError(fmt.Sprintf("--min %d: expected a percentage from 0 to 100", o.min))

@@ -43,8 +43,11 @@ func (p *program) validate(ctx context.Context, a *app.App, paths []string, stri
 	if p.JSON && format == "text" {
 		format = "json"
 	}
-	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) || p.JSON && format != "json" {
-		return cli.UsageError("--format " + terminal.Visible(format) + ": expected text, json, sarif or github; --json is the same as json")
+	if err := cli.Choice("--format", format, "text", "json", "sarif", "github"); err != nil {
+		return err
+	}
+	if p.JSON && format != "json" {
+		return cli.UsageError("--format " + format + ": expected json beside --json, which is the same")
 	}
 	p.JSON = p.JSON || format == "json"
 	found, err := a.CheckWorkflows(ctx, paths, strict)
