@@ -8,20 +8,18 @@ import (
 	"time"
 )
 
-// Bounds of one transaction, whose work a build that is stopped loses: the first has
-// batchFiles files, each one after it twice as many, so that a build makes few segments.
+// Bounds of one transaction. A build that is stopped loses at most this much work.
 const (
-	batchFiles    = 1000
-	maxBatchFiles = 16_000
-	batchTerms    = 32 << 20 // bytes
+	batchFiles = 1000
+	batchTerms = 8 << 20 // bytes
 )
 
 // batches writes the work of one refresh in several transactions. Documents must
-// come by ascending file id.
+// come by ascending file id, because FTS5 flushes its pending terms when an id is
+// smaller than the one before.
 type batches struct {
 	index *Index
 	done  Changes
-	limit int // of put
 
 	// The fields below belong to the open transaction; tx is nil if there is none.
 	tx       *sql.Tx
@@ -30,7 +28,6 @@ type batches struct {
 	updated  int // files of put whose content is new
 	renamed  bool
 	terms    int
-	inverted inverter
 	removed  []*file
 	err      error
 }
@@ -64,28 +61,28 @@ func (b *batches) exec(ctx context.Context, statement string, args ...any) sql.R
 func (b *batches) remove(ctx context.Context, gone []*file) {
 	for _, each := range gone {
 		b.begin(ctx)
+		if each.skipped == "" {
+			b.exec(ctx, "DELETE FROM terms WHERE rowid = ?", each.id)
+		}
 		b.exec(ctx, "DELETE FROM files WHERE id = ?", each.id)
 	}
 	b.removed, b.renamed = gone, len(gone) > 0
 }
 
 // add writes a document unless the index already has that state of its file. A
-// file with other content gets another id.
+// known file keeps its id.
 func (b *batches) add(ctx context.Context, d document) {
 	f, known := d.file, d.known
 	if known != nil && d.same && f.stamp == known.stamp && f.racy == known.racy {
 		return
 	}
 	b.begin(ctx)
-	if known != nil && !d.same {
-		b.exec(ctx, "DELETE FROM files WHERE id = ?", known.id)
-	}
-	if d.same {
+	if known != nil {
 		f.id = known.id
 		b.exec(ctx, "UPDATE files SET state = ? WHERE id = ?", f.state(), f.id)
 	} else if result := b.exec(ctx, "INSERT INTO files(path, state) VALUES(?, ?)", f.path, f.state()); b.err == nil {
 		f.id, b.err = result.LastInsertId()
-		b.renamed = b.renamed || known == nil
+		b.renamed = true
 	}
 	b.put = append(b.put, &f)
 	if d.same {
@@ -93,20 +90,20 @@ func (b *batches) add(ctx context.Context, d document) {
 	}
 	b.updated++
 	b.terms += len(d.terms)
-	if f.skipped == "" && b.err == nil {
-		b.inverted.add(f.id, d.terms)
+	if known != nil && known.skipped == "" {
+		b.exec(ctx, "DELETE FROM terms WHERE rowid = ?", f.id)
+	}
+	if f.skipped == "" {
+		b.exec(ctx, "INSERT INTO terms(rowid, held) VALUES(?, ?)", f.id, d.terms)
 	}
 }
 
-func (b *batches) full() bool { return len(b.put) >= b.limit || b.terms >= batchTerms }
+func (b *batches) full() bool { return len(b.put) >= batchFiles || b.terms >= batchTerms }
 
 // commit commits the open transaction and publishes the new catalog.
 func (b *batches) commit(ctx context.Context) error {
 	if b.tx == nil {
 		return b.err
-	}
-	if len(b.inverted.lists) > 0 {
-		b.inverted.write(b.segment(ctx))
 	}
 	b.exec(ctx, "UPDATE meta SET generation = generation + 1, built = ?", time.Now().UnixMilli())
 	if b.renamed {
@@ -123,20 +120,8 @@ func (b *batches) commit(ctx context.Context) error {
 	b.done.Updated += b.updated
 	b.done.Removed += len(b.removed)
 	b.index.publish(b.index.catalog.with(next, b.removed, b.put))
-	*b = batches{index: b.index, done: b.done, limit: min(2*b.limit, maxBatchFiles)}
+	*b = batches{index: b.index, done: b.done}
 	return nil
-}
-
-// segment adds a segment.
-func (b *batches) segment(ctx context.Context) *blocks {
-	var number int64
-	if result := b.exec(ctx, "INSERT INTO segments(bytes) VALUES(0)"); b.err == nil {
-		number, b.err = result.LastInsertId()
-	}
-	return &blocks{write: func(first, data []byte) {
-		b.exec(ctx, "INSERT INTO blocks(segment, first, data) VALUES(?, ?, ?)", number, first, data)
-		b.exec(ctx, "UPDATE segments SET bytes = bytes + ? WHERE segment = ?", len(data), number)
-	}}
 }
 
 // rollback rolls back the open transaction, if there is one.

@@ -9,13 +9,10 @@ import (
 // an index counts a word per few bytes of all files.
 type counts struct {
 	seed    maphash.Seed
-	slots   []slot
+	slots   []uint32 // index into entries plus 1; 0 is free
 	entries []counted
 	text    []byte
 }
-
-// slot is a part of an entry's sum and its index plus 1; 0 is free.
-type slot struct{ sum, at uint32 }
 
 type counted struct {
 	sum        uint64
@@ -32,40 +29,38 @@ const (
 // reset empties the table, which keeps its memory unless that is much.
 func (c *counts) reset() {
 	if len(c.slots) == 0 || len(c.slots) > maxSlots {
-		*c = counts{seed: maphash.MakeSeed(), slots: make([]slot, minSlots)}
+		*c = counts{seed: maphash.MakeSeed(), slots: make([]uint32, minSlots)}
 	}
 	clear(c.slots)
 	c.entries, c.text = c.entries[:0], c.text[:0]
 }
 
-// add counts a text some more times and returns its index.
-func (c *counts) add(text []byte, times int) int {
+// add counts a text some more times.
+func (c *counts) add(text []byte, times int) {
 	sum := maphash.Bytes(c.seed, text)
-	free := c.slot(sum, text)
-	if at := free.at; at > 0 {
+	slot := c.slot(sum, text)
+	if at := c.slots[slot]; at > 0 {
 		c.entries[at-1].times += times
-		return int(at - 1)
+		return
 	}
 	start := len(c.text)
 	c.text = append(c.text, text...)
 	c.entries = append(c.entries, counted{sum, start, len(c.text), times})
-	if *free = (slot{uint32(sum >> 32), uint32(len(c.entries))}); 2*len(c.entries) < len(c.slots) {
-		return len(c.entries) - 1
+	if c.slots[slot] = uint32(len(c.entries)); 2*len(c.entries) < len(c.slots) {
+		return
 	}
-	c.slots = make([]slot, 4*len(c.slots))
+	c.slots = make([]uint32, 4*len(c.slots))
 	for i := range c.entries {
-		sum := c.entries[i].sum
-		*c.slot(sum, c.at(i)) = slot{uint32(sum >> 32), uint32(i + 1)}
+		c.slots[c.slot(c.entries[i].sum, c.at(i))] = uint32(i + 1)
 	}
-	return len(c.entries) - 1
 }
 
 // slot returns the slot of a text, or the free one that it gets.
-func (c *counts) slot(sum uint64, text []byte) *slot {
-	for i := int(sum) & (len(c.slots) - 1); ; i = (i + 1) & (len(c.slots) - 1) {
-		each := &c.slots[i]
-		if each.at == 0 || each.sum == uint32(sum>>32) && bytes.Equal(c.at(int(each.at-1)), text) {
-			return each
+func (c *counts) slot(sum uint64, text []byte) int {
+	for slot := int(sum) & (len(c.slots) - 1); ; slot = (slot + 1) & (len(c.slots) - 1) {
+		at := c.slots[slot]
+		if at == 0 || c.entries[at-1].sum == sum && bytes.Equal(c.at(int(at-1)), text) {
+			return slot
 		}
 	}
 }

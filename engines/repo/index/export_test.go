@@ -10,12 +10,6 @@ import (
 // Tree returns what an index knows of its folder.
 func Tree(ix *Index) *files.Tree { return ix.tree }
 
-// Segments returns how many segments an index has.
-func Segments(ix *Index) (number int, err error) {
-	err = ix.db.QueryRowContext(context.Background(), "SELECT count(*) FROM segments").Scan(&number)
-	return number, err
-}
-
 // Current reports whether the index agrees with the folder and no file is racy.
 func Current(ix *Index) bool { return ix.current }
 

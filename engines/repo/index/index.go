@@ -1,5 +1,5 @@
-// Package index is full-text search over the files of a folder. A table of
-// SQLite in the user's cache folder says which files have a term. Each query reads
+// Package index is full-text search over the files of a folder. An SQLite FTS5
+// table in the user's cache folder says which files have a term. Each query reads
 // lines and snippets from the files, so they are never stale.
 package index
 
@@ -128,7 +128,7 @@ func place(cache, folder string) (string, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w; %s", fault.WithoutPath(err), otherCache())
 	}
-	return filepath.Join(cache, jsonvalue.HexSum([]byte(folder))[:32]+format+".sqlite"), nil
+	return filepath.Join(cache, jsonvalue.HexSum([]byte(folder))[:32]+"-v2.sqlite"), nil
 }
 
 // otherCache says how to choose another cache folder, see os.UserCacheDir.

@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -241,27 +240,6 @@ func TestACancelledBuildGoesOn(t *testing.T) {
 	require.Greater(t, status.Files, 0)
 	require.Less(t, status.Files, 1050)
 	require.Equal(t, 1050-status.Files, refresh(t, open(t, folder, cache)).Updated)
-}
-
-// TestManyUpdates checks that segments are merged, and that what a file no longer says is
-// gone.
-func TestManyUpdates(t *testing.T) {
-	folder := t.TempDir()
-	write(t, folder, "stays.txt", "needle of old\n")
-	ix := open(t, folder, t.TempDir())
-	for i := range 40 {
-		write(t, folder, "a.txt", fmt.Sprintf("needle word%d\n", i))
-		write(t, folder, fmt.Sprintf("b%d.txt", i), "needle\n")
-		refresh(t, ix)
-	}
-	segments, err := index.Segments(ix)
-	require.NoError(t, err)
-	require.LessOrEqual(t, segments, 8)
-	require.Equal(t, []string{"a.txt"}, paths(search(t, ix, words("word39"))))
-	require.Empty(t, search(t, ix, words("word7")))
-	require.Equal(t, []string{"stays.txt"}, paths(search(t, ix, words("old"))))
-	found := search(t, ix, index.Query{Text: "needle", Limit: 100})
-	require.Len(t, found, 42)
 }
 
 // TestManyAtOnce uses several indexes of one folder at once, as several processes do.

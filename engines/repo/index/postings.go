@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // postings are the ids of the files that have a leaf, ascending.
@@ -16,79 +18,87 @@ type postings struct {
 
 // fetch asks the index for a leaf. The answer has every file with the leaf. It may
 // also have files where the parts are not together; reading the file decides.
-func (l *leaf) fetch(ctx context.Context, db *sql.DB, c *catalog) (found postings, err error) {
+func (l *leaf) fetch(ctx context.Context, db *sql.DB) (found postings, err error) {
 	for _, each := range []struct {
 		mark string
 		into *[]int64
 	}{{"", &found.body}, {string(markFrequent), &found.frequent}, {string(markDefined), &found.defined}, {string(markPath), &found.path}} {
-		if *each.into, err = l.marked(ctx, db, c, each.mark); err != nil {
+		if *each.into, err = ids(ctx, db, l.match(each.mark)); err != nil {
 			return postings{}, err
 		}
 	}
 	return found, nil
 }
 
-// marked returns the files that have the leaf with a mark.
-func (l *leaf) marked(ctx context.Context, db *sql.DB, c *catalog, mark string) (found []int64, err error) {
-	look := func(term string, prefix bool) (ids []int64) {
-		if err == nil {
-			high := mark + term + "\x00"
-			if prefix {
-				high = mark + term + "\xff"
-			}
-			ids, err = c.lookup(ctx, db, mark+term, high, func([]byte) bool { return true })
-		}
-		return ids
-	}
+// match returns the leaf as an FTS5 expression over terms with a mark. Terms are
+// quoted, so that nothing in them is read as FTS5 syntax.
+func (l *leaf) match(mark string) string {
+	var parts []string
 	for i, part := range l.parts {
-		ids := look(part, l.prefix && i == len(l.parts)-1)
-		if i > 0 {
-			ids = slices.DeleteFunc(ids, func(id int64) bool {
-				_, has := slices.BinarySearch(found, id)
-				return !has
-			})
-		}
-		found = ids
+		parts = append(parts, quoted(mark+part, l.prefix && i == len(l.parts)-1))
 	}
+	expression := "(" + strings.Join(parts, " AND ") + ")"
 	if l.whole != "" && (len(l.parts) > 1 || l.whole != l.parts[0]) {
-		found = append(found, look(l.whole, l.prefix)...)
+		expression += " OR " + quoted(mark+l.whole, l.prefix)
 	}
-	if len(l.forms) > 0 && err == nil {
-		var others []int64
-		low := mark + l.needle()
-		others, err = c.lookup(ctx, db, low, low+"\xff", func(term []byte) bool { return l.inForms(term[len(mark):]) })
-		found = append(found, others...)
+	for _, form := range l.forms {
+		expression += " OR " + quoted(mark+form, false)
 	}
 	if mark == string(markPath) {
 		for _, short := range l.short {
-			found = append(found, look(short, false)...)
+			expression += " OR " + quoted(mark+short, false)
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found), err
+	return expression
 }
 
-// has reports whether a file has the leaf in its text or path.
-func (p *postings) has(id int64) bool {
-	_, inBody := slices.BinarySearch(p.body, id)
-	_, inPath := slices.BinarySearch(p.path, id)
-	return inBody || inPath
-}
-
-// mayHold reports whether a node may be true for a file. Reading the file decides about
-// negated nodes.
-func (n *node) mayHold(found []postings, id int64) bool {
-	may := func(each *node) bool { return each.mayHold(found, id) }
-	switch n.operator {
-	case opLeaf:
-		return found[n.leaf].has(id)
-	case opNot:
-		return true
-	case opAny:
-		return slices.ContainsFunc(n.nodes, may)
-	default:
-		return !slices.ContainsFunc(n.nodes, func(each *node) bool { return !may(each) })
+func quoted(term string, prefix bool) string {
+	if prefix {
+		return `"` + term + `"*`
 	}
+	return `"` + term + `"`
+}
+
+// ids runs an FTS5 query. It reads the ids as one text, because reading a row for
+// each would cost more than finding them.
+func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
+	var list sql.NullString
+	if err := db.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM terms WHERE terms MATCH ?", match).Scan(&list); err != nil {
+		return nil, err
+	}
+	if list.String == "" {
+		return nil, nil
+	}
+	found := make([]int64, 0, strings.Count(list.String, ",")+1)
+	for text := range strings.SplitSeq(list.String, ",") {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, id)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// match returns a node as an FTS5 expression that finds every matching file, and
+// maybe others. Negated nodes are left out; reading the file decides about them.
+func (n *node) match(leaves []leaf) string {
+	if n.operator == opLeaf {
+		l := &leaves[n.leaf]
+		return "(" + l.match("") + " OR " + l.match(string(markPath)) + ")"
+	}
+	between := " AND "
+	if n.operator == opAny {
+		between = " OR "
+	}
+	var parts []string
+	for _, each := range n.nodes {
+		if each.positive() {
+			parts = append(parts, each.match(leaves))
+		}
+	}
+	return "(" + strings.Join(parts, between) + ")"
 }
 
 // holds reports whether a node is true for a file, given which leaves the file has.

@@ -26,13 +26,13 @@ func (ix *Index) name() error {
 
 // Unused is an index that nothing needs.
 type Unused struct {
-	// Folder is gone, or has an index of another version; "" where the index does not name it.
+	// Folder is gone; "" where the index does not name it.
 	Folder string `json:"folder"`
 	Bytes  int64  `json:"bytes"`
 }
 
 // Prune removes the indexes in a cache folder whose folders are gone, and those of earlier
-// versions; a search makes the index of a folder anew. With
+// versions, which do not name theirs; a search makes the index of a folder anew. With
 // dryRun it only says which.
 func Prune(cache string, dryRun bool) (unused []Unused, err error) {
 	entries, err := os.ReadDir(cache) // in the order of names, so the files of an index follow each other
@@ -49,7 +49,7 @@ func Prune(cache string, dryRun bool) (unused []Unused, err error) {
 		if parts[1] != stem {
 			stem = parts[1]
 			folder := folderIn(filepath.Join(cache, stem+".folder"))
-			if _, err := os.Stat(folder); folder == "" || !strings.HasSuffix(stem, format) || errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(folder); folder == "" || errors.Is(err, fs.ErrNotExist) {
 				used, unused = false, append(unused, Unused{Folder: folder})
 			} else {
 				used = true

@@ -183,7 +183,7 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 	ctx, cancel := context.WithCancel(ctx)
 	byID(todo.updated)
 	slices.SortFunc(todo.removed, func(x, y *file) int { return int(x.id - y.id) })
-	b := &batches{index: ix, limit: batchFiles, done: Changes{First: ix.catalog.edition.generation == 0}}
+	b := &batches{index: ix, done: Changes{First: ix.catalog.edition.generation == 0}}
 	documents := ix.readAll(ctx, todo.updated)
 	defer func() { // ends the reading and waits for it
 		cancel()
@@ -209,8 +209,8 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 	if err := errors.Join(ctx.Err(), b.commit(ctx)); err != nil {
 		return b.done, err
 	}
-	if err := b.merge(ctx); err != nil {
-		return b.done, err
+	if 2*b.done.Updated >= len(ix.catalog.files) {
+		_, _ = ix.db.ExecContext(ctx, optimize) // without it, the index is correct but slower
 	}
 	progress(done, len(todo.updated))
 	ix.saveListing(ctx)

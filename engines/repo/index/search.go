@@ -149,18 +149,24 @@ func (s *search) rank(ctx context.Context) ([]*file, error) {
 		return nil, errStale
 	}
 	var err error
-	if s.found, err = fetchAll(ctx, s.db, ix.catalog, s.leaves); err != nil {
+	if s.found, err = fetchAll(ctx, s.db, s.leaves); err != nil {
 		return nil, err
 	}
 	s.average = ix.catalog.averageWords()
 	s.counts = s.count(ix.catalog)
 	scores := s.estimate(ix.catalog)
+	var fitting []int64
+	if s.literal {
+		if fitting, err = ids(ctx, s.db, s.root.match(s.leaves)); err != nil {
+			return nil, err
+		}
+	}
 	var ranked []scored
 	for id, score := range scores {
 		if score == 0 || !s.filter.fits(ix.catalog.byID[id].path) {
 			continue
 		}
-		if !s.literal || s.root.mayHold(s.found, int64(id)) {
+		if _, fits := slices.BinarySearch(fitting, int64(id)); fits || !s.literal {
 			ranked = append(ranked, scored{ix.catalog.byID[id], score})
 		}
 	}
@@ -180,10 +186,10 @@ type scored struct {
 }
 
 // fetchAll fetches all leaves, several at once.
-func fetchAll(ctx context.Context, db *sql.DB, c *catalog, leaves []leaf) ([]postings, error) {
+func fetchAll(ctx context.Context, db *sql.DB, leaves []leaf) ([]postings, error) {
 	found := make([]postings, len(leaves))
 	failed := make([]error, len(leaves))
-	files.InParallel(len(leaves), func(i int) { found[i], failed[i] = leaves[i].fetch(ctx, db, c) })
+	files.InParallel(len(leaves), func(i int) { found[i], failed[i] = leaves[i].fetch(ctx, db) })
 	return found, errors.Join(failed...)
 }
 
