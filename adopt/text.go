@@ -91,8 +91,10 @@ var (
 	duty = pattern.Lazy(`\b(MUST|NEVER|ALWAYS|REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b)`)
 	// condition is if … then … else in its usual forms.
 	condition = pattern.Lazy(`(?i)^(?:\*\*)?(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
-	// otherwise begins the other branch.
-	otherwise = pattern.Lazy(`(?i)(?:^|[.;,] +)(?:otherwise|else|if not|if no)[,:]? +`)
+	// otherwise begins the other branch, "else" also without a mark before it, behind a word.
+	otherwise = pattern.Lazy(`(?i)(?:(?:^|[.;,] +)(?:otherwise|else|if not|if no)[,:]?|(\pL+) +else) +`)
+	// elsewhere ends words behind which "else" begins no branch, as in "anything else".
+	elsewhere = pattern.Lazy(`(?i)(?:thing|one|body|where|who|what|how|when|why|or|much|little)$`)
 )
 
 // forbidden is a sentence that forbids a command of two words or more, in backticks.
@@ -108,8 +110,18 @@ func conditional(text string) (branches, bool) {
 		return branches{}, false
 	}
 	b := branches{question: strings.TrimSpace(found[1]), yes: strings.TrimSpace(found[2])}
-	if at := otherwise().FindStringIndex(b.yes); at != nil && at[0] > 0 {
-		b.yes, b.no = strings.TrimRight(strings.TrimSpace(b.yes[:at[0]]), ".;,")+".", strings.TrimSpace(b.yes[at[1]:])
+	for _, at := range otherwise().FindAllStringSubmatchIndex(b.yes, -1) {
+		end := at[0]
+		if bare := at[3]; bare >= 0 {
+			end = bare
+			if elsewhere().MatchString(b.yes[at[2]:bare]) {
+				continue
+			}
+		}
+		if end > 0 {
+			b.yes, b.no = strings.TrimRight(strings.TrimSpace(b.yes[:end]), ".;,")+".", strings.TrimSpace(b.yes[at[1]:])
+			break
+		}
 	}
 	return b, len(strings.Fields(b.yes)) > 0
 }
