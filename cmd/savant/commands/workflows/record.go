@@ -42,6 +42,9 @@ func (p *program) record(ctx context.Context, a *app.App, run, name, file string
 		return err
 	}
 	key := found.Key()
+	if at, err := a.Think.Position(ctx, key.Workflow, key.Run); err == nil && len(at.Outstanding) > 0 {
+		return fault.New(fault.InvalidTransition, "run %s has not ended: it waits at %s; a case is made of a run that has ended", key.Run, at.Outstanding[0].StepID)
+	}
 	params, answers, err := a.Recorded(ctx, key)
 	if err != nil {
 		return err
