@@ -114,10 +114,13 @@ func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) er
 		return nil
 	}
 	result := given.Result
+	said, states := flow.StatementOf(result)
 	if next.Outcome != "" {
-		if result, outstanding = flow.Stated(result); !outstanding {
+		if result = said.Result; !said.Done {
 			return nil
 		}
+	} else if states && step.Tool() != "" {
+		return fault.New(fault.ValidationFailed, "step %q: no call of this attempt has an unknown outcome: call %s and send its _receipt as result_ref, or its whole result as it came", next.StepID, next.Call)
 	} else if next.Shown != "" || next.Witness == "required" {
 		return nil
 	}

@@ -20,8 +20,8 @@ func (u *unit) accept(result any) ([]byte, *fault.Error) {
 	if u.step().Person() {
 		return u.acceptPerson(result)
 	}
-	if said, ok := statementOf(result); u.stated && ok {
-		result = said.result
+	if said, ok := StatementOf(result); u.stated && ok {
+		result = said.Result
 	}
 	var first *fault.Error
 	for _, reading := range readings(result) {

@@ -184,34 +184,29 @@ func (n *nodeState) shownStatus() (Status, string) {
 	return n.frame.run.seen(status, n.cause)
 }
 
-// statement is what the answer to an unknown outcome says: whether the call was done, and
+// Statement is what the answer to an unknown outcome says: whether the call was done, and
 // then its result.
-type statement struct {
-	done   bool
-	result any
+type Statement struct {
+	Done   bool
+	Result any
 }
 
-// statementOf reads {"unknown_outcome": "done", "result": …} or {"unknown_outcome":
-// "not_done"}.
-func statementOf(answer any) (said statement, ok bool) {
+// StatementOf reads {"unknown_outcome": "done", "result": …} or {"unknown_outcome":
+// "not_done"}; false for any other answer.
+func StatementOf(answer any) (said Statement, ok bool) {
 	for _, reading := range readings(answer) {
 		object, _ := reading.(map[string]any)
 		result, given := object["result"]
 		switch object["unknown_outcome"] {
 		case "done":
-			return statement{true, result}, given && len(object) == 2
+			if given && len(object) == 2 {
+				return Statement{true, result}, true
+			}
 		case "not_done":
-			return statement{}, len(object) == 1 || given && len(object) == 2 && (result == nil || result == "")
+			return Statement{}, len(object) == 1 || given && len(object) == 2 && (result == nil || result == "")
 		}
 	}
-	return statement{}, false
-}
-
-// Stated returns the result that an answer to an unknown outcome states; false for any
-// other answer, and for one that says that the call was not done.
-func Stated(answer any) (result any, done bool) {
-	said, ok := statementOf(answer)
-	return said.result, ok && said.done
+	return Statement{}, false
 }
 
 // askOutcome adds to the failure of a call that somebody has to find out what happened.
@@ -231,7 +226,7 @@ func (u *unit) holdsUnknown() bool {
 // admitStatement refuses an answer to an unknown outcome that does not say what happened.
 // A person may say it of any step, a model of none that requires a witness.
 func (u *unit) admitStatement(answer *Answer) error {
-	_, ok := statementOf(answer.Result)
+	_, ok := StatementOf(answer.Result)
 	switch {
 	case answer.Person && answer.Shown != u.run().shown(u):
 		return fault.New(fault.ApprovalRequired, "the question of step %q is not the one that was shown; read it again", u.id)

@@ -286,6 +286,9 @@ func (h Handle) ID() string {
 // Call returns what the step calls.
 func (h Handle) Call() string { return h.node.step().Call }
 
+// Tool returns the outside tool that the step calls, or "".
+func (h Handle) Tool() string { return h.node.step().Tool() }
+
 // Person reports whether only a person may settle the step.
 func (h Handle) Person() bool { return h.node.step().Person() }
 
