@@ -4,9 +4,9 @@
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 SOURCES   = $(shell find . -name '*.go' -not -path '*/node_modules/*')
-CLIENTS  := cmd/savant/testdata/clients
-SUITE    := cmd/savant/testdata/conformance
-GATED    := cmd/savant/testdata/gated
+CLIENTS  := test/clients
+SUITE    := test/conformance
+GATED    := test/gated
 
 # All targets share one build: static, as it is released, and quick to link.
 export CGO_ENABLED ?= 0
@@ -62,10 +62,10 @@ browser: ## the pages of the hub in a real browser; needs chromium, and npm for 
 		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 $(HOST) && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js" && \
 		printf 'export * from "@modelcontextprotocol/ext-apps/app-bridge"; export {Client} from "@modelcontextprotocol/client";' >"$$scratch/host.js" && \
 		export SAVANT_APP_BRIDGE="$$scratch/bridge.js" && "$$scratch/node_modules/.bin/esbuild" --log-level=error --bundle --format=esm --outfile="$$SAVANT_APP_BRIDGE" "$$scratch/host.js"; fi && \
-		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest ./proof
+		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./test/browser ./proof
 
 pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ are made anew
-	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./cmd/savant/browsertest
+	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./test/browser
 	@mkdir -p docs/pictures && for each in docs/pictures/*.png; do cp "bin/pictures/$$(basename "$$each")" "$$each"; done
 
 # Not vetted: with the race detector each package would be vetted once more.
@@ -105,7 +105,7 @@ think-test: ## the cases of the bundled workflows, or of one: make think-test wo
 	go run ./cmd/savant --path . workflows test $(workflow) --coverage --min 100
 
 demo-fleet: ferret ## 20 agent runs and 20 guided runs by two servers and three workers, one of each killed on the way
-	SAVANT_DEMO_FLEET=1 go test ./cmd/savant -run '^TestFleet$$' -count=1 -v
+	SAVANT_DEMO_FLEET=1 go test ./test/program -run '^TestFleet$$' -count=1 -v
 
 hub: build ## the hub with a demo run in each state, in a scratch folder; Ctrl-C ends it
 	@scratch=$$(mktemp -d) && trap 'exit 130' INT TERM HUP && \
@@ -120,7 +120,7 @@ gated: build ## real clients, each with a model that tries to leave its run; nee
 	cd $(GATED) && npm install --no-save --no-progress --no-audit --no-fund --loglevel=error && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
 
 conformance: build ## the official MCP conformance suite against bin/savant over HTTP; needs npm
-	go build -o bin/fixtures ./$(SUITE)/fixtures
+	go build -o bin/fixtures ./$(SUITE)/testdata/fixtures
 	cd $(SUITE) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' SAVANT_FIXTURES='$(CURDIR)/bin/fixtures' node run.mjs
 
 help: ## this list

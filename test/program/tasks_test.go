@@ -1,0 +1,134 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pollsTasks returns how a client that takes tasks and has forms sends a request, and calls a
+// tool.
+func pollsTasks(t *testing.T, s *server) (ask, call func(string, map[string]any) map[string]any) {
+	number := 0
+	ask = func(method string, params map[string]any) map[string]any {
+		number++
+		params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{"form": map[string]any{}}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}}
+		text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(s.stdin, "%s\n", text)
+		require.NoError(t, err)
+		for s.lines.Scan() {
+			var got struct {
+				ID     int            `json:"id"`
+				Result map[string]any `json:"result"`
+			}
+			if json.Unmarshal(s.lines.Bytes(), &got) == nil && got.ID == number {
+				return got.Result
+			}
+		}
+		require.Fail(t, "the server has ended")
+		return nil
+	}
+	return ask, func(tool string, args map[string]any) map[string]any {
+		return ask("tools/call", map[string]any{"name": tool, "arguments": args})
+	}
+}
+
+// TestATaskCanceledAfterItsEffect has a command write a file and go on; the client cancels
+// it. The call counts as done for a rule that allows it once, and as not done for one that
+// requires it.
+func TestATaskCanceledAfterItsEffect(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
+	places(t, folder, ".savant/ci.yaml", "commands:\n  pay: {command: [sh, -c, 'echo paid >>effect; sleep 60']}\n")
+	places(t, folder, "rules/few.yaml", "evidence:\n  paid: {last: ci.run}\nrules:\n  - {id: once, before: ci.run, once: input.name}\n"+
+		"  - {id: after, before: git.status, require: [{needs: paid}]}\n")
+	trusts(t, folder)
+	ask, call := pollsTasks(t, serveIn(t, folder))
+	made := call("ci_run", map[string]any{"name": "pay"})
+	require.Equal(t, "task", made["resultType"], made)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "effect")); return err == nil }, hang, 10*time.Millisecond)
+	ask("tasks/cancel", map[string]any{"taskId": made["taskId"]})
+	require.Eventually(t, func() bool {
+		return ask("tasks/get", map[string]any{"taskId": made["taskId"]})["status"] == "cancelled"
+	}, hang, 10*time.Millisecond)
+	for tool, rule := range map[string]string{"ci_run": "Rule once", "git_status": "Rule after"} {
+		said := fmt.Sprint(call(tool, map[string]map[string]any{"ci_run": {"name": "pay"}, "git_status": {}}[tool]))
+		require.Contains(t, said, "RULE_REFUSED", tool)
+		require.Contains(t, said, rule)
+	}
+	paid, err := os.ReadFile(filepath.Join(folder, "effect"))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(paid), "paid"))
+}
+
+// TestAPersonAnswersATask: the question of a step is the task's, and the answer moves the run
+// on once; a person declines, or the client cancels: the question waits elsewhere, as the result says.
+func TestAPersonAnswersATask(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	places(t, folder, ".savant/ci.yaml", "commands:\n  build: {command: [sleep, \"1\"]}\n")
+	places(t, folder, "workflows/release.yaml", `name: release
+version: "1.0"
+steps:
+  - {id: build, call: ci.run, input_template: {name: build}}
+  - {id: agree, call: human.approve, input_template: {message: "Release it?"}, capture_as: agreed}
+  - {id: tag, call: llm.generate, input_template: {task: Tag it.}}
+`)
+	trusts(t, folder)
+	ask, call := pollsTasks(t, serveIn(t, folder, "MCP_SERVICE=workflow"))
+	waits := func(run string) (task map[string]any, question string) {
+		made := call("workflow_workflow_run", map[string]any{"workflow": "release", "run_id": run})
+		require.Equal(t, "task", made["resultType"], made)
+		require.Eventually(t, func() bool {
+			task = ask("tasks/get", map[string]any{"taskId": made["taskId"]})
+			return task["status"] == "input_required"
+		}, hang, 10*time.Millisecond)
+		for question = range task["inputRequests"].(map[string]any) {
+			require.Contains(t, fmt.Sprint(task["inputRequests"]), "Release it?")
+		}
+		return made, question
+	}
+	ends := func(task map[string]any, status string) map[string]any {
+		var at map[string]any
+		require.Eventually(t, func() bool {
+			at = ask("tasks/get", map[string]any{"taskId": task["taskId"]})
+			return at["status"] == status
+		}, hang, 10*time.Millisecond, "%v", at)
+		return at
+	}
+	answers := func(task map[string]any, question string, answer map[string]any) {
+		ask("tasks/update", map[string]any{"taskId": task["taskId"], "inputResponses": map[string]any{question: answer}})
+	}
+	yes := map[string]any{"action": "accept", "content": map[string]any{"approved": true}}
+
+	task, question := waits("r1")
+	answers(task, "another", yes)
+	require.Equal(t, "input_required", ask("tasks/get", map[string]any{"taskId": task["taskId"]})["status"])
+	answers(task, question, yes)
+	require.Contains(t, fmt.Sprint(ends(task, "completed")["result"]), "step_id:tag")
+	answers(task, question, yes) // nothing waits
+	out, err := exec.Command("savant", "state", "history", "r1", "--path", folder).Output()
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(out), "agree"), string(out))
+
+	task, question = waits("r2")
+	answers(task, question, map[string]any{"action": "accept", "content": map[string]any{"approved": false, "comment": "not today"}})
+	require.Contains(t, fmt.Sprint(ends(task, "completed")["result"]), "not today")
+
+	task, _ = waits("r3")
+	ask("tasks/cancel", map[string]any{"taskId": task["taskId"]})
+	require.Contains(t, fmt.Sprint(ends(task, "completed")["result"]), "r3", "a result that came is kept")
+	out, err = exec.Command("savant", "show", "r3", "--path", folder).Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "waiting")
+}
