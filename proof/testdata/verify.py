@@ -82,10 +82,10 @@ def canonical(value):
 
 def number(value):
     """A number as JavaScript writes it, which RFC 8785 asks for."""
-    if value == int(value) and abs(value) < 1e21: return str(int(value))
+    if value == 0: return "0"
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     text, point = "".join(map(str, digits)), len(digits) + exponent
-    if 0 < point <= 21: text = text[:point] + "." + text[point:]
+    if 0 < point <= 21: text = text[:point].ljust(point, "0") + "." * (len(text) > point) + text[point:]
     elif -6 < point <= 0: text = "0." + "0" * -point + text
     else: text = text[0] + ("." + text[1:] if len(text) > 1 else "") + "e%+d" % (point - 1)
     return "-" * sign + text
