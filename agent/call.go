@@ -54,7 +54,7 @@ func (r *Run) call(a asked) (memory.Call, error) {
 		return memory.Call{}, err
 	}
 	began := r.runtime.options.Now()
-	made := r.result(a, tool)
+	made, seen := r.result(a, tool)
 	if r.ctx.Err() != nil && made.Error != nil {
 		return memory.Call{}, nil
 	}
@@ -63,7 +63,7 @@ func (r *Run) call(a asked) (memory.Call, error) {
 		r.event(a.step, e)
 	}
 	durability := memory.Durability(!tool.ReadOnly && made.Rule == "" && known)
-	return made, r.append(recordCall, callRecord{Step: a.step, Number: a.number, Call: made}, durability)
+	return made, r.append(recordCall, callRecord{Step: a.step, Number: a.number, Call: made, witness: seen}, durability)
 }
 
 // recordBegun appends a write-ahead record of a call that must not be repeated, if
@@ -78,32 +78,33 @@ func (r *Run) recordBegun(a asked, tool engines.Tool) error {
 
 // result returns the result of a call, from the cache if the tool only reads. An
 // idempotent tool that fails is retried up to RetryLimit times.
-func (r *Run) result(a asked, tool engines.Tool) memory.Call {
-	made := memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
+func (r *Run) result(a asked, tool engines.Tool) (made memory.Call, seen witness) {
+	made = memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
 	allowed := tool.Name != "" && r.guard.denies(tool, r.orderOf(a)) == ""
 	key := cacheKey(a.Call)
 	if a.incomplete {
 		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run continued: its arguments held what looks like a secret, "+
 			"which is not kept; it is not known whether the earlier call had an effect", a.ToolName)
-		return made
+		return made, seen
 	}
 	if a.uncertain {
 		made.Error = fault.New(fault.ToolFailed, "a worker called %s and was lost, and the call was not repeated: it is not known whether it had an effect; find out before you call it again", a.ToolName)
-		return made
+		return made, seen
 	}
 	if allowed && r.options.DryRun && changes(tool) {
 		made.Note = "dry run: not called"
-		return made
+		return made, seen
 	}
 	if earlier, cached := r.cache.Get(key); cached && allowed && tool.ReadOnly && r.runtime.options.Now().Sub(earlier.at) < r.runtime.options.CacheFor {
 		earlier.call.Cached = true
-		return earlier.call
+		return earlier.call, seen
 	}
 	result, err := r.invoke(a, tool)
 	for again := 0; err != nil && again < r.runtime.options.RetryLimit && r.mayRepeat(tool, err); again++ {
 		r.event(a.step, telemetry.Event{Type: telemetry.Retry, ToolName: tool.Name, Error: failure(err)})
 		result, err = r.invoke(a, tool)
 	}
+	seen = r.witnessOf(a, tool, result, err)
 	if err != nil {
 		made.Error = r.clean(err)
 		made.Rule, _ = fault.From(err).Extra["rule"].(string)
@@ -113,7 +114,7 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 		r.warn("an output was not stored completely", err)
 	}
 	r.remembersResult(key, made, tool)
-	return made
+	return made, seen
 }
 
 // seek looks for an unregistered tool on mounted servers. That may start a server, so

@@ -33,16 +33,25 @@ func (r *Run) recordPrompt(t turn) {
 	}
 }
 
-// recordCalls records the model calls of a decision.
-func (r *Run) recordCalls(step int, calls []reasoning.ModelCall) {
-	for _, each := range calls {
+// recordCalls records the model calls of a decision, with the digests of what was kept.
+func (r *Run) recordCalls(step int, calls []reasoning.ModelCall, kept []string) {
+	for i, each := range calls {
 		e := each.Event()
 		r.spentOn(each).AddTo(e.Metadata)
-		if kept := r.keepExchange(each); kept != "" {
-			e.Metadata[telemetry.MetaExchange] = kept
+		if kept[i] != "" {
+			e.Metadata[telemetry.MetaExchange] = kept[i]
 		}
 		r.event(step, e)
 	}
+}
+
+// keepExchanges keeps what models were asked and wrote, and returns the digests.
+func (r *Run) keepExchanges(calls []reasoning.ModelCall) []string {
+	kept := make([]string, len(calls))
+	for i, each := range calls {
+		kept[i] = r.keepExchange(each)
+	}
+	return kept
 }
 
 // keepExchange keeps what a model was asked and wrote, without secrets, and returns its

@@ -39,6 +39,10 @@ type decision struct {
 	Intent reasoning.Intent `json:"intent"`
 	// Withheld has the numbers of the calls whose arguments lost secrets.
 	Withheld []int `json:"withheld,omitempty"`
+	// Exchanges are the digests of what models were asked and wrote.
+	Exchanges []string `json:"exchanges,omitempty"`
+	// Models are the models that were asked, and how often.
+	Models []usedModel `json:"models,omitempty"`
 	// Spent is the cost of the decision.
 	engines.Spent
 
@@ -50,6 +54,7 @@ type callRecord struct {
 	// Number is the position of the call in its decision, from 0.
 	Number int         `json:"number"`
 	Call   memory.Call `json:"call"`
+	witness
 }
 
 // begunRecord says which call is about to be made.
@@ -60,7 +65,7 @@ type begunRecord struct {
 
 // appendDecision writes a decision, without the secrets in its arguments.
 func (r *Run) appendDecision(t turn) error {
-	written := decision{Step: t.index, Intent: t.intent, Spent: t.spent}
+	written := decision{Step: t.index, Intent: t.intent, Spent: t.spent, Exchanges: t.exchanges, Models: t.models}
 	var withheld bool
 	if written.Intent.Args, withheld = r.runtime.withoutSecrets(t.intent.Args); withheld && len(t.intent.Calls) == 0 {
 		written.Withheld = []int{0}

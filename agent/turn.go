@@ -19,6 +19,10 @@ type turn struct {
 	done   []memory.Call // the calls by number; those still to be made are empty
 	// spent is the cost of the decision.
 	spent engines.Spent
+	// exchanges are the digests of what models were asked and wrote for the decision.
+	exchanges []string
+	// models are those that were asked for the decision.
+	models []usedModel
 	// outcome is how the run ends; it has no status while the run goes on.
 	outcome outcome
 }

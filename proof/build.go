@@ -61,8 +61,8 @@ func (r Runs) Build(ctx context.Context, in Request) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(records) > maxRecords {
-		return nil, fault.New(fault.LimitExceeded, "run %s has %d records, and a proof at most %d", in.Key, len(records), maxRecords)
+	if err := bounded(in.Key, len(records)); err != nil {
+		return nil, err
 	}
 	found, err := audit.New(r.Engine).Verify(ctx, in.Key, records)
 	if err != nil {
@@ -81,14 +81,28 @@ func (r Runs) Build(ctx context.Context, in Request) (*Statement, error) {
 			return nil, err
 		}
 	}
-	b := builder{Runs: r, key: in.Key, records: records, out: &Statement{Type: StatementType, PredicateType: PredicateType, Predicate: Predicate{
-		Format: Format, Made: Made{in.By, in.Time.UTC().Format(time.RFC3339)}, Texts: map[string]string{}, Sources: []Source{}, Graph: []Node{},
-		Run:      Run{Workflow: in.Key.Workflow, ID: in.Key.Run, Status: records[len(records)-1].Status, Records: len(records), Head: last.Hash, Imported: imported},
-		Receipts: []Receipt{}, Observations: []Observation{}, Claims: []Claim{}, Redactions: []string{}}}}
+	b := r.builder(in, len(records))
+	b.records = records
+	run := &b.out.Predicate.Run
+	run.Status, run.Head, run.Imported = records[len(records)-1].Status, last.Hash, imported
 	for _, line := range lines {
 		b.out.Predicate.Records = append(b.out.Predicate.Records, string(line))
 	}
-	return b.out, b.fill(ctx, in.Commit)
+	return b.out, b.fill(ctx, in.Commit, b.claims)
+}
+
+func bounded(key state.Key, records int) error {
+	if records > maxRecords {
+		return fault.New(fault.LimitExceeded, "run %s has %d records, and a proof at most %d", key, records, maxRecords)
+	}
+	return nil
+}
+
+func (r Runs) builder(in Request, records int) builder {
+	return builder{Runs: r, key: in.Key, out: &Statement{Type: StatementType, PredicateType: PredicateType, Predicate: Predicate{
+		Format: Format, Made: Made{in.By, in.Time.UTC().Format(time.RFC3339)}, Texts: map[string]string{}, Sources: []Source{}, Graph: []Node{},
+		Run:      Run{Workflow: in.Key.Workflow, ID: in.Key.Run, Records: records},
+		Receipts: []Receipt{}, Observations: []Observation{}, Claims: []Claim{}, Redactions: []string{}}}}
 }
 
 // Differences says where hooks and the gateway do not tell the same of a run's calls. The
@@ -130,7 +144,7 @@ type builder struct {
 	out     *Statement
 }
 
-func (b *builder) fill(ctx context.Context, commit string) error {
+func (b *builder) fill(ctx context.Context, commit string, claims func(context.Context, []entry) error) error {
 	for _, line := range b.out.Predicate.Records {
 		each, ok := readEntry(line)
 		if !ok {
@@ -142,7 +156,7 @@ func (b *builder) fill(ctx context.Context, commit string) error {
 	if !ok {
 		return fault.New(fault.StateCorrupt, "run %s: a reset names a version that is not before it", b.key)
 	}
-	for _, part := range []func(context.Context, []entry) error{b.sources, b.receipts, b.observations, b.refusals, b.claims} {
+	for _, part := range []func(context.Context, []entry) error{b.sources, b.receipts, b.observations, b.refusals, claims} {
 		if err := part(ctx, line); err != nil {
 			return err
 		}

@@ -34,7 +34,8 @@ type Claim struct {
 	Grade  Grade  `json:"grade"`
 	// Version is the record with the answer that counts, 0 for a step without an answer.
 	Version int `json:"version,omitempty"`
-	// How a person answered: terminal, hub, or client for the form of their client.
+	// How a person answered: terminal, hub, or client for the form of their client. Of a
+	// destructive call of the agent, who allowed it: person, pattern or order.
 	How string `json:"how,omitempty"`
 	// By is who handed in the answer.
 	By      string `json:"by,omitempty"`
@@ -50,6 +51,9 @@ type entry struct {
 	Time    string `json:"time"`
 	Data    struct {
 		Step      string `json:"step"`
+		Call      string `json:"call"`
+		Status    string `json:"status"`
+		Allowed   string `json:"allowed"`
 		Digest    string `json:"digest"`
 		Witness   string `json:"witness"`
 		Receipt   string `json:"receipt"`
@@ -122,7 +126,7 @@ func answers(line []entry, imported int, seen []Observation) map[string]Claim {
 		case each.Kind == kindPerson:
 			claim.Grade, claim.How = Person, manner(each.Data.By)
 		case each.Data.Witness == witnessGateway:
-			claim.Grade, claim.Receipt = Gateway, each.Data.Receipt
+			claim.Grade, claim.Receipt, claim.How = Gateway, each.Data.Receipt, each.Data.Allowed
 		case observed[each.Version]:
 			claim.Grade = Hook
 		}
@@ -195,6 +199,9 @@ func (s *Statement) Limits() []string {
 		said = append(said, "values were redacted: what they were, and the hashes after the first of them, are the signer's word")
 	}
 	said = append(said, s.Differences()...)
+	if s.Predicate.Run.Workflow == AgentRun {
+		said = append(said, "why a model decided so, and what stood in the journal of the agent before this proof chained its records")
+	}
 	if seen, stated := s.Commits(); seen == "" && stated != "" {
 		said = append(said, "the commit is the signer's word: no witnessed result of the run names it")
 	}

@@ -44,7 +44,7 @@ type forger struct {
 	t                 testing.TB
 	ada, eve          ssh.Signer
 	plain, red, other *proof.Statement
-	imported          *proof.Statement
+	imported, agent   *proof.Statement
 	file, stamped     []byte
 	all               []forged
 }
@@ -59,6 +59,7 @@ func newForger(t testing.TB) *forger {
 	f.file = sealed(t, f.plain, f.ada)
 	require.NoError(t, w.store.MarkImported(t.Context(), key, state.Link{Version: f.plain.Predicate.Run.Records, Hash: f.plain.Predicate.Run.Head}))
 	f.imported = w.statement(key)
+	f.agent = w.agentRun("a1")
 	f.stamped = stampedBy(t, f.file, w.now.Add(time.Minute))
 	return f
 }
@@ -328,12 +329,13 @@ func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
 // forgeries are the files that every verifier must refuse, and the true ones.
 func forgeries(t testing.TB) (*forger, []forged) {
 	f := newForger(t)
-	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.older, f.changed} {
+	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.older, f.changed, f.ofAgent} {
 		make()
 	}
 	require.GreaterOrEqual(t, len(f.all), 300)
 	f.add("a true one", "", f.file)
 	f.add("a true one, redacted", "", sealed(t, f.red, f.ada))
+	f.add("a true one, of the agent", "", sealed(t, f.agent, f.ada))
 	f.add("a true one, imported", "", sealed(t, f.imported, f.ada))
 	f.add("a true one, signed twice", "", sealed(t, f.plain, f.eve, f.ada))
 	f.add("a true one, stamped", "", f.stamped)

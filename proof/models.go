@@ -67,7 +67,7 @@ func modelsOf(entries []entry, imported int) []Model {
 			}
 			add(Model{grade, one.Model, "", one.Calls, one.PromptTokens, one.OutputTokens})
 		}
-		if len(took.Models) == 0 && each.Data.Witness != witnessGateway {
+		if len(took.Models) == 0 && each.Data.Witness != witnessGateway && each.Data.Call == "" {
 			add(Model{ReportedModel, "", each.Data.Claims, 1, took.PromptTokens, took.OutputTokens})
 		}
 	}

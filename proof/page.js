@@ -15,7 +15,7 @@ const STATEMENT = { _type: "", subject: [{ name: "", digest: { "": "" } }], pred
   "refusals?": [{ time: "", tool: "", rules: [""] }],
   "models?": [{ grade: "", "model?": "", "client?": "", calls: 0, "prompt_tokens?": 0, "output_tokens?": 0 }] } };
 // Of a record the members that count; it may have others, and an absent one or null is empty.
-const TOOK = { prompt_tokens: 0, output_tokens: 0 }, DATA = { step: "", digest: "", witness: "", receipt: "", by: "", by_claims: "", to: 0, result_ref: "", schemas: "",
+const TOOK = { prompt_tokens: 0, output_tokens: 0 }, DATA = { step: "", call: "", status: "", allowed: "", digest: "", witness: "", receipt: "", by: "", by_claims: "", to: 0, result_ref: "", schemas: "",
   pins: { "": { version: "", digest: "", file: "" } }, used: { ...TOOK, models: [{ ...TOOK, model: "", calls: 0, remote: true }] } };
 const RECORD = { version: 0, kind: "", prev: "", hash: "", time: "", data: DATA };
 class Refused extends Error {}
@@ -113,7 +113,7 @@ function modelsOf(entries, imported) {
   for (const entry of entries.filter((each) => each.kind === "result")) {
     const { used, witness, by_claims } = entry.data;
     for (const each of used.models) add({ grade: each.remote || entry.version <= imported ? "reported" : "seen", ...(each.model && { model: each.model }) }, each);
-    if (used.models.length === 0 && witness !== "gateway") add({ grade: "reported", ...(by_claims && { client: by_claims }) }, { ...used, calls: 1 });
+    if (used.models.length === 0 && witness !== "gateway" && !entry.data.call) add({ grade: "reported", ...(by_claims && { client: by_claims }) }, { ...used, calls: 1 });
   }
   return [...found.values()].map((each) => Object.fromEntries(Object.entries(each).filter(([name, value]) => value || name === "calls")));
 }
@@ -204,7 +204,7 @@ function grade(entry, imported, observed) {
   if (data.by) claim.by = data.by;
   if (entry.version <= imported) return { ...claim, grade: "imported" };
   if (entry.kind === "person") return { ...claim, grade: "person", how: ["terminal", "hub"].includes(data.by) ? data.by : "client" };
-  if (data.witness === "gateway") return { ...claim, grade: "gateway", ...(data.receipt ? { receipt: data.receipt } : {}) };
+  if (data.witness === "gateway") return { ...claim, grade: "gateway", ...(data.receipt && { receipt: data.receipt }), ...(data.allowed && { how: data.allowed }) };
   return { ...claim, grade: observed.has(entry.version) ? "hook" : "said" };
 }
 function placeholders(text, listed) { return listed.size === 0 ? [] : Array.from(text.matchAll(PLACEHOLDER), (m) => m[1]).filter((each) => listed.has(each)); }
@@ -296,6 +296,12 @@ async function checkParts(p, entries, line) {
     const other = { step: claim.step, grade: ["engine", "absent"].includes(claim.grade) ? claim.grade : "" };
     need(same(claim, { ...(answered.get(claim.step) ?? other), status: claim.status }), "CLAIM");
   }
+  if (p.run.workflow === "agent.run") {
+    const by = new Map(line.filter((e) => ["result", "person"].includes(e.kind)).map((e) => [e.data.step, e.data])), last = entries.at(-1);
+    need(p.claims.every((c) => by.get(c.step)?.status === c.status), "CLAIM");
+    need(same(p.graph, p.claims.filter((c) => by.get(c.step).call).map((c) => ({ id: c.step, call: by.get(c.step).call, deps: [] }))), "CLAIM");
+    need(p.run.status === (last.kind === "finished" ? last.data.status : "interrupted"), "CLAIM");
+  }
   need(p.format === 1 || same(p.models ?? [], modelsOf(entries, imported)), "CLAIM");
 }
 function isCommit(value) { return typeof value === "string" && HEX.test(value); }
@@ -319,7 +325,7 @@ const REASONS = {
 const WORDS = {
   gateway: "seen by Savant", hook: "the call was seen by a hook; the result is the client's word", person: "answered by a person", engine: "computed from the results before",
   said: "only said by the model or its client", imported: "recorded elsewhere, not seen", absent: "not done, skipped or waiting" };
-const HOW = { terminal: "at a terminal", hub: "in the hub", client: "in their client's form" };
+const HOW = { terminal: "at a terminal", hub: "in the hub", client: "in their client's form", person: "allowed by a person", pattern: "allowed by a pattern of a person", order: "ordered with the run" };
 const MOST = 2000;
 function element(name, text, ...children) {
   const made = document.createElement(name);
@@ -384,7 +390,7 @@ function show(out) {
   for (const each of out.statement.subject) facts.push([each.name, Object.entries(each.digest).map(([kind, value]) => `${kind}:${value}`).join(" ")]);
   content.replaceChildren(element("h2", "What it is about"), table(["", ""], facts), element("h2", "How each step is known"),
     table(["Steps", "Known", "Means"], Object.keys(WORDS).filter((g) => counts[g]).map((g) => [String(counts[g]), graded({ grade: g }), WORDS[g]])));
-  if (p.graph.length > 0 && p.graph.length <= 200) content.append(drawn(p.graph, p.claims));
+  if (p.graph.some((n) => n.deps.length > 0) && p.graph.length <= 200) content.append(drawn(p.graph, p.claims));
   content.append(element("h2", "The steps"), table(["Step", "Call", "Status", "Known", "Further"], p.claims.slice(0, MOST).map((c) =>
     [c.step, calls.get(c.step) || "", c.status, graded(c), [c.how && HOW[c.how], c.receipt && "receipt " + c.receipt, c.version && "record " + c.version].filter(Boolean).join(", ")])));
   if (p.claims.length > MOST) content.append(element("p", `${p.claims.length - MOST} more steps are in the file.`));
@@ -399,7 +405,8 @@ function limits(counts, p) {
   const said = [];
   for (const grade of ["said", "hook", "imported", "absent"]) if (counts[grade]) said.push(`${counts[grade]} of ${p.claims.length} steps: ${WORDS[grade]}.`);
   if (p.redactions.length > 0) said.push("Values were redacted. What they were, and the hashes after the first of them, are the signer's word.");
-  said.push("This page does not compute the workflow's instructions again; savant verify does.");
+  if (p.run.workflow === "agent.run") said.push("Why a model decided so, and what stood in the journal of the agent before this proof chained its records.");
+  else said.push("This page does not compute the workflow's instructions again; savant verify does.");
   said.push("A tool that lies is witnessed lying. Who holds the key and the folder can sign another history.");
   return said;
 }

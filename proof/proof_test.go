@@ -102,8 +102,12 @@ func TestTheSchemaOfAProofHolds(t *testing.T) {
 	require.NoError(t, err)
 	w := newWorld(t, map[string]string{"shipped": workflow})
 	key := w.shipped("r1", greeting)
-	for _, rules := range [][]string{nil, {"say.text"}} {
+	agent := w.agentRun("a1")
+	for _, rules := range [][]string{nil, {"say.text"}, {"agent"}} {
 		statement := w.statement(key)
+		if len(rules) > 0 && rules[0] == "agent" {
+			statement, rules = agent, nil
+		}
 		_, err := proof.Redact(statement, rules)
 		require.NoError(t, err)
 		predicate, err := json.Marshal(statement.Predicate)

@@ -13,7 +13,7 @@ import (
 // replay computes every state and instruction again from the proof alone, and with them
 // what no record answers: which steps the engine computed and the graph.
 func (v *verifier) replay(ctx context.Context) *Reason {
-	if v.engine == nil || v.redacted.any() {
+	if v.engine == nil || v.redacted.any() || v.statement.Predicate.Run.Workflow == AgentRun {
 		return nil
 	}
 	p := v.statement.Predicate
@@ -33,9 +33,7 @@ func (v *verifier) replay(ctx context.Context) *Reason {
 	err = engine.View(ctx, key, 0, func(view *think.View) error {
 		graph, claims := graphOf(view), claimsOf(view, v.line, &p)
 		switch {
-		case !slices.EqualFunc(graph, p.Graph, func(a, b Node) bool {
-			return a.ID == b.ID && a.Call == b.Call && a.Writes == b.Writes && slices.Equal(a.Deps, b.Deps)
-		}):
+		case !slices.EqualFunc(graph, p.Graph, sameNode):
 			reason = refuse(BadReplay, "the graph is not that of the workflow")
 		case !slices.Equal(claims, p.Claims):
 			reason = refuse(BadReplay, "the claims are not those that a replay shows")

@@ -368,6 +368,9 @@ func (v *verifier) claims() *Reason {
 			return refuse(BadClaim, "step %s was answered and has no claim", fault.Cut(step, maxShown))
 		}
 	}
+	if p.Run.Workflow == AgentRun && !p.isOfAgent(v.entries) {
+		return refuse(BadClaim, "the status, the graph or a claim of the run of the agent is not that of the records")
+	}
 	if p.Format != wholeFormat && !slices.Equal(p.Models, modelsOf(v.entries, p.Run.Imported)) {
 		return refuse(BadClaim, "the models are not those that the records name")
 	}

@@ -18,6 +18,9 @@ const (
 	ActionError Action = "error"
 )
 
+// OfflinePlanner names the decider that is no model.
+const OfflinePlanner = "offline-planner"
+
 // Intent is the decision for one step.
 type Intent struct {
 	Action Action `json:"action"`
@@ -33,7 +36,7 @@ type Intent struct {
 	Reasoning string `json:"reasoning,omitempty"`
 	// Error is the reason of an ActionError.
 	Error string `json:"error,omitempty"`
-	// Model names the decider: a model or "offline-planner".
+	// Model names the decider: a model or OfflinePlanner.
 	Model        string `json:"model,omitempty"`
 	PromptTokens int    `json:"prompt_tokens,omitempty"`
 	OutputTokens int    `json:"output_tokens,omitempty"`

@@ -23,7 +23,7 @@ STATEMENT = {"_type": "", "subject": [{"name": "", "digest": {"": ""}}], "predic
     "refusals?": [{"time": "", "tool": "", "rules": [""]}],
     "models?": [{"grade": "", "model?": "", "client?": ""} | CALLS]}}
 # Of a record the members that count; it may have others, and an absent one or null is empty.
-DATA = {"step": "", "digest": "", "witness": "", "receipt": "", "by": "", "by_claims": "", "to": 0, "result_ref": "", "schemas": "",
+DATA = {"step": "", "call": "", "status": "", "allowed": "", "digest": "", "witness": "", "receipt": "", "by": "", "by_claims": "", "to": 0, "result_ref": "", "schemas": "",
     "pins": {"": {"version": "", "digest": "", "file": ""}}, "used": {"prompt_tokens": 0, "output_tokens": 0,
         "models": [{"model": "", "calls": 0, "prompt_tokens": 0, "output_tokens": 0, "remote": True}]}}
 RECORD = {"version": 0, "kind": "", "prev": "", "hash": "", "time": "", "data": DATA}
@@ -165,7 +165,7 @@ def models(entries, imported):
         for each in data["used"]["models"] if entry["kind"] == "result" else []:
             word = "reported" if each["remote"] or entry["version"] <= imported else "seen"
             add({"grade": word} | ({"model": each["model"]} if each["model"] else {}), each)
-        if entry["kind"] == "result" and not data["used"]["models"] and data["witness"] != "gateway":
+        if entry["kind"] == "result" and not data["used"]["models"] and data["witness"] != "gateway" and not data["call"]:
             add({"grade": "reported"} | ({"client": data["by_claims"]} if data["by_claims"] else {}), data["used"] | {"calls": 1})
     return [{k: v for k, v in each.items() if v or k == "calls"} for each in found]
 
@@ -176,7 +176,7 @@ def grade(entry, imported, observed):
     if entry["kind"] == "person":
         return claim | {"grade": "person", "how": data["by"] if data.get("by") in ("terminal", "hub") else "client"}
     if data.get("witness") == "gateway":
-        return claim | {"grade": "gateway"} | ({"receipt": data["receipt"]} if data.get("receipt") else {})
+        return claim | {"grade": "gateway"} | {k: v for k, v in (("receipt", data["receipt"]), ("how", data["allowed"])) if v}
     return claim | {"grade": "hook" if entry["version"] in observed else "said"}
 
 def verify(file, allowed):
@@ -236,6 +236,11 @@ def verify(file, allowed):
     for claim in p["claims"]:
         other = {"step": claim["step"], "grade": claim["grade"] if claim["grade"] in ("engine", "absent") else ""}
         need(claim == answered.get(claim["step"], other) | {"status": claim["status"]}, "CLAIM")
+    if p["run"]["workflow"] == "agent.run":
+        by, last = {e["data"]["step"]: e["data"] for e in line if e["kind"] in ("result", "person")}, entries[-1]
+        need(all(c["step"] in by and c["status"] == by[c["step"]]["status"] for c in p["claims"]), "CLAIM")
+        need(p["graph"] == [{"id": c["step"], "call": by[c["step"]]["call"], "deps": []} for c in p["claims"] if by[c["step"]]["call"]], "CLAIM")
+        need(p["run"]["status"] == (last["data"]["status"] if last["kind"] == "finished" else "interrupted"), "CLAIM")
     need(p["format"] == 1 or p.get("models", []) == models(entries, imported), "CLAIM")
     try:
         end = filled(entries[-1]["data"].get("reply"), {"reply": {"outputs": {"": None}, "artifacts": [{"name": "", "sha256": ""}]}})["reply"]

@@ -12,7 +12,7 @@ import (
 )
 
 // Name is how the planner signs its decisions. It is not a model.
-const Name = "offline-planner"
+const Name = reasoning.OfflinePlanner
 
 // Limits of the planner's searches and readings. The answer is written from the last
 // step, which a request shows in full.

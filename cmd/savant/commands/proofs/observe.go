@@ -34,7 +34,11 @@ type rulings struct{ app *app.App }
 
 // RefusedIn implements proof.Rulings.
 func (r rulings) RefusedIn(workflow, run string) ([]think.RuleRefusal, error) {
-	return r.app.RuleKeeper().RefusedIn(engines.Call{}, workflow, run)
+	var call engines.Call
+	if workflow == proof.AgentRun {
+		call.Agent.RunID = run
+	}
+	return r.app.RuleKeeper().RefusedIn(call, workflow, run)
 }
 
 // Differences says where hooks and the gateway do not tell the same of a run's calls.

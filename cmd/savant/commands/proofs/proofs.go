@@ -22,7 +22,6 @@ import (
 	"savant/internal/regular"
 	"savant/proof"
 	"savant/proof/keys"
-	"savant/think/state"
 )
 
 // program is the command line in this package.
@@ -45,11 +44,11 @@ func Command(shared *cli.Program) *cobra.Command {
 		Example: "  savant proof 01k2… -o release.proof\n  savant proof 01k2… --key ~/.ssh/id_ed25519.pub --redact ask.answer",
 		Args:    cli.Positional(cobra.ExactArgs(1)),
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			run, err := a.FindRun(ctx, in.workflow, args[0], app.OfWorkflow)
+			run, err := a.FindRun(ctx, in.workflow, args[0], app.OfWorkflow, app.OfAgent)
 			if err != nil {
 				return err
 			}
-			return p.prove(ctx, a, run.Key(), in)
+			return p.prove(ctx, a, run, in)
 		})}
 	flags := command.Flags()
 	flags.StringVar(&in.workflow, "workflow", "", "the run's workflow, if the run id is not unique")
@@ -64,9 +63,9 @@ func Command(shared *cli.Program) *cobra.Command {
 	return p.JSONFlag(command)
 }
 
-func (p *program) prove(ctx context.Context, a *app.App, key state.Key, in request) error {
+func (p *program) prove(ctx context.Context, a *app.App, run app.Run, in request) error {
 	if in.output == "" {
-		in.output = key.Run + ".proof"
+		in.output = run.RunID + ".proof"
 	}
 	if in.disclosures != "" && len(in.redact) == 0 {
 		return cli.UsageError("--disclosures: nothing is redacted without --redact")
@@ -75,8 +74,7 @@ func (p *program) prove(ctx context.Context, a *app.App, key state.Key, in reque
 	if err != nil {
 		return err
 	}
-	runs := runsOf(a)
-	statement, err := runs.Build(ctx, proof.Request{Key: key, By: "savant " + p.World.Version, Time: time.Now(), Commit: in.commit})
+	statement, err := statementOf(ctx, a, run, proof.Request{Key: run.Key(), By: "savant " + p.World.Version, Time: time.Now(), Commit: in.commit})
 	if err != nil {
 		return err
 	}
@@ -94,6 +92,25 @@ func (p *program) prove(ctx context.Context, a *app.App, key state.Key, in reque
 		}
 	}
 	return p.save(statement, signers, hidden, file, in)
+}
+
+// statementOf makes the statement of a run of a workflow or of the agent.
+func statementOf(ctx context.Context, a *app.App, run app.Run, in proof.Request) (*proof.Statement, error) {
+	if run.Kind == app.OfWorkflow {
+		return runsOf(a).Build(ctx, in)
+	}
+	in.Key.Workflow = proof.AgentRun
+	found, err := a.Agent.Evidence(ctx, run.RunID)
+	if err != nil {
+		return nil, err
+	}
+	var deeds []proof.Deed
+	for _, each := range found {
+		deeds = append(deeds, proof.Deed(each))
+	}
+	runs := runsOf(a)
+	runs.Observations = nil
+	return runs.BuildAgent(ctx, in, deeds)
 }
 
 // save writes the file of a proof, and what was redacted.

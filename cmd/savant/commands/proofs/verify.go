@@ -193,6 +193,8 @@ func (p *program) printReport(file string, report proof.Report) error {
 	if report.Verified {
 		if report.Replayed {
 			tell("replayed", "every state and instruction follows from the workflow")
+		} else if run := report.Run; run.Workflow == proof.AgentRun {
+			tell("replayed", "not: what a model decided cannot be computed again")
 		} else {
 			tell("replayed", "not: values were redacted")
 		}
