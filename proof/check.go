@@ -125,10 +125,11 @@ func (r Requirement) check(s *Statement) (found []Complaint) {
 	return found
 }
 
-// isRound reports whether a claim is of a step, or of a round of it.
+// isRound reports whether a claim is of a step, or of a round of it, as test_2 is of test;
+// test2 is another step.
 func isRound(step, claimed string) bool {
 	rest, ok := strings.CutPrefix(claimed, step)
-	return ok && (rest == "" || strings.Trim(rest, "_0123456789") == "")
+	return ok && (rest == "" || rest[0] == '_' && strings.Trim(rest, "_0123456789") == "")
 }
 
 // lastWrite returns the last record that answers a step which writes, and the step.
