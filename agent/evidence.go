@@ -101,7 +101,7 @@ type usedModel struct {
 	Remote       bool   `json:"remote,omitempty"`
 }
 
-// modelsOf sums up the calls of models behind a decision. A stored answer is none.
+// modelsOf sums up the calls of models behind a decision. An answer from the store counts no call.
 func (r *Run) modelsOf(calls []reasoning.ModelCall) (found []usedModel) {
 	for _, each := range calls {
 		if each.Cached {

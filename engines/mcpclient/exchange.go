@@ -171,8 +171,8 @@ func (x *exchange) heard(text []byte) (*jsonrpc.Message, error) {
 	return nil, nil
 }
 
-// foundIn returns the messages in a text, and what is none. An answer that names no request
-// and no error is none.
+// foundIn returns the messages in a text, and the part that is no message. An answer that
+// names neither a request nor an error is no message.
 func foundIn(text []byte) (found []*jsonrpc.Message, skipped []byte) {
 	found = messagesIn(text)
 	if found == nil {
@@ -211,7 +211,7 @@ func (x *exchange) checked(m *jsonrpc.Message) (*jsonrpc.Message, error) {
 }
 
 // explanation returns the message with a JSON-RPC error in the body of a failure; nil if there
-// is none. Other JSON explains nothing.
+// is none. JSON of another form is no explanation.
 func explanation(response *http.Response) *jsonrpc.Message {
 	if mediaTypeOf(response) != "application/json" {
 		return nil

@@ -159,7 +159,7 @@ func (e Exchange) source() source {
 	}
 	from := source{peer: e.Peer.session(), scope: e.Scope, caller: e.Caller, send: e.Send, gone: e.Gone, mute: e.Mute}
 	from.initialized = func(s *session) {
-		if s.initialized && e.Initialized != nil {
+		if e.Initialized != nil {
 			e.Initialized(s.known())
 		}
 	}
@@ -168,7 +168,7 @@ func (e Exchange) source() source {
 
 // session returns a peer as requests know it.
 func (p Peer) session() session {
-	s := session{client: mcp.Implementation{Name: p.Name, Title: p.Title, Version: p.Version}, version: p.Protocol, initialized: p.Protocol != ""}
+	s := session{client: mcp.Implementation{Name: p.Name, Title: p.Title, Version: p.Version}, version: p.Protocol}
 	if p.Forms || p.Pages {
 		s.capabilities.Elicitation = &mcp.ElicitationCapability{}
 	}

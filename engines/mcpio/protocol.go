@@ -69,7 +69,7 @@ func (r *request) negotiate(context.Context) (mcp.ResultMetadata, error) {
 	}
 	s, agreed := r.connection.server, mcp.NegotiateLegacyVersion(asked.ProtocolVersion)
 	r.session.client, r.session.capabilities = asked.ClientInfo, asked.Capabilities
-	r.session.version, r.session.initialized = agreed, true
+	r.session.version = agreed
 	identity := s.implementation()
 	identity.Icons = s.icons()
 	return &mcp.InitializeResult{ProtocolVersion: agreed, ServerInfo: identity, Capabilities: s.capabilities(),

@@ -13,7 +13,6 @@ type session struct {
 	client       mcp.Implementation
 	capabilities mcp.ClientCapabilities
 	version      string
-	initialized  bool
 	// modern: the request uses revision 2026-07-28 or later, see readEra.
 	modern bool
 }

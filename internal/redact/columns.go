@@ -38,7 +38,7 @@ func eachColumn(text string, literal bool, yield func(from, to int) bool) {
 	}
 }
 
-// separator returns what separates the names in the head of a table, 0 if the line is none.
+// separator returns what separates the names in the head of a table. It returns 0 if the line is no such head.
 func separator(line string) (found byte) {
 	for i := range len(line) {
 		switch c := line[i]; {

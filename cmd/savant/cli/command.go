@@ -117,7 +117,7 @@ func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// Choice refuses a value that is none of the known ones, and names the nearest.
+// Choice refuses a value that is not among the known values, and names the nearest one.
 func Choice(name, value string, known ...string) error {
 	if slices.Contains(known, value) {
 		return nil
