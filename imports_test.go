@@ -127,7 +127,7 @@ var rules = map[string]rule{
 	"internal/jsonrpc":         {height: 1},
 	"engines/mcpio":            {height: 4, imports: []string{"engines", "internal/jsonrpc", "telemetry"}},
 	"engines/mcpclient":        {height: 4, imports: []string{"engines", "internal/httpclient", "internal/jsonrpc", "telemetry"}},
-	"engines/mcpio/mount":      {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup", "internal/trust"}},
+	"engines/mount":            {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup", "internal/trust"}},
 	"engines/mcpio/streamable": {height: 5, imports: []string{"engines", "engines/mcpio", "internal/access", "internal/jsonrpc", "internal/webguard"}},
 	"engines/guide":            {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "think/state", "engines"}},
 	"engines/author":           {height: 6, imports: []string{"engines", "think", "think/cases", "think/flow"}},
@@ -162,7 +162,7 @@ var users = map[string]string{
 	"github.com/mark3labs/mcp-go":           "engines/mcpio engines/mcpclient",
 	"github.com/mark3labs/mcp-go/server":    "", // it compiles the schemas of a second library at each start, its client too
 	"github.com/mark3labs/mcp-go/client":    "",
-	"github.com/rogpeppe/go-internal/diff":  "engines/mcpio/mount hub cmd/savant/commands/clients cmd/savant/commands/workflows",
+	"github.com/rogpeppe/go-internal/diff":  "engines/mount hub cmd/savant/commands/clients cmd/savant/commands/workflows",
 	"gopkg.in/yaml.v3":                      "think/flow",
 	"go.yaml.in/yaml":                       "think/flow",
 	"github.com/expr-lang/expr":             "think/flow/expression think/check",

@@ -20,7 +20,7 @@ import (
 	"savant/agent/fleet"
 	"savant/engines"
 	"savant/engines/guide"
-	"savant/engines/mcpio/mount"
+	"savant/engines/mount"
 	"savant/engines/repo"
 	"savant/engines/workflow"
 	"savant/fault"

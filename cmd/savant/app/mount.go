@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"savant/engines"
-	"savant/engines/mcpio/mount"
+	"savant/engines/mount"
 	"savant/fault"
 )
 

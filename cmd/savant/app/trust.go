@@ -8,7 +8,7 @@ import (
 
 	"savant"
 	"savant/engines/ci"
-	"savant/engines/mcpio/mount"
+	"savant/engines/mount"
 	"savant/fault"
 	"savant/internal/settings"
 	"savant/internal/trust"

@@ -14,7 +14,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/engines"
-	"savant/engines/mcpio/mount"
+	"savant/engines/mount"
 	"savant/fault"
 	"savant/internal/trust"
 )

@@ -15,7 +15,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/engines/ci"
-	"savant/engines/mcpio/mount"
+	"savant/engines/mount"
 	"savant/fault"
 	"savant/internal/redact"
 	"savant/internal/settings"

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"savant/engines"
-	"savant/engines/mcpio/mount"
+	"savant/engines/mount"
 	"savant/fault"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"savant/engines"
-	"savant/engines/mcpio/mount"
+	"savant/engines/mount"
 )
 
 // A server that .savant/mcp.json names becomes an engine. It starts when it is
