@@ -279,6 +279,9 @@ func (p *panel) fillTimes(events map[int]think.Event) {
 
 // oneLine returns a value as JSON on one line, redacted.
 func (h *Hub) oneLine(value any) string {
+	if long, is := value.(flow.Beginning); is {
+		return h.options.Redactor.Text(string(long))
+	}
 	return fault.Cut(string(h.options.Redactor.JSON(encoded(value))), captureShown)
 }
 

@@ -44,6 +44,12 @@ type Condition struct {
 // maxOperand bounds what an explanation repeats of a value.
 const maxOperand = 200
 
+// Beginning is the beginning of a value's JSON, in place of a value that is longer than
+// maxOperand. It is shown as it stands, not as a text.
+type Beginning string
+
+func beginning(data []byte) Beginning { return Beginning(fault.Cut(string(data), maxOperand)) }
+
 // Explain explains the status of a step. It returns refs if captures that the step reads
 // are missing.
 func (v View) Explain(step Handle) (*Explanation, []Ref) {
@@ -190,14 +196,14 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 }
 
 // beginning returns the beginning of a long capture, which is not decoded for that.
-func (n *nodeState) beginning() (text string, long bool) {
+func (n *nodeState) beginning() (text Beginning, long bool) {
 	if !n.has || n.size() <= Inline {
 		return "", false
 	}
 	if n.loop() {
-		return fault.Cut(string(n.join(maxOperand)), maxOperand), true
+		return beginning(n.join(maxOperand)), true
 	}
-	return fault.Cut(string(n.bytes()), maxOperand), true
+	return beginning(n.bytes()), true
 }
 
 // shortenedList is shortened for lists; it encodes only the shown items.
@@ -209,7 +215,7 @@ func shortenedList(items []any) any {
 			return items
 		}
 		if text = append(append(text, data...), ','); len(text) > maxOperand {
-			return fault.Cut(string(text), maxOperand)
+			return beginning(text)
 		}
 	}
 	return items
@@ -223,7 +229,7 @@ func shortened(value any) any {
 	if err != nil || len(data) <= maxOperand {
 		return value
 	}
-	return fault.Cut(string(data), maxOperand)
+	return beginning(data)
 }
 
 // Line describes one step of a run.

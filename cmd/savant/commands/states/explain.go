@@ -11,6 +11,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/engines"
+	"savant/fault"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/form"
@@ -43,7 +44,7 @@ func Explain(ctx context.Context, p *cli.Program, a *app.App, key state.Key, ste
 	for _, each := range found.Why {
 		fmt.Fprintf(p.Stdout, "  %s\n", terminal.Visible(conditionLine(each)))
 		for _, name := range slices.Sorted(maps.Keys(each.Operands)) {
-			fmt.Fprintf(p.Stdout, "    %s = %s\n", terminal.Visible(name), terminal.Visible(form.Encoded(each.Operands[name])))
+			fmt.Fprintf(p.Stdout, "    %s = %s\n", terminal.Visible(name), terminal.Visible(valueText(each.Operands[name])))
 		}
 	}
 	if found.File != "" {
@@ -73,7 +74,7 @@ func conditionLine(c flow.Condition) string {
 		}
 	}
 	if c.Value != nil {
-		line += " → " + form.Encoded(c.Value)
+		line += " → " + valueText(c.Value)
 	}
 	if c.Status != "" {
 		line += ": " + string(c.Status)
@@ -85,4 +86,15 @@ func conditionLine(c flow.Condition) string {
 		line += ": " + c.Message
 	}
 	return line
+}
+
+// valueText is a value of a condition as JSON on one line, or the beginning of it.
+func valueText(value any) string {
+	switch value := value.(type) {
+	case flow.Beginning:
+		return string(value)
+	case fault.Code:
+		return string(value)
+	}
+	return form.Encoded(value)
 }
