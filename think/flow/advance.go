@@ -158,7 +158,7 @@ func (n *nodeState) blockedBy() (cause, bad string) {
 	for _, r := range n.node().reads {
 		d := &n.frame.nodes[r.node]
 		counts := r.certain || r.hard && !n.frame.graph.readsAsEvaluated()
-		if counts && (d.status == Skipped || d.bad != "") {
+		if counts && (d.status == Skipped && !d.has || d.bad != "") {
 			return missingData + r.capture, ""
 		}
 	}

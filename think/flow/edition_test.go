@@ -66,6 +66,33 @@ outputs: {which: "{{ steps.hi.status == 'done' ? hi.out : 'none' }}"}
 	}
 }
 
+// A loop that stopped before its last item counts as done until the third edition; since
+// then a handler sees that it is not, and still reads what was done.
+func TestALoopThatStoppedByEdition(t *testing.T) {
+	const source = `name: w
+version: "1.0"
+limits: {parallel: 3}
+steps:
+  - {id: check, call: llm.generate, retry: {max: 0}, success_schema: {type: boolean}, input_template: {task: check}}
+  - {id: each, foreach: "[1, 2, 3]", parallel: 1, call: llm.generate, input_template: {task: "{{ item }}"}, capture_as: list}
+  - {id: undo, join: done, call: llm.generate, input_template: {task: "{{ steps.each.status }} {{ state.list[0] }} {{ len(state.list) }}"}}
+`
+	for edition, expected := range map[flow.Edition]string{flow.SecondEdition: "done one 3", flow.ThirdEdition: "skipped one 3"} {
+		workflow, err := flow.Parse("w.yaml", []byte(source), noSchemas(t))
+		require.NoError(t, err)
+		graph, err := flow.Compile(workflow, nil, edition)
+		require.NoError(t, err)
+		params, err := workflow.Bind(nil)
+		require.NoError(t, err)
+		run, _ := graph.Start("r", params, flow.Terms{PlainFailures: true})
+		settle(t, run, "each_0", "one")
+		settle(t, run, "check", "not a boolean")
+		now := settle(t, run, "each_1", "two")
+		require.Len(t, now.Instructions, 1)
+		require.Equal(t, map[string]any{"task": expected}, now.Instructions[0].Input)
+	}
+}
+
 // settle answers a step.
 func settle(t *testing.T, run *flow.Run, id, result string) flow.Outcome {
 	t.Helper()

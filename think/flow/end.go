@@ -76,16 +76,17 @@ func (u *unit) conclude(failure *fault.Error) {
 	}
 }
 
-// finish settles a node whose units are settled.
+// finish settles a node whose units are settled. A loop that stopped before its last item
+// is skipped: its capture lists what was done.
 func (n *nodeState) finish() {
 	status, cause, bad := Done, "", ""
-	skipped := 0
 	for i := range n.units {
 		u := &n.units[i]
 		switch u.status {
 		case Skipped:
-			skipped++
-			cause = u.cause
+			if !n.loop() || n.stopped(u) {
+				cause = u.cause
+			}
 		case Failed:
 			status = Failed
 			if n.step().OnFailure == Fail {
@@ -93,20 +94,25 @@ func (n *nodeState) finish() {
 			}
 		}
 	}
-	if !n.loop() && skipped == 1 {
-		status = Skipped
-	} else {
-		cause = ""
-	}
 	n.bad = bad
 	if status == Failed && n.loop() && n.step().OnFailure == Continue {
 		status = Done
+	}
+	if status == Done && cause != "" {
+		status = Skipped
+	} else {
+		cause = ""
 	}
 	n.has = n.captures(status)
 	n.settleNode(status, cause)
 	if bad != "" {
 		n.frame.halt("run_failed", false)
 	}
+}
+
+// stopped reports whether a skipped item was not tried because its frame stopped.
+func (n *nodeState) stopped(u *unit) bool {
+	return n.frame.graph.edition >= ThirdEdition && n.frame.haltCause != "" && u.cause == n.frame.haltCause
 }
 
 // captures reports whether a settled node has a value.

@@ -84,9 +84,11 @@ const (
 	FirstEdition Edition = iota
 	// SecondEdition adds barriers, and an expression reads only what is evaluated.
 	SecondEdition
+	// ThirdEdition does not count a loop as done that stopped before its last item.
+	ThirdEdition
 
 	// CurrentEdition is the reading of a run that is planned now.
-	CurrentEdition = SecondEdition
+	CurrentEdition = ThirdEdition
 )
 
 // rootNames are reserved: no loop variable or parameter may have one.
