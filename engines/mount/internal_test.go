@@ -88,7 +88,7 @@ func TestEverySchemaIsPublishable(t *testing.T) {
 // The example in the documents is valid for the schema and for the reader, and
 // both agree on what is not.
 func TestTheSchemaSaysWhatIsRead(t *testing.T) {
-	raw, err := os.ReadFile("../../../schemas/mcp.json")
+	raw, err := os.ReadFile("../../schemas/mcp.json")
 	require.NoError(t, err)
 	decoded, err := jsonvalue.Decode(raw)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 	require.NoError(t, err)
 	schema, err := set.Inline(decoded)
 	require.NoError(t, err)
-	page, err := os.ReadFile("../../../docs/mounting.md")
+	page, err := os.ReadFile("../../docs/mounting.md")
 	require.NoError(t, err)
 	example := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
 	require.NotNil(t, example)
