@@ -64,7 +64,7 @@ func openSessions(folder, hub string, logger *slog.Logger) *sessions {
 
 // read loads the file, and removes files of hubs whose sessions have all expired.
 func (s *sessions) read() {
-	root, err := os.OpenRoot(s.folder)
+	root, err := regular.OpenFolder(s.folder)
 	if err != nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (s *sessions) keep() {
 }
 
 func (s *sessions) write(data []byte) error {
-	root, err := os.OpenRoot(s.folder)
+	root, err := regular.OpenFolder(s.folder)
 	if err != nil {
 		return err
 	}

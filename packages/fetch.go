@@ -94,7 +94,7 @@ func (f Fetcher) local(source Source) string {
 // readFolder reads a folder on this machine. Links are not followed.
 func readFolder(source Source, folder string) (Fetched, error) {
 	found := Fetched{Content: Content{}}
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return found, notRead(source, err)
 	}

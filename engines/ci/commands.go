@@ -142,7 +142,7 @@ func Names(options Options) []string {
 
 // root opens SAVANT_PATH, which may have been moved since the start.
 func (r *runner) root() (*os.Root, error) {
-	root, err := os.OpenRoot(r.Path)
+	root, err := regular.OpenFolder(r.Path)
 	if err != nil { // without the path, which clients need not know
 		return nil, fault.New(fault.EngineOffline, "the folder of SAVANT_PATH cannot be opened: %w; put it back, or start Savant with its new path", fault.WithoutPath(err))
 	}

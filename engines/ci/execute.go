@@ -17,6 +17,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/processgroup"
+	"savant/internal/regular"
 )
 
 // Report is the result of a command, see schemas/TestReport.json.
@@ -176,7 +177,7 @@ func (r *runner) folder(of command) (*os.Root, error) {
 		return nil, err
 	}
 	defer root.Close()
-	dir, err := root.OpenRoot(filepath.FromSlash(of.dir))
+	dir, err := regular.OpenBelow(root, filepath.FromSlash(of.dir))
 	if err != nil {
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s: commands.%s.dir: %q is not a folder inside SAVANT_PATH", File, of.name, of.dir)
 	}

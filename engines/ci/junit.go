@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"savant/internal/regular"
 )
 
 // Limits of the reports.
@@ -56,7 +58,7 @@ func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) 
 
 // file reads one report.
 func (j *junitReading) file(dir *os.Root, name string) error {
-	file, err := dir.Open(name)
+	file, err := regular.Open(dir, name, os.O_RDONLY, 0)
 	if err != nil {
 		return errors.New("it cannot be opened inside the command's folder")
 	}

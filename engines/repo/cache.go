@@ -3,7 +3,6 @@ package repo
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -28,7 +27,7 @@ func cacheFolder(given, project string, searched []repository) (string, error) {
 	if users == "" && !index.NoUsersCache() || users != "" && !brought {
 		return "", nil
 	}
-	root, err := os.OpenRoot(project)
+	root, err := regular.OpenFolder(project)
 	if err != nil {
 		return "", notOpened("", err)
 	}

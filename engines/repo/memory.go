@@ -69,7 +69,7 @@ func (e *reader) memoryWrite(ctx context.Context, in memoryWriteIn) (memoryWrite
 	}
 	e.writing.Lock()
 	defer e.writing.Unlock()
-	root, err := os.OpenRoot(e.Path)
+	root, err := regular.OpenFolder(e.Path)
 	if err != nil {
 		return memoryWriteOut{}, notOpened("", err)
 	}
@@ -233,7 +233,7 @@ func (e *reader) memorySearch(ctx context.Context, in memorySearchIn) (memorySea
 
 // sections reads the memory, split at its headings.
 func (e *reader) sections() ([]section, error) {
-	root, err := os.OpenRoot(e.Path)
+	root, err := regular.OpenFolder(e.Path)
 	if err != nil {
 		return nil, notOpened("", err)
 	}

@@ -53,7 +53,7 @@ func (e *reader) locate(in repository, named string) (located, error) {
 	if e.Withheld.Has(filepath.ToSlash(way)) || e.Withheld.Has(filepath.ToSlash(clean)) {
 		return located{}, withheld.Denied(named)
 	}
-	root, err := os.OpenRoot(base)
+	root, err := regular.OpenFolder(base)
 	if err != nil {
 		return located{}, notOpened(in.name, err)
 	}

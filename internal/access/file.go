@@ -12,6 +12,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/filelock"
+	"savant/internal/regular"
 	"savant/internal/webguard"
 )
 
@@ -78,7 +79,7 @@ func edit(ctx context.Context, path string, change func(*document) error) error 
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return unsaved(path, err)
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return unsaved(path, err)
 	}

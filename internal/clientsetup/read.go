@@ -80,7 +80,7 @@ func (c Change) root() (*os.Root, string, error) {
 	if folder == "" {
 		folder = filepath.Dir(c.Target)
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	return root, filepath.ToSlash(regular.Relative(folder, c.Target)), err
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"savant/internal/regular"
 )
 
 // Identity names a folder below a root by what no clone and no archive of it can bring: the
@@ -28,7 +30,7 @@ func Identity(root *os.Root, name string) string {
 
 // IdentityOf is Identity of a path.
 func IdentityOf(path string) string {
-	root, err := os.OpenRoot(path)
+	root, err := regular.OpenFolder(path)
 	if err != nil {
 		return ""
 	}

@@ -27,6 +27,21 @@ func OpenPath(name string) (*os.File, error) {
 	return checked(name, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|nonblocking, 0) })
 }
 
+// OpenFolder is os.OpenRoot, which would wait at a pipe: that is an ENOTDIR error.
+func OpenFolder(name string) (*os.Root, error) { return folder(os.Stat, os.OpenRoot, name) }
+
+// OpenBelow is OpenFolder for a folder below a root.
+func OpenBelow(root *os.Root, name string) (*os.Root, error) {
+	return folder(root.Stat, root.OpenRoot, name)
+}
+
+func folder(stat func(string) (fs.FileInfo, error), open func(string) (*os.Root, error), name string) (*os.Root, error) {
+	if info, err := stat(name); err == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	return open(name)
+}
+
 func checked(name string, open func() (*os.File, error)) (*os.File, error) {
 	file, err := open()
 	if errors.Is(err, syscall.ENXIO) { // a socket, or a pipe without a reader
@@ -51,8 +66,17 @@ func checked(name string, open func() (*os.File, error)) (*os.File, error) {
 var ErrTooLarge = errors.New("the file is too large")
 
 // ReadFile reads a whole file below a root. Its size is checked first.
-func ReadFile(root *os.Root, name string, limit int64) (data []byte, err error) {
-	file, err := Open(root, name, os.O_RDONLY, 0)
+func ReadFile(root *os.Root, name string, limit int64) ([]byte, error) {
+	return whole(name, limit, func() (*os.File, error) { return Open(root, name, os.O_RDONLY, 0) })
+}
+
+// ReadPath is ReadFile for a file that a person names.
+func ReadPath(name string, limit int64) ([]byte, error) {
+	return whole(name, limit, func() (*os.File, error) { return OpenPath(name) })
+}
+
+func whole(name string, limit int64, open func() (*os.File, error)) (data []byte, err error) {
+	file, err := open()
 	if err != nil {
 		return nil, err
 	}

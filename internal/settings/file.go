@@ -34,7 +34,7 @@ type file struct {
 // readFile reads the file of settings under a folder; none is an empty one.
 // Every value is checked, also those that another source comes before.
 func readFile(folder string, table []Setting) (file, error) {
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return file{}, nil // who needs the folder says what is wrong with it
 	}

@@ -202,14 +202,7 @@ func (f *Folder) read() {
 var errNoFolder = errors.New("there is no folder for the list of what is trusted: set XDG_CONFIG_HOME or HOME to an absolute path outside of SAVANT_PATH and its repository")
 
 func readKept(file string) (held kept, err error) {
-	info, err := os.Stat(file)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKept) {
-		err = fmt.Errorf("it is not a regular file of at most %d MB", maxKept>>20)
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(file)
-	}
+	data, err := regular.ReadPath(file, maxKept)
 	if err == nil {
 		err = json.Unmarshal(data, &held)
 	}
@@ -326,7 +319,7 @@ func (f *Folder) write(change func([]answer) []answer) error {
 	if err := os.MkdirAll(f.keep, 0o700); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(f.keep)
+	root, err := regular.OpenFolder(f.keep)
 	if err != nil {
 		return err
 	}

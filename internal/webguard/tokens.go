@@ -8,13 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/regular"
 )
 
 // Token is an accepted token. Only its digest is stored.
@@ -42,30 +41,15 @@ const maxTokens = 1 << 20
 // without a token is an error, since it would exclude everybody. The error is
 // INVALID_PARAMS.
 func ReadTokens(path string) (Tokens, error) {
-	file, err := os.Open(path)
+	data, err := regular.ReadPath(path, maxTokens)
 	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fault.New(fault.InvalidParams, "the token file %s is not a regular file", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxTokens+1))
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if len(data) > maxTokens {
-		return nil, fault.New(fault.InvalidParams, "the token file %s has more than %d bytes", path, maxTokens)
+		return nil, fault.New(fault.InvalidParams, "the token file %s cannot be read: %w", path, fault.WithoutPath(err))
 	}
 	tokens, err := parseTokens(data)
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the token file %s: %w", path, err)
 	}
 	return tokens, nil
-}
-
-func unreadable(path string, err error) error {
-	return fault.New(fault.InvalidParams, "the token file %s cannot be read: %w", path, fault.WithoutPath(err))
 }
 
 // parseTokens parses a token file. Unknown members belong to other servers.

@@ -189,7 +189,7 @@ func (r Ring) Revoked() ([]string, error) {
 
 // read returns a file of the ring; its error satisfies fs.ErrNotExist where there is none.
 func (r Ring) read(name string) ([]byte, error) {
-	root, err := os.OpenRoot(r.folder)
+	root, err := regular.OpenFolder(r.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (r Ring) read(name string) ([]byte, error) {
 }
 
 func (r Ring) replace(name string, content []byte) error {
-	root, err := os.OpenRoot(r.folder)
+	root, err := regular.OpenFolder(r.folder)
 	if err != nil {
 		return err
 	}

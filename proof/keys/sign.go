@@ -3,7 +3,6 @@ package keys
 import (
 	"bytes"
 	"errors"
-	"io"
 	"net"
 	"path/filepath"
 	"slices"
@@ -56,17 +55,12 @@ func (r Ring) Signer(key, socket string) (ssh.Signer, error) {
 
 // File returns a file of keys, which is small.
 func File(name string) ([]byte, error) {
-	opened, err := regular.OpenPath(name)
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the key %s cannot be read: %w", filepath.Base(name), errors.Unwrap(err))
-	}
-	defer func() { _ = opened.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(opened, maxKeyFile+1))
+	text, err := regular.ReadPath(name, maxKeyFile)
 	switch {
-	case err != nil:
-		return nil, fault.New(fault.InvalidParams, "the key %s cannot be read: %w", filepath.Base(name), err)
-	case len(text) > maxKeyFile:
+	case errors.Is(err, regular.ErrTooLarge):
 		return nil, fault.New(fault.LimitExceeded, "the key %s has more than %d bytes", filepath.Base(name), maxKeyFile)
+	case err != nil:
+		return nil, fault.New(fault.InvalidParams, "the key %s cannot be read: %w", filepath.Base(name), fault.WithoutPath(err))
 	}
 	return text, nil
 }

@@ -24,7 +24,7 @@ func unhung(t *testing.T, folder string, args ...string) {
 	t.Helper()
 	command := exec.Command("savant", args...)
 	command.Dir = folder
-	command.Env = append(os.Environ(), "SAVANT_PATH="+folder, "XDG_CACHE_HOME="+t.TempDir())
+	command.Env = append(os.Environ(), "SAVANT_PATH="+folder, "XDG_CACHE_HOME="+t.TempDir(), "SAVANT_HTTP_TOKENS="+filepath.Join(folder, "tokens.json"))
 	killed := time.AfterFunc(hang/6, func() { _ = command.Process.Kill() })
 	text, _ := command.CombinedOutput() // whether it fails does not matter
 	require.True(t, killed.Stop(), "savant %v hangs: %s", args, text)
@@ -51,7 +51,13 @@ func TestNoPipeHangsTheProgram(t *testing.T) {
 		".savant/memory/notes.md": {remember, recall}, ".savant/memory": {remember, recall}, ".savant/claims": {run, prune}, ".savant/receipts": {run, prune}, ".savant/artifacts": {run, prune},
 		".savant/trash": {prune, {"state", "restore", "r1"}}, ".savant/sessions": {sessions, {"run", "hello"}}, ".savant/sessions/s1.journal": {sessions, {"runs", "show", "s1"}},
 		".savant/state/hello/r1.journal": {run, check}, ".savant/state/hello/r1.json": {run, check}, ".savant/state/hello.json": {run}, ".savant/state/.log/a.log": {run}, ".savant/state": {run, list},
-		"file.tgz": {{"state", "import", "file.tgz"}},
+		"rules/x.cases.yaml": {{"rules", "test"}}, "rules/x.yaml": {{"rules", "check"}, {"rules", "test"}},
+		// A pipe that a person names is told, too: what is to be read from one comes by stdin.
+		"file.yaml": {{"state", "import", "file.yaml"}, {"adopt", "file.yaml"}, {"call", "git.status", "--args", "@file.yaml"}, {"rules", "test", "file.yaml"}, {"rules", "try", "--session", "file.yaml"},
+			{"rules", "new", "x", "--from-openapi", "file.yaml"}, {"reasoning", "decide", "--request", "@file.yaml"}, {"run", "--agent-file", "file.yaml"}, {"proof", "lint", "file.yaml"},
+			{"workflows", "run", "hello", "--params", "@file.yaml"}, {"workflows", "dry", "hello", "--answers", "file.yaml"}, {"workflows", "validate", "file.yaml"}, {"workflows", "add", "./file.yaml"}},
+		"place":      {{"tools", "--path", "place"}, {"tools", "--repos", "place"}, {"call", "git.status", "--git-roots", "place"}, {"mcp", "--path", "place"}, {"workflows", "pack", "-o", "place/x.tgz"}, {"proof", "r1", "-o", "place/x"}},
+		"pipe.proof": {{"verify", "pipe.proof"}, {"verify", "r1", "--key", "pipe.proof"}, {"proof", "check", "pipe.proof", "--commit", "HEAD"}}, "tokens.json": {{"token", "list"}, {"token", "add", "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/filelock"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 )
 
 // osDisk is the real disk, below an open folder.
@@ -23,7 +24,7 @@ type osDisk struct {
 }
 
 func openDisk(folder string) (disk, error) {
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (d osDisk) Open(name string, flags int) (file, error) {
 }
 
 func (d osDisk) Folder(name string) (folder, error) {
-	root, err := d.root.OpenRoot(name)
+	root, err := regular.OpenBelow(d.root, name)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"savant"
 	"savant/engines"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 	"savant/rules"
 	"savant/rules/sessions"
 	"savant/think"
@@ -57,7 +58,7 @@ type projectFiles struct {
 
 // openProject opens SAVANT_PATH; an error is an *fs.PathError.
 func openProject(path string) (projectFiles, error) {
-	root, err := os.OpenRoot(path)
+	root, err := regular.OpenFolder(path)
 	if err != nil {
 		return projectFiles{}, err
 	}

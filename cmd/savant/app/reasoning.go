@@ -13,6 +13,7 @@ import (
 	"savant"
 	"savant/fault"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/reasoning/models"
@@ -146,7 +147,7 @@ func (a *App) answersFolder() *os.Root {
 		err = a.Root.Mkdir(keptAnswers, 0o700)
 	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
-		folder, err = a.Root.OpenRoot(keptAnswers)
+		folder, err = regular.OpenBelow(a.Root, keptAnswers)
 	}
 	if err != nil {
 		a.Logger.Warn("answers are kept in memory only", "cause", ownfolder.Reason(err).Error())

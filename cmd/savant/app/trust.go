@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"savant/engines/ci"
 	"savant/engines/mount"
 	"savant/fault"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/trust"
 	"savant/internal/visible"
@@ -28,7 +28,7 @@ type Brought struct {
 // nothing.
 func WhatIsBrought(path string, file []trust.Part) Brought {
 	found := Brought{Parts: slices.Clone(file)}
-	root, err := os.OpenRoot(path)
+	root, err := regular.OpenFolder(path)
 	if err != nil {
 		return found // reported when the folder is used
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,15 +47,11 @@ func (p *Program) ArgumentsOf(flag, given string) (json.RawMessage, error) {
 
 // Read returns the content of a flag's file, or of stdin for -, of at most limit bytes.
 func (p *Program) Read(flag, name string, limit int64) ([]byte, error) {
-	source := p.Stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, UsageError(flag + ": " + err.Error())
-		}
-		defer file.Close()
-		source = file
+	source, closeFile, err := p.Readable(name)
+	if err != nil {
+		return nil, UsageError(flag + ": " + fault.From(err).Message())
 	}
+	defer closeFile()
 	data, err := io.ReadAll(io.LimitReader(source, limit+1))
 	if err != nil {
 		return nil, UsageError(flag + ": " + err.Error())
@@ -77,6 +72,8 @@ func (p *Program) Readable(file string) (from io.Reader, closeFile func(), err e
 	switch {
 	case errors.Is(err, syscall.EISDIR):
 		return nil, nil, fault.New(fault.InvalidParams, "%s: expected a file, got a folder", file)
+	case errors.Is(err, regular.ErrIrregular): // such as a pipe, which nobody may ever write to
+		return nil, nil, fault.New(fault.InvalidParams, "%s: %w; - reads stdin", file, regular.ErrIrregular)
 	case errors.As(err, &failed):
 		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, failed.Err)
 	case err != nil:

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +10,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/visible"
 )
@@ -73,7 +73,7 @@ func (p *program) showConfig(origin bool) error {
 
 // logFolder is the folder of logs, below SAVANT_PATH.
 func (p *program) logFolder() string {
-	root, err := os.OpenRoot(p.Settings.Path)
+	root, err := regular.OpenFolder(p.Settings.Path)
 	if err != nil {
 		return ownfolder.Logs // reported when the folder is used
 	}

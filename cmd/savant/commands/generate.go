@@ -21,6 +21,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/pattern"
+	"savant/internal/regular"
 	"savant/internal/settings"
 )
 
@@ -79,7 +80,7 @@ func sourceTree() (*os.Root, error) {
 		}
 		folder = above
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return nil, app.Misconfigured(fault.New(fault.InvalidParams, "the sources: %w", err))
 	}
@@ -88,7 +89,7 @@ func sourceTree() (*os.Root, error) {
 
 // isSource reports whether a folder is the root of Savant's sources.
 func isSource(folder string) bool {
-	module, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	module, err := regular.ReadPath(filepath.Join(folder, "go.mod"), 1<<20)
 	if err != nil || !bytes.HasPrefix(module, []byte("module savant\n")) {
 		return false
 	}

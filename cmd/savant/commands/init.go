@@ -20,6 +20,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/trust"
 	"savant/internal/visible"
@@ -42,7 +43,7 @@ func (p *program) initCommand() *cobra.Command {
 // init shows the proposed files, asks, and writes the missing ones.
 func (p *program) init(ctx context.Context, yes bool) error {
 	p.NameFolder()
-	root, err := os.OpenRoot(p.Settings.Path)
+	root, err := regular.OpenFolder(p.Settings.Path)
 	if err != nil {
 		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w", settings.EnvPath, p.Settings.Path, errors.Unwrap(err)))
 	}

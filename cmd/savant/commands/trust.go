@@ -18,6 +18,7 @@ import (
 	"savant/engines/mount"
 	"savant/fault"
 	"savant/internal/redact"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/trust"
 	"savant/internal/visible"
@@ -214,7 +215,7 @@ func acceptParts(folder *trust.Folder, path string, parts ...trust.Part) error {
 	if len(names) == 0 {
 		return nil
 	}
-	root, err := os.OpenRoot(path)
+	root, err := regular.OpenFolder(path)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"savant/engines/repo/files"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/regular"
 	"savant/internal/withheld"
 )
 
@@ -64,7 +65,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return nil, files.NotRead(err)
 	}

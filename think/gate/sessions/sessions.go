@@ -19,6 +19,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 	"savant/think"
 	"savant/think/gate"
 	"savant/think/state"
@@ -49,7 +50,7 @@ func Open(savantPath string, project Project, now func() time.Time) (*Gate, erro
 	if err != nil {
 		return nil, ownfolder.NotRead("SAVANT_PATH", err)
 	}
-	root, err := os.OpenRoot(path)
+	root, err := regular.OpenFolder(path)
 	if err != nil {
 		return nil, ownfolder.NotRead("SAVANT_PATH", err)
 	}

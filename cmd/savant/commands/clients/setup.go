@@ -26,6 +26,7 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/clientsetup"
 	"savant/internal/redact"
+	"savant/internal/regular"
 	"savant/think/library"
 )
 
@@ -202,7 +203,7 @@ func (s *setup) withSkills(client clientsetup.Client, t clientsetup.Target, chan
 func skillsOf(t clientsetup.Target) ([]clientsetup.Skill, error) {
 	layers, origin := []library.Layer{{Files: savant.Files, Origin: library.Bundled}}, library.Bundled
 	if t.Project != "" {
-		root, err := os.OpenRoot(t.Project)
+		root, err := regular.OpenFolder(t.Project)
 		if err != nil {
 			return nil, fault.New(fault.InvalidParams, "the project's folder: %w", err)
 		}
@@ -276,7 +277,7 @@ func install(program, to string) error {
 	}
 	var folder *os.Root
 	if err == nil {
-		folder, err = os.OpenRoot(filepath.Dir(to))
+		folder, err = regular.OpenFolder(filepath.Dir(to))
 	}
 	if err != nil {
 		return fault.New(fault.InvalidParams, "%s cannot be copied: %w", program, err)

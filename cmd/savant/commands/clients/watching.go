@@ -2,13 +2,13 @@ package clients
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/internal/clientsetup"
+	"savant/internal/regular"
 	"savant/rules"
 	"savant/rules/sessions"
 )
@@ -47,7 +47,7 @@ func (d *doctor) unseen(client clientsetup.Client, found clientsetup.Configured)
 	if err != nil {
 		return
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := regular.OpenFolder(folder)
 	if err != nil {
 		return
 	}

@@ -23,6 +23,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/mongo"
+	"savant/internal/regular"
 	"savant/internal/settings"
 	rulesessions "savant/rules/sessions"
 	"savant/think"
@@ -195,7 +196,7 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 
 // byRules decides by the rules of a folder, and of the runs that the session follows.
 func byRules(ctx context.Context, path string, event gate.Event, opened *sessions.Gate) gate.Decision {
-	root, err := os.OpenRoot(path)
+	root, err := regular.OpenFolder(path)
 	if err != nil {
 		return gate.Decision{} // no rules are there
 	}

@@ -17,6 +17,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/regular"
 	"savant/packages"
 	"savant/think/flow"
 )
@@ -392,7 +393,7 @@ func (p *program) pack(ctx context.Context, a *app.App, file string) error {
 	if _, err := os.Lstat(file); err == nil {
 		return fault.New(fault.IDCollision, "%s exists: remove it, or name another file with -o", file)
 	}
-	folder, err := os.OpenRoot(filepath.Dir(file))
+	folder, err := regular.OpenFolder(filepath.Dir(file))
 	if err == nil {
 		err = errors.Join(atomicfile.Write(folder, filepath.Base(file), data, 0o644), folder.Close())
 	}

@@ -162,7 +162,7 @@ func write(file string, content []byte) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return fault.New(fault.InvalidParams, "%s is not a file", file)
 	}
-	root, err := os.OpenRoot(filepath.Dir(file))
+	root, err := regular.OpenFolder(filepath.Dir(file))
 	if err != nil {
 		return fault.New(fault.StateNotSaved, "%s was not written: its folder cannot be opened", file)
 	}

@@ -23,6 +23,7 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/ownfolder"
 	"savant/internal/pattern"
+	"savant/internal/regular"
 )
 
 // templates are the workflows that new begins with: KIND.yaml, its cases, and the children
@@ -72,7 +73,7 @@ func (p *program) begin(a *app.App, name, from string) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(p.Settings.Path)
+	root, err := regular.OpenFolder(p.Settings.Path)
 	if err != nil {
 		return fault.New(fault.InvalidParams, "%s: %w", p.Settings.Path, errors.Unwrap(err))
 	}

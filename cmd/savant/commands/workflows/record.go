@@ -15,6 +15,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/regular"
 	"savant/think/cases"
 )
 
@@ -75,7 +76,7 @@ func appendCase(file, workflow string, made cases.Case) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fault.New(fault.InvalidParams, "%s: %w", filepath.Dir(file), errors.Unwrap(err))
 	}
-	folder, err := os.OpenRoot(filepath.Dir(file))
+	folder, err := regular.OpenFolder(filepath.Dir(file))
 	if err != nil {
 		return fault.New(fault.InvalidParams, "%s: %w", filepath.Dir(file), errors.Unwrap(err))
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/regular"
 	"savant/internal/visible"
 )
 
@@ -138,7 +138,7 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 func (p *program) writeReport(want reviewWanted, text []byte) error {
 	text = append([]byte(strings.TrimRight(string(text), "\n")), '\n')
 	if want.file != "" {
-		folder, err := os.OpenRoot(filepath.Dir(want.file))
+		folder, err := regular.OpenFolder(filepath.Dir(want.file))
 		if err != nil {
 			return cli.UsageError("--output-file: " + err.Error())
 		}

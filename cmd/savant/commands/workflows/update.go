@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	linediff "github.com/rogpeppe/go-internal/diff"
 
@@ -13,6 +12,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/regular"
 	"savant/think/cases"
 )
 
@@ -23,7 +23,7 @@ func (p *program) updateCases(ctx context.Context, a *app.App, names []string, o
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(p.Settings.Path)
+	root, err := regular.OpenFolder(p.Settings.Path)
 	if err != nil {
 		return fault.New(fault.InvalidParams, "%s: %w", p.Settings.Path, errors.Unwrap(err))
 	}
