@@ -20,17 +20,21 @@ import (
 
 	"savant/fault"
 	"savant/internal/httpclient"
+	"savant/internal/jsonvalue"
 )
 
 // The issuer's timeout, the tolerated clock skew, the interval of key refreshes for
 // unknown keys, how long a token of an unknown key waits for such a refresh and its
-// answer, and the largest metadata.
+// answer, and the largest metadata. A token is read before it is known whose it is, so it
+// has at most maxToken bytes. A longer subject is told by its digest.
 const (
 	issuerPatience  = 10 * time.Second
 	clockLeeway     = 30 * time.Second
 	keysInterval    = 10 * time.Second
 	refreshPatience = 3 * time.Second
 	maxMetadata     = 1 << 20
+	maxToken        = 16 << 10
+	maxSubject      = 100
 )
 
 // Issuer is an authorization server whose access tokens (JSON Web Tokens, RFC 9068) are
@@ -77,6 +81,9 @@ func (i *Issuer) Close() { i.end() }
 // Caller verifies a token's signature, audience and validity, and returns its bearer.
 // The error does not contain the token.
 func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
+	if len(token) > maxToken {
+		return Caller{}, fmt.Errorf("the token has more than %d bytes", maxToken)
+	}
 	keys, err := i.keySet()
 	if err != nil {
 		return Caller{}, err
@@ -89,14 +96,18 @@ func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 	if typ, _ := parsed.Header["typ"].(string); typ != "" && !isAccessToken(typ) {
 		return Caller{}, fmt.Errorf("the token has the type %q; an access token is needed", fault.Cut(typ, 40))
 	}
-	name := said.Subject
-	if name == "" {
-		name = said.ClientID
-	}
-	if name == "" {
+	name := "oauth:" + said.Subject
+	switch {
+	case said.Subject != "":
+	case said.ClientID != "": // it is no subject of the same name
+		name = "oauth client:" + said.ClientID
+	default:
 		return Caller{}, errors.New("the token names no subject")
 	}
-	return Caller{Name: "oauth:" + fault.Cut(name, 100), Scopes: said.scopes()}, nil
+	if len(name) > maxSubject { // who begin alike are not one
+		name = fault.Cut(name, maxSubject) + " " + jsonvalue.HexSum([]byte(name))
+	}
+	return Caller{Name: name, Scopes: said.scopes()}, nil
 }
 
 // isAccessToken reports whether a token's type permits an access token; many servers

@@ -12,9 +12,11 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -350,6 +352,36 @@ func TestClaimsHaveExactNames(t *testing.T) {
 	require.NoError(t, err)
 	_, err = door.Caller(t.Context(), twice+"."+base64.RawURLEncoding.EncodeToString(signature))
 	require.ErrorIs(t, err, access.ErrWrongToken, "a claim that is there twice")
+}
+
+// TestSubjectsAreTold: whoever the issuer tells apart are different callers.
+func TestSubjectsAreTold(t *testing.T) {
+	i := newIssuer(t)
+	door := i.door()
+	long, names := strings.Repeat("a", 120), map[string]bool{}
+	subjects := []map[string]any{{"sub": "ada"}, {"client_id": "ada"}, {"sub": "client:ada"}, {"sub": "ada "}, {"sub": long + "1"}, {"sub": long + "2"}, {"client_id": long + "1"}, {"sub": strings.Repeat("\u00e9", 80) + "1"}, {"sub": strings.Repeat("\u00e9", 80) + "2"}}
+	for _, each := range subjects {
+		caller, err := door.Caller(t.Context(), i.sign(i.key, jwt.SigningMethodES256, func(claims jwt.MapClaims, _ map[string]any) {
+			delete(claims, "sub")
+			maps.Copy(claims, each)
+		}))
+		require.NoError(t, err)
+		require.Less(t, len(caller.Name), 200)
+		names[caller.Name] = true
+	}
+	require.Len(t, names, len(subjects))
+}
+
+// TestALargeTokenIsNotRead: who has no token makes the server do no work.
+func TestALargeTokenIsNotRead(t *testing.T) {
+	i := newIssuer(t)
+	door := i.door()
+	large := func(groups int) error {
+		_, err := door.Caller(t.Context(), i.sign(i.key, jwt.SigningMethodES256, func(claims jwt.MapClaims, _ map[string]any) { claims["groups"] = make([]int, groups) }))
+		return err
+	}
+	require.NoError(t, large(5_000), "tokens that name many groups are read")
+	require.ErrorIs(t, large(50_000), access.ErrWrongToken)
 }
 
 // TestKeysForSomethingElse: only a key that is for signatures verifies one, and a key that
