@@ -1,15 +1,18 @@
 package program
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/webguard"
 	"savant/test/mongotest"
 )
 
@@ -53,5 +56,34 @@ func TestFoldersShareNoDatabase(t *testing.T) {
 		require.FileExists(t, filepath.Join(one, ".savant", "state", "hello", "secret.journal"), name)
 		_, body = own.callHTTP(t, tokenTwo, "think.state.list", map[string]any{})
 		require.NotContains(t, body, "secret", name)
+	}
+}
+
+// TestAFolderOfATokenHoldsNothingOfOthers: what holds for all folders (answers of trust, tokens,
+// indexes) is in the folder of no token, whose bearer could change it.
+func TestAFolderOfATokenHoldsNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	folder := t.TempDir()
+	linked := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(folder, linked))
+	tokens := filepath.Join(t.TempDir(), "tokens.json")
+	write := func(path string) string {
+		text, err := json.Marshal(map[string]any{"tokens": []webguard.Token{{Name: "a", Digest: webguard.Digest("secret"), Scopes: []string{"guide"}, Path: folder}}})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		return path
+	}
+	outside := []string{"XDG_CONFIG_HOME=" + t.TempDir(), "SAVANT_HTTP_TOKENS=" + write(tokens)}
+	for name, inside := range map[string]string{"configuration": "XDG_CONFIG_HOME=" + filepath.Join(folder, "conf"), "by a link": "XDG_CONFIG_HOME=" + filepath.Join(linked, "conf"),
+		"tokens": "SAVANT_HTTP_TOKENS=" + write(filepath.Join(folder, "tokens.json")), "indexes": "XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), "nothing": "LOG_LEVEL=info"} {
+		served := serveHTTP(t, t.TempDir(), append(slices.Clone(outside), inside)...)
+		status, body := served.callHTTP(t, "secret", "think.plan", map[string]any{"workflow": "hello", "params": map[string]any{"name": "Ada"}, "run_id": "r-" + strings.Fields(name)[0]})
+		if name == "nothing" { // the twin
+			require.Equal(t, http.StatusOK, status, body)
+			continue
+		}
+		require.Equal(t, http.StatusServiceUnavailable, status, "%s: %s", name, body)
+		require.NotContains(t, body, folder)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/engines/mcpio/streamable"
+	"savant/engines/repo/index"
 	"savant/fault"
+	"savant/internal/regular"
 	"savant/internal/settings"
 )
 
@@ -106,6 +108,11 @@ func (p *projects) openFolder(folder string) (*app.App, error) {
 	}
 	if p.program.Settings.Store == settings.StoreMongo {
 		return nil, fault.New(fault.InvalidParams, "the runs of this folder would be in the database of the server, together with the runs of others: start a separate server for it, with another database")
+	}
+	for _, kept := range []string{app.Configuration(p.program.World.Environment), tokenFile(p.program), index.UsersCache()} {
+		if kept != "" && regular.Controls(folder, kept) {
+			return nil, fault.New(fault.InvalidParams, "%s is in the folder of a token, whose bearer could change there what holds for others", kept)
+		}
 	}
 	loaded, err := settings.LoadFolder(func(row settings.Setting) (string, bool) {
 		if row.Env == settings.EnvPath {
