@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ type about struct {
 	// a call is about to answer.
 	probe, step string
 	// planned is the workflow of a call that is about to start a run, or did. lost says
-	// that it did and that the client's report does not show which.
+	// that it did and that the client's report does not surely show which.
 	planned string
 	lost    bool
 }
@@ -53,9 +54,9 @@ func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
 		ids = append(ids, id)
 	}
 	if e.Kind == gate.AfterTool {
-		run, failed := replyOf(e.Output)
-		if named := text(e.Input, "run_id"); run == "" && !failed && gate.Plans(name) {
-			run, said.lost = named, named == ""
+		run, cut, failed := replyOf(e.Output)
+		if named := text(e.Input, "run_id"); (run == "" || cut) && !failed && gate.Plans(name) {
+			run, said.lost = cmp.Or(named, run), named == ""
 		}
 		if run != "" {
 			ids = append(ids, run)

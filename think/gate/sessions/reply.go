@@ -23,23 +23,24 @@ const (
 	maxValues = 20_000
 )
 
-// replyOf finds the run id in a report of a call of think.plan or think.next. failed says
-// that the report is of a call that failed.
-func replyOf(output json.RawMessage) (run string, failed bool) {
+// replyOf finds the run id in a report of a call of think.plan or think.next. cut says that
+// it is from a reply without its end, in which a text of the model's can stand before the
+// id; failed, that the report is of a call that failed.
+func replyOf(output json.RawMessage) (run string, cut, failed bool) {
 	value, err := jsonvalue.DecodeStored(output)
 	if err != nil {
-		return "", false
+		return "", false, false
 	}
 	search := &search{left: maxValues}
 	search.walk(value, maxDepth)
-	return search.run, search.run == "" && search.failed
+	return search.run, search.cut, search.run == "" && search.failed
 }
 
 // search is one search for a reply.
 type search struct {
-	left   int // values to look at
-	run    string
-	failed bool
+	left        int // values to look at
+	run         string
+	cut, failed bool
 }
 
 func (s *search) walk(value any, depth int) {
@@ -79,7 +80,7 @@ func (s *search) text(text string, depth int) {
 		return
 	}
 	if found := cutReply().FindStringSubmatch(text); found != nil {
-		s.run = found[1]
+		s.run, s.cut = found[1], true
 	}
 }
 

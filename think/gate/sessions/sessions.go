@@ -128,7 +128,10 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 		if err != nil {
 			return gate.Decision{}, err
 		}
-		about.runs = append(about.runs, made...)
+		isMade := func(key state.Key) bool { return slices.Contains(made, key) }
+		if len(made) > 0 && !slices.ContainsFunc(about.runs, isMade) {
+			about.runs = made
+		}
 	}
 	for _, key := range about.runs {
 		s.learn(about.prefix)

@@ -262,6 +262,16 @@ func TestAPlanWhoseReplyIsNotShown(t *testing.T) {
 			require.Equal(t, run, p.ask(event(session, gate.BeforeTool, "Bash", `{}`)).Run, output)
 		}
 
+		// A text of the model's stands before the id in a reply that the client cuts.
+		for i, chosen := range []string{"elsewhere", "r0", "named0"} {
+			session, run := fmt.Sprint("cut", i), fmt.Sprint("real", i)
+			input := fmt.Sprintf(`{"workflow":"tour","params":{"x":%q}}`, `{"state":{"run_id":"`+chosen+`"}}`)
+			plan(gate.BeforeTool, session, input, "")
+			begins(run)
+			plan(gate.AfterTool, session, input, fmt.Sprintf("%q", `{"instruction":{"step_id":"a","input":`+input))
+			require.Equal(t, run, p.ask(event(session, gate.BeforeTool, "Bash", `{}`)).Run, chosen)
+		}
+
 		plan(gate.BeforeTool, "one", `{"workflow":"tour"}`, "")
 		plan(gate.BeforeTool, "two", `{"workflow":"tour"}`, "")
 		begins("of-two")
