@@ -340,7 +340,7 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 		return nil, err
 	}
 	l, err := e.openAt(ctx, key)
-	if errors.Is(err, fault.UnknownRun) && plainName(workflow) == "" {
+	if errors.Is(err, fault.UnknownRun) && PlainName(workflow) == "" {
 		e.forgetWorkflow(run)
 		if key, err = e.Locate(ctx, "", run); err == nil {
 			l, err = e.openAt(ctx, key)
@@ -383,7 +383,7 @@ func (e *Engine) Locate(ctx context.Context, workflow, run string) (state.Key, e
 	if run == "" {
 		return state.Key{}, fault.New(fault.InvalidParams, "run_id is missing: use the one that think.plan returned")
 	}
-	workflow = plainName(workflow)
+	workflow = PlainName(workflow)
 	if workflow != "" {
 		key := state.Key{Workflow: workflow, Run: run}
 		return key, key.Validate()

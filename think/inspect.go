@@ -32,7 +32,7 @@ type openRun struct {
 func (e *Engine) unnamed(ctx context.Context, workflow string, own []state.Key, all, open []state.Info) error {
 	of := ""
 	if workflow != "" {
-		of = " of workflow " + fault.Cut(plainName(workflow), 80)
+		of = " of workflow " + fault.Cut(PlainName(workflow), 80)
 	}
 	listed := slices.DeleteFunc(slices.Clone(all), func(info state.Info) bool { return !slices.Contains(own, info.Key()) })
 	mine := len(slices.DeleteFunc(slices.Clone(listed), func(info state.Info) bool { return !isOpen(info.Status) }))
@@ -88,7 +88,7 @@ func (e *Engine) ownsNone(ctx context.Context, caller Caller, workflow string) e
 // openRuns returns all runs, the last changed first, and the unfinished ones among
 // them.
 func (e *Engine) openRuns(ctx context.Context, workflow string) (all, open []state.Info, err error) {
-	if all, err = e.Store.List(ctx, state.Filter{Workflow: plainName(workflow)}); err != nil {
+	if all, err = e.Store.List(ctx, state.Filter{Workflow: PlainName(workflow)}); err != nil {
 		return nil, nil, err
 	}
 	for _, info := range all {
@@ -156,7 +156,7 @@ type StateList struct {
 
 // StateList lists the runs from an offset, 50 unless a limit says otherwise.
 func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, error) {
-	infos, err := e.Store.List(ctx, state.Filter{Workflow: plainName(in.Workflow)})
+	infos, err := e.Store.List(ctx, state.Filter{Workflow: PlainName(in.Workflow)})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type PlanInput struct {
 // parameters, those of the workflow's file, and those that block a run at once.
 func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	given := in.Params
-	name := plainName(in.Workflow)
+	name := PlainName(in.Workflow)
 	key := state.Key{Workflow: name, Run: in.RunID}
 	if in.RunID == "" {
 		key.Run = e.NewID()
@@ -153,9 +153,9 @@ func sameJSON(a, b json.RawMessage) bool {
 	return err == nil && otherErr == nil && reflect.DeepEqual(one, other)
 }
 
-// plainName returns the name under which the runs of a workflow are kept: without its
+// PlainName returns the name under which the runs of a workflow are kept: without its
 // version, and without the folder by which one of several files of a name is chosen.
-func plainName(workflow string) string {
+func PlainName(workflow string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(workflow), "@")
 	if extension := strings.ToLower(path.Ext(name)); extension == ".yaml" || extension == ".yml" || strings.Contains(name, "://") {
 		return name // a file or an address, which are no names

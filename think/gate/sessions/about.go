@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think"
 	"savant/think/gate"
 	"savant/think/state"
 )
@@ -44,7 +44,7 @@ func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
 		said.probe = probeOf(text(e.Input, "workflow"), text(e.Input, "run_id"))
 	}
 	if gate.Plans(name) {
-		said.planned, _, _ = strings.Cut(text(e.Input, "workflow"), "@")
+		said.planned = workflowOf(e)
 	}
 	if e.Kind == gate.BeforeTool {
 		said.step = text(e.Input, "step_id")
@@ -71,13 +71,16 @@ func (g *Gate) about(ctx context.Context, e gate.Event) (about, error) {
 			return said, err
 		}
 		for _, key := range found {
-			if workflow, _, _ := strings.Cut(text(e.Input, "workflow"), "@"); workflow == "" || len(found) == 1 || key.Workflow == workflow {
+			if workflow := workflowOf(e); workflow == "" || len(found) == 1 || key.Workflow == workflow {
 				said.runs = append(said.runs, key)
 			}
 		}
 	}
 	return said, nil
 }
+
+// workflowOf is the workflow that a call is about, as its runs name it.
+func workflowOf(e gate.Event) string { return think.PlainName(text(e.Input, "workflow")) }
 
 // continued returns the pairs that a call is about that answers a step: those of the runs
 // that it names, or all of the session where it names none.

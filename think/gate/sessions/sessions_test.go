@@ -116,9 +116,13 @@ func (p *project) close() {
 
 // record appends a record to a run: what it hands out, and how the run stands then.
 func (p *project) record(run, kind, status string, issued ...gate.Issued) {
+	p.recordOf("tour", run, kind, status, issued...)
+}
+
+func (p *project) recordOf(workflow, run, kind, status string, issued ...gate.Issued) {
 	store := p.store()
 	defer func() { require.NoError(p.t, store.Close()) }()
-	key := state.Key{Workflow: "tour", Run: run}
+	key := state.Key{Workflow: workflow, Run: run}
 	version, _, err := store.Head(context.Background(), key)
 	if err != nil {
 		require.ErrorIs(p.t, err, fault.UnknownRun)
@@ -261,6 +265,15 @@ func TestAPlanWhoseReplyIsNotShown(t *testing.T) {
 			plan(gate.AfterTool, session, fmt.Sprintf(`{"workflow":"tour","run_id":%q}`, run), output)
 			require.Equal(t, run, p.ask(event(session, gate.BeforeTool, "Bash", `{}`)).Run, output)
 		}
+
+		// The workflow is named with its folder; another one has a run of that name.
+		plan(gate.BeforeTool, "foldered", `{"workflow":"ops/tour@1"}`, "")
+		begins("foldered")
+		plan(gate.AfterTool, "foldered", `{"workflow":"ops/tour@1"}`, `"done"`)
+		require.Equal(t, "foldered", p.ask(event("foldered", gate.BeforeTool, "Bash", `{}`)).Run)
+		p.recordOf("other", "foldered", "plan", "running", step(1))
+		plan(gate.AfterTool, "same name", `{"workflow":"ops/tour","run_id":"foldered"}`, `{"state":{"run_id":"foldered"}}`)
+		require.Equal(t, "tour", p.ask(event("same name", gate.BeforeTool, "Bash", `{}`)).Workflow)
 
 		// A text of the model's stands before the id in a reply that the client cuts.
 		for i, chosen := range []string{"elsewhere", "r0", "named0"} {
