@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -35,7 +36,8 @@ type Invocation struct {
 
 // Programs returns the digests of the program files in the folder that a command names: the
 // program, every file that an interpreter is given, also within a line for a shell, and
-// what looks like a script or a library. Files that these read in turn are not among them.
+// what looks like a script or a library. Files that these read in turn are not among them,
+// nor one whose whole name a shell computes.
 func (c Invocation) Programs() map[string]string {
 	f := finder{folder: Resolved(c.Folder), dir: c.Dir, found: map[string]string{}}
 	if len(c.Words) > 0 {
@@ -155,8 +157,75 @@ func (f *finder) inDir(folder string) string {
 // line adds what a line for a shell names.
 func (f *finder) line(text string) {
 	text = computedFolder().ReplaceAllString(text, "./")
-	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(separators, c) })
-	f.words(append([]string{"line"}, words...))
+	f.words(append([]string{"line"}, cutAt(text, separators)...))
+	for _, command := range cutAt(computedPart().ReplaceAllString(text, "*"), ";&|(){}\n") {
+		f.computed(cutAt(command, " \t\r<>'\"`"))
+	}
+}
+
+func cutAt(text, any string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(any, c) })
+}
+
+// computedPart matches what a shell computes of a name, which can then be any text.
+var computedPart = pattern.Lazy("\"?(\\$\\w+|\\$\\{[^{}]*\\}|\\$\\([^()]*\\)|`[^`]*`)\"?")
+
+// beforeCommand matches the words that stand before the name of a command.
+var beforeCommand = pattern.Lazy(`^(then|do|else|elif|if|while|until|command|time|nohup|env|sudo|!|\w+=.*)$`)
+
+// computed adds the files that the name of a simple command can mean, or that of the file
+// which an interpreter is given.
+func (f *finder) computed(words []string) {
+	by := ""
+	for _, word := range words {
+		name := path.Base(word)
+		switch {
+		case word == "." || interpreter().MatchString(name):
+			by = name
+		case by != "" && strings.HasPrefix(word, "-") || by == "" && beforeCommand().MatchString(word):
+		default:
+			if word != "*" && strings.ContainsAny(word, "*?[") {
+				f.matching(word, by != "" && name != "*")
+			}
+			return
+		}
+	}
+}
+
+// maxMatching bounds the files of a computed name.
+const maxMatching = 64
+
+// matching adds the files that a pattern stands for; if not all of them, those that look like
+// programs.
+func (f *finder) matching(word string, all bool) {
+	folder, wanted := path.Dir(word), looksLikeProgram
+	if all {
+		wanted = func(*os.File) bool { return true }
+	}
+	place := f.inDir(folder)
+	if !filepath.IsAbs(place) {
+		place = filepath.Join(f.folder, place)
+	}
+	root, err := regular.OpenFolder(place)
+	if err != nil && !strings.ContainsAny(folder, "*?[") {
+		return // nothing is there
+	}
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = regular.ReadDir(root, ".")
+		_ = root.Close() // only read
+	}
+	entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {
+		fits, _ := path.Match(path.Base(word), entry.Name())
+		return !fits || entry.IsDir() || strings.HasPrefix(entry.Name(), ".")
+	})
+	if err != nil || len(entries) > maxMatching {
+		f.found[word] = "changes are not noticed: its name is computed"
+		return
+	}
+	for _, entry := range entries {
+		f.add(folder+"/"+entry.Name(), wanted)
+	}
 }
 
 // output reports whether an option names a file that is written.
