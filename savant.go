@@ -55,8 +55,8 @@ type Journal = state.Journal
 type Artifacts = state.Artifacts
 
 // Receipts store for a while that a call went through Savant and what came of it:
-// NOT_WITNESSED for one that is unknown or too old. A receipt answers one step with an
-// effect, and no second one.
+// NOT_WITNESSED for one that is unknown or too old. A receipt answers one step, and no
+// second one.
 type Receipts = state.Receipts
 
 // Maintenance is what only checks, repairs, moves and the trash need of a store. No run
