@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -87,4 +88,18 @@ func TestFileBounds(t *testing.T) {
 			require.Contains(t, problems(t, "", []byte(c.src)), c.want)
 		})
 	}
+}
+
+// A long line costs what it has, not the square of it: each of its values was copied with
+// all that follows.
+func TestALongLineIsReadOnce(t *testing.T) {
+	allocated := func(count int) uint64 {
+		source := []byte("name: a\nversion: '1'\nsteps:\n  - {id: a, call: x.y, input_template: {a: [" + strings.Repeat("1, a b, 3.10, ", count) + "]}}\n")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = flow.Parse("a.yaml", source, noSchemas(t))
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	require.Less(t, allocated(8000), 3*allocated(4000))
 }

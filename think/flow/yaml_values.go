@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -245,9 +246,13 @@ func (r *report) cutText(node *yaml.Node, at *yamlPath) {
 }
 
 // cut warns of a comment that begins in the rest of a line and does not look like one.
-func (r *report) cut(node *yaml.Node, at *yamlPath, line int, rest string) {
-	comment := strings.TrimLeft(rest, " \t")
-	if comment == rest || !looksCut(comment) {
+func (r *report) cut(node *yaml.Node, at *yamlPath, line int, rest []byte) {
+	begins := bytes.TrimLeft(rest, " \t")
+	if len(begins) == len(rest) || !bytes.HasPrefix(begins, []byte("#")) {
+		return
+	}
+	comment := string(begins)
+	if !looksCut(comment) {
 		return
 	}
 	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: at.path(), Line: line, Column: 1 + utf8.RuneCount(r.lines[line-1]) - utf8.RuneCountInString(comment),
@@ -261,7 +266,7 @@ func (r *report) cutBefore(key, node *yaml.Node, at *yamlPath) {
 	if node.Kind != yaml.ScalarNode || node.Style != 0 || key.Style != 0 || node.Line <= key.Line || key.Line > len(r.lines) {
 		return
 	}
-	if _, rest, found := strings.Cut(string(r.lines[key.Line-1]), key.Value+":"); found {
+	if _, rest, found := bytes.Cut(r.lines[key.Line-1], []byte(key.Value+":")); found {
 		r.cut(node, at, key.Line, rest)
 	}
 }
@@ -292,19 +297,19 @@ func looksCut(comment string) bool {
 
 // after returns the line on which an unquoted text ends, and what follows it there. A
 // text of several lines has spaces where it goes on.
-func (r *report) after(node *yaml.Node) (line int, rest string, found bool) {
-	line, rest = node.Line, string(r.lines[node.Line-1][r.offset:])
-	for words := node.Value; ; {
-		if tail, whole := strings.CutPrefix(rest, words); whole {
+func (r *report) after(node *yaml.Node) (line int, rest []byte, found bool) {
+	line, rest = node.Line, r.lines[node.Line-1][r.offset:]
+	for words := []byte(node.Value); ; {
+		if tail, whole := bytes.CutPrefix(rest, words); whole {
 			return line, tail, true
 		}
-		part := strings.TrimRight(rest, " \t\r")
-		following, begins := strings.CutPrefix(words, part)
+		part := bytes.TrimRight(rest, " \t\r")
+		following, begins := bytes.CutPrefix(words, part)
 		if !begins || line >= len(r.lines) {
-			return 0, "", false
+			return 0, nil, false
 		}
-		words = strings.TrimLeft(following, " \n")
-		rest = strings.TrimLeft(string(r.lines[line]), " \t")
+		words = bytes.TrimLeft(following, " \n")
+		rest = bytes.TrimLeft(r.lines[line], " \t")
 		line++
 	}
 }
