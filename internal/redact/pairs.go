@@ -11,9 +11,12 @@ type pair struct {
 }
 
 var pairs = []pair{
-	{'.', 32, 16, bytesOf(digits + "abcdef"), bytesOf(digits + "abcdef")}, // Zhipu
-	{'_', 27, 21, alphanumeric, bytesOf("123")},                           // ngrok
+	{'.', 32, 16, hexadecimal, hexadecimal},     // Zhipu
+	{'_', 27, 21, alphanumeric, bytesOf("123")}, // ngrok
+	{'-', 32, 17, hexadecimal, hexadecimal},     // Mailgun, whose second part has two of eight
 }
+
+var hexadecimal = bytesOf(digits + "abcdef")
 
 // eachPair calls yield for the keys of these kinds, until it returns false.
 func eachPair(text string, yield func(from, to int) bool) {
@@ -34,7 +37,15 @@ func eachPair(text string, yield func(from, to int) bool) {
 func (p pair) standsAround(text string, at int) bool {
 	from, to := at-p.first, at+1+p.second
 	return to <= len(text) && p.begin[text[from]] && begins(text, from) &&
-		(to == len(text) || !wordBytes[text[to]]) && p.of.all(text[from:at]) && mixed(text[from:at]) && bothCases(text[at+1:to])
+		(to == len(text) || !wordBytes[text[to]] && text[to] != p.sign) && p.of.all(text[from:at]) && mixed(text[from:at]) && p.ends(text[at+1:to])
+}
+
+// ends reports whether a text can be the second part.
+func (p pair) ends(text string) bool {
+	if p.sign == '-' {
+		return text[8] == p.sign && hexadecimal.all(text[:8]+text[9:])
+	}
+	return bothCases(text)
 }
 
 // begins reports whether a part begins at a place: behind none of its own bytes, but behind

@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Zhipu's keys and ngrok's tokens have no prefix; they are known by their two parts.
+// The keys of Zhipu and Mailgun, and ngrok's tokens, have no prefix; they are known by their
+// parts.
 func TestKeysOfTwoParts(t *testing.T) {
 	const hex, alnum, ngrok = "3f9a1c07be42d58860aa17f3c9d24b5e", "Qk7ZpW2xLm9RtY4c", "2bXk9QmZr7TfWv3LpNc8HsYd1Ga_5JtRw6KzVn2MbQx9PcLf4"
 	require.Len(t, ngrok, 49)
-	for _, key := range []string{hex + "." + alnum, ngrok} {
+	for _, key := range []string{hex + "." + alnum, ngrok, hex + "-7c0de19b-4fa2e86d"} {
 		for carrier, carry := range carriers() {
 			text := carry(key)
 			for _, r := range []*Redactor{New(), New().Certain()} {
@@ -27,6 +28,7 @@ func TestKeysOfTwoParts(t *testing.T) {
 		}
 	}
 	for _, text := range []string{hex + ".abcdefgh1jklmnop", hex + ".Qk7ZpW2xLm9RtY4cX", "a" + hex + "." + alnum, strings.ToUpper(hex) + "." + alnum, hex + "." + "index_AbcDefGhij",
+		hex + "-7c0de19b-4fa2e86d-11aa22bb", hex + "-7c0de19b-4fa2e86", hex + "-7c0de19b4fa2e86d1", hex + "-7c0de19b-readme42", "5f0c6a1b-7c0d-e19b-4fa2-e86d11aa22bb", hex + "-2",
 		"e2bXk9QmZr7TfWv3LpNc8HsYd1Ga_5JtRw6KzVn2MbQx9PcLf4", "2" + strings.Repeat("a", 26) + "_" + strings.Repeat("B", 21)} {
 		require.Equal(t, text, New().Certain().Text(text))
 	}

@@ -62,6 +62,16 @@ func TestAProjectThatOthersCanMakeIsNotTaken(t *testing.T) {
 			require.NoError(t, os.Mkdir(shared+"/.savant", 0o700))
 			lchown(t, shared)
 		}, false},
+		"one's group may write, as umask 002 has it": {func(t *testing.T, shared string) {
+			require.NoError(t, os.Mkdir(shared+"/.savant", 0o700))
+			require.NoError(t, os.Chmod(shared, 0o775))
+			require.NoError(t, os.Chmod(shared+"/.savant", 0o775))
+		}, true},
+		"another of one's group put it there": {func(t *testing.T, shared string) {
+			require.NoError(t, os.Chmod(shared, 0o775))
+			require.NoError(t, os.Mkdir(shared+"/.savant", 0o775))
+			lchown(t, shared+"/.savant")
+		}, false},
 		"everybody may write": {func(t *testing.T, shared string) {
 			require.NoError(t, os.Mkdir(shared+"/.savant", 0o700))
 			require.NoError(t, os.Chmod(shared, 0o777|os.ModeSticky))
