@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -315,6 +316,36 @@ func TestContentThatWasTamperedWith(t *testing.T) {
 	entries, err := fs.ReadDir(files, "workflows/local/ops")
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "what the lock does not name is not there")
+}
+
+// A package hides no file of another: what both have in one place is in neither's.
+func TestPackagesThatHideEachOther(t *testing.T) {
+	lock := func(name, file, other, otherFile, otherDigest string) packages.Lock {
+		return packages.Lock{Packages: []packages.Package{{Name: name, Source: "../a", Files: map[string]string{file: digest}}, {Name: other, Source: "../b", Files: map[string]string{otherFile: otherDigest}}}}
+	}
+	another := strings.Replace(digest, "0", "1", 1)
+	for name, c := range map[string]struct {
+		lock packages.Lock
+		ok   bool
+	}{
+		"a rule by a name with a dot":       {lock("acme/ops", "rules/a.b.yaml", "acme/ops.a", "rules/b.yaml", another), false},
+		"a rule by a name of three":         {lock("acme/ops", "rules/a.b.yaml", "acme/ops/a", "rules/b.yaml", another), false},
+		"a workflow in a folder":            {lock("acme/ops", "workflows/a/b.yaml", "acme/ops/a", "workflows/b.yaml", another), false},
+		"a schema":                          {lock("acme/ops", "schemas/R.json", "acme/other", "schemas/R.json", another), false},
+		"the same schema":                   {lock("acme/ops", "schemas/R.json", "acme/other", "schemas/R.json", digest), true},
+		"workflows and rules of equal name": {lock("acme/ops", "rules/b.yaml", "acme/other", "rules/b.yaml", another), true},
+	} {
+		data, err := c.lock.Encode()
+		require.NoError(t, err)
+		_, err = packages.NewFiles(fstest.MapFS{packages.LockName: {Data: data}}).Lock()
+		if c.ok {
+			require.NoError(t, err, name)
+			require.NoError(t, c.lock.Clash(), name)
+			continue
+		}
+		require.ErrorIs(t, err, fault.IDCollision, name)
+		require.ErrorIs(t, c.lock.Clash(), fault.IDCollision, name)
+	}
 }
 
 // The settings of git in a home folder that the project brings start nothing.

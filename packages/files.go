@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -79,24 +80,25 @@ func (f *Files) current() (tree, error) {
 	} else if lock, err := ReadLock(data); err != nil {
 		f.err = err
 	} else {
-		f.tree = treeOf(lock)
+		f.tree, f.err = treeOf(lock)
 	}
 	f.size, f.changed = info.Size(), info.ModTime()
 	return f.tree, f.err
 }
 
-func treeOf(lock Lock) tree {
+func treeOf(lock Lock) (tree, error) {
 	made := tree{lock: lock, files: map[string]located{}, folders: map[string][]string{}}
 	for _, pack := range lock.Packages {
-		for name, digest := range pack.Files {
+		for _, name := range slices.Sorted(maps.Keys(pack.Files)) {
 			at := placeOf(pack.Name, name)
-			if _, taken := made.files[at]; !taken {
-				made.files[at] = located{pack.Name, name, digest}
-				made.list(at)
+			if other, taken := made.files[at]; taken && other.digest != pack.Files[name] {
+				return made, fault.New(fault.IDCollision, "the packages %s and %s have different files in one place, %s: remove one of the two packages", other.pack, pack.Name, at)
 			}
+			made.files[at] = located{pack.Name, name, pack.Files[name]}
+			made.list(at)
 		}
 	}
-	return made
+	return made, nil
 }
 
 // placeOf returns where the layer has a file of a package.

@@ -85,6 +85,13 @@ func ReadLock(data []byte) (Lock, error) {
 	return lock, nil
 }
 
+// Clash refuses packages with different files in one place, of which one would hide the other:
+// ID_COLLISION.
+func (l Lock) Clash() error {
+	_, err := treeOf(l)
+	return err
+}
+
 // Encode returns the bytes of the file, the same for the same packages.
 func (l Lock) Encode() ([]byte, error) {
 	l.Format = lockFormat

@@ -33,7 +33,7 @@ var keys = []struct {
 	// Browserbase, Stytch, Axiom, Trigger.dev, Polar, Helicone; Inngest, Paddle, Buildkite
 	{"bb_live_ bb_test_ secret-live- secret-test- xaat- xapt- tr_prod_ tr_dev_ polar_oat_ sk-helicone-", keyBytes, 20, 20, 0},
 	{"signkey-prod- signkey-test- pdl_live_apikey_ pdl_sdbx_apikey_ bkct_", keyBytes, 24, 24, longWord},
-	{"bedrock-api-key- wandb_v1_ dG9rO AQVN", keyBytes, 34, 34, longWord},     // AWS, Weights & Biases, Intercom, Yandex
+	{"bedrock-api-key- wandb_v1_ dG9rO AQVN", keyBytes, 34, 34, longWord}, // AWS, Weights & Biases, Intercom, Yandex
 	{"ATTA", hexadecimal, 64, 64, 0},                                          // Trello
 	{"rzp_live_ rzp_test_", alphanumeric, 14, 14, 0},                          // Razorpay
 	{"oy2", bytesOf("abcdefghijklmnopqrstuvwxyz" + digits), 43, 43, longWord}, // NuGet

@@ -176,21 +176,14 @@ func (p *program) install(ctx context.Context, a *app.App, made *candidate, lock
 	return nil
 }
 
-// usable refuses a candidate with errors, and one whose schema is another package's too.
+// usable refuses a candidate with errors, and one with a file in the place of another package's.
 func usable(made *candidate, lock packages.Lock) error {
 	for _, each := range made.shown {
 		if len(each.Errors) > 0 {
 			return fault.New(fault.ValidationFailed, "%s: the workflow %s is not valid: %s", made.pack.Source, each.Name, each.Errors[0].Message).With(each.Errors...)
 		}
 	}
-	for _, other := range lock.Packages {
-		for file, digest := range made.pack.Files {
-			if strings.HasPrefix(file, "schemas/") && other.Name != made.pack.Name && other.Files[file] != "" && other.Files[file] != digest {
-				return fault.New(fault.IDCollision, "%s: the package %s has another %s: remove one of the two packages", made.pack.Name, other.Name, file)
-			}
-		}
-	}
-	return nil
+	return lock.With(made.pack).Clash()
 }
 
 // show prints what a candidate brings.
