@@ -54,6 +54,13 @@ func TestNamesAreValidAndApart(t *testing.T) {
 }
 
 // Whatever schema a server gives, the tool can be published.
+// What the gate lets through as Savant's own is no mounted server's.
+func TestNamesOfSavantsOwn(t *testing.T) {
+	for name, free := range map[string]bool{"app": false, "App": false, "FLOW": false, "human": false, "llm": false, "savant": false, "git": false, "apps": true} {
+		require.Equal(t, free, checkEngineName(name, []string{"git"}) == "", name)
+	}
+}
+
 func TestEverySchemaIsPublishable(t *testing.T) {
 	keywords := []string{"type", "properties", "anyOf", "allOf", "$ref", "required", "additionalProperties", "patternProperties", "$defs", "not", "if", "enum", "$schema", "$id", "items"}
 	var schema func(depth int) *rapid.Generator[any]

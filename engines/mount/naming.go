@@ -21,7 +21,7 @@ const (
 var engineName = pattern.Lazy(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
 // languageNames are names that calls of the language and Savant itself have.
-var languageNames = []string{"flow", "human", "llm", "reasoning", "savant"}
+var languageNames = []string{"app", "flow", "human", "llm", "reasoning", "savant"}
 
 // checkEngineName returns what is wrong with a server's name, or "". own are Savant's
 // engines.
