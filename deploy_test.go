@@ -47,6 +47,15 @@ func TestUnitsAreAccepted(t *testing.T) {
 	}
 }
 
+// TestThePasswordIsLeftOut: that of compose.yaml is in no commit and in no layer of an image.
+func TestThePasswordIsLeftOut(t *testing.T) {
+	for _, name := range []string{".gitignore", ".dockerignore"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Regexp(t, `(?m)^/?\.env$`, string(text), name)
+	}
+}
+
 // TestServicesSetWhatThereIs checks that units and the property list name settings that
 // exist, and the property list is XML.
 func TestServicesSetWhatThereIs(t *testing.T) {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -27,7 +26,7 @@ func (a *App) checkSchemas() ([]CheckedFile, error) {
 		}
 		schema, err := set.Named(name)
 		file := filepath.Join(a.settings.Path, "schemas", entry.Name())
-		text, _ := fs.ReadFile(a.files, "schemas/"+entry.Name())
+		text, _ := regular.ReadFile(a.Root, "schemas/"+entry.Name(), 1<<20) // the set has no larger one
 		if err == nil {
 			files = append(files, misnamedIn(file, text, schema.JSON()))
 			continue
