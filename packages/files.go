@@ -14,6 +14,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/ownfolder"
 )
 
 // The folders below SAVANT_PATH where the content of packages lies: the first is not in
@@ -67,7 +68,7 @@ func (f *Files) current() (tree, error) {
 		return tree{}, nil
 	}
 	if err != nil {
-		return tree{}, err
+		return tree{}, ownfolder.NotRead(LockName, err)
 	}
 	if f.size == info.Size() && f.changed.Equal(info.ModTime()) && f.size > 0 {
 		return f.tree, f.err
@@ -76,7 +77,7 @@ func (f *Files) current() (tree, error) {
 	if info.Size() > maxLock {
 		_, f.err = ReadLock(make([]byte, maxLock+1))
 	} else if data, err := fs.ReadFile(f.project, LockName); err != nil {
-		return tree{}, err
+		return tree{}, ownfolder.NotRead(LockName, err)
 	} else if lock, err := ReadLock(data); err != nil {
 		f.err = err
 	} else {

@@ -18,10 +18,10 @@ func NotSaved(name string, cause error) *fault.Error {
 }
 
 // NotRead returns INTERNAL for an existing file or folder that could not be read, with
-// details like those of NotSaved: TOOL_FAILED if it is Displaced.
+// details like those of NotSaved: TOOL_FAILED if something else is in its place.
 func NotRead(name string, cause error) *fault.Error {
 	code := fault.Internal
-	if Displaced(cause) {
+	if adviceOn(cause) == inPlace {
 		code = fault.ToolFailed
 	}
 	return withAdvice(code, name+" cannot be read", cause)

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,9 +17,6 @@ import (
 	"savant/think/library"
 )
 
-// errNoFile is why a pipe, a socket or a device is not read.
-var errNoFile = errors.New("it is not a regular file")
-
 // regularFiles are only the regular files and folders of a file system: opening a pipe
 // could block forever.
 type regularFiles struct{ fs.FS }
@@ -32,7 +28,7 @@ func (r regularFiles) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoFile}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: regular.ErrIrregular}
 	}
 	return r.FS.Open(name)
 }
