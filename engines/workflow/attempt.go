@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -76,9 +77,9 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 	case ctx.Err() != nil:
 		got = result{void: true}
 	case errors.Is(context.Cause(limited), errLate):
-		got.snapshot = failure(fault.New(fault.ToolTimeout, "%s took longer than the step's timeout of %s", next.Call, next.Timeout).OutcomeUnknown())
+		got.snapshot = failure(fault.New(fault.ToolTimeout, "%s took longer than the step's timeout of %s", next.Call, next.Timeout).OutcomeUnknown(), false)
 	default:
-		got.snapshot = failure(err)
+		got.snapshot = failure(err, next.Backoff == "")
 	}
 	return finished{next, got, time.Since(began)}
 }
@@ -184,11 +185,12 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 }
 
 // failure converts an error to what a client would report: a CallToolResult with
-// isError. A refusal that would repeat for the same call has retry: false.
-func failure(err error) json.RawMessage {
+// isError. A refusal that would repeat for the same call has retry: false; so has that by a
+// rule if the next attempt is made at once, before a rule can have seen anything else.
+func failure(err error, atOnce bool) json.RawMessage {
 	said := *fault.From(err)
-	switch said.Code {
-	case fault.InvalidParams, fault.ToolDenied, fault.ToolChanged, fault.TrustRequired:
+	final := []fault.Code{fault.InvalidParams, fault.ToolDenied, fault.ToolChanged, fault.TrustRequired}
+	if slices.Contains(final, said.Code) || atOnce && said.Code == fault.RuleRefused {
 		said.Extra = maps.Clone(said.Extra)
 		said.Attach("retry", false)
 	}

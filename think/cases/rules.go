@@ -78,9 +78,14 @@ func (t *trial) callsWithin(next flow.Instruction) bool {
 	return true
 }
 
-// failed is an error as the result of a call that it ended.
-func failed(err error) any {
-	text, _ := jsonvalue.Encode(fault.From(err))
+// failed is the refusal of a call as its result, to a driver that does not wait: no attempt
+// after it can be judged otherwise.
+func failed(err error, waits bool) any {
+	said := fault.From(err)
+	if !waits {
+		said = said.Attach("retry", false)
+	}
+	text, _ := jsonvalue.Encode(said)
 	return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}}
 }
 

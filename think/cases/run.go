@@ -173,7 +173,7 @@ func (t *trial) answer(next flow.Instruction) bool {
 		t.differs(path+"."+next.StepID, Difference{Message: "rules refuse this call, so that it has no answer: " + fault.From(refused).Message()})
 		return false
 	case refused != nil:
-		value = failed(refused)
+		value = failed(refused, next.Backoff != "")
 	case why != "":
 		t.differs(path, Difference{Message: fmt.Sprintf("step %s is reached: %s", next.StepID, why), Seen: instructionOf(next)})
 		return false
