@@ -212,6 +212,7 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 			for _, leaf := range failed {
 				j.notMet(found, leaf)
 			}
+			j.counting = false
 		}
 	}
 	if of.message != "" && found.Message == rule.Message && slices.ContainsFunc(found.Parts[before:], func(part Part) bool { return part.State != Held }) {
@@ -220,14 +221,15 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 }
 
 // holds evaluates a condition. Where it is unclear what calls with an unknown outcome do
-// to it, it has to hold with them and without.
+// to it, it has to hold with them and without; where it does not, what is said of it counts
+// them, too.
 func (j *judgement) holds(that *condition) (holds bool, failed []*expression.Condition, err error) {
 	first := j.result(that)
 	holds, failed, err = first.holds, first.failed, first.err
 	if holds && that.Unclear() {
 		j.counting = true
 		holds, failed, err = that.Holds(j.env())
-		j.counting = false
+		j.counting = !holds && err == nil
 	}
 	return holds, failed, err
 }

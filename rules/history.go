@@ -129,8 +129,9 @@ func (h *History) Settle(made *Made, outcome Outcome, result any, id string) Out
 	}
 	made.item = map[string]any{"input": made.Input, "result": result, "at": made.At, "id": id, "witness": made.Witness}
 	made.ID, made.outcome, made.running = id, outcome, false
+	indexes := h.set.indexesOf(made.Tool)
 	for _, each := range h.ledgers(h.sessions[made.Session]) {
-		each.settle(made, h.set.indexes[made.Tool])
+		each.settle(made, indexes)
 	}
 	if outcome == Failed {
 		for _, each := range made.uses {

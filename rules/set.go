@@ -2,17 +2,19 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"savant/internal/pattern"
 	"savant/think/flow/expression"
 )
 
 // Set is the rules that hold together. It is immutable and safe for concurrent use.
 type Set struct {
 	files   []*File
-	indexes map[string][]index // by tool: what its calls are looked up by
+	indexes map[string][]index // by tool, or pattern: what its calls are looked up by
 	reads   []string           // tools whose calls rules look at, and patterns
 	project bool               // a rule reaches over sessions
 	guards  sync.Map           // tool → []*Rule, made when first asked for
@@ -60,6 +62,19 @@ func (s *Set) index(tool string, keys []string) {
 	}
 }
 
+// indexesOf returns the indexes of a tool's calls, also those by a pattern of its name.
+func (s *Set) indexesOf(tool string) []index {
+	found := map[string]index{}
+	for name, all := range s.indexes {
+		if pattern.Matches(name, tool) {
+			for _, each := range all {
+				found[each.name] = each
+			}
+		}
+	}
+	return slices.Collect(maps.Values(found))
+}
+
 func indexName(keys []string) string { return strings.Join(keys, "\x00") }
 
 // Files returns the files, by path.
@@ -73,20 +88,30 @@ func (s *Set) All() (all []*Rule) {
 	return all
 }
 
-// Names returns the names of tools that the rules say, without patterns.
-func (s *Set) Names() []string { return slices.DeleteFunc(s.names(), isPattern) }
-
-// Patterns returns the patterns of names that the rules say.
-func (s *Set) Patterns() []string {
-	return slices.DeleteFunc(s.names(), func(name string) bool { return !isPattern(name) })
-}
-
-func (s *Set) names() []string {
+// Names returns the names of tools that rules guard or look at, without patterns.
+func (s *Set) Names() []string {
 	names := slices.Clone(s.reads)
 	for _, rule := range s.All() {
 		names = append(names, rule.Before...)
 	}
 	slices.Sort(names)
+	return slices.Compact(slices.DeleteFunc(names, isPattern))
+}
+
+// Spelled returns all names of tools that the rules say, and then all patterns.
+func (s *Set) Spelled() []string {
+	names := slices.Clone(s.reads)
+	for _, file := range s.files {
+		for _, rule := range file.Rules {
+			names = slices.Concat(names, rule.Before, rule.Except)
+		}
+		for _, each := range file.success {
+			names = append(names, each.tool)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.Count(a, "*"), strings.Count(b, "*")), strings.Compare(a, b))
+	})
 	return slices.Compact(names)
 }
 

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -78,9 +79,10 @@ func spelling(name string) string {
 }
 
 // toolOf returns the name by which rules know a client's tool: SERVER.TOOL of another MCP
-// server, however the client writes it. ours: it is one that a server of Savant publishes.
+// server, however the client writes it. Where several are meant, it is one that rules are
+// about. ours: it is one that a server of Savant publishes.
 func toolOf(set *rules.Set, name string) (tool string, ours bool) {
-	names := set.Names()
+	meant, names := "", set.Spelled()
 	for _, known := range names {
 		for _, spelt := range []string{known, engines.Underscored(known)} {
 			if server, is := strings.CutSuffix(name, spelt); is && strings.Contains(server, "savant") {
@@ -91,15 +93,17 @@ func toolOf(set *rules.Set, name string) (tool string, ours bool) {
 	if slices.Contains(names, name) {
 		return name, false
 	}
-	for _, known := range append(names, set.Patterns()...) {
-		if tool := spelt(known, name); tool != "" && set.Reads(tool) {
+	for _, known := range names {
+		tool := spelt(known, name)
+		if tool != "" && set.Reads(tool) {
 			return tool, false
 		}
+		meant = cmp.Or(meant, tool)
 	}
 	if rest, is := strings.CutPrefix(name, "mcp__"); is {
-		return strings.Replace(rest, "__", ".", 1), false
+		name = strings.Replace(rest, "__", ".", 1)
 	}
-	return name, false
+	return cmp.Or(meant, name), false
 }
 
 // spelt returns a client's tool as a name or pattern of a server's tools spells it, "" if it is

@@ -72,7 +72,9 @@ type record struct {
 	Grant *flow.Grant `json:"grant,omitempty"`
 	By    string      `json:"by,omitempty"`
 
-	order int64 // by which records of several sessions are read
+	// Order is where the record stands among those of all sessions, where that is not Time: in
+	// the same millisecond, or after a clock was set back.
+	Order int64 `json:"order,omitempty"`
 }
 
 // use says which call served a rule as evidence.
@@ -99,6 +101,7 @@ func outcomeOf(text string) rules.Outcome {
 type journals struct {
 	root *os.Root
 	read map[string]int64 // how far each file was read
+	last int64            // the order of the last record
 	kept string           // the rules that were kept last
 }
 
@@ -165,15 +168,16 @@ func (j *journals) follow(names []string, visit func(record)) error {
 	for _, name := range names {
 		latest := int64(0)
 		err := j.followOne(name, func(read record) {
-			latest = max(latest, read.Time) // a clock that was set back changes no order within a file
-			read.Time, read.order = cmp.Or(read.Time, latest), latest
+			latest = cmp.Or(read.Order, max(latest, read.Time)) // also of a record that has no order
+			read.Time, read.Order = cmp.Or(read.Time, latest), latest
+			j.last = max(j.last, latest)
 			added = append(added, read)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(added, func(a, b record) int { return cmp.Compare(a.order, b.order) })
+	slices.SortStableFunc(added, func(a, b record) int { return cmp.Compare(a.Order, b.Order) })
 	for _, each := range added {
 		visit(each)
 	}
@@ -210,6 +214,9 @@ func (j *journals) followOne(name string, visit func(record)) error {
 // append writes one record at the end of a session's file, in place of a torn one.
 func (j *journals) append(session string, added record) error {
 	name := j.fileOf(session)
+	if added.Time <= j.last {
+		added.Order = j.last + 1
+	}
 	line, err := jsonvalue.Encode(added)
 	if err != nil {
 		return fault.New(fault.Internal, "encoding a call: %w", err)
@@ -229,6 +236,7 @@ func (j *journals) append(session string, added record) error {
 		return ownfolder.NotSaved(name, err)
 	}
 	j.read[name] += int64(len(line)) + 1
+	j.last = max(j.last+1, added.Time)
 	return nil
 }
 

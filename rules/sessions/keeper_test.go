@@ -300,6 +300,24 @@ func TestRulesOfAProjectSeeAllSessions(t *testing.T) {
 	require.ErrorContains(t, invoke(first, lasting, "pay.refund", `{"order":"B"}`), "seen")
 }
 
+// TestAClockThatIsSetBack changes no order, also of sessions of which each has a journal of its own,
+// and after a restart.
+func TestAClockThatIsSetBack(t *testing.T) {
+	w := newWorld(t, `evidence: {order: {last: orders.get, scope: project, since: pay.lost}}`, "rules: [{id: seen, before: pay.refund, require: [{needs: order}]}]")
+	other := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "http bob s2", Lasting: true}}}
+	require.NoError(t, invoke(w.start(), lasting, "orders.get", `{"order":"A"}`))
+	w.now = w.now.Add(-time.Hour)
+	require.ErrorIs(t, invoke(w.start(), other, "pay.lost", `{}`), fault.ToolTimeout)
+	require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{}`), fault.RuleRefused)
+	require.NoError(t, invoke(w.start(), other, "orders.get", `{"order":"A"}`))
+	require.NoError(t, invoke(w.start(), lasting, "pay.refund", `{}`))
+	verified, err := w.verify()
+	require.NoError(t, err)
+	require.Len(t, verified, 2)
+	require.Nil(t, verified[0].Difference)
+	require.Nil(t, verified[1].Difference)
+}
+
 func TestTheCallsOfOldSessionsAreForgotten(t *testing.T) {
 	w := newWorld(t, refunds)
 	require.NoError(t, invoke(w.start(), lasting, "orders.get", `{"order":"A"}`))

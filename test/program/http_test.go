@@ -41,7 +41,13 @@ type overHTTP struct {
 // serveHTTP starts a server at a free port of this machine and waits until it listens.
 func serveHTTP(t testing.TB, folder string, environment ...string) *overHTTP {
 	t.Helper()
-	s := &overHTTP{command: exec.Command("savant", "mcp", "--http", "127.0.0.1:0", "--path", folder), stdout: &bytes.Buffer{}, read: make(chan struct{})}
+	return serveProgram(t, "savant", folder, environment...)
+}
+
+// serveProgram is serveHTTP for a program with other tools.
+func serveProgram(t testing.TB, program, folder string, environment ...string) *overHTTP {
+	t.Helper()
+	s := &overHTTP{command: exec.Command(program, "mcp", "--http", "127.0.0.1:0", "--path", folder), stdout: &bytes.Buffer{}, read: make(chan struct{})}
 	s.command.Env = append(os.Environ(), append([]string{"XDG_CACHE_HOME=" + t.TempDir()}, environment...)...)
 	s.command.Stdout = s.stdout
 	stderr, err := s.command.StderrPipe()

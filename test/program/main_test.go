@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
 		"bare-journal":        bareJournal,
 		"savant-in-scenario":  func() { os.Exit(inScenario()) },
+		"savant-with-script":  func() { os.Exit(withScript()) },
 		"savant-ledger":       func() { os.Exit(ledger()) },
 		"savant-forge":        func() { os.Exit(serveForge()) },
 	})
