@@ -50,6 +50,8 @@ type Draft struct {
 	Units    []Unit
 	Commands []Command
 	Rules    []Rule
+
+	taken map[string]int // how many steps wanted each id, their own and what others got
 }
 
 // Rule refuses a command that the document forbids.
@@ -90,7 +92,7 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	if len(text) > maxDocument {
 		return nil, fault.New(fault.LimitExceeded, "%s has %d bytes; a document to adopt has at most %d", name, len(text), maxDocument)
 	}
-	d := &Draft{Name: nameOf(name)}
+	d := &Draft{Name: nameOf(name), taken: map[string]int{}}
 	var err error
 	switch ending := strings.ToLower(path.Ext(name)); ending {
 	case ".md", ".markdown", ".mdx", ".txt":
@@ -134,18 +136,13 @@ func (d *Draft) note(line int, text, verdict, step, why string) {
 func (d *Draft) add(s *Step) *Step {
 	base := identifier(s.ID, "step", 40)
 	s.ID = base
-	for number := 1; d.step(s.ID) != nil; number++ {
+	for number := d.taken[base]; d.taken[s.ID] > 0; number++ {
 		s.ID = base + "_" + letters(number) // a number could be an item of a loop
+	}
+	d.taken[base]++
+	if s.ID != base {
+		d.taken[s.ID]++
 	}
 	d.Steps = append(d.Steps, s)
 	return s
-}
-
-func (d *Draft) step(id string) *Step {
-	for _, each := range d.Steps {
-		if each.ID == id {
-			return each
-		}
-	}
-	return nil
 }

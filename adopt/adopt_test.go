@@ -242,6 +242,19 @@ func TestWhatIsNoProcedure(t *testing.T) {
 	}
 }
 
+// A long document is read in a moment: a name that many steps want, and sentences that seem
+// to go on, took minutes.
+func TestALongDocument(t *testing.T) {
+	const items = 20_000
+	draft := read(t, "long.md", strings.Repeat("1. the same\n", items)+"\n"+strings.Repeat("the e.g. of it. ", items))
+	ids := map[string]bool{}
+	for _, step := range draft.Steps {
+		ids[step.ID] = true
+	}
+	require.GreaterOrEqual(t, len(ids), items)
+	require.Len(t, draft.Steps, len(ids))
+}
+
 func FuzzPage(f *testing.F) {
 	f.Add(skill)
 	f.Fuzz(func(_ *testing.T, text string) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"savant/internal/pattern"
 )
@@ -69,10 +70,9 @@ func sentences(text string) (found []string) {
 		if rest != "" && rest[0] != ' ' || rest == "" && start == i {
 			continue
 		}
-		so := strings.ToLower(text[start : i+1])
-		last := so[strings.LastIndexByte(so, ' ')+1:]
-		next := strings.TrimSpace(rest)
-		if next != "" && (slices.Contains(abbreviations, last) || unicode.IsLower([]rune(next)[0])) {
+		last := strings.ToLower(text[max(start, strings.LastIndexByte(text[:i], ' ')+1) : i+1])
+		next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(rest, " "))
+		if rest != "" && (slices.Contains(abbreviations, last) || unicode.IsLower(next)) {
 			continue
 		}
 		found = append(found, strings.TrimSpace(text[start:i+1]))

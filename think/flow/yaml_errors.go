@@ -87,9 +87,12 @@ func (r *report) openQuote() int {
 	return 0
 }
 
+// maxQuoting bounds a line in which quotes are paired, in bytes.
+const maxQuoting = 4 << 10
+
 // openedOn returns the quote that is open at the end of a line.
 func openedOn(line string) (quote string, open bool) {
-	for {
+	for len(line) <= maxQuoting {
 		begins := opensQuote().FindStringSubmatchIndex(line)
 		if begins == nil {
 			return "", false
@@ -110,6 +113,7 @@ func openedOn(line string) (quote string, open bool) {
 		}
 		line = rest[end+1:]
 	}
+	return "", false
 }
 
 const adviceOnCut = "quote a value that contains ` #`: a comment begins there"
