@@ -2,7 +2,6 @@ package planner
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -104,8 +103,8 @@ func (p *planner) writeFound(out *strings.Builder) bool {
 // the passages in files of tests, and without one of these all.
 func ofTests(all []passage) []passage {
 	for _, fits := range []func(passage) bool{
-		func(s passage) bool { return s.testCase && isTest(path.Base(s.path)) },
-		func(s passage) bool { return isTest(path.Base(s.path)) },
+		func(s passage) bool { return s.testCase },
+		func(s passage) bool { return isTest(s.path) },
 	} {
 		of := map[string]int{}
 		var kept []passage

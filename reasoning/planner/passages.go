@@ -115,8 +115,8 @@ func distinct(all []passage) (kept []passage) {
 func (p *planner) codePassages(r reading) (found []passage) {
 	inTest := false
 	for i, line := range r.lines {
-		begins := isTestCase().MatchString(line)
-		inTest = p.question.kind == tests && (begins || inTest && !declaration().MatchString(line))
+		begins := isTestAt(r.lines, i)
+		inTest = p.question.kind == tests && (begins || inTest && declared(line, declarations[:keywords]...) == "")
 		if s, ok := p.passageAt(r, i); ok && (begins || !inTest) {
 			found = append(found, s)
 		}
@@ -127,10 +127,7 @@ func (p *planner) codePassages(r reading) (found []passage) {
 // passageAt returns the passage of a declaration, or of a line of text with words of
 // the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
-	name := documented(r.lines, i)
-	if match := declaration().FindStringSubmatch(r.lines[i]); match != nil {
-		name = match[1]
-	}
+	name := cmp.Or(declared(r.lines[i], declarations...), documented(r.lines, i))
 	title := name
 	if match := isTestCase().FindStringSubmatch(r.lines[i]); match != nil && p.question.kind == tests && name == "" {
 		title = match[1]
@@ -139,12 +136,13 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 		return p.textAt(r, i)
 	}
 	s := passage{path: r.path, name: name, nameLine: r.start + i}
-	for j := commentAbove(r.lines, i); j <= i; j++ {
+	last := docBelow(r.lines, i)
+	for j := commentAbove(r.lines, i); j <= last; j++ {
 		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
 	}
 	var body []quoted
 	if !isPackage(r.lines[i]) {
-		body = p.bodyOf(r, i)
+		body = p.bodyOf(r, last)
 	}
 	head := textOf(s.lines)
 	p.value(&s, title, field{head, 1}, field{textOf(body), inBody})
@@ -154,6 +152,7 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	if !isPackage(r.lines[i]) {
 		s.score *= 1.3 // a declaration says more than a line
 	}
+	s.testCase = isTestAt(r.lines, i)
 	p.fit(&s, r.lines[i])
 	if p.question.list {
 		if isLiteral(r.lines[i]) {
@@ -177,11 +176,10 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 
 // fit weighs a passage by whether its line declares what the question asks for.
 func (p *planner) fit(s *passage, line string) {
-	s.testCase = isTestCase().MatchString(line)
 	switch {
 	case p.question.acts && isFunction().MatchString(line), p.question.kind == tests && s.testCase:
 		s.score *= fitting
-	case p.question.kind == tests:
+	case (p.question.kind == tests) != s.testCase:
 		s.score *= unfitting
 	}
 }
@@ -190,6 +188,7 @@ var (
 	// isFunction matches the declaration of a function.
 	isFunction = pattern.Lazy(`\b(?:func|def|fn|function)\b|=>`)
 	// isTestCase matches the declaration of a test.
+	testMark   = pattern.Lazy(`^\s*(?:#\[(?:\w+::)?test\b|@Test\b|\[(?:Fact|Test)\b)`)
 	isTestCase = pattern.Lazy("^\\s*(?:(?:async )?(?:func|def|fn|function)\\s+(?:Test|test)|(?:it|test|describe)\\(\\s*[\"'`](.*?)[\"'`])")
 )
 
@@ -287,9 +286,32 @@ func (p *planner) textAt(r reading, i int) (passage, bool) {
 			near = append(near, quoted{r.start + j, r.lines[j]})
 		}
 	}
-	p.value(&s, nameIn(line, assignment), field{line, 1}, field{textOf(near), inBody})
+	p.value(&s, nameIn(line), field{line, 1}, field{textOf(near), inBody})
 	p.fit(&s, line)
 	return s, true
+}
+
+// isTestAt reports whether a line declares a test, by its name or by the line above it.
+func isTestAt(lines []string, i int) bool {
+	return isTestCase().MatchString(lines[i]) || i > 0 && testMark().MatchString(lines[i-1]) && declared(lines[i], declarations...) != ""
+}
+
+// docBelow returns the last line of the text that documents a declaration within it, as in
+// Python, or the line itself.
+func docBelow(lines []string, at int) int {
+	for first := at + 1; first < len(lines) && first-at < maxComment; first++ {
+		switch line := strings.TrimLeft(lines[first], " \trRuU"); {
+		case strings.HasPrefix(line, `"""`):
+			last := first
+			for rest := line[3:]; !strings.Contains(rest, `"""`) && last-first < maxComment && last+1 < len(lines); rest = lines[last] {
+				last++
+			}
+			return last
+		case !strings.HasSuffix(line, ",") && !strings.HasSuffix(line, ":") && !strings.HasSuffix(line, "("):
+			return at
+		}
+	}
+	return at
 }
 
 // commentAbove returns the first line of the comment above a line.
@@ -303,7 +325,7 @@ func commentAbove(lines []string, at int) int {
 
 func isComment(line string) bool {
 	line = strings.TrimSpace(line)
-	return slices.ContainsFunc([]string{"//", "#", "/*", "*", `"""`, "--"}, func(mark string) bool { return strings.HasPrefix(line, mark) })
+	return slices.ContainsFunc([]string{"//", "#", "/*", "*", `"""`, "--", "@"}, func(mark string) bool { return strings.HasPrefix(line, mark) })
 }
 
 // bodyOf returns the lines of a declaration's body that are worth quoting: all of a
@@ -328,7 +350,7 @@ func isLiteral(line string) bool {
 func (p *planner) tellingLines(r reading, from int) []quoted {
 	var lines []quoted
 	ends := func(line string) bool {
-		return declaration().MatchString(line) || isTestCase().MatchString(line) || line == "}"
+		return declared(line, declarations[:keywords]...) != "" || isTestCase().MatchString(line) || line == "}"
 	}
 	for j := from; j < len(r.lines) && (j < from+maxBody || p.question.kind == tests) && !ends(r.lines[j]); j++ {
 		if p.weigh(r.lines[j]) > 0 {

@@ -75,7 +75,7 @@ func (p *planner) places() []candidate {
 		if hit.share == 1 {
 			score += foremost
 		}
-		if expected := p.question.value; expected != nil && (p.question.variable || p.weigh(nameIn(hit.Snippet, assignment)) > 0) && expected().MatchString(hit.Snippet) {
+		if expected := p.question.value; expected != nil && (p.question.variable || p.weigh(nameIn(hit.Snippet)) > 0) && expected().MatchString(hit.Snippet) {
 			score += valued
 		}
 		all = append(all, candidate{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
@@ -121,14 +121,14 @@ const (
 	valued     = 0.5  // it assigns a name of the goal the requested value
 )
 
-// nameIn is the first name in a text that an expression of a line finds, or "".
-func nameIn(text string, expression func() *regexp.Regexp) string {
+// nameIn is the first name that a line of a text declares, or "".
+func nameIn(text string) (name string) {
 	for line := range strings.Lines(text) {
-		if match := expression().FindStringSubmatch(line); match != nil {
-			return match[1]
+		if name = declared(line, declarations...); name != "" {
+			break
 		}
 	}
-	return ""
+	return name
 }
 
 // maxOfFile bounds the places that are read in one file.
@@ -157,9 +157,9 @@ func (p *planner) likenessOfFile(name string) float64 {
 	case explain:
 		suits = isDocument(base)
 	case locate:
-		suits = !isDocument(base) && !isTest(base)
+		suits = !isDocument(base) && !isTest(name)
 	case tests:
-		suits = isTest(base)
+		suits = isTest(name)
 	}
 	if !suits {
 		return 0
@@ -183,13 +183,15 @@ func (p *planner) kindWeight(name string) float64 {
 	switch {
 	case strings.Contains(name, "testdata/") || strings.Contains(name, "node_modules/") || strings.Contains(name, "vendor/"):
 		return 0.2
-	case isTest(base):
+	case isTest(name):
 		if p.question.kind == tests {
 			return 1
 		}
 		return 0.4
 	case p.question.kind == tests:
-		return 0.5
+		return 0.25
+	case isDocument(base) && isOfThePast().MatchString(name):
+		return 0.4
 	case isDocument(base):
 		switch p.question.kind {
 		case explain:
@@ -209,16 +211,48 @@ func (p *planner) kindWeight(name string) float64 {
 	return 1
 }
 
-func isTest(base string) bool {
-	return strings.Contains(base, "_test.") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_")
-}
+// inTests matches a file of tests.
+var inTests = pattern.Lazy(`(?:^|/)(?:tests?|specs?|__tests__)/|[_.]test\.|\.spec\.|(?:^|/)test_[^/]*$`)
+
+func isTest(name string) bool { return inTests().MatchString(name) }
+
+// isOfThePast matches a document that says what was, and not what is.
+var isOfThePast = pattern.Lazy(`(?i)(?:^|/)(?:change|history|release|news|upgrad|migrat)[^/]*$`)
 
 func isDocument(name string) bool {
 	return slices.Contains([]string{".md", ".mdx", ".rst", ".txt", ".adoc"}, path.Ext(name))
 }
 
-// declaration matches a line that declares a name with a keyword, but no local variable.
-var declaration = pattern.Lazy(`^(?:\s*(?:export |default |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|function)\s+|(?:export |pub )*(?:const|let|var)\s+|(?:module\.)?exports\.)([A-Za-z_$][\w$]*)`)
+// modifiers may stand before a declaration.
+const modifiers = `(?:(?:export|default|public|private|protected|internal|static|async|abstract|final|override|unsafe|declare|module\.exports =|pub(?:\([^)]*\))?)\s+)*`
+
+// declarations match lines that declare a name: with a keyword, as a constant or variable of
+// the file, as a method without a keyword, and as what has a literal value.
+var declarations = []func() *regexp.Regexp{
+	pattern.Lazy(`^\s*` + modifiers + `(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|trait|function\*?)\s+([A-Za-z_$][\w$]*)`),
+	pattern.Lazy(`^` + modifiers + `(?:const|let|var|static)\s+(?:mut\s+)?([A-Za-z_$][\w$]*)|^\s+` + modifiers + `(?:const|static)\s+([A-Z][A-Z0-9_]+)\b`),
+	pattern.Lazy(`^(?:[\w$]+\.)*([A-Za-z_$][\w$]*)(?:\s*:\s*[\w.\[\], |]+)?\s*=\s`),
+	pattern.Lazy(`^\s+` + modifiers + `(?:get |set )?([A-Za-z_$][\w$]*)\s?\([^;'"()]*\)\s*(?::[^{]*)?\{\s*$`),
+	assignment,
+}
+
+// statement matches the keyword of a statement that looks like a method.
+var statement = pattern.Lazy(`^(?:if|for|while|switch|catch|with|function|func|const|let|var|return)$`)
+
+// keywords is how many of the declarations begin with a keyword.
+const keywords = 2
+
+// declared is the name that a line declares by one of the forms, or "".
+func declared(line string, forms ...func() *regexp.Regexp) string {
+	for _, form := range forms {
+		if match := form().FindStringSubmatch(line); match != nil {
+			if name := strings.Join(match[1:], ""); !statement().MatchString(name) {
+				return name
+			}
+		}
+	}
+	return ""
+}
 
 // firstWord is the word that a line begins with.
 var firstWord = pattern.Lazy(`^\s*([A-Za-z_]\w*)`)
