@@ -46,6 +46,7 @@ const (
 // body of a declaration, a heading, the path or an example.
 const (
 	titled     = 1.2  // a title with the same words as the goal
+	inPhrase   = 0.3  // words that stand beside each other as in the goal
 	filed      = 0.6  // a file whose name has the same words as the goal
 	ofValue    = 1.6  // its title is a value of the requested kind
 	named      = 1.6  // the question has its name as it is written
@@ -219,7 +220,7 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	}
 	s.score = p.cover(append(slices.Clone(fields), field{s.path, byPath})...) / p.weight()
 	like := p.likeness(title)
-	s.score *= (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
+	s.score *= (1 + inPhrase*p.phrase(fields[0].text)) * (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
 	texts := []string{s.path}
 	for _, f := range fields {
 		texts = append(texts, f.text)

@@ -42,6 +42,9 @@ func (p *planner) weighWords() {
 		if w.in(p.question.sought) || p.words[i].verb && p.question.list {
 			p.words[i].weight /= 2
 		}
+		if makingWords().MatchString(w.text) {
+			p.words[i].weight /= 2
+		}
 	}
 }
 

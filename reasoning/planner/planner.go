@@ -107,7 +107,7 @@ func (p *planner) wholeQueries(limit int) []reasoning.Call {
 		return nil
 	}
 	calls := []reasoning.Call{p.search(join(p.words), nil, limit)}
-	if does := p.deed(); does != "" {
+	if does := p.deed(); does != "" && does != join(p.words) {
 		calls = append(calls, p.search(does, nil, limit))
 	}
 	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes(searchPaths) {
@@ -118,9 +118,6 @@ func (p *planner) wholeQueries(limit int) []reasoning.Call {
 
 // deed returns the words for what a variable does, or "".
 func (p *planner) deed() string {
-	if !p.question.variable {
-		return ""
-	}
 	return join(slices.DeleteFunc(slices.Clone(p.words), func(w word) bool { return w.in(p.question.sought) }))
 }
 

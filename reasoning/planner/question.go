@@ -86,11 +86,16 @@ var asksList = pattern.Lazy(`^(?i:which\s+[\w-]*[^\Wsui]s\b|(?:which|what)\s+(?:
 // Patterns of questions for a value, and of values.
 var (
 	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version|value|code|port|size)s?\b`)
-	number       = pattern.Lazy(`\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|none|unlimited)\b)`)
+	number       = pattern.Lazy(`\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|none|null|nil|true|false|unlimited)\b)`)
 	asksVariable = pattern.Lazy(`(?i)\b(?:env(?:ironment)? )?(?:variable|var)s?\b`)
 	variable     = pattern.Lazy(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?i:env[\w"'.]*)[("'.\[ ]+[A-Z][A-Z0-9]{2,}\b|["\x60$][A-Z][A-Z0-9]{2,}["\x60]`)
-	sizeWords    = pattern.Lazy(`(?i)\b(?:default|maximum|minimum|number|value|name)\b`)
+	sizeWords    = pattern.Lazy(`(?i)\b(?:default|maximum|minimum|number|value|name)\b|` + makingForms)
+	makingWords  = pattern.Lazy(makingForms)
 )
+
+// makingForms match words by which a question asks where something is made. The code says
+// what it does by other words.
+const makingForms = `(?i)\b(?:(?:decid|determin|comput|calculat|perform|handl)e[ds]?|chosen|whether|set|done)\b`
 
 var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 

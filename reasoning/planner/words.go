@@ -161,11 +161,26 @@ func (p *planner) likeness(title string) float64 {
 	parts := titlePart().FindAllString(title, -1)
 	fits := 0
 	for _, part := range parts {
-		if english.IsStop(strings.ToLower(part)) || p.weigh(part) > 0 {
+		if english.IsStop(strings.ToLower(part)) || p.weigh(part) > 0 || slices.ContainsFunc(p.words, func(w word) bool { return strings.Contains(w.stem, strings.ToLower(part)) }) {
 			fits++
 		}
 	}
 	return p.coverage(title) * float64(fits) / float64(max(1, len(parts)))
+}
+
+// phrase is the fraction of the goal's neighbouring words that are neighbours in a text, too.
+func (p *planner) phrase(text string) float64 {
+	parts := titlePart().FindAllString(text, -1)
+	pairs := 0
+	for i := range max(0, len(p.words)-1) {
+		for j := range max(0, len(parts)-1) {
+			if p.words[i].in(strings.ToLower(parts[j])) && p.words[i+1].in(strings.ToLower(parts[j+1])) {
+				pairs++
+				break
+			}
+		}
+	}
+	return float64(pairs) / float64(max(1, len(p.words)-1))
 }
 
 // titlePart is a word of a title, or a part of an identifier.
