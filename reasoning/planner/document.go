@@ -10,7 +10,6 @@ import (
 var (
 	documentHeading = pattern.Lazy(`^#{1,6}\s+(.*?)\s*#*\s*$`)
 	listItem        = pattern.Lazy(`^\s*(?:[-*+]|\d+[.)])\s`)
-	announcement    = pattern.Lazy(`(?i):[*_]*\s*$|\bfollowing\b|\bbelow\b`)
 	tableRule       = pattern.Lazy(`^\|?[\s:|-]+\|?$`)
 )
 
@@ -74,21 +73,21 @@ func (d *documentReader) line(i int, q quoted) {
 	}
 }
 
-// announced returns the lines after a block that announces them, up to the next paragraph:
+// following returns the lines after a paragraph that belong to it, up to the next paragraph:
 // a list, a table, an example.
-func (d *documentReader) announced() (lines []quoted) {
+func (d *documentReader) following() (lines []quoted) {
 	last := d.block[len(d.block)-1]
-	if !announcement().MatchString(last.text) {
-		return nil
-	}
-	ended := false
+	fenced := false
 	for number := last.number + 1; number < d.reading.start+len(d.reading.lines) && len(lines) < maxExample; number++ {
 		line := d.reading.lines[number-d.reading.start]
+		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
 		switch {
+		case fence:
+			fenced = !fenced
+		case fenced, listItem().MatchString(line), strings.HasPrefix(line, "|"), strings.HasPrefix(line, "  "), strings.HasPrefix(line, "\t"):
 		case strings.TrimSpace(line) == "":
-			ended = len(lines) > 0
 			continue
-		case documentHeading().MatchString(line), ended && !listItem().MatchString(line) && !strings.HasPrefix(line, " "):
+		default:
 			return lines
 		}
 		lines = append(lines, quoted{number, line})
@@ -140,14 +139,18 @@ func (d *documentReader) row(i int, q quoted, text string) {
 func (d *documentReader) end() {
 	if len(d.block) > 0 {
 		factor, longest := 1.0, maxSection
-		if strings.HasPrefix(strings.TrimSpace(d.block[0].text), "```") {
+		var following []quoted
+		switch first := d.block[0].text; {
+		case strings.HasPrefix(strings.TrimSpace(first), "```"):
 			factor, longest = inExample, maxExample
-		} else if d.planner.question.list {
+		case !listItem().MatchString(first):
+			following = d.following()
+			fallthrough
+		case d.planner.question.list:
 			longest = maxExample
 		}
-		announced := d.announced()
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), longest)]), announced...)}, "",
-			field{textOf(d.block), factor}, field{textOf(announced), factor}, field{d.heading, inHeading})
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), longest)]), following...)}, "",
+			field{textOf(d.block), factor}, field{textOf(following), inExample}, field{d.heading, inHeading})
 	}
 	d.block = nil
 }

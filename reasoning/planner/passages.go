@@ -54,6 +54,7 @@ const (
 	noList     = 0.35 // it declares something else than a list
 	fitting    = 1.2  // it declares what the question asks for: a function, a test
 	unfitting  = 0.6  // it declares no test, or one that does not say what it tests
+	inHead     = 0.9 // the text above a declaration
 	inBody     = 0.5
 	inHeading  = 0.8
 	inPath     = 0.5
@@ -128,7 +129,7 @@ func (p *planner) codePassages(r reading) (found []passage) {
 // passageAt returns the passage of a declaration, or of a line of text with words of
 // the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
-	name := cmp.Or(declared(r.lines[i], declarations...), documented(r.lines, i))
+	name := cmp.Or(declared(r.lines[i], declarations...), p.documented(r.lines, i))
 	title := name
 	if match := isTestCase().FindStringSubmatch(r.lines[i]); match != nil && p.question.kind == tests && name == "" {
 		title = match[1]
@@ -146,7 +147,7 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 		body = p.bodyOf(r, last)
 	}
 	head := textOf(s.lines)
-	p.value(&s, title, field{head, 1}, field{textOf(body), inBody})
+	p.value(&s, title, field{r.lines[i], 1}, field{head, inHead}, field{textOf(body), inBody})
 	if s.score == 0 || isPackage(r.lines[i]) && len(s.lines) == 1 {
 		return passage{}, false
 	}
@@ -193,12 +194,19 @@ var (
 	isTestCase = pattern.Lazy("^\\s*(?:(?:async )?(?:func|def|fn|function)\\s+(?:Test|test)|(?:it|test|describe)\\(\\s*[\"'`](.*?)[\"'`])")
 )
 
-// documented is the name declared by a line without a keyword, such as a field or a
-// constant in a block: its first word, if the comment above begins with it; else "".
-func documented(lines []string, i int) string {
+// documented is the name declared by a line without a keyword, such as a field, a key or a
+// constant in a block: its first word, if the goal names it or the comment above begins with
+// it; else "".
+func (p *planner) documented(lines []string, i int) string {
 	match := firstWord().FindStringSubmatch(lines[i])
 	first := commentAbove(lines, i)
-	if match == nil || first == i {
+	if match == nil {
+		return ""
+	}
+	if slices.ContainsFunc(p.words, func(w word) bool { return w.text == match[1] && w.text != w.stem }) && match[2] != "" {
+		return match[1]
+	}
+	if first == i {
 		return ""
 	}
 	if said := strings.Fields(strings.TrimLeft(lines[first], " \t/#*-")); len(said) < 2 || said[0] != match[1] {
@@ -230,8 +238,11 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 		if expected().MatchString(title) {
 			s.score *= ofValue
 		}
-		if has {
+		switch {
+		case has:
 			texts = append(texts, p.question.sought)
+		case p.question.variable:
+			s.score *= noList
 		}
 	}
 	if p.question.list && isDocument(s.path) {
@@ -276,7 +287,11 @@ func isPackage(line string) bool {
 
 func (p *planner) textAt(r reading, i int) (passage, bool) {
 	line := strings.TrimSpace(r.lines[i])
-	if p.weigh(line) == 0 || len(line) < 8 || p.repeatsGoal(line) {
+	below := i
+	for below+1 < len(r.lines) && isComment(r.lines[below]) {
+		below++
+	}
+	if below > i && declared(r.lines[below], declarations...) != "" || p.weigh(line) == 0 || len(line) < 8 || p.repeatsGoal(line) {
 		return passage{}, false
 	}
 	s := passage{path: r.path, nameLine: r.start + i}

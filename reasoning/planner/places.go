@@ -233,14 +233,17 @@ const modifiers = `(?:(?:export|default|public|private|protected|internal|static
 // the file, as a method without a keyword, and as what has a literal value.
 var declarations = []func() *regexp.Regexp{
 	pattern.Lazy(`^\s*` + modifiers + `(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|trait|function\*?)\s+([A-Za-z_$][\w$]*)`),
-	pattern.Lazy(`^` + modifiers + `(?:const|let|var|static)\s+(?:mut\s+)?([A-Za-z_$][\w$]*)|^\s+` + modifiers + `(?:const|static)\s+([A-Z][A-Z0-9_]+)\b`),
+	pattern.Lazy(`^` + modifiers + `(?:const|let|var|static)\s+(?:mut\s+)?([A-Za-z_$][\w$]*)|^\s+(?:(?:public|private|protected|static|final|readonly)\s+)+(?:[\w<>\[\]]+\s+)?([A-Za-z_]\w*)(?::[^=]+|\s*)[=;]|^\s+` + modifiers + `const\s+([A-Z][A-Z0-9_]+)\b`),
 	pattern.Lazy(`^(?:[\w$]+\.)*([A-Za-z_$][\w$]*)(?:\s*:\s*[\w.\[\], |]+)?\s*=\s`),
-	pattern.Lazy(`^\s+` + modifiers + `(?:get |set )?([A-Za-z_$][\w$]*)\s?\([^;'"()]*\)\s*(?::[^{]*)?\{\s*$`),
+	pattern.Lazy(`^\s+` + modifiers + `(?:[\w<>\[\].,?]+\s+){0,3}?([A-Za-z_$][\w$]*)\s?\([^;'"()]*\)\s*(?::[^{]*|throws [^{]*)?\{\s*$|^(?:[A-Za-z_]\w*[\s*]+)+([A-Za-z_]\w*)\s?\([^;'"()]*\)\s*\{?\s*$`),
 	assignment,
 }
 
 // statement matches the keyword of a statement that looks like a method.
 var statement = pattern.Lazy(`^(?:if|for|while|switch|catch|with|function|func|const|let|var|return)$`)
+
+// expression matches a line that begins with the keyword of one that declares nothing.
+var expression = pattern.Lazy(`^\s*(?:return|else|match|new|throw|await|case)\b`)
 
 // keywords is how many of the declarations begin with a keyword.
 const keywords = 2
@@ -248,7 +251,7 @@ const keywords = 2
 // declared is the name that a line declares by one of the forms, or "".
 func declared(line string, forms ...func() *regexp.Regexp) string {
 	for _, form := range forms {
-		if match := form().FindStringSubmatch(line); match != nil {
+		if match := form().FindStringSubmatch(line); match != nil && !expression().MatchString(line) {
 			if name := strings.Join(match[1:], ""); !statement().MatchString(name) {
 				return name
 			}
@@ -258,7 +261,7 @@ func declared(line string, forms ...func() *regexp.Regexp) string {
 }
 
 // firstWord is the word that a line begins with.
-var firstWord = pattern.Lazy(`^\s*([A-Za-z_]\w*)`)
+var firstWord = pattern.Lazy(`^\s*["']?([A-Za-z_]\w*)(["']?\s*[:=])?`)
 
 // assignment matches a line that assigns a value to a name, such as in a block of
 // constants.

@@ -89,13 +89,13 @@ var (
 	number       = pattern.Lazy(`\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|none|null|nil|true|false|unlimited)\b)`)
 	asksVariable = pattern.Lazy(`(?i)\b(?:env(?:ironment)? )?(?:variable|var)s?\b`)
 	variable     = pattern.Lazy(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?i:env[\w"'.]*)[("'.\[ ]+[A-Z][A-Z0-9]{2,}\b|["\x60$][A-Z][A-Z0-9]{2,}["\x60]`)
-	sizeWords    = pattern.Lazy(`(?i)\b(?:default|maximum|minimum|number|value|name)\b|` + makingForms)
+	sizeWords    = pattern.Lazy(`(?i)\b(?:default|maximum|minimum|number|value|name|options?|settings?|flags?|parameters?|arguments?)\b|` + makingForms)
 	makingWords  = pattern.Lazy(makingForms)
 )
 
 // makingForms match words by which a question asks where something is made. The code says
 // what it does by other words.
-const makingForms = `(?i)\b(?:(?:decid|determin|comput|calculat|perform|handl)e[ds]?|chosen|whether|set|done)\b`
+const makingForms = `(?i)\b(?:(?:decid|determin|comput|calculat|perform|handl)e[ds]?|ch[oe]+sen?s?|whether|set|done)\b`
 
 var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 
