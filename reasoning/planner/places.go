@@ -74,6 +74,8 @@ func (p *planner) places() []candidate {
 		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + hit.share + filed*p.likenessOfFile(hit.Path)
 		if isDocument(hit.Path) && documentHeading().MatchString(hit.Snippet) && p.weigh(hit.Snippet) > 0 {
 			score += definition
+		} else {
+			score += 2 * definition * p.likeness(nameIn(hit.Snippet))
 		}
 		if hit.share == 1 {
 			score += foremost
