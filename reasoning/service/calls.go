@@ -15,7 +15,8 @@ import (
 // within a JSON string, calls in XML and in Python, the final answer of ReAct.
 func asObjects(text string, tools []reasoning.Tool) string {
 	text = observed().ReplaceAllString(namespace().ReplaceAllString(unquoted(text), "$1$2"), "$1")
-	text = pythonCalls(xmlCalls(text, tools), append(slices.Clone(tools), reasoning.Tool{Name: string(reasoning.ActionFinish)}))
+	tools = append(slices.Clone(tools), reasoning.Tool{Name: string(reasoning.ActionFinish), InputSchema: json.RawMessage(`{"properties":{"final":{"type":"string"}}}`)})
+	text = pythonCalls(xmlCalls(withoutAttributes(text, tools), tools), tools)
 	if at := finalAnswer().FindStringSubmatchIndex(text); at != nil && !strings.Contains(text[at[2]:], "{") {
 		intent := encode(map[string]string{"action": string(reasoning.ActionFinish), "final": text[at[2]:at[3]]})
 		text = text[:at[0]] + "\n" + string(intent)
@@ -74,6 +75,48 @@ var (
 	argumentMark = pattern.Lazy(`<\w*key>\s*([\w.-]+)\s*</\w*key>\s*<(\w*value)>|<([A-Za-z_][\w:.-]*)(?:(?:\s+name)?\s*=\s*["']?([\w.-]+)["']?)?[^<>]*>`)
 )
 
+var (
+	attributed = pattern.Lazy(`<([A-Za-z_][\w:.-]*)((?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))+)\s*(/?)>`)
+	attribute  = pattern.Lazy(`([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+)
+
+// withoutAttributes rewrites the marks of a call that has its arguments, or one of them, in
+// attributes as marks around each: <git_log limit="3"/>, <param name="limit" value="3"/>.
+func withoutAttributes(text string, tools []reasoning.Tool) string {
+	objects, from := spans(text, false), 0
+	var out strings.Builder
+	for _, at := range attributed().FindAllStringSubmatchIndex(text, -1) {
+		element, empty := text[at[2]:at[3]], at[6] < at[7]
+		_, named := offeredTool(element, tools)
+		named = named || empty && argsName().MatchString(folded(element))
+		var names, values []string
+		for _, each := range attribute().FindAllStringSubmatch(text[at[4]:at[5]], -1) {
+			value := html.UnescapeString(each[2] + each[3])
+			_, known := offeredTool(value, tools)
+			names, values, named = append(names, each[1]), append(values, value), named || known
+		}
+		if one := len(names) == 2 && names[0] == "name" && names[1] == "value"; one {
+			names, values, element = values[:1], values[1:], ""
+		} else if !named || len(names) == 1 && !empty && names[0] == "name" {
+			continue
+		}
+		if inside(objects, at[0]) {
+			continue
+		}
+		out.WriteString(text[from:at[0]])
+		if from = at[1]; element != "" {
+			out.WriteString("<" + element + ">")
+		}
+		for i, name := range names {
+			out.WriteString("<" + name + ">" + values[i] + "</" + name + ">")
+		}
+		if empty && element != "" {
+			out.WriteString("</" + element + ">")
+		}
+	}
+	return out.String() + text[from:]
+}
+
 // xmlCalls rewrites calls whose arguments are marks, or missing, as objects; not those
 // that an object quotes.
 func xmlCalls(text string, tools []reasoning.Tool) string {
@@ -101,9 +144,9 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 			}
 		}
 		body, behind, closed := strings.Cut(text[begin:], "</"+element+">")
-		if known && closed && strings.HasSuffix(element, "name") && strings.TrimSpace(body) == "" { // the arguments follow
-			body, behind, _ = strings.Cut(behind, "<"+element+">")
-			behind = strings.Repeat("<"+element+">", min(len(behind), 1)) + behind
+		next, more, _ := strings.Cut(behind, "<"+element+">")
+		if known && closed && begin > from+at[1]-len(part(3)) && strings.TrimSpace(body) == "" && argumentFirst().MatchString(next) { // the arguments follow
+			body, behind = next, strings.Repeat("<"+element+">", min(len(more), 1))+more
 		}
 		if !known || inside(spans(text, false), from+at[0]) || objectFirst().MatchString(body) || !closed && !strings.Contains(body, "<") {
 			next := from + at[0] + 1
@@ -112,6 +155,9 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 			continue
 		}
 		arguments := xmlArguments(body, tool)
+		if len(arguments) == 0 && tool.Name == string(reasoning.ActionFinish) {
+			arguments["final"] = encode(strings.TrimSpace(body))
+		}
 		if len(arguments) == 0 && strings.TrimSpace(body) != "" { // no call, but prose
 			out.WriteString(text[from:begin])
 			from = begin
@@ -121,6 +167,9 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 		from = len(text) - len(behind)
 	}
 }
+
+// argumentFirst matches an argument, or what is around all.
+var argumentFirst = pattern.Lazy(`^\s*(?:\{|<[A-Za-z_])`)
 
 // objectFirst matches an object that only marks stand before.
 var objectFirst = pattern.Lazy(`^(?:\s*<[^<>]*>)*\s*\{`)
@@ -237,7 +286,7 @@ func xmlArguments(body string, tool reasoning.Tool) map[string]json.RawMessage {
 
 // nameAtEnd matches a name at the beginning of a line, behind a mark or a label, with nothing
 // but marks and labels between it and what follows.
-var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|```[a-z]*|action[ _]input(?: \\d+)?|arguments?|args|input|json|parameters|\n[ \t*]*\\pL+[ *]*[:：]|[:=(*`>\\]])*$")
+var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|\\[call_id\\]\\w+|```[a-z]*|action[ _]input(?: \\d+)?|arguments?|args|input|json|parameters|\n[ \t*✿]*\\pL+[ *✿]*[:：]|[:=(*`>\\]])*$")
 
 // nameBefore returns the offered tool whose name stands before its arguments; else "".
 func nameBefore(text string, tools []reasoning.Tool) string {

@@ -17,7 +17,7 @@ type mark struct {
 }
 
 var (
-	marks = pattern.Lazy(`([<\[◁⟨【])([|｜]?)(/?)\s*(\p{L}[\p{L}\p{N}_:.▁-]*)([^<>\[\]◁▷⟨⟩【】\n]*?)([|｜]?)[>\]▷⟩】]`)
+	marks = pattern.Lazy(`([<\[◁⟨【]|\{\{)([|｜]?)(/?)\s*(\p{L}[\p{L}\p{N}_:.▁-]*)([^<>\[\]◁▷⟨⟩【】\n]*?)([|｜]?)(?:[>\]▷⟩】]|\}\})`)
 	// markEdge matches the parts of a mark's name that tell its two ends apart.
 	markEdge = pattern.Lazy(`^(?:begin|start|end)(?:_of)?_|_(?:begin|start|end)$`)
 	// thoughtName matches the names of marks around thoughts, even of those that lack one end.
@@ -198,7 +198,7 @@ var (
 	// channelled matches a text in channels, which may lack its first mark or all of them.
 	channelled = pattern.Lazy(`(?s)^\s*(?:<\|start\|>[^<]*)?<\|channel\|>|<\|start\|>[^<]*<\|channel\|>`)
 	// bare matches thoughts without marks: harmony's, Granite's, those of Ollama's program, a fence.
-	bare = pattern.Lazy("(?is)^(?:(?:analysis|commentary).*assistantfinal|here(?:'s| is) my thought process:.*?here(?:'s| is) my response:|" +
+	bare = pattern.Lazy("(?is)^(?:<\\|im_start\\|>(?:think|thought|reason)\\w*\n.*<\\|im_start\\|>\\w+\n|(?:analysis|commentary).*assistantfinal|here(?:'s| is) my thought process:.*?here(?:'s| is) my response:|" +
 		"thinking\\.{3}\n.*?\n\\.{3}done thinking\\.|(?:`{3,}|~{3,})(?:think|thought|reason)\\w*\n.*?\n(?:`{3,}|~{3,})\n)\\s*")
 	channel    = pattern.Lazy(`(?:<\|start\|>[^<]*)?<\|channel\|>([^<]*(?:<\|constrain\|>[^<]*)?)<\|message\|>`)
 	messageEnd = pattern.Lazy(`<\|(?:end|return|call|start)\|>`)

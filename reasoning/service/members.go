@@ -97,6 +97,9 @@ const maxHolders = 4
 // stated finds the call or intent that an object is or holds: the one that names its
 // action, an offered tool or calls.
 func stated(members map[string]json.RawMessage, tools []reasoning.Tool, depth int) map[string]json.RawMessage {
+	if byName(members, tools) {
+		return members
+	}
 	renameMembers(members)
 	var action, name string
 	_ = json.Unmarshal(members["action"], &action) // else it names none
@@ -118,9 +121,8 @@ func stated(members map[string]json.RawMessage, tools []reasoning.Tool, depth in
 	return nil
 }
 
-// renameCall corrects the names of the members of one call, which other objects may
-// hold: {"function": {"name": …}}, {"git.log": {…}}.
-func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+// byName makes a call of an object whose only member is named like a tool: {"git.log": {…}}.
+func byName(members map[string]json.RawMessage, tools []reasoning.Tool) bool {
 	for name, inner := range members {
 		if tool, known := offeredTool(name, tools); len(members) == 1 && (known && inner[0] == '{' || name == string(reasoning.ActionFinish)) {
 			if !known {
@@ -130,6 +132,15 @@ func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (cha
 			members["tool_name"], members["args"] = encode(tool.Name), inner
 			return true
 		}
+	}
+	return false
+}
+
+// renameCall corrects the names of the members of one call, which other objects may
+// hold: {"function": {"name": …}}.
+func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+	if byName(members, tools) {
+		return true
 	}
 	changed = renameMembers(members)
 	if !isText(members["tool_name"]) && string(members["action"]) != `"finish"` {

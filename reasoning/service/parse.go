@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"savant/fault"
 	"savant/internal/pattern"
 	"savant/reasoning"
@@ -39,6 +41,12 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 			first = one.err
 		}
 	}
+	if object := fromYAML(text); len(read) == 0 && object != "" {
+		if one := readSpan(object, span{end: len(object)}, tools); one.err == nil && one.stated {
+			one.intent.Repairs = append([]string{"it was YAML"}, one.intent.Repairs...)
+			return one.intent, nil
+		}
+	}
 	switch {
 	case len(read) > 0:
 		return meant(read, tools)
@@ -46,6 +54,21 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 		return reasoning.Intent{}, first
 	}
 	return reasoning.ParseIntent([]byte(text), tools)
+}
+
+var yamlBlock = pattern.Lazy("(?s)```ya?ml\n(.*?)\n```")
+
+// fromYAML returns the JSON of a text that is a mapping in YAML, or has one in a fence; else "".
+func fromYAML(text string) string {
+	if block := yamlBlock().FindStringSubmatch(text); block != nil {
+		text = block[1]
+	}
+	var members map[string]any
+	if len(text) > maxRepaired || yaml.Unmarshal([]byte(text), &members) != nil || len(members) == 0 {
+		return ""
+	}
+	raw, _ := json.Marshal(members) // fails for keys that are no text
+	return string(raw)
 }
 
 // reading is what a part of a model's text says as an intent.
@@ -177,7 +200,7 @@ type span struct {
 
 // beside matches what may stand between two parts of one answer: marks, fences and
 // punctuation.
-var beside = pattern.Lazy("(?i)^(?:[\\s,;\\]\\[]|`{3,}[\\w.-]*|[<\\[][^<>\\[\\]\n]*[>\\]]|(?:action[ _]input|arguments?|json|tool_calls?)\\s*:?)*$")
+var beside = pattern.Lazy("(?i)^(?:[\\s,;\\]\\[]|`{3,}[\\w.-]*|[<\\[][^<>\\[\\]\n]*[>\\]]|(?:action(?:[ _]input)?|arguments?|json|tool_calls?)\\s*:?)*$")
 
 // spans returns the objects of a text, and its lists if they are wanted. What nothing
 // closes is one up to the end of the text if it can be repaired. After maxTries of them, or
