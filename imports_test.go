@@ -138,7 +138,7 @@ var rules = map[string]rule{
 	"reasoning/mongoqueue":       {height: 5, imports: []string{"internal/jobs", "internal/mongo", "reasoning"}},
 	"reasoning/models":           {height: 5, imports: []string{"reasoning"}},
 	"reasoning/planner":          {height: 5, imports: []string{"internal/words", "reasoning"}},
-	"reasoning/service":          {height: 6, imports: []string{"internal/atomicfile", "internal/regular", "internal/webguard", "internal/words", "schemas", "reasoning", "reasoning/models", "reasoning/planner"}},
+	"reasoning/service":          {height: 6, imports: []string{"internal/atomicfile", "internal/regular", "internal/webguard", "internal/words", "schemas", "reasoning", "reasoning/models", "reasoning/planner", "think/flow"}},
 	"telemetry":                  {height: 3, imports: []string{"internal/logfile", "internal/ownfolder"}},
 	"telemetry/otel":             {height: 4, imports: []string{"telemetry"}},
 	"agent/memory":               {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"savant/fault"
 	"savant/internal/pattern"
 	"savant/reasoning"
+	"savant/think/flow"
 )
 
 // maxText bounds a model's answer in bytes, maxTries the candidates in it that are
@@ -63,12 +62,10 @@ func fromYAML(text string) string {
 	if block := yamlBlock().FindStringSubmatch(text); block != nil {
 		text = block[1]
 	}
-	var members map[string]any
-	if len(text) > maxRepaired || yaml.Unmarshal([]byte(text), &members) != nil || len(members) == 0 {
-		return ""
+	if members, err := flow.ReadYAML("", []byte(text)); err == nil {
+		return string(encode(members))
 	}
-	raw, _ := json.Marshal(members) // fails for keys that are no text
-	return string(raw)
+	return ""
 }
 
 // reading is what a part of a model's text says as an intent.
