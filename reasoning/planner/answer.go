@@ -51,9 +51,6 @@ func (p *planner) enough() float64 {
 	return least * needed / p.weight()
 }
 
-// near is the fraction of the best score that a passage needs to be quoted.
-const near = 0.75
-
 // answer writes the findings, and reports whether they answer the goal. Every statement
 // is a quote with its path and line, or a commit.
 func (p *planner) answer() (text string, found bool) {
@@ -124,7 +121,7 @@ func ofTests(all []passage) []passage {
 }
 
 func (p *planner) writePassages(out *strings.Builder, passages []passage) bool {
-	good := !(p.question.whether && len(p.missing()) > 0) && slices.ContainsFunc(passages, func(s passage) bool { return s.score >= near*passages[0].score && s.coverage >= p.enough() })
+	good := !(p.question.whether && len(p.missing()) > 0) && slices.ContainsFunc(passages, func(s passage) bool { return s.coverage >= p.enough() })
 	if goal := fault.Cut(p.request.Goal, maxQuote); good {
 		fmt.Fprintf(out, "Found for %q, the best first: %s.\n\n", goal, passages[0].where())
 	} else {

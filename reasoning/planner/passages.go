@@ -46,15 +46,13 @@ const (
 // body of a declaration, a heading, the path or an example.
 const (
 	titled     = 1.2  // a title with the same words as the goal
-	inPhrase   = 0.3  // words that stand beside each other as in the goal
 	filed      = 0.6  // a file whose name has the same words as the goal
 	ofValue    = 1.6  // its title is a value of the requested kind
-	named      = 1.6  // the question has its name as it is written
 	hasList    = 1.5  // it lists things, as the question asks for
 	noList     = 0.35 // it declares something else than a list
 	fitting    = 1.2  // it declares what the question asks for: a function, a test
 	unfitting  = 0.6  // it declares no test, or one that does not say what it tests
-	inHead     = 0.9 // the text above a declaration
+	inHead     = 0.9  // the text above a declaration
 	inBody     = 0.5
 	inHeading  = 0.8
 	inPath     = 0.5
@@ -129,7 +127,7 @@ func (p *planner) codePassages(r reading) (found []passage) {
 // passageAt returns the passage of a declaration, or of a line of text with words of
 // the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
-	name := cmp.Or(declared(r.lines[i], declarations...), p.documented(r.lines, i))
+	name := cmp.Or(declared(r.lines[i], declarations...), p.keyed(r.lines[i]))
 	title := name
 	if match := isTestCase().FindStringSubmatch(r.lines[i]); match != nil && p.question.kind == tests && name == "" {
 		title = match[1]
@@ -142,29 +140,17 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	for j := commentAbove(r.lines, i); j <= last; j++ {
 		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
 	}
-	var body []quoted
-	if !isPackage(r.lines[i]) {
-		body = p.bodyOf(r, last)
-	}
+	body := p.bodyOf(r, last)
 	head := textOf(s.lines)
 	p.value(&s, title, field{r.lines[i], 1}, field{head, inHead}, field{textOf(body), inBody})
-	if s.score == 0 || isPackage(r.lines[i]) && len(s.lines) == 1 {
+	if s.score == 0 {
 		return passage{}, false
 	}
-	if !isPackage(r.lines[i]) {
-		s.score *= 1.3 // a declaration says more than a line
-	}
+	s.score *= 1.3 // a declaration says more than a line
 	s.testCase = isTestAt(r.lines, i)
 	p.fit(&s, r.lines[i])
-	if p.question.list {
-		if isLiteral(r.lines[i]) {
-			s.score *= hasList
-		} else {
-			s.score *= noList
-		}
-	}
-	if name != strings.ToLower(name) && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
-		s.score *= named
+	if p.question.list && !isLiteral(r.lines[i]) {
+		s.score *= noList
 	}
 	switch says := p.weigh(head) > 0 || p.ofNamedFile(s); {
 	case p.question.kind == tests && says: // what it tests, or its file does
@@ -194,22 +180,10 @@ var (
 	isTestCase = pattern.Lazy("^\\s*(?:(?:async )?(?:func|def|fn|function)\\s+(?:Test|test)|(?:it|test|describe)\\(\\s*[\"'`](.*?)[\"'`])")
 )
 
-// documented is the name declared by a line without a keyword, such as a field, a key or a
-// constant in a block: its first word, if the goal names it or the comment above begins with
-// it; else "".
-func (p *planner) documented(lines []string, i int) string {
-	match := firstWord().FindStringSubmatch(lines[i])
-	first := commentAbove(lines, i)
-	if match == nil {
-		return ""
-	}
-	if slices.ContainsFunc(p.words, func(w word) bool { return w.text == match[1] && w.text != w.stem }) && match[2] != "" {
-		return match[1]
-	}
-	if first == i {
-		return ""
-	}
-	if said := strings.Fields(strings.TrimLeft(lines[first], " \t/#*-")); len(said) < 2 || said[0] != match[1] {
+// keyed is the name of a key or a field that the goal names as it is written, or "".
+func (p *planner) keyed(line string) string {
+	match := key().FindStringSubmatch(line)
+	if match == nil || !slices.ContainsFunc(p.words, func(w word) bool { return w.text == match[1] && w.text != w.stem }) {
 		return ""
 	}
 	return match[1]
@@ -228,7 +202,7 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	}
 	s.score = p.cover(append(slices.Clone(fields), field{s.path, byPath})...) / p.weight()
 	like := p.likeness(title)
-	s.score *= (1 + inPhrase*p.phrase(fields[0].text)) * (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
+	s.score *= (1 + titled*like*like) * (1 + filed*p.likenessOfFile(s.path))
 	texts := []string{s.path}
 	for _, f := range fields {
 		texts = append(texts, f.text)
@@ -278,11 +252,6 @@ func lists(text string) bool {
 		}
 	}
 	return items >= minList || enumeration().MatchString(text)
-}
-
-// isPackage reports whether a line is a package clause, of which only the comment counts.
-func isPackage(line string) bool {
-	return strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "module ")
 }
 
 func (p *planner) textAt(r reading, i int) (passage, bool) {

@@ -77,9 +77,6 @@ func (p *planner) places() []candidate {
 		} else {
 			score += 2 * definition * p.likeness(nameIn(hit.Snippet))
 		}
-		if hit.share == 1 {
-			score += foremost
-		}
 		if expected := p.question.value; expected != nil && (p.question.variable || p.weigh(nameIn(hit.Snippet)) > 0) && expected().MatchString(hit.Snippet) {
 			score += valued
 		}
@@ -122,7 +119,6 @@ func mixed[T any](all []T, count, most int, pathOf func(T) string) []T {
 // Bonuses of a hit.
 const (
 	definition = 0.25 // a heading with words of the goal
-	foremost   = 0.25 // the best hit of a search for all words
 	valued     = 0.5  // it assigns a name of the goal the requested value
 )
 
@@ -234,7 +230,7 @@ const modifiers = `(?:(?:export|default|public|private|protected|internal|static
 // declarations match lines that declare a name: with a keyword, as a constant or variable of
 // the file, as a method without a keyword, and as what has a literal value.
 var declarations = []func() *regexp.Regexp{
-	pattern.Lazy(`^\s*` + modifiers + `(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|trait|function\*?)\s+([A-Za-z_$][\w$]*)`),
+	pattern.Lazy(`^\s*` + modifiers + `(?:func(?: \([^)]*\))?|type|class|def|fn|interface|struct|enum|trait|function\*?)\s+([A-Za-z_$][\w$]*)`),
 	pattern.Lazy(`^` + modifiers + `(?:const|let|var|static)\s+(?:mut\s+)?([A-Za-z_$][\w$]*)|^\s+(?:(?:public|private|protected|static|final|readonly)\s+)+(?:[\w<>\[\]]+\s+)?([A-Za-z_]\w*)(?::[^=]+|\s*)[=;]|^\s+` + modifiers + `const\s+([A-Z][A-Z0-9_]+)\b`),
 	pattern.Lazy(`^(?:[\w$]+\.)*([A-Za-z_$][\w$]*)(?:\s*:\s*[\w.\[\], |]+)?\s*=\s`),
 	pattern.Lazy(`^\s+` + modifiers + `(?:[\w<>\[\].,?]+\s+){0,3}?([A-Za-z_$][\w$]*)\s?\([^;'"()]*\)\s*(?::[^{]*|throws [^{]*)?\{\s*$|^(?:[A-Za-z_]\w*[\s*]+)+([A-Za-z_]\w*)\s?\([^;'"()]*\)\s*\{?\s*$`),
@@ -262,8 +258,8 @@ func declared(line string, forms ...func() *regexp.Regexp) string {
 	return ""
 }
 
-// firstWord is the word that a line begins with.
-var firstWord = pattern.Lazy(`^\s*["']?([A-Za-z_]\w*)(["']?\s*[:=])?`)
+// key matches a line that begins with a key or a field, and its value.
+var key = pattern.Lazy(`^\s*["']?([A-Za-z_]\w*)["']?\s*[:=]`)
 
 // assignment matches a line that assigns a value to a name, such as in a block of
 // constants.

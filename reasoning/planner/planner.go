@@ -4,7 +4,6 @@ package planner
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -107,18 +106,10 @@ func (p *planner) wholeQueries(limit int) []reasoning.Call {
 		return nil
 	}
 	calls := []reasoning.Call{p.search(join(p.words), nil, limit)}
-	if does := p.deed(); does != "" && does != join(p.words) {
-		calls = append(calls, p.search(does, nil, limit))
-	}
 	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes(searchPaths) {
 		calls = append(calls, p.search(join(p.words), kind, limit))
 	}
 	return calls
-}
-
-// deed returns the words for what a variable does, or "".
-func (p *planner) deed() string {
-	return join(slices.DeleteFunc(slices.Clone(p.words), func(w word) bool { return w.in(p.question.sought) }))
 }
 
 // search returns a search call, limited to globs; nil searches all files.

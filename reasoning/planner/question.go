@@ -59,7 +59,6 @@ var (
 	asksWhere   = pattern.Lazy(`^(?i:(?:(?:show|tell) me |do you know |find out )?where|find|locate|.{0,16}\bthe (?:definition|declaration|implementation|location) of|(?:in|from|by) (?:which|what) ` + holder + `|(?:which|what) ` + holder + `\s+(?:\w+s|can|do))\b`)
 	asksTests   = pattern.Lazy(`^(?i:(?:\w+\s+)?tests? (?:for|of)\b|(?:which|what|where are|list|show(?: me)?|find|is there|are there)\s+(?:(?:the|an?|any)\s+)?(?:\w+\s+)?(?:tests|test\s+(?:for|of|that|which|is|are|\w*(?:cover|check|exercis|verif|prov)\w*))\b|(?:where|how|is|are|what|which)\b.*\b(?:tested|covered by (?:\w+\s+)?tests?)\b|(?:has|have|does|do)\b.*\bha(?:s|ve) (?:an? |any )?tests?\b)`)
 	testWords   = pattern.Lazy(`(?i)\b(?:test(?:s|ed)?|cover(?:s|ed|ing)?|check(?:s|ed|ing)?|exercis(?:es?|ed|ing)|verif(?:y|ies|ied|ying)|exists?|any)\b`)
-	existWords  = pattern.Lazy(`(?i)\s(?:exists?|available)\W*$`)
 	asksWhether = pattern.Lazy(`^(?i:is there|are there|does|do|has|have|can|could)\b`)
 	asksWho     = pattern.Lazy(`^(?i:who(?:se|'s| is| has| have| are)?\s+(?:\w+\s+)?(?:wrote|written|changed?|authors?|authored|committed|commits?|created|added|made|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked))\b`)
 	asksWhen    = pattern.Lazy(`^(?i:when (?:was|were|did|has|have))\b`)
@@ -102,7 +101,7 @@ var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven"
 // ask parses a goal; now is the reference time.
 func ask(goal string, now time.Time) question {
 	text := strings.TrimSpace(leading().ReplaceAllString(strings.TrimSpace(goal), ""))
-	asked := question{subject: existWords().ReplaceAllString(goal, ""), whether: asksWhether().MatchString(text)}
+	asked := question{subject: goal, whether: asksWhether().MatchString(text)}
 	is := func(expression func() *regexp.Regexp) bool { return expression().MatchString(text) }
 	switch {
 	case is(asksChange):

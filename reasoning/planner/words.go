@@ -168,21 +168,6 @@ func (p *planner) likeness(title string) float64 {
 	return p.coverage(title) * float64(fits) / float64(max(1, len(parts)))
 }
 
-// phrase is the fraction of the goal's neighbouring words that are neighbours in a text, too.
-func (p *planner) phrase(text string) float64 {
-	parts := titlePart().FindAllString(text, -1)
-	pairs := 0
-	for i := range max(0, len(p.words)-1) {
-		for j := range max(0, len(parts)-1) {
-			if p.words[i].in(strings.ToLower(parts[j])) && p.words[i+1].in(strings.ToLower(parts[j+1])) {
-				pairs++
-				break
-			}
-		}
-	}
-	return float64(pairs) / float64(max(1, len(p.words)-1))
-}
-
 // titlePart is a word of a title, or a part of an identifier.
 var titlePart = pattern.Lazy(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 
