@@ -191,7 +191,7 @@ func Check(f *File, graph *flow.Graph) error {
 			r.answer(graph, ids, c, id)
 		}
 		for _, id := range slices.Sorted(maps.Keys(c.Calls)) {
-			r.named(graph, ids, c.path+".calls."+id, id)
+			r.answered(graph, ids, c.path+".calls."+id, id)
 		}
 		r.expectation(graph, ids, c)
 	}
@@ -200,8 +200,12 @@ func Check(f *File, graph *flow.Graph) error {
 		if at, ok := siteOf(graph, each.Step); !ok || at.step != each.Step {
 			r.unknown(path+".step", "step", each.Step, ids)
 		}
-		if !slices.Contains(kinds, each.Kind) {
+		reachable := kindsOf(graph, each.Step)
+		switch {
+		case !slices.Contains(kinds, each.Kind):
 			r.unknown(path+".kind", "kind", each.Kind, kinds)
+		case len(reachable) > 0 && !slices.Contains(reachable, each.Kind):
+			r.wrong(path+".kind", "no case can reach this point of "+each.Step, "one of "+strings.Join(reachable, ", "))
 		}
 	}
 	return r.failure()
@@ -209,15 +213,21 @@ func Check(f *File, graph *flow.Graph) error {
 
 func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {
 	path := strings.TrimPrefix(c.path+".answers."+id, ".")
-	at, ok := siteOf(graph, id)
+	if at, ok := r.answered(graph, ids, path, id); ok {
+		r.listed(c.Answers[id], path, at, open(at.numbers))
+	}
+}
+
+// answered refuses the id of a step that takes no answer.
+func (r *reader) answered(graph *flow.Graph, ids []string, path, id string) (at stepSite, ok bool) {
+	at, ok = siteOf(graph, id)
 	switch {
 	case !ok:
 		r.unknown(path, "step", id, ids)
 	case at.written.Internal():
 		r.wrong(path, "Savant answers a step of "+at.written.Call+" by itself", "")
-	default:
-		r.listed(c.Answers[id], path, at, open(at.numbers))
 	}
+	return at, ok && !at.written.Internal()
 }
 
 // listed refuses an answer that has fewer or more lists than the step has loops.
@@ -231,6 +241,12 @@ func (r *reader) listed(value any, path string, at stepSite, lists int) {
 	case lists > 0:
 		for i, each := range list {
 			r.listed(each, path+"["+strconv.Itoa(i)+"]", at, lists-1)
+		}
+	default:
+		if object, _ := value.(map[string]any); len(object) == 1 && object["attempts"] != nil {
+			if _, are := attemptsOf(value); !are {
+				r.wrong(path+".attempts", "is not a list of answers; write {value: {attempts: …}} for a result that has such a field", "")
+			}
 		}
 	}
 }
@@ -248,6 +264,9 @@ func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
 		path := c.path + ".expect." + key
 		switch value := c.Expect[key].(type) {
 		case map[string]any:
+			if key == "ran" {
+				r.wrong(path, "names no steps", "a list of ids")
+			}
 			for _, id := range slices.Sorted(maps.Keys(value)) {
 				r.named(graph, ids, path+"."+id, id)
 			}

@@ -134,9 +134,9 @@ func (r *reader) testCase(value any, path string) Case {
 		}
 		c.Calls[step] = r.calls(calls[step], path+".calls."+step)
 	}
-	expect, given := r.member(object, path, "expect")
-	if !given && object != nil {
-		r.wrong(path, "has no expect: say at least its outcome", "")
+	expect, _ := r.member(object, path, "expect")
+	if value, is := object["expect"].(map[string]any); object != nil && (object["expect"] == nil || is && len(value) == 0) {
+		r.wrong(path+".expect", "the case has no expect: say at least its outcome", "")
 	}
 	r.known(expect, path+".expect", expectations)
 	c.Expect = expect
@@ -171,7 +171,11 @@ func (r *reader) excuses(value any) (all []Excuse) {
 	if value == nil {
 		return nil
 	}
-	list, _ := r.object(value, "coverage", coverageKeys...)["ignore"].([]any)
+	ignore, given := r.object(value, "coverage", coverageKeys...)["ignore"]
+	list, is := ignore.([]any)
+	if given && !is {
+		r.wrong("coverage.ignore", "is not a list", "[{step, kind, why}]")
+	}
 	for i, each := range list {
 		path := "coverage.ignore[" + strconv.Itoa(i) + "]"
 		object := r.object(each, path, excuseKeys...)

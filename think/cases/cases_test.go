@@ -149,38 +149,38 @@ steps:
 func TestMistakesOfFiles(t *testing.T) {
 	graph := graphOf(t, map[string]string{"main": release})
 	for text, said := range map[string]string{
-		"cases: []":                                                                        "workflow is missing",
-		"workflow: main":                                                                   "cases: is missing",
-		"workflow: main\ncases: {}":                                                        "is not a list of cases",
-		"workflow: main\ncase: []\ncases: []":                                              `did you mean "cases"`,
-		"workflow: main\ncases:\n- name: a":                                                "has no expect",
-		"workflow: main\ncases:\n- expect: {}":                                             "name is missing",
-		"workflow: main\ncases:\n- 1":                                                      "is not a map",
-		"workflow: main\ncases: [{name: 1, expect: {}}]":                                   "is not a text",
-		"workflow: main\ncases: [{name: a, expect: 1}]":                                    "is not a map",
-		"workflow: main\ncases: [{name: a, expect: {outcom: done}}]":                       `did you mean "outcome"`,
-		"workflow: main\ncases: [{name: a, expect: {outcome: don}}]":                       `did you mean "done"`,
-		"workflow: main\ncases: [{name: a, answer: {}, expect: {}}]":                       `did you mean "answers"`,
-		"workflow: main\ncases: [{name: a, expect: {}}, {name: a, expect: {}}]":            "another case has this name",
-		"workflow: main\ncases: [{name: a, params: {versoin: 1}, expect: {}}]":             `did you mean "version"`,
-		"workflow: main\ncases: [{name: a, answers: {statsu: 1}, expect: {}}]":             `did you mean "status"`,
-		"workflow: main\ncases: [{name: a, answers: {status_0: 1}, expect: {}}]":           `did you mean "status"`,
-		"workflow: main\ncases: [{name: a, answers: {status/x: 1}, expect: {}}]":           "no step is named",
-		"workflow: main\ncases: [{name: a, answers: {clean: 1}, expect: {}}]":              "by itself",
-		"workflow: main\ncases: [{name: a, answers: {status: [1]}, expect: {}}]":           "{value: […]}",
-		"workflow: main\ncases: [{name: a, expect: {ran: [tga]}}]":                         `did you mean "tag"`,
-		"workflow: main\ncases: [{name: a, expect: {ran: [1]}}]":                           "is not the id of a step",
-		"workflow: main\ncases: [{name: a, expect: {ran: 1}}]":                             "names no steps",
-		"workflow: main\ncases: [{name: a, expect: {skipped: {tga: x}}}]":                  `did you mean "tag"`,
-		"workflow: main\ncases: [{name: a, expect: {failed: tga}}]":                        `did you mean "tag"`,
-		"workflow: main\ncases: [{name: a, expect: {outputs: nothing}}]":                   "is not a map",
-		"workflow: main\ncases: [{name: a, expect: {outputs: {taged: 1}}}]":                `did you mean "tagged"`,
-		"workflow: main\ncases: [{name: a, expect: {captures: {taged: 1}}}]":               `did you mean "tagged"`,
-		"workflow: main\ncases: []\ncoverage: {ignore: [{step: tga, kind: done, why: x}]}": `did you mean "tag"`,
-		"workflow: main\ncases: []\ncoverage: {ignore: [{step: tag, kind: don, why: x}]}":  `did you mean "done"`,
-		"workflow: main\ncases: []\ncoverage: {ignore: [{step: tag, kind: done}]}":         "why is missing",
-		"workflow: main\ncases: []\ncoverage: {ignored: []}":                               `did you mean "ignore"`,
-		"workflow: main\ncases: [{name: a, expect: {}}]\nworkflow: other":                  "workflow",
+		"cases: []":                                                               "workflow is missing",
+		"workflow: main":                                                          "cases: is missing",
+		"workflow: main\ncases: {}":                                               "is not a list of cases",
+		"workflow: main\ncase: []\ncases: []":                                     `did you mean "cases"`,
+		"workflow: main\ncases:\n- name: a":                                       "has no expect",
+		"workflow: main\ncases:\n- expect: {outcome: done}":                       "name is missing",
+		"workflow: main\ncases:\n- 1":                                             "is not a map",
+		"workflow: main\ncases: [{name: 1, expect: {outcome: done}}]":             "is not a text",
+		"workflow: main\ncases: [{name: a, expect: 1}]":                           "is not a map",
+		"workflow: main\ncases: [{name: a, expect: {outcom: done}}]":              `did you mean "outcome"`,
+		"workflow: main\ncases: [{name: a, expect: {outcome: don}}]":              `did you mean "done"`,
+		"workflow: main\ncases: [{name: a, answer: {}, expect: {outcome: done}}]": `did you mean "answers"`,
+		"workflow: main\ncases: [{name: a, expect: {outcome: done}}, {name: a, expect: {outcome: done}}]": "another case has this name",
+		"workflow: main\ncases: [{name: a, params: {versoin: 1}, expect: {outcome: done}}]":               `did you mean "version"`,
+		"workflow: main\ncases: [{name: a, answers: {statsu: 1}, expect: {outcome: done}}]":               `did you mean "status"`,
+		"workflow: main\ncases: [{name: a, answers: {status_0: 1}, expect: {outcome: done}}]":             `did you mean "status"`,
+		"workflow: main\ncases: [{name: a, answers: {status/x: 1}, expect: {outcome: done}}]":             "no step is named",
+		"workflow: main\ncases: [{name: a, answers: {clean: 1}, expect: {outcome: done}}]":                "by itself",
+		"workflow: main\ncases: [{name: a, answers: {status: [1]}, expect: {outcome: done}}]":             "{value: […]}",
+		"workflow: main\ncases: [{name: a, expect: {ran: [tga]}}]":                                        `did you mean "tag"`,
+		"workflow: main\ncases: [{name: a, expect: {ran: [1]}}]":                                          "is not the id of a step",
+		"workflow: main\ncases: [{name: a, expect: {ran: 1}}]":                                            "names no steps",
+		"workflow: main\ncases: [{name: a, expect: {skipped: {tga: x}}}]":                                 `did you mean "tag"`,
+		"workflow: main\ncases: [{name: a, expect: {failed: tga}}]":                                       `did you mean "tag"`,
+		"workflow: main\ncases: [{name: a, expect: {outputs: nothing}}]":                                  "is not a map",
+		"workflow: main\ncases: [{name: a, expect: {outputs: {taged: 1}}}]":                               `did you mean "tagged"`,
+		"workflow: main\ncases: [{name: a, expect: {captures: {taged: 1}}}]":                              `did you mean "tagged"`,
+		"workflow: main\ncases: []\ncoverage: {ignore: [{step: tga, kind: done, why: x}]}":                `did you mean "tag"`,
+		"workflow: main\ncases: []\ncoverage: {ignore: [{step: tag, kind: don, why: x}]}":                 `did you mean "done"`,
+		"workflow: main\ncases: []\ncoverage: {ignore: [{step: tag, kind: done}]}":                        "why is missing",
+		"workflow: main\ncases: []\ncoverage: {ignored: []}":                                              `did you mean "ignore"`,
+		"workflow: main\ncases: [{name: a, expect: {outcome: done}}]\nworkflow: other":                    "workflow",
 		"workflow: [main": "",
 		"a: &x 1\nb: *x":  "",
 	} {
@@ -335,5 +335,26 @@ steps:
 		}
 		require.NotEmpty(t, result.Differences, text)
 		require.Contains(t, result.Differences[0].Message, differs)
+	}
+}
+
+// Calls that are not made, and refusals that no rule is there for, fail a case.
+func TestCallsThatAreNotMade(t *testing.T) {
+	graph := graphOf(t, map[string]string{"main": tested, "fixing": fixing})
+	for calls, said := range map[string]string{
+		"status: [{tool: git.push, refused: true}]": "rules do not refuse this call",
+		"look: [{tool: git.push}]":                  "no step of this id was issued",
+		"approve: [{tool: git.push}]":               "no step of this id was issued",
+		"status: [{tool: git.push}]":                "",
+	} {
+		file := parsed(t, "  - {name: a, answers: {status: {clean: false}}, calls: {"+calls+"}, expect: {failed: clean}}\n", graph)
+		found := cases.Run(file, file.Cases[0], graph).Differences
+		if said == "" {
+			require.Empty(t, found, calls)
+			continue
+		}
+		require.NotEmpty(t, found, calls)
+		require.Contains(t, found[0].Message, said)
+		require.Contains(t, found[0].Path, "calls")
 	}
 }

@@ -43,6 +43,16 @@ type Points map[Point]bool
 // PointsOf returns the points of a workflow and of those that it runs, in their order.
 func PointsOf(graph *flow.Graph) []Point { return pointsBelow(graph, "") }
 
+// kindsOf returns the kinds of the points of one step.
+func kindsOf(graph *flow.Graph, step string) (all []string) {
+	for _, point := range PointsOf(graph) {
+		if point.Step == step {
+			all = append(all, point.Kind)
+		}
+	}
+	return all
+}
+
 func pointsBelow(graph *flow.Graph, prefix string) (all []Point) {
 	retries := written(graph, ".retry")
 	for _, step := range graph.Workflow.Steps {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
@@ -41,7 +42,7 @@ cases:
 coverage:
   ignore:
     - {step: never, kind: done, why: because}
-    - {step: fix/patch, kind: failure, why: tested elsewhere}
+    - {step: fix/patch, kind: done, why: tested elsewhere}
 `
 
 const tested = `
@@ -60,6 +61,8 @@ steps:
 outputs: {tagged: "{{ tagged }}"}
 summary: "Released"
 `
+
+const fixing = "\nsteps:\n  - {id: patch, call: tool.patch, capture_as: patched}\noutputs: {ok: \"{{ patched.ok }}\"}\n"
 
 // mistakes are the text, what stands in its place, the line that is told, and what is said.
 var mistakes = []struct {
@@ -187,22 +190,48 @@ var mistakes = []struct {
 	{"{step: never, kind", "{step: nevr, kind", 29, `did you mean "never"?`},
 	{"{step: never, kind", "{stp: never, kind", 29, `did you mean "step"?`},
 	{"{step: fix/patch, kind", "{step: fix_0/patch, kind", 30, `no step is named "fix_0/patch"`},
-	{"kind: done", "kind: doen", 29, `did you mean "done"?`},
-	{"kind: failure", "kind: 5", 30, "is not a text"},
+	{"kind: done, why: because", "kind: doen, why: because", 29, `did you mean "done"?`},
+	{"kind: done, why: tested", "kind: 5, why: tested", 30, "is not a text"},
 	{"why: because", "wy: because", 29, `did you mean "why"?`},
 	{", why: tested elsewhere", "", 30, "why is missing"},
 	{"- {step: never, kind: done, why: because}", "- never", 29, "is not a map"},
+	// What would pass without a word.
+	{"expect: {outcome: failed, failed: clean, outputs: none}", "expect: {}", 26, "has no expect"},
+	{"    expect: {outcome: failed, failed: clean, outputs: none}\n", "    expect:\n", 26, "has no expect"},
+	{"ran: [status, look_0, fix_0/patch, clean]", "ran: {status: done}", 14, "names no steps"},
+	{"issued: {look_1: {n: 2}, tag: {name: \"/^v/\"}}", "asked_: 1", 17, `did you mean "asked"?`},
+	{"try: {attempts: [1, 2]}", "try: {attempts: 5}", 9, "is not a list"},
+	{"try: {attempts: [1, 2]}", "try: {attempts: {1: a}}", 9, "is not a list"},
+	{"look: [a, b]", "look: [a, {attempts: b}]", 7, "is not a list"},
+	{"{look_1: b, fix_2/patch: {ok: true}, each_1_0/patch: 1}", "{look_1: b}\n    calls: {clean: [{tool: a.b}]}", 26, "flow.assert by itself"},
+	{"coverage:\n  ignore:\n    - {step: never, kind: done, why: because}\n    - {step: fix/patch", "coverage:\n  ignore: {step: never, kind: done, why: because}\n  other:\n    - {step: fix/patch", 28, "is not a list"},
+	{"{step: never, kind: done, why", "{step: never, kind: approved, why", 29, "no case can reach"},
+	{"{step: fix/patch, kind: done, why: tested", "{step: clean, kind: done, why: tested", 30, "assert_holds, assert_fails"},
+	// Blocks whose lines do not fit: the line, and not where the block begins.
+	{"    expect:\n", "   expect:\n", 12, "did not find expected"},
+	{"      outcome: done", "       outcome: done", 14, "did not find expected"},
+	{"  - name: two", "  -name: two", 23, "did not find expected"},
+	{"  - name: two", "   - name: two", 23, "did not find expected"},
+	{"{version: 1.4.0}", "{version: 1.4.0}}", 4, "did not find expected"},
+	{"{flag: yes}", "{flag: yes}]", 24, "did not find expected"},
+	{"summary: /Released/", `summary: "/\d+/"`, 22, "single quotes"},
+	{"name: two", "name: - two", 23, "quote"},
+	{"name: two", "name: @two", 23, "quote"},
+	{"name: two", "name: `two`", 23, "quote"},
+	{"name: two", "name: a: two", 23, "quote"},
+	{"    answers: {look_1: b", "    answers {look_1: b", 25, ""},
+	{"name: two", "name:two", 24, ""},
 }
 
 // Each of a hundred mistakes is told at its line.
 func TestMistakesAreToldAtTheirLine(t *testing.T) {
-	graph := graphOf(t, map[string]string{"main": tested, "fixing": "\nsteps:\n  - {id: patch, call: tool.patch, capture_as: patched}\noutputs: {ok: \"{{ patched.ok }}\"}\n"})
+	graph := graphOf(t, map[string]string{"main": tested, "fixing": fixing})
 	require.Empty(t, cases.Diagnostics("main.cases.yaml", []byte(sound), graph))
 	require.GreaterOrEqual(t, len(mistakes), 100)
 	for _, each := range mistakes {
 		require.Equal(t, 1, strings.Count(sound, each.text), each.text)
 		found := cases.Diagnostics("main.cases.yaml", []byte(strings.Replace(sound, each.text, each.instead, 1)), graph)
-		require.NotEmpty(t, found, each.instead)
+		assert.NotEmpty(t, found, each.instead)
 		at := -1
 		for i, d := range found {
 			require.Positive(t, d.Line, each.instead)
@@ -213,7 +242,7 @@ func TestMistakesAreToldAtTheirLine(t *testing.T) {
 				at = i
 			}
 		}
-		require.GreaterOrEqual(t, at, 0, "%s: line %d, %q: %v", each.instead, each.line, each.says, found)
+		assert.GreaterOrEqual(t, at, 0, "%s: line %d, %q: %v", each.instead, each.line, each.says, found)
 	}
 }
 

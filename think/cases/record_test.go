@@ -68,6 +68,6 @@ func TestRecord(t *testing.T) {
 	require.ErrorIs(t, err, fault.StateConflict)
 	_, err = cases.Append("main.cases.yaml", []byte("workflow: main\ncases: []"), "main", made)
 	require.ErrorContains(t, err, "cannot be added")
-	_, err = cases.Append("main.cases.yaml", []byte("workflow: main\ncases:\n- {name: 'null', expect: {}}"), "main", made)
+	_, err = cases.Append("main.cases.yaml", []byte("workflow: main\ncases:\n- {name: 'null', expect: {outcome: done}}"), "main", made)
 	require.ErrorContains(t, err, "choose another name")
 }

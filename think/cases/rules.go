@@ -57,19 +57,21 @@ func (t *trial) follows() []flow.Ruling {
 // callsWithin makes the calls that a case has for the time in which a step is answered, and
 // reports whether rules refuse those that they are said to refuse.
 func (t *trial) callsWithin(next flow.Instruction) bool {
-	if t.judge == nil || next.Attempt > 1 {
+	if next.Attempt > 1 {
 		return true
 	}
 	for _, each := range t.test.Calls[next.StepID] {
-		err := t.judge.Permit(t.follows(), each.Tool, each.Input)
+		var refused error
+		if t.judge != nil {
+			if refused = t.judge.Permit(t.follows(), each.Tool, each.Input); refused == nil {
+				t.judge.Ended(!each.Failed, each.Result)
+			}
+		}
 		switch {
-		case err != nil && !each.Refused:
-			t.differs(each.path, Difference{Message: "rules refuse this call: " + fault.From(err).Message()})
-		case err == nil && each.Refused:
+		case refused != nil && !each.Refused:
+			t.differs(each.path, Difference{Message: "rules refuse this call: " + fault.From(refused).Message()})
+		case refused == nil && each.Refused:
 			t.differs(each.path, Difference{Message: "rules do not refuse this call"})
-		case err == nil:
-			t.judge.Ended(!each.Failed, each.Result)
-			continue
 		default:
 			continue
 		}

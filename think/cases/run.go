@@ -98,6 +98,11 @@ func (t *trial) execute() {
 	for _, path := range t.answers.unused() {
 		t.differs(path, Difference{Message: "the run took no such answer"})
 	}
+	for _, step := range ids(t.test.Calls) {
+		if _, issued := t.inputs[step]; !issued {
+			t.differs(t.test.path+".calls."+step, Difference{Message: "no step of this id was issued, so that these calls were not made"})
+		}
+	}
 }
 
 // trial is the run of one case.

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
 
 	"savant/fault"
 	"savant/internal/pattern"
@@ -29,6 +32,9 @@ func (r *report) syntax(err error) {
 	}
 	if parserError(text) {
 		at.line++
+		if !strings.Contains(text, "',' or") { // wrongInBraces reads those from where they begin
+			at.line = max(at.line, r.firstBroken(err))
+		}
 	}
 	if match := unknownAnchor().FindStringSubmatch(text); match != nil {
 		at.line = r.lineOf("*" + match[1])
@@ -50,6 +56,12 @@ func (r *report) syntax(err error) {
 		at, fix = r.cutAbove(at.line), "; "+adviceOnCut
 	case strings.Contains(text, "mapping values are not allowed"):
 		fix = "; quote a value that contains `: `"
+	case strings.Contains(text, "unknown escape"):
+		fix = "; write \\\\ for a backslash in double quotes, or use single quotes"
+	case strings.Contains(text, "block sequence entries"):
+		fix = "; begin a list on a line of its own, or quote a value that starts with `- `"
+	case strings.Contains(text, "could not find expected ':'"):
+		fix = "; write key: value"
 	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"), strings.Contains(text, "tab character"):
 		fix = "; quote the value, and indent with spaces"
 	case strings.Contains(text, "did not find expected"):
@@ -58,6 +70,16 @@ func (r *report) syntax(err error) {
 		fix = "; anchors and aliases are not part of the language: write the value out, or quote a text that starts with *"
 	}
 	r.addAt(fault.YAMLSchemaViolation, "", at, "%s%s", fault.Cut(text, 300), fix)
+}
+
+// firstBroken returns the first line with which a file fails as it does as a whole: the
+// parser names the line where the block around it begins. 0 if no line is found.
+func (r *report) firstBroken(whole error) int {
+	line := sort.Search(len(r.lines), func(at int) bool {
+		err := yaml.Unmarshal(bytes.Join(r.lines[:at+1], []byte("\n")), new(yaml.Node))
+		return err != nil && err.Error() == whole.Error()
+	})
+	return (line + 1) % (len(r.lines) + 1)
 }
 
 // opensQuote matches where a quoted value begins.
