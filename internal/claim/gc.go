@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"savant/internal/filelock"
+	"savant/internal/ownfolder"
 	"savant/internal/regular"
 )
 
@@ -22,6 +23,9 @@ func GC(ctx context.Context, root *os.Root, unfinished []string, dry bool) (remo
 	entries, err := regular.ReadDir(root, Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
+	}
+	if err != nil {
+		return 0, ownfolder.NotRead(Folder, err)
 	}
 	marks := map[string]bool{}
 	for _, name := range unfinished {

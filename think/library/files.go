@@ -278,7 +278,7 @@ func (l *Library) readAny(name string) ([]byte, error) {
 			return data, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, fault.New(fault.Internal, "%s cannot be read", name)
+			return nil, unreadable(name, err)
 		}
 	}
 	return nil, fs.ErrNotExist

@@ -142,7 +142,7 @@ func (l *Library) Prompts() (map[string]any, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fault.New(fault.Internal, "%s cannot be read", promptsFile)
+			return nil, unreadable(promptsFile, err)
 		}
 		value, err := flow.ReadYAML(promptsFile, source)
 		if err != nil {

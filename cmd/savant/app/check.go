@@ -17,6 +17,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/access"
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/internal/webguard"
 	"savant/think"
@@ -439,16 +440,18 @@ func (a *App) projectHas(name string) bool { return fileNamed(a.files.regularFil
 // read parses a file and checks it against its workflow, if that is known. Its cases are
 // judged by the rules of the workflows.
 func (l located) read(workflow string, graph *flow.Graph, rules check.Rules) CasesFile {
+	read := CasesFile{File: &cases.File{Name: l.shown}}
 	info, err := fs.Stat(l.files, l.name)
 	if err == nil && info.Size() > maxCasesFile {
-		err = fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", l.shown, info.Size(), maxCasesFile)
+		read.Err = fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", l.shown, info.Size(), maxCasesFile)
+		return read
 	}
 	var src []byte
 	if err == nil {
 		src, err = fs.ReadFile(l.files, l.name)
 	}
-	read := CasesFile{File: &cases.File{Name: l.shown}, Err: err}
 	if err != nil {
+		read.Err = ownfolder.NotRead(l.shown, err)
 		return read
 	}
 	parsed, err := cases.Parse(l.shown, src)

@@ -34,7 +34,7 @@ func (p *program) stateUsageCommand() *cobra.Command {
 			}
 			for _, each := range folders {
 				if err := measure(a.Root.FS(), each, found); err != nil {
-					return err
+					return ownfolder.NotRead(each, err)
 				}
 			}
 			all := []usage{}
