@@ -7,6 +7,7 @@
 package adopt
 
 import (
+	"bytes"
 	"path"
 	"strings"
 
@@ -96,7 +97,7 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	var err error
 	switch ending := strings.ToLower(path.Ext(name)); ending {
 	case ".md", ".markdown", ".mdx", ".txt":
-		err = d.readPage(text)
+		err = d.readPage(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	case ".mmd", ".mermaid":
 		err = d.readMermaid(string(text), 1)
 	case ".dot", ".gv":

@@ -263,3 +263,65 @@ func FuzzPage(f *testing.F) {
 		}
 	})
 }
+
+const branching = `---
+name: brew
+description: Brews coffee
+---
+# Coffee
+
+Check that the kettle is full. If not, fill it.
+
+If the beans are old, throw them away. If no beans are left, buy some.
+
+See whether the filter is clean. If so, use it. If not, wash it.
+
+1. If the water is hard:
+   1. Soften it
+   2. Taste it
+2. Otherwise:
+   - Boil it
+3. Pour
+
+If the cup is cold:
+
+- Warm it
+
+<IMPORTANT>
+You MUST ask the guest before you add milk.
+Never add salt.
+</IMPORTANT>
+
+<!-- nobody sees this -->
+
+Serve nothing until the customer agrees.
+`
+
+// Conditions of several sentences, and those above a list, are branches; words between tags
+// of HTML are words of the page.
+func TestBranchesOfSeveralSentences(t *testing.T) {
+	draft := read(t, "coffee.md", branching)
+	require.Equal(t, draft, read(t, "coffee.md", strings.ReplaceAll(branching, "\n", "\r\n")), "the ends of lines do not matter")
+	require.Equal(t, "brew", draft.Name)
+	var asked, branches []string
+	for _, each := range draft.Steps {
+		if task, _ := each.Input["task"].(string); each.When != "" && task != "" {
+			branches = append(branches, each.When+": "+task)
+		} else if question, is := strings.CutPrefix(task, "Answer yes or no, and say why: is it so that "); is {
+			asked = append(asked, question)
+		}
+	}
+	require.Equal(t, []string{"the kettle is full?", "the beans are old?", "no beans are left?", "the filter is clean?", "the water is hard?", "the cup is cold?"}, asked)
+	require.Equal(t, []string{"kettle_full.answer == 'no': fill it.", "beans_old.answer == 'yes': throw them away.", "no_beans_left.answer == 'yes': buy some.",
+		"filter_clean.answer == 'yes': use it.", "filter_clean.answer == 'no': wash it.", "water_hard.answer == 'yes': Soften it", "cup_cold.answer == 'yes': Warm it"}, branches)
+	require.Equal(t, []string{"without_water_hard"}, step(t, draft, "boil_it").Deps)
+	require.Equal(t, []string{"taste_it", "boil_it"}, step(t, draft, "after_water_hard").Deps)
+	require.Equal(t, []string{"after_water_hard"}, step(t, draft, "pour").Deps)
+	for _, words := range []string{"If not, fill it.", "If no beans", "If so", "If not, wash", "hard:", "Otherwise:", "cold:", "MUST ask", "Never add salt.", "until the customer"} {
+		at := slices.IndexFunc(draft.Units, func(each adopt.Unit) bool { return strings.Contains(each.Text, words) })
+		require.GreaterOrEqual(t, at, 0, words)
+		require.Equal(t, adopt.Enforced, draft.Units[at].Verdict, words)
+	}
+	approvals := slices.DeleteFunc(slices.Clone(draft.Steps), func(each *adopt.Step) bool { return each.Call != "human.approve" })
+	require.Len(t, approvals, 2)
+}

@@ -20,21 +20,37 @@ func (d *Draft) question(id, task string, line int, quote string, answers []any,
 	return made
 }
 
+// askWhether adds the question of a condition.
+func (d *Draft) askWhether(condition string, line int, quote string, deps ...string) *Step {
+	return d.question("is "+condition, "Answer yes or no, and say why: is it so that "+condition+"?", line, quote, []any{"yes", "no"}, deps...)
+}
+
 // branch adds the steps of a condition: the question, what follows from yes and from no, and
 // a step where both meet. It returns the last one.
 func (d *Draft) branch(b branches, line int, quote string, deps ...string) (asked, last *Step) {
-	asked = d.question("is "+b.question, "Answer yes or no, and say why: is it so that "+b.question+"?", line, quote, []any{"yes", "no"}, deps...)
-	yes := d.task(b.yes, b.yes, line, quote, asked.ID)
-	yes.When = asked.Capture + ".answer == 'yes'"
-	var no *Step
-	if b.no == "" {
-		no = d.add(&Step{ID: "without " + asked.ID, Call: callSet, Input: map[string]any{"value": "nothing to do"}, Deps: []string{asked.ID}, Line: line, Quote: quote})
-	} else {
-		no = d.task(b.no, b.no, line, quote, asked.ID)
+	asked = d.askWhether(b.question, line, quote, deps...)
+	var ends []string
+	for _, each := range []struct{ answer, words string }{{"yes", b.yes}, {"no", b.no}} {
+		var made *Step
+		if each.words == "" {
+			made = d.without(asked)
+		} else {
+			made = d.task(each.words, each.words, line, quote, asked.ID)
+		}
+		made.When = asked.Capture + ".answer == '" + each.answer + "'"
+		ends = append(ends, made.ID)
 	}
-	no.When = asked.Capture + ".answer == 'no'"
-	last = d.add(&Step{ID: "after " + asked.ID, Call: callSet, Input: map[string]any{"value": "either branch"}, Deps: []string{yes.ID, no.ID}, Join: "any", Line: line, Quote: quote})
-	return asked, last
+	return asked, d.meet(asked, ends...)
+}
+
+// without adds the branch of a question in which nothing happens.
+func (d *Draft) without(asked *Step) *Step {
+	return d.add(&Step{ID: "without " + asked.ID, Call: callSet, Input: map[string]any{"value": "nothing to do"}, Deps: []string{asked.ID}, When: asked.Capture + ".answer == 'no'", Line: asked.Line, Quote: asked.Quote})
+}
+
+// meet adds the step where the branches of a question meet.
+func (d *Draft) meet(asked *Step, ends ...string) *Step {
+	return d.add(&Step{ID: "after " + asked.ID, Call: callSet, Input: map[string]any{"value": "either branch"}, Deps: ends, Join: "any", Line: asked.Line, Quote: asked.Quote})
 }
 
 // approve adds a step in which a person is asked.

@@ -28,6 +28,38 @@ type page struct {
 	// open is a task that takes what follows it below the same headings, and holds nothing.
 	open   *Step
 	openIn string
+	// fork is the condition whose branch is the next block, forked the one that ended last.
+	fork, forked *fork
+	goesOn       bool // another block follows what is read
+}
+
+// fork is a condition that ends with a colon: what stands below it happens where it holds,
+// and what stands below an "otherwise:" where it does not.
+type fork struct {
+	asked, without, after *Step
+	steps                 int    // how many there were when the branch began
+	yes                   string // the last step of the first branch, once that ended
+}
+
+// merge ends a branch: its first steps wait for the answer, and both branches meet.
+func (p *page) merge(f *fork) {
+	for _, each := range p.draft.Steps[f.steps:] {
+		if each.When == "" && slices.Contains(each.Deps, f.asked.ID) {
+			each.When = f.asked.Capture + ".answer == 'yes'"
+		}
+	}
+	switch {
+	case f.after != nil:
+		f.after.Deps = []string{f.yes, p.last}
+		p.draft.Steps = append(p.draft.Steps, f.after)
+	case len(p.draft.Steps) == f.steps: // a block without a step
+		return
+	default:
+		f.yes, f.without = p.last, p.draft.without(f.asked)
+		f.after = p.draft.meet(f.asked, f.yes, f.without.ID)
+	}
+	p.forked = f
+	p.follow(f.after)
 }
 
 // heading is a heading above what is read. unit is its place in the report: the first step
@@ -54,9 +86,7 @@ func (d *Draft) readPage(source []byte) error {
 	p := &page{draft: d, source: body, lines: lines}
 	parsed := goldmark.New(goldmark.WithExtensions(extension.Table, extension.TaskList)).Parser().Parse(text.NewReader(body))
 	for block := parsed.FirstChild(); block != nil; block = block.NextSibling() {
-		if err := p.block(block); err != nil {
-			return err
-		}
+		p.block(block)
 	}
 	return nil
 }
@@ -123,8 +153,13 @@ func (p *page) inline(node ast.Node, into *strings.Builder) {
 	}
 }
 
-// block reads one block of the page.
-func (p *page) block(node ast.Node) error {
+// block reads one block of the page. One below an open condition is its branch.
+func (p *page) block(node ast.Node) {
+	f := p.fork
+	p.fork, p.goesOn = nil, node.NextSibling() != nil && node.NextSibling().Kind() != ast.KindHeading
+	if f != nil {
+		defer p.merge(f)
+	}
 	switch block := node.(type) {
 	case *ast.Heading:
 		for len(p.above) > 0 && p.above[len(p.above)-1].level >= block.Level {
@@ -135,22 +170,20 @@ func (p *page) block(node ast.Node) error {
 	case *ast.List:
 		p.list(block)
 	case *ast.FencedCodeBlock:
-		return p.code(block, string(block.Language(p.source)))
+		p.code(block, string(block.Language(p.source)))
 	case *ast.CodeBlock:
-		return p.code(block, "")
+		p.code(block, "")
 	case *tables.Table:
 		p.table(block)
 	case *ast.Paragraph, *ast.TextBlock:
 		p.prose(p.words(block), p.line(block))
 	case *ast.Blockquote:
 		for inner := block.FirstChild(); inner != nil; inner = inner.NextSibling() {
-			if err := p.block(inner); err != nil {
-				return err
-			}
+			p.block(inner)
 		}
-	case *ast.HTMLBlock, *ast.ThematicBreak:
+	case *ast.HTMLBlock:
+		p.prose(untagged(p.words(block)), p.line(block))
 	}
-	return nil
 }
 
 // section is the way of headings to what is read.
@@ -263,7 +296,7 @@ func (p *page) points(item ast.Node, depth int) (found []point, plain bool) {
 
 // holds reports whether a sentence becomes more than a task.
 func holds(words string) bool {
-	return forbidden().MatchString(words) || approval().MatchString(words) || isConditional(words) || must(words)
+	return forbidden().MatchString(words) || approval().MatchString(words) || isConditional(words) || must(words) || opens().MatchString(words) || otherHead().MatchString(words)
 }
 
 // unchecked takes the box of a task list away.
@@ -306,14 +339,13 @@ func (p *page) item(item ast.Node) {
 	}
 	if words != "" {
 		line := p.line(first)
+		p.goesOn = first.NextSibling() != nil
 		verdict, step, why := p.sentence(words, line, words)
 		p.draft.note(line, words, verdict, step, why)
 		first = first.NextSibling()
 	}
 	for inner := first; inner != nil; inner = inner.NextSibling() {
-		if err := p.block(inner); err != nil {
-			continue // what a list holds is a part of it
-		}
+		p.block(inner)
 	}
 }
 
@@ -321,19 +353,22 @@ func (p *page) item(item ast.Node) {
 func (p *page) prose(words string, line int) {
 	var plain []string
 	var units []int
-	all := sentences(words)
+	read, all := 0, sentences(words)
 	for i, each := range all {
-		if i > 0 && otherBranch().MatchString(each) && isConditional(all[i-1]) {
-			continue // it was read with the sentence before
+		if i < read {
+			continue // with a sentence before
 		}
-		if i+1 < len(all) && isConditional(each) && otherBranch().MatchString(all[i+1]) {
-			verdict, step, why := p.sentence(each+" "+all[i+1], line, each)
-			p.draft.note(line, each, verdict, step, why)
-			p.draft.note(line, all[i+1], verdict, step, "it is the other branch of the sentence before")
+		for read = i + 1; read < len(all) && otherBranch().MatchString(all[read]) && isConditional(strings.Join(all[i:read+1], " ")); {
+			read++
+		}
+		if read > i+1 {
+			verdict, step, why := p.sentence(strings.Join(all[i:read], " "), line, each)
+			for _, part := range all[i:read] {
+				p.draft.note(line, part, verdict, step, why)
+			}
 			continue
 		}
-		isCondition := isConditional(each)
-		if approval().MatchString(each) || isCondition || must(each) {
+		if holds(each) {
 			verdict, step, why := p.sentence(each, line, each)
 			p.draft.note(line, each, verdict, step, why)
 			continue
@@ -363,6 +398,18 @@ func (p *page) sentence(words string, line int, quote string) (verdict, step, wh
 		made := p.draft.approve(words, line, quote, p.last)
 		p.follow(made)
 		return Enforced, made.ID, "a person is asked, and what stands below waits for the answer"
+	}
+	if found := opens().FindStringSubmatch(words); found != nil && p.goesOn {
+		asked := p.draft.askWhether(found[1], line, quote, p.last)
+		p.follow(asked)
+		p.fork = &fork{asked: asked, steps: len(p.draft.Steps)}
+		return Enforced, asked.ID, "a question with yes and no decides whether what stands below happens"
+	}
+	if f := p.forked; f != nil && p.goesOn && p.last == f.after.ID && otherHead().MatchString(words) {
+		f.steps = len(p.draft.Steps) - 1
+		p.draft.Steps = p.draft.Steps[:f.steps] // the branches meet below
+		p.last, p.fork, p.forked = f.without.ID, f, nil
+		return Enforced, f.asked.ID, "what stands below is the other branch of the question"
 	}
 	if b, is := conditional(words); is {
 		asked, last := p.draft.branch(b, line, quote, p.last)
@@ -407,31 +454,28 @@ func (p *page) table(table *tables.Table) {
 var shells = []string{"sh", "bash", "shell", "zsh", "console", "terminal", "shellsession"}
 
 // code reads a code block: a flowchart, a command, or a part of a task.
-func (p *page) code(block ast.Node, language string) error {
+func (p *page) code(block ast.Node, language string) {
 	var body strings.Builder
 	for i := range block.Lines().Len() {
 		segment := block.Lines().At(i)
 		body.Write(segment.Value(p.source))
 	}
 	line, words := p.line(block), strings.TrimSpace(body.String())
-	if words == "" {
-		return nil
-	}
 	switch {
+	case words == "":
+		return
 	case strings.EqualFold(language, "mermaid"):
-		err := p.draft.readMermaid(body.String(), line)
-		if err != nil {
+		if err := p.draft.readMermaid(body.String(), line); err != nil {
 			p.draft.note(line, fault.Cut(words, 200), LeftOut, "", "the flowchart cannot be read: "+fault.From(err).Message())
 		}
-		return nil
+		return
 	case slices.Contains(shells, strings.ToLower(language)):
 		p.command(words, line)
-		return nil
+		return
 	}
 	first, _, _ := strings.Cut(words, "\n")
 	made := p.tell(cmp.Or(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
 	p.draft.note(line, fault.Cut(words, 200), Asked, made.ID, "the block is a part of the task")
-	return nil
 }
 
 // command makes a command of .savant/ci.yaml of a code block, and a step that runs it.

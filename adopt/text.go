@@ -86,13 +86,18 @@ func sentences(text string) (found []string) {
 
 var (
 	// approval is a sentence that has a person asked first.
-	approval = pattern.Lazy(`(?i)\b(ask|get|obtain|wait for|require|request|seek|need)s?\b[^.]{0,60}\b(approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\b(confirm|check|verify|ask)\b[^.]{0,30}\b(with|for)? ?(the )?(user|human|person|customer|owner|maintainer|reviewer|team lead)\b[^.]{0,60}\b(before|first|prior to)\b|\bask\b[^.]{0,60}\bbefore\b|\bdo not [^.]{0,80}\bwithout (the )?(user'?s |explicit |human )*(approval|permission|confirmation|consent)`)
+	approval = pattern.Lazy(`(?i)\b(ask|get|obtain|wait for|require|request|seek|need)s?\b[^.]{0,60}\b(approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\b(confirm|check|verify|ask)\b[^.]{0,30}\b(with|for)? ?(the )?(user|human|person|customer|owner|maintainer|reviewer|team lead)\b[^.]{0,60}\b(before|first|prior to)\b|\bask\b[^.]{0,60}\bbefore\b|\b(?:until|unless|once|after|only (?:if|when|once|after))\b[^.]{0,40}\b(?:user|human|person|customer|owner|maintainer|reviewer|team lead)s?\b (?:has |have )?(?:explicitly )?(?:approve|confirm|agree|consent|sign|accept)(?:s|d|ed)?\b|\bdo not [^.]{0,80}\bwithout (the )?(user'?s |explicit |human )*(approval|permission|confirmation|consent)`)
 	// duty is a sentence that must hold.
 	duty = pattern.Lazy(`\b(MUST|NEVER|ALWAYS|REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b)`)
 	// condition is if … then … else in its usual forms.
 	condition = pattern.Lazy(`(?i)^(?:\*\*)?(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
 	// otherwise begins the other branch, "else" also without a mark before it, behind a word.
-	otherwise = pattern.Lazy(`(?i)(?:(?:^|[.;,] +)(?:otherwise|else|if not|if no)[,:]?|(\pL+) +else) +`)
+	otherwise = pattern.Lazy(`(?i)(?:(?:^|[.;,] +)(?:(?:otherwise|else)[,:]?|if (?:not|no)[,:])|(\pL+) +else) +`)
+	// inquiry is "check whether …" with what follows from it.
+	inquiry = pattern.Lazy(`(?i)^(?:first,? |then,? )?(?:verify|check|confirm|determine|see|ensure|make sure)(?: that| if| whether)? ([^.]{3,200}[.;]) (?:(if (?:so|yes)[,:])|if (?:not|no)[,:]|(?:otherwise|else)\b[,:]?) (.+)$`)
+	// opens is a condition whose branch stands below it, otherHead the head of the other one.
+	opens     = pattern.Lazy(`(?i)^(?:\*\*)?(?:if|in case) (.{3,200}?):(?:\*\*)?$`)
+	otherHead = pattern.Lazy(`(?i)^(?:\*\*)?(?:otherwise|else|if not|if no):(?:\*\*)?$`)
 	// elsewhere ends words behind which "else" begins no branch, as in "anything else".
 	elsewhere = pattern.Lazy(`(?i)(?:thing|one|body|where|who|what|how|when|why|or|much|little)$`)
 )
@@ -105,8 +110,14 @@ type branches struct{ question, yes, no string }
 
 // conditional reads "if … then … else …".
 func conditional(text string) (branches, bool) {
-	found := condition().FindStringSubmatch(strings.TrimSpace(text))
-	if found == nil {
+	text = strings.TrimSpace(text)
+	if found := inquiry().FindStringSubmatch(text); found != nil && found[2] == "" {
+		return branches{question: strings.TrimRight(found[1], ".;"), no: found[3]}, true
+	} else if found != nil {
+		text = "If " + strings.TrimRight(found[1], ".;") + ", then " + found[3]
+	}
+	found := condition().FindStringSubmatch(text)
+	if found == nil || otherBranch().MatchString(text) {
 		return branches{}, false
 	}
 	b := branches{question: strings.TrimSpace(found[1]), yes: strings.TrimSpace(found[2])}
@@ -126,8 +137,13 @@ func conditional(text string) (branches, bool) {
 	return b, len(strings.Fields(b.yes)) > 0
 }
 
-// otherBranch is a sentence that says what happens where the one before it does not hold.
-var otherBranch = pattern.Lazy(`(?i)^(otherwise|else|if not|if no)\b`)
+// otherBranch is a sentence that is about the one before it.
+var otherBranch = pattern.Lazy(`(?i)^(?:(?:otherwise|else)\b|if (?:not|no|so|yes)[,:])`)
+
+// untagged takes the tags and comments of HTML away.
+func untagged(text string) string { return tag().ReplaceAllString(text, " ") }
+
+var tag = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
 
 func isConditional(text string) bool {
 	_, is := conditional(text)
