@@ -21,7 +21,7 @@ func (c Content) Archive() ([]byte, error) {
 	}
 	files := tar.NewWriter(compressed)
 	for _, name := range c.Names() {
-		if err := files.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(c[name])), Format: tar.FormatUSTAR}); err != nil {
+		if err := files.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(c[name])), Format: tar.FormatPAX}); err != nil {
 			return nil, err
 		}
 		if _, err := files.Write(c[name]); err != nil {

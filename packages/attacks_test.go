@@ -14,11 +14,13 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
 	"savant/packages"
+	"savant/think/flow"
 )
 
 // A source that could run a program, read elsewhere or hide where it leads is refused; its
@@ -227,6 +229,8 @@ func TestArchivesThatWereTamperedWith(t *testing.T) {
 		"a large file aside":   {tar.Header{Name: "video.mp4", Size: 65 << 20}, fault.LimitExceeded},
 		"commands":             {tar.Header{Name: ".savant/ci.yaml", Size: 1}, ""},
 		"another package's":    {tar.Header{Name: "workflows/vendor/local/x/workflows/b.yaml", Size: 1}, ""},
+		"a twin in capitals":   {tar.Header{Name: "workflows/A.yaml", Size: 1}, fault.InvalidParams},
+		"a file as a folder":   {tar.Header{Name: "workflows/a.yaml/b.yaml", Size: 1}, fault.InvalidParams},
 		"a name with controls": {tar.Header{Name: "workflows/b\x1b[2J.yaml", Size: 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,4 +366,58 @@ func TestAProjectsHomeConfiguresNoFetch(t *testing.T) {
 	_, err = packages.Fetcher{Base: project, Scratch: t.TempDir()}.Fetch(t.Context(), parsed)
 	require.NoError(t, err)
 	require.NoFileExists(t, ran)
+}
+
+// Packages of which one lies in the folder of the other are not added: an update or a removal
+// of that one would take both.
+func TestPackagesInOneFolder(t *testing.T) {
+	for other, ok := range map[string]bool{"acme/ops/sub": false, "ACME/ops": false, "Acme/OPS/sub": false, "acme/ops2": true, "acme/op": true, "acme2/ops/sub": true} {
+		one := packages.Package{Name: "acme/ops", Source: "../a", Files: map[string]string{"workflows/a.yaml": digest}}
+		two := packages.Package{Name: other, Source: "../b", Files: map[string]string{"workflows/b.yaml": digest}}
+		for _, lock := range []packages.Lock{{Packages: []packages.Package{one, two}}, {Packages: []packages.Package{two, one}}} {
+			err := lock.Clash()
+			if ok {
+				require.NoError(t, err, other)
+				continue
+			}
+			require.ErrorIs(t, err, fault.IDCollision, other)
+			require.ErrorContains(t, err, "acme/ops")
+			require.ErrorContains(t, err, other)
+		}
+	}
+	content := packages.Content{"workflows/caf\u00e9.yaml": []byte("a"), "workflows/cafe\u0301.yaml": []byte("b")}
+	data, err := content.Archive()
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "p.tar.gz")
+	require.NoError(t, os.WriteFile(name, data, 0o600))
+	_, err = fetch(t, name)
+	require.ErrorIs(t, err, fault.InvalidParams, "one name in two spellings of Unicode")
+}
+
+// What changes is shown, whatever stands before it, and so is the order of steps and of rules.
+func TestChangesAreShown(t *testing.T) {
+	decode := func(name string, data []byte) (any, error) {
+		value, _, err := flow.ReadYAMLPlaces(name, data)
+		return value, err
+	}
+	long := strings.Repeat("é long words ", 40)
+	before := packages.Content{"workflows/a.yaml": []byte("name: a\nsteps:\n- {id: one, call: t.x}\n- {id: two, call: t.x, input_template: {task: \"" + long + "old end\"}}\n- {id: three, call: t.y}\n"),
+		"rules/r.yaml": []byte("rules:\n- {id: push, guard: [git.push], deny: true, message: \"" + long + "\"}\n- {id: tag, guard: [git.tag], deny: true}\n")}
+	after := packages.Content{"workflows/a.yaml": []byte("name: a\nsteps:\n- {id: two, call: t.x, input_template: {task: \"" + long + "new end\"}}\n- {id: one, call: t.x}\n- {id: four, call: human.ask}\n"),
+		"rules/r.yaml": []byte("rules:\n- {id: tag, guard: [git.tag, git.commit], deny: true}\n- {id: more, deny: true}\n- {id: push, guard: [git.push], deny: true, message: \"" + long + "\"}\n")}
+	found := map[string]string{}
+	for _, each := range packages.Changes(before, after, decode) {
+		require.NotEqual(t, each.From, each.To, each)
+		require.True(t, utf8.ValidString(each.From+each.To))
+		found[strings.Join([]string{each.File, each.Step, each.Key}, "|")] = each.From + " → " + each.To
+	}
+	require.Equal(t, `one, two → two, one`, found["workflows/a.yaml||order of steps"])
+	require.Contains(t, found["workflows/a.yaml|two|input_template"], "old end")
+	require.Contains(t, found["workflows/a.yaml|two|input_template"], "new end")
+	require.Equal(t, `"t.y" → `, found["workflows/a.yaml|three|"])
+	require.Equal(t, ` → "human.ask"`, found["workflows/a.yaml|four|"])
+	require.Equal(t, `push, tag → tag, push`, found["rules/r.yaml||order of rules"])
+	require.Equal(t, `["git.tag"] → ["git.tag","git.commit"]`, found["rules/r.yaml||rules tag guard"])
+	require.Equal(t, ` → "more"`, found["rules/r.yaml||rules more"])
+	require.Len(t, found, 7)
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -63,61 +64,108 @@ func changesOf(name string, old, now []byte, decode func(string, []byte) (any, e
 	if oldErr != nil || err != nil || !isObject || !isToo {
 		return []Change{{File: name, Key: "content", From: "other bytes", To: "other bytes"}}
 	}
-	var found []Change
-	for _, key := range slices.Sorted(maps.Keys(merged(a, b))) {
-		if key == "steps" && strings.HasPrefix(name, workflowFolder+"/") {
-			found = append(found, stepChanges(name, stepsOf(a[key]), stepsOf(b[key]))...)
-		} else if !reflect.DeepEqual(a[key], b[key]) {
-			found = append(found, Change{File: name, Key: key, From: shown(a, key), To: shown(b, key)})
+	return memberChanges(Change{File: name}, a, b)
+}
+
+// memberChanges compares the members of two objects. at says where they stand.
+func memberChanges(at Change, before, after map[string]any) (found []Change) {
+	for _, key := range slices.Sorted(maps.Keys(merged(before, after))) {
+		if reflect.DeepEqual(before[key], after[key]) {
+			continue
 		}
+		old, listed := byID(before[key])
+		now, listedToo := byID(after[key])
+		made := at
+		made.Key = strings.TrimSpace(at.Key + " " + key)
+		if at.Step == "" && listed && listedToo {
+			found = append(found, itemChanges(made, old, now)...)
+			continue
+		}
+		made.From, made.To = shown(before, after, key)
+		found = append(found, made)
 	}
 	return found
 }
 
-// stepsOf returns the steps of a workflow by their ids.
-func stepsOf(list any) map[string]map[string]any {
-	steps, _ := list.([]any)
-	made := map[string]map[string]any{}
-	for _, each := range steps {
-		step, _ := each.(map[string]any)
-		if id, _ := step["id"].(string); id != "" {
-			made[id] = step
-		}
-	}
-	return made
+// items are the members of a list that have ids, in their order.
+type items struct {
+	order []string
+	byID  map[string]map[string]any
 }
 
-func stepChanges(name string, before, after map[string]map[string]any) []Change {
-	var found []Change
-	for _, id := range slices.Sorted(maps.Keys(merged(before, after))) {
-		old, had := before[id]
-		now, has := after[id]
-		switch {
-		case !had:
-			found = append(found, Change{File: name, Step: id, To: shown(now, "call")})
-			continue
-		case !has:
-			found = append(found, Change{File: name, Step: id, From: shown(old, "call")})
+// byID reads a list as steps and rules are written; is reports whether each member has an id
+// of its own.
+func byID(value any) (made items, is bool) {
+	list, _ := value.([]any)
+	made.byID = map[string]map[string]any{}
+	for _, each := range list {
+		item, _ := each.(map[string]any)
+		if id, _ := item["id"].(string); id != "" {
+			made.byID[id], made.order = item, append(made.order, id)
+		}
+	}
+	return made, len(made.byID) == len(list) && len(list) > 0
+}
+
+// itemChanges compares lists of steps or of rules: what is new, gone or different, and where
+// those of both stand in another order.
+func itemChanges(at Change, before, after items) (found []Change) {
+	for _, id := range slices.Sorted(maps.Keys(merged(before.byID, after.byID))) {
+		one := at
+		if at.Key == "steps" {
+			one.Step, one.Key = id, ""
+		} else {
+			one.Key += " " + id
+		}
+		old, had := before.byID[id]
+		now, has := after.byID[id]
+		if had && has {
+			found = append(found, memberChanges(one, old, now)...)
 			continue
 		}
-		for _, key := range slices.Sorted(maps.Keys(merged(old, now))) {
-			if !reflect.DeepEqual(old[key], now[key]) {
-				found = append(found, Change{File: name, Step: id, Key: key, From: shown(old, key), To: shown(now, key)})
-			}
+		key := "call"
+		if at.Key != "steps" {
+			key = "id"
 		}
+		one.From, one.To = shown(old, now, key)
+		found = append(found, one)
+	}
+	absent := func(from items) func(string) bool {
+		return func(id string) bool { return from.byID[id] == nil }
+	}
+	from, to := slices.DeleteFunc(before.order, absent(after)), slices.DeleteFunc(after.order, absent(before))
+	if !slices.Equal(from, to) {
+		at.Key, at.From, at.To = "order of "+at.Key, fault.Cut(strings.Join(from, ", "), maxShown), fault.Cut(strings.Join(to, ", "), maxShown)
+		found = append(found, at)
 	}
 	return found
 }
 
-// shown writes a member as JSON, cut; "" where there is none.
-func shown(object map[string]any, key string) string {
+// shown writes the members of a key as JSON, cut so that they show where they differ; "" where
+// there is none.
+func shown(before, after map[string]any, key string) (from, to string) {
+	from, to = encoded(before, key), encoded(after, key)
+	same := 0
+	for same < min(len(from), len(to)) && from[same] == to[same] {
+		same++
+	}
+	if begin := same - maxShown/4; same > maxShown/2 {
+		for !utf8.RuneStart(from[begin]) {
+			begin--
+		}
+		from, to = "…"+from[begin:], "…"+to[begin:]
+	}
+	return fault.Cut(from, maxShown), fault.Cut(to, maxShown)
+}
+
+func encoded(object map[string]any, key string) string {
 	value, has := object[key]
 	if !has {
 		return ""
 	}
-	encoded, err := jsonvalue.Encode(value)
+	text, err := jsonvalue.Encode(value)
 	if err != nil {
 		return ""
 	}
-	return fault.Cut(string(encoded), maxShown)
+	return string(text)
 }

@@ -85,9 +85,17 @@ func ReadLock(data []byte) (Lock, error) {
 	return lock, nil
 }
 
-// Clash refuses packages with different files in one place, of which one would hide the other:
-// ID_COLLISION.
+// Clash refuses packages of which one lies in the folder of the other, also where the case of
+// letters does not matter, and those with different files in one place: ID_COLLISION.
 func (l Lock) Clash() error {
+	for i, each := range l.Packages {
+		for _, other := range l.Packages[i+1:] {
+			one, two := strings.ToLower(each.Name)+"/", strings.ToLower(other.Name)+"/"
+			if strings.HasPrefix(one, two) || strings.HasPrefix(two, one) {
+				return fault.New(fault.IDCollision, "the packages %s and %s lie in one folder: remove one of the two packages", each.Name, other.Name)
+			}
+		}
+	}
 	_, err := treeOf(l)
 	return err
 }

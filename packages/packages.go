@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"savant/fault"
 	"savant/internal/jsonvalue"
 )
@@ -97,9 +99,20 @@ func isCases(name string) bool {
 
 // check refuses content that is empty or beyond the bounds.
 func (c Content) check(source Source) error {
-	bytes := 0
-	for name, data := range c {
+	bytes, lower := 0, map[string]string{}
+	for _, name := range c.Names() {
+		data := c[name]
 		bytes += len(data)
+		folded := norm.NFC.String(strings.ToLower(name))
+		if other, twin := lower[folded]; twin {
+			return fault.New(fault.InvalidParams, "%s: %s and %s are one file where the case of letters does not matter", source, other, name)
+		}
+		lower[folded] = name
+		for folder := path.Dir(folded); folder != "."; folder = path.Dir(folder) {
+			if other, twin := lower[folder]; twin {
+				return fault.New(fault.InvalidParams, "%s: %s is a file, and %s lies below it", source, other, name)
+			}
+		}
 		if len(data) > maxFile {
 			return fault.New(fault.LimitExceeded, "%s: %s has %d bytes, and a file of a package has at most %d", source, name, len(data), maxFile)
 		}
