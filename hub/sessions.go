@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -76,12 +75,7 @@ func (s *sessions) read() {
 			_ = root.Remove(each.Name()) // the next start tries again
 		}
 	}
-	file, err := regular.Open(root, s.name, os.O_RDONLY, 0)
-	if err != nil {
-		return
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxSessionFile))
+	data, err := regular.ReadFile(root, s.name, maxSessionFile)
 	if err == nil && json.Unmarshal(data, &s.open) != nil || s.open == nil {
 		s.open = map[string]session{}
 	}

@@ -150,13 +150,6 @@ func (r *runner) root() (*os.Root, error) {
 }
 
 func source(root *os.Root) ([]byte, error) {
-	info, err := root.Stat(File) // before it is opened: a pipe would block
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
 	file, err := regular.Open(root, File, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err

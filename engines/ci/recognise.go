@@ -2,11 +2,11 @@ package ci
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
 	"savant/internal/pattern"
+	"savant/internal/regular"
 )
 
 // Proposal is a proposed ci.yaml.
@@ -69,15 +69,7 @@ func (p proposed) write(to *strings.Builder) {
 const maxRecognised = 1 << 20
 
 func contentOf(project fs.FS, name string) (string, bool) {
-	if info, err := fs.Stat(project, name); err != nil || !info.Mode().IsRegular() { // opening a pipe would block
-		return "", false
-	}
-	file, err := project.Open(name)
-	if err != nil {
-		return "", false
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxRecognised))
+	data, err := regular.ReadFS(project, name, maxRecognised)
 	return string(data), err == nil
 }
 

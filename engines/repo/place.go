@@ -2,7 +2,6 @@ package repo
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -103,14 +102,9 @@ func (e *reader) text(in repository, named string) (string, error) {
 	if found.info.Size() > maxRead {
 		return "", fault.New(fault.LimitExceeded, "path: %q has %d bytes; at most %d are read", fault.Cut(named, 200), found.info.Size(), maxRead)
 	}
-	file, err := regular.Open(found.root, found.name, os.O_RDONLY, 0)
+	data, err := regular.ReadFile(found.root, found.name, maxRead)
 	if err != nil {
 		return "", invalid("path", "a file that may be read", named)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxRead))
-	if err != nil {
-		return "", unreadable(named, err)
 	}
 	if binary(data) {
 		return "", fault.New(fault.InvalidParams, "path: %q is binary (%d bytes), not text", fault.Cut(named, 200), len(data)).

@@ -3,6 +3,7 @@
 package regular
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -67,15 +68,23 @@ var ErrTooLarge = errors.New("the file is too large")
 
 // ReadFile reads a whole file below a root. Its size is checked first.
 func ReadFile(root *os.Root, name string, limit int64) ([]byte, error) {
-	return whole(name, limit, func() (*os.File, error) { return Open(root, name, os.O_RDONLY, 0) })
+	return whole(name, limit, func() (fs.File, error) { return Open(root, name, os.O_RDONLY, 0) })
 }
 
 // ReadPath is ReadFile for a file that a person names.
 func ReadPath(name string, limit int64) ([]byte, error) {
-	return whole(name, limit, func() (*os.File, error) { return OpenPath(name) })
+	return whole(name, limit, func() (fs.File, error) { return OpenPath(name) })
 }
 
-func whole(name string, limit int64, open func() (*os.File, error)) (data []byte, err error) {
+// ReadFS is ReadFile for a file system.
+func ReadFS(files fs.FS, name string, limit int64) ([]byte, error) {
+	if info, err := fs.Stat(files, name); err != nil || !info.Mode().IsRegular() { // opening a pipe would block
+		return nil, cmp.Or(err, error(&fs.PathError{Op: "open", Path: name, Err: ErrIrregular}))
+	}
+	return whole(name, limit, func() (fs.File, error) { return files.Open(name) })
+}
+
+func whole(name string, limit int64, open func() (fs.File, error)) (data []byte, err error) {
 	file, err := open()
 	if err != nil {
 		return nil, err

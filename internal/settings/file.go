@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -54,24 +53,19 @@ func readFile(folder string, table []Setting) (file, error) {
 }
 
 func readBounded(root *os.Root) ([]byte, fs.FileMode, error) {
-	info, err := root.Stat(FileName) // before it is opened: a pipe would block
-	if err != nil {
-		return nil, 0, unreadable(err)
-	}
-	if !info.Mode().IsRegular() {
+	info, err := root.Stat(FileName)
+	if err == nil && !info.Mode().IsRegular() {
 		return nil, 0, fault.New(fault.InvalidParams, "%s: expected a file", FileName)
 	}
-	opened, err := regular.Open(root, FileName, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, 0, unreadable(err)
+	var data []byte
+	if err == nil {
+		data, err = regular.ReadFile(root, FileName, maxFile)
 	}
-	defer opened.Close()
-	data, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
-	if err != nil {
-		return nil, 0, unreadable(err)
-	}
-	if len(data) > maxFile {
+	switch {
+	case errors.Is(err, regular.ErrTooLarge):
 		return nil, 0, fault.New(fault.LimitExceeded, "%s has more than %d bytes", FileName, maxFile)
+	case err != nil:
+		return nil, 0, unreadable(err)
 	}
 	return data, info.Mode(), nil
 }

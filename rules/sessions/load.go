@@ -4,7 +4,6 @@ package sessions
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -13,6 +12,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/regular"
 	"savant/rules"
 	"savant/think/flow"
 )
@@ -134,24 +134,12 @@ func Files(files fs.FS, cases bool) ([]string, error) {
 
 // Read reads one file, of at most 1 MB.
 func Read(files fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(files, name)
-	if err == nil && !info.Mode().IsRegular() { // a pipe would block
-		err = errors.New("it is not a regular file")
-	}
-	if err != nil {
-		return nil, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, err)
-	}
-	file, err := files.Open(name)
-	if err != nil {
-		return nil, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, err)
-	}
-	defer file.Close()
-	source, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	source, err := regular.ReadFS(files, name, maxFile)
 	switch {
+	case errors.Is(err, regular.ErrTooLarge):
+		return nil, fault.New(fault.LimitExceeded, "%s is larger than %d bytes", name, maxFile)
 	case err != nil:
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, err)
-	case len(source) > maxFile:
-		return nil, fault.New(fault.LimitExceeded, "%s is larger than %d bytes", name, maxFile)
 	}
 	return source, nil
 }

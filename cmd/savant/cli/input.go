@@ -47,17 +47,29 @@ func (p *Program) ArgumentsOf(flag, given string) (json.RawMessage, error) {
 
 // Read returns the content of a flag's file, or of stdin for -, of at most limit bytes.
 func (p *Program) Read(flag, name string, limit int64) ([]byte, error) {
+	data, err := p.ReadFile(name, limit)
+	switch {
+	case errors.Is(err, fault.LimitExceeded):
+		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, limit)
+	case err != nil:
+		return nil, UsageError(flag + ": " + fault.From(err).Message())
+	}
+	return data, nil
+}
+
+// ReadFile returns the content of a file, or of stdin for -: LIMIT_EXCEEDED beyond limit bytes.
+func (p *Program) ReadFile(name string, limit int64) ([]byte, error) {
 	source, closeFile, err := p.Readable(name)
 	if err != nil {
-		return nil, UsageError(flag + ": " + fault.From(err).Message())
+		return nil, err
 	}
 	defer closeFile()
 	data, err := io.ReadAll(io.LimitReader(source, limit+1))
-	if err != nil {
-		return nil, UsageError(flag + ": " + err.Error())
-	}
-	if int64(len(data)) > limit {
-		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, limit)
+	switch {
+	case err != nil:
+		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", name, fault.WithoutPath(err))
+	case int64(len(data)) > limit:
+		return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes", name, limit)
 	}
 	return data, nil
 }

@@ -108,7 +108,7 @@ type givenProof struct {
 // proofsOf reads the files, or the note of a commit.
 func (p *program) proofsOf(ctx context.Context, files []string, commit string) (found []givenProof, err error) {
 	for _, file := range files {
-		content, err := p.readProof(file)
+		content, err := p.ReadFile(file, proof.MaxFile)
 		if err != nil {
 			return nil, err
 		}

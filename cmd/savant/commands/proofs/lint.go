@@ -25,7 +25,7 @@ func (p *program) lintCommand() *cobra.Command {
 			if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
 				return p.OnLook(p.lintRun)(command, args)
 			}
-			content, err := p.readProof(args[0])
+			content, err := p.ReadFile(args[0], proof.MaxFile)
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,6 @@ import (
 	"savant"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
-	"savant/fault"
 	"savant/proof"
 	"savant/proof/keys"
 	"savant/think"
@@ -58,7 +57,7 @@ func WithFiles(shared *cli.Program, command *cobra.Command) *cobra.Command {
 }
 
 func (p *program) verifyFile(ctx context.Context, file string, in trusted) error {
-	content, err := p.readProof(file)
+	content, err := p.ReadFile(file, proof.MaxFile)
 	if err != nil {
 		return err
 	}
@@ -83,22 +82,6 @@ func (p *program) verifyFile(ctx context.Context, file string, in trusted) error
 // replayer is an engine that computes runs again; it keeps none.
 func replayer() *think.Engine {
 	return think.New(think.Options{Library: library.New(library.Layer{Files: savant.Files})})
-}
-
-func (p *program) readProof(file string) ([]byte, error) {
-	from, closeFile, err := p.Readable(file)
-	if err != nil {
-		return nil, err
-	}
-	defer closeFile()
-	content, err := io.ReadAll(io.LimitReader(from, proof.MaxFile+1))
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "%s cannot be read", file)
-	}
-	if len(content) > proof.MaxFile {
-		return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes", file, proof.MaxFile)
-	}
-	return content, nil
 }
 
 // trust returns the keys that the flags name, and else the person's own.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -170,12 +169,7 @@ func witnessed(each think.Event) string {
 }
 
 func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, file string) error {
-	from, closeFile, err := p.Readable(file)
-	if err != nil {
-		return err
-	}
-	defer closeFile()
-	source, err := io.ReadAll(io.LimitReader(from, maxAgainst))
+	source, err := p.ReadFile(file, maxAgainst)
 	if err != nil {
 		return err
 	}
