@@ -181,6 +181,8 @@ func TestProjectsAreRecognised(t *testing.T) {
 		"no test":               {fstest.MapFS{"package.json": file(`{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`)}, nil, ""},
 		"pytest":                {fstest.MapFS{"pyproject.toml": file("[tool.pytest.ini_options]"), "uv.lock": file("")}, []string{"tests"}, "[uv, run, pytest,"},
 		"tox":                   {fstest.MapFS{"tox.ini": file("[tox]")}, []string{"tests"}, "[tox]"},
+		"unittest":              {fstest.MapFS{"setup.py": file("import setuptools"), "tests/test_a.py": file("import unittest"), "poetry.lock": file("")}, []string{"tests"}, "[poetry, run, python3, -m, unittest, discover, -s, tests]"},
+		"a linter's settings":   {fstest.MapFS{"pyproject.toml": file("[tool.ruff]")}, nil, ""},
 		"several":               {fstest.MapFS{"go.mod": file(""), "Makefile": file("all:\n\ntest: all\n"), "conftest.py": file("")}, []string{"tests", "tests-python", "make-test"}, "[make, test]"},
 		"no rule":               {fstest.MapFS{"Makefile": file("test := 1\n")}, nil, ""},
 		"bad json":              {fstest.MapFS{"package.json": file("{")}, nil, ""},

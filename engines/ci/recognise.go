@@ -1,8 +1,10 @@
 package ci
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"savant/internal/pattern"
@@ -32,15 +34,15 @@ const header = `# The commands that ci.run_tests (the one named tests) and ci.ru
 commands:
 `
 
-// Recognise proposes commands for the project in a folder: Go by go.mod, Node by the
-// test script of package.json and the runner that it starts, Python by pytest or tox, Make by a target test. The
-// first becomes `tests`. It returns an empty proposal for an unknown project. It reads
-// only files at the top of the folder.
+// Recognise proposes commands for the project in a folder: Go by go.mod, Node by the test
+// script of package.json and the runner that it starts, Python by its settings and tests, Rust
+// by Cargo.toml, Make by a target test. The first becomes `tests`. It returns an empty proposal
+// for an unknown project. It reads only files at the top of the folder and tests just below it.
 func Recognise(project fs.FS) Proposal {
 	var proposal Proposal
 	var text strings.Builder
 	text.WriteString(header)
-	for _, kind := range []func(fs.FS) proposed{recogniseGo, recogniseNode, recognisePython, recogniseMake} {
+	for _, kind := range []func(fs.FS) proposed{recogniseGo, recogniseNode, recognisePython, recogniseRust, recogniseMake} {
 		command := kind(project)
 		if command.kind == "" {
 			continue
@@ -90,40 +92,61 @@ func recogniseGo(project fs.FS) proposed {
 	}}
 }
 
-func recognisePython(project fs.FS) proposed {
-	if exists(project, "tox.ini") {
-		return proposed{kind: "Python (tox.ini)", name: "tests-python", comment: "tox runs what tox.ini says.",
-			lines: []string{"command: [tox]", "timeout: 30m"}}
-	}
-	manifest, hasManifest := contentOf(project, "pyproject.toml")
-	by := ""
-	switch {
-	case strings.Contains(manifest, "[tool.tox"):
-		return proposed{kind: "Python (pyproject.toml, tox)", name: "tests-python", comment: "tox runs what pyproject.toml says.",
-			lines: []string{"command: [tox]", "timeout: 30m"}}
-	case exists(project, "pytest.ini"):
-		by = "pytest.ini"
-	case exists(project, "conftest.py"):
-		by = "conftest.py"
-	case hasManifest && (strings.Contains(manifest, "pytest") || exists(project, "tests")):
-		by = "pyproject.toml"
-	default:
+func recogniseRust(project fs.FS) proposed {
+	if !exists(project, "Cargo.toml") {
 		return proposed{}
 	}
-	start := "python3, -m, pytest"
+	return proposed{kind: "Rust (Cargo.toml)", name: "tests-rust", comment: "Cargo builds first.", lines: []string{"command: [cargo, test]", "timeout: 30m"}}
+}
+
+var (
+	// pythonFiles match the files that make a project of Python, those first that say what runs its tests.
+	pythonFiles = []string{"tox.ini", "pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "setup.py", "requirements*.txt", "test_*.py", "*_test.py", "test*/*test*.py"}
+	pythonSign  = pattern.Lazy(`(?m)pytest|conftest|\A\S*test\S*\.py$|\Asetup\.py$|^\[(?:project|build-system|metadata|tool\.poetry)\b|` + toxSign)
+	byTox       = pattern.Lazy(`(?m)` + toxSign)
+	byPytest    = pattern.Lazy(`pytest|conftest`)
+	byUnittest  = pattern.Lazy(`(?m)^(?:import|from) unittest\b`)
+)
+
+const toxSign = `^\[(?:tox|testenv|tool\.tox|tox:tox)\b`
+
+func recognisePython(project fs.FS) proposed {
+	first, folder, all := "", ".", ""
+	for _, form := range pythonFiles {
+		names, _ := fs.Glob(project, form) // no form is malformed
+		for _, name := range names[:min(len(names), 20)] {
+			if text, ok := contentOf(project, name); ok && pythonSign().MatchString(name+"\n"+text) {
+				first, folder, all = cmp.Or(first, name), path.Dir(name), all+name+"\n"+text+"\n"
+			}
+		}
+	}
+	if first == "" {
+		return proposed{}
+	}
+	started := ""
 	switch {
 	case exists(project, "uv.lock"):
-		start = "uv, run, pytest"
+		started = "uv, run, "
 	case exists(project, "poetry.lock"):
-		start = "poetry, run, pytest"
+		started = "poetry, run, "
 	}
-	return proposed{kind: "Python (" + by + ", pytest)", name: "tests-python", comment: "ci.run may add -k=EXPRESSION.", lines: []string{
-		"command: [" + start + ", -q, --junitxml=.savant/ci/pytest.xml]",
-		"parser: junit",
-		"report: .savant/ci/pytest.xml",
-		"timeout: 10m",
-		`args: ['-k=[A-Za-z0-9_ ]{1,200}']`,
-	}}
+	made := func(by, comment string, lines ...string) proposed {
+		return proposed{kind: "Python (" + first + ", " + by + ")", name: "tests-python", comment: comment, lines: lines}
+	}
+	switch {
+	case byTox().MatchString(all):
+		return made("tox", "tox runs what its settings say.", "command: ["+started+"tox]", "timeout: 30m")
+	case !byPytest().MatchString(all) && byUnittest().MatchString(all):
+		command := started + "python3, -m, unittest"
+		if folder != "." && !exists(project, folder+"/__init__.py") { // unittest looks into packages alone
+			command += ", discover, -s, " + folder
+		}
+		return made("unittest", "No test is counted: unittest writes no report; pytest would.", "command: ["+command+"]", "timeout: 10m")
+	case started == "":
+		started = "python3, -m, "
+	}
+	return made("pytest", "ci.run may add -k=EXPRESSION.", "command: ["+started+"pytest, -q, --junitxml=.savant/ci/pytest.xml]", "parser: junit",
+		"report: .savant/ci/pytest.xml", "timeout: 10m", `args: ['-k=[A-Za-z0-9_ ]{1,200}']`)
 }
 
 var makeTarget = pattern.Lazy(`(?m)^test\s*:([^=]|$)`)

@@ -31,7 +31,7 @@ func (p *program) initCommand() *cobra.Command {
 	var yes bool
 	command := &cobra.Command{Use: "init", Short: "Begin in a project: its test command and a first workflow",
 		Long: "Begin in a project: write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run,\n" +
-			"and a first workflow with its cases. It recognises Go, Node, Python and Make projects, shows what it would write and\n" +
+			"and a first workflow with its cases. It recognises Go, Node, Python, Rust and Make projects, shows what it would write and\n" +
 			"asks first. No file that exists is changed. At a terminal it then offers savant setup for each client that is here;\n" +
 			"with --yes nothing outside of the project is written.",
 		Args: cli.Positional(cobra.NoArgs),
@@ -49,11 +49,11 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	}
 	defer root.Close()
 	var proposal ci.Proposal
+	next := ""
 	if _, err := root.Lstat(ci.File); err == nil {
-		p.initBefore()
+		next = p.initBefore()
 	} else if proposal = ci.Recognise(root.FS()); len(proposal.Commands) == 0 {
-		return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, "+
-			"pytest or tox, or a Makefile with a target test; docs/ci.md says how to write %s by hand", ci.File)
+		return unrecognised(root.FS())
 	} else {
 		fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Content(string(proposal.YAML)))
 	}
@@ -85,19 +85,40 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	if len(first) == 0 {
 		return nil
 	}
-	_, err = fmt.Fprintf(p.Stdout, "Wrote the workflow %[1]s. Now type:\n  savant workflows test %[1]s\n  savant workflows run %[1]s\n  savant verify @last\n", workflows.FirstName)
+	_, err = fmt.Fprintf(p.Stdout, "Wrote the workflow %[1]s. Now type:\n%[2]s  savant workflows test %[1]s\n  savant workflows run %[1]s\n  savant verify @last\n", workflows.FirstName, next)
 	return err
 }
 
-// initBefore reports that commands exist already, and which of them are not yet
-// trusted.
-func (p *program) initBefore() {
+// unrecognised says what would be recognised, and which folders below are projects.
+func unrecognised(project fs.FS) error {
+	var below []string
+	for _, form := range []string{"*", "*/*"} {
+		names, _ := fs.Glob(project, form) // no form is malformed
+		for _, name := range names[:min(len(names), 100)] {
+			if inside, err := fs.Sub(project, name); err == nil && len(ci.Recognise(inside).Commands) > 0 {
+				below = append(below, name)
+			}
+		}
+	}
+	if len(below) > 0 {
+		return fault.New(fault.InvalidParams, "no project was recognised here, but in %s: cd %s && savant init", strings.Join(below, ", "), below[0])
+	}
+	return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, settings or tests of Python, "+
+		"Cargo.toml, or a Makefile with a target test; for another one write into %s how it is tested, and run savant init again: "+
+		"commands: {tests: {command: [PROGRAM, ARGUMENT]}}", ci.File)
+}
+
+// initBefore reports that commands exist already. It returns the line that trusts them, if
+// not all of them are.
+func (p *program) initBefore() (next string) {
 	said := ci.File + " already exists and was not changed."
 	parts, _ := ci.Parts(p.Settings.Path, flow.ReadYAMLPlaces) // errors in the file are reported where it is used
 	if slices.ContainsFunc(parts, func(each trust.Part) bool { return !p.Loaded.Folder.Accepts(each) }) {
 		said += " Not all of it runs yet: savant trust shows what it would run, and asks."
+		next = "  savant trust\n"
 	}
 	fmt.Fprintln(p.Stdout, said)
+	return next
 }
 
 // trustWritten accepts the commands of a file that the user just agreed to. If that

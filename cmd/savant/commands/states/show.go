@@ -68,7 +68,11 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 		case each.Status == flow.Skipped:
 			row("skipped", each.ID+": "+think.Cause(each.Cause))
 		case each.Status == flow.Failed:
-			row("failed", each.ID+": "+whyFailed(each, whole.Steps[i+1:]))
+			first, rest, _ := strings.Cut(whyFailed(each, whole.Steps[i+1:]), "\n")
+			if rest != "" {
+				first += " … (all of it: savant explain " + whole.RunID + " " + each.ID + ")"
+			}
+			row("failed", each.ID+": "+first)
 		}
 	}
 	if seen := count(whole.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {

@@ -44,6 +44,9 @@ func (p *program) stateUsageCommand() *cobra.Command {
 			if p.JSON {
 				return p.Print(map[string]any{"usage": all})
 			}
+			if len(all) == 0 {
+				fmt.Fprintln(p.Stderr, "nothing of Savant's is here yet")
+			}
 			for _, each := range all {
 				fmt.Fprintf(p.Stdout, "%s: %s, %d bytes\n", terminal.Visible(each.Folder), terminal.Count(each.Files, "file"), each.Bytes)
 			}
