@@ -1,14 +1,10 @@
 package sessions
 
 import (
-	"archive/tar"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"savant/fault"
@@ -32,19 +28,8 @@ type Recorded struct {
 	Receipt string
 }
 
-// maxRecording bounds a recording, in bytes, unpacked.
-const maxRecording = 256 << 20
-
-// ReadRecording reads the calls of a recorded session: of Claude Code's session, of
-// Savant's trace, of a journal of rules, or of a run, also of one that was exported.
+// ReadRecording reads the calls of a recorded session: of Claude Code, or of Savant's trace.
 func ReadRecording(source []byte) ([]Recorded, error) {
-	if bytes.HasPrefix(source, []byte{0x1f, 0x8b}) {
-		journal, err := exported(source)
-		if err != nil {
-			return nil, err
-		}
-		source = journal
-	}
 	read, torn := recording{open: map[string]int{}}, error(nil)
 	for line := range bytes.Lines(source) {
 		read.line++
@@ -59,27 +44,9 @@ func ReadRecording(source []byte) ([]Recorded, error) {
 		}
 	}
 	if len(read.calls) == 0 {
-		return nil, cmp.Or(torn, error(fault.New(fault.InvalidParams, "the recording has no calls: expected a session of Claude Code, a trace, or a run of Savant")))
+		return nil, cmp.Or(torn, error(fault.New(fault.InvalidParams, "the recording has no calls: expected a session of Claude Code, or a trace of Savant")))
 	}
 	return read.calls, nil
-}
-
-// exported returns the journal of an exported run.
-func exported(source []byte) ([]byte, error) {
-	unpacked, err := gzip.NewReader(bytes.NewReader(source))
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the recording cannot be unpacked: %w", err)
-	}
-	files := tar.NewReader(io.LimitReader(unpacked, maxRecording))
-	for {
-		header, err := files.Next()
-		if err != nil {
-			return nil, fault.New(fault.InvalidParams, "the recording is no exported run: %w", err)
-		}
-		if header.Name == "journal" {
-			return io.ReadAll(files)
-		}
-	}
 }
 
 // message is a line of a session of Claude Code.
@@ -119,28 +86,6 @@ type traced struct {
 	} `json:"metadata"`
 }
 
-// answered is a record of a run: what was answered, and what is issued next.
-type answered struct {
-	Time string `json:"time"`
-	Data struct {
-		Step    string `json:"step"`
-		Result  any    `json:"result"`
-		Receipt string `json:"receipt"`
-		Reply   struct {
-			Reply struct {
-				Instruction *instruction  `json:"instruction"`
-				Ready       []instruction `json:"ready"`
-			} `json:"reply"`
-		} `json:"reply"`
-	} `json:"data"`
-}
-
-type instruction struct {
-	Step  string         `json:"step_id"`
-	Call  string         `json:"call"`
-	Input map[string]any `json:"input"`
-}
-
 // recording is what was read of a recording.
 type recording struct {
 	line  int
@@ -148,11 +93,10 @@ type recording struct {
 	open  map[string]int // by the recording's name of the call
 }
 
-// take reads a line by its form, which its type or its kind says.
+// take reads a line by its type.
 func (r *recording) take(line []byte) error {
 	var form struct {
 		Type string `json:"type"`
-		Kind string `json:"kind"`
 	}
 	if err := jsonvalue.UnmarshalStored(line, &form); err != nil {
 		return err
@@ -162,10 +106,6 @@ func (r *recording) take(line []byte) error {
 		return takeAs(line, r.blocks)
 	case form.Type == "tool_call_started" || form.Type == "tool_call_completed":
 		return takeAs(line, r.traced)
-	case form.Kind == kindCall || form.Kind == kindRefused || form.Kind == kindEnd:
-		return takeAs(line, r.judged)
-	case form.Kind == "plan" || form.Kind == "result" || form.Kind == "person":
-		return takeAs(line, r.answered)
 	}
 	return nil
 }
@@ -232,31 +172,6 @@ func (r *recording) traced(found traced) {
 		result = jsonvalue.TextOrValue(found.Output)
 	}
 	r.end(name, rules.OutcomeOf(found.Status == "ok" || found.Status == "cached"), result, found.Metadata.Receipt)
-}
-
-func (r *recording) judged(found record) {
-	switch found.Kind {
-	case kindEnd:
-		r.end(found.Call, outcomeOf(found.Outcome), found.Result, found.Receipt)
-	default:
-		r.begin(cmp.Or(found.Call, "refused"), Recorded{Tool: found.Tool, Input: found.Input, Session: found.Session, Time: found.Time})
-	}
-}
-
-func (r *recording) answered(found answered) {
-	if found.Data.Step != "" {
-		object, _ := found.Data.Result.(map[string]any)
-		r.end(found.Data.Step, rules.OutcomeOf(object["isError"] != true && object["error"] == nil), found.Data.Result, found.Data.Receipt)
-	}
-	all := found.Data.Reply.Reply.Ready
-	if next := found.Data.Reply.Reply.Instruction; next != nil {
-		all = append([]instruction{*next}, all...)
-	}
-	for _, each := range all {
-		if _, begun := r.open[each.Step]; !begun && !strings.HasPrefix(each.Call, "llm.") && !strings.HasPrefix(each.Call, "human.") {
-			r.begin(each.Step, Recorded{Tool: each.Call, Input: each.Input, Time: milliseconds(found.Time)})
-		}
-	}
 }
 
 // milliseconds reads a time of a recording, 0 if it is none.
