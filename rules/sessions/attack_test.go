@@ -2,10 +2,14 @@ package sessions_test
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/fault"
 	"savant/think/gate"
 )
 
@@ -44,5 +48,26 @@ func TestNoNameOfAClientIsAWayAround(t *testing.T) {
 			event := gate.Event{Client: "claude-code", Session: session, Kind: gate.BeforeTool, Tool: tool, Input: json.RawMessage(`{}`)}
 			require.Equal(t, refused, w.openHooks().Ask(t.Context(), event).Verdict == gate.Refuse, "%s %q", tool, session)
 		}
+	}
+}
+
+// TestAFileOfRulesIsNotOverlooked: whatever was made of it while the server runs.
+func TestAFileOfRulesIsNotOverlooked(t *testing.T) {
+	for name, change := range map[string]func(folder string) error{
+		"its ending": func(folder string) error { return os.Rename(folder+"/r.yaml", folder+"/R.YAML") },
+		"a link to nowhere": func(folder string) error {
+			return errors.Join(os.Rename(folder, folder+".away"), os.Symlink("nowhere", folder))
+		},
+		"a file": func(folder string) error {
+			return errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600))
+		},
+		"empty": func(folder string) error { return os.WriteFile(folder+"/r.yaml", nil, 0o600) },
+	} {
+		w := newWorld(t, `rules: [{id: never, before: pay.refund, deny: true}]`)
+		registry := w.start()
+		require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{}`), fault.RuleRefused)
+		require.NoError(t, change(filepath.Join(w.folder, "rules")))
+		require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{}`), fault.RuleRefused, name)
+		require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{}`), fault.RuleRefused, name)
 	}
 }

@@ -113,15 +113,18 @@ func Load(files fs.FS) (*rules.Set, error) {
 func Files(files fs.FS, cases bool) ([]string, error) {
 	entries, err := fs.ReadDir(files, Folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		if _, absent := fs.Lstat(files, Folder); absent != nil { // and no link that leads nowhere
+			return nil, nil
+		}
 	}
 	if err != nil {
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s: the folder of rules cannot be read: %w", Folder, err)
 	}
 	var names []string
 	for _, entry := range entries {
-		end := path.Ext(entry.Name())
-		isCases := path.Ext(strings.TrimSuffix(entry.Name(), end)) == casesEnd
+		name := strings.ToLower(entry.Name()) // other systems write .YAML
+		end := path.Ext(name)
+		isCases := path.Ext(strings.TrimSuffix(name, end)) == casesEnd
 		if (end == ".yaml" || end == ".yml") && !entry.IsDir() && isCases == cases {
 			names = append(names, path.Join(Folder, entry.Name()))
 		}

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -57,9 +56,6 @@ func wraps(output json.RawMessage) bool {
 
 // fingerprint returns a text that changes with the files of rules.
 func fingerprint(files fs.FS) string {
-	if _, err := fs.Stat(files, Folder); errors.Is(err, fs.ErrNotExist) {
-		return ""
-	}
 	names, err := Files(files, false)
 	if err != nil {
 		return err.Error()

@@ -245,7 +245,7 @@ func (a *asking) failed(ctx context.Context, h *hook, cause error) clients.Answe
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	defer func() { _ = opened.Close() }() // files were only read
-	if _, err := os.Stat(filepath.Join(event.path, rulesessions.Folder)); err != nil && !opened.Gated(ctx, a.client.Name, event.Session) {
+	if _, err := os.Lstat(filepath.Join(event.path, rulesessions.Folder)); err != nil && !opened.Gated(ctx, a.client.Name, event.Session) {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	return a.client.Answer(event.Named, gate.Failed(event.Kind, cause))
