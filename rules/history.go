@@ -30,13 +30,13 @@ type Run struct {
 }
 
 // Outcome is how a call ended, as far as that is known.
-type Outcome uint8
+type Outcome string
 
 const (
 	// Unknown counts where it can only restrict: for at_most, once and none(calls…).
-	Unknown Outcome = iota
-	Succeeded
-	Failed
+	Unknown   Outcome = "unknown"
+	Succeeded Outcome = "succeeded"
+	Failed    Outcome = "failed"
 )
 
 // OutcomeOf returns the outcome of a call of which is known whether it succeeded.
@@ -101,7 +101,7 @@ func (h *History) Reserve(call Call) *Made {
 		h.sessions[call.Session] = own
 	}
 	delete(h.refused, digest(call))
-	made := &Made{Call: call, At: own.count + 1, running: true}
+	made := &Made{Call: call, At: own.count + 1, outcome: Unknown, running: true}
 	made.item = map[string]any{"input": call.Input, "result": nil, "at": made.At, "id": "", "witness": call.Witness}
 	made.uses = h.uses(call, own) // computed before the call is part of the history
 	for _, each := range h.ledgers(own) {

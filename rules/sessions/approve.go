@@ -108,8 +108,6 @@ func sentence(text string) string {
 // note writes down that a person is asked, unless the same is asked already.
 func (k *Keeper) note(ctx context.Context, verdict rules.Verdict) (name string, err error) {
 	name = questionOf(verdict)
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	return name, k.locked(ctx, verdict.Call.Session, func() error {
 		if known := k.asked[name]; known != nil && known.waits {
 			return nil
@@ -176,9 +174,7 @@ func (k *Keeper) Answer(ctx context.Context, name string, agreed bool, by string
 		return Question{}, fault.New(fault.InvalidTransition, "no question %s waits for a person", fault.Cut(name, 60))
 	}
 	asked := waiting[at]
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	if err := k.load(); err != nil {
+	if _, err := k.Set(); err != nil {
 		return asked, err
 	}
 	return asked, k.locked(ctx, asked.Session, func() error {

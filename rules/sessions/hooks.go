@@ -139,8 +139,6 @@ func spelt(known, name string) string {
 
 // after notes how a call of the client ended.
 func (k *Keeper) after(ctx context.Context, call rules.Call, e gate.Event) error {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	return k.locked(ctx, call.Session, func() error {
 		name := k.waiting(call)
 		if name == "" { // no hook saw it begin
@@ -172,8 +170,6 @@ func (k *Keeper) waiting(call rules.Call) string {
 // ended notes at the end of a model's turn that nobody knows how the calls ended that no
 // hook reported: a person may have declined them.
 func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	return k.locked(ctx, hookSession(e), func() error {
 		for name, each := range k.open {
 			if each.made.Session == hookSession(e) && !each.lost {
@@ -189,7 +185,7 @@ func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
 // Reported returns the bare result of a call as its client tells it, and how the call
 // ended.
 func Reported(e gate.Event) (result any, outcome rules.Outcome) {
-	if outcome = outcomeOf(e.Outcome()); outcome != rules.Succeeded {
+	if outcome = rules.Outcome(e.Outcome()); outcome != rules.Succeeded {
 		return nil, outcome
 	}
 	value, err := jsonvalue.DecodeStored(e.Output)

@@ -53,7 +53,7 @@ type record struct {
 	Input   map[string]any  `json:"input,omitempty"`
 	Time    int64           `json:"time,omitempty"`
 	Witness string          `json:"witness,omitempty"`
-	Outcome string          `json:"outcome,omitempty"`
+	Outcome rules.Outcome   `json:"outcome,omitempty"`
 	Result  any             `json:"result,omitempty"`
 	Receipt string          `json:"receipt,omitempty"`
 	Rules   []rules.Summary `json:"rules,omitempty"`
@@ -83,17 +83,6 @@ type use struct {
 	Evidence string `json:"evidence"`
 	At       int    `json:"at"`
 	Receipt  string `json:"receipt,omitempty"`
-}
-
-var outcomes = map[rules.Outcome]string{rules.Unknown: "unknown", rules.Succeeded: "succeeded", rules.Failed: "failed"}
-
-func outcomeOf(text string) rules.Outcome {
-	for outcome, name := range outcomes {
-		if name == text {
-			return outcome
-		}
-	}
-	return rules.Unknown
 }
 
 // journals are the calls of a folder, a file for each session. They are shared with other

@@ -159,15 +159,13 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 
 // Check judges a call without making it.
 func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args json.RawMessage) (rules.Verdict, error) {
-	_, runs, err := k.holding(ctx, call)
+	set, runs, err := k.holding(ctx, call)
 	if err != nil {
 		return rules.Verdict{}, err
 	}
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	asked, err := k.callOf(call, tool, args)
 	asked.Runs = runs
-	if err != nil || len(k.set.Guards(tool)) == 0 && !k.about(ctx, k.set, call, tool) {
+	if err != nil || !k.about(ctx, set, call, tool) {
 		return rules.Verdict{Call: asked}, err
 	}
 	var verdict rules.Verdict
@@ -184,12 +182,10 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 // reserve judges a call under the lock of the journal, and writes it down before it is
 // made. Where a person has to approve it first, there is no reservation.
 func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Call) (verdict rules.Verdict, reserved *reservation, err error) {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	if err := k.holds(asked.Runs); err != nil {
-		return verdict, nil, err
-	}
 	err = k.locked(ctx, asked.Session, func() error {
+		if err := k.holds(asked.Runs); err != nil {
+			return err
+		}
 		asked.Time = k.options.Now().UnixMilli() // in the order of the records
 		if err := k.settleLost(asked); err != nil {
 			return err
@@ -203,27 +199,22 @@ func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Cal
 		if err != nil {
 			return err
 		}
-		if verdict.Decision == rules.Refuse {
+		var refused *fault.Error
+		known := k.asked[added.Question]
+		switch {
+		case verdict.Decision == rules.Refuse:
+			refused = verdict.Fault()
+		case verdict.Decision == rules.Allow || by != nil:
+		case known == nil || known.waits || known.over(asked.Time):
+			return nil
+		case known.declined: // the next call like it asks again
+			refused = fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", asked.Tool, strings.Join(verdict.Questions(), " "))
+		}
+		if refused != nil {
 			added.Kind, added.Call = kindRefused, ""
-			if err := k.write(added); err != nil {
-				return err
-			}
-			return verdict.Fault()
 		}
-		if verdict.Decision == rules.Ask && by == nil {
-			switch known := k.asked[added.Question]; {
-			case known == nil || known.waits || known.over(asked.Time):
-				return nil
-			case known.declined: // the next call like it asks again
-				added.Kind, added.Call = kindRefused, ""
-				if err := k.write(added); err != nil {
-					return err
-				}
-				return fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", asked.Tool, strings.Join(verdict.Questions(), " "))
-			}
-		}
-		if err := k.write(added); err != nil {
-			return err
+		if err := k.write(added); err != nil || refused != nil {
+			return cmp.Or(err, error(refused))
 		}
 		reserved = &reservation{keeper: k, session: asked.Session, name: added.Call}
 		return nil
@@ -250,6 +241,8 @@ func usesOf(verdict rules.Verdict) []use {
 // locked runs work when nobody else judges a call, and the history is that of all
 // processes. Rules that reach over sessions need those of all.
 func (k *Keeper) locked(ctx context.Context, session string, work func() error) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
 	return k.journal.locked(ctx, session, k.set.Project(), k.replay, func() error {
 		if !k.pruned && k.process != OfHooks { // a hook has no time for it
 			if err := k.journal.prune(k.options.Now()); err != nil {
@@ -272,7 +265,7 @@ func (k *Keeper) write(added record) error {
 
 // end is the record that a call ended.
 func (k *Keeper) end(session, name string, outcome rules.Outcome) record {
-	return record{Kind: kindEnd, Call: name, Session: session, Time: k.options.Now().UnixMilli(), Outcome: outcomes[outcome]}
+	return record{Kind: kindEnd, Call: name, Session: session, Time: k.options.Now().UnixMilli(), Outcome: outcome}
 }
 
 // call is the call that a record is about. An empty input is left out of a record.
@@ -295,9 +288,8 @@ func (p *past) replay(read record) {
 		}
 	case kindEnd:
 		if known := p.open[read.Call]; known != nil {
-			outcome := outcomeOf(read.Outcome)
-			p.history.Settle(known.made, outcome, read.Result, read.Receipt)
-			if known.lost = true; outcome != rules.Unknown {
+			p.history.Settle(known.made, read.Outcome, read.Result, read.Receipt)
+			if known.lost = true; read.Outcome != rules.Unknown {
 				delete(p.open, read.Call)
 			}
 		}
@@ -365,8 +357,6 @@ type reservation struct {
 // Settle implements engines.Reservation.
 func (r *reservation) Settle(ctx context.Context, ended engines.Ended) {
 	k := r.keeper
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	outcome := rules.OutcomeOf(ended.Err == nil)
 	if ended.Err != nil && unknown(ended.Err) {
 		outcome = rules.Unknown

@@ -29,7 +29,7 @@ func HookCalls(root *os.Root) (found []Seen, err error) {
 			digest, err := jsonvalue.Digest(call.Input)
 			words := strings.Fields(call.Session)
 			if err == nil && len(words) > 1 {
-				found = append(found, Seen{words[1], call.Tool, each.Outcome, digest, call.Time, each.Time})
+				found = append(found, Seen{words[1], call.Tool, string(each.Outcome), digest, call.Time, each.Time})
 			}
 		}
 	}
