@@ -216,18 +216,19 @@ func TestAnAddressWithoutItsVersion(t *testing.T) {
 
 func TestAWindowThatIsTooSmall(t *testing.T) {
 	for body, window := range map[string]int{
-		`[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`:      1_048_576,
-		`{"error":{"message":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}}`:                                                  131_072,
-		`{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081"}`:                                                                        4081,
-		`{"error":"Input validation error: inputs must have less than 4096 tokens. Given: 5000"}`:                                                                       4096,
-		`{"error":{"message":"Your request exceeded model token limit: 8192"}}`:                                                                                         8192,
-		`{"error":{"message":"Please reduce the length of the messages or completion."}}`:                                                                               0,
-		`{"error":{"message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}}`:                                                   32_768,
-		`{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`:      4096,
-		`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","code":"context_length_exceeded"}}`:               8192,
-		`{"error":"input length (9000 tokens) exceeds the context length (2048 tokens)"}`:                                                                               2048,
-		`{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`:                                                     200_000,
-		`{"error":{"message":"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"}}`: 4096,
+		`[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`:                                   1_048_576,
+		`{"error":{"message":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}}`:                                                                               131_072,
+		`{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081"}`:                                                                                                     4081,
+		`{"error":"Input validation error: inputs must have less than 4096 tokens. Given: 5000"}`:                                                                                                    4096,
+		`{"error":{"message":"Your request exceeded model token limit: 8192"}}`:                                                                                                                      8192,
+		`{"error":{"message":"Please reduce the length of the messages or completion."}}`:                                                                                                            0,
+		`{"error":{"message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}}`:                                                                                32_768,
+		`{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`:                                   4096,
+		`{"error":{"message":"Request too large for model in organization o on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size","code":"rate_limit_exceeded"}}`: 6000,
+		`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","code":"context_length_exceeded"}}`:                                            8192,
+		`{"error":"input length (9000 tokens) exceeds the context length (2048 tokens)"}`:                                                                                                            2048,
+		`{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`:                                                                                  200_000,
+		`{"error":{"message":"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"}}`:                              4096,
 	} {
 		for _, status := range []int{200, 400, 500} {
 			var asked []string
