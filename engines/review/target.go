@@ -44,7 +44,7 @@ var (
 
 // The words around a name.
 var (
-	articles     = wordSet("the a an my our your his her their its this that these those current whole remote")
+	articles     = wordSet("the a an my our your his her their its this that these those current whole remote called named")
 	kinds        = wordSet("branch tag commit ref revision")
 	prepositions = wordSet("of from in")
 	bases        = wordSet("against vs versus")
@@ -94,7 +94,7 @@ func parseWords(text string, tree bool) (found []word) {
 	for i, each := range fields {
 		before, kind := beforeName(fields[:i])
 		within := i > 0 && articles[bare[i-1]] && i+1 < len(bare) && kinds[bare[i+1]] // the review branch
-		if common(bare[i]) && !alone && !(ordinary(bare[i]) && (kind || within)) && !(kind && i+1 == len(fields)) {
+		if common(bare[i]) && !alone && !(ordinary(bare[i]) && (kind || within)) && !(kind && (i+1 == len(fields) || pauses(each))) {
 			continue
 		}
 		name := bareWord(each)
@@ -110,7 +110,7 @@ func parseWords(text string, tree bool) (found []word) {
 		}
 		number := requestName().FindStringSubmatch(name)
 		switch {
-		case called, alone, within, prepositions[before], bases[before], strings.Contains(w.forms[0], ".."), number != nil && (requests[before] || number[3] != name):
+		case called, alone, kind, within, prepositions[before], bases[before], strings.Contains(w.forms[0], ".."), number != nil && (requests[before] || number[3] != name):
 			w.standing = marked
 		case strange:
 			w.standing = foreign
@@ -158,7 +158,7 @@ func ordinary(lower string) bool { return reviewing[lower] || words.IsStop(lower
 func pauses(word string) bool { return strings.ContainsAny(word[len(word)-1:], ",;.!?") }
 
 // beforeName returns the last word of a clause that is no article; kind: it announces a name,
-// as in "branch x", and does not follow one, as in "the x branch".
+// as in "branch x" and "branch called x", and does not follow one, as in "the x branch".
 func beforeName(fields []string) (word string, kind bool) {
 	for i, each := range slices.Backward(fields) {
 		if pauses(each) {

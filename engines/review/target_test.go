@@ -152,7 +152,8 @@ func TestBranchesCalledLikeWords(t *testing.T) {
 	for target, want := range map[string]string{
 		"review my changes": "", "please review my changes today": "", "review the security of my changes": "", "look for bugs in my code": "", "my changes": "",
 		"review the changes": "", "review the": "", "review": "review", "the": "the", "changes": "changes", "my-changes": "my-changes", "review my-changes": "my-changes",
-		"review branch the": "the", "branch changes": "changes", "review the branch review": "review", "the review branch": "review",
+		"review branch the": "the", "the branch called the": "the", "review the branch named changes.": "changes", "the changes of branch changes": "changes",
+		"branch changes": "changes", "review the branch review": "review", "the review branch": "review",
 		"my changes on feature": "feature", "my changes on Monday": "", "review feature": "feature", "the tag feature": "bugs", "review the feature tag please": "bugs",
 		"feature vs bugs": "feature", "review only": "my", "review bugs": "bugs", "does feature break anything?": "feature", "origin/only": "my",
 	} {
