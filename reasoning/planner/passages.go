@@ -136,13 +136,12 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 		return p.textAt(r, i)
 	}
 	s := passage{path: r.path, name: name, nameLine: r.start + i}
-	last := docBelow(r.lines, i)
-	for j := commentAbove(r.lines, i); j <= last; j++ {
+	for j := commentAbove(r.lines, i); j <= i; j++ {
 		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
 	}
-	body := p.bodyOf(r, last)
+	body := p.bodyOf(r, i)
 	head := textOf(s.lines)
-	p.value(&s, title, field{r.lines[i], 1}, field{head, inHead}, field{textOf(body), inBody})
+	p.value(&s, title, field{head, 1}, field{textOf(body), inBody})
 	if s.score == 0 {
 		return passage{}, false
 	}
@@ -256,11 +255,7 @@ func lists(text string) bool {
 
 func (p *planner) textAt(r reading, i int) (passage, bool) {
 	line := strings.TrimSpace(r.lines[i])
-	below := i
-	for below+1 < len(r.lines) && isComment(r.lines[below]) {
-		below++
-	}
-	if below > i && declared(r.lines[below], declarations...) != "" || p.weigh(line) == 0 || len(line) < 8 || p.repeatsGoal(line) {
+	if p.weigh(line) == 0 || len(line) < 8 || p.repeatsGoal(line) {
 		return passage{}, false
 	}
 	s := passage{path: r.path, nameLine: r.start + i}
@@ -279,24 +274,6 @@ func (p *planner) textAt(r reading, i int) (passage, bool) {
 // isTestAt reports whether a line declares a test, by its name or by the line above it.
 func isTestAt(lines []string, i int) bool {
 	return isTestCase().MatchString(lines[i]) || i > 0 && testMark().MatchString(lines[i-1]) && declared(lines[i], declarations...) != ""
-}
-
-// docBelow returns the last line of the text that documents a declaration within it, as in
-// Python, or the line itself.
-func docBelow(lines []string, at int) int {
-	for first := at + 1; first < len(lines) && first-at < maxComment; first++ {
-		switch line := strings.TrimLeft(lines[first], " \trRuU"); {
-		case strings.HasPrefix(line, `"""`):
-			last := first
-			for rest := line[3:]; !strings.Contains(rest, `"""`) && last-first < maxComment && last+1 < len(lines); rest = lines[last] {
-				last++
-			}
-			return last
-		case !strings.HasSuffix(line, ",") && !strings.HasSuffix(line, ":") && !strings.HasSuffix(line, "("):
-			return at
-		}
-	}
-	return at
 }
 
 // commentAbove returns the first line of the comment above a line.

@@ -77,9 +77,6 @@ func (p *planner) places() []candidate {
 		} else {
 			score += 2 * definition * p.likeness(nameIn(hit.Snippet))
 		}
-		if expected := p.question.value; expected != nil && (p.question.variable || p.weigh(nameIn(hit.Snippet)) > 0) && expected().MatchString(hit.Snippet) {
-			score += valued
-		}
 		all = append(all, candidate{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int {
@@ -119,7 +116,6 @@ func mixed[T any](all []T, count, most int, pathOf func(T) string) []T {
 // Bonuses of a hit.
 const (
 	definition = 0.25 // a heading with words of the goal
-	valued     = 0.5  // it assigns a name of the goal the requested value
 )
 
 // nameIn is the first name that a line of a text declares, or "".
