@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/regular"
 )
 
 // links checks the files of a repository's git folder before git reads any. A link that
@@ -72,13 +73,8 @@ func (l links) checkNamed(folder, name string) error {
 		return nil // git reports the error
 	case info.IsDir():
 		return l.walk(resolved)
-	case !info.Mode().IsRegular():
-		return denied(path)
 	}
-	if info.Size() > maxPointer {
-		return denied(path)
-	}
-	text, err := os.ReadFile(resolved)
+	text, err := regular.ReadPath(resolved, maxPointer)
 	if err != nil {
 		return denied(path)
 	}

@@ -28,7 +28,7 @@ func (r *repository) checkConfiguration(ctx context.Context, roots []string) err
 		if key == "blame.ignorerevsfile" {
 			r.leaks = r.leaks || strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value))
 		}
-		if readWhole[key] && (strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value)) || !regular(absolute(r.top, value))) {
+		if readWhole[key] && (strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value)) || !isRegular(absolute(r.top, value))) {
 			r.quiet = append(r.quiet, key+"=/dev/null")
 		}
 		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".fetch") && strings.Contains(value, ":") && !strings.Contains(value, "*") {
@@ -45,8 +45,8 @@ func (r *repository) checkConfiguration(ctx context.Context, roots []string) err
 // regular file inside the roots.
 var readWhole = map[string]bool{"core.excludesfile": true, "core.attributesfile": true, "mailmap.file": true}
 
-// regular reports whether a path is a regular file or does not exist.
-func regular(path string) bool {
+// isRegular reports whether a path is a regular file or does not exist.
+func isRegular(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || info.Mode().IsRegular()
 }

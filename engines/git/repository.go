@@ -11,6 +11,7 @@ import (
 	"savant/fault"
 	"savant/internal/gitrun"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 )
 
 // repository is a repository that may be read. Its folders are inside the roots, and
@@ -235,16 +236,12 @@ func (l links) checkAlternates(objects string, depth int) error {
 		return err
 	}
 	name := filepath.Join(objects, "info", "alternates")
-	info, err := os.Stat(name)
+	data, err := regular.ReadPath(name, maxPointer)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPointer) {
-		return fault.New(fault.ToolDenied, "the repository's list of alternates is no file of at most %d bytes", maxPointer)
-	}
-	data, err := os.ReadFile(name)
 	if err != nil {
-		return fault.New(fault.ToolDenied, "the repository's list of alternates cannot be read")
+		return fault.New(fault.ToolDenied, "the repository's list of alternates is no file of at most %d bytes that can be read", maxPointer)
 	}
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {

@@ -99,12 +99,10 @@ func content(file *os.File, limit int64) ([]byte, fs.FileMode, error) {
 
 // text reads a file of at most limit bytes that nothing is written to.
 func text(path string, limit int64) ([]byte, error) {
-	file, err := regular.OpenPath(path)
-	if err != nil {
-		return nil, err
+	data, err := regular.ReadPath(path, limit)
+	if errors.Is(err, regular.ErrTooLarge) {
+		err = fmt.Errorf("the file has more than %d bytes and was not read", limit)
 	}
-	defer file.Close()
-	data, _, err := content(file, limit)
 	return data, err
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"savant/internal/regular"
 )
 
 // source is a file or folder that determines a listing: a folder, a rules file, a file
@@ -69,20 +71,20 @@ func repositoryOf(folder string) repository {
 // blocks reports whether git would block while listing, on a pipe in place of one of
 // its files.
 func blocks(git string) bool {
-	if !regular(filepath.Join(git, "commondir")) {
+	if !isRegular(filepath.Join(git, "commondir")) {
 		return true
 	}
 	shared := sharedFolder(git)
 	for _, name := range []string{"HEAD", "index", "config", "config.worktree", "packed-refs", "shallow", "info/exclude", "info/attributes", "info/sparse-checkout"} {
-		if !regular(filepath.Join(git, name)) || !regular(filepath.Join(shared, name)) {
+		if !isRegular(filepath.Join(git, name)) || !isRegular(filepath.Join(shared, name)) {
 			return true
 		}
 	}
 	return false
 }
 
-// regular reports whether a path is a regular file or does not exist.
-func regular(name string) bool {
+// isRegular reports whether a path is a regular file or does not exist.
+func isRegular(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || info.Mode().IsRegular()
 }
@@ -92,10 +94,7 @@ const maxPointer = 64 << 10
 
 // linkedFolder returns the folder named in a file, or "".
 func linkedFolder(folder, named, prefix string) string {
-	if info, err := os.Stat(named); err != nil || !info.Mode().IsRegular() || info.Size() > maxPointer {
-		return ""
-	}
-	text, err := os.ReadFile(named)
+	text, err := regular.ReadPath(named, maxPointer)
 	target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
 	if err != nil || !ok || target == "" {
 		return ""
