@@ -194,7 +194,7 @@ func (h *Hub) leave(w http.ResponseWriter, r *http.Request) {
 
 func statusOf(err error) int {
 	switch {
-	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow), errors.Is(err, fault.CheckpointNotFound):
+	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow), errors.Is(err, fault.UnknownStep), errors.Is(err, fault.CheckpointNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, fault.InvalidParams):
 		return http.StatusBadRequest

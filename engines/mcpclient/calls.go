@@ -36,6 +36,7 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 		if err := c.request(ctx, string(mcp.MethodToolsList), params, &page); err != nil {
 			return nil, err
 		}
+		known := len(all)
 		for _, raw := range page.Tools {
 			var named struct {
 				Name string `json:"name"`
@@ -46,7 +47,7 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 				all = append(all, Definition{Name: named.Name, Raw: raw})
 			}
 		}
-		if page.NextCursor == "" || seen[page.NextCursor] {
+		if page.NextCursor == "" || seen[page.NextCursor] || len(all) == known && known > 0 {
 			return all, nil
 		}
 		seen[page.NextCursor] = true

@@ -174,8 +174,7 @@ func (x *exchange) heard(text []byte) (*jsonrpc.Message, error) {
 // foundIn returns the messages in a text, and the part that is no message. An answer that
 // names neither a request nor an error is no message.
 func foundIn(text []byte) (found []*jsonrpc.Message, skipped []byte) {
-	found = messagesIn(text)
-	if found == nil {
+	if found, skipped = messagesIn(text); found == nil {
 		found, skipped = behindText(text)
 	}
 	for _, m := range found {

@@ -22,8 +22,8 @@ type messageLines struct {
 func (l *messageLines) take(line []byte) (found []*jsonrpc.Message, skipped []byte) {
 	line = bytes.TrimPrefix(line, jsonrpc.ByteOrderMark)
 	text := bytes.TrimSpace(line)
-	if found = messagesIn(text); found != nil {
-		skipped, l.held = l.held, nil
+	if found, rest := messagesIn(text); found != nil {
+		skipped, l.held = append(l.held, rest...), nil
 		return found, skipped
 	}
 	switch {
@@ -51,7 +51,7 @@ func behindText(text []byte) (found []*jsonrpc.Message, skipped []byte) {
 			break
 		}
 		rest = rest[at:]
-		if found = messagesIn(rest); len(found) == 1 && (found[0].IsResponse() || found[0].IsNotification()) {
+		if found, _ = messagesIn(rest); len(found) == 1 && (found[0].IsResponse() || found[0].IsNotification()) {
 			return found, text[:len(text)-len(rest)]
 		}
 	}
@@ -66,7 +66,7 @@ func (l *messageLines) hold(line []byte) (found []*jsonrpc.Message, skipped []by
 	}
 	whole := bytes.TrimSpace(l.held)
 	l.held = nil
-	if found = messagesIn(whole); found == nil {
+	if found, skipped = messagesIn(whole); found == nil {
 		skipped = whole
 	}
 	return found, skipped
@@ -103,30 +103,32 @@ func (d *jsonDepth) read(part []byte) int {
 	return d.depth
 }
 
-// messagesIn returns the messages of a JSON text: one, several in a row, or those of a
-// batch; nil if something in it is none.
-func messagesIn(text []byte) (found []*jsonrpc.Message) {
+// messagesIn returns the messages at the beginning of a text: one, several in a row, or
+// those of a batch; nil if JSON in it is none. rest is what follows them and is no JSON.
+func messagesIn(text []byte) (found []*jsonrpc.Message, rest []byte) {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
-		return nil
+		return nil, nil
 	}
-	values := json.NewDecoder(bytes.NewReader(withoutNaN(text)))
+	text = withoutNaN(text)
+	values := json.NewDecoder(bytes.NewReader(text))
 	for {
+		rest = bytes.TrimLeft(text[values.InputOffset():], " \t\r\n")
 		var value json.RawMessage
 		err := values.Decode(&value)
 		switch {
-		case errors.Is(err, io.EOF):
-			return found
+		case errors.Is(err, io.EOF), err != nil && found != nil && rest[0] != '{' && rest[0] != '[':
+			return found, rest
 		case err != nil:
-			return nil
+			return nil, nil
 		}
 		batch := []json.RawMessage{value}
 		if value[0] == '[' && json.Unmarshal(value, &batch) != nil {
-			return nil
+			return nil, nil
 		}
 		for _, each := range batch {
 			m, err := jsonrpc.Read(each)
 			if err != nil || !isMessage(m) {
-				return nil
+				return nil, nil
 			}
 			found = append(found, m)
 		}

@@ -34,6 +34,11 @@ func TestClientAnswersThatAreNotOneLine(t *testing.T) {
 		"behind an open bracket":  "[\n" + answer,
 		"behind a log in JSON":    `{"level":"info","error":"none"}` + "\n" + answer,
 		"behind a logged request": `got {"jsonrpc":"2.0","id":"savant-2","method":"tools/call"}` + "\n" + answer,
+		"text behind it":          answer + " // sent",
+		"colours around it":       "\x1b[32m" + answer + "\x1b[0m",
+		"a zero byte behind it":   answer + "\x00",
+		"lines and text behind":   strings.TrimSuffix(pretty, "\n") + " done",
+		"an error of null":        strings.TrimSuffix(answer, "}") + `,"error":null}`,
 		"without the version":     strings.Replace(answer, `"jsonrpc":"2.0",`, "", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +114,7 @@ func TestClientNamesTheLineThatWasSkipped(t *testing.T) {
 
 // A list whose cursor stands still, or goes in a circle, has each tool once.
 func TestClientCursorsThatDoNotMove(t *testing.T) {
-	for name, cursors := range map[string][]string{"the same": {"a", "a", "a"}, "a circle": {"a", "b", "a", "b"}, "none": {""}} {
+	for name, cursors := range map[string][]string{"the same": {"a", "a", "a"}, "always another": {"a", "b"}, "a circle": {"a", "b", "a", "b"}, "none": {""}} {
 		t.Run(name, func(t *testing.T) {
 			c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
 				for i, cursor := range cursors {

@@ -55,6 +55,9 @@ func read(data []byte) (m *Message, version string, err error) {
 	}
 	err = ReadObject(data, "", map[string]any{"jsonrpc": &version, "id": &m.ID, "method": &m.Method, "params": &m.Params,
 		"result": &m.Result, "error": &m.Error})
+	if Kind(m.Error) == "null" { // some servers write both members
+		m.Error = nil
+	}
 	return m, version, err
 }
 

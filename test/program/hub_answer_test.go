@@ -496,7 +496,7 @@ func TestRunsAreChangedInTheHub(t *testing.T) {
 	require.Contains(t, h.page("/runs/ships/f2"), "Where to now?")
 
 	reset := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/reset")
-	for to, expected := range map[string]int{"": http.StatusBadRequest, "v99": http.StatusNotFound} {
+	for to, expected := range map[string]int{"": http.StatusBadRequest, "v99": http.StatusNotFound, "each_00": http.StatusNotFound} {
 		status, body = h.send("/runs/ships/r1/reset", clone(reset), "to", to)
 		require.Equal(t, expected, status, body)
 	}
