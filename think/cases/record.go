@@ -161,15 +161,22 @@ func Append(name string, src []byte, workflow string, c Case) ([]byte, error) {
 	lines = lines[:len(lines)-1]
 	at, indent := len(lines), "  "
 	_, places, _ := flow.ReadYAMLPlaces(name, src) // Parse has read it
-	if first := places["cases[0]"]; first.Line > 0 {
-		indent = strings.Repeat(" ", max(0, first.Column-3))
+	for line := places["cases[0]"].Line; line > 0; line-- {
+		if text := lines[line-1]; strings.HasPrefix(strings.TrimLeft(text, " "), "-") {
+			indent = text[:strings.IndexByte(text, '-')]
+			break
+		}
 	}
 	for _, key := range []string{"coverage", "workflow"} {
 		if line := places[key].Line; line > places["cases"].Line && line-1 < at {
 			at = line - 1
 		}
 	}
-	lines = slices.Insert(lines, at, c.text(indent))
+	added := c.text(indent)
+	if bytes.Contains(src, []byte("\r\n")) {
+		added = strings.ReplaceAll(added, "\n", "\r\n")
+	}
+	lines = slices.Insert(lines, at, added)
 	made := []byte(strings.Join(lines, ""))
 	if _, err := Parse(name, made); err != nil {
 		return nil, fault.New(fault.InvalidParams, "%s: a case cannot be added behind the last one: write the list of cases as lines that begin with -", name)
@@ -234,9 +241,5 @@ func scalar(text string) string {
 	if bare && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(text)) {
 		return text
 	}
-	encoded, err := jsonvalue.Encode(text)
-	if err != nil {
-		return strconv.Quote(text)
-	}
-	return string(encoded)
+	return strconv.Quote(text) // YAML reads each escape of it, and no character that it leaves out
 }

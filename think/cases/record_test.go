@@ -43,16 +43,20 @@ func TestBundledWorkflows(t *testing.T) {
 // of cases ends.
 func TestRecord(t *testing.T) {
 	graph := graphOf(t, map[string]string{"main": release})
-	odd := map[string]any{"yes": "no", "a: b": "{{ x }}", "#": "# c", "": []any{"/x/", nil, 1.5, true, "01"}, "ключ": "\u2028\n\t\"'\\", "value": map[string]any{"value": "on"}}
+	odd := map[string]any{"yes": "no", "a: b": "{{ x }}", "#": "# c", "": []any{"/x/", nil, 1.5, true, "01"}, "ключ": "\u2028\n\t\"'\\", "value": map[string]any{"value": "on"},
+		"\x7f": "\u0085 \u009b \ufeff \ufffe \U0001f600 \U0001fffe"}
 	answers := []cases.Recorded{{Step: "status", Result: map[string]any{"clean": true, "odd": odd}}, {Step: "tests", Result: []any{"a"}},
 		{Step: "approve", Result: map[string]any{"approved": true}}, {Step: "tag", Result: map[string]any{"attempts": []any{}, "long": strings.Repeat("y: #", 200), "odd": odd}}}
 	made, err := cases.Record("null", map[string]any{"version": "1.10"}, answers, graph)
 	require.NoError(t, err)
 	for name, text := range map[string]string{
-		"empty":    "",
-		"behind":   "workflow: main\ncases:\n- name: a\n  expect: {outcome: done}",
-		"indented": "# why\nworkflow: main\ncases:\n    - name: a\n      expect: {outcome: done} # so\n\n",
-		"before":   "cases:\n  - name: a\n    expect: {outcome: done}\ncoverage:\n  ignore: []\nworkflow: main\n",
+		"empty":       "",
+		"behind":      "workflow: main\ncases:\n- name: a\n  expect: {outcome: done}",
+		"indented":    "# why\nworkflow: main\ncases:\n    - name: a\n      expect: {outcome: done} # so\n\n",
+		"a wide dash": "workflow: main\ncases:\n      -   name: a\n          expect: {outcome: done}\n",
+		"a lone dash": "workflow: main\ncases:\n   -\n     name: a\n     expect: {outcome: done}\n",
+		"windows":     "\ufeffworkflow: main\r\ncases:\r\n  - name: a # so\r\n    expect: {outcome: done}\r\n",
+		"before":      "cases:\n  - name: a\n    expect: {outcome: done}\ncoverage:\n  ignore: []\nworkflow: main\n",
 	} {
 		added, err := cases.Append("main.cases.yaml", []byte(text), "main", made)
 		require.NoError(t, err, name)
@@ -62,6 +66,7 @@ func TestRecord(t *testing.T) {
 		last := file.Cases[len(file.Cases)-1]
 		require.Equal(t, "null", last.Name)
 		require.Empty(t, cases.Run(file, last, graph).Differences, string(added))
+		require.Equal(t, strings.Count(string(added), "\n")*strings.Count(text, "\r")/max(1, strings.Count(text, "\n")), strings.Count(string(added), "\r\n"), "lines end as before")
 		require.Equal(t, strings.Count(text, "#"), strings.Count(strings.ReplaceAll(text, "\n", ""), "#"), "comments stay")
 	}
 	_, err = cases.Record("short", nil, answers[:1], graph)

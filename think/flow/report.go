@@ -238,7 +238,11 @@ func (q *Quote) Stands(document string) bool {
 
 // wordsOf returns the words of a text, joined by one space, without marks of citation.
 func wordsOf(text string) string {
-	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(word string) bool { return strings.Trim(word, ">") == "" }), " ")
+	var words []string
+	for line := range strings.Lines(text) {
+		words = append(words, strings.Fields(strings.TrimLeft(line, "> \t"))...)
+	}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, ">") == "" }), " ")
 }
 
 // Misquoted returns the warning for a step whose quote stands nowhere in its document.
