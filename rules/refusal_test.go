@@ -101,6 +101,19 @@ func TestARefusalIsShortAndKeepsSecrets(t *testing.T) {
 	}
 }
 
+// A folder can bring a thousand rules with long messages: a refusal stays readable.
+func TestManyLongRulesDoNotFloodARefusal(t *testing.T) {
+	lines := []string{"rules:"}
+	for i := range 900 {
+		lines = append(lines, fmt.Sprintf("  - {id: r%d, before: x.y, require: \"input.a == 1\", message: %q}", i, strings.Repeat("m", 1000)))
+	}
+	verdict := newSession(parsed(t, lines...)).decide("x.y", object{"a": 2})
+	wire, err := json.Marshal(verdict.Fault())
+	require.NoError(t, err)
+	require.Less(t, len(wire), 24<<10)
+	require.Contains(t, string(wire), "r49")
+}
+
 func TestALongHistoryIsNoBudgetsMatterWhereItIsLookedUp(t *testing.T) {
 	s := newSession(parsed(t,
 		"evidence: {e: {last: a.get, where: {id: input.id}}}",

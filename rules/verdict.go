@@ -210,7 +210,7 @@ func said(state State) string {
 
 // Fault returns the refusal as an error, RULE_REFUSED, with its parts as data.
 func (v Verdict) Fault() *fault.Error {
-	return fault.New(fault.RuleRefused, "%s", v.Text()).Attach("rules", summaries(v.refused())).Attach("missing", v.Missing())
+	return fault.New(fault.RuleRefused, "%s", v.Text()).Attach("rules", summaries(v.refused()).Brief()).Attach("missing", v.Missing())
 }
 
 // Summary is a finding as data.
@@ -228,6 +228,14 @@ func (v Verdict) Summaries() Summaries { return summaries(v.Findings) }
 
 // Summaries are findings as data.
 type Summaries []Summary
+
+// Brief shortens the messages for a model that is refused a call: a folder can bring many.
+func (s Summaries) Brief() Summaries {
+	for i := range s {
+		s[i].Message = fault.Cut(s[i].Message, maxText/3)
+	}
+	return s
+}
 
 // Names are those of the rules, separated by commas.
 func (s Summaries) Names() string {

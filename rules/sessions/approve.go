@@ -88,7 +88,7 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 		agreed, err = k.options.Approver.Approve(ctx, tool+" ("+text+")", input)
 	default:
 		return fault.New(fault.ApprovalRequired, "%s was not called: a person is asked: %s They answer in the hub, or with: savant approve %s. Then make the same call again.", tool, sentence(text), name).
-			Attach("rules", verdict.Summaries()).Attach("question", name)
+			Attach("rules", verdict.Summaries().Brief()).Attach("question", name)
 	}
 	if err != nil {
 		return err
