@@ -107,6 +107,8 @@ func (e *Engine) imported(ctx context.Context, key state.Key) (int, error) {
 type Answered struct {
 	Step   string
 	Result any
+	// Time is that of its record.
+	Time string
 }
 
 // Answers returns the parameters of a run and the answers that count, in their order:
@@ -132,7 +134,7 @@ func (e *Engine) Answers(ctx context.Context, key state.Key) (params map[string]
 		if err != nil {
 			return nil, nil, err
 		}
-		answers = append(answers, Answered{given.step, given.Result})
+		answers = append(answers, Answered{given.step, given.Result, record.Time})
 	}
 	return plan.Params, answers, nil
 }

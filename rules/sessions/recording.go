@@ -24,6 +24,8 @@ type Recorded struct {
 	Outcome     rules.Outcome
 	Session     string
 	Time        int64
+	// Refused: it was not made.
+	Refused bool
 	// Receipt has the result where the recording does not.
 	Receipt string
 }
@@ -172,6 +174,21 @@ func (r *recording) traced(found traced) {
 		result = jsonvalue.TextOrValue(found.Output)
 	}
 	r.end(name, rules.OutcomeOf(found.Status == "ok" || found.Status == "cached"), result, found.Metadata.Receipt)
+}
+
+// CallsUnder returns the calls that rules of a run judged, WORKFLOW/RUN, in their order.
+func (k *Keeper) CallsUnder(run string) ([]Recorded, error) {
+	all, err := readAll(k.options.Root)
+	found := recording{open: map[string]int{}}
+	for _, each := range all {
+		switch {
+		case each.Kind == kindEnd:
+			found.end(each.Call, each.Outcome, each.Result, each.Receipt)
+		case (each.Kind == kindCall || each.Kind == kindRefused) && ruledBy(each.Runs, run):
+			found.begin(each.Call, Recorded{Tool: each.Tool, Input: each.Input, Time: each.Time, Refused: each.Kind == kindRefused})
+		}
+	}
+	return found.calls, err
 }
 
 // milliseconds reads a time of a recording, 0 if it is none.

@@ -17,19 +17,30 @@ import (
 type Recorded struct {
 	Step   string
 	Result any
+	// Calls are those that rules of the run judged since the answer before.
+	Calls []Call
 }
 
-// Record makes a case of a run: its answers, and what they come to on a workflow.
+// Record makes a case of a run for a file: its answers, its calls, and what they come to on a
+// workflow.
 // STATE_CONFLICT if the workflow has changed so that the answers do not fit it.
-func Record(name string, params map[string]any, answers []Recorded, graph *flow.Graph) (Case, error) {
-	c := Case{Name: name, Params: map[string]any{}, Answers: map[string]any{}, Expect: map[string]any{}}
+func Record(f *File, name string, params map[string]any, answers []Recorded, graph *flow.Graph) (Case, error) {
+	c := Case{Name: name, Calls: map[string][]Call{}, Params: map[string]any{}, Answers: map[string]any{}, Expect: map[string]any{}}
 	for key, value := range params {
 		if value != nil {
 			c.Params[key] = value
 		}
 	}
 	attempts := map[string][]any{}
+	var calls []Call
 	for _, each := range answers {
+		calls = append(calls, each.Calls...)
+		if at, known := siteOf(graph, each.Step); known && describedStep(each.Step, at.written).By == byTool {
+			calls = slices.DeleteFunc(calls, func(made Call) bool { return made.Tool == at.written.Call }) // its own
+		}
+		if len(calls) > 0 {
+			c.Calls[each.Step], calls = append(c.Calls[each.Step], calls...), nil
+		}
 		attempts[each.Step] = append(attempts[each.Step], quoted(each.Result))
 	}
 	for step, all := range attempts {
@@ -38,7 +49,7 @@ func Record(name string, params map[string]any, answers []Recorded, graph *flow.
 			c.Answers[step] = map[string]any{"attempts": all}
 		}
 	}
-	t := newTrial(new(File), c, graph)
+	t := newTrial(f, c, graph)
 	t.execute()
 	if len(t.result.Differences) > 0 {
 		return c, fault.New(fault.StateConflict, "the answers of the run do not fit the workflow as it is now: %s: %s", t.result.Differences[0].Path, t.result.Differences[0].Message)
@@ -68,7 +79,7 @@ func (t *trial) observed() map[string]any {
 		case each.Status == flow.Skipped:
 			skipped = append(skipped, each.ID)
 		case each.Status == flow.Failed && step != nil && step.Call != flow.CallRun && !loop:
-			failed[each.ID] = each.Code
+			failed[each.ID] = t.code(each)
 		}
 	}
 	if len(skipped) > 0 {
@@ -192,7 +203,7 @@ func (c Case) text(indent string) string {
 		key   string
 		value map[string]any
 		lines bool
-	}{{"params", c.Params, false}, {"answers", c.Answers, true}, {"expect", c.Expect, true}} {
+	}{{"params", c.Params, false}, {"answers", c.Answers, true}, {"calls", callRows(c.Calls), true}, {"expect", c.Expect, true}} {
 		switch {
 		case len(part.value) == 0 && part.key != "expect":
 		case !part.lines:
@@ -205,6 +216,28 @@ func (c Case) text(indent string) string {
 		}
 	}
 	return b.String()
+}
+
+// callRows are the calls of a case as its file has them.
+func callRows(calls map[string][]Call) map[string]any {
+	all := map[string]any{}
+	for step, list := range calls {
+		rows := []any{}
+		for _, each := range list {
+			row := map[string]any{"tool": each.Tool, "input": each.Input}
+			switch {
+			case each.Refused:
+				row["refused"] = true
+			case each.Failed:
+				row["ok"] = false
+			default:
+				row["result"] = each.Result
+			}
+			rows = append(rows, row)
+		}
+		all[step] = rows
+	}
+	return all
 }
 
 // inline is a value as YAML in one line.

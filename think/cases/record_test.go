@@ -47,7 +47,7 @@ func TestRecord(t *testing.T) {
 		"\x7f": "\u0085 \u009b \ufeff \ufffe \U0001f600 \U0001fffe"}
 	answers := []cases.Recorded{{Step: "status", Result: map[string]any{"clean": true, "odd": odd}}, {Step: "tests", Result: []any{"a"}},
 		{Step: "approve", Result: map[string]any{"approved": true}}, {Step: "tag", Result: map[string]any{"attempts": []any{}, "long": strings.Repeat("y: #", 200), "odd": odd}}}
-	made, err := cases.Record("null", map[string]any{"version": "1.10"}, answers, graph)
+	made, err := cases.Record(new(cases.File), "null", map[string]any{"version": "1.10"}, answers, graph)
 	require.NoError(t, err)
 	for name, text := range map[string]string{
 		"empty":       "",
@@ -69,7 +69,7 @@ func TestRecord(t *testing.T) {
 		require.Equal(t, strings.Count(string(added), "\n")*strings.Count(text, "\r")/max(1, strings.Count(text, "\n")), strings.Count(string(added), "\r\n"), "lines end as before")
 		require.Equal(t, strings.Count(text, "#"), strings.Count(strings.ReplaceAll(text, "\n", ""), "#"), "comments stay")
 	}
-	_, err = cases.Record("short", nil, answers[:1], graph)
+	_, err = cases.Record(new(cases.File), "short", nil, answers[:1], graph)
 	require.ErrorIs(t, err, fault.StateConflict)
 	_, err = cases.Append("main.cases.yaml", []byte("workflow: main\ncases: []"), "main", made)
 	require.ErrorContains(t, err, "cannot be added")

@@ -65,9 +65,6 @@ const maxEvents = 100_000
 // may have only the fields that matter.
 func Run(f *File, c Case, graph *flow.Graph) Result {
 	t := newTrial(f, c, graph)
-	if graph.Ruled() && f.rules != nil {
-		t.judge = f.rules.Judge(graph)
-	}
 	t.execute()
 	if t.run != nil {
 		if len(t.result.Differences) == 0 || t.out.Final != nil || t.out.Blocked != nil {
@@ -79,8 +76,12 @@ func Run(f *File, c Case, graph *flow.Graph) Result {
 }
 
 func newTrial(f *File, c Case, graph *flow.Graph) *trial {
-	return &trial{file: f, test: c, graph: graph, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{}, refused: map[string]bool{},
+	t := &trial{file: f, test: c, graph: graph, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{}, refused: map[string]bool{},
 		result: Result{Name: c.Name, Line: f.Line(c)}}
+	if graph.Ruled() && f.rules != nil {
+		t.judge = f.rules.Judge(graph)
+	}
+	return t
 }
 
 // execute runs the case to its end; what went wrong with its answers are differences.

@@ -14,12 +14,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"savant/fault"
 	"savant/internal/access"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/internal/webguard"
+	"savant/rules"
 	"savant/think"
 	"savant/think/cases"
 	"savant/think/check"
@@ -484,9 +486,20 @@ func (a *App) Recorded(ctx context.Context, key state.Key) (map[string]any, []ca
 	if err != nil {
 		return nil, nil, err
 	}
+	calls, err := a.rules.CallsUnder(key.String())
+	if err != nil {
+		return nil, nil, err
+	}
 	var clean []cases.Recorded
 	for _, each := range answers {
-		clean = append(clean, cases.Recorded{Step: each.Step, Result: a.redactor.Value(each.Result)})
+		made := cases.Recorded{Step: each.Step, Result: a.redactor.Value(each.Result)}
+		at, err := time.Parse(time.RFC3339Nano, each.Time)
+		for ; err == nil && len(calls) > 0 && calls[0].Time <= at.UnixMilli(); calls = calls[1:] {
+			input, _ := a.redactor.Value(calls[0].Input).(map[string]any)
+			made.Calls = append(made.Calls, cases.Call{Tool: calls[0].Tool, Input: input, Result: a.redactor.Value(calls[0].Result),
+				Failed: calls[0].Outcome != rules.Succeeded, Refused: calls[0].Refused})
+		}
+		clean = append(clean, made)
 	}
 	shown, _ := a.redactor.Value(params).(map[string]any)
 	return shown, clean, nil

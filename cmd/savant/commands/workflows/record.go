@@ -57,7 +57,7 @@ func (p *program) record(ctx context.Context, a *app.App, run, name, file string
 	if name == "" {
 		name = "run " + key.Run
 	}
-	made, err := cases.Record(name, params, answers, graph)
+	made, err := cases.Record(new(cases.File).Ruled(a.Think.Rules), name, params, answers, graph)
 	if err != nil {
 		return err
 	}
