@@ -84,7 +84,7 @@ func (p *planner) writeFound(out *strings.Builder) bool {
 	case len(passages) > 0:
 		count := maxPassages
 		if p.question.kind == tests {
-			passages, count = ofTests(passages), maxTests
+			count = maxTests
 		}
 		return p.writePassages(out, mixed(passages, count, maxDocuments, func(s passage) string { return s.path }))
 	case len(p.found.rows) > 0:

@@ -50,6 +50,19 @@ var parlor = fstest.MapFS{
 		"test('the eleventh is refused', () => {\n  const limiter = new RateLimiter(10)\n  limiter.allow()\n})\n\ntest('angle brackets are harmless', () => {\n  escapeHtml('<b>')\n})\n")},
 }
 
+// harbor is a project in other languages.
+var harbor = fstest.MapFS{
+	"CHANGELOG.md":  {Data: []byte("# Changes\n\n## Supported flags\n\n* flags of Panama are supported\n")},
+	"docs/flags.md": {Data: []byte("# Flags\n\nThese flags are supported:\n\n* `red`\n* `blue`\n")},
+	"pilot/limit.py": {Data: []byte("\"\"\"Limits of a pilot.\"\"\"\n\n# boats wait for a pilot, a number of boats at most\nBOAT_LIMIT: int = 30\n\n\ndef recompute():\n    # Recompute the depth\n    return depth(1)\n\n\n" +
+		"def depth(\n    tide,\n):\n    \"\"\"The depth below a boat.\"\"\"\n    return tide\n")},
+	"crane/src/hook.rs": {Data: []byte("/// Lifts a box.\npub(crate) fn lift(weight: u32) -> bool {\n    weight < 9\n}\n\n/// The heaviest box.\npub(crate) const HEAVIEST: u32 = 9;\n\n" +
+		"mod tests {\n    use super::lift;\n\n    #[test]\n    fn nine_is_too_much() {\n        assert!(!lift(9));\n    }\n}\n")},
+	"dock/Berth.java":   {Data: []byte("/** A place for a ship. */\npublic class Berth {\n  // where a rope is tied\n  public static final int MAX_ROPES = 4;\n\n  /** Moors a ship. */\n  public void moor(Ship ship) {\n    ship.tie(MAX_ROPES);\n  }\n}\n")},
+	"gate/lib/gate.js":  {Data: []byte("// the gate of the harbor\nclass Gate {\n  openFor (ship) {\n    return ship\n  }\n}\n\ngate.close = function close () {}\n")},
+	"gate/test/gate.js": {Data: []byte("const Gate = require('../lib/gate')\n\ndescribe('Gate', function () {\n  it('is opened for a ship', function () {\n    new Gate().openFor(1)\n  })\n})\n")},
+}
+
 // searched is a project with the search that Savant has.
 func searched(t *testing.T, tree fs.FS) (*world, []reasoning.Tool) {
 	t.Helper()
@@ -107,6 +120,17 @@ func TestFormsOfQuestions(t *testing.T) {
 			"How do I turn off color?":                                         `src/settings.js:\d\n(.*\n)* .*NOCOLOR`,
 			"Which environment variable disables color?":                       `src/settings.js:\d\n(.*\n)* .*NOCOLOR`,
 			"Which environment variable restricts the sites that may connect?": `README.md:6, under "Configuration"\n(.*\n)* .*ALLOWED_ORIGINS`,
+		}},
+		"others": {harbor, map[string]string{
+			"Where is the limit of boats defined?":   `pilot/limit.py:4, BOAT_LIMIT\n`,
+			"Where is the depth computed?":           `pilot/limit.py:\d+, depth\n`,
+			"Where is the heaviest box declared?":    `crane/src/hook.rs:7, HEAVIEST\n`,
+			"Which tests cover lift?":                `crane/src/hook.rs:13, nine_is_too_much\n`,
+			"Where is the maximum of ropes defined?": `dock/Berth.java:4, MAX_ROPES\n`,
+			"Where is a ship moored?":                `dock/Berth.java:7, moor\n`,
+			"Where is the gate opened for a ship?":   `gate/lib/gate.js:3, openFor\n`,
+			"Which tests cover openFor?":             `gate/test/gate.js:\d+\n(.*\n)* .*opened for`,
+			"Which flags are supported?":             `docs/flags.md:\d(, under "Flags")?\n(.*\n)* .*blue`,
 		}},
 	} {
 		w, tools := searched(t, project.tree)

@@ -79,6 +79,9 @@ func (p *planner) passages() []passage {
 	slices.SortStableFunc(all, func(a, b passage) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.lines[0].number-b.lines[0].number)
 	})
+	if p.question.kind == tests {
+		all = ofTests(all)
+	}
 	return distinct(all)
 }
 
