@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -12,24 +13,30 @@ const maxMisspelt = 500
 // minBeginning is the length from which a name may be the beginning of another one.
 const minBeginning = 4
 
+// maxCompared bounds the candidates that are compared letter by letter: a file with
+// thousands of names may have thousands of mistakes.
+const maxCompared = 500
+
 // Nearest returns the shortest candidate that begins with name, or else the one closest to
-// it by edit distance; "" if none is close enough.
+// it by edit distance, of several the first by bytes; "" if none is close enough, or there
+// are too many to compare.
 func Nearest(name string, candidates []string) string {
 	if len(name) > maxMisspelt {
 		return ""
 	}
 	best := ""
 	for _, candidate := range candidates {
-		if len(name) >= minBeginning && strings.HasPrefix(candidate, name) && (best == "" || len(candidate) < len(best)) {
+		shorter := cmp.Or(cmp.Compare(len(candidate), len(best)), cmp.Compare(candidate, best)) < 0
+		if len(name) >= minBeginning && strings.HasPrefix(candidate, name) && (best == "" || shorter) {
 			best = candidate
 		}
 	}
-	if best != "" {
+	if best != "" || len(candidates) > maxCompared {
 		return best
 	}
 	bestDistance := len(name)/3 + 2
 	for _, candidate := range candidates {
-		if d := distance(name, candidate); d < bestDistance {
+		if d := distance(name, candidate); d < bestDistance || d == bestDistance && candidate < best {
 			best, bestDistance = candidate, d
 		}
 	}

@@ -9,17 +9,25 @@ import (
 // maxLine is how many characters of a line a diagnostic quotes.
 const maxLine = 120
 
+// maxQuoted bounds a line that is quoted, in bytes: a longer one was written by a program,
+// and to find a column in it for each of its findings takes minutes.
+const maxQuoted = 16 << 10
+
 // Lines are the lines of a text, for Quoting.
 func Lines(text string) []string { return strings.Split(text, "\n") }
 
 // Quoting returns the diagnostic with its source: the line of the file and a caret under
-// the column. lines are all lines of the file. A diagnostic that has no line, or has a
-// source, is unchanged.
+// the column. lines are all lines of the file. A diagnostic that has no line, or a line
+// over maxQuoted, or has a source, is unchanged.
 func (d Diagnostic) Quoting(lines []string) Diagnostic {
 	if d.Source != "" || d.Line < 1 || d.Column < 1 || d.Line > len(lines) {
 		return d
 	}
-	line := strings.TrimRightFunc(lines[d.Line-1], unicode.IsSpace)
+	line := lines[d.Line-1]
+	if len(line) > maxQuoted {
+		return d
+	}
+	line = strings.TrimRightFunc(line, unicode.IsSpace)
 	if line == "" || !utf8.ValidString(line) {
 		return d
 	}

@@ -28,5 +28,6 @@ func TestQuoting(t *testing.T) {
 	long, caret, _ := strings.Cut(fault.Diagnostic{Line: 4, Column: 301}.Quoting(fault.Lines(text)).Source, "\n")
 	require.Len(t, long, 120)
 	require.Equal(t, strings.IndexByte(long, 'b'), strings.IndexByte(caret, '^'))
+	require.Empty(t, fault.Diagnostic{Line: 1, Column: 300}.Quoting([]string{strings.Repeat("x", 1<<20)}).Source, "each finding in it would cost a megabyte")
 	require.Equal(t, "kept", fault.Diagnostic{Line: 1, Column: 1, Source: "kept"}.Quoting(fault.Lines(text)).Source)
 }

@@ -77,8 +77,8 @@ func (s Scope) has(root, name string) bool {
 	return s.names(root)[name] || root == rootParams && s.AnyParam
 }
 
-// under returns the names under a root, sorted.
-func (s Scope) under(root string) []string { return slices.Sorted(maps.Keys(s.names(root))) }
+// under returns the names under a root, in any order.
+func (s Scope) under(root string) []string { return slices.Collect(maps.Keys(s.names(root))) }
 
 func (s Scope) names(root string) Names {
 	if s.Roots != nil {
@@ -136,10 +136,10 @@ func (s Scope) meanings(name string) []string {
 	return roots
 }
 
-// bareNames returns every name that is valid in this scope, sorted.
+// bareNames returns every name that is valid in this scope, in any order.
 func (s Scope) bareNames() []string {
 	if s.Roots != nil {
-		return slices.Sorted(maps.Keys(s.Roots))
+		return slices.Collect(maps.Keys(s.Roots))
 	}
 	names := []string{rootParams, rootState, rootSteps, rootRun}
 	if s.Item != "" {
@@ -148,9 +148,7 @@ func (s Scope) bareNames() []string {
 	if s.Result {
 		names = append(names, rootResult)
 	}
-	names = slices.Concat(names, s.under(rootState), s.under(rootParams))
-	slices.Sort(names)
-	return names
+	return slices.Concat(names, s.under(rootState), s.under(rootParams))
 }
 
 // Reference is one read of the Env, found when the expression is compiled.
