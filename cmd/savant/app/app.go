@@ -160,7 +160,11 @@ func Open(ctx context.Context, options Options) (*App, error) {
 	a.packages = packages.NewFiles(a.files.regularFiles)
 	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: newPackageFiles(a.packages, a.trust)},
 		{Files: projectLayer{project, a.packages}, Folder: a.Path, Shown: shown, Origin: library.Project, Held: project.HeldWorkflow}}
-	a.sayUnused()
+	about := ""
+	if options.Looking { // what it would start it does not need
+		about = "setting:"
+	}
+	a.SayUnused(about)
 	if a.Store, err = a.openStore(); err != nil {
 		return nil, errors.Join(err, a.files.Close())
 	}

@@ -165,7 +165,11 @@ func (a *App) FindDeleted(ctx context.Context, workflow, word string) (Run, erro
 		}
 	}
 	workflow, _, _ = strings.Cut(workflow, "@")
-	return pickRun(ofThis(found, workflow), word)
+	run, err := pickRun(ofThis(found, workflow), word)
+	if errors.Is(err, fault.UnknownRun) {
+		err = fault.New(fault.UnknownRun, "the trash has no run %q", fault.Cut(word, 120)).Hinted(fault.From(err).Hint).Hinted(fault.Hint{Text: "savant runs lists those that are not deleted"})
+	}
+	return run, err
 }
 
 // FindHeld returns the run to which a session is held that a person means by a word, see

@@ -74,11 +74,12 @@ func Configuration(environment []string) string {
 // maxNamed is how many parts a warning names.
 const maxNamed = 8
 
-// sayUnused warns of parts that nobody has accepted or refused.
-func (a *App) sayUnused() {
+// SayUnused warns of parts that nobody has accepted or refused; of those alone whose id has a
+// prefix.
+func (a *App) SayUnused(prefix string) {
 	var names []string
 	for _, each := range WhatIsBrought(a.Path, a.options.Settings.Parts).Parts {
-		if said := a.trust.Said(each); said == trust.Unsaid || said == trust.Changed {
+		if said := a.trust.Said(each); (said == trust.Unsaid || said == trust.Changed) && strings.HasPrefix(each.ID(), prefix) {
 			names = append(names, visible.Line(fault.Cut(each.ID(), 80)))
 		}
 	}

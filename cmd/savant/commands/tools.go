@@ -22,6 +22,7 @@ func (p *program) toolsCommand() *cobra.Command {
 			"With a name, show the tool's arguments, the fields of its result, an example, and\nthe step of a workflow that calls it; with the name of an engine, its tools.",
 		Example: "  savant tools git.log",
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
+			a.SayUnused("server:") // their tools are missing
 			if len(args) == 1 {
 				return p.describeTool(ctx, a, args[0])
 			}

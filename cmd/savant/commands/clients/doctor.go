@@ -302,6 +302,7 @@ func (d *doctor) bundled(ctx context.Context, server *mcpclient.Client) error {
 		return err
 	}
 	followed := 0
+	var needing []string
 	for _, each := range list.Workflows {
 		if each.Origin != library.Bundled {
 			continue
@@ -314,7 +315,10 @@ func (d *doctor) bundled(ctx context.Context, server *mcpclient.Client) error {
 			followed++
 			continue
 		}
-		d.note("the bundled workflow " + each.ID + " needs more than this server: " + terminal.Visible(found.Errors[0].Message))
+		needing = append(needing, each.ID)
+	}
+	if len(needing) > 0 {
+		d.note("tools of the client itself are needed by the bundled workflows " + terminal.Visible(strings.Join(needing, ", ")) + "; savant workflows validate NAME --strict-tools names them")
 	}
 	d.right("%s need no other server", terminal.Count(followed, "bundled workflow"))
 	return nil
