@@ -37,7 +37,7 @@ func contains(list []access.Scope, one access.Scope) bool {
 
 func TestAFileOfTokens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "tokens.json")
-	tokens, err := access.Tokens(path)
+	tokens, err := webguard.ReadTokens(path)
 	require.NoError(t, err)
 	require.Empty(t, tokens)
 	var all sync.WaitGroup
@@ -48,7 +48,7 @@ func TestAFileOfTokens(t *testing.T) {
 		})
 	}
 	all.Wait()
-	tokens, err = access.Tokens(path)
+	tokens, err = webguard.ReadTokens(path)
 	require.NoError(t, err)
 	require.Len(t, tokens, 4, "none is lost")
 	_, err = access.Add(t.Context(), path, webguard.Token{Name: "a"})

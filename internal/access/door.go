@@ -50,7 +50,7 @@ func NewDoor(options DoorOptions) (*Door, error) {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &Door{options: options}
-	tokens, err := Tokens(options.File)
+	tokens, err := webguard.ReadTokens(options.File)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (d *Door) held() webguard.Tokens {
 		return nil
 	}
 	d.info = info
-	if d.tokens, err = Tokens(d.options.File); err != nil {
+	if d.tokens, err = webguard.ReadTokens(d.options.File); err != nil {
 		d.options.Logger.Error("the token file cannot be used, so its tokens are refused", "error", fault.From(err).Message())
 	}
 	return d.tokens

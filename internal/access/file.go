@@ -16,18 +16,6 @@ import (
 	"savant/internal/webguard"
 )
 
-// Tokens reads the tokens of a file; none if it is absent. The error is INVALID_PARAMS.
-func Tokens(path string) (webguard.Tokens, error) {
-	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	tokens, err := webguard.ReadTokens(path)
-	if errors.Is(err, webguard.ErrNoTokens) {
-		return nil, nil
-	}
-	return tokens, err
-}
-
 // document is a file of tokens. Unknown members are preserved.
 type document struct {
 	members map[string]json.RawMessage
@@ -115,7 +103,7 @@ func edit(ctx context.Context, path string, change func(*document) error) error 
 // read reads and validates a file.
 func read(path string) (*document, error) {
 	held := &document{members: map[string]json.RawMessage{}, tokens: []json.RawMessage{}}
-	if _, err := Tokens(path); err != nil {
+	if _, err := webguard.ReadTokens(path); err != nil {
 		return nil, err
 	}
 	data, err := os.ReadFile(path)

@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 
@@ -37,11 +37,13 @@ type Tokens []Token
 // maxTokens is the maximum size of a token file, in bytes.
 const maxTokens = 1 << 20
 
-// ReadTokens reads a token file: {"tokens": [{"name", "digest", "scopes"}]}. A file
-// without a token is an error, since it would exclude everybody. The error is
-// INVALID_PARAMS.
+// ReadTokens reads a token file: {"tokens": [{"name", "digest", "scopes"}]}; none if it is
+// absent, or path is "". The error is INVALID_PARAMS.
 func ReadTokens(path string) (Tokens, error) {
 	data, err := regular.ReadPath(path, maxTokens)
+	if path == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the token file %s cannot be read: %w", path, fault.WithoutPath(err))
 	}
@@ -61,9 +63,6 @@ func parseTokens(data []byte) (Tokens, error) {
 	if err := json.Unmarshal(data, &held); err != nil {
 		return nil, err
 	}
-	if len(held.Tokens) == 0 {
-		return nil, fmt.Errorf(`%w: expected {"tokens": [{"name": "…", "digest": "sha256:…"}]}`, ErrNoTokens)
-	}
 	for _, each := range held.Tokens {
 		digits, known := strings.CutPrefix(each.Digest, digestPrefix)
 		if raw, err := hex.DecodeString(digits); !known || err != nil || len(raw) != sha256.Size || strings.ToLower(digits) != digits {
@@ -72,9 +71,6 @@ func parseTokens(data []byte) (Tokens, error) {
 	}
 	return held.Tokens, nil
 }
-
-// ErrNoTokens is the cause of the error about a token file without tokens.
-var ErrNoTokens = errors.New("it has no tokens")
 
 const digestPrefix = "sha256:"
 

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"savant/fault"
-	"savant/internal/access"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/internal/webguard"
@@ -210,7 +209,7 @@ func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedF
 // has none, the workflow may be for another machine, which is a note. Who has tokens of an
 // authorisation server is not known.
 func (a *App) checkApprovers(workflow *flow.Workflow, into *CheckedFile) {
-	tokens, err := access.Tokens(TokenFile(a.settings, a.options.Environment))
+	tokens, err := webguard.ReadTokens(TokenFile(a.settings, a.options.Environment))
 	if err != nil || a.settings.HTTP.Issuer != "" {
 		return
 	}

@@ -16,7 +16,6 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/hub"
-	"savant/internal/access"
 	"savant/internal/webguard"
 )
 
@@ -44,7 +43,7 @@ func (p *program) serveHub(ctx context.Context, a *app.App, at app.HubAt) error 
 	if err != nil {
 		return err
 	}
-	if tokens, err := access.Tokens(file); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 {
+	if tokens, err := webguard.ReadTokens(file); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 {
 		return cli.UsageError(remote.NobodyMayAsk(p.Program, "--address", at.Address))
 	}
 	listener, pages, err := p.openHub(ctx, a, at)

@@ -105,7 +105,7 @@ const noTokenFile = "there is no folder for tokens: set XDG_CONFIG_HOME or HOME,
 func listCommand(p *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "list", Short: "List the tokens, without the tokens themselves", Args: cli.Positional(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			tokens, err := access.Tokens(tokenFile(p))
+			tokens, err := webguard.ReadTokens(tokenFile(p))
 			if err != nil {
 				return err
 			}
