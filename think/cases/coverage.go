@@ -116,7 +116,8 @@ func (t *trial) reached() Points {
 		if at := strings.LastIndexByte(each.ID, '/'); at >= 0 {
 			workflows[each.ID[:at]] = true
 		}
-		if at, ok := siteOf(t.graph, each.ID); ok && each.Attempt > 1 {
+		if each.Attempt > 1 {
+			at, _ := siteOf(t.graph, each.ID) // a step of the run
 			points[Point{at.step, Retried}] = true
 		}
 	}

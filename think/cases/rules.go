@@ -11,8 +11,11 @@ import (
 
 // judges reports whether rules judge a step: its tool is called.
 func (t *trial) judges(next flow.Instruction) bool {
+	if t.judge == nil {
+		return false
+	}
 	at, ok := siteOf(t.graph, next.StepID)
-	return ok && t.judge != nil && describedStep(next.StepID, at.written).By == byTool
+	return ok && describedStep(next.StepID, at.written).By == byTool
 }
 
 // refusal returns why rules refuse the call of a step, or nil.

@@ -207,7 +207,7 @@ func (l *Layout) Span(src []byte, path string) (begin, end int, deeper, known bo
 	}
 	end, known = endOf(src, lines, node)
 	key := l.keys[path]
-	return begin, end, node.Line > key.line && node.Column <= key.column, known
+	return begin, end, node.Line > key.Line && node.Column <= key.Column, known
 }
 
 // lineStarts returns where the lines of a text begin.

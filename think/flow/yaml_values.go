@@ -38,23 +38,26 @@ func ReadYAML(file string, src []byte) (any, error) {
 // ReadYAMLPlaces is ReadYAML that also returns the places of values, for packages with
 // checks of their own.
 func ReadYAMLPlaces(file string, src []byte) (any, fault.Places, error) {
-	value, l, err := ReadYAMLLayout(file, src)
+	root, r, err := readRoot(file, src)
 	if err != nil {
 		return nil, nil, err
 	}
-	places := make(fault.Places, len(l.keys))
-	for path, at := range l.keys {
-		places[path] = fault.Place{Line: at.line, Column: at.column}
-	}
-	return value, places, nil
+	l := &Layout{parser: parser{report: r}, keys: make(fault.Places, len(src)/16)}
+	l.read(root, root, "")
+	return valueOf(root), l.keys, nil
+}
+
+func readRoot(file string, src []byte) (*yaml.Node, *report, error) {
+	r := &report{file: file}
+	root := r.readSource(src)
+	return root, r, r.failure(file)
 }
 
 // ReadYAMLLayout is ReadYAML that also returns the layout of the file, for packages
 // whose files hold expressions.
 func ReadYAMLLayout(file string, src []byte) (any, *Layout, error) {
-	r := &report{file: file}
-	root := r.readSource(src)
-	if err := r.failure(file); err != nil {
+	root, r, err := readRoot(file, src)
+	if err != nil {
 		return nil, nil, err
 	}
 	return valueOf(root), layoutOf(r, root), nil
@@ -63,8 +66,8 @@ func ReadYAMLLayout(file string, src []byte) (any, *Layout, error) {
 // Layout has the positions of a file's values by their diagnostic paths.
 type Layout struct {
 	parser parser
-	keys   map[string]position
-	values map[string]*yaml.Node
+	keys   fault.Places
+	values map[string]*yaml.Node // nil: only places are read
 }
 
 // Layout reads the workflow's file again. It takes as long as parsing, so call it only
@@ -76,7 +79,7 @@ func (w *Workflow) Layout() *Layout {
 
 // layoutOf returns the layout of a file whose root is a node; of nil it is empty.
 func layoutOf(r *report, root *yaml.Node) *Layout {
-	l := &Layout{parser{report: r}, map[string]position{}, map[string]*yaml.Node{}}
+	l := &Layout{parser{report: r}, fault.Places{}, map[string]*yaml.Node{}}
 	if root != nil {
 		l.read(root, root, "")
 	}
@@ -86,9 +89,11 @@ func layoutOf(r *report, root *yaml.Node) *Layout {
 // read adds a value and all below it; key is the key of a member, else the value.
 func (l *Layout) read(key, node *yaml.Node, path string) {
 	if _, known := l.keys[path]; !known {
-		l.keys[path] = positionOf(key)
+		l.keys[path] = fault.Place{Line: key.Line, Column: key.Column}
 	}
-	l.values[path] = node
+	if l.values != nil {
+		l.values[path] = node
+	}
 	switch node.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
@@ -104,12 +109,9 @@ func (l *Layout) read(key, node *yaml.Node, path string) {
 // Key returns a diagnostic at the key of a path; for an absent path, at its parent.
 func (l *Layout) Key(code fault.Code, path, message string) fault.Diagnostic {
 	found := fault.Diagnostic{File: l.parser.file, Path: path, Code: code, Message: message}
-	for at := path; ; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		if where, known := l.keys[at]; known || at == "" {
-			found.Line, found.Column = where.line, where.column
-			return found
-		}
-	}
+	where := l.keys.Around(path)
+	found.Line, found.Column = where.Line, where.Column
+	return found
 }
 
 // Value returns where the value of a path stands, nil for a path that is not there.
