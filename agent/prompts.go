@@ -67,6 +67,8 @@ var (
 	// inquiry matches the beginning of a goal that wants something told, and nothing run.
 	inquiry = pattern.Lazy(`(?i)^\W*(?:(?:please|kindly|now|then|can|could|would|will|you|just|i want to know)\W+)*` +
 		`(how|what|where|when|why|which|who|whose|is|are|was|were|does|did|has|have|should|may|explain|describe|tell|clarify|summari[sz]e|document)\b`)
+	// request matches the words by which a question is an order all the same.
+	request = pattern.Lazy(`(?i)\b(can|could|would|will) (you|we)\b`)
 )
 
 // triggered returns the rules with a phrase in the goal, in order. A goal that is a
@@ -134,7 +136,7 @@ func lacks(text string, words []string) bool {
 func named(workflows []string, goal string) string {
 	goal = plainWords(goal)
 	for _, each := range workflows {
-		if lacks(goal, []string{each}) {
+		if strings.HasSuffix(goal, "?") && !request().MatchString(goal) || lacks(goal, []string{each}) {
 			continue
 		}
 		name := "[\"'`]?" + regexp.QuoteMeta(each) + "[\"'`]?"

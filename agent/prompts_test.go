@@ -96,7 +96,7 @@ func TestAGoalThatOrdersAWorkflow(t *testing.T) {
 		"RUN HELLO": "hello", "now launch hello again": "hello", "the release workflow": "release", "kick off release": "release",
 		"review_v1": "review_v1", "run review_v1": "review_v1", "start review_v1 with pr 3": "review_v1", "I want you to run repo_tour on this repository": "repo_tour", "do a repo_tour": "repo_tour",
 		"explain hello": "", "what does hello do": "", "say hello": "", "hello world": "", "what is the hello workflow?": "", "explain the hello workflow": "", "describe workflow hello": "",
-		"how do I run review_v1?": "", "what does review_v1 do?": "", "should I run hello?": "", "is hello a workflow": "", "fix the hello workflow": "", "why did review_v1 fail": "", "edit repo_tour": "",
+		"how do I run review_v1?": "", "what does review_v1 do?": "", "should I run hello?": "", "run hello?": "", "hello?": "", "hello ?": "", "start review_v1 here?": "", "is hello a workflow": "", "fix the hello workflow": "", "why did review_v1 fail": "", "edit repo_tour": "",
 		"run tests/unit first": "", "run the tests in pkg/x": "", "start a release branch": "", "run hello_world": "", "rerun the release notes script": "", "tell me how to run hello": "",
 	} {
 		require.Equal(t, want, named(names, goal), goal)

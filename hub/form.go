@@ -123,6 +123,9 @@ func (f *field) read(asked *form.Field, sent []string) (value any, given bool) {
 		return form.Untouched{Value: false}, implied
 	case form.Choices:
 		list := f.chosen(asked, sent)
+		if len(list) < len(sent) {
+			f.Error = "Choose from the list."
+		}
 		if len(list) == 0 {
 			return form.Untouched{Value: []any{}}, implied && f.Error == ""
 		}

@@ -72,7 +72,7 @@ const maxRecognised = 1 << 20
 
 func contentOf(project fs.FS, name string) (string, bool) {
 	data, err := regular.ReadFS(project, name, maxRecognised)
-	return string(data), err == nil
+	return strings.TrimPrefix(string(data), "\ufeff"), err == nil
 }
 
 func exists(project fs.FS, name string) bool {
