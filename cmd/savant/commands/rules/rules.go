@@ -28,10 +28,7 @@ func Command(shared *cli.Program) *cobra.Command {
 	return cli.Group("rules", "List, check, explain and test rules about calls", p.listCommand(), p.checkCommand(), p.explainCommand(), p.statusCommand(), p.testCommand(), p.tryCommand(), p.addCommand(), p.newCommand())
 }
 
-// row describes one rule.
-type row struct{ rules.Row }
-
-func (r row) cells() []string {
+func cells(r rules.Row) []string {
 	return []string{r.ID, fmt.Sprintf("%s:%d", r.File, r.Line), r.Calls(), r.Does(), r.Message}
 }
 
@@ -142,14 +139,14 @@ func (p *program) statusCommand() *cobra.Command {
 }
 
 func (p *program) print(all []*rules.Rule) error {
-	rows := make([]row, 0, len(all))
-	for _, rule := range all {
-		rows = append(rows, row{rule.Row()})
+	rows := make([]rules.Row, len(all))
+	for i, rule := range all {
+		rows[i] = rule.Row()
 	}
 	if p.JSON {
 		return p.Print(map[string]any{"rules": rows})
 	}
-	return terminal.Table(p.Stdout, []string{"RULE", "PLACE", "BEFORE", "DEMANDS", "MESSAGE"}, rows, row.cells)
+	return terminal.Table(p.Stdout, []string{"RULE", "PLACE", "BEFORE", "DEMANDS", "MESSAGE"}, rows, cells)
 }
 
 func (p *program) checkCommand() *cobra.Command {
