@@ -5,6 +5,7 @@ import (
 	"html"
 	"slices"
 	"strings"
+	"sync"
 
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
@@ -121,7 +122,13 @@ func withoutAttributes(text string, tools []reasoning.Tool) string {
 // that an object quotes.
 func xmlCalls(text string, tools []reasoning.Tool) string {
 	var out strings.Builder
-	for from := 0; ; {
+	from := 0
+	pass := func(upTo int) {
+		out.WriteString(text[from:upTo])
+		from = upTo
+	}
+	objects := sync.OnceValue(func() []span { return spans(text, false) })
+	for {
 		at := callMark().FindStringSubmatchIndex(text[from:])
 		if at == nil {
 			return out.String() + text[from:]
@@ -143,15 +150,17 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 				break
 			}
 		}
+		if !known || inside(objects(), from+at[0]) {
+			pass(from + at[0] + 1)
+			continue
+		}
 		body, behind, closed := strings.Cut(text[begin:], "</"+element+">")
 		next, more, _ := strings.Cut(behind, "<"+element+">")
-		if known && closed && begin > from+at[1]-len(part(3)) && strings.TrimSpace(body) == "" && argumentFirst().MatchString(next) { // the arguments follow
+		if closed && begin > from+at[1]-len(part(3)) && strings.TrimSpace(body) == "" && argumentFirst().MatchString(next) { // the arguments follow
 			body, behind = next, strings.Repeat("<"+element+">", min(len(more), 1))+more
 		}
-		if !known || inside(spans(text, false), from+at[0]) || objectFirst().MatchString(body) || !closed && !strings.Contains(body, "<") {
-			next := from + at[0] + 1
-			out.WriteString(text[from:next])
-			from = next
+		if objectFirst().MatchString(body) || !closed && !strings.Contains(body, "<") {
+			pass(from + at[0] + 1)
 			continue
 		}
 		arguments := xmlArguments(body, tool)
@@ -159,8 +168,7 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 			arguments["final"] = encode(strings.TrimSpace(body))
 		}
 		if len(arguments) == 0 && strings.TrimSpace(body) != "" { // no call, but prose
-			out.WriteString(text[from:begin])
-			from = begin
+			pass(begin)
 			continue
 		}
 		out.WriteString(text[from:from+at[0]] + string(callObject(tool.Name, encode(arguments))) + "\n")
