@@ -138,18 +138,18 @@ func (d *documentReader) row(i int, q quoted, text string) {
 // end adds the current paragraph or list item.
 func (d *documentReader) end() {
 	if len(d.block) > 0 {
-		factor, longest := 1.0, maxSection
+		factor, longest, title := 1.0, maxSection, ""
 		var following []quoted
 		switch first := d.block[0].text; {
 		case strings.HasPrefix(strings.TrimSpace(first), "```"):
 			factor, longest = inExample, maxExample
-		case !listItem().MatchString(first):
+		case listItem().MatchString(first): // it is about its first word
+			title = strings.Fields(first + " -")[1]
+		default:
 			following = d.following()
-			fallthrough
-		case d.planner.question.list:
 			longest = maxExample
 		}
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), longest)]), following...)}, "",
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), longest)]), following...)}, title,
 			field{textOf(d.block), factor}, field{textOf(following), inExample}, field{d.heading, inHeading})
 	}
 	d.block = nil

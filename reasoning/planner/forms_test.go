@@ -53,7 +53,8 @@ var parlor = fstest.MapFS{
 // harbor is a project in other languages.
 var harbor = fstest.MapFS{
 	"CHANGELOG.md":  {Data: []byte("# Changes\n\n## Supported flags\n\n* flags of Panama are supported\n")},
-	"docs/flags.md": {Data: []byte("# Flags\n\nThese flags are supported:\n\n* `red`\n* `blue`\n")},
+	"docs/flags.md": {Data: []byte("# Flags\n\nThese flags are supported:\n\n* `red`\n* `blue`\n\n## Lanes\n\n* `--fast-lane <n>`: boats of n knots do not wait for a pilot\n* `--slow-lane <n>`: a boat of n knots does\n")},
+	"pilot/lane.py": {Data: []byte("class Channel:\n    def __init__(self, slow_lane):\n        self.slow_lane = slow_lane\n")},
 	"pilot/limit.py": {Data: []byte("\"\"\"Limits of a pilot.\"\"\"\n\n# boats wait for a pilot, a number of boats at most\nBOAT_LIMIT: int = 30\n\n\ndef recompute():\n    # Recompute the depth\n    return depth(1)\n\n\n" +
 		"def depth(\n    tide,\n):\n    \"\"\"The depth below a boat.\"\"\"\n    return tide\n")},
 	"crane/src/hook.rs": {Data: []byte("/// Lifts a box.\npub(crate) fn lift(weight: u32) -> bool {\n    weight < 9\n}\n\n/// The heaviest box.\npub(crate) const HEAVIEST: u32 = 9;\n\n" +
@@ -130,6 +131,7 @@ func TestFormsOfQuestions(t *testing.T) {
 			"Where is a ship moored?":                `dock/Berth.java:7, moor\n`,
 			"Where is the gate opened for a ship?":   `gate/lib/gate.js:3, openFor\n`,
 			"Which tests cover openFor?":             `gate/test/gate.js:\d+\n(.*\n)* .*opened for`,
+			"What does slow-lane do?":                `docs/flags.md:11, under "Lanes"\n.*knots does`,
 			"Which flags are supported?":             `docs/flags.md:\d(, under "Flags")?\n(.*\n)* .*blue`,
 		}},
 	} {
