@@ -109,10 +109,9 @@ func written(graph *flow.Graph, key string) map[string]bool {
 
 // reached returns the points that a run came to.
 func (t *trial) reached() Points {
-	statuses := t.statuses()
-	points := make(Points, 8*len(statuses))
+	points := make(Points, 8*len(t.issued))
 	workflows := map[string]bool{"": true}
-	for _, each := range statuses {
+	for each := range t.run.View().Steps() {
 		if at := strings.LastIndexByte(each.ID, '/'); at >= 0 {
 			workflows[each.ID[:at]] = true
 		}
@@ -122,16 +121,15 @@ func (t *trial) reached() Points {
 		}
 	}
 	for unit := range workflows {
-		picture, err := t.run.View().Picture(unit)
 		above, ok := workflowOf(t.graph, unit)
-		if err != nil || !ok {
+		if !ok {
 			continue
 		}
 		prefix := ""
 		if above.step != "" {
 			prefix = above.step + "/"
 		}
-		for _, each := range picture.Nodes {
+		for _, each := range t.run.View().Nodes(unit) {
 			at := slices.IndexFunc(above.graph.Workflow.Steps, func(s *flow.Step) bool { return s.ID == each.ID })
 			reach(points, prefix+each.ID, above.graph.Workflow.Steps[at], each)
 		}

@@ -122,10 +122,25 @@ func (v View) Picture(unit string) (*RunPicture, error) {
 	if f.owner != nil {
 		p.Unit, p.Round, p.Rounds = f.owner.id, f.round+1, len(f.owner.rounds())
 	}
+	p.Nodes = v.Nodes(unit)
 	for i, info := range shape.Nodes {
-		p.Nodes = append(p.Nodes, f.nodes[i].picture(info))
+		p.Nodes[i].NodeInfo = info
 	}
 	return p, nil
+}
+
+// Nodes returns the steps of Picture without their places in the graph; none where Picture is
+// an error.
+func (v View) Nodes(unit string) []StepPicture {
+	f := v.frameOf(unit)
+	if f == nil {
+		return nil
+	}
+	all := make([]StepPicture, len(f.nodes))
+	for i := range f.nodes {
+		all[i] = f.nodes[i].picture()
+	}
+	return all
 }
 
 // frameOf returns the frame that Picture shows, or nil.
@@ -151,8 +166,8 @@ func (v View) frameOf(unit string) *frame {
 	return nil
 }
 
-func (n *nodeState) picture(info NodeInfo) StepPicture {
-	p := StepPicture{NodeInfo: info, Now: n.describe(), Held: n.when}
+func (n *nodeState) picture() StepPicture {
+	p := StepPicture{NodeInfo: NodeInfo{ID: n.step().ID}, Now: n.describe(), Held: n.when}
 	if !n.loop() && len(n.units) == 1 {
 		p.Now, p.Rounds = n.units[0].describe(), len(n.units[0].rounds())
 	}
