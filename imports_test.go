@@ -112,7 +112,7 @@ var rules = map[string]rule{
 	"rules/sessions":         {height: 6, imports: []string{"engines", "internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder", "rules", "schemas", "think", "think/check", "think/flow", "think/gate"}},
 	"think/audit":            {height: 5, imports: []string{"think", "think/flow", "think/state"}},
 	"think/cases":            {height: 4, imports: []string{"think/check", "think/flow", "think/flow/expression"}},
-	"proof":                  {height: 7, imports: []string{"proof/keys", "think", "think/audit", "think/state"}},
+	"proof":                  {height: 7, imports: []string{"proof/keys", "think", "think/audit", "think/flow", "think/library", "think/state"}},
 	"proof/keys":             {height: 2, imports: []string{"internal/atomicfile"}},
 	"think/maintenance":      {height: 6, imports: []string{"think", "think/audit", "think/state"}},
 

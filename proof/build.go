@@ -324,6 +324,9 @@ func finalOf(line string) (found final) {
 
 var commitPattern = pattern.Lazy(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
+// IsCommit reports whether a text is the whole name of a commit.
+func IsCommit(text string) bool { return commitPattern().MatchString(text) }
+
 func (b *builder) subjects(line []entry, stated string) error {
 	p := &b.out.Predicate
 	kind, head := digestSHA256, p.Run.Head
@@ -338,7 +341,7 @@ func (b *builder) subjects(line []entry, stated string) error {
 		add(SubjectSeen, digestCommit, seen)
 	}
 	if stated != "" {
-		if !commitPattern().MatchString(stated) {
+		if !IsCommit(stated) {
 			return fault.New(fault.InvalidParams, "%q is no commit: give all 40 or 64 hexadecimal digits", fault.Cut(stated, 80))
 		}
 		add(SubjectStated, digestCommit, stated)
@@ -367,7 +370,7 @@ func seenCommit(line []entry, imported int) (commit string) {
 		var result struct {
 			Head string `json:"head"`
 		}
-		if jsonvalue.Unmarshal(each.Data.Result, &result) == nil && commitPattern().MatchString(result.Head) {
+		if jsonvalue.Unmarshal(each.Data.Result, &result) == nil && IsCommit(result.Head) {
 			commit = result.Head
 		}
 	}

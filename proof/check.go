@@ -3,8 +3,13 @@ package proof
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
+
+	"savant/think/flow"
+	"savant/think/library"
 )
 
 // Demand is what a change asks of its proof.
@@ -81,8 +86,9 @@ func (d Demand) Check(report Report) (found []Complaint, err error) {
 	if run.Status != "done" && (run.Workflow != AgentRun || run.Status != "ok") {
 		say(NotDone, "the run is %s", run.Status)
 	}
+	places := s.places()
 	for _, each := range d.Required {
-		found = append(found, each.check(s)...)
+		found = append(found, each.check(places)...)
 	}
 	if d.Source == nil {
 		return found, nil
@@ -102,21 +108,26 @@ func (d Demand) Check(report Report) (found []Complaint, err error) {
 	return found, nil
 }
 
-// check checks that a step, or each of its rounds, is known and not older than the last
-// step that writes.
-func (r Requirement) check(s *Statement) (found []Complaint) {
-	written, by := lastWrite(s)
+// check checks that a step, or each of its rounds that counts, is known and not older than
+// the last other step that writes.
+func (r Requirement) check(places []place) (found []Complaint) {
 	any := false
-	for _, claim := range s.Predicate.Claims {
-		if !isRound(r.Step, claim.Step) {
+	for _, each := range places {
+		if each.claim.Step != r.Step && (each.path != r.Step || each.repeated(places)) {
 			continue
 		}
 		any = true
-		if !slices.Contains(r.Grades, claim.Grade) {
-			found = append(found, Complaint{NotKnown, fmt.Sprintf("step %s is %s, and has to be one of %v", claim.Step, claim.Grade, r.Grades)})
+		if !slices.Contains(r.Grades, each.claim.Grade) {
+			found = append(found, Complaint{NotKnown, fmt.Sprintf("step %s is %s, and has to be one of %v", each.claim.Step, each.claim.Grade, r.Grades)})
 		}
-		if claim.Version > 0 && claim.Version < written && !isRound(r.Step, by) {
-			found = append(found, Complaint{Stale, fmt.Sprintf("step %s was answered in record %d, and %s changed something in record %d", claim.Step, claim.Version, by, written)})
+		last := Claim{}
+		for _, other := range places {
+			if other.writes && other.path != each.path && other.claim.Version > last.Version {
+				last = other.claim
+			}
+		}
+		if each.claim.Version > 0 && each.claim.Version < last.Version {
+			found = append(found, Complaint{Stale, fmt.Sprintf("step %s was answered in record %d, and %s changed something in record %d", each.claim.Step, each.claim.Version, last.Step, last.Version)})
 		}
 	}
 	if !any {
@@ -125,21 +136,68 @@ func (r Requirement) check(s *Statement) (found []Complaint) {
 	return found
 }
 
-// isRound reports whether a claim is of a step, or of a round of it, as test_2 is of test;
-// test2 is another step.
+// place is where the workflows of a run have the step of a claim: fix_1/edit is edit in the
+// child of fix, in the round 1 of its repeat.
+type place struct {
+	claim Claim
+	// path is fix/edit. repeat is the path with the items of loops and without the rounds of
+	// repeats, which are in rounds.
+	path, repeat string
+	rounds       []int
+	writes       bool
+}
+
+// repeated reports whether a later round of a repeat takes the place's worth away.
+func (p place) repeated(places []place) bool {
+	return slices.ContainsFunc(places, func(other place) bool {
+		return other.repeat == p.repeat && slices.Compare(other.rounds, p.rounds) > 0
+	})
+}
+
+// places reads of each claim where its step is. The texts of a statement that was verified
+// are those of its run.
+func (s *Statement) places() (found []place) {
+	p, workflows := s.Predicate, map[string]*flow.Workflow{}
+	set, _ := library.ReadNamed([]byte("{}"))         // of a run without schemas
+	for _, each := range slices.Backward(p.Sources) { // the schemas are the last
+		if each.Name == "" {
+			set, _ = library.ReadNamed([]byte(p.Texts[each.Digest])) // a run began with them
+		} else if read, err := flow.Parse("", []byte(p.Texts[each.Digest]), set); err == nil {
+			workflows[each.Name] = read
+		}
+	}
+	for _, each := range p.Claims {
+		found = append(found, placeOf(each, workflows, p.Run.Workflow))
+	}
+	return found
+}
+
+func placeOf(claim Claim, workflows map[string]*flow.Workflow, in string) place {
+	found := place{claim: claim}
+	for part := range strings.SplitSeq(claim.Step, "/") {
+		step := &flow.Step{}
+		if workflow := workflows[in]; workflow != nil {
+			for _, each := range workflow.Steps {
+				if isRound(each.ID, part) && len(each.ID) > len(step.ID) {
+					step = each
+				}
+			}
+		}
+		id := cmp.Or(step.ID, part)
+		items := part[len(id):]
+		if at := strings.LastIndexByte(items, '_'); step.Rounds > 0 && at >= 0 {
+			round, _ := strconv.Atoi(items[at+1:]) // isRound says that it is one
+			found.rounds, items = append(found.rounds, round), items[:at]
+		}
+		found.path, found.repeat = path.Join(found.path, id), path.Join(found.repeat, id+items)
+		found.writes, in = step.Effect == "write", step.Child
+	}
+	return found
+}
+
+// isRound reports whether a part of a claim's step is a step, or a round of it, as test_2
+// is of test; test2 is another step.
 func isRound(step, claimed string) bool {
 	rest, ok := strings.CutPrefix(claimed, step)
 	return ok && (rest == "" || rest[0] == '_' && strings.Trim(rest, "_0123456789") == "")
-}
-
-// lastWrite returns the last record that answers a step which writes, and the step.
-func lastWrite(s *Statement) (version int, step string) {
-	for _, node := range s.Predicate.Graph {
-		for _, claim := range s.Predicate.Claims {
-			if node.Writes && isRound(node.ID, claim.Step) && claim.Version > version {
-				version, step = claim.Version, claim.Step
-			}
-		}
-	}
-	return version, step
 }

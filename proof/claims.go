@@ -166,6 +166,10 @@ func (s *Statement) Differences() (said []string) {
 		receipts[each.ID] = each.Failed
 	}
 	for _, each := range s.Predicate.Observations {
+		if each.Version == 0 {
+			said = append(said, "the hooks of "+each.Client+" saw a call of "+each.Tool+" that a step asked for, and no record answers it")
+			continue
+		}
 		claim, told := claims[each.Version], ""
 		failed, known := receipts[claim.Receipt]
 		switch {

@@ -138,7 +138,8 @@ type Refusal struct {
 	Rules []string `json:"rules"`
 }
 
-// Observation is a call that a hook of the client saw, of the step that a record answers.
+// Observation is a call that a hook of the client saw, of the step that a record answers, or
+// of one that none does: then Version is 0.
 type Observation struct {
 	Version int    `json:"version"`
 	Client  string `json:"client"`

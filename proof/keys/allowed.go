@@ -3,6 +3,7 @@ package keys
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"strings"
 	"time"
 
@@ -33,7 +34,11 @@ func AllowedSigners(text []byte) ([]Allowed, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		principals, rest, _ := strings.Cut(line, " ")
+		principals, rest, quoted := strings.Cut(strings.TrimPrefix(line, `"`), `"`)
+		if !quoted || line[0] != '"' {
+			end := max(0, strings.IndexAny(line, " \t"))
+			principals, rest = line[:end], line[end:]
+		}
 		public, _, options, _, err := ssh.ParseAuthorizedKey([]byte(rest))
 		if err != nil {
 			return nil, fault.New(fault.InvalidParams, "line %d of the allowed signers is not \"name [options] type key\"", number+1)
@@ -74,12 +79,16 @@ func limited(allowed Allowed, options []string) (_ Allowed, counts bool, err err
 }
 
 func namespaced(list string) bool {
+	fits := false
 	for each := range strings.SplitSeq(list, ",") {
-		if each == Namespace || each == "*" {
-			return true
+		pattern, negated := strings.CutPrefix(each, "!")
+		matches, _ := path.Match(pattern, Namespace) // what is no pattern matches nothing
+		if negated && matches {
+			return false
 		}
+		fits = fits || matches
 	}
-	return false
+	return fits
 }
 
 // day reads YYYYMMDD[HHMM[SS]][Z]. Without Z it is the time of this machine, as for

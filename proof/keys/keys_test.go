@@ -118,6 +118,14 @@ func TestAllowedSigners(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, counts, found[0].At(at), day)
 	}
+	for list, counts := range map[string]int{"proof@*": 1, "git,p?oof@savant": 1, "*,!proof@savant": 0, "!git,*": 1, "!proof@*,proof@savant": 0, "!git": 0, "[": 0, "": 0} {
+		found, err = keys.AllowedSigners([]byte("ada\tnamespaces=\"" + list + "\" " + made.Public))
+		require.NoError(t, err)
+		require.Len(t, found, counts, list)
+	}
+	found, err = keys.AllowedSigners([]byte("\"ada l\" " + made.Public))
+	require.NoError(t, err)
+	require.Equal(t, "ada l", found[0].Name)
 	for _, wrong := range []string{"ada", "ada ssh-ed25519 AAAA", "ada cert-authority " + made.Public, "ada valid-after=\"soon\" " + made.Public} {
 		_, err := keys.AllowedSigners([]byte(wrong))
 		require.ErrorIs(t, err, fault.InvalidParams, wrong)

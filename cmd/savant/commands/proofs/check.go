@@ -1,6 +1,7 @@
 package proofs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -55,8 +56,8 @@ func (p *program) check(ctx context.Context, files []string, in checking) error 
 	if err := cli.Choice("--format", in.format, "text", "github", "sarif", "markdown"); err != nil {
 		return err
 	}
-	if in.commit == "" {
-		return cli.UsageError("--commit: name the commit that a proof has to cover")
+	if !proof.IsCommit(in.commit) {
+		return cli.UsageError("--commit: name the commit that a proof has to cover, whole as git rev-parse prints it")
 	}
 	demand := proof.Demand{Commit: in.commit, Workflow: in.workflow}
 	for _, each := range in.require {
@@ -67,6 +68,9 @@ func (p *program) check(ctx context.Context, files []string, in checking) error 
 		demand.Required = append(demand.Required, required)
 	}
 	if in.base != "" {
+		if _, ok, err := git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", in.base+"^{commit}"); err != nil || !ok {
+			return cmp.Or(err, error(fault.New(fault.InvalidParams, "--base: git knows no branch %s here: fetch it first, with git fetch origin BRANCH", terminal.Visible(in.base))))
+		}
 		demand.Source = baseBranch{ctx, in.base}
 	}
 	trust, err := p.trust(in.trusted)
@@ -105,7 +109,7 @@ type givenProof struct {
 	content []byte
 }
 
-// proofsOf reads the files, or the note of a commit.
+// proofsOf reads the files, or the note of a commit: a proof a line.
 func (p *program) proofsOf(ctx context.Context, files []string, commit string) (found []givenProof, err error) {
 	for _, file := range files {
 		content, err := p.ReadFile(file, proof.MaxFile)
@@ -117,9 +121,11 @@ func (p *program) proofsOf(ctx context.Context, files []string, commit string) (
 	if len(files) > 0 {
 		return found, nil
 	}
-	content, ok, err := git(ctx, "notes", "--ref="+notes, "show", "--end-of-options", commit)
-	if ok {
-		found = append(found, givenProof{notes, content})
+	content, _, err := git(ctx, "notes", "--ref="+notes, "show", "--end-of-options", commit)
+	for line := range bytes.Lines(content) { // git notes append and git notes merge put several under one commit
+		if len(bytes.TrimSpace(line)) > 0 {
+			found = append(found, givenProof{notes, line})
+		}
 	}
 	return found, err
 }

@@ -3,6 +3,8 @@ package proofs
 import (
 	"cmp"
 	"context"
+	"maps"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -46,10 +48,11 @@ func Differences(ctx context.Context, a *app.App, key state.Key) ([]string, erro
 	return runsOf(a).Differences(ctx, key)
 }
 
-// question is a step that waits for its answer, since a time in milliseconds.
+// question is a step that waits for its answer, from one time until another, in milliseconds.
 type question struct {
 	gate.Issued
-	began int64
+	began, until int64
+	seen         bool
 }
 
 // recorded is what is read of a record.
@@ -83,7 +86,7 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 		return nil, nil
 	}
 	slices.SortStableFunc(held, func(a, b gatesessions.Call) int { return cmp.Compare(a.Last(), b.Last()) })
-	issued := map[string]question{}
+	issued, all := map[string]*question{}, []*question{}
 	for _, record := range records {
 		var data recorded
 		at, err := time.Parse(time.RFC3339Nano, record.Time)
@@ -91,8 +94,9 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 			continue
 		}
 		if asked, ok := issued[data.Step]; ok && record.Kind == "result" {
-			seen, is := asked.seen(held, at.UnixMilli())
-			if !is {
+			asked.until = at.UnixMilli()
+			seen, is := asked.answer(held)
+			if asked.seen = is; !is {
 				seen.Client, is = h.unseen(ctx, data.Receipt, asked, held)
 				seen.Tool, seen.Outcome = asked.Call, proof.Unseen
 			}
@@ -105,22 +109,58 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 			next = append(next, *data.Reply.Reply.Instruction)
 		}
 		for _, each := range next {
-			issued[each.Step] = question{each, at.UnixMilli()}
+			if again, ok := issued[each.Step]; ok {
+				again.until = min(again.until, at.UnixMilli())
+			}
+			issued[each.Step] = &question{Issued: each, began: at.UnixMilli(), until: math.MaxInt64}
+			all = append(all, issued[each.Step])
 		}
 	}
-	return found, nil
+	return append(found, unanswered(all, held)...), nil
 }
 
-// seen returns the call that answers a step until a time, the last of several; calls are in
-// the order in which they were last seen. Of one of
-// Savant's tools the beginning is enough, and the arguments are the receipt's to tell.
-func (q question) seen(calls []gatesessions.Call, until int64) (found proof.Observation, ok bool) {
+// unanswered returns of each tool that steps asked for whether more calls of it succeeded
+// while they waited than records answer. Of a session of several runs nothing is said.
+func unanswered(all []*question, held []gatesessions.Call) (found []proof.Observation) {
+	tools := map[string]int{} // calls without a record
+	last := map[string]proof.Observation{}
+	for _, each := range held {
+		if len(each.Runs) != 1 || each.Began == 0 || each.Outcome != gate.Succeeded {
+			continue
+		}
+		if at := slices.IndexFunc(all, func(q *question) bool { return q.fits(each) }); at >= 0 {
+			tools[all[at].Call]++
+			last[all[at].Call] = proof.Observation{Client: each.Client, Tool: all[at].Call, Outcome: each.Outcome, Savant: each.Savant}
+		}
+	}
+	for _, each := range all {
+		if each.seen {
+			tools[each.Call]--
+		}
+	}
+	for _, tool := range slices.Sorted(maps.Keys(last)) {
+		if tools[tool] > 0 {
+			found = append(found, last[tool])
+		}
+	}
+	return found
+}
+
+// fits reports whether a call is of the tool that a step asks for, while it waits.
+func (q *question) fits(each gatesessions.Call) bool {
+	return each.Last() >= q.began && each.Last() <= q.until && (each.Began == 0 || each.Began >= q.began) && each.Is(q.Call)
+}
+
+// answer returns the call that answers a step, the last of several; calls are in the order
+// in which they were last seen. Of one of Savant's tools the beginning is enough, and the
+// arguments are the receipt's to tell.
+func (q *question) answer(calls []gatesessions.Call) (found proof.Observation, ok bool) {
 	from, _ := slices.BinarySearchFunc(calls, q.began, func(each gatesessions.Call, at int64) int { return cmp.Compare(each.Last(), at) })
 	for _, each := range calls[from:] {
-		if each.Last() > until {
+		if each.Last() > q.until {
 			break
 		}
-		if !each.Is(q.Call) || each.Began != 0 && each.Began < q.began {
+		if !q.fits(each) {
 			continue
 		}
 		if each.Savant || each.Ended != 0 && each.Began != 0 && each.Input == inputOf(q.Issued) {
@@ -132,7 +172,7 @@ func (q question) seen(calls []gatesessions.Call, until int64) (found proof.Obse
 
 // unseen returns the client whose hooks held the session while Savant took a call of it for a
 // step, without seeing it.
-func (h hooks) unseen(ctx context.Context, id string, asked question, held []gatesessions.Call) (client string, is bool) {
+func (h hooks) unseen(ctx context.Context, id string, asked *question, held []gatesessions.Call) (client string, is bool) {
 	receipt, err := h.receipts.Receipt(ctx, id)
 	if id == "" || err != nil || receipt.Run != "" {
 		return "", false // gone, or the run's own call
