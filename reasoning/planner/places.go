@@ -63,8 +63,8 @@ func (p *planner) filesWith(w word) (with, all int) {
 	return with, all
 }
 
-// places returns the best lines to read, best first: with enough distance for separate
-// readings, and at most maxOfFile in a file.
+// places returns the best lines to read, best first, with enough distance for separate
+// readings.
 func (p *planner) places() []candidate {
 	var all []candidate
 	for _, hit := range p.found.rows {
@@ -113,10 +113,8 @@ func mixed[T any](all []T, count, most int, pathOf func(T) string) []T {
 	return chosen[:min(len(chosen), count)]
 }
 
-// Bonuses of a hit.
-const (
-	definition = 0.25 // a heading with words of the goal
-)
+// definition is the bonus of a hit that is a heading with words of the goal.
+const definition = 0.25
 
 // nameIn is the first name that a line of a text declares, or "".
 func nameIn(text string) (name string) {
@@ -128,21 +126,12 @@ func nameIn(text string) (name string) {
 	return name
 }
 
-// maxOfFile bounds the places that are read in one file.
-const maxOfFile = 3
-
+// apart reports whether no reading of a chosen place has another one in it.
 func (p *planner) apart(chosen []candidate, at candidate) bool {
-	same := 0
 	before, lines := p.window(at.path)
-	for _, other := range chosen {
-		if other.path != at.path {
-			continue
-		}
-		if same++; same == maxOfFile || at.line >= other.line-before && at.line < other.line-before+lines {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(chosen, func(other candidate) bool {
+		return other.path == at.path && at.line >= other.line-before && at.line < other.line-before+lines
+	})
 }
 
 // likenessOfFile is the similarity of the goal and the name of a file of the kind that
