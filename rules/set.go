@@ -90,12 +90,7 @@ func (s *Set) All() (all []*Rule) {
 
 // Names returns the names of tools that rules guard or look at, without patterns.
 func (s *Set) Names() []string {
-	names := slices.Clone(s.reads)
-	for _, rule := range s.All() {
-		names = append(names, rule.Before...)
-	}
-	slices.Sort(names)
-	return slices.Compact(slices.DeleteFunc(names, isPattern))
+	return slices.DeleteFunc(s.Spelled(), func(name string) bool { return isPattern(name) || !s.Reads(name) })
 }
 
 // Spelled returns all names of tools that the rules say, and then all patterns.
