@@ -112,6 +112,9 @@ func listCommand(p *cli.Program) *cobra.Command {
 			if p.JSON {
 				return p.Print(map[string]any{"tokens": append(webguard.Tokens{}, tokens...)})
 			}
+			if len(tokens) == 0 {
+				fmt.Fprintln(p.Stderr, "no tokens: savant token add NAME makes one")
+			}
 			return terminal.Table(p.Stdout, []string{"NAME", "SCOPES", "FOLDER", "PER MINUTE", "PER DAY"}, tokens, func(each webguard.Token) []string {
 				return []string{visible.Line(each.Name), visible.Line(strings.Join(each.Scopes, ",")), visible.Line(each.Path), bound(each.PerMinute), bound(each.PerDay)}
 			})
