@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,7 @@ type subject struct {
 func subjects() []subject {
 	return []subject{
 		{"tests", regexp.MustCompile(`(?i)\b(tests?|test suite|specs?) (are |is |has |have |do |does )?(now |all |still )*(pass(es|ed|ing)?|green)\b`),
-			regexp.MustCompile(`\b(go test|pytest|npm (run )?test|yarn test|pnpm (run )?test|cargo (test|nextest)|make (test|check)|jest|vitest|mvn .*(test|verify)|gradlew? .*test|ctest|rspec|phpunit|tox|dotnet test)\b`),
+			regexp.MustCompile(`(?i)(^|[\s\"'/:_.-])(tests?|specs?|check|verify|unittest|pytest|nextest|ctest|phpunit|rspec|jest|vitest|playwright|cypress|tox|nox|npm t)($|[\s\"':_.-])`),
 			regexp.MustCompile(`(?i)((^|[._])ci[._]run .*\b(tests?|check|specs?)\b|run_?tests?( |$))`), true},
 		{"push", regexp.MustCompile(`(?i)\b(i('ve| have)?|we('ve| have)?|changes? (was|were|are|have been)|branch (was|is|has been)) (now |just |also |successfully )*pushed\b`),
 			regexp.MustCompile(`\bgit\b.*\bpush\b`), regexp.MustCompile(`(?i)(^|[._])(git_)?push( |$)`), false},
@@ -50,6 +51,11 @@ func subjects() []subject {
 // doubt marks sentences that assert nothing: wishes, conditions, questions, what others say.
 func doubt() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(\b(not|no|never|if|whether|should|will|would|could|may|might|can|until|once|when|unless|after|before|ensure|verify|check|confirm|make sure|so that|to see|need|expect|hope|want|let me|let's|previously|earlier|assum\w*|claims?|says?|said|user)\b|n't\b|\?)`)
+}
+
+// reading fits a command that shows or changes files, whose words are no programs.
+func reading() *regexp.Regexp {
+	return regexp.MustCompile(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b`)
 }
 
 func editing() *regexp.Regexp {
@@ -139,7 +145,7 @@ func (b block) result() json.RawMessage {
 
 // Lint judges what the model asserts in a session.
 func Lint(events []Event) []Assertion {
-	l := linter{subjects: subjects(), doubt: doubt(), edits: editing(), quoted: regexp.MustCompile("\"[^\"]*\"|“[^”]*”|(?s)```.*?(```|$)|`[^`]*`")}
+	l := linter{subjects: subjects(), doubt: doubt(), edits: editing(), reads: reading(), quoted: regexp.MustCompile("\"[^\"]*\"|“[^”]*”|(?s)```.*?(```|$)|`[^`]*`")}
 	for _, each := range events {
 		if each.Tool != "" {
 			l.calls = append(l.calls, made(each))
@@ -172,7 +178,10 @@ func made(e Event) call {
 		ExitCode int    `json:"exit_code"`
 	}
 	_ = json.Unmarshal(e.Output, &output) // else it says nothing of a status
-	command := string(input.Command)
+	command := ""
+	if json.Unmarshal(input.Command, &command) != nil { // a list of words
+		command = string(input.Command)
+	}
 	if command == "" {
 		command = input.Name
 	}
@@ -181,10 +190,10 @@ func made(e Event) call {
 
 // linter reads one session.
 type linter struct {
-	subjects             []subject
-	doubt, edits, quoted *regexp.Regexp
-	calls                []call
-	found                []Assertion
+	subjects                    []subject
+	doubt, edits, reads, quoted *regexp.Regexp
+	calls                       []call
+	found                       []Assertion
 }
 
 // judge judges a sentence that asserts something.
@@ -200,10 +209,17 @@ func (l *linter) judge(line int, sentence string) {
 	}
 }
 
+// ran reports whether a part of a line of a shell could show what is asserted.
+func (l *linter) ran(about subject, line string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("|;&\n", r) }), func(part string) bool {
+		return !l.reads.MatchString(part) && about.call.MatchString(part)
+	})
+}
+
 func (l *linter) look(about subject) (Verdict, string) {
 	last, edit := -1, -1
 	for i, each := range l.calls {
-		if about.call.MatchString(each.command) || about.tools.MatchString(each.tool+" "+each.command) {
+		if l.ran(about, each.command) || about.tools.MatchString(each.tool+" "+each.command) {
 			last = i
 		} else if l.edits.MatchString(each.tool) && !each.failed {
 			edit = i

@@ -75,4 +75,16 @@ func TestWhatIsAssertedIsLookedFor(t *testing.T) {
 		}
 		require.Equal(t, each.want, got, name)
 	}
+	for verdict, commands := range map[proof.Verdict][]string{
+		proof.Witnessed: {"python -m unittest", "bun test", "deno test -A", "node --test", "./gradlew check", "make -C x test", "python manage.py test", "npm t", "npm run test:unit", "mix test",
+			"swift test", "bazel test //...", "zig build test", "bin/rails test", "./run-tests.sh", "just test", "cd x && CI=1 go test ./... | tail -5", "uv run pytest -q", "npx playwright test", "nox", "sbt test", "./mvnw -q verify"},
+		proof.Unwitnessed: {"cat a_test.go", "ls test", "git checkout x", "echo 'go test ./...' > notes", "rg test | head", "mkdir test; touch test/x", "go build ./...", "vim spec/a.rb", "latest"},
+	} {
+		for _, command := range commands {
+			events, _ := proof.ReadLog(session("do: Bash "+command, "ok", "say: All tests pass."))
+			require.Equal(t, verdict, proof.Lint(events)[0].Verdict, command)
+		}
+	}
+	events, _ := proof.ReadLog(session("do: Bash echo 'git push' >notes", "ok", "say: I've pushed the branch"))
+	require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict)
 }

@@ -31,7 +31,7 @@ func (p *program) lintCommand() *cobra.Command {
 			}
 			events, known := proof.ReadLog(content)
 			if known == 0 {
-				return fault.New(fault.InvalidParams, "%s: no line is a message of a session log", args[0])
+				return fault.New(fault.InvalidParams, "%s: no line is a message of a session log as Claude Code writes it", args[0])
 			}
 			return p.judged(args[0], known, proof.Lint(events))
 		}})
