@@ -186,7 +186,7 @@ func (f *Files) Stat(name string) (fs.FileInfo, error) {
 	if file, has := found.files[name]; has {
 		opened, info, err := f.find(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return absentInfo(path.Base(name)), nil // reading it says how it is fetched
+			return virtualInfo{path.Base(name), 0o444}, nil // reading it says how it is fetched
 		}
 		if err == nil {
 			_ = opened.Close() // nothing was read
@@ -194,7 +194,7 @@ func (f *Files) Stat(name string) (fs.FileInfo, error) {
 		return info, err
 	}
 	if _, has := found.folders[name]; has {
-		return folderInfo(path.Base(name)), nil
+		return virtualInfo{path.Base(name), fs.ModeDir | 0o555}, nil
 	}
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 }
@@ -284,22 +284,16 @@ type openFile struct {
 func (o *openFile) Stat() (fs.FileInfo, error) { return o.info, nil }
 func (o *openFile) Close() error               { return nil }
 
-// absentInfo describes a file that was not fetched, by its name.
-type absentInfo string
+// virtualInfo describes what lies nowhere: a folder of the layer, or a file that was not
+// fetched.
+type virtualInfo struct {
+	name string
+	mode fs.FileMode
+}
 
-func (a absentInfo) Name() string     { return string(a) }
-func (absentInfo) Size() int64        { return 0 }
-func (absentInfo) Mode() fs.FileMode  { return 0o444 }
-func (absentInfo) ModTime() time.Time { return time.Time{} }
-func (absentInfo) IsDir() bool        { return false }
-func (absentInfo) Sys() any           { return nil }
-
-// folderInfo describes a folder of the layer, by its name.
-type folderInfo string
-
-func (f folderInfo) Name() string     { return string(f) }
-func (folderInfo) Size() int64        { return 0 }
-func (folderInfo) Mode() fs.FileMode  { return fs.ModeDir | 0o555 }
-func (folderInfo) ModTime() time.Time { return time.Time{} }
-func (folderInfo) IsDir() bool        { return true }
-func (folderInfo) Sys() any           { return nil }
+func (v virtualInfo) Name() string      { return v.name }
+func (virtualInfo) Size() int64         { return 0 }
+func (v virtualInfo) Mode() fs.FileMode { return v.mode }
+func (virtualInfo) ModTime() time.Time  { return time.Time{} }
+func (v virtualInfo) IsDir() bool       { return v.mode.IsDir() }
+func (virtualInfo) Sys() any            { return nil }
