@@ -19,7 +19,7 @@ var errElsewhere = errors.New("the question was answered elsewhere")
 
 // AwaitAnswer returns nil once a question no longer waits: a person answered it, in
 // whatever process, or the run went on without it. Otherwise it returns the error of
-// ctx, or why the run can be asked no more: UNKNOWN_RUN or STATE_CORRUPT.
+// ctx, or why the run can be asked no more: UNKNOWN_RUN, RUN_CANCELLED or STATE_CORRUPT.
 func (e *Engine) AwaitAnswer(ctx context.Context, asked Pending) error {
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
@@ -50,11 +50,11 @@ func (e *Engine) AwaitStep(ctx context.Context, workflow, run, step string) erro
 }
 
 // waits reports whether a question is still as it was asked. A run that cannot be read now
-// says nothing of it; one that is gone or damaged waits no more, and err says so.
+// says nothing of it; one that is gone, cancelled or damaged waits no more, and err says so.
 func (e *Engine) waits(ctx context.Context, asked Pending) (waits bool, err error) {
 	now, err := e.Pending(ctx, asked.Workflow, asked.RunID)
 	switch {
-	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow), errors.Is(err, fault.StateCorrupt):
+	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow), errors.Is(err, fault.RunCancelled), errors.Is(err, fault.StateCorrupt):
 		return false, err
 	case err != nil:
 		return true, nil

@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/test/statetest"
 	"savant/think"
+	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
 )
@@ -91,30 +92,40 @@ func TestAnIDThatMovedToAnotherWorkflow(t *testing.T) {
 	require.Equal(t, "two", at.Workflow)
 }
 
-// Whoever waits for a person's answer hears that the run was deleted.
+// Whoever waits for a person's answer hears that the run was deleted or cancelled.
 func TestAWaitEndsWithItsRun(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{"workflows/asks.yaml": &fstest.MapFile{Data: []byte("name: asks\nversion: '1'\nsteps: [{id: ok, call: human.approve, input_template: {message: 'So?'}}]\n")}}
-	shared := statetest.NewMemory()
-	here := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
-	t.Cleanup(here.Close)
-	there := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
-	t.Cleanup(there.Close)
-	_, err := here.Plan(t.Context(), think.PlanInput{Workflow: "asks", RunID: "r"})
-	require.NoError(t, err)
-	ended := make(chan error, 1)
-	go func() { ended <- here.AwaitStep(t.Context(), "asks", "r", "ok") }()
-	select {
-	case err := <-ended:
-		require.Fail(t, "it did not wait", "%v", err)
-	case <-time.After(600 * time.Millisecond): // it has looked again
-	}
-	_, err = there.Reset(t.Context(), think.ResetInput{RunID: "r", Force: true})
-	require.NoError(t, err)
-	select {
-	case err := <-ended:
-		require.ErrorIs(t, err, fault.UnknownRun)
-	case <-time.After(time.Minute):
-		require.Fail(t, "it still waits")
+	for want, end := range map[fault.Code]func(*think.Engine) error{
+		fault.UnknownRun: func(there *think.Engine) error {
+			_, err := there.Reset(t.Context(), think.ResetInput{RunID: "r", Force: true})
+			return err
+		},
+		fault.RunCancelled: func(there *think.Engine) error {
+			_, err := there.Cancel(t.Context(), think.CancelInput{RunID: "r", Cancellation: flow.Cancellation{By: "ann"}})
+			return err
+		},
+	} {
+		shared := statetest.NewMemory()
+		here := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
+		t.Cleanup(here.Close)
+		there := think.New(think.Options{Store: shared, Library: library.New(library.Layer{Files: files})})
+		t.Cleanup(there.Close)
+		_, err := here.Plan(t.Context(), think.PlanInput{Workflow: "asks", RunID: "r"})
+		require.NoError(t, err)
+		ended := make(chan error, 1)
+		go func() { ended <- here.AwaitStep(t.Context(), "asks", "r", "ok") }()
+		select {
+		case err := <-ended:
+			require.Fail(t, "it did not wait", "%v", err)
+		case <-time.After(600 * time.Millisecond): // it has looked again
+		}
+		require.NoError(t, end(there))
+		select {
+		case err := <-ended:
+			require.ErrorIs(t, err, want)
+		case <-time.After(time.Minute):
+			require.Fail(t, "it still waits", want)
+		}
 	}
 }
