@@ -203,7 +203,10 @@ func (p *program) signers(project string, named []string) (signers []ssh.Signer,
 		if err != nil {
 			return nil, err
 		}
-		signers = append(signers, signer)
+		fingerprint := ssh.FingerprintSHA256(signer.PublicKey())
+		if !slices.ContainsFunc(signers, func(other ssh.Signer) bool { return ssh.FingerprintSHA256(other.PublicKey()) == fingerprint }) { // named twice it signs once
+			signers = append(signers, signer)
+		}
 	}
 	return signers, nil
 }

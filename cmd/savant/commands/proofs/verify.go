@@ -48,8 +48,8 @@ func WithFiles(shared *cli.Program, command *cobra.Command) *cobra.Command {
 		if strings.HasSuffix(args[0], ".proof") {
 			return p.verifyFile(command.Context(), args[0], *in)
 		}
-		if len(in.keys) > 0 || in.allowed != "" {
-			return cli.UsageError("--key and --allowed-signers are for a file, whose name ends in .proof")
+		if len(in.keys) > 0 || in.allowed != "" || in.roots != "" || in.signers != 1 {
+			return cli.UsageError("--key, --allowed-signers, --timestamp-roots and --signers are for a file, whose name ends in .proof")
 		}
 		return run(command, args)
 	}
