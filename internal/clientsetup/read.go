@@ -3,7 +3,6 @@ package clientsetup
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,18 +40,17 @@ func read(path, project string) (Change, error) {
 		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
 	}
 	defer root.Close()
-	file, err := regular.Open(root, name, os.O_RDONLY, 0)
+	info, err := root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return now, nil
 	}
 	if err == nil {
-		defer file.Close()
-		now.Existed = true
 		limit := int64(maxOwn)
 		if project != "" {
 			limit = maxInProject
 		}
-		now.Before, now.mode, err = content(file, limit)
+		now.Existed, now.mode = true, info.Mode().Perm()
+		now.Before, err = measured(limit)(regular.ReadFile(root, name, limit))
 	}
 	if err != nil {
 		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
@@ -84,26 +82,19 @@ func (c Change) root() (*os.Root, string, error) {
 	return root, filepath.ToSlash(regular.Relative(folder, c.Target)), err
 }
 
-// content reads an open file of at most limit bytes.
-func content(file *os.File, limit int64) ([]byte, fs.FileMode, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, 0, err
+// measured says of a file that is too large how large it may be.
+func measured(limit int64) func([]byte, error) ([]byte, error) {
+	return func(data []byte, err error) ([]byte, error) {
+		if errors.Is(err, regular.ErrTooLarge) {
+			err = fmt.Errorf("the file has more than %d bytes and was not read", limit)
+		}
+		return data, err
 	}
-	data, err := io.ReadAll(io.LimitReader(file, min(info.Size(), limit)+1))
-	if info.Size() > limit || int64(len(data)) > limit {
-		return nil, 0, fmt.Errorf("the file has more than %d bytes and was not read", limit)
-	}
-	return data, info.Mode().Perm(), err
 }
 
 // text reads a file of at most limit bytes that nothing is written to.
 func text(path string, limit int64) ([]byte, error) {
-	data, err := regular.ReadPath(path, limit)
-	if errors.Is(err, regular.ErrTooLarge) {
-		err = fmt.Errorf("the file has more than %d bytes and was not read", limit)
-	}
-	return data, err
+	return measured(limit)(regular.ReadPath(path, limit))
 }
 
 // stamp is the time in the name of a backup.
