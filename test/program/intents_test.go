@@ -35,7 +35,7 @@ func TestGoalsThatMeanAReview(t *testing.T) {
 		"MR review": "merge_request_review", "PR review please": "merge_request_review", "Could you do a pull request review?": "merge_request_review",
 		"look over my PR": "merge_request_review", "review group/sub/it!12": "merge_request_review", "review release+hotfix...größe": "merge_request_review",
 		"review changes": "local_review", "look over my changes": "local_review", "please review my latest uncommitted changes": "local_review", "inspect this diff": "local_review",
-		"my changes, please": "local_review", "Review the list of breaking changes": "", "look at the log": "", "What does the review of a PR cost?": "",
+		"my changes, please": "local_review", "could you take a look at my diff?": "local_review", "have a look at the changes": "local_review", "look at the code and say where it reads": "", "Review the list of breaking changes": "", "look at the log": "", "What does the review of a PR cost?": "",
 		"Review the docs... and then stop": "", "Review it..": "", "Explain this diff": "", "Review the last 3 commits of docs": "", "merge request 12 into main": "", "How is a code review done here?": "", "Where is the PR template?": "",
 	} {
 		var stdout, stderr strings.Builder
