@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func (j *junitReading) line(text string) (string, bool) { return text, true }
 
 // conclude reads the reports written by this run and ignores older files.
 func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) (*tests, string) {
-	names, err := fs.Glob(dir.FS(), report)
+	names, err := regular.Glob(dir.FS(), report)
 	if err != nil {
 		return nil, "the report cannot be found: its path is not a pattern"
 	}

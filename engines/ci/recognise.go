@@ -113,7 +113,7 @@ const toxSign = `^\[(?:tox|testenv|tool\.tox|tox:tox)\b`
 func recognisePython(project fs.FS) proposed {
 	first, folder, all := "", ".", ""
 	for _, form := range pythonFiles {
-		names, _ := fs.Glob(project, form) // no form is malformed
+		names, _ := regular.Glob(project, form) // no form is malformed
 		for _, name := range names[:min(len(names), 20)] {
 			if text, ok := contentOf(project, name); ok && pythonSign().MatchString(name+"\n"+text) {
 				first, folder, all = cmp.Or(first, name), path.Dir(name), all+name+"\n"+text+"\n"

@@ -124,3 +124,19 @@ func Relative(folder, path string) string {
 	}
 	return path
 }
+
+// Glob is fs.Glob, which would wait at a pipe in the place of a folder.
+func Glob(files fs.FS, pattern string) ([]string, error) { return fs.Glob(folders{files}, pattern) }
+
+type folders struct{ fs.FS }
+
+// Stat implements fs.StatFS: to open a pipe would wait, too.
+func (f folders) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, name) }
+
+// ReadDir implements fs.ReadDirFS.
+func (f folders) ReadDir(name string) ([]fs.DirEntry, error) {
+	if info, err := fs.Stat(f.FS, name); err != nil || !info.IsDir() {
+		return nil, cmp.Or(err, error(&fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}))
+	}
+	return fs.ReadDir(f.FS, name)
+}

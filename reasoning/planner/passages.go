@@ -130,7 +130,7 @@ func (p *planner) codePassages(r reading) (found []passage) {
 // passageAt returns the passage of a declaration, or of a line of text with words of
 // the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
-	name := cmp.Or(declared(r.lines[i], declarations...), p.keyed(r.lines[i]))
+	name := cmp.Or(declared(r.lines[i], declarations...), p.keyed(r.lines, i))
 	title := name
 	if match := isTestCase().FindStringSubmatch(r.lines[i]); match != nil && p.question.kind == tests && name == "" {
 		title = match[1]
@@ -182,10 +182,15 @@ var (
 	isTestCase = pattern.Lazy("^\\s*(?:(?:async )?(?:func|def|fn|function)\\s+(?:Test|test)|(?:it|test|describe)\\(\\s*[\"'`](.*?)[\"'`])")
 )
 
-// keyed is the name of a key or a field that the goal names as it is written, or "".
-func (p *planner) keyed(line string) string {
-	match := key().FindStringSubmatch(line)
+// keyed is the name of a key, or of a field whose comment begins with its name, that the goal
+// names as it is written, or "".
+func (p *planner) keyed(lines []string, i int) string {
+	match := key().FindStringSubmatch(lines[i])
 	if match == nil || !slices.ContainsFunc(p.words, func(w word) bool { return w.text == match[1] && w.text != w.stem }) {
+		return ""
+	}
+	first := commentAbove(lines, i)
+	if match[2] == "" && (first == i || !strings.HasPrefix(strings.TrimLeft(lines[first], " \t/#*-"), match[1]+" ")) {
 		return ""
 	}
 	return match[1]

@@ -243,8 +243,8 @@ func declared(line string, forms ...func() *regexp.Regexp) string {
 	return ""
 }
 
-// key matches a line that begins with a key or a field, and its value.
-var key = pattern.Lazy(`^\s*["']?([A-Za-z_]\w*)["']?\s*[:=]`)
+// key matches a line that begins with a key or a field, and what stands before its value.
+var key = pattern.Lazy(`^\s*["']?([A-Za-z_]\w*)["']?(\s*[:=])?`)
 
 // assignment matches a line that assigns a value to a name, such as in a block of
 // constants.

@@ -78,8 +78,8 @@ func TestSomethingElseInThePlaceOfAFile(t *testing.T) {
 		status           int
 		downloads        map[string]int
 	}{
-		{"logs/agent_trace.log", agent, "INTERNAL", http.StatusOK, map[string]int{"/trace.ndjson": 500, "/session.json": 200}},
-		{".savant/sessions/known.journal", agent, "INTERNAL", http.StatusInternalServerError, map[string]int{"/trace.ndjson": 500, "/session.json": 500}},
+		{"logs/agent_trace.log", agent, "TOOL_FAILED", http.StatusOK, map[string]int{"/trace.ndjson": 500, "/session.json": 200}},
+		{".savant/sessions/known.journal", agent, "TOOL_FAILED", http.StatusInternalServerError, map[string]int{"/trace.ndjson": 500, "/session.json": 500}},
 		{".savant/state/one/r1.journal", run, "STATE_CORRUPT", http.StatusOK, nil},
 	} {
 		path := filepath.Join(folder, filepath.FromSlash(each.file))

@@ -53,7 +53,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	if _, err := root.Lstat(ci.File); err == nil {
 		next = p.initBefore()
 	} else if proposal = ci.Recognise(root.FS()); len(proposal.Commands) == 0 {
-		return unrecognised(root.FS())
+		return unrecognised(root)
 	} else {
 		fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Content(string(proposal.YAML)))
 	}
@@ -90,14 +90,19 @@ func (p *program) init(ctx context.Context, yes bool) error {
 }
 
 // unrecognised says what would be recognised, and which folders below are projects.
-func unrecognised(project fs.FS) error {
+func unrecognised(project *os.Root) error {
 	var below []string
 	for _, form := range []string{"*", "*/*"} {
-		names, _ := fs.Glob(project, form) // no form is malformed
+		names, _ := regular.Glob(project.FS(), form) // no form is malformed
 		for _, name := range names[:min(len(names), 100)] {
-			if inside, err := fs.Sub(project, name); err == nil && len(ci.Recognise(inside).Commands) > 0 {
+			inside, err := regular.OpenBelow(project, name)
+			if err != nil {
+				continue
+			}
+			if len(ci.Recognise(inside.FS()).Commands) > 0 {
 				below = append(below, name)
 			}
+			_ = inside.Close() // only read
 		}
 	}
 	if len(below) > 0 {

@@ -109,7 +109,7 @@ func (f File) Name() string { return f.name }
 // First returns the files of the first workflow of a project: itself, its cases, and the
 // schemas for editors. It returns no files if the project has workflows already.
 func First(root *os.Root) ([]File, error) {
-	if found, err := fs.Glob(root.FS(), "workflows/*.y*ml"); err != nil || len(found) > 0 {
+	if found, err := regular.Glob(root.FS(), "workflows/*.y*ml"); err != nil || len(found) > 0 {
 		return nil, err
 	}
 	made, err := newFiles(FirstName, FirstName)
