@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"savant/fault"
 	"savant/think/flow"
 	"savant/think/library"
 )
@@ -86,7 +87,10 @@ func (d Demand) Check(report Report) (found []Complaint, err error) {
 	if run.Status != "done" && (run.Workflow != AgentRun || run.Status != "ok") {
 		say(NotDone, "the run is %s", run.Status)
 	}
-	places := s.places()
+	places, unread := s.places()
+	if len(d.Required) > 0 && unread != nil { // what its steps write is then not known
+		say(Refused, "%s", fault.From(unread).Message())
+	}
 	for _, each := range d.Required {
 		found = append(found, each.check(places)...)
 	}
@@ -155,21 +159,24 @@ func (p place) repeated(places []place) bool {
 }
 
 // places reads of each claim where its step is. The texts of a statement that was verified
-// are those of its run.
-func (s *Statement) places() (found []place) {
+// are those of its run; an error says that one of them cannot be read.
+func (s *Statement) places() (found []place, err error) {
 	p, workflows := s.Predicate, map[string]*flow.Workflow{}
-	set, _ := library.ReadNamed([]byte("{}"))         // of a run without schemas
+	set, err := library.ReadNamed([]byte("{}"))       // of a run without schemas
 	for _, each := range slices.Backward(p.Sources) { // the schemas are the last
-		if each.Name == "" {
-			set, _ = library.ReadNamed([]byte(p.Texts[each.Digest])) // a run began with them
-		} else if read, err := flow.Parse("", []byte(p.Texts[each.Digest]), set); err == nil {
-			workflows[each.Name] = read
+		text := []byte(p.Texts[each.Digest])
+		switch {
+		case err != nil:
+		case each.Name == "":
+			set, err = library.ReadNamed(text)
+		default:
+			workflows[each.Name], err = flow.Parse(each.File, text, set)
 		}
 	}
 	for _, each := range p.Claims {
 		found = append(found, placeOf(each, workflows, p.Run.Workflow))
 	}
-	return found
+	return found, err
 }
 
 func placeOf(claim Claim, workflows map[string]*flow.Workflow, in string) place {

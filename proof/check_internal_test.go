@@ -13,3 +13,15 @@ func TestWhatIsARound(t *testing.T) {
 	}
 	require.False(t, isRound("2", "21"))
 }
+
+// What steps of an unreadable workflow write is not known, so no step counts as fresh.
+func TestAWorkflowThatCannotBeRead(t *testing.T) {
+	s := &Statement{}
+	s.Predicate.Run.Status, s.Predicate.Texts = "done", map[string]string{"d": "name: ["}
+	s.Predicate.Sources = []Source{{Name: "w", File: "workflows/w.yaml", Digest: "d"}}
+	s.Predicate.Claims = []Claim{{Step: "tests", Grade: Gateway, Version: 2}}
+	found, err := Demand{Required: []Requirement{{Step: "tests", Grades: Known}}}.Check(Report{Statement: s})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, Refused, found[0].Code)
+}
