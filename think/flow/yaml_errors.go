@@ -72,9 +72,16 @@ func (r *report) syntax(err error) {
 	r.addAt(fault.YAMLSchemaViolation, "", at, "%s%s", fault.Cut(text, 300), fix)
 }
 
+// maxBroken bounds the lines of a file that is parsed in parts to find the broken line.
+const maxBroken = 5000
+
 // firstBroken returns the first line with which a file fails as it does as a whole: the
-// parser names the line where the block around it begins. 0 if no line is found.
+// parser names the line where the block around it begins. It returns 0 if no line is found,
+// or the file has too many.
 func (r *report) firstBroken(whole error) int {
+	if len(r.lines) > maxBroken {
+		return 0
+	}
 	line := sort.Search(len(r.lines), func(at int) bool {
 		err := yaml.Unmarshal(bytes.Join(r.lines[:at+1], []byte("\n")), new(yaml.Node))
 		return err != nil && err.Error() == whole.Error()
