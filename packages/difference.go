@@ -141,8 +141,8 @@ func itemChanges(at Change, before, after items) (found []Change) {
 	return found
 }
 
-// shown writes the members of a key as JSON, cut so that they show where they differ; "" where
-// there is none.
+// shown writes the members of a key as JSON, cut so that they show where they differ. A missing
+// member is "".
 func shown(before, after map[string]any, key string) (from, to string) {
 	from, to = encoded(before, key), encoded(after, key)
 	same := 0

@@ -209,8 +209,8 @@ func (x *exchange) checked(m *jsonrpc.Message) (*jsonrpc.Message, error) {
 	return m, nil
 }
 
-// explanation returns the message with a JSON-RPC error in the body of a failure; nil if there
-// is none. JSON of another form is no explanation.
+// explanation returns the message with a JSON-RPC error in the body of a failure; nil if the
+// body has no such message.
 func explanation(response *http.Response) *jsonrpc.Message {
 	if mediaTypeOf(response) != "application/json" {
 		return nil

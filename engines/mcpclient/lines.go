@@ -104,7 +104,8 @@ func (d *jsonDepth) read(part []byte) int {
 }
 
 // messagesIn returns the messages at the beginning of a text: one, several in a row, or
-// those of a batch; nil if JSON in it is none. rest is what follows them and is no JSON.
+// those of a batch; nil if a JSON value there is no message. rest is the text that follows the
+// last message.
 func messagesIn(text []byte) (found []*jsonrpc.Message, rest []byte) {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
 		return nil, nil

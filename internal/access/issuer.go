@@ -25,8 +25,8 @@ import (
 
 // The issuer's timeout, the tolerated clock skew, the interval of key refreshes for
 // unknown keys, how long a token of an unknown key waits for such a refresh and its
-// answer, and the largest metadata. A token is read before it is known whose it is, so it
-// has at most maxToken bytes. A longer subject is told by its digest.
+// answer, and the largest metadata. Anyone can send a token, so one of more than maxToken
+// bytes is not parsed. A subject of more than maxSubject bytes is cut, and its digest follows.
 const (
 	issuerPatience  = 10 * time.Second
 	clockLeeway     = 30 * time.Second

@@ -372,7 +372,7 @@ func TestSubjectsAreTold(t *testing.T) {
 	require.Len(t, names, len(subjects))
 }
 
-// TestALargeTokenIsNotRead: who has no token makes the server do no work.
+// TestALargeTokenIsNotRead: a stranger cannot make the server parse a large token.
 func TestALargeTokenIsNotRead(t *testing.T) {
 	i := newIssuer(t)
 	door := i.door()

@@ -122,7 +122,7 @@ func (p *program) statusCommand() *cobra.Command {
 			if p.JSON {
 				return p.Print(map[string]any{"tools": rows, "sessions": append([]sessions.Session{}, list...), "waiting": waiting})
 			}
-			p.sayNone(len(rows))
+			p.offerSet(len(rows))
 			if err := terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, seen.cells); err != nil || len(list) == 0 {
 				return err
 			}
@@ -139,8 +139,8 @@ func (p *program) statusCommand() *cobra.Command {
 		})})
 }
 
-// sayNone says how rules begin where there are none.
-func (p *program) sayNone(rules int) {
+// offerSet tells a person without rules how to add some.
+func (p *program) offerSet(rules int) {
 	if rules == 0 {
 		fmt.Fprintln(p.Stderr, "no rules: savant rules add SET adds a bundled set")
 	}
@@ -154,7 +154,7 @@ func (p *program) print(all []*rules.Rule) error {
 	if p.JSON {
 		return p.Print(map[string]any{"rules": rows})
 	}
-	p.sayNone(len(all))
+	p.offerSet(len(all))
 	return terminal.Table(p.Stdout, []string{"RULE", "PLACE", "BEFORE", "DEMANDS", "MESSAGE"}, rows, cells)
 }
 
