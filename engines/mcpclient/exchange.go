@@ -66,7 +66,7 @@ func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Mes
 // whole reads an answer that is no stream of events. A server may call it text, begin it with
 // a byte order mark or other text, write NaN, or send a batch. Another answer is a formatError.
 func (x *exchange) whole(ctx context.Context, response *http.Response) (*jsonrpc.Message, error) {
-	body, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(&plainText{output: response.Body})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
 
 	"savant/engines/mcpclient"
 	"savant/fault"
@@ -39,6 +41,7 @@ func TestClientAnswersThatAreNotOneLine(t *testing.T) {
 		"a zero byte behind it":   answer + "\x00",
 		"lines and text behind":   strings.TrimSuffix(pretty, "\n") + " done",
 		"an error of null":        strings.TrimSuffix(answer, "}") + `,"error":null}`,
+		"carriage returns alone":  strings.ReplaceAll(pretty, "\n", "\r") + "\r",
 		"without the version":     strings.Replace(answer, `"jsonrpc":"2.0",`, "", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +52,27 @@ func TestClientAnswersThatAreNotOneLine(t *testing.T) {
 			result, err := c.Invoke(t.Context(), "x", nil, nil)
 			require.NoError(t, err)
 			require.Equal(t, `a {"b": [1]} ☃`, result.Text())
+		})
+	}
+}
+
+// A server whose program writes UTF-16, as PowerShell does, is understood.
+func TestClientUTF16(t *testing.T) {
+	for name, encoding := range map[string]encoding.Encoding{
+		"little":            unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+		"big":               unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+		"little, with mark": unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+		"big, with mark":    unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
+	} {
+		t.Run(name, func(t *testing.T) {
+			encode := func(out io.Writer) io.Writer { return encoding.NewEncoder().Writer(out) }
+			c := scriptedIn(t, encode, mcpclient.Options{}, func(read func() string, write io.Writer) {
+				read()
+				fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[{"type":"text","text":"größer ☃"}]}}`)
+			})
+			result, err := c.Invoke(t.Context(), "x", nil, nil)
+			require.NoError(t, err)
+			require.Equal(t, "größer ☃", result.Text())
 		})
 	}
 }
@@ -68,6 +92,12 @@ func TestClientNaN(t *testing.T) {
 // without secrets.
 func TestClientMessageThatIsNotJSON(t *testing.T) {
 	for name, output := range map[string]string{
+		"of Python":       `{'jsonrpc': '2.0', 'id': 'savant-2', 'result': {'content': []}, 'key': 'hunter2-hunter2'}`,
+		"of JavaScript":   `{ id: 'savant-2', jsonrpc: '2.0', result: [Object], key: 'hunter2-hunter2' }`,
+		"of Ruby":         `{"jsonrpc"=>"2.0", "id"=>"savant-2", "key"=>"hunter2-hunter2"}`,
+		"of Go":           `map[id:savant-2 jsonrpc:2.0 key:hunter2-hunter2 result:map[]]`,
+		"of Java":         `Response{jsonrpc=2.0, id=savant-2, key=hunter2-hunter2}`,
+		"zeros between":   strings.Join(strings.Split(`{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2",}`, ""), "\x00"),
 		"broken":          `{"jsonrpc":"2.0","id":"savant-2","result":{"key":"hunter2-hunter2",}}`,
 		"cut by the next": `{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2",` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}`,
 		"a parse error":   `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot parse"}}`,
@@ -85,7 +115,7 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 				require.ErrorContains(t, err, "cannot parse")
 				return
 			}
-			require.ErrorContains(t, err, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`)
+			require.ErrorContains(t, err, "is not JSON: ")
 			require.Contains(t, log.String(), "savant-2")
 		})
 	}

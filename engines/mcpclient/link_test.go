@@ -89,10 +89,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // scripted is a server whose lines a test writes.
 func scripted(t *testing.T, options mcpclient.Options, serve func(read func() string, write io.Writer)) *mcpclient.Client {
 	t.Helper()
+	return scriptedIn(t, func(out io.Writer) io.Writer { return out }, options, serve)
+}
+
+// scriptedIn is scripted for a server that encodes its output.
+func scriptedIn(t *testing.T, encode func(io.Writer) io.Writer, options mcpclient.Options, serve func(read func() string, write io.Writer)) *mcpclient.Client {
+	t.Helper()
 	inReader, inWriter := io.Pipe()
-	outReader, outWriter := io.Pipe()
+	outReader, pipe := io.Pipe()
 	go func() {
-		defer outWriter.Close()
+		defer pipe.Close()
+		outWriter := encode(pipe)
 		lines := bufio.NewReader(inReader)
 		read := func() string { text, _ := lines.ReadString('\n'); return text }
 		read()

@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
+	"savant/internal/pattern"
 )
 
 // closeGrace is how long Close waits for the server to end its output.
@@ -52,7 +53,7 @@ func newLoss() *loss { return &loss{happened: make(chan struct{})} }
 func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
 	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin, nil), input: stdin}
 	s.lost.Store(newLoss())
-	go s.receive(jsonrpc.NewReader(stdout, c.options.MaxLine))
+	go s.receive(jsonrpc.NewReader(&plainText{output: stdout}, c.options.MaxLine))
 	return s
 }
 
@@ -105,7 +106,7 @@ func (s *streamLink) lose(err error) {
 
 // skip reports what is no message. If it was meant as one, the waiting calls end.
 func (s *streamLink) skip(text []byte) {
-	if len(bytes.TrimSpace(text)) == 0 {
+	if text = bytes.TrimSpace(bytes.ReplaceAll(text, []byte{0}, nil)); len(text) == 0 {
 		return
 	}
 	shown := s.client.shown(text)
@@ -120,10 +121,13 @@ func (s *streamLink) skip(text []byte) {
 	s.lose(fault.New(fault.ToolFailed, "the server sent a message that is not JSON: %q", shown))
 }
 
-// meantAsMessage reports whether what is no message was meant as one.
+// meantAsMessage reports whether what is no message was meant as one, perhaps as another
+// language prints it: {'jsonrpc': '2.0'}, map[jsonrpc:2.0].
 func meantAsMessage(text []byte) bool {
-	return (text[0] == '{' || text[0] == '[') && bytes.Contains(text, []byte(`"jsonrpc"`))
+	return printedMessage().Match(text)
 }
+
+var printedMessage = pattern.Lazy(`(?s)^\W{0,3}[\w.]*[\[{(].*?\bjsonrpc\W{1,4}\d`)
 
 func (s *streamLink) route(m *jsonrpc.Message) {
 	switch {

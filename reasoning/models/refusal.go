@@ -70,8 +70,10 @@ var (
 	// passes matches what services say of faults that pass, in a type, a code or a sentence.
 	passes = pattern.Lazy(`(?i)overload|rate.?limit|too many requests|resource.?exhausted|api_error|server.?error|internal|unavailable|timed?.?out|upstream|disconnect|loading model|` +
 		`try again|at capacity|busy|connection (?:lost|reset|closed)|unexpected EOF|runner|running the model`)
+	// loads matches what services say, with any status, of a model that is not there yet.
+	loads = pattern.Lazy(`(?i)\b(?:loading|warming up|initiali[sz]ing)\b|not (?:yet )?ready`)
 	// stays matches what no wait changes.
-	stays = pattern.Lazy(`(?i)insufficient_quota|invalid_request|authentication|permission|not.?found|billing_|credits`)
+	stays = pattern.Lazy(`(?i)insufficient_quota|invalid_request|authentication|permission|not.?found|no such|does not exist|billing_|credits|error loading`)
 )
 
 // refused is the error of an answer that is one, Temporary if it may pass.
@@ -79,7 +81,7 @@ func (s *service) refused(by *said) error {
 	refused := &reasoning.Refused{Status: by.status, Body: by.whole, Err: s.failed("answered an error: " + by.message)}
 	mayPass := passes().MatchString(by.whole)
 	if by.status > 0 {
-		mayPass = modelPasses(by.status)
+		mayPass = modelPasses(by.status, by.whole)
 	}
 	if mayPass && !stays().MatchString(by.whole) {
 		return &reasoning.Temporary{Err: refused, After: reasoning.AskedWait(by.whole)}
@@ -92,14 +94,14 @@ const statusCalm = 420
 
 // modelPasses is reasoning.Passing for the services of models, where a conflict and a model
 // that is not ready pass, too.
-func modelPasses(status int) bool {
-	return reasoning.Passing(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm
+func modelPasses(status int, body string) bool {
+	return reasoning.Passing(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm || loads().MatchString(body)
 }
 
 // passing makes the error of a status Temporary that passes for models only.
 func passing(err error) error {
 	var refused *reasoning.Refused
-	if errors.As(err, new(*reasoning.Temporary)) || !errors.As(err, &refused) || !modelPasses(refused.Status) || stays().MatchString(refused.Body) {
+	if errors.As(err, new(*reasoning.Temporary)) || !errors.As(err, &refused) || !modelPasses(refused.Status, refused.Body) || stays().MatchString(refused.Body) {
 		return err
 	}
 	return &reasoning.Temporary{Err: refused, After: refused.After}
