@@ -201,9 +201,15 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 	if err != nil {
 		return nil, turn{}, err
 	}
-	if order.Goal != "" && order.Goal != h.options().Goal {
+	again := order.Goal == "" || order.Goal == h.options().Goal
+	who := order.Who
+	if again && who.By == "" {
+		who = h.options().Who
+	}
+	session.OrderedBy(who.By, who.Claims)
+	if !again {
 		next, err := r.nextGoal(order.Goal, &h, order.MaxSteps)
-		if next.Who = order.Who; err == nil {
+		if next.Who = who; err == nil {
 			err = session.Append(recordGoal, next, memory.Durable)
 		}
 		if err != nil {
@@ -222,9 +228,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 	if order.MaxSteps > 0 {
 		options.MaxSteps = order.MaxSteps
 	}
-	if order.By != "" {
-		options.Who = order.Who
-	}
+	options.Who = who
 	if err := options.check(); err != nil {
 		return nil, turn{}, err
 	}

@@ -148,6 +148,7 @@ func (r *Runtime) create(options RunOptions, began time.Time) (*memory.Session, 
 	if err != nil {
 		return nil, err
 	}
+	session.OrderedBy(options.By, options.Claims)
 	first := started{Options: options, Time: stamp(began)}
 	first.Options.ForceArgs, first.Withheld = r.withoutSecrets(options.ForceArgs)
 	if err := session.Append(recordStarted, first, memory.Durable); err != nil {

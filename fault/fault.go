@@ -121,6 +121,17 @@ func (e *Error) Attach(name string, value any) *Error {
 // error: who asked for the call must not repeat it unasked.
 func (e *Error) OutcomeUnknown() *Error { return e.Attach("outcome", "unknown") }
 
+// Final returns the error with "retry": false if the same call would be refused again until
+// somebody changes a file, an answer or the call; also are further codes of which that holds.
+func (e *Error) Final(also ...Code) *Error {
+	if !slices.Contains(append(also, InvalidParams, ToolDenied, ToolChanged, TrustRequired, YAMLSchemaViolation, UnknownWorkflow), e.Code) {
+		return e
+	}
+	final := *e
+	final.Extra = maps.Clone(e.Extra)
+	return final.Attach("retry", false)
+}
+
 // Hint says what to do about an error. It is data so that each front end can phrase it:
 // the command line names a command, an MCP client gets the name of a tool.
 type Hint struct {

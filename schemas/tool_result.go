@@ -5,8 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"savant/fault"
 	"savant/internal/jsonvalue"
 )
+
+// FailedCall returns the CallToolResult of a failed call.
+func FailedCall(err error) map[string]any {
+	text := string(jsonvalue.Encoded(fault.From(err)))
+	return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}}
+}
 
 // resultMembers are the members of an MCP CallToolResult.
 var resultMembers = []string{"content", "structuredContent", "isError", "_meta", "resultType"}

@@ -14,6 +14,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/schemas"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -152,19 +153,11 @@ func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 	if !receipt.Failed {
 		return receipt.Result, nil
 	}
-	text := receipt.Result
 	var said fault.Error
-	if json.Unmarshal(text, &said) == nil && said.Code == fault.InvalidParams {
-		if encoded, err := said.Attach("retry", false).MarshalJSON(); err == nil {
-			text = encoded
-		}
+	if err := json.Unmarshal(receipt.Result, &said); err != nil {
+		return nil, fault.New(fault.Internal, "the fault of a call cannot be read: %w", err)
 	}
-	content := []any{map[string]any{"type": "text", "text": string(text)}}
-	raw, err := jsonvalue.Encode(map[string]any{"isError": true, "content": content})
-	if err != nil {
-		return nil, fault.New(fault.Internal, "the fault of a call does not encode: %w", err)
-	}
-	return raw, nil
+	return jsonvalue.Encoded(schemas.FailedCall(said.Final())), nil
 }
 
 // answeredWith returns the version of the answer that a receipt gave to a step, or 0: a

@@ -16,9 +16,12 @@ import (
 // Record is one line of a journal. Its writer defines the content of Data.
 type Record struct {
 	// Number counts from 1 without gaps.
-	Number int             `json:"n"`
-	Kind   string          `json:"kind"`
-	Time   string          `json:"time"`
+	Number int    `json:"n"`
+	Kind   string `json:"kind"`
+	Time   string `json:"time"`
+	// By is the name of who ordered what is recorded, Claims what the client calls itself.
+	By     string          `json:"by,omitempty"`
+	Claims string          `json:"by_claims,omitempty"`
 	Data   json.RawMessage `json:"data"`
 }
 

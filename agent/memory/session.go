@@ -18,6 +18,8 @@ type Session struct {
 	journal Journal
 
 	writing sync.Mutex // held while a record is written, in its order
+	by      string     // who ordered what is recorded
+	claims  string     // what that client calls itself
 	numbers int        // records written
 	failed  error      // of Append
 	closed  bool
@@ -42,6 +44,13 @@ const (
 // ID returns the id of the session.
 func (s *Session) ID() string { return s.id }
 
+// OrderedBy names who ordered what is recorded from now on, and what the client calls itself.
+func (s *Session) OrderedBy(name, claims string) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.by, s.claims = name, claims
+}
+
 // Append writes one record. After a failure, STATE_NOT_SAVED, the session accepts no
 // further records, since they would follow a gap.
 func (s *Session) Append(kind string, data any, durability Durability) error {
@@ -63,7 +72,7 @@ func (s *Session) AppendWithin(ctx context.Context, kind string, data any, durab
 	if s.failed != nil {
 		return s.failed
 	}
-	record := Record{Number: s.numbers + 1, Kind: kind, Time: s.store.now().UTC().Format(time.RFC3339Nano), Data: raw}
+	record := Record{Number: s.numbers + 1, Kind: kind, Time: s.store.now().UTC().Format(time.RFC3339Nano), By: s.by, Claims: s.claims, Data: raw}
 	for pause := firstPause; ; pause = min(pause*2, lastPause) {
 		err := s.journal.Append(record, durability)
 		if err == nil {

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -14,6 +12,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/schemas"
 	"savant/think"
 	"savant/think/flow"
 )
@@ -184,16 +183,12 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	return result{snapshot: answer, warnings: warnings, used: took}, nil
 }
 
-// failure converts an error to what a client would report: a CallToolResult with
-// isError. A refusal that would repeat for the same call has retry: false; so has that by a
-// rule if the next attempt is made at once, before a rule can have seen anything else.
+// failure converts an error to what a client would report. The refusal by a rule is final
+// if the next attempt is made at once, before a rule can have seen anything else.
 func failure(err error, atOnce bool) json.RawMessage {
-	said := *fault.From(err)
-	final := []fault.Code{fault.InvalidParams, fault.ToolDenied, fault.ToolChanged, fault.TrustRequired}
-	if slices.Contains(final, said.Code) || atOnce && said.Code == fault.RuleRefused {
-		said.Extra = maps.Clone(said.Extra)
-		said.Attach("retry", false)
+	said := fault.From(err).Final()
+	if atOnce {
+		said = said.Final(fault.RuleRefused)
 	}
-	text := jsonvalue.Encoded(&said)
-	return jsonvalue.Encoded(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
+	return jsonvalue.Encoded(schemas.FailedCall(said))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"savant/fault"
-	"savant/internal/jsonvalue"
+	"savant/schemas"
 	"savant/think/flow"
 )
 
@@ -88,10 +88,9 @@ func (t *trial) callsWithin(next flow.Instruction) bool {
 func failed(err error, waits bool) any {
 	said := fault.From(err)
 	if !waits {
-		said = said.Attach("retry", false)
+		said = said.Final(fault.RuleRefused)
 	}
-	text, _ := jsonvalue.Encode(said)
-	return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}}
+	return schemas.FailedCall(said)
 }
 
 // isRefusal reports whether an answer is the refusal by a rule, as a recorded run has it.

@@ -16,6 +16,7 @@ import (
 	"savant/fault"
 	"savant/internal/gitrun"
 	"savant/internal/settings"
+	"savant/schemas"
 	"savant/think"
 	"savant/think/library"
 )
@@ -157,15 +158,15 @@ func receiptOf(result json.RawMessage) string {
 
 // failed returns a failed tool's result as a client sends it: the receipt if there is
 // one, else a CallToolResult with isError. If the server is gone, it returns the error.
-func failed(err error) (json.RawMessage, error) {
-	if errors.Is(err, fault.EngineOffline) {
-		return nil, err
+func failed(failed error) (json.RawMessage, error) {
+	if errors.Is(failed, fault.EngineOffline) {
+		return nil, failed
 	}
-	text, err := json.Marshal(fault.From(err))
+	text, err := json.Marshal(fault.From(failed))
 	if err != nil || receiptOf(text) != "" {
 		return text, err
 	}
-	return json.Marshal(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
+	return json.Marshal(schemas.FailedCall(failed))
 }
 
 // ask calls a tool and decodes its result.

@@ -19,6 +19,7 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/flow"
 	"savant/think/library"
 )
 
@@ -210,7 +211,7 @@ func (p *program) awaitAnswer(ctx context.Context, a *app.App, outcome *workflow
 	return err == nil, err
 }
 
-// conclude prints where the run stands, without the reason that the steps have shown, and
+// conclude prints where the run stands, without the reasons that the steps have shown, and
 // returns the exit code as an error.
 func (p *program) conclude(outcome *workflow.Outcome, shown *stepLines) error {
 	if p.JSON {
@@ -220,9 +221,12 @@ func (p *program) conclude(outcome *workflow.Outcome, shown *stepLines) error {
 	} else if err := p.printOutputs(outcome.Outputs); err != nil {
 		return err
 	}
-	if outcome.Pending != nil && outcome.Pending.Why == shown.left {
+	if outcome.Pending != nil && slices.Contains(shown.told, outcome.Pending.StepID+": "+outcome.Pending.Why) {
 		outcome.Pending.Why = ""
 	}
+	outcome.Failures = slices.DeleteFunc(outcome.Failures, func(each flow.Failure) bool {
+		return slices.Contains(shown.told, each.Step+": "+string(each.Code)+": "+each.Details)
+	})
 	PrintEnd(p.Program, outcome)
 	if code := ExitCode(outcome); code != cli.ExitOK {
 		return cli.StatusError(code)

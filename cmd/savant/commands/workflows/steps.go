@@ -25,8 +25,8 @@ type stepLines struct {
 	mu sync.Mutex // guards the following fields, and out
 	// underway are the running steps, at a terminal; the newest is on the last line.
 	underway []underway
-	// left is why the last step was left, if that was shown whole.
-	left string
+	// told are the steps whose reasons were shown whole, with the reason: "tests: TOOL_FAILED: …".
+	told []string
 	// writing is the step whose model's text is on the last line; "" at the start of a
 	// line.
 	writing string
@@ -126,8 +126,8 @@ func (s *stepLines) tell(event workflow.Event) {
 	if s.onTerminal {
 		line = terminal.ClearLine + line + terminal.Paint(s.coloured, terminal.Faint, " "+event.Elapsed.Round(time.Millisecond).String())
 	}
-	if event.Kind == workflow.Left && len(event.Why) <= maxWhy {
-		s.left = event.Why
+	if len(event.Why) <= maxWhy {
+		s.told = append(s.told, event.StepID+": "+event.Why)
 	}
 	if event.Why != "" {
 		line += ": " + terminal.Visible(fault.Cut(event.Why, maxWhy))
