@@ -58,7 +58,7 @@ var rules = map[string]rule{
 	"cmd/savant/commands/rules":     {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/commands/hooks":     {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/cli":                {height: top - 4, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "internal/settings", "think/maintenance"}},
-	"cmd/savant/demo":               {height: top - 2, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "engines", "engines/mcpclient", "internal/gitrun", "internal/settings", "think", "think/library"}},
+	"cmd/savant/demo":               {height: top - 2, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "engines", "engines/mcpclient", "internal/gitrun", "internal/settings", "schemas", "think", "think/library"}},
 	"cmd/savant/app":                {height: top - 5, imports: []string{"*"}},
 	"cmd/savant/terminal":           {height: 1, imports: []string{"internal/sarif"}},
 
@@ -111,7 +111,7 @@ var rules = map[string]rule{
 	"rules":                  {height: 5, imports: []string{"think/check", "think/flow", "think/flow/expression"}},
 	"rules/sessions":         {height: 6, imports: []string{"engines", "internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder", "rules", "schemas", "think", "think/check", "think/flow", "think/gate"}},
 	"think/audit":            {height: 5, imports: []string{"think", "think/flow", "think/state"}},
-	"think/cases":            {height: 4, imports: []string{"think/check", "think/flow", "think/flow/expression"}},
+	"think/cases":            {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/flow/expression"}},
 	"proof":                  {height: 7, imports: []string{"proof/keys", "think", "think/audit", "think/flow", "think/library", "think/state"}},
 	"proof/keys":             {height: 2, imports: []string{"internal/atomicfile"}},
 	"think/maintenance":      {height: 6, imports: []string{"think", "think/audit", "think/state"}},
@@ -131,7 +131,7 @@ var rules = map[string]rule{
 	"engines/mcpio/streamable": {height: 5, imports: []string{"engines", "engines/mcpio", "internal/access", "internal/jsonrpc", "internal/webguard"}},
 	"engines/guide":            {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "think/state", "engines"}},
 	"engines/author":           {height: 6, imports: []string{"engines", "think", "think/cases", "think/flow"}},
-	"engines/workflow":         {height: 7, imports: []string{"think", "think/flow", "engines", "engines/guide"}},
+	"engines/workflow":         {height: 7, imports: []string{"schemas", "think", "think/flow", "engines", "engines/guide"}},
 
 	"reasoning":                  {height: 4, imports: []string{"internal/httpclient", "telemetry"}},
 	"internal/jobs":              {height: 4, imports: []string{"internal/mongo"}},
