@@ -44,7 +44,7 @@ func TestDocumentedWorkflowsAreValid(t *testing.T) {
 	library := library.New(library.Layer{Files: savant.Files})
 	set, err := library.Schemas()
 	require.NoError(t, err)
-	schema, err := set.Named("workflow")
+	schema, err := set.Lookup("workflow")
 	require.NoError(t, err)
 	found := 0
 	for _, page := range pages(t) {
@@ -73,7 +73,7 @@ func TestBundledWorkflowsFitTheirPublishedSchema(t *testing.T) {
 	library := library.New(library.Layer{Files: savant.Files})
 	set, err := library.Schemas()
 	require.NoError(t, err)
-	schema, err := set.Named("workflow")
+	schema, err := set.Lookup("workflow")
 	require.NoError(t, err)
 	for _, entry := range library.List() {
 		require.NoError(t, entry.Err, entry.Name)
@@ -157,7 +157,7 @@ func TestRunFileFitsItsPublishedSchema(t *testing.T) {
 	require.NoError(t, store.Close())
 	set, err := schemas.Load(os.DirFS("schemas"))
 	require.NoError(t, err)
-	schema, err := set.Named("run")
+	schema, err := set.Lookup("run")
 	require.NoError(t, err)
 	for _, name := range []string{".savant/state/hello/r1.json", ".savant/state/hello.json"} {
 		data, err := os.ReadFile(filepath.Join(root, name))

@@ -111,7 +111,7 @@ func checked(t *testing.T, name string) *schemas.Schema {
 	t.Helper()
 	set, err := schemas.Load(os.DirFS("schemas"))
 	require.NoError(t, err)
-	schema, err := set.Named(name)
+	schema, err := set.Lookup(name)
 	require.NoError(t, err)
 	return schema
 }

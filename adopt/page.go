@@ -80,7 +80,7 @@ func (d *Draft) readPage(source []byte) error {
 		}
 		d.Description = front["description"]
 	}
-	if !markup.Bounded(string(body)) {
+	if !markup.IsBounded(string(body)) {
 		return fault.New(fault.LimitExceeded, "a part of the page has too many signs of emphasis, cells of a table, or lists within lists to be read; shorten it")
 	}
 	p := &page{draft: d, source: body, lines: lines}

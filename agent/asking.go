@@ -88,13 +88,13 @@ func (a *asking) end(opened *openQuestion) {
 func (a *asking) Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
 	text := "The agent wants to call " + visible.Line(tool) + " with " + visible.Line(string(args)) + ". Allow this call?"
 	if len(text) > maxQuestion {
-		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "its arguments are too long for a form; run the agent at a terminal: savant run"})
+		return false, deniedError(tool, RuleDestructive).Hinted(fault.Hint{Text: "its arguments are too long for a form; run the agent at a terminal: savant run"})
 	}
 	a.turn.Lock()
 	defer a.turn.Unlock()
 	person, opened := a.begin()
 	if person == nil {
-		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "no call waits for the run, so Savant cannot ask a person; it can during agent.status with wait_ms"})
+		return false, deniedError(tool, RuleDestructive).Hinted(fault.Hint{Text: "no call waits for the run, so Savant cannot ask a person; it can during agent.status with wait_ms"})
 	}
 	defer a.end(opened)
 	ctx, stop := context.WithCancel(ctx) // the run may end before the person answers, and so may the call
@@ -102,7 +102,7 @@ func (a *asking) Approve(ctx context.Context, tool string, args json.RawMessage)
 	defer context.AfterFunc(opened.ctx, stop)()
 	answer, err := person.Ask(ctx, engines.Elicitation{Message: text, Schema: json.RawMessage(approveCall)})
 	if err != nil || answer.Unseen || answer.Action == "cancel" {
-		return false, denied(tool, RuleDestructive).Hinted(fault.Hint{Text: "the form was not answered"})
+		return false, deniedError(tool, RuleDestructive).Hinted(fault.Hint{Text: "the form was not answered"})
 	}
 	var content struct {
 		Approved bool `json:"approved"`

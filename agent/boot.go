@@ -128,13 +128,13 @@ func (r *Run) detect() (workflow, parameter, because string) {
 // selectWorkflow returns the workflow that a rule or a name in the goal selects.
 func (r *Run) selectWorkflow() (workflow, parameter, because string) {
 	for _, each := range r.briefing.rules {
-		if each.Workflow != "" && each.said(r.options.Goal, inquiry()) {
+		if each.Workflow != "" && each.matches(r.options.Goal, inquiry()) {
 			return each.Workflow, each.ParamFromGoal, becauseOfRule(each.Name)
 		}
 	}
 	names, err := r.runtime.options.Project.Workflows(r.ctx)
 	r.warn("the workflows cannot be listed", err)
-	return named(names, r.options.Goal), "", becauseNamed
+	return orderedWorkflow(names, r.options.Goal), "", becauseNamed
 }
 
 // recordStart records the start or resumption of the run, with its context.

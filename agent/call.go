@@ -178,7 +178,7 @@ func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
 		rule = RuleState
 	}
 	if rule != "" {
-		return refused(tool.Name, rule)
+		return ruleError(tool.Name, rule)
 	}
 	return r.guard.confirm(ctx, tool, a.Args, r.orderOf(a))
 }

@@ -82,13 +82,13 @@ func ExchangeOf(call reasoning.ModelCall, redactor *redact.Redactor) memory.Exch
 
 // recordDecision records a decision, once for each step.
 func (r *Run) recordDecision(t turn, took time.Duration) {
-	e := r.decided(t.intent)
+	e := r.decisionEvent(t.intent)
 	e.DurationMS = milliseconds(took)
 	r.event(t.index, e)
 }
 
-// decided is the event of a decision.
-func (r *Run) decided(intent reasoning.Intent) telemetry.Event {
+// decisionEvent is the event of a decision.
+func (r *Run) decisionEvent(intent reasoning.Intent) telemetry.Event {
 	summary := cmp.Or(intent.Reasoning, intent.Final, intent.Error, intent.ToolName, string(intent.Action))
 	metadata := map[string]any{"amr_rules_triggered": ruleNames(r.briefing.rules), "decision_summary": fault.Cut(summary, 200)}
 	if len(intent.Repairs) > 0 {

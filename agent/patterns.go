@@ -97,7 +97,7 @@ func noFit(argument, pattern string, known []string) error {
 	err := fault.New(fault.InvalidParams, "%s: %s", argument, message).With(fault.Diagnostic{Path: argument, Message: message})
 	last := spellings(pattern)
 	meant := strings.Trim(last[len(last)-1], "*?.[]_")
-	if near := near(meant, known); len(near) > 0 {
+	if near := nearestNames(meant, known); len(near) > 0 {
 		return err.Hinted(fault.DidYouMean(near[0])).Attach("nearest", near)
 	}
 	return err

@@ -127,12 +127,12 @@ func (g guard) Permit(ctx context.Context, t engines.Tool, args json.RawMessage)
 	if rule == "" {
 		return g.confirm(ctx, t, args, none)
 	}
-	return refused(t.Name, rule)
+	return ruleError(t.Name, rule)
 }
 
-// refused is TOOL_DENIED by a rule, without a question to a person.
-func refused(tool, rule string) error {
-	err := denied(tool, rule)
+// ruleError is TOOL_DENIED by a rule, without a question to a person.
+func ruleError(tool, rule string) error {
+	err := deniedError(tool, rule)
 	switch rule {
 	case RuleAllow:
 		err = err.Hinted(fault.Hint{Text: "--allow permits only the tools that it names; --approve " + tool + " forbids nothing"})
@@ -173,12 +173,12 @@ func nearest(name string, tools []engines.Tool) []string {
 	for i, each := range tools {
 		names[i] = each.Name
 	}
-	return near(name, names)
+	return nearestNames(name, names)
 }
 
-// near returns the name closest in spelling, and names that hold a word of the one
+// nearestNames returns the name closest in spelling, and names that hold a word of the one
 // given.
-func near(name string, names []string) []string {
+func nearestNames(name string, names []string) []string {
 	found := []string{}
 	if best := fault.Nearest(strings.ReplaceAll(name, "_", "."), names); best != "" {
 		found = append(found, best)
@@ -193,7 +193,7 @@ func near(name string, names []string) []string {
 	return found
 }
 
-func denied(tool, rule string) *fault.Error {
+func deniedError(tool, rule string) *fault.Error {
 	return fault.New(fault.ToolDenied, "%s may not be called: %s", tool, rule).Attach("rule", rule)
 }
 
@@ -241,7 +241,7 @@ func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage
 	}
 	call := callKey(t.Name, args)
 	if g.no.has(call) {
-		return denied(t.Name, RuleDestructive).Hinted(fault.Hint{Text: "a person declined this very call in this run, and is not asked again"})
+		return deniedError(t.Name, RuleDestructive).Hinted(fault.Hint{Text: "a person declined this very call in this run, and is not asked again"})
 	}
 	yes, err := g.policy.Approver.Approve(ctx, t.Name, args)
 	if err != nil {
@@ -249,7 +249,7 @@ func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage
 	}
 	if !yes {
 		g.no.add(call)
-		return denied(t.Name, RuleDestructive)
+		return deniedError(t.Name, RuleDestructive)
 	}
 	return nil
 }

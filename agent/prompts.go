@@ -74,12 +74,12 @@ var (
 // triggered returns the rules with a phrase in the goal, in order. A goal that is a
 // question triggers only phrases that are questions themselves.
 func triggered(rules []Rule, goal string) []Rule {
-	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool { return !rule.said(goal, question()) })
+	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool { return !rule.matches(goal, question()) })
 }
 
-// said reports whether a goal contains a phrase of the rule, one that begins as the goal
+// matches reports whether a goal contains a phrase of the rule, one that begins as the goal
 // does if that begins with asking.
-func (r Rule) said(goal string, asking *regexp.Regexp) bool {
+func (r Rule) matches(goal string, asking *regexp.Regexp) bool {
 	asks := asking.MatchString(goal)
 	return slices.ContainsFunc(r.Phrases, func(phrase string) bool { return says(goal, phrase) && (!asks || asking.MatchString(phrase)) })
 }
@@ -130,10 +130,10 @@ func lacks(text string, words []string) bool {
 	})
 }
 
-// named returns the workflow that a goal orders: the goal is its name, or begins with an
+// orderedWorkflow returns the workflow that a goal orders: the goal is its name, or begins with an
 // order to run it. A name that could be an ordinary word is followed by nothing then, or
 // stands beside the word workflow. A goal that asks about a workflow orders none.
-func named(workflows []string, goal string) string {
+func orderedWorkflow(workflows []string, goal string) string {
 	goal = plainWords(goal)
 	for _, each := range workflows {
 		if strings.HasSuffix(goal, "?") && !request().MatchString(goal) || lacks(goal, []string{each}) {

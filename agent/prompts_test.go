@@ -99,10 +99,10 @@ func TestAGoalThatOrdersAWorkflow(t *testing.T) {
 		"how do I run review_v1?": "", "what does review_v1 do?": "", "should I run hello?": "", "run hello?": "", "hello?": "", "hello ?": "", "start review_v1 here?": "", "is hello a workflow": "", "fix the hello workflow": "", "why did review_v1 fail": "", "edit repo_tour": "",
 		"run tests/unit first": "", "run the tests in pkg/x": "", "start a release branch": "", "run hello_world": "", "rerun the release notes script": "", "tell me how to run hello": "",
 	} {
-		require.Equal(t, want, named(names, goal), goal)
+		require.Equal(t, want, orderedWorkflow(names, goal), goal)
 	}
 	for _, goal := range []string{"do not run hello", "don't start review_v1", "never run the hello workflow"} {
-		require.Empty(t, named(names, goal), goal)
+		require.Empty(t, orderedWorkflow(names, goal), goal)
 	}
 }
 
@@ -111,6 +111,6 @@ func TestAnInquiryStartsNoWorkflow(t *testing.T) {
 	rules := Rule{Name: "review", Phrases: []string{"code review", "summarise the repository"}}
 	for goal, starts := range map[string]bool{"a code review, please": true, "can you do a code review": true, "Summarise the repository": true, "please summarise the repository": true,
 		"explain the code review": false, "Please describe the code review here": false, "is there a code review": false, "Could you tell me about the code review?": false} {
-		require.Equal(t, starts, rules.said(goal, inquiry()), goal)
+		require.Equal(t, starts, rules.matches(goal, inquiry()), goal)
 	}
 }

@@ -140,7 +140,7 @@ func (r *Run) drive(t turn) {
 	defer watching.Wait()
 	defer r.cancel(nil)
 	state := Boot
-	for !state.ended() {
+	for !state.isEnd() {
 		state, t = r.advance(state, t)
 	}
 	endSpan(r.conclude(state, t))

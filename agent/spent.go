@@ -14,7 +14,7 @@ func SpentOn(call reasoning.ModelCall, prices Prices) (made engines.Spent) {
 	if prices == nil || call.Cached {
 		return engines.Spent{}
 	}
-	cost, known := prices.Of(call.Model, call.PromptTokens, call.OutputTokens)
+	cost, known := prices.Cost(call.Model, call.PromptTokens, call.OutputTokens)
 	uncounted := call.PromptTokens+call.OutputTokens == 0 && call.Err == nil
 	switch {
 	case known && !uncounted:

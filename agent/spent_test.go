@@ -13,7 +13,7 @@ import (
 type perToken struct{}
 
 // Of implements agent.Prices.
-func (perToken) Of(_ string, prompt, output int) (cost float64, known bool) {
+func (perToken) Cost(_ string, prompt, output int) (cost float64, known bool) {
 	return float64(prompt + output), true
 }
 

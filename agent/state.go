@@ -76,5 +76,5 @@ func next(from State, signal Signal) (State, error) {
 	return to, nil
 }
 
-// ended says whether a state is an end.
-func (s State) ended() bool { return len(rules[s].next) == 0 }
+// isEnd says whether a state is an end.
+func (s State) isEnd() bool { return len(rules[s].next) == 0 }

@@ -41,7 +41,7 @@ func TestEveryWayEnds(t *testing.T) {
 	visit(Boot)
 	require.Len(t, reached, len(table))
 	for _, each := range states() {
-		if each.ended() {
+		if each.isEnd() {
 			require.Contains(t, []State{Finish, Error, Cancel}, each)
 			continue
 		}
@@ -72,7 +72,7 @@ func TestOtherSignalsAreRefused(t *testing.T) {
 				require.ErrorIs(t, err, fault.Internal)
 				require.Equal(t, Error, to)
 			}
-			if state = to; state.ended() {
+			if state = to; state.isEnd() {
 				return
 			}
 		}
@@ -88,7 +88,7 @@ func diagram() string {
 		for _, signal := range slices.Sorted(maps.Keys(table[from].next)) {
 			fmt.Fprintf(&out, "  %s --> %s: %s\n", from, table[from].next[signal], signal)
 		}
-		if from.ended() {
+		if from.isEnd() {
 			fmt.Fprintf(&out, "  %s --> [*]\n", from)
 		}
 	}

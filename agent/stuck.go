@@ -74,7 +74,7 @@ func stuckBecause(traces []trace, last bool) string {
 // almostStuck reports whether one more such step would make the run stuck, or nearly so.
 // The next question then says so and goes to the large model.
 func almostStuck(traces []trace) bool {
-	return repetitionOf(traces, 1).near() || repetitionOf(traces, 2).near() || fruitless(traces).steps >= fruitlessSteps-2
+	return repetitionOf(traces, 1).isClose() || repetitionOf(traces, 2).isClose() || fruitless(traces).steps >= fruitlessSteps-2
 }
 
 // repetition is the end of a run that takes the same steps again, period of them in turn.
@@ -126,7 +126,7 @@ func (r repetition) stuck(last bool) bool {
 	return r.fresh >= freshRepeats*r.period || r.times() >= localRepeats
 }
 
-func (r repetition) near() bool {
+func (r repetition) isClose() bool {
 	if r.open {
 		return r.fresh >= (openRepeats-1)*r.period
 	}

@@ -56,8 +56,8 @@ type Display interface {
 
 // Prices are what models cost.
 type Prices interface {
-	// Of returns the cost of a model's tokens, if it is known.
-	Of(model string, promptTokens, outputTokens int) (cost float64, known bool)
+	// Cost returns the cost of a model's tokens, if it is known.
+	Cost(model string, promptTokens, outputTokens int) (cost float64, known bool)
 }
 
 // Runs knows the runs of workflows. *guide.Runs implements it.

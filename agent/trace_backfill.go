@@ -22,7 +22,7 @@ func (r *Run) backfillTrace() {
 		return
 	}
 	has := recorded{calls: map[callEvent]bool{}}
-	err := r.runtime.options.Recorder.Written(r.ID(), func(e telemetry.Event, _ []byte) {
+	err := r.runtime.options.Recorder.ReadRun(r.ID(), func(e telemetry.Event, _ []byte) {
 		switch e.Type {
 		case telemetry.ReasoningStep:
 			has.decided = max(has.decided, e.Step)
@@ -46,7 +46,7 @@ func (r *Run) backfillStep(d decision, has recorded) {
 		r.backfill(d.Intent.Prompt.Event(d.Intent.Model), d)
 	}
 	if d.Step > has.decided {
-		r.backfill(r.decided(d.Intent), d)
+		r.backfill(r.decisionEvent(d.Intent), d)
 	}
 	for _, each := range newTurn(d.Step, d.Intent, nil).asked {
 		made, completed := r.unrecorded.calls[d.Step][each.number]

@@ -61,10 +61,10 @@ func (t Tool) inputs() (*inputs, error) {
 func (r *registeredTool) accept(ctx context.Context, args json.RawMessage, logger *slog.Logger) (accepted json.RawMessage, dropped []string, err error) {
 	sent, args, err := readArguments(args)
 	if err != nil {
-		return nil, nil, r.refused(err)
+		return nil, nil, r.withToolName(err)
 	}
-	if err := r.inputs.bounded(sent); err != nil {
-		return nil, nil, r.refused(err)
+	if err := r.inputs.checkUndeclared(sent); err != nil {
+		return nil, nil, r.withToolName(err)
 	}
 	stray, values, changed, err := r.inputs.forgive(sent)
 	dropped = slices.Sorted(maps.Keys(stray))
@@ -75,22 +75,22 @@ func (r *registeredTool) accept(ctx context.Context, args json.RawMessage, logge
 		err = r.tool.Judge.Stray(sent, stray)
 	}
 	if err != nil {
-		return nil, nil, r.refused(err)
+		return nil, nil, r.withToolName(err)
 	}
 	schema, err := r.inputs.schema()
 	if err != nil {
-		return nil, nil, r.refused(err)
+		return nil, nil, r.withToolName(err)
 	}
 	if err := schema.Check(values); err != nil {
 		meant, convertErr := r.inputs.convert(values, sent)
 		if convertErr != nil {
-			return nil, nil, r.refused(convertErr)
+			return nil, nil, r.withToolName(convertErr)
 		}
 		if changed = changed || meant; meant {
 			err = schema.Check(values)
 		}
 		if err != nil {
-			return nil, nil, r.refused(r.inputs.explain(err, dropped))
+			return nil, nil, r.withToolName(r.inputs.explain(err, dropped))
 		}
 	}
 	if changed {
@@ -122,8 +122,8 @@ func droppedArguments(names []string) string {
 // schema accepts them. Clients add a few of their own.
 const maxUndeclared = 1000
 
-// bounded refuses a call with more undeclared arguments than anybody sends by mistake.
-func (in *inputs) bounded(sent map[string]json.RawMessage) error {
+// checkUndeclared refuses a call with more undeclared arguments than anybody sends by mistake.
+func (in *inputs) checkUndeclared(sent map[string]json.RawMessage) error {
 	undeclared := len(sent)
 	for name := range in.properties {
 		if _, declared := sent[name]; declared {
@@ -148,8 +148,8 @@ func (r *registeredTool) advised(ctx context.Context, call Call, args json.RawMe
 	return r.tool.Judge.Advise(ctx, call, sent, refused)
 }
 
-// refused adds the tool's name to the error.
-func (r *registeredTool) refused(err error) error {
+// withToolName adds the tool's name to the error.
+func (r *registeredTool) withToolName(err error) error {
 	coded := fault.From(err)
 	return fault.New(coded.Code, "%s: %s", r.tool.Name, coded.Message()).With(coded.Diagnostics...)
 }

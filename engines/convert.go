@@ -16,7 +16,7 @@ import (
 // whether it changed anything.
 func (in *inputs) convert(values map[string]any, sent map[string]json.RawMessage) (changed bool, err error) {
 	for name, value := range values {
-		meant, differs := in.meant(memberOf([]map[string]any{in.root}, name), value, 0)
+		meant, differs := in.convertValue(memberOf([]map[string]any{in.root}, name), value, 0)
 		if !differs {
 			continue
 		}
@@ -28,9 +28,9 @@ func (in *inputs) convert(values map[string]any, sent map[string]json.RawMessage
 	return changed, nil
 }
 
-// meant returns the value that was meant by one that was sent for a schema, and whether
+// convertValue returns the value that was meant by one that was sent for a schema, and whether
 // it is another.
-func (in *inputs) meant(schema, value any, depth int) (meant any, differs bool) {
+func (in *inputs) convertValue(schema, value any, depth int) (meant any, differs bool) {
 	forms := in.alternatives(schema, 0)
 	if len(forms) == 0 || depth > maxConverted {
 		return value, false
@@ -41,7 +41,7 @@ func (in *inputs) meant(schema, value any, depth int) (meant any, differs bool) 
 	case []any:
 		var list []any
 		for i, item := range sent {
-			if inner, is := in.meant(itemsOf(forms), item, depth+1); is {
+			if inner, is := in.convertValue(itemsOf(forms), item, depth+1); is {
 				if list == nil {
 					list = slices.Clone(sent)
 				}
@@ -52,7 +52,7 @@ func (in *inputs) meant(schema, value any, depth int) (meant any, differs bool) 
 	case map[string]any:
 		var object map[string]any
 		for name, member := range sent {
-			if inner, is := in.meant(memberOf(forms, name), member, depth+1); is {
+			if inner, is := in.convertValue(memberOf(forms, name), member, depth+1); is {
 				if object == nil {
 					object = maps.Clone(sent)
 				}
@@ -98,7 +98,7 @@ func (in *inputs) meantByText(forms []map[string]any, text string, depth int) (a
 		return text, false
 	}
 	for _, form := range forms {
-		if meant, differs := in.meant(form, inner, depth+1); differs {
+		if meant, differs := in.convertValue(form, inner, depth+1); differs {
 			return meant, true
 		}
 	}

@@ -238,7 +238,7 @@ func Step(tool string, arguments json.RawMessage) string {
 	}
 	name := tool[strings.LastIndexByte(tool, '.')+1:]
 	input := ""
-	if text := memberName().ReplaceAllStringFunc(string(arguments), unquoted); text != "{}" {
+	if text := memberName().ReplaceAllStringFunc(string(arguments), yamlName); text != "{}" {
 		input = "  input_template: " + text + "\n"
 	}
 	return fmt.Sprintf("- id: %s\n  call: %s\n%s  capture_as: %s\n", name, tool, input, name)
@@ -248,8 +248,8 @@ func Step(tool string, arguments json.RawMessage) string {
 // mark within a text has a backslash before it.
 var memberName = pattern.Lazy(`[{,]"[A-Za-z_]+":`)
 
-// unquoted is a member's name in YAML.
-func unquoted(name string) string {
+// yamlName is a member's name in YAML.
+func yamlName(name string) string {
 	plain := strings.ReplaceAll(name[1:], "\"", "") + " "
 	if name[0] == ',' {
 		return ", " + plain

@@ -35,8 +35,8 @@ func (t Target) Name() string {
 	return t.row.tool.Name
 }
 
-// Known reports whether there is such a tool.
-func (t Target) Known() bool { return t.row != nil }
+// Exists reports whether there is such a tool.
+func (t Target) Exists() bool { return t.row != nil }
 
 // Idempotent reports whether the call may be repeated with the same arguments.
 func (t Target) Idempotent() bool { return t.row != nil && t.row.tool.Idempotent }

@@ -226,7 +226,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	var own []byte
 	for details, text := maxDetails, maxText; ; details, text = details/2, text/2 {
 		var err error
-		if own, err = json.Marshal(wire{e.Code, Cut(e.Message(), details), e.shortened(text)}); err != nil {
+		if own, err = json.Marshal(wire{e.Code, Cut(e.Message(), details), e.shortDiagnostics(text)}); err != nil {
 			return nil, err
 		}
 		if len(own) <= maxWire || text < 20 {
@@ -247,8 +247,8 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	return append(own, '}'), nil
 }
 
-// shortened returns the diagnostics with texts of at most limit bytes.
-func (e *Error) shortened(limit int) []Diagnostic {
+// shortDiagnostics returns the diagnostics with texts of at most limit bytes.
+func (e *Error) shortDiagnostics(limit int) []Diagnostic {
 	list := make([]Diagnostic, 0, len(e.Diagnostics))
 	for i, d := range e.Diagnostics {
 		if i == maxDiagnostics {

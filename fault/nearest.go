@@ -43,9 +43,9 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Meant is the part of a message that names the candidate nearest to name, by a format
+// NearestHint is the part of a message that names the candidate nearest to name, by a format
 // with one verb; "" where none is near.
-func Meant(format, name string, candidates []string) string {
+func NearestHint(format, name string, candidates []string) string {
 	nearest := Nearest(name, candidates)
 	if nearest == "" {
 		return ""
@@ -55,7 +55,7 @@ func Meant(format, name string, candidates []string) string {
 
 // HintOf asks whether the candidate nearest to name was meant; no hint where none is near.
 func HintOf(name string, candidates []string) Hint {
-	return Hint{Text: Meant("did you mean %s?", name, candidates)}
+	return Hint{Text: NearestHint("did you mean %s?", name, candidates)}
 }
 
 // distance counts the letters to insert, delete, replace, or swap with the next one.

@@ -141,7 +141,7 @@ func (h *Hub) drive(key state.Key) {
 	}
 	h.driving[key] = true
 	h.work.Go(func() {
-		err := h.driven(key)
+		err := h.driveToEnd(key)
 		h.mu.Lock()
 		delete(h.driving, key)
 		h.mu.Unlock()
@@ -151,7 +151,7 @@ func (h *Hub) drive(key state.Key) {
 	})
 }
 
-func (h *Hub) driven(key state.Key) error {
+func (h *Hub) driveToEnd(key state.Key) error {
 	h.stop(key, nil)
 	for {
 		outcome, err := h.options.Driver.Run(h.ctx, engines.Call{}, workflow.Request{Workflow: key.Workflow, RunID: key.Run}, nil)

@@ -97,7 +97,7 @@ func (h *Hub) downloadTrace(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	sent := false
-	err = h.options.Recorder.Written(report.RunID, func(_ telemetry.Event, line []byte) {
+	err = h.options.Recorder.ReadRun(report.RunID, func(_ telemetry.Event, line []byte) {
 		if !sent {
 			download(w, "application/x-ndjson", "trace-"+report.RunID+".ndjson")
 			sent = true

@@ -95,7 +95,7 @@ func (h *Hub) artist(r *http.Request, s *scene, blocked string) *artist {
 // drawing lays out a scene.
 func (a *artist) drawing(s *scene) (*drawing, error) {
 	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes), Legend: s.Unit == "" && !s.NoRun}
-	chosen := a.chosen(s, out)
+	chosen := a.stepsToDraw(s, out)
 	var sizes []graph.Size
 	number := map[string]int{}
 	for i, at := range chosen {
@@ -131,9 +131,9 @@ func (a *artist) drawing(s *scene) (*drawing, error) {
 	return out, nil
 }
 
-// chosen returns the steps to draw: all, or those nearest to the selected or the
+// stepsToDraw returns the steps to draw: all, or those nearest to the selected or the
 // current step.
-func (a *artist) chosen(s *scene, out *drawing) []int {
+func (a *artist) stepsToDraw(s *scene, out *drawing) []int {
 	most := drawnPart
 	if a.whole {
 		most = drawnWhole
@@ -150,7 +150,7 @@ func (a *artist) chosen(s *scene, out *drawing) []int {
 	if !a.whole && len(all) <= drawnWhole {
 		out.Whole = with(a.r, "graph", "whole")
 	}
-	return s.near(around, most)
+	return s.nearestSteps(around, most)
 }
 
 // focus is the step around which a part of a large workflow is drawn.
@@ -164,8 +164,8 @@ func (s *scene) focus(asked string) int {
 	return max(at, 0)
 }
 
-// near returns the steps with the shortest distance to one, in their order.
-func (s *scene) near(from, most int) []int {
+// nearestSteps returns the steps with the shortest distance to one, in their order.
+func (s *scene) nearestSteps(from, most int) []int {
 	number, beside := map[string]int{}, make([][]int, len(s.Nodes))
 	for i, node := range s.Nodes {
 		number[node.ID] = i
@@ -189,7 +189,7 @@ func (s *scene) near(from, most int) []int {
 
 func (a *artist) node(s *scene, at int) (drawnNode, error) {
 	step := s.Nodes[at]
-	n := drawnNode{ID: step.Now.ID, Label: shortened(step.ID, 28), Call: shortened(callOf(step), 36), Status: string(step.Now.Status), Kind: kindOf(step.Call),
+	n := drawnNode{ID: step.Now.ID, Label: truncate(step.ID, 28), Call: truncate(callOf(step), 36), Status: string(step.Now.Status), Kind: kindOf(step.Call),
 		Loop: step.Foreach != "", Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
 	if s.NoRun && s.Why[at] != nil {
 		n.Target = "#L" + strconv.Itoa(s.Why[at].Line)
@@ -207,7 +207,7 @@ func (a *artist) node(s *scene, at int) (drawnNode, error) {
 	if a.stuck != "" && a.stuck == step.Now.ID {
 		n.Status, n.Word = "blocked", "blocked: see above"
 	}
-	n.Condition = shortened(conditionOf(step), 36)
+	n.Condition = truncate(conditionOf(step), 36)
 	n.Title = a.title(step, s.Why[at])
 	lines := 2
 	for _, each := range []string{n.Word, n.Condition} {
@@ -368,7 +368,7 @@ func (a *artist) title(step flow.StepPicture, why *flow.Explanation) string {
 		lines = append(lines, "held by the check "+step.HeldBy)
 	}
 	if step.Now.Code != "" {
-		lines = append(lines, step.Now.Code+": "+shortened(step.Now.Details, 300))
+		lines = append(lines, step.Now.Code+": "+truncate(step.Now.Details, 300))
 	}
 	if step.Now.Witness != "" {
 		lines = append(lines, "seen by "+step.Now.Witness)
@@ -404,8 +404,8 @@ func (c reason) String() string {
 	return text
 }
 
-// shortened truncates a text to a number of letters.
-func shortened(text string, most int) string {
+// truncate truncates a text to a number of letters.
+func truncate(text string, most int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
 		return text

@@ -122,7 +122,7 @@ func (f *field) read(asked *form.Field, sent []string) (value any, given bool) {
 		}
 		return form.Untouched{Value: false}, implied
 	case form.Choices:
-		list := f.chosen(asked, sent)
+		list := f.selectOptions(asked, sent)
 		if len(list) < len(sent) {
 			f.Error = "Choose from the list."
 		}
@@ -139,7 +139,7 @@ func (f *field) read(asked *form.Field, sent []string) (value any, given bool) {
 	case f.Value == "":
 		return nil, false
 	case asked.Kind == form.Choice:
-		list := f.chosen(asked, sent)
+		list := f.selectOptions(asked, sent)
 		if len(list) != 1 {
 			f.Error = "Choose one of the list."
 			return nil, false
@@ -161,8 +161,8 @@ func (f *field) read(asked *form.Field, sent []string) (value any, given bool) {
 	return value, true
 }
 
-// chosen marks the options that were sent and returns their values.
-func (f *field) chosen(asked *form.Field, sent []string) (list []any) {
+// selectOptions marks the options that were sent and returns their values.
+func (f *field) selectOptions(asked *form.Field, sent []string) (list []any) {
 	for i := range f.Choices {
 		if f.Choices[i].Chosen = slices.Contains(sent, f.Choices[i].Input); f.Choices[i].Chosen {
 			list = append(list, asked.Choices[i].Value)
@@ -265,9 +265,9 @@ func (f refusal) status() int {
 // unwritten are the fields of forms that nobody writes in.
 var unwritten = []string{"csrf", "step", "digest", "decision", "token", "how", "run"}
 
-// typed returns the texts that somebody wrote in a form that is not shown again: no
+// writtenTexts returns the texts that somebody wrote in a form that is not shown again: no
 // box, and no choice, which is sent as its number.
-func typed(sent url.Values) []formField {
+func writtenTexts(sent url.Values) []formField {
 	var out []formField
 	for name, values := range sent {
 		text := strings.TrimSpace(strings.Join(values, "\n"))
@@ -288,7 +288,7 @@ func (f refusal) explain(shown *page) {
 	said := fault.From(f.cause)
 	shown.Problem, shown.Code = said.Message(), said.Code
 	if f.act == "answer" {
-		shown.Typed = typed(f.sent)
+		shown.Typed = writtenTexts(f.sent)
 	}
 }
 

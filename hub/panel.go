@@ -52,8 +52,8 @@ type reason struct {
 	Operands                                              []operand
 }
 
-// same reports whether the condition is its only operand.
-func (c reason) same() bool { return len(c.Operands) == 1 && c.Operands[0].Value == c.Value }
+// isSingleOperand reports whether the condition is its only operand.
+func (c reason) isSingleOperand() bool { return len(c.Operands) == 1 && c.Operands[0].Value == c.Value }
 
 // operand is a value that an expression read.
 type operand struct{ Name, Value string }

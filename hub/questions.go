@@ -79,7 +79,7 @@ func (h *Hub) question(asked think.Pending) question {
 	asked.Input = h.options.Redactor.Value(asked.Input)
 	q.Parts = partsOf(asked)
 	q.inputs = inputsOf(asked.Form())
-	q.Hidden = !q.form.Seen() || !slices.EqualFunc(whole, q.Parts, func(a, b part) bool {
+	q.Hidden = !q.form.IsVisible() || !slices.EqualFunc(whole, q.Parts, func(a, b part) bool {
 		return a == b && h.options.Redactor.Text(a.Text) == a.Text && h.options.Redactor.Text(a.Name) == a.Name
 	})
 	if !q.Approval {

@@ -62,8 +62,8 @@ func runsFilterOf(r *http.Request) runsFilter {
 	return runsFilter{Query: query.Get("q"), Workflow: query.Get("workflow"), Status: query.Get("status"), Waits: query.Get("waits"), By: query.Get("by"), Since: query.Get("since")}
 }
 
-// listed reports whether a run fits, as far as its listing tells.
-func (f runsFilter) listed(run state.Info, now time.Time) bool {
+// matchesListing reports whether a run fits, as far as its listing tells.
+func (f runsFilter) matchesListing(run state.Info, now time.Time) bool {
 	ended := hasEnded(run.Status) || run.Status == state.StatusDamaged
 	if f.Status != "" && (ended && f.Status != run.Status || !ended && slices.Index(runStatuses, f.Status) > slices.Index(runStatuses, "blocked")) || f.Waits != "" && ended {
 		return false
@@ -72,8 +72,8 @@ func (f runsFilter) listed(run state.Info, now time.Time) bool {
 	return contains(f.Query, run.Workflow, run.Run) && (spans[f.Since] == 0 || err == nil && now.Sub(changed) <= spans[f.Since])
 }
 
-// standing reports whether a run fits as it stands now.
-func (f runsFilter) standing(at Standing) bool {
+// matchesStanding reports whether a run fits as it stands now.
+func (f runsFilter) matchesStanding(at Standing) bool {
 	return (f.Status == "" || f.Status == at.Status || f.Status == open && !hasEnded(at.Status)) && (f.Waits == "" || f.Waits == at.WaitsFor)
 }
 
@@ -126,7 +126,7 @@ func (h *Hub) fitting(ctx context.Context, all []state.Info, origins origins, vi
 	now, read := time.Now(), 0
 	opens := view.Waits != "" || view.Status != "" && !hasEnded(view.Status) && view.Status != state.StatusDamaged
 	return slices.DeleteFunc(all, func(each state.Info) bool {
-		if !view.listed(each, now) || view.By != "" && origins.of[each.Key()].by != view.By {
+		if !view.matchesListing(each, now) || view.By != "" && origins.of[each.Key()].by != view.By {
 			return true
 		}
 		if !opens {
@@ -136,7 +136,7 @@ func (h *Hub) fitting(ctx context.Context, all []state.Info, origins origins, vi
 			view.Cut = searched
 			return true
 		}
-		return !view.standing(h.options.Standings.Standing(ctx, each))
+		return !view.matchesStanding(h.options.Standings.Standing(ctx, each))
 	})
 }
 

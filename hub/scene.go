@@ -168,7 +168,7 @@ func (a *artist) versions(s *scene, own int, p *panel) []int {
 // addVersions adds the versions of the steps that are drawn or in the waterfall.
 func (a *artist) addVersions(s *scene, wanted map[int]bool) {
 	begun := s.begun(a.stuck)
-	for _, at := range append(begun[:min(len(begun), waterfallRows)], a.chosen(s, new(drawing))...) {
+	for _, at := range append(begun[:min(len(begun), waterfallRows)], a.stepsToDraw(s, new(drawing))...) {
 		wanted[s.Nodes[at].Issued], wanted[s.Nodes[at].Answered] = true, true
 		for _, each := range s.Tries[at] {
 			wanted[each] = true

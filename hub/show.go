@@ -108,7 +108,7 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 	switch below := strings.Count(r.URL.Path, "/") > len("///"); {
 	case r.Method == http.MethodPost:
 		_ = r.ParseForm() // a visitor without a session has written a text, too
-		shown.Typed, shown.Back = typed(r.PostForm), (&url.URL{Path: pageOf(r)}).String()
+		shown.Typed, shown.Back = writtenTexts(r.PostForm), (&url.URL{Path: pageOf(r)}).String()
 	case below && r.URL.Path != pageOf(r):
 		shown.Back = (&url.URL{Path: pageOf(r)}).String()
 	}
@@ -314,7 +314,7 @@ func functions() template.FuncMap {
 		"step":      func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
 		"unit":      func(query url.Values, id string) template.URL { return queryAlso(query, "open", id) },
 		"statuses":  statusOrder,
-		"same":      reason.same,
+		"same":      reason.isSingleOperand,
 		"point":     func(kind string) string { return strings.ReplaceAll(kind, "_", " ") },
 	}
 }

@@ -83,7 +83,7 @@ func (p place) readsExpression(k kind) bool {
 		return true
 	}
 	if root := schemaOf(k); root != nil {
-		return expressed(root.at(p.path))
+		return expressed(root.schemasAt(p.path))
 	}
 	return false
 }
@@ -99,7 +99,7 @@ func (s *server) candidates(t text, p place) []candidate {
 	if found := s.special(t, p); found != nil {
 		return found
 	}
-	here := root.at(p.path)
+	here := root.schemasAt(p.path)
 	var found []candidate
 	if p.key {
 		depth := len(p.path)
@@ -157,7 +157,7 @@ func (s *server) special(t text, p place) []candidate {
 			return s.tools()
 		}
 		if slices.Contains(p.path[max(0, len(p.path)-2):], "needs") && !p.key {
-			return typed(evidenceOf(t))
+			return typedCandidates(evidenceOf(t))
 		}
 		if len(p.path) == 3 && p.path[2] == "where" && p.key {
 			return s.arguments(p.siblings[2]["last"])
@@ -184,7 +184,7 @@ func (s *server) tools() (found []candidate) {
 
 // calls are the calls that need no tool.
 func (s *server) calls() (found []candidate) {
-	for _, each := range values(schemaOf(ofWorkflow).at([]string{"steps", item, "call"})) {
+	for _, each := range values(schemaOf(ofWorkflow).schemasAt([]string{"steps", item, "call"})) {
 		found = append(found, candidate{each, "", kindFunction})
 	}
 	return found
@@ -205,7 +205,7 @@ func (s *server) arguments(tool string) []candidate {
 		return nil
 	}
 	found := []candidate{}
-	for name, meaning := range keys(declared.at(nil)) {
+	for name, meaning := range keys(declared.schemasAt(nil)) {
 		found = append(found, candidate{name, meaning, kindField})
 	}
 	return inOrder(found)
@@ -252,23 +252,23 @@ func (s *server) names(t text, p place) []candidate {
 	}
 	switch {
 	case len(access) == 0 && t.kind == ofRules:
-		return append(functions(), typed(scope.Captures)...)
+		return append(functions(), typedCandidates(scope.Captures)...)
 	case t.kind == ofRules:
 		return fieldsOf(fieldOf(scope.Captures[access[0]], access[1:]))
 	case len(access) == 0:
 		found := []candidate{{"params", "the parameters of the run", kindVariable}, {"state", "the captures", kindVariable}, {"steps", "status, error and reason of a step", kindVariable},
 			{"run", "id, status and failed steps of the run", kindVariable}, {"loop", "index, length, first and last of the loop", kindVariable}}
-		found = append(append(found, functions()...), typed(scope.Captures)...)
-		return inOrder(append(found, typed(scope.Params)...))
+		found = append(append(found, functions()...), typedCandidates(scope.Captures)...)
+		return inOrder(append(found, typedCandidates(scope.Params)...))
 	case len(access) == 1 && access[0] == "steps":
 		return stepsOf(t.lines)
 	case len(access) == 2 && access[0] == "steps":
 		return []candidate{{"error", "code, details and attempts; null unless it failed", kindField}, {"last", "the last round of an exhausted repeat", kindField},
 			{"reason", "why it was skipped; null unless it was", kindField}, {"status", "done, skipped or failed", kindField}}
 	case len(access) == 1 && access[0] == "state":
-		return typed(scope.Captures)
+		return typedCandidates(scope.Captures)
 	case len(access) == 1 && access[0] == "params":
-		return typed(scope.Params)
+		return typedCandidates(scope.Params)
 	}
 	return fieldsOf(typeOf(scope, access))
 }
@@ -291,7 +291,7 @@ func functions() (found []candidate) {
 	return found
 }
 
-func typed(all map[string]*check.Type) []candidate {
+func typedCandidates(all map[string]*check.Type) []candidate {
 	found := []candidate{}
 	for _, each := range sorted(all) {
 		found = append(found, candidate{each, all[each].String(), kindField})

@@ -92,8 +92,8 @@ func (d *documents) judged(t text, found []finding, graph *flow.Graph) (current 
 	return true
 }
 
-// named returns the open document of a file of the project.
-func (d *documents) named(name string) (text, bool) {
+// find returns the open document of a file of the project.
+func (d *documents) find(name string) (text, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, each := range d.files {
@@ -104,8 +104,8 @@ func (d *documents) named(name string) (text, bool) {
 	return text{}, false
 }
 
-// below returns the file of a URI below a folder, with slashes, or "".
-func below(folder, uri string) string {
+// relativePath returns the file of a URI below a folder, with slashes, or "".
+func relativePath(folder, uri string) string {
 	parsed, err := url.Parse(uri)
 	if err != nil || parsed.Scheme != "file" {
 		return ""
@@ -138,7 +138,7 @@ type overlay struct {
 
 // Open implements fs.FS.
 func (o overlay) Open(name string) (fs.File, error) {
-	if t, open := o.open.named(name); open {
+	if t, open := o.open.find(name); open {
 		return opened{bytes.NewReader([]byte(t.content)), info(t)}, nil
 	}
 	return o.files.Open(name)
@@ -146,7 +146,7 @@ func (o overlay) Open(name string) (fs.File, error) {
 
 // Stat implements fs.StatFS.
 func (o overlay) Stat(name string) (fs.FileInfo, error) {
-	if t, open := o.open.named(name); open {
+	if t, open := o.open.find(name); open {
 		return info(t), nil
 	}
 	return fs.Stat(o.files, name)

@@ -93,7 +93,7 @@ func (s *server) look(ctx context.Context, t text) ([]finding, *flow.Graph) {
 	found := []finding{}
 	for _, each := range all {
 		if each.File == t.name || each.File == "" {
-			found = append(found, t.at(each))
+			found = append(found, t.findingOf(each))
 		}
 	}
 	return found, graph
@@ -195,8 +195,8 @@ func (s *server) validated(ctx context.Context, t text) []fault.Diagnostic {
 	return all
 }
 
-// at places a diagnostic: at the word that its column is in, else to the end of the line.
-func (t text) at(d fault.Diagnostic) finding {
+// findingOf places a diagnostic: at the word that its column is in, else to the end of the line.
+func (t text) findingOf(d fault.Diagnostic) finding {
 	f := finding{Diagnostic: d, line: min(max(d.Line-1, 0), len(t.lines)-1)}
 	line := t.lines[f.line]
 	f.begin = byteOf(line, d.Column)

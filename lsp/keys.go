@@ -64,8 +64,8 @@ func (s *schema) alternatives(root *schema, depth int) (all []*schema) {
 	return all
 }
 
-// at returns the schemas of the value at a path.
-func (s *schema) at(path []string) []*schema {
+// schemasAt returns the schemas of the value at a path.
+func (s *schema) schemasAt(path []string) []*schema {
 	here := s.alternatives(s, 0)
 	for _, key := range path {
 		var next []*schema
@@ -118,8 +118,8 @@ func expressed(here []*schema) bool {
 	return slices.ContainsFunc(here, func(each *schema) bool { return each.Ref == "#/$defs/expression" || each.Ref == "#/$defs/condition" })
 }
 
-// described returns what a key of a mapping means, "" if nothing says.
-func described(here []*schema, key string) string { return keys(here)[key] }
+// keyDescription returns what a key of a mapping means, "" if nothing says.
+func keyDescription(here []*schema, key string) string { return keys(here)[key] }
 
 // sorted are the names of a map in order.
 func sorted[T any](of map[string]T) []string { return slices.Sorted(maps.Keys(of)) }

@@ -73,18 +73,18 @@ func byteOf(line string, column int) int {
 	return at
 }
 
-// named is what belongs to a word: a name, an access such as steps.a.status, a tool.
-func named(b byte) bool {
+// isNameByte is what belongs to a word: a name, an access such as steps.a.status, a tool.
+func isNameByte(b byte) bool {
 	return b == '_' || b == '-' || b == '.' || b == '?' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= utf8.RuneSelf
 }
 
 // wordAt returns the bytes of the word around a byte of a line.
 func wordAt(line string, at int) (begin, end int) {
 	begin, end = min(at, len(line)), min(at, len(line))
-	for begin > 0 && named(line[begin-1]) {
+	for begin > 0 && isNameByte(line[begin-1]) {
 		begin--
 	}
-	for end < len(line) && named(line[end]) {
+	for end < len(line) && isNameByte(line[end]) {
 		end++
 	}
 	return begin, end

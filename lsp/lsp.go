@@ -168,7 +168,7 @@ func (k kind) schema() string {
 
 // document returns a text without content: its place and its kind.
 func (s *server) document(uri string) text {
-	t := text{uri: uri, name: below(s.project.Folder(), uri)}
+	t := text{uri: uri, name: relativePath(s.project.Folder(), uri)}
 	switch extension := strings.ToLower(path.Ext(t.name)); {
 	case extension != ".yaml" && extension != ".yml" || t.name == "":
 	case strings.HasPrefix(t.name, "workflows/") && strings.HasSuffix(strings.ToLower(t.name), library.CasesSuffix):

@@ -135,7 +135,7 @@ func (s *server) meaning(t text, p place, key string) string {
 		}
 	}
 	if root := schemaOf(t.kind); root != nil {
-		return described(root.at(p.path), key)
+		return keyDescription(root.schemasAt(p.path), key)
 	}
 	return ""
 }
@@ -143,7 +143,7 @@ func (s *server) meaning(t text, p place, key string) string {
 // typeAt says what an access up to the name under the cursor gives.
 func (s *server) typeAt(t text, p place, line string, begin, at int) string {
 	end := at
-	for end < len(line) && named(line[end]) && line[end] != '.' && line[end] != '?' {
+	for end < len(line) && isNameByte(line[end]) && line[end] != '.' && line[end] != '?' {
 		end++
 	}
 	access := strings.Split(strings.ReplaceAll(line[begin:end], "?", ""), ".")
@@ -169,7 +169,7 @@ func (s *server) toolText(name string) string {
 	}
 	said := []string{"**" + name + "**: " + s.project.Describe(name), ""}
 	if read := parsedSchema(tool.Input); read != nil {
-		meanings := keys(read.at(nil))
+		meanings := keys(read.schemasAt(nil))
 		for _, each := range sorted(meanings) {
 			said = append(said, "- `"+each+"` "+meanings[each])
 		}
@@ -216,7 +216,7 @@ func (s *server) definition(_ context.Context, in atPosition) (any, error) {
 		if file == "" {
 			return nil, nil
 		}
-		opened, open := s.open.named(file)
+		opened, open := s.open.find(file)
 		if !open {
 			opened = text{uri: address(filepath.Join(s.project.Folder(), filepath.FromSlash(file))), lines: linesOf(s.read(file))}
 		}

@@ -81,7 +81,7 @@ func memberChanges(at Change, before, after map[string]any) (found []Change) {
 			found = append(found, itemChanges(made, old, now)...)
 			continue
 		}
-		made.From, made.To = shown(before, after, key)
+		made.From, made.To = differingTexts(before, after, key)
 		found = append(found, made)
 	}
 	return found
@@ -127,7 +127,7 @@ func itemChanges(at Change, before, after items) (found []Change) {
 		if at.Key != "steps" {
 			key = "id"
 		}
-		one.From, one.To = shown(old, now, key)
+		one.From, one.To = differingTexts(old, now, key)
 		found = append(found, one)
 	}
 	absent := func(from items) func(string) bool {
@@ -141,9 +141,9 @@ func itemChanges(at Change, before, after items) (found []Change) {
 	return found
 }
 
-// shown writes the members of a key as JSON, cut so that they show where they differ. A missing
+// differingTexts writes the members of a key as JSON, cut so that they show where they differ. A missing
 // member is "".
-func shown(before, after map[string]any, key string) (from, to string) {
+func differingTexts(before, after map[string]any, key string) (from, to string) {
 	from, to = encoded(before, key), encoded(after, key)
 	same := 0
 	for same < min(len(from), len(to)) && from[same] == to[same] {

@@ -42,7 +42,7 @@ func (f *Fetched) leave(name string) {
 // take adds a file, or refuses it: in the folders of a package there are only files.
 func (f *Fetched) take(source Source, name string, mode fs.FileMode, size int64) (taken bool, err error) {
 	switch {
-	case !Taken(name):
+	case !IsPackageFile(name):
 		f.leave(name)
 		return false, nil
 	case !mode.IsRegular():

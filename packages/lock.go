@@ -76,7 +76,7 @@ func ReadLock(data []byte) (Lock, error) {
 			return refused("%s has %d files, and a package has 1 to %d", each.Name, len(each.Files), maxFiles)
 		}
 		for name, digest := range each.Files {
-			if !Taken(name) || !fileDigest().MatchString(digest) {
+			if !IsPackageFile(name) || !fileDigest().MatchString(digest) {
 				return refused("%s: %q with the digest %q is no file of a package", each.Name, fault.Cut(name, 80), fault.Cut(digest, 80))
 			}
 		}

@@ -34,9 +34,9 @@ const (
 // Content is what a package consists of: the bytes of its files by their names.
 type Content map[string][]byte
 
-// Taken reports whether a package has a file of this name: a workflow, cases, a schema or a
+// IsPackageFile reports whether a package has a file of this name: a workflow, cases, a schema or a
 // rule. All other files of a source are left out.
-func Taken(name string) bool {
+func IsPackageFile(name string) bool {
 	folder, rest, below := strings.Cut(name, "/")
 	if !below || len(name) > maxPath || path.Clean(name) != name || strings.Contains(name, "\\") {
 		return false
@@ -79,15 +79,15 @@ func (c Content) Digests() map[string]string {
 }
 
 // Workflows returns the names of the workflows' files, without cases.
-func (c Content) Workflows() []string { return c.in(workflowFolder, false) }
+func (c Content) Workflows() []string { return c.namesIn(workflowFolder, false) }
 
 // Rules returns the names of the files of rules, without cases.
-func (c Content) Rules() []string { return c.in(ruleFolder, false) }
+func (c Content) Rules() []string { return c.namesIn(ruleFolder, false) }
 
 // Cases returns the names of the cases of workflows.
-func (c Content) Cases() []string { return c.in(workflowFolder, true) }
+func (c Content) Cases() []string { return c.namesIn(workflowFolder, true) }
 
-func (c Content) in(folder string, cases bool) []string {
+func (c Content) namesIn(folder string, cases bool) []string {
 	return slices.DeleteFunc(c.Names(), func(name string) bool {
 		return !strings.HasPrefix(name, folder+"/") || isCases(name) != cases
 	})

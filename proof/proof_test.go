@@ -98,7 +98,7 @@ func TestWhatIsRedactedIsNowhere(t *testing.T) {
 func TestTheSchemaOfAProofHolds(t *testing.T) {
 	set, err := library.New(library.Layer{Files: savant.Files}).Schemas()
 	require.NoError(t, err)
-	schema, err := set.Named("proof")
+	schema, err := set.Lookup("proof")
 	require.NoError(t, err)
 	w := newWorld(t, map[string]string{"shipped": workflow})
 	key := w.shipped("r1", greeting)

@@ -214,8 +214,8 @@ func (r *redactor) spans(line, further string) (found []span) {
 	if err != nil {
 		return nil
 	}
-	data := root.At("/data")
-	step := jsonvalue.Text(data.At("/step").Raw)
+	data := root.Lookup("/data")
+	step := jsonvalue.Text(data.Lookup("/step").Raw)
 	for _, rule := range r.fields {
 		if value, ok := valueAt(data, rule.path); ok && rule.step == step {
 			found = append(found, span{value.Offset, string(value.Raw)})
@@ -332,7 +332,7 @@ func (r *redactor) line(i int, line string) string {
 	if err != nil {
 		return line
 	}
-	data, spans := root.At("/data"), r.spans(line, "")
+	data, spans := root.Lookup("/data"), r.spans(line, "")
 	hide := func(parent jsonvalue.Node, names ...string) {
 		for _, member := range parent.Members {
 			if slices.Contains(names, member.Name) && len(member.Value.Raw) > 2 && string(member.Value.Raw) != `"="` {
@@ -342,10 +342,10 @@ func (r *redactor) line(i int, line string) string {
 	}
 	if len(spans) > 0 || r.longMatches(line) {
 		hide(data, "digest", "value", "result_ref")
-		delete(r.statement.Predicate.Texts, jsonvalue.Text(data.At("/result_ref").Raw))
+		delete(r.statement.Predicate.Texts, jsonvalue.Text(data.Lookup("/result_ref").Raw))
 	}
 	hide(data, "reply", "shown")
-	if jsonvalue.Text(root.At("/kind").Raw) == "refused" {
+	if jsonvalue.Text(root.Lookup("/kind").Raw) == "refused" {
 		hide(data, "input")
 	}
 	hide(root, "hash", "state")

@@ -22,7 +22,7 @@ func Canonical(name string, tools []Tool) (canonical string, known bool) {
 	for i := range tools {
 		candidate := fold(tools[i].Name)
 		switch {
-		case !meant(spelt, candidate) || tools[i].Name == best:
+		case !matchesTool(spelt, candidate) || tools[i].Name == best:
 		case best == "" || len(candidate) > len(fold(best)):
 			best, ambiguous = tools[i].Name, false
 		case len(candidate) == len(fold(best)):
@@ -44,9 +44,9 @@ func fold(name string) string {
 
 var separators = pattern.Lazy(`[._\-/: ]+`)
 
-// meant reports whether a folded name is a tool's name, perhaps with a prefix or
+// matchesTool reports whether a folded name is a tool's name, perhaps with a prefix or
 // suffix.
-func meant(spelt, tool string) bool {
+func matchesTool(spelt, tool string) bool {
 	if spelt == tool || strings.HasSuffix(spelt, "_"+tool) {
 		return true
 	}

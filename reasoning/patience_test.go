@@ -98,7 +98,7 @@ func TestWhatAServiceAsksToWait(t *testing.T) {
 func TestStatusesThatPass(t *testing.T) {
 	for status, want := range map[int]bool{408: true, 425: true, 429: true, 500: true, 502: true, 503: true, 504: true, 507: true, 520: true, 521: true, 524: true, 529: true, 530: true,
 		400: false, 401: false, 404: false, 409: false, 501: false, 505: false, 525: false, 526: false} {
-		require.Equal(t, want, reasoning.Passing(status), status)
+		require.Equal(t, want, reasoning.IsTemporaryStatus(status), status)
 	}
 }
 

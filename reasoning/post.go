@@ -148,8 +148,8 @@ const (
 	statusCertificate = 526
 )
 
-// Passing reports whether what a status says may pass by itself.
-func Passing(status int) bool {
+// IsTemporaryStatus reports whether what a status says may pass by itself.
+func IsTemporaryStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
@@ -171,7 +171,7 @@ func statusError(response *http.Response, body string) error {
 		return coded
 	}
 	refused := &Refused{Status: response.StatusCode, After: cmp.Or(Patience(response.Header, time.Now()), AskedWait(body)), Body: body, Err: err}
-	if Passing(response.StatusCode) && !quotaUsedUp().MatchString(body) {
+	if IsTemporaryStatus(response.StatusCode) && !quotaUsedUp().MatchString(body) {
 		return &Temporary{Err: refused, After: refused.After}
 	}
 	return refused
@@ -244,7 +244,7 @@ func AskedWait(body string) time.Duration {
 
 // waitOf is the pause of a number with a unit, seconds by default.
 func waitOf(value, unit string, now time.Time) time.Duration {
-	wait := until(strings.TrimRight(value, "."), now)
+	wait := parseReset(strings.TrimRight(value, "."), now)
 	switch unit = strings.ToLower(unit); {
 	case unit == "ms", strings.HasPrefix(unit, "milli"):
 		return wait / 1000
@@ -267,11 +267,11 @@ func Patience(header http.Header, now time.Time) time.Duration {
 		if found := leadingWait().FindStringSubmatch(given); found != nil {
 			return waitOf(found[1], found[2], now)
 		}
-		return until(given, now)
+		return parseReset(given, now)
 	}
 	var usedUp, unlimited time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
 	for _, limit := range limits() {
-		left, wait := header.Get(limit.remaining), until(header.Get(limit.reset), now)
+		left, wait := header.Get(limit.remaining), parseReset(header.Get(limit.reset), now)
 		switch left {
 		case "0":
 			usedUp = max(usedUp, wait)
@@ -303,9 +303,9 @@ const (
 	millisecondsOfTime = 1e12
 )
 
-// until parses the time of a reset: a duration ("6m0s"), seconds with an optional
+// parseReset parses the time of a reset: a duration ("6m0s"), seconds with an optional
 // fraction, Unix time in seconds or milliseconds, or RFC 3339.
-func until(value string, now time.Time) time.Duration {
+func parseReset(value string, now time.Time) time.Duration {
 	if number, err := strconv.ParseFloat(value, 64); err == nil {
 		switch {
 		case number >= millisecondsOfTime:

@@ -25,7 +25,7 @@ func published(t testing.TB, name string) *schemas.Schema {
 	t.Helper()
 	set, err := schemas.Load(os.DirFS("../schemas"))
 	require.NoError(t, err)
-	schema, err := set.Named(name)
+	schema, err := set.Lookup(name)
 	require.NoError(t, err)
 	return schema
 }

@@ -125,7 +125,7 @@ func (c *checker) evident(file *File, path, name string) {
 }
 
 func (c *checker) nearest(name string) string {
-	return fault.Meant(": did you mean %q?", name, c.names)
+	return fault.NearestHint(": did you mean %q?", name, c.names)
 }
 
 func (c *checker) where(file *File, e *evidence) {

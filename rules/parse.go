@@ -493,7 +493,7 @@ func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
 func last(at string) string { return at[strings.LastIndex(at, ".")+1:] }
 
 func nearest(name string, known []string) string {
-	if meant := fault.Meant(": did you mean %q?", name, known); meant != "" {
+	if meant := fault.NearestHint(": did you mean %q?", name, known); meant != "" {
 		return meant
 	}
 	if len(known) == 0 || len(known) > 20 {

@@ -28,7 +28,7 @@ func TestABrokenFileConcernsThoseWhoReferToIt(t *testing.T) {
 
 	over := fault.Diagnostic{File: "schemas/Over.json", Line: 2, Column: 15}
 	for _, name := range []string{"Over", "Over.json", "Uses", "Far"} {
-		_, err := set.Named(name)
+		_, err := set.Lookup(name)
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
 		require.ErrorContains(t, err, "schemas/Over.json:2:15", name)
 	}
@@ -36,7 +36,7 @@ func TestABrokenFileConcernsThoseWhoReferToIt(t *testing.T) {
 	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
 	require.ErrorContains(t, err, "/properties/a/$ref", "where it is referred to")
 	require.ErrorContains(t, err, "schemas/Over.json:2:15", "what is wrong")
-	_, err = set.Named("Good")
+	_, err = set.Lookup("Good")
 	require.NoError(t, err)
 	_, known := set.Source("Over")
 	require.False(t, known)
@@ -46,7 +46,7 @@ func TestABrokenFileConcernsThoseWhoReferToIt(t *testing.T) {
 
 	local, err := set.With(map[string]any{"Over": true})
 	require.NoError(t, err)
-	_, err = local.Named("Far")
+	_, err = local.Lookup("Far")
 	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
 	require.NotContains(t, err.Error(), "schemas/Over.json:2:15", "a workflow's own schema wins over a broken file")
 }
@@ -75,14 +75,14 @@ func TestWhatIsWrongWithAFileIsPlaced(t *testing.T) {
 		"{\n \"allOf\": [true,\n  {\"pattern\": \"(\"}]}":             {Line: 3, Column: 15, Pointer: "/allOf/1/pattern"},
 		"{\n \"x\": [[1], {\"$ref\": 1}],\n \"$ref\": \"#/nowhere\"}": {Line: 3, Column: 10, Pointer: "/$ref"},
 	} {
-		_, err := load(t, "a.json", text).Named("a")
+		_, err := load(t, "a.json", text).Lookup("a")
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
 		want.File = "a.json"
 		require.Equal(t, want, place(err), text)
 		messages[text] = fault.From(err).Details
 	}
 	golden.Messages(t, *update, "testdata/files.golden", messages)
-	_, err := load(t, "a.json", `{"$ref":"b"}`, "b.json", "{\"a\":0,\n\"not\":{\"type\":0}}").Named("a")
+	_, err := load(t, "a.json", `{"$ref":"b"}`, "b.json", "{\"a\":0,\n\"not\":{\"type\":0}}").Lookup("a")
 	require.Equal(t, fault.Diagnostic{File: "b.json", Line: 2, Column: 15, Pointer: "/not/type"}, place(err), "the file that is wrong, not the one that was asked for")
 	require.ErrorContains(t, err, "b.json:2:15")
 }
@@ -111,13 +111,13 @@ func TestWhatCannotBeRead(t *testing.T) {
 	files := layer("s/A.json", `{}`, "s/B.json", `{}`)
 	set, err := schemas.LoadFolder("s", unreadable{files, "s/A.json"})
 	require.NoError(t, err)
-	_, err = set.Named("A")
+	_, err = set.Lookup("A")
 	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
 	require.ErrorContains(t, err, "s/A.json")
 	require.ErrorContains(t, err, fs.ErrPermission.Error(), "the cause")
 	require.NotContains(t, err.Error(), "/secret/place")
 	require.NotEmpty(t, set.Unread())
-	_, err = set.Named("B")
+	_, err = set.Lookup("B")
 	require.NoError(t, err)
 
 	_, err = schemas.LoadFolder("s", unreadable{files, "s"})
@@ -135,7 +135,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 func TestBrokenForAReason(t *testing.T) {
 	set := load(t, "A.json", `{}`, "Uses.json", `{"$ref":"A"}`).WithBroken(map[string]string{"A": "it was torn"})
 	for _, name := range []string{"A", "Uses"} {
-		_, err := set.Named(name)
+		_, err := set.Lookup(name)
 		var coded *fault.Error
 		require.True(t, errors.As(err, &coded))
 		require.Equal(t, fault.YAMLSchemaViolation, coded.Code)
@@ -152,8 +152,8 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		set, err := schemas.Load(fstest.MapFS{"a.json": {Data: data}, "b.json": {Data: []byte(`{"items":{"$ref":"a"}}`)}})
 		require.NoError(t, err)
-		_, err = set.Named("a")
-		_, through := set.Named("b")
+		_, err = set.Lookup("a")
+		_, through := set.Lookup("b")
 		require.Equal(t, err == nil, through == nil, "%v; %v", err, through)
 		if err == nil {
 			return

@@ -195,7 +195,7 @@ func (g *graph) wrong(at pointed, message string) {
 
 // diagnostic points into a schema, and names the schema unless it is inline.
 func (g *graph) diagnostic(at pointed, message string) fault.Diagnostic {
-	return g.set.of(nameOf(at.address), fault.Diagnostic{Pointer: at.pointer, Message: message})
+	return g.set.withFile(nameOf(at.address), fault.Diagnostic{Pointer: at.pointer, Message: message})
 }
 
 // fields returns a JSON object, or nothing.

@@ -15,8 +15,8 @@ import (
 // later ones are not shown.
 const maxPlaced = 20
 
-// of adds to a diagnostic the file of a named schema, or its path in the workflow.
-func (s *Set) of(name string, d fault.Diagnostic) fault.Diagnostic {
+// withFile adds to a diagnostic the file of a named schema, or its path in the workflow.
+func (s *Set) withFile(name string, d fault.Diagnostic) fault.Diagnostic {
 	held, known := s.sources[name]
 	switch {
 	case !known || name == "":
@@ -45,18 +45,18 @@ func (s *Set) compileDiagnostics(name string, documents map[string]any, err erro
 		var invalid *jsonschema.ValidationError
 		if errors.As(meta.Validate(document), &invalid) {
 			for _, d := range (explainer{}).explain(invalid) {
-				found = append(found, s.of(nameOf(address), d))
+				found = append(found, s.withFile(nameOf(address), d))
 			}
 		}
 	}
 	if found == nil {
-		found = []fault.Diagnostic{s.of(name, fault.Diagnostic{Message: strings.TrimPrefix(err.Error(), "jsonschema: ")})}
+		found = []fault.Diagnostic{s.withFile(name, fault.Diagnostic{Message: strings.TrimPrefix(err.Error(), "jsonschema: ")})}
 	}
 	return found
 }
 
-// placed sorts diagnostics and adds line and column to the first ones.
-func (s *Set) placed(found []fault.Diagnostic) []fault.Diagnostic {
+// withPositions sorts diagnostics and adds line and column to the first ones.
+func (s *Set) withPositions(found []fault.Diagnostic) []fault.Diagnostic {
 	found = sortUnique(found)
 	for i := range found[:min(maxPlaced, len(found))] {
 		d := &found[i]
@@ -65,7 +65,7 @@ func (s *Set) placed(found []fault.Diagnostic) []fault.Diagnostic {
 			continue
 		}
 		if root, err := jsonvalue.Read(held.raw); err == nil {
-			d.Line, d.Column = jsonvalue.Place(held.raw, root.At(d.Pointer).Offset)
+			d.Line, d.Column = jsonvalue.Place(held.raw, root.Lookup(d.Pointer).Offset)
 		}
 	}
 	return found

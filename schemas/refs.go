@@ -124,7 +124,7 @@ func (g *graph) unknown(at pointed, name string) fault.Diagnostic {
 	}
 	found := g.diagnostic(at, message)
 	found.Code = fault.SchemaNotFound
-	found.Message += fault.Meant("; did you mean %s?", name, g.set.Names())
+	found.Message += fault.NearestHint("; did you mean %s?", name, g.set.Names())
 	return found
 }
 

@@ -54,11 +54,11 @@ func (s *Set) compile(name string, from source) (schema *Schema, err error) {
 		return nil, err
 	}
 	if len(g.diagnostics) > 0 {
-		return nil, violation(what, s.placed(g.diagnostics)...)
+		return nil, violation(what, s.withPositions(g.diagnostics)...)
 	}
 	compiled, err := build(g.documents, addressOf(name))
 	if err != nil {
-		return nil, violation(what, s.placed(s.compileDiagnostics(name, g.documents, err))...)
+		return nil, violation(what, s.withPositions(s.compileDiagnostics(name, g.documents, err))...)
 	}
 	return &Schema{name: name, value: from.value, text: from.raw, compiled: compiled, documents: g.documents,
 		root: root, paths: pathsOf(root)}, nil

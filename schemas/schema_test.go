@@ -174,7 +174,7 @@ func TestBigListsAreNotRefused(t *testing.T) {
 func TestCheckIsDeterministicAndChangesNothing(t *testing.T) {
 	set := load(t, "Node.json", `{"type":"object","properties":{"a":{"type":"integer"},"b":{"anyOf":[{"type":"string"},{"$ref":"Node"}]},
 		"c":{"type":"array","items":{"$ref":"Node"},"uniqueItems":true}},"required":["a"],"additionalProperties":false}`)
-	schema, err := set.Named("Node")
+	schema, err := set.Lookup("Node")
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		given := anyJSON(4).Draw(t, "value")

@@ -48,10 +48,10 @@ func (s *Set) With(local map[string]any) (*Set, error) {
 // Names returns the names of the schemas, sorted, those of broken files too.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.sources)) }
 
-// Named returns a schema by its name, with or without ".json". It is
+// Lookup returns a schema by its name, with or without ".json". It is
 // SCHEMA_NOT_FOUND with the nearest name, or YAML_SCHEMA_VIOLATION with the places
 // of the errors in it and in what it refers to.
-func (s *Set) Named(name string) (*Schema, error) {
+func (s *Set) Lookup(name string) (*Schema, error) {
 	found, known := s.lookup(name)
 	switch {
 	case !known:
@@ -93,7 +93,7 @@ func (s *Set) lookup(name string) (string, bool) {
 }
 
 func (s *Set) notFound(name string) *fault.Error {
-	return fault.New(fault.SchemaNotFound, "no schema is named %q%s", name, fault.Meant("; did you mean %q?", name, s.Names()))
+	return fault.New(fault.SchemaNotFound, "no schema is named %q%s", name, fault.NearestHint("; did you mean %q?", name, s.Names()))
 }
 
 func violation(what string, diagnostics ...fault.Diagnostic) *fault.Error {

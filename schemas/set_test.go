@@ -66,7 +66,7 @@ func TestLaterLayersWin(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "B"}, set.Names())
 
-	b, err := set.Named("B")
+	b, err := set.Lookup("B")
 	require.NoError(t, err)
 	require.Equal(t, "B", b.Name())
 	require.Equal(t, map[string]any{"type": "integer"}, b.JSON())
@@ -75,10 +75,10 @@ func TestLaterLayersWin(t *testing.T) {
 
 func TestUnknownNameSaysTheNearest(t *testing.T) {
 	set := load(t, "Finding.json", `{"type":"object"}`)
-	_, err := set.Named("Fnding")
+	_, err := set.Lookup("Fnding")
 	require.ErrorIs(t, err, fault.SchemaNotFound)
 	require.ErrorContains(t, err, `"Finding"`)
-	_, err = set.Named("Finding.json")
+	_, err = set.Lookup("Finding.json")
 	require.NoError(t, err)
 }
 
@@ -90,7 +90,7 @@ func TestLocalSchemasWinAndTheBaseStaysAsItWas(t *testing.T) {
 	given["A"].(map[string]any)["type"] = "null" // a copy was taken
 
 	for set, fits := range map[*schemas.Set]any{base: []any{"x"}, local: []any{1}} {
-		schema, err := set.Named("UsesA")
+		schema, err := set.Lookup("UsesA")
 		require.NoError(t, err)
 		require.NoError(t, schema.Check(fits))
 	}
@@ -179,7 +179,7 @@ func TestWhatIsWrongInASchemaIsPointedAt(t *testing.T) {
 		messages[c.schema] = strings.Join(diagnostics(t, fault.YAMLSchemaViolation, err), "\n")
 	}
 	golden.Messages(t, *update, "testdata/inline.golden", messages)
-	_, err := set.Named("UsesBroken")
+	_, err := set.Lookup("UsesBroken")
 	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
 	require.ErrorContains(t, err, "/properties/a/type")
 }
@@ -205,12 +205,12 @@ func TestDraftsDiffer(t *testing.T) {
 
 func TestCompilingIsSharedAndConcurrent(t *testing.T) {
 	set := load(t, "A.json", `{"type":"string"}`)
-	first, err := set.Named("A")
+	first, err := set.Lookup("A")
 	require.NoError(t, err)
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			again, err := set.Named("A")
+			again, err := set.Lookup("A")
 			if err != nil || again != first {
 				t.Errorf("got another schema: %v", err)
 			}

@@ -103,7 +103,7 @@ func (s *Set) Validator(name string) (Validator, error) {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	return nil, fault.New(fault.SchemaNotFound, "no check is named %q; %s", fault.Cut(name, 80), cmp.Or(fault.Meant("did you mean %q?", name, known), "the checks are "+strings.Join(known, ", ")))
+	return nil, fault.New(fault.SchemaNotFound, "no check is named %q; %s", fault.Cut(name, 80), cmp.Or(fault.NearestHint("did you mean %q?", name, known), "the checks are "+strings.Join(known, ", ")))
 }
 
 // CheckText applies a validator to a text, or to each text of a list. The error is

@@ -26,8 +26,8 @@ type readUpTo struct {
 // idLength is how many bytes of a digest identify a file.
 const idLength = 8
 
-// of returns how far a file was read.
-func (c Cursor) of(file string) (int64, bool) {
+// offset returns how far a file was read.
+func (c Cursor) offset(file string) (int64, bool) {
 	for _, each := range c.read {
 		if each.file == file {
 			return each.at, true
@@ -77,12 +77,12 @@ func (r *Recorder) Lines(c *Cursor, each func(at Place, line []byte) bool) (lost
 	defer files.close()
 	now := Cursor{}
 	for _, file := range files {
-		if at, known := c.of(file.id); known {
+		if at, known := c.offset(file.id); known {
 			now.move(file.id, at)
 		}
 	}
 	if count := len(c.read); count > 0 { // those before the last were read to their end
-		if _, still := now.of(c.read[count-1].file); !still {
+		if _, still := now.offset(c.read[count-1].file); !still {
 			*c = Cursor{}
 			return true, nil
 		}
@@ -116,7 +116,7 @@ func (r *Recorder) traceFiles() (files knownTraces, err error) {
 	if r == nil || r.options.Root == nil {
 		return nil, nil
 	}
-	names := []string{TraceFile, r.options.in(TraceFile)}
+	names := []string{TraceFile, r.options.path(TraceFile)}
 	for _, name := range slices.Compact(names) {
 		// The newer file is opened first: if it is rotated in between, it is opened
 		// twice rather than missed.
@@ -165,7 +165,7 @@ func (f traceFile) identity() (string, bool) {
 // readAfter reads the complete lines after the cursor; more is false once each returned
 // false. Overlong lines are skipped.
 func (f knownTrace) readAfter(c *Cursor, each func(Place, []byte) bool) (more bool, err error) {
-	at, _ := c.of(f.id)
+	at, _ := c.offset(f.id)
 	c.move(f.id, at)
 	lines := bufio.NewReaderSize(io.NewSectionReader(f, at, 1<<62), 2*maxLine)
 	for long := false; ; {

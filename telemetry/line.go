@@ -32,7 +32,7 @@ func Line(e Event) string {
 		}
 	case LLMCall:
 		if metadata(e, "switch") != "" { // a failure is shown as a retry or at the end
-			text = at(e) + callOfModel(e)
+			text = stepOf(e) + callOfModel(e)
 		}
 	case ReasoningStep:
 		text = decisionLine(e)

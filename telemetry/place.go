@@ -36,10 +36,10 @@ func ParsePlace(text string) (Place, bool) {
 // window is how much of a file is read at once for consecutive places.
 const window = 256 << 10
 
-// At calls each for the lines at places, with their index in places, until it returns
+// ReadAt calls each for the lines at places, with their index in places, until it returns
 // false. It omits lines whose file no longer exists or that are not at their place. A
 // line is only valid during the call. Consecutive places of a file are read together.
-func (r *Recorder) At(places []Place, each func(number int, line []byte) bool) error {
+func (r *Recorder) ReadAt(places []Place, each func(number int, line []byte) bool) error {
 	files, err := r.traceFiles()
 	if err != nil {
 		return err

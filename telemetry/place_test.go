@@ -44,7 +44,7 @@ func TestLinesAreFoundAtTheirPlaces(t *testing.T) {
 		for i, number := range order {
 			wanted[i] = places[number]
 		}
-		require.NoError(t, recorder.At(wanted, func(i int, line []byte) bool {
+		require.NoError(t, recorder.ReadAt(wanted, func(i int, line []byte) bool {
 			require.Equal(t, lines[order[i]], string(line))
 			found++
 			return true
@@ -70,7 +70,7 @@ func TestLinesAreFoundAtTheirPlaces(t *testing.T) {
 
 	last := places[399]
 	for _, wrong := range []telemetry.Place{{File: last.File, At: last.At + 1, Length: last.Length - 2}, {File: last.File, At: last.At + 1, Length: last.Length + 100}, {File: "0011223344556677", At: 0, Length: 10}} {
-		require.NoError(t, recorder.At([]telemetry.Place{wrong}, func(int, []byte) bool {
+		require.NoError(t, recorder.ReadAt([]telemetry.Place{wrong}, func(int, []byte) bool {
 			require.Fail(t, "there is no line there", "%v", wrong)
 			return true
 		}))

@@ -9,9 +9,9 @@ import (
 	"savant/internal/regular"
 )
 
-// Written calls each for the lines of a run in the trace, oldest first. A line is only
+// ReadRun calls each for the lines of a run in the trace, oldest first. A line is only
 // valid during the call.
-func (r *Recorder) Written(run string, each func(e Event, line []byte)) error {
+func (r *Recorder) ReadRun(run string, each func(e Event, line []byte)) error {
 	_, err := r.Since(new(Cursor), run, func(e Event, line []byte) bool {
 		each(e, line)
 		return true

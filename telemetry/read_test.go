@@ -16,7 +16,7 @@ import (
 // order, among other lines.
 func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
 	r, folder := recorder(t, telemetry.Options{MaxFile: 4000})
-	require.NoError(t, r.Written("r1", func(telemetry.Event, []byte) { require.Fail(t, "nothing is written") }))
+	require.NoError(t, r.ReadRun("r1", func(telemetry.Event, []byte) { require.Fail(t, "nothing is written") }))
 	for i := range 20 {
 		r.Record(telemetry.Event{Type: telemetry.ReasoningStep, RunID: "r" + strconv.Itoa(i%2), Step: i, Output: strings.Repeat("r1 ", 50)})
 	}
@@ -28,7 +28,7 @@ func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	var seen []int
-	require.NoError(t, r.Written("r1", func(e telemetry.Event, line []byte) {
+	require.NoError(t, r.ReadRun("r1", func(e telemetry.Event, line []byte) {
 		require.Contains(t, string(line), `"run_id":"r1"`)
 		seen = append(seen, e.Step)
 	}))
@@ -39,10 +39,10 @@ func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
 	}
 	require.NoError(t, os.Rename(trace, trace+".1"))
 	count := 0
-	require.NoError(t, r.Written("r1", func(telemetry.Event, []byte) { count++ }))
+	require.NoError(t, r.ReadRun("r1", func(telemetry.Event, []byte) { count++ }))
 	require.Positive(t, count)
 	var none *telemetry.Recorder
-	require.NoError(t, none.Written("r1", nil))
+	require.NoError(t, none.ReadRun("r1", nil))
 }
 
 // TestWrittenInTwoFolders checks that files in the folder of older versions are read
@@ -63,7 +63,7 @@ func TestWrittenInTwoFolders(t *testing.T) {
 	reading := telemetry.NewRecorder(telemetry.Options{Root: root, Folder: ".savant/logs", ReadOnly: true})
 	reading.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1", Step: 3})
 	var steps []int
-	require.NoError(t, reading.Written("r1", func(e telemetry.Event, _ []byte) { steps = append(steps, e.Step) }))
+	require.NoError(t, reading.ReadRun("r1", func(e telemetry.Event, _ []byte) { steps = append(steps, e.Step) }))
 	require.Equal(t, []int{1, 2}, steps)
 	require.NoError(t, reading.Close())
 }
@@ -78,6 +78,6 @@ func TestATornLineIsEnded(t *testing.T) {
 	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1"})
 	require.Len(t, lines(t, folder, telemetry.TraceFile), 3)
 	count := 0
-	require.NoError(t, r.Written("r1", func(telemetry.Event, []byte) { count++ }))
+	require.NoError(t, r.ReadRun("r1", func(telemetry.Event, []byte) { count++ }))
 	require.Equal(t, 2, count)
 }

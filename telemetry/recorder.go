@@ -57,8 +57,8 @@ type WatcherFunc func(Event)
 // Recorded implements Watcher.
 func (f WatcherFunc) Recorded(event Event) { f(event) }
 
-// in returns the path of a file in the folder of the files.
-func (o Options) in(file string) string {
+// path returns the path of a file in the folder of the files.
+func (o Options) path(file string) string {
 	if o.Folder == "" {
 		return file
 	}
@@ -100,8 +100,8 @@ func NewRecorder(options Options) *Recorder {
 	}
 	r := &Recorder{options: options, queue: newQueue()}
 	if options.Root != nil && !options.ReadOnly {
-		r.trace = &output{File: logfile.New(options.Root, options.in(TraceFile), options.MaxFile)}
-		r.runtime = &output{File: logfile.New(options.Root, options.in(RuntimeFile), options.MaxFile)}
+		r.trace = &output{File: logfile.New(options.Root, options.path(TraceFile), options.MaxFile)}
+		r.runtime = &output{File: logfile.New(options.Root, options.path(RuntimeFile), options.MaxFile)}
 	}
 	return r
 }

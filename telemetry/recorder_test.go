@@ -55,7 +55,7 @@ func TestEveryEventFitsThePublishedSchema(t *testing.T) {
 	require.NoError(t, err)
 	set, err := schemas.Load(files)
 	require.NoError(t, err)
-	schema, err := set.Named("telemetry_event")
+	schema, err := set.Lookup("telemetry_event")
 	require.NoError(t, err)
 	r, folder := recorder(t, telemetry.Options{})
 	for _, kind := range telemetry.Types() {

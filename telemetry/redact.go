@@ -15,7 +15,7 @@ func clean(r *redact.Redactor, e Event) Event {
 		e.Error = &Failure{Code: cut(r.Text(e.Error.Code)), Details: cut(r.Text(e.Error.Details))}
 	}
 	if e.Metadata != nil {
-		e.Metadata, _ = bounded(r.Value(e.Metadata)).(map[string]any)
+		e.Metadata, _ = boundTexts(r.Value(e.Metadata)).(map[string]any)
 	}
 	return e
 }

@@ -27,7 +27,7 @@ var planted = []string{
 const known = `correct "horse" battery/staple?`
 
 func TestSecretsPlantedEverywhereAreGone(t *testing.T) {
-	redactor := redact.Of([]string{"PATH=/usr/bin", "MY_API_TOKEN=" + known, "MONGO_URI=mongodb://u:p@h"})
+	redactor := redact.FromEnvironment([]string{"PATH=/usr/bin", "MY_API_TOKEN=" + known, "MONGO_URI=mongodb://u:p@h"})
 	for _, secret := range append(planted, known, "Bearer abcdef123456", "https://ada:lovelace@example.org/x") {
 		var observed []telemetry.Event
 		r, folder := recorder(t, telemetry.Options{Redactor: redactor, Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { observed = append(observed, e) })})

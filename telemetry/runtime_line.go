@@ -15,20 +15,20 @@ func RuntimeLine(e Event) string {
 	case RunStarted:
 		text = fmt.Sprintf("Session started: %q, decided by %s, %v tools", metadata(e, "goal"), metadata(e, "decider"), e.Metadata["tools"])
 	case PromptSnapshot:
-		text = at(e) + fmt.Sprintf("build_prompt → %d tokens", e.PromptTokens)
+		text = stepOf(e) + fmt.Sprintf("build_prompt → %d tokens", e.PromptTokens)
 		if cut := number(e, "left_out"); cut > 0 {
 			text += fmt.Sprintf(", %.0f left out", cut)
 		}
 	case LLMCall:
-		text = at(e) + callOfModel(e)
+		text = stepOf(e) + callOfModel(e)
 	case ReasoningStep:
-		text = at(e) + strings.TrimRight(fmt.Sprintf("parse_output → %s %s", e.Action, e.ToolName), " ")
+		text = stepOf(e) + strings.TrimRight(fmt.Sprintf("parse_output → %s %s", e.Action, e.ToolName), " ")
 		if summary := metadata(e, "decision_summary"); e.Action != "error" && summary != "" && summary != e.ToolName {
 			text += ": " + fault.Cut(summary, maxArgs)
 		}
 		text += " (" + Elapsed(e.DurationMS) + ")"
 	case ToolCallCompleted:
-		text = at(e) + fmt.Sprintf("tool_call(%s) → %s", e.ToolName, Elapsed(e.DurationMS))
+		text = stepOf(e) + fmt.Sprintf("tool_call(%s) → %s", e.ToolName, Elapsed(e.DurationMS))
 		if e.Status != "" && e.Status != "ok" {
 			text += " " + e.Status
 		}
@@ -42,7 +42,7 @@ func RuntimeLine(e Event) string {
 			text = Line(e)
 		}
 	case MemorySnapshot:
-		text = at(e) + fmt.Sprintf("update_memory → %s, %v bytes", count(e.Metadata["steps"], "step"), e.Metadata["bytes"])
+		text = stepOf(e) + fmt.Sprintf("update_memory → %s, %v bytes", count(e.Metadata["steps"], "step"), e.Metadata["bytes"])
 	case RunFinished:
 		text = sessionLine(e)
 	default:
@@ -51,8 +51,8 @@ func RuntimeLine(e Event) string {
 	return strings.Map(printable, strings.TrimSpace(text))
 }
 
-// at returns the agent's step, or the workflow's, that an event belongs to.
-func at(e Event) string {
+// stepOf returns the agent's step, or the workflow's, that an event belongs to.
+func stepOf(e Event) string {
 	switch {
 	case e.Step > 0:
 		return fmt.Sprintf("%d ", e.Step)

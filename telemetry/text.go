@@ -25,18 +25,18 @@ func short(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// bounded cuts every text in a JSON value, in place.
-func bounded(value any) any {
+// boundTexts cuts every text in a JSON value, in place.
+func boundTexts(value any) any {
 	switch v := value.(type) {
 	case string:
 		return cut(v)
 	case []any:
 		for i := range v {
-			v[i] = bounded(v[i])
+			v[i] = boundTexts(v[i])
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = bounded(v[name])
+			v[name] = boundTexts(v[name])
 		}
 	}
 	return value

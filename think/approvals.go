@@ -115,7 +115,7 @@ func (e *Engine) scoped(ctx context.Context, l *live, of flow.Approved) (out Sco
 		out.Where = scope.Where.Source()
 	}
 	imported, err := e.imported(ctx, l.key)
-	out.Over = over(scope.Grant, used, e.Now().Sub(given))
+	out.Over = endOfGrant(scope.Grant, used, e.Now().Sub(given))
 	switch {
 	case of.Declined:
 		out.Over = "it was declined"
@@ -128,9 +128,9 @@ func (e *Engine) scoped(ctx context.Context, l *live, of flow.Approved) (out Sco
 // skew is how far the clocks of two machines may be apart.
 const skew = time.Minute
 
-// over says why an approval covers no more calls, "" where it does. A clock that was set
+// endOfGrant says why an approval covers no more calls, "" where it does. A clock that was set
 // back does not lengthen it.
-func over(grant flow.Grant, of usage, after time.Duration) string {
+func endOfGrant(grant flow.Grant, of usage, after time.Duration) string {
 	switch {
 	case of.revoked:
 		return "it was revoked"
@@ -327,7 +327,7 @@ func (r *Replay) used(ctx context.Context, record state.Record) error {
 	if err != nil {
 		return doesNotFollow(record, err)
 	}
-	why := over(all[at].Scope.Grant, usagesIn(records, nil)[data.Approval], now.Sub(given))
+	why := endOfGrant(all[at].Scope.Grant, usagesIn(records, nil)[data.Approval], now.Sub(given))
 	if data.Tool != all[at].Scope.Call {
 		why = "it is about another tool"
 	}

@@ -47,8 +47,8 @@ type Conversation struct {
 	Tools []string
 }
 
-// of returns which of a connection's runs are of the session, and the session's others.
-func (c *Conversation) of(connection []state.Key) []state.Key {
+// splitRuns returns which of a connection's runs are of the session, and the session's others.
+func (c *Conversation) splitRuns(connection []state.Key) []state.Key {
 	if c == nil {
 		return connection
 	}
@@ -184,7 +184,7 @@ func (e *Engine) targetOf(ctx context.Context, caller Caller, workflow, run stri
 
 // runsOf returns the runs that are a caller's own, its last first.
 func (e *Engine) runsOf(caller Caller) []state.Key {
-	return caller.Conversation.of(e.callers.runs(caller))
+	return caller.Conversation.splitRuns(e.callers.runs(caller))
 }
 
 // isOpen reports whether a run with a status goes on.

@@ -65,7 +65,7 @@ func (e *Engine) cancel(ctx context.Context, l *live, by flow.Cancellation) (*Re
 	if err != nil {
 		return nil, err
 	}
-	replied := composed(out, changes, e.drifted(l.pins), nil)
+	replied := composeReply(out, changes, e.drifted(l.pins), nil)
 	now := e.Now()
 	record, err := e.write(ctx, l.key, KindCancelled, out, now, cancelData{by, replied})
 	if err != nil {

@@ -204,7 +204,7 @@ func (e *Engine) findings(graph *flow.Graph) check.Report {
 // checkedNow is checked with what may be otherwise at each call.
 func (e *Engine) checkedNow(graph *flow.Graph) check.Report {
 	report := e.checked(graph)
-	chosen := check.Chosen(graph, e.Tools)
+	chosen := check.CheckChoices(graph, e.Tools)
 	report.Errors, report.Warnings = append(report.Errors, chosen.Errors...), append(report.Warnings, chosen.Warnings...)
 	return report
 }

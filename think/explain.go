@@ -185,7 +185,7 @@ func (e *Engine) ExplainRun(ctx context.Context, workflow, run string) (*RunExpl
 		out.wait(e, l, next)
 	}
 	if l.now.Final == nil && l.now.Blocked == nil {
-		standing := composed(l.now, everything, e.drifted(l.pins), nil).Reply
+		standing := composeReply(l.now, everything, e.drifted(l.pins), nil).Reply
 		out.Instruction, out.Instructions, out.Schemas, out.Note = standing.Instruction, standing.Instructions, standing.Schemas, standing.Note
 	}
 	out.Text = out.read(l.now)

@@ -35,7 +35,7 @@ func TestEveryRunCanBeKept(t *testing.T) {
 	require.NoError(t, err)
 	set, err := library.New(library.Layer{Files: savant.Files}).Schemas()
 	require.NoError(t, err)
-	schema, err := set.Named("run")
+	schema, err := set.Lookup("run")
 	require.NoError(t, err)
 	var runs atomic.Int64
 	t.Run("scenarios", func(t *testing.T) {

@@ -160,7 +160,7 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	now := l.now
 	now.Instructions = []flow.Instruction{next}
 	said.Extra = maps.Clone(said.Extra)
-	return said.Attach("instruction", composed(now, everything, false, nil).Reply.Instruction)
+	return said.Attach("instruction", composeReply(now, everything, false, nil).Reply.Instruction)
 }
 
 // nearestInstruction returns the instruction that an answer to a step was for: the step's
@@ -347,7 +347,7 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 	if err != nil {
 		return settled{}, err
 	}
-	replied := composed(out, changes, e.drifted(l.pins), kept)
+	replied := composeReply(out, changes, e.drifted(l.pins), kept)
 	answered.Value, answered.Size = out.Captured, out.Size
 	if answered.Value == answered.Digest {
 		answered.Value = sameDigest

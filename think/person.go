@@ -324,7 +324,7 @@ func clientForm(p Pending) form.Form {
 	if flow.AnsweringOf(p.Call) == flow.Decides {
 		return form.New([]byte(approvalForm))
 	}
-	if shown := p.Form(); shown.Seen() {
+	if shown := p.Form(); shown.IsVisible() {
 		return shown
 	}
 	return form.New([]byte("{}"))
@@ -337,7 +337,7 @@ const maxForm = 8000
 // question is the text for the person: the message and everything it concerns, with
 // nothing hidden. whole is false if it is too long for a form.
 func question(p Pending, shown form.Form) (text string, whole bool) {
-	text = quoted(p.Message)
+	text = quoteLines(p.Message)
 	input, _ := p.Input.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(input)) {
 		if key == "message" || key == "schema" && flow.AnsweringOf(p.Call) == flow.FillsIn {
@@ -347,10 +347,10 @@ func question(p Pending, shown form.Form) (text string, whole bool) {
 		if !isText {
 			value = string(jsonvalue.Encoded(input[key]))
 		}
-		text += "\n" + visible.Line(key) + ": " + quoted(value)
+		text += "\n" + visible.Line(key) + ": " + quoteLines(value)
 	}
 	if p.Schema != nil && !shown.Whole() {
-		text += "\nschema: " + quoted(string(p.written))
+		text += "\nschema: " + quoteLines(string(p.written))
 	}
 	return text + "\n(" + p.Workflow + " " + p.RunID + ", step " + p.StepID + ")", len(text) <= maxForm
 }
@@ -362,9 +362,9 @@ func tooLong(p Pending, size int) string {
 		p.StepID, p.RunID, size, p.Workflow, p.RunID, p.RunID, p.StepID)
 }
 
-// quoted returns a one-line text unchanged and prefixes the lines of a longer one, so
+// quoteLines returns a one-line text unchanged and prefixes the lines of a longer one, so
 // that no line can pass for another part of the question.
-func quoted(text string) string {
+func quoteLines(text string) string {
 	if strings.ContainsRune(strings.TrimSpace(text), '\n') {
 		return "\n" + visible.Block(text)
 	}

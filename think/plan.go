@@ -48,7 +48,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, fault.New(fault.InvalidParams, "workflow is missing").Hinted(fault.Hint{Call: "think.workflows.list", Text: "lists the workflows"})
 	}
 	if err := key.Validate(); err != nil {
-		if meant := e.Library.Meant(in.Workflow); meant != "" && meant != name {
+		if meant := e.Library.ByAddress(in.Workflow); meant != "" && meant != name {
 			return nil, fault.New(fault.UnknownWorkflow, "no workflow %q", fault.Cut(in.Workflow, 80)).Hinted(fault.DidYouMean(strconv.Quote(meant)))
 		}
 		return nil, err
@@ -195,7 +195,7 @@ func (e *Engine) currentReply(ctx context.Context, l *live) (settled, error) {
 	if l.now.Final != nil {
 		return e.repeat(ctx, l, l.version)
 	}
-	return settled{reply: composed(l.now, everything, e.drifted(l.pins), nil), waiting: l.waiting()}, nil
+	return settled{reply: composeReply(l.now, everything, e.drifted(l.pins), nil), waiting: l.waiting()}, nil
 }
 
 // repeat returns the recorded reply of a version.
@@ -288,7 +288,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 		return settled{}, notPlanned(key, err)
 	}
 	e.noteConcern(key, graph)
-	answer := composed(out, changes, false, kept)
+	answer := composeReply(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
 	answer.Reply.Note = strings.TrimSpace(begin.note + " " + answer.Reply.Note)
 	l := e.hold(key)
@@ -457,7 +457,7 @@ func (e *Engine) notFound(ctx context.Context, tool string, driven bool) (messag
 	if err := e.Tools.Missing(ctx, tool); err != nil {
 		return "the tool " + tool + " is not available now: " + fault.From(err).Message(), true
 	}
-	return "this server has no tool " + tool + "; the client must have it" + fault.Meant(", or did you mean %s?", tool, e.Tools.Names()), false
+	return "this server has no tool " + tool + "; the client must have it" + fault.NearestHint(", or did you mean %s?", tool, e.Tools.Names()), false
 }
 
 // witnessed returns an error for each step that takes only a receipt of a tool.
@@ -494,7 +494,7 @@ func (e *Engine) elicitParams(ctx context.Context, ask Ask, workflow *flow.Workf
 		return given, nil
 	}
 	shown := form.New(workflow.ParamsSchema(missing))
-	if !shown.Whole() || !shown.Seen() {
+	if !shown.Whole() || !shown.IsVisible() {
 		return given, nil // Bind reports missing parameters
 	}
 	filled, misfit := given, ""

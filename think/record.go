@@ -203,7 +203,7 @@ func (e *Engine) drifted(pins map[string]pin) bool {
 // digest.
 func (e *Engine) pinSchemas(ctx context.Context, named library.Named) (_ string, err error) {
 	if named.Set == nil {
-		if named, err = e.Library.Named(); err != nil {
+		if named, err = e.Library.NamedSchemas(); err != nil {
 			return "", err
 		}
 	}
@@ -213,7 +213,7 @@ func (e *Engine) pinSchemas(ctx context.Context, named library.Named) (_ string,
 // pinnedSchemas returns the named schemas of a digest, and whether they are the current
 // ones.
 func (e *Engine) pinnedSchemas(ctx context.Context, digest string) (set *schemas.Set, current bool, err error) {
-	now, err := e.Library.Named()
+	now, err := e.Library.NamedSchemas()
 	if err == nil && digest == now.Digest {
 		return now.Set, true, nil
 	}

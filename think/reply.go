@@ -178,9 +178,9 @@ const (
 	everything scope = true
 )
 
-// composed builds the reply to an event: the issued instructions and the change of
+// composeReply builds the reply to an event: the issued instructions and the change of
 // state. kept are the artifacts of the run if the event ended it.
-func composed(now flow.Outcome, whole scope, drift bool, kept []artifact) reply {
+func composeReply(now flow.Outcome, whole scope, drift bool, kept []artifact) reply {
 	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: now.RunID, Version: now.Version, Status: now.Status}}
 	out.State.add(now, maxVars, maxSteps, maxVar)
 	if now.Final != nil {
@@ -356,7 +356,9 @@ func (r *Reply) bound(now flow.Outcome) {
 			r.Ready, r.ReadyMore = short, r.ReadyMore+len(r.Ready)-len(short)
 		},
 		r.cutRationales,
-		func() { r.each(func(i *Instruction) { i.Diagnostics = i.Diagnostics[:min(1, len(i.Diagnostics))] }) },
+		func() {
+			r.eachInstruction(func(i *Instruction) { i.Diagnostics = i.Diagnostics[:min(1, len(i.Diagnostics))] })
+		},
 		r.nameSchemas,
 		func() {
 			r.Artifacts = r.Artifacts[:min(3, len(r.Artifacts))]
@@ -376,7 +378,7 @@ func (r *Reply) bound(now flow.Outcome) {
 // one.
 func (r *Reply) cutRationales() {
 	said := map[string]bool{}
-	r.each(func(i *Instruction) {
+	r.eachInstruction(func(i *Instruction) {
 		long := i.Rationale
 		if i.Rationale = fault.Cut(long, 200); said[long] {
 			i.Rationale = ""
@@ -390,7 +392,7 @@ const SeeExplain = "see think.explain"
 
 // nameSchemas replaces long schemas by the place where they can be read.
 func (r *Reply) nameSchemas() {
-	r.each(func(i *Instruction) {
+	r.eachInstruction(func(i *Instruction) {
 		if len(i.SuccessSchema) >= 200 {
 			i.SuccessSchema = jsonvalue.Encoded(SeeExplain)
 		}
@@ -402,7 +404,7 @@ func (r *Reply) nameSchemas() {
 	}
 }
 
-func (r *Reply) each(change func(*Instruction)) {
+func (r *Reply) eachInstruction(change func(*Instruction)) {
 	if r.Instruction != nil {
 		change(r.Instruction)
 	}
@@ -415,7 +417,7 @@ func (r *Reply) each(change func(*Instruction)) {
 // that truncates replies cuts anyway.
 func (r *Reply) size() int {
 	inputs := 0
-	r.each(func(i *Instruction) { inputs += len(i.Input) })
+	r.eachInstruction(func(i *Instruction) { inputs += len(i.Input) })
 	size := len(jsonvalue.Encoded(r))
 	if inputs >= maxReply/2 {
 		size -= inputs

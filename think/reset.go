@@ -115,7 +115,7 @@ func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*Res
 		return nil, err
 	}
 	e.project(ctx, l, true)
-	return &ResetOutput{OK: true, Checkpoint: name, State: composed(l.now, changes, false, nil).Reply.State}, nil
+	return &ResetOutput{OK: true, Checkpoint: name, State: composeReply(l.now, changes, false, nil).Reply.State}, nil
 }
 
 func versionOf(name string) (int, bool) {
@@ -180,7 +180,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 		return nil, err
 	}
 	history.now.Change = flow.Change{}
-	out := composed(history.now, everything, e.drifted(history.plan.Pins), nil).Reply
+	out := composeReply(history.now, everything, e.drifted(history.plan.Pins), nil).Reply
 	record, err := e.write(ctx, l.key, KindReset, history.now, e.Now(), resetData{To: to, Name: in.Checkpoint, attribution: in.Caller.attribution(), Reply: reply{Reply: out}})
 	if err != nil {
 		l.forget()

@@ -186,7 +186,7 @@ func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*Sta
 	if err := e.previewLong(ctx, l, &snapshot); err != nil {
 		return nil, err
 	}
-	if p.asked("history") {
+	if p.wants("history") {
 		err = p.history(ctx, l, e.Store)
 	}
 	return out, err

@@ -42,12 +42,12 @@ func (p *statePage) fill(run flow.View) error {
 	p.last, p.left = map[string]string{}, max(p.in.Limit-len(jsonvalue.Encoded(p.out)), p.in.Limit/4)
 	p.found = p.in.After == "" || p.in.Section == "history"
 	for name, value := range run.Vars(maxVarWhole) {
-		if p.asked("vars") && p.take("vars", name, sizeOfVar(value)) {
+		if p.wants("vars") && p.take("vars", name, sizeOfVar(value)) {
 			snapshot.Vars[name] = value
 		}
 	}
 	for id, value := range run.Lists() {
-		if items, _ := value.([]any); p.asked("lists") {
+		if items, _ := value.([]any); p.wants("lists") {
 			size, whole := sizeOfList(items, p.left)
 			if !whole {
 				value = longList{len(items)}
@@ -58,7 +58,7 @@ func (p *statePage) fill(run flow.View) error {
 		}
 	}
 	for step := range run.Steps() {
-		if p.asked("steps") && p.take("steps", step.ID, sizeOfStep(step)) {
+		if p.wants("steps") && p.take("steps", step.ID, sizeOfStep(step)) {
 			snapshot.Steps = append(snapshot.Steps, step)
 		}
 	}
@@ -68,7 +68,7 @@ func (p *statePage) fill(run flow.View) error {
 	return nil
 }
 
-func (p *statePage) asked(section string) bool { return p.in.Section == "" || p.in.Section == section }
+func (p *statePage) wants(section string) bool { return p.in.Section == "" || p.in.Section == section }
 
 // take reports whether the next member of a section belongs to the page.
 func (p *statePage) take(section, name string, size int) bool {

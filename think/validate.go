@@ -55,20 +55,20 @@ func (e *Engine) Validate(ctx context.Context, in ValidateInput) (*ValidateOutpu
 		return e.validateResponse(in)
 	case in.WorkflowYAML != "":
 		workflow, err := e.Library.Parse("", []byte(in.WorkflowYAML))
-		return e.quoted(e.validateWorkflow(ctx, workflow, err, in.StrictTools), in.WorkflowYAML), nil
+		return e.withSourceLines(e.validateWorkflow(ctx, workflow, err, in.StrictTools), in.WorkflowYAML), nil
 	case in.Workflow != "":
 		workflow, err := e.Library.Find(in.Workflow, "")
 		if err != nil && fault.From(err).Code == fault.UnknownWorkflow && len(fault.From(err).Diagnostics) == 0 {
 			return nil, err
 		}
-		return e.quoted(e.validateWorkflow(ctx, workflow, err, in.StrictTools), ""), nil
+		return e.withSourceLines(e.validateWorkflow(ctx, workflow, err, in.StrictTools), ""), nil
 	}
 	return nil, fault.New(fault.InvalidParams, "give schema and response, or workflow, or workflow_yaml")
 }
 
-// quoted adds the source lines of diagnostics; text is the text of a workflow without
+// withSourceLines adds the source lines of diagnostics; text is the text of a workflow without
 // a file.
-func (e *Engine) quoted(out *ValidateOutput, text string) *ValidateOutput {
+func (e *Engine) withSourceLines(out *ValidateOutput, text string) *ValidateOutput {
 	files := map[string][]string{"": fault.Lines(text)}
 	for _, list := range [][]fault.Diagnostic{out.Errors, out.Warnings, out.Notes} {
 		for i, d := range list {
@@ -125,7 +125,7 @@ func schemaOf(set *schemas.Set, wanted any) (*schemas.Schema, error) {
 	if inline, ok := schemas.Normalise(name).(map[string]any); ok {
 		return set.Inline(inline)
 	}
-	return set.Named(name)
+	return set.Lookup(name)
 }
 
 func judged(err error) *ValidateOutput {

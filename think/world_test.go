@@ -87,7 +87,7 @@ func (r timedReceipts) PutReceipt(ctx context.Context, receipt engines.Receipt) 
 // Asked implements think.Tools: what is not in the registry takes its input as it is.
 func (w worldTools) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
 	if _, ok := w.registry.Resolve(call); ok {
-		return guide.Asked(w.registry, call, input)
+		return guide.CallDigest(w.registry, call, input)
 	}
 	return call, inputDigest(input), nil
 }

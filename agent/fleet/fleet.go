@@ -171,7 +171,7 @@ func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, err
 	if err := json.Unmarshal(job.Body, &given); err != nil || given.RunID != id {
 		return nil, fault.New(fault.StateCorrupt, "the order of run %s cannot be read: %w", id, err)
 	}
-	if ended, err := f.ended(id, given.After); err != nil || ended {
+	if ended, err := f.hasEnded(id, given.After); err != nil || ended {
 		return answer(id), giveBack(err)
 	}
 	f.options.Place.Hold(id, mongosessions.Claim{Job: number, Number: job.Claim})
@@ -206,10 +206,10 @@ func (f *Fleet) interrupt(run *agent.Run) {
 	run.Leave()
 }
 
-// ended reports whether a run's journal has an end record after the first `after`
+// hasEnded reports whether a run's journal has an end record after the first `after`
 // records. A worker may have been lost between writing that record and completing its
 // job.
-func (f *Fleet) ended(id string, after int) (bool, error) {
+func (f *Fleet) hasEnded(id string, after int) (bool, error) {
 	records, err := f.options.Place.Records(id)
 	if err != nil {
 		return false, err

@@ -55,7 +55,7 @@ func view(steps []sizedStep, budget int) View {
 	whole := steps[omitted:]
 	v := View{Summary: summarized, Omitted: omitted, Steps: stepsOf(whole)}
 	if !fits(whole, budget) {
-		v.Steps = shortened(v.Steps, budget)
+		v.Steps = fitSteps(v.Steps, budget)
 	}
 	return v
 }
@@ -118,9 +118,9 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(fault.Cut(text, 4*maxLine)), " ")
 }
 
-// shortened cuts the longest texts of steps first, to a limit that shrinks until the
+// fitSteps cuts the longest texts of steps first, to a limit that shrinks until the
 // steps fit.
-func shortened(steps []Step, budget int) []Step {
+func fitSteps(steps []Step, budget int) []Step {
 	for limit := 4000; ; limit -= limit/5 + 1 {
 		made, left := make([]Step, len(steps)), budget
 		for i, each := range steps {

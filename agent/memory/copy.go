@@ -86,7 +86,7 @@ func (c *Copied) session(ctx context.Context, from, to *Store, id string) error 
 // add writes what is missing: outputs before the records that name them.
 func (c *Copied) add(ctx context.Context, from, to *Store, journal Journal, id string, records, present []Record) error {
 	for i := range min(len(present), len(records)) {
-		if !same(present[i], records[i]) {
+		if !sameLine(present[i], records[i]) {
 			return fault.New(fault.StateConflict, "run %s has different records in the two stores after record %d: nothing was copied", id, i)
 		}
 	}
@@ -149,7 +149,7 @@ func verify(ctx context.Context, from, to *Store, id string, records []Record) e
 	if err != nil {
 		return err
 	}
-	if len(there) < len(records) || !same(there[len(records)-1], records[len(records)-1]) {
+	if len(there) < len(records) || !sameLine(there[len(records)-1], records[len(records)-1]) {
 		return fault.New(fault.StateCorrupt, "run %s is not the same after it was copied: %d records, expected %d", id, len(there), len(records))
 	}
 	digests, err := from.Outputs(ctx, id)
@@ -164,8 +164,8 @@ func verify(ctx context.Context, from, to *Store, id string, records []Record) e
 	return nil
 }
 
-// same says whether two records have the same line.
-func same(a, b Record) bool {
+// sameLine says whether two records have the same line.
+func sameLine(a, b Record) bool {
 	one, err := a.Line()
 	other, failed := b.Line()
 	return err == nil && failed == nil && bytes.Equal(one, other)

@@ -147,7 +147,7 @@ func TestSnapshotsFit(t *testing.T) {
 	require.NoError(t, err)
 	set, err := schemas.Load(files)
 	require.NoError(t, err)
-	schema, err := set.Named("session")
+	schema, err := set.Lookup("session")
 	require.NoError(t, err)
 	store, folder := open(t)
 	runs := 0

@@ -56,7 +56,7 @@ func inFolder(name string, write func(string) error) error {
 
 // pages writes the page of a command, and of each one below it.
 func pages(command *cobra.Command, date, folder string) error {
-	for _, each := range shown(command) {
+	for _, each := range listedCommands(command) {
 		if err := pages(each, date, folder); err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func pages(command *cobra.Command, date, folder string) error {
 	})
 }
 
-// shown returns the commands below one that help lists.
-func shown(command *cobra.Command) (list []*cobra.Command) {
+// listedCommands returns the commands below one that help lists.
+func listedCommands(command *cobra.Command) (list []*cobra.Command) {
 	for _, each := range command.Commands() {
 		if each.IsAvailableCommand() {
 			list = append(list, each)
@@ -91,10 +91,10 @@ func page(command *cobra.Command, date string) string {
 	fmt.Fprintf(&text, ".TH %s 1 \"%s\" \"savant %s\" \"Savant\"\n", strings.ToUpper(roff(name)), date, roff(command.Root().Version))
 	fmt.Fprintf(&text, ".SH NAME\n%s \\- %s\n", roff(name), roff(command.Short))
 	fmt.Fprintf(&text, ".SH SYNOPSIS\n.B %s\n", roff(command.UseLine()))
-	fmt.Fprintf(&text, ".SH DESCRIPTION\n%s\n", filled(long))
+	fmt.Fprintf(&text, ".SH DESCRIPTION\n%s\n", wrapText(long))
 	asWritten(&text, "EXAMPLES", command.Example)
 	asWritten(&text, "OPTIONS", command.LocalNonPersistentFlags().FlagUsagesWrapped(76))
-	below := shown(command)
+	below := listedCommands(command)
 	if len(below) > 0 {
 		text.WriteString(".SH COMMANDS\n")
 	}
@@ -124,8 +124,8 @@ func asWritten(text *strings.Builder, title, lines string) {
 	}
 }
 
-// filled is a text of paragraphs; indented lines stay as they are.
-func filled(text string) string {
+// wrapText is a text of paragraphs; indented lines stay as they are.
+func wrapText(text string) string {
 	var lines []string
 	literal := false
 	for line := range strings.SplitSeq(text, "\n") {

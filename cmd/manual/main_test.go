@@ -34,7 +34,7 @@ func TestEachCommandHasAPage(t *testing.T) {
 		command.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			require.True(t, f.Hidden || strings.Contains(string(text), roff("--"+f.Name)), "%s: --%s", file, f.Name)
 		})
-		for _, each := range shown(command) {
+		for _, each := range listedCommands(command) {
 			require.Contains(t, string(text), roff(pageName(each))+`\fR(1)`)
 			check(each)
 		}

@@ -153,7 +153,7 @@ func (a author) runCases(ctx context.Context, text string, graph *flow.Graph) (*
 			continue
 		}
 		if out.Failed++; out.Failed <= maxFindings {
-			out.Failures = append(out.Failures, failure{result.Name, result.Line, shortened(result.Differences)})
+			out.Failures = append(out.Failures, failure{result.Name, result.Line, firstDifferences(result.Differences)})
 		}
 	}
 	coverage := cases.Cover(graph, reached, file.Excuses)
@@ -164,8 +164,8 @@ func (a author) runCases(ctx context.Context, text string, graph *flow.Graph) (*
 	return out, nil
 }
 
-// shortened returns the first differences with short values.
-func shortened(all []cases.Difference) []cases.Difference {
+// firstDifferences returns the first differences with short values.
+func firstDifferences(all []cases.Difference) []cases.Difference {
 	all = first(all, maxDifferences)
 	for i := range all {
 		all[i].Expected, all[i].Seen = cut(all[i].Expected), cut(all[i].Seen)

@@ -166,7 +166,7 @@ func choose(commands map[string]command, name string) (command, error) {
 		return found, nil
 	}
 	known := slices.Sorted(maps.Keys(commands))
-	return command{}, fault.New(fault.InvalidParams, "%s names no command %q%s", File, fault.Cut(name, 100), meant(name, known)).
+	return command{}, fault.New(fault.InvalidParams, "%s names no command %q%s", File, fault.Cut(name, 100), nameHint(name, known)).
 		With(fault.Diagnostic{Path: "name", Expected: "one of " + strings.Join(known, ", "), Actual: name, Message: "no such command"})
 }
 

@@ -64,7 +64,7 @@ func environment(of command) (variables, secrets []string, err error) {
 // ordinary words, and redacting it would damage the output.
 const minSecret = 4
 
-// hiding returns a redactor for exactly the given secrets.
-func hiding(secrets []string) *redact.Redactor {
-	return redact.FromLength(minSecret, secrets...).Known()
+// redactorOf returns a redactor for exactly the given secrets.
+func redactorOf(secrets []string) *redact.Redactor {
+	return redact.FromLength(minSecret, secrets...).KnownOnly()
 }

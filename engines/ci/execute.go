@@ -90,7 +90,7 @@ func (r *runner) execute(ctx context.Context, call engines.Call, chosen command,
 	limited, end := context.WithCancelCause(ctx)
 	defer end(nil)
 
-	shown := newOutput(newReading(chosen.parser), hiding(secrets), call)
+	shown := newOutput(newReading(chosen.parser), redactorOf(secrets), call)
 	line := slices.Concat(chosen.argv, args)
 	process := exec.CommandContext(limited, line[0], line[1:]...)
 	process.Dir, process.Env = dir.Name(), variables

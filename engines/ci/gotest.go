@@ -35,20 +35,20 @@ func (g *goReading) line(text string) (string, bool) {
 	}
 	switch event.Action {
 	case "output", "build-output":
-		return g.shown(event.Output)
+		return g.visibleLine(event.Output)
 	case "run", "cont":
 		g.began(event)
 	case "pause":
 		delete(g.running[event.Package], event.Test)
 	case "pass", "fail", "skip":
-		g.ended(event)
+		g.endTest(event)
 	}
 	return "", false
 }
 
-// shown joins the parts of a line and omits lines that only report a start or a
+// visibleLine joins the parts of a line and omits lines that only report a start or a
 // continuation.
-func (g *goReading) shown(text string) (string, bool) {
+func (g *goReading) visibleLine(text string) (string, bool) {
 	g.partial += text
 	if !strings.HasSuffix(g.partial, "\n") && len(g.partial) < maxShownLine {
 		return "", false
@@ -63,7 +63,7 @@ func (g *goReading) shown(text string) (string, bool) {
 	return line, true
 }
 
-func (g *goReading) ended(event goEvent) {
+func (g *goReading) endTest(event goEvent) {
 	how := map[string]ending{"pass": passing, "fail": failing, "skip": skipping}[event.Action]
 	switch {
 	case event.Test != "":

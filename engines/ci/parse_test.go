@@ -32,7 +32,7 @@ func TestParsersReadWhatToolsWrite(t *testing.T) {
 			dir, err := os.OpenRoot("testdata")
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = dir.Close() })
-			out := newOutput(newReading(parser), hiding(nil), engines.Call{})
+			out := newOutput(newReading(parser), redactorOf(nil), engines.Call{})
 			if parser != parserJUnit {
 				data, err := dir.ReadFile(file)
 				require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestPlansOfTAPAreHeldAgainstResults(t *testing.T) {
 }
 
 func TestTheTailIsBounded(t *testing.T) {
-	out := newOutput(noReading{}, hiding([]string{"s3cret", "s3cret-longer", "abc"}), engines.Call{})
+	out := newOutput(noReading{}, redactorOf([]string{"s3cret", "s3cret-longer", "abc"}), engines.Call{})
 	stream := out.stream(false)
 	for range 1000 {
 		_, err := stream.Write([]byte("10%\r50%\rline \x1b[31ms3cret-longer\x1b[0m abc\r\n"))
@@ -213,7 +213,7 @@ func FuzzTAP(f *testing.F) {
 func fuzzLines(f *testing.F, parser, samples string) {
 	addSamples(f, samples)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		out := newOutput(newReading(parser), hiding(nil), engines.Call{})
+		out := newOutput(newReading(parser), redactorOf(nil), engines.Call{})
 		_, err := out.stream(true).Write(data)
 		require.NoError(t, err)
 		out.close()

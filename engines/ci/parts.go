@@ -39,9 +39,9 @@ func partsOf(commands map[string]command) []trust.Part {
 	return parts
 }
 
-// shown formats a command for a person, who must see all that can run. Nothing is
+// lines formats a command for a person, who must see all that can run. Nothing is
 // redacted: what looks like a secret may be a command.
-func (c command) shown() []string {
+func (c command) lines() []string {
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	line("runs %s", trust.CommandLine(c.argv...))

@@ -89,21 +89,21 @@ func (s *settingsReader) object(value any, where string, known []string) map[str
 		if known == nil || slices.Contains(known, key) {
 			continue
 		}
-		s.wrong(below(where, key), "unknown key %q%s", fault.Cut(key, 80), meant(key, known))
+		s.wrong(joinKey(where, key), "unknown key %q%s", fault.Cut(key, 80), nameHint(key, known))
 	}
 	return members
 }
 
-// meant returns the end of a message about an unknown name: the nearest name, and all
+// nameHint returns the end of a message about an unknown name: the nearest name, and all
 // known names.
-func meant(name string, known []string) string {
+func nameHint(name string, known []string) string {
 	if near := fault.Nearest(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %q? Known: %s", near, strings.Join(known, ", "))
 	}
 	return "; known: " + strings.Join(known, ", ")
 }
 
-func below(where, key string) string {
+func joinKey(where, key string) string {
 	if where == "" {
 		return key
 	}
@@ -122,7 +122,7 @@ func (s *settingsReader) commands(value any) map[string]command {
 	rows := s.object(top["commands"], "commands", nil)
 	commands := make(map[string]command, len(rows))
 	for name, row := range rows {
-		where := below("commands", name)
+		where := joinKey("commands", name)
 		if !commandName().MatchString(name) {
 			s.wrong(where, "a command's name is 1 to 64 letters, digits, _ . or -")
 			continue
@@ -139,25 +139,25 @@ func (s *settingsReader) command(name string, row any, where string) command {
 	if members == nil {
 		return made
 	}
-	made.argv = s.texts(members[keyCommand], below(where, keyCommand))
+	made.argv = s.texts(members[keyCommand], joinKey(where, keyCommand))
 	if len(made.argv) == 0 || made.argv[0] == "" {
-		s.wrong(below(where, keyCommand), "expected a list that begins with the program, as in [go, test, ./...]; no shell is started")
+		s.wrong(joinKey(where, keyCommand), "expected a list that begins with the program, as in [go, test, ./...]; no shell is started")
 	}
 	if value, given := members[keyDir]; given {
-		made.dir = s.local(value, below(where, keyDir))
+		made.dir = s.local(value, joinKey(where, keyDir))
 	}
 	if value, given := members[keyEnv]; given {
-		made.env = s.variables(value, below(where, keyEnv))
+		made.env = s.variables(value, joinKey(where, keyEnv))
 	}
 	if value, given := members[keyTimeout]; given {
-		made.timeout = s.duration(value, below(where, keyTimeout))
+		made.timeout = s.duration(value, joinKey(where, keyTimeout))
 	}
 	if value, given := members[keyArgs]; given {
-		made.patterns = s.patterns(value, below(where, keyArgs))
+		made.patterns = s.patterns(value, joinKey(where, keyArgs))
 	}
 	s.parser(members, where, &made)
 	var err error
-	if made.part, err = trust.Of(trust.Command, name, File, members, made.shown()...); err != nil {
+	if made.part, err = trust.NewPart(trust.Command, name, File, members, made.lines()...); err != nil {
 		s.wrong(where, "it has no digest")
 	}
 	return made
@@ -167,20 +167,20 @@ func (s *settingsReader) parser(members map[string]any, where string, into *comm
 	if value, given := members[keyParser]; given {
 		into.parser, _ = value.(string)
 		if !slices.Contains(parserNames(), into.parser) {
-			s.wrong(below(where, keyParser), "no parser is named %q%s", fault.Cut(into.parser, 80), meant(into.parser, parserNames()))
+			s.wrong(joinKey(where, keyParser), "no parser is named %q%s", fault.Cut(into.parser, 80), nameHint(into.parser, parserNames()))
 		}
 	}
 	value, given := members[keyReport]
 	switch {
 	case given && into.parser != parserJUnit:
-		s.wrong(below(where, keyReport), "only the parser junit reads a report")
+		s.wrong(joinKey(where, keyReport), "only the parser junit reads a report")
 	case given:
-		into.report = s.local(value, below(where, keyReport))
+		into.report = s.local(value, joinKey(where, keyReport))
 		if _, err := path.Match(into.report, ""); err != nil {
-			s.wrong(below(where, keyReport), "not a pattern of paths: %v", err)
+			s.wrong(joinKey(where, keyReport), "not a pattern of paths: %v", err)
 		}
 	case into.parser == parserJUnit:
-		s.wrong(below(where, keyParser), "junit needs report, the path of the XML that the command writes, relative to dir")
+		s.wrong(joinKey(where, keyParser), "junit needs report, the path of the XML that the command writes, relative to dir")
 	}
 }
 
@@ -222,11 +222,11 @@ func (s *settingsReader) variables(value any, where string) map[string]string {
 		text, ok := value.(string)
 		switch {
 		case !variableName().MatchString(name):
-			s.wrong(below(where, name), "not the name of a variable")
+			s.wrong(joinKey(where, name), "not the name of a variable")
 		case !ok:
-			s.wrong(below(where, name), "expected text, got %s: put it in quotes", jsonvalue.Kind(value))
+			s.wrong(joinKey(where, name), "expected text, got %s: put it in quotes", jsonvalue.Kind(value))
 		case strings.ContainsRune(text, 0):
-			s.wrong(below(where, name), "it must not contain a NUL")
+			s.wrong(joinKey(where, name), "it must not contain a NUL")
 		default:
 			env[name] = text
 		}

@@ -37,14 +37,14 @@ func (t *tests) count(name string, how ending) {
 		t.passed++
 	case failing:
 		t.failed++
-		t.failedTests = named(t.failedTests, name)
+		t.failedTests = appendName(t.failedTests, name)
 	case skipping:
 		t.skipped++
-		t.skippedTests = named(t.skippedTests, name)
+		t.skippedTests = appendName(t.skippedTests, name)
 	}
 }
 
-func named(names []string, name string) []string {
+func appendName(names []string, name string) []string {
 	if len(names) == maxNames {
 		return names
 	}

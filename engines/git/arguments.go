@@ -38,7 +38,7 @@ func (r *repository) commit(ctx context.Context, argument, name string) (string,
 		}
 	}
 	found, err := r.run(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	if refused(err) {
+	if isExitError(err) {
 		return "", invalid(argument, "a commit of this repository", name).Hinted(r.incomplete(ctx))
 	}
 	if err != nil {
@@ -53,8 +53,8 @@ func (r *repository) commit(ctx context.Context, argument, name string) (string,
 
 var fullHash = pattern.Lazy(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// refused reports whether git ran to its end and failed.
-func refused(err error) bool {
+// isExitError reports whether git ran to its end and failed.
+func isExitError(err error) bool {
 	return errors.Is(err, fault.ToolFailed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 

@@ -49,7 +49,7 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 		return blamed{}, err
 	}
 	if e.kept.Has(paths[0]) {
-		return blamed{}, withheld.Denied(in.Path)
+		return blamed{}, withheld.DeniedError(in.Path)
 	}
 	start, count := cmp.Or(in.Start, 1), cmp.Or(in.Lines, 500)
 	args := []string{"blame", "--porcelain", "--no-textconv", fmt.Sprintf("-L%d,+%d", start, count+1)}
@@ -66,7 +66,7 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 	}
 	made := blamed{Lines: parseBlame(string(out.Data))}
 	if e.kept.Holds(paths[0], out.Data) {
-		return blamed{}, withheld.Denied(in.Path)
+		return blamed{}, withheld.DeniedError(in.Path)
 	}
 	if len(made.Lines) > count || out.Cut {
 		made.Lines = made.Lines[:min(count, len(made.Lines))]
@@ -78,7 +78,7 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 // beyondEnd returns INVALID_PARAMS if git refused a start after the last line. Line 1
 // of an empty file is not an error.
 func beyondEnd(err error, start int) error {
-	if !refused(err) || !strings.Contains(fault.From(err).Message(), " has only ") {
+	if !isExitError(err) || !strings.Contains(fault.From(err).Message(), " has only ") {
 		return err
 	}
 	if start == 1 {

@@ -108,7 +108,7 @@ func (r *repository) mergeBase(ctx context.Context, name, to string) (string, er
 		return "", err
 	}
 	found, err := r.run(ctx, "", "merge-base", from, cmp.Or(to, "HEAD"))
-	if refused(err) {
+	if isExitError(err) {
 		return "", fault.New(fault.InvalidParams, "from and to have no commit in common").Hinted(r.incomplete(ctx))
 	}
 	return strings.TrimSpace(string(found.Data)), err

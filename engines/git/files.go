@@ -55,10 +55,10 @@ func (r *repository) files(ctx context.Context, in filesIn) (fileList, error) {
 	if err != nil {
 		return fileList{}, err
 	}
-	return listed(out, cmp.Or(in.Limit, 1000)), nil
+	return parseFileList(out, cmp.Or(in.Limit, 1000)), nil
 }
 
-func listed(out gitrun.Output, limit int) fileList {
+func parseFileList(out gitrun.Output, limit int) fileList {
 	all := out.Records()
 	slices.Sort(all)
 	made := fileList{Files: slices.Compact(all)} // a conflict lists a path up to three times

@@ -76,7 +76,7 @@ func (l links) checkNamed(folder, name string) error {
 	}
 	text, err := regular.ReadPath(resolved, maxPointer)
 	if err != nil {
-		return denied(path)
+		return outsideError(path)
 	}
 	target := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:"))
 	if target == "" {
@@ -136,7 +136,7 @@ func (l links) checkEntry(folder string, entry fs.DirEntry) error {
 	case kind.IsRegular(), kind&fs.ModeSocket != 0: // the socket of git's own watcher; opening one fails at once
 		return nil
 	}
-	return denied(path)
+	return outsideError(path)
 }
 
 // checkLink checks the target of a link. A broken link is refused if its target would
@@ -146,14 +146,14 @@ func (l links) checkLink(path string) error {
 	if errors.Is(err, fault.InvalidParams) {
 		target, failed := os.Readlink(path)
 		if failed != nil {
-			return denied(path)
+			return outsideError(path)
 		}
 		if resolved, err = inside(l.roots, absolute(filepath.Dir(path), target)); errors.Is(err, fault.InvalidParams) {
 			return nil
 		}
 	}
 	if err != nil {
-		return denied(path)
+		return outsideError(path)
 	}
 	info, err := os.Stat(resolved)
 	switch {
@@ -162,12 +162,12 @@ func (l links) checkLink(path string) error {
 	case info.IsDir():
 		return l.walk(resolved)
 	}
-	return denied(path)
+	return outsideError(path)
 }
 
-// denied returns TOOL_DENIED for a file of the git folder that leads outside the
+// outsideError returns TOOL_DENIED for a file of the git folder that leads outside the
 // repository.
-func denied(path string) error {
+func outsideError(path string) error {
 	folder := filepath.Base(filepath.Dir(path))
 	return fault.New(fault.ToolDenied, "%s of the repository leads outside the allowed roots, or is not a regular file", filepath.ToSlash(filepath.Join(folder, filepath.Base(path))))
 }

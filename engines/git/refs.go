@@ -28,7 +28,7 @@ func (r *repository) refs(ctx context.Context, names []string) ([]ref, error) {
 		return found, nil
 	}
 	out, err := r.run(ctx, "", slices.Concat([]string{"show-ref", "--dereference", "--"}, wanted)...)
-	if refused(err) {
+	if isExitError(err) {
 		return found, nil // there is none
 	}
 	if err != nil {

@@ -18,9 +18,9 @@ const maxReply = 64 << 10
 // maxPreview is how much a reply shows of a value that was taken out of it.
 const maxPreview = 400
 
-// bounded bounds the replies of a tool, and its errors: where one is too large, its
+// boundReplies bounds the replies of a tool, and its errors: where one is too large, its
 // largest values are kept as artifacts, and their references take their places.
-func bounded(t engines.Tool, e *think.Engine) engines.Tool {
+func boundReplies(t engines.Tool, e *think.Engine) engines.Tool {
 	call := t.Call
 	t.Call = func(ctx context.Context, from engines.Call, args json.RawMessage) (any, error) {
 		result, err := call(ctx, from, args)
@@ -106,7 +106,7 @@ func (f fitter) without(value any, path []any) (any, error) {
 		}
 	}
 	if at == nil || size*2 < whole && len(path) >= leastDepth(path) {
-		return f.kept(value)
+		return f.keepArtifact(value)
 	}
 	smaller, err := f.without(largest, append(path, at))
 	if err != nil {
@@ -140,9 +140,9 @@ func leastDepth(path []any) int {
 	return 1
 }
 
-// kept keeps a value as an artifact and returns its excerpt. A value that is no larger
+// keepArtifact keeps a value as an artifact and returns its excerpt. A value that is no larger
 // than its excerpt cannot be what makes a reply too large.
-func (f fitter) kept(value any) (any, error) {
+func (f fitter) keepArtifact(value any) (any, error) {
 	data, err := think.TextOf(value)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 		for _, each := range change {
 			each(&t)
 		}
-		return bounded(t, e)
+		return boundReplies(t, e)
 	}
 	writes := func(t *engines.Tool) { t.ReadOnly = false }
 	eager := func(t *engines.Tool) { t.Eager = true }
@@ -77,9 +77,9 @@ func NoTool(name string) fault.Hint {
 	return fault.Hint{}
 }
 
-// Asked is the method of think.Tools with a registry: INVALID_PARAMS if the tool
+// CallDigest is the method of think.Tools with a registry: INVALID_PARAMS if the tool
 // refuses the arguments, UNKNOWN_TOOL and no name for an unknown tool.
-func Asked(registry *engines.Registry, call string, input json.RawMessage) (tool, digest string, err error) {
+func CallDigest(registry *engines.Registry, call string, input json.RawMessage) (tool, digest string, err error) {
 	found, _ := registry.Resolve(call)
 	digest, err = registry.InputDigest(call, input)
 	return found.Name, digest, err

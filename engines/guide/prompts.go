@@ -41,12 +41,12 @@ func (c catalog) driver(ctx context.Context, client engines.Caller, version stri
 
 func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
 	workflow := entry.Workflow
-	prompt := engines.Prompt{Name: workflow.Name, Title: "Run the workflow " + workflow.Name + marked(entry), Description: workflow.Description}
+	prompt := engines.Prompt{Name: workflow.Name, Title: "Run the workflow " + workflow.Name + originMark(entry), Description: workflow.Description}
 	for _, param := range workflow.Params {
 		prompt.Arguments = append(prompt.Arguments, engines.PromptArgument{Name: param.Name, Description: param.Description, Required: param.Required})
 	}
 	prompt.Get = func(ctx context.Context, client engines.Caller, args map[string]string) (string, error) {
-		params, err := typed(workflow, args)
+		params, err := convertArguments(workflow, args)
 		if err != nil {
 			return "", err
 		}
@@ -61,8 +61,8 @@ func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
 	return prompt
 }
 
-// marked is added to the title of a workflow that is not bundled.
-func marked(entry library.Entry) string {
+// originMark is added to the title of a workflow that is not bundled.
+func originMark(entry library.Entry) string {
 	switch {
 	case entry.Origin != library.Project:
 		return ""
@@ -72,9 +72,9 @@ func marked(entry library.Entry) string {
 	return " (of this project)"
 }
 
-// typed converts prompt arguments, which are always text, by the parameters' schemas,
+// convertArguments converts prompt arguments, which are always text, by the parameters' schemas,
 // and validates them: INVALID_PARAMS.
-func typed(workflow *flow.Workflow, args map[string]string) (map[string]any, error) {
+func convertArguments(workflow *flow.Workflow, args map[string]string) (map[string]any, error) {
 	params := map[string]any{}
 	for name, text := range args {
 		params[name] = text

@@ -15,7 +15,7 @@ const maxRunsListed = 50
 func (c catalog) resources(ctx context.Context) ([]engines.Resource, error) {
 	var list []engines.Resource
 	for _, entry := range c.think.Library.List() {
-		r := engines.Resource{URI: workflowPrefix + entry.Name, Name: entry.Name, Title: "Workflow " + entry.Name + marked(entry), MIMEType: "application/yaml"}
+		r := engines.Resource{URI: workflowPrefix + entry.Name, Name: entry.Name, Title: "Workflow " + entry.Name + originMark(entry), MIMEType: "application/yaml"}
 		if entry.Workflow != nil {
 			r.Description = entry.Workflow.Description
 		}
@@ -102,7 +102,7 @@ func (c catalog) readSchema(_ context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	schema, err := set.Named(name)
+	schema, err := set.Lookup(name)
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ func (r *Runs) About(ctx context.Context, call engines.Call, tool string) bool {
 // that its caller follows.
 func (r *Runs) runs(ctx context.Context, call engines.Call, tool string) []state.Key {
 	runs := []state.Key{{Workflow: call.Step.Workflow, Run: call.Step.RunID}}
-	if !driven(call) {
+	if !isDriven(call) {
 		runs = r.Engine.RunsOf(Caller(call))
 	}
 	return slices.DeleteFunc(runs, func(run state.Key) bool { return !r.Engine.Scoped(ctx, run, tool) })
@@ -64,12 +64,12 @@ func (r *Runs) Ruling(ctx context.Context, call engines.Call) (runs []engines.Ru
 	return runs, err
 }
 
-func driven(call engines.Call) bool { return call.Step.RunID != "" }
+func isDriven(call engines.Call) bool { return call.Step.RunID != "" }
 
 // Coverage returns what the approvals in the runs of a call say about it.
 func (r *Runs) Coverage(ctx context.Context, call engines.Call, tool string, input map[string]any) (all []think.Coverage, err error) {
 	for _, run := range r.runs(ctx, call, tool) {
-		found, err := r.Engine.Coverage(ctx, run, think.ScopedCall{Tool: tool, Input: input, Driven: driven(call)})
+		found, err := r.Engine.Coverage(ctx, run, think.ScopedCall{Tool: tool, Input: input, Driven: isDriven(call)})
 		if err != nil {
 			return nil, err
 		}
@@ -80,5 +80,5 @@ func (r *Runs) Coverage(ctx context.Context, call engines.Call, tool string, inp
 
 // Use uses an approval up for a call.
 func (r *Runs) Use(ctx context.Context, call engines.Call, approval think.Coverage, tool string, input map[string]any) error {
-	return r.Engine.Use(ctx, approval, think.ScopedCall{Tool: tool, Input: input, Driven: driven(call)}, Caller(call))
+	return r.Engine.Use(ctx, approval, think.ScopedCall{Tool: tool, Input: input, Driven: isDriven(call)}, Caller(call))
 }

@@ -160,8 +160,8 @@ func (c *Client) enveloped(server *serverInfo, params map[string]any) map[string
 	return full
 }
 
-// shown returns a server's text as errors and logs show it.
-func (c *Client) shown(text []byte) string {
+// printable returns a server's text as errors and logs show it.
+func (c *Client) printable(text []byte) string {
 	plain := string(text[:min(len(text), 4*maxEcho)])
 	if c.options.Hidden != nil {
 		plain = c.options.Hidden.Text(plain)

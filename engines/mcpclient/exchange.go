@@ -36,7 +36,7 @@ var errUnfinished = errors.New("the stream ended before the answer")
 
 // run sends the request and returns the answer.
 func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Message, error) {
-	ctx, end := x.link.within(ctx)
+	ctx, end := x.link.withConnection(ctx)
 	defer end()
 	asked := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: x.id, Method: x.method}
 	if params != nil {

@@ -71,8 +71,8 @@ type httpLink struct {
 	closing    sync.Mutex
 }
 
-// beside runs work that close waits for, unless the connection has ended.
-func (h *httpLink) beside(work func()) {
+// startWork runs work that close waits for, unless the connection has ended.
+func (h *httpLink) startWork(work func()) {
 	h.closing.Lock()
 	defer h.closing.Unlock()
 	if h.client.life.Err() == nil {
@@ -85,7 +85,7 @@ func (h *httpLink) ended() <-chan struct{} { return h.client.life.Done() }
 func (h *httpLink) agree(version string) {
 	h.version.Store(&version)
 	if !mcp.IsModernProtocol(version) { // later revisions have no such stream
-		h.beside(h.listen)
+		h.startWork(h.listen)
 	}
 }
 
@@ -159,8 +159,8 @@ func (h *httpLink) post(ctx context.Context, method string, message any) (*http.
 	return h.send(ctx, http.MethodPost, body, header)
 }
 
-// within returns a context that also ends with the connection.
-func (h *httpLink) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// withConnection returns a context that also ends with the connection.
+func (h *httpLink) withConnection(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(h.client.life, cancel)
 	return ctx, func() { stop(); cancel() }
@@ -192,7 +192,7 @@ func (h *httpLink) tellCancelled(id json.RawMessage) {
 	if h.modern() {
 		return
 	}
-	h.beside(func() {
+	h.startWork(func() {
 		ctx, cancel := context.WithTimeout(h.client.life, lastGrace)
 		defer cancel()
 		_ = h.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
@@ -204,7 +204,7 @@ func (h *httpLink) notify(ctx context.Context, method string, params map[string]
 	if params != nil {
 		given = params
 	}
-	ctx, end := h.within(ctx)
+	ctx, end := h.withConnection(ctx)
 	defer end()
 	response, err := h.post(ctx, method, jsonrpc.Notify(method, given))
 	if err != nil {
@@ -223,7 +223,7 @@ func (h *httpLink) reply(asked *jsonrpc.Message) {
 		h.replies.Add(-1)
 		return
 	}
-	h.beside(func() {
+	h.startWork(func() {
 		defer h.replies.Add(-1)
 		if response, err := h.post(h.client.life, "", h.client.answer(asked)); err == nil {
 			_ = response.Body.Close()
@@ -290,7 +290,7 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 
 // skip logs what is no message, and returns it as errors show it.
 func (h *httpLink) skip(text []byte) string {
-	shown := h.client.shown(text)
+	shown := h.client.printable(text)
 	if h.logged.Add(1) <= maxLogged {
 		h.client.options.Logger.Warn("a server sent what is no message", "line", shown)
 	}

@@ -109,7 +109,7 @@ func (s *streamLink) skip(text []byte) {
 	if text = bytes.TrimSpace(bytes.ReplaceAll(text, []byte{0}, nil)); len(text) == 0 {
 		return
 	}
-	shown := s.client.shown(text)
+	shown := s.client.printable(text)
 	s.skipped.Store(&shown)
 	if !meantAsMessage(text) {
 		if s.logged++; s.logged <= maxLogged {

@@ -75,7 +75,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra()
 	if answer == nil {
-		if asked.page.Known() && asked.canShowApps() {
+		if asked.page.Exists() && asked.canShowApps() {
 			asked.target = asked.page
 		}
 	}

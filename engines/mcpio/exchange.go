@@ -160,7 +160,7 @@ func (e Exchange) source() source {
 	from := source{peer: e.Peer.session(), scope: e.Scope, caller: e.Caller, send: e.Send, gone: e.Gone, mute: e.Mute}
 	from.initialized = func(s *session) {
 		if e.Initialized != nil {
-			e.Initialized(s.known())
+			e.Initialized(s.peerNow())
 		}
 	}
 	return from
@@ -184,7 +184,7 @@ func (p Peer) session() session {
 	return s
 }
 
-// known returns what initialize told.
-func (s *session) known() Peer {
+// peerNow returns what initialize told.
+func (s *session) peerNow() Peer {
 	return Peer{Name: s.client.Name, Title: s.client.Title, Version: s.client.Version, Protocol: s.version, Forms: s.canElicit(), Pages: s.canOpen(), Apps: s.showsApps()}
 }

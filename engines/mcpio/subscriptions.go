@@ -66,8 +66,8 @@ func (s *subscriptions) end() {
 	}
 }
 
-// of returns the subscriptions to a change.
-func (s *subscriptions) of(method string) []*subscription {
+// subscribers returns the subscriptions to a change.
+func (s *subscriptions) subscribers(method string) []*subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var matching []*subscription
@@ -221,7 +221,7 @@ func (c *connection) changed(list string) {
 	}
 	c.subscriptions.announcing.Lock()
 	defer c.subscriptions.announcing.Unlock()
-	for _, one := range c.subscriptions.of(method) {
+	for _, one := range c.subscriptions.subscribers(method) {
 		var params any
 		if one.id != nil {
 			params = map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: one.id}}

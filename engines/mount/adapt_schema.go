@@ -49,7 +49,7 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 		return engines.Tool{}, err
 	}
 	tool.Output = output
-	for _, form := range []func(map[string]any) (map[string]any, bool){flattened, outlined, bare} {
+	for _, form := range []func(map[string]any) (map[string]any, bool){flattenAlternatives, outlined, bare} {
 		fitted, whole := form(raw)
 		if tool.Input, err = jsonvalue.Encode(fitted); err != nil {
 			return engines.Tool{}, err
@@ -76,9 +76,9 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 // tool, or the whole list.
 var combinators = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "unevaluatedProperties", "dependentSchemas"}
 
-// flattened returns a schema whose root is a plain object with the properties of all
+// flattenAlternatives returns a schema whose root is a plain object with the properties of all
 // alternatives. whole means that nothing was changed.
-func flattened(raw map[string]any) (flat map[string]any, whole bool) {
+func flattenAlternatives(raw map[string]any) (flat map[string]any, whole bool) {
 	flat = maps.Clone(raw)
 	if flat == nil {
 		return map[string]any{"type": "object"}, true
@@ -139,7 +139,7 @@ func gather(root, schema, into map[string]any, depth int) {
 // one that is too large or does not compile.
 func outlined(raw map[string]any) (map[string]any, bool) {
 	const shortest = 200
-	flat, _ := flattened(raw)
+	flat, _ := flattenAlternatives(raw)
 	made := map[string]any{"type": "object", "additionalProperties": true}
 	properties, _ := flat["properties"].(map[string]any)
 	named := map[string]any{}

@@ -12,9 +12,9 @@ import (
 	"savant/internal/visible"
 )
 
-// shown escapes invisible characters line by line, so that different lines look
+// visibleText escapes invisible characters line by line, so that different lines look
 // different.
-func shown(text string) string {
+func visibleText(text string) string {
 	return strings.NewReplacer("\t", `\u{9}`, "\n", `\u{a}`).Replace(visible.Characters(text))
 }
 
@@ -47,7 +47,7 @@ func lines(definition json.RawMessage) []string {
 
 // diff returns a diff with a little context; "" if the texts are equal.
 func diff(old, now []string) string {
-	unified := string(linediff.Diff("", quoted(old), "", quoted(now)))
+	unified := string(linediff.Diff("", joinQuoted(old), "", joinQuoted(now)))
 	_, changes, _ := strings.Cut(unified, "\n@@") // skips the file names
 	var out strings.Builder
 	for i, line := range strings.Split("@@"+changes, "\n") {
@@ -59,15 +59,15 @@ func diff(old, now []string) string {
 			if err != nil {
 				text = line[1:]
 			}
-			fmt.Fprintf(&out, "%c %s\n", line[0], shown(text))
+			fmt.Fprintf(&out, "%c %s\n", line[0], visibleText(text))
 		}
 	}
 	return out.String()
 }
 
-// quoted joins lines so that each stays one line, whatever it contains, and different
+// joinQuoted joins lines so that each stays one line, whatever it contains, and different
 // lines stay different.
-func quoted(lines []string) []byte {
+func joinQuoted(lines []string) []byte {
 	var out []byte
 	for _, each := range lines {
 		out = append(strconv.AppendQuote(out, each), '\n')

@@ -71,7 +71,7 @@ func entries(data []byte) ([]entry, error) {
 }
 
 func unknownKey(key string, known []string) string {
-	return fmt.Sprintf("unknown key %q", fault.Cut(key, 60)) + fault.Meant(", did you mean %q?", key, known)
+	return fmt.Sprintf("unknown key %q", fault.Cut(key, 60)) + fault.NearestHint(", did you mean %q?", key, known)
 }
 
 // ignored are keys of other clients that read the same file.

@@ -117,7 +117,7 @@ func (e *entry) resolve(environment []string, folder string) (launch, error) {
 	if x.err == nil && made.url != "" {
 		x.err = x.checkURL(made.url)
 	}
-	made.secrets = redact.FromLength(minSecret, x.secrets...).Known()
+	made.secrets = redact.FromLength(minSecret, x.secrets...).KnownOnly()
 	made.hidden = redact.FromLength(minSecret, slices.Concat(x.hidden, x.secrets)...)
 	return made, x.err
 }

@@ -41,8 +41,8 @@ type pinnedServer struct {
 	Tools map[string]pin `json:"tools"`
 }
 
-// named returns the pin as a definition.
-func (p pin) named(name string) mcpclient.Definition {
+// definition returns the pin as a definition.
+func (p pin) definition(name string) mcpclient.Definition {
 	return mcpclient.Definition{Name: name, Raw: p.Definition}
 }
 
@@ -82,7 +82,7 @@ func (l *lockFile) allMatch() bool {
 			return false
 		}
 		for name, each := range server.Tools {
-			again, err := pinOf(each.named(name))
+			again, err := pinOf(each.definition(name))
 			if err != nil || again.Digest != each.Digest {
 				return false
 			}

@@ -154,7 +154,7 @@ func (m *Mounts) newPause() *backoff.ExponentialBackOff {
 
 // prepare sets how the server is started, and whether it may be.
 func (s *server) prepare(environment []string, folder string, lockErr error) {
-	s.launch.hidden, s.launch.secrets = redact.Shapes(), redact.Shapes().Known()
+	s.launch.hidden, s.launch.secrets = redact.Shapes(), redact.Shapes().KnownOnly()
 	if s.entry.wrong != nil {
 		s.fixed = s.entry.wrong
 		return
@@ -215,5 +215,5 @@ func (m *Mounts) server(name string) (*server, error) {
 		}
 		names = append(names, each.entry.name)
 	}
-	return nil, fault.New(fault.InvalidParams, "%s has no server %q%s", File, fault.Cut(name, 60), fault.Meant("; did you mean %s?", name, names))
+	return nil, fault.New(fault.InvalidParams, "%s has no server %q%s", File, fault.Cut(name, 60), fault.NearestHint("; did you mean %s?", name, names))
 }

@@ -123,7 +123,7 @@ func AcceptLaunch(root *os.Root, names ...string) error {
 func (e *entry) part(folder string) (trust.Part, error) {
 	content := map[string]any{"command": e.command, "args": append([]string{}, e.args...), "cwd": e.dir, "url": e.url,
 		"env": texts(e.env), "headers": texts(e.headers), "allow": append([]string{}, e.allow...), "deny": append([]string{}, e.deny...)}
-	part, err := trust.Of(trust.Server, e.name, File, content, e.shown()...)
+	part, err := trust.NewPart(trust.Server, e.name, File, content, e.lines()...)
 	if err != nil || e.command == "" {
 		return part, err
 	}
@@ -149,9 +149,9 @@ func texts(given map[string]string) map[string]string {
 	return made
 }
 
-// shown formats the server for a person, who must see all that the file says. Nothing
+// lines formats the server for a person, who must see all that the file says. Nothing
 // is redacted: what looks like a secret may be a command.
-func (e *entry) shown() []string {
+func (e *entry) lines() []string {
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if e.command != "" {

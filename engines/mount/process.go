@@ -102,18 +102,18 @@ func (p *process) closeStreams() {
 // stop closes the server's input, then sends SIGTERM, then kills it.
 func (p *process) stop() {
 	_ = p.stdin.Close()
-	if p.ended(stopPatience) {
+	if p.waitForEnd(stopPatience) {
 		return
 	}
 	_ = p.group.Ask() // an error means that the group has ended
-	if p.ended(stopPatience) {
+	if p.waitForEnd(stopPatience) {
 		return
 	}
 	_ = p.group.Kill()
 	<-p.done
 }
 
-func (p *process) ended(patience time.Duration) bool {
+func (p *process) waitForEnd(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

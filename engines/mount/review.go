@@ -36,8 +36,8 @@ type Change struct {
 	Diff string
 }
 
-// Same reports whether there is nothing to accept.
-func (r Review) Same() bool { return !r.First && r.Launch == "" && len(r.Changes) == 0 }
+// IsUnchanged reports whether there is nothing to accept.
+func (r Review) IsUnchanged() bool { return !r.First && r.Launch == "" && len(r.Changes) == 0 }
 
 // ReviewLaunch returns a diff of how a server is started; empty if unchanged. It starts
 // nothing: a person may want to see this first.
@@ -121,7 +121,7 @@ func changes(old, now map[string]pin) []Change {
 		case !has:
 			kind = "gone"
 		}
-		all = append(all, Change{Tool: shown(name), Kind: kind, Diff: diff(lines(before.Definition), lines(after.Definition))})
+		all = append(all, Change{Tool: visibleText(name), Kind: kind, Diff: diff(lines(before.Definition), lines(after.Definition))})
 	}
 	return all
 }

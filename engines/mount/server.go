@@ -168,7 +168,7 @@ func (s *server) watch(began *session) {
 					"reason", s.launch.hidden.Text(fault.From(err).Message()))
 			}
 		case <-began.client.Done():
-			s.ended(began)
+			s.startBackOff(began)
 			began.close()
 			return
 		case <-s.life.Done():
@@ -198,8 +198,8 @@ func (s *server) outdated(live *session) bool {
 	return time.Since(live.listed) > s.listFor
 }
 
-// ended starts a back-off, unless the session was closed by Savant.
-func (s *server) ended(over *session) {
+// startBackOff starts a back-off, unless the session was closed by Savant.
+func (s *server) startBackOff(over *session) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.live != over {
@@ -261,5 +261,5 @@ func (s *server) definition(tool string) (mcpclient.Definition, bool) {
 		return mcpclient.Definition{}, false
 	}
 	held, has := s.trusted.Tools[tool]
-	return held.named(tool), has
+	return held.definition(tool), has
 }

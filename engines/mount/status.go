@@ -49,7 +49,7 @@ func (s *server) notes(first string) string {
 	for _, group := range []map[string]string{s.changed, s.refused} {
 		var lines []string
 		for tool, why := range group {
-			lines = append(lines, shown(fault.Cut(tool, 60))+": "+why)
+			lines = append(lines, visibleText(fault.Cut(tool, 60))+": "+why)
 		}
 		slices.Sort(lines)
 		parts = append(parts, lines...)

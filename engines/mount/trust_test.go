@@ -102,7 +102,7 @@ func TestAChangedLaunchIsRefused(t *testing.T) {
 	review, err := w.mounts.Review(t.Context(), "fake")
 	require.NoError(t, err)
 	require.Empty(t, review.Changes)
-	require.False(t, review.Same())
+	require.False(t, review.IsUnchanged())
 	require.NoError(t, w.mounts.Accept(review))
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.a", ""))
 }

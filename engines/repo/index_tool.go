@@ -58,7 +58,7 @@ type indexState struct {
 }
 
 func (s *Search) indexTool(ctx context.Context, call engines.Call, in indexIn) (indexOut, error) {
-	repos, err := s.named(in.Repo)
+	repos, err := s.repositories(in.Repo)
 	if err != nil {
 		return indexOut{}, err
 	}
@@ -66,7 +66,7 @@ func (s *Search) indexTool(ctx context.Context, call engines.Call, in indexIn) (
 	for _, each := range repos {
 		state, err := s.stateOf(ctx, call, each, in.Action == "refresh")
 		if err != nil {
-			return indexOut{}, named(each.name, err)
+			return indexOut{}, withRepositoryName(each.name, err)
 		}
 		out.Repos = append(out.Repos, state)
 	}

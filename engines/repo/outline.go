@@ -49,7 +49,7 @@ type shape struct {
 	pattern func() *regexp.Regexp
 }
 
-func shaped(pairs ...string) []shape {
+func shapesOf(pairs ...string) []shape {
 	var shapes []shape
 	for i := 0; i+1 < len(pairs); i += 2 {
 		shapes = append(shapes, shape{pairs[i], pattern.Lazy(pairs[i+1])})
@@ -61,13 +61,13 @@ func shaped(pairs ...string) []shape {
 // definitions that begin on an earlier line, and match some in comments; an outline
 // need not be exact.
 var shapes = map[string][]shape{
-	"python": shaped(
+	"python": shapesOf(
 		"class", `^\s*class\s+(?P<name>\w+)`,
 		"function", `^(async\s+)?def\s+(?P<name>\w+)`,
 		"method", `^\s+(async\s+)?def\s+(?P<name>\w+)`),
 	"javascript": script,
 	"typescript": script,
-	"rust": shaped(
+	"rust": shapesOf(
 		"function", `^\s*(pub(\([^)]*\))?\s+)?((const|async|unsafe|extern\s+"[^"]*")\s+)*fn\s+(?P<name>\w+)`,
 		"struct", `^\s*(pub(\([^)]*\))?\s+)?(struct|union)\s+(?P<name>\w+)`,
 		"enum", `^\s*(pub(\([^)]*\))?\s+)?enum\s+(?P<name>\w+)`,
@@ -76,7 +76,7 @@ var shapes = map[string][]shape{
 		"module", `^\s*(pub(\([^)]*\))?\s+)?mod\s+(?P<name>\w+)`,
 		"type", `^\s*(pub(\([^)]*\))?\s+)?type\s+(?P<name>\w+)`,
 		"macro", `^\s*macro_rules!\s*(?P<name>\w+)`),
-	"java": shaped(
+	"java": shapesOf(
 		"class", `^\s*((public|protected|private|static|final|abstract|sealed|non-sealed|strictfp)\s+)*(class|record)\s+(?P<name>\w+)`,
 		"interface", `^\s*((public|protected|private|static|abstract|sealed|non-sealed)\s+)*@?interface\s+(?P<name>\w+)`,
 		"enum", `^\s*((public|protected|private|static)\s+)*enum\s+(?P<name>\w+)`,
@@ -84,14 +84,14 @@ var shapes = map[string][]shape{
 		"method", `^\s+[\w.<>\[\],?]+(\s+[\w.<>\[\],?]+)*\s+(?P<name>\w+)\s*\([^;"=]*$`),
 	"c":   native,
 	"cpp": native,
-	"ruby": shaped(
+	"ruby": shapesOf(
 		"module", `^\s*module\s+(?P<name>[\w:]+)`,
 		"class", `^\s*class\s+(?P<name>[A-Z][\w:]*)`,
 		"method", `^\s*def\s+(?P<name>[\w.]+[?!=]?)`),
-	"make": shaped("target", `^(?P<name>[A-Za-z0-9_./%$(){}-][^:=#\t]*?)\s*::?(\s|$)`),
+	"make": shapesOf("target", `^(?P<name>[A-Za-z0-9_./%$(){}-][^:=#\t]*?)\s*::?(\s|$)`),
 }
 
-var script = shaped(
+var script = shapesOf(
 	"class", `^\s*(export\s+)?(default\s+)?(abstract\s+)?class\s+(?P<name>[\w$]+)`,
 	"interface", `^\s*(export\s+)?(default\s+)?(declare\s+)?interface\s+(?P<name>[\w$]+)`,
 	"enum", `^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s+(?P<name>[\w$]+)`,
@@ -101,7 +101,7 @@ var script = shaped(
 	"constant", `^export\s+(const|let|var)\s+(?P<name>[\w$]+)`,
 	"method", `^\s+((public|private|protected|static|readonly|override|async|get|set)\s+)*\*?\s*(?P<name>#?[\w$]+)\s*(<[^()]*>)?\([^()"';]*\)\s*(:[^={]+)?\{\s*\}?\s*$`)
 
-var native = shaped(
+var native = shapesOf(
 	"macro", `^\s*#\s*define\s+(?P<name>\w+)`,
 	"namespace", `^\s*(inline\s+)?namespace\s+(?P<name>[\w:]+)`,
 	"class", `^\s*(template\s*<.*>\s*)?class\s+(?P<name>\w+)[^;]*$`,
@@ -128,7 +128,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 	case out.Language == "markdown":
 		out.Definitions = headings(source)
 	case patterns != nil:
-		out.Definitions = matched(source, patterns)
+		out.Definitions = matchShapes(source, patterns)
 	default:
 		return outlineOut{}, fault.New(fault.InvalidParams, "path: %s has no outline; context.read reads it", fault.Cut(in.Path, 200)).
 			With(fault.Diagnostic{Path: "path", Expected: "Go, Python, JavaScript, TypeScript, Rust, Java, C, C++, Ruby, Markdown or a Makefile", Actual: fault.Cut(in.Path, 200), Message: "no outline for this kind of file"})
@@ -142,7 +142,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 // statements match lines that look like a C function but are not one.
 var statements = pattern.Lazy(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof|assert|yield)\b`)
 
-func matched(source string, patterns []shape) []definition {
+func matchShapes(source string, patterns []shape) []definition {
 	found := []definition{}
 	number := 0
 	for line := range strings.Lines(source) {

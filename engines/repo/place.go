@@ -50,7 +50,7 @@ func (e *reader) locate(in repository, named string) (located, error) {
 		return located{}, outside(named)
 	}
 	if e.Withheld.Has(filepath.ToSlash(way)) || e.Withheld.Has(filepath.ToSlash(clean)) {
-		return located{}, withheld.Denied(named)
+		return located{}, withheld.DeniedError(named)
 	}
 	root, err := regular.OpenFolder(base)
 	if err != nil {
@@ -111,7 +111,7 @@ func (e *reader) text(in repository, named string) (string, error) {
 			With(fault.Diagnostic{Path: "path", Expected: "a text file", Actual: fault.Cut(named, 200), Message: "the file is binary"})
 	}
 	if e.Withheld.Holds(named, data) {
-		return "", withheld.Denied(named)
+		return "", withheld.DeniedError(named)
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
 }

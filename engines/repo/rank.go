@@ -54,7 +54,7 @@ func splitAtHeadings(name, text string) []section {
 // ranked returns the sections that contain words of the query, by BM25 with double
 // weight for titles.
 func ranked(sections []section, query string, limit int) []memoryRow {
-	wanted := words.Of(query)
+	wanted := words.Split(query)
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
 	counts := make([]map[string]int, len(sections))
@@ -62,7 +62,7 @@ func ranked(sections []section, query string, limit int) []memoryRow {
 	total := 0
 	for i, each := range sections {
 		counts[i] = map[string]int{}
-		for _, word := range words.Of(each.row.Title + "\n" + each.text) {
+		for _, word := range words.Split(each.row.Title + "\n" + each.text) {
 			counts[i][word]++
 			total++
 		}
@@ -73,7 +73,7 @@ func ranked(sections []section, query string, limit int) []memoryRow {
 	rows := []memoryRow{}
 	for i, each := range sections {
 		score := 0.0
-		length := float64(len(words.Of(each.text))) * float64(len(sections)) / float64(max(1, total))
+		length := float64(len(words.Split(each.text))) * float64(len(sections)) / float64(max(1, total))
 		for _, word := range wanted {
 			score += words.Rarity(holding[word], len(sections)) * words.Frequency(float64(counts[i][word]), length)
 		}

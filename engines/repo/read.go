@@ -54,11 +54,11 @@ func (e *reader) read(_ context.Context, in readIn) (readOut, error) {
 	if in.End != 0 && in.End < start {
 		return readOut{}, invalid("end_line", fmt.Sprintf("a line from %d on", start), fmt.Sprint(in.End))
 	}
-	return selected(in, start, lines), nil
+	return selectLines(in, start, lines), nil
 }
 
-// selected returns the requested lines, as far as they fit.
-func selected(in readIn, start int, lines []string) readOut {
+// selectLines returns the requested lines, as far as they fit.
+func selectLines(in readIn, start int, lines []string) readOut {
 	last := len(lines)
 	if in.End != 0 {
 		last = min(last, in.End)

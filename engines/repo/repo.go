@@ -133,9 +133,9 @@ func (e *reader) repository(name string) (repository, error) {
 	return e.repos[i], err
 }
 
-// named adds the repository's name to the error of a folder that cannot be read. It
+// withRepositoryName adds the repository's name to the error of a folder that cannot be read. It
 // returns other errors unchanged.
-func named(name string, err error) error {
+func withRepositoryName(name string, err error) error {
 	var unread *files.FolderError
 	if !errors.As(err, &unread) {
 		return err

@@ -140,7 +140,7 @@ func (s *Search) find(ctx context.Context, call engines.Call, in searchIn, liter
 	if err != nil {
 		return searchOut{}, err
 	}
-	repos, err := s.named(in.Repo)
+	repos, err := s.repositories(in.Repo)
 	if err != nil {
 		return searchOut{}, err
 	}
@@ -152,7 +152,7 @@ func (s *Search) find(ctx context.Context, call engines.Call, in searchIn, liter
 	for _, each := range repos {
 		found, err := s.findIn(ctx, call, each, parsed)
 		if err != nil {
-			return searchOut{}, named(each.name, err)
+			return searchOut{}, withRepositoryName(each.name, err)
 		}
 		for _, row := range found.Rows {
 			out.Rows = append(out.Rows, searchRow{Repo: each.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})
@@ -191,13 +191,13 @@ func (m unsearched) note(rows int) string {
 	}
 	if unread != (index.Unread{}) {
 		notes = append(notes, fmt.Sprintf("not searched, because it cannot be read: %s, %s; check the permissions",
-			counted(unread.Files, "file"), counted(unread.Folders, "folder")))
+			quantity(unread.Files, "file"), quantity(unread.Folders, "folder")))
 	}
 	if absent.Files > 0 {
-		notes = append(notes, "not searched, because this is a sparse checkout: "+counted(absent.Files, "file")+"; git sparse-checkout add FOLDER brings more")
+		notes = append(notes, "not searched, because this is a sparse checkout: "+quantity(absent.Files, "file")+"; git sparse-checkout add FOLDER brings more")
 	}
 	if absent.Submodules > 0 {
-		notes = append(notes, "not searched, because it is not checked out: "+counted(absent.Submodules, "submodule")+"; git submodule update --init brings it")
+		notes = append(notes, "not searched, because it is not checked out: "+quantity(absent.Submodules, "submodule")+"; git submodule update --init brings it")
 	}
 	if large := oversizeNote(m.oversize); large != "" {
 		notes = append(notes, large)
@@ -205,7 +205,7 @@ func (m unsearched) note(rows int) string {
 	return strings.Join(notes, "; ")
 }
 
-func counted(n int, what string) string {
+func quantity(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -237,8 +237,8 @@ func (s *Search) findIn(ctx context.Context, call engines.Call, in *searched, qu
 	return found, nil
 }
 
-// named returns the repository with a name, or all of them for "".
-func (s *Search) named(name string) ([]*searched, error) {
+// repositories returns the repository with a name, or all of them for "".
+func (s *Search) repositories(name string) ([]*searched, error) {
 	if name == "" {
 		return s.repos, nil
 	}

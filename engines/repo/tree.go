@@ -65,7 +65,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	}
 	listing, err := files.List(ctx, found.root.Name(), e.Withheld)
 	if err != nil {
-		return treeOut{}, named(in.Repo, err)
+		return treeOut{}, withRepositoryName(in.Repo, err)
 	}
 	out := arrange(listing.Files, filepath.ToSlash(found.name), cmp.Or(in.Depth, defaultDepth), cmp.Or(in.Limit, defaultEntries))
 	out.Unread = listing.Unread

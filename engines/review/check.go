@@ -38,7 +38,7 @@ func (c *change) check(findings []Finding) (kept []Finding, dropped []Dropped, m
 			continue
 		}
 		each.Line = line
-		if i := slices.IndexFunc(kept, func(other Finding) bool { return same(each, other) }); i >= 0 {
+		if i := slices.IndexFunc(kept, func(other Finding) bool { return isDuplicate(each, other) }); i >= 0 {
 			if slices.Index(severities, each.Severity) < slices.Index(severities, kept[i].Severity) {
 				kept[i].Severity = each.Severity
 			}
@@ -63,7 +63,7 @@ func (c *change) locate(f Finding) (at int, why string) {
 	case file.LeftOut != "":
 		return 0, "the file was not reviewed: " + file.LeftOut
 	}
-	quote := quoted(f.Evidence)
+	quote := evidenceLines(f.Evidence)
 	if len(quote) == 0 {
 		return 0, "it has no evidence"
 	}
@@ -88,9 +88,9 @@ func (c *change) locate(f Finding) (at int, why string) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// quoted returns the lines of a quotation, normalised for comparison: without the
+// evidenceLines returns the lines of a quotation, normalised for comparison: without the
 // numbers and signs of a part, surrounding white space and empty lines.
-func quoted(evidence string) (lines []string) {
+func evidenceLines(evidence string) (lines []string) {
 	for text := range strings.Lines(evidence) {
 		text = strings.TrimSpace(shownNumber().ReplaceAllString(text, ""))
 		if text = plain(text); text != "" {
@@ -126,9 +126,9 @@ func holds(lines []line, quote []string) bool {
 	return found == len(quote)
 }
 
-// same reports whether two findings are duplicates: the same line, and more than half
+// isDuplicate reports whether two findings are duplicates: the same line, and more than half
 // of the words of the shorter message in common.
-func same(a, b Finding) bool {
+func isDuplicate(a, b Finding) bool {
 	if a.Path != b.Path || a.Line != b.Line {
 		return false
 	}
@@ -144,7 +144,7 @@ func same(a, b Finding) bool {
 
 // telling returns the distinct significant words of a text.
 func telling(text string) []string {
-	all := slices.DeleteFunc(words.Of(text), words.IsStop)
+	all := slices.DeleteFunc(words.Split(text), words.IsStop)
 	slices.Sort(all)
 	return slices.Compact(all)
 }

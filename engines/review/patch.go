@@ -36,14 +36,14 @@ func parsePatch(path, patch string) (hunks []passage, err error) {
 	}
 	for _, file := range files { // two for a change of type: a deletion and an addition
 		for _, fragment := range file.TextFragments {
-			hunks = append(hunks, numbered(path, fragment))
+			hunks = append(hunks, numberedHunk(path, fragment))
 		}
 	}
 	return hunks, nil
 }
 
-// numbered returns a hunk with the numbers of its lines.
-func numbered(path string, fragment *gitdiff.TextFragment) passage {
+// numberedHunk returns a hunk with the numbers of its lines.
+func numberedHunk(path string, fragment *gitdiff.TextFragment) passage {
 	hunk := passage{path: path}
 	old, now := int(fragment.OldPosition), int(fragment.NewPosition)
 	for _, each := range fragment.Lines {

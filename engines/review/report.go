@@ -145,12 +145,12 @@ func (r Report) vetoed() []string {
 // writeSeen writes how many lines were reviewed, and what was not.
 func (r Report) writeSeen(out *strings.Builder) {
 	lines := r.Change.Lines
-	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %s.", lines.Reviewed, lines.All, counted(len(r.Change.Parts), "part", "parts"))
+	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %s.", lines.Reviewed, lines.All, quantity(len(r.Change.Parts), "part", "parts"))
 	if lines.Cut > 0 {
-		fmt.Fprintf(out, " %s not seen.", counted(lines.Cut, "line was", "lines were"))
+		fmt.Fprintf(out, " %s not seen.", quantity(lines.Cut, "line was", "lines were"))
 	}
 	if lines.LeftOut > 0 {
-		fmt.Fprintf(out, " %s left out.", counted(lines.LeftOut, "line was", "lines were"))
+		fmt.Fprintf(out, " %s left out.", quantity(lines.LeftOut, "line was", "lines were"))
 	}
 	out.WriteString("\n\n| file | change | lines | |\n| --- | --- | --- | --- |\n")
 	for _, file := range r.Change.Files {
@@ -184,7 +184,7 @@ func (r Report) unseenOf(path string) (all []string) {
 			if i < 0 {
 				continue
 			}
-			where = fmt.Sprintf("%s of part %d, from line %d on", counted(each.Unseen[i].Lines, "line", "lines"), each.Number, each.Unseen[i].From)
+			where = fmt.Sprintf("%s of part %d, from line %d on", quantity(each.Unseen[i].Lines, "line", "lines"), each.Number, each.Unseen[i].From)
 		}
 		if each.Cut && slices.Contains(each.Paths, path) {
 			all = append(all, where)
@@ -193,8 +193,8 @@ func (r Report) unseenOf(path string) (all []string) {
 	return all
 }
 
-// counted writes a number before what it counts.
-func counted(count int, one, many string) string {
+// quantity writes a number before what it counts.
+func quantity(count int, one, many string) string {
 	if count == 1 {
 		return "1 " + one
 	}

@@ -36,7 +36,7 @@ func (r Report) SARIF() ([]byte, error) {
 	}
 	run.Invocations = []sarif.Invocation{invocation}
 	run.Properties = map[string]any{"decision": r.Decision, "summary": r.Summary, "lines": r.Change.Lines}
-	return json.MarshalIndent(sarif.Of(run), "", "  ")
+	return json.MarshalIndent(sarif.NewLog(run), "", "  ")
 }
 
 // ruleOf is the rule of the findings of a severity.

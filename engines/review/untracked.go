@@ -82,14 +82,14 @@ func (e *engine) readUntracked(ctx context.Context, repo string, file *fileChang
 				start = read.EndLine + 1
 				continue
 			}
-			file.patch, file.Additions = added(text.String()), read.Total
+			file.patch, file.Additions = newFilePatch(text.String()), read.Total
 		}
 		return nil
 	}
 }
 
-// added returns the patch of a new file.
-func added(text string) string {
+// newFilePatch returns the patch of a new file.
+func newFilePatch(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -196,7 +196,7 @@ type registered struct {
 
 // Asked implements think.Tools.
 func (r registered) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
-	return guide.Asked(r.registry, call, input)
+	return guide.CallDigest(r.registry, call, input)
 }
 
 // A step that only the gateway may witness passes when Savant calls the tool

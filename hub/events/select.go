@@ -111,7 +111,7 @@ func (x *Index) Select(name string, f Filter) (Selection, error) {
 	}
 	query, unread := strings.ToLower(f.Query), all[done.read:]
 	done.found = slices.Clip(done.found) // a Selection may have it
-	err := x.recorder.At(selected.Places(done.read, len(all)), func(i int, line []byte) bool {
+	err := x.recorder.ReadAt(selected.Places(done.read, len(all)), func(i int, line []byte) bool {
 		if strings.Contains(strings.ToLower(string(line)), query) {
 			done.found = append(done.found, unread[i])
 		}
@@ -180,7 +180,7 @@ func (x *Index) Read(places []telemetry.Place) ([]Event, error) {
 	for i := range found {
 		found[i].Place = places[i]
 	}
-	err := x.recorder.At(places, func(i int, line []byte) bool {
+	err := x.recorder.ReadAt(places, func(i int, line []byte) bool {
 		var e telemetry.Event
 		if json.Unmarshal(line, &e) == nil {
 			found[i].Event = e

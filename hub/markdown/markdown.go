@@ -26,7 +26,7 @@ const maxText = 64 << 10
 // something are left out; the text itself has them.
 func HTML(source string) template.HTML {
 	var out bytes.Buffer
-	if len(source) > maxText || !markup.Bounded(source) || renderer().Convert([]byte(source), &out) != nil {
+	if len(source) > maxText || !markup.IsBounded(source) || renderer().Convert([]byte(source), &out) != nil {
 		return ""
 	}
 	return template.HTML(out.String()) //nolint:gosec // the library writes no HTML of the text

@@ -73,7 +73,7 @@ func New() *Metrics {
 		made := &table{Family: each, series: map[string]*series{}}
 		m.tables, m.named[each.Name] = append(m.tables, made), made
 		if len(each.Labels) == 0 && each.Name != unanswered {
-			made.of(nil) // 0 is known from the start
+			made.seriesOf(nil) // 0 is known from the start
 		}
 	}
 	return m
@@ -101,25 +101,25 @@ func (m *Metrics) gauge(now Now) {
 	clear(m.named[open].series)
 	clear(m.named[queue].series)
 	for standing, count := range now.Open {
-		m.named[open].of([]string{standing.Kind, standing.Status}).value = float64(count)
+		m.named[open].seriesOf([]string{standing.Kind, standing.Status}).value = float64(count)
 	}
 	clear(m.named[unanswered].series)
 	if now.Unanswered != nil {
-		m.named[unanswered].of(nil).value = float64(*now.Unanswered)
+		m.named[unanswered].seriesOf(nil).value = float64(*now.Unanswered)
 	}
 	for whom, count := range now.Waiting {
-		m.named[queue].of([]string{whom}).value = float64(count)
+		m.named[queue].seriesOf([]string{whom}).value = float64(count)
 	}
-	m.named[steps].of([]string{"workflow"}).value = float64(now.Records)
-	m.named[lost].of(nil).value = float64(now.Lost)
+	m.named[steps].seriesOf([]string{"workflow"}).value = float64(now.Records)
+	m.named[lost].seriesOf(nil).value = float64(now.Lost)
 }
 
 func (m *Metrics) add(name string, by float64, labels ...string) {
-	m.named[name].of(labels).value += by
+	m.named[name].seriesOf(labels).value += by
 }
 
 func (m *Metrics) observe(name string, milliseconds float64, labels ...string) {
-	m.named[name].of(labels).observe(max(milliseconds, 0) / 1000)
+	m.named[name].seriesOf(labels).observe(max(milliseconds, 0) / 1000)
 }
 
 // Count counts a line of the trace.

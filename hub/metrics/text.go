@@ -51,7 +51,7 @@ type table struct {
 	series map[string]*series
 }
 
-func (t *table) of(labels []string) *series {
+func (t *table) seriesOf(labels []string) *series {
 	key := strings.Join(labels, "\xff")
 	found := t.series[key]
 	if found == nil && len(t.series) >= maxSeries {

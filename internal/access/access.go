@@ -81,8 +81,8 @@ func List() string {
 	return strings.Join(names, ", ")
 }
 
-// known returns the known scopes among names; the others are for other servers.
-func known(names []string) (scopes []Scope) {
+// knownScopes returns the known scopes among names; the others are for other servers.
+func knownScopes(names []string) (scopes []Scope) {
 	for _, name := range names {
 		if slices.Contains(Scopes(), Scope(name)) {
 			scopes = append(scopes, Scope(name))

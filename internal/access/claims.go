@@ -60,5 +60,5 @@ func (c *claims) scopes() []Scope {
 	case json.Unmarshal(c.Scp, &text) == nil:
 		names = append(names, strings.Fields(text)...)
 	}
-	return known(names)
+	return knownScopes(names)
 }

@@ -62,11 +62,11 @@ func NewDoor(options DoorOptions) (*Door, error) {
 func (d *Door) Open() bool { return d.open }
 
 // HasTokens reports whether any token can be accepted.
-func (d *Door) HasTokens() bool { return d.options.Issuer != nil || len(d.held()) > 0 }
+func (d *Door) HasTokens() bool { return d.options.Issuer != nil || len(d.currentTokens()) > 0 }
 
 // Holds reports whether a token of the file has a digest.
 func (d *Door) Holds(digest string) bool {
-	return slices.ContainsFunc(d.held(), func(each webguard.Token) bool { return webguard.Equal(each.Digest, digest) })
+	return slices.ContainsFunc(d.currentTokens(), func(each webguard.Token) bool { return webguard.Equal(each.Digest, digest) })
 }
 
 // Caller returns the bearer of a token. The error is TOOL_DENIED with ErrNoToken or
@@ -78,8 +78,8 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 		}
 		return Caller{}, fault.New(fault.ToolDenied, "%w: send it in the header Authorization, after the word Bearer", ErrNoToken)
 	}
-	if found, is := d.held().Find(token); is {
-		return Caller{Name: tokenName(found.Name), Scopes: known(found.Scopes), Folder: found.Path, PerMinute: found.PerMinute, PerDay: found.PerDay}, nil
+	if found, is := d.currentTokens().Find(token); is {
+		return Caller{Name: tokenName(found.Name), Scopes: knownScopes(found.Scopes), Folder: found.Path, PerMinute: found.PerMinute, PerDay: found.PerDay}, nil
 	}
 	if d.options.Issuer != nil && strings.Count(token, ".") == 2 {
 		caller, err := d.options.Issuer.Caller(ctx, token)
@@ -101,8 +101,8 @@ func tokenName(name string) string {
 	return name
 }
 
-// held returns the current tokens of the file; none if it is unreadable.
-func (d *Door) held() webguard.Tokens {
+// currentTokens returns the current tokens of the file; none if it is unreadable.
+func (d *Door) currentTokens() webguard.Tokens {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	info, err := os.Stat(d.options.File)

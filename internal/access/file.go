@@ -28,7 +28,7 @@ func Add(ctx context.Context, path string, token webguard.Token) (string, error)
 	secret := webguard.NewToken()
 	token.Digest = webguard.Digest(secret)
 	err := edit(ctx, path, func(held *document) error {
-		if slices.ContainsFunc(held.tokens, named(token.Name)) {
+		if slices.ContainsFunc(held.tokens, hasName(token.Name)) {
 			return fault.New(fault.IDCollision, "there is a token named %q already: revoke it first, or choose another name", token.Name)
 		}
 		added, err := json.Marshal(token)
@@ -45,7 +45,7 @@ func Add(ctx context.Context, path string, token webguard.Token) (string, error)
 func Revoke(ctx context.Context, path, name string) error {
 	return edit(ctx, path, func(held *document) error {
 		before := len(held.tokens)
-		held.tokens = slices.DeleteFunc(held.tokens, named(name))
+		held.tokens = slices.DeleteFunc(held.tokens, hasName(name))
 		if len(held.tokens) == before {
 			return fault.New(fault.InvalidParams, "there is no token named %q", fault.Cut(name, 100)).
 				Hinted(fault.Hint{Call: "savant token list", Text: "lists the tokens"})
@@ -54,7 +54,7 @@ func Revoke(ctx context.Context, path, name string) error {
 	})
 }
 
-func named(name string) func(json.RawMessage) bool {
+func hasName(name string) func(json.RawMessage) bool {
 	return func(raw json.RawMessage) bool {
 		var each webguard.Token
 		return json.Unmarshal(raw, &each) == nil && each.Name == name

@@ -128,10 +128,10 @@ func entry(value any, path ...string) []configedit.Entry {
 	return []configedit.Entry{{Path: path, Value: value}}
 }
 
-// Passing says why the program will not stay where it is: it lies below a temporary folder,
+// TemporaryReason says why the program will not stay where it is: it lies below a temporary folder,
 // unless that has the person's home, or in a folder of a Go module or a repository, for
 // builds; "" for one that is installed.
-func (t Target) Passing() string {
+func (t Target) TemporaryReason() string {
 	folder := filepath.Dir(t.Program)
 	within := func(parent string) bool {
 		below, err := filepath.Rel(parent, folder)
@@ -150,7 +150,7 @@ func (t Target) Passing() string {
 
 // HookLine is the shell command of a hook for an event; see clients.Client.Line.
 func (t Target) HookLine(client, event string, more ...string) string {
-	program := quoted(t.Program, t.OS)
+	program := shellQuote(t.Program, t.OS)
 	row, err := clients.Find(client)
 	if t.OS == "windows" || err != nil { // every client with hooks has a row
 		return strings.Join(append([]string{program, "hook", client}, more...), " ")
@@ -161,12 +161,12 @@ func (t Target) HookLine(client, event string, more ...string) string {
 // IsHookLine reports whether a line is one of HookLine, or the plain one of earlier set-ups.
 func (t Target) IsHookLine(client, line string) bool {
 	row, err := clients.Find(client)
-	return err == nil && (line == quoted(t.Program, t.OS)+" hook "+client ||
+	return err == nil && (line == shellQuote(t.Program, t.OS)+" hook "+client ||
 		slices.ContainsFunc(row.Expected(), func(event string) bool { return line == t.HookLine(client, event) }))
 }
 
-// quoted is a program's path for a shell.
-func quoted(path, system string) string {
+// shellQuote is a program's path for a shell.
+func shellQuote(path, system string) string {
 	if !strings.ContainsAny(path, " '\"$`\\&;()<>|*?[]#~=%!{}") || system == "windows" && !strings.ContainsAny(path, " &()^") {
 		return path
 	}

@@ -126,7 +126,7 @@ func jetbrains(t Target) []wanted {
 	schemas := "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Written by " + editorMark + ", which also removes it (undo). -->\n" +
 		"<project version=\"4\">\n  <component name=\"JsonSchemaMappingsProjectConfiguration\">\n    <state>\n      <map>\n" + entries.String() +
 		"      </map>\n    </state>\n  </component>\n</project>\n"
-	template, err := json.MarshalIndent(object{"name": "Savant", "description": "Written by " + editorMark, "programArgs": object{"default": quoted(t.Program, t.OS) + " lsp"},
+	template, err := json.MarshalIndent(object{"name": "Savant", "description": "Written by " + editorMark, "programArgs": object{"default": shellQuote(t.Program, t.OS) + " lsp"},
 		"fileTypeMappings": []any{object{"fileType": object{"name": "YAML", "patterns": []string{"*.yaml", "*.yml"}}, "languageId": "yaml"}}}, "", "  ")
 	if err != nil { // maps and strings can always be encoded
 		panic(err)

@@ -24,8 +24,8 @@ type toggle struct {
 
 func dotted(path []string) string { return strings.Join(path, ".") }
 
-// is switches Savant off by a value.
-func is(value any, path ...string) toggle {
+// switchedBy switches Savant off by a value.
+func switchedBy(value any, path ...string) toggle {
 	return toggle{path, func(found any, _ bool) bool { return found == value }, fmt.Sprintf("%s = %v", dotted(path), value)}
 }
 
@@ -96,20 +96,20 @@ func (t Target) folder(name ...string) string {
 }
 
 func claudePlaces(t Target) []settingsFile {
-	settings := filepath.Join(t.own().below("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
-	toggles := []toggle{is(true, "disableAllHooks"), names("disabledMcpjsonServers"), names("deniedMcpServers")}
+	settings := filepath.Join(t.own().fileBelow("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
+	toggles := []toggle{switchedBy(true, "disableAllHooks"), names("disabledMcpjsonServers"), names("deniedMcpServers")}
 	policy := func(name string) string {
 		return t.machine("/etc/claude-code/"+name, "/Library/Application Support/ClaudeCode/"+name, `C:\Program Files\ClaudeCode\`+name)
 	}
 	return []settingsFile{{path: settings, toggles: toggles},
 		{path: t.folder(".claude", "settings.json"), toggles: toggles}, {path: t.folder(".claude", "settings.local.json"), toggles: toggles},
-		{path: policy("managed-settings.json"), toggles: append(toggles, is(true, "allowManagedHooksOnly"), leavesOut("allowedMcpServers"))},
+		{path: policy("managed-settings.json"), toggles: append(toggles, switchedBy(true, "allowManagedHooksOnly"), leavesOut("allowedMcpServers"))},
 		{path: policy("managed-mcp.json"), toggles: []toggle{lacks("mcpServers", "savant")}}}
 }
 
 func codexPlaces(t Target) []settingsFile {
-	toggles := []toggle{is(false, "features", "hooks"), is(false, "features", "codex_hooks"), is(false, "mcp_servers", "savant", "enabled")}
-	own := settingsFile{path: t.below("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, toggles: toggles}
+	toggles := []toggle{switchedBy(false, "features", "hooks"), switchedBy(false, "features", "codex_hooks"), switchedBy(false, "mcp_servers", "savant", "enabled")}
+	own := settingsFile{path: t.fileBelow("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, toggles: toggles}
 	if t.Project != "" { // Codex reads the files of a project that it trusts
 		trust := []string{"projects", t.Project, "trust_level"}
 		own.absent = true
@@ -117,17 +117,17 @@ func codexPlaces(t Target) []settingsFile {
 	}
 	return []settingsFile{own, {path: t.folder(".codex", "config.toml"), format: configedit.TOML, toggles: toggles},
 		{path: t.machine("/etc/codex/requirements.toml", "/etc/codex/requirements.toml", `C:\ProgramData\OpenAI\Codex\requirements.toml`), format: configedit.TOML,
-			toggles: []toggle{is(false, "features", "hooks"), is(false, "features", "codex_hooks"), is(true, "allow_managed_hooks_only")}}}
+			toggles: []toggle{switchedBy(false, "features", "hooks"), switchedBy(false, "features", "codex_hooks"), switchedBy(true, "allow_managed_hooks_only")}}}
 }
 
 func geminiPlaces(t Target) []settingsFile {
 	return geminiLike(t, "gemini", t.machine("/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", `C:\ProgramData\gemini-cli\settings.json`),
-		[]toggle{is(false, "hooksConfig", "enabled"), names("hooksConfig", "disabled"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
+		[]toggle{switchedBy(false, "hooksConfig", "enabled"), names("hooksConfig", "disabled"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
 }
 
 func qwenPlaces(t Target) []settingsFile {
 	return geminiLike(t, "qwen", t.machine("/etc/qwen-code/settings.json", "/Library/Application Support/QwenCode/settings.json", `C:\ProgramData\qwen-code\settings.json`),
-		[]toggle{is(true, "disableAllHooks"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
+		[]toggle{switchedBy(true, "disableAllHooks"), names("mcp", "excluded"), leavesOut("mcp", "allowed")})
 }
 
 // geminiLike is Gemini CLI, and a client made from it. Neither reads the settings of a
@@ -159,8 +159,8 @@ func distrusts(folders any, at string) bool {
 }
 
 func opencodePlaces(t Target) []settingsFile {
-	toggles := []toggle{is(false, "mcp", "savant", "enabled"), is(false, "tools", "savant*"), is(false, "tools", "savant_*")}
-	folder := filepath.Join(t.below("XDG_CONFIG_HOME", ".config"), "opencode")
+	toggles := []toggle{switchedBy(false, "mcp", "savant", "enabled"), switchedBy(false, "tools", "savant*"), switchedBy(false, "tools", "savant_*")}
+	folder := filepath.Join(t.fileBelow("XDG_CONFIG_HOME", ".config"), "opencode")
 	return []settingsFile{{path: filepath.Join(folder, "opencode.json"), toggles: toggles}, {path: filepath.Join(folder, "opencode.jsonc"), toggles: toggles},
 		{path: t.folder("opencode.json"), toggles: toggles}, {path: t.folder("opencode.jsonc"), toggles: toggles}}
 }
@@ -170,12 +170,12 @@ func vscodePlaces(t Target) []settingsFile {
 	if t.Project != "" {
 		files = ".github/hooks"
 	}
-	toggles := []toggle{is(false, "chat.useChatHooks"), is(false, "chat.hookFilesLocations", files), is("none", "chat.mcp.access")}
+	toggles := []toggle{switchedBy(false, "chat.useChatHooks"), switchedBy(false, "chat.hookFilesLocations", files), switchedBy("none", "chat.mcp.access")}
 	return []settingsFile{{path: t.own().application("Code", "User", "settings.json"), toggles: toggles}, {path: t.folder(".vscode", "settings.json"), toggles: toggles}}
 }
 
 func copilotPlaces(t Target) []settingsFile {
-	toggles := []toggle{is(true, "disableAllHooks")}
+	toggles := []toggle{switchedBy(true, "disableAllHooks")}
 	return []settingsFile{{path: t.own().in(".copilot", "settings.json"), toggles: toggles}, {path: t.own().in(".copilot", "config.json"), toggles: toggles}}
 }
 

@@ -52,11 +52,11 @@ func claudeSkills(t Target) string {
 	if t.Project != "" {
 		return t.in(".claude", "skills")
 	}
-	return t.below("CLAUDE_CONFIG_DIR", ".claude", "skills")
+	return t.fileBelow("CLAUDE_CONFIG_DIR", ".claude", "skills")
 }
 
-// below is a file in a folder that an environment variable may override.
-func (t Target) below(variable, folder string, name ...string) string {
+// fileBelow is a file in a folder that an environment variable may override.
+func (t Target) fileBelow(variable, folder string, name ...string) string {
 	base := filepath.Join(t.Home, folder)
 	if named, ok := t.Variable(variable); ok && named != "" {
 		base = named
@@ -81,8 +81,8 @@ func (t Target) workingFolder() string {
 
 type object = map[string]any
 
-// matched is a hook with a matcher, in the form of Claude Code.
-func matched(matcher string, hook object) object {
+// matcherHook is a hook with a matcher, in the form of Claude Code.
+func matcherHook(matcher string, hook object) object {
 	group := object{"hooks": []any{hook}}
 	if matcher != "" {
 		group["matcher"] = matcher
@@ -109,10 +109,10 @@ func claudeHooks(t Target) []configedit.Entry {
 		return made
 	}
 	return t.hookEntries("claude-code", object{
-		"PreToolUse":         matched(everyTool, hook("PreToolUse", object{"onFailure": "block"})),
-		"PostToolUse":        matched(everyTool, hook("PostToolUse", nil)),
-		"PostToolUseFailure": matched(everyTool, hook("PostToolUseFailure", nil)),
-		"Stop":               matched("", hook("Stop", nil))}, "hooks")
+		"PreToolUse":         matcherHook(everyTool, hook("PreToolUse", object{"onFailure": "block"})),
+		"PostToolUse":        matcherHook(everyTool, hook("PostToolUse", nil)),
+		"PostToolUseFailure": matcherHook(everyTool, hook("PostToolUseFailure", nil)),
+		"Stop":               matcherHook("", hook("Stop", nil))}, "hooks")
 }
 
 func claude(t Target) []wanted {
@@ -129,7 +129,7 @@ func claude(t Target) []wanted {
 func lineHooks(t Target, client string, limit int, events map[string]string) []configedit.Entry {
 	made := object{}
 	for event, matcher := range events {
-		made[event] = matched(matcher, object{"name": "savant", "type": "command", "command": t.HookLine(client, event), "timeout": limit})
+		made[event] = matcherHook(matcher, object{"name": "savant", "type": "command", "command": t.HookLine(client, event), "timeout": limit})
 	}
 	return t.hookEntries(client, made, "hooks")
 }
@@ -145,13 +145,13 @@ func codexTable(t Target) []configedit.Entry {
 func codexHooks(t Target) []configedit.Entry {
 	made := object{}
 	for event, matcher := range claudeEvents {
-		made[event] = matched(matcher, object{"type": "command", "command": t.HookLine("codex", event), "timeout": seconds})
+		made[event] = matcherHook(matcher, object{"type": "command", "command": t.HookLine("codex", event), "timeout": seconds})
 	}
 	return t.hookEntries("codex", made, "hooks")
 }
 
 func codex(t Target) []wanted {
-	folder := t.below("CODEX_HOME", ".codex")
+	folder := t.fileBelow("CODEX_HOME", ".codex")
 	if t.Project != "" {
 		folder = t.in(".codex")
 	}
@@ -188,7 +188,7 @@ type opencodeServer struct {
 }
 
 func opencode(t Target) []wanted {
-	folder := t.below("XDG_CONFIG_HOME", ".config", "opencode")
+	folder := t.fileBelow("XDG_CONFIG_HOME", ".config", "opencode")
 	plugins := folder
 	if t.Project != "" {
 		folder, plugins = t.Project, t.in(".opencode")
@@ -213,9 +213,9 @@ func (t Target) application(name ...string) string {
 	case "darwin":
 		return t.in(append([]string{"Library", "Application Support"}, name...)...)
 	case "windows":
-		return t.below("APPDATA", filepath.Join("AppData", "Roaming"), name...)
+		return t.fileBelow("APPDATA", filepath.Join("AppData", "Roaming"), name...)
 	}
-	return t.below("XDG_CONFIG_HOME", ".config", name...)
+	return t.fileBelow("XDG_CONFIG_HOME", ".config", name...)
 }
 
 func desktop(t Target) []wanted {

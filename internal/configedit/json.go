@@ -37,12 +37,12 @@ func items(v hujson.Value) (list []item, ok bool) {
 	return nil, false
 }
 
-// ended returns a copy of the text with a final newline, because hujson requires comments
+// withNewline returns a copy of the text with a final newline, because hujson requires comments
 // to end.
-func ended(text []byte) []byte { return append(bytes.Clone(text), '\n') }
+func withNewline(text []byte) []byte { return append(bytes.Clone(text), '\n') }
 
 func parseJSON(text []byte) (hujson.Value, error) {
-	root, err := hujson.Parse(ended(text))
+	root, err := hujson.Parse(withNewline(text))
 	if err != nil {
 		return root, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
 	}
@@ -51,7 +51,7 @@ func parseJSON(text []byte) (hujson.Value, error) {
 
 // plainJSON decodes a text to Go values.
 func plainJSON(text []byte) (value any, err error) {
-	standard, err := hujson.Standardize(ended(text))
+	standard, err := hujson.Standardize(withNewline(text))
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
 	}
@@ -92,7 +92,7 @@ func find(text []byte, root hujson.Value, path []string) (at hujson.Value, missi
 
 // has reports whether a value exists at the path.
 func has(text []byte, path []string) bool {
-	root, err := hujson.Parse(ended(text))
+	root, err := hujson.Parse(withNewline(text))
 	if err != nil {
 		return false
 	}

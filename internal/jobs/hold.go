@@ -45,12 +45,12 @@ func (q *Queue) Holder(ctx context.Context, name string) (Holder, error) {
 	}
 	last := claims[len(claims)-1]
 	out := Holder{Owner: last.Meta, claim: len(claims)}
-	end, ended, err := q.documents.Find(ctx, key(name, "end", numbered(out.claim)))
+	end, ended, err := q.documents.Find(ctx, key(name, "end", paddedNumber(out.claim)))
 	if err != nil || ended {
 		out.Left = end.Meta == unfinished
 		return out, err
 	}
-	beat, beats, err := q.documents.Find(ctx, key(name, "beat", numbered(out.claim)))
+	beat, beats, err := q.documents.Find(ctx, key(name, "beat", paddedNumber(out.claim)))
 	if beats {
 		last = beat
 	}
@@ -82,7 +82,7 @@ func (q *Queue) Hold(ctx context.Context, name, owner string, lease time.Duratio
 			seen = seen.look(fmt.Sprint(found.claim), found.beat, now, lease)
 		}
 		if !found.Holds || now.Sub(seen.at) >= lease {
-			document := mongo.Document{Key: key(name, "claim", numbered(found.claim+1)), Meta: owner}
+			document := mongo.Document{Key: key(name, "claim", paddedNumber(found.claim+1)), Meta: owner}
 			won, err := q.documents.Insert(ctx, document)
 			if err == nil && !won {
 				err = ErrHeld
@@ -107,7 +107,7 @@ func (q *Queue) keep(ctx context.Context, name string, claim int, lease time.Dur
 	var beating sync.WaitGroup
 	beating.Go(func() {
 		for ctx.Err() == nil {
-			_ = q.documents.Replace(ctx, mongo.Document{Key: key(name, "beat", numbered(claim))}) // the next heartbeat may succeed
+			_ = q.documents.Replace(ctx, mongo.Document{Key: key(name, "beat", paddedNumber(claim))}) // the next heartbeat may succeed
 			select {
 			case <-ctx.Done():
 			case <-time.After(lease / 16):
@@ -119,7 +119,7 @@ func (q *Queue) keep(ctx context.Context, name string, claim int, lease time.Dur
 		beating.Wait()
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 		defer cancel()
-		document := mongo.Document{Key: key(name, "end", numbered(claim))}
+		document := mongo.Document{Key: key(name, "end", paddedNumber(claim))}
 		if left {
 			document.Meta = unfinished
 		}

@@ -53,7 +53,7 @@ func key(id string, parts ...string) string {
 	return strings.Join(append([]string{id}, parts...), separator)
 }
 
-func numbered(n int) string { return fmt.Sprintf("%04d", n) }
+func paddedNumber(n int) string { return fmt.Sprintf("%04d", n) }
 
 // Enqueue adds a job. It is idempotent by id: an existing job, even an ended one, is
 // unchanged. INVALID_PARAMS for an id that cannot be a key; else the database's
@@ -98,8 +98,8 @@ func listKey(id string, since time.Time) string { return key(todo, moment(since)
 // moment encodes a time for a key.
 func moment(at time.Time) string { return fmt.Sprintf("%015d", at.UnixMilli()) }
 
-// listed returns the id in a key of the list.
-func listed(listKey string) string {
+// idOfKey returns the id in a key of the list.
+func idOfKey(listKey string) string {
 	_, rest, _ := strings.Cut(listKey, separator)
 	_, id, _ := strings.Cut(rest, separator)
 	return id
@@ -152,7 +152,7 @@ func (q *Queue) Lost(ctx context.Context, id string, lease time.Duration) (bool,
 		if err != nil {
 			return false, err
 		}
-		beat, _, err := q.documents.Find(ctx, key(id, "beat", numbered(len(claims))))
+		beat, _, err := q.documents.Find(ctx, key(id, "beat", paddedNumber(len(claims))))
 		if err != nil {
 			return false, err
 		}
@@ -216,7 +216,7 @@ func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
 		select {
 		case <-ctx.Done():
 			return Result{}, context.Cause(ctx)
-		case <-changes.Seen():
+		case <-changes.Notices():
 		case <-time.After(pause):
 		}
 		result, ended, err := q.Result(looking, id)
@@ -231,7 +231,7 @@ func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
 func (q *Queue) Waiting(ctx context.Context) (int, error) {
 	ids := map[string]bool{} // a job may be listed twice
 	err := q.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
-		ids[listed(d.Key)] = true
+		ids[idOfKey(d.Key)] = true
 		return nil
 	})
 	return len(ids), err
@@ -261,8 +261,8 @@ func (q *Queue) Unlist(ctx context.Context) error {
 			return err
 		}
 		var ended bool
-		if _, ended, err = q.Result(ctx, listed(each)); ended {
-			err = q.unlist(ctx, listed(each), each, false)
+		if _, ended, err = q.Result(ctx, idOfKey(each)); ended {
+			err = q.unlist(ctx, idOfKey(each), each, false)
 		}
 	}
 	return err
@@ -279,7 +279,7 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (n int, err error) 
 	})
 	removed := map[string]bool{} // two workers may have listed a job
 	for _, entry := range ended {
-		if id := listed(entry); err == nil && !removed[id] {
+		if id := idOfKey(entry); err == nil && !removed[id] {
 			err = q.Remove(ctx, id)
 			if err == nil {
 				removed[id] = true

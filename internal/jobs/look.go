@@ -65,7 +65,7 @@ func (s *Status) note(part string, d mongo.Document) {
 			s.Seen = d.Time
 		}
 	case "end":
-		s.Returned = number == numbered(s.Claims)
+		s.Returned = number == paddedNumber(s.Claims)
 	case "result":
 		s.Ended, s.Cancelled = true, d.Meta == cancelledMark
 	}

@@ -118,8 +118,8 @@ const (
 	longestIdle  = time.Second
 )
 
-// rest returns the longest pause for a number of listed entries.
-func rest(entries int, notified bool) time.Duration {
+// longestPause returns the longest pause for a number of listed entries.
+func longestPause(entries int, notified bool) time.Duration {
 	if notified {
 		return longestIdle
 	}
@@ -156,12 +156,12 @@ func (w *Worker) Run(ctx context.Context) error {
 			log.Info("the queue can be reached again")
 			down = false
 		}
-		if idle = min(idle*3/2, rest(entries, changes.Live())); found && err == nil {
+		if idle = min(idle*3/2, longestPause(entries, changes.Live())); found && err == nil {
 			idle = firstIdle
 		}
 		select {
 		case <-ctx.Done():
-		case <-changes.Seen():
+		case <-changes.Notices():
 		case <-time.After(idle):
 		}
 	}
@@ -199,7 +199,7 @@ func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) 
 		}
 	}
 	for _, entry := range entries {
-		if w.holds(listed(entry.Key)) {
+		if w.holds(idOfKey(entry.Key)) {
 			continue
 		}
 		select {
@@ -238,7 +238,7 @@ func (w *Worker) hold(id string, holds bool) {
 
 // claim claims a listed job unless it has ended or its claim is held.
 func (w *Worker) claim(ctx context.Context, entry mongo.Document) (Job, bool, error) {
-	id := listed(entry.Key)
+	id := idOfKey(entry.Key)
 	_, ended, err := w.Queue.Result(ctx, id)
 	if err != nil {
 		return Job{}, false, err
@@ -267,13 +267,13 @@ func (w *Worker) claim(ctx context.Context, entry mongo.Document) (Job, bool, er
 		return Job{}, false, err
 	}
 	n := len(claims) + 1
-	won, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(id, "claim", numbered(n)), Meta: w.Owner})
+	won, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(id, "claim", paddedNumber(n)), Meta: w.Owner})
 	return Job{ID: id, Body: found.Body, Claim: n, entry: entry}, won && err == nil, err
 }
 
 // endIfLost ends a bound job if its process is lost.
 func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
-	id := listed(entry.Key)
+	id := idOfKey(entry.Key)
 	_, ended, err := w.Queue.Result(ctx, id)
 	if err != nil {
 		return err
@@ -300,7 +300,7 @@ func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
 func (w *Worker) failedClaims(ctx context.Context, id, entry string, claims []mongo.Document) (n int, open bool, why string, err error) {
 	why = "the worker was lost"
 	for i, claim := range claims {
-		end, ended, err := w.Queue.documents.Find(ctx, key(id, "end", numbered(i+1)))
+		end, ended, err := w.Queue.documents.Find(ctx, key(id, "end", paddedNumber(i+1)))
 		if err != nil {
 			return 0, false, "", err
 		}
@@ -347,7 +347,7 @@ func (w *Worker) pauseOver(entry, claim string) bool {
 // process's clock. It is checked four times in a lease.
 func (w *Worker) alive(ctx context.Context, id, entry string, n int, claim mongo.Document) bool {
 	nonce := claim.Nonce
-	if beat, there, err := w.Queue.documents.Find(ctx, key(id, "beat", numbered(n))); err != nil {
+	if beat, there, err := w.Queue.documents.Find(ctx, key(id, "beat", paddedNumber(n))); err != nil {
 		clear(w.seen)
 		return true // unknown
 	} else if there {
@@ -453,14 +453,14 @@ func (w *Worker) renew(ctx context.Context, job Job) error {
 	if err != nil {
 		return err
 	}
-	_, over, err := w.Queue.documents.Find(ctx, key(job.ID, "claim", numbered(job.Claim+1)))
+	_, over, err := w.Queue.documents.Find(ctx, key(job.ID, "claim", paddedNumber(job.Claim+1)))
 	switch {
 	case err != nil:
 		return err
 	case ended || over:
 		return ErrLost
 	}
-	return w.Queue.documents.Replace(ctx, mongo.Document{Key: key(job.ID, "beat", numbered(job.Claim))})
+	return w.Queue.documents.Replace(ctx, mongo.Document{Key: key(job.ID, "beat", paddedNumber(job.Claim))})
 }
 
 // giveBack makes the job claimable at once. After an error it may be or not.
@@ -471,7 +471,7 @@ func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) error {
 	if why.Blameless {
 		reason = blamelessMark + reason
 	}
-	_, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", numbered(job.Claim)), Meta: reason})
+	_, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", paddedNumber(job.Claim)), Meta: reason})
 	now := time.Now()
 	if err != nil || listKey(job.ID, now) == job.entry.Key {
 		return err

@@ -107,9 +107,9 @@ func (r *reader) items(node *Node) error {
 	return err
 }
 
-// At returns the value at an RFC 6901 pointer, or the last value on the way to
+// Lookup returns the value at an RFC 6901 pointer, or the last value on the way to
 // it that exists.
-func (n Node) At(pointer string) Node {
+func (n Node) Lookup(pointer string) Node {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		next, found := n.child(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
 		if pointer == "" || !found {

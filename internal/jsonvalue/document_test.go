@@ -15,7 +15,7 @@ func TestReadKnowsPlaces(t *testing.T) {
 	require.Len(t, root.Members, 2, "a name may be there twice")
 	require.Equal(t, string(data), string(root.Raw))
 	for pointer, want := range map[string]string{"": string(data), "/é": `[1, {"a/b": "x"}]`, "/é/0": "1", "/é/1/a~1b": `"x"`, "/é/7": `[1, {"a/b": "x"}]`, "/é/1/x/y": `{"a/b": "x"}`, "/no": string(data)} {
-		found := root.At(pointer)
+		found := root.Lookup(pointer)
 		require.Equal(t, want, string(found.Raw), pointer)
 		require.Equal(t, want, string(data[found.Offset:found.Offset+len(found.Raw)]), pointer)
 	}

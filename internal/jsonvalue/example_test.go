@@ -15,7 +15,7 @@ func ExampleRead() {
 		fmt.Println(err)
 		return
 	}
-	port := root.At("/port")
+	port := root.Lookup("/port")
 	line, column := jsonvalue.Place(data, port.Offset)
 	fmt.Printf("%d:%d: %s\n", line, column, port.Raw)
 

@@ -12,8 +12,8 @@ const (
 	maxCells  = 20_000
 )
 
-// Bounded reports whether a text has little enough of it. A block ends at an empty line.
-func Bounded(text string) bool {
+// IsBounded reports whether a text has little enough of it. A block ends at an empty line.
+func IsBounded(text string) bool {
 	signs, widest, rows := 0, 0, 0
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) == "" {

@@ -63,7 +63,7 @@ func (c *Collection) Insert(ctx context.Context, document Document) (won bool, e
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := c.database.bounded(ctx)
+	ctx, cancel := c.database.withTimeout(ctx)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		_, err := c.documents.InsertOne(ctx, row)
@@ -249,7 +249,7 @@ func (c *Collection) Delete(ctx context.Context, keys ...string) error {
 
 // retry repeats an idempotent call, within the time limit of one call.
 func (c *Collection) retry(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := c.database.bounded(ctx)
+	ctx, cancel := c.database.withTimeout(ctx)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		err := interrupted(ctx, call(ctx))

@@ -92,8 +92,8 @@ func Open(with Options) (*Database, error) {
 	return d, nil
 }
 
-// bounded returns a context with the time limit of one call.
-func (d *Database) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout returns a context with the time limit of one call.
+func (d *Database) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.patience <= 0 {
 		return context.WithCancel(ctx)
 	}

@@ -17,8 +17,8 @@ type Changes struct {
 	live atomic.Bool
 }
 
-// Seen returns a channel that gets a value when there may be a new document.
-func (c *Changes) Seen() <-chan struct{} { return c.note }
+// Notices returns a channel that gets a value when there may be a new document.
+func (c *Changes) Notices() <-chan struct{} { return c.note }
 
 // Live reports whether notifications arrive now. If not, the caller must poll.
 func (c *Changes) Live() bool { return c.live.Load() }

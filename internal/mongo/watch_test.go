@@ -19,7 +19,7 @@ func TestWatch(t *testing.T) {
 	documents := database.Collection("c")
 	changes, stop := documents.Watch(t.Context(), "a", "b")
 	defer stop()
-	<-changes.Seen() // the stream is open
+	<-changes.Notices() // the stream is open
 	require.True(t, changes.Live())
 	insert := func(keys ...string) {
 		for _, key := range keys {
@@ -30,16 +30,16 @@ func TestWatch(t *testing.T) {
 	}
 	insert("b1")
 	insert("a1")
-	<-changes.Seen()
+	<-changes.Notices()
 	select {
-	case <-changes.Seen():
+	case <-changes.Notices():
 		t.Fatal("one document was inserted in the range")
 	default:
 	}
 	streams.Break()
 	require.Eventually(t, func() bool { return streams.Opened() == 2 }, time.Minute, time.Millisecond, "the driver opens the stream again")
 	insert("a2")
-	<-changes.Seen()
+	<-changes.Notices()
 	require.True(t, changes.Live())
 }
 
@@ -59,7 +59,7 @@ func TestWatchWithoutChangeStreams(t *testing.T) {
 		require.Eventually(t, func() bool { return sent.count("hello") > 0 }, time.Minute, time.Millisecond)
 		stop()
 		require.False(t, changes.Live())
-		require.Empty(t, changes.Seen())
+		require.Empty(t, changes.Notices())
 	}
 	require.Zero(t, sent.count("aggregate"))
 }

@@ -71,7 +71,7 @@ func assignment(r *reading, end int) (value, bool) {
 	}
 	from := r.run(at, spaces)
 	v.spaced = from > at || sign > end
-	if inside, is := r.quoted(from); is {
+	if inside, is := r.quotedText(from); is {
 		v.span, v.quoted = inside, true
 		return v, true
 	}
@@ -126,10 +126,10 @@ var (
 // maxNested is how many backslashes may precede a quote in JSON inside a text.
 const maxNested = 15
 
-// quoted returns the text in quotes at a place, up to the end of the line if they
+// quotedText returns the text in quotes at a place, up to the end of the line if they
 // are not closed. In JSON inside a text the quotes are escaped; a quote with more
 // backslashes belongs to the quoted text. In CSV they are doubled.
-func (r *reading) quoted(at int) (inside span, is bool) {
+func (r *reading) quotedText(at int) (inside span, is bool) {
 	open := r.run(at, escapes)
 	depth := open - at
 	if !r.has(open, quotes) || depth > maxNested {
@@ -268,7 +268,7 @@ func inHeaderValue(text string) bool {
 		return false
 	}
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t;,=\\", c) }), func(part string) bool {
-		return len(part) >= 12 && mixed(part) && !selector().MatchString(part) && !shortened(part) && !filledIn(strings.ToLower(part)) && !areWords(part) && !inTemplate(part) && !exampleBasic(part)
+		return len(part) >= 12 && mixed(part) && !selector().MatchString(part) && !isElided(part) && !filledIn(strings.ToLower(part)) && !areWords(part) && !inTemplate(part) && !exampleBasic(part)
 	})
 }
 

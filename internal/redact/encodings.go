@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// known are the words of known values. URL escapes match in either case.
-func known(values []string) []word {
+// knownWords are the words of known values. URL escapes match in either case.
+func knownWords(values []string) []word {
 	list := make([]word, len(values))
 	for i, each := range values {
 		list[i] = word{text: each, fold: strings.Contains(each, "%"), secret: func(_ *reading, at, end int) span { return span{at, end} }}

@@ -44,7 +44,7 @@ func isPlaceholder(text string) bool {
 	case "string", "redacted", "true", "false", "none", "null", "admin", "root", "guest", "tiger", "postgres", "mysql", "demo", "example", "dummy", "changeme", "change-me", "change_me":
 		return true
 	}
-	if exampleCount().MatchString(text) || version().MatchString(text) || shortened(text) {
+	if exampleCount().MatchString(text) || version().MatchString(text) || isElided(text) {
 		return true
 	}
 	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == "" || filledIn(text) || strings.HasPrefix(text, "abcdefghijklmnopqrstuvwxyz")
@@ -60,9 +60,9 @@ var version = pattern.Lazy(`^(npm:|workspace:)?([~^]|[<>]=?|v|==?)? ?\d+\.\d+\.\
 // mostShown is how many bytes of a secret that is shown shortened may be shown.
 const mostShown = 24
 
-// shortened reports whether a text is a secret of which the rest is left out:
+// isElided reports whether a text is a secret of which the rest is left out:
 // eyJhbGciOi...
-func shortened(text string) bool {
+func isElided(text string) bool {
 	shown, _, is := strings.Cut(text, "...")
 	return is && len(shown) < mostShown
 }

@@ -57,7 +57,7 @@ func FromLength(least int, values ...string) *Redactor {
 	all = slices.Compact(all)
 	words := everything()
 	if len(all) > 0 {
-		words = words.with(known(all))
+		words = words.with(knownWords(all))
 	}
 	return &Redactor{names: true, words: words, spaced: spaced(all), values: all}
 }
@@ -71,9 +71,9 @@ func Shapes() *Redactor { return withoutValues() }
 
 var withoutValues = sync.OnceValue(func() *Redactor { return New() })
 
-// Of is New for what an environment ("NAME=value") holds: the values of
+// FromEnvironment is New for what an environment ("NAME=value") holds: the values of
 // variables that are named like a secret, and the passwords of addresses.
-func Of(environment []string, further ...string) *Redactor {
+func FromEnvironment(environment []string, further ...string) *Redactor {
 	values := slices.Clone(further)
 	for _, each := range environment {
 		name, value, _ := strings.Cut(each, "=")
@@ -104,18 +104,18 @@ func passwordOf(value string) (password string, has bool) {
 func (r *Redactor) Certain() *Redactor {
 	r.certainly.Do(func() {
 		if r.certain == nil {
-			r.certain = &Redactor{names: true, words: literals().with(known(r.values)), spaced: r.spaced, values: r.values}
+			r.certain = &Redactor{names: true, words: literals().with(knownWords(r.values)), spaced: r.spaced, values: r.values}
 			r.certain.certain = r.certain
 		}
 	})
 	return r.certain
 }
 
-// Known returns a redactor for data: it removes the known values only.
-func (r *Redactor) Known() *Redactor {
+// KnownOnly returns a redactor for data: it removes the known values only.
+func (r *Redactor) KnownOnly() *Redactor {
 	r.knowing.Do(func() {
 		if r.known == nil {
-			r.known = &Redactor{words: newFinder(known(r.values)), spaced: r.spaced, values: r.values}
+			r.known = &Redactor{words: newFinder(knownWords(r.values)), spaced: r.spaced, values: r.values}
 			r.known.certain, r.known.known = r.known, r.known
 		}
 	})

@@ -69,7 +69,7 @@ func TestKeysWithinNames(t *testing.T) {
 
 // A known value is found in every encoding, whatever stands beside it.
 func TestKnownValues(t *testing.T) {
-	for _, r := range []*redact.Redactor{redact.New(value), redact.New(value).Certain(), redact.New(value).Known()} {
+	for _, r := range []*redact.Redactor{redact.New(value), redact.New(value).Certain(), redact.New(value).KnownOnly()} {
 		quoted, err := json.Marshal(value)
 		require.NoError(t, err)
 		twice, err := json.Marshal(string(quoted))
@@ -115,7 +115,7 @@ func TestShortValues(t *testing.T) {
 }
 
 func TestTheEnvironment(t *testing.T) {
-	r := redact.Of([]string{"PATH=/usr/local/bin", "A_TOKEN=aaaaaaaa1", "PGPASSWORD=bbbbbbbb2", "MYSQL_PWD=cccccccc3", "PWD=/home/user",
+	r := redact.FromEnvironment([]string{"PATH=/usr/local/bin", "A_TOKEN=aaaaaaaa1", "PGPASSWORD=bbbbbbbb2", "MYSQL_PWD=cccccccc3", "PWD=/home/user",
 		"DATABASE_URL=postgres://ada:dddddddd4@host/db", "B_TOKEN=short", "C_TOKEN="}, "eeeeeeee5")
 	require.Equal(t, strings.Repeat(redact.Mark+" ", 5)+"/usr/local/bin /home/user short ada", r.Text("aaaaaaaa1 bbbbbbbb2 cccccccc3 dddddddd4 eeeeeeee5 /usr/local/bin /home/user short ada"))
 }
@@ -131,7 +131,7 @@ func TestMembersNamedLikeASecret(t *testing.T) {
 			require.NotContains(t, r.Text(text), "hunter2", text)
 			require.NotContains(t, r.Certain().Text(text), "hunter2", text)
 		}
-		require.Equal(t, name+`: "hunter2hunter2"`, r.Known().Text(name+`: "hunter2hunter2"`))
+		require.Equal(t, name+`: "hunter2hunter2"`, r.KnownOnly().Text(name+`: "hunter2hunter2"`))
 	}
 	for _, name := range []string{"prompt_tokens", "key", "capture_as", "keyboard", "tokenizer", "monkey"} {
 		require.False(t, redact.SecretName(name), name)
@@ -254,7 +254,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add(`{"a":{"b":["x`, `y"]}}`)
 	r := redact.New("supersecretvalue")
 	f.Fuzz(func(t *testing.T, before, after string) {
-		for _, each := range []*redact.Redactor{r, r.Certain(), r.Known()} {
+		for _, each := range []*redact.Redactor{r, r.Certain(), r.KnownOnly()} {
 			in := before + "supersecretvalue" + after
 			out := each.JSON(json.RawMessage(in))
 			require.True(t, json.Valid(out), "%s gives %s", in, out)
@@ -271,7 +271,7 @@ func FuzzText(f *testing.F) {
 	f.Add(`{\"token\":\"`, `\\\"`)
 	r := redact.New("supersecretvalue")
 	f.Fuzz(func(t *testing.T, before, after string) {
-		for _, each := range []*redact.Redactor{r, r.Certain(), r.Known()} {
+		for _, each := range []*redact.Redactor{r, r.Certain(), r.KnownOnly()} {
 			require.NotContains(t, each.Text(before+"supersecretvalue"+after), "supersecretvalue")
 		}
 		require.NotContains(t, r.Text(before+" "+planted[0]+" "+after), planted[0])
@@ -286,7 +286,7 @@ func TestNoTextTakesLong(t *testing.T) {
 		`token=\"`, "authorization: ", "PASSWORD=", `token\\\\`, "aaaaaaaa", "secret  =", "key", "cookie:\n", "%41", "%25", "a%3Ab\\u0041", "QUFB", "LS0tLS1CRUdJTi\n", "-END "} {
 		text := strings.Repeat(part, size/len(part))
 		r := redact.New("aaaaaaaaaaaaaaaa")
-		for _, each := range []*redact.Redactor{r, r.Certain(), r.Known()} {
+		for _, each := range []*redact.Redactor{r, r.Certain(), r.KnownOnly()} {
 			_ = each.Text(text)
 			_ = each.Text(text + "-----END PRIVATE KEY-----")
 		}

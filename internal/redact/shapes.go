@@ -197,7 +197,7 @@ func credentials(r *reading, at, end int) span {
 func likelyCredentials(r *reading, at, end int) span {
 	found := credentials(r, at, end)
 	text := r.text[found.from:min(found.to, found.from+maxJudged)]
-	if shortened(text) {
+	if isElided(text) {
 		return span{}
 	}
 	if strings.EqualFold(r.text[at:end], "basic") {

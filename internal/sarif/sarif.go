@@ -87,8 +87,8 @@ type Region struct {
 	Snippet     *Message `json:"snippet,omitempty"`
 }
 
-// Of returns the log of a run.
-func Of(run Run) Log {
+// NewLog returns the log of a run.
+func NewLog(run Run) Log {
 	return Log{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []Run{run}}
 }
 

@@ -69,8 +69,8 @@ func TestEachSourceComesBeforeTheNext(t *testing.T) {
 	require.Equal(t, "config/settings.json:4", found["REASONING_API_TIMEOUT_MS"])
 	require.Equal(t, "default", found[settings.EnvServices])
 	require.Equal(t, "environment SAVANT_PATH", found[settings.EnvPath])
-	require.True(t, loaded.Chosen(settings.EnvSlow))
-	require.False(t, loaded.Chosen(settings.EnvServices))
+	require.True(t, loaded.IsSet(settings.EnvSlow))
+	require.False(t, loaded.IsSet(settings.EnvServices))
 }
 
 func TestListsOfTheFile(t *testing.T) {

@@ -46,24 +46,24 @@ func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 		if value.Text == StoreFile {
 			return part, false, nil
 		}
-		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "keeps runs, with all their content, in a database: "+value.Text)
+		part, err = trust.NewPart(trust.Setting, row.Key, FileName, value.Text, "keeps runs, with all their content, in a database: "+value.Text)
 	case row.Kind == Folders:
 		content, shown := g.outside(value)
 		if len(content) == 0 {
 			return part, false, nil
 		}
-		part, err = trust.Of(trust.Setting, row.Key, FileName, content, shown...)
+		part, err = trust.NewPart(trust.Setting, row.Key, FileName, content, shown...)
 	case row.Kind == Address:
-		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "sends to "+value.Text, "host "+host(value.Text), "is the "+about(row))
+		part, err = trust.NewPart(trust.Setting, row.Key, FileName, value.Text, "sends to "+value.Text, "host "+host(value.Text), "is the "+about(row))
 		if secret := sentTo(row.Key); secret != "" {
 			part.Shown = append(part.Shown, "and "+secret+", if it is set")
 		}
 	case row.Secret:
-		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "requests use a key of this folder instead of yours", "is the key for "+row.SentTo)
+		part, err = trust.NewPart(trust.Setting, row.Key, FileName, value.Text, "requests use a key of this folder instead of yours", "is the key for "+row.SentTo)
 	case row.Kind == Switch:
-		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "is "+value.Text+": "+about(row))
+		part, err = trust.NewPart(trust.Setting, row.Key, FileName, value.Text, "is "+value.Text+": "+about(row))
 	default:
-		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "asks "+value.Text, "is the "+about(row))
+		part, err = trust.NewPart(trust.Setting, row.Key, FileName, value.Text, "asks "+value.Text, "is the "+about(row))
 	}
 	return part, true, err
 }

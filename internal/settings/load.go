@@ -35,9 +35,9 @@ type Loaded struct {
 // those of SAVANT_TRUST, parts those of its file of settings.
 type Trust func(path string, digests []string, parts []trust.Part) *trust.Folder
 
-// Chosen reports whether a setting, named by its variable, comes from a source other
+// IsSet reports whether a setting, named by its variable, comes from a source other
 // than its default. It is false for settings that were not loaded.
-func (l *Loaded) Chosen(env string) bool {
+func (l *Loaded) IsSet(env string) bool {
 	return l != nil && slices.ContainsFunc(l.Values, func(v Value) bool {
 		return v.Setting.Env == env && v.Origin.Source != FromDefault
 	})

@@ -20,15 +20,15 @@ type Prices map[string]Price
 // perPrice is how many tokens a price is for.
 const perPrice = 1_000_000
 
-// Of returns what tokens of a model cost, and false where its price is not known.
-func (p Prices) Of(model string, promptTokens, outputTokens int) (cost float64, known bool) {
+// Cost returns what tokens of a model cost, and false where its price is not known.
+func (p Prices) Cost(model string, promptTokens, outputTokens int) (cost float64, known bool) {
 	provider, name, named := strings.Cut(model, ":")
 	price, known := p[model]
 	if !known && named {
 		price, known = p[name]
 	}
 	if untagged, latest := strings.CutSuffix(name, ":latest"); !known && latest {
-		return p.Of(provider+":"+untagged, promptTokens, outputTokens)
+		return p.Cost(provider+":"+untagged, promptTokens, outputTokens)
 	}
 	return (price.Input*float64(promptTokens) + price.Output*float64(outputTokens)) / perPrice, known
 }

@@ -63,9 +63,9 @@ const (
 // hidden stands for the parts of an address that are not shown.
 const hidden = "[redacted]"
 
-// Shown returns a value without secrets: for a secret only whether it is set, for an
+// Redacted returns a value without secrets: for a secret only whether it is set, for an
 // address no user, password and query.
-func (v Value) Shown() string {
+func (v Value) Redacted() string {
 	switch {
 	case v.Text == "":
 		return shownNotSet

@@ -43,7 +43,7 @@ func TestWhatIsShown(t *testing.T) {
 		{"LOG_LEVEL", "info", "info", "info"},
 	} {
 		v := value(t, c.variable, c.text)
-		require.Equal(t, c.shown, v.Shown(), c.text)
+		require.Equal(t, c.shown, v.Redacted(), c.text)
 		require.Equal(t, c.json, v.JSON(), c.text)
 	}
 }

@@ -117,8 +117,8 @@ func (f *Folder) Allow(parts ...Part) {
 	}
 }
 
-// Said returns the answer about a part.
-func (f *Folder) Said(part Part) Answer {
+// AnswerTo returns the answer about a part.
+func (f *Folder) AnswerTo(part Part) Answer {
 	said, _ := f.answerOf(part)
 	return said
 }
@@ -148,7 +148,7 @@ func (f *Folder) answerOf(part Part) (Answer, error) {
 }
 
 // Accepts reports whether a part may be used.
-func (f *Folder) Accepts(part Part) bool { return f.Said(part) == Accepted }
+func (f *Folder) Accepts(part Part) bool { return f.AnswerTo(part) == Accepted }
 
 // Require returns nil if a part may be used, else TRUST_REQUIRED with the reason.
 func (f *Folder) Require(part Part) error {
@@ -288,8 +288,8 @@ func (f *Folder) Forget(ids ...string) (int, error) {
 	return len(gone), err
 }
 
-// Known returns the sorted IDs of the parts with an answer.
-func (f *Folder) Known() []string {
+// AnsweredIDs returns the sorted IDs of the parts with an answer.
+func (f *Folder) AnsweredIDs() []string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.read()

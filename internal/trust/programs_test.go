@@ -100,7 +100,7 @@ func TestAChangedProgramIsAskedAboutAgain(t *testing.T) {
 	require.NoError(t, said.Accept(now()))
 	require.True(t, said.Accepts(now()))
 	write("run.sh", "other")
-	require.Equal(t, trust.Changed, said.Said(now()))
+	require.Equal(t, trust.Changed, said.AnswerTo(now()))
 	require.NotEqual(t, first, trust.Digest([]trust.Part{now()}))
 	write("run.sh", "content of run.sh")
 	require.True(t, said.Accepts(now()), "as on another branch")

@@ -52,8 +52,8 @@ type Part struct {
 	Except   []string          `json:"-"`
 }
 
-// Of returns a part with the digest of its content.
-func Of(kind Kind, name, file string, content any, shown ...string) (Part, error) {
+// NewPart returns a part with the digest of its content.
+func NewPart(kind Kind, name, file string, content any, shown ...string) (Part, error) {
 	digest, err := jsonvalue.Digest(content)
 	if err != nil {
 		return Part{}, fault.New(fault.Internal, "the digest of a part: %w", err)

@@ -16,7 +16,7 @@ import (
 
 func part(t testing.TB, name, content string) trust.Part {
 	t.Helper()
-	made, err := trust.Of(trust.Command, name, ".savant/ci.yaml", content, "runs "+content)
+	made, err := trust.NewPart(trust.Command, name, ".savant/ci.yaml", content, "runs "+content)
 	require.NoError(t, err)
 	return made
 }
@@ -26,7 +26,7 @@ func TestAnAnswerIsAboutOneContent(t *testing.T) {
 	configuration, path := t.TempDir(), t.TempDir()
 	said := trust.Open(configuration, path)
 	old, other := part(t, "tests", "old"), part(t, "tests", "other")
-	require.Equal(t, trust.Unsaid, said.Said(old))
+	require.Equal(t, trust.Unsaid, said.AnswerTo(old))
 	require.ErrorIs(t, said.Require(old), fault.TrustRequired)
 	unsaid := fault.From(said.Require(old)).Message()
 	for _, named := range []string{"command tests", ".savant/ci.yaml", "savant trust"} {
@@ -34,26 +34,26 @@ func TestAnAnswerIsAboutOneContent(t *testing.T) {
 	}
 	require.NoError(t, said.Accept(old))
 	require.NoError(t, said.Require(old))
-	require.Equal(t, trust.Changed, said.Said(other))
-	require.Equal(t, trust.Unsaid, said.Said(part(t, "test", "old")), "another name")
-	require.Equal(t, trust.Unsaid, trust.Open(configuration, t.TempDir()).Said(old), "another folder")
-	require.Equal(t, trust.Unsaid, trust.Open(t.TempDir(), path).Said(old), "another user")
+	require.Equal(t, trust.Changed, said.AnswerTo(other))
+	require.Equal(t, trust.Unsaid, said.AnswerTo(part(t, "test", "old")), "another name")
+	require.Equal(t, trust.Unsaid, trust.Open(configuration, t.TempDir()).AnswerTo(old), "another folder")
+	require.Equal(t, trust.Unsaid, trust.Open(t.TempDir(), path).AnswerTo(old), "another user")
 	server := old
 	server.Kind = trust.Server
-	require.Equal(t, trust.Unsaid, said.Said(server), "another kind")
+	require.Equal(t, trust.Unsaid, said.AnswerTo(server), "another kind")
 
 	require.NoError(t, said.Refuse(other))
-	require.Equal(t, trust.Refused, said.Said(other))
-	require.Equal(t, trust.Accepted, said.Said(old), "a content that was accepted before")
+	require.Equal(t, trust.Refused, said.AnswerTo(other))
+	require.Equal(t, trust.Accepted, said.AnswerTo(old), "a content that was accepted before")
 	require.NoError(t, said.Refuse(old))
 	require.ErrorIs(t, said.Require(old), fault.TrustRequired)
 	require.NotEqual(t, unsaid, fault.From(said.Require(old)).Message(), "it says that a person refused")
 	require.NoError(t, said.Accept(old))
-	require.Equal(t, []string{"command:tests"}, said.Known())
+	require.Equal(t, []string{"command:tests"}, said.AnsweredIDs())
 	gone, err := said.Forget("command:tests")
 	require.NoError(t, err)
 	require.Equal(t, 1, gone)
-	require.Equal(t, trust.Unsaid, said.Said(old))
+	require.Equal(t, trust.Unsaid, said.AnswerTo(old))
 	require.Empty(t, trust.Open(configuration, t.TempDir()).Elsewhere())
 }
 
@@ -153,9 +153,9 @@ func TestOldContentsAreForgotten(t *testing.T) {
 	for i := range 30 {
 		require.NoError(t, said.Accept(part(t, "a", fmt.Sprint(i))))
 	}
-	require.Equal(t, trust.Changed, said.Said(part(t, "a", "9")))
-	require.Equal(t, trust.Accepted, said.Said(part(t, "a", "10")))
-	require.Equal(t, trust.Accepted, said.Said(part(t, "other", "x")))
+	require.Equal(t, trust.Changed, said.AnswerTo(part(t, "a", "9")))
+	require.Equal(t, trust.Accepted, said.AnswerTo(part(t, "a", "10")))
+	require.Equal(t, trust.Accepted, said.AnswerTo(part(t, "other", "x")))
 }
 
 // The digest of a folder is that of its parts, in any order, and changes with each.

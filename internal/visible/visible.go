@@ -34,7 +34,7 @@ func Block(text string) string {
 // Characters escapes each invisible character except line breaks and tabs, and changes
 // nothing else.
 func Characters(text string) string {
-	return written(text, "\n\t")
+	return escape(text, "\n\t")
 }
 
 // JSON escapes the invisible characters of a JSON text as JSON does, so that it holds the
@@ -73,13 +73,13 @@ func lines(text string) []string {
 		if blank {
 			out, blank = append(out, ""), false
 		}
-		out = append(out, written(narrow(strings.ReplaceAll(line, "\t", "    ")), ""))
+		out = append(out, escape(narrow(strings.ReplaceAll(line, "\t", "    ")), ""))
 	}
 	return append(out, make([]string, max(0, 1-len(out)))...)
 }
 
-// written escapes invisible characters except those in kept.
-func written(text, kept string) string {
+// escape escapes invisible characters except those in kept.
+func escape(text, kept string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if !strings.ContainsFunc(text, hidden) {
 		return text

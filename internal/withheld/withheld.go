@@ -35,8 +35,8 @@ func Except(patterns []string) (Files, error) {
 	return Files{shown}, nil
 }
 
-// Shown returns the patterns.
-func (f Files) Shown() []string { return f.shown }
+// Patterns returns the patterns.
+func (f Files) Patterns() []string { return f.shown }
 
 // Has reports whether a file is withheld, by its slash-separated path.
 func (f Files) Has(name string) bool {
@@ -67,8 +67,8 @@ func accountKey(content []byte) bool {
 
 var accountType = pattern.Lazy(`"type"\s*:\s*"(service_account|authorized_user|external_account)"`)
 
-// Denied returns TOOL_DENIED for a withheld file.
-func Denied(name string) *fault.Error {
+// DeniedError returns TOOL_DENIED for a withheld file.
+func DeniedError(name string) *fault.Error {
 	return fault.New(fault.ToolDenied, "path: models may not read %q: it may hold secrets, or it belongs to Savant or git", fault.Cut(name, 200)).
 		Hinted(fault.Hint{Text: "a person can allow files of that name with " + Setting})
 }

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Of returns the runs of letters and digits in a text, in lower case.
-func Of(text string) []string {
+// Split returns the runs of letters and digits in a text, in lower case.
+func Split(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	require.Equal(t, []string{"where", "is", "größe", "set", "42"}, words.Of("Where is `Größe` set? 42!"))
+	require.Equal(t, []string{"where", "is", "größe", "set", "42"}, words.Split("Where is `Größe` set? 42!"))
 	require.True(t, words.IsStop("where"))
 	require.False(t, words.IsStop("größe"))
 }

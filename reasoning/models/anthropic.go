@@ -127,7 +127,7 @@ func (a *anthropicAnswer) take(part []byte) error {
 		a.stop(event.StopReason)
 		a.end()
 	}
-	return a.refused()
+	return a.refusalError()
 }
 
 // begin begins a block. A streamed tool use starts with an empty placeholder input,
@@ -191,8 +191,8 @@ func (a *anthropicAnswer) end() {
 	a.text.WriteString(written.String())
 }
 
-// refused is the error of a refusal, even after some text.
-func (a *anthropicAnswer) refused() error {
+// refusalError is the error of a refusal, even after some text.
+func (a *anthropicAnswer) refusalError() error {
 	if a.ended && a.refusal.Len() > 0 {
 		return fault.New(fault.ReasoningUnavailable, "the model refused: %s", a.refusal.String())
 	}

@@ -135,7 +135,7 @@ func (s *service) send(ctx context.Context, operation string, header http.Header
 	case errors.As(err, new(*reasoning.Pending)):
 		return made.reply, s.failed("answered HTTP 202 without an answer")
 	case err != nil:
-		return made.reply, passing(tooLong(err))
+		return made.reply, markTemporary(tooLong(err))
 	case made.refusal.Len() > 0 && made.text.Len() == 0:
 		return made.reply, s.failed("refused: " + made.refusal.String())
 	}
@@ -145,7 +145,7 @@ func (s *service) send(ctx context.Context, operation string, header http.Header
 // part feeds one part, or a whole answer.
 func (s *service) part(answer []byte, into taker) error {
 	if said := refusal(answer); said != nil {
-		return s.refused(said)
+		return s.refusalError(said)
 	}
 	if err := into.take(answer); err != nil {
 		if coded := (*fault.Error)(nil); errors.As(err, &coded) {

@@ -90,7 +90,7 @@ const moreRoom = 4
 // Open returns the model of a name such as "ollama:qwen3:4b", PROVIDER:NAME; a name without a provider uses
 // Options.Provider, or without one the provider before a slash. An unknown provider or a missing key is INVALID_PARAMS.
 func Open(name string, options Options) (Model, error) {
-	provider, model := named(name, options.Provider)
+	provider, model := splitModelName(name, options.Provider)
 	if model == "" {
 		return nil, fault.New(fault.InvalidParams, "model %q: expected NAME or PROVIDER:NAME, such as ollama:qwen3:4b", name)
 	}
@@ -128,9 +128,9 @@ func providerNames() []string {
 	return names
 }
 
-// named splits a model's name into provider and model. A prefix that is not a provider
+// splitModelName splits a model's name into provider and model. A prefix that is not a provider
 // is part of the model's name: llama3:latest.
-func named(name, standard string) (provider, model string) {
+func splitModelName(name, standard string) (provider, model string) {
 	if before, after, has := strings.Cut(name, ":"); has && slices.Contains(providerNames(), before) {
 		return before, strings.TrimSpace(after)
 	}

@@ -76,8 +76,8 @@ var (
 	stays = pattern.Lazy(`(?i)insufficient_quota|invalid_request|authentication|permission|not.?found|no such|does not exist|billing_|credits|error loading`)
 )
 
-// refused is the error of an answer that is one, Temporary if it may pass.
-func (s *service) refused(by *said) error {
+// refusalError is the error of an answer that is one, Temporary if it may pass.
+func (s *service) refusalError(by *said) error {
 	refused := &reasoning.Refused{Status: by.status, Body: by.whole, Err: s.failed("answered an error: " + by.message)}
 	mayPass := passes().MatchString(by.whole)
 	if by.status > 0 {
@@ -95,11 +95,11 @@ const statusCalm = 420
 // modelPasses is reasoning.Passing for the services of models, where a conflict and a model
 // that is not ready pass, too.
 func modelPasses(status int, body string) bool {
-	return reasoning.Passing(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm || loads().MatchString(body)
+	return reasoning.IsTemporaryStatus(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm || loads().MatchString(body)
 }
 
-// passing makes the error of a status Temporary that passes for models only.
-func passing(err error) error {
+// markTemporary makes the error of a status Temporary that passes for models only.
+func markTemporary(err error) error {
 	var refused *reasoning.Refused
 	if errors.As(err, new(*reasoning.Temporary)) || !errors.As(err, &refused) || !modelPasses(refused.Status, refused.Body) || stays().MatchString(refused.Body) {
 		return err

@@ -64,7 +64,7 @@ func (t *Transport) RoundTrip(ctx context.Context, request reasoning.Request, _ 
 		result, waited, err := t.wait(ctx, id)
 		switch {
 		case err == nil:
-			return ended(result)
+			return answerOf(result)
 		case !waited:
 			return nil, t.unreachable(err)
 		case errors.Is(ctx.Err(), context.Canceled):
@@ -141,7 +141,7 @@ func (t *Transport) abandon(ctx context.Context, id string) {
 	}
 }
 
-func ended(result jobs.Result) (json.RawMessage, error) {
+func answerOf(result jobs.Result) (json.RawMessage, error) {
 	switch {
 	case result.Answer != nil:
 		return result.Answer, nil

@@ -114,7 +114,7 @@ func ask(goal string, now time.Time) question {
 		asked.kind, asked.subject = tests, testWords().ReplaceAllString(text, " ")
 	case is(asksWhere) && !is(asksList):
 		asked.kind, asked.subject = locate, placeWords().ReplaceAllString(text, " ")
-		asked.acts = slices.ContainsFunc(english.Of(asked.subject), isParticiple)
+		asked.acts = slices.ContainsFunc(english.Split(asked.subject), isParticiple)
 	}
 	asked.list = asked.kind == explain && is(asksList)
 	asked.verb = asked.verbOf(strings.ToLower(text))
@@ -139,7 +139,7 @@ func (q question) verbOf(text string) (verb string) {
 	if match := asksVerb().FindStringSubmatch(text); match != nil {
 		return match[1] + match[2] + match[3]
 	}
-	for _, word := range english.Of(q.subject) {
+	for _, word := range english.Split(q.subject) {
 		if (q.acts || q.list) && isParticiple(word) {
 			verb = word
 		}

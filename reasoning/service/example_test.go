@@ -26,7 +26,7 @@ func ExampleNewHandler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	schema, err := set.Named("reasoning_request")
+	schema, err := set.Lookup("reasoning_request")
 	if err != nil {
 		log.Fatal(err)
 	}

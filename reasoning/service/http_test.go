@@ -37,7 +37,7 @@ func requestSchema(t *testing.T) *schemas.Schema {
 	t.Helper()
 	set, err := schemas.Load(os.DirFS("../../schemas"))
 	require.NoError(t, err)
-	schema, err := set.Named("reasoning_request")
+	schema, err := set.Lookup("reasoning_request")
 	require.NoError(t, err)
 	return schema
 }

@@ -68,10 +68,10 @@ func fittest(request reasoning.Request) []int {
 	texts := make([][]string, len(request.Tools))
 	numbers := make([]int, len(request.Tools))
 	for i, each := range request.Tools {
-		numbers[i], texts[i] = i, words.Of(each.Name+" "+each.Title+" "+each.Description)
+		numbers[i], texts[i] = i, words.Split(each.Name+" "+each.Title+" "+each.Description)
 	}
 	scores := make([]float64, len(request.Tools))
-	asked := slices.Compact(slices.Sorted(slices.Values(words.Of(request.Goal))))
+	asked := slices.Compact(slices.Sorted(slices.Values(words.Split(request.Goal))))
 	for _, word := range asked {
 		if words.IsStop(word) || len(word) < 2 {
 			continue

@@ -38,7 +38,7 @@ func BenchmarkRedactionOfAStep(b *testing.B) {
 	require.NoError(b, s.stdin.Close())
 	require.NoError(b, s.wait(b))
 
-	recorder := telemetry.NewRecorder(telemetry.Options{Redactor: redact.Of(os.Environ())}) // it writes nothing
+	recorder := telemetry.NewRecorder(telemetry.Options{Redactor: redact.FromEnvironment(os.Environ())}) // it writes nothing
 	traced, took := eventsOfSteps(b, folder), samples{}
 	for _, each := range traced {
 		took.time(func() { recorder.Record(each) })

@@ -214,7 +214,7 @@ func Check(f *File, graph *flow.Graph) error {
 func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {
 	path := strings.TrimPrefix(c.path+".answers."+id, ".")
 	if at, ok := r.answered(graph, ids, path, id); ok {
-		r.listed(c.Answers[id], path, at, open(at.numbers))
+		r.checkLists(c.Answers[id], path, at, open(at.numbers))
 	}
 }
 
@@ -230,8 +230,8 @@ func (r *reader) answered(graph *flow.Graph, ids []string, path, id string) (at 
 	return at, ok && !at.written.Internal()
 }
 
-// listed refuses an answer that has fewer or more lists than the step has loops.
-func (r *reader) listed(value any, path string, at stepSite, lists int) {
+// checkLists refuses an answer that has fewer or more lists than the step has loops.
+func (r *reader) checkLists(value any, path string, at stepSite, lists int) {
 	list, is := value.([]any)
 	switch {
 	case lists > 0 && !is:
@@ -240,7 +240,7 @@ func (r *reader) listed(value any, path string, at stepSite, lists int) {
 		r.wrong(path, "write {value: […]} for a result that is a list", "")
 	case lists > 0:
 		for i, each := range list {
-			r.listed(each, path+"["+strconv.Itoa(i)+"]", at, lists-1)
+			r.checkLists(each, path+"["+strconv.Itoa(i)+"]", at, lists-1)
 		}
 	default:
 		if object, _ := value.(map[string]any); len(object) == 1 && object["attempts"] != nil {
@@ -251,8 +251,8 @@ func (r *reader) listed(value any, path string, at stepSite, lists int) {
 	}
 }
 
-// named refuses the id of a step that is not there.
-func (r *reader) named(graph *flow.Graph, ids []string, path, id string) {
+// checkID refuses the id of a step that is not there.
+func (r *reader) checkID(graph *flow.Graph, ids []string, path, id string) {
 	if _, ok := siteOf(graph, id); !ok {
 		r.unknown(path, "step", id, ids)
 	}
@@ -268,7 +268,7 @@ func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
 				r.wrong(path, "names no steps", "a list of ids")
 			}
 			for _, id := range slices.Sorted(maps.Keys(value)) {
-				r.named(graph, ids, path+"."+id, id)
+				r.checkID(graph, ids, path+"."+id, id)
 			}
 		case []any:
 			for i, each := range value {
@@ -277,10 +277,10 @@ func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
 					r.wrong(path+"["+strconv.Itoa(i)+"]", "is not the id of a step", "")
 					continue
 				}
-				r.named(graph, ids, path+"["+strconv.Itoa(i)+"]", id)
+				r.checkID(graph, ids, path+"["+strconv.Itoa(i)+"]", id)
 			}
 		case string:
-			r.named(graph, ids, path, value)
+			r.checkID(graph, ids, path, value)
 		case nil:
 		default:
 			r.wrong(path, "names no steps", "a list of ids, or a map by id")

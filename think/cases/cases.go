@@ -138,7 +138,7 @@ func (r *reader) testCase(value any, path string) Case {
 	if value, is := object["expect"].(map[string]any); object != nil && (object["expect"] == nil || is && len(value) == 0) {
 		r.wrong(path+".expect", "the case has no expect: say at least its outcome", "")
 	}
-	r.known(expect, path+".expect", expectations)
+	r.checkKeys(expect, path+".expect", expectations)
 	c.Expect = expect
 	return c
 }
@@ -214,12 +214,12 @@ func (r *reader) object(value any, path string, keys ...string) map[string]any {
 		r.wrong(path, "is not a map", "a map with "+strings.Join(keys, ", "))
 		return nil
 	}
-	r.known(object, path, keys)
+	r.checkKeys(object, path, keys)
 	return object
 }
 
-// known refuses the keys of a map that are not among those that it may have.
-func (r *reader) known(object map[string]any, path string, keys []string) {
+// checkKeys refuses the keys of a map that are not among those that it may have.
+func (r *reader) checkKeys(object map[string]any, path string, keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(keys, key) {
 			r.unknown(strings.TrimPrefix(path+"."+key, "."), "key", key, keys)
@@ -229,7 +229,7 @@ func (r *reader) known(object map[string]any, path string, keys []string) {
 
 func (r *reader) unknown(path, what, name string, names []string) {
 	message := "no " + what + " is named " + strconv.Quote(fault.Cut(name, 100))
-	r.wrong(path, message+fault.Meant(", did you mean %q?", name, names), "one of "+fault.Cut(strings.Join(names, ", "), 300))
+	r.wrong(path, message+fault.NearestHint(", did you mean %q?", name, names), "one of "+fault.Cut(strings.Join(names, ", "), 300))
 }
 
 // member returns a member that is a map, if it is there.

@@ -28,7 +28,7 @@ func (t *trial) compareKey(m *matcher, key string) {
 	case "outcome":
 		m.value(at, want, t.outcome())
 	case "ran":
-		t.sameSteps(at, want, t.ran(named(want)))
+		t.sameSteps(at, want, t.ran(wantedIDs(want)))
 	case "skipped":
 		t.skipped(m, at, want)
 	case "failed":
@@ -75,8 +75,8 @@ func (t *trial) outcome() string {
 	return string(t.out.Status)
 }
 
-// named returns the ids that a case names: one, a list, or the keys of a map.
-func named(want any) []string {
+// wantedIDs returns the ids that a case names: one, a list, or the keys of a map.
+func wantedIDs(want any) []string {
 	switch value := want.(type) {
 	case string:
 		return []string{value}
@@ -106,7 +106,7 @@ func (t *trial) ran(names []string) (done []string) {
 
 // sameSteps compares ids in any order.
 func (t *trial) sameSteps(path string, want any, seen []string) {
-	expected := slices.Sorted(slices.Values(named(want)))
+	expected := slices.Sorted(slices.Values(wantedIDs(want)))
 	seen = slices.Sorted(slices.Values(seen))
 	if !slices.Equal(expected, seen) {
 		t.differs(path, Difference{Expected: expected, Seen: append([]string{}, seen...)})
@@ -146,7 +146,7 @@ func (t *trial) codes(want any) (codes map[string]any, names []string) {
 		}
 		codes[each.ID] = t.code(each)
 		step, loop := t.callOf(each.ID)
-		if step != nil && step.Call != flow.CallRun && !loop || slices.Contains(named(want), each.ID) {
+		if step != nil && step.Call != flow.CallRun && !loop || slices.Contains(wantedIDs(want), each.ID) {
 			names = append(names, each.ID)
 		}
 	}

@@ -54,7 +54,7 @@ func kindsOf(graph *flow.Graph, step string) (all []string) {
 }
 
 func pointsBelow(graph *flow.Graph, prefix string) (all []Point) {
-	retries := written(graph, ".retry")
+	retries := stepsWithKey(graph, ".retry")
 	for _, step := range graph.Workflow.Steps {
 		add := func(kinds ...string) {
 			for _, kind := range kinds {
@@ -94,8 +94,8 @@ func pointsBelow(graph *flow.Graph, prefix string) (all []Point) {
 	return all
 }
 
-// written returns the ids of the steps whose file has a key of theirs.
-func written(graph *flow.Graph, key string) map[string]bool {
+// stepsWithKey returns the ids of the steps whose file has a key of theirs.
+func stepsWithKey(graph *flow.Graph, key string) map[string]bool {
 	found := map[string]bool{}
 	parsed, _ := graph.Workflow.Parsed().(map[string]any)
 	list, _ := parsed["steps"].([]any)

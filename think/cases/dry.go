@@ -301,7 +301,7 @@ func (d *dry) shapeOf(graph *flow.Graph) *shape {
 func (d *dry) branches(id string, at stepSite) (all []DryBranch) {
 	step, shape := at.written, d.shapeOf(at.graph)
 	prefix := id[:strings.LastIndexByte(id, '/')+1]
-	held, without := below(prefix, shape.holds[step.ID]), below(prefix, shape.without[step.ID])
+	held, without := idsBelow(prefix, shape.holds[step.ID]), idsBelow(prefix, shape.without[step.ID])
 	if _, issued := d.waits[id]; step.When != nil && !issued && len(without) > 0 {
 		all = append(all, DryBranch{If: step.When.Source(), Steps: []string{id}, Then: goesOn},
 			DryBranch{If: "not (" + step.When.Source() + ")", Steps: without, Skipped: true, Then: goesOn})
@@ -326,8 +326,8 @@ func (d *dry) branches(id string, at stepSite) (all []DryBranch) {
 
 const goesOn = "the run goes on"
 
-// below returns the ids of steps in the workflow that a prefix leads to.
-func below(prefix string, names []string) []string {
+// idsBelow returns the ids of steps in the workflow that a prefix leads to.
+func idsBelow(prefix string, names []string) []string {
 	ids := make([]string, len(names))
 	for i, name := range names {
 		ids[i] = prefix + name

@@ -41,7 +41,7 @@ func Record(f *File, name string, params map[string]any, answers []Recorded, gra
 		if len(calls) > 0 {
 			c.Calls[each.Step], calls = append(c.Calls[each.Step], calls...), nil
 		}
-		attempts[each.Step] = append(attempts[each.Step], quoted(each.Result))
+		attempts[each.Step] = append(attempts[each.Step], wrapResult(each.Result))
 	}
 	for step, all := range attempts {
 		c.Answers[step] = all[0]
@@ -58,8 +58,8 @@ func Record(f *File, name string, params map[string]any, answers []Recorded, gra
 	return c, nil
 }
 
-// quoted wraps a result that would be read as something else.
-func quoted(result any) any {
+// wrapResult wraps a result that would be read as something else.
+func wrapResult(result any) any {
 	_, list := result.([]any)
 	_, attempts := attemptsOf(result)
 	object, _ := result.(map[string]any)
@@ -94,7 +94,7 @@ func (t *trial) observed() map[string]any {
 	outputs := map[string]any{}
 	for name, value := range t.out.Final.Outputs {
 		if value != nil {
-			outputs[name] = shortened(value)
+			outputs[name] = matcherFor(value)
 		}
 	}
 	expect["outputs"] = "none"
@@ -119,9 +119,9 @@ const (
 	maxShown = 60
 )
 
-// shortened returns a value, or for one that is long, or would be read as a matcher, a
+// matcherFor returns a value, or for one that is long, or would be read as a matcher, a
 // matcher that it fits.
-func shortened(value any) any {
+func matcherFor(value any) any {
 	data, err := jsonvalue.Encode(value)
 	long := err != nil || len(data) > maxWhole
 	if !long && !matches(value) {
@@ -140,13 +140,13 @@ func shortened(value any) any {
 		}
 		list := make([]any, len(value))
 		for i, each := range value {
-			list[i] = shortened(each)
+			list[i] = matcherFor(each)
 		}
 		return list
 	case map[string]any:
 		object := map[string]any{}
 		for name, each := range value {
-			object[name] = shortened(each)
+			object[name] = matcherFor(each)
 		}
 		return object
 	}

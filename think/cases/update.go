@@ -149,9 +149,9 @@ func (t *trial) seenAs(key string, want any) any {
 	case "outcome":
 		return t.outcome()
 	case "summary":
-		return shortened(t.summary())
+		return matcherFor(t.summary())
 	case "ran":
-		return listAs(want, t.ran(named(want)))
+		return listAs(want, t.ran(wantedIDs(want)))
 	case "skipped":
 		causes, names := t.causes()
 		if !isMap {
@@ -201,7 +201,7 @@ func (t *trial) membersOf(want, seen map[string]any) map[string]any {
 		case there && t.holds(func(m *matcher) { m.value("", value, now) }):
 			made[name] = value
 		case there:
-			made[name] = shortened(now)
+			made[name] = matcherFor(now)
 		}
 	}
 	return made
@@ -226,7 +226,7 @@ func (t *trial) inputsAs(want any, counts func(*flow.Step) bool) any {
 		if !slices.Contains(seen, id) {
 			continue
 		}
-		made[id] = shortened(t.inputs[id])
+		made[id] = matcherFor(t.inputs[id])
 		named, some := fields.(map[string]any)
 		if input, also := t.inputs[id].(map[string]any); some && also {
 			made[id] = t.membersOf(named, input)
@@ -252,7 +252,7 @@ func (t *trial) outputsAs(named map[string]any) any {
 	case named == nil:
 		named = map[string]any{}
 		for name, value := range outputs {
-			named[name] = shortened(value)
+			named[name] = matcherFor(value)
 		}
 	}
 	return t.membersOf(named, t.out.Final.Outputs)

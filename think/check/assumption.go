@@ -55,7 +55,7 @@ type guess struct {
 	value        any
 }
 
-func is(value any) guess { return guess{known: true, value: value} }
+func guessOf(value any) guess { return guess{known: true, value: value} }
 
 // present is a value of which only is known that it is not null.
 type present struct{}
@@ -77,20 +77,20 @@ func (a assumption) guess(node ast.Node, soft bool) guess {
 	}
 	if len(a.values) > 0 {
 		if value, known := a.values[a.locals.text(node)]; known {
-			return is(value)
+			return guessOf(value)
 		}
 	}
 	switch n := node.(type) {
 	case *ast.NilNode:
-		return is(nil)
+		return guessOf(nil)
 	case *ast.BoolNode:
-		return is(n.Value)
+		return guessOf(n.Value)
 	case *ast.IntegerNode:
-		return is(n.Value)
+		return guessOf(n.Value)
 	case *ast.FloatNode:
-		return is(n.Value)
+		return guessOf(n.Value)
 	case *ast.StringNode:
-		return is(n.Value)
+		return guessOf(n.Value)
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode, *ast.PointerNode:
 		return a.read(n, soft)
 	case *ast.UnaryNode:
@@ -116,10 +116,10 @@ func (a assumption) guess(node ast.Node, soft bool) guess {
 		return a.list(n.Nodes)
 	case *ast.MapNode:
 		if len(n.Pairs) == 0 {
-			return is(map[string]any{})
+			return guessOf(map[string]any{})
 		}
 	case *ast.BuiltinNode, *ast.CallNode:
-		return a.call(called(n))
+		return a.call(functionCall(n))
 	}
 	return guess{}
 }
@@ -156,12 +156,12 @@ func (a assumption) list(nodes []ast.Node) guess {
 		}
 		items = append(items, item.value)
 	}
-	return is(items)
+	return guessOf(items)
 }
 
 // read guesses the value of a name and its members.
 func (a assumption) read(node ast.Node, soft bool) guess {
-	if named, known := a.locals.of(node); known {
+	if named, known := a.locals.localOf(node); known {
 		a.locals = named.in
 		return a.guess(named.value, false)
 	}
@@ -169,7 +169,7 @@ func (a assumption) read(node ast.Node, soft bool) guess {
 	at := len(a.path)
 	switch {
 	case isNull(node):
-		return is(nil)
+		return guessOf(nil)
 	case names == nil:
 		return a.member(node)
 	case a.step != "" && len(names) == 3 && names[0] == "steps" && names[1] == memberName(a.step):
@@ -183,7 +183,7 @@ func (a assumption) read(node ast.Node, soft bool) guess {
 	case a.of == skipped && last && !soft:
 		return guess{fails: true}
 	}
-	return is(nil)
+	return guessOf(nil)
 }
 
 // member guesses a member of a value that is computed: null and {} have none.
@@ -203,7 +203,7 @@ func (a assumption) member(node ast.Node) guess {
 	case !of.known || of.value != nil && jsonvalue.Kind(of.value) != "object":
 		return guess{}
 	case links[0].Optional:
-		return is(nil)
+		return guessOf(nil)
 	}
 	return guess{fails: true}
 }
@@ -221,11 +221,11 @@ func follow(of ast.Node, first expression.Link, rest []expression.Link) ast.Node
 func (a assumption) ofStep(field string) guess {
 	switch {
 	case field == ".status":
-		return is(a.status)
+		return guessOf(a.status)
 	case field == ".reason" && a.status == "skipped", field == ".error" && a.status == "failed":
-		return is(present{})
+		return guessOf(present{})
 	case field == ".reason", field == ".error":
-		return is(nil)
+		return guessOf(nil)
 	}
 	return guess{}
 }
@@ -265,7 +265,7 @@ func (a assumption) operation(operator string, left, right guess) guess {
 	case left.fails || right.fails:
 		return guess{fails: true}
 	case equality && (null(left) && there(right) || there(left) && null(right)):
-		return is(operator == "!=")
+		return guessOf(operator == "!=")
 	case !equality && (null(left) || null(right)):
 		return guess{fails: true} // no other operator takes null
 	}
@@ -277,10 +277,10 @@ func (a assumption) operation(operator string, left, right guess) guess {
 func (a assumption) membership(n *ast.BinaryNode, left guess) guess {
 	if name, isText := left.value.(string); isText {
 		if a.lacks(n.Right, name) {
-			return is(false)
+			return guessOf(false)
 		}
 		if names, _ := a.locals.chain(n.Right); a.step == name && slices.Equal(names, []string{"run", ".failed"}) {
-			return is(a.status == "failed")
+			return guessOf(a.status == "failed")
 		}
 	}
 	members, ok := n.Right.(*ast.ArrayNode)
@@ -293,7 +293,7 @@ func (a assumption) membership(n *ast.BinaryNode, left guess) guess {
 		case same.fails:
 			return same
 		case same.known && same.value == true:
-			return is(true)
+			return guessOf(true)
 		case !same.known:
 			known = false
 		}
@@ -303,11 +303,11 @@ func (a assumption) membership(n *ast.BinaryNode, left guess) guess {
 
 // lacks reports whether a node is the object, or its keys, in which the field is missing.
 func (a assumption) lacks(node ast.Node, field string) bool {
-	if named, known := a.locals.of(node); known {
+	if named, known := a.locals.localOf(node); known {
 		a.locals = named.in
 		return a.lacks(named.value, field)
 	}
-	if name, arguments := called(node); name == "keys" && len(arguments) == 1 {
+	if name, arguments := functionCall(node); name == "keys" && len(arguments) == 1 {
 		node = arguments[0]
 	}
 	last := len(a.path) - 1
@@ -364,20 +364,20 @@ func (a assumption) overItems(name string, list, predicate ast.Node) guess {
 	}
 	switch {
 	case name == "any" && (all || matches > 0):
-		return is(matches > 0)
+		return guessOf(matches > 0)
 	case name == "none" && (all || matches > 0):
-		return is(matches == 0)
+		return guessOf(matches == 0)
 	case name == "all" && (all || misses > 0):
-		return is(misses == 0)
+		return guessOf(misses == 0)
 	case !all:
 	case name == "one":
-		return is(matches == 1)
+		return guessOf(matches == 1)
 	case name == "count":
-		return is(matches)
+		return guessOf(matches)
 	case name == "filter" && matches == 0, name == "map" && len(items) == 0:
-		return is([]any{})
+		return guessOf([]any{})
 	case name == "find" && matches == 0:
-		return is(nil)
+		return guessOf(nil)
 	}
 	return guess{}
 }

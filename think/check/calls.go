@@ -132,7 +132,7 @@ func flat(item *Type) *Type {
 		if item.kinds == list {
 			item = inner
 		} else {
-			item = join(item.only(every&^list), inner)
+			item = join(item.restrictTo(every&^list), inner)
 		}
 		if item == anything || inner == anything {
 			return anything

@@ -49,7 +49,7 @@ type Judge interface {
 // that of the root first. Without rules, which may be nil, what only they read counts as
 // unread.
 func Graph(graph *flow.Graph, tools Tools, rules Rules) Report {
-	return each(graph, tools, func(c *checker) {
+	return checkEach(graph, tools, func(c *checker) {
 		if c.w.Ruled && rules != nil {
 			for _, name := range rules.Reads(c.w) {
 				c.reads[name] = true
@@ -60,8 +60,8 @@ func Graph(graph *flow.Graph, tools Tools, rules Rules) Report {
 	})
 }
 
-// each reports what a check finds in a workflow and its children.
-func each(graph *flow.Graph, tools Tools, find func(*checker)) (found Report) {
+// checkEach reports what a check finds in a workflow and its children.
+func checkEach(graph *flow.Graph, tools Tools, find func(*checker)) (found Report) {
 	seen := map[*flow.Graph]bool{}
 	var visit func(*flow.Graph)
 	visit = func(g *flow.Graph) {
@@ -146,14 +146,14 @@ func newChecker(graph *flow.Graph, tools Tools) *checker {
 	return c
 }
 
-// typed reads a schema of the workflow.
-func (c *checker) typed(schema any, origin string, unnamed openness) *Type {
+// schemaType reads a schema of the workflow.
+func (c *checker) schemaType(schema any, origin string, unnamed openness) *Type {
 	r := &reader{set: c.w.SchemaSet(), origin: origin, unnamed: unnamed}
 	return r.typeOf(schema, schema, 0)
 }
 
 func (c *checker) paramType(param flow.Param) *Type {
-	found := c.typed(param.Schema, "the parameter "+param.Name, open)
+	found := c.schemaType(param.Schema, "the parameter "+param.Name, open)
 	if !param.Required && param.Default == nil {
 		if len(found.fields) == 0 {
 			return found.withNull() // no shape is declared that would be read further
@@ -338,7 +338,7 @@ func (c *checker) capture(name string) *Type {
 		result = c.silently(step.Extract, in)
 	}
 	if step.Schema != nil {
-		result = intersect(result, c.typed(step.Schema.JSON(), "the success_schema of step "+step.ID, open))
+		result = intersect(result, c.schemaType(step.Schema.JSON(), "the success_schema of step "+step.ID, open))
 	}
 	switch {
 	case step.OnFailure == flow.Continue && step.Foreach != nil:
@@ -366,7 +366,7 @@ func (c *checker) resultOf(step *flow.Step) *Type {
 		return &Type{kinds: object, openness: closed, origin: "an approval", fields: map[string]*Type{"approved": ofBool, "comment": {kinds: text | null}}}
 	case flow.CallAsk:
 		if schema, ok := plainValue(member(step.Template(), "schema")); ok {
-			return c.typed(schema, "the schema that step "+step.ID+" asks for", open)
+			return c.schemaType(schema, "the schema that step "+step.ID+" asks for", open)
 		}
 		return anything
 	}

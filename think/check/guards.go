@@ -54,15 +54,15 @@ func nameOf(node ast.Node) string {
 	return ""
 }
 
-// of returns what a name, or #, stands for.
-func (l locals) of(node ast.Node) (local, bool) {
+// localOf returns what a name, or #, stands for.
+func (l locals) localOf(node ast.Node) (local, bool) {
 	found, known := l[nameOf(node)]
 	return found, known
 }
 
 // learn adds what a condition says to facts, taken apart at and, or and not.
 func learn(facts []fact, node ast.Node, holds bool, in locals) []fact {
-	if named, known := in.of(node); known {
+	if named, known := in.localOf(node); known {
 		return learn(facts, named.value, holds, named.in)
 	}
 	switch n := node.(type) {
@@ -90,19 +90,19 @@ func conjunction(n *ast.BinaryNode, holds bool) bool {
 	return n.Operator == "or" || n.Operator == "||"
 }
 
-// implied reports whether a condition follows from facts: part by part they say the
+// followsFrom reports whether a condition follows from facts: part by part they say the
 // same, or they give the values that decide it.
-func implied(facts []fact, node ast.Node, holds bool) bool {
+func followsFrom(facts []fact, node ast.Node, holds bool) bool {
 	switch n := node.(type) {
 	case *ast.UnaryNode:
 		if negates(n) {
-			return implied(facts, n.Node, !holds)
+			return followsFrom(facts, n.Node, !holds)
 		}
 	case *ast.BinaryNode:
 		switch {
 		case conjunction(n, holds):
-			return implied(facts, n.Left, holds) && implied(facts, n.Right, holds)
-		case conjunction(n, !holds) && (implied(facts, n.Left, holds) || implied(facts, n.Right, holds)):
+			return followsFrom(facts, n.Left, holds) && followsFrom(facts, n.Right, holds)
+		case conjunction(n, !holds) && (followsFrom(facts, n.Left, holds) || followsFrom(facts, n.Right, holds)):
 			return true
 		}
 	}
@@ -113,11 +113,11 @@ func implied(facts []fact, node ast.Node, holds bool) bool {
 	}) {
 		return true
 	}
-	return decided(facts, node, holds)
+	return isDecided(facts, node, holds)
 }
 
-// decided reports whether the values that facts give decide a condition.
-func decided(facts []fact, node ast.Node, holds bool) bool {
+// isDecided reports whether the values that facts give decide a condition.
+func isDecided(facts []fact, node ast.Node, holds bool) bool {
 	values := map[string]any{}
 	var choices []fact // one of several values
 	for _, known := range facts {
@@ -227,7 +227,7 @@ func (l locals) condition(node ast.Node) (text string, positive bool) {
 
 // text writes a node so that those that give the same are written alike.
 func (l locals) text(node ast.Node) string {
-	if named, known := l.of(node); known {
+	if named, known := l.localOf(node); known {
 		return named.text
 	}
 	switch n := node.(type) {
@@ -240,7 +240,7 @@ func (l locals) text(node ast.Node) string {
 	case *ast.UnaryNode:
 		return strings.Replace(n.Operator, "not", "!", 1) + l.text(n.Node)
 	case *ast.BuiltinNode, *ast.CallNode:
-		name, arguments := called(n)
+		name, arguments := functionCall(n)
 		return name + l.texts(arguments)
 	case *ast.PredicateNode:
 		return l.text(n.Node)
@@ -260,7 +260,7 @@ func (l locals) texts(nodes []ast.Node) string {
 // stand behind ?.; nil for a read of a computed value.
 func (l locals) chain(node ast.Node) (names []string, optional []bool) {
 	base, links := expression.Flatten(node)
-	if named, known := l.of(base); known {
+	if named, known := l.localOf(base); known {
 		if names, optional = named.in.chain(named.value); names == nil {
 			return nil, nil
 		}

@@ -121,13 +121,13 @@ func (i *inference) node(node ast.Node, soft bool) *Type {
 	case *ast.PredicateNode:
 		return i.node(n.Node, false)
 	case *ast.BuiltinNode, *ast.CallNode:
-		return i.call(called(n))
+		return i.call(functionCall(n))
 	}
 	return anything
 }
 
-// called returns the name of the function that a node calls, and its arguments.
-func called(node ast.Node) (name string, arguments []ast.Node) {
+// functionCall returns the name of the function that a node calls, and its arguments.
+func functionCall(node ast.Node) (name string, arguments []ast.Node) {
 	switch n := node.(type) {
 	case *ast.BuiltinNode:
 		return n.Name, n.Arguments
@@ -142,14 +142,14 @@ func called(node ast.Node) (name string, arguments []ast.Node) {
 func (i *inference) conditional(n *ast.ConditionalNode, soft bool) *Type {
 	i.truth(n.Cond, "a condition")
 	before := len(i.untyped)
-	i.untyped = append(i.untyped, asked(n.Cond)...)
-	joined := join(i.under(n.Cond, true, n.Exp1, soft), i.under(n.Cond, false, n.Exp2, soft))
+	i.untyped = append(i.untyped, guardedReads(n.Cond)...)
+	joined := join(i.inferUnder(n.Cond, true, n.Exp1, soft), i.inferUnder(n.Cond, false, n.Exp2, soft))
 	i.untyped = i.untyped[:before]
 	return joined
 }
 
-// under returns the type of a node that is reached where a condition holds, or does not.
-func (i *inference) under(condition ast.Node, holds bool, node ast.Node, soft bool) *Type {
+// inferUnder returns the type of a node that is reached where a condition holds, or does not.
+func (i *inference) inferUnder(condition ast.Node, holds bool, node ast.Node, soft bool) *Type {
 	outer := i.facts
 	i.facts = learn(outer, condition, holds, i.values)
 	found := i.node(node, soft)
@@ -340,7 +340,7 @@ func (i *inference) member(of *Type, l expression.Link, said string) *Type {
 	case of.kinds&(list|text|object) == 0:
 		i.report(l.At, "", "%s is %s and has no members", subject(said), of.kinds&^null)
 	case of.kinds&(list|text|object) == list && constant && index >= 0:
-		return of.at(index)
+		return of.itemAt(index)
 	case !constant && of.kinds&(list|text|object) == object:
 		return of.fieldType().unlessNone()
 	case !constant && of.kinds&object != 0:
@@ -410,7 +410,7 @@ func nearestField(name string, of *Type) string {
 	if len(fields) == 0 {
 		return ": it has none"
 	}
-	if meant := fault.Meant(": did you mean %q?", name, fields); meant != "" {
+	if meant := fault.NearestHint(": did you mean %q?", name, fields); meant != "" {
 		return meant
 	}
 	more := ""
@@ -420,8 +420,8 @@ func nearestField(name string, of *Type) string {
 	return ": it has " + strings.Join(fields, ", ") + more
 }
 
-// asked returns the reads whose type or presence a condition asks for.
-func asked(condition ast.Node) []string {
+// guardedReads returns the reads whose type or presence a condition asks for.
+func guardedReads(condition ast.Node) []string {
 	a := &asking{}
 	ast.Walk(&condition, a)
 	return a.reads
@@ -434,21 +434,21 @@ func (a *asking) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.BuiltinNode:
 		if n.Name == "type" && len(n.Arguments) == 1 {
-			a.reads = append(a.reads, written(n.Arguments[0]))
+			a.reads = append(a.reads, readSource(n.Arguments[0]))
 		}
 	case *ast.CallNode:
 		if callee, ok := n.Callee.(*ast.IdentifierNode); ok && callee.Value == "type" && len(n.Arguments) == 1 {
-			a.reads = append(a.reads, written(n.Arguments[0]))
+			a.reads = append(a.reads, readSource(n.Arguments[0]))
 		}
 	case *ast.BinaryNode:
 		if n.Operator == "in" {
-			a.reads = append(a.reads, written(n.Right))
+			a.reads = append(a.reads, readSource(n.Right))
 		}
 	}
 }
 
-// written returns the source form of a read, "" for other nodes.
-func written(node ast.Node) string {
+// readSource returns the source form of a read, "" for other nodes.
+func readSource(node ast.Node) string {
 	base, links := expression.Flatten(node)
 	said := nameOf(base)
 	for _, each := range links {

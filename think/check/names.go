@@ -17,27 +17,27 @@ type Choices interface {
 	ToolChoices(tool string) map[string][]string
 }
 
-// Chosen finds arguments that are none of the values their tools take now. Other than
+// CheckChoices finds arguments that are none of the values their tools take now. Other than
 // Graph it is to be asked anew each time.
-func Chosen(graph *flow.Graph, choices Choices) Report {
+func CheckChoices(graph *flow.Graph, choices Choices) Report {
 	known := map[string]map[string][]string{}
-	return each(graph, nil, func(c *checker) {
+	return checkEach(graph, nil, func(c *checker) {
 		for _, step := range c.w.Steps {
 			if _, asked := known[step.Call]; !asked {
 				known[step.Call] = choices.ToolChoices(step.Call)
 			}
 			for _, name := range slices.Sorted(maps.Keys(known[step.Call])) {
 				if some := known[step.Call][name]; len(some) > 0 {
-					c.chosen(step, name, some)
+					c.checkChoices(step, name, some)
 				}
 			}
 		}
 	})
 }
 
-// chosen holds the values that an argument may have against those that there are. A
+// checkChoices holds the values that an argument may have against those that there are. A
 // value that is passed in any case has to be there, and so has one of several.
-func (c *checker) chosen(step *flow.Step, name string, choices []string) {
+func (c *checker) checkChoices(step *flow.Step, name string, choices []string) {
 	given := member(step.Template(), name)
 	if given == nil {
 		return
@@ -53,7 +53,7 @@ func (c *checker) chosen(step *flow.Step, name string, choices []string) {
 	}
 	for _, value := range strangers {
 		text, _ := value.(string)
-		fix := cmp.Or(fault.Meant(": did you mean \"%s\"?", text, choices), "; there is "+fault.Cut(strings.Join(choices, ", "), 300))
+		fix := cmp.Or(fault.NearestHint(": did you mean \"%s\"?", text, choices), "; there is "+fault.Cut(strings.Join(choices, ", "), 300))
 		c.atValue(fault.InvalidParams, severity, step.Path()+".input_template."+name, 0, "%s knows no %s %q%s", step.Call, name, fault.Cut(text, 60), fix)
 	}
 }

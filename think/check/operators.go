@@ -90,7 +90,7 @@ func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 	case "??":
 		left := i.node(n.Left, true).withoutNull()
 		isAbsent := &ast.BinaryNode{Operator: "==", Left: &ast.BinaryNode{Operator: "??", Left: n.Left, Right: &ast.NilNode{}}, Right: &ast.NilNode{}}
-		return join(left, i.under(isAbsent, true, n.Right, soft))
+		return join(left, i.inferUnder(isAbsent, true, n.Right, soft))
 	case "==", "!=":
 		i.compare(n)
 		return ofBool
@@ -121,7 +121,7 @@ func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 func (i *inference) logical(n *ast.BinaryNode) *Type {
 	i.truth(n.Left, "the left side of "+n.Operator)
 	before := len(i.untyped)
-	i.untyped = append(i.untyped, asked(n.Left)...)
+	i.untyped = append(i.untyped, guardedReads(n.Left)...)
 	outer := i.facts
 	i.facts = learn(outer, n.Left, n.Operator == "and" || n.Operator == "&&", i.values)
 	i.truth(n.Right, "the right side of "+n.Operator)
@@ -216,9 +216,9 @@ func differ(n *ast.BinaryNode, left, right *Type) string {
 	if values.values != nil && other.values != nil {
 		fix := ""
 		if wrong, ok := other.values[0].(string); ok && len(other.values) == 1 {
-			fix = meant(wrong, values.values)
+			fix = nearestHint(wrong, values.values)
 		}
-		return subject(plainly(at)) + " is one of " + shown(values.values) + fix
+		return subject(plainly(at)) + " is one of " + valueList(values.values) + fix
 	}
 	return left.kinds.String() + " is never equal to " + right.kinds.String()
 }
@@ -232,13 +232,13 @@ func constant(node ast.Node) bool {
 }
 
 // plainly returns the source form of a read, "" for other nodes.
-func plainly(node ast.Node) string { return strings.TrimPrefix(written(node), "\x00") }
+func plainly(node ast.Node) string { return strings.TrimPrefix(readSource(node), "\x00") }
 
 // statuses maps words that people mistake for a step's status.
 var statuses = map[string]string{"success": "done", "succeeded": "done", "completed": "done", "complete": "done", "ok": "done", "passed": "done", "finished": "done",
 	"failure": "failed", "error": "failed", "skip": "skipped"}
 
-func meant(wrong string, values []any) string {
+func nearestHint(wrong string, values []any) string {
 	var known []string
 	for _, value := range values {
 		if word, ok := value.(string); ok {
@@ -265,7 +265,7 @@ func meant(wrong string, values []any) string {
 // typeNames maps other languages' names of the types that type() returns.
 var typeNames = map[string]string{"object": "map", "dict": "map", "list": "array", "number": "int", "integer": "int", "boolean": "bool", "str": "string", "null": "nil", "none": "nil"}
 
-func shown(values []any) string {
+func valueList(values []any) string {
 	var said []string
 	for at, value := range values {
 		if at == 8 {
@@ -343,7 +343,7 @@ func (i *inference) among(n *ast.BinaryNode, negated bool, members []ast.Node, l
 	switch all := len(strangers) == len(members); {
 	case len(strangers) == 0, left.written && !all:
 	case written:
-		i.report(n, warning, "this is %s: %s is not in the list", outcome(negated), shown(left.values))
+		i.report(n, warning, "this is %s: %s is not in the list", outcome(negated), valueList(left.values))
 	case all:
 		i.never(n, negated, left, join(types...))
 	default:

@@ -59,5 +59,5 @@ func follows(facts []fact, reason flow.Skip) bool {
 		return false
 	}
 	when, err := reason.By.When.Parse()
-	return err == nil && implied(facts, when, true)
+	return err == nil && followsFrom(facts, when, true)
 }

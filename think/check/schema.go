@@ -120,7 +120,7 @@ func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) 
 		if rest, ok := additional.(map[string]any); ok {
 			made.rest = r.typeOf(rest, root, depth+1)
 		}
-	case named && !composed(schema):
+	case named && !isComposed(schema):
 		made.openness = r.unnamed
 	}
 }
@@ -148,8 +148,8 @@ func (r *reader) required(made *Type, schema map[string]any) {
 	}
 }
 
-// composed reports whether subschemas for the same value may name more fields.
-func composed(schema map[string]any) bool {
+// isComposed reports whether subschemas for the same value may name more fields.
+func isComposed(schema map[string]any) bool {
 	return slices.ContainsFunc([]string{"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}, func(keyword string) bool {
 		_, has := schema[keyword]
 		return has

@@ -148,7 +148,7 @@ func (i *inference) excludes(capture string) bool {
 func mentioned(facts []fact) []string {
 	found := &mentions{seen: map[ast.Node]bool{}}
 	for _, each := range facts {
-		found.in(each.node, each.locals)
+		found.findMentions(each.node, each.locals)
 	}
 	slices.Sort(found.names)
 	return slices.Compact(found.names)
@@ -160,7 +160,7 @@ type mentions struct {
 	seen   map[ast.Node]bool // values of names
 }
 
-func (m *mentions) in(node ast.Node, where locals) {
+func (m *mentions) findMentions(node ast.Node, where locals) {
 	outer := m.locals
 	m.locals = where
 	ast.Walk(&node, m)
@@ -170,7 +170,7 @@ func (m *mentions) in(node ast.Node, where locals) {
 // Visit gathers the names that a node may read.
 func (m *mentions) Visit(node *ast.Node) {
 	names, _ := m.locals.chain(*node)
-	named, isLocal := m.locals.of(*node)
+	named, isLocal := m.locals.localOf(*node)
 	switch {
 	case len(names) > 1 && names[0] == "steps":
 		m.names = append(m.names, "steps"+names[1])
@@ -178,7 +178,7 @@ func (m *mentions) Visit(node *ast.Node) {
 		m.names = append(m.names, names[0])
 	case isLocal && !m.seen[named.value]:
 		m.seen[named.value] = true
-		m.in(named.value, named.in)
+		m.findMentions(named.value, named.in)
 	}
 }
 

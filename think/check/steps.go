@@ -82,7 +82,7 @@ func (c *checker) step(step *flow.Step) {
 		c.condition("until", c.expression(step.Until, sites.Until, inner), sites.Until)
 	}
 	if step.Approval != nil && step.Approval.Scope != nil && step.Approval.Scope.Where != nil {
-		c.where(step.Approval.Scope, in)
+		c.checkScope(step.Approval.Scope, in)
 	}
 	path := step.Path() + ".input_template"
 	if step.Call == flow.CallAssert {
@@ -105,8 +105,8 @@ func (c *checker) step(step *flow.Step) {
 	c.order(step)
 }
 
-// where checks which calls an approval covers: input has the arguments of the tool.
-func (c *checker) where(of *flow.Scope, in scope) {
+// checkScope checks which calls an approval covers: input has the arguments of the tool.
+func (c *checker) checkScope(of *flow.Scope, in scope) {
 	in.item, in.of = "input", Any()
 	if tool, known := c.tool(of.Call); known {
 		in.of, _ = Call(of.Call, tool)
@@ -223,7 +223,7 @@ func (c *checker) fits(value *flow.Template, wanted *Type, path, what string, in
 	case loose(found.kinds)&loose(wanted.kinds) == 0:
 		message = fmt.Sprintf("%s must be %s, not %s", what, wanted.kinds, found.kinds)
 	case found.values != nil && wanted.values != nil && !canEqual(found, wanted):
-		message = fmt.Sprintf("%s must be one of %s, not %s", what, shown(wanted.values), shown(found.values))
+		message = fmt.Sprintf("%s must be one of %s, not %s", what, valueList(wanted.values), valueList(found.values))
 	default:
 		return
 	}

@@ -178,7 +178,7 @@ func joinTwo(a, b *Type) *Type {
 	if a.values != nil && b.values != nil && len(a.values)+len(b.values) <= maxValues {
 		joined.values = slices.Clone(a.values)
 		for _, value := range b.values {
-			if !slices.ContainsFunc(joined.values, func(known any) bool { return same(known, value) }) {
+			if !slices.ContainsFunc(joined.values, func(known any) bool { return equalJSON(known, value) }) {
 				joined.values = append(joined.values, value)
 			}
 		}
@@ -210,7 +210,7 @@ func (t *Type) plain() bool {
 // items makes the types of a list's items of those of two lists.
 func (t *Type) items(a, b *Type, of func(a, b *Type) *Type) {
 	for k := range max(len(a.prefix), len(b.prefix)) {
-		t.prefix = append(t.prefix, of(a.at(k), b.at(k)))
+		t.prefix = append(t.prefix, of(a.itemAt(k), b.itemAt(k)))
 	}
 	if t.item = of(a.others(), b.others()); t.item == anything {
 		t.item = nil
@@ -316,7 +316,7 @@ func intersect(a, b *Type) *Type {
 	default:
 		both.values = []any{}
 		for _, value := range a.values {
-			if slices.ContainsFunc(b.values, func(other any) bool { return same(value, other) }) {
+			if slices.ContainsFunc(b.values, func(other any) bool { return equalJSON(value, other) }) {
 				both.values = append(both.values, value)
 			}
 		}
@@ -400,8 +400,8 @@ func (t *Type) withoutNull() *Type {
 	return &bare
 }
 
-// only returns the part of a type that is of some kinds.
-func (t *Type) only(of kinds) *Type {
+// restrictTo returns the part of a type that is of some kinds.
+func (t *Type) restrictTo(of kinds) *Type {
 	part := *t
 	part.kinds &= of
 	if part.values != nil {
@@ -426,8 +426,8 @@ func (t *Type) others() *Type {
 	return t.item
 }
 
-// at returns the type of the item at an index.
-func (t *Type) at(index int) *Type {
+// itemAt returns the type of the item at an index.
+func (t *Type) itemAt(index int) *Type {
 	if index < len(t.prefix) {
 		return t.prefix[index]
 	}
@@ -464,7 +464,7 @@ func canEqual(a, b *Type) bool {
 		return loose(a.kinds)&loose(b.kinds) != 0 && (a.values == nil || anyOf(a.values, b)) && (b.values == nil || anyOf(b.values, a))
 	}
 	for _, value := range a.values {
-		if slices.ContainsFunc(b.values, func(other any) bool { return same(value, other) }) {
+		if slices.ContainsFunc(b.values, func(other any) bool { return equalJSON(value, other) }) {
 			return true
 		}
 	}
@@ -483,7 +483,7 @@ func anyOf(values []any, of *Type) bool {
 	return slices.ContainsFunc(values, func(value any) bool { return loose(kindOf(value))&loose(of.kinds) != 0 })
 }
 
-func same(a, b any) bool {
+func equalJSON(a, b any) bool {
 	left, errLeft := jsonvalue.Encode(a)
 	right, errRight := jsonvalue.Encode(b)
 	return errLeft == nil && errRight == nil && string(left) == string(right)

@@ -59,7 +59,7 @@ func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value))[:min(len(value), maxMembers)] {
-			if composed(value[name]) && u.satisfiesSchema(value[name]) {
+			if isComposite(value[name]) && u.satisfiesSchema(value[name]) {
 				advice = fmt.Sprintf("the value under %q fits: send only that value", fault.Cut(name, 80))
 				break
 			}
@@ -71,8 +71,8 @@ func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
 	return fault.New(refused.Code, "%s; %s", refused.Details, advice).With(refused.Diagnostics...)
 }
 
-// composed reports whether a value is an object or a list.
-func composed(value any) bool {
+// isComposite reports whether a value is an object or a list.
+func isComposite(value any) bool {
 	switch value.(type) {
 	case map[string]any, []any:
 		return true
@@ -202,7 +202,7 @@ func (u *unit) acceptPerson(value any) ([]byte, *fault.Error) {
 		}
 		return u.fit(value)
 	}
-	if schema := u.asked(); schema != nil {
+	if schema := u.askSchema(); schema != nil {
 		if err := schema.Check(value); err != nil {
 			return nil, fault.From(err)
 		}

@@ -241,7 +241,7 @@ func (s *source) decide(name string, program *expression.Program, env expression
 
 // mismatch is the error of an expression whose value cannot be used.
 func (s *source) mismatch(code fault.Code, message, expected, actual string) *fault.Error {
-	at := s.at(0)
+	at := s.positionAt(0)
 	return fault.New(code, "%s:%d:%d: %s", s.file, at.line, at.column, message).With(fault.Diagnostic{
 		File: s.file, Path: s.path, Line: at.line, Column: at.column, Message: message, Expected: expected, Actual: actual})
 }
@@ -376,7 +376,7 @@ func (u *unit) mismatch(t *template, message string) *fault.Error {
 	at := u.step().at
 	path := u.step().path
 	if t.where != nil {
-		at, path = t.where.at(0), t.where.path
+		at, path = t.where.positionAt(0), t.where.path
 	}
 	return fault.New(fault.ExpressionError, "%s:%d:%d: %s", u.file(), at.line, at.column, message).With(
 		fault.Diagnostic{File: u.file(), Path: path, Line: at.line, Column: at.column, Message: message})

@@ -67,8 +67,8 @@ func (s *Step) scoped() placed {
 // Site is where the condition stands, nil for none.
 func (s *Scope) Site() *Site { return s.whereAt }
 
-// shown is the scope as a person sees it.
-func (s *Scope) shown() map[string]any {
+// description is the scope as a person sees it.
+func (s *Scope) description() map[string]any {
 	shown := map[string]any{"call": s.Call, "at_most": s.Most, "expires": s.expires}
 	if s.Where != nil {
 		shown["where"] = s.Where.Source()
@@ -76,9 +76,9 @@ func (s *Scope) shown() map[string]any {
 	return shown
 }
 
-// shown adds to the input of a step what a person has to know of their answer, so that it
+// description adds to the input of a step what a person has to know of their answer, so that it
 // is bound to it.
-func (a *Approval) shown(input any) any {
+func (a *Approval) description(input any) any {
 	object, is := input.(map[string]any)
 	if a == nil || !is {
 		return input
@@ -95,7 +95,7 @@ func (a *Approval) shown(input any) any {
 		object["count"] = a.Count
 	}
 	if a.Scope != nil {
-		object["scope"] = a.Scope.shown()
+		object["scope"] = a.Scope.description()
 	}
 	return object
 }
@@ -316,7 +316,7 @@ func (p *parser) approvers(a *Approval, at string, node *yaml.Node) {
 			p.add(fault.YAMLSchemaViolation, at, item, "%q is named twice, and counts once", item.Value)
 		default:
 			a.Approvers = append(a.Approvers, item.Value)
-			a.approversAt = append(a.approversAt, p.source(item, "", 0).at(0))
+			a.approversAt = append(a.approversAt, p.source(item, "", 0).positionAt(0))
 		}
 	}
 }
@@ -330,7 +330,7 @@ func (p *parser) scopeOf(s *Step, node *yaml.Node, names expression.Scope) {
 	}
 	scope := &Scope{Call: p.required(keys, "call", at, node), Grant: DefaultGrant(), expires: "24h"}
 	if call := keys.value("call"); call != nil && scope.Call != "" {
-		scope.callAt = p.source(call, "", 0).at(0)
+		scope.callAt = p.source(call, "", 0).positionAt(0)
 		prefix, _, _ := strings.Cut(scope.Call, ".")
 		if !toolName().MatchString(scope.Call) || slices.Contains([]string{"llm", "human", "flow", "think"}, prefix) {
 			p.add(fault.YAMLSchemaViolation, at+".call", call, "an approval covers the calls of a tool, server.tool, not %q%s", fault.Cut(scope.Call, 80), dotted(scope.Call))

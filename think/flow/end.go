@@ -212,7 +212,7 @@ func (r *Run) Cancel(by Cancellation) (Outcome, error) {
 		u.touch()
 	}
 	r.issued, r.ready, r.queue, r.blocked = nil, nil, nil, nil
-	r.final = &Final{Outcome: string(Cancelled), Ran: r.ran, Outputs: map[string]any{}, Artifacts: []FinalArtifact{}, Failed: r.reported()}
+	r.final = &Final{Outcome: string(Cancelled), Ran: r.ran, Outputs: map[string]any{}, Artifacts: []FinalArtifact{}, Failed: r.failureReport()}
 	r.final.Summary = fmt.Sprintf("%s %s: %s, %d of %d steps ran", r.graph.Workflow.Name, r.graph.Workflow.Version, by, r.ran, r.total())
 	return r.Proceed(), nil
 }
@@ -235,9 +235,9 @@ func (c Cancellation) String() string {
 	return text
 }
 
-// seen is a step's status and cause as a reader means them: what had not ended when the
+// finalStatus is a step's status and cause as a reader means them: what had not ended when the
 // run was cancelled never will.
-func (r *Run) seen(status Status, cause string) (Status, string) {
+func (r *Run) finalStatus(status Status, cause string) (Status, string) {
 	if r.cancelled != nil && !status.settled() {
 		return Skipped, causeCancelled
 	}

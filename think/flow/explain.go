@@ -62,7 +62,7 @@ func (v View) Explain(step Handle) (*Explanation, []Ref) {
 	e.StepID = step.ID()
 	e.Status, e.Cause = n.shownStatus()
 	if u != nil {
-		e.Status, e.Cause = v.run.seen(u.status, u.cause)
+		e.Status, e.Cause = v.run.finalStatus(u.status, u.cause)
 		e.Attempt = u.attempt
 	}
 	for _, dep := range n.node().after() {
@@ -171,25 +171,25 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 	for _, reference := range p.References() {
 		switch reference.Root {
 		case "params":
-			operands["params."+reference.Name] = shortened(n.frame.params[reference.Name])
+			operands["params."+reference.Name] = operandExcerpt(n.frame.params[reference.Name])
 		case "state":
 			if at, ok := n.frame.graph.captures[reference.Name]; ok && n.frame.nodes[at].status.settled() {
 				if beginning, long := n.frame.nodes[at].beginning(); long {
 					operands["state."+reference.Name] = beginning
 				} else if value := env.Steps.Capture(reference.Name); value != expression.NoCapture {
-					operands["state."+reference.Name] = shortened(value)
+					operands["state."+reference.Name] = operandExcerpt(value)
 				} else {
 					operands["state."+reference.Name] = nil
 				}
 			}
 		case "steps":
-			operands["steps."+reference.Name+"."+reference.Field] = shortened(n.frame.Field(reference.Name, reference.Field))
+			operands["steps."+reference.Name+"."+reference.Field] = operandExcerpt(n.frame.Field(reference.Name, reference.Field))
 		case "run":
 			if isOutcome(reference) {
-				operands["run."+reference.Name] = shortened(env.Run[reference.Name])
+				operands["run."+reference.Name] = operandExcerpt(env.Run[reference.Name])
 			}
 		case "item":
-			operands[n.step().As] = shortened(env.Item)
+			operands[n.step().As] = operandExcerpt(env.Item)
 		}
 	}
 	return operands
@@ -221,7 +221,7 @@ func shortenedList(items []any) any {
 	return items
 }
 
-func shortened(value any) any {
+func operandExcerpt(value any) any {
 	if items, is := value.([]any); is {
 		return shortenedList(items)
 	}
@@ -292,6 +292,6 @@ func (n *nodeState) line() Line {
 
 func (u *unit) line() Line {
 	line := Line{ID: u.id, Call: u.step().Call, Attempt: u.attempt, Failure: u.rare().failure}
-	line.Status, line.Cause = u.run().seen(u.status, u.cause)
+	line.Status, line.Cause = u.run().finalStatus(u.status, u.cause)
 	return line
 }

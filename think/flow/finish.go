@@ -109,15 +109,15 @@ func (f *frame) close() {
 		return
 	}
 	u.more().outputs = data
-	if u.step().Rounds > 0 && !u.until(outputs) {
+	if u.step().Rounds > 0 && !u.repeatEnded(outputs) {
 		return
 	}
 	u.succeed(outputs)
 }
 
-// until reports whether a repeat has ended; false means another round, a blocked run or
+// repeatEnded reports whether a repeat has ended; false means another round, a blocked run or
 // a failed step.
-func (u *unit) until(outputs any) bool {
+func (u *unit) repeatEnded(outputs any) bool {
 	env := u.node.env(u.item)
 	env.Result = outputs
 	yes, err := u.step().untilAt.decide("until", u.step().Until, env)
@@ -198,7 +198,7 @@ func (r *Run) finish() {
 	if f.fatal() != nil {
 		final.Outcome = "failed"
 	}
-	final.Failed = r.reported()
+	final.Failed = r.failureReport()
 	outputs, problem := f.outputs()
 	final.Outputs = outputs
 	if problem != nil {
@@ -221,8 +221,8 @@ func (f *Final) fail(step string, problem *fault.Error) {
 	f.Failed = append(f.Failed, Failure{step, problem.Code, fault.Cut(problem.Message(), 300)})
 }
 
-// reported lists the failed steps for a report.
-func (r *Run) reported() []Failure {
+// failureReport lists the failed steps for a report.
+func (r *Run) failureReport() []Failure {
 	list := []Failure{}
 	for _, u := range r.failures() {
 		list = append(list, Failure{u.id, u.rare().failure.Code, fault.Cut(u.rare().failure.Details, 300)})

@@ -215,11 +215,11 @@ func (g *Graph) depend(r *report, i int, reference expression.Reference, where *
 		return
 	}
 	if from == i {
-		r.addAt(fault.CyclicDependency, where.path, where.at(reference.Offset), "step %q reads its own %s", n.step.ID, own)
+		r.addAt(fault.CyclicDependency, where.path, where.positionAt(reference.Offset), "step %q reads its own %s", n.step.ID, own)
 		return
 	}
 	if reference.Field == expression.StepLast && g.nodes[from].step.Rounds == 0 {
-		r.addAt(fault.UnresolvedVar, where.path, where.at(reference.Offset), "step %q has no repeat, and so no last round", reference.Name)
+		r.addAt(fault.UnresolvedVar, where.path, where.positionAt(reference.Offset), "step %q has no repeat, and so no last round", reference.Name)
 	}
 	n.deps = append(n.deps, from)
 	if reference.Root == "state" {

@@ -235,7 +235,7 @@ func (u *unit) render() bool {
 		u.run().block(err)
 		return false
 	}
-	u.more().input, u.more().rendered = u.step().Approval.shown(input), true
+	u.more().input, u.more().rendered = u.step().Approval.description(input), true
 	return true
 }
 
@@ -264,10 +264,10 @@ func (u *unit) instruction() Instruction {
 	i := Instruction{StepID: u.id, Call: s.Call, Allow: s.Allow, Input: u.rare().input, CaptureAs: s.CaptureAs,
 		Check: s.checks(), Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Complex: s.Complex, Version: u.issuedAt}
 	if s.Person() {
-		i.Shown, i.Asked, i.Approval, i.Agreed = u.run().shown(u), u.askedText(), s.Approval, u.rare().agreed
+		i.Shown, i.Asked, i.Approval, i.Agreed = u.run().approvalDigest(u), u.askedText(), s.Approval, u.rare().agreed
 	}
 	if u.rare().unknown {
-		i.Outcome, i.Stated = OutcomeUnknown, u.run().shown(u)
+		i.Outcome, i.Stated = OutcomeUnknown, u.run().approvalDigest(u)
 	}
 	if s.Witness == "required" {
 		i.Witness = s.Witness
@@ -303,7 +303,7 @@ func (s *Step) checks() any {
 	return fields
 }
 
-func (r *Run) shown(u *unit) string {
+func (r *Run) approvalDigest(u *unit) string {
 	u.render()
 	shown := map[string]any{"run": r.id, "workflow": r.graph.Workflow.Digest, "step": u.id, "call": u.step().Call, "input": u.rare().input}
 	if u.rare().unknown {

@@ -91,7 +91,7 @@ func (r *Run) Proceed() Outcome {
 		}
 	}
 	for _, n := range r.settled {
-		if n.kept() {
+		if n.hasCapture() {
 			m.beginning(n, longList)
 		}
 	}
@@ -152,7 +152,7 @@ func (r *Run) changed() Change {
 		if len(n.units) == 0 || n.loop() {
 			change.Steps = append(change.Steps, n.describe())
 		}
-		if n.kept() {
+		if n.hasCapture() {
 			change.Vars = append(change.Vars, n.variable(n.frame.prefix+n.step().CaptureAs))
 		}
 	}
@@ -161,7 +161,7 @@ func (r *Run) changed() Change {
 
 func (u *unit) describe() StepStatus {
 	s := StepStatus{ID: u.id, Attempt: u.attempt, Witness: u.witness, Late: u.late, Agreed: strings.Join(u.rare().agreed, ", ")}
-	s.Status, s.Cause = u.run().seen(u.status, u.cause)
+	s.Status, s.Cause = u.run().finalStatus(u.status, u.cause)
 	if failure := u.rare().failure; failure != nil {
 		s.Code, s.Details = string(failure.Code), failure.Details
 	}
@@ -181,7 +181,7 @@ func (n *nodeState) shownStatus() (Status, string) {
 	if status == Ready && slices.ContainsFunc(n.units, func(u unit) bool { return u.status == Issued }) {
 		status = Issued
 	}
-	return n.frame.run.seen(status, n.cause)
+	return n.frame.run.finalStatus(status, n.cause)
 }
 
 // Statement is what the answer to an unknown outcome says: whether the call was done, and
@@ -228,7 +228,7 @@ func (u *unit) holdsUnknown() bool {
 func (u *unit) admitStatement(answer *Answer) error {
 	_, ok := StatementOf(answer.Result)
 	switch {
-	case answer.Person && answer.Shown != u.run().shown(u):
+	case answer.Person && answer.Shown != u.run().approvalDigest(u):
 		return fault.New(fault.ApprovalRequired, "the question of step %q is not the one that was shown; read it again", u.id)
 	case !ok || !answer.Person && answer.Witness == WitnessGateway:
 		return fault.New(fault.ValidationFailed, "step %q: it is not known whether its last call had an effect: find out, do not repeat the call, and answer with result_snapshot: %s", u.id, howToState).

@@ -105,7 +105,7 @@ func subject(path string) string {
 // suggestion names the known word nearest to a name, or returns otherwise if none is
 // near.
 func suggestion(name string, known []string, otherwise string) string {
-	return cmp.Or(fault.Meant("; did you mean %q?", name, known), otherwise)
+	return cmp.Or(fault.NearestHint("; did you mean %q?", name, known), otherwise)
 }
 
 // otherKeys maps keys of other workflow languages to Savant's.
@@ -128,10 +128,10 @@ func meantKey(key string, known []string) string {
 			return "; say " + strconv.Quote(own)
 		}
 	}
-	return suggestion(key, known, listed(known))
+	return suggestion(key, known, knownNames(known))
 }
 
-func listed(known []string) string {
+func knownNames(known []string) string {
 	return "; known: " + fault.Cut(strings.Join(slices.Sorted(slices.Values(known)), ", "), 300)
 }
 
@@ -317,7 +317,7 @@ func (p *parser) schemas(node *yaml.Node) {
 	}
 	p.w.set = set
 	for i := 0; i+1 < len(keys); i += 2 {
-		if _, err := set.Named(keys[i].Value); err != nil {
+		if _, err := set.Lookup(keys[i].Value); err != nil {
 			p.schemaProblem(err, "schemas."+keys[i].Value, keys[i+1])
 		}
 	}
@@ -476,6 +476,6 @@ func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
 	if !broken && strings.HasPrefix(comment, "# ") {
 		return false
 	}
-	p.addAt(fault.ExpressionError, at, p.source(node, at, 0).at(len(node.Value)), "YAML takes %q for a comment and cuts the expression there: put the expression in quotes", fault.Cut(comment, 60))
+	p.addAt(fault.ExpressionError, at, p.source(node, at, 0).positionAt(len(node.Value)), "YAML takes %q for a comment and cuts the expression there: put the expression in quotes", fault.Cut(comment, 60))
 	return true
 }

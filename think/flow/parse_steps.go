@@ -68,12 +68,12 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 		step.Call = p.required(keys, "call", step.path, node)
 	}
 	if call := keys.value("call"); call != nil && step.Call != "" {
-		step.callAt = p.source(call, "", 0).at(0)
+		step.callAt = p.source(call, "", 0).positionAt(0)
 		p.call(step, call)
 	}
 	step.CaptureAs = p.text(keys, "capture_as", step.path)
 	if capture := keys.value("capture_as"); capture != nil {
-		step.captureAt = p.source(capture, "", 0).at(0)
+		step.captureAt = p.source(capture, "", 0).positionAt(0)
 		if !variableName().MatchString(step.CaptureAs) {
 			p.add(fault.YAMLSchemaViolation, step.path+".capture_as", capture, "%q cannot name a capture: use letters, digits and _, starting with a letter", fault.Cut(step.CaptureAs, 80))
 		}
@@ -103,7 +103,7 @@ func (p *parser) call(step *Step, node *yaml.Node) {
 	switch {
 	case slices.Contains(reservedCalls, step.Call):
 	case slices.Contains([]string{"llm", "human", "flow"}, prefix):
-		p.add(fault.UnknownTool, step.path+".call", node, "unknown call %q%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls, listed(reservedCalls)))
+		p.add(fault.UnknownTool, step.path+".call", node, "unknown call %q%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls, knownNames(reservedCalls)))
 	case strings.Contains(step.Call, "{{"):
 		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "a call is a literal name, never a template")
 	case !toolName().MatchString(step.Call) || len(step.Call) > 128:
@@ -197,7 +197,7 @@ func (p *parser) plain(r raw) {
 	if node := keys.value("success_schema"); node != nil {
 		s.Schema = p.schema(node, s.path+".success_schema")
 		if s.Answering() == FillsIn && s.Schema != nil {
-			s.asked = p.written(node, s.Schema)
+			s.asked = p.schemaSource(node, s.Schema)
 		}
 	}
 	if node := keys.value("check"); node != nil {
@@ -462,7 +462,7 @@ func (p *parser) child(s *Step, node *yaml.Node) {
 		p.add(fault.YAMLSchemaViolation, at, value, "the workflow to run is a literal name or name@version, never a template")
 		return
 	}
-	s.childAt = p.source(value, "", 0).at(0)
+	s.childAt = p.source(value, "", 0).positionAt(0)
 	s.Child, s.ChildVersion, _ = strings.Cut(name, "@")
 	if !workflowName().MatchString(s.Child) {
 		p.add(fault.YAMLSchemaViolation, at, value, "%q is not a workflow's name", fault.Cut(name, 80))

@@ -140,9 +140,9 @@ func (p *parser) source(node *yaml.Node, at string, shift int) *source {
 	return &source{report: p.report, file: p.file, path: at, start: positionOf(node), style: node.Style, text: node.Value, shift: shift}
 }
 
-// at converts a byte offset of the expression to a position in the file. For folded
+// positionAt converts a byte offset of the expression to a position in the file. For folded
 // text it is the start of the scalar.
-func (s *source) at(offset int) position {
+func (s *source) positionAt(offset int) position {
 	offset = max(0, min(offset+s.shift, len(s.text)))
 	before := s.text[:offset]
 	column := s.start.column + utf8.RuneCountInString(before)
@@ -173,7 +173,7 @@ func (s *source) diagnostic(err error) fault.Diagnostic {
 	if !errors.As(err, &problem) {
 		return fault.Diagnostic{File: s.file, Path: s.path, Code: fault.Internal, Message: err.Error()}
 	}
-	at := s.at(problem.Offset)
+	at := s.positionAt(problem.Offset)
 	return fault.Diagnostic{File: s.file, Path: s.path, Line: at.line, Column: at.column,
 		Code: problem.Code, Message: problem.Message}
 }
@@ -204,8 +204,8 @@ const (
 // hold secrets, and whether a quote stands in a file says something of it.
 var documents = []string{".md", ".markdown", ".mdx", ".txt", ".rst", ".yaml", ".yml", ".mmd", ".mermaid", ".dot", ".gv"}
 
-// below reports whether a path stays below the project.
-func below(file string) bool {
+// isBelow reports whether a path stays below the project.
+func isBelow(file string) bool {
 	return path.Clean(file) == file && !path.IsAbs(file) && file != ".." && !strings.HasPrefix(file, "../") && !strings.Contains(file, "\\")
 }
 
@@ -221,7 +221,7 @@ func (p *parser) quote(s *Step, node *yaml.Node) {
 	switch {
 	case found.File == "" || strings.TrimSpace(found.Text) == "":
 		p.add(fault.YAMLSchemaViolation, at, node, "source is {file, line, quote}: the document that the step carries out, and its words")
-	case !below(found.File) || !slices.Contains(documents, strings.ToLower(path.Ext(found.File))):
+	case !isBelow(found.File) || !slices.Contains(documents, strings.ToLower(path.Ext(found.File))):
 		p.add(fault.YAMLSchemaViolation, at+".file", node, "source.file is a document below the project, relative to it, with one of the endings %s", strings.Join(documents, " "))
 	case len(found.Text) > maxQuote:
 		p.add(fault.YAMLSchemaViolation, at+".quote", node, "a quote has at most %d bytes", maxQuote)

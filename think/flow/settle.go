@@ -160,7 +160,7 @@ func (u *unit) admit(answer *Answer) error {
 		return u.admitStatement(answer)
 	}
 	if u.step().Person() {
-		shown := u.run().shown(u)
+		shown := u.run().approvalDigest(u)
 		switch {
 		case !answer.Person:
 			return fault.New(fault.ApprovalRequired, "step %q waits for a person: a model cannot answer it. Ask the person to run: savant approve %s %s", u.id, u.run().id, u.id).
@@ -216,8 +216,8 @@ func (r *Run) Check(step Handle, value any, person bool) ([]Ref, error) {
 	return nil, nil
 }
 
-// asked compiles the schema of a human.ask, if it has one.
-func (u *unit) asked() *schemas.Schema {
+// askSchema compiles the schema of a human.ask, if it has one.
+func (u *unit) askSchema() *schemas.Schema {
 	u.render()
 	input, _ := u.rare().input.(map[string]any)
 	if input["schema"] == nil {

@@ -70,7 +70,7 @@ func (s Statuses) MarshalJSON() ([]byte, error) {
 func (v View) Snapshot(longest int) (Snapshot, []Ref) {
 	var m missing
 	for n, u := range v.run.root.members() {
-		if u == nil && n.kept() && n.size() <= longest {
+		if u == nil && n.hasCapture() && n.size() <= longest {
 			m.capture(n)
 		}
 	}
@@ -95,7 +95,7 @@ func (v View) Head() Snapshot {
 func (v View) Vars(longest int) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for n, u := range v.run.root.members() {
-			if u == nil && n.kept() && !yield(n.frame.prefix+n.step().CaptureAs, n.shown(longest)) {
+			if u == nil && n.hasCapture() && !yield(n.frame.prefix+n.step().CaptureAs, n.captureExcerpt(longest)) {
 				return
 			}
 		}
@@ -157,11 +157,11 @@ func (f *frame) members() iter.Seq2[*nodeState, *unit] {
 	}
 }
 
-// kept reports whether the node has a named capture.
-func (n *nodeState) kept() bool { return n.has && n.step().CaptureAs != "" }
+// hasCapture reports whether the node has a named capture.
+func (n *nodeState) hasCapture() bool { return n.has && n.step().CaptureAs != "" }
 
-// shown returns a node's capture as a snapshot has it.
-func (n *nodeState) shown(longest int) any {
+// captureExcerpt returns a node's capture as a snapshot has it.
+func (n *nodeState) captureExcerpt(longest int) any {
 	if size := n.size(); size > longest {
 		long := Long{Size: size}
 		if !n.loop() {

@@ -238,7 +238,7 @@ func (b *braces) read() {
 		switch char := b.text[b.at]; {
 		case b.comment():
 		case char == '\'' || char == '"':
-			b.quoted(char)
+			b.skipQuoted(char)
 		case char == '{' || char == '[':
 			b.bracket()
 		case len(b.open) == 0: // not in braces yet
@@ -282,8 +282,8 @@ func (b *braces) comment() bool {
 	return true
 }
 
-// quoted passes over a quoted text, of which nothing may follow but the end of the entry.
-func (b *braces) quoted(quote byte) {
+// skipQuoted passes over a quoted text, of which nothing may follow but the end of the entry.
+func (b *braces) skipQuoted(quote byte) {
 	if len(b.open) == 0 || b.began >= 0 {
 		return // a quote inside a word
 	}

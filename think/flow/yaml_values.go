@@ -383,7 +383,7 @@ func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
 	var schema *schemas.Schema
 	var err error
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
-		schema, err = p.w.set.Named(node.Value)
+		schema, err = p.w.set.Lookup(node.Value)
 	} else {
 		schema, err = p.inline(node)
 		p.schemaTexts(node, at)
@@ -394,8 +394,8 @@ func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
 	return schema
 }
 
-// written returns a schema in the order in which it is written.
-func (p *parser) written(node *yaml.Node, schema *schemas.Schema) []byte {
+// schemaSource returns a schema in the order in which it is written.
+func (p *parser) schemaSource(node *yaml.Node, schema *schemas.Schema) []byte {
 	if node.Kind == yaml.ScalarNode {
 		return schema.Text()
 	}

@@ -88,8 +88,8 @@ func New(schema []byte) Form {
 	return Form{Root: root, Schema: schema}
 }
 
-// Seen reports whether every name and value of the schema can be seen.
-func (f Form) Seen() bool {
+// IsVisible reports whether every name and value of the schema can be seen.
+func (f Form) IsVisible() bool {
 	value, _ := jsonvalue.DecodeStored(f.Schema)
 	_, seen := visible.Schema(value)
 	return seen

@@ -29,10 +29,10 @@ func optionsOf(schema map[string]any) (found []Option) {
 			}
 			found = append(found, option)
 		}
-		return named(found)
+		return nameOptions(found)
 	}
 	if value, has := schema["const"]; has {
-		return named([]Option{{Value: value}})
+		return nameOptions([]Option{{Value: value}})
 	}
 	for _, keyword := range []string{"oneOf", "anyOf"} {
 		alternatives, _ := schema[keyword].([]any)
@@ -46,15 +46,15 @@ func optionsOf(schema map[string]any) (found []Option) {
 			found = append(found, Option{Value: value, Title: title})
 		}
 		if len(found) > 0 {
-			return named(found)
+			return nameOptions(found)
 		}
 	}
 	return nil
 }
 
-// named sets the texts of options: a string as it is and any other value as JSON, or all
+// nameOptions sets the texts of options: a string as it is and any other value as JSON, or all
 // as JSON if a text would be empty or ambiguous.
-func named(options []Option) []Option {
+func nameOptions(options []Option) []Option {
 	seen := map[string]bool{"": true}
 	for i := range options {
 		options[i].Text = Encoded(options[i].Value)

@@ -191,7 +191,7 @@ func (l *Library) inLayer(in places, at int, name string) (*flow.Workflow, error
 func (l *Library) unknown(name string) error {
 	unknown := fault.New(fault.UnknownWorkflow, "no workflow %q", fault.Cut(name, 80))
 	hint := fault.Hint{Call: "think.workflows.list", Text: "lists the workflows"}
-	if nearest := cmp.Or(l.Meant(name), fault.Nearest(name, l.Names())); nearest != "" {
+	if nearest := cmp.Or(l.ByAddress(name), fault.Nearest(name, l.Names())); nearest != "" {
 		hint = fault.DidYouMean(strconv.Quote(nearest))
 	} else if folder := l.folderNamed(name); folder != "" {
 		unknown.Details += ": " + folder + " is a folder"
@@ -207,8 +207,8 @@ func (l *Library) unknown(name string) error {
 	return unknown.Hinted(hint)
 }
 
-// Meant returns the workflow whose file or address a text is, or "".
-func (l *Library) Meant(text string) string {
+// ByAddress returns the workflow whose file or address a text is, or "".
+func (l *Library) ByAddress(text string) string {
 	name := path.Base(strings.ReplaceAll(strings.TrimSpace(text), "\\", "/"))
 	if extension := path.Ext(name); slices.Contains(extensions, strings.ToLower(extension)) {
 		name = strings.TrimSuffix(name, extension)

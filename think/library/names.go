@@ -46,8 +46,8 @@ func (l *Library) originOf(in places, name string) (origin string, replaces bool
 	return origin, false
 }
 
-// held returns the file of a name that a layer has and does not show, or "".
-func (l *Library) held(name string) string {
+// hiddenFile returns the file of a name that a layer has and does not show, or "".
+func (l *Library) hiddenFile(name string) string {
 	for _, layer := range l.layers {
 		if layer.Held == nil {
 			continue
@@ -82,9 +82,9 @@ func (l *Library) sizeOf(in places, at int, name string) (file string, size int6
 	return "", -1
 }
 
-// listed returns the workflow of a name for a listing. Of a large file it reads only
+// listingOf returns the workflow of a name for a listing. Of a large file it reads only
 // the beginning: whether the rest is valid shows when it is used or validated.
-func (l *Library) listed(in places, name string) (*flow.Workflow, error) {
+func (l *Library) listingOf(in places, name string) (*flow.Workflow, error) {
 	if strings.Contains(name, "@") { // Find would take another file for it
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s/%s.yaml: the name of a file has no @, which separates a name from a version: rename it", workflowFolder, name)
 	}
@@ -131,8 +131,8 @@ func (l *Library) List() []Entry {
 	var entries []Entry
 	in := l.places()
 	for _, name := range in.names() {
-		workflow, err := l.listed(in, name)
-		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join(workflowFolder, name+".yaml"), Held: l.held(name)}
+		workflow, err := l.listingOf(in, name)
+		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join(workflowFolder, name+".yaml"), Held: l.hiddenFile(name)}
 		entry.Origin, entry.Replaces = l.originOf(in, name)
 		if workflow != nil {
 			entry.File = workflow.File

@@ -72,8 +72,8 @@ type Named struct {
 	Digest string
 }
 
-// Named returns the current named schemas with their text.
-func (l *Library) Named() (Named, error) {
+// NamedSchemas returns the current named schemas with their text.
+func (l *Library) NamedSchemas() (Named, error) {
 	set, err := l.Schemas()
 	if err != nil {
 		return Named{}, err
@@ -128,7 +128,7 @@ func ReadNamed(text []byte) (*schemas.Set, error) {
 // Both are consistent, even if a file changes meanwhile.
 func (l *Library) Snapshot(ctx context.Context, workflow string) (*flow.Graph, Named, error) {
 	for {
-		before, err := l.Named()
+		before, err := l.NamedSchemas()
 		if err != nil {
 			return nil, Named{}, err
 		}
@@ -136,7 +136,7 @@ func (l *Library) Snapshot(ctx context.Context, workflow string) (*flow.Graph, N
 		if err != nil {
 			return nil, Named{}, err
 		}
-		after, err := l.Named()
+		after, err := l.NamedSchemas()
 		if err != nil || after.Set == before.Set || ctx.Err() != nil {
 			return graph, after, err
 		}

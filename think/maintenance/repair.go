@@ -151,7 +151,7 @@ func (r *repair) again(ctx context.Context, lost lostArtifact) ([]byte, error) {
 	case workflowSource:
 		return r.engine.Library.Source(lost.Name, lost.Digest), nil
 	case namedSchemaText:
-		if now, err := r.engine.Library.Named(); err == nil && now.Digest == lost.Digest {
+		if now, err := r.engine.Library.NamedSchemas(); err == nil && now.Digest == lost.Digest {
 			return now.Text, nil
 		}
 		return nil, nil

@@ -68,7 +68,7 @@ type stat struct {
 	modified time.Time
 }
 
-func (s stat) same(other stat) bool {
+func (s stat) equals(other stat) bool {
 	return s.identity == other.identity && s.size == other.size && s.modified.Equal(other.modified)
 }
 

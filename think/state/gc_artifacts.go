@@ -83,7 +83,7 @@ func (d *Dir) gcArtifact(digest string, found stat) (gone bool, err error) {
 		return false, notSaved(name, err)
 	}
 	again, err := d.disk.Stat(aside)
-	if gone = err == nil && again.same(found); gone {
+	if gone = err == nil && again.equals(found); gone {
 		err = d.disk.Remove(aside)
 	} else {
 		err = d.disk.Rename(aside, name)

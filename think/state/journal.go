@@ -174,7 +174,7 @@ func (j *runJournal) refresh(wanted mode, now stat) error {
 	if wanted == moving {
 		return nil
 	}
-	fresh := len(j.verified.chain) > 0 && j.verified.end() == now.size && j.verified.file.same(now)
+	fresh := len(j.verified.chain) > 0 && j.verified.end() == now.size && j.verified.file.equals(now)
 	if !fresh {
 		if err := j.catchUp(now, wanted == replaying); err != nil {
 			return err
@@ -218,7 +218,7 @@ func (j *runJournal) catchUp(now stat, keep bool) error {
 		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", len(found), len(j.verified.chain))
 	}
 	if !known {
-		if err := j.shortened(found, now.size); err != nil {
+		if err := j.checkTruncation(found, now.size); err != nil {
 			return err
 		}
 	}
@@ -226,11 +226,11 @@ func (j *runJournal) catchUp(now stat, keep bool) error {
 	return nil
 }
 
-// shortened detects a journal that was truncated between two records: STATE_CORRUPT if
+// checkTruncation detects a journal that was truncated between two records: STATE_CORRUPT if
 // the run's second place or its projection refers to a record that the journal lacks. Under
 // the journal's lock neither can be ahead of it. An empty journal may be the result of a crash
 // while a new run replaced one being deleted.
-func (j *runJournal) shortened(found chain, size int64) error {
+func (j *runJournal) checkTruncation(found chain, size int64) error {
 	if size == 0 {
 		return nil
 	}

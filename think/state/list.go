@@ -128,7 +128,7 @@ func listRuns(ctx context.Context, in opener, workflow string, journals []entry,
 			buffer := ends{}
 			for i := from; i < min(from+share, len(journals)) && ctx.Err() == nil; i++ {
 				run := strings.TrimSuffix(journals[i].name, journalSuffix)
-				if found[i] = known[run]; !found[i].stat.same(journals[i].stat) {
+				if found[i] = known[run]; !found[i].stat.equals(journals[i].stat) {
 					info, ok := infoOf(in, journals[i].name, Key{workflow, run}, &buffer)
 					found[i] = listed{journals[i].stat, info, ok}
 				}

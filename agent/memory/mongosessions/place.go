@@ -85,7 +85,7 @@ func (p *Place) Hold(id string, claim Claim) {
 	p.claims[id] = claim
 }
 
-func (p *Place) held(id string) Claim {
+func (p *Place) claimOf(id string) Claim {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.claims[id]
@@ -130,7 +130,7 @@ func (p *Place) journal(id string, first int) *journal {
 
 // Resume takes a session over. STATE_CONFLICT means that a later claim has taken it.
 func (p *Place) Resume(id string) (memory.Journal, []memory.Record, error) {
-	claim := p.held(id)
+	claim := p.claimOf(id)
 	data, err := json.Marshal(Taken{Owner: p.owner, Claim: claim})
 	if err != nil {
 		return nil, nil, fault.New(fault.Internal, "encode the owner of run %s: %w", id, err)
@@ -284,7 +284,7 @@ func (p *Place) Cancel(id string) error {
 
 // Canceled reports whether the job that this process holds was cancelled.
 func (p *Place) Canceled(id string) bool {
-	result, ended, err := p.Jobs.Result(p.ctx, JobID(id, p.held(id).Job))
+	result, ended, err := p.Jobs.Result(p.ctx, JobID(id, p.claimOf(id).Job))
 	return err == nil && ended && result.Cancelled
 }
 

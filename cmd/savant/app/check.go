@@ -199,7 +199,7 @@ func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedF
 	}
 	for _, list := range [][]fault.Diagnostic{checked.Errors, checked.Warnings, checked.Notes} {
 		for i := range list {
-			list[i] = placed(list[i], folder, file, out.Code)
+			list[i] = relocate(list[i], folder, file, out.Code)
 		}
 	}
 	return checked, nil
@@ -266,9 +266,9 @@ func (f folderFiles) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(f.FS, path.Join(f.folder, name))
 }
 
-// placed returns a diagnostic with the file as the person named it, and with its own
+// relocate returns a diagnostic with the file as the person named it, and with its own
 // code.
-func placed(d fault.Diagnostic, folder, file string, code fault.Code) fault.Diagnostic {
+func relocate(d fault.Diagnostic, folder, file string, code fault.Code) fault.Diagnostic {
 	below, inFolder := strings.CutPrefix(d.File, "workflows/")
 	switch {
 	case d.File == "":

@@ -24,7 +24,7 @@ func (a *App) checkSchemas() ([]CheckedFile, error) {
 		if !isSchema || entry.IsDir() || strings.HasPrefix(name, ".") {
 			continue
 		}
-		schema, err := set.Named(name)
+		schema, err := set.Lookup(name)
 		file := filepath.Join(a.settings.Path, "schemas", entry.Name())
 		text, _ := regular.ReadFile(a.Root, "schemas/"+entry.Name(), 1<<20) // the set has no larger one
 		if err == nil {
@@ -49,7 +49,7 @@ func misnamedIn(file string, text []byte, schema any) CheckedFile {
 	for _, wrong := range check.Keywords(schema) {
 		d := fault.Diagnostic{File: file, Pointer: wrong.Pointer, Code: fault.YAMLSchemaViolation, Message: wrong.Message}
 		if err == nil {
-			d.Line, d.Column = jsonvalue.Place(text, root.At(wrong.Pointer).Offset)
+			d.Line, d.Column = jsonvalue.Place(text, root.Lookup(wrong.Pointer).Offset)
 			d = d.Quoting(fault.Lines(string(text)))
 		}
 		if wrong.Certain {
@@ -70,7 +70,7 @@ func (a *App) checkedSchema(file string, err error) CheckedFile {
 		checked.Errors = []fault.Diagnostic{{Message: problem.Message()}}
 	}
 	for i := range checked.Errors {
-		checked.Errors[i] = placed(checked.Errors[i], a.settings.Path, file, problem.Code)
+		checked.Errors[i] = relocate(checked.Errors[i], a.settings.Path, file, problem.Code)
 		if below := checked.Errors[i].File; strings.HasPrefix(below, "schemas/") {
 			checked.Errors[i].File = filepath.Join(a.settings.Path, below)
 		}

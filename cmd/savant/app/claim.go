@@ -16,14 +16,14 @@ import (
 
 // Undriven returns STATE_CONFLICT while another process drives a run.
 func (a *App) Undriven(key state.Key) error {
-	if !a.Driven(key) {
+	if !a.IsDriven(key) {
 		return nil
 	}
 	return fault.New(fault.StateConflict, "another process drives run %s: end that process first", key.Run)
 }
 
-// Driven reports whether a process drives a run now.
-func (a *App) Driven(key state.Key) bool {
+// IsDriven reports whether a process drives a run now.
+func (a *App) IsDriven(key state.Key) bool {
 	held, _ := a.driver(context.Background(), key)
 	return held
 }

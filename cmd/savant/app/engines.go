@@ -156,6 +156,6 @@ func (a *App) Published() (*engines.Registry, error) {
 }
 
 func unknownService(service string, known []string) error {
-	expected := strings.Join(known, ", ") + " or " + settings.All + fault.Meant(" (did you mean %s?)", service, known)
+	expected := strings.Join(known, ", ") + " or " + settings.All + fault.NearestHint(" (did you mean %s?)", service, known)
 	return Misconfigured(&settings.Error{Setting: settings.EnvServices, Value: service, Expected: "engines from " + expected})
 }

@@ -104,9 +104,9 @@ func (g guardedFiles) accepts(part trust.Part) bool {
 	return len(problems) == 0 && !slices.ContainsFunc(parts, func(each trust.Part) bool { return !g.folder.Accepts(each) })
 }
 
-// Held reports whether a file exists but nobody accepted it. An unreadable file is not
+// IsUnaccepted reports whether a file exists but nobody accepted it. An unreadable file is not
 // held: it is an error as elsewhere.
-func (g guardedFiles) Held(name string) bool {
+func (g guardedFiles) IsUnaccepted(name string) bool {
 	part, _, guarded, err := g.part(name)
 	return guarded && (err == nil && !g.accepts(part) || errors.Is(err, fault.LimitExceeded))
 }
@@ -117,7 +117,7 @@ func (g guardedFiles) HeldWorkflow(name string) string {
 		return "" // no file of this name needs acceptance
 	}
 	file := fileNamed(g.regularFiles, name)
-	if file == "" || !g.Held(file) {
+	if file == "" || !g.IsUnaccepted(file) {
 		return ""
 	}
 	return file
@@ -139,7 +139,7 @@ func (g guardedFiles) Open(name string) (fs.File, error) {
 
 // Stat describes what Open opens.
 func (g guardedFiles) Stat(name string) (fs.FileInfo, error) {
-	if g.Held(name) {
+	if g.IsUnaccepted(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 	}
 	return g.regularFiles.Stat(name)
@@ -153,7 +153,7 @@ func (g guardedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 		if g.kind(below) == "" || each.IsDir() {
 			return false
 		}
-		return g.Held(below)
+		return g.IsUnaccepted(below)
 	}), err
 }
 

@@ -150,7 +150,7 @@ func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 }
 
 // Driven reports whether a process drives a run of a workflow now.
-func (s standings) Driven(run state.Key) bool { return s.app.Driven(run) }
+func (s standings) Driven(run state.Key) bool { return s.app.IsDriven(run) }
 
 // probePatience bounds how long a decider may take to accept a connection, queuePatience
 // how long a database may take to count the questions, the handshake included.

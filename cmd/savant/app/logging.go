@@ -82,7 +82,7 @@ type attributes func(groups []string, a slog.Attr) slog.Attr
 // cleaning redacts secrets, makes the folder's paths relative and escapes invisible
 // characters: an error may quote anything.
 func cleaning(redactor *redact.Redactor, folder string) attributes {
-	relative := within(folder)
+	relative := relativePaths(folder)
 	text := func(said string) slog.Value {
 		return slog.StringValue(visible.Characters(redactor.Text(relative(said))))
 	}
@@ -106,7 +106,7 @@ func cleaning(redactor *redact.Redactor, folder string) attributes {
 // so by default only warnings are shown; a server shows more, since it has only its
 // log.
 func (a *App) screenLevel() slog.Level {
-	if a.options.Serving || a.options.Settings.Chosen(settings.EnvLogLevel) {
+	if a.options.Serving || a.options.Settings.IsSet(settings.EnvLogLevel) {
 		return a.settings.LogLevel
 	}
 	return max(a.settings.LogLevel, slog.LevelWarn)
@@ -114,7 +114,7 @@ func (a *App) screenLevel() slog.Level {
 
 func (a *App) screen(clean attributes) slog.Handler {
 	level, out := a.screenLevel(), a.options.Stderr
-	if terminal.Is(out) {
+	if terminal.IsTerminal(out) {
 		return tint.NewTextHandler(a.logLines(), &tint.Options{Level: level, NoColor: !terminal.Coloured(out, a.variable), ReplaceAttr: clean})
 	}
 	return slog.NewTextHandler(a.logLines(), &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
@@ -163,10 +163,10 @@ func (l *logFile) Close() error {
 	return l.file.Close()
 }
 
-// within returns a function that makes absolute paths below a folder relative, anywhere
+// relativePaths returns a function that makes absolute paths below a folder relative, anywhere
 // in a text: "open /home/ada/project/logs: …" becomes "open logs: …" in
 // /home/ada/project. Longer names with this prefix are left.
-func within(folder string) func(text string) string {
+func relativePaths(folder string) func(text string) string {
 	if !filepath.IsAbs(folder) || filepath.Dir(folder) == folder || !utf8.ValidString(folder) {
 		return func(text string) string { return text }
 	}

@@ -97,7 +97,7 @@ func (a *App) Preview(ctx context.Context, folder string, pack packages.Package)
 			return nil, err
 		}
 		one := PreviewedWorkflow{Name: library.NameOf(file), File: strings.Replace(file, pack.Name+"/", "", 1), Tools: []string{}, Writes: []string{}, Asks: []string{}, Errors: []fault.Diagnostic{}}
-		one.Replaces = a.standing(one.Name, pack.Name)
+		one.Replaces = a.nameOwner(one.Name, pack.Name)
 		workflow, err := engine.Library.Parse(one.File, data)
 		if err != nil {
 			one.Errors = diagnosticsOf(err)
@@ -116,8 +116,8 @@ func (a *App) Preview(ctx context.Context, folder string, pack packages.Package)
 	return found, nil
 }
 
-// standing says whose workflow has a name already, other than a package's own; "" for nobody's.
-func (a *App) standing(name, pack string) string {
+// nameOwner says whose workflow has a name already, other than a package's own; "" for nobody's.
+func (a *App) nameOwner(name, pack string) string {
 	entries := a.Think.Library.List()
 	at := slices.IndexFunc(entries, func(each library.Entry) bool { return each.Name == name })
 	if at < 0 || entries[at].Origin == pack || strings.HasPrefix(entries[at].Origin, pack+"@") {

@@ -130,7 +130,7 @@ func (a *App) ReasoningHandler(ctx context.Context) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := set.Named("reasoning_request")
+	schema, err := set.Lookup("reasoning_request")
 	if err != nil {
 		return nil, err
 	}

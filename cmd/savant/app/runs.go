@@ -219,7 +219,7 @@ func pickRun(all []Run, word string) (Run, error) {
 	if name, last := strings.CutPrefix(word, lastRun); last {
 		return newest(all, word, name)
 	}
-	found := meant(all, word)
+	found := matchRuns(all, word)
 	switch len(found) {
 	case 0:
 		names := []string{lastRun}
@@ -237,8 +237,8 @@ func pickRun(all []Run, word string) (Run, error) {
 	return Run{}, fault.New(fault.InvalidParams, "%d runs are meant by %q: name one of %s", len(found), fault.Cut(word, 120), strings.Join(names, ", "))
 }
 
-// meant returns the runs with an id, or WORKFLOW/RUN, or else those that begin so.
-func meant(all []Run, word string) []Run {
+// matchRuns returns the runs with an id, or WORKFLOW/RUN, or else those that begin so.
+func matchRuns(all []Run, word string) []Run {
 	var exact, begun []Run
 	for _, each := range all {
 		name := each.RunID

@@ -61,7 +61,7 @@ func (s stepTools) ToolChoices(tool string) map[string][]string {
 
 // Asked returns the name and the digest of a call as its receipt has them.
 func (s stepTools) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
-	return guide.Asked(s.Registry, call, input)
+	return guide.CallDigest(s.Registry, call, input)
 }
 
 var _ savant.Tools = stepTools{}

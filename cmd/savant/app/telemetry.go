@@ -101,7 +101,7 @@ func (a *App) traceRun(ctx context.Context, key state.Key) {
 
 // Redactor returns a redactor for the secrets of the environment and of the settings.
 func Redactor(environment []string, loaded *settings.Loaded) *redact.Redactor {
-	return redact.Of(environment, slices.Concat(loaded.Secrets, headerSecrets(loaded.Telemetry.Headers))...)
+	return redact.FromEnvironment(environment, slices.Concat(loaded.Secrets, headerSecrets(loaded.Telemetry.Headers))...)
 }
 
 // openTelemetry creates the recorder of all events.

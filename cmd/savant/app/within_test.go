@@ -18,9 +18,9 @@ func TestWithinNamesFilesFromTheFolder(t *testing.T) {
 		"open /etc/passwd, nothing:": "open /etc/passwd, nothing:",
 		"":                           "",
 	} {
-		require.Equal(t, expected, within("/a/b")(said))
+		require.Equal(t, expected, relativePaths("/a/b")(said))
 	}
-	require.Equal(t, "/a/b", within("/")("/a/b"))
-	require.Equal(t, "/a/b", within("")("/a/b"))
-	require.Equal(t, "/\xff/b", within("/\xff")("/\xff/b"))
+	require.Equal(t, "/a/b", relativePaths("/")("/a/b"))
+	require.Equal(t, "/a/b", relativePaths("")("/a/b"))
+	require.Equal(t, "/\xff/b", relativePaths("/\xff")("/\xff/b"))
 }

@@ -75,7 +75,7 @@ func NeedSubcommand(command *cobra.Command) {
 func UnknownCommand(command *cobra.Command, name string, others ...string) error {
 	known := append(names(command), others...)
 	message := "unknown command \"" + terminal.Visible(name) + "\" for " + command.CommandPath()
-	meant := fault.Meant(", did you mean %s?", name, known)
+	meant := fault.NearestHint(", did you mean %s?", name, known)
 	for _, group := range command.Commands() {
 		if slices.Contains(names(group), name) && group.IsAvailableCommand() {
 			meant = ", did you mean " + group.CommandPath() + " " + name + "?"
@@ -124,7 +124,7 @@ func Choice(name, value string, known ...string) error {
 	}
 	last := len(known) - 1
 	return UsageError(name + " " + terminal.Visible(value) + ": expected " + strings.Join(known[:last], ", ") + " or " + known[last] +
-		fault.Meant("; did you mean %s?", value, known))
+		fault.NearestHint("; did you mean %s?", value, known))
 }
 
 // ErrLimit refuses a limit below 1.

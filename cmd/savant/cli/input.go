@@ -115,7 +115,7 @@ func (p *Program) Agree(ctx context.Context, yes bool, question, others string) 
 	if yes {
 		return nil
 	}
-	if !terminal.Is(p.Stdin) {
+	if !terminal.IsTerminal(p.Stdin) {
 		return UsageError("nobody can be asked here, so nothing was written; --yes writes without asking" + others)
 	}
 	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)

@@ -59,7 +59,7 @@ func (p *program) showConfig(origin bool) error {
 		header = append(header, "FROM")
 	}
 	err := terminal.Table(p.Stdout, header, p.Loaded.Values, func(value settings.Value) []string {
-		cells := []string{value.Setting.Key, value.Shown()}
+		cells := []string{value.Setting.Key, value.Redacted()}
 		if origin {
 			cells = append(cells, value.Origin.String())
 		}

@@ -98,7 +98,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 		return err
 	}
 	if refused != nil {
-		p.showPart(part, notes[p.Loaded.Folder.Said(part)])
+		p.showPart(part, notes[p.Loaded.Folder.AnswerTo(part)])
 		if err := p.accepted(ctx, "Trust it, and start it to see its tools?", yes, part); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 		return err
 	}
 	p.printReview(review)
-	if review.Same() {
+	if review.IsUnchanged() {
 		return nil
 	}
 	var unseen []trust.Part
@@ -144,7 +144,7 @@ func (p *program) printReview(review mount.Review) {
 		fmt.Fprintf(p.Stdout, "tool %s is left out: %s\n", terminal.Visible(tool), terminal.Visible(review.Refused[tool]))
 	}
 	switch {
-	case review.Same():
+	case review.IsUnchanged():
 		fmt.Fprintf(p.Stdout, "%s has not changed since it was approved; there is nothing to accept.\n", review.Server)
 		return
 	case review.First:

@@ -31,7 +31,7 @@ func wrongFlag(command *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && settings.Instead(unknown.GetSpecifiedName()) != "":
 		said = settings.Instead(unknown.GetSpecifiedName())
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		said += fault.Meant(", did you mean --%s?", unknown.GetSpecifiedName(), flagNames(command))
+		said += fault.NearestHint(", did you mean --%s?", unknown.GetSpecifiedName(), flagNames(command))
 	}
 	return cli.UsageError(said)
 }

@@ -51,12 +51,12 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetErr(p.Stderr)
 	command, err := root.ExecuteContextC(filelock.WithNotice(ctx, p.TellHeld))
 	p.Command = command.CommandPath()
-	return p.ended(ctx, p.Report(err))
+	return p.exitCode(ctx, p.Report(err))
 }
 
-// ended returns the exit code of the program. It differs from the command's if the
+// exitCode returns the exit code of the program. It differs from the command's if the
 // output could not be written or a signal ended the command.
-func (p *program) ended(ctx context.Context, code int) int {
+func (p *program) exitCode(ctx context.Context, code int) int {
 	if code == cli.ExitFailed && ctx.Err() != nil {
 		return cli.ExitInterrupted
 	}

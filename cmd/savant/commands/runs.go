@@ -110,7 +110,7 @@ func meantOf(flag, value string, known []string) string {
 	if value == "" || slices.Contains(known, value) {
 		return ""
 	}
-	return fault.Meant(", did you mean --"+flag+" %s?", value, known)
+	return fault.NearestHint(", did you mean --"+flag+" %s?", value, known)
 }
 
 func (p *program) tableOfRuns(runs []app.Run, more int) error {

@@ -90,7 +90,7 @@ func (p *program) trust(ctx context.Context, given trustFlags, ids []string) err
 
 // knownParts refuses an unknown part.
 func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
-	known := folder.Known()
+	known := folder.AnsweredIDs()
 	for _, each := range parts {
 		known = append(known, each.ID())
 	}
@@ -111,7 +111,7 @@ func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
 // ones, unless programs of those are to be excepted. With --yes, a refused part stays refused unless it is named.
 func unsettled(folder *trust.Folder, parts []trust.Part, ids []string, yes bool) []trust.Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(each trust.Part) bool {
-		named, said := slices.Contains(ids, each.ID()), folder.Said(each)
+		named, said := slices.Contains(ids, each.ID()), folder.AnswerTo(each)
 		settled := said == trust.Accepted && (len(each.Except) == 0 || len(each.Programs) == 0)
 		return settled || len(ids) > 0 && !named || said == trust.Refused && yes && !named
 	})
@@ -126,7 +126,7 @@ func (p *program) warnOf(problems []error) {
 
 func (p *program) nothingToTrust(folder *trust.Folder, parts []trust.Part) error {
 	said := "Nothing here must be trusted.\n"
-	refused := slices.ContainsFunc(parts, func(each trust.Part) bool { return folder.Said(each) == trust.Refused })
+	refused := slices.ContainsFunc(parts, func(each trust.Part) bool { return folder.AnswerTo(each) == trust.Refused })
 	switch {
 	case refused:
 		said = "There is nothing new. Refused parts stay refused unless you name them: savant trust --list shows them.\n"
@@ -148,7 +148,7 @@ var notes = map[trust.Answer]string{
 func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part) {
 	fmt.Fprintf(p.Stdout, "Savant does not use these parts of %s until you trust them:\n\n", visible.Line(folder.Path))
 	for _, each := range asked {
-		p.showPart(each, notes[folder.Said(each)])
+		p.showPart(each, notes[folder.AnswerTo(each)])
 	}
 	fmt.Fprintf(p.Stdout, "The digest of all parts of the folder, for CI: %s=%s\n", settings.EnvTrust, trust.Digest(all))
 }
@@ -169,7 +169,7 @@ func (p *program) showPart(part trust.Part, note string) {
 // since a command can be disguised as a secret. Elsewhere the output may be a log; the
 // digest covers the omitted text.
 func (p *program) ownEyes(text string) string {
-	if terminal.Is(p.Stdin) || terminal.Is(p.Stdout) {
+	if terminal.IsTerminal(p.Stdin) || terminal.IsTerminal(p.Stdout) {
 		return text
 	}
 	return redact.Shapes().Text(text)
@@ -239,7 +239,7 @@ func (p *program) agrees(ctx context.Context, question string, yes bool) (bool, 
 	if yes {
 		return true, nil
 	}
-	if !terminal.Is(p.Stdin) {
+	if !terminal.IsTerminal(p.Stdin) {
 		return false, errNobody
 	}
 	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)
@@ -262,7 +262,7 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 		for i := range each.Shown {
 			each.Shown[i] = p.ownEyes(each.Shown[i])
 		}
-		list = append(list, listedPart{each, folder.Said(each)})
+		list = append(list, listedPart{each, folder.AnswerTo(each)})
 	}
 	elsewhere := folder.Elsewhere()
 	if p.JSON {

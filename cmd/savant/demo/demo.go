@@ -53,7 +53,7 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	show := &display{out: options.Stdout, coloured: options.Coloured}
-	reply, err := tour(ctx, child.client, show, named(path, top))
+	reply, err := tour(ctx, child.client, show, repositoryPath(path, top))
 	if err := errors.Join(err, child.stop()); err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func topOf(ctx context.Context, folder string) (string, error) {
 	return strings.TrimSuffix(string(out.Data), "\n"), nil
 }
 
-// named returns the repository's path for the server, relative to SAVANT_PATH if it is
+// repositoryPath returns the repository's path for the server, relative to SAVANT_PATH if it is
 // below.
-func named(path, top string) string {
+func repositoryPath(path, top string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		path = resolved
 	}

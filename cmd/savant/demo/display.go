@@ -52,17 +52,17 @@ func (d *display) instruction(reply think.Reply) {
 	if next.Rationale != "" {
 		d.line("why", terminal.Visible(strings.TrimSpace(next.Rationale)))
 	}
-	d.line("call", terminal.Visible(next.Call)+" "+shortened(next.Input))
+	d.line("call", terminal.Visible(next.Call)+" "+oneLine(next.Input))
 }
 
-func (d *display) result(result json.RawMessage) { d.line("result", shortened(result)) }
+func (d *display) result(result json.RawMessage) { d.line("result", oneLine(result)) }
 
 func (d *display) refusal(err *fault.Error) {
 	d.line(d.paint(terminal.Red, "refused"), terminal.Visible(string(err.Code)+": "+err.Message()))
 }
 
-// shortened returns a value on one line, truncated.
-func shortened(value json.RawMessage) string {
+// oneLine returns a value on one line, truncated.
+func oneLine(value json.RawMessage) string {
 	return terminal.Visible(fault.Cut(string(value), maxShown))
 }
 
@@ -77,7 +77,7 @@ func (d *display) final(reply think.Reply, path string) {
 		d.line("failed", terminal.Visible(fmt.Sprintf("%s: %s: %s", each.Step, each.Code, each.Details)))
 	}
 	if len(reply.Outputs) > 0 {
-		d.line("outputs", shortened(reply.Outputs))
+		d.line("outputs", oneLine(reply.Outputs))
 	}
 	ran := d.steps
 	if reply.Ran != nil {

@@ -55,7 +55,7 @@ func SARIF(out io.Writer, version string, found []fault.Diagnostic) error {
 	for _, d := range found {
 		run.Results = append(run.Results, sarifOf(d, run.Rule(sarif.Rule{ID: string(d.Code)})))
 	}
-	text, err := Indented(sarif.Of(run))
+	text, err := Indented(sarif.NewLog(run))
 	if err == nil {
 		_, err = io.WriteString(out, text)
 	}

@@ -78,7 +78,7 @@ func Elapsed(out io.Writer, doing string, took time.Duration, reached string) st
 // temporary last line, with the call's duration, until end is called; elsewhere it is a
 // line now and then.
 func ProgressOf(out io.Writer, call string) (tell func(done, total float64, message string), end func()) {
-	if !Is(out) {
+	if !IsTerminal(out) {
 		return progress(out, time.Now), func() {}
 	}
 	var mu sync.Mutex // guards reached

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Is reports whether a stream is a terminal.
-func Is(stream any) bool {
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
 	if out, ok := stream.(*Output); ok {
 		stream = out.Writer
 	}
@@ -26,7 +26,7 @@ func Is(stream any) bool {
 func Coloured(stream any, variable func(string) (string, bool)) bool {
 	plain, set := variable("NO_COLOR")
 	kind, _ := variable("TERM")
-	return Is(stream) && (!set || plain == "") && kind != "dumb"
+	return IsTerminal(stream) && (!set || plain == "") && kind != "dumb"
 }
 
 // ErrNoAnswer is returned by Lines.Ask if nothing was typed.

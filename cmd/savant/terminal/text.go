@@ -30,9 +30,9 @@ func Content(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Quoted returns a text of one line unchanged, and marks the lines of a longer one, so
+// QuoteLines returns a text of one line unchanged, and marks the lines of a longer one, so
 // that none can imitate a line of Savant.
-func Quoted(text string) string {
+func QuoteLines(text string) string {
 	if strings.ContainsRune(strings.TrimSpace(text), '\n') {
 		return visible.Block(text)
 	}

@@ -26,8 +26,8 @@ func TestVisible(t *testing.T) {
 
 func TestWhatOthersWriteIsNotOurLine(t *testing.T) {
 	require.Equal(t, "a\n  savant: done\n\n\n\tb\\u{1b}", Content("a\nsavant: done\n\n\n\tb\x1b"))
-	require.Equal(t, "go on?", Quoted("go on?\n"))
-	require.Equal(t, "  | go on?\n  | digest: 1", Quoted("go on?\ndigest: 1"))
+	require.Equal(t, "go on?", QuoteLines("go on?\n"))
+	require.Equal(t, "  | go on?\n  | digest: 1", QuoteLines("go on?\ndigest: 1"))
 	var out strings.Builder
 	require.NoError(t, Table(&out, nil, []string{"a\nsavant: b\tc\u202e"}, func(text string) []string { return []string{text, "d"} }))
 	require.Equal(t, "a\\nsavant: b    c\\u{202e}  d\n", out.String())

@@ -68,7 +68,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 	case len(messages) == 1 && m.IsResponse():
 		s.answerTo(w, r, project, m)
 	case len(messages) == 1 && m.IsNotification():
-		_, _ = project.Exchanges.Handle(r.Context(), muted(exchange))
+		_, _ = project.Exchanges.Handle(r.Context(), silentExchange(exchange))
 		w.WriteHeader(http.StatusAccepted)
 	default:
 		s.exchange(w, r, project, exchange, stream, !mcpio.HasSessions(mcpio.RevisionOf(r.Header, m)))
@@ -158,8 +158,8 @@ func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, project *Proje
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// muted returns an exchange that sends nothing to the client.
-func muted(exchange mcpio.Exchange) mcpio.Exchange {
+// silentExchange returns an exchange that sends nothing to the client.
+func silentExchange(exchange mcpio.Exchange) mcpio.Exchange {
 	exchange.Mute, exchange.Send = true, func(any) error { return nil }
 	return exchange
 }
@@ -171,7 +171,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, project *Proje
 	defer answer.keepAlive(keepAliveInterval)()
 	exchange.Send, exchange.Gone = answer.send, r.Context().Done()
 	if !stream {
-		exchange = muted(exchange)
+		exchange = silentExchange(exchange)
 	}
 	exchange.Initialized = func(peer mcpio.Peer) {
 		if id, err := newSessionID(peer); err == nil {

@@ -51,8 +51,8 @@ func newQuotas(perMinute int) *quotas {
 	return &quotas{perMinute: perMinute, callers: callers}
 }
 
-// of returns the usage of a caller; the mutex is held.
-func (q *quotas) of(caller access.Caller) *usage {
+// usageOf returns the usage of a caller; the mutex is held.
+func (q *quotas) usageOf(caller access.Caller) *usage {
 	bound := caller.PerMinute
 	if bound == 0 && !caller.Local {
 		bound = q.perMinute
@@ -76,7 +76,7 @@ func (q *quotas) of(caller access.Caller) *usage {
 func (q *quotas) admit(caller access.Caller, requests int) (release func(), err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	used := q.of(caller)
+	used := q.usageOf(caller)
 	if used.running+requests > maxRunning {
 		return nil, &overError{fmt.Sprintf("%d requests are running, and %d are allowed; send fewer at once", used.running, maxRunning), time.Second}
 	}
@@ -104,7 +104,7 @@ func (q *quotas) call(caller access.Caller) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	used, now := q.of(caller), time.Now().UTC()
+	used, now := q.usageOf(caller), time.Now().UTC()
 	if day := now.Format(time.DateOnly); used.day != day {
 		used.day, used.calls = day, 0
 	}

@@ -187,11 +187,11 @@ func (s *Server) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
-	s.rest()
+	s.signalIdle()
 }
 
-// rest signals End that no request runs; the mutex is held.
-func (s *Server) rest() {
+// signalIdle signals End that no request runs; the mutex is held.
+func (s *Server) signalIdle() {
 	if s.ended && s.running == 0 {
 		close(s.idle)
 	}
@@ -207,7 +207,7 @@ func (s *Server) End(ctx context.Context) error {
 	for project := range s.projects {
 		project.Exchanges.EndListening()
 	}
-	s.rest()
+	s.signalIdle()
 	s.mu.Unlock()
 	select {
 	case <-s.idle:

@@ -38,7 +38,7 @@ func (t *Tree) Names() []string { return t.listing.Files }
 
 func (t *Tree) Stamps() []Stamp { return t.stamps }
 
-func (t *Tree) Taken() time.Time { return t.taken }
+func (t *Tree) StampedAt() time.Time { return t.taken }
 
 // Unread counts the unreadable files and folders.
 func (t *Tree) Unread() (files, folders int) { return t.unread, t.listing.Unread }
@@ -46,8 +46,8 @@ func (t *Tree) Unread() (files, folders int) { return t.unread, t.listing.Unread
 // Oversize returns the files of rules that are too large to be read.
 func (t *Tree) Oversize() []string { return t.listing.Oversize }
 
-// Listed returns when the files were last listed.
-func (t *Tree) Listed() time.Time { return t.listed }
+// ListedAt returns when the files were last listed.
+func (t *Tree) ListedAt() time.Time { return t.listed }
 
 // Watching reports whether the next Look needs only the kernel's events.
 func (t *Tree) Watching() bool { return t.watched.watch != nil && !t.watched.trustedFrom.IsZero() }
@@ -75,7 +75,7 @@ func (t *Tree) Look(ctx context.Context) (changed bool, err error) {
 	}
 	if result == unknown && t.sources != nil && !t.unsure() {
 		before := t.stamps
-		same, err := t.same(now)
+		same, err := t.isCurrent(now)
 		if err != nil || same {
 			return !slices.Equal(before, t.stamps), err
 		}
@@ -109,8 +109,8 @@ func (t *Tree) list(ctx context.Context, now time.Time) error {
 	return ctx.Err()
 }
 
-// same reports whether the listing is still valid; if so it stamps the files.
-func (t *Tree) same(now time.Time) (bool, error) {
+// isCurrent reports whether the listing is still valid; if so it stamps the files.
+func (t *Tree) isCurrent(now time.Time) (bool, error) {
 	names := make([]string, len(t.sources))
 	for i := range t.sources {
 		names[i] = t.sources[i].Name
@@ -205,7 +205,7 @@ func (t *Tree) State() []byte {
 	if t.sources == nil || t.unsure() {
 		return nil
 	}
-	kept := state{Listing: t.listing, Sources: t.sources, Listed: t.listed, Shown: t.kept.Shown()}
+	kept := state{Listing: t.listing, Sources: t.sources, Listed: t.listed, Shown: t.kept.Patterns()}
 	kept.Listing.Files = nil
 	var data bytes.Buffer
 	if err := gob.NewEncoder(&data).Encode(kept); err != nil {
@@ -219,7 +219,7 @@ func (t *Tree) State() []byte {
 // the listing only if none of its sources has changed.
 func (t *Tree) Restore(data []byte, names []string) {
 	var kept state
-	if t.sources != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&kept) != nil || !slices.Equal(kept.Shown, t.kept.Shown()) {
+	if t.sources != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&kept) != nil || !slices.Equal(kept.Shown, t.kept.Patterns()) {
 		return
 	}
 	t.listing, t.sources, t.listed = kept.Listing, kept.Sources, kept.Listed

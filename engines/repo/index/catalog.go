@@ -204,8 +204,8 @@ func (c *catalog) paths() []string {
 	return paths
 }
 
-// at returns the file with an id, or nil.
-func (c *catalog) at(id int64) *file {
+// fileByID returns the file with an id, or nil.
+func (c *catalog) fileByID(id int64) *file {
 	if id < 0 || id >= int64(len(c.byID)) {
 		return nil
 	}

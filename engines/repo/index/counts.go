@@ -51,7 +51,7 @@ func (c *counts) add(text []byte, times int) {
 	}
 	c.slots = make([]uint32, 4*len(c.slots))
 	for i := range c.entries {
-		c.slots[c.slot(c.entries[i].sum, c.at(i))] = uint32(i + 1)
+		c.slots[c.slot(c.entries[i].sum, c.textAt(i))] = uint32(i + 1)
 	}
 }
 
@@ -59,11 +59,11 @@ func (c *counts) add(text []byte, times int) {
 func (c *counts) slot(sum uint64, text []byte) int {
 	for slot := int(sum) & (len(c.slots) - 1); ; slot = (slot + 1) & (len(c.slots) - 1) {
 		at := c.slots[slot]
-		if at == 0 || c.entries[at-1].sum == sum && bytes.Equal(c.at(int(at-1)), text) {
+		if at == 0 || c.entries[at-1].sum == sum && bytes.Equal(c.textAt(int(at-1)), text) {
 			return slot
 		}
 	}
 }
 
-// at returns a text by its index.
-func (c *counts) at(i int) []byte { return c.text[c.entries[i].start:c.entries[i].end] }
+// textAt returns a text by its index.
+func (c *counts) textAt(i int) []byte { return c.text[c.entries[i].start:c.entries[i].end] }

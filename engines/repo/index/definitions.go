@@ -56,7 +56,7 @@ func definedAfter(line []byte, language string, indented bool) (span, bool) {
 		said := line[word.start:word.end]
 		at = word.end
 		if string(said) == "define" && word.start > 0 && line[word.start-1] == '#' || definers[string(said)] && !(indented && atMargin[string(said)]) {
-			return named(line, at, language)
+			return definedName(line, at, language)
 		}
 		if !modifiers[string(said)] {
 			return span{}, false
@@ -65,9 +65,9 @@ func definedAfter(line []byte, language string, indented bool) (span, bool) {
 	return span{}, false
 }
 
-// named returns the name that follows a definer. It skips the receiver of a Go
+// definedName returns the name that follows a definer. It skips the receiver of a Go
 // method and further definers ("static const", "enum class").
-func named(line []byte, at int, language string) (span, bool) {
+func definedName(line []byte, at int, language string) (span, bool) {
 	for at < len(line) && line[at] == ' ' {
 		at++
 	}

@@ -44,10 +44,10 @@ func (r *reader) termsOf(path string, text []byte, language string) (terms strin
 	}
 	for i := range r.written.entries {
 		times := r.written.entries[i].times
-		r.eachTerm(r.written.at(i), func(term []byte) { r.terms.add(term, times) })
+		r.eachTerm(r.written.textAt(i), func(term []byte) { r.terms.add(term, times) })
 	}
 	r.definitions(text, language)
-	r.marked(markPath, []byte(path))
+	r.addMarked(markPath, []byte(path))
 	return r.join(), words
 }
 
@@ -69,13 +69,13 @@ func (r *reader) definitions(text []byte, language string) {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if name, ok := definition(line, language); ok {
-			r.marked(markDefined, line[name.start:name.end])
+			r.addMarked(markDefined, line[name.start:name.end])
 		}
 	}
 }
 
-// marked adds the terms of a text with a mark.
-func (r *reader) marked(mark byte, text []byte) {
+// addMarked adds the terms of a text with a mark.
+func (r *reader) addMarked(mark byte, text []byte) {
 	for word := range eachWord(text) {
 		if word.end-word.start <= maxWord {
 			r.eachTerm(text[word.start:word.end], func(term []byte) {
@@ -90,7 +90,7 @@ func (r *reader) join() string {
 	var out strings.Builder
 	out.Grow(len(r.terms.text) + len(r.marks.text) + 2*len(r.terms.entries))
 	for i := range r.terms.entries {
-		term := r.terms.at(i)
+		term := r.terms.textAt(i)
 		out.Write(term)
 		out.WriteByte(' ')
 		if r.terms.entries[i].times >= often {
@@ -100,7 +100,7 @@ func (r *reader) join() string {
 		}
 	}
 	for i := range r.marks.entries {
-		out.Write(r.marks.at(i))
+		out.Write(r.marks.textAt(i))
 		out.WriteByte(' ')
 	}
 	return out.String()

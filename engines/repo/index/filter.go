@@ -26,7 +26,7 @@ func newFilter(q Query) (*filter, error) {
 		language := files.CanonicalLanguage(given)
 		if known := files.Languages(); !slices.Contains(known, language) {
 			return nil, fault.New(fault.InvalidParams, "language: %q is not known%s; known are %s",
-				fault.Cut(given, 100), fault.Meant(", did you mean %s?", language, known), strings.Join(known, ", ")).
+				fault.Cut(given, 100), fault.NearestHint(", did you mean %s?", language, known), strings.Join(known, ", ")).
 				With(fault.Diagnostic{Path: "language", Message: "not known"})
 		}
 		made.languages = append(made.languages, language)

@@ -74,7 +74,7 @@ func (l *leaf) fits(in text, at int) (fits, itself bool) {
 	}
 	whole := trimmed(in.folded[word.start:word.end])
 	if l.whole != "" && bytes.HasPrefix(in.folded[at:], whole) {
-		if l.is(whole, l.whole, true) {
+		if l.matches(whole, l.whole, true) {
 			return true, true
 		}
 		if l.inForms(whole) {
@@ -91,8 +91,8 @@ func (l *leaf) fits(in text, at int) (fits, itself bool) {
 	return len(l.parts) == 1 && l.inForms(in.folded[part.start:part.end]), false
 }
 
-// is compares a word of a file with a wanted one.
-func (l *leaf) is(found []byte, wanted string, last bool) bool {
+// matches compares a word of a file with a wanted one.
+func (l *leaf) matches(found []byte, wanted string, last bool) bool {
 	if l.prefix && last {
 		return bytes.HasPrefix(found, []byte(wanted))
 	}
@@ -105,7 +105,7 @@ func (l *leaf) inForms(found []byte) bool { return slices.Contains(l.forms, stri
 func (l *leaf) phraseAt(in text, word, part span) bool {
 	for i, wanted := range l.parts {
 		last := i == len(l.parts)-1
-		if !l.is(in.folded[part.start:part.end], wanted, last) {
+		if !l.matches(in.folded[part.start:part.end], wanted, last) {
 			return false
 		}
 		if last {

@@ -17,7 +17,7 @@ import (
 func process(t testing.TB, folder, cache, query string) (found []string, listed time.Time) {
 	ix := opened(t, folder, cache)
 	t.Cleanup(func() { require.NoError(t, ix.Close()) })
-	return paths(find(t, ix, words(query))), index.Tree(ix).Listed()
+	return paths(find(t, ix, words(query))), index.Tree(ix).ListedAt()
 }
 
 // settled runs processes until the next one need not list the folder again.

@@ -50,7 +50,7 @@ func (ix *Index) loadOnce(ctx context.Context) error {
 	ix.saved = time.Time{}
 	if listing != nil {
 		ix.tree.Restore(listing, read.paths())
-		ix.saved = ix.tree.Listed()
+		ix.saved = ix.tree.ListedAt()
 	}
 	return nil
 }

@@ -35,24 +35,24 @@ func (l *leaf) fetch(ctx context.Context, db *sql.DB) (found postings, err error
 func (l *leaf) match(mark string) string {
 	var parts []string
 	for i, part := range l.parts {
-		parts = append(parts, quoted(mark+part, l.prefix && i == len(l.parts)-1))
+		parts = append(parts, quoteTerm(mark+part, l.prefix && i == len(l.parts)-1))
 	}
 	expression := "(" + strings.Join(parts, " AND ") + ")"
 	if l.whole != "" && (len(l.parts) > 1 || l.whole != l.parts[0]) {
-		expression += " OR " + quoted(mark+l.whole, l.prefix)
+		expression += " OR " + quoteTerm(mark+l.whole, l.prefix)
 	}
 	for _, form := range l.forms {
-		expression += " OR " + quoted(mark+form, false)
+		expression += " OR " + quoteTerm(mark+form, false)
 	}
 	if mark == string(markPath) {
 		for _, short := range l.short {
-			expression += " OR " + quoted(mark+short, false)
+			expression += " OR " + quoteTerm(mark+short, false)
 		}
 	}
 	return expression
 }
 
-func quoted(term string, prefix bool) string {
+func quoteTerm(term string, prefix bool) string {
 	if prefix {
 		return `"` + term + `"*`
 	}

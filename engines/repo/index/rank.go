@@ -90,7 +90,7 @@ func (p *postings) estimate(weight, average float64, c *catalog, scores, covered
 		seen[id] = true
 	}
 	for _, id := range p.body {
-		f := c.at(id)
+		f := c.fileByID(id)
 		if f == nil {
 			continue
 		}
@@ -102,12 +102,12 @@ func (p *postings) estimate(weight, average float64, c *catalog, scores, covered
 		covered[id] += weight
 	}
 	for _, id := range p.defined {
-		if c.at(id) != nil {
+		if c.fileByID(id) != nil {
 			scores[id] += weight * definedBoost
 		}
 	}
 	for _, id := range p.path {
-		if c.at(id) == nil {
+		if c.fileByID(id) == nil {
 			continue
 		}
 		scores[id] += weight * pathBoost

@@ -147,7 +147,7 @@ func (ix *Index) compare() work {
 		if len(left) > 0 && left[0].path == path {
 			known, left = left[0], left[1:]
 		}
-		racy := seen.Racy(ix.tree.Taken())
+		racy := seen.Racy(ix.tree.StampedAt())
 		doubtful := known != nil && (known.racy || known.skipped == skippedUnreadable)
 		if known == nil || known.stamp != seen || doubtful {
 			todo.updated = append(todo.updated, candidate{path, seen, racy, known})
@@ -163,7 +163,7 @@ func (ix *Index) compare() work {
 // process has written meanwhile. The index must have the listing's files. If saving
 // fails, the next process lists the files itself.
 func (ix *Index) saveListing(ctx context.Context) {
-	if ix.saved.Equal(ix.tree.Listed()) {
+	if ix.saved.Equal(ix.tree.ListedAt()) {
 		return
 	}
 	listing := ix.tree.State()
@@ -173,7 +173,7 @@ func (ix *Index) saveListing(ctx context.Context) {
 	now := ix.catalog.edition
 	_, err := ix.db.ExecContext(ctx, "UPDATE meta SET listing = ? WHERE generation = ? AND built = ?", listing, now.generation, now.built)
 	if err == nil {
-		ix.saved = ix.tree.Listed()
+		ix.saved = ix.tree.ListedAt()
 	}
 }
 

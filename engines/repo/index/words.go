@@ -78,15 +78,15 @@ func nextWord(text []byte, from int) (found span, ok bool) {
 
 // eachWord yields the words of a text.
 func eachWord(text []byte) iter.Seq[span] {
-	return each(func(at int) (span, bool) { return nextWord(text, at) })
+	return spans(func(at int) (span, bool) { return nextWord(text, at) })
 }
 
 // eachPart yields the parts of a word.
 func eachPart(word []byte) iter.Seq[span] {
-	return each(func(at int) (span, bool) { return nextPart(word, at) })
+	return spans(func(at int) (span, bool) { return nextPart(word, at) })
 }
 
-func each(next func(from int) (span, bool)) iter.Seq[span] {
+func spans(next func(from int) (span, bool)) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		for found, ok := next(0); ok && yield(found); {
 			found, ok = next(found.end)

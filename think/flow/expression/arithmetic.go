@@ -84,7 +84,7 @@ func modulo(e *evaluation) any {
 func (e *evaluation) numbers() (a, b any) {
 	a, b = operand(e.args[0]), operand(e.args[1])
 	if !isNumber(a) || !isNumber(b) {
-		e.fail("%s needs two numbers, found %s and %s", e.said(), kind(a), kind(b))
+		e.fail("%s needs two numbers, found %s and %s", e.sourceName(), kind(a), kind(b))
 		return 1, 1
 	}
 	return a, b
@@ -102,8 +102,8 @@ func (e *evaluation) compute(operation arithmetic, a, b any) any {
 		if result, isExact := operation.ints(x, y); isExact {
 			return result
 		}
-		if e.said() != "/" {
-			e.fail("the result of %s is beyond 64 bits", e.said())
+		if e.sourceName() != "/" {
+			e.fail("the result of %s is beyond 64 bits", e.sourceName())
 			return nil
 		}
 	}
@@ -114,7 +114,7 @@ func (e *evaluation) compute(operation arithmetic, a, b any) any {
 func (e *evaluation) tooLong(value any) bool {
 	number, ok := value.(json.Number)
 	if ok {
-		e.fail("%s cannot compute with %s: it is beyond 64 bits", e.said(), quote(string(number)))
+		e.fail("%s cannot compute with %s: it is beyond 64 bits", e.sourceName(), quote(string(number)))
 	}
 	return ok
 }
@@ -122,7 +122,7 @@ func (e *evaluation) tooLong(value any) bool {
 // finite returns the float that was computed as a value.
 func (e *evaluation) finite(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		e.fail("the result of %s is not a number", e.said())
+		e.fail("the result of %s is not a number", e.sourceName())
 		return nil
 	}
 	return canonical(f)
@@ -145,7 +145,7 @@ func power(e *evaluation) any {
 	}
 	result := new(big.Int).Exp(big.NewInt(int64(base)), big.NewInt(int64(exponent)), nil)
 	if !result.IsInt64() {
-		e.fail("the result of %s is beyond 64 bits", e.said())
+		e.fail("the result of %s is beyond 64 bits", e.sourceName())
 	}
 	return int(result.Int64())
 }

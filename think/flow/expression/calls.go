@@ -33,7 +33,7 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 	case "groupBy", "sortBy":
 		return r.byKey(n)
 	}
-	return r.named(n.Name, n.Arguments, n)
+	return r.functionCall(n.Name, n.Arguments, n)
 }
 
 // itself returns the predicate #.
@@ -124,7 +124,7 @@ func (r *rewriter) reduce(n *ast.BuiltinNode) ast.Node {
 // function rewrites a call of a name that expr-lang does not know.
 func (r *rewriter) function(n *ast.CallNode) ast.Node {
 	if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
-		return r.named(callee.Value, n.Arguments, n)
+		return r.functionCall(callee.Value, n.Arguments, n)
 	}
 	message := "there are no methods"
 	if callee, ok := n.Callee.(*ast.MemberNode); ok {
@@ -139,8 +139,8 @@ func (r *rewriter) function(n *ast.CallNode) ast.Node {
 	return r.fail(n, fault.ExpressionError, message)
 }
 
-// named rewrites a call of a function on the allow-list.
-func (r *rewriter) named(name string, arguments []ast.Node, at ast.Node) ast.Node {
+// functionCall rewrites a call of a function on the allow-list.
+func (r *rewriter) functionCall(name string, arguments []ast.Node, at ast.Node) ast.Node {
 	known, ok := functions[name]
 	if r.scope.Roots != nil && !ok {
 		known, ok = ofDates[name]
@@ -157,15 +157,15 @@ func (r *rewriter) named(name string, arguments []ast.Node, at ast.Node) ast.Nod
 func (s signature) takes() string {
 	switch {
 	case s.most == variadic:
-		return fmt.Sprintf("at least %s", counted(s.least))
+		return fmt.Sprintf("at least %s", argumentCount(s.least))
 	case s.least == s.most:
-		return counted(s.least)
+		return argumentCount(s.least)
 	default:
-		return fmt.Sprintf("%d to %s", s.least, counted(s.most))
+		return fmt.Sprintf("%d to %s", s.least, argumentCount(s.most))
 	}
 }
 
-func counted(arguments int) string {
+func argumentCount(arguments int) string {
 	if arguments == 1 {
 		return "1 argument"
 	}
@@ -197,7 +197,7 @@ func noFunction(name string) string {
 	if meant, ok := similar[name]; ok {
 		return message + ": use " + meant
 	}
-	return message + fault.Meant(": did you mean %s?", name, functionNames)
+	return message + fault.NearestHint(": did you mean %s?", name, functionNames)
 }
 
 // Functions returns the names of the functions that an expression can call,

@@ -11,7 +11,7 @@ import (
 // equal compares two values as JSON: 1 equals 1.0, different types are not equal.
 // It spends a step for each value that it visits.
 func (e *evaluation) equal(a, b any, depth int) bool {
-	if !e.spend(1) || !e.within(depth) {
+	if !e.spend(1) || !e.fitsDepth(depth) {
 		return false
 	}
 	switch x := a.(type) {
@@ -61,8 +61,8 @@ func (e *evaluation) equalObjects(a, b map[string]any, depth int) bool {
 	return true
 }
 
-// within reports whether a value is not nested too deeply.
-func (e *evaluation) within(depth int) bool {
+// fitsDepth reports whether a value is not nested too deeply.
+func (e *evaluation) fitsDepth(depth int) bool {
 	if depth > maxDepth {
 		e.fail("the value is nested deeper than %d", maxDepth)
 		return false
@@ -80,7 +80,7 @@ func (e *evaluation) compare(a, b any) int {
 	}
 	x, y := operand(a), operand(b)
 	if !isNumber(x) || !isNumber(y) {
-		e.fail("%s compares two numbers or two strings, found %s and %s", e.said(), kind(a), kind(b))
+		e.fail("%s compares two numbers or two strings, found %s and %s", e.sourceName(), kind(a), kind(b))
 		return 0
 	}
 	return compareNumbers(x, y)
@@ -130,7 +130,7 @@ func ofTexts(holds func(text, part string) bool) function {
 			if kind(e.args[0]) == "array" {
 				fix = "; a list is searched with: value in list"
 			}
-			e.fail("%s needs two strings, found %s and %s%s", e.said(), kind(e.args[0]), kind(e.args[1]), fix)
+			e.fail("%s needs two strings, found %s and %s%s", e.sourceName(), kind(e.args[0]), kind(e.args[1]), fix)
 			return nil
 		}
 		return holds(e.str(0), e.str(1))

@@ -92,13 +92,13 @@ func (e *evaluation) encode(value any) (string, bool) {
 	left := maxSteps - e.steps
 	size := weight{values: left, text: maxText}
 	if !size.add(value, 0) {
-		e.fail("%s: the value is too large to be written as text", e.said())
+		e.fail("%s: the value is too large to be written as text", e.sourceName())
 		return "", false
 	}
 	e.spend(left - size.values)
 	data, err := jsonvalue.Encode(value)
 	if err != nil {
-		e.fail("%s of something that is not a JSON value", e.said())
+		e.fail("%s of something that is not a JSON value", e.sourceName())
 		return "", false
 	}
 	return string(data), e.produce(len(data))

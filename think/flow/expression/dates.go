@@ -51,7 +51,7 @@ func (e *evaluation) moment(text, layout string) any {
 	}
 	whole, rest, err := calendar.Parse(text, layout)
 	if err != nil {
-		e.fail("%s cannot read %s as a date: %s", e.said(), quote(text), err)
+		e.fail("%s cannot read %s as a date: %s", e.sourceName(), quote(text), err)
 		return nil
 	}
 	if rest == 0 {

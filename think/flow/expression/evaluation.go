@@ -86,7 +86,7 @@ func (e *evaluation) grow(items int) bool {
 // produce takes the bytes of a new text from the budget.
 func (e *evaluation) produce(bytes int) bool {
 	if bytes > maxText {
-		e.exceed("%s makes a text of more than %d bytes", e.said(), maxText)
+		e.exceed("%s makes a text of more than %d bytes", e.sourceName(), maxText)
 		return false
 	}
 	e.text += bytes
@@ -96,8 +96,8 @@ func (e *evaluation) produce(bytes int) bool {
 	return e.scan(bytes)
 }
 
-// said returns the name of the current function or operator as a source writes it.
-func (e *evaluation) said() string {
+// sourceName returns the name of the current function or operator as a source writes it.
+func (e *evaluation) sourceName() string {
 	if symbol, ok := symbols[e.name]; ok {
 		return symbol
 	}
@@ -116,10 +116,10 @@ func (e *evaluation) has(i int) bool { return i < len(e.args) }
 // needs records that argument i has the wrong type.
 func (e *evaluation) needs(i int, wanted string) {
 	if len(e.args) == 1 {
-		e.fail("%s needs %s, found %s", e.said(), wanted, kind(e.args[i]))
+		e.fail("%s needs %s, found %s", e.sourceName(), wanted, kind(e.args[i]))
 		return
 	}
-	e.fail("%s needs %s as its %s argument, found %s", e.said(), wanted, ordinal(i), kind(e.args[i]))
+	e.fail("%s needs %s as its %s argument, found %s", e.sourceName(), wanted, ordinal(i), kind(e.args[i]))
 }
 
 func ordinal(i int) string {

@@ -7,7 +7,7 @@ func first(e *evaluation) any { return end(e.list(0), 0) }
 func last(e *evaluation) any  { return end(e.list(0), -1) }
 
 func end(items []any, index int) any {
-	if at, inside := within(index, len(items)); inside {
+	if at, inside := absoluteIndex(index, len(items)); inside {
 		return items[at]
 	}
 	return nil
@@ -39,7 +39,7 @@ func flattened(e *evaluation) any { return e.flatten([]any{}, e.list(0), 0) }
 
 func (e *evaluation) flatten(flat, items []any, depth int) []any {
 	for _, item := range items {
-		if !e.spend(1) || !e.within(depth) {
+		if !e.spend(1) || !e.fitsDepth(depth) {
 			return flat
 		}
 		if inner, ok := item.([]any); ok {
@@ -85,7 +85,7 @@ func (e *evaluation) descending(i int) bool {
 	case "desc":
 		return true
 	}
-	e.fail(`%s sorts "asc" or "desc"`, e.said())
+	e.fail(`%s sorts "asc" or "desc"`, e.sourceName())
 	return false
 }
 
@@ -144,7 +144,7 @@ func (e *evaluation) numeric() []any {
 	for i, value := range numbers {
 		numbers[i] = operand(value)
 		if !isNumber(numbers[i]) {
-			e.fail("%s needs numbers, found %s", e.said(), kind(value))
+			e.fail("%s needs numbers, found %s", e.sourceName(), kind(value))
 			return nil
 		}
 		if e.tooLong(numbers[i]) {

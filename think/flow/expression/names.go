@@ -58,11 +58,11 @@ func (r *rewriter) ofStep(name *ast.IdentifierNode, id string, links []Link, sof
 	field, constant := firstName(links[1:])
 	if !constant || !slices.Contains(stepFields, field) {
 		at := links[min(len(links), 2)-1].Key
-		message := fmt.Sprintf("a step has the fields %s: write %s", strings.Join(stepFields, ", "), under(rootSteps, id)+".status")
+		message := fmt.Sprintf("a step has the fields %s: write %s", strings.Join(stepFields, ", "), qualifiedName(rootSteps, id)+".status")
 		if nearest := fault.Nearest(field, stepFields); constant && nearest != "" {
-			message = fmt.Sprintf("a step has no field %s: did you mean %s?", quote(field), under(rootSteps, id)+"."+nearest)
+			message = fmt.Sprintf("a step has no field %s: did you mean %s?", quote(field), qualifiedName(rootSteps, id)+"."+nearest)
 		} else if constant {
-			message += "; " + r.kept(id)
+			message += "; " + r.resultHint(id)
 		}
 		return r.unresolved(at, message)
 	}
@@ -105,15 +105,15 @@ func (r *rewriter) read(at *ast.IdentifierNode, root, name string, rest []Link, 
 	}
 	text := root
 	if name != "" {
-		text = under(root, name)
+		text = qualifiedName(root, name)
 	}
 	return &path{root: root, name: name, soft: soft, text: text}
 }
 
-// kept explains how the result of a step is read, for messages.
-func (r *rewriter) kept(id string) string {
+// resultHint explains how the result of a step is read, for messages.
+func (r *rewriter) resultHint(id string) string {
 	if capture := r.scope.Kept[id]; capture != "" {
-		return fmt.Sprintf("the result of step %s is %s", quote(id), under(rootState, capture))
+		return fmt.Sprintf("the result of step %s is %s", quote(id), qualifiedName(rootState, capture))
 	}
 	return fmt.Sprintf("step %s keeps no result: give it capture_as: NAME and read state.NAME", quote(id))
 }
@@ -139,7 +139,7 @@ func (r *rewriter) unknown(name string) string {
 		return fmt.Sprintf("%s is a function: write %s(…)", name, name)
 	}
 	if r.scope.Steps[name] {
-		return fmt.Sprintf("there is no name %s: %s", quote(name), r.kept(name))
+		return fmt.Sprintf("there is no name %s: %s", quote(name), r.resultHint(name))
 	}
 	if meant := fault.Nearest(name, r.scope.bareNames()); meant != "" {
 		return fmt.Sprintf("there is no name %s: did you mean %s?", quote(name), r.spelled(meant))
@@ -156,26 +156,26 @@ func (r *rewriter) spelled(name string) string {
 		return name
 	}
 	if meanings := r.scope.meanings(name); len(meanings) > 0 && meanings[0] != rootItem {
-		return under(meanings[0], name)
+		return qualifiedName(meanings[0], name)
 	}
 	return name
 }
 
 func (r *rewriter) notUnder(root, name string) string {
 	if root == rootRun && outcomeNames[name] {
-		return under(root, name) + " is known only in a step with join: done"
+		return qualifiedName(root, name) + " is known only in a step with join: done"
 	}
 	message := fmt.Sprintf("there is no %s %s", singular(root), quote(name))
 	if root == rootState && r.scope.Steps[name] {
-		return message + ": " + r.kept(name)
+		return message + ": " + r.resultHint(name)
 	}
-	names := r.scope.under(root)
+	names := r.scope.namesUnder(root)
 	if meant := fault.Nearest(name, names); meant != "" {
-		return message + ": did you mean " + under(root, meant) + "?"
+		return message + ": did you mean " + qualifiedName(root, meant) + "?"
 	}
 	for _, other := range []string{rootState, rootParams} {
 		if other != root && root != rootSteps && r.scope.names(other)[name] {
-			return message + ": did you mean " + under(other, name) + "?"
+			return message + ": did you mean " + qualifiedName(other, name) + "?"
 		}
 	}
 	return message
@@ -187,7 +187,7 @@ func (r *rewriter) ambiguous(name string, meanings []string) string {
 	for i, root := range meanings {
 		said[i] = article(root)
 		if root != rootItem && fix == "" {
-			fix = under(root, name)
+			fix = qualifiedName(root, name)
 		}
 	}
 	return fmt.Sprintf("%s is %s: write %s", quote(name), strings.Join(said, " and "), fix)
@@ -214,8 +214,8 @@ func example(root string) string {
 	return "build"
 }
 
-// under writes a name under a root: state.a, or state["a-b"].
-func under(root, name string) string {
+// qualifiedName writes a name under a root: state.a, or state["a-b"].
+func qualifiedName(root, name string) string {
 	if isIdentifier(name) {
 		return root + "." + name
 	}

@@ -126,9 +126,9 @@ func step(value, key any, optional bool) (next any, problem string) {
 	case string:
 		return character(v, key, optional)
 	case nil:
-		return nil, fmt.Sprintf("is null and has no member %s; write ?. if it may be missing", shown(key))
+		return nil, fmt.Sprintf("is null and has no member %s; write ?. if it may be missing", keyText(key))
 	default:
-		return nil, fmt.Sprintf("is %s and has no member %s", kind(value), shown(key))
+		return nil, fmt.Sprintf("is %s and has no member %s", kind(value), keyText(key))
 	}
 }
 
@@ -179,7 +179,7 @@ func element(list []any, key any, optional bool) (any, string) {
 		}
 		return nil, fmt.Sprintf("is a list and cannot be indexed with %s", describe(key))
 	}
-	at, inside := within(index, len(list))
+	at, inside := absoluteIndex(index, len(list))
 	switch {
 	case inside:
 		return list[at], ""
@@ -192,10 +192,10 @@ func element(list []any, key any, optional bool) (any, string) {
 func character(text string, key any, optional bool) (any, string) {
 	index, ok := key.(int)
 	if !ok {
-		return nil, fmt.Sprintf("is a string and has no member %s", shown(key))
+		return nil, fmt.Sprintf("is a string and has no member %s", keyText(key))
 	}
 	length := utf8.RuneCountInString(text)
-	at, inside := within(index, length)
+	at, inside := absoluteIndex(index, length)
 	switch {
 	case inside:
 		char, _ := utf8.DecodeRuneInString(text[byteOffset(text, at):])
@@ -206,8 +206,8 @@ func character(text string, key any, optional bool) (any, string) {
 	return nil, fmt.Sprintf("has %d characters and no index %d", length, index)
 }
 
-// within returns where an index points; a negative one counts from the end.
-func within(index, length int) (int, bool) {
+// absoluteIndex returns where an index points; a negative one counts from the end.
+func absoluteIndex(index, length int) (int, bool) {
 	if index < 0 {
 		index += length
 	}
@@ -225,14 +225,14 @@ func (p *path) upTo(i int) string {
 		case isName && isIdentifier(name):
 			text += "." + fault.Cut(name, maxQuoted)
 		default:
-			text += "[" + shown(m.key) + "]"
+			text += "[" + keyText(m.key) + "]"
 		}
 	}
 	return fault.Cut(text, 4*maxQuoted)
 }
 
-// shown writes a key in a message.
-func shown(key any) string {
+// keyText writes a key in a message.
+func keyText(key any) string {
 	switch k := key.(type) {
 	case string:
 		return quote(k)

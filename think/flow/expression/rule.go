@@ -82,7 +82,7 @@ func (r *rewriter) fromRule(name *ast.IdentifierNode, links []Link, soft bool) (
 	if !root.Lists {
 		return read, links
 	}
-	read.of.Name, read.text = key, under(name.Value, key)
+	read.of.Name, read.text = key, qualifiedName(name.Value, key)
 	r.lists = append(r.lists, ListRead{Root: name.Value, Name: key, Depth: len(r.predicates), Offset: r.offset(name)})
 	return read, links[1:]
 }

@@ -77,8 +77,8 @@ func (s Scope) has(root, name string) bool {
 	return s.names(root)[name] || root == rootParams && s.AnyParam
 }
 
-// under returns the names under a root, in any order.
-func (s Scope) under(root string) []string { return slices.Collect(maps.Keys(s.names(root))) }
+// namesUnder returns the names under a root, in any order.
+func (s Scope) namesUnder(root string) []string { return slices.Collect(maps.Keys(s.names(root))) }
 
 func (s Scope) names(root string) Names {
 	if s.Roots != nil {
@@ -148,7 +148,7 @@ func (s Scope) bareNames() []string {
 	if s.Result {
 		names = append(names, rootResult)
 	}
-	return slices.Concat(names, s.under(rootState), s.under(rootParams))
+	return slices.Concat(names, s.namesUnder(rootState), s.namesUnder(rootParams))
 }
 
 // Reference is one read of the Env, found when the expression is compiled.

@@ -77,7 +77,7 @@ func ErrorsOf(err error) []error {
 func (t *Text) add(source string, offset int, scope Scope) error {
 	program, err := Compile(source, scope)
 	if err != nil {
-		return placed(err, offset)
+		return shiftError(err, offset)
 	}
 	t.parts = append(t.parts, part{program: program, offset: offset})
 	return nil
@@ -93,8 +93,8 @@ func unclosed(rest string, offset int) *Error {
 	return invalid(offset-len(opening), message)
 }
 
-// placed adds an offset to the place of an error.
-func placed(err error, offset int) error {
+// shiftError adds an offset to the place of an error.
+func shiftError(err error, offset int) error {
 	var inner *Error
 	if errors.As(err, &inner) {
 		moved := *inner
@@ -158,7 +158,7 @@ func (t *Text) Absent(env Env) string {
 func (t *Text) Render(env Env) (any, error) {
 	if t.whole {
 		value, err := t.parts[0].program.Eval(env)
-		return value, placed(err, t.parts[0].offset)
+		return value, shiftError(err, t.parts[0].offset)
 	}
 	var rendered strings.Builder
 	for _, p := range t.parts {
@@ -181,7 +181,7 @@ func (p part) render(env Env) (string, error) {
 	}
 	value, err := p.program.Eval(env)
 	if err != nil {
-		return "", placed(err, p.offset)
+		return "", shiftError(err, p.offset)
 	}
 	if words, ok := value.(string); ok {
 		return words, nil
@@ -205,7 +205,7 @@ func expressionEnd(text string) (end int, found bool) {
 	for i := 0; i < len(text); i++ {
 		switch char := text[i]; char {
 		case '"', '\'', '`':
-			length, closed := quoted(text[i:])
+			length, closed := literalLength(text[i:])
 			if !closed {
 				return 0, false
 			}
@@ -223,8 +223,8 @@ func expressionEnd(text string) (end int, found bool) {
 	return 0, false
 }
 
-// quoted returns the length of the string literal at the beginning of a text.
-func quoted(text string) (length int, closed bool) {
+// literalLength returns the length of the string literal at the beginning of a text.
+func literalLength(text string) (length int, closed bool) {
 	mark := text[0]
 	for i := 1; i < len(text); i++ {
 		switch {

@@ -102,7 +102,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 				return err
 			}
 			shown := &shownRun{program: p, want: want}
-			if terminal.Is(p.Stdin) && terminal.Is(p.Stderr) {
+			if terminal.IsTerminal(p.Stdin) && terminal.IsTerminal(p.Stderr) {
 				p.Open.Approver = shown
 			}
 			p.Open.Watcher, p.Open.Display, p.Open.LogLines = shown, shown, logLines{shown}
@@ -148,14 +148,14 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 	}
 	run, err := start(ctx, a, want)
 	if err != nil {
-		return refused(err)
+		return usageError(err)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		shown.leave(run.ID())
 		run.Cancel()
 	})
 	defer stop()
-	if terminal.Is(p.Stderr) && !want.quiet && want.outputFormat != outputStream {
+	if terminal.IsTerminal(p.Stderr) && !want.quiet && want.outputFormat != outputStream {
 		defer terminal.EverySecond(func() { shown.tick(time.Now()) })()
 	}
 	report := run.Wait(context.Background(), nil) // when cancelled it ends soon and keeps its results
@@ -177,8 +177,8 @@ func start(ctx context.Context, a *app.App, want runFlags) (*agent.Run, error) {
 	return a.Agent.Start(want.order)
 }
 
-// refused converts invalid options to a usage error.
-func refused(err error) error {
+// usageError converts invalid options to a usage error.
+func usageError(err error) error {
 	if errors.Is(err, fault.InvalidParams) {
 		return cli.UsageError(fault.From(err).Message())
 	}

@@ -155,7 +155,7 @@ func Cancel(shared *cli.Program, a *app.App, run string) error {
 // there are any.
 func Trace(shared *cli.Program, a *app.App, run string) (traced bool, err error) {
 	p := &program{shared}
-	err = a.Recorder.Written(run, func(e telemetry.Event, line []byte) {
+	err = a.Recorder.ReadRun(run, func(e telemetry.Event, line []byte) {
 		traced = true
 		p.traceLine(e, line)
 	})

@@ -71,7 +71,7 @@ func (s *shownRun) follow(e telemetry.Event) {
 
 // Progress shows the progress of a long call at a terminal, unless little is to be shown.
 func (s *shownRun) Progress(string) func(done, total float64, message string) {
-	if !terminal.Is(s.program.Stderr) || s.want.quiet {
+	if !terminal.IsTerminal(s.program.Stderr) || s.want.quiet {
 		return nil
 	}
 	return func(done, total float64, message string) {

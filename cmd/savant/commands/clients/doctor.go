@@ -190,12 +190,12 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 // not started.
 func (d *doctor) foreign(what string, found clientsetup.Command, remedy string) {
 	if !found.None() && !found.Own {
-		d.wrong("the "+what+" is not the one that setup writes, and was not started: "+fault.Cut(shown(found), 500), remedy)
+		d.wrong("the "+what+" is not the one that setup writes, and was not started: "+fault.Cut(commandText(found), 500), remedy)
 	}
 }
 
-// shown is a command with its variables.
-func shown(c clientsetup.Command) string {
+// commandText is a command with its variables.
+func commandText(c clientsetup.Command) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		words = append(words, name+"="+c.Env[name])

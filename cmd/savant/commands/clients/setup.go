@@ -78,7 +78,7 @@ func targetOf(p *cli.Program, project bool, service string) (clientsetup.Target,
 	} else if t.Home, err = os.UserHomeDir(); err != nil {
 		return t, app.Misconfigured(fault.New(fault.InvalidParams, "your home folder is not known; set HOME"))
 	}
-	if t.Passing() != "" && sameFile(t.Program, installed(t)) {
+	if t.TemporaryReason() != "" && sameFile(t.Program, installed(t)) {
 		t.Program = installed(t)
 	}
 	folder, err := app.AbsolutePath(p.Settings)
@@ -241,13 +241,13 @@ func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, erro
 	case s.thisBinary:
 		return running()
 	}
-	why, copied := t.Passing(), installed(t)
+	why, copied := t.TemporaryReason(), installed(t)
 	if why == "" || s.dryRun {
 		return t.Program, nil
 	}
 	refused := app.Misconfigured(fault.New(fault.InvalidParams, "%s lies in %s, and the client would start it from there after it is gone", t.Program, why).
 		Hinted(fault.Hint{Text: "install it first (make install, or copy it to " + copied + " and run savant setup there), or say --this-binary"}))
-	if s.yes || !terminal.Is(s.Stdin) {
+	if s.yes || !terminal.IsTerminal(s.Stdin) {
 		return "", refused
 	}
 	yes, err := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("This program lies in %s. Copy it to %s, and set that up?", why, copied))
@@ -339,7 +339,7 @@ func Offer(ctx context.Context, p *cli.Program, beforehand bool) {
 		if err != nil || !found.Server.None() || len(client.Found(t, exists)) == 0 {
 			continue
 		}
-		if !beforehand && terminal.Is(p.Stdin) {
+		if !beforehand && terminal.IsTerminal(p.Stdin) {
 			question := client.Title + " is here, and Savant is not in it yet. Set it up now?"
 			if yes, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question); err == nil && yes {
 				s := &setup{Program: p, service: clientsetup.Services}

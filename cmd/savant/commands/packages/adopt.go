@@ -79,7 +79,7 @@ func (p *program) adopt(ctx context.Context, a *app.App, file, name string, yes 
 	if err != nil {
 		return err
 	}
-	written := draft.Workflow(below(a, file))
+	written := draft.Workflow(relativePath(a, file))
 	out, err := a.Think.Validate(ctx, think.ValidateInput{WorkflowYAML: string(written)})
 	if err != nil {
 		return err
@@ -123,8 +123,8 @@ func place(a *app.App, name string, data []byte) error {
 	return nil
 }
 
-// below returns the path of a file relative to SAVANT_PATH, or "" if it lies elsewhere.
-func below(a *app.App, file string) string {
+// relativePath returns the path of a file relative to SAVANT_PATH, or "" if it lies elsewhere.
+func relativePath(a *app.App, file string) string {
 	absolute, err := filepath.Abs(file)
 	if err != nil {
 		return ""

@@ -50,7 +50,7 @@ func (p *program) update(ctx context.Context, a *app.App, named string, dry, yes
 	if err != nil {
 		return err
 	}
-	source, err := p.wanted(ctx, a, pack, tag)
+	source, err := p.sourceOf(ctx, a, pack, tag)
 	if err != nil {
 		return err
 	}
@@ -97,8 +97,8 @@ func (p *program) compareOnly(shown shownPackage) error {
 	return nil
 }
 
-// wanted returns the source of the version that is asked for.
-func (p *program) wanted(ctx context.Context, a *app.App, pack packages.Package, tag string) (packages.Source, error) {
+// sourceOf returns the source of the version that is asked for.
+func (p *program) sourceOf(ctx context.Context, a *app.App, pack packages.Package, tag string) (packages.Source, error) {
 	source, err := packages.ParseSource(pack.Source)
 	if err != nil || source.Tag == "" && tag == "" {
 		return source, err

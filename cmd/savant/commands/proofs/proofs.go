@@ -140,11 +140,11 @@ func (p *program) save(statement *proof.Statement, signers []ssh.Signer, hidden 
 	if err := write(in.output, file); err != nil {
 		return err
 	}
-	return p.told(statement, signers, in.output, len(file))
+	return p.report(statement, signers, in.output, len(file))
 }
 
-// told says what was written.
-func (p *program) told(statement *proof.Statement, signers []ssh.Signer, file string, size int) error {
+// report says what was written.
+func (p *program) report(statement *proof.Statement, signers []ssh.Signer, file string, size int) error {
 	var signed []string
 	for _, each := range signers {
 		signed = append(signed, ssh.FingerprintSHA256(each.PublicKey()))

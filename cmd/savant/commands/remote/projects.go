@@ -41,9 +41,9 @@ func newProjects(p *cli.Program, a *app.App) *projects {
 	return &projects{program: p, main: a, ctx: ctx, stop: stop, open: map[string]*project{}}
 }
 
-// of returns what is served for a folder. If a folder cannot be opened, the next caller
+// serverOf returns what is served for a folder. If a folder cannot be opened, the next caller
 // tries again.
-func (p *projects) of(_ context.Context, folder string) (*streamable.Project, error) {
+func (p *projects) serverOf(_ context.Context, folder string) (*streamable.Project, error) {
 	if folder != "" {
 		folder = filepath.Clean(folder)
 	}

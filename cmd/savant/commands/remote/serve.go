@@ -149,7 +149,7 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	}
 	projects := newProjects(p, a)
 	defer projects.close()
-	if _, err := projects.of(ctx, ""); err != nil { // report an error of the settings at once
+	if _, err := projects.serverOf(ctx, ""); err != nil { // report an error of the settings at once
 		return errors.Join(err, listener.Close())
 	}
 	public := cmp.Or(given.URL, "http://"+listener.Addr().String())
@@ -157,14 +157,14 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	answering := streamable.New(streamable.Options{Guard: guard, Door: door, Project: projects.of, Ready: ready(a), Resource: resource(public), Issuer: given.Issuer,
+	answering := streamable.New(streamable.Options{Guard: guard, Door: door, Project: projects.serverOf, Ready: ready(a), Resource: resource(public), Issuer: given.Issuer,
 		PerMinute: perMinute, Logger: a.Logger})
 	pages, err := openPages(ctx, p, a, listener)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer pages.Wait()
-	server := &http.Server{Handler: beside(answering.Handler(), pages.Handler(), withHub), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	server := &http.Server{Handler: withMetrics(answering.Handler(), pages.Handler(), withHub), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }, ErrorLog: nil}
 	fmt.Fprintf(p.Stderr, "savant: serving MCP at http://%s%s\n", listener.Addr(), streamable.Path)
 	if withHub {
@@ -208,8 +208,8 @@ func openPages(ctx context.Context, p *cli.Program, a *app.App, listener net.Lis
 	return pages, nil
 }
 
-// beside serves the metrics beside MCP, and the pages of the hub if whole is true.
-func beside(mcp, pages http.Handler, whole bool) http.Handler {
+// withMetrics serves the metrics beside MCP, and the pages of the hub if whole is true.
+func withMetrics(mcp, pages http.Handler, whole bool) http.Handler {
 	own := []string{streamable.Path, "/healthz", "/readyz"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path

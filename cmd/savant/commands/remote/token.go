@@ -74,7 +74,7 @@ func add(ctx context.Context, p *cli.Program, token webguard.Token, scopes []str
 		return err
 	}
 	served := token.Path
-	if served == "" && p.Loaded.Chosen(settings.EnvPath) { // not the working folder, which may be the home folder
+	if served == "" && p.Loaded.IsSet(settings.EnvPath) { // not the working folder, which may be the home folder
 		served = p.Settings.Path
 	}
 	if served != "" && regular.Controls(served, path) {

@@ -80,7 +80,7 @@ func (p *program) testFile(folder, name string, mutate bool, out *testedRules) e
 	if err != nil {
 		return err
 	}
-	set, err := p.beside(file)
+	set, err := p.readRulesOf(file)
 	if err != nil {
 		return err
 	}
@@ -103,8 +103,8 @@ func (p *program) testFile(folder, name string, mutate bool, out *testedRules) e
 // maxCases bounds a file of cases, in bytes.
 const maxCases = 4 << 20
 
-// beside reads the rules that a file of cases is about: NAME.yaml of NAME.cases.yaml.
-func (p *program) beside(file string) (*rules.Set, error) {
+// readRulesOf reads the rules that a file of cases is about: NAME.yaml of NAME.cases.yaml.
+func (p *program) readRulesOf(file string) (*rules.Set, error) {
 	end := filepath.Ext(file)
 	name, isCases := strings.CutSuffix(strings.TrimSuffix(file, end), ".cases")
 	if !isCases {

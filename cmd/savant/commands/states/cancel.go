@@ -14,7 +14,7 @@ import (
 
 // Cancel ends a run, and prints who stops and how a new one begins.
 func Cancel(ctx context.Context, p *cli.Program, a *app.App, key state.Key, reason string) error {
-	driven := a.Driven(key)
+	driven := a.IsDriven(key)
 	out, err := a.Think.Cancel(ctx, think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
 		Cancellation: flow.Cancellation{By: app.UserName(), Reason: reason}})
 	if err != nil || p.JSON {

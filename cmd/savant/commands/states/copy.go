@@ -65,7 +65,7 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 		return err
 	}
 	tell, end := terminal.ProgressOf(p.Stderr, "copy")
-	if terminal.Is(p.Stderr) {
+	if terminal.IsTerminal(p.Stderr) {
 		in.Progress = tell
 	}
 	runs, err := maintenance.Copy(command.Context(), source, target, in)

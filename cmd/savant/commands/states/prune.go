@@ -45,12 +45,12 @@ func (p *program) statePruneCommand() *cobra.Command {
 					return err
 				}
 				for _, each := range infos {
-					if in.Open && a.Driven(each.Key()) {
+					if in.Open && a.IsDriven(each.Key()) {
 						in.Driven = append(in.Driven, each.Key())
 					}
 				}
 				tell, end := terminal.ProgressOf(p.Stderr, "prune")
-				if terminal.Is(p.Stderr) {
+				if terminal.IsTerminal(p.Stderr) {
 					in.Progress = tell
 				}
 				kept, err := a.Keeper().Prune(command.Context(), in)

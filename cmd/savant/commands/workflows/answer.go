@@ -92,7 +92,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	}
 	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step, Caller: think.Caller{Name: think.ByTerminal}}, given)
 	if err != nil && given.editor {
-		err = kept(err, given.written)
+		err = withSavedText(err, given.written)
 	}
 	if err != nil || p.JSON {
 		return p.Printed(reply, err)

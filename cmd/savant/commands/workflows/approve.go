@@ -60,7 +60,7 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 }
 
 func (p *program) approve(ctx context.Context, a *app.App, said approval) error {
-	if !terminal.Is(p.Stdin) {
+	if !terminal.IsTerminal(p.Stdin) {
 		return fault.New(fault.ApprovalRequired, "only a person can answer: run savant approve at a terminal")
 	}
 	if said.revoke {
@@ -91,7 +91,7 @@ func (p *program) approveCall(ctx context.Context, a *app.App, said approval) er
 		return err
 	}
 	fmt.Fprintf(p.Stdout, "%s asks about a call of %s:\n\n%s\n\ninput:\n%s\nA yes counts for %s, for %s.\n\n", terminal.Visible(asked.Session), terminal.Visible(asked.Tool),
-		terminal.Quoted(strings.Join(asked.Texts, "\n")), input, terminal.Count(asked.Grant.Most, "such call"), time.Duration(asked.Grant.Within)*time.Millisecond)
+		terminal.QuoteLines(strings.Join(asked.Texts, "\n")), input, terminal.Count(asked.Grant.Most, "such call"), time.Duration(asked.Grant.Within)*time.Millisecond)
 	approved := false
 	if said.decline {
 		err = p.confirm(ctx, "Decline this?")
@@ -157,7 +157,7 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	if err != nil {
 		return err
 	}
-	asked, err := chosen(waiting, said)
+	asked, err := selectPending(waiting, said)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 			if !isText {
 				text = form.Encoded(answer)
 			}
-			return kept(err, text)
+			return withSavedText(err, text)
 		}
 		return err
 	}
@@ -209,8 +209,8 @@ func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pendin
 	return answer, err
 }
 
-// chosen returns the named step, or the only one.
-func chosen(waiting []think.Pending, said approval) (think.Pending, error) {
+// selectPending returns the named step, or the only one.
+func selectPending(waiting []think.Pending, said approval) (think.Pending, error) {
 	ids := make([]string, len(waiting))
 	for i, each := range waiting {
 		if each.StepID == said.step || said.step == "" && len(waiting) == 1 {
@@ -239,7 +239,7 @@ func (p *program) show(asked think.Pending) error {
 		input = "input:\n" + text
 	}
 	_, err := fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
-		terminal.Quoted(asked.Message), input, asked.Digest)
+		terminal.QuoteLines(asked.Message), input, asked.Digest)
 	if err == nil && asked.Count > 1 {
 		_, err = fmt.Fprintf(p.Stdout, "%d of %d persons agreed.\n\n", len(asked.Agreed), asked.Count)
 	}
@@ -296,7 +296,7 @@ func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, s
 		return nil, cli.UsageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
 	}
 	if said.answered {
-		answer := typed(said.answer, asked.Schema)
+		answer := parseAnswer(said.answer, asked.Schema)
 		if asked.Schema == nil {
 			answer = jsonvalue.TextOrValue(said.answer)
 		}
@@ -304,14 +304,14 @@ func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, s
 	}
 	if said.editor {
 		written, err := p.edited(ctx, asked)
-		return typed(written, asked.Schema), err
+		return parseAnswer(written, asked.Schema), err
 	}
 	value, err := p.ask(ctx, a, asked)
 	return value, stillWaits(err)
 }
 
-// typed parses an answer as JSON if its schema requires more than text.
-func typed(text string, schema any) any {
+// parseAnswer parses an answer as JSON if its schema requires more than text.
+func parseAnswer(text string, schema any) any {
 	described, _ := schema.(map[string]any)
 	if schema == nil || described["type"] == "string" {
 		return text

@@ -39,16 +39,16 @@ func (p *program) edited(ctx context.Context, shown any) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.Internal, "the file that was edited: %w", err)
 	}
-	answer := below(above, string(written))
+	answer := textBelow(above, string(written))
 	if answer == "" {
 		return "", stillWaits(terminal.ErrNoAnswer)
 	}
 	return answer, nil
 }
 
-// below returns the text after the lines above it, which the editor may have saved with
+// textBelow returns the text after the lines above it, which the editor may have saved with
 // other line ends.
-func below(above, written string) string {
+func textBelow(above, written string) string {
 	asked := map[string]bool{}
 	for line := range strings.Lines(above) {
 		asked[strings.TrimSpace(line)] = true
@@ -62,9 +62,9 @@ func below(above, written string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// kept returns the error of a refused answer, with the name of a file that holds the
+// withSavedText returns the error of a refused answer, with the name of a file that holds the
 // person's text.
-func kept(err error, written string) error {
+func withSavedText(err error, written string) error {
 	file, failed := temporary(written)
 	if failed != nil {
 		return err

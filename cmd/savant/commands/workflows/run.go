@@ -165,7 +165,7 @@ func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[stri
 		if params == nil {
 			params = map[string]any{}
 		}
-		params[name] = typed(text, read.Params[name])
+		params[name] = parseAnswer(text, read.Params[name])
 	}
 	return params, nil
 }
@@ -173,7 +173,7 @@ func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[stri
 // answerHere asks the person at the terminal about a waiting step, and reports whether
 // the run moved on. It asks on stderr: stdout is for the outputs.
 func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
-	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !terminal.Is(p.Stdin) {
+	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !terminal.IsTerminal(p.Stdin) {
 		return false
 	}
 	shared := *p.Program
@@ -287,7 +287,7 @@ func printPending(out io.Writer, outcome *workflow.Outcome) {
 // summary, which a model may have written.
 func PrintEnd(p *cli.Program, outcome *workflow.Outcome) {
 	out := p.Stderr
-	if terminal.Is(out) {
+	if terminal.IsTerminal(out) {
 		fmt.Fprint(out, terminal.ClearLine)
 	}
 	if outcome.RunID == "" {

@@ -42,7 +42,7 @@ type underway struct {
 // showSteps registers callbacks that show the steps of driven runs and their models'
 // text. It must be called before the program is opened.
 func (p *program) showSteps() *stepLines {
-	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
+	shown := &stepLines{out: p.Stderr, onTerminal: terminal.IsTerminal(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
 	p.Open.StepDisplay, p.Open.LogLines = shown, logLines{shown}
 	return shown
 }
@@ -166,13 +166,13 @@ func (s *stepLines) tick() {
 // during drives a run, updating the last line each second.
 func (s *stepLines) during(drive func() (*workflow.Outcome, error)) (*workflow.Outcome, error) {
 	stop := terminal.EverySecond(s.tick)
-	defer s.ended()
+	defer s.forgetInterrupted()
 	defer stop()
 	return drive()
 }
 
-// ended forgets interrupted steps.
-func (s *stepLines) ended() {
+// forgetInterrupted forgets interrupted steps.
+func (s *stepLines) forgetInterrupted() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.underway) > 0 && s.writing == "" {

@@ -83,7 +83,7 @@ func TestASilentStepShowsItsSeconds(t *testing.T) {
 	lines.WroteStep("r", "a", "I think")
 	lines.tick()
 	lines.WroteStep("r", "a", "\n")
-	lines.ended()
+	lines.forgetInterrupted()
 	lines.tick()
 	require.Equal(t, terminal.ClearLine+"… a ci.run"+terminal.ClearLine+"… a ci.run 3s"+terminal.ClearLine+"… b ci.run"+terminal.ClearLine+"… b ci.run 3s"+
 		terminal.ClearLine+"done    b ci.run 0s\n"+terminal.ClearLine+"… a ci.run 6s"+terminal.ClearLine+"writing a: I think\n"+terminal.ClearLine, out.String())

@@ -89,7 +89,7 @@ func (p *program) workflowsReadCommand() *cobra.Command {
 				return p.Printed(read, err)
 			}
 			text := strings.TrimSuffix(read.YAML, "\n") + "\n"
-			if terminal.Is(p.Stdout) { // a file gets the workflow unchanged
+			if terminal.IsTerminal(p.Stdout) { // a file gets the workflow unchanged
 				text = terminal.Content(text)
 			}
 			_, err = fmt.Fprint(p.Stdout, text)
