@@ -201,7 +201,7 @@ func TestListsOfImpossibleMembers(t *testing.T) {
 
 // A read that may be null is an operand only where something says that it is not.
 func TestOperandsThatMayBeNull(t *testing.T) {
-	const schema = `{type: object, required: [n, count], properties: {n: {type: [string, "null"]}, o: {type: string}, ol: {type: array, items: {type: string}}, count: {type: [integer, "null"]}}}`
+	const schema = `{type: object, required: [n, count, obj, any], properties: {n: {type: [string, "null"]}, o: {type: string}, ol: {type: array, items: {type: string}}, count: {type: [integer, "null"]}, flag: {type: boolean}, obj: {type: [object, "null"], required: [k], properties: {k: {type: string}}}, any: {anyOf: [{type: object, required: [k], properties: {k: {type: string}}}, {type: "null"}]}}}`
 	for read, warned := range map[string]string{
 		`a.n contains 'x'`:                      `the left side of contains must be a string, and a.n may be null: write (a.n ?? "")`,
 		`(a.n ?? '') contains 'x'`:              "",
@@ -211,6 +211,19 @@ func TestOperandsThatMayBeNull(t *testing.T) {
 		`len(a?.ol) > 0`:                        `the argument of len must be a string or a list or an object, and a?.ol may be null`,
 		`len(a?.ol ?? []) > 0`:                  "",
 		`a?.ol != nil && len(a.ol) > 0`:         "",
+		`a?.flag && a.n == 'x'`:                 `the left side of && must be a boolean, and a?.flag may be null ("flag" is optional`,
+		`a.n == 'x' || a?.flag`:                 `: write (a?.flag ?? false)`,
+		`not a?.flag`:                           `the operand of not must be a boolean, and a?.flag may be null`,
+		`a?.flag ? 1 : 2`:                       `a condition must be a boolean, and a?.flag may be null`,
+		`filter([1], a?.flag)`:                  `a predicate must be a boolean, and a?.flag may be null`,
+		`a?.flag != nil && a?.flag`:             "",
+		`a?.flag ?? false`:                      "",
+		`'x' in a?.ol`:                          `the right side of in must be a list or an object, and a?.ol may be null`,
+		`[1, 2][a.count]`:                       `an index or a key must be a number or a string, and a.count may be null`,
+		`a?.obj.k`:                              `what has it may be null (the success_schema of step one): write a?.obj?.k`,
+		`a?.obj?.k`:                             "",
+		`a?.obj != nil ? a.obj.k : ''`:          "",
+		`a?.any.k`:                              `: write a?.any?.k`,
 		`a.count + 1 > 2`:                       `the left side of + must be a number or a string, and a.count may be null: write (a.count ?? 0)`,
 		`a.count > 2`:                           `the left side of > must be a number or a string, and a.count may be null: write (a.count ?? 0)`,
 		`steps.one.reason contains 'x'`:         `steps.one.reason may be null`,
@@ -226,5 +239,30 @@ func TestOperandsThatMayBeNull(t *testing.T) {
 			}
 			require.Contains(t, found, warned)
 		})
+	}
+}
+
+// What decides or is looped over may not be null: the run would be blocked after all the work.
+func TestConditionsThatMayBeNull(t *testing.T) {
+	for step, warned := range map[string]string{
+		`when: "a?.flag", call: flow.set, input_template: {value: 1}`:                                       "when must be a boolean, and a?.flag may be null",
+		`foreach: [1], when: "a?.flag", call: flow.set, input_template: {value: "{{ item }}"}`:              "when must be a boolean, and a?.flag may be null",
+		`when: params.b, call: flow.set, input_template: {value: 1}`:                                        "when must be a boolean, and params.b may be null: write (params.b ?? false)",
+		`foreach: "a?.list", call: flow.set, input_template: {value: "{{ item }}"}`:                         "foreach must be a list, and a?.list may be null",
+		`foreach: [1], parallel: "a?.n", call: llm.generate, input_template: {task: "{{ item }}"}`:          "parallel must be a number, and a?.n may be null",
+		`call: flow.assert, input_template: {that: "{{ a?.flag }}", message: "{{ a?.flag }}"}`:              "that must be a boolean, and a?.flag may be null",
+		`call: llm.generate, input_template: {that: "{{ a?.flag }}", task: x}`:                              "",
+		`when: "(a?.flag ?? false)", call: flow.set, input_template: {value: 1}`:                            "",
+		`when: "a?.flag != nil", call: flow.assert, input_template: {that: "{{ a?.flag }}", message: m}`:    "",
+		`when: "a?.list != nil", foreach: "a?.list", call: flow.set, input_template: {value: "{{ item }}"}`: "",
+		`when: params.given, call: flow.set, input_template: {value: 1}`:                                    "",
+	} {
+		found := strings.Join(lines(report(t, "name: w\nversion: '1'\nparams: {b: {type: boolean}, given: {type: boolean, default: true}}\nsteps:\n  - {id: one, call: llm.generate, input_template: {task: x}, capture_as: a, success_schema: "+
+			"{type: object, properties: {flag: {type: boolean}, list: {type: array}, n: {type: integer}}}}\n  - {id: two, "+step+"}\n")), "\n")
+		if warned == "" {
+			require.NotContains(t, found, "may be null", step)
+			continue
+		}
+		require.Contains(t, found, warned, step)
 	}
 }

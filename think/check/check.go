@@ -291,8 +291,13 @@ func (c *checker) rendered(t *flow.Template, path string, in scope, aloud bool) 
 
 func (c *checker) text(t *flow.Template, words *expression.Text, site *flow.Site, path string, in scope, aloud bool) *Type {
 	parts, whole := words.Parts()
-	if path == in.spared {
+	switch path {
+	case in.assertion + ".message":
 		in.skips = nil
+	case in.assertion + ".that":
+		if whole {
+			in.wanted, in.what = boolean, "that"
+		}
 	}
 	found := ofText
 	for _, part := range parts {
@@ -307,7 +312,7 @@ func (c *checker) text(t *flow.Template, words *expression.Text, site *flow.Site
 		c.read(part.Program)
 		for _, each := range wrong {
 			each.offset += part.Offset
-			if each.missing && !strings.HasSuffix(path, ".that") {
+			if each.missing && path != in.assertion+".that" {
 				each.code = fault.TemplateRenderError
 			}
 			c.tell(site, each)

@@ -43,8 +43,13 @@ type scope struct {
 	// may be skipped, nil where a read of one is harmless.
 	facts []fact
 	skips map[string]skip
-	// spared is the path of a text that is rendered only to explain a failure.
-	spared string
+	// wanted are the kinds that the value of the expression must be of, and what wants them;
+	// 0 for any.
+	wanted kinds
+	what   string
+	// assertion is the path of the input of a flow.assert, whose message is rendered only to
+	// explain a failure.
+	assertion string
 }
 
 // inference finds the type of one expression.
@@ -68,7 +73,11 @@ func infer(program *expression.Program, in scope) (*Type, []finding) {
 		return anything, nil // it was compiled: the parser read it
 	}
 	i := &inference{scope: in, program: program, locals: map[string]*Type{}, values: locals{}}
-	return i.node(tree, false), i.findings
+	found := i.node(tree, false)
+	if in.wanted != 0 {
+		i.needsPresent(tree, found, in.wanted, in.what)
+	}
+	return found, i.findings
 }
 
 func (i *inference) report(at ast.Node, severity string, format string, args ...any) {
@@ -163,6 +172,7 @@ func (i *inference) truth(node ast.Node, what string) *Type {
 	if found.kinds&boolean == 0 {
 		i.report(node, "", "%s must be true or false, not %s%s", what, found.kinds, truthHint(found))
 	}
+	i.needsPresent(node, found, boolean, what)
 	return ofBool
 }
 

@@ -31,11 +31,14 @@ func (i *inference) needs(node ast.Node, found *Type, wanted kinds, what string)
 var fallbacks = []struct {
 	of   kinds
 	text string
-}{{text, `""`}, {number, "0"}, {list, "[]"}, {object, "{}"}}
+}{{text, `""`}, {number, "0"}, {boolean, "false"}, {list, "[]"}, {object, "{}"}}
 
 // needsPresent warns of an operand that is read and may be null, where null is an error and
 // nothing around it says that it is not.
 func (i *inference) needsPresent(node ast.Node, found *Type, wanted kinds, what string) {
+	if predicate, ok := node.(*ast.PredicateNode); ok {
+		node = predicate.Node
+	}
 	switch node.(type) {
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode, *ast.PointerNode:
 	default:
@@ -292,6 +295,7 @@ func (i *inference) membership(n *ast.BinaryNode, negated bool) {
 		i.report(n.Right, "", "the right side of %s must be a list or an object, not %s%s", n.Operator, right.kinds, fix)
 		return
 	}
+	i.needsPresent(n.Right, right, list|object, "the right side of "+n.Operator)
 	if members, ok := n.Right.(*ast.ArrayNode); ok {
 		i.among(n, negated, members.Nodes, left)
 		return

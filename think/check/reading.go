@@ -35,7 +35,7 @@ func (i *inference) access(node ast.Node, soft bool) *Type {
 	guarded := false
 	for at, each := range links {
 		if _, constant := each.Key.(*ast.StringNode); !constant {
-			i.node(each.Key, false)
+			i.needsPresent(each.Key, i.node(each.Key, false), number|text, "an index or a key")
 		}
 		if slices.Contains(i.untyped, said) {
 			found = anything

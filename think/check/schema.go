@@ -54,6 +54,9 @@ func (r *reader) typeOf(schema, root any, depth int) *Type {
 			found = intersect(found, join(choices...))
 		}
 	}
+	if found.kinds&null != 0 && found.kinds&object != 0 && found.kinds != every {
+		found = found.lacking(gap{why: "what has it may be null (" + r.origin + ")", severity: r.absent})
+	}
 	return found
 }
 

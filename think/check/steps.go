@@ -11,6 +11,7 @@ import (
 	"savant/fault"
 	"savant/schemas"
 	"savant/think/flow"
+	"savant/think/flow/expression"
 )
 
 func (c *checker) workflow() {
@@ -55,11 +56,11 @@ func (c *checker) step(step *flow.Step) {
 	}
 	before := in.facts
 	if step.When != nil {
-		c.condition("when", c.expression(step.When, sites.When, in), sites.When)
+		c.condition("when", step.When, sites.When, in)
 		in.facts = append(in.facts, factsOf(step.When)...)
 	}
 	if step.Foreach != nil {
-		outer := scope{params: c.params, captures: c.captures, reader: step.ID, skips: in.skips}
+		outer := scope{params: c.params, captures: c.captures, reader: step.ID, skips: in.skips, wanted: list, what: "foreach"}
 		if outer.facts = in.facts; ofItem(step.When) {
 			outer.facts = before
 		}
@@ -68,6 +69,7 @@ func (c *checker) step(step *flow.Step) {
 			c.atSite(sites.Foreach, finding{code: fault.ForeachNotArray, message: fmt.Sprintf("foreach needs a list, not %s%s", found.kinds, listHint(found))})
 		}
 		if step.Parallel != nil {
+			outer.wanted, outer.what = number, "parallel"
 			c.parallel(c.expression(step.Parallel, sites.Parallel, outer), sites.Parallel)
 		}
 	}
@@ -79,14 +81,14 @@ func (c *checker) step(step *flow.Step) {
 	if step.Until != nil {
 		inner := in
 		inner.result = c.outputsOf(step)
-		c.condition("until", c.expression(step.Until, sites.Until, inner), sites.Until)
+		c.condition("until", step.Until, sites.Until, inner)
 	}
 	if step.Approval != nil && step.Approval.Scope != nil && step.Approval.Scope.Where != nil {
 		c.checkScope(step.Approval.Scope, in)
 	}
 	path := step.Path() + ".input_template"
 	if step.Call == flow.CallAssert {
-		in.spared = path + ".message"
+		in.assertion = path
 	}
 	input := c.value(step.Template(), path, in)
 	switch step.Call {
@@ -111,7 +113,7 @@ func (c *checker) checkScope(of *flow.Scope, in scope) {
 	if tool, known := c.tool(of.Call); known {
 		in.of, _ = Call(of.Call, tool)
 	}
-	c.condition("where", c.expression(of.Where, of.Site(), in), of.Site())
+	c.condition("where", of.Where, of.Site(), in)
 }
 
 // parallel checks what says how many items of a loop are under way at once.
@@ -143,8 +145,9 @@ func listHint(of *Type) string {
 }
 
 // condition checks what decides whether something happens.
-func (c *checker) condition(key string, found *Type, site *flow.Site) {
-	if found.kinds&boolean == 0 {
+func (c *checker) condition(key string, program *expression.Program, site *flow.Site, in scope) {
+	in.wanted, in.what = boolean, key
+	if found := c.expression(program, site, in); found.kinds&boolean == 0 {
 		c.atSite(site, finding{code: fault.ExpressionError, message: fmt.Sprintf("%s must give true or false, not %s%s", key, found.kinds, truthHint(found))})
 	}
 }

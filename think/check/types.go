@@ -305,8 +305,11 @@ func intersect(a, b *Type) *Type {
 	if a.gap == nil {
 		both.gap = b.gap
 	}
-	if both.kinds == 0 {
+	switch {
+	case both.kinds == 0:
 		return anything // the two contradict each other: nothing can be said
+	case both.kinds&null == 0:
+		both.gap = nil
 	}
 	switch {
 	case a.values == nil:
