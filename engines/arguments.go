@@ -197,6 +197,26 @@ func readArguments(args json.RawMessage) (map[string]json.RawMessage, json.RawMe
 	return sent, args, nil
 }
 
+// convert replaces texts that stand for another value. It changes values and what was
+// sent, and reports whether it changed anything.
+func (in *inputs) convert(values map[string]any, sent map[string]json.RawMessage) (changed bool, err error) {
+	for name, value := range values {
+		declared := in.properties[name]
+		if declared == nil {
+			declared = in.root["additionalProperties"]
+		}
+		meant, differs := schemas.Convert(in.root, declared, value)
+		if !differs {
+			continue
+		}
+		if sent[name], err = jsonvalue.Encode(meant); err != nil {
+			return changed, err
+		}
+		values[name], changed = meant, true
+	}
+	return changed, nil
+}
+
 // absent reports whether null was sent for an optional argument that cannot be null.
 // Several clients omit an argument in this way.
 func (in *inputs) absent(name string, sent json.RawMessage) bool {

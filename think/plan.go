@@ -84,7 +84,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	params, err := workflow.Bind(given)
+	params, err := workflow.Bind(workflow.ConvertTexts(given))
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,8 @@ func (e *Engine) existing(ctx context.Context, caller Caller, key state.Key, giv
 	}
 	defer l.mu.Unlock()
 	if given != nil { // a call without parameters continues any run
-		params, err := l.run.View().Graph().Workflow.Bind(given)
+		workflow := l.run.View().Graph().Workflow
+		params, err := workflow.Bind(workflow.ConvertTexts(given))
 		if err != nil {
 			return nil, err
 		}

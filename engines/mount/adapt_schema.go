@@ -12,6 +12,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/visible"
+	"savant/schemas"
 )
 
 // maxDescription is the maximum published length of a tool's description, in bytes.
@@ -119,7 +120,7 @@ func gather(root, schema, into map[string]any, depth int) {
 	}
 	parts = append(parts, schema["if"], schema["then"], schema["else"])
 	if reference, is := schema["$ref"].(string); is {
-		parts = append(parts, engines.Definition(root, reference))
+		parts = append(parts, schemas.Definition(root, reference))
 	}
 	for _, part := range parts {
 		alternative, _ := part.(map[string]any)

@@ -388,6 +388,23 @@ func Keys() map[string][]string {
 		"retry": retryKeys, "repeat": repeatKeys, "source": quoteKeys, "artifact": artifactKeys, "scope": scopeKeys}
 }
 
+// ConvertTexts returns parameters as they were meant: one that does not fit, as models send
+// "5" for an integer, is replaced by what its text stands for if that fits.
+func (w *Workflow) ConvertTexts(given map[string]any) map[string]any {
+	converted := maps.Clone(given)
+	for _, param := range w.Params {
+		value, sent := given[param.Name]
+		if !sent || param.Check(value) == nil {
+			continue
+		}
+		schema, _ := param.Schema.(map[string]any)
+		if other, differs := schemas.Convert(schema, schema, value); differs && param.Check(other) == nil {
+			converted[param.Name] = other
+		}
+	}
+	return converted
+}
+
 // Bind checks parameters against the workflow and fills in defaults; a parameter
 // neither given nor defaulted is null. They are returned in the form that a journal
 // returns (2.0 becomes 2), so that a replayed run computes the same. INVALID_PARAMS

@@ -1,4 +1,4 @@
-package engines
+package schemas
 
 import (
 	"encoding/json"
@@ -8,40 +8,30 @@ import (
 
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
-	"savant/schemas"
 )
 
-// convert replaces texts that stand for another value: models send "2", "true" or
-// "[1]" where a schema has no text. It changes values and what was sent, and reports
-// whether it changed anything.
-func (in *inputs) convert(values map[string]any, sent map[string]json.RawMessage) (changed bool, err error) {
-	for name, value := range values {
-		meant, differs := in.convertValue(memberOf([]map[string]any{in.root}, name), value, 0)
-		if !differs {
-			continue
-		}
-		if sent[name], err = jsonvalue.Encode(meant); err != nil {
-			return changed, err
-		}
-		values[name], changed = meant, true
-	}
-	return changed, nil
+// Convert returns the value that was meant by one that was sent for a schema, and whether it
+// is another: models send "2", "true" or "[1]" where a schema has no text. Local
+// references begin at root.
+func Convert(root map[string]any, schema, value any) (meant any, differs bool) {
+	return converter{root}.convert(schema, value, 0)
 }
 
-// convertValue returns the value that was meant by one that was sent for a schema, and whether
-// it is another.
-func (in *inputs) convertValue(schema, value any, depth int) (meant any, differs bool) {
-	forms := in.alternatives(schema, 0)
+// converter has the document of local references.
+type converter struct{ root map[string]any }
+
+func (c converter) convert(schema, value any, depth int) (meant any, differs bool) {
+	forms := c.alternatives(schema, 0)
 	if len(forms) == 0 || depth > maxConverted {
 		return value, false
 	}
 	switch sent := value.(type) {
 	case string:
-		return in.meantByText(forms, sent, depth)
+		return c.convertText(forms, sent, depth)
 	case []any:
 		var list []any
 		for i, item := range sent {
-			if inner, is := in.convertValue(itemsOf(forms), item, depth+1); is {
+			if inner, is := c.convert(itemsOf(forms), item, depth+1); is {
 				if list == nil {
 					list = slices.Clone(sent)
 				}
@@ -52,7 +42,7 @@ func (in *inputs) convertValue(schema, value any, depth int) (meant any, differs
 	case map[string]any:
 		var object map[string]any
 		for name, member := range sent {
-			if inner, is := in.convertValue(memberOf(forms, name), member, depth+1); is {
+			if inner, is := c.convert(memberOf(forms, name), member, depth+1); is {
 				if object == nil {
 					object = maps.Clone(sent)
 				}
@@ -74,8 +64,8 @@ func orElse[T any](changed bool, made T, value any) (any, bool) {
 // maxConverted bounds the depth of values in which texts are converted.
 const maxConverted = 16
 
-// meantByText returns the value that a text stands for, if no alternative takes a text.
-func (in *inputs) meantByText(forms []map[string]any, text string, depth int) (any, bool) {
+// convertText returns the value that a text stands for, if no alternative takes a text.
+func (c converter) convertText(forms []map[string]any, text string, depth int) (any, bool) {
 	kinds := map[string]bool{}
 	for _, form := range forms {
 		for _, kind := range kindsOf(form) {
@@ -93,12 +83,12 @@ func (in *inputs) meantByText(forms []map[string]any, text string, depth int) (a
 	case !kinds["object"] && !kinds["array"]:
 		return text, false
 	}
-	inner := schemas.Normalise(text)
+	inner := Normalise(text)
 	if kind := jsonvalue.Kind(inner); !kinds[kind] || kind == "string" {
 		return text, false
 	}
 	for _, form := range forms {
-		if meant, differs := in.convertValue(form, inner, depth+1); differs {
+		if meant, differs := c.convert(form, inner, depth+1); differs {
 			return meant, true
 		}
 	}
@@ -140,21 +130,21 @@ func kindsOf(schema map[string]any) []string {
 
 // alternatives returns the schemas of which a value must fit one: what anyOf, oneOf, $ref
 // and an allOf of one lead to.
-func (in *inputs) alternatives(schema any, depth int) (forms []map[string]any) {
+func (c converter) alternatives(schema any, depth int) (forms []map[string]any) {
 	object, _ := schema.(map[string]any)
 	if object == nil || depth > maxConverted {
 		return nil
 	}
 	if reference, is := object["$ref"].(string); is {
-		return in.alternatives(Definition(in.root, reference), depth+1)
+		return c.alternatives(Definition(c.root, reference), depth+1)
 	}
 	if parts, is := object["allOf"].([]any); is && len(parts) == 1 && object["type"] == nil {
-		return in.alternatives(parts[0], depth+1)
+		return c.alternatives(parts[0], depth+1)
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if list, is := object[keyword].([]any); is && object["type"] == nil {
 			for _, each := range list {
-				forms = append(forms, in.alternatives(each, depth+1)...)
+				forms = append(forms, c.alternatives(each, depth+1)...)
 			}
 			return forms
 		}
