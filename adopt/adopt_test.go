@@ -151,6 +151,16 @@ Every report MUST have a summary. The summary should fit on a page. Do not write
 | title | must be short |
 
 Make sure that the numbers add up. You should always keep the old version. Use only the new logo.
+Before printing, verify that the pages are in order. Before binding, confirm which cover the customer wants. Refuse if the ledger is missing.
+Confirm that the index exists before the appendix. No letter leaves the house without a stamp. Before lunch, inspect:
+
+- the press
+- the glue
+
+You must follow these:
+
+1. First this
+2. Then that
 `
 
 // Every sentence of a page that says must, never or always is held by something, or stands in
@@ -163,7 +173,8 @@ func TestDutiesAreAccountedFor(t *testing.T) {
 		return draft.Units[at]
 	}
 	for _, words := range []string{"read the template", "MUST have a summary", "Do not write scripts", "Always cite the source", "Never use colours", "Labels must stand", "Don't forget the date",
-		"must be marked as one", "send it before", "Do NOT use", "numbers add up", "always keep the old", "only the new logo"} {
+		"must be marked as one", "send it before", "Do NOT use", "numbers add up", "always keep the old", "only the new logo",
+		"pages are in order", "which cover", "ledger is missing", "index exists", "without a stamp", "the glue"} {
 		require.Equal(t, adopt.Enforced, found(words).Verdict, words)
 	}
 	for _, words := range []string{"NEVER invent figures", "must be short", "Keep sentences short", "Prefer words", "and spell them out", "should fit on a page"} {
@@ -172,6 +183,9 @@ func TestDutiesAreAccountedFor(t *testing.T) {
 		require.NotEmpty(t, unit.Step, words)
 	}
 	require.Equal(t, "rm -rf", draft.Rules[0].Command)
+	// The points below a duty are kept with it; numbered ones stay steps.
+	require.Contains(t, step(t, draft, found("the glue").Step).Input["message"], "inspect:\n- the press\n- the glue")
+	require.Equal(t, "Then that", step(t, draft, "then_that").Input["task"])
 
 	// Numbered items are steps in their order, also those below another; points are no steps.
 	require.Equal(t, "Collect the figures\n  - from the ledger\n  - from the bank", step(t, draft, "collect_the_figures").Input["task"])

@@ -2,31 +2,43 @@ package adopt
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/graph/formats/dot"
 	"gonum.org/v1/gonum/graph/formats/dot/ast"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
+
+// joined are two texts that a plus makes one, which the parser does not read.
+var joined = pattern.Lazy(`"\s*\+\s*"`)
 
 // readDOT reads a flowchart in Graphviz' language.
 func (d *Draft) readDOT(source []byte) error {
 	d.Kind = "dot"
-	file, err := dot.ParseBytes(source)
+	file, err := dot.ParseBytes(joined().ReplaceAll(source, nil))
 	if err != nil {
 		return fault.New(fault.YAMLSchemaViolation, "this is no graph in DOT: %w", err)
 	}
-	c := &chart{}
-	lines := strings.Split(string(source), "\n")
+	c := &dotChart{lines: strings.Split(string(source), "\n")}
 	for _, graph := range file.Graphs {
 		if d.Description == "" && graph.ID != "" {
 			d.Description = unquoted(graph.ID)
 		}
-		c.statements(graph.Stmts, lines)
+		c.strict = graph.Strict
+		c.statements(graph.Stmts, "")
 	}
-	d.readChart(c)
+	d.readChart(&c.chart)
 	return nil
+}
+
+// dotChart reads graphs in DOT into a chart.
+type dotChart struct {
+	chart
+	lines  []string
+	strict bool // there is one edge between two nodes, however often it is written
 }
 
 // lineOf returns the first line that has all of some words, whole: the parser keeps no
@@ -47,50 +59,69 @@ next:
 	return 1
 }
 
-func (c *chart) statements(statements []ast.Stmt, lines []string) {
+// statements reads the statements of a graph or of a part of one, and returns the nodes that
+// they name. edgeLabel is that of edges without one.
+func (c *dotChart) statements(statements []ast.Stmt, edgeLabel string) (nodes []int) {
 	for _, each := range statements {
 		switch s := each.(type) {
+		case *ast.AttrStmt:
+			if s.Kind == ast.EdgeKind {
+				edgeLabel = cmp.Or(attribute(s.Attrs, "label"), edgeLabel)
+			}
 		case *ast.NodeStmt:
-			label := attribute(s.Attrs, "label")
-			quote, _, _ := strings.Cut(label, `\n`)
-			c.node(unquoted(s.Node.ID), unescaped(label), lineOf(lines, s.Node.ID), cmp.Or(quote, unquoted(s.Node.ID)))
+			nodes = append(nodes, c.named(s.Node, attribute(s.Attrs, "label")))
 		case *ast.EdgeStmt:
-			c.edges(s, lines)
+			nodes = append(nodes, c.edges(s, edgeLabel)...)
 		case *ast.Subgraph:
-			c.statements(s.Stmts, lines)
+			nodes = append(nodes, c.statements(s.Stmts, edgeLabel)...)
 		}
 	}
+	return nodes
 }
 
-// edges reads A -> B -> C, where each may be a group of nodes.
-func (c *chart) edges(s *ast.EdgeStmt, lines []string) {
-	label := unescaped(attribute(s.Attrs, "label"))
-	from := c.vertices(s.From, lines)
+// named returns the node of a name. A label that it has already stays if there is no other.
+func (c *dotChart) named(node *ast.Node, label string) int {
+	id := unquoted(node.ID)
+	quote, _, _ := strings.Cut(cmp.Or(label, id), `\n`)
+	line := lineOf(c.lines, node.ID)
+	if written := c.lines[line-1]; !strings.Contains(written, quote) {
+		quote = strings.TrimSpace(written)
+	}
+	return c.node(id, unescaped(label), line, quote)
+}
+
+// edges reads A -> B -> C, where each may be a group of nodes, and returns all of them.
+func (c *dotChart) edges(s *ast.EdgeStmt, edgeLabel string) (nodes []int) {
+	label := unescaped(cmp.Or(attribute(s.Attrs, "label"), edgeLabel))
+	from := c.vertices(s.From, edgeLabel)
+	nodes = slices.Clone(from)
 	for edge := s.To; edge != nil; edge = edge.To {
-		to := c.vertices(edge.Vertex, lines)
+		to := c.vertices(edge.Vertex, edgeLabel)
 		for _, a := range from {
 			for _, b := range to {
-				c.arrows = append(c.arrows, arrow{from: a, to: b, label: label, line: lineOf(lines, c.nodes[a].id, "->", c.nodes[b].id)})
+				c.edge(arrow{from: a, to: b, label: label, line: lineOf(c.lines, c.nodes[a].id, "->", c.nodes[b].id)})
 			}
 		}
-		from = to
+		from, nodes = to, append(nodes, to...)
 	}
+	return nodes
 }
 
-func (c *chart) vertices(vertex ast.Vertex, lines []string) []int {
+func (c *dotChart) edge(made arrow) {
+	same := func(each arrow) bool { return each.from == made.from && each.to == made.to }
+	if at := slices.IndexFunc(c.arrows, same); c.strict && at >= 0 {
+		c.arrows[at].label = cmp.Or(made.label, c.arrows[at].label)
+		return
+	}
+	c.arrows = append(c.arrows, made)
+}
+
+func (c *dotChart) vertices(vertex ast.Vertex, edgeLabel string) []int {
 	switch v := vertex.(type) {
 	case *ast.Node:
-		id := unquoted(v.ID)
-		return []int{c.node(id, "", lineOf(lines, v.ID), id)}
+		return []int{c.named(v, "")}
 	case *ast.Subgraph:
-		c.statements(v.Stmts, lines)
-		var found []int
-		for _, each := range v.Stmts {
-			if s, is := each.(*ast.NodeStmt); is {
-				found = append(found, c.node(unquoted(s.Node.ID), "", 1, unquoted(s.Node.ID)))
-			}
-		}
-		return found
+		return c.statements(v.Stmts, edgeLabel)
 	}
 	return nil
 }
@@ -107,6 +138,9 @@ func attribute(attributes []*ast.Attr, name string) string {
 func unquoted(text string) string {
 	if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
 		return strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`)
+	}
+	if len(text) > 1 && text[0] == '<' && text[len(text)-1] == '>' {
+		return strings.TrimSpace(untagged(text[1 : len(text)-1]))
 	}
 	return text
 }

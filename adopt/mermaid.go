@@ -2,6 +2,8 @@ package adopt
 
 import (
 	"cmp"
+	"html"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -9,72 +11,132 @@ import (
 )
 
 var (
-	mermaidHead = pattern.Lazy(`(?i)^\s*(flowchart|graph)\b`)
-	// mermaidNode is ID with its shape, and what follows: [text], (text), {text}, ((text)), [[text]], >text] …
-	mermaidNode = pattern.Lazy(`^([A-Za-z0-9_][A-Za-z0-9_.-]*?)\s*(?:(\[{1,2}[(/\\]?|\({1,3}\[?|\{{1,2}|>)\s*("[^"]*"|[^\]})"]*?)\s*([)/\\]?\]{1,2}|\]?\){1,3}|\}{1,2}))?(?::::[A-Za-z0-9_-]+)?\s*(&\s*|$|[<ox]?(?:--|==|-\.)|~~~)`)
-	// mermaidArrow is an arrow with its words: -->|yes|, -- yes -->, -.->, ==>.
-	mermaidArrow = pattern.Lazy(`^\s*(?:<|o|x)?(?:--\s+([^->|]+?)\s+--+[>ox]?|==\s+([^=>|]+?)\s+==+>?|-\.\s+([^.>|]+?)\s+\.-+>?|(?:--+|==+|-\.+-)[>ox]?)\s*(?:\|\s*("[^"]*"|[^|]*?)\s*\|)?\s*`)
+	mermaidHead = pattern.Lazy(`(?i)^(?:flowchart|graph)\b`)
+	// mermaidAside is what says nothing of the procedure: the front matter, directives,
+	// comments and descriptions in braces.
+	mermaidAside = pattern.Lazy(`\A\s*---\n(?s:.*?)\n---|(?s:%%\{.*?\}%%)|(?m:^\s*%%.*$)|accDescr\s*\{[^}]*\}`)
+	// mermaidRest are statements that draw.
+	mermaidRest   = pattern.Lazy(`^(?:classDef|class|style|linkStyle|click|subgraph|end|direction|accTitle|accDescr)(?:[\s:]|$)`)
+	mermaidEntity = pattern.Lazy(`#(\w+);`)
+	mermaidID     = pattern.Lazy(`^[\p{L}\p{M}\p{N}_]+(?:[.-][\p{L}\p{M}\p{N}_]+)*`)
+	// mermaidData is the shape and the label of a node as @{shape: diamond, label: "…"}.
+	mermaidData  = pattern.Lazy(`^@\{(?:"[^"]*"|[^"}])*\}`)
+	mermaidLabel = pattern.Lazy(`\blabel:\s*"([^"]*)"`)
+	mermaidClass = pattern.Lazy(`^:::\w+(?:-\w+)*`)
+	// mermaidArrow is an arrow with an id, and words behind it: -->, e1@-->, -.->, ==>|yes|.
+	mermaidArrow = pattern.Lazy(`^(?:([\w-]+)@)?[<ox]?(?:--+[->ox]|==+[=>ox]|-\.+-[>ox]?|(~~~+))(?:\s*\|\s*("[^"]*"|[^|]*?)\s*\|)?`)
+	// mermaidWords is an arrow with words within: -- yes -->, == yes ==>, -.yes.->.
+	mermaidWords = pattern.Lazy(`^(?:([\w-]+)@)?[<ox]?(?:--\s*("[^"]*"|.+?)\s*--+[->ox]|==\s*("[^"]*"|.+?)\s*==+[=>ox]|-\.\s*("[^"]*"|.+?)\s*\.+-[>ox]?)`)
+	// mermaidOpen is a line that goes on in the next one.
+	mermaidOpen   = pattern.Lazy(`(?:--+[->]|==+[=>]|-\.+->?|~~~+|&|\|)$`)
+	mermaidTag    = pattern.Lazy(`<br\s*/?>`)
+	mermaidQuoted = pattern.Lazy(`^\s*"[^"]*"\s*`)
+	mermaidChar   = pattern.Lazy("#(\\w+)" + entityEnd)
 )
 
-// mermaidRest are statements that draw, and say nothing of the procedure.
-var mermaidRest = []string{"classDef", "class", "style", "linkStyle", "click", "subgraph", "end", "direction", "%%", "---", "accTitle", "accDescr", "title"}
+// shapes are the brackets of nodes, those that others begin with after them.
+var shapes = []struct {
+	open  string
+	close []string
+}{{"(((", []string{")))"}}, {"((", []string{"))"}}, {"([", []string{"])"}}, {"(", []string{")"}}, {"[[", []string{"]]"}}, {"[(", []string{")]"}},
+	{"[/", []string{"/]", `\]`}}, {`[\`, []string{`\]`, "/]"}}, {"[", []string{"]"}}, {"{{", []string{"}}"}}, {"{", []string{"}"}}, {">", []string{"]"}}}
+
+// entityEnd stands for the semicolon of an entity, which ends no statement.
+const entityEnd = "\uE000"
+
+// mermaid reads a flowchart, statement by statement.
+type mermaid struct {
+	chart
+	arrowIDs []string
+}
 
 // readMermaid reads a flowchart; first is the line of its first line in the document.
 func (d *Draft) readMermaid(source string, first int) error {
-	c := &chart{}
+	m := &mermaid{}
 	started := false
-	for i, line := range strings.Split(source, "\n") {
-		for statement := range strings.SplitSeq(line, ";") {
-			statement = strings.TrimSpace(statement)
-			switch {
-			case statement == "":
-			case !started && mermaidHead().MatchString(statement):
-				started = true
-				if d.Kind == "" {
-					d.Kind = "mermaid"
-				}
-			case drawing(statement):
-			case !started:
-				return fault.New(fault.YAMLSchemaViolation, "line %d: a flowchart begins with flowchart or graph, and this is %q", first+i, fault.Cut(statement, 60))
-			default:
-				if err := c.statement(statement, first+i); err != nil {
-					return err
-				}
+	for _, each := range statements(source) {
+		line := first + each.line
+		switch {
+		case !started && mermaidHead().MatchString(each.text):
+			started = true
+			d.Kind = cmp.Or(d.Kind, "mermaid")
+		case !started:
+			return fault.New(fault.YAMLSchemaViolation, "line %d: a flowchart begins with flowchart or graph, and this is %q", line, fault.Cut(each.text, 60))
+		case mermaidRest().MatchString(each.text):
+		default:
+			if err := m.statement(each.text, line); err != nil {
+				return err
 			}
 		}
 	}
-	if len(c.nodes) == 0 {
+	if len(m.nodes) == 0 {
 		return fault.New(fault.YAMLSchemaViolation, "the flowchart has no node")
 	}
-	d.readChart(c)
+	d.readChart(&m.chart)
 	return nil
 }
 
-func drawing(statement string) bool {
-	for _, each := range mermaidRest {
-		if rest, is := strings.CutPrefix(statement, each); is && (rest == "" || rest[0] == ' ' || rest[0] == ':' || each == "%%" || each == "---") {
-			return true
+// statement is one statement of a flowchart, and its line, which counts from 0.
+type statement struct {
+	text string
+	line int
+}
+
+// statements splits a flowchart at the ends of lines and at semicolons, outside of quotes.
+func statements(source string) (all []statement) {
+	source = mermaidAside().ReplaceAllStringFunc(source, func(aside string) string { return strings.Repeat("\n", strings.Count(aside, "\n")) })
+	source = mermaidEntity().ReplaceAllString(source, "#${1}"+entityEnd)
+	quoted, begin, line, from := false, 0, 0, 0
+	for i, char := range source + "\n" {
+		switch {
+		case char == '"':
+			quoted = !quoted
+		case quoted || char != '\n' && char != ';':
+		default:
+			text := strings.TrimSpace(source[begin:i])
+			if last := len(all) - 1; text != "" && last >= 0 && mermaidOpen().MatchString(all[last].text) {
+				all[last].text += " " + text
+			} else if text != "" {
+				all = append(all, statement{text, from})
+			}
+			begin = i + 1
+		}
+		if char == '\n' {
+			line++
+		}
+		if begin == i+1 {
+			from = line
 		}
 	}
-	return false
+	return all
 }
 
 // statement reads A[text] -->|label| B & C --> D.
-func (c *chart) statement(text string, line int) error {
-	from, rest, err := c.group(text, line)
+func (m *mermaid) statement(text string, line int) error {
+	if id, _, is := strings.Cut(text, "@{"); is && slices.Contains(m.arrowIDs, id) { // how an arrow is drawn
+		return nil
+	}
+	from, rest, err := m.group(text, line)
 	for err == nil && rest != "" {
 		found := mermaidArrow().FindStringSubmatch(rest)
-		if found == nil || found[0] == "" {
+		if found == nil {
+			found = mermaidWords().FindStringSubmatch(rest)
+		}
+		if found == nil {
 			return unreadable(rest, line)
 		}
-		label := strings.Trim(cmp.Or(found[1:]...), `"`)
+		m.arrowIDs = append(m.arrowIDs, found[1])
+		unseen := strings.HasPrefix(found[2], "~~~")
+		label, _ := readable(cmp.Or(found[2:]...))
 		var to []int
-		if to, rest, err = c.group(rest[len(found[0]):], line); err != nil {
+		if to, rest, err = m.group(rest[len(found[0]):], line); err != nil {
 			return err
 		}
 		for _, a := range from {
 			for _, b := range to {
-				c.arrows = append(c.arrows, arrow{from: a, to: b, label: strings.TrimSpace(label), line: line})
+				if !unseen {
+					m.arrows = append(m.arrows, arrow{from: a, to: b, label: label, line: line})
+				}
 			}
 		}
 		from = to
@@ -87,23 +149,66 @@ func unreadable(text string, line int) error {
 }
 
 // group reads nodes joined by &.
-func (c *chart) group(text string, line int) (nodes []int, rest string, err error) {
+func (m *mermaid) group(text string, line int) (nodes []int, rest string, err error) {
 	for {
-		found := mermaidNode().FindStringSubmatch(strings.TrimSpace(text))
-		if found == nil {
+		text = strings.TrimSpace(text)
+		id := mermaidID().FindString(text)
+		if id == "" {
 			return nil, "", unreadable(text, line)
 		}
-		text = strings.TrimSpace(text)
-		label := strings.Trim(found[3], `"`)
-		for _, tag := range []string{"<br/>", "<br>", "<br />"} {
-			label = strings.ReplaceAll(label, tag, " ")
-		}
-		nodes = append(nodes, c.node(found[1], strings.TrimSpace(label), line, cmp.Or(strings.Trim(found[3], `"`), found[1])))
-		rest = text[len(found[0])-len(found[5]):]
+		label, rest := shapeOf(text[len(id):])
+		words, quote := readable(label)
+		nodes = append(nodes, m.node(id, words, line, cmp.Or(quote, id)))
+		rest = strings.TrimSpace(rest[len(mermaidClass().FindString(rest)):])
 		joined, more := strings.CutPrefix(rest, "&")
 		if !more {
-			return nodes, strings.TrimSpace(rest), nil
+			return nodes, rest, nil
 		}
 		text = joined
 	}
+}
+
+// shapeOf takes the shape of a node off a text, and returns the label in it.
+func shapeOf(text string) (label, rest string) {
+	if data := mermaidData().FindString(text); data != "" {
+		if found := mermaidLabel().FindStringSubmatch(data); found != nil {
+			label = found[1]
+		}
+		return label, text[len(data):]
+	}
+	for _, shape := range shapes {
+		inner, is := strings.CutPrefix(text, shape.open)
+		if !is {
+			continue
+		}
+		quoted := mermaidQuoted().FindString(inner)
+		end, size := -1, 0
+		for _, each := range shape.close {
+			if at := strings.Index(inner[len(quoted):], each); at >= 0 && (end < 0 || at < end) {
+				end, size = at, len(each)
+			}
+		}
+		if end < 0 || quoted != "" && end > 0 {
+			continue
+		}
+		end += len(quoted)
+		return inner[:end], inner[end+size:]
+	}
+	return "", text
+}
+
+// readable returns a label without its quotes, tags and entities, and the part of it that
+// stands in one line of the document as it is.
+func readable(label string) (words, quote string) {
+	label = strings.Trim(strings.TrimSpace(label), "\"`")
+	quote, _, _ = strings.Cut(strings.ReplaceAll(label, entityEnd, ";"), "\n")
+	words = mermaidTag().ReplaceAllString(label, " ")
+	for _, each := range mermaidChar().FindAllStringSubmatch(words, -1) {
+		name := each[1]
+		if name[0] >= '0' && name[0] <= '9' {
+			name = "#" + name
+		}
+		words = strings.ReplaceAll(words, each[0], html.UnescapeString("&"+name+";"))
+	}
+	return strings.Join(strings.Fields(words), " "), strings.TrimSpace(quote)
 }

@@ -31,6 +31,8 @@ type page struct {
 	// fork is the condition whose branch is the next block, forked the one that ended last.
 	fork, forked *fork
 	goesOn       bool // another block follows what is read
+	// read is a list that a duty took with it.
+	read ast.Node
 }
 
 // fork is a condition that ends with a colon: what stands below it happens where it holds,
@@ -155,6 +157,9 @@ func (p *page) inline(node ast.Node, into *strings.Builder) {
 
 // block reads one block of the page. One below an open condition is its branch.
 func (p *page) block(node ast.Node) {
+	if node == p.read {
+		return
+	}
 	f := p.fork
 	p.fork, p.goesOn = nil, node.NextSibling() != nil && node.NextSibling().Kind() != ast.KindHeading
 	if f != nil {
@@ -176,13 +181,13 @@ func (p *page) block(node ast.Node) {
 	case *tables.Table:
 		p.table(block)
 	case *ast.Paragraph, *ast.TextBlock:
-		p.prose(p.words(block), p.line(block))
+		p.prose(p.words(block), p.line(block), block.NextSibling())
 	case *ast.Blockquote:
 		for inner := block.FirstChild(); inner != nil; inner = inner.NextSibling() {
 			p.block(inner)
 		}
 	case *ast.HTMLBlock:
-		p.prose(untagged(p.words(block)), p.line(block))
+		p.prose(untagged(p.words(block)), p.line(block), block.NextSibling())
 	}
 }
 
@@ -340,17 +345,49 @@ func (p *page) item(item ast.Node) {
 	if words != "" {
 		line := p.line(first)
 		p.goesOn = first.NextSibling() != nil
-		verdict, step, why := p.sentence(words, line, words)
-		p.draft.note(line, words, verdict, step, why)
-		first = first.NextSibling()
+		next := first.NextSibling()
+		p.told(words, line, next)
+		first = next
 	}
 	for inner := first; inner != nil; inner = inner.NextSibling() {
 		p.block(inner)
 	}
 }
 
+// told reads a sentence or item; next is the block behind it.
+func (p *page) told(words string, line int, next ast.Node) {
+	points := p.taken(words, next)
+	whole := words
+	for _, each := range points {
+		whole += "\n" + strings.Repeat("  ", each.depth) + "- " + each.words
+	}
+	verdict, step, why := p.sentence(whole, line, words)
+	p.draft.note(line, words, verdict, step, why)
+	for _, each := range points {
+		p.draft.note(each.line, each.words, verdict, step, why)
+	}
+}
+
+// taken returns the points of a list that a duty before it, which ends with a colon, is about.
+func (p *page) taken(words string, next ast.Node) (found []point) {
+	list, is := next.(*ast.List)
+	if !is || list.IsOrdered() || !strings.HasSuffix(strings.TrimRight(words, "* "), ":") || !must(words) && !approval().MatchString(words) || isConditional(words) || opens().MatchString(words) {
+		return nil
+	}
+	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
+		points, plain := p.points(item, 0)
+		if !plain {
+			return nil
+		}
+		found = append(found, points...)
+	}
+	p.read = list
+	return found
+}
+
 // prose reads a paragraph: each sentence is a unit, and those that hold nothing are one task.
-func (p *page) prose(words string, line int) {
+// next is the block behind it.
+func (p *page) prose(words string, line int, next ast.Node) {
 	var plain []string
 	var units []int
 	read, all := 0, sentences(words)
@@ -369,8 +406,11 @@ func (p *page) prose(words string, line int) {
 			continue
 		}
 		if holds(each) {
-			verdict, step, why := p.sentence(each, line, each)
-			p.draft.note(line, each, verdict, step, why)
+			behind := next
+			if read < len(all) {
+				behind = nil
+			}
+			p.told(each, line, behind)
 			continue
 		}
 		plain = append(plain, each)
