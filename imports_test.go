@@ -109,7 +109,7 @@ var rules = map[string]rule{
 	"think/check":            {height: 3, imports: []string{"schemas", "think/flow", "think/flow/expression"}},
 	"think":                  {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/form", "think/gate", "think/library", "think/state"}},
 	"rules":                  {height: 5, imports: []string{"think/check", "think/flow", "think/flow/expression"}},
-	"rules/sessions":         {height: 6, imports: []string{"engines", "internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder", "rules", "schemas", "think", "think/check", "think/flow", "think/gate"}},
+	"rules/sessions":         {height: 6, imports: []string{"engines", "internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder", "rules", "schemas", "think", "think/check", "think/flow", "think/gate", "think/library"}},
 	"think/audit":            {height: 5, imports: []string{"think", "think/flow", "think/state"}},
 	"think/cases":            {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/flow/expression"}},
 	"proof":                  {height: 7, imports: []string{"proof/keys", "think", "think/audit", "think/flow", "think/library", "think/state"}},

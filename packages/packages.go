@@ -52,7 +52,7 @@ func IsPackageFile(name string) bool {
 	case workflowFolder:
 		return yaml && !strings.HasPrefix(rest, vendorName+"/") && strings.Count(rest, "/") < 3
 	case ruleFolder:
-		return yaml && !strings.Contains(rest, "/")
+		return yaml && strings.Count(rest, "/") < 3
 	case schemaFolder:
 		return extension == ".json" && !strings.Contains(rest, "/")
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -262,7 +263,15 @@ func (j *judgement) limited(rule *Rule, found *Finding) {
 	}
 	count, last := use.ledger.usedSince(use.key, since, rule.limit.most)
 	if count >= rule.limit.most {
-		found.add(kindLimit, Part{Name: "at_most", State: NotMet, Text: "at most " + strconv.Itoa(rule.limit.most) + "; the last was " + label(last)})
+		text := "at most " + strconv.Itoa(rule.limit.most)
+		if rule.limit.per != nil {
+			text += " for each " + rule.limit.per.Source()
+		}
+		text += "; the last was " + label(last)
+		if rule.limit.within > 0 {
+			text += fmt.Sprintf(", %d seconds ago of %d", (j.call.Time-last.Time)/1000, rule.limit.within/1000)
+		}
+		found.add(kindLimit, Part{Name: "at_most", State: NotMet, Text: text})
 	}
 }
 

@@ -153,8 +153,11 @@ func digest(call Call) string {
 	return call.Session + "\x00" + call.Tool + "\x00" + encoded(call.Input)
 }
 
-// encoded returns the text by which values are compared: equal for 1 and 1.0.
+// encoded returns the text by which values are compared: equal for 1 and 1.0, and for 0 and -0.
 func encoded(value any) string {
+	if value == 0.0 {
+		value = 0
+	}
 	data, err := jsonvalue.Encode(value)
 	if err != nil {
 		return "?"

@@ -25,6 +25,8 @@ type judgement struct {
 	// counting: calls whose outcome is not known are in every list of which it is unclear
 	// what more of them would do.
 	counting bool
+	// wanted takes a call that a condition looks for and that was not made; nil: nobody asks.
+	wanted **Suggestion
 }
 
 // result is what a condition gave.
@@ -122,7 +124,24 @@ func (j *judgement) calls(read expression.Read) any {
 		}
 		key.equal += encoded(value)
 	}
-	return j.own.calls(key, read.Keys, (read.Negative || read.Unclear && j.counting) && !key.failed)
+	items := j.own.calls(key, read.Keys, (read.Negative || read.Unclear && j.counting) && !key.failed)
+	if j.wanted != nil && len(items) == 0 && !read.Negative && !key.failed {
+		return j.want(read)
+	}
+	return items
+}
+
+// want notes the call of an empty list that would help, at best with its arguments: these are
+// computed for a list that is not empty only, so it returns one with a call of no tool.
+func (j *judgement) want(read expression.Read) any {
+	input := map[string]any{}
+	for i, name := range read.Keys {
+		input[name] = read.Equal[i]
+	}
+	if *j.wanted == nil || len(input) > 0 {
+		*j.wanted = &Suggestion{Tool: read.Name, Input: input}
+	}
+	return []any{map[string]any{"input": input, "result": nil}}
 }
 
 // about evaluates a condition about a call that was made.
@@ -167,7 +186,23 @@ func (j *judgement) evidence(e *evidence) *found {
 			}
 		}
 	}
+	if answer.made == nil {
+		ledger.unfit(listKey{failed: true, tool: e.last, keys: key.keys, equal: equal}, e.keys, answer)
+	}
 	return answer
+}
+
+// unfit notes the latest call that would be the evidence if it had not failed, or if it were
+// known how it ended.
+func (l *ledger) unfit(key listKey, keys []string, answer *found) {
+	for _, made := range slices.Backward(l.open[key.tool]) {
+		if equal, has := valuesOf(made.Input, keys); has && equal == key.equal {
+			answer.nearly(made, "has no known end")
+		}
+	}
+	if calls := l.lists[key]; calls != nil {
+		answer.nearly(calls.made[len(calls.made)-1], "failed")
+	}
 }
 
 // impliedTools returns the tools of names and patterns, sorted.

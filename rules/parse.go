@@ -137,7 +137,7 @@ func (p *parser) document(value any, at string) {
 	top := p.object(value, at, fileKeys...)
 	f := p.file
 	f.Name, f.Version = p.text(top, at, "name"), p.text(top, at, "version")
-	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && f.Name != base {
+	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && !strings.HasSuffix("."+base, "."+f.Name) { // of a package: PACKAGE.NAME
 		p.violation("name", "the name is %q, and the file is %s: they must be equal", f.Name, path.Base(f.Path))
 	}
 	p.sections(top, at)

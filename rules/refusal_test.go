@@ -45,7 +45,7 @@ func TestARefusalTeaches(t *testing.T) {
 	require.Equal(t, strings.Join([]string{
 		"bank.apply_card was not called. Rule card (rules/bank.yaml:12) is not met.",
 		"  login  held        bank.login #1",
-		"  score  NOT MET     bank.get_score #2 gave 300; needed: > 600 (final for these arguments)",
+		"  score  NOT MET     bank.get_score #2 gave 300; needed: > 600 (only another call of bank.get_score can help)",
 		"  date   MISSING     call clock.now {} first",
 		"Next: clock.now {}."}, "\n"), verdict.Text())
 
@@ -70,6 +70,57 @@ func TestARefusalTeaches(t *testing.T) {
 	require.Contains(t, s.decide("bank.apply_card", object{"user": "bob", "limit": 5}).Text(), `call bank.login {"user":"bob"} first`)
 	s.made("bank.logout", object{}, true)
 	require.Contains(t, s.decide("bank.apply_card", object{"user": "ann", "limit": 5}).Text(), "bank.login #1 was before the last bank.logout")
+}
+
+// TestTheNamedCallHelps makes the call that a refusal names; then the refused call passes.
+func TestTheNamedCallHelps(t *testing.T) {
+	evidence := `evidence: {order: {last: orders.get, where: {order: input.order}, if: "result.n > 0"}}`
+	for condition, input := range map[string]object{
+		`{needs: order}`:          {"order": "A"},
+		`"order != nil"`:          {"order": "A"},
+		`"not (order == nil)"`:    {"order": "A"},
+		`"order?.result?.n == 1"`: {"order": "A"},
+		`"input.to endsWith '@shop' or order?.result?.n == 1"`:                                               {"order": "A"},
+		`"any(calls['orders.get'], .input.order == input.order)"`:                                            {"order": "A"},
+		`"count(calls['orders.get'], .input.order == input.order) >= 1"`:                                     {"order": "A"},
+		`"let o = findLast(calls['orders.get'], .input.order == input.order); o != nil and o.result.n == 1"`: {"order": "A"},
+		`"len(calls['orders.get']) > 0"`:                                                                     {},
+		`"1 in map(calls['orders.get'], .result.n)"`:                                                         {},
+	} {
+		s := newSession(parsed(t, evidence, "rules: [{id: r, before: a.b, require: "+condition+"}]"))
+		s.history.Settle(s.history.Reserve(rules.Call{Tool: "orders.get", Input: input}), rules.Failed, nil, "")
+		call := object{"order": "A", "to": "x"}
+		verdict := s.decide("a.b", call)
+		require.Equal(t, []rules.Suggestion{{Tool: "orders.get", Input: input}}, verdict.Missing(), condition)
+		require.Equal(t, strings.Contains(condition, " or "), strings.Contains(verdict.Text(), "final"), condition)
+		s.made("orders.get", input, object{"n": 1})
+		require.Equal(t, rules.Allow, s.decide("a.b", call).Decision, condition)
+	}
+	// What nothing helps names no call.
+	for condition, text := range map[string]string{
+		`"input.to == 'y'"`: "(final for these arguments)", `"none(calls['orders.get'], .input.order == input.order)"`: " is false",
+		`"order == nil"`: "(only another call of orders.get can help)",
+	} {
+		s := newSession(parsed(t, evidence, "rules: [{id: r, before: a.b, require: "+condition+"}]"))
+		s.made("orders.get", object{"order": "A"}, object{"n": 1})
+		verdict := s.decide("a.b", object{"order": "A", "to": "x"})
+		require.Empty(t, verdict.Missing(), condition)
+		require.Contains(t, verdict.Text(), text, condition)
+	}
+}
+
+// A refusal says of a call that was made why it does not count, and of a limit what it counts.
+func TestARefusalSaysWhatWasSeen(t *testing.T) {
+	s := newSession(parsed(t, "evidence: {order: {last: orders.get, where: {order: input.order}}}", "rules:", "  - {id: seen, before: a.b, require: {needs: order}}",
+		"  - {id: few, before: mail.send, at_most: 1, per: input.to, within: 1h}"))
+	lost := s.history.Reserve(rules.Call{Tool: "orders.get", Input: object{"order": "A"}})
+	require.Contains(t, s.decide("a.b", object{"order": "A"}).Text(), "; orders.get #1 has no known end")
+	require.NotContains(t, s.decide("a.b", object{"order": "B"}).Text(), "orders.get #1")
+	s.history.Settle(lost, rules.Failed, nil, "")
+	require.Contains(t, s.decide("a.b", object{"order": "A"}).Text(), "; orders.get #1 failed")
+	s.history.Reserve(rules.Call{Tool: "mail.send", Input: object{"to": "ann"}, Time: 1000})
+	verdict := rules.Decide(s.set, s.history, rules.Call{Tool: "mail.send", Input: object{"to": "ann"}, Time: 61_000})
+	require.Contains(t, verdict.Text(), "at most 1 for each input.to; the last was mail.send #2, 60 seconds ago of 3600")
 }
 
 func TestTheThirdEqualRefusalSaysToStop(t *testing.T) {

@@ -22,7 +22,7 @@ type Operation struct {
 // if nothing is suggested.
 func Skeleton(name string, all []Operation) string {
 	slices.SortFunc(all, func(a, b Operation) int { return strings.Compare(a.Tool, b.Tool) })
-	s := skeleton{all: all, evidence: map[string]string{}}
+	s := skeleton{all: all, evidence: map[string]string{}, taken: map[string]bool{}}
 	for _, each := range all {
 		if !each.ReadOnly {
 			s.rulesFor(each)
@@ -44,6 +44,7 @@ func Skeleton(name string, all []Operation) string {
 type skeleton struct {
 	all      []Operation
 	evidence map[string]string // by the beginning of its line
+	taken    map[string]bool   // ids of rules
 	rules    strings.Builder
 }
 
@@ -66,7 +67,12 @@ func (s *skeleton) rulesFor(o Operation) {
 }
 
 func (s *skeleton) add(id, tool, demand string) {
-	fmt.Fprintf(&s.rules, "  - {id: %s, before: %q, %s, mode: warn}\n", id[max(0, len(id)-64):], tool, demand)
+	id = id[max(0, len(id)-64):]
+	for short, n := id, 2; s.taken[id]; n++ {
+		id = fmt.Sprintf("%s_%d", short[max(0, len(short)-60):], n)
+	}
+	s.taken[id] = true
+	fmt.Fprintf(&s.rules, "  - {id: %s, before: %q, %s, mode: warn}\n", id, tool, demand)
 }
 
 // reader returns the tool of the same engine that only reads and shares the most

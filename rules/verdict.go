@@ -93,11 +93,34 @@ func (j *judgement) notMet(found *Finding, leaf *expression.Condition) {
 	case compared:
 		part.Text = fmt.Sprintf("%s: found %s, needed: %s %s", leaf.String(), a, operator, b)
 	}
-	if len(leaf.Programs()[0].Lists()) == 0 { // else another call may help
-		part.Text += " (final for these arguments)"
-	}
+	j.help(&part, leaf.Programs()[0], leaf, made)
 	found.Parts = slices.DeleteFunc(found.Parts, func(each Part) bool { return each.Name == part.Name && each.State == Held })
 	found.add(kindRequire, part)
+}
+
+// help says which call can make a part of a condition hold: one that was not made yet, or
+// another one of the evidence. Nothing can where the part reads the arguments alone.
+func (j *judgement) help(part *Part, program *expression.Program, leaf *expression.Condition, made *Made) {
+	for _, each := range program.References() {
+		if e := j.file.evidence[each.Root]; e != nil && j.evidence(e).made == nil {
+			missing := j.missing(j.evidence(e), e.name, e)
+			part.Next, part.Text = missing.Next, part.Text+"; "+missing.Text
+			return
+		}
+	}
+	switch {
+	case made != nil:
+		part.Text += " (only another call of " + made.Tool + " can help)"
+	case len(program.Lists()) == 0:
+		part.Text += " (final for these arguments)"
+	case !j.tellsSecret(program.References()):
+		asked := *j
+		asked.wanted = &part.Next
+		_, _, _ = leaf.Holds(asked.env()) // it is false, as before
+		if part.Next != nil {
+			part.Text += "; call " + part.Next.String() + " first"
+		}
+	}
 }
 
 // sides returns what the sides of a comparison gave, as texts.

@@ -15,6 +15,7 @@ import (
 	"savant/internal/regular"
 	"savant/rules"
 	"savant/think/flow"
+	"savant/think/library"
 )
 
 // Folder is the folder of rules, below SAVANT_PATH.
@@ -109,9 +110,10 @@ func Load(files fs.FS) (*rules.Set, error) {
 	return all.parse()
 }
 
-// Files returns the names of the files of rules, or of their cases, sorted.
+// Files returns the names of the files of rules, or of their cases, also of those in folders
+// below, sorted.
 func Files(files fs.FS, cases bool) ([]string, error) {
-	entries, err := fs.ReadDir(files, Folder)
+	_, err := fs.ReadDir(files, Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, absent := fs.Lstat(files, Folder); absent != nil { // and no link that leads nowhere
 			return nil, nil
@@ -120,18 +122,18 @@ func Files(files fs.FS, cases bool) ([]string, error) {
 	if err != nil {
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s: the folder of rules cannot be read: %w", Folder, err)
 	}
-	var names []string
-	for _, entry := range entries {
-		name := strings.ToLower(entry.Name()) // other systems write .YAML
-		end := path.Ext(name)
-		isCases := path.Ext(strings.TrimSuffix(name, end)) == casesEnd
-		if (end == ".yaml" || end == ".yml") && !entry.IsDir() && isCases == cases {
-			names = append(names, path.Join(Folder, entry.Name()))
-		}
+	names, err := library.FilesBelow(files, Folder)
+	if err != nil {
+		return nil, err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		name = strings.ToLower(name)
+		return path.Ext(strings.TrimSuffix(name, path.Ext(name))) == casesEnd != cases
+	})
 	if len(names) > maxFiles {
 		return nil, fault.New(fault.LimitExceeded, "%s: %d files; at most %d are read", Folder, len(names), maxFiles)
 	}
+	slices.Sort(names)
 	return names, nil
 }
 

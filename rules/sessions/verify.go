@@ -126,8 +126,8 @@ func (v *verifier) judge(at int) error {
 	if asked := by.asked[questionOf(verdict)]; verdict.Decision == rules.Ask && read.Scope == "" && !asked.agreed(read.Time) {
 		verdict.Decision = rules.Refuse
 	}
-	recorded, computed := said(read.Kind == kindRefused, read.Rules, read.Uses), said(verdict.Decision == rules.Refuse, verdict.Summaries(), usesOf(verdict))
-	if recorded == computed {
+	was, is := decision{read.Kind == kindRefused, read.Rules, read.Uses}, decision{verdict.Decision == rules.Refuse, verdict.Summaries(), usesOf(verdict)}
+	if was.text(false) == is.text(false) {
 		return nil
 	}
 	number := 0
@@ -136,7 +136,7 @@ func (v *verifier) judge(at int) error {
 			number++
 		}
 	}
-	out.Difference = &Difference{Record: number, Tool: read.Tool, Recorded: recorded, Computed: computed}
+	out.Difference = &Difference{Record: number, Tool: read.Tool, Recorded: was.text(true), Computed: is.text(true)}
 	return nil
 }
 
@@ -160,20 +160,31 @@ func (v *verifier) load(digest string) (*judges, error) {
 	return v.sets[digest], nil
 }
 
-// said is a decision as a text: the rules that are not met, and the calls that served.
-func said(refused bool, findings []rules.Summary, uses []use) string {
+// decision is what was decided about a call.
+type decision struct {
+	refused  bool
+	findings []rules.Summary
+	uses     []use
+}
+
+// text names the rules that are not met, and the calls that served. Why a part is not met is
+// told, and not compared: another version of the program may use other words.
+func (d decision) text(why bool) string {
 	text := []string{"made"}
-	if refused {
+	if d.refused {
 		text[0] = "refused"
 	}
-	for _, each := range findings {
+	for _, each := range d.findings {
 		parts := []string{}
 		for _, part := range each.Parts {
+			if !why {
+				part.Text = ""
+			}
 			parts = append(parts, part.Name+" "+string(part.State)+" "+part.Text)
 		}
 		text = append(text, "rule "+each.Rule+": "+strings.Join(parts, "; "))
 	}
-	for _, each := range uses {
+	for _, each := range d.uses {
 		text = append(text, fmt.Sprintf("%s of rule %s is call %d", each.Evidence, each.Rule, each.At))
 	}
 	return strings.Join(text, ", ")

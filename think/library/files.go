@@ -113,14 +113,19 @@ const (
 // listing is what a layer has in workflows/ and the folders in it, except hidden ones.
 type listing struct {
 	folders, files, cases []string
+	// beyond is a folder that is not followed: it is too deep, or one too many.
+	beyond string
 	// leftOut is why a folder is missing, or nil: YAML_SCHEMA_VIOLATION.
 	leftOut error
 }
 
-// list lists a layer. A link to a folder of the layer is followed once.
-func list(layer fs.FS) (out listing) {
+// list lists the workflows of a layer.
+func list(layer fs.FS) listing { return listBelow(layer, workflowFolder) }
+
+// listBelow lists a folder of a layer. A link to a folder of the layer is followed once.
+func listBelow(layer fs.FS, top string) (out listing) {
 	var seen []fs.FileInfo
-	for queue := []string{workflowFolder}; len(queue) > 0; queue = queue[1:] {
+	for queue := []string{top}; len(queue) > 0; queue = queue[1:] {
 		folder := queue[0]
 		info, err := fs.Stat(layer, folder)
 		if err == nil && (!info.IsDir() || slices.ContainsFunc(seen, func(each fs.FileInfo) bool { return os.SameFile(each, info) })) {
@@ -139,7 +144,9 @@ func list(layer fs.FS) (out listing) {
 			switch {
 			case strings.HasPrefix(entry.Name(), "."):
 			case isFolder(layer, name, entry):
-				if strings.Count(name, "/") <= maxDepth && len(out.folders)+len(queue) <= maxFolders {
+				if strings.Count(name, "/") > maxDepth || len(out.folders)+len(queue) > maxFolders {
+					out.beyond = name
+				} else {
 					queue = append(queue, name)
 				}
 			case strings.HasSuffix(strings.ToLower(name), CasesSuffix):
@@ -168,6 +175,16 @@ func isFolder(layer fs.FS, name string, entry fs.DirEntry) bool {
 func WorkflowFiles(layer fs.FS) ([]string, error) {
 	all := list(layer)
 	return all.files, all.leftOut
+}
+
+// FilesBelow returns the names of the YAML files in a folder of a layer and in its folders,
+// those of cases too: YAML_SCHEMA_VIOLATION where one of the folders is missing.
+func FilesBelow(layer fs.FS, folder string) ([]string, error) {
+	all := listBelow(layer, folder)
+	if all.beyond != "" && all.leftOut == nil {
+		all.leftOut = fault.New(fault.YAMLSchemaViolation, "the folder %s is not read: at most %d folders are, %d deep", all.beyond, maxFolders, maxDepth)
+	}
+	return slices.Concat(all.files, all.cases), all.leftOut
 }
 
 // CasesSuffix ends the names of the files with a workflow's tests, which lie beside it:

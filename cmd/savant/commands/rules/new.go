@@ -13,6 +13,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 	"savant/rules"
 	"savant/think/flow"
@@ -81,23 +82,31 @@ func published(a *app.App) (all []rules.Operation, err error) {
 var methods = map[string]rules.Operation{"get": {ReadOnly: true, Idempotent: true}, "head": {ReadOnly: true, Idempotent: true},
 	"put": {Idempotent: true}, "delete": {Idempotent: true, Destructive: true}, "post": {}, "patch": {}}
 
-// document is what is read of an OpenAPI document.
-type document struct {
-	Paths map[string]map[string]json.RawMessage
-}
+// document is an OpenAPI document.
+type document map[string]any
 
-type operation struct {
-	OperationID string `json:"operationId"`
-	Parameters  []parameter
-	RequestBody struct {
-		Content map[string]struct{ Schema struct{ Required []string } }
+// at follows names from a value; what refers to another place of the document is taken from
+// there. It returns nil where there is none.
+func (d document) at(value any, names ...string) map[string]any {
+	object, _ := value.(map[string]any)
+	for range maxReferences {
+		pointer, refers := object["$ref"].(string)
+		if !refers {
+			break
+		}
+		object = d
+		for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "#/"), "/") {
+			object, _ = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)].(map[string]any)
+		}
 	}
+	if len(names) == 0 {
+		return object
+	}
+	return d.at(object[names[0]], names[1:]...)
 }
 
-type parameter struct {
-	Name, In string
-	Required bool
-}
+// maxReferences bounds the references from one to the next.
+const maxReferences = 8
 
 // operationsOf reads the operations of an OpenAPI document. One without an operationId
 // is named by its method and path.
@@ -110,26 +119,20 @@ func (p *program) operationsOf(file, engine string) (all []rules.Operation, err 
 	if err != nil {
 		return nil, err
 	}
-	var read document
-	if text, err := json.Marshal(value); err != nil || json.Unmarshal(text, &read) != nil || len(read.Paths) == 0 {
+	root, _ := value.(map[string]any)
+	read := document(root)
+	paths := read.at(root, "paths")
+	if len(paths) == 0 {
 		return nil, fault.New(fault.InvalidParams, "--from-openapi: expected an OpenAPI document with paths")
 	}
-	for path, item := range read.Paths {
-		var common []parameter
-		if raw := item["parameters"]; raw != nil && json.Unmarshal(raw, &common) != nil {
-			return nil, fault.New(fault.InvalidParams, "--from-openapi: the parameters of %s are no list", fault.Cut(path, 100))
-		}
+	for path := range paths {
+		item := read.at(paths, path)
 		for method, made := range methods {
-			raw := item[method]
-			if raw == nil {
-				continue
+			if operation := read.at(item, method); operation != nil {
+				id, _ := operation["operationId"].(string)
+				made.Tool, made.Required = nameOf(engine, cmp.Or(id, method+"_"+strings.Trim(path, "/"))), read.required(item, operation)
+				all = append(all, made)
 			}
-			var read operation
-			if err := json.Unmarshal(raw, &read); err != nil {
-				return nil, fault.New(fault.InvalidParams, "--from-openapi: %s %s cannot be read: %w", method, fault.Cut(path, 100), err)
-			}
-			made.Tool, made.Required = nameOf(engine, method, path, read), required(read, common)
-			all = append(all, made)
 		}
 	}
 	return all, nil
@@ -137,17 +140,20 @@ func (p *program) operationsOf(file, engine string) (all []rules.Operation, err 
 
 var notInNames = pattern.Lazy(`[^A-Za-z0-9_-]+`)
 
-func nameOf(engine, method, path string, o operation) string {
-	name := cmp.Or(o.OperationID, method+"_"+strings.Trim(path, "/"))
-	return engine + "." + strings.Trim(notInNames().ReplaceAllString(name, "_"), "_")
+func nameOf(engine, operation string) string {
+	return engine + "." + strings.Trim(notInNames().ReplaceAllString(operation, "_"), "_")
 }
 
-// required returns the names of the arguments that an operation cannot do without.
-func required(o operation, common []parameter) []string {
-	names := slices.Clone(o.RequestBody.Content["application/json"].Schema.Required)
-	for _, each := range slices.Concat(common, o.Parameters) {
-		if each.Required && (each.In == "path" || each.In == "query") {
-			names = append(names, each.Name)
+// required returns the names of the arguments that an operation of a path cannot do without.
+func (d document) required(item, operation map[string]any) []string {
+	names := jsonvalue.Texts(d.at(operation, "requestBody", "content", "application/json", "schema")["required"])
+	for _, of := range []map[string]any{item, operation} {
+		list, _ := of["parameters"].([]any)
+		for _, each := range list {
+			parameter := d.at(each)
+			if name, is := parameter["name"].(string); is && parameter["required"] == true && (parameter["in"] == "path" || parameter["in"] == "query") {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)

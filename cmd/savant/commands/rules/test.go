@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,7 +81,7 @@ func (p *program) testFile(folder, name string, mutate bool, out *testedRules) e
 	if err != nil {
 		return err
 	}
-	set, err := p.readRulesOf(file)
+	set, err := p.readRulesOf(file, cases.Path)
 	if err != nil {
 		return err
 	}
@@ -103,8 +104,9 @@ func (p *program) testFile(folder, name string, mutate bool, out *testedRules) e
 // maxCases bounds a file of cases, in bytes.
 const maxCases = 4 << 20
 
-// readRulesOf reads the rules that a file of cases is about: NAME.yaml of NAME.cases.yaml.
-func (p *program) readRulesOf(file string) (*rules.Set, error) {
+// readRulesOf reads the rules that a file of cases is about, which is shown by a name: NAME.yaml of
+// NAME.cases.yaml.
+func (p *program) readRulesOf(file, shown string) (*rules.Set, error) {
 	end := filepath.Ext(file)
 	name, isCases := strings.CutSuffix(strings.TrimSuffix(file, end), ".cases")
 	if !isCases {
@@ -118,7 +120,7 @@ func (p *program) readRulesOf(file string) (*rules.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := rules.Parse("rules/"+filepath.Base(name), source)
+	read, err := rules.Parse(path.Join(path.Dir(shown), filepath.Base(name)), source)
 	if err != nil {
 		return nil, err
 	}
