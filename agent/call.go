@@ -43,7 +43,7 @@ func (r *Run) act(t turn) (turn, Signal, error) {
 // call makes one call, emits its events and appends it to the journal. A call
 // interrupted by the end of the run is not appended. The only error is STATE_NOT_SAVED;
 // a failure of the tool is in the returned call.
-func (r *Run) call(a asked) (memory.Call, error) {
+func (r *Run) call(a requestedCall) (memory.Call, error) {
 	tool, known := find(r.runtime.options.Toolbox.Tools(), a.ToolName)
 	r.event(a.step, callStarted(a))
 	if !known {
@@ -68,7 +68,7 @@ func (r *Run) call(a asked) (memory.Call, error) {
 
 // recordBegun appends a write-ahead record of a call that must not be repeated, if
 // another machine may take the run over.
-func (r *Run) recordBegun(a asked, tool engines.Tool) error {
+func (r *Run) recordBegun(a requestedCall, tool engines.Tool) error {
 	repeatable := tool.Name == "" || tool.ReadOnly || tool.Idempotent
 	if !r.session.Shared() || repeatable || a.uncertain || a.incomplete || r.options.DryRun || r.guard.denies(tool, r.orderOf(a)) != "" {
 		return nil
@@ -78,7 +78,7 @@ func (r *Run) recordBegun(a asked, tool engines.Tool) error {
 
 // result returns the result of a call, from the cache if the tool only reads. An
 // idempotent tool that fails is retried up to RetryLimit times.
-func (r *Run) result(a asked, tool engines.Tool) (made memory.Call, seen witness) {
+func (r *Run) result(a requestedCall, tool engines.Tool) (made memory.Call, seen witness) {
 	made = memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
 	allowed := tool.Name != "" && r.guard.denies(tool, r.orderOf(a)) == ""
 	key := cacheKey(a.Call)
@@ -119,7 +119,7 @@ func (r *Run) result(a asked, tool engines.Tool) (made memory.Call, seen witness
 
 // seek looks for an unregistered tool on mounted servers. That may start a server, so
 // policy is checked first.
-func (r *Run) seek(a asked) (engines.Tool, error) {
+func (r *Run) seek(a requestedCall) (engines.Tool, error) {
 	reading := engines.Tool{Name: a.ToolName, ReadOnly: true}
 	from, seeks := r.runtime.options.Toolbox.(Seeker)
 	if !seeks || r.options.DryRun || r.guard.denies(reading, r.orderOf(a)) != "" {
@@ -133,7 +133,7 @@ const abandonAfter = 25 * time.Millisecond
 
 // invoke calls a tool if policy and the person permit it. When the run ends, a tool
 // that does not return is abandoned.
-func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
+func (r *Run) invoke(a requestedCall, tool engines.Tool) (engines.Result, error) {
 	type answer struct {
 		result engines.Result
 		err    error
@@ -166,7 +166,7 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 
 // permit checks whether a call is allowed. The errors are UNKNOWN_TOOL, TOOL_DENIED
 // with the rule, or the failure of the question to the person.
-func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
+func (r *Run) permit(ctx context.Context, a requestedCall, tool engines.Tool) error {
 	if errors.Is(a.absent, fault.EngineOffline) {
 		return a.absent
 	}
@@ -184,7 +184,7 @@ func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
 }
 
 // orderOf returns the rules that a call is exempt from.
-func (r *Run) orderOf(a asked) order {
+func (r *Run) orderOf(a requestedCall) order {
 	if !a.forced {
 		return order{}
 	}

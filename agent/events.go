@@ -103,7 +103,7 @@ func (r *Run) decisionEvent(intent reasoning.Intent) telemetry.Event {
 }
 
 // callStarted is the event of the beginning of a call.
-func callStarted(a asked) telemetry.Event {
+func callStarted(a requestedCall) telemetry.Event {
 	return telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: a.ToolName, CallID: a.id(), Args: a.Args}
 }
 

@@ -35,7 +35,7 @@ const (
 )
 
 // witnessOf returns how a call is known that was made, or failed.
-func (r *Run) witnessOf(a asked, tool engines.Tool, result engines.Result, err error) (seen witness) {
+func (r *Run) witnessOf(a requestedCall, tool engines.Tool, result engines.Result, err error) (seen witness) {
 	if result.Receipt == "" {
 		return seen
 	}

@@ -184,7 +184,7 @@ func (h *history) turn(d decision) turn {
 			t.done[number] = made
 		}
 	}
-	t.asked = slices.DeleteFunc(t.asked, func(a asked) bool {
+	t.asked = slices.DeleteFunc(t.asked, func(a requestedCall) bool {
 		_, made := h.calls[d.Step][a.number]
 		return made
 	})

@@ -55,32 +55,32 @@ type guard struct {
 	unasked []string
 	dryRun  bool
 	cues    cues
-	no      *declined
+	no      *declinedCalls
 }
 
-// declined are the calls that the person declined in this run. They are not asked about
+// declinedCalls are the calls that the person declined in this run. They are not asked about
 // again: neither a step's next attempt nor a model that insists wears the person down.
-type declined struct {
+type declinedCalls struct {
 	mu    sync.Mutex
 	calls map[string]bool
 }
 
 func callKey(tool string, args json.RawMessage) string { return tool + " " + string(args) }
 
-func (d *declined) add(call string) {
+func (d *declinedCalls) add(call string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls[call] = true
 }
 
-func (d *declined) has(call string) bool {
+func (d *declinedCalls) has(call string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.calls[call]
 }
 
 func newGuard(policy Policy, options RunOptions) guard {
-	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: slices.Concat(policy.Allow, options.Approve), no: &declined{calls: map[string]bool{}}}
+	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: slices.Concat(policy.Allow, options.Approve), no: &declinedCalls{calls: map[string]bool{}}}
 	if options.Typed {
 		g.unasked = append(g.unasked, options.Allow...)
 	}

@@ -15,8 +15,8 @@ import (
 type turn struct {
 	index  int
 	intent reasoning.Intent
-	asked  []asked       // the calls still to be made
-	done   []memory.Call // the calls by number; those still to be made are empty
+	asked  []requestedCall // the calls still to be made
+	done   []memory.Call   // the calls by number; those still to be made are empty
 	// spent is the cost of the decision.
 	spent engines.Spent
 	// exchanges are the digests of what models were asked and wrote for the decision.
@@ -27,8 +27,8 @@ type turn struct {
 	outcome outcome
 }
 
-// asked is a call that a decision asks for. Once made it is a memory.Call.
-type asked struct {
+// requestedCall is a call that a decision asks for. Once made it is a memory.Call.
+type requestedCall struct {
 	reasoning.Call
 	step, number int
 	// model is the one that decided it.
@@ -46,7 +46,7 @@ type asked struct {
 }
 
 // id names a call within its run: step 2, first call is 2.1.
-func (a asked) id() string { return fmt.Sprintf("%d.%d", a.step, a.number+1) }
+func (a requestedCall) id() string { return fmt.Sprintf("%d.%d", a.step, a.number+1) }
 
 // outcome is how a run ends.
 type outcome struct {
@@ -66,7 +66,7 @@ func newTurn(index int, intent reasoning.Intent, incomplete []int) turn {
 	calls := intent.AllCalls()
 	t := turn{index: index, intent: intent, done: make([]memory.Call, len(calls))}
 	for i, each := range calls {
-		t.asked = append(t.asked, asked{Call: each, step: index, number: i, model: intent.Model,
+		t.asked = append(t.asked, requestedCall{Call: each, step: index, number: i, model: intent.Model,
 			forced: intent.Model == forcedBy, incomplete: slices.Contains(incomplete, i)})
 	}
 	return t

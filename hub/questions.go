@@ -23,7 +23,7 @@ import (
 // questionView is a step that waits for a person, with its form.
 type questionView struct {
 	Step, Call, Digest string
-	Parts              []part
+	Parts              []questionPart
 	// Hidden: a secret was redacted, or the schema contains invisible characters, so
 	// the question can be declined here but not approved.
 	Hidden   bool
@@ -42,8 +42,8 @@ type question struct {
 	inputs
 }
 
-// part is one part of a question. Text shows all of it.
-type part struct{ Name, Text string }
+// questionPart is one part of a question. Text shows all of it.
+type questionPart struct{ Name, Text string }
 
 // shownQuestions returns the questions of a run's page. A question with a refused
 // answer shows why.
@@ -79,7 +79,7 @@ func (h *Hub) question(asked think.Pending) question {
 	asked.Input = h.options.Redactor.Value(asked.Input)
 	q.Parts = partsOf(asked)
 	q.inputs = inputsOf(asked.Form())
-	q.Hidden = !q.form.IsVisible() || !slices.EqualFunc(whole, q.Parts, func(a, b part) bool {
+	q.Hidden = !q.form.IsVisible() || !slices.EqualFunc(whole, q.Parts, func(a, b questionPart) bool {
 		return a == b && h.options.Redactor.Text(a.Text) == a.Text && h.options.Redactor.Text(a.Name) == a.Name
 	})
 	if !q.Approval {
@@ -120,8 +120,8 @@ func (h *Hub) revokeRun(w http.ResponseWriter, r *http.Request) {
 }
 
 // partsOf returns the message and everything else that a question is about.
-func partsOf(asked think.Pending) []part {
-	out := []part{{"", shownWhole(asked.Message)}}
+func partsOf(asked think.Pending) []questionPart {
+	out := []questionPart{{"", shownWhole(asked.Message)}}
 	input, _ := asked.Input.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		if name == "message" {
@@ -131,10 +131,10 @@ func partsOf(asked think.Pending) []part {
 		if !isText {
 			text = indentedWhole(input[name])
 		}
-		out = append(out, part{name, shownWhole(text)})
+		out = append(out, questionPart{name, shownWhole(text)})
 	}
 	if input == nil {
-		out = append(out, part{"input", shownWhole(indentedWhole(asked.Input))})
+		out = append(out, questionPart{"input", shownWhole(indentedWhole(asked.Input))})
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func BenchmarkEditor(b *testing.B) {
 	for i := range 500 {
 		fmt.Fprintf(&text, "  - id: s%d\n    call: flow.set\n    input_template: {value: \"{{ state.commits.commits }}\"}\n    capture_as: c%d\n", i, i)
 	}
-	content, at := cursor(file, text.String()+"outputs:\n  a: \"{{ state.commits.|")
+	content, at := splitCursor(file, text.String()+"outputs:\n  a: \"{{ state.commits.|")
 	e := begin(b, nil)
 	e.write(file, 1, content)
 	version := 1

@@ -42,7 +42,7 @@ func (s *server) complete(_ context.Context, in atPosition) (completions, error)
 
 // rulesWithin returns a place in the rules of a workflow as one in a file of rules, and any
 // other place as it is.
-func rulesWithin(t text, p place) (text, place) {
+func rulesWithin(t text, p cursor) (text, cursor) {
 	if t.kind != ofWorkflow || len(p.path) == 0 || p.path[0] != "rules" {
 		return t, p
 	}
@@ -72,7 +72,7 @@ func rulesWithin(t text, p place) (text, place) {
 }
 
 // readsExpression reports whether the cursor is in an expression.
-func (p place) readsExpression(k kind) bool {
+func (p cursor) readsExpression(k kind) bool {
 	if p.key {
 		return false
 	}
@@ -88,7 +88,7 @@ func (p place) readsExpression(k kind) bool {
 	return false
 }
 
-func (s *server) candidates(t text, p place) []candidate {
+func (s *server) candidates(t text, p cursor) []candidate {
 	root := schemaOf(t.kind)
 	if root == nil {
 		return nil
@@ -122,7 +122,7 @@ func inOrder(all []candidate) []candidate {
 }
 
 // special are the names of steps, tools, arguments and workflows; nil where none belongs.
-func (s *server) special(t text, p place) []candidate {
+func (s *server) special(t text, p cursor) []candidate {
 	path := strings.Join(p.path, " ")
 	switch t.kind {
 	case ofWorkflow:
@@ -242,7 +242,7 @@ func (s *server) parameters(t text) (found []candidate) {
 
 // names are what an expression can say next: behind an access its fields, else what can
 // be read at all.
-func (s *server) names(t text, p place) []candidate {
+func (s *server) names(t text, p cursor) []candidate {
 	begin, end := wordAt(p.before, len(p.before))
 	access := strings.Split(strings.ReplaceAll(p.before[begin:end], "?", ""), ".")
 	access = access[:len(access)-1]

@@ -167,8 +167,8 @@ func (e *editor) found(file string, version int) (found []string) {
 	}
 }
 
-// cursor returns where | stands in a text, and the text without it.
-func cursor(file, text string) (string, map[string]any) {
+// splitCursor returns where | stands in a text, and the text without it.
+func splitCursor(file, text string) (string, map[string]any) {
 	before, after, _ := strings.Cut(text, "|")
 	line := strings.Count(before, "\n")
 	own := before[strings.LastIndex(before, "\n")+1:]
@@ -264,7 +264,7 @@ func TestWhatCouldBeWritten(t *testing.T) {
 		{head + "  - id: b\n    call: git.log\n    extract: result.|", "commits", "hash"},
 		{head + "  - id: b\n    call: flow.set\n    when: |", "count params commits", "call"},
 	} {
-		text, at := cursor(file, c.text)
+		text, at := splitCursor(file, c.text)
 		e.write(file, i+1, text)
 		var got completions
 		require.Empty(t, e.call("textDocument/completion", at, &got))
@@ -277,7 +277,7 @@ func TestWhatCouldBeWritten(t *testing.T) {
 			require.NotContains(t, labels, c.not, c.text)
 		}
 	}
-	text, at := cursor("workflows/shipped.cases.yaml", "workflow: shipped\ncases:\n  - name: a\n    answers: {l|")
+	text, at := splitCursor("workflows/shipped.cases.yaml", "workflow: shipped\ncases:\n  - name: a\n    answers: {l|")
 	e.write(file, 99, head)
 	e.write("workflows/shipped.cases.yaml", 1, text)
 	var got completions
@@ -298,7 +298,7 @@ func TestWhatRulesCouldSay(t *testing.T) {
 		{evidence + "    require: [{that: \"seen.result.|", "commits"},
 		{strings.Replace(evidence, "git.log\nrules", "git.log\n    where: {|}\nrules", 1), "limit"},
 	} {
-		text, at := cursor("rules/few.yaml", c.text)
+		text, at := splitCursor("rules/few.yaml", c.text)
 		e.write("rules/few.yaml", i+1, text)
 		var got completions
 		require.Empty(t, e.call("textDocument/completion", at, &got))
@@ -309,7 +309,7 @@ func TestWhatRulesCouldSay(t *testing.T) {
 		require.Subset(t, labels, strings.Fields(c.want), c.text)
 		require.NotContains(t, labels, "state", c.text)
 	}
-	text, at := cursor("rules/few.yaml", evidence+"    require: [{that: \"se|en.at > 0\"}]\n")
+	text, at := splitCursor("rules/few.yaml", evidence+"    require: [{that: \"se|en.at > 0\"}]\n")
 	e.write("rules/few.yaml", 99, text)
 	var to location
 	e.call("textDocument/definition", at, &to)
@@ -339,7 +339,7 @@ func TestWhatTheRulesOfAWorkflowCouldSay(t *testing.T) {
 		{"rules:\n  - id: a\n    before: git.log\n    when: input.|", "limit"},
 		{"rules:\n  - id: a\n    |", "before when require deny"},
 	} {
-		text, at := cursor("workflows/few.yaml", begins+steps+c.text)
+		text, at := splitCursor("workflows/few.yaml", begins+steps+c.text)
 		e.write("workflows/few.yaml", i+2, text)
 		var got completions
 		require.Empty(t, e.call("textDocument/completion", at, &got))
@@ -397,7 +397,7 @@ func TestWhatANameMeans(t *testing.T) {
 		{head + end + "outputs: {a: \"{{ co|unt }}\"}\n", "`count`: an integer", "shipped.yaml:3"},
 		{head + strings.Replace(end, "workflow: other", "workflow: ot|her", 1), "", "other.yaml:0"},
 	} {
-		text, at := cursor(file, c.text)
+		text, at := splitCursor(file, c.text)
 		e.write(file, i+1, text)
 		var said hover
 		e.call("textDocument/hover", at, &said)

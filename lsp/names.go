@@ -90,10 +90,10 @@ func (s *server) symbols(_ context.Context, in inDocument) ([]symbol, error) {
 }
 
 // at returns the word under a position, and where it stands.
-func (s *server) word(in atPosition) (t text, word string, begin, end int, p place) {
+func (s *server) word(in atPosition) (t text, word string, begin, end int, p cursor) {
 	t, open := s.open.get(in.TextDocument.URI)
 	if !open || in.Position.Line < 0 || in.Position.Line >= len(t.lines) {
-		return t, "", 0, 0, place{}
+		return t, "", 0, 0, cursor{}
 	}
 	line := t.lines[in.Position.Line]
 	at := s.encoding.offset(line, in.Position.Character)
@@ -126,7 +126,7 @@ func (s *server) hover(_ context.Context, in atPosition) (any, error) {
 }
 
 // meaning says what a key is for: an argument of a tool, or a key of the language.
-func (s *server) meaning(t text, p place, key string) string {
+func (s *server) meaning(t text, p cursor, key string) string {
 	if t.kind == ofWorkflow && strings.Join(p.path, " ") == "steps [] input_template" {
 		for _, each := range s.arguments(p.siblings[2]["call"]) {
 			if each.label == key {
@@ -141,7 +141,7 @@ func (s *server) meaning(t text, p place, key string) string {
 }
 
 // typeAt says what an access up to the name under the cursor gives.
-func (s *server) typeAt(t text, p place, line string, begin, at int) string {
+func (s *server) typeAt(t text, p cursor, line string, begin, at int) string {
 	end := at
 	for end < len(line) && isNameByte(line[end]) && line[end] != '.' && line[end] != '?' {
 		end++

@@ -9,7 +9,7 @@ import (
 
 // scope returns the types of what an expression at a place reads, as the last text had them
 // that could be compiled.
-func (s *server) scope(t text, p place) check.Scope {
+func (s *server) scope(t text, p cursor) check.Scope {
 	if t.kind == ofRules {
 		return s.scopeOfRule(t, p)
 	}
@@ -43,7 +43,7 @@ func (s *server) call(name string) *check.Type {
 
 // scopeOfRule returns what the expressions of a file of rules read: the input of the call
 // that the rule or the evidence is about, the evidence, the facts and all calls.
-func (s *server) scopeOfRule(t text, p place) check.Scope {
+func (s *server) scopeOfRule(t text, p cursor) check.Scope {
 	made := check.Scope{Captures: map[string]*check.Type{}}
 	facts := check.Names{}
 	for _, name := range keysBelow(t.lines, "facts") {

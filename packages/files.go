@@ -45,12 +45,12 @@ func NewFiles(project fs.FS) *Files { return &Files{project: project} }
 // tree is what the lock names.
 type tree struct {
 	lock    Lock
-	files   map[string]located
+	files   map[string]packagedFile
 	folders map[string][]string
 }
 
-// located is a file of a package: where it lies, and its digest.
-type located struct{ pack, name, digest string }
+// packagedFile is a file of a package: where it lies, and its digest.
+type packagedFile struct{ pack, name, digest string }
 
 // Lock returns the project's packages: YAML_SCHEMA_VIOLATION.
 func (f *Files) Lock() (Lock, error) {
@@ -88,14 +88,14 @@ func (f *Files) current() (tree, error) {
 }
 
 func treeOf(lock Lock) (tree, error) {
-	made := tree{lock: lock, files: map[string]located{}, folders: map[string][]string{}}
+	made := tree{lock: lock, files: map[string]packagedFile{}, folders: map[string][]string{}}
 	for _, pack := range lock.Packages {
 		for _, name := range slices.Sorted(maps.Keys(pack.Files)) {
 			at := placeOf(pack.Name, name)
 			if other, taken := made.files[at]; taken && other.digest != pack.Files[name] {
 				return made, fault.New(fault.IDCollision, "the packages %s and %s have different files in one place, %s: remove one of the two packages", other.pack, pack.Name, at)
 			}
-			made.files[at] = located{pack.Name, name, pack.Files[name]}
+			made.files[at] = packagedFile{pack.Name, name, pack.Files[name]}
 			made.list(at)
 		}
 	}
@@ -144,7 +144,7 @@ func (f *Files) Open(name string) (fs.File, error) {
 }
 
 // read reads a file of a package and holds it against its digest.
-func (f *Files) read(file located) (data []byte, info fs.FileInfo, err error) {
+func (f *Files) read(file packagedFile) (data []byte, info fs.FileInfo, err error) {
 	opened, info, err := f.find(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fault.New(fault.StateCorrupt, "%s of the package %s is not here: savant workflows fetch brings it", file.name, file.pack)
@@ -161,7 +161,7 @@ func (f *Files) read(file located) (data []byte, info fs.FileInfo, err error) {
 }
 
 // find opens the file where it lies.
-func (f *Files) find(file located) (fs.File, fs.FileInfo, error) {
+func (f *Files) find(file packagedFile) (fs.File, fs.FileInfo, error) {
 	var opened fs.File
 	var err error
 	for _, folder := range []string{Vendor, Folder} {
@@ -228,7 +228,7 @@ func (f *Files) Missing() ([]Package, error) {
 	var missing []Package
 	for _, pack := range found.lock.Packages {
 		for name, digest := range pack.Files {
-			if _, _, err := f.read(located{pack.Name, name, digest}); err != nil {
+			if _, _, err := f.read(packagedFile{pack.Name, name, digest}); err != nil {
 				missing = append(missing, pack)
 				break
 			}

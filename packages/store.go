@@ -194,7 +194,7 @@ func (s *Store) Remove(pack Package) error {
 func (f *Files) Read(pack Package) (Content, error) {
 	content := Content{}
 	for name, digest := range pack.Files {
-		data, _, err := f.read(located{pack.Name, name, digest})
+		data, _, err := f.read(packagedFile{pack.Name, name, digest})
 		if err != nil {
 			return nil, err
 		}

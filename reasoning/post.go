@@ -73,20 +73,20 @@ func PostStream(ctx context.Context, client *http.Client, address string, header
 		_, err = readAnswer(ctx, response, header)
 		return err
 	}
-	stream := &watched{Reader: io.LimitReader(response.Body, maxStream)}
+	stream := &watchedReader{Reader: io.LimitReader(response.Body, maxStream)}
 	if err = read(stream); stream.broken != nil {
 		return networkError(ctx, stream.broken)
 	}
 	return err
 }
 
-// watched remembers the error that ended reading.
-type watched struct {
+// watchedReader remembers the error that ended reading.
+type watchedReader struct {
 	io.Reader
 	broken error
 }
 
-func (w *watched) Read(into []byte) (int, error) {
+func (w *watchedReader) Read(into []byte) (int, error) {
 	n, err := w.Reader.Read(into)
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.broken = err

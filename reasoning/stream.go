@@ -43,7 +43,7 @@ func postForStream(ctx context.Context, client *http.Client, address string, hea
 	if response.StatusCode != http.StatusOK || kind != StreamType {
 		return readAnswer(ctx, response, header)
 	}
-	lines := &watched{Reader: io.LimitReader(response.Body, maxStream)}
+	lines := &watchedReader{Reader: io.LimitReader(response.Body, maxStream)}
 	answer, err := readLines(lines, header, observer)
 	if lines.broken != nil {
 		return nil, networkError(ctx, lines.broken)

@@ -67,26 +67,26 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 }
 
 // next takes a result in whichever way it was sent.
-func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err error) {
+func (e *Engine) next(ctx context.Context, in NextInput) (replied eventResult, err error) {
 	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	defer func() {
 		err = e.repeatInstruction(l, in.StepID, err)
 		l.mu.Unlock()
 	}()
 	if err := l.run.Cancelled(); err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	if in.Caller.Admission != nil && l.now.Final == nil && l.now.Blocked == nil {
 		if err := in.Caller.Admission.Admit(ctx, l.key, in.StepID, l.run.View().Graph().Enforced()); err != nil {
-			return settled{}, err
+			return eventResult{}, err
 		}
 	}
 	step, err := l.run.View().Step(in.StepID)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	if in.ResultRef != "" {
 		return e.nextByReceipt(ctx, l, step, in)
@@ -96,13 +96,13 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 	}
 	given, err := in.submission(in.ResultSnapshot)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	if replied, taken, err := e.nextByClaim(ctx, l, step, in, flow.ClaimOf(given.Result)); taken || err != nil {
 		return replied, err
 	}
 	if err := e.holdAgainstTool(l, step, given); err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	return e.settle(ctx, l, step, given)
 }
@@ -184,8 +184,8 @@ func (l *live) nearestInstruction(id string) (next flow.Instruction, found bool)
 	return l.issued(fault.Nearest(id, l.outstanding()))
 }
 
-// settled is the result of an event, for the call that made it.
-type settled struct {
+// eventResult is the result of an event, for the call that made it.
+type eventResult struct {
 	reply
 	// version is the version of the event's record; 0 if there was no event.
 	version int
@@ -244,21 +244,21 @@ func (in NextInput) tooLarge() error {
 }
 
 // explainWithoutResult answers a call that only asks about a person's step.
-func (e *Engine) explainWithoutResult(ctx context.Context, l *live, step flow.Handle) (settled, error) {
+func (e *Engine) explainWithoutResult(ctx context.Context, l *live, step flow.Handle) (eventResult, error) {
 	next, outstanding := l.instruction(step)
 	switch {
 	case outstanding && (next.Shown != "" || next.Outcome != "" && next.Witness == "required"):
 		return e.currentReply(ctx, l)
 	case outstanding && next.Outcome != "":
-		return settled{}, fault.New(fault.InvalidParams, "result_snapshot is missing: %s", noteOutcome)
+		return eventResult{}, fault.New(fault.InvalidParams, "result_snapshot is missing: %s", noteOutcome)
 	case outstanding && next.Witness == "required":
-		return settled{}, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
+		return eventResult{}, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
 	case outstanding:
-		return settled{}, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", next.StepID, next.Call)
+		return eventResult{}, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", next.StepID, next.Call)
 	}
 	explained, err := e.explain(ctx, l.history(), l.run, step)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	answered := explained.Status == flow.Done || explained.Status == flow.Failed // as a declined approval has
 	if answered && flow.AnsweringOf(explained.Call) != flow.NoPerson {
@@ -266,39 +266,39 @@ func (e *Engine) explainWithoutResult(ctx context.Context, l *live, step flow.Ha
 		replied.quiet = true
 		return replied, err
 	}
-	return settled{}, l.run.Expect(step)
+	return eventResult{}, l.run.Expect(step)
 }
 
 // settle applies an answer, writes it down and replies; l is held and fresh. Where another
 // process was first, what it did decides: the same answer gets its reply, another step's
 // lets this one follow.
-func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given submission) (settled, error) {
+func (e *Engine) settle(ctx context.Context, l *live, step flow.Handle, given submission) (eventResult, error) {
 	for {
 		replied, err := e.settleOnce(ctx, l, step, given)
 		if !errors.Is(err, fault.StateConflict) || l.run != nil {
 			return replied, err
 		}
 		if err := e.refresh(ctx, l); err != nil {
-			return settled{}, err
+			return eventResult{}, err
 		}
 		if step, err = l.run.View().Step(step.ID()); err != nil {
-			return settled{}, err
+			return eventResult{}, err
 		}
 	}
 }
 
-func (e *Engine) settleOnce(ctx context.Context, l *live, step flow.Handle, given submission) (settled, error) {
+func (e *Engine) settleOnce(ctx context.Context, l *live, step flow.Handle, given submission) (eventResult, error) {
 	answer := given.Answer
 	version, err := e.answered(ctx, l, step, given)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	if version > 0 {
 		return e.repeat(ctx, l, version)
 	}
 	if given.receipt != nil {
 		if err := e.attest(ctx, l, step, *given.receipt); err != nil {
-			return settled{}, err
+			return eventResult{}, err
 		}
 	}
 	answer.Late = e.late(l, step)
@@ -309,13 +309,13 @@ func (e *Engine) settleOnce(ctx context.Context, l *live, step flow.Handle, give
 	}
 	if len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
-			return settled{}, err
+			return eventResult{}, err
 		}
 		data.Result = nil
 	}
 	out, err := l.run.Settle(step, answer)
 	if err != nil {
-		return settled{}, e.refusal(l, err)
+		return eventResult{}, e.refusal(l, err)
 	}
 	// From here on the run in memory is ahead of its journal: whatever goes
 	// wrong, it is read from disk again.
@@ -338,14 +338,14 @@ func (e *Engine) answered(ctx context.Context, l *live, step flow.Handle, given 
 }
 
 // append completes the event of an answer and writes its record.
-func (e *Engine) append(ctx context.Context, l *live, answered answerData, out flow.Outcome) (settled, error) {
+func (e *Engine) append(ctx context.Context, l *live, answered answerData, out flow.Outcome) (eventResult, error) {
 	out, err := e.proceed(ctx, l.history(), l.run, out)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	kept, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	replied := composeReply(out, changes, e.drifted(l.pins), kept)
 	answered.Value, answered.Size = out.Captured, out.Size
@@ -359,11 +359,11 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 	now := e.Now()
 	record, err := e.write(ctx, l.key, kind, out, now, resultData{answered, replied})
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	l.moved(out, record, now)
 	e.project(ctx, l, out.Final != nil || out.Blocked != nil)
-	return settled{reply: replied, version: record.Version, waiting: l.waiting()}, nil
+	return eventResult{reply: replied, version: record.Version, waiting: l.waiting()}, nil
 }
 
 // refusal returns an error of the core as a client sees it; the reason of a blocked run

@@ -128,29 +128,29 @@ func (e *Engine) Approve(ctx context.Context, asked Pending, answer any, by Call
 
 // approve gives a person's answer to what they were asked; during is the version
 // of the answer whose call asked them, or 0.
-func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during int, by Caller) (settled, error) {
+func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during int, by Caller) (eventResult, error) {
 	l, err := e.open(ctx, asked.Workflow, asked.RunID)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	defer l.mu.Unlock()
 	if err := l.run.Cancelled(); err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	step, err := l.run.View().Step(asked.StepID)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	if err := e.check(ctx, l, step, answer, true); err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	raw, err := jsonvalue.Encode(answer)
 	if err != nil {
-		return settled{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
+		return eventResult{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
 	given := submission{raw: raw, during: during, by: by.attribution(), Answer: flow.Answer{Result: answer, Digest: jsonvalue.HexSum(raw), Person: true, Shown: asked.Digest, By: by.Person(), Witness: flow.WitnessPerson}}
 	if err := e.holdAgainstTool(l, step, given); err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	return e.settle(ctx, l, step, given)
 }
@@ -171,7 +171,7 @@ const (
 // the run waits for one and the client supports it. The event is durable before the
 // question, and the run is not locked during it, because a person may take an hour and
 // another terminal may answer first.
-func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) (*Reply, error) {
+func (e *Engine) askPerson(ctx context.Context, replied eventResult, caller Caller) (*Reply, error) {
 	ask, during := caller.Ask, replied.version
 	misfit, misfits := "", 0 // why the last answer does not fit
 	for range maxForms {
@@ -191,7 +191,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled, caller Caller) 
 		if errors.Is(err, errUnanswered) {
 			break
 		}
-		var next settled
+		var next eventResult
 		if err == nil {
 			next, err = e.approve(ctx, *asked, answer, during, caller)
 		}
@@ -234,7 +234,7 @@ func AppTool(call string) string {
 
 // located says in the note of a reply where the person finds the question: the first of
 // what the client can.
-func (e *Engine) located(replied settled, caller Caller) settled {
+func (e *Engine) located(replied eventResult, caller Caller) eventResult {
 	asked := replied.waiting
 	if asked == nil || replied.Fault != nil || replied.Reply == nil {
 		return replied
@@ -265,10 +265,10 @@ func (e *Engine) page(asked Pending) string {
 }
 
 // whereabouts replies with the present state of the run of a question.
-func (e *Engine) whereabouts(ctx context.Context, asked Pending) (settled, error) {
+func (e *Engine) whereabouts(ctx context.Context, asked Pending) (eventResult, error) {
 	l, err := e.open(ctx, asked.Workflow, asked.RunID)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	defer l.mu.Unlock()
 	return e.currentReply(ctx, l)

@@ -189,30 +189,30 @@ func (e *Engine) existing(ctx context.Context, caller Caller, key state.Key, giv
 }
 
 // currentReply is the reply to "where is this run?".
-func (e *Engine) currentReply(ctx context.Context, l *live) (settled, error) {
+func (e *Engine) currentReply(ctx context.Context, l *live) (eventResult, error) {
 	if l.now.Blocked != nil {
-		return settled{}, blockedFault(l.now)
+		return eventResult{}, blockedFault(l.now)
 	}
 	if l.now.Final != nil {
 		return e.repeat(ctx, l, l.version)
 	}
-	return settled{reply: composeReply(l.now, everything, e.drifted(l.pins), nil), waiting: l.waiting()}, nil
+	return eventResult{reply: composeReply(l.now, everything, e.drifted(l.pins), nil), waiting: l.waiting()}, nil
 }
 
 // repeat returns the recorded reply of a version.
-func (e *Engine) repeat(ctx context.Context, l *live, version int) (settled, error) {
+func (e *Engine) repeat(ctx context.Context, l *live, version int) (eventResult, error) {
 	record, err := e.record(ctx, l.history(), version)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	answer, err := replyOf(record)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	for at := version + 1; at <= l.version; at++ { // one by one: what follows may be long
 		record, err := e.record(ctx, l.history(), at)
 		if err != nil {
-			return settled{}, err
+			return eventResult{}, err
 		}
 		var data resultData
 		if isAside(record) {
@@ -223,7 +223,7 @@ func (e *Engine) repeat(ctx context.Context, l *live, version int) (settled, err
 		}
 		answer = data.Reply // the same call went on to ask the person
 	}
-	return settled{reply: answer}, nil
+	return eventResult{reply: answer}, nil
 }
 
 func replyOf(record state.Record) (reply, error) {
@@ -269,24 +269,24 @@ func termsOf(graph *flow.Graph) flow.Terms {
 }
 
 // create writes the first record of a run and answers it.
-func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (settled, error) {
+func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (eventResult, error) {
 	graph, params := begin.graph, begin.params
 	if begin.commands == nil {
 		begin.commands = e.Tools.Commands(toolsOf(graph))
 	}
 	pins, err := e.pin(ctx, graph)
 	if err != nil {
-		return settled{}, notPlanned(key, err)
+		return eventResult{}, notPlanned(key, err)
 	}
 	if begin.schemas == "" {
 		if begin.schemas, err = e.pinSchemas(ctx, begin.named); err != nil {
-			return settled{}, notPlanned(key, err)
+			return eventResult{}, notPlanned(key, err)
 		}
 	}
 	run, out := graph.Start(key.Run, params, begin.terms)
 	kept, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
-		return settled{}, notPlanned(key, err)
+		return eventResult{}, notPlanned(key, err)
 	}
 	e.noteConcern(key, graph)
 	answer := composeReply(out, changes, false, kept)
@@ -299,14 +299,14 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	record, err := e.write(ctx, key, kindPlan, out, now, planData{Workflow: graph.Workflow.Name, Pins: pins, Edition: graph.Edition(), Commands: begin.commands,
 		Schemas: begin.schemas, Params: params, Terms: begin.terms, Ruled: graph.Ruled(), Lineage: begin.from, attribution: begin.by.attribution(), Reply: answer})
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	e.callers.note(begin.by, key)
 	l.run, l.pins, l.times = run, pins, map[int]time.Time{}
 	l.commands = begin.commands
 	l.moved(out, record, now)
 	e.project(ctx, l, true)
-	return settled{reply: answer, version: 1, waiting: l.waiting()}, nil
+	return eventResult{reply: answer, version: 1, waiting: l.waiting()}, nil
 }
 
 // notPlanned adds to an error that the run was not planned, because something could not

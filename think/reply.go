@@ -143,7 +143,7 @@ const (
 const maxIssued = 60_000
 
 // restored converts the outcome of an event to the reply or error for the client.
-func restored(replied settled, err error) (*Reply, error) {
+func restored(replied eventResult, err error) (*Reply, error) {
 	if err == nil && replied.Fault != nil {
 		err = replied.refusal()
 	}

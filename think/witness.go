@@ -20,40 +20,40 @@ import (
 )
 
 // nextByReceipt takes the whole result of the call that a receipt is of.
-func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, in NextInput) (settled, error) {
+func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, in NextInput) (eventResult, error) {
 	if snapshot := string(in.ResultSnapshot); snapshot != "" && snapshot != "null" {
-		return settled{}, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
+		return eventResult{}, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
 			With(fault.Diagnostic{Path: "result_ref", Message: "result_snapshot was sent, too", Expected: "one of both"})
 	}
 	if next, outstanding := l.instruction(step); outstanding && next.Shown != "" { // whatever the receipt is of
 		given, err := in.submission(json.RawMessage("null"))
 		if err != nil {
-			return settled{}, err
+			return eventResult{}, err
 		}
 		return e.settle(ctx, l, step, given) // APPROVAL_REQUIRED
 	}
 	if e.Receipts == nil {
-		return settled{}, fault.New(fault.NotWitnessed, "result_ref: this server keeps no receipts; send the result as result_snapshot")
+		return eventResult{}, fault.New(fault.NotWitnessed, "result_ref: this server keeps no receipts; send the result as result_snapshot")
 	}
 	if claim := flow.ClaimOf(in.ResultRef); claim.Receipt != "" { // also quoted, or as JSON
 		in.ResultRef = strings.ToLower(claim.Receipt)
 	}
 	if version, err := e.answeredWith(ctx, l, step, in.ResultRef); err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	} else if version > 0 {
 		return e.repeat(ctx, l, version)
 	}
 	receipt, err := e.Receipts.Receipt(ctx, in.ResultRef)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	raw, err := resultOfCall(receipt)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	given, err := in.submission(raw)
 	if err != nil {
-		return settled{}, err
+		return eventResult{}, err
 	}
 	given.Witness, given.receipt = flow.WitnessGateway, &receipt
 	return e.settle(ctx, l, step, given)
@@ -65,22 +65,22 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, i
 // A bare receipt is never a result: NOT_WITNESSED if the receipt is unknown. For a
 // reply that carries its receipt, the receipt is the answer if it proves the call;
 // otherwise the reply is an ordinary result.
-func (e *Engine) nextByClaim(ctx context.Context, l *live, step flow.Handle, in NextInput, claim flow.Claim) (replied settled, taken bool, err error) {
+func (e *Engine) nextByClaim(ctx context.Context, l *live, step flow.Handle, in NextInput, claim flow.Claim) (replied eventResult, taken bool, err error) {
 	next, outstanding := l.instruction(step)
 	if claim.Receipt == "" || outstanding && next.Shown != "" {
-		return settled{}, false, nil
+		return eventResult{}, false, nil
 	}
 	id := strings.ToLower(strings.TrimSpace(claim.Receipt))
 	asRef := in
 	asRef.ResultSnapshot, asRef.ResultRef = nil, id
 	if e.Receipts == nil {
 		if claim.Alone {
-			return settled{}, false, notAResult(id)
+			return eventResult{}, false, notAResult(id)
 		}
-		return settled{}, false, nil
+		return eventResult{}, false, nil
 	}
 	if version, err := e.answeredWith(ctx, l, step, id); err != nil {
-		return settled{}, false, err
+		return eventResult{}, false, err
 	} else if version > 0 {
 		replied, err = e.repeat(ctx, l, version)
 		return replied, err == nil, err
@@ -88,13 +88,13 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, step flow.Handle, in 
 	receipt, err := e.Receipts.Receipt(ctx, id)
 	switch {
 	case err != nil && !errors.Is(err, fault.NotWitnessed) && !errors.Is(err, fault.InvalidParams):
-		return settled{}, false, err
+		return eventResult{}, false, err
 	case err != nil && claim.Alone:
-		return settled{}, false, notAResult(id)
+		return eventResult{}, false, notAResult(id)
 	case err != nil:
-		return settled{}, false, nil
+		return eventResult{}, false, nil
 	case claim.Whole && (!outstanding || e.attest(ctx, l, step, receipt) != nil):
-		return settled{}, false, nil
+		return eventResult{}, false, nil
 	}
 	replied, err = e.nextByReceipt(ctx, l, step, asRef)
 	return replied, true, err

@@ -126,24 +126,24 @@ func (f *Fleet) Serve(ctx context.Context, work Work) error {
 		f.roster.stay(present, f.options.Place.Owner(), needs(work.Labels), min(work.Lease, Lease)/4)
 	})
 	beside.Go(func() { f.unlist(present) })
-	err := f.worker(work, serving{f, work}).Run(ctx)
+	err := f.worker(work, serveWork{f, work}).Run(ctx)
 	leave()
 	beside.Wait()
 	return err
 }
 
-// serving is the work of Serve.
-type serving struct {
+// serveWork is the work of Serve.
+type serveWork struct {
 	fleet *Fleet
 	work  Work
 }
 
 // The methods of jobs.Work.
-func (s serving) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
+func (s serveWork) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
 	return s.fleet.drive(ctx, job, s.work)
 }
-func (s serving) Accepts(needs string) bool { return has(s.work.Labels, needs) }
-func (s serving) Bound(needs string) bool   { return bound(needs) }
+func (s serveWork) Accepts(needs string) bool { return has(s.work.Labels, needs) }
+func (s serveWork) Bound(needs string) bool   { return bound(needs) }
 
 // unlist removes jobs that were cancelled before a worker claimed them, at once and
 // then every hour.
@@ -276,7 +276,7 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 		return f.asItEnded(more)
 	}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
-	one := own{fleet: f, label: label, approval: approval, started: make(chan taken, 1), stop: stop}
+	one := localWork{fleet: f, label: label, approval: approval, started: make(chan taken, 1), stop: stop}
 	worker := f.worker(Work{Concurrency: 1, MaxClaims: 1, Lease: Lease}, one)
 	f.driving.Go(func() { _ = worker.Run(working) })
 	select {
@@ -288,8 +288,8 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 	}
 }
 
-// own is the work of Here: the one run with a label of this process. stop ends its worker.
-type own struct {
+// localWork is the work of Here: the one run with a label of this process. stop ends its worker.
+type localWork struct {
 	fleet    *Fleet
 	label    string
 	approval agent.Approval
@@ -304,7 +304,7 @@ type taken struct {
 }
 
 // The methods of jobs.Work.
-func (o own) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
+func (o localWork) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
 	id, number := mongosessions.OfJob(job.ID)
 	var given order
 	err := json.Unmarshal(job.Body, &given)
@@ -323,8 +323,8 @@ func (o own) Do(ctx context.Context, job jobs.Job) ([]byte, error) {
 	<-run.Done()
 	return answer(id), run.Unwritten()
 }
-func (o own) Accepts(needs string) bool { return needs == o.label }
-func (o own) Bound(string) bool         { return false }
+func (o localWork) Accepts(needs string) bool { return needs == o.label }
+func (o localWork) Bound(string) bool         { return false }
 
 // asItEnded opens a run whose job has no work left; a completed run reports its end
 // again. STATE_CONFLICT means that another process drives it.

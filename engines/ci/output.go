@@ -30,7 +30,7 @@ const (
 // output collects the output of a command, from both streams concurrently.
 type output struct {
 	mu       sync.Mutex
-	reading  reading
+	reading  testReader
 	hidden   *redact.Redactor
 	call     engines.Call
 	tail     tail
@@ -41,7 +41,7 @@ type output struct {
 	streams  []*stream
 }
 
-func newOutput(reading reading, hidden *redact.Redactor, call engines.Call) *output {
+func newOutput(reading testReader, hidden *redact.Redactor, call engines.Call) *output {
 	return &output{reading: reading, hidden: hidden, call: call}
 }
 

@@ -81,8 +81,8 @@ func (t *tests) allSkipped() bool { return t != nil && t.passed+t.failed == 0 &&
 // none reports whether a parser looked for tests and found none.
 func (t *tests) none() bool { return t != nil && t.passed+t.failed+t.skipped == 0 }
 
-// reading finds tests in a command's output. Its methods are not called concurrently.
-type reading interface {
+// testReader finds tests in a command's output. Its methods are not called concurrently.
+type testReader interface {
 	// line takes a line of the standard output and returns its readable form, if it
 	// should be shown.
 	line(text string) (shown string, visible bool)
@@ -102,7 +102,7 @@ const (
 
 func parserNames() []string { return []string{parserGo, parserJUnit, parserTAP, parserNone} }
 
-func newReading(parser string) reading {
+func newReading(parser string) testReader {
 	switch parser {
 	case parserGo:
 		return &goReading{tests: &tests{}, failed: map[string]bool{}, running: map[string]map[string]int{}}

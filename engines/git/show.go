@@ -16,31 +16,31 @@ type showIn struct {
 	MaxBytes int      `json:"max_bytes,omitempty" min:"1000" max:"10000000" doc:"Most bytes to read; default and most: the server's limit."`
 }
 
-type shown struct {
+type commitDetails struct {
 	Commit    commit     `json:"commit"`
 	Files     []fileDiff `json:"files"`
 	Truncated bool       `json:"truncated"`
 	Note      string     `json:"note,omitempty"`
 }
 
-func (e *engine) show(ctx context.Context, in showIn) (shown, error) {
+func (e *engine) show(ctx context.Context, in showIn) (commitDetails, error) {
 	r, err := e.open(ctx, in.Repo)
 	if err != nil {
-		return shown{}, err
+		return commitDetails{}, err
 	}
 	hash, err := r.commit(ctx, "ref", cmp.Or(in.Ref, "HEAD"))
 	if err != nil {
-		return shown{}, err
+		return commitDetails{}, err
 	}
 	described, err := r.describe(ctx, hash)
 	if err != nil {
-		return shown{}, err
+		return commitDetails{}, err
 	}
 	made, err := r.compare(ctx, comparison{sides: []string{r.before(described), hash}, paths: in.Paths, around: in.Context, noPatch: in.NoPatch, maxBytes: in.MaxBytes})
 	if err != nil {
-		return shown{}, err
+		return commitDetails{}, err
 	}
-	return shown{Commit: described, Files: made.Files, Truncated: made.Truncated, Note: made.Note}, nil
+	return commitDetails{Commit: described, Files: made.Files, Truncated: made.Truncated, Note: made.Note}, nil
 }
 
 // describe reads one commit by its hash.

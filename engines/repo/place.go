@@ -18,8 +18,8 @@ import (
 // maxRead is the maximum size of a file that is read: lines are counted to its end.
 const maxRead = 32 << 20
 
-// located is a readable file or folder, after resolving symbolic links.
-type located struct {
+// resolvedFile is a readable file or folder, after resolving symbolic links.
+type resolvedFile struct {
 	root *os.Root
 	name string // below root, in the system's notation
 	info fs.FileInfo
@@ -27,40 +27,40 @@ type located struct {
 
 // locate finds a caller's path in a repository. It opens only the folder, which the
 // caller closes.
-func (e *reader) locate(in repository, named string) (located, error) {
+func (e *reader) locate(in repository, named string) (resolvedFile, error) {
 	base, err := filepath.EvalSymlinks(in.folder)
 	if err != nil {
-		return located{}, notOpened(in.name, err)
+		return resolvedFile{}, notOpened(in.name, err)
 	}
 	clean := filepath.FromSlash(path.Clean(strings.ReplaceAll(named, "\\", "/")))
 	if filepath.IsAbs(clean) {
 		if clean, err = filepath.Rel(in.folder, clean); err != nil {
-			return located{}, outside(named)
+			return resolvedFile{}, outside(named)
 		}
 	}
 	if strings.ContainsRune(named, 0) || !filepath.IsLocal(clean) {
-		return located{}, outside(named)
+		return resolvedFile{}, outside(named)
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Join(base, clean))
 	if err != nil {
-		return located{}, notFound(in, base, named, err)
+		return resolvedFile{}, notFound(in, base, named, err)
 	}
 	way, err := filepath.Rel(base, resolved)
 	if err != nil || !filepath.IsLocal(way) {
-		return located{}, outside(named)
+		return resolvedFile{}, outside(named)
 	}
 	if e.Withheld.Has(filepath.ToSlash(way)) || e.Withheld.Has(filepath.ToSlash(clean)) {
-		return located{}, withheld.DeniedError(named)
+		return resolvedFile{}, withheld.DeniedError(named)
 	}
 	root, err := regular.OpenFolder(base)
 	if err != nil {
-		return located{}, notOpened(in.name, err)
+		return resolvedFile{}, notOpened(in.name, err)
 	}
 	info, err := root.Stat(way)
 	if err != nil {
-		return located{}, errors.Join(notFound(in, base, named, err), root.Close())
+		return resolvedFile{}, errors.Join(notFound(in, base, named, err), root.Close())
 	}
-	return located{root: root, name: way, info: info}, nil
+	return resolvedFile{root: root, name: way, info: info}, nil
 }
 
 // notFound returns the error of a path that cannot be resolved: it does not exist, it

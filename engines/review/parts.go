@@ -75,7 +75,7 @@ func (p part) begins(passage int) bool {
 
 // after returns what follows the first lines of a part's text, by file, and the number of
 // changed lines in it.
-func (p part) after(shown int) (rest []unseen, changed int) {
+func (p part) after(shown int) (rest []unseenLines, changed int) {
 	at := 0
 	for _, each := range p.passages {
 		at++ // the heading, or the ellipsis
@@ -87,7 +87,7 @@ func (p part) after(shown int) (rest []unseen, changed int) {
 				continue
 			}
 			if len(rest) == 0 || rest[len(rest)-1].Path != each.path {
-				rest = append(rest, unseen{Path: each.path, From: nextNew(each.lines[i:])})
+				rest = append(rest, unseenLines{Path: each.path, From: nextNew(each.lines[i:])})
 			}
 			rest[len(rest)-1].Lines++
 			changed++

@@ -58,11 +58,11 @@ type partInfo struct {
 	Lines  int      `json:"lines" doc:"changed lines"`
 	Cut    bool     `json:"cut,omitempty" doc:"a model did not see it as a whole"`
 	// Unseen is what the model did not see of a part that was cut.
-	Unseen []unseen `json:"unseen,omitempty"`
+	Unseen []unseenLines `json:"unseen,omitempty"`
 }
 
-// unseen is what a model did not see of a file in a part that was cut.
-type unseen struct {
+// unseenLines is what a model did not see of a file in a part that was cut.
+type unseenLines struct {
 	Path  string `json:"path"`
 	From  int    `json:"from,omitempty" doc:"the first line that was not seen, in the new version"`
 	Lines int    `json:"lines" doc:"changed lines from there on"`
@@ -180,7 +180,7 @@ func (r Report) unseenOf(path string) (all []string) {
 	for _, each := range r.Change.Parts {
 		where := fmt.Sprintf("some of part %d", each.Number)
 		if each.Unseen != nil {
-			i := slices.IndexFunc(each.Unseen, func(u unseen) bool { return u.Path == path })
+			i := slices.IndexFunc(each.Unseen, func(u unseenLines) bool { return u.Path == path })
 			if i < 0 {
 				continue
 			}

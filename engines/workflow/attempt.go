@@ -24,7 +24,7 @@ type result struct {
 	// receipt is the id of the call's receipt, or empty.
 	receipt string
 	// left is set if the step is left to somebody else; the attempt then did nothing.
-	left *left
+	left *handOver
 	// warnings say what the model that answered did not see.
 	warnings []think.Warning
 	// used is what the model took.
@@ -122,7 +122,7 @@ func (v *drive) carryOut(ctx context.Context, call engines.Call, next flow.Instr
 	got, err := v.invoke(ctx, call, next)
 	switch {
 	case errors.Is(err, fault.UnknownTool):
-		return result{left: &left{ForTool, "Savant does not have this tool, a client may have it: " + fault.From(err).Message()}}, nil
+		return result{left: &handOver{ForTool, "Savant does not have this tool, a client may have it: " + fault.From(err).Message()}}, nil
 	case err != nil:
 		return result{receipt: got.Receipt}, err
 	case got.Artifact != "" && got.Receipt == "":
@@ -155,7 +155,7 @@ var ErrNoModel = errors.New("no model is configured")
 
 func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, error) {
 	if v.driver.Generate == nil {
-		return result{left: &left{ForModel, noModel}}, nil
+		return result{left: &handOver{ForModel, noModel}}, nil
 	}
 	var warnings []think.Warning
 	question := Question{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID, Input: jsonvalue.Encoded(next.Input),
@@ -171,9 +171,9 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	v.used(took)
 	switch {
 	case errors.Is(err, ErrNoModel):
-		return result{left: &left{ForModel, noModel}}, nil
+		return result{left: &handOver{ForModel, noModel}}, nil
 	case errors.Is(err, fault.ReasoningUnavailable), errors.Is(err, fault.LimitExceeded):
-		return result{left: &left{ForModel, fault.From(err).Error()}}, nil
+		return result{left: &handOver{ForModel, fault.From(err).Error()}}, nil
 	case err != nil:
 		return result{used: took}, err
 	}

@@ -105,7 +105,7 @@ func outcomeOf(at *think.Position) *Outcome {
 
 // waiting returns the outcome of a run whose outstanding steps all wait for somebody
 // else. A step for a person comes first: they may be present.
-func waiting(at *think.Position, left map[string]left) *Outcome {
+func waiting(at *think.Position, left map[string]handOver) *Outcome {
 	out := newOutcome(at, Waiting, "Once the step is answered (a model answers with think.next), call workflow.workflow_run again with this run_id to go on.")
 	first := max(0, slices.IndexFunc(at.Outstanding, person))
 	out.Pending = pendingOf(at.RunID, at.Outstanding[first], left)
@@ -126,7 +126,7 @@ func person(next flow.Instruction) bool {
 	return next.Outcome != "" || flow.AnsweringOf(next.Call) != flow.NoPerson
 }
 
-func pendingOf(run string, next flow.Instruction, left map[string]left) *Pending {
+func pendingOf(run string, next flow.Instruction, left map[string]handOver) *Pending {
 	pending := &Pending{StepID: next.StepID, Call: next.Call, Input: jsonvalue.Encoded(next.Input), Rationale: next.Rationale, Attempt: next.Attempt,
 		For: left[next.StepID].whom, Why: left[next.StepID].why}
 	if person(next) {

@@ -16,8 +16,8 @@ import (
 // issues no more than the workflow's limits.parallel.
 type workers struct {
 	drive *drive
-	busy  map[string]task // by step
-	left  map[string]left // steps for somebody else
+	busy  map[string]task     // by step
+	left  map[string]handOver // steps for somebody else
 	done  chan finished
 }
 
@@ -27,8 +27,8 @@ type task struct {
 	cancel  context.CancelFunc
 }
 
-// left says why a step is for somebody else, and for whom.
-type left struct{ whom, why string }
+// handOver says why a step is for somebody else, and for whom.
+type handOver struct{ whom, why string }
 
 // finished is an instruction with its result.
 type finished struct {
@@ -38,7 +38,7 @@ type finished struct {
 }
 
 func newWorkers(v *drive) *workers {
-	return &workers{drive: v, busy: map[string]task{}, left: map[string]left{}, done: make(chan finished)}
+	return &workers{drive: v, busy: map[string]task{}, left: map[string]handOver{}, done: make(chan finished)}
 }
 
 // follow starts outstanding instructions and cancels those that are no longer
@@ -90,7 +90,7 @@ func (w *workers) stop() {
 // give hands a result to Think. refused is what was wrong with the result; elsewhere is
 // set if only somebody else may answer the step. After an error the drive cannot
 // continue.
-func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
+func (v *drive) give(done finished) (refused *fault.Error, elsewhere *handOver, err error) {
 	ctx := context.WithoutCancel(v.ctx) // completed work must be recorded
 	in := think.NextInput{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: done.next.StepID, Attempt: done.next.Attempt, Warnings: done.warnings, Caller: guide.Caller(v.call)}
 	if used := jsonvalue.Encoded(done.used); string(used) != "{}" {
@@ -113,7 +113,7 @@ func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err 
 		return coded, nil, nil
 	}
 	if coded.Code == fault.NotWitnessed {
-		return nil, &left{ForModel, coded.Error()}, nil
+		return nil, &handOver{ForModel, coded.Error()}, nil
 	}
 	return nil, nil, v.overtaken(ctx, done.next, err)
 }

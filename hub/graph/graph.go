@@ -37,7 +37,7 @@ type Drawing struct {
 func Layout(nodes []Size, edges []Edge) (Drawing, error) {
 	l := &layout{edges: edges}
 	for _, size := range nodes {
-		l.nodes = append(l.nodes, place{Size: size})
+		l.nodes = append(l.nodes, vertex{Size: size})
 	}
 	for _, edge := range edges {
 		if min(edge.From, edge.To) < 0 || max(edge.From, edge.To) >= len(nodes) {
@@ -56,14 +56,14 @@ func Layout(nodes []Size, edges []Edge) (Drawing, error) {
 
 // layout is a layout in progress.
 type layout struct {
-	nodes []place // those of the graph, then the bends of long edges
+	nodes []vertex // those of the graph, then the bends of long edges
 	edges []Edge
 	bends [][]int // of each edge, the places between its nodes
 	rows  [][]int // the places of each row, from left to right
 }
 
-// place is a node, or the bend of an edge in a row that it crosses.
-type place struct {
+// vertex is a node, or the bend of an edge in a row that it crosses.
+type vertex struct {
 	Size
 	row          int
 	at           int // its index in its row
@@ -115,7 +115,7 @@ func (l *layout) split() {
 		}
 		for row := first; row < last; row++ {
 			bend := len(l.nodes)
-			l.nodes = append(l.nodes, place{row: row, bend: true})
+			l.nodes = append(l.nodes, vertex{row: row, bend: true})
 			l.bends[i] = append(l.bends[i], bend)
 			l.connect(from, bend)
 			from = bend

@@ -16,11 +16,11 @@ func (l *layout) order() {
 	for sweep := 0; sweep < sweeps && fewest > 0; sweep++ {
 		if sweep%2 == 0 {
 			for row := 1; row < len(l.rows); row++ {
-				l.sort(row, func(p place) []int { return p.above })
+				l.sort(row, func(p vertex) []int { return p.above })
 			}
 		} else {
 			for row := len(l.rows) - 2; row >= 0; row-- {
-				l.sort(row, func(p place) []int { return p.below })
+				l.sort(row, func(p vertex) []int { return p.below })
 			}
 		}
 		if crossings := l.crossings(); crossings < fewest {
@@ -41,7 +41,7 @@ func (l *layout) copied() [][]int {
 
 // sort orders a row by the mean of the neighbours' positions. A place without
 // neighbours keeps its position.
-func (l *layout) sort(row int, neighbours func(place) []int) {
+func (l *layout) sort(row int, neighbours func(vertex) []int) {
 	wanted := make(map[int]float64, len(l.rows[row]))
 	for at, i := range l.rows[row] {
 		wanted[i] = float64(at)
@@ -96,14 +96,14 @@ func inversions(numbers []int, most int) int {
 // align moves each row to its neighbours, down and up, so that edges run straight.
 func (l *layout) align() {
 	for row := range l.rows {
-		l.position(row, func(place) []int { return nil })
+		l.position(row, func(vertex) []int { return nil })
 	}
 	for range sweeps / 2 {
 		for row := 1; row < len(l.rows); row++ {
-			l.position(row, func(p place) []int { return p.above })
+			l.position(row, func(p vertex) []int { return p.above })
 		}
 		for row := len(l.rows) - 2; row >= 0; row-- {
-			l.position(row, func(p place) []int { return p.below })
+			l.position(row, func(p vertex) []int { return p.below })
 		}
 	}
 	leftmost := math.Inf(1)
@@ -117,7 +117,7 @@ func (l *layout) align() {
 }
 
 // left is where a place begins, on whole pixels.
-func (l *layout) left(p place) int { return int(math.Floor(p.x - float64(p.Width)/2)) }
+func (l *layout) left(p vertex) int { return int(math.Floor(p.x - float64(p.Width)/2)) }
 
 // group is a run of neighbouring places without free space between them; x is the best
 // position of its first place for the whole group.
@@ -129,7 +129,7 @@ type group struct {
 // position moves the places of a row as near to their neighbours as the order and the
 // gaps allow: it minimises the sum of squared distances (isotonic regression). Bends
 // have a small weight, so that long edges make room for nodes.
-func (l *layout) position(row int, neighbours func(place) []int) {
+func (l *layout) position(row int, neighbours func(vertex) []int) {
 	var groups []group
 	offset := 0.0 // of a place from the first of the row, without free space between them
 	offsets := make([]float64, len(l.rows[row]))
@@ -167,7 +167,7 @@ func (g group) joined(other group) group {
 	return group{(g.x*g.weight + other.x*other.weight) / weight, weight, g.count + other.count}
 }
 
-func (l *layout) gap(a, b place) float64 {
+func (l *layout) gap(a, b vertex) float64 {
 	if a.bend || b.bend {
 		return columnGap / 2
 	}

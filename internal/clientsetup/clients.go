@@ -24,7 +24,7 @@ type Client struct {
 	home []string
 	// files returns its configuration files: those of the target's project, or the person's
 	// own. projects reports whether there are any for a project.
-	files    func(Target) []wanted
+	files    func(Target) []wantedFile
 	projects bool
 	// skills returns the folder of skills that the client reads; nil: it reads none.
 	skills func(Target) string
@@ -35,8 +35,8 @@ type Client struct {
 	places func(Target) []settingsFile
 }
 
-// wanted is a file with its wanted content: entries, or the whole text.
-type wanted struct {
+// wantedFile is a file with its wanted content: entries, or the whole text.
+type wantedFile struct {
 	path    string
 	format  configedit.Format
 	entries []configedit.Entry
@@ -48,7 +48,7 @@ type wanted struct {
 }
 
 // isOwn reports whether Savant wrote a whole file.
-func (w wanted) isOwn(t Target, text []byte) bool {
+func (w wantedFile) isOwn(t Target, text []byte) bool {
 	if w.mark != "" {
 		return strings.Contains(string(text), w.mark)
 	}
@@ -80,7 +80,7 @@ func Names() []string {
 func (c Client) Projects() bool { return c.projects }
 
 // wantedFiles returns the client's files with their wanted content.
-func (c Client) wantedFiles(t Target) ([]wanted, error) {
+func (c Client) wantedFiles(t Target) ([]wantedFile, error) {
 	if t.Project != "" && !c.projects {
 		return nil, fault.New(fault.InvalidParams, "%s has no configuration per project; leave out --project", c.Title)
 	}

@@ -76,14 +76,14 @@ func (c Client) Configured(t Target) (Configured, error) {
 }
 
 // fresh returns the file that Setup writes if there is none.
-func (w wanted) fresh() ([]byte, error) {
+func (w wantedFile) fresh() ([]byte, error) {
 	if w.whole != "" {
 		return []byte(w.whole), nil
 	}
 	return configedit.Set(nil, w.format, w.entries)
 }
 
-func (f *Configured) read(w wanted, text []byte) error {
+func (f *Configured) read(w wantedFile, text []byte) error {
 	if w.whole != "" {
 		f.Hook = hookOfFile(string(text))
 		return nil

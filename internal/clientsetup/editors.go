@@ -36,11 +36,11 @@ func Editors(schemas Schemas) []Client {
 	return []Client{
 		{Name: "vscode", Title: "VS Code", projects: true, files: vscodeEditor,
 			Notes: []string{"VS Code starts the server by the extension savant-editor.vsix, which make vsix packs: code --install-extension savant-editor.vsix."}},
-		{Name: "zed", Title: "Zed", projects: true, files: func(t Target) []wanted { return append(schemaFiles(t, schemas), zed(t)...) },
+		{Name: "zed", Title: "Zed", projects: true, files: func(t Target) []wantedFile { return append(schemaFiles(t, schemas), zed(t)...) },
 			Notes: []string{"Zed starts no language server without an extension of Zed's, so it completes and checks by the schemas alone."}},
 		{Name: "neovim", Title: "Neovim", projects: true, files: neovim,
 			Notes: []string{"Neovim 0.11 and later read .nvim.lua where vim.o.exrc is true, and ask once whether you trust it."}},
-		{Name: "jetbrains", Title: "JetBrains", projects: true, files: func(t Target) []wanted { return append(schemaFiles(t, schemas), jetbrains(t)...) },
+		{Name: "jetbrains", Title: "JetBrains", projects: true, files: func(t Target) []wantedFile { return append(schemaFiles(t, schemas), jetbrains(t)...) },
 			Notes: []string{"The schemas hold at once. For the server add the plugin LSP4IJ, and in Languages & Frameworks > Language Servers a new one from the template in .idea/savant-lsp4ij."}},
 	}
 }
@@ -67,35 +67,35 @@ func ChosenEditors(schemas Schemas, names []string) (chosen []Client, err error)
 }
 
 // schemaFiles are the schemas that an editor without the server reads.
-func schemaFiles(t Target, schemas Schemas) (files []wanted) {
+func schemaFiles(t Target, schemas Schemas) (files []wantedFile) {
 	for _, each := range associations {
 		text, err := schemas.ReadFile("schemas/" + each.kind + ".json")
 		if err != nil { // they are part of the program
 			panic(err)
 		}
-		files = append(files, wanted{path: t.in(schemaFolder, each.kind+".json"), whole: string(text), mark: `"title": "` + each.title + `"`, generated: true})
+		files = append(files, wantedFile{path: t.in(schemaFolder, each.kind+".json"), whole: string(text), mark: `"title": "` + each.title + `"`, generated: true})
 	}
 	return files
 }
 
 // vscodeEditor names the command for the extension; the schemas would say all twice.
-func vscodeEditor(t Target) []wanted {
-	return []wanted{{path: t.in(".vscode", "settings.json"), entries: entry(t.Program, "savant.command")}}
+func vscodeEditor(t Target) []wantedFile {
+	return []wantedFile{{path: t.in(".vscode", "settings.json"), entries: entry(t.Program, "savant.command")}}
 }
 
-func zed(t Target) (files []wanted) {
-	w := wanted{path: t.in(".zed", "settings.json")}
+func zed(t Target) (files []wantedFile) {
+	w := wantedFile{path: t.in(".zed", "settings.json")}
 	for _, each := range associations {
 		w.entries = append(w.entries, entry(each.patterns, "lsp", "yaml-language-server", "settings", "yaml", "schemas", path.Join(schemaFolder, each.kind+".json"))...)
 	}
-	return []wanted{w}
+	return []wantedFile{w}
 }
 
 // editorMark is in each file that is only Savant's.
 const editorMark = "savant setup editor"
 
-func neovim(t Target) []wanted {
-	return []wanted{{path: t.in(".nvim.lua"), mark: editorMark, whole: "-- Written by " + editorMark + ", which also removes it (--undo).\n" +
+func neovim(t Target) []wantedFile {
+	return []wantedFile{{path: t.in(".nvim.lua"), mark: editorMark, whole: "-- Written by " + editorMark + ", which also removes it (--undo).\n" +
 		"vim.lsp.config('savant', {\n  cmd = { " + luaText(t.Program) + ", 'lsp' },\n  filetypes = { 'yaml' },\n" +
 		"  root_markers = { '.savant', 'workflows' },\n})\nvim.lsp.enable('savant')\n"}}
 }
@@ -105,7 +105,7 @@ func luaText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`).Replace(text) + "'"
 }
 
-func jetbrains(t Target) []wanted {
+func jetbrains(t Target) []wantedFile {
 	var entries strings.Builder
 	for _, each := range associations {
 		if each.kind == "rules" { // the cases of rules, which cannot be left out, have no schema
@@ -131,6 +131,6 @@ func jetbrains(t Target) []wanted {
 	if err != nil { // maps and strings can always be encoded
 		panic(err)
 	}
-	return []wanted{{path: t.in(".idea", "jsonSchemas.xml"), whole: schemas, mark: editorMark},
+	return []wantedFile{{path: t.in(".idea", "jsonSchemas.xml"), whole: schemas, mark: editorMark},
 		{path: t.in(".idea", "savant-lsp4ij", "template.json"), whole: string(template) + "\n", mark: editorMark}}
 }

@@ -62,7 +62,7 @@ func (c Change) Changed() bool { return c.Gone || !bytes.Equal(c.Before, c.After
 // for a file that cannot be read or written, for a link that leads out of the project, and
 // for a project if the client has no project configuration.
 func (c Client) Setup(t Target) ([]Change, error) {
-	return c.changes(t, func(w wanted, now Change) (Change, error) {
+	return c.changes(t, func(w wantedFile, now Change) (Change, error) {
 		if w.whole != "" {
 			if now.Existed && !w.isOwn(t, now.Before) {
 				return now, refused(now.Path, fault.New(fault.InvalidParams, "Savant did not write this file; move it away"))
@@ -83,7 +83,7 @@ func (c Client) Setup(t Target) ([]Change, error) {
 // nobody changed since is removed; one that Setup changed gets its original bytes back.
 // The errors are those of Setup.
 func (c Client) Undo(t Target) ([]Change, error) {
-	return c.changes(t, func(w wanted, now Change) (Change, error) {
+	return c.changes(t, func(w wantedFile, now Change) (Change, error) {
 		if !now.Existed {
 			return now, nil
 		}
@@ -114,7 +114,7 @@ func (c Client) Undo(t Target) ([]Change, error) {
 	})
 }
 
-func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) ([]Change, error) {
+func (c Client) changes(t Target, become func(wantedFile, Change) (Change, error)) ([]Change, error) {
 	files, err := c.wantedFiles(t)
 	if err != nil {
 		return nil, err

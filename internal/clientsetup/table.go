@@ -115,14 +115,14 @@ func claudeHooks(t Target) []configedit.Entry {
 		"Stop":               matcherHook("", hook("Stop", nil))}, "hooks")
 }
 
-func claude(t Target) []wanted {
+func claude(t Target) []wantedFile {
 	servers, settings := t.in(".claude.json"), t.in(".claude", "settings.json")
 	if t.Project != "" {
 		servers = t.in(".mcp.json")
 	} else if folder, ok := t.Variable("CLAUDE_CONFIG_DIR"); ok && folder != "" {
 		servers, settings = filepath.Join(folder, ".claude.json"), filepath.Join(folder, "settings.json")
 	}
-	return []wanted{{path: servers, entries: entry(t.server("stdio", t.workingFolder()), "mcpServers", "savant")}, {path: settings, entries: claudeHooks(t)}}
+	return []wantedFile{{path: servers, entries: entry(t.server("stdio", t.workingFolder()), "mcpServers", "savant")}, {path: settings, entries: claudeHooks(t)}}
 }
 
 // lineHooks are hooks in the form of Claude Code with a shell command.
@@ -150,34 +150,34 @@ func codexHooks(t Target) []configedit.Entry {
 	return t.hookEntries("codex", made, "hooks")
 }
 
-func codex(t Target) []wanted {
+func codex(t Target) []wantedFile {
 	folder := t.fileBelow("CODEX_HOME", ".codex")
 	if t.Project != "" {
 		folder = t.in(".codex")
 	}
-	return []wanted{{path: filepath.Join(folder, "config.toml"), format: configedit.TOML, entries: codexTable(t)},
+	return []wantedFile{{path: filepath.Join(folder, "config.toml"), format: configedit.TOML, entries: codexTable(t)},
 		{path: filepath.Join(folder, "hooks.json"), entries: codexHooks(t)}}
 }
 
 // gemini is configured with timeouts in milliseconds.
-func gemini(t Target) []wanted {
+func gemini(t Target) []wantedFile {
 	entries := append(entry(t.server("", t.workingFolder()), "mcpServers", "savant"),
 		lineHooks(t, "gemini-cli", seconds*1000, map[string]string{"BeforeTool": ".*", "AfterTool": ".*", "AfterAgent": ""})...)
-	return []wanted{{path: t.in(".gemini", "settings.json"), entries: entries}}
+	return []wantedFile{{path: t.in(".gemini", "settings.json"), entries: entries}}
 }
 
-func qwen(t Target) []wanted {
+func qwen(t Target) []wantedFile {
 	entries := append(entry(t.server("", t.workingFolder()), "mcpServers", "savant"), lineHooks(t, "qwen-code", seconds*1000, claudeEvents)...)
-	return []wanted{{path: t.in(".qwen", "settings.json"), entries: entries}}
+	return []wantedFile{{path: t.in(".qwen", "settings.json"), entries: entries}}
 }
 
 // plugin is the file that a client loads instead of hooks.
-func plugin(t Target, client, path string) wanted {
+func plugin(t Target, client, path string) wantedFile {
 	text, err := clients.Plugin(client, []string{t.Program, "hook", client})
 	if err != nil { // the clients of this table that call it have one: a test reads each
 		panic(err)
 	}
-	return wanted{path: path, whole: text, client: client}
+	return wantedFile{path: path, whole: text, client: client}
 }
 
 type opencodeServer struct {
@@ -187,7 +187,7 @@ type opencodeServer struct {
 	Enabled     bool              `json:"enabled"`
 }
 
-func opencode(t Target) []wanted {
+func opencode(t Target) []wantedFile {
 	folder := t.fileBelow("XDG_CONFIG_HOME", ".config", "opencode")
 	plugins := folder
 	if t.Project != "" {
@@ -195,15 +195,15 @@ func opencode(t Target) []wanted {
 	}
 	made := opencodeServer{"local", []string{t.Program, "mcp"}, t.environment(""), true}
 	file := existing(filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"))
-	return []wanted{{path: file, entries: entry(made, "mcp", "savant")}, plugin(t, "opencode", filepath.Join(plugins, "plugin", "savant.js"))}
+	return []wantedFile{{path: file, entries: entry(made, "mcp", "savant")}, plugin(t, "opencode", filepath.Join(plugins, "plugin", "savant.js"))}
 }
 
 type clineServer struct {
 	Transport server `json:"transport"`
 }
 
-func cline(t Target) []wanted {
-	return []wanted{{path: t.in(".cline", "data", "settings", "cline_mcp_settings.json"), entries: entry(clineServer{t.server("stdio", "")}, "mcpServers", "savant")},
+func cline(t Target) []wantedFile {
+	return []wantedFile{{path: t.in(".cline", "data", "settings", "cline_mcp_settings.json"), entries: entry(clineServer{t.server("stdio", "")}, "mcpServers", "savant")},
 		plugin(t, "cline", t.in(".cline", "plugins", "savant.js"))}
 }
 
@@ -218,25 +218,25 @@ func (t Target) application(name ...string) string {
 	return t.fileBelow("XDG_CONFIG_HOME", ".config", name...)
 }
 
-func desktop(t Target) []wanted {
-	return []wanted{{path: t.application("Claude", "claude_desktop_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")}}
+func desktop(t Target) []wantedFile {
+	return []wantedFile{{path: t.application("Claude", "claude_desktop_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")}}
 }
 
-func cursor(t Target) []wanted {
+func cursor(t Target) []wantedFile {
 	hook := object{"command": t.HookLine("cursor", "postToolUse"), "timeout": seconds}
 	closed := object{"command": t.HookLine("cursor", "preToolUse"), "timeout": seconds, "failClosed": true}
 	hooks := append([]configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}, t.hookEntries("cursor", object{"preToolUse": closed, "postToolUse": hook, "stop": object{"command": t.HookLine("cursor", "stop"), "timeout": seconds, "loop_limit": 20}}, "hooks")...)
-	return []wanted{{path: t.in(".cursor", "mcp.json"), entries: entry(t.server("", "${workspaceFolder}"), "mcpServers", "savant")},
+	return []wantedFile{{path: t.in(".cursor", "mcp.json"), entries: entry(t.server("", "${workspaceFolder}"), "mcpServers", "savant")},
 		{path: t.in(".cursor", "hooks.json"), entries: hooks}}
 }
 
 // hookFile is a file of hooks owned by Savant.
-func hookFile(client, path string, content any) wanted {
+func hookFile(client, path string, content any) wantedFile {
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil { // maps and strings can always be encoded
 		panic(err)
 	}
-	return wanted{path: path, whole: string(text) + "\n", client: client}
+	return wantedFile{path: path, whole: string(text) + "\n", client: client}
 }
 
 func flatHooks(t Target, client string, events []string) object {
@@ -247,42 +247,42 @@ func flatHooks(t Target, client string, events []string) object {
 	return object{"hooks": byEvent}
 }
 
-func vscode(t Target) []wanted {
+func vscode(t Target) []wantedFile {
 	file, hooks := t.in(".vscode", "mcp.json"), t.in(".github", "hooks", "savant.json")
 	if t.Project == "" {
 		file, hooks = t.application("Code", "User", "mcp.json"), t.in(".copilot", "hooks", "savant.json")
 	}
-	return []wanted{{path: file, entries: entry(t.server("stdio", "${workspaceFolder}"), "servers", "savant")},
+	return []wantedFile{{path: file, entries: entry(t.server("stdio", "${workspaceFolder}"), "servers", "savant")},
 		hookFile("vscode", hooks, flatHooks(t, "vscode", []string{"PreToolUse", "PostToolUse", "Stop"}))}
 }
 
 // copilot names the event in the command, because Copilot's events do not say it.
-func copilot(t Target) []wanted {
+func copilot(t Target) []wantedFile {
 	byEvent := object{}
 	for _, event := range []string{"preToolUse", "postToolUse", "agentStop"} {
 		byEvent[event] = []any{object{"type": "command", "bash": t.HookLine("copilot-cli", event, "--event", event), "timeoutSec": seconds}}
 	}
 	made := t.server("local", "")
 	made.Tools = []string{"*"}
-	return []wanted{{path: t.in(".copilot", "mcp-config.json"), entries: entry(made, "mcpServers", "savant")},
+	return []wantedFile{{path: t.in(".copilot", "mcp-config.json"), entries: entry(made, "mcpServers", "savant")},
 		hookFile("copilot-cli", t.in(".copilot", "hooks", "savant-copilot-cli.json"), object{"version": 1, "hooks": byEvent})}
 }
 
-func windsurf(t Target) []wanted {
+func windsurf(t Target) []wantedFile {
 	byEvent := object{}
 	for _, event := range []string{"pre_run_command", "pre_write_code", "pre_read_code", "pre_mcp_tool_use", "post_mcp_tool_use"} {
 		byEvent[event] = object{"command": t.HookLine("windsurf", event), "show_output": true}
 	}
-	return []wanted{{path: t.in(".codeium", "windsurf", "mcp_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")},
+	return []wantedFile{{path: t.in(".codeium", "windsurf", "mcp_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")},
 		{path: t.in(".codeium", "windsurf", "hooks.json"), entries: t.hookEntries("windsurf", byEvent, "hooks")}}
 }
 
-func kiro(t Target) []wanted {
+func kiro(t Target) []wantedFile {
 	var hooks []any
 	for _, event := range []string{"PreToolUse", "PostToolUse"} {
 		hooks = append(hooks, object{"name": "savant " + event, "trigger": event, "matcher": ".*",
 			"action": object{"type": "command", "command": t.HookLine("kiro", event)}, "timeout": seconds, "enabled": true})
 	}
-	return []wanted{{path: t.in(".kiro", "settings", "mcp.json"), entries: entry(t.server("", ""), "mcpServers", "savant")},
+	return []wantedFile{{path: t.in(".kiro", "settings", "mcp.json"), entries: entry(t.server("", ""), "mcpServers", "savant")},
 		hookFile("kiro", t.in(".kiro", "hooks", "savant.json"), object{"version": "v1", "hooks": hooks})}
 }

@@ -10,7 +10,7 @@ import (
 // assignments are the last words of names of secrets; secret judges the value
 // that is assigned. Every name that SecretName matches has one of the words. Where
 // case is ignored, Unicode has two further letters for s and k.
-func assignments(secret func(r *reading, at, end int) span) []word {
+func assignments(secret func(r *scanner, at, end int) span) []word {
 	var list []word
 	for _, text := range []string{"token", "key", "secret", "password", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials"} {
 		list = append(list, word{text: text, fold: true, secret: secret})
@@ -19,7 +19,7 @@ func assignments(secret func(r *reading, at, end int) span) []word {
 		list = append(list, word{text: text, secret: secret})
 	}
 	for _, text := range []string{"\u212a", "\u017fec", "a\u017f", "s\u017f", "e\u017f", "l\u017f"} {
-		list = append(list, word{text: text, fold: true, secret: func(*reading, int, int) span { return span{} }})
+		list = append(list, word{text: text, fold: true, secret: func(*scanner, int, int) span { return span{} }})
 	}
 	return list
 }
@@ -50,7 +50,7 @@ type value struct {
 
 // assignment reads what follows a name: an optional closing quote, a sign (: = :=
 // =>) and a value.
-func assignment(r *reading, end int) (value, bool) {
+func assignment(r *scanner, end int) (value, bool) {
 	at := r.run(end, escapes)
 	if !r.has(at, quotes) {
 		at = end
@@ -82,7 +82,7 @@ func assignment(r *reading, end int) (value, bool) {
 // valueMember returns the end of "value" where a name and its value are two members:
 // {"name": "DB_PASSWORD", "value": …}, key="ApiKey" value="…". name ends at end, or
 // with its quote at at.
-func (r *reading) valueMember(end, at int) int {
+func (r *scanner) valueMember(end, at int) int {
 	if !r.has(at, between) && !strings.HasPrefix(r.text[at:], `\n`) {
 		return at
 	}
@@ -105,7 +105,7 @@ func (r *reading) valueMember(end, at int) int {
 }
 
 // quote returns the end of a quote at a place, which is doubled in CSV.
-func (r *reading) quote(at int) int {
+func (r *scanner) quote(at int) int {
 	switch {
 	case !r.has(at, quotes):
 		return at
@@ -129,7 +129,7 @@ const maxNested = 15
 // quotedText returns the text in quotes at a place, up to the end of the line if they
 // are not closed. In JSON inside a text the quotes are escaped; a quote with more
 // backslashes belongs to the quoted text. In CSV they are doubled.
-func (r *reading) quotedText(at int) (inside span, is bool) {
+func (r *scanner) quotedText(at int) (inside span, is bool) {
 	open := r.run(at, escapes)
 	depth := open - at
 	if !r.has(open, quotes) || depth > maxNested {
@@ -155,7 +155,7 @@ func (r *reading) quotedText(at int) (inside span, is bool) {
 }
 
 // assigned returns everything that is assigned to the name of a secret.
-func assigned(r *reading, at, end int) span {
+func assigned(r *scanner, at, end int) span {
 	v, is := assignment(r, end)
 	switch {
 	case !is || !namesSecret(r.text, at, end), v.colon && r.follows(at, ':'): // arn:aws:secretsmanager:…:secret:NAME
@@ -199,7 +199,7 @@ const maxJudged = 256
 // literal returns a value that is assigned to the name of a secret, if it is no
 // expression and no word: a header, a text in quotes that is no label, a value with
 // digits, or one that is assigned to a name in capitals, as in a list of variables.
-func literal(r *reading, at, end int) span {
+func literal(r *scanner, at, end int) span {
 	v, is := assignment(r, end)
 	if !is || !namesSecret(r.text, at, end) || r.has(v.from, placeholder) || isAddress(r.text[v.from:max(v.to, r.run(v.from, inValue))]) {
 		return span{}
@@ -245,7 +245,7 @@ func literal(r *reading, at, end int) span {
 }
 
 // nameStart returns where the name in capitals that has a place begins.
-func (r *reading) nameStart(at int) int {
+func (r *scanner) nameStart(at int) int {
 	for least := max(0, at-maxLabel); at > least && capitalBytes[r.text[at-1]]; {
 		at--
 	}
@@ -319,7 +319,7 @@ func isSecret(name string) bool { return isPassword(name) || strings.EqualFold(n
 
 // isSecretKey reports whether the name in capitals that has a place is that of a secret
 // which people choose, too: SECRET_KEY.
-func (r *reading) isSecretKey(at int) bool {
+func (r *scanner) isSecretKey(at int) bool {
 	return strings.Contains(r.text[r.nameStart(at):at], "SECRET")
 }
 
@@ -329,7 +329,7 @@ func isPassword(name string) bool {
 
 // inSentence reports whether a word stands right before the name: in "unrecognized
 // token: 'x'" the name is no name.
-func (r *reading) inSentence(at int) bool {
+func (r *scanner) inSentence(at int) bool {
 	return at > 1 && r.text[at-1] == ' ' && wordBytes[r.text[at-2]]
 }
 

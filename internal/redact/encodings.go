@@ -13,7 +13,7 @@ import (
 func knownWords(values []string) []word {
 	list := make([]word, len(values))
 	for i, each := range values {
-		list[i] = word{text: each, fold: strings.Contains(each, "%"), secret: func(_ *reading, at, end int) span { return span{at, end} }}
+		list[i] = word{text: each, fold: strings.Contains(each, "%"), secret: func(_ *scanner, at, end int) span { return span{at, end} }}
 	}
 	return list
 }

@@ -17,7 +17,7 @@ type word struct {
 	likely func(text string, at int) bool
 	// secret returns the place of the secret, if there is one, given the place of
 	// the word.
-	secret func(r *reading, at, end int) span
+	secret func(r *scanner, at, end int) span
 }
 
 func (w word) standsAt(text string, at int) bool {

@@ -2,9 +2,9 @@ package redact
 
 import "strings"
 
-// reading is one pass over a text. It remembers what it has measured, so that a
+// scanner is one pass over a text. It remembers what it has measured, so that a
 // hostile text, in which every word begins a run to the end, takes linear time.
-type reading struct {
+type scanner struct {
 	text string
 	// runs are the last runs of each set, ends is the last private key.
 	runs map[*set]span
@@ -14,12 +14,12 @@ type reading struct {
 	found    []span
 }
 
-func newReading(text string) *reading {
-	return &reading{text: text, runs: map[*set]span{}, searched: map[*rule]int{}}
+func newReading(text string) *scanner {
+	return &scanner{text: text, runs: map[*set]span{}, searched: map[*rule]int{}}
 }
 
 // run returns the end of the run of bytes of a set that begins at a place.
-func (r *reading) run(at int, of *set) int {
+func (r *scanner) run(at int, of *set) int {
 	if last := r.runs[of]; last.from <= at && at < last.to {
 		return last.to
 	}
@@ -32,17 +32,17 @@ func (r *reading) run(at int, of *set) int {
 }
 
 // begins reports whether a word can begin at a place.
-func (r *reading) begins(at int) bool { return at == 0 || !wordBytes[r.text[at-1]] }
+func (r *scanner) begins(at int) bool { return at == 0 || !wordBytes[r.text[at-1]] }
 
 // follows reports whether a place is right behind a byte.
-func (r *reading) follows(at int, before byte) bool { return at > 0 && r.text[at-1] == before }
+func (r *scanner) follows(at int, before byte) bool { return at > 0 && r.text[at-1] == before }
 
 // has reports whether a byte of a set is at a place.
-func (r *reading) has(at int, of *set) bool { return at >= 0 && at < len(r.text) && of[r.text[at]] }
+func (r *scanner) has(at int, of *set) bool { return at >= 0 && at < len(r.text) && of[r.text[at]] }
 
 // keyEnd returns the end of a private key that continues at a place: behind its
 // last line, which begins with line, or the end of the text.
-func (r *reading) keyEnd(at int, line string) int {
+func (r *scanner) keyEnd(at int, line string) int {
 	const dashes = "----"
 	if r.ends.from <= at && at < r.ends.to {
 		return r.ends.to

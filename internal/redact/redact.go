@@ -167,7 +167,7 @@ func (r *Redactor) spans(text string) []span {
 // direct returns the places of secrets that stand in a text as they are.
 func (r *Redactor) direct(text string) []span {
 	var all []span
-	var read *reading // made where there is something to read
+	var read *scanner // made where there is something to read
 	for at := 0; ; at++ {
 		var words []word
 		if at, words = r.words.next(text, at); at < 0 {

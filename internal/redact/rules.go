@@ -64,7 +64,7 @@ func services() []word {
 	var list []word
 	for _, each := range rules() {
 		for _, keyword := range each.keywords {
-			list = append(list, word{text: keyword, fold: true, secret: func(r *reading, at, _ int) span {
+			list = append(list, word{text: keyword, fold: true, secret: func(r *scanner, at, _ int) span {
 				each.search(r, at)
 				return span{}
 			}})
@@ -87,7 +87,7 @@ const (
 const mostEntropy = 3
 
 // search adds the keys that the rule finds around a keyword.
-func (k *rule) search(r *reading, at int) {
+func (k *rule) search(r *scanner, at int) {
 	if at+longestKey <= r.searched[k] {
 		return
 	}
@@ -130,7 +130,7 @@ func (k *rule) isKey(text string) bool {
 
 // inBase64 reports whether a place is within data in base64, in which a key would be
 // found by chance. A line that a diff adds begins with +, too.
-func (r *reading) inBase64(at int) bool {
+func (r *scanner) inBase64(at int) bool {
 	return r.follows(at, '+') && r.has(at-2, base64Bytes) && !strings.HasSuffix(r.text[:at-1], `\n`) || at >= longestKey && strings.IndexFunc(r.text[at-longestKey:at], func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }) < 0
 }
 

@@ -45,7 +45,7 @@ var keys = []struct {
 // shapes are the words of texts that look like a secret by themselves. What follows
 // a scheme, stands before the host of an address, and a block with a private key are
 // judged by the functions.
-func shapes(credentials, userInfo, block func(r *reading, at, end int) span) []word {
+func shapes(credentials, userInfo, block func(r *scanner, at, end int) span) []word {
 	list := []word{
 		{text: "eyJ", secret: webToken},
 		{text: "bearer", fold: true, secret: credentials},
@@ -60,7 +60,7 @@ func shapes(credentials, userInfo, block func(r *reading, at, end int) span) []w
 	}
 	for _, each := range keys {
 		for prefix := range strings.FieldsSeq(each.prefixes) {
-			list = append(list, word{text: prefix, likely: beginsKey, secret: func(r *reading, at, end int) span {
+			list = append(list, word{text: prefix, likely: beginsKey, secret: func(r *scanner, at, end int) span {
 				to := r.run(end, each.of)
 				if rest := strings.ToLower(r.text[end:min(to, end+maxJudged)]); strings.Trim(rest, "x-") == "" || filledIn(rest) { // glpat-xxxxxxxx
 					return span{}
@@ -100,7 +100,7 @@ func mixed(text string) bool {
 
 // telegram is the token of a bot: its number, a colon and 35 bytes that begin with
 // AA.
-func telegram(r *reading, at, end int) span {
+func telegram(r *scanner, at, end int) span {
 	from := at
 	for from > 0 && at-from <= 11 && '0' <= r.text[from-1] && r.text[from-1] <= '9' {
 		from--
@@ -119,7 +119,7 @@ func hasDot(text string, at int) bool {
 }
 
 // airtable is a personal access token: pat, 14 bytes, a dot, 64 digits of hex.
-func airtable(r *reading, at, end int) span {
+func airtable(r *scanner, at, end int) span {
 	dot := r.run(end, alphanumeric)
 	if !r.begins(at) || dot-end != 14 || !r.has(dot, dots) {
 		return span{}
@@ -131,7 +131,7 @@ func airtable(r *reading, at, end int) span {
 }
 
 // discord is the token of a bot: its number in base64, and two further parts.
-func discord(r *reading, at, _ int) span {
+func discord(r *scanner, at, _ int) span {
 	first := r.run(at, keyBytes)
 	if !r.begins(at) || first-at < 22 || first-at > 28 || !r.has(first, dots) {
 		return span{}
@@ -161,7 +161,7 @@ func discordBegins() []string {
 
 // webToken is a JSON web token (RFC 7519), signed or encrypted: two to five parts in
 // base64, separated by dots, the first an object.
-func webToken(r *reading, at, end int) span {
+func webToken(r *scanner, at, end int) span {
 	head := r.run(end, keyBytes)
 	if !r.begins(at) || head-end < 6 || head == len(r.text) || r.text[head] != '.' {
 		return span{}
@@ -180,7 +180,7 @@ func webToken(r *reading, at, end int) span {
 
 // credentials follow the scheme of an authorization header. The next word of a
 // sentence does not count.
-func credentials(r *reading, at, end int) span {
+func credentials(r *scanner, at, end int) span {
 	from := r.run(end, blanks)
 	if strings.HasPrefix(r.text[end:], "%20") {
 		from = end + len("%20")
@@ -194,7 +194,7 @@ func credentials(r *reading, at, end int) span {
 
 // likelyCredentials are credentials that are no words behind "basic" or "bearer" in
 // a comment or a name: a user and a password in base64, or a token.
-func likelyCredentials(r *reading, at, end int) span {
+func likelyCredentials(r *scanner, at, end int) span {
 	found := credentials(r, at, end)
 	text := r.text[found.from:min(found.to, found.from+maxJudged)]
 	if isElided(text) {
@@ -234,7 +234,7 @@ const maxLabel = 40
 
 // privateKey is a block of RFC 7468, RFC 4716 or OpenPGP, to its end or that of the
 // text.
-func privateKey(r *reading, at, end int) span {
+func privateKey(r *scanner, at, end int) span {
 	before := max(0, at-maxLabel)
 	for _, dashes := range []string{"-----", "---- "} {
 		from := strings.LastIndex(r.text[before:at], dashes+"BEGIN ")
@@ -248,7 +248,7 @@ func privateKey(r *reading, at, end int) span {
 
 // likelyPrivateKey is a private key, and not a block that shows where one goes: among
 // its first keyHead bytes is a line of longWord letters in base64 or more.
-func likelyPrivateKey(r *reading, at, end int) span {
+func likelyPrivateKey(r *scanner, at, end int) span {
 	found := privateKey(r, at, end)
 	inside := r.text[end:max(end, min(found.to, end+keyHead))]
 	if slices.ContainsFunc(strings.FieldsFunc(inside, func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }), func(line string) bool { return len(line) >= longWord }) {
@@ -260,7 +260,7 @@ func likelyPrivateKey(r *reading, at, end int) span {
 const keyHead = 2048
 
 // userInfo is the user and password of an address.
-func userInfo(r *reading, at, end int) span {
+func userInfo(r *scanner, at, end int) span {
 	if at == 0 || !schemeBytes[r.text[at-1]] {
 		return span{}
 	}
@@ -269,7 +269,7 @@ func userInfo(r *reading, at, end int) span {
 
 // likelyUserInfo is a user with a password, or a token in place of both, that does
 // not stand for another: ssh://git@host and http://user:password@host hold nothing.
-func likelyUserInfo(r *reading, at, end int) span {
+func likelyUserInfo(r *scanner, at, end int) span {
 	found := userInfo(r, at, end)
 	user, password, has := strings.Cut(r.text[found.from:min(found.to, found.from+maxJudged)], ":")
 	switch {

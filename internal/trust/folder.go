@@ -32,12 +32,12 @@ type Folder struct {
 	mutex   sync.Mutex
 	allowed map[string]bool // by key: what the environment accepts
 	info    fs.FileInfo     // of the file when it was read; nil for none
-	held    kept
+	held    answersFile
 	failed  error // why what was said is not known
 }
 
-// kept is the file with the answers about one folder.
-type kept struct {
+// answersFile is the file with the answers about one folder.
+type answersFile struct {
 	Version int `json:"version"` // 1
 	// Folder is for a person who looks at the file.
 	Folder  string   `json:"folder"`
@@ -185,7 +185,7 @@ func (f *Folder) read() {
 	if err == nil && f.info != nil && os.SameFile(info, f.info) && info.ModTime().Equal(f.info.ModTime()) && info.Size() == f.info.Size() {
 		return
 	}
-	f.info, f.held, f.failed = nil, kept{}, nil
+	f.info, f.held, f.failed = nil, answersFile{}, nil
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -201,7 +201,7 @@ func (f *Folder) read() {
 
 var errNoFolder = errors.New("there is no folder for the list of what is trusted: set XDG_CONFIG_HOME or HOME to an absolute path outside of SAVANT_PATH and its repository")
 
-func readKept(file string) (held kept, err error) {
+func readKept(file string) (held answersFile, err error) {
 	data, err := regular.ReadPath(file, maxKept)
 	if err == nil {
 		err = json.Unmarshal(data, &held)
@@ -210,7 +210,7 @@ func readKept(file string) (held kept, err error) {
 		err = fmt.Errorf("its version is %d, and this Savant knows 1", held.Version)
 	}
 	if err != nil {
-		return kept{}, err
+		return answersFile{}, err
 	}
 	return held, nil
 }
@@ -337,7 +337,7 @@ func (f *Folder) write(change func([]answer) []answer) error {
 	if f.failed != nil {
 		return f.failed
 	}
-	next := kept{Version: 1, Folder: f.Path, Answers: change(slices.Clone(f.held.Answers))}
+	next := answersFile{Version: 1, Folder: f.Path, Answers: change(slices.Clone(f.held.Answers))}
 	f.info = nil
 	if len(next.Answers) == 0 {
 		if err := root.Remove(f.name()); !errors.Is(err, fs.ErrNotExist) {

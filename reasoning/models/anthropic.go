@@ -47,7 +47,7 @@ func (a *anthropic) Generate(ctx context.Context, prompt Prompt) (Reply, error) 
 			request["tools"] = []any{map[string]any{"name": answerTool, "description": "Give the answer.", "input_schema": forms[i].schema}}
 			request["tool_choice"] = map[string]string{"type": "tool", "name": answerTool}
 		}
-		answer := &anthropicAnswer{collected: collected{stream: prompt.Stream}}
+		answer := &anthropicAnswer{partialAnswer: partialAnswer{stream: prompt.Stream}}
 		reply, err := a.exchange(ctx, "/v1/messages", a.header(), request, answer)
 		reply.Text = forms[i].unwrap(reply.Text)
 		return reply, nil, err
@@ -56,7 +56,7 @@ func (a *anthropic) Generate(ctx context.Context, prompt Prompt) (Reply, error) 
 
 // anthropicAnswer reads a message of Anthropic, whole or as a stream of events.
 type anthropicAnswer struct {
-	collected
+	partialAnswer
 	blocks []*anthropicBlock
 }
 

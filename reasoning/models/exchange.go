@@ -18,11 +18,11 @@ import (
 type taker interface {
 	take(part []byte) error
 	// taken returns the answer read so far.
-	taken() *collected
+	taken() *partialAnswer
 }
 
-// collected accumulates an answer.
-type collected struct {
+// partialAnswer accumulates an answer.
+type partialAnswer struct {
 	stream func(string)
 	text   strings.Builder
 	// thinking is what the model wrote apart from its answer.
@@ -37,7 +37,7 @@ type collected struct {
 	half rune
 }
 
-func (c *collected) taken() *collected { return c }
+func (c *partialAnswer) taken() *partialAnswer { return c }
 
 // call is a native tool call of the service. No tools are offered that way, but some
 // models make such calls anyway.
@@ -47,7 +47,7 @@ type call struct {
 }
 
 // wrote adds a piece of text.
-func (c *collected) wrote(text string) {
+func (c *partialAnswer) wrote(text string) {
 	c.text.WriteString(text)
 	if c.stream != nil && text != "" {
 		c.stream(text)
@@ -55,7 +55,7 @@ func (c *collected) wrote(text string) {
 }
 
 // callAt returns the call with an index, adding it if needed.
-func (c *collected) callAt(number int) *call {
+func (c *partialAnswer) callAt(number int) *call {
 	number = min(max(number, 0), reasoning.MaxCalls-1)
 	for len(c.calls) <= number {
 		c.calls = append(c.calls, new(call))
@@ -64,7 +64,7 @@ func (c *collected) callAt(number int) *call {
 }
 
 // answer returns the reply: the text, or the calls as an intent.
-func (c *collected) answer() Reply {
+func (c *partialAnswer) answer() Reply {
 	reply := c.reply
 	reply.Text, reply.Thinking = c.text.String(), c.thinking.String()
 	if len(c.calls) == 0 || strings.TrimSpace(reply.Text) != "" {

@@ -40,7 +40,7 @@ func (o *ollama) room(prompt Prompt) int {
 }
 
 // ollamaAnswer reads a reply of Ollama or a part of one; both have the same form.
-type ollamaAnswer struct{ collected }
+type ollamaAnswer struct{ partialAnswer }
 
 func (a *ollamaAnswer) take(part []byte) error {
 	var reply struct {
@@ -92,7 +92,7 @@ func (o *ollama) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
 		if (o.think == ThinkOn || o.think == ThinkOff || prompt.Again) && o.habits.takes(partThink) {
 			request["think"], sent = o.think == ThinkOn, append(sent, partThink)
 		}
-		reply, err := o.exchange(ctx, "/api/chat", http.Header{}, request, &ollamaAnswer{collected{stream: prompt.Stream}})
+		reply, err := o.exchange(ctx, "/api/chat", http.Header{}, request, &ollamaAnswer{partialAnswer{stream: prompt.Stream}})
 		return reply, sent, err
 	})
 }

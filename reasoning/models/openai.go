@@ -87,14 +87,14 @@ func (o *openAI) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
 		if prompt.Longer && !add(partMaxTokens, prompt.room()) { // else the service's own limit holds
 			add(partMaxCompletion, prompt.room())
 		}
-		reply, err := o.exchange(ctx, "/chat/completions", o.header(), request, &openAIAnswer{collected{stream: prompt.Stream}})
+		reply, err := o.exchange(ctx, "/chat/completions", o.header(), request, &openAIAnswer{partialAnswer{stream: prompt.Stream}})
 		reply.Text = forms[i].schema.unwrap(reply.Text)
 		return reply, sent, err
 	})
 }
 
 // openAIAnswer reads a completion, whole or in chunks.
-type openAIAnswer struct{ collected }
+type openAIAnswer struct{ partialAnswer }
 
 // openAIMessage is a whole message, or the delta of a chunk.
 type openAIMessage struct {

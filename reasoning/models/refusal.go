@@ -11,18 +11,18 @@ import (
 	"savant/reasoning"
 )
 
-// said is the error in the body of an answer: its message, and the whole of it. Some
+// bodyError is the error in the body of an answer: its message, and the whole of it. Some
 // proxies and compatible services send errors with status 200, or amid a stream.
-type said struct {
+type bodyError struct {
 	message, whole string
 	// status is that of HTTP, 0 if the error does not say it.
 	status int
 }
 
 // refusal returns the error in the body of an answer; nil if it has none.
-func refusal(answer []byte) *said {
+func refusal(answer []byte) *bodyError {
 	found := errorIn(answer)
-	made := &said{message: inner(found).text, whole: string(answer)}
+	made := &bodyError{message: inner(found).text, whole: string(answer)}
 	var members map[string]json.RawMessage
 	switch {
 	case made.message != "":
@@ -77,7 +77,7 @@ var (
 )
 
 // refusalError is the error of an answer that is one, Temporary if it may pass.
-func (s *service) refusalError(by *said) error {
+func (s *service) refusalError(by *bodyError) error {
 	refused := &reasoning.Refused{Status: by.status, Body: by.whole, Err: s.failed("answered an error: " + by.message)}
 	mayPass := passes().MatchString(by.whole)
 	if by.status > 0 {

@@ -85,7 +85,7 @@ func inner(raw []byte) (p piece) {
 }
 
 // join returns the text of the next piece, with the pair that it completes.
-func (c *collected) join(next piece) string {
+func (c *partialAnswer) join(next piece) string {
 	text := next.text
 	switch {
 	case next.low != 0:
@@ -103,7 +103,7 @@ func (c *collected) join(next piece) string {
 
 // arguments returns the JSON of a call's arguments, or a part of it: an object, or a
 // text that holds one.
-func (c *collected) arguments(raw json.RawMessage) string {
+func (c *partialAnswer) arguments(raw json.RawMessage) string {
 	if trimmed := strings.TrimSpace(string(raw)); trimmed != "" && trimmed[0] != '"' && trimmed != "null" {
 		return trimmed
 	}

@@ -17,27 +17,27 @@ type answers struct {
 	graph *flow.Graph
 	// given has the keys of a case by the step that they answer, those with most numbers
 	// first.
-	given map[string][]given
+	given map[string][]answerEntry
 	used  map[string]bool // by path, of the values that were given
 	calls map[string]int  // how often each step was issued so far, by its id
 }
 
-// given is one key of answers.
-type given struct {
+// answerEntry is one key of answers.
+type answerEntry struct {
 	numbers []int
 	value   any
 	path    string
 }
 
 func newAnswers(graph *flow.Graph, c Case) *answers {
-	a := &answers{graph: graph, given: map[string][]given{}, used: map[string]bool{}, calls: map[string]int{}}
+	a := &answers{graph: graph, given: map[string][]answerEntry{}, used: map[string]bool{}, calls: map[string]int{}}
 	for key, value := range c.Answers {
 		if at, ok := siteOf(graph, key); ok {
-			a.given[at.step] = append(a.given[at.step], given{at.numbers, value, c.path + ".answers." + key})
+			a.given[at.step] = append(a.given[at.step], answerEntry{at.numbers, value, c.path + ".answers." + key})
 		}
 	}
 	for _, each := range a.given {
-		slices.SortFunc(each, func(x, y given) int { return open(x.numbers) - open(y.numbers) })
+		slices.SortFunc(each, func(x, y answerEntry) int { return open(x.numbers) - open(y.numbers) })
 	}
 	return a
 }
@@ -89,7 +89,7 @@ func (a *answers) alone(id string) bool {
 }
 
 // pick returns the value for the numbers of an instruction.
-func (g given) pick(numbers []int) (value any, path string, there bool) {
+func (g answerEntry) pick(numbers []int) (value any, path string, there bool) {
 	value, path = g.value, g.path
 	for i, number := range numbers {
 		if g.numbers[i] >= 0 {

@@ -19,7 +19,7 @@ func (i *inference) access(node ast.Node, soft bool) *Type {
 	base, links := expression.Flatten(node)
 	var found *Type
 	var said string // the read as written, up to here
-	var read *reading
+	var read *readChain
 	if name, ok := base.(*ast.IdentifierNode); ok {
 		before := links
 		found, said, links = i.name(name.Value, links)
@@ -93,9 +93,9 @@ func memberName(name string) string {
 
 var identifier = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// reading is a read under way: its base as it is written, its members, and the names
+// readChain is a read under way: its base as it is written, its members, and the names
 // before them by which guards are found.
-type reading struct {
+type readChain struct {
 	base  string
 	links []expression.Link
 	names []string // of the base and the members, as chain gives them
@@ -113,9 +113,9 @@ type advice struct {
 	after string // what the message says after that
 }
 
-func (i *inference) reading(base, node ast.Node, said string, links []expression.Link) *reading {
+func (i *inference) reading(base, node ast.Node, said string, links []expression.Link) *readChain {
 	names, _ := i.values.chain(node)
-	read := &reading{base: said, links: links, names: names, soft: map[int]bool{}}
+	read := &readChain{base: said, links: links, names: names, soft: map[int]bool{}}
 	if said == "" {
 		read.base = "(…)"
 	}
@@ -127,7 +127,7 @@ func (i *inference) reading(base, node ast.Node, said string, links []expression
 
 // head returns the names before the member at an index, nil where a guard cannot name
 // them.
-func (r *reading) head(at int) []string {
+func (r *readChain) head(at int) []string {
 	if end := len(r.names) - len(r.links) + at; end > 0 && end <= len(r.names) {
 		return r.names[:end]
 	}
@@ -135,7 +135,7 @@ func (r *reading) head(at int) []string {
 }
 
 // softened writes the read with every ?. that it needs.
-func (r *reading) softened(base string) string {
+func (r *readChain) softened(base string) string {
 	text := base
 	for k, each := range r.links {
 		member := memberText(each.Key)
@@ -152,7 +152,7 @@ func (r *reading) softened(base string) string {
 
 // present reports a member that is read of what may be null, or that may be absent
 // itself, and returns the type with both there.
-func (i *inference) present(of *Type, read *reading, at int) *Type {
+func (i *inference) present(of *Type, read *readChain, at int) *Type {
 	l := read.links[at]
 	key, constant := l.Key.(*ast.StringNode)
 	if from := of.gap; from != nil {
@@ -196,7 +196,7 @@ func (i *inference) there(from *gap, path []string) bool {
 
 // soften notes a member that has to be read with ?.. One finding speaks of the whole
 // read: the first of the most severe.
-func (i *inference) soften(read *reading, at int, severity, why string) {
+func (i *inference) soften(read *readChain, at int, severity, why string) {
 	read.soft[at] = true
 	before := slices.IndexFunc(read.advice, func(each advice) bool { return each.missing })
 	if before >= 0 && (read.advice[before].severity == "" || severity != "") {
@@ -214,7 +214,7 @@ func (i *inference) soften(read *reading, at int, severity, why string) {
 }
 
 // advise reports what was noted of a read.
-func (i *inference) advise(read *reading) {
+func (i *inference) advise(read *readChain) {
 	for _, each := range read.advice {
 		each.message += ": write " + read.softened(each.base) + each.after
 		i.add(each.finding)

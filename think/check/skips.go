@@ -98,7 +98,7 @@ func factsOf(when *expression.Program) []fact {
 
 // unguarded notes the hard read of a capture whose step may be skipped, if nothing
 // around the read excludes that. links are the members before the capture was found.
-func (i *inference) unguarded(read *reading, name *ast.IdentifierNode, links []expression.Link, soft bool) {
+func (i *inference) unguarded(read *readChain, name *ast.IdentifierNode, links []expression.Link, soft bool) {
 	capture, rest := name.Value, read.links
 	if capture == "state" && len(rest) < len(links) {
 		key, _ := links[0].Key.(*ast.StringNode)

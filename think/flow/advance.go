@@ -66,7 +66,7 @@ func (n *nodeState) decideParallel() bool {
 // lacks reports whether the step spells out the hard read of a capture that is not there.
 // Whether it is reached is then for the evaluation to say.
 func (n *nodeState) lacks() bool {
-	return n.frame.graph.readsAsEvaluated() && slices.ContainsFunc(n.node().reads, func(r read) bool { return r.hard && !n.frame.nodes[r.node].has })
+	return n.frame.graph.readsAsEvaluated() && slices.ContainsFunc(n.node().reads, func(r captureRead) bool { return r.hard && !n.frame.nodes[r.node].has })
 }
 
 // skipsUnread settles a node of which nothing can run, because its input reads a

@@ -45,7 +45,7 @@ type node struct {
 	dependents []int
 	holder     int   // the barrier that holds the step, -1 for none
 	holds      []int // of a barrier: the steps that it releases
-	reads      []read
+	reads      []captureRead
 	child      *Graph
 	// Decided by think.plan: they name only params and run.
 	staticWhen, staticForeach bool
@@ -58,8 +58,8 @@ type node struct {
 	skippable bool
 }
 
-// read is one capture that a step takes in.
-type read struct {
+// captureRead is one capture that a step takes in.
+type captureRead struct {
 	node    int
 	capture string
 	hard    bool
@@ -262,7 +262,7 @@ func (n *node) read(from int, capture string, hard bool) {
 			return
 		}
 	}
-	n.reads = append(n.reads, read{node: from, capture: capture, hard: hard})
+	n.reads = append(n.reads, captureRead{node: from, capture: capture, hard: hard})
 }
 
 // sort orders the nodes with dependencies first, the earliest declared first

@@ -407,8 +407,8 @@ func (a *App) Valid(ctx context.Context, name string) error {
 	return fault.New(out.Code, "the workflow %s is not valid: %s", name, out.Errors[0].Message).With(out.Errors...)
 }
 
-// located is a cases file of a layer.
-type located struct {
+// casesFile is a file of cases of a layer.
+type casesFile struct {
 	files fs.FS
 	name  string
 	shown string // as a person names it
@@ -417,13 +417,13 @@ type located struct {
 
 // casesFiles returns the cases files of the project, and of the bundled workflows that the
 // project does not replace.
-func (a *App) casesFiles(project bool) (found []located) {
+func (a *App) casesFiles(project bool) (found []casesFile) {
 	for _, layer := range slices.Backward(a.layers) {
 		if project && layer.Origin != library.Project {
 			continue
 		}
 		for _, name := range library.CasesFiles(layer.Files) {
-			each := located{files: layer.Files, name: name, shown: name}
+			each := casesFile{files: layer.Files, name: name, shown: name}
 			if layer.Origin == library.Project {
 				each.shown, each.below = filepath.Join(a.settings.Path, filepath.FromSlash(name)), name
 			} else if a.projectHas(library.CasesOf(name)) {
@@ -440,7 +440,7 @@ func (a *App) projectHas(name string) bool { return fileNamed(a.files.regularFil
 
 // read parses a file and checks it against its workflow, if that is known. Its cases are
 // judged by the rules of the workflows.
-func (l located) read(workflow string, graph *flow.Graph, rules check.Rules) CasesFile {
+func (l casesFile) read(workflow string, graph *flow.Graph, rules check.Rules) CasesFile {
 	read := CasesFile{File: &cases.File{Name: l.shown}}
 	info, err := fs.Stat(l.files, l.name)
 	if err == nil && info.Size() > maxCasesFile {

@@ -169,7 +169,7 @@ func runCases(engine *think.Engine, files fs.FS, file, name string) (passed, fai
 		if library.CasesOf(each) != name || path.Dir(each) != path.Dir(file) {
 			continue
 		}
-		read := located{files: files, name: each, shown: path.Base(each)}.read(name, graph, engine.Rules)
+		read := casesFile{files: files, name: each, shown: path.Base(each)}.read(name, graph, engine.Rules)
 		if read.Err != nil {
 			return passed, failed, read.Err
 		}

@@ -25,7 +25,7 @@ type Tree struct {
 	sources []source  // nil before the first listing
 	listed  time.Time // when the listing and the stamps of its sources were taken
 	taken   time.Time // when the stamps of the files were taken
-	watched watched
+	watched watchState
 }
 
 // NewTree returns the Tree of a folder, without withheld files. It reads nothing before

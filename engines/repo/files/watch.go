@@ -28,8 +28,8 @@ const (
 	listingChanged
 )
 
-// watched is the watch of a tree, if there is one.
-type watched struct {
+// watchState is the watch of a tree, if there is one.
+type watchState struct {
 	watch *watch
 	// failed: the folders cannot be watched.
 	failed bool
@@ -40,7 +40,7 @@ type watched struct {
 
 // begin watches folders, if possible. The caller must check all files afterwards, since
 // earlier changes have no events.
-func (w *watched) begin(folder string, folders []string) {
+func (w *watchState) begin(folder string, folders []string) {
 	if w.failed || w.watch != nil {
 		return
 	}
@@ -50,7 +50,7 @@ func (w *watched) begin(folder string, folders []string) {
 	}
 }
 
-func (w *watched) stop() error {
+func (w *watchState) stop() error {
 	if w.watch == nil {
 		return nil
 	}

@@ -15,12 +15,12 @@ import (
 // Text is a string that may hold {{ }} expressions. It is immutable and safe for
 // concurrent use.
 type Text struct {
-	parts []part
+	parts []templatePart
 	whole bool // one expression and nothing else: it keeps its type
 }
 
-// part is either literal words or an expression.
-type part struct {
+// templatePart is either literal words or an expression.
+type templatePart struct {
 	words   string
 	program *Program
 	offset  int // of the expression in the source
@@ -42,7 +42,7 @@ func CompileText(source string, scope Scope) (*Text, error) {
 	for at := 0; at < len(source); {
 		open := strings.Index(source[at:], opening)
 		if open < 0 {
-			text.parts = append(text.parts, part{words: source[at:]})
+			text.parts = append(text.parts, templatePart{words: source[at:]})
 			break
 		}
 		start := at + open + len(opening)
@@ -50,7 +50,7 @@ func CompileText(source string, scope Scope) (*Text, error) {
 		if !found {
 			return nil, unclosed(source[start:], start)
 		}
-		text.parts = append(text.parts, part{words: source[at : start-len(opening)]})
+		text.parts = append(text.parts, templatePart{words: source[at : start-len(opening)]})
 		if err := text.add(source[start:start+length], start, scope); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -79,7 +79,7 @@ func (t *Text) add(source string, offset int, scope Scope) error {
 	if err != nil {
 		return shiftError(err, offset)
 	}
-	t.parts = append(t.parts, part{program: program, offset: offset})
+	t.parts = append(t.parts, templatePart{program: program, offset: offset})
 	return nil
 }
 
@@ -175,7 +175,7 @@ func (t *Text) Render(env Env) (any, error) {
 	return rendered.String(), nil
 }
 
-func (p part) render(env Env) (string, error) {
+func (p templatePart) render(env Env) (string, error) {
 	if p.program == nil {
 		return p.words, nil
 	}

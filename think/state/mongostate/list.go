@@ -47,19 +47,19 @@ func (s *Store) List(ctx context.Context, filter state.Filter) ([]state.Info, er
 	return infos, nil
 }
 
-// found is a run found by a document.
-type found struct {
+// foundRun is a run found by a document.
+type foundRun struct {
 	key  state.Key
 	hint hinted
 }
 
 // hints returns the documents of the runs that match a filter, by name.
-func (s *Store) hints(ctx context.Context, filter state.Filter) ([]found, error) {
-	var all []found
+func (s *Store) hints(ctx context.Context, filter state.Filter) ([]foundRun, error) {
+	var all []foundRun
 	collect := func(document mongo.Document) error {
 		workflow, run, ok := strings.Cut(document.Key, "/")
 		if ok && !strings.Contains(run, "!") { // a mark of erased entries
-			all = append(all, found{state.Key{Workflow: workflow, Run: run}, readHint(document)})
+			all = append(all, foundRun{state.Key{Workflow: workflow, Run: run}, readHint(document)})
 		}
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *Store) hints(ctx context.Context, filter state.Filter) ([]found, error)
 }
 
 // each visits runs concurrently.
-func (s *Store) each(ctx context.Context, runs []found, look func(context.Context, state.Key, hinted) error) error {
+func (s *Store) each(ctx context.Context, runs []foundRun, look func(context.Context, state.Key, hinted) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, run := range runs {

@@ -127,8 +127,8 @@ func (s *shownRun) Recorded(e telemetry.Event) {
 	}
 }
 
-// written is a piece of a model's text in --output stream-json.
-type written struct {
+// textEvent is a piece of a model's text in --output stream-json.
+type textEvent struct {
 	Type  string `json:"type"`
 	RunID string `json:"run_id"`
 	Step  int    `json:"step"`
@@ -146,7 +146,7 @@ func (s *shownRun) Wrote(runID string, step int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.want.outputFormat == outputStream {
-		_ = s.program.Line(written{"llm_text", runID, step, text})
+		_ = s.program.Line(textEvent{"llm_text", runID, step, text})
 	}
 	if s.want.quiet || s.want.outputFormat == outputStream {
 		return

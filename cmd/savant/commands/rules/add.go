@@ -55,19 +55,19 @@ func (p *program) addCommand() *cobra.Command {
 			if err != nil {
 				return fault.New(fault.Internal, "a set without cases: %w", err)
 			}
-			return p.writeRules(a.Root, written{name + ".cases.yaml", cases}, written{name + ".yaml", rules})
+			return p.writeRules(a.Root, ruleFile{name + ".cases.yaml", cases}, ruleFile{name + ".yaml", rules})
 		})}
 }
 
-// written is a file in the folder of rules.
-type written struct {
+// ruleFile is a file in the folder of rules.
+type ruleFile struct {
 	name string
 	text []byte
 }
 
 // writeRules writes files into the folder of rules, none if one of them is there. Rules
 // hold once they are written, so they come last.
-func (p *program) writeRules(root *os.Root, files ...written) error {
+func (p *program) writeRules(root *os.Root, files ...ruleFile) error {
 	for _, each := range files {
 		name := path.Join(sessions.Folder, each.name)
 		if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {

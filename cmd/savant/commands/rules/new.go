@@ -51,7 +51,7 @@ func (p *program) newCommand() *cobra.Command {
 			if _, err := rules.Parse("rules/"+name+".yaml", []byte(text)); err != nil {
 				return err
 			}
-			return p.writeRules(a.Root, written{name + ".yaml", []byte(text)})
+			return p.writeRules(a.Root, ruleFile{name + ".yaml", []byte(text)})
 		})}
 	command.Flags().StringVar(&openapi, "from-openapi", "", "take the operations of an OpenAPI document as tools NAME.OPERATION, - for stdin")
 	command.Flags().BoolVar(&tools, "tools", false, "take the tools of this project, those of mounted servers too")

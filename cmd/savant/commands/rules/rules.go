@@ -63,14 +63,14 @@ func (p *program) explainCommand() *cobra.Command {
 		})})
 }
 
-// seen says who sees the calls of a tool that a rule is about.
-type seen struct {
+// toolWitness says who sees the calls of a tool that a rule is about.
+type toolWitness struct {
 	Tool  string   `json:"tool"`
 	By    string   `json:"seen_by"`
 	Rules []string `json:"rules"`
 }
 
-func (s seen) cells() []string { return []string{s.Tool, s.By, strings.Join(s.Rules, ", ")} }
+func (s toolWitness) cells() []string { return []string{s.Tool, s.By, strings.Join(s.Rules, ", ")} }
 
 // maxSessions bounds the sessions that status lists.
 const maxSessions = 20
@@ -100,9 +100,9 @@ func (p *program) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows := []seen{}
+			rows := []toolWitness{}
 			for _, name := range set.Names() {
-				row := seen{Tool: name, By: hooksAlone(hooked, blind), Rules: []string{}}
+				row := toolWitness{Tool: name, By: hooksAlone(hooked, blind), Rules: []string{}}
 				if _, known := a.Tools.Resolve(name); known {
 					row.By = "the server"
 				}
@@ -123,7 +123,7 @@ func (p *program) statusCommand() *cobra.Command {
 				return p.Print(map[string]any{"tools": rows, "sessions": append([]sessions.Session{}, list...), "waiting": waiting})
 			}
 			p.offerSet(len(rows))
-			if err := terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, seen.cells); err != nil || len(list) == 0 {
+			if err := terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, toolWitness.cells); err != nil || len(list) == 0 {
 				return err
 			}
 			fmt.Fprintln(p.Stdout)

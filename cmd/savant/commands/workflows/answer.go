@@ -117,8 +117,8 @@ func (p *program) handIn(ctx context.Context, a *app.App, in think.NextInput, gi
 	return a.Think.Answer(ctx, in)
 }
 
-// asked is what a person sees of an instruction, to answer it.
-type asked struct {
+// pendingQuestion is what a person sees of an instruction, to answer it.
+type pendingQuestion struct {
 	StepID        string             `json:"step_id"`
 	Call          string             `json:"call"`
 	Rationale     string             `json:"rationale,omitempty"`
@@ -128,8 +128,8 @@ type asked struct {
 	Diagnostics   []fault.Diagnostic `json:"diagnostics,omitempty"`
 }
 
-func question(of flow.Instruction) asked {
-	return asked{of.StepID, of.Call, of.Rationale, of.Input, of.SuccessSchema, of.Attempt, of.Diagnostics}
+func question(of flow.Instruction) pendingQuestion {
+	return pendingQuestion{of.StepID, of.Call, of.Rationale, of.Input, of.SuccessSchema, of.Attempt, of.Diagnostics}
 }
 
 // outstanding returns the instruction of the named step, or the only one.

@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) dryCommand() *cobra.Command {
-	var want wanted
+	var want requestedRun
 	var answers string
 	command := &cobra.Command{Use: "dry NAME", Short: "Show what a run would issue, and both ways where that is not known",
 		Long: "Show what a run would issue, without a run: nothing is called, nobody is asked, nothing is written. --answers is a file of\n" +
@@ -42,7 +42,7 @@ func (p *program) dryCommand() *cobra.Command {
 	return p.JSONFlag(command)
 }
 
-func (p *program) dryRun(ctx context.Context, a *app.App, want wanted, file string) (*cases.Dry, error) {
+func (p *program) dryRun(ctx context.Context, a *app.App, want requestedRun, file string) (*cases.Dry, error) {
 	graph, err := a.Think.Library.Graph(want.name)
 	if err == nil {
 		err = a.Valid(ctx, want.name)

@@ -26,7 +26,7 @@ const reviewWorkflow = "review_mr"
 
 // reviewWanted is the review that a person asks for.
 type reviewWanted struct {
-	wanted
+	requestedRun
 	base, project, jira, focus string
 	output, file               string
 	noTests, post              bool
@@ -36,7 +36,7 @@ type reviewWanted struct {
 // ReviewCommand is `savant review`.
 func ReviewCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
-	want := reviewWanted{wanted: wanted{name: reviewWorkflow}}
+	want := reviewWanted{requestedRun: requestedRun{name: reviewWorkflow}}
 	command := &cobra.Command{Use: "review [BRANCH|RANGE|NUMBER|ADDRESS]", Short: "Review a change with a model, and print the report",
 		Long: "Review a branch, a range (main...feature), a pull or merge request by its number or address, or what is not committed.\n" +
 			"The whole change is read in parts, each finding must quote it, and the report lists what was and was not read.\n" +

@@ -23,8 +23,8 @@ import (
 	"savant/think/library"
 )
 
-// wanted is the run that a person asks for.
-type wanted struct {
+// requestedRun is the run that a person asks for.
+type requestedRun struct {
 	name, run string
 	given     string   // the name of a new run
 	pairs     []string // name=value
@@ -33,7 +33,7 @@ type wanted struct {
 }
 
 func (p *program) workflowsRunCommand() *cobra.Command {
-	var want wanted
+	var want requestedRun
 	command := &cobra.Command{Use: "run NAME", Short: "Run a workflow here, without a client",
 		Long: "Run a workflow here: Savant calls its tools itself, shows each step on stderr and prints the outputs on stdout.\n" +
 			"At a terminal it asks you the questions to a person. It stops where a model or another client must answer,\n" +
@@ -54,7 +54,7 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 }
 
 // runFlags adds the flags that say which run: one to continue, or the name of a new one.
-func (w *wanted) runFlags(command *cobra.Command) {
+func (w *requestedRun) runFlags(command *cobra.Command) {
 	command.Flags().StringVar(&w.run, "run-id", "", "continue this run")
 	command.Flags().StringVar(&w.given, "name", "", "name the new run")
 	command.MarkFlagsMutuallyExclusive("run-id", "name")
@@ -62,7 +62,7 @@ func (w *wanted) runFlags(command *cobra.Command) {
 
 // runID returns the id of the run to continue, or the name of the new one; "" if neither
 // is given.
-func (w wanted) runID(ctx context.Context, a *app.App) (string, error) {
+func (w requestedRun) runID(ctx context.Context, a *app.App) (string, error) {
 	if w.given != "" {
 		return w.given, a.NewName(ctx, w.name, w.given)
 	}
@@ -76,7 +76,7 @@ func (w wanted) runID(ctx context.Context, a *app.App) (string, error) {
 	return run.RunID, err
 }
 
-func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, shown *stepLines) error {
+func (p *program) runWorkflow(ctx context.Context, a *app.App, want requestedRun, shown *stepLines) error {
 	params, err := p.params(ctx, a, want)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (p *program) withParameters(err error, workflow string) error {
 }
 
 // params returns the given parameters, or nil.
-func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[string]any, error) {
+func (p *program) params(ctx context.Context, a *app.App, want requestedRun) (map[string]any, error) {
 	var params map[string]any
 	if want.params != "" {
 		raw, err := p.ArgumentsOf("--params", want.params)

@@ -9,9 +9,9 @@ import (
 // item is what stands for the items of a list in the path of a place.
 const item = "[]"
 
-// place is where a cursor stands in a YAML text, which may be half written: it is read
+// cursor is where the cursor stands in a YAML text, which may be half written: it is read
 // from the indentation, line by line.
-type place struct {
+type cursor struct {
 	// path are the keys from the root to the value at the cursor, item for each list.
 	path []string
 	// key: the cursor is in a key, which is not in path.
@@ -60,12 +60,12 @@ func rowOf(line string) row {
 }
 
 // placeAt returns the place of a byte of a line.
-func placeAt(text lines, number, at int) place {
+func placeAt(text lines, number, at int) cursor {
 	line := text.line(number)
 	at = min(at, len(line))
 	cut := line[:at]
 	here, whole := rowOf(cut), rowOf(line)
-	p := place{siblings: map[int]map[string]string{}}
+	p := cursor{siblings: map[int]map[string]string{}}
 	indent := here.at
 	if here.blank() {
 		indent = at
@@ -84,7 +84,7 @@ func placeAt(text lines, number, at int) place {
 }
 
 // above returns the path of the mapping or list that a line with an indentation is in.
-func (p *place) above(text lines, number, indent int, marks []int) (path []string) {
+func (p *cursor) above(text lines, number, indent int, marks []int) (path []string) {
 	var reversed []string
 	limit, listed := indent, false
 	pass := func(marks []int) {
@@ -126,7 +126,7 @@ func (p *place) above(text lines, number, indent int, marks []int) (path []strin
 }
 
 // note keeps the plain values of the mapping that a line is in.
-func (p *place) note(text lines, number, indent, depth int) {
+func (p *cursor) note(text lines, number, indent, depth int) {
 	found := map[string]string{}
 	read := func(r row) {
 		if r.key != "" && r.at == indent {
@@ -163,7 +163,7 @@ func plain(value string) string {
 }
 
 // flow follows a value in braces up to the cursor.
-func (p *place) flow(before, whole string) {
+func (p *cursor) flow(before, whole string) {
 	type level struct {
 		open  byte
 		begin int
