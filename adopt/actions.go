@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // Decode reads YAML as JSON values, and says where they are.
 type Decode func(name string, text []byte) (any, fault.Places, error)
 
-// readActions reads the jobs of a workflow of GitHub Actions.
+// readActions reads the jobs of a workflow of GitHub Actions, or the steps of an action.
 func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 	d.Kind = "actions"
 	value, places, err := decode(name, text)
@@ -25,15 +26,18 @@ func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 	}
 	root, _ := value.(map[string]any)
 	jobs, _ := root["jobs"].(map[string]any)
+	a := &actions{draft: d, places: places, at: "jobs.", last: map[string]string{}, lines: strings.Split(string(text), "\n")}
+	if runs, is := root["runs"].(map[string]any); is && runs["steps"] != nil {
+		a.at, jobs = "", map[string]any{"runs": runs}
+	}
 	if len(jobs) == 0 {
-		return fault.New(fault.InvalidParams, "%s: it has no jobs; adopt reads workflows of GitHub Actions from .yml files", name)
+		return fault.New(fault.InvalidParams, "%s: it has no jobs; adopt reads workflows and composite actions of GitHub Actions from .yml files", name)
 	}
 	if title, is := root["name"].(string); is {
 		d.Description = title
 	}
-	a := &actions{draft: d, places: places, last: map[string]string{}, lines: strings.Split(string(text), "\n")}
 	names := slices.Collect(maps.Keys(jobs))
-	slices.SortFunc(names, func(x, y string) int { return a.line("jobs."+x) - a.line("jobs."+y) })
+	slices.SortFunc(names, func(x, y string) int { return a.line(a.at+x) - a.line(a.at+y) })
 	for len(names) > 0 {
 		left := slices.DeleteFunc(slices.Clone(names), func(each string) bool { return a.job(each, jobs) })
 		if len(left) == len(names) {
@@ -48,6 +52,7 @@ func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 type actions struct {
 	draft  *Draft
 	places fault.Places
+	at     string // the path above the jobs
 	last   map[string]string
 	lines  []string
 }
@@ -74,55 +79,101 @@ func (a *actions) job(name string, jobs map[string]any) (read bool) {
 		}
 		needs = append(needs, a.last[each])
 	}
-	line := a.line("jobs." + name)
+	path := a.at + name
+	line := a.line(path)
 	begin, when, join := needs, "", ""
 	if len(needs) > 0 {
 		join = "success"
 	}
 	if condition, is := job["if"].(string); is {
-		begin, when, join = a.condition(name, condition, a.line("jobs."+name+".if"), needs)
+		begin, when, join = a.condition(name, condition, a.line(path+".if"), needs)
 	}
 	foreach := a.matrix(name, job)
-	steps, _ := job["steps"].([]any)
-	enter := func(s *Step) {
-		s.Deps, s.When, s.Join = compact(begin), when, join
-		s.Foreach = foreach
-	}
 	previous := ""
+	follow := func(s *Step) {
+		if previous == "" {
+			s.Deps, s.When, s.Join = compact(begin), when, join
+		} else { // the first step of the job has waited for the jobs before it
+			s.Deps, s.Join = []string{previous}, cmp.Or(s.Join, "success")
+		}
+		s.Foreach, previous = foreach, s.ID
+	}
+	if made := a.prepare(name, job); made != nil {
+		follow(made)
+	}
+	steps, _ := job["steps"].([]any)
 	for i, each := range steps {
 		one, _ := each.(map[string]any)
-		path := fmt.Sprintf("jobs.%s.steps[%d]", name, i)
-		made := a.step(name, one, a.line(path))
-		if made == nil {
-			continue
+		if made := a.step(name, one, a.line(fmt.Sprintf("%s.steps[%d]", path, i))); made != nil {
+			follow(made)
 		}
-		enter(made)
-		if previous != "" { // the first step of the job has waited for the jobs before it
-			made.Deps, made.Join = []string{previous}, "success"
-		}
-		previous = made.ID
 	}
 	if reusable, is := job["uses"].(string); is {
-		made := a.draft.task(name, "Do what the reusable workflow "+reusable+" does.", line, a.quote(line))
-		enter(made)
-		a.last[name] = made.ID
+		made := a.draft.task(name+" uses", "Do what the reusable workflow "+reusable+" does"+given(job)+".", line, a.quote(line))
+		follow(made)
 		a.draft.note(line, name, Asked, made.ID, "uses: another workflow is done by the model")
-		return true
+	}
+	if made := a.outputs(name, job); made != nil {
+		follow(made)
 	}
 	end := a.draft.add(&Step{ID: name, Call: callSet, Input: map[string]any{"value": "the job " + name + " is done"}, Line: line, Quote: a.quote(line)})
-	enter(end)
+	follow(end)
 	end.Foreach = ""
-	if previous != "" {
-		end.Deps, end.Join = []string{previous}, "success"
-	}
 	a.last[name] = end.ID
 	a.draft.note(line, name, Enforced, end.ID, "the job ends with this step, on which the jobs that need it depend")
 	return true
 }
 
+// around are keys of a job that say what is around its steps.
+var around = []string{"environment", "container", "services", "env", "defaults"}
+
+// prepare makes a task of what a job says that is around its steps.
+func (a *actions) prepare(name string, job map[string]any) (made *Step) {
+	said := map[string]any{}
+	line := 0
+	for _, key := range around {
+		if value := job[key]; value != nil {
+			said[key], line = value, cmp.Or(line, a.line(a.at+name+"."+key))
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	made = a.draft.task(name+" prepare", "Prepare this for the job "+name+": "+string(jsonvalue.Encoded(said)), line, a.quote(line))
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		a.draft.note(a.line(a.at+name+"."+key), key, Asked, made.ID, "the model prepares it")
+	}
+	return made
+}
+
+// outputs makes a question of the outputs of a job.
+func (a *actions) outputs(name string, job map[string]any) *Step {
+	values, _ := job["outputs"].(map[string]any)
+	if len(values) == 0 {
+		return nil
+	}
+	line := a.line(a.at + name + ".outputs")
+	made := a.draft.task(name+" outputs", "Give the outputs of the job "+name+" as texts: "+string(jsonvalue.Encoded(values)), line, a.quote(line))
+	required, properties := []any{}, map[string]any{}
+	for _, each := range slices.Sorted(maps.Keys(values)) {
+		required, properties[each] = append(required, each), map[string]any{"type": "string"}
+		a.draft.note(a.line(a.at+name+".outputs."+each), "outputs: "+each, Enforced, made.ID, "a schema asks the model for it")
+	}
+	made.Schema = map[string]any{"type": "object", "required": required, "properties": properties}
+	return made
+}
+
+// given is what a step or job gives to what it uses.
+func given(to map[string]any) string {
+	if to["with"] == nil {
+		return ""
+	}
+	return ", with " + string(jsonvalue.Encoded(to["with"]))
+}
+
 // condition reads the if of a job: what its first step depends on, and when it begins.
 func (a *actions) condition(job, text string, line int, needs []string) (deps []string, when, join string) {
-	plain := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "${{"), "}}"))
+	plain := bare(text)
 	switch plain {
 	case "always()", "!cancelled()":
 		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: done")
@@ -134,11 +185,24 @@ func (a *actions) condition(job, text string, line int, needs []string) (deps []
 		return needs, "", "success"
 	}
 	asked := a.draft.question("if "+job, "Answer yes or no: does this hold for this run? "+plain, line, a.quote(line), []any{"yes", "no"}, needs...)
-	if len(needs) > 0 {
+	switch {
+	case inAnyCase(plain):
+		asked.Join = "done"
+	case len(needs) > 0:
 		asked.Join = "success"
 	}
 	a.draft.note(line, "if: "+text, Asked, asked.ID, "the expression of Actions is a question with yes and no")
 	return []string{asked.ID}, asked.Capture + "?.answer == 'yes'", "success"
+}
+
+// inAnyCase reports whether a condition may hold although something failed before.
+func inAnyCase(condition string) bool {
+	return strings.Contains(condition, "always()") || strings.Contains(condition, "failure()") || strings.Contains(condition, "!cancelled()")
+}
+
+// bare is a condition without the braces around it.
+func bare(text string) string {
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "${{"), "}}"))
 }
 
 // matrix returns the list that a job is done for; "" for none.
@@ -146,13 +210,18 @@ func (a *actions) matrix(name string, job map[string]any) string {
 	strategy, _ := job["strategy"].(map[string]any)
 	matrix, _ := strategy["matrix"].(map[string]any)
 	line := a.line("jobs." + name + ".strategy")
-	axes := slices.DeleteFunc(slices.Sorted(maps.Keys(matrix)), func(each string) bool {
-		further := each == "include" || each == "exclude"
-		if further {
-			a.draft.note(line, "matrix: "+each, LeftOut, "", "rows beside those of the axes are not taken: change the list of foreach")
+	further := map[string][]map[string]any{}
+	for _, key := range []string{"include", "exclude"} {
+		list, is := matrix[key].([]any)
+		if matrix[key] != nil && !is {
+			a.draft.note(line, "matrix: "+key, LeftOut, "", "its values are computed")
 		}
-		return further
-	})
+		for _, each := range list {
+			row, _ := each.(map[string]any)
+			further[key] = append(further[key], row)
+		}
+	}
+	axes := slices.DeleteFunc(slices.Sorted(maps.Keys(matrix)), func(each string) bool { return each == "include" || each == "exclude" })
 	rows := []map[string]any{{}}
 	for _, axis := range axes {
 		values, is := matrix[axis].([]any)
@@ -168,57 +237,127 @@ func (a *actions) matrix(name string, job map[string]any) string {
 				more = append(more, made)
 			}
 		}
-		rows = more
+		if rows = more; len(rows) > maxRows {
+			a.draft.note(line, "matrix: "+axis, LeftOut, "", "more than "+strconv.Itoa(maxRows)+" rows are too many")
+			return ""
+		}
 	}
-	if len(rows) > 256 {
-		a.draft.note(line, "matrix: "+strings.Join(axes, ", "), LeftOut, "", strconv.Itoa(len(rows))+" rows are too many")
-	}
-	if len(axes) == 0 || len(rows) > 256 {
+	rows = slices.DeleteFunc(rows, func(row map[string]any) bool {
+		return len(axes) == 0 || slices.ContainsFunc(further["exclude"], func(each map[string]any) bool { return partOf(each, row) })
+	})
+	rows = included(rows, axes, further["include"])
+	if len(rows) == 0 {
 		return ""
 	}
-	encoded, err := jsonvalue.Encode(rows)
-	if err != nil {
-		return ""
+	a.draft.note(line, "matrix: "+strings.Join(slices.Sorted(maps.Keys(matrix)), ", "), Enforced, identifier(name, "job", 40), "foreach over "+strconv.Itoa(len(rows))+" rows")
+	return string(jsonvalue.Encoded(rows))
+}
+
+// maxRows bounds the rows of a matrix, as Actions does.
+const maxRows = 256
+
+// included adds the rows of include: each to the rows whose axes it does not change, else as
+// a row of its own.
+func included(rows []map[string]any, axes []string, include []map[string]any) []map[string]any {
+	own := len(rows)
+	for _, each := range include {
+		onAxes := maps.Clone(each)
+		maps.DeleteFunc(onAxes, func(key string, _ any) bool { return !slices.Contains(axes, key) })
+		added := false
+		for _, row := range rows[:own] {
+			if partOf(onAxes, row) {
+				maps.Copy(row, each)
+				added = true
+			}
+		}
+		if !added {
+			rows = append(rows, each)
+		}
 	}
-	a.draft.note(line, "matrix: "+strings.Join(axes, ", "), Enforced, identifier(name, "job", 40), "foreach over "+strconv.Itoa(len(rows))+" rows")
-	return string(encoded)
+	return rows
+}
+
+// partOf reports whether a value has all of a part; of maps the members that the part has.
+func partOf(part, value any) bool {
+	members, is := part.(map[string]any)
+	if !is {
+		return reflect.DeepEqual(part, value)
+	}
+	object, _ := value.(map[string]any)
+	for key, each := range members {
+		if other, there := object[key]; !there || !partOf(each, other) {
+			return false
+		}
+	}
+	return true
 }
 
 var secret = pattern.Lazy(`\$\{\{[^}]*\bsecrets\.`)
 
-// step reads one step of a job.
+// plainKeys are those of a step that a command of .savant/ci.yaml can carry out.
+var plainKeys = []string{"name", "id", "run", "shell"}
+
+// step reads one step of a job. What is not a plain command is a task that says all of it.
 func (a *actions) step(job string, step map[string]any, line int) *Step {
 	title, _ := step["name"].(string)
 	run, isCommand := step["run"].(string)
 	uses, isAction := step["uses"].(string)
-	switch {
-	case isCommand && !strings.Contains(run, "${{"):
-		name := identifier(cmp.Or(title, run), "command", 40)
-		for number, base := 2, name; a.draft.command(name); number++ {
-			name = base + "_" + strconv.Itoa(number)
-		}
-		a.draft.Commands = append(a.draft.Commands, Command{Name: name, Run: []string{"sh", "-ec", run}, Line: line})
-		made := a.draft.add(&Step{ID: job + " " + name, Call: callCommand, Input: map[string]any{"name": name}, Witness: "required", Line: line, Quote: a.quote(line)})
-		a.draft.note(line, cmp.Or(title, fault.Cut(run, 200)), Enforced, made.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
-		return made
+	condition, _ := step["if"].(string)
+	rest := maps.Clone(step)
+	maps.DeleteFunc(rest, func(key string, _ any) bool {
+		return slices.Contains(plainKeys, key) || key == "uses" || key == "with" || key == "if"
+	})
+	shell := fmt.Sprint(cmp.Or(step["shell"], any("sh")))
+	join, only := a.stepCondition(job, condition, line)
+	var made *Step
+	switch what := cmp.Or(title, uses, fault.Cut(run, 200)); {
+	case isCommand && len(rest) == 0 && only == "" && (shell == "sh" || shell == "bash") && !strings.Contains(run, "${{"):
+		name := a.draft.commandOf(cmp.Or(title, run), shell, run, line)
+		made = a.draft.add(&Step{ID: job + " " + name, Call: callCommand, Input: map[string]any{"name": name}, Witness: "required", Line: line, Quote: a.quote(line)})
+		a.draft.note(line, what, Enforced, made.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
 	case isCommand:
-		why := "it has expressions of Actions, so the model does it"
-		if secret().MatchString(run) {
+		if shell != "sh" {
+			rest["shell"] = shell
+		}
+		why := "it has expressions of Actions or more than commands, so the model does it"
+		if secret().Match(jsonvalue.Encoded(step)) {
 			why = "it takes secrets, which are the person's to give"
 		}
-		made := a.draft.task(job+" "+cmp.Or(title, run), "Do what these commands do; what stands in ${{ }} are values of GitHub Actions:\n"+run, line, a.quote(line))
-		a.draft.note(line, cmp.Or(title, fault.Cut(run, 200)), Asked, made.ID, why)
-		return made
+		made = a.draft.task(job+" "+what, only+"Do what these commands do; what stands in ${{ }} are values of GitHub Actions:\n"+run+saidToo(rest), line, a.quote(line))
+		a.draft.note(line, what, Asked, made.ID, why)
 	case isAction:
-		given, _ := jsonvalue.Encode(step["with"])
-		task := "Do what the action " + uses + " does"
-		if len(given) > 0 && string(given) != "null" {
-			task += ", with " + string(given)
-		}
-		made := a.draft.task(job+" "+cmp.Or(title, uses), task+".", line, a.quote(line))
-		a.draft.note(line, cmp.Or(title, uses), Asked, made.ID, "uses: an action is done by the model")
-		return made
+		made = a.draft.task(job+" "+what, only+"Do what the action "+uses+" does"+given(step)+"."+saidToo(rest), line, a.quote(line))
+		a.draft.note(line, what, Asked, made.ID, "uses: an action is done by the model")
+	default:
+		a.draft.note(line, cmp.Or(title, "a step"), LeftOut, "", "it has neither run nor uses")
+		return nil
 	}
-	a.draft.note(line, cmp.Or(title, "a step"), LeftOut, "", "it has neither run nor uses")
-	return nil
+	made.Join = join
+	return made
+}
+
+// stepCondition reads the if of a step: how it joins the one before, or words that its task
+// begins with.
+func (a *actions) stepCondition(job, text string, line int) (join, only string) {
+	switch plain := bare(text); plain {
+	case "", "success()":
+		return "", ""
+	case "always()", "!cancelled()":
+		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: done")
+		return "done", ""
+	default:
+		a.draft.note(line, "if: "+text, Asked, identifier(job, "job", 40), "the model decides whether it holds")
+		if inAnyCase(plain) {
+			join = "done"
+		}
+		return join, "Only where this holds for this run, else say that it does not: " + plain + ". "
+	}
+}
+
+// saidToo is what else a step says.
+func saidToo(rest map[string]any) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	return "\nIts other keys: " + string(jsonvalue.Encoded(rest))
 }

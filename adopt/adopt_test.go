@@ -233,11 +233,51 @@ jobs:
 		slices.Sort(jobs[job])
 	}
 	require.Equal(t, map[string][]string{"build": {"test"}, "publish": {"build", "test"}, "report": {"publish"}}, jobs)
-	require.Equal(t, `[{"go":"1.25","os":"linux"},{"go":"1.26","os":"linux"}]`, step(t, draft, "test_test").Foreach)
+	require.Equal(t, `[{"go":"1.25","os":"linux"},{"go":"1.26","os":"linux"},{"go":"tip"}]`, step(t, draft, "test_test").Foreach)
 	require.Equal(t, "done", step(t, draft, "report_report").Join)
 	require.Equal(t, []string{"report_report"}, step(t, draft, "report").Deps, "what is done in any case is not skipped with what failed")
 	require.Contains(t, string(draft.Workflow("ci.yml")), `"yes"`)
-	require.True(t, slices.ContainsFunc(draft.Units, func(each adopt.Unit) bool { return each.Text == "matrix: include" && each.Verdict == adopt.LeftOut }))
+}
+
+// What a step or a job of Actions says beside its command is not lost: a command that needs
+// more than a shell is a task.
+func TestWhatJobsOfActionsSay(t *testing.T) {
+	draft := read(t, "ci.yml", `jobs:
+  a:
+    runs-on: ${{ matrix.os }}
+    services: {db: {image: postgres}}
+    strategy:
+      matrix:
+        os: [linux, mac]
+        go: [1, 2]
+        exclude: [{os: mac, go: 1}]
+        include: [{os: linux, extra: x}, {os: win, go: 2}]
+    outputs: {version: "${{ steps.v.outputs.v }}"}
+    steps:
+      - {run: make}
+      - {run: make test, working-directory: sub}
+      - {run: dir, shell: pwsh}
+      - {run: ./deploy, if: github.ref == 'refs/heads/main'}
+      - {run: ./clean, if: always()}
+      - {run: ./tell, if: "failure() && !cancelled()"}
+      - {run: ./up, env: {KEY: "${{ secrets.KEY }}"}}
+  b: {needs: a, uses: ./.github/workflows/w.yml, with: {v: 1}}
+  c: {needs: [a, b], if: "${{ always() && needs.a.result == 'failure' }}", steps: [{uses: x/y@v1, with: {z: 1}, continue-on-error: true}]}
+`)
+	require.JSONEq(t, `[{"os": "linux", "go": 1, "extra": "x"}, {"os": "linux", "go": 2, "extra": "x"}, {"os": "mac", "go": 2}, {"os": "win", "go": 2}]`, step(t, draft, "a_make").Foreach)
+	require.Len(t, draft.Commands, 2, "make and ./clean are plain commands")
+	for _, each := range []struct{ step, says string }{
+		{"a_prepare", `"image":"postgres"`}, {"a_make_test", `{"working-directory":"sub"}`}, {"a_dir", `{"shell":"pwsh"}`}, {"a_deploy", "Only where this holds for this run, else say that it does not: github.ref == 'refs/heads/main'."},
+		{"a_tell", "failure() && !cancelled()"}, {"a_up", `"KEY":"${{ secrets.KEY }}"`}, {"b_uses", `with {"v":1}`}, {"c_x_y_v1", `{"continue-on-error":true}`},
+	} {
+		require.Contains(t, step(t, draft, each.step).Input["task"], each.says)
+	}
+	require.Equal(t, []any{"version"}, step(t, draft, "a_outputs").Schema["required"])
+	require.Equal(t, []string{"done", "done", "done"}, []string{step(t, draft, "a_clean").Join, step(t, draft, "a_tell").Join, step(t, draft, "if_c").Join})
+
+	action := read(t, "action.yml", "name: Set up\nruns:\n  using: composite\n  steps:\n    - {run: make tools, shell: bash}\n    - {uses: a/b@v1}\n")
+	require.Equal(t, []string{"bash", "-ec", "make tools"}, action.Commands[0].Run)
+	require.Equal(t, 5, action.Commands[0].Line)
 }
 
 // What is no procedure is refused with a code, and nothing crashes.

@@ -528,18 +528,20 @@ func (p *page) command(words string, line int) {
 		}
 		script = append(script, each)
 	}
-	name := identifier(script[0], "command", 40)
-	for number, base := 2, name; p.draft.command(name); number++ {
-		name = base + "_" + strconv.Itoa(number)
-	}
-	p.draft.Commands = append(p.draft.Commands, Command{Name: name, Run: []string{"sh", "-ec", strings.Join(script, "\n")}, Line: line})
+	name := p.draft.commandOf(script[0], "sh", strings.Join(script, "\n"), line)
 	first, _, _ := strings.Cut(words, "\n")
 	made := p.draft.add(&Step{ID: "run " + name, Call: callCommand, Input: map[string]any{"name": name}, Deps: compact([]string{p.last}), Witness: "required", Line: line, Quote: first})
 	p.follow(made)
 	p.draft.note(line, fault.Cut(words, 200), Enforced, made.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
 }
 
-// command reports whether the draft has a command of a name.
-func (d *Draft) command(name string) bool {
-	return slices.ContainsFunc(d.Commands, func(each Command) bool { return each.Name == name })
+// commandOf adds a command of a shell to the draft, and returns its name, which no other has.
+func (d *Draft) commandOf(title, shell, script string, line int) string {
+	name := identifier(title, "command", 40)
+	known := func(each Command) bool { return each.Name == name }
+	for number, base := 2, name; slices.ContainsFunc(d.Commands, known); number++ {
+		name = base + "_" + strconv.Itoa(number)
+	}
+	d.Commands = append(d.Commands, Command{Name: name, Run: []string{shell, "-ec", script}, Line: line})
+	return name
 }
