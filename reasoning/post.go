@@ -211,91 +211,17 @@ func hide(text string, sent http.Header) string {
 	return redact.FromLength(1, strings.TrimPrefix(sent.Get("Authorization"), "Bearer "), sent.Get("X-Api-Key")).Text(text)
 }
 
-// RetryAfter reads the header of that name: seconds or a date (RFC 9110, 10.2.3).
-// It is 0 for anything else and for the past.
-func RetryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(value); err == nil || errors.Is(err, strconv.ErrRange) { // out of range: the largest value
-		return time.Duration(min(max(seconds, 0), 1<<31)) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return max(date.Sub(now), 0)
-	}
-	return 0
-}
+// wait matches a duration, or a number and its unit.
+const wait = `([0-9][0-9.]*[hms][0-9.hms]*|[0-9.]+(?: [a-z]+)?)`
 
 var (
+	// pause matches a number with its unit: 2, 1.5s, 7 seconds; of several the first.
+	pause = pattern.Lazy(`(?i)^\s*([0-9.]+)\s*([a-z]*)\s*(?:,.*)?$`)
 	// retryMember matches a pause as a member of an error: "retryDelay": "34s", "retry_after": 2.
-	retryMember = pattern.Lazy(`(?i)"retry[_-]?(?:delay|after)(?:[_-]?(ms|milliseconds)|[_-]?(?:s|seconds))?"\s*:\s*(?:\{\s*"seconds"\s*:\s*)?"?([0-9.]+[hms0-9.]*)(?: ([a-z]+))?`)
+	retryMember = pattern.Lazy(`(?i)"retry[_-]?(?:delay|after)(?:[_-]?(ms|milliseconds)|[_-]?(?:s|seconds))?"\s*:\s*(?:\{\s*"seconds"\s*:\s*)?"?` + wait)
 	// retrySentence matches it in a sentence: "Please try again in 6m0s."
-	retrySentence = pattern.Lazy(`(?i)(?:try again|retry|retrying|resets?|wait)(?: (?:in|after|for|about))* ([0-9][0-9.hms]*)(?: ([a-z]+))?`)
-	// leadingWait matches a pause at the beginning of a header.
-	leadingWait = pattern.Lazy(`(?i)^\s*([0-9][0-9.hms]*)\s*([a-z]+)?\s*(?:,|$)`)
+	retrySentence = pattern.Lazy(`(?i)(?:try again|retry|retrying|resets?|wait)(?: (?:in|after|for|about))* ` + wait)
 )
-
-// AskedWait is how long the body of an error asks to wait; 0 if it does not say.
-func AskedWait(body string) time.Duration {
-	if found := retryMember().FindStringSubmatch(body); found != nil {
-		return waitOf(found[2], found[1]+found[3], time.Now())
-	} else if found := retrySentence().FindStringSubmatch(body); found != nil {
-		return waitOf(found[1], found[2], time.Now())
-	}
-	return 0
-}
-
-// waitOf is the pause of a number with a unit, seconds by default.
-func waitOf(value, unit string, now time.Time) time.Duration {
-	wait := parseReset(strings.TrimRight(value, "."), now)
-	switch unit = strings.ToLower(unit); {
-	case unit == "ms", strings.HasPrefix(unit, "milli"):
-		return wait / 1000
-	case strings.HasPrefix(unit, "min"):
-		return wait * 60
-	case strings.HasPrefix(unit, "hour"):
-		return wait * 60 * 60
-	}
-	return wait
-}
-
-// Patience is how long a service asks to wait: Retry-After in seconds or milliseconds,
-// or the time until an exhausted rate limit of OpenAI or Anthropic is reset. It is 0 if
-// the service does not say.
-func Patience(header http.Header, now time.Time) time.Duration {
-	if milliseconds, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && milliseconds > 0 {
-		return time.Duration(min(milliseconds, 1<<31)) * time.Millisecond
-	}
-	if given := header.Get("Retry-After"); given != "" {
-		if found := leadingWait().FindStringSubmatch(given); found != nil {
-			return waitOf(found[1], found[2], now)
-		}
-		return parseReset(given, now)
-	}
-	var usedUp, unlimited time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
-	for _, limit := range limits() {
-		left, wait := header.Get(limit.remaining), parseReset(header.Get(limit.reset), now)
-		switch left {
-		case "0":
-			usedUp = max(usedUp, wait)
-		case "":
-			unlimited = max(unlimited, wait)
-		}
-	}
-	return cmp.Or(usedUp, unlimited)
-}
-
-// limit names the two headers of a rate limit: the remaining count and the time of its
-// reset.
-type limit struct{ remaining, reset string }
-
-// limits are the rate-limit headers of OpenAI, Anthropic and compatible services, and the
-// generic ones.
-func limits() []limit {
-	all := []limit{{"X-Ratelimit-Remaining", "X-Ratelimit-Reset"}, {"Ratelimit-Remaining", "Ratelimit-Reset"}}
-	for _, of := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
-		all = append(all, limit{"X-Ratelimit-Remaining-" + of, "X-Ratelimit-Reset-" + of},
-			limit{"Anthropic-Ratelimit-" + of + "-Remaining", "Anthropic-Ratelimit-" + of + "-Reset"})
-	}
-	return all
-}
 
 // Larger numbers of seconds, or of milliseconds, are times and not durations.
 const (
@@ -303,30 +229,77 @@ const (
 	millisecondsOfTime = 1e12
 )
 
-// parseReset parses the time of a reset: a duration ("6m0s"), seconds with an optional
-// fraction, Unix time in seconds or milliseconds, or RFC 3339.
-func parseReset(value string, now time.Time) time.Duration {
-	if number, err := strconv.ParseFloat(value, 64); err == nil {
+// RetryAfter reads how long a service asks to wait: a duration ("6m0s"), a number of seconds
+// or of another unit, Unix time in seconds or milliseconds, or a date. It is 0 for anything
+// else and for the past.
+func RetryAfter(value string, now time.Time) time.Duration {
+	if duration, err := time.ParseDuration(value); err == nil {
+		return max(duration, 0)
+	}
+	if found := pause().FindStringSubmatch(value); found != nil {
+		number, _ := strconv.ParseFloat(found[1], 64) // out of range: the largest value
 		switch {
 		case number >= millisecondsOfTime:
 			return max(time.UnixMilli(int64(min(number, 1e15))).Sub(now), 0)
 		case number >= secondsOfTime:
 			return max(time.Unix(int64(number), 0).Sub(now), 0)
 		}
-		if number > 0 {
-			return time.Duration(number * float64(time.Second))
+		unit := time.Second
+		switch given := strings.ToLower(found[2]); {
+		case given == "ms", strings.HasPrefix(given, "milli"):
+			unit = time.Millisecond
+		case given == "m", strings.HasPrefix(given, "min"):
+			unit = time.Minute
+		case strings.HasPrefix(given, "h"):
+			unit = time.Hour
 		}
-		return 0
-	}
-	if duration, err := time.ParseDuration(value); err == nil {
-		return max(duration, 0)
+		return time.Duration(min(number*float64(unit), 1<<62))
 	}
 	for _, layout := range []string{time.RFC3339, time.RFC1123Z} {
 		if at, err := time.Parse(layout, value); err == nil {
 			return max(at.Sub(now), 0)
 		}
 	}
-	return RetryAfter(value, now)
+	if date, err := http.ParseTime(value); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// AskedWait is how long the body of an error asks to wait; 0 if it does not say.
+func AskedWait(body string) time.Duration {
+	value, unit := "", ""
+	if found := retryMember().FindStringSubmatch(body); found != nil {
+		value, unit = found[2], found[1]
+	} else if found := retrySentence().FindStringSubmatch(body); found != nil {
+		value = found[1]
+	}
+	return RetryAfter(strings.TrimRight(value, ".")+unit, time.Now())
+}
+
+// Patience is how long a service asks to wait: Retry-After in seconds or milliseconds,
+// or the time until an exhausted rate limit is reset. It is 0 if the service does not say.
+func Patience(header http.Header, now time.Time) time.Duration {
+	if wait := RetryAfter(header.Get("Retry-After-Ms")+"ms", now); wait > 0 {
+		return wait
+	}
+	if given := header.Get("Retry-After"); given != "" {
+		return RetryAfter(given, now)
+	}
+	var usedUp, unlimited time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
+	for name := range header {
+		if !strings.Contains(name, "Ratelimit") || !strings.Contains(name, "Reset") {
+			continue
+		}
+		wait := RetryAfter(header.Get(name), now)
+		switch header.Get(strings.Replace(name, "Reset", "Remaining", 1)) {
+		case "0":
+			usedUp = max(usedUp, wait)
+		case "":
+			unlimited = max(unlimited, wait)
+		}
+	}
+	return cmp.Or(usedUp, unlimited)
 }
 
 // networkError is the error of a request that got no answer, without the address.

@@ -42,8 +42,8 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 	if strings.Contains(strings.ToLower(strings.Join(before, "\n")), strings.ToLower(mark)) {
 		return commentOut{Why: "a review of this commit was posted before"}, nil
 	}
-	var answer string
-	return commentOut{Posted: true}, e.ask(ctx, add, &answer)
+	_, err = e.ask(ctx, add)
+	return commentOut{Posted: true}, err
 }
 
 // commentTools returns the calls of one mounted server that list comments and add one.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
+	"github.com/tidwall/gjson"
 
 	"savant/engines"
 	"savant/fault"
@@ -69,20 +70,10 @@ func (e *engine) about(at source, kind forgeKind, name string) (asking, bool) {
 		number, args["method"] = "pullNumber", method
 	}
 	args[number] = at.Number
-	if properties[number].Type == "string" {
+	if properties[number].Get("type").Str == "string" {
 		args[number] = strconv.Itoa(at.Number)
 	}
 	return asking{tool, args}, true
-}
-
-// request is what the tools of both kinds of forges say of a request.
-type request struct {
-	Title, Body, Description, SHA string
-	Head, Base                    struct{ SHA string }
-	Refs                          struct {
-		Base string `json:"base_sha"`
-		Head string `json:"head_sha"`
-	} `json:"diff_refs"`
 }
 
 // resolveForge asks a mounted server for a request that is not in the repository.
@@ -95,10 +86,15 @@ func (e *engine) resolveForge(ctx context.Context, wanted target, foreign string
 		if !found {
 			continue
 		}
-		var about request
-		err := e.ask(ctx, get, &about)
+		about, err := e.ask(ctx, get)
 		at.Forge, at.Kind = get.engine(), kind.name
-		at.Base, at.Head = cmp.Or(about.Base.SHA, about.Refs.Base), cmp.Or(about.Head.SHA, about.Refs.Head, about.SHA)
+		first := func(paths ...string) (found string) {
+			for _, each := range paths {
+				found = cmp.Or(found, gjson.Get(about, each).Str)
+			}
+			return found
+		}
+		at.Base, at.Head = first("base.sha", "diff_refs.base_sha"), first("head.sha", "diff_refs.head_sha", "sha")
 		if err == nil && at.Head == "" {
 			at.Head, err = e.lastCommit(ctx, at, kind)
 		}
@@ -127,11 +123,8 @@ func (e *engine) lastCommit(ctx context.Context, at source, kind forgeKind) (str
 	if _, sized := propertiesOf(list.tool)["per_page"]; sized {
 		list.args["per_page"] = 1
 	}
-	var commits []struct{ ID string }
-	if err := e.ask(ctx, list, &commits); err != nil || len(commits) == 0 {
-		return "", err
-	}
-	return commits[0].ID, nil
+	commits, err := e.ask(ctx, list)
+	return gjson.Get(commits, "0.id").Str, err
 }
 
 // readForge returns the files of a request with their patches.
@@ -163,23 +156,16 @@ func (e *engine) readForge(ctx context.Context, from source) (files []fileChange
 // filesIn reads the files of a change in an answer of a forge: a list of them, as GitLab
 // answers it, or the output of `git diff`.
 func filesIn(answer string) (files []fileChange, err error) {
-	var list []struct {
-		OldPath   string `json:"old_path"`
-		NewPath   string `json:"new_path"`
-		Diff      string `json:"diff"`
-		New       bool   `json:"new_file"`
-		Deleted   bool   `json:"deleted_file"`
-		Renamed   bool   `json:"renamed_file"`
-		Collapsed bool   `json:"collapsed"`
-		TooLarge  bool   `json:"too_large"`
-	}
 	var parsed []*gitdiff.File
-	if json.Unmarshal([]byte(answer), &list) != nil {
+	list := gjson.Parse(answer)
+	if !gjson.Valid(answer) || !list.IsArray() {
 		parsed, _, err = gitdiff.Parse(strings.NewReader(answer))
+		list = gjson.Result{}
 	}
-	for _, each := range list {
-		file := fileOf(each.OldPath, each.NewPath, each.New, each.Deleted, each.Renamed, each.Diff)
-		if each.TooLarge || each.Collapsed {
+	for _, each := range list.Array() {
+		is := func(name string) bool { return each.Get(name).Bool() }
+		file := fileOf(each.Get("old_path").Str, each.Get("new_path").Str, is("new_file"), is("deleted_file"), is("renamed_file"), each.Get("diff").Str)
+		if is("too_large") || is("collapsed") {
 			file.LeftOut = "too long: the forge does not show its patch"
 		}
 		files = append(files, file)
@@ -211,17 +197,9 @@ func fileOf(oldPath, path string, isNew, isDeleted, isRenamed bool, patch string
 	return file
 }
 
-// property is the schema of a tool's argument.
-type property struct {
-	Type any `json:"type"`
-}
-
-func propertiesOf(tool engines.Tool) map[string]property {
-	var schema struct {
-		Properties map[string]property `json:"properties"`
-	}
-	_ = json.Unmarshal(tool.Input, &schema) // an unreadable schema has no properties
-	return schema.Properties
+// propertiesOf returns the schemas of a tool's arguments.
+func propertiesOf(tool engines.Tool) map[string]gjson.Result {
+	return gjson.GetBytes(tool.Input, "properties").Map()
 }
 
 // maxPages bounds how many pages of one list are read.
@@ -243,12 +221,11 @@ func (e *engine) askPages(ctx context.Context, list asking) (answers []string, e
 		if paged {
 			args["page"] = page
 		}
-		var text string
-		if err := e.ask(ctx, list, &text); err != nil {
+		text, err := e.ask(ctx, list)
+		if err != nil {
 			return nil, err
 		}
-		var rows []json.RawMessage
-		more := json.Unmarshal([]byte(text), &rows) == nil && len(rows) > 0
+		more := gjson.Get(text, "0").Exists()
 		if page > 1 && !cursors && (!more || text == answers[page-2]) {
 			return answers, nil
 		}
@@ -267,18 +244,11 @@ func (e *engine) askPages(ctx context.Context, list asking) (answers []string, e
 // nextPage returns the cursor of the page after a list of notes, as GraphQL has it; "" if
 // there is none.
 func nextPage(text string) string {
-	var list struct {
-		Notes struct {
-			PageInfo struct {
-				HasNextPage bool   `json:"hasNextPage"`
-				EndCursor   string `json:"endCursor"`
-			} `json:"pageInfo"`
-		} `json:"notes"`
-	}
-	if json.Unmarshal([]byte(text), &list) != nil || !list.Notes.PageInfo.HasNextPage {
+	page := gjson.Get(text, "notes.pageInfo")
+	if !page.Get("hasNextPage").Bool() {
 		return ""
 	}
-	return list.Notes.PageInfo.EndCursor
+	return page.Get("endCursor").Str
 }
 
 // find returns the tool of an engine by its own name; of any mounted server if engine is "".
@@ -294,48 +264,34 @@ func (e *engine) find(engine, own string) (engines.Tool, bool) {
 	return tools[i], true
 }
 
-// ask calls a tool of a mounted server and decodes its JSON or text. An answer over the
+// ask calls a tool of a mounted server and returns its JSON or text. An answer over the
 // limit of a result is LIMIT_EXCEEDED: its beginning would look like all of it.
-func (e *engine) ask(ctx context.Context, call asking, into any) error {
+func (e *engine) ask(ctx context.Context, call asking) (string, error) {
 	result, err := e.invoke(ctx, call.tool.Name, call.args)
-	switch {
-	case errors.Is(err, fault.LimitExceeded) || result.Artifact != "":
-		return fault.New(fault.LimitExceeded, "the answer of %s is larger than a result may be", call.tool.Name).
+	if errors.Is(err, fault.LimitExceeded) || result.Artifact != "" {
+		return "", fault.New(fault.LimitExceeded, "the answer of %s is larger than a result may be", call.tool.Name).
 			Hinted(fault.Hint{Text: "fetch the request and review it here: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
-	case err != nil:
-		return err
 	}
-	text := textOf(result.JSON)
-	if plain, wanted := into.(*string); wanted {
-		*plain = text
-		return nil
-	}
-	return decode(call.tool.Name, []byte(text), into)
+	return textOf(result.JSON), err
 }
 
 // textOf returns the JSON or text that a mounted server answered: its text, whether it
 // comes as content or as {"text": …}, the list that GitLab's server puts into an object as
 // items, else the object.
 func textOf(result json.RawMessage) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(result, &members) != nil {
-		return string(result)
-	}
-	var text string
-	if len(members) == 1 && json.Unmarshal(members["text"], &text) == nil {
-		return text
-	}
-	var blocks []struct {
-		Text string `json:"text"`
-	}
-	if len(members) == 1 && json.Unmarshal(members["content"], &blocks) == nil {
-		for _, block := range blocks {
-			text += block.Text
+	whole := gjson.ParseBytes(result)
+	text, content, items := whole.Get("text"), whole.Get("content"), whole.Get("items")
+	switch members := len(whole.Map()); {
+	case members == 1 && text.Type == gjson.String:
+		return text.Str
+	case members == 1 && content.IsArray():
+		joined := ""
+		for _, block := range content.Get("#.text").Array() {
+			joined += block.Str
 		}
-		return text
-	}
-	if items := members["items"]; members["metadata"] != nil && len(members) == 2 && len(items) > 0 && items[0] == '[' {
-		return string(items)
+		return joined
+	case members == 2 && whole.Get("metadata").Exists() && items.IsArray():
+		return items.Raw
 	}
 	return string(result)
 }

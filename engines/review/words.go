@@ -3,14 +3,13 @@ package review
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"savant/fault"
-	"savant/internal/jsonvalue"
 )
 
 // Words are what people wrote about a pull or merge request, for the reviewer.
@@ -36,8 +35,10 @@ func (e *engine) words(ctx context.Context, at source) *Words {
 		if !found {
 			continue
 		}
-		var about request
-		err := e.ask(ctx, get, &about)
+		about, err := e.ask(ctx, get)
+		if err == nil && !gjson.Valid(about) {
+			err = fault.New(fault.ToolFailed, "it is no JSON")
+		}
 		at.Forge = get.engine()
 		var discussion []string
 		for _, name := range kind.discussion {
@@ -45,14 +46,14 @@ func (e *engine) words(ctx context.Context, at source) *Words {
 				discussion = append(discussion, e.discussion(ctx, list)...)
 			}
 		}
-		return wordsOf(about, err, discussion)
+		return wordsOf(gjson.Parse(about), err, discussion)
 	}
 	return nil
 }
 
 // wordsOf writes what people wrote, or that it could not be read.
-func wordsOf(about request, err error, discussion []string) *Words {
-	title, description := about.Title, cmp.Or(about.Body, about.Description)
+func wordsOf(about gjson.Result, err error, discussion []string) *Words {
+	title, description := about.Get("title").Str, cmp.Or(about.Get("body").Str, about.Get("description").Str)
 	if err != nil {
 		title = "(they could not be read: " + string(fault.From(err).Code) + ")"
 	}
@@ -70,47 +71,38 @@ func (e *engine) discussion(ctx context.Context, list asking) (all []string) {
 		return []string{"(comments could not be read: " + string(fault.From(err).Code) + ")"}
 	}
 	for _, page := range pages {
-		if value, err := jsonvalue.Decode(json.RawMessage(page)); err == nil {
-			commentsIn(value, func(comment string) {
-				if !slices.Contains(all, comment) {
-					all = append(all, comment)
-				}
-			})
-		}
+		commentsIn(gjson.Parse(page), maxNested, func(comment string) {
+			if !slices.Contains(all, comment) {
+				all = append(all, comment)
+			}
+		})
 	}
 	return all
 }
 
+// maxNested is how deep a forge nests its comments at most.
+const maxNested = 20
+
 // commentsIn finds the comments in an answer of a forge, however it nests them: each object
 // with a body. Those of the forge itself and earlier reviews of Savant are left out.
-func commentsIn(value any, found func(string)) {
-	switch each := value.(type) {
-	case []any:
-		for _, item := range each {
-			commentsIn(item, found)
-		}
-	case map[string]any:
-		body, _ := each["body"].(string)
-		if system, _ := each["system"].(bool); body != "" && !system && !strings.Contains(body, reviewMark) {
-			found(nameIn(each["user"], each["author"]) + ": " + strings.TrimSpace(body))
-		}
-		for _, name := range slices.Sorted(maps.Keys(each)) {
-			commentsIn(each[name], found)
-		}
+func commentsIn(value gjson.Result, depth int, found func(string)) {
+	body := value.Get("body").Str
+	if value.IsObject() && body != "" && !value.Get("system").Bool() && !strings.Contains(body, reviewMark) {
+		found(nameIn(value.Get("user"), value.Get("author")) + ": " + strings.TrimSpace(body))
+	}
+	if depth > 0 && (value.IsObject() || value.IsArray()) {
+		value.ForEach(func(_, each gjson.Result) bool {
+			commentsIn(each, depth-1, found)
+			return true
+		})
 	}
 }
 
 // nameIn returns the name of who wrote a comment.
-func nameIn(people ...any) string {
+func nameIn(people ...gjson.Result) string {
 	for _, each := range people {
-		if name, is := each.(string); is && name != "" {
+		if name := cmp.Or(each.Str, each.Get("login").Str, each.Get("username").Str, each.Get("name").Str); name != "" {
 			return name
-		}
-		about, _ := each.(map[string]any)
-		for _, key := range []string{"login", "username", "name"} {
-			if name, _ := about[key].(string); name != "" {
-				return name
-			}
 		}
 	}
 	return "somebody"

@@ -1,11 +1,13 @@
 package models
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"savant/fault"
 	"savant/reasoning"
@@ -66,65 +68,27 @@ type anthropicBlock struct {
 	text       strings.Builder
 }
 
-// anthropicContent is a block on the wire, whole or at its start.
-type anthropicContent struct {
-	Type  string          `json:"type"`
-	Text  string          `json:"text"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-}
-
-type anthropicUsage struct {
-	InputTokens   count `json:"input_tokens"`
-	CacheCreation count `json:"cache_creation_input_tokens"`
-	CacheRead     count `json:"cache_read_input_tokens"`
-	OutputTokens  count `json:"output_tokens"`
-}
-
-type anthropicEvent struct {
-	Type string `json:"type"`
-	// Fields of a whole message, and of the message in message_start.
-	Content    []anthropicContent      `json:"content"`
-	StopReason word                    `json:"stop_reason"`
-	Usage      lenient[anthropicUsage] `json:"usage"`
-	Message    struct {
-		Usage lenient[anthropicUsage] `json:"usage"`
-	} `json:"message"`
-	// Fields of the events of a block, and of message_delta.
-	Block anthropicContent `json:"content_block"`
-	Delta struct {
-		Text        piece `json:"text"`
-		PartialJSON piece `json:"partial_json"`
-		StopReason  word  `json:"stop_reason"`
-	} `json:"delta"`
-}
-
 func (a *anthropicAnswer) take(part []byte) error {
-	var event anthropicEvent
-	if err := json.Unmarshal(part, &event); err != nil {
-		return err
-	}
-	switch event.Type {
+	event := gjson.ParseBytes(part)
+	switch event.Get("type").Str {
 	case "message_start":
-		a.count(event.Message.Usage.value)
+		a.count(event.Get("message.usage"))
 	case "content_block_start":
-		a.begin(event.Block)
+		a.begin(event.Get("content_block"))
 	case "content_block_delta":
-		a.write(a.join(event.Delta.Text) + a.join(event.Delta.PartialJSON))
+		a.write(a.join(event.Get("delta.text")) + a.join(event.Get("delta.partial_json")))
 	case "message_delta":
-		a.count(event.Usage.value)
-		a.stop(event.Delta.StopReason)
+		a.count(event.Get("usage"))
+		a.stop(event.Get("delta.stop_reason").Str)
 	case "message_stop":
 		a.end()
 	case "message", "": // whole; events of other types, which later versions may add, are ignored
-		for _, each := range event.Content {
+		for _, each := range event.Get("content").Array() {
 			a.begin(each)
-			if each.Type == "tool_use" {
-				a.write(a.arguments(each.Input))
-			}
+			a.write(a.arguments(each.Get("input")))
 		}
-		a.count(event.Usage.value)
-		a.stop(event.StopReason)
+		a.count(event.Get("usage"))
+		a.stop(event.Get("stop_reason").Str)
 		a.end()
 	}
 	return a.refusalError()
@@ -132,11 +96,9 @@ func (a *anthropicAnswer) take(part []byte) error {
 
 // begin begins a block. A streamed tool use starts with an empty placeholder input,
 // which is ignored.
-func (a *anthropicAnswer) begin(block anthropicContent) {
-	a.blocks = append(a.blocks, &anthropicBlock{kind: block.Type, name: block.Name})
-	if block.Type == "text" {
-		a.write(block.Text)
-	}
+func (a *anthropicAnswer) begin(block gjson.Result) {
+	a.blocks = append(a.blocks, &anthropicBlock{kind: block.Get("type").Str, name: block.Get("name").Str})
+	a.write(a.join(block.Get("text")))
 }
 
 func (a *anthropicAnswer) write(text string) {
@@ -150,16 +112,16 @@ func (a *anthropicAnswer) write(text string) {
 	}
 }
 
-func (a *anthropicAnswer) count(usage anthropicUsage) {
-	if read := usage.InputTokens + usage.CacheCreation + usage.CacheRead; read > 0 {
-		a.reply.PromptTokens = int(read)
+func (a *anthropicAnswer) count(usage gjson.Result) {
+	read := 0
+	for _, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"} {
+		read += tokens(usage.Get(name))
 	}
-	if usage.OutputTokens > 0 {
-		a.reply.OutputTokens = int(usage.OutputTokens)
-	}
+	a.reply.PromptTokens = cmp.Or(read, a.reply.PromptTokens)
+	a.reply.OutputTokens = cmp.Or(tokens(usage.Get("output_tokens")), a.reply.OutputTokens)
 }
 
-func (a *anthropicAnswer) stop(reason word) {
+func (a *anthropicAnswer) stop(reason string) {
 	switch reason {
 	case "max_tokens", "model_context_window_exceeded":
 		a.reply.Cut = true
@@ -202,13 +164,7 @@ func (a *anthropicAnswer) refusalError() error {
 // Window reads max_input_tokens of GET /v1/models/MODEL.
 func (a *anthropic) Window(ctx context.Context) int {
 	return a.windowFrom(ctx, func(ctx context.Context) int {
-		answer, err := reasoning.Get(ctx, a.client, a.address("/v1/models/"+url.PathEscape(a.model)), a.header())
-		var shown struct {
-			Window json.RawMessage `json:"max_input_tokens"`
-		}
-		if err != nil || json.Unmarshal(answer, &shown) != nil {
-			return 0
-		}
-		return number(shown.Window)
+		answer, _ := reasoning.Get(ctx, a.client, a.address("/v1/models/"+url.PathEscape(a.model)), a.header()) // without one, nothing is known
+		return tokens(gjson.GetBytes(answer, "max_input_tokens"))
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 
-	"savant/fault"
 	"savant/reasoning"
 )
 
@@ -33,8 +32,8 @@ type partialAnswer struct {
 	ended bool
 	// refusal is the text of a model's refusal.
 	refusal strings.Builder
-	// half is the first half of a surrogate pair that the next piece completes.
-	half rune
+	// half is the first half of a surrogate pair, in JSON, that the next part completes.
+	half string
 }
 
 func (c *partialAnswer) taken() *partialAnswer { return c }
@@ -144,16 +143,13 @@ func (s *service) send(ctx context.Context, operation string, header http.Header
 
 // part feeds one part, or a whole answer.
 func (s *service) part(answer []byte, into taker) error {
+	if !json.Valid(answer) {
+		return s.undocumented(answer)
+	}
 	if said := refusal(answer); said != nil {
 		return s.refusalError(said)
 	}
-	if err := into.take(answer); err != nil {
-		if coded := (*fault.Error)(nil); errors.As(err, &coded) {
-			return err
-		}
-		return s.undocumented(answer)
-	}
-	return nil
+	return into.take(answer)
 }
 
 // undocumented is the error of an answer that is not JSON. A page of HTML is that of

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"savant/reasoning"
 )
 
@@ -43,35 +45,17 @@ func (o *ollama) room(prompt Prompt) int {
 type ollamaAnswer struct{ partialAnswer }
 
 func (a *ollamaAnswer) take(part []byte) error {
-	var reply struct {
-		Message struct {
-			Content   piece           `json:"content"`
-			Thinking  lenient[string] `json:"thinking"`
-			ToolCalls []struct {
-				Function struct {
-					Name      string          `json:"name"`
-					Arguments json.RawMessage `json:"arguments"`
-				} `json:"function"`
-			} `json:"tool_calls"`
-		} `json:"message"`
-		Done            bool  `json:"done"`
-		DoneReason      word  `json:"done_reason"`
-		PromptEvalCount count `json:"prompt_eval_count"`
-		EvalCount       count `json:"eval_count"`
-	}
-	if err := json.Unmarshal(part, &reply); err != nil {
-		return err
-	}
-	a.wrote(a.join(reply.Message.Content))
-	a.thinking.WriteString(reply.Message.Thinking.value)
-	for _, each := range reply.Message.ToolCalls {
+	reply := gjson.ParseBytes(part)
+	a.wrote(a.join(reply.Get("message.content")))
+	a.thinking.WriteString(reply.Get("message.thinking").Str)
+	for _, each := range reply.Get("message.tool_calls.#.function").Array() {
 		made := a.callAt(len(a.calls))
-		made.name = each.Function.Name
-		made.args.WriteString(a.arguments(each.Function.Arguments))
+		made.name = each.Get("name").Str
+		made.args.WriteString(a.arguments(each.Get("arguments")))
 	}
-	if reply.Done {
-		a.ended, a.reply.Cut = true, reply.DoneReason == "length"
-		a.reply.PromptTokens, a.reply.OutputTokens = int(reply.PromptEvalCount), int(reply.EvalCount)
+	if reply.Get("done").Bool() {
+		a.ended, a.reply.Cut = true, reply.Get("done_reason").Str == "length"
+		a.reply.PromptTokens, a.reply.OutputTokens = tokens(reply.Get("prompt_eval_count")), tokens(reply.Get("eval_count"))
 	}
 	return nil
 }
@@ -104,18 +88,14 @@ func (o *ollama) Window(ctx context.Context) int {
 		if err != nil {
 			return 0
 		}
-		answer, err := reasoning.Post(ctx, o.client, o.address("/api/show"), http.Header{}, body)
-		var shown struct {
-			Info map[string]json.RawMessage `json:"model_info"`
-		}
-		if err != nil || json.Unmarshal(answer, &shown) != nil {
-			return 0
-		}
-		for name, value := range shown.Info {
-			if strings.HasSuffix(name, ".context_length") {
-				return number(value)
+		answer, _ := reasoning.Post(ctx, o.client, o.address("/api/show"), http.Header{}, body) // without one, nothing is known
+		size := 0
+		gjson.GetBytes(answer, "model_info").ForEach(func(name, value gjson.Result) bool {
+			if strings.HasSuffix(name.Str, ".context_length") {
+				size = tokens(value)
 			}
-		}
-		return 0
+			return true
+		})
+		return size
 	})
 }

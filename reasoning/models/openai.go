@@ -3,8 +3,9 @@ package models
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
+
+	"github.com/tidwall/gjson"
 
 	"savant/fault"
 	"savant/reasoning"
@@ -51,7 +52,7 @@ func (o *openAI) forms(prompt Prompt) []openAIForm {
 		forms = forms[1:] // json_object does not enforce the schema
 	}
 	if prompt.Enforce {
-		format := map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": answerTool, "schema": made.schema, "strict": strict(made.schema)}}
+		format := map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": answerTool, "schema": made.schema, "strict": strict(gjson.ParseBytes(made.schema))}}
 		forms = append([]openAIForm{{"json_schema", format, made}}, forms...)
 	}
 	return forms
@@ -96,54 +97,23 @@ func (o *openAI) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
 // openAIAnswer reads a completion, whole or in chunks.
 type openAIAnswer struct{ partialAnswer }
 
-// openAIMessage is a whole message, or the delta of a chunk.
-type openAIMessage struct {
-	Content json.RawMessage `json:"content"`
-	Refusal lenient[string] `json:"refusal"`
-	// Some services put the answer here, and nothing into content.
-	ReasoningContent lenient[string] `json:"reasoning_content"`
-	Reasoning        lenient[string] `json:"reasoning"`
-	ToolCalls        []struct {
-		Index    *count `json:"index"`
-		Function struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
-}
-
 func (a *openAIAnswer) take(part []byte) error {
-	var chunk struct {
-		Choices []struct {
-			Message      *openAIMessage `json:"message"`
-			Delta        *openAIMessage `json:"delta"`
-			FinishReason word           `json:"finish_reason"`
-		} `json:"choices"`
-		Usage lenient[struct {
-			PromptTokens     count `json:"prompt_tokens"`
-			CompletionTokens count `json:"completion_tokens"`
-		}] `json:"usage"`
+	chunk := gjson.ParseBytes(part)
+	if used := tokens(chunk.Get("usage.prompt_tokens")); used > 0 {
+		a.reply.PromptTokens, a.reply.OutputTokens = used, tokens(chunk.Get("usage.completion_tokens"))
 	}
-	if err := json.Unmarshal(part, &chunk); err != nil {
-		return err
-	}
-	if used := chunk.Usage.value; used.PromptTokens > 0 {
-		a.reply.PromptTokens, a.reply.OutputTokens = int(used.PromptTokens), int(used.CompletionTokens)
-	}
-	if len(chunk.Choices) == 0 {
+	choice := chunk.Get("choices.0")
+	if !choice.Exists() {
 		if a.stream != nil { // a chunk of usage, or Azure's first one, of what a filter found in the prompt
 			return nil
 		}
 		return fault.New(fault.ReasoningUnavailable, "the service answered without a choice")
 	}
-	choice := chunk.Choices[0]
-	for _, said := range []*openAIMessage{choice.Message, choice.Delta} {
-		if said != nil {
-			a.add(*said)
-		}
-	}
-	a.ended = a.ended || choice.FinishReason != "" || choice.Message != nil
-	switch choice.FinishReason {
+	whole, reason := choice.Get("message"), choice.Get("finish_reason").String()
+	a.add(whole)
+	a.add(choice.Get("delta"))
+	a.ended = a.ended || reason != "" || whole.IsObject()
+	switch reason {
 	case "length":
 		a.reply.Cut = true
 	case "content_filter":
@@ -152,34 +122,24 @@ func (a *openAIAnswer) take(part []byte) error {
 	return nil
 }
 
-func (a *openAIAnswer) add(said openAIMessage) {
-	a.wrote(a.content(said.Content))
-	a.refusal.WriteString(said.Refusal.value)
-	a.thinking.WriteString(cmp.Or(said.ReasoningContent.value, said.Reasoning.value))
-	for i, each := range said.ToolCalls {
-		number := i
-		if each.Index != nil {
-			number = int(*each.Index)
+// add adds a message, or the delta of one. Some services put the answer into its reasoning,
+// and nothing into content.
+func (a *openAIAnswer) add(said gjson.Result) {
+	content := said.Get("content")
+	a.wrote(a.join(content))
+	for _, each := range content.Get("#.text").Array() { // a list of parts
+		a.wrote(each.Str)
+	}
+	a.refusal.WriteString(said.Get("refusal").Str)
+	a.thinking.WriteString(cmp.Or(said.Get("reasoning_content").Str, said.Get("reasoning").Str))
+	for i, each := range said.Get("tool_calls").Array() {
+		if index := each.Get("index"); index.Exists() {
+			i = tokens(index)
 		}
-		made := a.callAt(number)
-		made.name += each.Function.Name
-		made.args.WriteString(a.arguments(each.Function.Arguments))
+		made := a.callAt(i)
+		made.name += each.Get("function.name").Str
+		made.args.WriteString(a.arguments(each.Get("function.arguments")))
 	}
-}
-
-// content reads a content: a text, or a list of parts with texts.
-func (a *openAIAnswer) content(raw json.RawMessage) string {
-	var parts []struct {
-		Text lenient[string] `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return a.join(inner(raw))
-	}
-	text := ""
-	for _, each := range parts {
-		text += each.Text.value
-	}
-	return text
 }
 
 // windowNames are the names of the window in the model lists of OpenAI-compatible
@@ -190,21 +150,13 @@ var windowNames = []string{"max_model_len", "context_window", "context_length", 
 func (o *openAI) Window(ctx context.Context) int {
 	return o.windowFrom(ctx, func(ctx context.Context) int {
 		answer, err := reasoning.Get(ctx, o.client, o.address("/models"), o.header())
-		var list struct {
-			Data []map[string]json.RawMessage `json:"data"`
-		}
-		if err != nil || json.Unmarshal(answer, &list) != nil {
+		if err != nil {
 			return 0
 		}
-		for _, each := range list.Data {
-			var id string
-			if json.Unmarshal(each["id"], &id) != nil || id != o.model {
-				continue
-			}
-			for _, name := range windowNames {
-				if size := number(each[name]); size > 0 {
-					return size
-				}
+		listed := gjson.GetBytes(answer, "data.#(id==\""+o.model+"\")")
+		for _, name := range windowNames {
+			if size := tokens(listed.Get(name)); size > 0 {
+				return size
 			}
 		}
 		return 0

@@ -2,10 +2,11 @@ package models
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"savant/internal/pattern"
 	"savant/reasoning"
@@ -21,21 +22,19 @@ type bodyError struct {
 
 // refusal returns the error in the body of an answer; nil if it has none.
 func refusal(answer []byte) *bodyError {
-	found := errorIn(answer)
-	made := &bodyError{message: inner(found).text, whole: string(answer)}
-	var members map[string]json.RawMessage
+	found := errorIn(gjson.ParseBytes(answer))
+	made := &bodyError{message: found.Str, whole: string(answer)}
 	switch {
 	case made.message != "":
-	case json.Unmarshal(found, &members) != nil || len(members) == 0:
+	case !found.IsObject() || found.Raw == "{}":
 		return nil
 	default:
-		made.message = cmp.Or(inner(members["message"]).text, inner(members["detail"]).text, string(found))
+		made.message = cmp.Or(found.Get("message").Str, found.Get("detail").Str, found.Raw)
 	}
 	made.message = strings.Join(strings.Fields(strings.ToValidUTF8(made.message, "\uFFFD")), " ")
 	for _, name := range []string{"code", "status", "status_code"} {
-		var given count
-		if json.Unmarshal(members[name], &given) == nil && given >= http.StatusBadRequest && made.status == 0 {
-			made.status = int(given)
+		if given := tokens(found.Get(name)); given >= http.StatusBadRequest && made.status == 0 {
+			made.status = given
 		}
 	}
 	return made
@@ -43,27 +42,19 @@ func refusal(answer []byte) *bodyError {
 
 // errorIn returns the error of an answer: a member of it, of its choice, or the answer
 // itself, perhaps as the only one of a list.
-func errorIn(answer []byte) json.RawMessage {
-	var body struct {
-		Error, Message, Detail json.RawMessage
-		Choices                []struct{ Error json.RawMessage }
-		Object                 word
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(answer, &list) == nil && len(list) == 1 {
+func errorIn(answer gjson.Result) gjson.Result {
+	if list := answer.Array(); answer.IsArray() && len(list) == 1 {
 		answer = list[0]
 	}
-	switch err := json.Unmarshal(answer, &body); {
-	case err != nil:
-		return nil
-	case len(body.Error) > 0 && string(body.Error) != "null":
-		return body.Error
-	case len(body.Choices) > 0:
-		return body.Choices[0].Error
-	case body.Object == "error", inner(body.Detail).text != "", inner(body.Message).text != "":
+	switch own := answer.Get("error"); {
+	case own.Type != gjson.Null:
+		return own
+	case answer.Get("choices.0").Exists():
+		return answer.Get("choices.0.error")
+	case answer.Get("object").Str == "error", answer.Get("detail").Str != "", answer.Get("message").Str != "":
 		return answer
 	}
-	return nil
+	return gjson.Result{}
 }
 
 var (
@@ -92,7 +83,7 @@ func (s *service) refusalError(by *bodyError) error {
 // statusCalm is what a service says to one who asks too often.
 const statusCalm = 420
 
-// modelPasses is reasoning.Passing for the services of models, where a conflict and a model
+// modelPasses is reasoning.IsTemporaryStatus for the services of models, where a conflict and a model
 // that is not ready pass, too.
 func modelPasses(status int, body string) bool {
 	return reasoning.IsTemporaryStatus(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm || loads().MatchString(body)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // answerMember is the member of a wrapper object. It holds an answer of another type
@@ -58,52 +60,25 @@ var strictKeywords = strings.Fields("type properties required additionalProperti
 
 // strict reports whether OpenAI's strict mode supports a schema: only known keywords,
 // all members required, no additional ones.
-func strict(raw json.RawMessage) bool {
-	var schema any
-	return json.Unmarshal(raw, &schema) == nil && strictSchema(schema)
-}
-
-func strictSchema(value any) bool {
-	schema, isObject := value.(map[string]any)
-	if !isObject {
-		return false
-	}
-	for keyword, inner := range schema {
-		switch {
-		case !slices.Contains(strictKeywords, keyword):
-			return false
-		case keyword == "items" && !strictSchema(inner):
-			return false
-		case keyword == "anyOf" && !strictList(inner):
-			return false
-		case (keyword == "properties" || keyword == "$defs") && !strictMembers(inner):
-			return false
+func strict(schema gjson.Result) bool {
+	fits := schema.IsObject()
+	schema.ForEach(func(keyword, inner gjson.Result) bool {
+		switch fits = fits && slices.Contains(strictKeywords, keyword.Str); keyword.Str {
+		case "items":
+			fits = fits && strict(inner)
+		case "anyOf", "properties", "$defs":
+			inner.ForEach(func(_, each gjson.Result) bool {
+				fits = fits && strict(each)
+				return fits
+			})
 		}
+		return fits
+	})
+	if schema.Get("type").Str != "object" {
+		return fits && slices.ContainsFunc([]string{"type", "enum", "const", "anyOf", "$ref"}, func(name string) bool { return schema.Get(name).Exists() })
 	}
-	if schema["type"] != "object" {
-		return schema["type"] != nil || schema["enum"] != nil || schema["const"] != nil || schema["anyOf"] != nil || schema["$ref"] != nil
+	for name := range schema.Get("properties").Map() {
+		fits = fits && slices.ContainsFunc(schema.Get("required").Array(), func(each gjson.Result) bool { return each.Str == name })
 	}
-	properties, _ := schema["properties"].(map[string]any)
-	required, _ := schema["required"].([]any)
-	for name := range properties {
-		if !slices.Contains(required, any(name)) {
-			return false
-		}
-	}
-	return schema["additionalProperties"] == false
-}
-
-func strictList(value any) bool {
-	list, isList := value.([]any)
-	return isList && !slices.ContainsFunc(list, func(each any) bool { return !strictSchema(each) })
-}
-
-func strictMembers(value any) bool {
-	members, isObject := value.(map[string]any)
-	for _, each := range members {
-		if !strictSchema(each) {
-			return false
-		}
-	}
-	return isObject
+	return fits && schema.Get("additionalProperties").Type == gjson.False
 }

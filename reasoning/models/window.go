@@ -2,7 +2,6 @@ package models
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 )
@@ -32,13 +31,4 @@ func (s *service) windowFrom(ctx context.Context, ask func(context.Context) int)
 		s.window.known, s.window.size = true, max(size, 0)
 	}
 	return s.window.size
-}
-
-// number decodes a number; 0 for anything else.
-func number(raw json.RawMessage) int {
-	var value float64
-	if json.Unmarshal(raw, &value) != nil || value < 0 || value > 1<<40 {
-		return 0
-	}
-	return int(value)
 }

@@ -93,7 +93,7 @@ func (p *planner) take(outcomes []reasoning.Outcome) {
 
 func (p *planner) takeSearch(outcome reasoning.Outcome) {
 	var query string
-	_ = p.tools.search.argument(outcome, 0, &query) // the query of a cut call is empty
+	_ = p.tools.search.argument(outcome, "query", &query) // the query of a cut call is empty
 	p.found.searches = append(p.found.searches, query)
 	var result struct {
 		Counts counts `json:"counts"`
@@ -145,7 +145,7 @@ func (p *planner) takeRead(outcome reasoning.Outcome) {
 		}
 		return
 	}
-	if outcome.Cut && result.StartLine == 0 && p.tools.read.argument(outcome, 1, &result.StartLine) != nil {
+	if outcome.Cut && result.StartLine == 0 && p.tools.read.argument(outcome, "start_line", &result.StartLine) != nil {
 		return // start_line comes after the text, and was cut
 	}
 	lines := strings.Split(strings.TrimSuffix(result.Text, "\n"), "\n")

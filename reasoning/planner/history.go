@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -22,14 +21,11 @@ type record struct {
 		Subject string   `json:"subject"`
 		Files   []string `json:"files"`
 	} `json:"commits"`
-	Authors   []author `json:"authors"`
-	Truncated bool     `json:"truncated"`
-}
-
-// author is a person with the number of their commits.
-type author struct {
-	Name    string `json:"name"`
-	Commits int    `json:"commits"`
+	Authors []struct {
+		Name    string `json:"name"`
+		Commits int    `json:"commits"`
+	} `json:"authors"`
+	Truncated bool `json:"truncated"`
 }
 
 // Bounds of a question about the past.
@@ -74,20 +70,20 @@ func (p *planner) readHistory() ([]reasoning.Call, string) {
 	case limit == 0:
 		limit = usualCommits
 	}
-	values := []any{min(limit, maxCommits), nil, nil, nil, !p.question.authors && !p.question.when, nil}
+	args := map[string]any{"limit": min(limit, maxCommits), "files": !p.question.authors && !p.question.when}
 	if !period.since.IsZero() {
-		values[1] = period.since.Format(time.RFC3339)
+		args["since"] = period.since.Format(time.RFC3339)
 	}
 	if period.after != "" {
-		values[2] = period.after
+		args["from"] = period.after
 	}
 	if len(paths) > 0 {
-		values[3] = paths
+		args["paths"] = paths
 	}
 	if p.question.authors {
-		values[5] = true
+		args["authors"] = true
 	}
-	return []reasoning.Call{p.tools.log.call(values...)}, "The commits answer this: " + p.selected(paths) + "."
+	return []reasoning.Call{p.tools.log.call(args)}, "The commits answer this: " + p.selected(paths) + "."
 }
 
 // subjectPaths returns the folder named like a word of the subject, else the file that
@@ -137,7 +133,7 @@ func (p *planner) takeLog(outcome reasoning.Outcome) {
 	result.Truncated = result.Truncated || outcome.Cut
 	p.found.past = append(p.found.past, result)
 	var paths []string
-	if p.tools.log.takes(3) && p.tools.log.argument(outcome, 3, &paths) == nil {
+	if p.tools.log.argument(outcome, "paths", &paths) == nil {
 		p.question.period.paths = paths
 	}
 }
@@ -151,7 +147,7 @@ func (p *planner) writeHistory(out *strings.Builder) bool {
 		return false
 	}
 	switch {
-	case p.question.authors:
+	case len(past.Authors) > 0:
 		past.writeAuthors(out, which)
 	case p.question.when:
 		newest, oldest := past.Commits[0], past.Commits[len(past.Commits)-1]
@@ -187,26 +183,10 @@ func (r record) writeCommits(out *strings.Builder) {
 	}
 }
 
-// writeAuthors writes the commits of each author: the tool's totals if it has any, else
-// counts of the listed commits.
+// writeAuthors writes how many commits each author made.
 func (r record) writeAuthors(out *strings.Builder, which string) {
-	authors, of := r.Authors, "all "
-	if len(authors) == 0 {
-		of = fmt.Sprintf("the newest %d of ", len(r.Commits))
-		if !r.Truncated {
-			of = "all "
-		}
-		for _, each := range r.Commits {
-			i := slices.IndexFunc(authors, func(a author) bool { return a.Name == each.Author })
-			if i < 0 {
-				i, authors = len(authors), append(authors, author{Name: each.Author})
-			}
-			authors[i].Commits++
-		}
-		slices.SortStableFunc(authors, func(a, b author) int { return cmp.Compare(b.Commits, a.Commits) })
-	}
-	fmt.Fprintf(out, "%s made the most, counted over %s%s:\n\n", authors[0].Name, of, which)
-	for _, each := range authors[:min(len(authors), 10)] {
+	fmt.Fprintf(out, "%s made the most, counted over all %s:\n\n", r.Authors[0].Name, which)
+	for _, each := range r.Authors[:min(len(r.Authors), 10)] {
 		fmt.Fprintf(out, "   > %d: %s\n", each.Commits, each.Name)
 	}
 	newest := r.Commits[0]

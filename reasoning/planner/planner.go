@@ -106,7 +106,7 @@ func (p *planner) wholeQueries(limit int) []reasoning.Call {
 		return nil
 	}
 	calls := []reasoning.Call{p.search(join(p.words), nil, limit)}
-	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes(searchPaths) {
+	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes["paths"] != nil {
 		calls = append(calls, p.search(join(p.words), kind, limit))
 	}
 	return calls
@@ -114,11 +114,11 @@ func (p *planner) wholeQueries(limit int) []reasoning.Call {
 
 // search returns a search call, limited to globs; nil searches all files.
 func (p *planner) search(query string, globs []string, limit int) reasoning.Call {
-	var paths any
+	args := map[string]any{"query": query, "limit": limit, "per_file": perFile, "counts": true}
 	if globs != nil {
-		paths = globs
+		args["paths"] = globs
 	}
-	return p.tools.search.call(query, limit, paths, perFile, true)
+	return p.tools.search.call(args)
 }
 
 // window returns how many lines before a hit are read, for its comment or heading, and how
@@ -151,7 +151,7 @@ func (p *planner) readPlaces() (calls []reasoning.Call, why string) {
 			before, lines = 2*before, 2*lines
 		}
 		first := max(1, at.line-before)
-		calls = append(calls, p.tools.read.call(at.path, first, first+lines-1))
+		calls = append(calls, p.tools.read.call(map[string]any{"path": at.path, "start_line": first, "end_line": first + lines - 1}))
 		where = append(where, fmt.Sprintf("%s:%d", at.path, at.line))
 	}
 	if len(calls) > 0 && p.tools.search != nil {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,31 +10,19 @@ import (
 	"savant/reasoning"
 )
 
-// toolkit has the offered tools that the planner can use.
+// toolkit has the offered tools that the planner can use: Savant's own, whose results it
+// knows.
 type toolkit struct {
 	search, read, log *usable // nil if missing
 	// others are calls of tools named in the goal that need no arguments.
 	others []reasoning.Call
 }
 
-// usable is a tool with its names of the planner's arguments; "" marks an unsupported
-// one.
+// usable is a tool with the arguments that it takes.
 type usable struct {
-	name      string
-	arguments []string
+	name  string
+	takes map[string]json.RawMessage
 }
-
-// Known names of the planner's arguments. Search: query, limit, globs, limit for each file,
-// count of files with each word. Read: path, first and last line. Log:
-// limit, since a date, after a commit, paths, with files.
-var (
-	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}, {"paths", "globs"}, {"per_file"}, {"counts"}}
-	readArguments   = [][]string{{"path", "file"}, {"start_line", "start", "from_line"}, {"end_line", "end", "to_line"}}
-	logArguments    = [][]string{{"limit", "max_count"}, {"since"}, {"from"}, {"paths"}, {"files"}, {"authors"}}
-)
-
-// searchPaths is the index of the globs among the arguments of a search.
-const searchPaths = 2
 
 // inputSchema is the part of an input schema that the planner reads.
 type inputSchema struct {
@@ -41,71 +30,27 @@ type inputSchema struct {
 	Required   []string                   `json:"required"`
 }
 
-// chooseTools selects a tool that searches text, one that reads lines and one that
-// lists commits, by name and description. It prefers Savant's own.
 func chooseTools(request reasoning.Request) toolkit {
-	var kit toolkit
+	kit := toolkit{others: otherCalls(request)}
 	for _, tool := range request.Tools {
 		var schema inputSchema
-		if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, &schema) != nil {
-			continue
-		}
-		about := strings.ToLower(tool.Name + " " + tool.Title + " " + tool.Description)
-		searches := strings.Contains(about, "search") && !strings.Contains(about, "the web")
-		reads := strings.Contains(about, "read") || strings.Contains(about, "lines of")
-		if found := schema.usable(tool.Name, searchArguments, 1); searches && found != nil && (kit.search == nil || tool.Name == "context.search") {
+		_ = json.Unmarshal(tool.InputSchema, &schema) // else it takes nothing
+		found := &usable{tool.Name, schema.Properties}
+		switch tool.Name {
+		case "context.search":
 			kit.search = found
-		}
-		if found := schema.usable(tool.Name, readArguments, 2); reads && found != nil && (kit.read == nil || tool.Name == "context.read") {
+		case "context.read":
 			kit.read = found
-		}
-		own := tool.Name[strings.LastIndex(tool.Name, ".")+1:]
-		if found := schema.usable(tool.Name, logArguments, 1); strings.HasSuffix(own, "log") && found != nil && (kit.log == nil || tool.Name == "git.log") {
+		case "git.log":
 			kit.log = found
 		}
 	}
-	kit.others = otherCalls(request)
 	return kit
 }
 
-// usable matches a tool with the planner's arguments: nil if it lacks one of the first
-// `needed`, or requires others.
-func (s inputSchema) usable(tool string, arguments [][]string, needed int) *usable {
-	found := &usable{name: tool}
-	for i, names := range arguments {
-		name := s.property(names...)
-		if name == "" && i < needed {
-			return nil
-		}
-		found.arguments = append(found.arguments, name)
-	}
-	if slices.ContainsFunc(s.Required, func(name string) bool { return !slices.Contains(found.arguments, name) }) {
-		return nil
-	}
-	return found
-}
-
-// property returns the first of the names that a schema has, or "".
-func (s inputSchema) property(names ...string) string {
-	for _, name := range names {
-		if _, has := s.Properties[name]; has {
-			return name
-		}
-	}
-	return ""
-}
-
-// takes reports whether the tool supports an argument.
-func (u *usable) takes(number int) bool { return u.arguments[number] != "" }
-
-// call returns a call with the values of the arguments; nil values are omitted.
-func (u *usable) call(values ...any) reasoning.Call {
-	args := map[string]any{}
-	for i, value := range values {
-		if name := u.arguments[i]; name != "" && value != nil {
-			args[name] = value
-		}
-	}
+// call returns a call with those of the arguments that the tool takes.
+func (u *usable) call(args map[string]any) reasoning.Call {
+	maps.DeleteFunc(args, func(name string, _ any) bool { return u.takes[name] == nil })
 	raw, err := jsonvalue.Encode(args)
 	if err != nil {
 		panic("planner: arguments of text and numbers do not encode: " + err.Error())
@@ -117,12 +62,12 @@ func (u *usable) call(values ...any) reasoning.Call {
 func (u *usable) is(outcome reasoning.Outcome) bool { return u != nil && outcome.ToolName == u.name }
 
 // argument decodes an argument of an earlier call.
-func (u *usable) argument(outcome reasoning.Outcome, number int, into any) error {
+func (u *usable) argument(outcome reasoning.Outcome, name string, into any) error {
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal(outcome.Args, &args); err != nil {
 		return err
 	}
-	return json.Unmarshal(args[u.arguments[number]], into)
+	return json.Unmarshal(args[name], into)
 }
 
 // otherCalls returns calls of read-only tools without required arguments whose short
@@ -138,7 +83,7 @@ func otherCalls(request reasoning.Request) []reasoning.Call {
 		var schema inputSchema
 		engine, own, _ := strings.Cut(tool.Name, ".")
 		if !tool.ReadOnly || engine == "agent" || engine == "think" || json.Unmarshal(tool.InputSchema, &schema) != nil ||
-			len(schema.Required) > 0 || schema.property("query", "q") != "" {
+			len(schema.Required) > 0 || schema.Properties["query"] != nil {
 			continue
 		}
 		if slices.Contains(goal, own) && !isStop(own) || slices.Contains(goal, tool.Name) {

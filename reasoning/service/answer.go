@@ -1,9 +1,10 @@
 package service
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -20,7 +21,7 @@ func readAnswer(text string, question *reasoning.Question, schema *schemas.Schem
 	}
 	text = withoutThoughts(text, len(question.Schema) == 0)
 	intent, isIntent := intentOf(text)
-	isIntent = isIntent && !hasAction(question.Schema)
+	isIntent = isIntent && !gjson.GetBytes(question.Schema, "properties.action").Exists()
 	switch {
 	case text == "":
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is empty")
@@ -38,14 +39,6 @@ func readAnswer(text string, question *reasoning.Question, schema *schemas.Schem
 	return fitting(tried, schema)
 }
 
-// hasAction reports whether a schema defines the member "action", like an intent.
-func hasAction(raw json.RawMessage) bool {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	return json.Unmarshal(raw, &schema) == nil && schema.Properties["action"] != nil
-}
-
 // finished wraps an answer in an intent.
 func finished(answer string) reasoning.Intent {
 	return reasoning.Intent{Action: reasoning.ActionFinish, Final: answer}
@@ -56,12 +49,12 @@ func finished(answer string) reasoning.Intent {
 func intentOf(text string) (found reasoning.Intent, is bool) {
 	alone := false
 	for _, each := range spans(text, false) {
-		var members map[string]json.RawMessage
-		if alone && !each.alone || json.Unmarshal([]byte(text[each.start:each.end]), &members) != nil || members["action"] == nil {
+		source := text[each.start:each.end]
+		if alone && !each.alone || !hasMember(source, "action") {
 			continue
 		}
-		intent, err := reasoning.ParseIntent([]byte(text[each.start:each.end]), nil)
-		if err == nil && (intent.Action == reasoning.ActionError || intent.Action == reasoning.ActionFinish && (members["final"] != nil || members["finish"] != nil)) {
+		intent, err := reasoning.ParseIntent([]byte(source), nil)
+		if err == nil && (intent.Action == reasoning.ActionError || intent.Action == reasoning.ActionFinish && (hasMember(source, "final") || hasMember(source, "finish"))) {
 			found, is, alone = intent, true, each.alone
 		}
 	}

@@ -3,9 +3,11 @@ package service
 import (
 	"encoding/json"
 	"html"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/tidwall/gjson"
 
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
@@ -17,7 +19,7 @@ import (
 func asObjects(text string, tools []reasoning.Tool) string {
 	text = observed().ReplaceAllString(namespace().ReplaceAllString(unquoted(text), "$1$2"), "$1")
 	tools = append(slices.Clone(tools), reasoning.Tool{Name: string(reasoning.ActionFinish), InputSchema: json.RawMessage(`{"properties":{"final":{"type":"string"}}}`)})
-	text = pythonCalls(xmlCalls(withoutAttributes(text, tools), tools), tools)
+	text = pythonCalls(xmlCalls(text, tools), tools)
 	if at := finalAnswer().FindStringSubmatchIndex(text); at != nil && !strings.Contains(text[at[2]:], "{") {
 		intent := encode(map[string]string{"action": string(reasoning.ActionFinish), "final": text[at[2]:at[3]]})
 		text = text[:at[0]] + "\n" + string(intent)
@@ -68,119 +70,141 @@ func unquoted(text string) string {
 var withoutBrace = pattern.Lazy(`^"\w+"\s*:`)
 
 var (
-	// callMark matches a mark with the name of a tool: <function=git_log>, <invoke name="git.log">,
-	// <git_log>, or <tool_call> before the name.
-	callMark = pattern.Lazy(`<([A-Za-z_][\w:.-]*)(?:(?:\s+name)?\s*=\s*["']?([\w.:/-]+)["']?)?\s*>[ \t\n]*([A-Za-z_][\w.:/-]*)?`)
-	// argumentMark matches a mark with the name of an argument: <parameter=limit>, <parameter
-	// name="limit">, <limit>, or <arg_key>limit</arg_key><arg_value>.
-	argumentMark = pattern.Lazy(`<\w*key>\s*([\w.-]+)\s*</\w*key>\s*<(\w*value)>|<([A-Za-z_][\w:.-]*)(?:(?:\s+name)?\s*=\s*["']?([\w.-]+)["']?)?[^<>]*>`)
+	// element matches a mark that opens: <git_log limit="3">, <function=git_log>, <invoke name="git.log"/>.
+	element   = pattern.Lazy(`^\s*<([A-Za-z_][\w:.-]*)((?:\s*=|\s)(?:"[^"]*"|'[^']*'|[^<>"'])*?)?\s*(/?)>`)
+	attribute = pattern.Lazy(`([\w.:-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([\w.:/-]+))`)
+	// keyed matches the name of an argument that stands before its value.
+	keyed = pattern.Lazy(`<\w*key>\s*([\w.-]+)\s*</\w*key>(\s*<\w*value)>`)
+	names = pattern.Lazy(`[A-Za-z_][\w.:/-]*`)
 )
 
-var (
-	attributed = pattern.Lazy(`<([A-Za-z_][\w:.-]*)((?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))+)\s*(/?)>`)
-	attribute  = pattern.Lazy(`([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-)
-
-// withoutAttributes rewrites the marks of a call that has its arguments, or one of them, in
-// attributes as marks around each: <git_log limit="3"/>, <param name="limit" value="3"/>.
-func withoutAttributes(text string, tools []reasoning.Tool) string {
+// xmlCalls rewrites elements that name an offered tool as objects; not those that an object
+// quotes.
+func xmlCalls(text string, tools []reasoning.Tool) string {
+	text = keyed().ReplaceAllString(text, `$2 name="$1">`)
 	objects, from := spans(text, false), 0
 	var out strings.Builder
-	for _, at := range attributed().FindAllStringSubmatchIndex(text, -1) {
-		element, empty := text[at[2]:at[3]], at[6] < at[7]
-		_, named := offeredTool(element, tools)
-		named = named || empty && argsName().MatchString(folded(element))
-		var names, values []string
-		for _, each := range attribute().FindAllStringSubmatch(text[at[4]:at[5]], -1) {
-			value := html.UnescapeString(each[2] + each[3])
-			_, known := offeredTool(value, tools)
-			names, values, named = append(names, each[1]), append(values, value), named || known
-		}
-		if one := len(names) == 2 && names[0] == "name" && names[1] == "value"; one {
-			names, values, element = values[:1], values[1:], ""
-		} else if !named || len(names) == 1 && !empty && names[0] == "name" {
+	for at := range len(text) {
+		if text[at] != '<' || at < from || inside(objects, at) {
 			continue
 		}
-		if inside(objects, at[0]) {
-			continue
+		var read xmlReader
+		for _, name := range names().FindAllString(text[at:min(len(text), at+maxMark)], maxTries) {
+			if tool, known := offeredTool(name, tools); known {
+				read = xmlReader{tool.Name, propertiesOf(tool)}
+				break
+			}
 		}
-		out.WriteString(text[from:at[0]])
-		if from = at[1]; element != "" {
-			out.WriteString("<" + element + ">")
-		}
-		for i, name := range names {
-			out.WriteString("<" + name + ">" + values[i] + "</" + name + ">")
-		}
-		if empty && element != "" {
-			out.WriteString("</" + element + ">")
+		if members, size := read.members(text[at:]); read.names(members) {
+			out.WriteString(text[from:at] + string(encode(members)) + "\n")
+			from = at + size
 		}
 	}
 	return out.String() + text[from:]
 }
 
-// xmlCalls rewrites calls whose arguments are marks, or missing, as objects; not those
-// that an object quotes.
-func xmlCalls(text string, tools []reasoning.Tool) string {
-	var out strings.Builder
-	from := 0
-	pass := func(upTo int) {
-		out.WriteString(text[from:upTo])
-		from = upTo
+// maxMark is how far a name is looked for behind a mark, in bytes.
+const maxMark = 200
+
+// xmlReader reads the elements of a call as members of an object.
+type xmlReader struct {
+	tool     string
+	declared map[string]gjson.Result
+}
+
+// isTool reports whether a value is the name of the tool.
+func (r xmlReader) isTool(value any) bool {
+	name, _ := value.(string)
+	_, is := offeredTool(name, []reasoning.Tool{{Name: r.tool}})
+	return is && r.tool != ""
+}
+
+// names reports whether members call the tool: one is named like it, has its name, or begins
+// with it.
+func (r xmlReader) names(members map[string]any) bool {
+	for name, value := range members {
+		inner, _ := value.(map[string]any)
+		if r.isTool(name) || r.isTool(value) || r.isTool(inner["name"]) {
+			return true
+		}
 	}
-	objects := sync.OnceValue(func() []span { return spans(text, false) })
+	return false
+}
+
+// members reads the elements at the beginning of a text, up to one that was there before, and
+// returns where they end. Each is a member: <limit>3</limit>, <parameter=limit>3</parameter>,
+// <param name="limit" value="3"/>. A call in an element ends them.
+func (r xmlReader) members(text string) (found map[string]any, end int) {
+	found = map[string]any{}
 	for {
-		at := callMark().FindStringSubmatchIndex(text[from:])
+		at := element().FindStringSubmatchIndex(text[end:])
 		if at == nil {
-			return out.String() + text[from:]
+			return found, end
 		}
-		part := func(i int) string {
-			if at[2*i] < 0 {
-				return ""
-			}
-			return text[from+at[2*i] : from+at[2*i+1]]
-		}
-		element, begin := part(1), from+at[1]
-		var tool reasoning.Tool
-		known := false
-		for i, name := range []string{part(2), part(3), element} {
-			if tool, known = offeredTool(name, tools); known {
-				if i != 1 && at[6] >= 0 {
-					begin = from + at[6] // what follows is not the name
-				}
-				break
+		mark, rest := text[end:], text[end+at[1]:]
+		own, attributes := mark[at[2]:at[3]], map[string]any{}
+		for _, pair := range attribute().FindAllStringSubmatch(mark[at[3]:at[6]], -1) {
+			value := r.value(pair[1], html.UnescapeString(pair[2]+pair[3]+pair[4]))
+			if all, is := value.(map[string]any); is { // all arguments in one attribute
+				maps.Copy(attributes, all)
+			} else {
+				attributes[pair[1]] = value
 			}
 		}
-		if !known || inside(objects(), from+at[0]) {
-			pass(from + at[0] + 1)
-			continue
+		name := own
+		for _, key := range []string{"", "name"} {
+			if given, is := attributes[key].(string); is {
+				name = given
+				delete(attributes, key)
+			}
 		}
-		body, behind, closed := strings.Cut(text[begin:], "</"+element+">")
-		next, more, _ := strings.Cut(behind, "<"+element+">")
-		if closed && begin > from+at[1]-len(part(3)) && strings.TrimSpace(body) == "" && argumentFirst().MatchString(next) { // the arguments follow
-			body, behind = next, strings.Repeat("<"+element+">", min(len(more), 1))+more
+		body, behind, closed := strings.Cut(rest, "</"+own+">")
+		if at[6] < at[7] {
+			body, behind, closed = "", rest, true
 		}
-		if objectFirst().MatchString(body) || !closed && !strings.Contains(body, "<") {
-			pass(from + at[0] + 1)
-			continue
+		if !closed || found[name] != nil || len(found) > 0 && r.isTool(name) {
+			return found, end
 		}
-		arguments := xmlArguments(body, tool)
-		if len(arguments) == 0 && tool.Name == string(reasoning.ActionFinish) {
-			arguments["final"] = encode(strings.TrimSpace(body))
+		switch end = len(text) - len(behind); {
+		case strings.TrimSpace(body) != "":
+			found[name] = r.value(name, body)
+		case attributes["value"] != nil:
+			found[name] = attributes["value"]
+		default:
+			found[name] = attributes
 		}
-		if len(arguments) == 0 && strings.TrimSpace(body) != "" { // no call, but prose
-			pass(begin)
-			continue
+		if r.isTool(name) {
+			return found, end
 		}
-		out.WriteString(text[from:from+at[0]] + string(callObject(tool.Name, encode(arguments))) + "\n")
-		from = len(text) - len(behind)
 	}
 }
 
-// argumentFirst matches an argument, or what is around all.
-var argumentFirst = pattern.Lazy(`^\s*(?:\{|<[A-Za-z_])`)
+// value reads a text: elements, perhaps behind a name, JSON, or the text itself.
+func (r xmlReader) value(name, text string) any {
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n")
+	if r.declared[name].Get("type").Str == "string" {
+		return text
+	}
+	head, _, _ := strings.Cut(text, "<")
+	if members, end := r.members(text[len(head):]); len(members) > 0 && strings.TrimSpace(text[len(head)+end:]) == "" {
+		if head = strings.TrimSpace(head); head != "" {
+			members["name"] = head
+		}
+		return members
+	}
+	if fixed, _, ok := repaired(text); ok {
+		text = fixed
+	}
+	if value, err := jsonvalue.DecodeStored([]byte(text)); err == nil {
+		return value
+	}
+	return text
+}
 
-// objectFirst matches an object that only marks stand before.
-var objectFirst = pattern.Lazy(`^(?:\s*<[^<>]*>)*\s*\{`)
+// propertiesOf returns the schemas of the arguments that a tool declares.
+func propertiesOf(tool reasoning.Tool) map[string]gjson.Result {
+	return gjson.GetBytes(tool.InputSchema, "properties").Map()
+}
 
 var (
 	pythonCall = pattern.Lazy(`([A-Za-z_][\w.:-]*)\(`)
@@ -257,41 +281,6 @@ func offeredTool(name string, tools []reasoning.Tool) (reasoning.Tool, bool) {
 	return tools[i], true
 }
 
-// xmlArguments reads arguments that are marks.
-func xmlArguments(body string, tool reasoning.Tool) map[string]json.RawMessage {
-	var schema struct {
-		Properties map[string]struct {
-			Type any `json:"type"`
-		} `json:"properties"`
-	}
-	_ = json.Unmarshal(tool.InputSchema, &schema) // a tool without a schema has arguments of any name
-	arguments := map[string]json.RawMessage{}
-	for {
-		at := argumentMark().FindStringSubmatch(body)
-		if at == nil {
-			return arguments
-		}
-		_, body, _ = strings.Cut(body, at[0])
-		name, element := at[1], at[2]
-		if name == "" {
-			name, element = at[4], at[3]
-			if _, declared := schema.Properties[element]; name == "" && declared {
-				name = element
-			}
-		}
-		value, behind, closed := strings.Cut(body, "</"+element+">")
-		if name == "" || !closed {
-			continue
-		}
-		body = behind
-		value = strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n")
-		if _, err := jsonvalue.DecodeStored([]byte(value)); err != nil || schema.Properties[name].Type == "string" {
-			value = string(encode(value))
-		}
-		arguments[name] = json.RawMessage(value)
-	}
-}
-
 // nameAtEnd matches a name at the beginning of a line, behind a mark or a label, with nothing
 // but marks and labels between it and what follows.
 var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|\\[call_id\\]\\w+|```[a-z]*|action[ _]input(?: \\d+)?|arguments?|args|input|json|parameters|\n[ \t*✿]*\\pL+[ *✿]*[:：]|[:=(*`>\\]])*$")
@@ -312,6 +301,5 @@ func callObject(name string, arguments json.RawMessage) json.RawMessage {
 
 // hasMember reports whether a text is an object with a member.
 func hasMember(text, name string) bool {
-	var members map[string]json.RawMessage
-	return json.Unmarshal([]byte(text), &members) == nil && members[name] != nil
+	return gjson.Valid(text) && gjson.Get(text, name).Exists()
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -64,26 +65,30 @@ func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) 
 	return string(encode(members)), true
 }
 
-func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+// textIn returns a member that is a text; "" for any other.
+func textIn(raw json.RawMessage) (text string) {
+	_ = json.Unmarshal(raw, &text) // else it is none
+	return text
+}
+
+// toolOf returns the offered tool that a call names.
+func toolOf(members map[string]json.RawMessage, tools []reasoning.Tool) (reasoning.Tool, bool) {
+	return offeredTool(textIn(members["tool_name"]), tools)
+}
 
 // callsIn reads a list of calls, or a single one, perhaps within a text.
 func callsIn(raw json.RawMessage) (calls []map[string]json.RawMessage) {
-	if text := ""; json.Unmarshal(raw, &text) == nil {
-		raw = json.RawMessage(text)
-	}
 	if only := objectIn(raw); only != nil {
 		return []map[string]json.RawMessage{only}
 	}
-	_ = json.Unmarshal(raw, &calls) // else there are none
+	_ = json.Unmarshal([]byte(cmp.Or(textIn(raw), string(raw))), &calls) // else there are none
 	return calls
 }
 
 // objectIn reads an object, perhaps within a text or as the only one of a list; else nil.
 func objectIn(raw json.RawMessage) (members map[string]json.RawMessage) {
 	var list []json.RawMessage
-	if text := ""; json.Unmarshal(raw, &text) == nil {
-		raw = json.RawMessage(text)
-	}
+	raw = []byte(cmp.Or(textIn(raw), string(raw)))
 	if json.Unmarshal(raw, &list) == nil && len(list) == 1 {
 		raw = list[0]
 	}
@@ -101,12 +106,10 @@ func stated(members map[string]json.RawMessage, tools []reasoning.Tool, depth in
 		return members
 	}
 	renameMembers(members)
-	var action, name string
-	_ = json.Unmarshal(members["action"], &action) // else it names none
-	_ = json.Unmarshal(members["tool_name"], &name)
-	_, offered := offeredTool(name, tools)
+	_, offered := toolOf(members, tools)
 	switch {
-	case offered, name != "" && members["args"] != nil, callsIn(members["calls"]) != nil, slices.Contains(actions, reasoning.Action(action)):
+	case offered, textIn(members["tool_name"]) != "" && members["args"] != nil, callsIn(members["calls"]) != nil,
+		slices.Contains(actions, reasoning.Action(textIn(members["action"]))):
 		return members
 	case depth == 0:
 		return nil
@@ -143,11 +146,9 @@ func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (cha
 		return true
 	}
 	changed = renameMembers(members)
-	if !isText(members["tool_name"]) && string(members["action"]) != `"finish"` {
+	if textIn(members["tool_name"]) == "" && textIn(members["action"]) != string(reasoning.ActionFinish) {
 		for _, name := range slices.Sorted(maps.Keys(members)) {
-			var named string
-			_ = json.Unmarshal(members[name], &named) // else it is no name
-			tool, known := offeredTool(named, tools)
+			tool, known := offeredTool(textIn(members[name]), tools)
 			switch inner := objectIn(members[name]); {
 			case known && name != "action" && members["args"] != nil:
 				members["tool_name"], changed = encode(tool.Name), true
@@ -160,8 +161,7 @@ func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (cha
 			}
 		}
 	}
-	var written string
-	if json.Unmarshal(members["args"], &written) == nil && !json.Valid([]byte(written)) {
+	if written := textIn(members["args"]); !json.Valid([]byte(written)) {
 		if fixed, repairs, ok := repaired(written); ok && !slices.Contains(repairs, repairedEnd) {
 			members["args"], changed = json.RawMessage(fixed), true
 		}
@@ -194,19 +194,15 @@ func folded(name string) string {
 // besides takes the arguments of a call that stand beside its name: the members that the
 // tool declares.
 func besides(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
-	var name string
-	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
-	tool, known := offeredTool(name, tools)
+	tool, known := toolOf(members, tools)
 	if !known || members["args"] != nil {
 		return false
 	}
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(tool.InputSchema, &schema) // else it declares none
+	declared := propertiesOf(tool)
 	args := map[string]json.RawMessage{}
 	for each, value := range members {
-		if _, own := otherNames[each]; schema.Properties[each] != nil && !own {
+		_, own := otherNames[each]
+		if _, is := declared[each]; is && !own {
 			args[each] = value
 		}
 	}
@@ -219,17 +215,16 @@ func besides(members map[string]json.RawMessage, tools []reasoning.Tool) (change
 // finishCall makes a finish of the call of a tool of that name, which nobody offers, and
 // finds the answer of a finish among its arguments or its other members.
 func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) bool {
-	var name string
-	_ = json.Unmarshal(members["tool_name"], &name) // else it names no tool
+	name := textIn(members["tool_name"])
 	_, known := offeredTool(name, tools)
 	called := !known && (name == string(reasoning.ActionFinish) || otherActions[2].names().MatchString(name))
-	if !called && (members["final"] != nil || members["finish"] != nil || string(members["action"]) != `"finish"`) {
+	if !called && (members["final"] != nil || members["finish"] != nil || textIn(members["action"]) != string(reasoning.ActionFinish)) {
 		return false
 	}
 	inner := maps.Clone(members)
 	if args := objectIn(members["args"]); args != nil {
 		inner = args
-	} else if isText(members["args"]) { // LangChain's action_input
+	} else if textIn(members["args"]) != "" { // LangChain's action_input
 		inner = map[string]json.RawMessage{"final": members["args"]}
 	}
 	renameMembers(inner)
@@ -251,8 +246,8 @@ func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) bool
 
 // actionOf returns the action of an intent with a missing or misnamed one; else "".
 func actionOf(members map[string]json.RawMessage, tools []reasoning.Tool) reasoning.Action {
-	var action string
-	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
+	action := textIn(members["action"])
+	if action == "" && len(members["action"]) > len(`""`) { // it is no text
 		return ""
 	}
 	if tool, known := offeredTool(action, tools); known && members["tool_name"] == nil {

@@ -2,10 +2,11 @@ package service
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"savant/internal/words"
 	"savant/reasoning"
@@ -124,22 +125,14 @@ func brief(tool reasoning.Tool) string {
 
 // named is the signature of a tool: "git.log(limit?: integer, path: string)".
 func named(tool reasoning.Tool) string {
-	var schema struct {
-		Properties map[string]struct {
-			Type any `json:"type"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-	}
-	if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, &schema) != nil {
-		return tool.Name
-	}
+	properties, required := propertiesOf(tool), gjson.GetBytes(tool.InputSchema, "required").Array()
 	var arguments []string
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		written := name
-		if !slices.Contains(schema.Required, name) {
+		if !slices.ContainsFunc(required, func(each gjson.Result) bool { return each.Str == name }) {
 			written += "?"
 		}
-		if kind, ok := schema.Properties[name].Type.(string); ok {
+		if kind := properties[name].Get("type").Str; kind != "" {
 			written += ": " + kind
 		}
 		arguments = append(arguments, written)
