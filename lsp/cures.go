@@ -49,17 +49,23 @@ func (s *server) cured(ctx context.Context, t text, f finding, by replacement) b
 	line := changed[f.line]
 	changed[f.line] = line[:by.begin] + by.text + line[by.end:]
 	t.content = strings.Join(changed, "\n")
-	known := map[string]bool{}
+	known, same := map[string]bool{}, 0
 	for _, each := range t.found {
-		known[each.Message] = each.line != f.line || each.Message != f.Message
+		known[each.Message] = true
+		if each.line == f.line && each.Message == f.Message {
+			same++ // the line may have the mistake twice
+		}
 	}
 	for _, each := range s.judged(ctx, t) {
-		before, told := known[each.Message]
-		if each.Line == f.line+1 && (told && !before || !told && each.Severity == "") {
+		switch {
+		case each.Line != f.line+1:
+		case each.Message == f.Message:
+			same--
+		case !known[each.Message] && each.Severity == "":
 			return false
 		}
 	}
-	return true
+	return same > 0
 }
 
 // replacement replaces bytes of a line.
@@ -72,22 +78,21 @@ type replacement struct {
 func (t text) edits(f finding) (all []replacement) {
 	line := t.lines[f.line]
 	if meant := meantPattern().FindStringSubmatch(f.Message); meant != nil {
-		name := strings.TrimSpace(meant[1])
-		wrong := quotedPattern().FindStringSubmatch(strings.SplitN(f.Message, "did you mean", 2)[0])
-		if wrong != nil {
-			at := strings.Index(line[min(f.begin, len(line)):], wrong[1])
-			if at >= 0 {
-				at += f.begin
-			} else {
-				at = strings.Index(line, wrong[1])
+		name, wrong := strings.TrimSpace(meant[1]), line[f.begin:f.end]
+		before, _, _ := strings.Cut(f.Message, "did you mean")
+		if named := quotedPattern().FindStringSubmatch(before); named != nil {
+			wrong = named[1]
+		}
+		at := f.begin + strings.Index(line[f.begin:], wrong)
+		if at < f.begin {
+			at = strings.Index(line, wrong)
+		}
+		if at >= 0 {
+			begin, end := at, at+len(wrong)
+			if strings.Contains(name, ".") { // the whole access
+				begin, _ = wordAt(line, at)
 			}
-			if at >= 0 {
-				begin, end := at, at+len(wrong[1])
-				if strings.Contains(name, ".") { // the whole access
-					begin, _ = wordAt(line, at)
-				}
-				all = append(all, replacement{"write " + name, name, begin, end})
-			}
+			all = append(all, replacement{"write " + name, name, begin, end})
 		}
 	}
 	for _, safe := range safePattern().FindAllString(f.Message, 2) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -104,7 +105,8 @@ func (d *documents) find(name string) (text, bool) {
 	return text{}, false
 }
 
-// relativePath returns the file of a URI below a folder, with slashes, or "".
+// relativePath returns the file of a URI below a folder, with slashes, or "". The URI may
+// name the folder otherwise: by a link, or in letters of another case.
 func relativePath(folder, uri string) string {
 	parsed, err := url.Parse(uri)
 	if err != nil || parsed.Scheme != "file" {
@@ -114,11 +116,18 @@ func relativePath(folder, uri string) string {
 	if filepath.Separator == '\\' {
 		file = strings.TrimPrefix(file, "/") // file:///C:/x
 	}
-	name, err := filepath.Rel(folder, filepath.FromSlash(file))
-	if err != nil || !filepath.IsLocal(name) {
-		return ""
+	file = filepath.Clean(filepath.FromSlash(file))
+	own, _ := os.Stat(folder) // nil is no folder's equal
+	name := filepath.Base(file)
+	for above := filepath.Dir(file); ; above = filepath.Dir(above) {
+		if info, err := os.Stat(above); above == folder || err == nil && os.SameFile(own, info) {
+			return filepath.ToSlash(name)
+		}
+		if above == filepath.Dir(above) {
+			return ""
+		}
+		name = filepath.Join(filepath.Base(above), name)
 	}
-	return filepath.ToSlash(name)
 }
 
 // address returns the URI of a file.

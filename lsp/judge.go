@@ -117,6 +117,8 @@ func (s *server) judged(ctx context.Context, t text) []fault.Diagnostic {
 			found = []fault.Diagnostic{{File: t.name, Line: 1, Column: 1, Code: fault.InvalidParams, Message: message}}
 		}
 		return found
+	case elsewhere:
+		return []fault.Diagnostic{{Line: 1, Severity: "note", Message: "this file is not checked: it is not below " + s.project.Folder() + ", the folder that savant lsp was started in or that SAVANT_PATH names"}}
 	case ofRules:
 		return s.ruled(t)
 	case ofRuleCases:

@@ -10,11 +10,7 @@ import (
 type lines []string
 
 func linesOf(text string) lines {
-	all := strings.Split(text, "\n")
-	for i := range all {
-		all[i] = strings.TrimSuffix(all[i], "\r")
-	}
-	return all
+	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
 }
 
 // line returns a line by its number, which counts from 0; "" beyond the end.

@@ -159,6 +159,7 @@ const (
 	ofCases
 	ofRules
 	ofRuleCases
+	elsewhere // it would be a workflow if it were in the project
 )
 
 // schema is the name of the JSON Schema of a kind, "" for none.
@@ -170,7 +171,9 @@ func (k kind) schema() string {
 func (s *server) document(uri string) text {
 	t := text{uri: uri, name: relativePath(s.project.Folder(), uri)}
 	switch extension := strings.ToLower(path.Ext(t.name)); {
-	case extension != ".yaml" && extension != ".yml" || t.name == "":
+	case t.name == "" && strings.Contains(uri, "/workflows/") && !strings.Contains(uri, "/.github/"):
+		t.kind = elsewhere
+	case extension != ".yaml" && extension != ".yml":
 	case strings.HasPrefix(t.name, "workflows/") && strings.HasSuffix(strings.ToLower(t.name), library.CasesSuffix):
 		t.kind = ofCases
 	case strings.HasPrefix(t.name, "workflows/"):

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -363,6 +365,7 @@ func TestACureIsJudged(t *testing.T) {
 		{head + may + "  - {id: b, call: flow.set, deps: [may], input_template: {value: \"{{ commits.commits }}\"}}\n", 2},
 		{head + may + "  - id: b\n    call: flow.set\n    deps: [may]\n    input_template: {value: \"{{ commits.commits }}\"}\n", 2},
 		{head + "  - {id: b, call: flow.set, deps: [lug], input_template: {value: 1}}\n", 1},
+		{strings.Replace(head, "git.log", "git.lgo", 1), 1},
 	} {
 		found := e.write(file, 2*i+1, c.text)
 		require.Len(t, found, 1, c.text)
@@ -447,4 +450,37 @@ func FuzzPlace(f *testing.F) {
 		p.readsExpression(ofWorkflow)
 		stepLines(all)
 	})
+}
+
+// TestOneOfTwoMistakesIsCured: a line has the same mistake twice, and each cure takes one away.
+func TestOneOfTwoMistakesIsCured(t *testing.T) {
+	e := begin(t, nil)
+	text := head + "  - {id: say, call: flow.set, input_template: {value: \"{{ commits.commitz }} 😀 {{ commits.commitz }}\"}}\n"
+	require.Len(t, e.write(file, 1, text), 2)
+	var cures []action
+	e.call("textDocument/codeAction", map[string]any{"textDocument": map[string]any{"uri": uri(file)}, "range": map[string]any{"start": map[string]any{"line": 9}, "end": map[string]any{"line": 9}}}, &cures)
+	require.Len(t, cures, 2)
+	units := utf16.Encode([]rune(strings.Split(text, "\n")[9]))
+	for _, each := range slices.Backward(cures) {
+		edit := each.Edit.Changes[uri(file)][0]
+		units = slices.Concat(units[:edit.Range.Start.Character], utf16.Encode([]rune(edit.NewText)), units[edit.Range.End.Character:])
+	}
+	require.Empty(t, e.write(file, 2, head+string(utf16.Decode(units))+"\n"))
+}
+
+// TestAFolderHasSeveralNames: an editor may open the project by a link to it, and lines may
+// end as on old computers.
+func TestAFolderHasSeveralNames(t *testing.T) {
+	folder := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(folder, link); err != nil {
+		t.Skip(err)
+	}
+	require.Equal(t, "workflows/a b.yaml", relativePath(folder, address(filepath.Join(link, "workflows", "a b.yaml"))))
+	require.Equal(t, "workflows/a.yaml", relativePath(link, address(filepath.Join(folder, "rules", "..", "workflows", "a.yaml"))))
+	require.Empty(t, relativePath(folder, address(filepath.Join(filepath.Dir(folder), "other", "workflows", "a.yaml"))))
+	require.Empty(t, relativePath(folder, "untitled:a.yaml"))
+	require.Equal(t, elsewhere, (&server{project: shelf{}}).document("file:///other/workflows/a.yaml").kind)
+	require.Equal(t, unknown, (&server{project: shelf{}}).document("file:///other/.github/workflows/a.yaml").kind)
+	require.Equal(t, lines{"a", "b", "c", ""}, linesOf("a\rb\r\nc\n"))
 }
