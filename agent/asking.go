@@ -14,9 +14,6 @@ import (
 // cannot be approved there, because the person would not see all of it.
 const maxQuestion = 8000
 
-// approveCall is the form of a question about a call.
-const approveCall = `{"type":"object","properties":{"approved":{"type":"boolean","title":"Call it"}},"required":["approved"]}`
-
 // asking asks the person at the client to approve destructive calls of a run. It can
 // ask only while a call of that client waits for the run.
 type asking struct {
@@ -100,13 +97,9 @@ func (a *asking) Approve(ctx context.Context, tool string, args json.RawMessage)
 	ctx, stop := context.WithCancel(ctx) // the run may end before the person answers, and so may the call
 	defer stop()
 	defer context.AfterFunc(opened.ctx, stop)()
-	answer, err := person.Ask(ctx, engines.Elicitation{Message: text, Schema: json.RawMessage(approveCall)})
-	if err != nil || answer.Unseen || answer.Action == "cancel" {
+	agreed, answered := engines.AskToCall(ctx, person, text)
+	if !answered {
 		return false, deniedError(tool, RuleDestructive).Hinted(fault.Hint{Text: "the form was not answered"})
 	}
-	var content struct {
-		Approved bool `json:"approved"`
-	}
-	agreed := answer.Action == "accept" && json.Unmarshal(answer.Content, &content) == nil && content.Approved
 	return agreed, nil
 }

@@ -26,7 +26,7 @@ type Policy struct {
 	Allow, Deny []string
 	// Approver is asked whether a destructive call may be made. If it is nil, nobody
 	// can be asked, and only tools that Allow names are called.
-	Approver Approver
+	Approver engines.Approver
 }
 
 // The rules, as they are named in events and errors.
@@ -55,32 +55,13 @@ type guard struct {
 	unasked []string
 	dryRun  bool
 	cues    cues
-	no      *declinedCalls
-}
-
-// declinedCalls are the calls that the person declined in this run. They are not asked about
-// again: neither a step's next attempt nor a model that insists wears the person down.
-type declinedCalls struct {
-	mu    sync.Mutex
-	calls map[string]bool
-}
-
-func callKey(tool string, args json.RawMessage) string { return tool + " " + string(args) }
-
-func (d *declinedCalls) add(call string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.calls[call] = true
-}
-
-func (d *declinedCalls) has(call string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.calls[call]
+	// declined are the calls that the person declined in this run. They are not asked about
+	// again: neither a step's next attempt nor a model that insists wears the person down.
+	declined *sync.Map
 }
 
 func newGuard(policy Policy, options RunOptions) guard {
-	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: slices.Concat(policy.Allow, options.Approve), no: &declinedCalls{calls: map[string]bool{}}}
+	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: slices.Concat(policy.Allow, options.Approve), declined: &sync.Map{}}
 	if options.Typed {
 		g.unasked = append(g.unasked, options.Allow...)
 	}
@@ -239,8 +220,8 @@ func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage
 	if !g.asks(t, o) || g.policy.Approver == nil {
 		return nil
 	}
-	call := callKey(t.Name, args)
-	if g.no.has(call) {
+	call := t.Name + " " + string(args)
+	if _, before := g.declined.Load(call); before {
 		return deniedError(t.Name, RuleDestructive).Hinted(fault.Hint{Text: "a person declined this very call in this run, and is not asked again"})
 	}
 	yes, err := g.policy.Approver.Approve(ctx, t.Name, args)
@@ -248,7 +229,7 @@ func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage
 		return err
 	}
 	if !yes {
-		g.no.add(call)
+		g.declined.Store(call, true)
 		return deniedError(t.Name, RuleDestructive)
 	}
 	return nil

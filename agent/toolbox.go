@@ -71,12 +71,6 @@ type Dispatcher interface {
 	Dispatch(ctx context.Context, order Order) error
 }
 
-// Approver is a person who can be asked about a call while the run waits.
-type Approver interface {
-	// Approve asks whether a call may be made; an error means that nobody answered.
-	Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error)
-}
-
 // Toolbox holds the tools that an agent can call; engines.Registry implements it. It is
 // safe for concurrent use.
 type Toolbox interface {

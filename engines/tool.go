@@ -137,6 +137,26 @@ type Person interface {
 	Ask(ctx context.Context, question Elicitation) (Answer, error)
 }
 
+// Approver is a person who can be asked about a call.
+type Approver interface {
+	// Approve asks whether a call may be made; an error means that nobody answered.
+	Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error)
+}
+
+// approveCall is the form of a question whether a call may be made.
+const approveCall = `{"type":"object","properties":{"approved":{"type":"boolean","title":"Approve this call"}},"required":["approved"]}`
+
+// AskToCall asks whether a call may be made. A form that nobody saw, or that was closed, is
+// no answer.
+func AskToCall(ctx context.Context, person Person, question string) (agreed, answered bool) {
+	answer, err := person.Ask(ctx, Elicitation{Message: question, Schema: json.RawMessage(approveCall)})
+	if err != nil || answer.Unseen || answer.Action == "cancel" {
+		return false, false
+	}
+	var said struct{ Approved bool }
+	return answer.Action == "accept" && json.Unmarshal(answer.Content, &said) == nil && said.Approved, true
+}
+
 // PersonFunc is a function as a Person.
 type PersonFunc func(context.Context, Elicitation) (Answer, error)
 

@@ -3,7 +3,6 @@ package sessions
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -54,9 +53,6 @@ func (q *question) agreed(now int64) bool { return q != nil && !q.waits && !q.de
 // over reports whether nothing is left of an approval.
 func (q *question) over(now int64) bool { return !q.declined && (q.left < 1 || now >= q.until) }
 
-// form is the question whether a call may be made.
-const form = `{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve this call"}},"required":["approve"]}`
-
 // maxQuestion bounds what a person is shown of a call, in bytes. A longer call cannot be
 // approved: the person would not see all of it.
 const maxQuestion = 8000
@@ -79,7 +75,7 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 	}
 	agreed, answered, by := false, false, "form"
 	if call.Person != nil {
-		agreed, answered = ask(ctx, call, text+"\n\n"+tool+" "+visible.Line(string(input)))
+		agreed, answered = engines.AskToCall(ctx, call.Person, text+"\n\n"+tool+" "+visible.Line(string(input)))
 	}
 	switch {
 	case answered:
@@ -117,17 +113,6 @@ func (k *Keeper) note(ctx context.Context, verdict rules.Verdict) (name string, 
 		added.Kind, added.Process, added.Question, added.Texts, added.Grant, added.Rules = kindAsked, "", name, verdict.Questions(), &grant, verdict.Summaries()
 		return k.write(added)
 	})
-}
-
-// ask asks the user of the call's client. A form that nobody saw, or that was closed, is no
-// answer.
-func ask(ctx context.Context, call engines.Call, message string) (agreed, answered bool) {
-	answer, err := call.Person.Ask(ctx, engines.Elicitation{Message: message, Schema: json.RawMessage(form)})
-	if err != nil || answer.Unseen || answer.Action == "cancel" {
-		return false, false
-	}
-	var said struct{ Approve bool }
-	return answer.Action == "accept" && json.Unmarshal(answer.Content, &said) == nil && said.Approve, true
 }
 
 // Question is a question about a call that waits for a person.

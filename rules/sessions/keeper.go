@@ -20,12 +20,6 @@ import (
 	"savant/rules"
 )
 
-// Approver is a person who can be asked about a call.
-type Approver interface {
-	// Approve asks whether a call may be made; an error means that nobody answered.
-	Approve(ctx context.Context, tool string, args json.RawMessage) (bool, error)
-}
-
 // Options configure a Keeper.
 type Options struct {
 	// Files has the folder of rules.
@@ -36,9 +30,11 @@ type Options struct {
 	Now    func() time.Time
 	// Approver is the person at the terminal, who is asked about calls of the agent; it may
 	// be nil.
-	Approver Approver
-	// Runs has what the runs of workflows say about calls; nil: nothing.
-	Runs Runs
+	Approver engines.Approver
+	// Rulings has the rules of the runs that a call follows, and Approvals what persons said
+	// there; nil: none.
+	Rulings   Rulings
+	Approvals Approvals
 	// Process names this process among those that write the journal; "" draws a name.
 	Process string
 }

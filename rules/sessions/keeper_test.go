@@ -233,7 +233,7 @@ func TestAPersonApprovesTheExactCall(t *testing.T) {
 	registry := w.start()
 	require.NoError(t, invoke(registry, lasting, "pay.refund", `{"amount":5}`))
 	require.ErrorIs(t, invoke(registry, lasting, "pay.refund", `{"amount":6}`), fault.ApprovalRequired)
-	asked, answer, failed := "", engines.Answer{Action: "accept", Content: json.RawMessage(`{"approve":true}`)}, error(nil)
+	asked, answer, failed := "", engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, error(nil)
 	call := lasting
 	call.Person = engines.PersonFunc(func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
 		asked = question.Message
@@ -359,7 +359,7 @@ func TestTheFolderOfRulesIsBounded(t *testing.T) {
 func accepting(asked *int) engines.PersonFunc {
 	return func(context.Context, engines.Elicitation) (engines.Answer, error) {
 		*asked++
-		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approve":true}`)}, nil
+		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
 	}
 }
 

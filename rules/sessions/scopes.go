@@ -9,11 +9,15 @@ import (
 	"savant/think"
 )
 
-// Runs has what the runs of workflows say about calls: the approvals that cover them, where a
-// person said yes to all calls that fit before they are made, and the rules of the workflows.
-type Runs interface {
+// Rulings has the rules of workflows.
+type Rulings interface {
 	// Rulings returns the workflows with rules that the runs of a call follow.
 	Rulings(ctx context.Context, call engines.Call) ([]think.Ruling, error)
+}
+
+// Approvals are those in the runs of workflows that cover calls: a person said yes to all
+// calls that fit before they are made.
+type Approvals interface {
 	// About reports whether an approval in a run of the call may be about a tool.
 	About(ctx context.Context, call engines.Call, tool string) bool
 	// Coverage returns what the approvals in the runs of a call say about it.
@@ -24,7 +28,7 @@ type Runs interface {
 
 // about reports whether the keeper has to judge calls of a tool.
 func (k *Keeper) about(ctx context.Context, set *rules.Set, call engines.Call, tool string) bool {
-	return set.Reads(tool) || k.options.Runs != nil && k.options.Runs.About(ctx, call, tool)
+	return set.Reads(tool) || k.options.Approvals != nil && k.options.Approvals.About(ctx, call, tool)
 }
 
 // consent finds an approval of the call's run that covers it, nil for none. Where one is
@@ -33,10 +37,10 @@ func (k *Keeper) about(ctx context.Context, set *rules.Set, call engines.Call, t
 // pass that rules refuse.
 func (k *Keeper) consent(ctx context.Context, call engines.Call, verdict rules.Verdict) (judged rules.Verdict, by *think.Coverage, err error) {
 	judged = verdict
-	if verdict.Decision == rules.Refuse || k.options.Runs == nil || verdict.Decision == rules.Ask && k.asked[questionOf(verdict)].agreed(verdict.Call.Time) {
+	if verdict.Decision == rules.Refuse || k.options.Approvals == nil || verdict.Decision == rules.Ask && k.asked[questionOf(verdict)].agreed(verdict.Call.Time) {
 		return judged, nil, nil
 	}
-	found, err := k.options.Runs.Coverage(ctx, call, verdict.Call.Tool, verdict.Call.Input)
+	found, err := k.options.Approvals.Coverage(ctx, call, verdict.Call.Tool, verdict.Call.Input)
 	for i, each := range found {
 		if each.Why == "" && (verdict.Decision == rules.Allow || k.grants(verdict, each)) {
 			return verdict, &found[i], nil
@@ -65,7 +69,7 @@ func (k *Keeper) noted(ctx context.Context, call engines.Call, verdict rules.Ver
 	}
 	if by != nil {
 		added.Scope = scopeOf(*by)
-		if err := k.options.Runs.Use(ctx, call, *by, verdict.Call.Tool, verdict.Call.Input); err != nil {
+		if err := k.options.Approvals.Use(ctx, call, *by, verdict.Call.Tool, verdict.Call.Input); err != nil {
 			return added, err
 		}
 	}

@@ -69,7 +69,7 @@ func (w *scopedWorld) open(workflow string) {
 	w.engine = think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: w.store, Now: w.clock, Imports: w.store,
 		Rules: &sessions.Workflows{Tools: published{"pay.refund": {}, "orders.get": {}}}})
 	w.t.Cleanup(w.engine.Close)
-	w.keeper = sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock, Runs: &guide.Runs{Engine: w.engine}})
+	w.keeper = sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock, Rulings: &guide.Runs{Engine: w.engine}, Approvals: &guide.Runs{Engine: w.engine}})
 	w.registry = engines.NewRegistry(engines.Options{Rules: w.keeper})
 	require.NoError(w.t, w.registry.Add(engines.Bind("pay.refund", "A tool.", func(_ context.Context, in arguments) (reply, error) {
 		w.made.add("pay.refund")

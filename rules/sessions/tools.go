@@ -3,6 +3,8 @@ package sessions
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"savant/engines"
@@ -127,17 +129,10 @@ func (k *Keeper) Notes() string {
 
 // Resource returns the text of the files of rules, for ResourceURI.
 func (k *Keeper) Resource() (string, error) {
-	names, err := Files(k.options.Files, false)
-	if err != nil {
-		return "", err
+	all, err := readSources(k.options.Files)
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		text += "# " + name + "\n" + all[name] + "\n"
 	}
-	var text strings.Builder
-	for _, name := range names {
-		source, err := Read(k.options.Files, name)
-		if err != nil {
-			return "", err
-		}
-		text.WriteString("# " + name + "\n" + string(source) + "\n")
-	}
-	return text.String(), nil
+	return text, err
 }

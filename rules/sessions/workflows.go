@@ -135,9 +135,9 @@ const maxRead = 64 << 10
 // holding returns the rules that hold for a call, and the runs that bring some of them.
 func (k *Keeper) holding(ctx context.Context, call engines.Call) (*rules.Set, []rules.Run, error) {
 	var found []think.Ruling
-	if k.options.Runs != nil {
+	if k.options.Rulings != nil {
 		var err error
-		if found, err = k.options.Runs.Rulings(ctx, call); err != nil {
+		if found, err = k.options.Rulings.Rulings(ctx, call); err != nil {
 			return rules.New(), nil, err
 		}
 	}

@@ -273,7 +273,7 @@ func TestRulesThatReadTooMuchOfARunRefuse(t *testing.T) {
 	root, err := os.OpenRoot(w.folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = root.Close() })
-	hooks := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock, Process: sessions.OfHooks, Runs: followsRun{w.engine}})
+	hooks := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock, Process: sessions.OfHooks, Rulings: followsRun{w.engine}})
 	decided = hooks.Ask(t.Context(), gate.Event{Client: "codex", Session: "s", Kind: gate.BeforeTool, Tool: "shell"})
 	require.Equal(t, gate.Refuse, decided.Verdict)
 	require.Contains(t, decided.Reason, "read more than 65536 bytes")
@@ -284,11 +284,4 @@ type followsRun struct{ engine *think.Engine }
 
 func (f followsRun) Rulings(ctx context.Context, _ engines.Call) ([]think.Ruling, error) {
 	return f.engine.Rulings(ctx, state.Key{Workflow: "refunds", Run: "r1"})
-}
-func (followsRun) About(context.Context, engines.Call, string) bool { return false }
-func (followsRun) Coverage(context.Context, engines.Call, string, map[string]any) ([]think.Coverage, error) {
-	return nil, nil
-}
-func (followsRun) Use(context.Context, engines.Call, think.Coverage, string, map[string]any) error {
-	return nil
 }

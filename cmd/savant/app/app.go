@@ -57,7 +57,7 @@ type Options struct {
 	Looking bool
 	// Approver asks the person at the terminal about a destructive call of the agent, also
 	// while it asks about another one; nil without a terminal.
-	Approver agent.Approver
+	Approver engines.Approver
 	// Watcher gets each telemetry event; it may be nil.
 	Watcher telemetry.Watcher
 	// Display shows runs of the agent; nil: nobody looks, and the log says what matters.
@@ -182,7 +182,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 // their names.
 func (a *App) openEngines() error {
 	runs := &guide.Runs{}
-	a.rules = rulesessions.Open(rulesessions.Options{Files: a.ruleFiles(), Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver, Runs: runs})
+	a.rules = rulesessions.Open(rulesessions.Options{Files: a.ruleFiles(), Root: a.Root, Logger: a.Logger, Now: time.Now, Approver: a.options.Approver, Rulings: runs, Approvals: runs})
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
 	runs.Engine = a.Think

@@ -126,25 +126,17 @@ func (g *Gate) Continued(ctx context.Context, workflow, run, step string) (bool,
 	if shared != nil {
 		return shared.Announced(ctx, stepOf(state.Key{Workflow: workflow, Run: run}, step), probeExpiry)
 	}
-	names, err := g.sessionFiles()
-	if err != nil || len(names) == 0 {
-		return false, err
-	}
 	found := false
-	err = g.locked(ctx, func() error {
-		for _, name := range names {
-			s, err := g.load(name)
-			if errors.Is(err, fault.StateCorrupt) || err == nil && s == nil {
-				continue // concurrent: another session took it, or it was removed
-			}
-			if err != nil {
-				return err
-			}
-			for _, each := range s.Pairs {
-				at := slices.Index(each.Asked, step)
-				if at < 0 || each.Run.Workflow != workflow || each.Run.ID != run || g.now().Sub(each.Seen) > probeExpiry {
-					continue
-				}
+	err = g.each(ctx, func(name string, s *session, damaged error) error {
+		if damaged != nil && !errors.Is(damaged, fault.StateCorrupt) {
+			return damaged
+		}
+		if damaged != nil || found {
+			return nil
+		}
+		for _, each := range s.Pairs {
+			at := slices.Index(each.Asked, step)
+			if at >= 0 && each.Run.Workflow == workflow && each.Run.ID == run && g.now().Sub(each.Seen) <= probeExpiry {
 				each.Asked, found = slices.Delete(each.Asked, at, at+1), true
 				return g.save(name, s)
 			}

@@ -225,3 +225,22 @@ func (g *Gate) sessionFiles() ([]string, error) {
 	}
 	return found, nil
 }
+
+// each locks the gate's files and visits those of all sessions: what each has, or why it
+// cannot be read. It stops at the first error.
+func (g *Gate) each(ctx context.Context, visit func(name string, s *session, damaged error) error) error {
+	names, err := g.sessionFiles()
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return g.locked(ctx, func() error {
+		for _, name := range names {
+			if s, err := g.load(name); s != nil || err != nil { // else it was removed
+				if err := visit(name, s, err); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

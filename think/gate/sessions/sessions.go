@@ -280,66 +280,40 @@ type Held struct {
 
 // Held returns the runs to which sessions are held. A damaged file is STATE_CORRUPT.
 func (g *Gate) Held(ctx context.Context) (found []Held, err error) {
-	names, err := g.sessionFiles()
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
-	err = g.locked(ctx, func() error {
-		for _, name := range names {
-			s, err := g.load(name)
-			if err != nil {
-				return err
-			}
-			if s == nil {
-				continue
-			}
-			for _, each := range s.Pairs {
-				found = append(found, Held{each.key(), each.Seen})
-			}
+	return found, g.each(ctx, func(_ string, s *session, damaged error) error {
+		if damaged != nil {
+			return damaged
+		}
+		for _, each := range s.Pairs {
+			found = append(found, Held{each.key(), each.Seen})
 		}
 		return nil
 	})
-	return found, err
 }
 
 // Release lets go of a run, by its id or as WORKFLOW/RUN, in every session, or of all runs
 // where run is "". It returns which were gated. A damaged file is removed with the rest
 // where run is "".
-func (g *Gate) Release(ctx context.Context, run string) ([]state.Key, error) {
-	var released []state.Key
-	names, err := g.sessionFiles()
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
-	err = g.locked(ctx, func() error {
-		for _, name := range names {
-			s, err := g.load(name)
-			if errors.Is(err, fault.StateCorrupt) && run == "" {
-				s, err = new(session), nil
-			}
-			if err != nil {
-				return err
-			}
-			if s == nil {
-				continue
-			}
-			if run == "" {
-				s.Plans = nil
-			}
-			s.Pairs = slices.DeleteFunc(s.Pairs, func(each *pair) bool {
-				wanted := run == "" || each.Run.ID == run || each.key().String() == run
-				if wanted && !slices.Contains(released, each.key()) {
-					released = append(released, each.key())
-				}
-				return wanted
-			})
-			if err := g.save(name, s); err != nil {
-				return err
-			}
+func (g *Gate) Release(ctx context.Context, run string) (released []state.Key, err error) {
+	return released, g.each(ctx, func(name string, s *session, damaged error) error {
+		switch {
+		case errors.Is(damaged, fault.StateCorrupt) && run == "":
+			s = new(session)
+		case damaged != nil:
+			return damaged
 		}
-		return nil
+		if run == "" {
+			s.Plans = nil
+		}
+		s.Pairs = slices.DeleteFunc(s.Pairs, func(each *pair) bool {
+			wanted := run == "" || each.Run.ID == run || each.key().String() == run
+			if wanted && !slices.Contains(released, each.key()) {
+				released = append(released, each.key())
+			}
+			return wanted
+		})
+		return g.save(name, s)
 	})
-	return released, err
 }
 
 // text reads a member of arguments.

@@ -202,28 +202,19 @@ func byRules(ctx context.Context, path string, event gate.Event, opened *session
 	}
 	defer func() { _ = root.Close() }() // its files are closed
 	keeper := rulesessions.Open(rulesessions.Options{Files: app.RuleFiles(root), Root: root, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Process: rulesessions.OfHooks,
-		Runs: followed{opened, event}})
+		Rulings: followed{opened, event}})
 	return keeper.Ask(ctx, event)
 }
 
-// followed are the runs of an event's session. It implements rulesessions.Runs.
+// followed are the runs of an event's session. It implements rulesessions.Rulings.
 type followed struct {
 	gate  *sessions.Gate
 	event gate.Event
 }
 
-// Rulings implements rulesessions.Runs.
+// Rulings implements rulesessions.Rulings.
 func (f followed) Rulings(ctx context.Context, _ engines.Call) ([]think.Ruling, error) {
 	return f.gate.Rulings(ctx, f.event.Client, f.event.Session, new(rulesessions.Workflows))
-}
-
-// About, Coverage and Use say that no approval of a run covers a client's own call.
-func (followed) About(context.Context, engines.Call, string) bool { return false }
-func (followed) Coverage(context.Context, engines.Call, string, map[string]any) ([]think.Coverage, error) {
-	return nil, nil
-}
-func (followed) Use(context.Context, engines.Call, think.Coverage, string, map[string]any) error {
-	return nil
 }
 
 func (a *asking) project(reported string) string {

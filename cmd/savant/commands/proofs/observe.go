@@ -13,10 +13,9 @@ import (
 	"savant/engines"
 	"savant/internal/jsonvalue"
 	"savant/proof"
-	"savant/rules/sessions"
 	"savant/think"
 	"savant/think/gate"
-	gatesessions "savant/think/gate/sessions"
+	"savant/think/gate/sessions"
 	"savant/think/state"
 )
 
@@ -70,22 +69,15 @@ type recorded struct {
 // Observed implements proof.Observer: a call answers a step if it is the one that the step
 // asked for, and was made between the instruction and the answer.
 func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Record) (found []proof.Observation, err error) {
-	ruled, err := sessions.HookCalls(h.root)
+	held, err := sessions.Seen(h.root)
 	if err != nil {
 		return nil, err
 	}
-	held, err := gatesessions.Seen(h.root)
-	if err != nil {
-		return nil, err
-	}
-	held = slices.DeleteFunc(held, func(each gatesessions.Call) bool { return !slices.Contains(each.Runs, key) })
-	for _, each := range ruled {
-		held = append(held, gatesessions.Call{Client: each.Client, Tool: each.Tool, Input: each.Input, Began: each.Began, Ended: each.Ended, Outcome: each.Outcome})
-	}
+	held = slices.DeleteFunc(held, func(each sessions.Call) bool { return !slices.Contains(each.Runs, key) })
 	if len(held) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(held, func(a, b gatesessions.Call) int { return cmp.Compare(a.Last(), b.Last()) })
+	slices.SortStableFunc(held, func(a, b sessions.Call) int { return cmp.Compare(a.Last(), b.Last()) })
 	issued, all := map[string]*question{}, []*question{}
 	for _, record := range records {
 		var data recorded
@@ -121,7 +113,7 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 
 // unanswered returns of each tool that steps asked for whether more calls of it succeeded
 // while they waited than records answer. Of a session of several runs nothing is said.
-func unanswered(all []*question, held []gatesessions.Call) (found []proof.Observation) {
+func unanswered(all []*question, held []sessions.Call) (found []proof.Observation) {
 	tools := map[string]int{} // calls without a record
 	last := map[string]proof.Observation{}
 	for _, each := range held {
@@ -147,15 +139,15 @@ func unanswered(all []*question, held []gatesessions.Call) (found []proof.Observ
 }
 
 // fits reports whether a call is of the tool that a step asks for, while it waits.
-func (q *question) fits(each gatesessions.Call) bool {
+func (q *question) fits(each sessions.Call) bool {
 	return each.Last() >= q.began && each.Last() <= q.until && (each.Began == 0 || each.Began >= q.began) && each.Is(q.Call)
 }
 
 // answer returns the call that answers a step, the last of several; calls are in the order
 // in which they were last seen. Of one of Savant's tools the beginning is enough, and the
 // arguments are the receipt's to tell.
-func (q *question) answer(calls []gatesessions.Call) (found proof.Observation, ok bool) {
-	from, _ := slices.BinarySearchFunc(calls, q.began, func(each gatesessions.Call, at int64) int { return cmp.Compare(each.Last(), at) })
+func (q *question) answer(calls []sessions.Call) (found proof.Observation, ok bool) {
+	from, _ := slices.BinarySearchFunc(calls, q.began, func(each sessions.Call, at int64) int { return cmp.Compare(each.Last(), at) })
 	for _, each := range calls[from:] {
 		if each.Last() > q.until {
 			break
@@ -172,18 +164,16 @@ func (q *question) answer(calls []gatesessions.Call) (found proof.Observation, o
 
 // unseen returns the client whose hooks held the session while Savant took a call of it for a
 // step, without seeing it.
-func (h hooks) unseen(ctx context.Context, id string, asked *question, held []gatesessions.Call) (client string, is bool) {
+func (h hooks) unseen(ctx context.Context, id string, asked *question, held []sessions.Call) (client string, is bool) {
 	receipt, err := h.receipts.Receipt(ctx, id)
 	if id == "" || err != nil || receipt.Run != "" {
 		return "", false // gone, or the run's own call
 	}
 	before, after := false, false
 	for _, each := range held {
-		if len(each.Runs) > 0 {
-			client = each.Client
-			before = before || each.Last() <= receipt.Time.UnixMilli()
-			after = after || each.Last() >= receipt.Time.UnixMilli()
-		}
+		client = each.Client
+		before = before || each.Last() <= receipt.Time.UnixMilli()
+		after = after || each.Last() >= receipt.Time.UnixMilli()
 	}
 	return client, before && after
 }
