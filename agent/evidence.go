@@ -66,8 +66,9 @@ func (r *Run) witnessOf(a requestedCall, tool engines.Tool, result engines.Resul
 // reads of a workflow's records: step, call, status, by, witness, receipt, digest, used,
 // result, params, reply.
 type Evidence struct {
-	Kind, Time string
-	Data       json.RawMessage
+	// Status is how the run stands if nothing follows.
+	Kind, Time, Status string
+	Data               json.RawMessage
 }
 
 // evidence is the data of a record of a proof.
@@ -138,7 +139,11 @@ func (r *Runtime) Evidence(ctx context.Context, id string) (found []Evidence, er
 		if err != nil {
 			return nil, fault.New(fault.Internal, "a record of run %s: %w", id, err)
 		}
-		found = append(found, Evidence{kind, record.Time, raw})
+		status := string(StatusInterrupted)
+		if kind == recordFinished {
+			status = data.Status
+		}
+		found = append(found, Evidence{kind, record.Time, status, raw})
 	}
 	return found, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,9 +60,6 @@ func (r Runs) Build(ctx context.Context, in Request) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := bounded(in.Key, len(records)); err != nil {
-		return nil, err
-	}
 	found, err := audit.New(r.Engine).Verify(ctx, in.Key, records)
 	if err != nil {
 		return nil, err
@@ -71,38 +67,41 @@ func (r Runs) Build(ctx context.Context, in Request) (*Statement, error) {
 	if found != nil {
 		return nil, fault.New(fault.StateCorrupt, "record %d of %s does not follow from the records before it: savant verify shows the difference", found.Version, in.Key)
 	}
-	lines, last, err := state.Lines(in.Key, records)
-	if err != nil {
-		return nil, err
-	}
 	imported := 0
 	if r.Engine.Imports != nil {
 		if imported, err = r.Engine.Imports.Imported(ctx, in.Key); err != nil {
 			return nil, err
 		}
 	}
-	b := r.builder(in, len(records))
-	b.records = records
-	run := &b.out.Predicate.Run
-	run.Status, run.Head, run.Imported = records[len(records)-1].Status, last.Hash, imported
+	return r.build(ctx, in, records, imported)
+}
+
+// build makes the statement of records that were verified.
+func (r Runs) build(ctx context.Context, in Request, records []state.Record, imported int) (*Statement, error) {
+	if len(records) > maxRecords {
+		return nil, fault.New(fault.LimitExceeded, "run %s has %d records, and a proof at most %d", in.Key, len(records), maxRecords)
+	}
+	lines, last, err := state.Lines(in.Key, records)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.builder(in.Key, records)
+	if err != nil {
+		return nil, err
+	}
+	b.out.Type, b.out.PredicateType = StatementType, PredicateType
+	p := &b.out.Predicate
+	p.Made = Made{in.By, in.Time.UTC().Format(time.RFC3339)}
+	p.Run = Run{Workflow: in.Key.Workflow, ID: in.Key.Run, Status: records[len(records)-1].Status, Head: last.Hash, Imported: imported, Whole: len(records)}
 	for _, line := range lines {
-		b.out.Predicate.Records = append(b.out.Predicate.Records, string(line))
+		p.Records = append(p.Records, string(line))
 	}
-	return b.out, b.fill(ctx, in.Commit, b.claims)
-}
-
-func bounded(key state.Key, records int) error {
-	if records > maxRecords {
-		return fault.New(fault.LimitExceeded, "run %s has %d records, and a proof at most %d", key, records, maxRecords)
+	for _, part := range []func(context.Context) error{b.texts, b.receipts, b.observations, b.refusals, b.claims} {
+		if err := part(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return nil
-}
-
-func (r Runs) builder(in Request, records int) builder {
-	return builder{Runs: r, key: in.Key, out: &Statement{Type: StatementType, PredicateType: PredicateType, Predicate: Predicate{
-		Format: Format, Made: Made{in.By, in.Time.UTC().Format(time.RFC3339)}, Texts: map[string]string{}, Sources: []Source{}, Graph: []Node{},
-		Run:      Run{Workflow: in.Key.Workflow, ID: in.Key.Run, Records: records},
-		Receipts: []Receipt{}, Observations: []Observation{}, Claims: []Claim{}, Redactions: []string{}}}}
+	return b.out, b.out.addSubjects(b.line, in.Commit)
 }
 
 // Differences says where hooks and the gateway do not tell the same of a run's calls. The
@@ -112,24 +111,15 @@ func (r Runs) Differences(ctx context.Context, key state.Key) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	b := builder{Runs: r, key: key, records: records, out: &Statement{}}
-	if err := b.observations(ctx, nil); err != nil || len(b.out.Predicate.Observations) == 0 {
+	b, err := r.builder(key, records)
+	if err != nil {
 		return nil, err
 	}
-	for _, record := range records {
-		line, err := jsonvalue.Encode(record)
-		if err != nil {
-			return nil, fault.New(fault.Internal, "encoding a record: %w", err)
-		}
-		if each, ok := readEntry(string(line)); ok {
-			b.entries = append(b.entries, each)
-		}
+	if err := b.observations(ctx); err != nil || len(b.out.Predicate.Observations) == 0 {
+		return nil, err
 	}
-	line, _ := effective(b.entries)
-	for _, claim := range answers(line, 0, b.out.Predicate.Observations) {
-		b.out.Predicate.Claims = append(b.out.Predicate.Claims, claim)
-	}
-	if err := b.receipts(ctx, line); err != nil {
+	b.out.Predicate.Claims = inOrder(b.line, answers(b.line, 0, b.out.Predicate.Observations))
+	if err := b.receipts(ctx); err != nil {
 		return nil, err
 	}
 	return b.out.Differences(), nil
@@ -140,82 +130,50 @@ type builder struct {
 	Runs
 	key     state.Key
 	records []state.Record
-	entries []entry
+	line    []entry // the records that count
 	out     *Statement
 }
 
-func (b *builder) fill(ctx context.Context, commit string, claims func(context.Context, []entry) error) error {
-	for _, line := range b.out.Predicate.Records {
-		each, ok := readEntry(line)
-		if !ok {
-			return fault.New(fault.StateCorrupt, "run %s: record %d cannot be read", b.key, len(b.entries)+1)
+// builder reads the records of a run.
+func (r Runs) builder(key state.Key, records []state.Record) (b builder, err error) {
+	b = builder{Runs: r, key: key, records: records, out: &Statement{}}
+	for _, record := range records {
+		each := entry{Record: record}
+		if !each.readData() {
+			return b, fault.New(fault.StateCorrupt, "run %s: record %d cannot be read", key, record.Version)
 		}
-		b.entries = append(b.entries, each)
+		b.out.entries = append(b.out.entries, each)
 	}
-	line, ok := effective(b.entries)
-	if !ok {
-		return fault.New(fault.StateCorrupt, "run %s: a reset names a version that is not before it", b.key)
+	var ok bool
+	if b.line, ok = effective(b.out.entries); !ok {
+		return b, fault.New(fault.StateCorrupt, "run %s: a reset names a version that is not before it", key)
 	}
-	for _, part := range []func(context.Context, []entry) error{b.sources, b.receipts, b.observations, b.refusals, claims} {
-		if err := part(ctx, line); err != nil {
+	return b, nil
+}
+
+// texts adds what the records name by digest, whole.
+func (b *builder) texts(ctx context.Context) error {
+	for _, digest := range digests(b.out.entries) {
+		text, err := b.Engine.Store.Artifact(ctx, digest)
+		if err != nil {
 			return err
 		}
-	}
-	return b.subjects(line, commit)
-}
-
-// sources adds what the run is pinned to, and the long results, whole.
-func (b *builder) sources(ctx context.Context, _ []entry) error {
-	pinned := pinnedSources(b.entries[0])
-	for _, each := range pinned {
-		if err := b.text(ctx, each.Digest); err != nil {
-			return err
+		if !utf8.Valid(text) {
+			return fault.New(fault.StateCorrupt, "the artifact %s of run %s is no text", digest, b.key)
 		}
+		b.out.Predicate.Texts = append(b.out.Predicate.Texts, string(text))
 	}
-	b.out.Predicate.Sources = pinned
-	for _, each := range b.entries {
-		if each.Data.ResultRef != "" {
-			if err := b.text(ctx, each.Data.ResultRef); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// pinnedSources are the sources that the first record pins, workflows by name.
-func pinnedSources(plan entry) []Source {
-	found := []Source{}
-	for _, name := range slices.Sorted(maps.Keys(plan.Data.Pins)) {
-		pin := plan.Data.Pins[name]
-		found = append(found, Source{Name: name, Version: pin.Version, File: pin.File, Digest: pin.Digest})
-	}
-	if plan.Data.Schemas != "" {
-		found = append(found, Source{Digest: plan.Data.Schemas})
-	}
-	return found
-}
-
-func (b *builder) text(ctx context.Context, digest string) error {
-	text, err := b.Engine.Store.Artifact(ctx, digest)
-	if err != nil {
-		return err
-	}
-	if !utf8.Valid(text) {
-		return fault.New(fault.StateCorrupt, "the artifact %s of run %s is no text", digest, b.key)
-	}
-	b.out.Predicate.Texts[digest] = string(text)
 	return nil
 }
 
 // receipts adds the receipts that are still kept. One that is gone leaves the record's word.
-func (b *builder) receipts(ctx context.Context, line []entry) error {
-	for _, each := range line {
-		if each.Data.Witness != witnessGateway || each.Data.Receipt == "" || b.Runs.Receipts == nil {
+func (b *builder) receipts(ctx context.Context) error {
+	for _, each := range b.line {
+		if each.Witness != witnessGateway || each.Receipt == "" || b.Runs.Receipts == nil {
 			continue
 		}
-		found, err := b.Runs.Receipts.Receipt(ctx, each.Data.Receipt)
-		if errors.Is(err, fault.NotWitnessed) || err == nil && found.Output != each.Data.Digest {
+		found, err := b.Runs.Receipts.Receipt(ctx, each.Receipt)
+		if errors.Is(err, fault.NotWitnessed) || err == nil && found.Output != each.Digest {
 			continue // collected, or another one of the id
 		}
 		if err != nil {
@@ -227,19 +185,17 @@ func (b *builder) receipts(ctx context.Context, line []entry) error {
 	return nil
 }
 
-func (b *builder) observations(ctx context.Context, _ []entry) error {
-	if b.Runs.Observations == nil {
-		return nil
+func (b *builder) observations(ctx context.Context) (err error) {
+	if b.Runs.Observations != nil {
+		b.out.Predicate.Observations, err = b.Runs.Observations.Observed(ctx, b.key, b.records)
 	}
-	found, err := b.Runs.Observations.Observed(ctx, b.key, b.records)
-	b.out.Predicate.Observations = append(b.out.Predicate.Observations, found...)
 	return err
 }
 
 // maxRefusals bounds the refusals of a proof: the last.
 const maxRefusals = 1000
 
-func (b *builder) refusals(context.Context, []entry) error {
+func (b *builder) refusals(context.Context) error {
 	if b.Runs.Rulings == nil {
 		return nil
 	}
@@ -251,48 +207,54 @@ func (b *builder) refusals(context.Context, []entry) error {
 	return err
 }
 
-// claims grades each step, and draws the graph.
-func (b *builder) claims(ctx context.Context, line []entry) error {
+// claims grades each step, and draws the graph. A run of the agent has no other steps than
+// its answers.
+func (b *builder) claims(ctx context.Context) error {
+	p := &b.out.Predicate
+	if b.key.Workflow == AgentRun {
+		p.Claims = inOrder(b.line, answers(b.line, 0, nil))
+		return nil
+	}
 	return b.Engine.View(ctx, b.key, len(b.records), func(view *think.View) error {
-		p := &b.out.Predicate
-		p.Graph, p.Claims, p.Models = graphOf(view), claimsOf(view, line, p), modelsOf(b.entries, p.Run.Imported)
+		p.Graph, p.Claims = graphOf(view), claimsOf(view, b.line, p)
 		return nil
 	})
 }
 
-func graphOf(view *think.View) []Node {
-	nodes := []Node{}
+func graphOf(view *think.View) (nodes []Node) {
 	for _, each := range view.Graph().Picture().Nodes {
-		deps := append([]string{}, each.Deps...)
+		deps := slices.Clone(each.Deps)
 		if each.HeldBy != "" {
 			deps = append(deps, each.HeldBy)
 		}
-		handle, err := view.Step(each.ID)
-		nodes = append(nodes, Node{ID: each.ID, Call: each.Call, Deps: deps, Writes: err == nil && handle.Writes()})
+		nodes = append(nodes, Node{ID: each.ID, Call: each.Call, Deps: deps})
 	}
 	return nodes
 }
 
 // claimsOf grades the steps of a run in their order. Answered steps of which the run knows
 // no more, such as an earlier round of a loop, follow in the order of their answers.
-func claimsOf(view *think.View, line []entry, p *Predicate) []Claim {
+func claimsOf(view *think.View, line []entry, p *Predicate) (claims []Claim) {
 	answered := answers(line, p.Run.Imported, p.Observations)
-	claims := []Claim{}
 	for each := range view.Steps() {
 		claim, ok := answered[each.ID]
-		switch {
-		case ok:
-			delete(answered, each.ID)
-		case each.Status == "done" || each.Status == "failed":
-			claim = Claim{Step: each.ID, Grade: Engine}
-		default:
+		if !ok {
 			claim = Claim{Step: each.ID, Grade: Absent}
+			if each.Status == "done" || each.Status == "failed" {
+				claim.Grade = Engine
+			}
 		}
+		delete(answered, each.ID)
 		claim.Status = string(each.Status)
 		claims = append(claims, claim)
 	}
+	return append(claims, inOrder(line, answered)...)
+}
+
+// inOrder returns claims in the order of their answers.
+func inOrder(line []entry, answered map[string]Claim) (claims []Claim) {
 	for _, each := range line {
-		if claim, ok := answered[each.Data.Step]; ok && claim.Version == each.Version {
+		if claim, ok := answered[each.Step]; ok && claim.Version == each.Version {
 			claims = append(claims, claim)
 		}
 	}
@@ -308,18 +270,14 @@ type final struct {
 	} `json:"artifacts"`
 }
 
-func finalOf(line string) (found final) {
-	var record struct {
-		Data struct {
-			Reply struct {
-				Reply final `json:"reply"`
-			} `json:"reply"`
-		} `json:"data"`
+func (e entry) final() final {
+	var found struct {
+		Reply final `json:"reply"`
 	}
-	if jsonvalue.Unmarshal([]byte(line), &record) != nil {
+	if jsonvalue.Unmarshal(e.Reply, &found) != nil { // it is redacted, or there is none
 		return final{}
 	}
-	return record.Data.Reply.Reply
+	return found.Reply
 }
 
 var commitPattern = pattern.Lazy(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
@@ -327,15 +285,16 @@ var commitPattern = pattern.Lazy(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 // IsCommit reports whether a text is the whole name of a commit.
 func IsCommit(text string) bool { return commitPattern().MatchString(text) }
 
-func (b *builder) subjects(line []entry, stated string) error {
-	p := &b.out.Predicate
-	kind, head := digestSHA256, p.Run.Head
-	if salted, redacted := strings.CutPrefix(head, placeholderPrefix); redacted {
-		kind, head = digestSalted, salted
-	}
-	b.out.Subject = []Subject{{SubjectRun, map[string]string{kind: head}}}
+// addSubjects adds what the proof is about, by the records that count.
+func (s *Statement) addSubjects(line []entry, stated string) error {
+	p := &s.Predicate
 	add := func(name, kind, digest string) {
-		b.out.Subject = append(b.out.Subject, Subject{name, map[string]string{kind: digest}})
+		s.Subject = append(s.Subject, Subject{name, map[string]string{kind: digest}})
+	}
+	if salted, redacted := strings.CutPrefix(p.Run.Head, placeholderPrefix); redacted {
+		add(SubjectRun, digestSalted, salted)
+	} else {
+		add(SubjectRun, digestSHA256, p.Run.Head)
 	}
 	if seen := seenCommit(line, p.Run.Imported); seen != "" {
 		add(SubjectSeen, digestCommit, seen)
@@ -346,31 +305,47 @@ func (b *builder) subjects(line []entry, stated string) error {
 		}
 		add(SubjectStated, digestCommit, stated)
 	}
-	end := finalOf(p.Records[len(p.Records)-1])
+	end := s.entries[len(s.entries)-1].final()
 	for _, each := range end.Artifacts {
 		add(SubjectArtifact+each.Name, digestSHA256, each.SHA256)
 	}
-	for _, name := range slices.Sorted(maps.Keys(end.Outputs)) {
-		text, err := jsonvalue.Canonical(end.Outputs[name])
+	outputs := map[string]string{}
+	for name, value := range end.Outputs {
+		digest, err := outputDigest(value)
 		if err != nil {
 			return fault.New(fault.Internal, "the output %s: %w", name, err)
 		}
-		add(SubjectOutput+name, digestSHA256, jsonvalue.HexSum(text))
+		outputs[name] = digest
 	}
-	return nil
+	sorted, err := encode(outputs)
+	for name, digest := range jsonvalue.Members(sorted) {
+		add(SubjectOutput+name, digestSHA256, jsonvalue.Text(digest))
+	}
+	return err
+}
+
+// outputDigest is the digest of a value in the form of RFC 8785. Half of a surrogate pair
+// is read as U+FFFD, and a number beyond a double is none.
+func outputDigest(raw json.RawMessage) (string, error) {
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return "", err
+	}
+	text, err := encode(value)
+	return jsonvalue.HexSum(text), err
 }
 
 // seenCommit returns the head of the repository in the last result that the gateway
 // witnessed and that has one.
 func seenCommit(line []entry, imported int) (commit string) {
 	for _, each := range line {
-		if each.Kind != kindResult || each.Data.Witness != witnessGateway || each.Version <= imported {
+		if each.Kind != kindResult || each.Witness != witnessGateway || each.Version <= imported {
 			continue
 		}
 		var result struct {
 			Head string `json:"head"`
 		}
-		if jsonvalue.Unmarshal(each.Data.Result, &result) == nil && IsCommit(result.Head) {
+		if jsonvalue.Unmarshal(each.Result, &result) == nil && IsCommit(result.Head) {
 			commit = result.Head
 		}
 	}

@@ -3,6 +3,7 @@ package proof
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -97,16 +98,14 @@ func (d Demand) Check(report Report) (found []Complaint, err error) {
 	if d.Source == nil {
 		return found, nil
 	}
-	for _, each := range s.Predicate.Sources {
-		if each.Name == "" {
-			continue
-		}
-		digest, err := d.Source.Digest(each.Name, each.File)
+	pins := s.entries[0].Pins
+	for _, name := range slices.Sorted(maps.Keys(pins)) {
+		digest, err := d.Source.Digest(name, pins[name].File)
 		if err != nil {
 			return nil, err
 		}
-		if digest != each.Digest {
-			say(WorkflowChanged, "the workflow %s is not the one of the base", each.Name)
+		if digest != pins[name].Digest {
+			say(WorkflowChanged, "the workflow %s is not the one of the base", name)
 		}
 	}
 	return found, nil
@@ -161,16 +160,15 @@ func (p place) repeated(places []place) bool {
 // places reads of each claim where its step is. The texts of a statement that was verified
 // are those of its run; an error says that one of them cannot be read.
 func (s *Statement) places() (found []place, err error) {
-	p, workflows := s.Predicate, map[string]*flow.Workflow{}
-	set, err := library.ReadNamed([]byte("{}"))       // of a run without schemas
-	for _, each := range slices.Backward(p.Sources) { // the schemas are the last
-		text := []byte(p.Texts[each.Digest])
-		switch {
-		case err != nil:
-		case each.Name == "":
-			set, err = library.ReadNamed(text)
-		default:
-			workflows[each.Name], err = flow.Parse(each.File, text, set)
+	p, workflows, plan := &s.Predicate, map[string]*flow.Workflow{}, s.entries[0]
+	texts, schemas := p.texts(), []byte("{}") // of a run without schemas
+	if plan.Schemas != "" {
+		schemas = []byte(texts[plan.Schemas])
+	}
+	set, err := library.ReadNamed(schemas)
+	for name, pin := range plan.Pins {
+		if err == nil {
+			workflows[name], err = flow.Parse(pin.File, []byte(texts[pin.Digest]), set)
 		}
 	}
 	for _, each := range p.Claims {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/internal/jsonvalue"
 )
 
 // A step whose name begins as another's is no round of it.
@@ -17,8 +19,8 @@ func TestWhatIsARound(t *testing.T) {
 // What steps of an unreadable workflow write is not known, so no step counts as fresh.
 func TestAWorkflowThatCannotBeRead(t *testing.T) {
 	s := &Statement{}
-	s.Predicate.Run.Status, s.Predicate.Texts = "done", map[string]string{"d": "name: ["}
-	s.Predicate.Sources = []Source{{Name: "w", File: "workflows/w.yaml", Digest: "d"}}
+	s.Predicate.Run.Status, s.Predicate.Texts = "done", []string{"name: ["}
+	s.entries = []entry{{data: data{Pins: map[string]pin{"w": {jsonvalue.HexSum([]byte("name: [")), "workflows/w.yaml"}}}}}
 	s.Predicate.Claims = []Claim{{Step: "tests", Grade: Gateway, Version: 2}}
 	found, err := Demand{Required: []Requirement{{Step: "tests", Grades: Known}}}.Check(Report{Statement: s})
 	require.NoError(t, err)

@@ -1,13 +1,6 @@
 package proof
 
-import (
-	"encoding/json"
-	"slices"
-	"strconv"
-
-	"savant/internal/jsonvalue"
-	"savant/internal/pattern"
-)
+import "strconv"
 
 // Grade says how a step's result is known.
 type Grade string
@@ -33,79 +26,10 @@ type Claim struct {
 	Status string `json:"status"`
 	Grade  Grade  `json:"grade"`
 	// Version is the record with the answer that counts, 0 for a step without an answer.
-	Version int `json:"version,omitempty"`
+	Version int `json:"version"`
 	// How a person answered: terminal, hub, or client for the form of their client. Of a
 	// destructive call of the agent, who allowed it: person, pattern or order.
-	How string `json:"how,omitempty"`
-	// By is who handed in the answer.
-	By      string `json:"by,omitempty"`
-	Receipt string `json:"receipt,omitempty"`
-}
-
-// entry is what a verifier reads of a record.
-type entry struct {
-	Version int    `json:"version"`
-	Kind    string `json:"kind"`
-	Prev    string `json:"prev"`
-	Hash    string `json:"hash"`
-	Time    string `json:"time"`
-	Data    struct {
-		Step      string `json:"step"`
-		Call      string `json:"call"`
-		Status    string `json:"status"`
-		Allowed   string `json:"allowed"`
-		Digest    string `json:"digest"`
-		Witness   string `json:"witness"`
-		Receipt   string `json:"receipt"`
-		By        string `json:"by"`
-		Claims    string `json:"by_claims"`
-		Used      used   `json:"used"`
-		To        int    `json:"to"`
-		ResultRef string `json:"result_ref"`
-		Schemas   string `json:"schemas"`
-		Pins      map[string]struct {
-			Version string `json:"version"`
-			Digest  string `json:"digest"`
-			File    string `json:"file"`
-		} `json:"pins"`
-		Params json.RawMessage `json:"params"`
-		Result json.RawMessage `json:"result"`
-	} `json:"data"`
-}
-
-// startPattern fits how a record begins.
-var startPattern = pattern.Lazy(`^\{("format":[0-9]+,"workflow":"[^"\\]*","run":"[^"\\]*",)?"version":[1-9][0-9]*,`)
-
-// readEntry reads a record, in which no name stands twice: readers differ on which counts.
-func readEntry(line string) (read entry, ok bool) {
-	return read, startPattern().MatchString(line) && jsonvalue.UnmarshalWhole([]byte(line), &read) == nil
-}
-
-const (
-	kindResult = "result"
-	kindPerson = "person"
-	kindReset  = "reset"
-
-	witnessGateway = "gateway"
-)
-
-// effective returns the entries that count: a reset takes those after the version it names
-// away. ok is false for a reset to a version that is not before it.
-func effective(all []entry) (line []entry, ok bool) {
-	for at := len(all); at > 0; {
-		each := all[at-1]
-		if each.Kind != kindReset {
-			line = append(line, each)
-			at--
-			continue
-		}
-		if each.Data.To < 1 || each.Data.To >= at {
-			return nil, false
-		}
-		at = each.Data.To
-	}
-	slices.Reverse(line)
-	return line, true
+	How string `json:"how"`
 }
 
 // answers returns the claim of each step that was answered, by the last answer that counts.
@@ -116,17 +40,17 @@ func answers(line []entry, imported int, seen []Observation) map[string]Claim {
 	}
 	found := map[string]Claim{}
 	for _, each := range line {
-		if each.Kind != kindResult && each.Kind != kindPerson {
+		if !each.answers() {
 			continue
 		}
-		claim := Claim{Step: each.Data.Step, Version: each.Version, By: each.Data.By, Grade: Said}
+		claim := Claim{Step: each.Step, Status: each.Done, Version: each.Version, Grade: Said}
 		switch {
 		case each.Version <= imported:
 			claim.Grade = Imported
 		case each.Kind == kindPerson:
-			claim.Grade, claim.How = Person, manner(each.Data.By)
-		case each.Data.Witness == witnessGateway:
-			claim.Grade, claim.Receipt, claim.How = Gateway, each.Data.Receipt, each.Data.Allowed
+			claim.Grade, claim.How = Person, manner(each.By)
+		case each.Witness == witnessGateway:
+			claim.Grade, claim.How = Gateway, each.Allowed
 		case observed[each.Version]:
 			claim.Grade = Hook
 		}
@@ -155,12 +79,9 @@ func Count(claims []Claim) map[Grade]int {
 // Differences says where the hooks of a client and the gateway do not tell the same of a
 // call.
 func (s *Statement) Differences() (said []string) {
-	if len(s.Predicate.Observations) == 0 {
-		return nil
-	}
-	claims, receipts := map[int]Claim{}, map[string]bool{}
+	hooked, receipts := map[int]bool{}, map[string]bool{}
 	for _, each := range s.Predicate.Claims {
-		claims[each.Version] = each
+		hooked[each.Version] = each.Grade == Hook
 	}
 	for _, each := range s.Predicate.Receipts {
 		receipts[each.ID] = each.Failed
@@ -170,14 +91,14 @@ func (s *Statement) Differences() (said []string) {
 			said = append(said, "the hooks of "+each.Client+" saw a call of "+each.Tool+" that a step asked for, and no record answers it")
 			continue
 		}
-		claim, told := claims[each.Version], ""
-		failed, known := receipts[claim.Receipt]
+		told := ""
+		failed, known := receipts[s.entries[each.Version-1].Receipt]
 		switch {
 		case each.Outcome == Unseen:
 			told = "Savant saw the call, and the hooks of " + each.Client + ", which held the session, did not"
 		case known && each.Outcome != "unknown" && failed != (each.Outcome == "failed"):
 			told = "for the hook of " + each.Client + " the call " + each.Outcome
-		case each.Savant && claim.Grade == Hook:
+		case each.Savant && hooked[each.Version]:
 			told = "for the hook of " + each.Client + " the call went to Savant, and the answer is none that Savant gave"
 		default:
 			continue
@@ -199,7 +120,7 @@ func (s *Statement) Limits() []string {
 	tell(Hook, " seen by a hook: the call was made, the result is the client's word")
 	tell(Imported, " imported: recorded elsewhere, not seen by the Savant that made this proof")
 	tell(Absent, " without a result: not done, skipped or waiting")
-	if count := len(s.Predicate.Redactions); count > 0 {
+	if s.isRedacted() {
 		said = append(said, "values were redacted: what they were, and the hashes after the first of them, are the signer's word")
 	}
 	said = append(said, s.Differences()...)

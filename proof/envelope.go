@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 
@@ -22,18 +23,17 @@ type envelope struct {
 type signature struct {
 	KeyID string `json:"keyid"`
 	Sig   string `json:"sig"`
-	// Timestamp is a token of RFC 3161 for the bytes of Sig.
-	Timestamp string `json:"timestamp,omitempty"`
+	// Timestamp is a token of RFC 3161 for the bytes of Sig, "" for none.
+	Timestamp string `json:"timestamp"`
 }
 
-// maxFile bounds the file of a proof, in bytes; maxSignatures its signatures.
+// MaxFile is the size in bytes up to which Verify reads a file; maxAround bounds what is
+// around the payload, and maxSignatures its signatures.
 const (
-	maxFile       = 128 << 20
+	MaxFile       = 64 << 20
+	maxAround     = 1 << 20
 	maxSignatures = 16
 )
-
-// MaxFile is the size in bytes up to which Verify reads a file.
-const MaxFile = maxFile
 
 // sealer signs an envelope with a key of SSH. It implements dsse.Signer.
 type sealer struct{ signer ssh.Signer }
@@ -74,17 +74,28 @@ func (e envelope) file() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// unpack reads the envelope of a file and its payload. Only one form of it counts.
+// payloadStart is how a file begins.
+const payloadStart = `{"payload":"`
+
+// unpack reads the envelope of a file and its payload. Only one form of it counts. The
+// payload, which may be large, is read once.
 func unpack(file []byte) (sealed envelope, payload []byte, ok bool) {
-	if len(file) > maxFile || len(file) == 0 || file[len(file)-1] != '\n' || !decode(file[:len(file)-1], &sealed) {
+	encoded, started := bytes.CutPrefix(file, []byte(payloadStart))
+	size := bytes.IndexByte(encoded, '"')
+	if !started || size < 0 || len(file) > MaxFile || len(encoded)-size > maxAround {
 		return sealed, nil, false
 	}
-	payload, ok = strictBase64(sealed.Payload)
-	return sealed, payload, ok && sealed.PayloadType == PayloadType && len(sealed.Signatures) > 0 && len(sealed.Signatures) <= maxSignatures
+	around, ended := bytes.CutSuffix(append([]byte(payloadStart), encoded[size:]...), []byte("\n"))
+	if !ended || !decode(around, &sealed) || sealed.PayloadType != PayloadType || len(sealed.Signatures) == 0 || len(sealed.Signatures) > maxSignatures {
+		return sealed, nil, false
+	}
+	payload, ok = strictBase64(encoded[:size])
+	return sealed, payload, ok
 }
 
 // strictBase64 decodes base64 that is written in its one form.
-func strictBase64(text string) ([]byte, bool) {
-	data, err := base64.StdEncoding.Strict().DecodeString(text)
-	return data, err == nil && base64.StdEncoding.EncodedLen(len(data)) == len(text)
+func strictBase64(text []byte) ([]byte, bool) {
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	size, err := base64.StdEncoding.Strict().Decode(data, text)
+	return data[:size], err == nil && base64.StdEncoding.EncodedLen(size) == len(text)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"savant/internal/jsonvalue"
 )
 
 // Model is who answered steps: a model that a program asked, or a client whose model nobody
@@ -56,8 +58,8 @@ func modelsOf(entries []entry, imported int) []Model {
 		found[at].OutputTokens += more.OutputTokens
 	}
 	for _, each := range entries {
-		took := each.Data.Used
-		if each.Kind != kindResult {
+		var took used
+		if each.Kind != kindResult || len(each.Used) > 0 && jsonvalue.UnmarshalWhole(each.Used, &took) != nil {
 			continue
 		}
 		for _, one := range took.Models {
@@ -67,8 +69,8 @@ func modelsOf(entries []entry, imported int) []Model {
 			}
 			add(Model{grade, one.Model, "", one.Calls, one.PromptTokens, one.OutputTokens})
 		}
-		if len(took.Models) == 0 && each.Data.Witness != witnessGateway && each.Data.Call == "" {
-			add(Model{ReportedModel, "", each.Data.Claims, 1, took.PromptTokens, took.OutputTokens})
+		if len(took.Models) == 0 && each.Witness != witnessGateway && each.Call == "" {
+			add(Model{ReportedModel, "", each.Claims, 1, took.PromptTokens, took.OutputTokens})
 		}
 	}
 	return found

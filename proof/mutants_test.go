@@ -17,6 +17,10 @@ import (
 // alike is the code of a file about which the verifiers only have to agree.
 const alike = "alike"
 
+// unreplayed is the code of a file that is true for all but a replay, which the others do
+// not do.
+const unreplayed = "unreplayed"
+
 // mutants is how many statements are changed at random.
 const mutants = 80
 
@@ -76,7 +80,7 @@ func (f *forger) changed() {
 			require.NoError(f.t, json.Unmarshal(payload, &value))
 			text, err := jsonvalue.Encode(mutate(draw, value))
 			require.NoError(f.t, err)
-			payload, err = jsonvalue.Canonical(text)
+			payload, err = jsonvalue.Canonical(json.RawMessage(text))
 			require.NoError(f.t, err)
 		} else {
 			at := draw.IntN(len(s.Predicate.Records))
@@ -87,7 +91,7 @@ func (f *forger) changed() {
 			text, err := jsonvalue.Encode(mutate(draw, value))
 			require.NoError(f.t, err)
 			s.Predicate.Records[at] = line[:from] + string(text) + line[to:]
-			if len(s.Predicate.Redactions) == 0 {
+			if s.Predicate.Run.Whole == len(s.Predicate.Records) {
 				chained(s)
 			}
 			payload = payloadOf(f.t, s)

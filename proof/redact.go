@@ -3,6 +3,7 @@ package proof
 import (
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -19,9 +20,14 @@ import (
 // be guessed from goes with it: replies, hashes of records and states, digests.
 const placeholderPrefix = "redacted:"
 
-var placeholderPattern = pattern.Lazy(`"(redacted:[0-9a-f]{64})"`)
+var (
+	placeholderPattern = pattern.Lazy(`^redacted:[0-9a-f]{64}$`)
+	hiddenPattern      = pattern.Lazy(`"redacted:[0-9a-f]{64}"`)
+)
 
-// headFields and dataFields are the fields of a record that may be redacted. Others are
+func isPlaceholder(text string) bool { return placeholderPattern().MatchString(text) }
+
+// headFields and dataFields are the members of a record that may be redacted. Others are
 // what the claims are made of.
 var (
 	headFields = []string{"prev", "hash", "state"}
@@ -31,100 +37,34 @@ var (
 // digestSalted is the kind of the run's digest where its head is redacted.
 const digestSalted = "saltedSha256"
 
-// redactions are the placeholders of a proof.
-type redactions struct {
-	listed map[string]bool
-	first  int // index of the first record with one
-}
+func (s *Statement) isRedacted() bool { return s.Predicate.Run.Whole < len(s.Predicate.Records) }
 
-func redactionsOf(placeholders []string) redactions {
-	made := redactions{map[string]bool{}, math.MaxInt}
-	for _, each := range placeholders {
-		made.listed[each] = true
-	}
-	return made
-}
-
-func (r redactions) any() bool { return len(r.listed) > 0 }
-
-// stands reports whether a text is a placeholder.
-func (r redactions) stands(text string) bool { return r.listed[text] }
-
-// in returns the placeholders in a record.
-func (r redactions) in(line string) (found []string) {
-	if !r.any() {
-		return nil
-	}
-	for _, each := range placeholderPattern().FindAllStringSubmatch(line, -1) {
-		if r.listed[each[1]] {
-			found = append(found, each[1])
-		}
-	}
-	return found
-}
-
-// redactions checks that only what may be redacted is, and that nothing is hidden that is
-// not listed.
+// redactions checks that from the first redacted record on only what may be redacted is,
+// and no hash is shown.
 func (v *verifier) redactions() *Reason {
-	p := v.statement.Predicate
-	v.redacted = redactionsOf(p.Redactions)
-	if !slices.IsSorted(p.Redactions) || len(slices.Compact(slices.Clone(p.Redactions))) != len(p.Redactions) {
-		return refuse(BadRedaction, "the list of redactions is not sorted, or names one twice")
-	}
-	for _, each := range p.Redactions {
-		if !placeholderPattern().MatchString(`"` + each + `"`) {
-			return refuse(BadRedaction, "%s is no salted digest", fault.Cut(each, maxShown))
-		}
-	}
-	used := map[string]bool{}
-	for i, line := range p.Records {
-		found := v.redacted.in(line)
-		if len(found) > 0 && v.redacted.first == math.MaxInt {
-			v.redacted.first = i
-		}
-		for _, each := range found {
-			used[each] = true
-		}
-		if i < v.redacted.first {
-			continue
-		}
-		if !v.redacted.stands(v.entries[i].Hash) {
+	p := &v.statement.Predicate
+	for i := p.Run.Whole; i < len(p.Records); i++ {
+		if !isPlaceholder(v.statement.entries[i].Hash) {
 			return refuse(BadRedaction, "record %d follows a redacted one and shows a hash", i+1)
 		}
-		if len(v.redacted.in(fixed(line))) > 0 {
+		if hidesFixed(p.Records[i]) {
 			return refuse(BadRedaction, "record %d hides what a claim is made of", i+1)
-		}
-	}
-	for _, each := range p.Receipts {
-		used[each.Input] = true
-	}
-	for _, each := range p.Redactions {
-		if !used[each] {
-			return refuse(BadRedaction, "%s stands in no record", fault.Cut(each, maxShown))
 		}
 	}
 	return nil
 }
 
-// fixed returns the parts of a record that may not be redacted.
-func fixed(line string) string {
-	var rest strings.Builder
-	for name, value := range jsonvalue.Members([]byte(line)) {
-		if name != "data" {
-			if !slices.Contains(headFields, name) {
-				rest.WriteString(quoted(name))
-				rest.Write(value)
-			}
-			continue
-		}
-		for name, value := range jsonvalue.Members(value) {
-			if !slices.Contains(dataFields, name) {
-				rest.WriteString(quoted(name))
-				rest.Write(value)
-			}
-		}
+// hidesFixed reports whether a placeholder stands where none may, however it is spelled.
+func hidesFixed(line string) bool {
+	var record, data map[string]any
+	if json.Unmarshal([]byte(line), &record) != nil {
+		return true
 	}
-	return rest.String()
+	data, _ = record["data"].(map[string]any) // null has no members
+	maps.DeleteFunc(data, func(name string, _ any) bool { return slices.Contains(dataFields, name) })
+	maps.DeleteFunc(record, func(name string, _ any) bool { return slices.Contains(headFields, name) })
+	text, err := jsonvalue.Encode(record)
+	return err != nil || hiddenPattern().Match(text)
 }
 
 // Disclosure is what a placeholder stands for. Whoever has it can check the value.
@@ -146,21 +86,23 @@ func placeholder(salt, text string) string {
 // of a step's result, "step.field", or else a regular expression for texts.
 // INVALID_PARAMS if a rule finds nothing, or a workflow itself has what it finds.
 func Redact(statement *Statement, rules []string) ([]Disclosure, error) {
-	r := redactor{statement: statement, first: math.MaxInt, known: map[string]string{}}
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	r := redactor{statement: statement, long: statement.Predicate.texts(), first: math.MaxInt, known: map[string]string{}}
 	for _, rule := range rules {
 		if err := r.search(rule); err != nil {
 			return nil, err
 		}
 	}
-	if len(rules) == 0 {
-		return nil, nil
-	}
-	return r.hidden, r.replace()
+	err := r.replace()
+	return r.hidden, err
 }
 
 // redactor replaces values of one statement.
 type redactor struct {
 	statement *Statement
+	long      map[string]string // the texts of the proof by digest
 	patterns  []*regexp.Regexp
 	fields    []fieldRule
 	first     int
@@ -190,7 +132,7 @@ func (r *redactor) search(rule string) error {
 	}
 	found := false
 	for i, line := range r.statement.Predicate.Records {
-		if len(r.spans(line, "reply")) > 0 || r.longMatches(line) {
+		if len(r.spans(line, "reply")) > 0 || r.longMatches(i) {
 			found, r.first = true, min(r.first, i)
 			break
 		}
@@ -282,52 +224,53 @@ func (r *redactor) matches(text string) bool {
 }
 
 // longMatches reports whether the long result of a record has what a pattern fits.
-func (r *redactor) longMatches(line string) bool {
-	each, _ := readEntry(line)
-	return each.Data.ResultRef != "" && r.matches(r.statement.Predicate.Texts[each.Data.ResultRef])
+func (r *redactor) longMatches(i int) bool {
+	ref := r.statement.entries[i].ResultRef
+	return ref != "" && r.matches(r.long[ref])
 }
 
 // replace writes the placeholders.
 func (r *redactor) replace() error {
-	p := &r.statement.Predicate
-	for _, each := range p.Sources {
-		if r.matches(p.Texts[each.Digest]) {
-			return fault.New(fault.InvalidParams, "--redact fits the workflow or schemas %q, which a proof shows whole", each.Name)
+	p, entries := &r.statement.Predicate, r.statement.entries
+	for name, pin := range entries[0].Pins {
+		if r.matches(r.long[pin.Digest]) {
+			return fault.New(fault.InvalidParams, "--redact fits the workflow %q, which a proof shows whole", name)
 		}
 	}
+	if r.matches(r.long[entries[0].Schemas]) {
+		return fault.New(fault.InvalidParams, "--redact fits the schemas of the run, which a proof shows whole")
+	}
 	digests := map[string]string{} // by receipt
-	for i, line := range p.Records {
+	for i := range p.Records {
 		if i >= r.first {
-			p.Records[i] = r.line(i, line)
+			p.Records[i] = r.line(i)
+			entries[i], _ = readEntry(p.Records[i])
 		}
-		each, _ := readEntry(p.Records[i])
-		digests[each.Data.Receipt], p.Run.Head = each.Data.Digest, each.Hash
+		digests[entries[i].Receipt], p.Run.Head = entries[i].Digest, entries[i].Hash
 	}
 	for i := range p.Receipts {
 		receipt := &p.Receipts[i]
 		receipt.Output, receipt.Input = digests[receipt.ID], r.hide(quoted(receipt.Input))
 	}
-	for _, each := range r.hidden {
-		p.Redactions = append(p.Redactions, each.Placeholder)
-	}
-	slices.Sort(p.Redactions)
-	return r.subjects()
+	_, stated := r.statement.Commits()
+	p.Run.Whole, r.statement.Subject = r.first, nil
+	r.keepTexts()
+	line, _ := effective(entries)
+	return r.statement.addSubjects(line, stated)
 }
 
-func (r *redactor) subjects() error {
-	all := []entry{}
-	for _, line := range r.statement.Predicate.Records {
-		each, _ := readEntry(line)
-		all = append(all, each)
+// keepTexts drops the long results that no record names any more.
+func (r *redactor) keepTexts() {
+	p := &r.statement.Predicate
+	p.Texts = nil
+	for _, digest := range digests(r.statement.entries) {
+		p.Texts = append(p.Texts, r.long[digest])
 	}
-	line, _ := effective(all)
-	_, stated := r.statement.Commits()
-	b := builder{out: r.statement}
-	return b.subjects(line, stated)
 }
 
 // line returns a record with its placeholders.
-func (r *redactor) line(i int, line string) string {
+func (r *redactor) line(i int) string {
+	line := r.statement.Predicate.Records[i]
 	root, err := jsonvalue.Read([]byte(line))
 	if err != nil {
 		return line
@@ -340,9 +283,8 @@ func (r *redactor) line(i int, line string) string {
 			}
 		}
 	}
-	if len(spans) > 0 || r.longMatches(line) {
+	if len(spans) > 0 || r.longMatches(i) {
 		hide(data, "digest", "value", "result_ref")
-		delete(r.statement.Predicate.Texts, jsonvalue.Text(data.Lookup("/result_ref").Raw))
 	}
 	hide(data, "reply", "shown")
 	if jsonvalue.Text(root.Lookup("/kind").Raw) == "refused" {

@@ -13,16 +13,20 @@ import (
 // replay computes every state and instruction again from the proof alone, and with them
 // what no record answers: which steps the engine computed and the graph.
 func (v *verifier) replay(ctx context.Context) *Reason {
-	if v.engine == nil || v.redacted.any() || v.statement.Predicate.Run.Workflow == AgentRun {
+	if v.engine == nil || v.statement.isRedacted() || v.statement.Predicate.Run.Workflow == AgentRun {
 		return nil
 	}
 	p := v.statement.Predicate
 	options := v.engine.Options
-	options.Store = fileStore{options.Store, v.records, p.Texts}
+	var records []state.Record
+	for _, each := range v.statement.entries {
+		records = append(records, each.Record)
+	}
+	options.Store = fileStore{options.Store, records, p.texts()}
 	engine := think.New(options)
 	defer engine.Close()
 	key := state.Key{Workflow: p.Run.Workflow, Run: p.Run.ID}
-	found, err := audit.New(engine).Verify(ctx, key, v.records)
+	found, err := audit.New(engine).Verify(ctx, key, records)
 	if err != nil {
 		return refuse(BadReplay, "%s", fault.From(err).Message())
 	}
@@ -33,7 +37,7 @@ func (v *verifier) replay(ctx context.Context) *Reason {
 	err = engine.View(ctx, key, 0, func(view *think.View) error {
 		graph, claims := graphOf(view), claimsOf(view, v.line, &p)
 		switch {
-		case !slices.EqualFunc(graph, p.Graph, sameNode):
+		case !slices.EqualFunc(graph, p.Graph, func(a, b Node) bool { return a.ID == b.ID && a.Call == b.Call && slices.Equal(a.Deps, b.Deps) }):
 			reason = refuse(BadReplay, "the graph is not that of the workflow")
 		case !slices.Equal(claims, p.Claims):
 			reason = refuse(BadReplay, "the claims are not those that a replay shows")

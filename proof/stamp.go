@@ -26,7 +26,7 @@ func (s *Stamps) trusted() bool { return s != nil && s.Roots != nil }
 
 // check checks that a token is of a signature, and notes its time.
 func (s *Stamps) check(token string, sig []byte, signer *Signer) error {
-	raw, ok := strictBase64(token)
+	raw, ok := strictBase64([]byte(token))
 	if !ok {
 		return errors.New("it is not base64")
 	}
@@ -67,13 +67,14 @@ type Authority interface {
 
 // Stamp gives each signature of a file a time stamp, unless it has one.
 func Stamp(ctx context.Context, file []byte, authority Authority) ([]byte, error) {
-	sealed, _, ok := unpack(file)
+	sealed, payload, ok := unpack(file)
 	if !ok {
 		return nil, fault.New(fault.InvalidParams, "the file is no proof")
 	}
+	sealed.Payload = base64.StdEncoding.EncodeToString(payload)
 	for i := range sealed.Signatures {
 		each := &sealed.Signatures[i]
-		sig, ok := strictBase64(each.Sig)
+		sig, ok := strictBase64([]byte(each.Sig))
 		if !ok || each.Timestamp != "" {
 			continue
 		}

@@ -10,23 +10,13 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
-	"savant/internal/pattern"
 )
 
-// The types of a proof's parts.
+// The types of a proof's parts. Another version of the predicate is refused.
 const (
 	StatementType = "https://in-toto.io/Statement/v1"
-	PredicateType = "urn:savant:proof:v2"
+	PredicateType = "urn:savant:proof:v3"
 	PayloadType   = "application/vnd.in-toto+json"
-)
-
-// Format is the version of the predicate. A newer one is refused. Of the first one, whose
-// records repeat the hash before and their own, proofs still verify.
-const (
-	Format = 2
-
-	wholeFormat = 1
-	wholeType   = "urn:savant:proof:v1"
 )
 
 // Statement is the signed content of a proof, an in-toto Statement.
@@ -35,6 +25,8 @@ type Statement struct {
 	Subject       []Subject `json:"subject"`
 	PredicateType string    `json:"predicateType"`
 	Predicate     Predicate `json:"predicate"`
+
+	entries []entry // the records
 }
 
 // Subject is what the proof is about, by its digest: the run, what it produced, and the
@@ -56,43 +48,38 @@ const (
 	digestCommit = "gitCommit"
 )
 
-// Predicate is what is said of the subjects.
+// Predicate is what is said of the subjects. What follows from the records is not repeated,
+// except how the steps are known. Every member is in the file.
 type Predicate struct {
-	Format int  `json:"format"`
-	Run    Run  `json:"run"`
-	Made   Made `json:"made"`
-	// Sources are the workflows and the named schemas that the run is pinned to.
-	Sources []Source `json:"sources"`
-	// Texts are what Sources and the records name by digest: workflows, schemas and long
-	// results.
-	Texts map[string]string `json:"texts"`
-	Graph []Node            `json:"graph"`
-	// Records are the lines of the journal, byte by byte. In the file each stands without
-	// the hashes in which it ends, which follow from the lines, up to the first that has a
-	// redaction.
+	Run  Run  `json:"run"`
+	Made Made `json:"made"`
+	// Texts are what the records name by digest, in the order of the digests: workflows,
+	// schemas and long results.
+	Texts []string `json:"texts"`
+	// Graph is what the steps of the workflow depend on, for drawing.
+	Graph []Node `json:"graph"`
+	// Records are the lines of the journal, byte by byte. In the file the first Run.Whole
+	// stand without the hashes in which they end, which follow from the lines.
 	Records  []string  `json:"records"`
 	Receipts []Receipt `json:"receipts"`
 	// Observations are the calls that a hook of the client saw.
 	Observations []Observation `json:"observations"`
 	Claims       []Claim       `json:"claims"`
-	// Models are who answered, as the records say it.
-	Models []Model `json:"models,omitempty"`
 	// Refusals are the calls of the run that rules refused, by the signer's record.
-	Refusals []Refusal `json:"refusals,omitempty"`
-	// Redactions are the salted digests that stand in the place of values.
-	Redactions []string `json:"redactions"`
+	Refusals []Refusal `json:"refusals"`
 }
 
 // Run names the run and the end of its chain.
 type Run struct {
 	Workflow string `json:"workflow"`
 	ID       string `json:"id"`
-	Status   string `json:"status"`
-	Records  int    `json:"records"`
-	// Head is the hash of the last record.
-	Head string `json:"head"`
+	// Status and Head are the status and the hash of the last record.
+	Status string `json:"status"`
+	Head   string `json:"head"`
 	// Imported is the version up to which the records were made elsewhere.
-	Imported int `json:"imported,omitempty"`
+	Imported int `json:"imported"`
+	// Whole is how many records stand before the first one that something was redacted in.
+	Whole int `json:"whole"`
 }
 
 // Made says what made the proof, and when by its clock.
@@ -101,21 +88,11 @@ type Made struct {
 	Time string `json:"time"`
 }
 
-// Source is a workflow that the run follows, or, without a name, its schemas.
-type Source struct {
-	Name    string `json:"name,omitempty"`
-	Version string `json:"version,omitempty"`
-	File    string `json:"file,omitempty"`
-	Digest  string `json:"digest"`
-}
-
-// Node is a step of the workflow, for drawing.
+// Node is a step of the workflow.
 type Node struct {
 	ID   string   `json:"id"`
 	Call string   `json:"call"`
 	Deps []string `json:"deps"`
-	// Writes: the workflow says that the step changes something outside of the run.
-	Writes bool `json:"writes,omitempty"`
 }
 
 // Receipt is what the gateway kept of a call, without its content.
@@ -125,10 +102,10 @@ type Receipt struct {
 	Input  string `json:"input"`
 	Output string `json:"output"`
 	Time   string `json:"time"`
-	Failed bool   `json:"failed,omitempty"`
+	Failed bool   `json:"failed"`
 	// Command names the command that a ci.* tool carried out, by digest.
-	Command       string `json:"command,omitempty"`
-	CommandDigest string `json:"command_digest,omitempty"`
+	Command       string `json:"command"`
+	CommandDigest string `json:"command_digest"`
 }
 
 // Refusal is a call that rules refused, each named with its file and line.
@@ -148,7 +125,7 @@ type Observation struct {
 	// gateway saw its call, and they did not.
 	Outcome string `json:"outcome"`
 	// Savant: for the hook the call went to Savant.
-	Savant bool `json:"savant,omitempty"`
+	Savant bool `json:"savant"`
 }
 
 // Unseen is the outcome of a call that the hooks of its client did not see.
@@ -156,20 +133,17 @@ const Unseen = "unseen"
 
 // encode returns a value in the form of RFC 8785.
 func encode(value any) ([]byte, error) {
-	text, err := jsonvalue.Encode(value)
-	if err == nil {
-		text, err = jsonvalue.Canonical(text)
-	}
+	text, err := jsonvalue.Canonical(value)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a proof: %w", err)
 	}
 	return text, nil
 }
 
-// decode reads a value that must be in the form of RFC 8785 and have no member that is
-// not known: then it encodes to the same bytes again.
+// decode reads a value that must be in the form of RFC 8785 and have the known members, each
+// once: then it encodes to the same bytes again.
 func decode(text []byte, into any) bool {
-	if jsonvalue.UnmarshalStored(text, into) != nil {
+	if jsonvalue.Unmarshal(text, into) != nil {
 		return false
 	}
 	again, err := encode(into)
@@ -178,52 +152,40 @@ func decode(text []byte, into any) bool {
 
 // Payload returns the bytes that are signed.
 func (s *Statement) Payload() ([]byte, error) {
-	if s.Predicate.Format == wholeFormat {
-		return encode(s)
-	}
-	short, listed := *s, redactionsOf(s.Predicate.Redactions)
+	short := *s
 	short.Predicate.Records = slices.Clone(s.Predicate.Records)
-	for i, line := range s.Predicate.Records {
-		if len(listed.in(line)) > 0 {
-			break
+	for i, line := range s.Predicate.Records[:min(s.Predicate.Run.Whole, len(s.Predicate.Records))] {
+		if at := strings.LastIndex(line, `,"prev":"`); at >= 0 {
+			short.Predicate.Records[i] = line[:at] + "}"
 		}
-		short.Predicate.Records[i] = endPattern().ReplaceAllString(line, "}")
 	}
 	return encode(short)
 }
 
-// endPattern fits the hashes in which a record ends.
-var endPattern = pattern.Lazy(`,"prev":"([0-9a-f]{64})?","hash":"[0-9a-f]{64}"}$`)
-
-// hasNull reports whether null stands for a list or an object, which encodes to the same.
-func (s *Statement) hasNull() bool {
-	p := &s.Predicate
-	return s.Subject == nil || p.Sources == nil || p.Texts == nil || p.Graph == nil || p.Records == nil || p.Receipts == nil ||
-		p.Observations == nil || p.Claims == nil || p.Redactions == nil ||
-		slices.ContainsFunc(s.Subject, func(each Subject) bool { return each.Digest == nil }) ||
-		slices.ContainsFunc(p.Graph, func(each Node) bool { return each.Deps == nil })
-}
-
-// readPayload reads the bytes that are signed, which must be in their one form.
-func (s *Statement) readPayload(payload []byte) bool {
-	if !decode(payload, s) || s.hasNull() {
+// read reads the bytes that are signed, and gives the records the hashes that follow from
+// them.
+func (s *Statement) read(payload []byte) bool {
+	if !decode(payload, s) {
 		return false
 	}
-	p := &s.Predicate
-	if p.Format == wholeFormat {
-		return true
+	p, before := &s.Predicate, ""
+	if p.Run.Whole < 0 || p.Run.Whole > len(p.Records) || len(p.Records) == 0 || len(p.Records) > maxRecords {
+		return false
 	}
-	before, listed := "", redactionsOf(p.Redactions)
 	for i, line := range p.Records {
-		if len(listed.in(line)) > 0 {
-			break
+		if i < p.Run.Whole {
+			body, ended := strings.CutSuffix(line, "}")
+			body += `,"prev":"` + before + `"`
+			before = jsonvalue.HexSum([]byte(body + "}"))
+			if line = body + `,"hash":"` + before + `"}`; !ended {
+				return false
+			}
 		}
-		if !strings.HasSuffix(line, "}") {
+		each, ok := readEntry(line)
+		if !ok {
 			return false
 		}
-		line = strings.TrimSuffix(line, "}") + `,"prev":"` + before + `"`
-		before = jsonvalue.HexSum([]byte(line + "}"))
-		p.Records[i] = line + `,"hash":"` + before + `"}`
+		p.Records[i], s.entries = line, append(s.entries, each)
 	}
 	return true
 }

@@ -1,18 +1,21 @@
 package proof
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"golang.org/x/crypto/ssh"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 	"savant/proof/keys"
 	"savant/think"
 	"savant/think/state"
@@ -26,7 +29,6 @@ type Code string
 const (
 	BadEnvelope  Code = "ENVELOPE"  // the file is not the one form of a proof
 	BadSignature Code = "SIGNATURE" // a signature does not fit the content
-	BadTimestamp Code = "TIMESTAMP" // a time stamp is of something else, or too old
 	BadKey       Code = "KEY"       // no signature is of a key that counts
 	BadStatement Code = "STATEMENT" // the content is not a statement of this format
 	BadRedaction Code = "REDACTION" // a value was redacted that must be seen
@@ -35,6 +37,7 @@ const (
 	BadReceipt   Code = "RECEIPT"   // a receipt is not of the record that names it
 	BadClaim     Code = "CLAIM"     // the records do not show what a claim says
 	BadSubject   Code = "SUBJECT"   // a subject is not what the records show
+	BadTimestamp Code = "TIMESTAMP" // a time stamp is of something else, or too old
 	BadReplay    Code = "REPLAY"    // the workflow leads to other instructions or states
 )
 
@@ -76,14 +79,16 @@ type Signer struct {
 type Report struct {
 	Verified bool    `json:"verified"`
 	Reason   *Reason `json:"reason,omitempty"`
-	// Signers, Run, Counts, Limits and Models are what the file says, also of one that is refused.
+	// What follows is what the file says, also of one that is refused, except the limits. Only
+	// the signers are told of one that nobody signed whose key counts: it is not read.
 	Signers []Signer      `json:"signers,omitempty"`
 	Run     Run           `json:"run"`
+	Records int           `json:"records"`
 	Made    Made          `json:"made"`
 	Counts  map[Grade]int `json:"counts,omitempty"`
 	Limits  []string      `json:"limits,omitempty"`
-	Models  []Model       `json:"models,omitempty"`
-	// Refusals are those of the file.
+	// Models are who answered, as the records say it.
+	Models   []Model   `json:"models,omitempty"`
 	Refusals []Refusal `json:"refusals,omitempty"`
 	// Replayed: every state and instruction was computed again from the workflow.
 	Replayed  bool       `json:"replayed"`
@@ -96,8 +101,13 @@ func Verify(ctx context.Context, file []byte, trust Trust, engine *think.Engine)
 	v := verifier{trust: trust, engine: engine}
 	report := Report{Reason: v.verify(ctx, file), Signers: v.signers, Replayed: v.replayed}
 	report.Verified = report.Reason == nil
-	if p := v.statement.Predicate; v.readable {
-		report.Run, report.Made, report.Counts, report.Limits, report.Models, report.Refusals, report.Statement = p.Run, p.Made, Count(p.Claims), v.statement.Limits(), p.Models, p.Refusals, &v.statement
+	if s := &v.statement; v.readable {
+		p := &s.Predicate
+		report.Statement, report.Run, report.Records, report.Made, report.Refusals = s, p.Run, len(p.Records), p.Made, p.Refusals
+		report.Counts, report.Models = Count(p.Claims), modelsOf(s.entries, p.Run.Imported)
+	}
+	if report.Verified {
+		report.Limits = v.statement.Limits()
 	}
 	return report
 }
@@ -109,13 +119,12 @@ const maxShown = 80
 type verifier struct {
 	trust     Trust
 	engine    *think.Engine
+	payload   []byte
 	statement Statement
 	readable  bool
 	signers   []Signer
-	entries   []entry
-	line      []entry // the entries that count
-	records   []state.Record
-	redacted  redactions
+	stamped   error   // what is wrong with a time stamp
+	line      []entry // the records that count
 	replayed  bool
 }
 
@@ -124,17 +133,13 @@ func (v *verifier) verify(ctx context.Context, file []byte) *Reason {
 	if !ok {
 		return refuse(BadEnvelope, "the file is not a proof in its one form")
 	}
-	if reason := v.signatures(sealed, payload); reason != nil {
-		return reason
+	v.payload = payload
+	for _, each := range sealed.Signatures {
+		if reason := v.signature(each); reason != nil {
+			return reason
+		}
 	}
-	v.readable = v.statement.readPayload(payload)
-	if reason := v.times(); reason != nil {
-		return reason
-	}
-	if reason := v.countSigners(); reason != nil {
-		return reason
-	}
-	for _, check := range []func() *Reason{v.format, v.redactions, v.chain, v.sources, v.receipts, v.claims, v.subjects} {
+	for _, check := range []func() *Reason{v.countSigners, v.read, v.redactions, v.chain, v.texts, v.receipts, v.claims, v.subjects, v.times} {
 		if reason := check(); reason != nil {
 			return reason
 		}
@@ -142,46 +147,50 @@ func (v *verifier) verify(ctx context.Context, file []byte) *Reason {
 	return v.replay(ctx)
 }
 
-// signatures checks that every signature fits the content, whosever it is.
-func (v *verifier) signatures(sealed envelope, payload []byte) *Reason {
-	message := dsse.PAE(PayloadType, payload)
-	for _, each := range sealed.Signatures {
-		sig, ok := strictBase64(each.Sig)
-		if !ok {
-			return refuse(BadSignature, "the signature of %s is not base64", fault.Cut(each.KeyID, maxShown))
-		}
-		key, err := keys.Check(sig, message)
-		if err != nil {
-			return refuse(BadSignature, "the signature of %s: %s", fault.Cut(each.KeyID, maxShown), err)
-		}
-		signer := Signer{Fingerprint: ssh.FingerprintSHA256(key)}
-		if signer.Fingerprint != each.KeyID {
-			return refuse(BadSignature, "the signature of %s is of another key", fault.Cut(each.KeyID, maxShown))
-		}
-		if slices.ContainsFunc(v.signers, func(other Signer) bool { return other.Fingerprint == signer.Fingerprint }) {
-			return refuse(BadSignature, "the key %s signed twice", signer.Fingerprint)
-		}
-		if each.Timestamp != "" {
-			if err := v.trust.Stamps.check(each.Timestamp, sig, &signer); err != nil {
-				return refuse(BadTimestamp, "the time stamp of %s: %s", signer.Fingerprint, err)
-			}
-		}
-		v.signers = append(v.signers, signer)
+// signature checks that a signature fits the content, whosever it is.
+func (v *verifier) signature(each signature) *Reason {
+	who := fault.Cut(each.KeyID, maxShown)
+	sig, ok := strictBase64([]byte(each.Sig))
+	if !ok {
+		return refuse(BadSignature, "the signature of %s is not base64", who)
 	}
+	// The encoding of DSSE before signing, without a copy of the payload.
+	start := fmt.Sprintf("DSSEv1 %d %s %d ", len(PayloadType), PayloadType, len(v.payload))
+	key, err := keys.Check(sig, io.MultiReader(strings.NewReader(start), bytes.NewReader(v.payload)))
+	if err != nil {
+		return refuse(BadSignature, "the signature of %s: %s", who, err)
+	}
+	signer := Signer{Fingerprint: ssh.FingerprintSHA256(key)}
+	if signer.Fingerprint != each.KeyID {
+		return refuse(BadSignature, "the signature of %s is of another key", who)
+	}
+	if slices.ContainsFunc(v.signers, func(other Signer) bool { return other.Fingerprint == signer.Fingerprint }) {
+		return refuse(BadSignature, "the key %s signed twice", who)
+	}
+	if each.Timestamp != "" {
+		if err := v.trust.Stamps.check(each.Timestamp, sig, &signer); err != nil {
+			v.stamped = cmp.Or(v.stamped, fmt.Errorf("the time stamp of %s: %w", who, err))
+		}
+	}
+	v.signers = append(v.signers, signer)
 	return nil
 }
 
-// times refuses a time stamp from before the end of the run.
+// timePattern fits the time of a record.
+var timePattern = pattern.Lazy(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
+
+const toTheSecond = len("2006-01-02T15:04:05")
+
+// times refuses a time stamp of something else, or from before the end of the run.
 func (v *verifier) times() *Reason {
-	if !v.readable || len(v.statement.Predicate.Records) == 0 {
-		return nil // format reports it
+	if v.stamped != nil {
+		return refuse(BadTimestamp, "%s", v.stamped)
 	}
-	records := v.statement.Predicate.Records
-	last, _ := readEntry(records[len(records)-1])
-	ended, err := time.Parse("2006-01-02T15:04:05Z", last.Time) // which takes fractions, too
+	last := v.statement.entries[len(v.statement.entries)-1].Time
+	isTime := timePattern().MatchString(last)
 	for _, each := range v.signers {
-		if at, none := time.Parse(time.RFC3339, each.Stamped); none == nil && (err != nil || at.Before(ended.Truncate(time.Second))) {
-			return refuse(BadTimestamp, "the time stamp of %s, %s, is older than the last record, %s", each.Fingerprint, each.Stamped, last.Time)
+		if each.Stamped != "" && (!isTime || each.Stamped[:toTheSecond] < last[:toTheSecond]) {
+			return refuse(BadTimestamp, "the time stamp of %s, %s, is older than the last record, %s", each.Fingerprint, each.Stamped, fault.Cut(last, maxShown))
 		}
 	}
 	return nil
@@ -231,92 +240,45 @@ func (t Trust) judge(fingerprint string, when time.Time) (name string, counts bo
 	return name, counts, why
 }
 
-func (v *verifier) format() *Reason {
-	p := v.statement.Predicate
-	switch {
-	case !v.readable:
-		return refuse(BadStatement, "the content is not a statement in its one form, or of a newer Savant")
-	case v.statement.Type != StatementType || !isKnown(v.statement):
-		return refuse(BadStatement, "the statement is of another type, or of a newer Savant")
-	case len(p.Records) == 0 || len(p.Records) > maxRecords || len(p.Records) != p.Run.Records:
-		return refuse(BadStatement, "the statement has %d records and says %d", len(p.Records), p.Run.Records)
-	}
-	for i, line := range p.Records {
-		each, ok := readEntry(line)
-		if !ok || strings.ContainsAny(line, "\r\n") {
-			return refuse(BadStatement, "record %d is not one line of JSON", i+1)
-		}
-		v.entries = append(v.entries, each)
+// read reads the statement.
+func (v *verifier) read() *Reason {
+	s := &v.statement
+	if v.readable = s.read(v.payload) && s.Type == StatementType && s.PredicateType == PredicateType; !v.readable {
+		return refuse(BadStatement, "the content is not a statement in its one form, or of another version of Savant")
 	}
 	return nil
 }
 
-// isKnown reports whether a statement is of a format that this program reads.
-func isKnown(s Statement) bool {
-	if s.Predicate.Format == wholeFormat {
-		return s.PredicateType == wholeType && len(s.Predicate.Models)+len(s.Predicate.Refusals) == 0
-	}
-	return s.Predicate.Format == Format && s.PredicateType == PredicateType
-}
-
-// chain checks that each record is whole, and follows the one before.
+// chain checks that each record follows the one before. The hashes of whole ones were made
+// from their lines.
 func (v *verifier) chain() *Reason {
-	p := v.statement.Predicate
-	key := state.Key{Workflow: p.Run.Workflow, Run: p.Run.ID}
-	last := state.Link{}
-	for i, line := range p.Records {
-		each := v.entries[i]
-		if i < v.redacted.first {
-			record, err := state.ReadLine("the proof", key, last, []byte(line))
-			if err != nil {
-				return refuse(BadChain, "record %d does not match its hash, or does not follow record %d of %s", i+1, i, key)
-			}
-			v.records = append(v.records, record)
-		} else if each.Version != i+1 || each.Prev != last.Hash || i == 0 && !named(line, key) {
-			return refuse(BadChain, "record %d does not follow record %d of %s", i+1, i, key)
+	run, last := v.statement.Predicate.Run, state.Link{}
+	for i, each := range v.statement.entries {
+		if each.Version != i+1 || each.Prev != last.Hash {
+			return refuse(BadChain, "record %d does not follow record %d", i+1, i)
 		}
 		last = state.Link{Version: each.Version, Hash: each.Hash}
 	}
-	if last.Hash != p.Run.Head {
-		return refuse(BadChain, "the last record is not the one that the proof names as the run's end")
+	first, end := v.statement.entries[0], v.statement.entries[last.Version-1]
+	if first.Format != state.Format || first.Workflow != run.Workflow || first.Run != run.ID || end.Status != run.Status || end.Hash != run.Head {
+		return refuse(BadChain, "the first record is not of the run, or the last one is not the end that the proof names")
 	}
 	var ok bool
-	if v.line, ok = effective(v.entries); !ok {
+	if v.line, ok = effective(v.statement.entries); !ok {
 		return refuse(BadChain, "a reset names a version that is not before it")
 	}
 	return nil
 }
 
-// named reports whether a first record names its run.
-func named(line string, key state.Key) bool {
-	head := state.ReadHead([]byte(line))
-	return head.Format == state.Format && head.Workflow == key.Workflow && head.Run == key.Run
-}
-
-// sources checks that the workflows, schemas and long results are those that the records
+// texts checks that the workflows, schemas and long results are those that the records
 // name, and whole.
-func (v *verifier) sources() *Reason {
-	p := v.statement.Predicate
-	pinned := pinnedSources(v.entries[0])
-	if !slices.Equal(pinned, p.Sources) {
-		return refuse(BadSource, "the workflows are not those that the run is pinned to")
+func (v *verifier) texts() *Reason {
+	var found []string
+	for _, each := range v.statement.Predicate.Texts {
+		found = append(found, jsonvalue.HexSum([]byte(each)))
 	}
-	needed := map[string]bool{}
-	for _, each := range pinned {
-		needed[each.Digest] = true
-	}
-	for _, each := range v.entries {
-		if ref := each.Data.ResultRef; ref != "" && !v.redacted.stands(ref) {
-			needed[ref] = true
-		}
-	}
-	if len(needed) != len(p.Texts) {
-		return refuse(BadSource, "the proof has %d texts, and its records name %d", len(p.Texts), len(needed))
-	}
-	for digest, text := range p.Texts {
-		if !needed[digest] || jsonvalue.HexSum([]byte(text)) != digest {
-			return refuse(BadSource, "the text %s is changed, or no record names it", fault.Cut(digest, maxShown))
-		}
+	if !slices.Equal(found, digests(v.statement.entries)) {
+		return refuse(BadSource, "the texts are not those that the records name, in the order of their digests")
 	}
 	return nil
 }
@@ -325,8 +287,8 @@ func (v *verifier) sources() *Reason {
 func (v *verifier) receipts() *Reason {
 	witnessed := map[string]string{}
 	for _, each := range v.line {
-		if each.Data.Witness == witnessGateway {
-			witnessed[each.Data.Receipt] = each.Data.Digest
+		if each.Witness == witnessGateway {
+			witnessed[each.Receipt] = each.Digest
 		}
 	}
 	for _, each := range v.statement.Predicate.Receipts {
@@ -339,12 +301,9 @@ func (v *verifier) receipts() *Reason {
 
 // claims works out again what the records show.
 func (v *verifier) claims() *Reason {
-	p := v.statement.Predicate
+	p, entries := &v.statement.Predicate, v.statement.entries
 	for _, each := range p.Observations {
-		if each.Version == 0 && each.Outcome == "succeeded" {
-			continue
-		}
-		if each.Version < 1 || each.Version > len(v.entries) || v.entries[each.Version-1].Kind != kindResult {
+		if each.Version < 0 || each.Version > len(entries) || each.Version > 0 && entries[each.Version-1].Kind != kindResult {
 			return refuse(BadClaim, "an observation names record %d, which is no answer of a client", each.Version)
 		}
 	}
@@ -355,41 +314,30 @@ func (v *verifier) claims() *Reason {
 		}
 		seen[claim.Step] = true
 		want, answered := shown[claim.Step]
-		if !answered {
+		delete(shown, claim.Step)
+		if !answered && p.Run.Workflow != AgentRun && (claim.Grade == Engine || claim.Grade == Absent) {
 			want = Claim{Step: claim.Step, Grade: claim.Grade}
-			if claim.Grade != Engine && claim.Grade != Absent {
-				return refuse(BadClaim, "step %s is claimed as %s, and no record answers it", fault.Cut(claim.Step, maxShown), claim.Grade)
-			}
 		}
-		want.Status = claim.Status
+		want.Status = cmp.Or(want.Status, claim.Status)
 		if want != claim {
-			return refuse(BadClaim, "step %s is claimed as %s, and the records show %s", fault.Cut(claim.Step, maxShown), claim.Grade, want.Grade)
+			return refuse(BadClaim, "step %s is claimed as %s, and the records show %q", fault.Cut(claim.Step, maxShown), claim.Grade, want.Grade)
 		}
 	}
-	for step := range shown {
-		if !seen[step] {
-			return refuse(BadClaim, "step %s was answered and has no claim", fault.Cut(step, maxShown))
-		}
+	if len(shown) > 0 {
+		return refuse(BadClaim, "%d steps were answered and have no claim", len(shown))
 	}
-	if p.Run.Workflow == AgentRun && !p.isOfAgent(v.entries) {
-		return refuse(BadClaim, "the status, the graph or a claim of the run of the agent is not that of the records")
-	}
-	if p.Format != wholeFormat && !slices.Equal(p.Models, modelsOf(v.entries, p.Run.Imported)) {
-		return refuse(BadClaim, "the models are not those that the records name")
+	if p.Run.Workflow == AgentRun && len(p.Graph) > 0 {
+		return refuse(BadClaim, "a run of the agent follows no workflow, and has a graph")
 	}
 	return nil
 }
 
 // subjects checks what the proof says it is about.
 func (v *verifier) subjects() *Reason {
-	p := v.statement.Predicate
-	b := builder{out: &Statement{Predicate: p}}
+	want := Statement{Predicate: v.statement.Predicate, entries: v.statement.entries}
 	_, stated := v.statement.Commits()
-	if err := b.subjects(v.line, stated); err != nil {
-		return refuse(BadSubject, "the subjects do not follow from the records")
-	}
-	if !slices.EqualFunc(b.out.Subject, v.statement.Subject, func(a, b Subject) bool {
-		return a.Name == b.Name && len(a.Digest) == len(b.Digest) && fmt.Sprint(a.Digest) == fmt.Sprint(b.Digest)
+	if want.addSubjects(v.line, stated) != nil || !slices.EqualFunc(want.Subject, v.statement.Subject, func(a, b Subject) bool {
+		return a.Name == b.Name && maps.Equal(a.Digest, b.Digest)
 	}) {
 		return refuse(BadSubject, "the subjects are not those that the records show")
 	}

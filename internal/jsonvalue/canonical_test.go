@@ -1,6 +1,7 @@
 package jsonvalue_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,12 +18,12 @@ func TestCanonicalFollowsItsVectors(t *testing.T) {
 		`-0`:                                     `0`,
 		`[1e21, 1e20, 5e-324, 9007199254740992]`: `[1e+21,100000000000000000000,5e-324,9007199254740992]`,
 	} {
-		got, err := jsonvalue.Canonical([]byte(text))
+		got, err := jsonvalue.Canonical(json.RawMessage(text))
 		require.NoError(t, err, text)
 		require.Equal(t, want, string(got))
 	}
 	for _, wrong := range []string{``, `{"a":1,"a":2}`, "\"\xff\"", `"\ud800"`, `{} {}`, `{`} {
-		_, err := jsonvalue.Canonical([]byte(wrong))
+		_, err := jsonvalue.Canonical(json.RawMessage(wrong))
 		require.Error(t, err, wrong)
 	}
 }

@@ -26,7 +26,8 @@ func (a Allowed) At(when time.Time) bool {
 }
 
 // AllowedSigners reads a file in the format of ssh-keygen's allowed_signers. Lines of
-// other namespaces do not count; certificate authorities are refused.
+// other namespaces do not count, nor do those of certificate authorities, since no
+// certificate signs a proof.
 func AllowedSigners(text []byte) ([]Allowed, error) {
 	var found []Allowed
 	for number, line := range strings.Split(string(text), "\n") {
@@ -40,7 +41,7 @@ func AllowedSigners(text []byte) ([]Allowed, error) {
 			principals, rest = line[:end], line[end:]
 		}
 		public, _, options, _, err := ssh.ParseAuthorizedKey([]byte(rest))
-		if err != nil {
+		if err != nil || principals == "" || strings.Contains(principals, `"`) {
 			return nil, fault.New(fault.InvalidParams, "line %d of the allowed signers is not \"name [options] type key\"", number+1)
 		}
 		allowed, counts, err := limited(Allowed{Name: principals, Fingerprint: ssh.FingerprintSHA256(public)}, options)
@@ -54,19 +55,24 @@ func AllowedSigners(text []byte) ([]Allowed, error) {
 	return found, nil
 }
 
-// limited applies the options of a line; counts is false if it is for other namespaces.
+// limited applies the options of a line; counts is false if it is not for keys that sign
+// proofs.
 func limited(allowed Allowed, options []string) (_ Allowed, counts bool, err error) {
+	counts = true
 	for _, option := range options {
-		name, value, _ := strings.Cut(option, "=")
-		value = strings.Trim(value, `"`)
-		switch strings.ToLower(name) {
-		case "namespaces":
-			if !namespaced(value) {
-				return allowed, false, nil
-			}
-		case "valid-after":
+		name, quoted, _ := strings.Cut(option, "=")
+		value, opened := strings.CutPrefix(quoted, `"`)
+		value, closed := strings.CutSuffix(value, `"`)
+		switch name = strings.ToLower(name); {
+		case strings.EqualFold(option, "cert-authority"):
+			counts = false
+		case !opened || !closed:
+			err = fault.New(fault.InvalidParams, "the option %s is not known, or its value is not in quotation marks", fault.Cut(name, 40))
+		case name == "namespaces":
+			counts = counts && namespaced(value)
+		case name == "valid-after":
 			allowed.After, err = day(value)
-		case "valid-before":
+		case name == "valid-before":
 			allowed.Before, err = day(value)
 		default:
 			err = fault.New(fault.InvalidParams, "the option %s is not known", fault.Cut(name, 40))
@@ -75,14 +81,16 @@ func limited(allowed Allowed, options []string) (_ Allowed, counts bool, err err
 			return allowed, false, err
 		}
 	}
-	return allowed, true, nil
+	return allowed, counts, nil
 }
 
+// namespaced reports whether a list of patterns, in which only * and ? are special, fits
+// proofs.
 func namespaced(list string) bool {
 	fits := false
 	for each := range strings.SplitSeq(list, ",") {
 		pattern, negated := strings.CutPrefix(each, "!")
-		matches, _ := path.Match(pattern, Namespace) // what is no pattern matches nothing
+		matches, _ := path.Match(strings.NewReplacer(`[`, `\[`, `\`, `\\`).Replace(pattern), Namespace) // every such pattern is one
 		if negated && matches {
 			return false
 		}
@@ -100,7 +108,7 @@ func day(text string) (time.Time, error) {
 		zone = time.UTC
 	}
 	for _, layout := range []string{"20060102", "200601021504", "20060102150405"} {
-		if at, err := time.ParseInLocation(layout, digits, zone); err == nil {
+		if at, err := time.ParseInLocation(layout, digits, zone); err == nil && at.Unix() >= 0 {
 			return at, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,17 +63,29 @@ func TestWhatSigns(t *testing.T) {
 		require.NoError(t, err, name)
 		signature, err := keys.Sign(signer, []byte("message"))
 		require.NoError(t, err)
-		found, err := keys.Check(signature, []byte("message"))
+		found, err := keys.Check(signature, strings.NewReader("message"))
 		require.NoError(t, err)
 		require.Equal(t, ssh.FingerprintSHA256(signer.PublicKey()), ssh.FingerprintSHA256(found))
-		_, err = keys.Check(signature, []byte("another"))
+		_, err = keys.Check(signature, strings.NewReader("another"))
 		require.Error(t, err)
-		_, err = keys.Check(append(signature, 0), []byte("message"))
+		_, err = keys.Check(append(signature, 0), strings.NewReader("message"))
 		require.Error(t, err)
 	}
 	for _, name := range []string{plain + ".pub", locked} {
 		_, err := ring.Signer(name, "")
 		require.ErrorIs(t, err, fault.InvalidParams, "no agent")
+	}
+	for mode, others := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o700: false, 0o640: true, 0o604: true, 0o620: true, 0o601: true} {
+		require.NoError(t, os.Chmod(plain, mode))
+		_, err := ring.Signer(plain, socket)
+		require.Equal(t, others, err != nil, "%o", mode)
+		if others {
+			require.ErrorIs(t, err, fault.InvalidParams)
+			require.ErrorContains(t, err, "chmod 600 "+plain)
+		}
+		require.NoError(t, os.Chmod(plain+".pub", 0o644))
+		_, err = ring.Signer(plain+".pub", socket)
+		require.NoError(t, err, "a public key is for everyone")
 	}
 	unsafe, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
@@ -126,7 +139,7 @@ func TestAllowedSigners(t *testing.T) {
 	found, err = keys.AllowedSigners([]byte("\"ada l\" " + made.Public))
 	require.NoError(t, err)
 	require.Equal(t, "ada l", found[0].Name)
-	for _, wrong := range []string{"ada", "ada ssh-ed25519 AAAA", "ada cert-authority " + made.Public, "ada valid-after=\"soon\" " + made.Public} {
+	for _, wrong := range []string{"ada", "ada ssh-ed25519 AAAA", "ada no-touch-required " + made.Public, "ada valid-after=\"soon\" " + made.Public} {
 		_, err := keys.AllowedSigners([]byte(wrong))
 		require.ErrorIs(t, err, fault.InvalidParams, wrong)
 	}

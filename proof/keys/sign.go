@@ -3,8 +3,12 @@ package keys
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -47,10 +51,23 @@ func (r Ring) Signer(key, socket string) (ssh.Signer, error) {
 		return nil, err
 	}
 	signer, err := parse(text, socket)
+	if err == nil {
+		err = checkMode(key, text)
+	}
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "%s: %w", filepath.Base(key), err)
 	}
 	return signer, checkAlgorithm(signer.PublicKey())
+}
+
+// checkMode refuses a private key that others could read, as ssh does. Windows has no such
+// modes.
+func checkMode(key string, text []byte) error {
+	info, err := os.Stat(key)
+	if err != nil || info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" || !bytes.Contains(text, []byte("PRIVATE KEY")) {
+		return err
+	}
+	return fmt.Errorf("others than you can read it (mode %04o): chmod 600 %s", info.Mode().Perm(), key)
 }
 
 // File returns a file of keys, which is small.
@@ -116,7 +133,7 @@ func Sign(signer ssh.Signer, message []byte) ([]byte, error) {
 
 // Check returns the key that a signature of a message is of. Whether that key counts is
 // another question.
-func Check(signature, message []byte) (ssh.PublicKey, error) {
+func Check(signature []byte, message io.Reader) (ssh.PublicKey, error) {
 	parsed, err := sshsig.ParseSignature(signature)
 	if err != nil || !bytes.Equal(parsed.Marshal(), signature) {
 		return nil, errors.New("it is no signature of SSH")
@@ -124,7 +141,7 @@ func Check(signature, message []byte) (ssh.PublicKey, error) {
 	if err := checkAlgorithm(parsed.PublicKey); err != nil {
 		return nil, err
 	}
-	if err := sshsig.Verify(bytes.NewReader(message), parsed, parsed.PublicKey, parsed.HashAlgorithm, Namespace); err != nil {
+	if err := sshsig.Verify(message, parsed, parsed.PublicKey, parsed.HashAlgorithm, Namespace); err != nil {
 		return nil, errors.New("it does not fit the content")
 	}
 	return parsed.PublicKey, nil

@@ -116,7 +116,7 @@ func statementOf(ctx context.Context, a *app.App, run app.Run, in proof.Request)
 // save writes the file of a proof, and what was redacted.
 func (p *program) save(statement *proof.Statement, signers []ssh.Signer, hidden []proof.Disclosure, file []byte, in request) error {
 	if in.disclosures != "" {
-		text, err := jsonvalue.EncodeIndented(map[string]any{"format": proof.Format, "values": hidden}, 1<<16)
+		text, err := jsonvalue.EncodeIndented(map[string]any{"values": hidden}, 1<<16)
 		if err != nil {
 			return fault.New(fault.Internal, "encoding what was redacted: %w", err)
 		}
@@ -140,20 +140,20 @@ func (p *program) save(statement *proof.Statement, signers []ssh.Signer, hidden 
 	if err := write(in.output, file); err != nil {
 		return err
 	}
-	return p.report(statement, signers, in.output, len(file))
+	return p.report(statement, signers, in.output, len(file), len(hidden))
 }
 
 // report says what was written.
-func (p *program) report(statement *proof.Statement, signers []ssh.Signer, file string, size int) error {
+func (p *program) report(statement *proof.Statement, signers []ssh.Signer, file string, size, hidden int) error {
 	var signed []string
 	for _, each := range signers {
 		signed = append(signed, ssh.FingerprintSHA256(each.PublicKey()))
 	}
-	counts, run := proof.Count(statement.Predicate.Claims), statement.Predicate.Run
+	counts, run, records := proof.Count(statement.Predicate.Claims), statement.Predicate.Run, len(statement.Predicate.Records)
 	if p.JSON {
-		return p.Print(map[string]any{"file": file, "bytes": size, "run": run, "counts": counts, "signed": signed, "redactions": len(statement.Predicate.Redactions)})
+		return p.Print(map[string]any{"file": file, "bytes": size, "run": run, "records": records, "counts": counts, "signed": signed, "redactions": hidden})
 	}
-	_, err := fmt.Fprintf(p.Stdout, "%s: %s, steps %s\n  signed by %s\n", terminal.Visible(file), terminal.Count(run.Records, "record"), counted(counts), terminal.Visible(fmt.Sprint(signed)))
+	_, err := fmt.Fprintf(p.Stdout, "%s: %s, steps %s\n  signed by %s\n", terminal.Visible(file), terminal.Count(records, "record"), counted(counts), terminal.Visible(fmt.Sprint(signed)))
 	return err
 }
 

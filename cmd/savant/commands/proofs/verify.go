@@ -159,7 +159,7 @@ func (p *program) printReport(file string, report proof.Report) error {
 		tell("signed by", "%s %s: %s", each.Fingerprint, each.Name, counts)
 	}
 	if run := report.Run; run.ID != "" {
-		tell("run", "%s/%s is %s, %s; made %s by %s", run.Workflow, run.ID, run.Status, terminal.Count(run.Records, "record"), report.Made.Time, report.Made.By)
+		tell("run", "%s/%s is %s, %s; made %s by %s", run.Workflow, run.ID, run.Status, terminal.Count(report.Records, "record"), report.Made.Time, report.Made.By)
 		tell("steps", "%s", counted(report.Counts))
 		for _, each := range report.Models {
 			tell("answered", "%s", each.Describe())

@@ -1,0 +1,117 @@
+package proof
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"savant/internal/jsonvalue"
+	"savant/think/state"
+)
+
+// entry is a record, and what a verifier reads of its data.
+type entry struct {
+	state.Record
+	data `json:"-"`
+}
+
+type data struct {
+	Step      string         `json:"step"`
+	Call      string         `json:"call"`
+	Done      string         `json:"status"`
+	Allowed   string         `json:"allowed"`
+	Digest    string         `json:"digest"`
+	Witness   string         `json:"witness"`
+	Receipt   string         `json:"receipt"`
+	By        string         `json:"by"`
+	Claims    string         `json:"by_claims"`
+	To        int            `json:"to"`
+	ResultRef string         `json:"result_ref"`
+	Schemas   string         `json:"schemas"`
+	Pins      map[string]pin `json:"pins"`
+	// These may be anything.
+	Used   json.RawMessage `json:"used"`
+	Result json.RawMessage `json:"result"`
+	Reply  json.RawMessage `json:"reply"`
+}
+
+// pin is a workflow that the run follows.
+type pin struct {
+	Digest string `json:"digest"`
+	File   string `json:"file"`
+}
+
+// readEntry reads a record, in which no name stands twice, since readers differ on which
+// counts. Nor do they agree on half of a surrogate pair, which Go reads as U+FFFD.
+func readEntry(line string) (read entry, ok bool) {
+	return read, jsonvalue.UnmarshalWhole([]byte(line), &read.Record) == nil && read.readData()
+}
+
+// readData reads the data of a record.
+func (e *entry) readData() bool {
+	if jsonvalue.UnmarshalWhole(e.Data, &e.data) != nil {
+		return false
+	}
+	texts := []string{e.Workflow, e.Run, e.Kind, e.Time, e.Status, e.State, e.Prev, e.Hash, e.Step, e.Call, e.Done, e.Allowed, e.Digest, e.Witness, e.Receipt, e.By, e.Claims, e.ResultRef, e.Schemas}
+	for name, each := range e.Pins {
+		texts = append(texts, name, each.Digest, each.File)
+	}
+	return !strings.ContainsRune(strings.Join(texts, ""), '\ufffd')
+}
+
+const (
+	kindResult = "result"
+	kindPerson = "person"
+	kindReset  = "reset"
+
+	witnessGateway = "gateway"
+)
+
+// answers reports whether a record is the answer of a step.
+func (e entry) answers() bool { return e.Kind == kindResult || e.Kind == kindPerson }
+
+// effective returns the entries that count: a reset takes those after the version it names
+// away. ok is false for a reset to a version that is not before it.
+func effective(all []entry) (line []entry, ok bool) {
+	for at := len(all); at > 0; {
+		each := all[at-1]
+		if each.Kind != kindReset {
+			line = append(line, each)
+			at--
+			continue
+		}
+		if each.To < 1 || each.To >= at {
+			return nil, false
+		}
+		at = each.To
+	}
+	slices.Reverse(line)
+	return line, true
+}
+
+// digests returns what records name by digest, in order: the workflows and schemas of the
+// first, and long results that are not redacted.
+func digests(entries []entry) (named []string) {
+	for _, each := range entries[0].Pins {
+		named = append(named, each.Digest)
+	}
+	if schemas := entries[0].Schemas; schemas != "" {
+		named = append(named, schemas)
+	}
+	for _, each := range entries {
+		if each.ResultRef != "" && !isPlaceholder(each.ResultRef) {
+			named = append(named, each.ResultRef)
+		}
+	}
+	slices.Sort(named)
+	return slices.Compact(named)
+}
+
+// texts returns the texts of a proof by their digests.
+func (p *Predicate) texts() map[string]string {
+	found := map[string]string{}
+	for _, each := range p.Texts {
+		found[jsonvalue.HexSum([]byte(each))] = each
+	}
+	return found
+}
