@@ -14,7 +14,7 @@ const (
 	maxTests      = 8
 	maxTestsOf    = 2    // of one file
 	maxAnswer     = 3000 // bytes, after which no passage begins
-	maxQuote      = 200
+	maxQuote      = 400
 	maxOtherQuote = 1200
 	maxHits       = 6
 )

@@ -54,6 +54,9 @@ var parlor = fstest.MapFS{
 var harbor = fstest.MapFS{
 	"CHANGELOG.md":  {Data: []byte("# Changes\n\n## Supported flags\n\n* flags of Panama are supported\n")},
 	"docs/flags.md": {Data: []byte("# Flags\n\nThese flags are supported:\n\n* `red`\n* `blue`\n\n## Lanes\n\n* `--fast-lane <n>`: boats of n knots do not wait for a pilot\n* `--slow-lane <n>`: a boat of n knots does\n")},
+	"docs/pauses.md": {Data: []byte("# Settings\n\n- **Default**: `100ms`\n- **Description**: the pause between boats\n\n## Waiting\n\nThe pause between two boats is 100 milliseconds.\n\n" +
+		"* `--brokers <list>`: a list of names and addresses, separated by commas, of those who may order a boat for somebody else, also by radio, " +
+		"and who are asked before one is turned away, if there is a doubt. Taken from `$HARBOR_BROKERS` where it is not given\n")},
 	"pilot/lane.py": {Data: []byte("class Channel:\n    def __init__(self, slow_lane):\n        self.slow_lane = slow_lane\n")},
 	"pilot/limit.py": {Data: []byte("\"\"\"Limits of a pilot.\"\"\"\n\n# boats wait for a pilot, a number of boats at most\nBOAT_LIMIT: int = 30\n\n\ndef recompute():\n    # Recompute the depth\n    return depth(1)\n\n\n" +
 		"def depth(\n    tide,\n):\n    \"\"\"The depth below a boat.\"\"\"\n    return tide\n")},
@@ -131,6 +134,9 @@ func TestFormsOfQuestions(t *testing.T) {
 			"Where is a ship moored?":                `dock/Berth.java:7, moor\n`,
 			"Where is the gate opened for a ship?":   `gate/lib/gate.js:3, openFor\n`,
 			"Which tests cover openFor?":             `gate/test/gate.js:\d+\n(.*\n)* .*opened for`,
+			"Who calls depth?":                       `pilot/limit.py:\d+(, recompute)?\n(.*\n)* .*return depth\(1\)`,
+			"What is the default pause of boats?":    `docs/pauses.md:8, under "Waiting"\n.*100 milli`,
+			"Which variable has the brokers?":        `docs/pauses.md:10, under "Waiting"\n.*HARBOR_BROKERS`,
 			"What does slow-lane do?":                `docs/flags.md:11, under "Lanes"\n.*knots does`,
 			"Which flags are supported?":             `docs/flags.md:\d(, under "Flags")?\n(.*\n)* .*blue`,
 		}},
@@ -143,7 +149,7 @@ func TestFormsOfQuestions(t *testing.T) {
 				answer, _, _ = strings.Cut(answer, "\n2. ")
 				require.Regexp(t, regexp.MustCompile(`\A`+first), answer, final)
 				require.Contains(t, final, "Found for")
-				require.NotRegexp(t, `Not found: .*"(defined|declared|located|implemented|live|exist)"`, final)
+				require.NotRegexp(t, `Not found: .*"(calls|defined|declared|located|implemented|live|exist)"`, final)
 				w.checkQuotes(t, final)
 			})
 		}

@@ -151,9 +151,6 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	s.score *= 1.3 // a declaration says more than a line
 	s.testCase = isTestAt(r.lines, i)
 	p.fit(&s, r.lines[i])
-	if p.question.list && !isLiteral(r.lines[i]) {
-		s.score *= noList
-	}
 	switch says := p.weigh(head) > 0 || p.ofNamedFile(s); {
 	case p.question.kind == tests && says: // what it tests, or its file does
 		return s, true
@@ -167,6 +164,8 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 // fit weighs a passage by whether its line declares what the question asks for.
 func (p *planner) fit(s *passage, line string) {
 	switch {
+	case p.question.callers && (isComment(line) || p.likeness(declared(line, declarations...)) > 0):
+		s.score *= noList * unfitting
 	case p.question.acts && isFunction().MatchString(line), p.question.kind == tests && s.testCase:
 		s.score *= fitting
 	case (p.question.kind == tests) != s.testCase:
@@ -222,11 +221,11 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 		switch {
 		case has:
 			texts = append(texts, p.question.sought)
-		case p.question.variable:
+		default:
 			s.score *= noList
 		}
 	}
-	if p.question.list && isDocument(s.path) {
+	if p.question.list {
 		if !s.row && slices.ContainsFunc(fields, func(f field) bool { return lists(f.text) }) {
 			s.score *= hasList
 		} else {

@@ -75,7 +75,11 @@ func (p *planner) places() []candidate {
 		if isDocument(hit.Path) && documentHeading().MatchString(hit.Snippet) && p.weigh(hit.Snippet) > 0 {
 			score += definition
 		} else {
-			score += 2 * definition * p.likeness(nameIn(hit.Snippet))
+			bonus := 2 * definition * p.likeness(nameIn(hit.Snippet))
+			if p.question.callers {
+				bonus = -bonus
+			}
+			score += bonus
 		}
 		all = append(all, candidate{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
 	}

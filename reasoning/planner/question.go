@@ -40,6 +40,8 @@ type question struct {
 	list bool
 	// acts: the question asks where something is done, so a function answers it.
 	acts bool
+	// callers: the question asks what uses the subject, and not what declares it.
+	callers bool
 	// whether: the question asks whether something exists, so a word that no file contains
 	// means no.
 	whether bool
@@ -78,6 +80,9 @@ var placeWords = pattern.Lazy(`(?i)^(?:in |from |by )?(?:which|what) ` + holder 
 
 // asksVerb matches the verb of a question, in one of its groups.
 var asksVerb = pattern.Lazy(`(?i)\b(?:do|does|can|could|should|must|may|to)\s+(?:i|you|we|one|people|users?)\s+(\pL+(?: off| out| up| down)?)|^(?:who|(?:which|what)(?: ` + holder + `|.*\b(?:variable|var|setting|flag|option))?)\s+(\pL+s(?: off| out| up| down)?)\b|^(?:where|(?:in |from )?wh(?:ich|at))\b.*\b(?:do|does|did)\b.*\s(\pL+)\W*$`)
+
+// calling matches the verb of a question for what uses its subject.
+var calling = pattern.Lazy(`(?i)\b(?:call|invok|us)e?[sd]\b`)
 
 // asksList matches a question for things: which, or what, before a plural.
 var asksList = pattern.Lazy(`^(?i:which\s+[\w-]*[^\Wsui]s\b|(?:which|what)\s+(?:[\w-]+\s+){0,2}?[\w-]*[^\Wsui]s\s+(?:are|do|does|can|may|must|have|exist)\b)`)
@@ -118,6 +123,9 @@ func ask(goal string, now time.Time) question {
 	}
 	asked.list = asked.kind == explain && is(asksList)
 	asked.verb = asked.verbOf(strings.ToLower(text))
+	if asked.callers = calling().MatchString(asked.verb); asked.callers {
+		asked.subject = calling().ReplaceAllString(asked.subject, " ")
+	}
 	asked.sought = strings.ToLower(strings.Join(append(sizeWords().FindAllString(text, -1), asksVariable().FindString(text)), " "))
 	switch {
 	case is(asksVariable):
