@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"savant/fault"
 	"savant/think/flow"
 	"savant/think/flow/expression"
 )
@@ -258,6 +259,36 @@ func (r *reader) checkID(graph *flow.Graph, ids []string, path, id string) {
 	}
 }
 
+// codes are those that a step can fail with, and causes those for which one is skipped;
+// behind the colon of a cause stands what it is about.
+var (
+	codes = []string{string(fault.ValidationFailed), string(fault.ToolFailed), string(fault.ApprovalRequired), string(fault.RuleRefused), string(fault.RepeatExhausted), string(fault.ExpressionError),
+		string(fault.TemplateRenderError), string(fault.UnresolvedVar), string(fault.InvalidParams), string(fault.ForeachNotArray), string(fault.LimitExceeded), string(fault.NotWitnessed), string(fault.RunCancelled)}
+	causes = []string{"when", "no_dependency_done", runFailed, skipRest, "upstream_failed:", missingData, notDone}
+)
+
+const missingData = "missing_data:"
+
+// checkReason refuses a code or a cause that no step has.
+func (r *reader) checkReason(graph *flow.Graph, ids []string, key, path string, value any) {
+	text, is := value.(string)
+	cause, about, _ := strings.Cut(text, ":")
+	if about != "" {
+		cause += ":"
+	}
+	switch {
+	case key != "failed" && key != "skipped" || matches(value):
+	case !is:
+		r.wrong(path, "is not a text", "")
+	case key == "failed" && !slices.Contains(codes, text):
+		r.unknown(path, "code", text, codes)
+	case key == "skipped" && !slices.Contains(causes, cause):
+		r.unknown(path, "cause", text, causes)
+	case about != "" && cause != missingData:
+		r.checkID(graph, ids, path, about)
+	}
+}
+
 // expectation checks the names in what a case expects.
 func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
 	for _, key := range []string{"ran", "skipped", "failed", "issued", "asked", "rounds"} {
@@ -269,6 +300,7 @@ func (r *reader) expectation(graph *flow.Graph, ids []string, c Case) {
 			}
 			for _, id := range slices.Sorted(maps.Keys(value)) {
 				r.checkID(graph, ids, path+"."+id, id)
+				r.checkReason(graph, ids, key, path+"."+id, value[id])
 			}
 		case []any:
 			for i, each := range value {

@@ -63,7 +63,7 @@ func TestACaseSaysWhatARunComesTo(t *testing.T) {
 		"wrong outcome":      {`{answers: {status: {clean: false}}, expect: {outcome: done}}`, "expect.outcome"},
 		"ran too little":     {`{answers: {status: {clean: false}}, expect: {ran: []}}`, "expect.ran"},
 		"skipped is exact":   {`{answers: {status: {clean: false}}, expect: {skipped: [tests]}}`, "expect.skipped"},
-		"another cause":      {`{answers: {status: {clean: false}}, expect: {skipped: {tests: '/failed/', approve: '/failed/', tag: missing}}}`, "expect.skipped.tag"},
+		"another cause":      {`{answers: {status: {clean: false}}, expect: {skipped: {tests: '/failed/', approve: '/failed/', tag: when}}}`, "expect.skipped.tag"},
 		"another code":       {`{answers: {status: {clean: false}}, expect: {failed: {clean: TOOL_FAILED}}}`, "expect.failed.clean"},
 		"not asked":          {`{answers: {status: {clean: false}}, expect: {asked: {approve: {message: x}}}}`, "expect.asked.approve"},
 		"another input":      {`{answers: {status: {clean: true}, tests: 1, approve: {approved: true}, tag: 1}, expect: {issued: {tag: {name: v2}}}}`, "expect.issued.tag.name"},
@@ -259,6 +259,36 @@ func TestMutants(t *testing.T) {
 	require.Equal(t, unnoticed(weak), unnoticed(weak))
 	require.Empty(t, unnoticed(strong))
 	require.Len(t, cases.Mutate(graph, []*cases.File{weak}, 2, compile), 2)
+}
+
+// What changes nothing is no change: what a read implies, keywords that refuse nothing, a
+// type beside its values. Texts in lists and schemas within others are changed.
+func TestEveryMutantIsAChange(t *testing.T) {
+	source := map[string]string{"main": `
+steps:
+  - id: a
+    call: llm.generate
+    input_template: {task: [x, {y: "{{ params.n }}"}]}
+    success_schema: {type: object, required: [], minProperties: 1, additionalProperties: true, properties: {k: {enum: [1], type: integer}, u: {type: string, minLength: 0}}, anyOf: [{required: [k]}]}
+    capture_as: a
+  - {id: b, deps: [a], foreach: "[]", call: tool.b, input_template: {n: "{{ a }}"}}
+  - {id: c, deps: [b], call: tool.c}
+params: {n: {type: integer}}
+`}
+	workflows := opened(source)
+	graph, err := workflows.Graph("main")
+	require.NoError(t, err)
+	var found []string
+	for _, each := range cases.Mutate(graph, nil, 0, func(src []byte) (*flow.Graph, error) {
+		changed, err := workflows.Parse("workflows/main.yaml", src)
+		if err != nil {
+			return nil, err
+		}
+		return workflows.Compile(changed)
+	}) {
+		found = append(found, fmt.Sprint(each.Step, " ", each.Kind, " ", cases.InJSON(each.From)))
+	}
+	require.Equal(t, []string{`a reference "{{ params.n }}"`, `a schema "object"`, `a schema [1]`, `a schema "string"`, `a schema ["k"]`, `b reference "{{ a }}"`, `c dependency ["b"]`}, found)
 }
 
 // Long answers are given to the run again when it asks for them.

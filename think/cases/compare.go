@@ -26,7 +26,10 @@ func (t *trial) compareKey(m *matcher, key string) {
 	want, at := t.test.Expect[key], t.test.path+".expect."+key
 	switch key {
 	case "outcome":
-		m.value(at, want, t.outcome())
+		before := len(t.result.Differences)
+		if m.value(at, want, t.outcome()); len(t.result.Differences) > before {
+			t.result.Differences[before].Message = t.reason()
+		}
 	case "ran":
 		t.sameSteps(at, want, t.ran(wantedIDs(want)))
 	case "skipped":
@@ -46,6 +49,18 @@ func (t *trial) compareKey(m *matcher, key string) {
 	case "summary":
 		m.value(at, want, t.summary())
 	}
+}
+
+// reason says why the run is blocked or failed, "" if it did not.
+func (t *trial) reason() string {
+	switch {
+	case t.out.Blocked != nil:
+		return t.out.Blocked.Message()
+	case t.out.Final != nil && len(t.out.Final.Failed) > 0:
+		first := t.out.Final.Failed[0]
+		return "step " + first.Step + " failed: " + string(first.Code) + ": " + first.Details
+	}
+	return ""
 }
 
 func anyStep(*flow.Step) bool { return true }

@@ -15,6 +15,8 @@ type Dry struct {
 	Workflow string `json:"workflow"`
 	// Outcome is done, failed or blocked if the answers reach the end; else it is open.
 	Outcome string `json:"outcome"`
+	// Reason says why the run fails or is blocked.
+	Reason string `json:"reason,omitempty"`
 	// Unknown are the steps that are issued and have no answer.
 	Unknown []string  `json:"unknown"`
 	Steps   []DryStep `json:"steps"`
@@ -161,7 +163,7 @@ func (d *dry) drive(graph *flow.Graph) error {
 func (d *dry) result() *Dry {
 	out := &Dry{Workflow: d.graph.Workflow.Name, Outcome: "open", Unknown: []string{}, Steps: []DryStep{}}
 	if d.trial.out.Final != nil || d.trial.out.Blocked != nil {
-		out.Outcome = d.trial.outcome()
+		out.Outcome, out.Reason = d.trial.outcome(), d.trial.reason()
 	}
 	statuses := d.trial.statuses()
 	for _, each := range statuses {
@@ -252,6 +254,9 @@ func (d *dry) possible(made *DryStep, at stepSite) {
 		own = own || reason.By == at.written
 		made.If = append(made.If, condition)
 	}
+	if at.written.Join == flow.JoinAny && len(at.written.Deps) > 0 {
+		made.If = append(made.If, DryCondition{made.StepID, "one of " + strings.Join(idsBelow(prefix, at.written.Deps), ", ") + " is done"})
+	}
 	if at.written.When != nil && !own && !d.settled[made.StepID] { // that of an item
 		made.If = append(made.If, DryCondition{made.StepID, at.written.When.Source()})
 	}
@@ -282,7 +287,11 @@ func (d *dry) shapeOf(graph *flow.Graph) *shape {
 			s.heldBy[node.ID] = node.HeldBy
 			s.holds[node.HeldBy] = append(s.holds[node.HeldBy], node.ID)
 		}
-		s.skips[node.ID] = graph.Skips(node.ID)
+		for _, reason := range graph.Skips(node.ID) { // of join: any one alone is none
+			if reason.Failed || reason.By.ID == node.ID || graph.SkippedWith(node.ID, reason.By.ID) {
+				s.skips[node.ID] = append(s.skips[node.ID], reason)
+			}
+		}
 		for _, reason := range s.skips[node.ID] {
 			if by := reason.By.ID; !reason.Failed && !slices.Contains(s.without[by], node.ID) {
 				s.without[by] = append(s.without[by], node.ID)

@@ -112,3 +112,27 @@ func TestADryRunRefusesWhatDoesNotFit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"status": map[string]any{"clean": true}}, answers)
 }
+
+// A step of join: any needs one of the steps before it, whichever; a run that cannot go on
+// says why.
+func TestADryRunOfAlternatives(t *testing.T) {
+	graph := graphOf(t, map[string]string{"main": `
+steps:
+  - {id: list, call: tool.list, capture_as: list}
+  - {id: each, foreach: list.items, as: n, call: tool.each, input_template: {n: "{{ n }}"}}
+  - {id: yes, when: list.ok, call: tool.yes}
+  - {id: no, when: not list.ok, call: tool.no}
+  - {id: end, join: any, deps: [yes, no], call: tool.end}
+  - {id: below, join: success, deps: [yes], call: tool.below}
+`})
+	made, err := cases.DryRun(graph, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, []cases.DryCondition{{Step: "end", That: "one of yes, no is done"}}, stepNamed(t, made, "end").If)
+	require.Equal(t, cases.DryCondition{Step: "yes", That: "list.ok"}, stepNamed(t, made, "below").If[0])
+	require.Equal(t, []string{"yes", "below"}, stepNamed(t, made, "yes").Branches[1].Steps, "what is not issued then")
+
+	made, err = cases.DryRun(graph, nil, map[string]any{"list": map[string]any{"items": 5, "ok": true}})
+	require.NoError(t, err)
+	require.Equal(t, "blocked", made.Outcome)
+	require.Contains(t, made.Reason, "foreach must give a list")
+}

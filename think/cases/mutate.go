@@ -2,6 +2,7 @@ package cases
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func Mutate(graph *flow.Graph, files []*File, atMost int, compile func(src []byt
 			continue
 		}
 		mutant, err := compile(src)
-		if err != nil {
+		if err != nil || each.Kind == dependency && reflect.DeepEqual(mutant.Picture(), graph.Picture()) { // the step reads it
 			continue
 		}
 		where := layout.Key(fault.InvalidParams, pathText(each.path), "")
@@ -81,10 +82,12 @@ func mutations(parsed any) (all []Mutant) {
 		}
 	}
 	m := &mutation{}
-	outputs, _ := top["outputs"].(map[string]any)
-	m.references(outputs, "outputs")
+	m.references(top["outputs"], "outputs")
 	return append(all, m.found...)
 }
+
+// dependency is the kind of a change of deps.
+const dependency = "dependency"
 
 // mutation collects the changes of one step.
 type mutation struct {
@@ -93,7 +96,11 @@ type mutation struct {
 	found []Mutant
 }
 
+// add adds a change, unless it changes nothing.
 func (m *mutation) add(kind string, from, to any, path ...any) {
+	if equal(from, to) {
+		return
+	}
 	m.found = append(m.found, Mutant{Step: m.step, Kind: kind, From: from, To: to, path: slices.Concat(m.path, path)})
 }
 
@@ -105,7 +112,7 @@ func (m *mutation) ofStep(step map[string]any) {
 	if that, is := input["that"].(string); is && step["call"] == flow.CallAssert {
 		m.add("assertion", that, negated(that), "input_template", "that")
 	} else {
-		m.references(input, "input_template")
+		m.references(step["input_template"], "input_template")
 	}
 	if foreach := step["foreach"]; foreach != nil {
 		m.add("loop", foreach, "[]", "foreach")
@@ -118,7 +125,7 @@ func (m *mutation) ofStep(step map[string]any) {
 		m.add("join", join, string(other), "join")
 	}
 	if deps := step["deps"]; deps != nil {
-		m.add("dependency", deps, nil, "deps")
+		m.add(dependency, deps, nil, "deps")
 	}
 	m.schema(step["success_schema"], "success_schema")
 	m.policies(step)
@@ -130,42 +137,58 @@ func negated(source string) string {
 	return "{{ not (" + strings.TrimSpace(inner) + ") }}"
 }
 
-// references takes the values that a map reads away, one at a time.
-func (m *mutation) references(values map[string]any, at ...any) {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		switch value := values[name].(type) {
-		case string:
-			if strings.Contains(value, "{{") {
-				m.add("reference", value, "", append(slices.Clone(at), name)...)
-			}
-		case map[string]any:
-			m.references(value, append(slices.Clone(at), name)...)
+// references takes the texts that read something away, one at a time.
+func (m *mutation) references(value any, at ...any) {
+	switch value := value.(type) {
+	case string:
+		if strings.Contains(value, "{{") {
+			m.add("reference", value, "", at...)
+		}
+	case map[string]any:
+		for _, name := range ids(value) {
+			m.references(value[name], append(slices.Clone(at), name)...)
+		}
+	case []any:
+		for i, each := range value {
+			m.references(each, append(slices.Clone(at), i)...)
 		}
 	}
 }
 
-// The keywords of a schema that refuse values.
-var refusing = []string{"required", "enum", "const", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "additionalProperties", "type"}
+// refusing are the keywords of a schema that refuse values, and what refuses none.
+var refusing = []struct {
+	keyword string
+	none    any
+}{{"required", []any{}}, {"enum", nil}, {"const", nil}, {"pattern", ""}, {"minimum", nil}, {"maximum", nil}, {"minLength", 0}, {"maxLength", nil},
+	{"minItems", 0}, {"maxItems", nil}, {"uniqueItems", false}, {"additionalProperties", true}, {"type", nil}}
 
 // schema takes the keywords of a schema away, one at a time; a named schema as a whole.
 func (m *mutation) schema(schema any, at ...any) {
-	switch value := schema.(type) {
-	case string:
-		m.add("schema", value, nil, at...)
-	case map[string]any:
-		for _, keyword := range refusing {
-			if held, there := value[keyword]; there {
-				m.add("schema", held, nil, append(slices.Clone(at), keyword)...)
-			}
+	object, is := schema.(map[string]any)
+	if !is {
+		if schema != nil {
+			m.add("schema", schema, nil, at...)
 		}
-		properties, _ := value["properties"].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			if below, is := properties[name].(map[string]any); is {
-				m.schema(below, append(slices.Clone(at), "properties", name)...)
-			}
+		return
+	}
+	for _, each := range refusing {
+		held, there := object[each.keyword]
+		implied := each.keyword == "type" && (object["enum"] != nil || object["const"] != nil)
+		if there && !implied && !equal(held, each.none) {
+			m.add("schema", held, nil, append(slices.Clone(at), each.keyword)...)
 		}
-		if items, is := value["items"].(map[string]any); is {
-			m.schema(items, append(slices.Clone(at), "items")...)
+	}
+	properties, _ := object["properties"].(map[string]any)
+	for _, name := range ids(properties) {
+		m.schema(properties[name], append(slices.Clone(at), "properties", name)...)
+	}
+	if items, is := object["items"].(map[string]any); is {
+		m.schema(items, append(slices.Clone(at), "items")...)
+	}
+	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+		parts, _ := object[keyword].([]any)
+		for i, each := range parts {
+			m.schema(each, append(slices.Clone(at), keyword, i)...)
 		}
 	}
 }

@@ -154,16 +154,23 @@ func matcherFor(value any) any {
 }
 
 // Append adds a case to the text of a cases file; of an empty text it begins one.
-// INVALID_PARAMS if the file is not valid, has a case of that name, or ends so that
-// nothing can be added.
+// INVALID_PARAMS if the file is not valid, tests another workflow, has a case of that name,
+// or ends so that nothing can be added.
 func Append(name string, src []byte, workflow string, c Case) ([]byte, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
-		src = []byte("workflow: " + workflow + "\ncases:\n")
+		src = []byte("workflow: " + scalar(workflow) + "\ncases:\n")
 	} else {
 		file, err := Parse(name, src)
 		switch {
 		case err != nil:
 			return nil, err
+		case file.Workflow != workflow:
+			return nil, fault.New(fault.InvalidParams, "%s tests the workflow %q, and this is a case of %q", name, file.Workflow, workflow)
+		case len(file.Cases) == 0: // the list is []
+			_, layout, _ := flow.ReadYAMLLayout(name, src) // Parse has read it
+			if begin, end, _, known := layout.Span(src, "cases"); known {
+				src = slices.Concat(src[:begin], src[end:])
+			}
 		case slices.ContainsFunc(file.Cases, func(other Case) bool { return other.Name == c.Name }):
 			return nil, fault.New(fault.InvalidParams, "%s: there is a case named %q; choose another name", name, c.Name)
 		}

@@ -55,6 +55,8 @@ func TestRecord(t *testing.T) {
 		"indented":    "# why\nworkflow: main\ncases:\n    - name: a\n      expect: {outcome: done} # so\n\n",
 		"a wide dash": "workflow: main\ncases:\n      -   name: a\n          expect: {outcome: done}\n",
 		"a lone dash": "workflow: main\ncases:\n   -\n     name: a\n     expect: {outcome: done}\n",
+		"none":        "workflow: main\ncases: [] # none yet\ncoverage: {ignore: []} # none\n",
+		"none first":  "cases:\n  []\nworkflow: main",
 		"windows":     "\ufeffworkflow: main\r\ncases:\r\n  - name: a # so\r\n    expect: {outcome: done}\r\n",
 		"before":      "cases:\n  - name: a\n    expect: {outcome: done}\ncoverage:\n  ignore: []\nworkflow: main\n",
 	} {
@@ -71,8 +73,10 @@ func TestRecord(t *testing.T) {
 	}
 	_, err = cases.Record(new(cases.File), "short", nil, answers[:1], graph)
 	require.ErrorIs(t, err, fault.StateConflict)
-	_, err = cases.Append("main.cases.yaml", []byte("workflow: main\ncases: []"), "main", made)
+	_, err = cases.Append("main.cases.yaml", []byte("{workflow: main, cases: []}"), "main", made)
 	require.ErrorContains(t, err, "cannot be added")
+	_, err = cases.Append("main.cases.yaml", []byte("workflow: other\ncases: []"), "main", made)
+	require.ErrorContains(t, err, `tests the workflow "other"`)
 	_, err = cases.Append("main.cases.yaml", []byte("workflow: main\ncases:\n- {name: 'null', expect: {outcome: done}}"), "main", made)
 	require.ErrorContains(t, err, "choose another name")
 }

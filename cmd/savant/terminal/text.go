@@ -104,7 +104,7 @@ func unfitting(d fault.Diagnostic) string {
 	if d.Expected == "" || strings.Contains(d.Message, d.Expected) {
 		return ""
 	}
-	return fmt.Sprintf(" (expected %s, got %s)", d.Expected, d.Actual)
+	return " (" + strings.TrimSuffix("expected "+d.Expected+", got "+d.Actual, ", got ") + ")"
 }
 
 // Count formats a number of things: "1 run", "2 runs".

@@ -106,7 +106,7 @@ func (p *program) printDry(made *cases.Dry) {
 		}
 	}
 	outcome := map[string]string{"open": "open: no result is known of " + strings.Join(made.Unknown, ", ")}[made.Outcome]
-	fmt.Fprintf(p.Stdout, "outcome %s\n", terminal.Visible(cmp.Or(outcome, made.Outcome)))
+	fmt.Fprintf(p.Stdout, "outcome %s\n", terminal.Visible(strings.TrimSuffix(cmp.Or(outcome, made.Outcome)+": "+made.Reason, ": ")))
 }
 
 // dryState says in words where a step stands.

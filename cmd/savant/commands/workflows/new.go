@@ -63,8 +63,8 @@ func (p *program) begin(a *app.App, name, from string) error {
 	if err := cli.Choice("--from", from, kinds()...); err != nil {
 		return err
 	}
-	if !newName().MatchString(name) {
-		return cli.UsageError("NAME " + terminal.Visible(name) + ": use lower-case letters, digits, _ and -, starting with a letter, at most 55")
+	if !newName().MatchString(name) || slices.Contains([]string{"true", "false", "null"}, name) {
+		return cli.UsageError("NAME " + terminal.Visible(name) + ": use lower-case letters, digits, _ and -, starting with a letter, at most 55, and not true, false or null, which YAML reads as values")
 	}
 	if _, err := a.Think.Library.Find(name, ""); !errors.Is(err, fault.UnknownWorkflow) {
 		return fault.New(fault.IDCollision, "there is a workflow named %s: choose another name; savant workflows list shows all", name)
