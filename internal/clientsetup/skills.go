@@ -6,62 +6,84 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // Skill is a file that a client reads when it needs it: NAME/SKILL.md in a folder of skills.
 type Skill struct{ Name, Text string }
 
-// skillFile is the name of a skill's file, and skillMark stands in those that Savant wrote.
+// skillFile is the name of a skill's file. skillMark stands in those that Savant wrote, and
+// after it skillSeal, with the digest of all the rest: what a person edited has another one.
 const (
 	skillFile = "SKILL.md"
 	skillMark = "\n  savant-workflow: "
+	skillSeal = "\n  savant-digest: sha256:"
 )
 
 // ReadsSkills reports whether the client reads a folder of skills.
 func (c Client) ReadsSkills() bool { return c.skills != nil }
 
 // Skills returns the changes that make the folder of the client have these skills of Savant,
-// and no others: none for a client that reads no folder. Skills of others stay. The errors
-// are those of Setup.
-func (c Client) Skills(t Target, skills []Skill) ([]Change, error) {
+// and no others: none for a client that reads no folder. Skills of others stay, and so do
+// those of Savant that a person edited: edited are their paths. The errors are those of Setup.
+func (c Client) Skills(t Target, skills []Skill) (list []Change, edited []string, err error) {
 	if c.skills == nil || t.Project != "" && !c.projects {
-		return nil, nil
+		return nil, nil, nil
 	}
 	project, err := t.realProject()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	folder := c.skills(t)
 	old, err := filepath.Glob(filepath.Join(escaped(folder), "*", skillFile))
 	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "%s: %w", folder, err)
+		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", folder, err)
 	}
-	var list []Change
 	for _, each := range skills {
 		path := filepath.Join(folder, each.Name, skillFile)
 		old = slices.DeleteFunc(old, func(other string) bool { return other == path })
 		now, err := read(path, project)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if now.Existed && !ownSkill(now.Before) {
-			return nil, refused(path, fault.New(fault.InvalidParams, "Savant did not write this file; move it away"))
+		own, intact := sealOf(now.Before)
+		switch {
+		case now.Existed && !own:
+			return nil, nil, refused(path, fault.New(fault.InvalidParams, "Savant did not write this file; move it away"))
+		case now.Existed && !intact && string(now.Before) != each.Text:
+			edited = append(edited, path)
+		default:
+			now.alone, now.After = true, []byte(sealed(each.Text))
+			list = append(list, now)
 		}
-		now.alone, now.After = true, []byte(each.Text)
-		list = append(list, now)
 	}
 	for _, path := range old {
 		now, err := read(path, project)
-		if err != nil || !ownSkill(now.Before) {
-			continue // it is of somebody else
+		switch own, intact := sealOf(now.Before); {
+		case err != nil || !own: // it is of somebody else
+		case !intact:
+			edited = append(edited, path)
+		default:
+			now.alone, now.Gone = true, true
+			list = append(list, now)
 		}
-		now.alone, now.Gone = true, true
-		list = append(list, now)
 	}
-	return list, nil
+	return list, edited, nil
 }
 
-func ownSkill(text []byte) bool {
-	front, _, _ := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
-	return strings.Contains(front+"\n", skillMark)
+// sealed is a skill's text with its seal.
+func sealed(text string) string {
+	before, after, _ := strings.Cut(text, skillMark)
+	name, rest, _ := strings.Cut(after, "\n")
+	return before + skillMark + name + skillSeal + jsonvalue.HexSum([]byte(text)) + "\n" + rest
+}
+
+// sealOf reports whether Savant wrote a file, and whether it is as it was written. Line ends
+// do not count, since git may change them.
+func sealOf(file []byte) (own, intact bool) {
+	text := strings.ReplaceAll(string(file), "\r\n", "\n")
+	front, _, _ := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n")
+	before, after, found := strings.Cut(text, skillSeal)
+	_, rest, _ := strings.Cut(after, "\n")
+	return strings.Contains(front, skillMark), found && sealed(before+"\n"+rest) == text
 }

@@ -195,7 +195,10 @@ func (s *setup) withSkills(client clientsetup.Client, t clientsetup.Target, chan
 			return nil, err
 		}
 	}
-	more, err := client.Skills(t, skills)
+	more, edited, err := client.Skills(t, skills)
+	for _, path := range edited {
+		fmt.Fprintf(s.Stdout, "Kept as it was edited: %s. Remove it, or move it away, if you want Savant's.\n", terminal.Visible(path))
+	}
 	return append(changes, more...), err
 }
 
