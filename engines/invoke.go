@@ -127,7 +127,7 @@ func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (re
 	got := table.perform(ctx, within, t.row, accepted)
 	result, err = table.conclude(ctx, call, t.row, accepted, got)
 	if reserved != nil {
-		reserved.Settle(context.WithoutCancel(ctx), Ended{got.value, got.encoded, result.Receipt, got.err})
+		reserved.Settle(context.WithoutCancel(ctx), Ended{got.value, got.encoded, result.Receipt, got.err, ctx.Err() != nil})
 	}
 	result.Warning = droppedArguments(dropped)
 	return result, err

@@ -33,8 +33,9 @@ type Ended struct {
 	JSON  json.RawMessage
 	// Receipt is the id of the call's receipt, or empty.
 	Receipt string
-	// Err is why the call failed.
+	// Err is why the call failed. Cut: its client or the program had ended it by then.
 	Err error
+	Cut bool
 }
 
 // Broken is the member rules of a RULE_REFUSED, as it was made.

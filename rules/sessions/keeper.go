@@ -354,7 +354,7 @@ type reservation struct {
 func (r *reservation) Settle(ctx context.Context, ended engines.Ended) {
 	k := r.keeper
 	outcome := rules.OutcomeOf(ended.Err == nil)
-	if ended.Err != nil && unknown(ended.Err) {
+	if ended.Err != nil && (ended.Cut || unknown(ended.Err)) {
 		outcome = rules.Unknown
 	}
 	added := k.end(r.session, r.name, outcome)

@@ -86,6 +86,9 @@ func (w *world) start() *engines.Registry {
 			case name == "pay.slow" && in.Order == "canceled": // after the effect
 				<-ctx.Done()
 				return reply{}, ctx.Err()
+			case name == "pay.slow" && in.Order == "stopped" && w.made.count(name) == 1: // in the tool's own words
+				<-ctx.Done()
+				return reply{}, fault.New(fault.ToolFailed, "stopped: %w", context.Cause(ctx))
 			case name == "pay.slow":
 				time.Sleep(20 * time.Millisecond)
 			case in.Order == "none":
@@ -386,24 +389,26 @@ func TestACloneBringsNoEvidence(t *testing.T) {
 
 // TestACallCanceledAfterItsEffect counts for once, and is no evidence.
 func TestACallCanceledAfterItsEffect(t *testing.T) {
-	w := newWorld(t, refunds, "  - {id: after, before: pay.lost, require: \"any(calls['pay.slow'], .input.order == input.order)\"}")
-	registry := w.start()
-	ctx, cancel := context.WithCancel(t.Context())
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		_, err := registry.Invoke(ctx, lasting, "pay.slow", json.RawMessage(`{"order":"canceled"}`))
-		require.Error(t, err)
-	})
-	for w.made.count("pay.slow") == 0 {
-		time.Sleep(time.Millisecond)
+	for _, order := range []string{"canceled", "stopped"} {
+		w := newWorld(t, refunds, "  - {id: after, before: pay.lost, require: \"any(calls['pay.slow'], .input.order == input.order)\"}")
+		registry, args := w.start(), `{"order":"`+order+`"}`
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			_, err := registry.Invoke(ctx, lasting, "pay.slow", json.RawMessage(args))
+			require.Error(t, err)
+		})
+		for w.made.count("pay.slow") == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel(errors.New("by the client"))
+		wait.Wait()
+		for _, process := range []*engines.Registry{registry, w.start()} {
+			require.ErrorContains(t, invoke(process, lasting, "pay.slow", args), "once")
+			require.ErrorContains(t, invoke(process, lasting, "pay.lost", args), "after")
+		}
+		require.Equal(t, 1, w.made.count("pay.slow"))
 	}
-	cancel()
-	wait.Wait()
-	for _, process := range []*engines.Registry{registry, w.start()} {
-		require.ErrorContains(t, invoke(process, lasting, "pay.slow", `{"order":"canceled"}`), "once")
-		require.ErrorContains(t, invoke(process, lasting, "pay.lost", `{"order":"canceled"}`), "after")
-	}
-	require.Equal(t, 1, w.made.count("pay.slow"))
 }
 
 // TestARunIsItsSession: what is resumed goes on with its calls, what is forked begins

@@ -23,9 +23,9 @@ type appHost struct {
 
 const showsPages = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`
 
-func newAppHost(t *testing.T, folder, capabilities string) *appHost {
+func newAppHost(t *testing.T, folder, capabilities string, environment ...string) *appHost {
 	t.Helper()
-	h := &appHost{formClient: formClient{t, serveIn(t, folder, "MCP_SERVICE=think")}}
+	h := &appHost{formClient: formClient{t, serveIn(t, folder, append([]string{"MCP_SERVICE=think"}, environment...)...)}}
 	h.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"clientInfo":{"name":"host","version":"1"}}}`)
 	h.hear()
 	h.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
