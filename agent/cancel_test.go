@@ -178,3 +178,26 @@ func snapshotOf(store *memory.Store, id string) (snapshot memory.Snapshot, err e
 	}
 	return snapshot, err
 }
+
+// TestARunEndsWithItsTask: a client that cancels the task of a run ends the run; one that is
+// gone does not.
+func TestARunEndsWithItsTask(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause error
+		want  agent.Status
+	}{"cancelled": {engines.ErrTaskCancelled, agent.StatusCanceled}, "gone": {nil, agent.StatusRunning}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, []json.RawMessage{json.RawMessage(`{"hang":true}`)}, nil)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				<-w.api.Arrived
+				cancel(c.cause)
+			}()
+			task := &engines.Task{}
+			_, _ = calledWith[agent.Report](t, w, ctx, engines.Caller{Task: task}, "agent.run", `{"goal":"g"}`)
+			standing, err := called[agent.Report](t, w, t.Context(), "agent.status", `{"run_id":"`+task.Run()+`","wait_ms":`+map[bool]string{true: "50000", false: "0"}[c.cause != nil]+`}`)
+			require.NoError(t, err)
+			require.Equal(t, c.want, standing.Status)
+		})
+	}
+}

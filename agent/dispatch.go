@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -111,7 +112,7 @@ func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput
 		if id, err = r.Submit(ctx, options, r.options.Dispatcher); err != nil {
 			return Report{}, err
 		}
-		return r.follow(ctx, call, id, in.WaitMS, defaultWait)
+		return r.followed(ctx, call, id, in)
 	}
 	if err := r.mayGoOn(in); err != nil {
 		return Report{}, err
@@ -123,7 +124,13 @@ func (r *Runtime) dispatched(ctx context.Context, call engines.Call, in RunInput
 	if err != nil {
 		return Report{}, err
 	}
-	return r.follow(ctx, call, id, in.WaitMS, defaultWait)
+	return r.followed(ctx, call, id, in)
+}
+
+func (r *Runtime) followed(ctx context.Context, call engines.Call, id string, in RunInput) (Report, error) {
+	call.Task.Begin(id)
+	report, err := r.follow(ctx, call, id, in.WaitMS, usualWait(call))
+	return report, cmp.Or(err, r.cancelledWith(ctx, report))
 }
 
 // Polling intervals for a run that another process drives.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,7 +88,30 @@ func (r *Runtime) runTool(ctx context.Context, call engines.Call, in RunInput) (
 	if err != nil {
 		return Report{}, err
 	}
-	return wait(ctx, call, run, in.WaitMS, defaultWait), nil
+	call.Task.Begin(run.ID())
+	report := wait(ctx, call, run, in.WaitMS, usualWait(call))
+	return report, r.cancelledWith(ctx, report)
+}
+
+// usualWait is how long agent.run waits, in milliseconds, if it is not told: as a task to
+// the end.
+func usualWait(call engines.Call) int {
+	if call.Task != nil {
+		return 24 * 60 * 60 * 1000
+	}
+	return defaultWait
+}
+
+// cancelledWith cancels a run whose task the client cancelled. Who only stops waiting for a
+// run does not end it.
+func (r *Runtime) cancelledWith(ctx context.Context, report Report) error {
+	if !report.open() || !errors.Is(context.Cause(ctx), engines.ErrTaskCancelled) {
+		return nil
+	}
+	if err := r.Cancel(report.RunID); err != nil {
+		return err
+	}
+	return fault.New(fault.EngineOffline, "run %s was cancelled with its task", report.RunID)
 }
 
 func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunInput) (*Run, error) {

@@ -5,7 +5,9 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"sync/atomic"
 	"time"
 )
 
@@ -189,9 +191,32 @@ type Caller struct {
 	// Patient: the client waits for a call of any duration and accepts a result of any
 	// size.
 	Patient bool
+	// Task is what the call becomes if it takes long; nil if the client waits for it.
+	Task *Task
 	// Spell adapts a text to the client: its tools have the names that the client
 	// lists, and its commands can be run as printed.
 	Spell func(text string) string
+}
+
+// Task is a call whose client takes the result later. It is safe for concurrent use.
+type Task struct{ run atomic.Pointer[string] }
+
+// ErrTaskCancelled is the cause of the end of a call whose client cancelled its task.
+var ErrTaskCancelled = fmt.Errorf("the client cancelled the task: %w", context.Canceled)
+
+// Begin notes the durable run that the call is about: it is there when the task is not.
+func (t *Task) Begin(run string) {
+	if t != nil {
+		t.run.Store(&run)
+	}
+}
+
+// Run returns that run; "" if none is known.
+func (t *Task) Run() string {
+	if t == nil || t.run.Load() == nil {
+		return ""
+	}
+	return *t.run.Load()
 }
 
 // Spelled applies Spell, if it is set.

@@ -49,11 +49,13 @@ type execution struct {
 	// asks carries the next question while a request waits for the outcome.
 	asks   chan question
 	done   chan outcome
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	// pacer is the pacer of the waiting request; nil without a progress token.
 	pacer atomic.Pointer[pacer]
-	// task is what the call became; nil while a request waits for it.
-	task atomic.Pointer[task]
+	// later names the run of a call that can become a task, else it is nil; task is what the
+	// call became.
+	later *engines.Task
+	task  atomic.Pointer[task]
 	// brought is an answer that came with the call; nil once used, or if there was
 	// none.
 	brought *retriedAnswer
@@ -76,13 +78,17 @@ type question struct {
 
 // begin starts a call that can ask and waits for its outcome or its question.
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
-	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.caller.ID, client: asked.session, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{}
 	if asked.canAsk() {
 		caller.Person = e
+	}
+	if asked.canPoll() {
+		e.later = &engines.Task{}
+		caller.Task = e.later
 	}
 	if asked.pacer != nil || asked.canPoll() {
 		caller.Progress = func(done, total float64, message string) {
@@ -95,7 +101,7 @@ func (c *connection) begin(ctx context.Context, asked *call) outcome {
 		}
 	}
 	go func() {
-		defer cancel()
+		defer cancel(nil)
 		e.done <- c.perform(running, asked, caller)
 	}()
 	return c.await(ctx, e, asked)
@@ -132,7 +138,7 @@ func (c *connection) await(ctx context.Context, e *execution, asking *call) outc
 		case asked := <-e.asks:
 			return c.suspend(ctx, e, asked)
 		case <-ctx.Done():
-			e.cancel()
+			e.cancel(context.Cause(ctx))
 			return <-e.done
 		}
 	}
@@ -244,7 +250,7 @@ func (c *connection) suspendedCall(ctx context.Context, asked *call) *execution 
 	if e == nil || e.questions == nil || e.take(ctx, token, e.pending.ElicitationParams) {
 		return e
 	}
-	e.cancel()
+	e.cancel(nil)
 	<-e.done
 	return nil
 }
@@ -264,7 +270,7 @@ func (s *suspendedCalls) add(token string, e *execution, asked question) {
 	e.pending = asked
 	e.pacer.Store(nil)
 	if s.closed {
-		e.cancel()
+		e.cancel(nil)
 		return
 	}
 	if s.byToken == nil {
@@ -273,7 +279,7 @@ func (s *suspendedCalls) add(token string, e *execution, asked question) {
 	s.byToken[token] = e
 	e.timer = time.AfterFunc(suspendedLimit, func() {
 		for _, expired := range s.remove(func(each string, _ *execution) bool { return each == token }) {
-			expired.cancel()
+			expired.cancel(nil)
 		}
 	})
 }
@@ -290,7 +296,7 @@ func (s *suspendedCalls) take(token string, asked *call) *execution {
 		return resumed[0]
 	}
 	for _, e := range s.remove(func(_ string, e *execution) bool { return asked.key != "" && e.key == asked.key }) {
-		e.cancel()
+		e.cancel(nil)
 		<-e.done
 	}
 	return nil
@@ -302,7 +308,7 @@ func (s *suspendedCalls) end() {
 	s.closed = true
 	s.mu.Unlock()
 	for _, e := range s.remove(func(string, *execution) bool { return true }) {
-		e.cancel()
+		e.cancel(nil)
 	}
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
@@ -88,7 +91,7 @@ type acknowledged struct{ mcp.Result }
 
 // canPoll reports whether the client takes tasks.
 func (r *request) canPoll() bool {
-	_, declared := r.session.capabilities.Extensions[tasksExtension]
+	_, declared := r.session.capabilities.Extensions[tasksExtension].(map[string]any)
 	return r.session.modern && declared
 }
 
@@ -150,9 +153,9 @@ func (t *task) follow() {
 }
 
 // cancel asks the tool to end. Whether the call had an effect shows when it has.
-func (t *task) cancel() {
+func (t *task) cancel(cause error) {
 	t.set(func() { t.canceled = t.canceled || !t.ended() })
-	t.running.cancel()
+	t.running.cancel(cause)
 }
 
 // answer passes the answers to open questions; others are ignored.
@@ -239,7 +242,7 @@ func (s *tasks) begin(owner string, e *execution) *task {
 		return nil
 	}
 	now := time.Now()
-	t := &task{id: rand.Text(), owner: owner, running: e, status: taskWorking, began: now, changed: now, asked: map[string]question{}, news: make(chan struct{})}
+	t := &task{id: newTaskID(e), owner: owner, running: e, status: taskWorking, began: now, changed: now, asked: map[string]question{}, news: make(chan struct{})}
 	if s.byID == nil {
 		s.byID = map[string]*task{}
 	}
@@ -249,6 +252,25 @@ func (s *tasks) begin(owner string, e *execution) *task {
 	t.expiry = time.AfterFunc(taskLife, func() { s.forget(t) })
 	go t.follow()
 	return t
+}
+
+// newTaskID returns an id that names the tool and its run. Nobody can guess it; and once the
+// task is gone, it still says what there was.
+func newTaskID(e *execution) string {
+	return strings.TrimRight(rand.Text()+"~"+e.tool+"~"+e.later.Run(), "~")
+}
+
+// lost is the error for a task that is not there, or not this caller's.
+func lost(id string) error {
+	parts := strings.Split(fault.Cut(id, maxEcho), "~")
+	missing := fault.New(fault.InvalidParams, "there is no task %q: it has expired, it is another caller's, or the server was started again", parts[0])
+	switch {
+	case len(parts) == 2:
+		return missing.Hinted(fault.Hint{Text: "find out what " + parts[1] + " did before you call it again: it ended with its task"})
+	case len(parts) == 3:
+		return missing.Hinted(fault.Hint{Text: fmt.Sprintf("run %[2]s is kept: to go on with it, call %[1]s {\"run_id\": %[2]q}", parts[1], parts[2])})
+	}
+	return missing
 }
 
 // room reports whether a caller may have one more task, and makes room for it. Its caller
@@ -277,7 +299,7 @@ func (s *tasks) forget(t *task) {
 	s.mu.Lock()
 	delete(s.byID, t.id)
 	s.mu.Unlock()
-	t.cancel()
+	t.cancel(nil)
 }
 
 // of returns a caller's task; nil for an unknown one, and for that of another caller.
@@ -297,7 +319,7 @@ func (s *tasks) end() {
 	s.closed = true
 	for _, each := range s.byID {
 		each.expiry.Stop()
-		each.cancel()
+		each.cancel(nil)
 	}
 }
 
@@ -322,13 +344,13 @@ func (r *request) aboutTask(context.Context) (mcp.ResultMetadata, error) {
 	id := jsonvalue.TextMember(r.Params, "taskId")
 	t := r.connection.tasks.of(r.caller.ID, id)
 	if t == nil {
-		return nil, r.fail(jsonrpc.InvalidParams, fault.New(fault.InvalidParams, "there is no task %q: it has expired, it is another caller's, or the server was started again", fault.Cut(id, maxEcho)))
+		return nil, r.fail(jsonrpc.InvalidParams, lost(id))
 	}
 	switch r.Method {
 	case methodTaskGet:
 		return t.result(true), nil
 	case methodTaskCancel:
-		t.cancel()
+		t.cancel(engines.ErrTaskCancelled)
 	default:
 		t.answer(r.params.InputResponses)
 	}

@@ -201,6 +201,7 @@ func (d *Driver) Run(ctx context.Context, call engines.Call, in Request, watch f
 	if err != nil {
 		return nil, err
 	}
+	call.Task.Begin(at.RunID)
 	for {
 		drive, watching, err := d.join(call, at, watch)
 		if err != nil {

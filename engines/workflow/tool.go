@@ -46,7 +46,7 @@ func (d *Driver) Tools() []engines.Tool {
 func (d *Driver) call(ctx context.Context, call engines.Call, in Input) (*Outcome, error) {
 	wait := time.Duration(in.WaitMS) * time.Millisecond
 	nested := len(call.Waiting) > 0
-	if wait == 0 && !nested && !call.Patient { // a step waits for its whole result, within its timeout
+	if wait == 0 && !nested && !call.Patient && call.Task == nil { // a step waits for its whole result, within its timeout
 		wait = defaultWait
 	}
 	outcome, err := d.Run(ctx, call, Request{Workflow: in.Workflow, Params: in.Params, RunID: in.RunID, Wait: wait}, progress(call))

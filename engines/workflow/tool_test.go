@@ -113,6 +113,24 @@ func TestClientsThatGiveUpAreAnsweredInTime(t *testing.T) {
 	})
 }
 
+// TestATaskIsAwaitedToItsEnd: who takes the result later gets that of the run, and not that it
+// still goes on.
+func TestATaskIsAwaitedToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		tool := engines.Bind("tool.x", "Takes an hour.", func(ctx context.Context, _ struct{}) (any, error) {
+			_, err := waits(&calls)(ctx, "", nil)
+			return map[string]any{"n": 1}, err
+		})
+		registry, _ := registryOf(t, one(slow), tool)
+		task := &engines.Task{}
+		outcome, err := callBy(t, t.Context(), engines.Caller{Task: task}, registry, `{"workflow":"main"}`)
+		require.NoError(t, err)
+		require.Equal(t, workflow.Done, outcome.Status)
+		require.Equal(t, outcome.RunID, task.Run(), "it is known before the end")
+	})
+}
+
 func TestTheClientIsNotifiedAndAsked(t *testing.T) {
 	tool := engines.Bind("tool.x", "Answers.", func(context.Context, struct{}) (any, error) { return map[string]any{}, nil })
 	registry, _ := registryOf(t, one("steps: [{id: a, call: tool.x}, {id: ask, deps: [a], call: human.approve, input_template: {message: Go}}, {id: b, deps: [ask], call: tool.x}]"), tool)

@@ -27,10 +27,13 @@ func pollsTasks(t *testing.T, s *server) (ask, call func(string, map[string]any)
 		require.NoError(t, err)
 		for s.lines.Scan() {
 			var got struct {
-				ID     int            `json:"id"`
-				Result map[string]any `json:"result"`
+				ID            int `json:"id"`
+				Result, Error map[string]any
 			}
 			if json.Unmarshal(s.lines.Bytes(), &got) == nil && got.ID == number {
+				if got.Error != nil {
+					return got.Error
+				}
 				return got.Result
 			}
 		}
@@ -69,6 +72,23 @@ func TestATaskCanceledAfterItsEffect(t *testing.T) {
 	paid, err := os.ReadFile(filepath.Join(folder, "effect"))
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(paid), "paid"))
+}
+
+// TestACallCanceledAfterItsEffect is the same for a client that waits for the call, and cancels it.
+func TestACallCanceledAfterItsEffect(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	places(t, folder, ".savant/ci.yaml", "commands:\n  pay: {command: [sh, -c, 'echo paid >>effect; sleep 60']}\n")
+	places(t, folder, "rules/few.yaml", "rules: [{id: once, before: ci.run, once: input.name}]\n")
+	trusts(t, folder)
+	h := newAppHost(t, folder, `{}`, "MCP_SERVICE=ci")
+	h.say(`{"jsonrpc":"2.0","id":"pay","method":"tools/call","params":{"name":"ci_run","arguments":{"name":"pay"}}}`)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "effect")); return err == nil }, hang, 10*time.Millisecond)
+	h.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"pay"}}`)
+	require.Eventually(t, func() bool {
+		said := h.call("ci_run", map[string]any{"name": "pay"})
+		return !strings.Contains(said, "ENGINE_BUSY") && strings.Contains(said, "RULE_REFUSED")
+	}, hang, 10*time.Millisecond)
 }
 
 // TestAPersonAnswersATask: the question of a step is the task's, and the answer moves the run
@@ -131,4 +151,32 @@ steps:
 	out, err = exec.Command("savant", "show", "r3", "--path", folder).Output()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "waiting")
+}
+
+// TestATaskEndsWithItsServer: another server does not know the task, and says which run goes on
+// and how; nothing goes on by itself.
+func TestATaskEndsWithItsServer(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	places(t, folder, ".savant/ci.yaml", "commands:\n  build: {command: [sh, -c, 'for i in $(seq 400); do test -e go && exit; sleep 0.05; done; exit 1']}\n")
+	places(t, folder, "workflows/builds.yaml", "name: builds\nversion: \"1.0\"\nsteps: [{id: build, call: ci.run, input_template: {name: build}}]\n")
+	trusts(t, folder)
+	first := serveIn(t, folder, "MCP_SERVICE=workflow,ci")
+	ask, call := pollsTasks(t, first)
+	run, command := call("workflow_workflow_run", map[string]any{"workflow": "builds", "run_id": "r1"}), call("ci_run", map[string]any{"name": "build"})
+	require.Equal(t, "working", ask("tasks/get", map[string]any{"taskId": run["taskId"]})["status"])
+	require.NoError(t, first.command.Process.Kill())
+	_ = first.wait(t)
+
+	ask, call = pollsTasks(t, serveIn(t, folder, "MCP_SERVICE=workflow,ci"))
+	for method, want := range map[string]string{"tasks/get": "r1", "tasks/cancel": "r1", "tasks/update": "r1"} {
+		said := fmt.Sprint(ask(method, map[string]any{"taskId": run["taskId"], "inputResponses": map[string]any{}}))
+		require.Contains(t, said, "INVALID_PARAMS")
+		require.Contains(t, said, `run `+want+` is kept: to go on with it, call workflow_workflow_run {"run_id": "`+want+`"}`, method)
+	}
+	require.Contains(t, fmt.Sprint(ask("tasks/get", map[string]any{"taskId": command["taskId"]})), "find out what ci_run did before you call it again")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), nil, 0o600))
+	require.Eventually(t, func() bool {
+		return strings.Contains(fmt.Sprint(call("workflow_workflow_run", map[string]any{"run_id": "r1"})), "r1")
+	}, hang, 10*time.Millisecond)
 }
