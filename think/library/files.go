@@ -47,7 +47,7 @@ func (l *Library) workflowFile(in places, at int, name string) (file, error) {
 			in = l.places()
 		}
 		for _, each := range in[at][path.Base(name)] {
-			if strings.TrimSuffix(strings.TrimPrefix(each, workflowFolder+"/"), path.Ext(each)) == name {
+			if NameInFolder(each) == name {
 				return l.readFile(fileKey{at, each})
 			}
 		}
@@ -94,14 +94,24 @@ func (l *Library) places() places {
 // name.
 func (p places) unique(at int, name string) error {
 	if files := p[at][name]; len(files) > 1 {
-		first := strings.TrimPrefix(strings.TrimSuffix(files[0], path.Ext(files[0])), workflowFolder+"/")
-		return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: name one with its folder (%s), or rename all but one", name, strings.Join(files, " and "), first)
+		return SeveralFiles(name, files)
 	}
 	return nil
 }
 
+// SeveralFiles is the error for a name that several files have.
+func SeveralFiles(name string, files []string) *fault.Error {
+	inFolder := slices.IndexFunc(files, func(each string) bool { return path.Dir(each) != workflowFolder })
+	return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: name one with its folder (%s), or rename all but one", name, strings.Join(files, " and "), NameInFolder(files[max(inFolder, 0)]))
+}
+
 // NameOf returns the name of the workflow that a file holds.
 func NameOf(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
+
+// NameInFolder returns the name with its folder, such as team/deploy.
+func NameInFolder(file string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(file, path.Ext(file)), workflowFolder+"/")
+}
 
 // Bounds of a search for workflows: how deep folders are followed, and how many of
 // them.

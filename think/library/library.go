@@ -166,7 +166,9 @@ func (l *Library) find(in places, name, version string) (*flow.Workflow, error) 
 		if version == "" || workflow.Version == version {
 			return workflow, nil
 		}
-		versions = append(versions, workflow.Version)
+		if !slices.Contains(versions, workflow.Version) {
+			versions = append(versions, workflow.Version)
+		}
 	}
 	if len(versions) > 0 {
 		return nil, fault.New(fault.UnknownWorkflow, "workflow %q has no version %q; known: %s", name, fault.Cut(version, 80), strings.Join(versions, ", "))

@@ -55,6 +55,12 @@ func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) (
 		if err != nil {
 			return nil, err
 		}
+		if name := library.NameOf(file); len(paths) == 0 {
+			if several := a.namesakes(name); len(several) > 1 {
+				checked.Valid = false
+				checked.Errors = append(checked.Errors, fault.Diagnostic{File: file, Code: fault.YAMLSchemaViolation, Message: library.SeveralFiles(name, several).Message()})
+			}
+		}
 		found = append(found, checked)
 	}
 	if len(paths) > 0 {
@@ -82,7 +88,10 @@ func (a *App) workflowFiles(paths []string) ([]string, error) {
 			info, err = os.Lstat(path)
 		}
 		switch {
-		case isName(path) && (err != nil || a.hasWorkflow(path)):
+		case !isWorkflow(path) && (a.hasWorkflow(path) || err != nil && !strings.ContainsAny(path, `/\`)):
+			if several := a.namesakes(path); len(several) > 1 {
+				return nil, library.SeveralFiles(path, several)
+			}
 			files = append(files, a.fileOf(path))
 		case err != nil:
 			return nil, notFound(path, err)
@@ -146,28 +155,36 @@ func filesIn(folder string) ([]string, error) {
 
 // hasWorkflow reports whether a workflow exists, bundled or in SAVANT_PATH.
 func (a *App) hasWorkflow(name string) bool {
-	return slices.ContainsFunc(a.layers, func(layer library.Layer) bool { return fileNamed(layer.Files, name) != "" })
+	return slices.ContainsFunc(a.layers, func(layer library.Layer) bool { return len(filesNamed(layer.Files, name)) > 0 })
 }
 
-// fileNamed returns the file of a workflow among those of a layer, or "".
-func fileNamed(files fs.FS, name string) string {
+// namesakes returns the files of SAVANT_PATH that a name means: its own before those of
+// packages.
+func (a *App) namesakes(name string) []string {
+	all := filesNamed(a.files.regularFiles, name)
+	if own := slices.DeleteFunc(slices.Clone(all), a.packages.Vendored); len(own) > 0 {
+		return own
+	}
+	return all
+}
+
+// filesNamed returns the files of a workflow among those of a layer; a name may have its
+// folder, as in team/deploy.
+func filesNamed(files fs.FS, name string) (named []string) {
 	names, _ := library.WorkflowFiles(files)
 	for _, each := range names {
-		if strings.TrimSuffix(path.Base(each), path.Ext(each)) == name {
-			return each
+		if library.NameOf(each) == name || library.NameInFolder(each) == name {
+			named = append(named, each)
 		}
 	}
-	return ""
+	return named
 }
-
-// isName reports whether an argument is a workflow's name rather than a path.
-func isName(path string) bool { return !isWorkflow(path) && !strings.ContainsAny(path, `/\`) }
 
 // fileOf returns where a workflow's file would be below SAVANT_PATH. A bundled one has
 // no file there, but is found by this path too.
 func (a *App) fileOf(name string) string {
-	if file := fileNamed(a.files.regularFiles, name); file != "" {
-		return filepath.Join(a.settings.Path, filepath.FromSlash(file))
+	if files := filesNamed(a.files.regularFiles, name); len(files) > 0 {
+		return filepath.Join(a.settings.Path, filepath.FromSlash(files[0]))
 	}
 	return filepath.Join(a.settings.Path, "workflows", name+".yaml")
 }
@@ -436,7 +453,7 @@ func (a *App) casesFiles(project bool) (found []casesFile) {
 }
 
 // projectHas reports whether SAVANT_PATH has a workflow of a name.
-func (a *App) projectHas(name string) bool { return fileNamed(a.files.regularFiles, name) != "" }
+func (a *App) projectHas(name string) bool { return len(filesNamed(a.files.regularFiles, name)) > 0 }
 
 // read parses a file and checks it against its workflow, if that is known. Its cases are
 // judged by the rules of the workflows.

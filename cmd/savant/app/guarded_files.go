@@ -116,11 +116,10 @@ func (g guardedFiles) HeldWorkflow(name string) string {
 	if g.kind("workflows/"+name+".yaml") == "" {
 		return "" // no file of this name needs acceptance
 	}
-	file := fileNamed(g.regularFiles, name)
-	if file == "" || !g.IsUnaccepted(file) {
-		return ""
+	if files := filesNamed(g.regularFiles, name); len(files) > 0 && g.IsUnaccepted(files[0]) {
+		return files[0]
 	}
-	return file
+	return ""
 }
 
 // Open opens a file or a folder. An unaccepted file does not exist.
