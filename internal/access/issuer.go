@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,12 @@ func (i *Issuer) Close() { i.end() }
 func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 	if len(token) > maxToken {
 		return Caller{}, fmt.Errorf("the token has more than %d bytes", maxToken)
+	}
+	header, _, _ := strings.Cut(token, ".")
+	if data, err := base64.RawURLEncoding.DecodeString(header); err == nil {
+		if _, err := jsonvalue.Decode(data); err != nil { // also a member that is there twice
+			return Caller{}, fmt.Errorf("the token's header: %w", err)
+		}
 	}
 	keys, err := i.keySet()
 	if err != nil {
