@@ -21,11 +21,24 @@ func Identity(root *os.Root, name string) string {
 		return ""
 	}
 	defer folder.Close()
-	number, created := numberOf(folder, info)
+	return identityOf(folder, info)
+}
+
+func identityOf(opened *os.File, info os.FileInfo) string {
+	number, created := numberOf(opened, info)
 	if created.IsZero() {
 		return fmt.Sprintf("%d-0", number)
 	}
 	return fmt.Sprintf("%d-%x", number, created.UnixNano())
+}
+
+// IdentityOfFile is Identity of an open file, "" where it cannot be told.
+func IdentityOfFile(opened *os.File) string {
+	info, err := opened.Stat()
+	if err != nil {
+		return ""
+	}
+	return identityOf(opened, info)
 }
 
 // IdentityOf is Identity of a path.

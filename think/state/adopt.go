@@ -77,11 +77,41 @@ func (d *Dir) MarkImported(ctx context.Context, key Key, last Link) error {
 	return d.replace(name, append(data, '\n'), atomicfile.Durable)
 }
 
-// Imported returns the version up to which the records of a run were imported, 0 for a
-// run of this folder.
+// markOrigin marks the records of a run that were not written in this folder, before the
+// first that is: they came with a clone or a copy of it.
+func (d *Dir) markOrigin(ctx context.Context, j *runJournal) error {
+	if !j.here && !d.writtenHere(j.key, j.verified.hashOf(1)) {
+		if err := d.MarkImported(ctx, j.key, j.verified.link()); err != nil {
+			return err
+		}
+	}
+	j.here = true
+	return nil
+}
+
+// writtenHere reports whether the second place of a run with a first record was written in
+// this folder.
+func (d *Dir) writtenHere(key Key, first string) bool {
+	found, known := readHeadOf(d.disk, key)
+	return known && found.here && found.first == first
+}
+
+// Imported returns the version up to which the records of a run were imported, or came with
+// the folder; 0 for a run of this folder.
 func (d *Dir) Imported(ctx context.Context, key Key) (version int, err error) {
 	if err := key.Validate(); err != nil {
 		return 0, err
+	}
+	here := false
+	err = d.with(ctx, key, reading, func(j *runJournal) error {
+		version, here = len(j.verified.chain), d.writtenHere(key, j.verified.hashOf(1))
+		return nil
+	})
+	switch {
+	case errors.Is(err, fault.UnknownRun):
+		return 0, nil
+	case err != nil || !here:
+		return version, err
 	}
 	data, err := readAll(d.disk, importName(key))
 	if missing(err) {

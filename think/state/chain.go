@@ -215,12 +215,16 @@ type head struct {
 	// first is the hash of the first record: the file of an earlier run of the name
 	// says nothing.
 	first string
+	// home is the identity of the file that has it: what came with a clone or a copy of the
+	// folder names another.
+	home string
+	here bool // home is that of the file it was read from
 }
 
-// line returns the file's content: always of the same length, and with a hash of its own,
+// line returns the file's content: for one file always of the same length, and with a hash of its own,
 // so that one that was half overwritten counts as none.
 func (h head) line() []byte {
-	line := fmt.Appendf(nil, "%010d %s %s ", h.last.Version, h.last.Hash, h.first)
+	line := fmt.Appendf(nil, "%010d %s %s %s ", h.last.Version, h.last.Hash, h.first, h.home)
 	return append(line, digestOf(line, "")+"\n"...)
 }
 
@@ -233,7 +237,7 @@ func (j *runJournal) noteHead() {
 		return
 	}
 	last := j.verified.link()
-	_, _ = j.head.WriteAt(head{last, j.verified.hashOf(1)}.line(), 0)
+	_, _ = j.head.WriteAt(head{last: last, first: j.verified.hashOf(1), home: j.home}.line(), 0)
 }
 
 func (j *runJournal) openHead() bool {
@@ -249,22 +253,36 @@ func (j *runJournal) openHead() bool {
 	}
 	if err != nil {
 		j.head = nil
+		return false
 	}
-	return err == nil
+	j.home = j.head.Identity()
+	if found, known := readHeadOf(j.disk, j.key); !known || !found.here {
+		_ = j.head.Truncate(0) // a line of another length may be there
+	}
+	return true
 }
 
 // readHeadOf returns what stands in the second place of a run; false for nothing that can
 // be read.
 func readHeadOf(target disk, key Key) (found head, ok bool) {
-	text, err := readAll(target, headName(key))
+	opened, info, err := openFile(target, headName(key), os.O_RDONLY)
 	if err != nil {
 		return found, false
 	}
-	if _, err := fmt.Sscan(string(text), &found.last.Version, &found.last.Hash, &found.first); err != nil {
+	defer func() { _ = opened.Close() }() // only read
+	text, err := readRange(opened, 0, min(info.size, maxHead))
+	if err != nil {
 		return found, false
 	}
+	if _, err := fmt.Sscan(string(text), &found.last.Version, &found.last.Hash, &found.first, &found.home); err != nil {
+		return found, false
+	}
+	found.here = found.home == opened.Identity()
 	return found, bytes.Equal(text, found.line())
 }
+
+// maxHead is longer than any second place: a folder may bring a larger file.
+const maxHead = 1 << 10
 
 // cut returns STATE_CORRUPT if a chain lacks the record that its second place names.
 func (h head) cut(name string, key Key, found chain) error {

@@ -162,6 +162,9 @@ func (d *Dir) Append(ctx context.Context, key Key, record Record) (Record, error
 		if err != nil {
 			return err
 		}
+		if err := d.markOrigin(ctx, j); err != nil {
+			return err
+		}
 		record = sealed
 		return j.append(record.Hash, line)
 	})

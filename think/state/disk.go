@@ -53,6 +53,8 @@ type file interface {
 	Truncate(size int64) error
 	Sync() error
 	Stat() (stat, error)
+	// Identity names the file by what no copy of it has; see package ownfolder.
+	Identity() string
 	// TryLock takes the lock of the file, exclusive or shared, or returns
 	// false if another process or handle has it. The lock ends with the handle,
 	// so also with the process.

@@ -25,6 +25,8 @@ type runJournal struct {
 	users, used int
 	file        file // nil while closed
 	head        file // see noteHead; nil until a record is written
+	home        string
+	here        bool // the records up to now were written or marked here: see markOrigin
 	opened      identity
 	writable    bool
 	verified    verified
@@ -218,6 +220,7 @@ func (j *runJournal) catchUp(now stat, keep bool) error {
 		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", len(found), len(j.verified.chain))
 	}
 	if !known {
+		j.here = false
 		if err := j.checkTruncation(found, now.size); err != nil {
 			return err
 		}

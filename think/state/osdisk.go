@@ -99,6 +99,8 @@ func (f osFile) Stat() (stat, error) {
 	return statOf(info)
 }
 
+func (f osFile) Identity() string { return ownfolder.IdentityOfFile(f.File) }
+
 // statOf identifies files by device and inode number.
 func statOf(info fs.FileInfo) (stat, error) {
 	system, ok := info.Sys().(*syscall.Stat_t)

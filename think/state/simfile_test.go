@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"syscall"
@@ -115,3 +116,6 @@ func (h *simHandle) Close() error {
 	h.disk.open--
 	return nil
 }
+
+// Identity implements file: a file of the disk has its own, whatever happens to the disk.
+func (h *simHandle) Identity() string { return fmt.Sprintf("%d-1", h.file.inode) }
