@@ -302,7 +302,7 @@ func (h *Hub) callTool(w http.ResponseWriter, r *http.Request) {
 	var result engines.Result
 	if err == nil {
 		who := visitorFrom(r).person()
-		result, err = h.options.Tools.Invoke(r.Context(), engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: who.Client, Name: who.Name}}}, tool.Name, raw)
+		result, err = h.options.Tools.Invoke(r.Context(), engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: who.Client + " " + who.Name, Name: who.Name}}}, tool.Name, raw)
 	}
 	view.Receipt, view.Took = result.Receipt, time.Since(began)
 	if err != nil {

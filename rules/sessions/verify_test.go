@@ -4,11 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/rules/sessions"
 )
@@ -161,4 +163,40 @@ func TestAFormsAnswerReachesAsFar(t *testing.T) {
 		require.NoError(t, invoke(w.start(), call, "pay.refund", `{"amount":6}`))
 	}
 	require.Equal(t, 2, asked)
+}
+
+// TestTwoProcessesUseUpOneApproval: of calls that are made at once, as many pass as the person
+// agreed to, and none once the time is over.
+func TestTwoProcessesUseUpOneApproval(t *testing.T) {
+	w := newWorld(t, asking)
+	processes := []*engines.Registry{w.start(), w.start()}
+	call := `{"order":"A","amount":6}`
+	agree := func() {
+		require.ErrorIs(t, invoke(processes[0], lasting, "pay.refund", call), fault.ApprovalRequired)
+		waiting, err := w.openHooks().Questions()
+		require.NoError(t, err)
+		require.Len(t, waiting, 1)
+		_, err = w.openHooks().Answer(t.Context(), waiting[0].Name, true, "terminal")
+		require.NoError(t, err)
+	}
+	agree()
+	var wait sync.WaitGroup
+	for i := range 12 {
+		wait.Go(func() {
+			if err := invoke(processes[i%2], lasting, "pay.refund", call); err != nil {
+				require.ErrorIs(t, err, fault.ApprovalRequired)
+			}
+		})
+	}
+	wait.Wait()
+	require.Equal(t, 2, w.made.count("pay.refund"))
+	waiting, err := w.openHooks().Questions()
+	require.NoError(t, err)
+	_, err = w.openHooks().Answer(t.Context(), waiting[0].Name, true, "terminal")
+	require.NoError(t, err)
+	w.now = w.now.Add(time.Hour)
+	require.ErrorIs(t, invoke(processes[1], lasting, "pay.refund", call), fault.ApprovalRequired, "its last moment is over")
+	verified, err := w.verify()
+	require.NoError(t, err)
+	require.Nil(t, verified[0].Difference)
 }

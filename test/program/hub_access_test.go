@@ -190,3 +190,32 @@ func TestTheOverviewSaysWhoCanBeReached(t *testing.T) {
 	h = serveHub(t, t.TempDir(), "--set", "llm.provider=offline")
 	require.Contains(t, h.page("/"), "offline-planner</td>")
 }
+
+// TestTheCallsOfOnePersonAreNoEvidenceForAnother: what persons call by hand in one hub is seen by
+// rules as the calls of each.
+func TestTheCallsOfOnePersonAreNoEvidenceForAnother(t *testing.T) {
+	folder := shipsIn(t)
+	t.Setenv("SAVANT_HTTP_TOKENS", t.TempDir()+"/tokens.json")
+	places(t, folder, "rules/seen.yaml", "evidence: {looked: {last: context.search}}\nrules: [{id: seen, before: context.tree, require: {needs: looked}}]\n")
+	ann := strings.TrimSpace(savantIn(t, folder, "token", "add", "ann", "--scope", "read"))
+	bob := strings.TrimSpace(savantIn(t, folder, "token", "add", "bob", "--scope", "read"))
+	h := serveHub(t, folder, "--address", addressElsewhere(t)+":0")
+	entered := func(token string) *hubAt {
+		at := &hubAt{t: t, base: h.base, client: browser(t)}
+		status, body, _ := at.ask(at.client, http.MethodPost, "/enter", url.Values{"token": {token}}, "Origin", h.base)
+		require.Equal(t, http.StatusOK, status, body)
+		return at
+	}
+	call := func(at *hubAt, tool string, fields ...string) (int, string) {
+		action := "/tools/" + tool + "/call"
+		return at.send(action, at.formOf(at.page("/tools/"+tool), action), fields...)
+	}
+	one, other := entered(ann), entered(bob)
+	status, body := call(one, "context.search", "field.0", "cranes")
+	require.Equal(t, 200, status, body)
+	status, body = call(other, "context.tree")
+	require.Equal(t, 422, status)
+	require.Contains(t, body, "Rule seen")
+	status, body = call(one, "context.tree")
+	require.Equal(t, 200, status, body)
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -56,6 +57,53 @@ rules:
 	require.Contains(t, call("one", "think.validate", valid), `"valid":true`)
 	require.Contains(t, call("one", "think.validate", valid), "Rule once")
 	require.Contains(t, call("two", "think.validate", valid), "Rule seen")
+}
+
+// TestAServerKilledInACall: after a restart the call, whose effect is there and whose end nobody
+// knows, counts as done for once and as not done for needs.
+func TestAServerKilledInACall(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	folder, configuration := t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir()
+	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
+	places(t, folder, ".savant/ci.yaml", "commands:\n  pay: {command: [sh, -c, 'echo paid >>effect; exec sleep 5']}\n")
+	places(t, folder, "rules/few.yaml", "evidence:\n  paid: {last: ci.run}\nrules:\n  - {id: once, before: ci.run, once: input.name}\n"+
+		"  - {id: after, before: git.status, require: [{needs: paid}]}\n")
+	token := ""
+	for _, args := range [][]string{{"trust", "--yes"}, {"token", "add", "one", "--scope", "run"}} {
+		command := exec.Command("savant", append(args, "--path", folder)...)
+		command.Env = append(os.Environ(), configuration)
+		out, err := command.Output()
+		require.NoError(t, err)
+		token = strings.TrimSpace(string(out))
+	}
+	s := serveHTTP(t, folder, configuration)
+	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ci.run","arguments":{"name":"pay"}}}`)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address, body)
+	require.NoError(t, err)
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + token}}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if answer, err := http.DefaultClient.Do(request); err == nil {
+			_ = answer.Body.Close()
+		}
+	}()
+	effect := filepath.Join(folder, "effect")
+	require.Eventually(t, func() bool { _, err := os.Stat(effect); return err == nil }, hang, 10*time.Millisecond)
+	require.NoError(t, s.command.Process.Kill())
+	<-ended
+	s = serveHTTP(t, folder, configuration)
+	for range 2 {
+		_, said := s.callHTTP(t, token, "ci.run", map[string]any{"name": "pay"})
+		require.Contains(t, said, "Rule once")
+		_, said = s.callHTTP(t, token, "git.status", map[string]any{})
+		require.Contains(t, said, "Rule after")
+		require.Contains(t, said, "ci_run #1 has no known end")
+	}
+	made, err := os.ReadFile(effect)
+	require.NoError(t, err)
+	require.Equal(t, "paid\n", string(made))
 }
 
 // TestTheRulesOfAWorkflowHoldForItsSession, over stdio and over HTTP: for who planned the run,
