@@ -45,6 +45,8 @@ type forger struct {
 	ada, eve          ssh.Signer
 	plain, red, other *proof.Statement
 	imported, agent   *proof.Statement
+	looped            *proof.Statement
+	replays           [][]byte // what only a replay refuses
 	file, stamped     []byte
 	extra             []ssh.Signer // whose keys count, too, though no proof takes their kind
 	all               []forged
@@ -322,7 +324,7 @@ func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
 // forgeries are the files that every verifier must refuse, and the true ones.
 func forgeries(t testing.TB) (*forger, []forged) {
 	f := newForger(t)
-	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.changed, f.ofAgent, f.spelled, f.signers, f.encoded} {
+	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.ofAgent, f.ofRounds, f.changed, f.spelled, f.signers, f.encoded} {
 		make()
 	}
 	require.GreaterOrEqual(t, len(f.all), 300)
@@ -374,6 +376,11 @@ func TestForgeriesAreRefused(t *testing.T) {
 			require.NotEmpty(t, report.Reason.Message)
 		}
 		each.check(t, "savant", codes[i])
+	}
+	for _, file := range f.replays {
+		report := proof.Verify(t.Context(), file, trusting(f.ada), engine)
+		require.NotNil(t, report.Reason)
+		require.Equal(t, proof.BadReplay, report.Reason.Code)
 	}
 	python, err := exec.LookPath("python3")
 	if _, missing := exec.LookPath("ssh-keygen"); err != nil || missing != nil {

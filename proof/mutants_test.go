@@ -72,7 +72,7 @@ func mutate(draw *random.Rand, value any) any {
 func (f *forger) changed() {
 	draw := random.New(random.NewPCG(3, 9))
 	for i := range mutants {
-		from := []*proof.Statement{f.plain, f.red, f.imported}[draw.IntN(3)]
+		from := []*proof.Statement{f.plain, f.red, f.imported, f.looped, f.agent}[draw.IntN(5)]
 		s := proof.Verify(f.t.Context(), sealed(f.t, from, f.ada), trusting(f.ada), nil).Statement
 		payload := payloadOf(f.t, s)
 		if i%2 == 0 {
