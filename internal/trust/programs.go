@@ -36,21 +36,25 @@ type Invocation struct {
 
 // Programs returns the digests of the program files in the folder that a command names: the
 // program, every file that an interpreter is given, also within a line for a shell, and
-// what looks like a script or a library. Files that these read in turn are not among them,
-// nor one whose whole name a shell computes.
+// what looks like a script or a library; and what scripts of a shell and files of make among
+// them start in turn. What other programs read is not among them.
 func (c Invocation) Programs() map[string]string {
 	f := finder{folder: Resolved(c.Folder), dir: c.Dir, found: map[string]string{}}
 	if len(c.Words) > 0 {
 		f.program(c.Words[0])
 		f.words(c.Words)
 		for _, folder := range changedTo(strings.Join(c.Words, " ")) {
-			in := finder{folder: f.folder, dir: f.inDir(folder), found: f.found, looked: f.looked}
+			in := f
+			in.dir = f.inDir(folder)
 			in.words(c.Words)
 			f.looked = in.looked
 		}
 	}
 	for _, value := range c.Env {
 		f.line(value)
+		if f.unnamed {
+			f.words(append([]string{"sh"}, cutAt(value, separators)...))
+		}
 	}
 	return f.found
 }
@@ -60,10 +64,17 @@ type finder struct {
 	folder, dir string
 	found       map[string]string
 	looked      int
+	// unnamed says that an interpreter is given a file whose whole name a shell computes,
+	// depth in how many scripts the words stand.
+	unnamed bool
+	depth   int
 }
 
 // interpreter matches the names of programs that carry out the files they are given.
 var interpreter = pattern.Lazy(`^(source|exec|eval|(ba|da|z|k|c|tc|a|fi)?sh|pwsh|powershell|cmd|python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|java|javaw|groovy|kotlin|scala|Rscript|julia|elixir|escript|guile|racket|tclsh|wish|expect|osascript|[gmn]?awk|sed|[gbp]?make|ninja|just|task|rake|gdb|sqlite3|psql)[0-9.]*(\.exe)?$`)
+
+// takesScript matches the interpreters whose first argument is the name of a file.
+var takesScript = pattern.Lazy(`^(\.|source|(ba|da|z|k|c|tc|a|fi)?sh|pwsh|python|pypy|node|deno|bun|ruby|perl|php|lua)[0-9.]*(\.exe)?$`)
 
 // programEnding matches the names of scripts, and of files that a program can load.
 var programEnding = pattern.Lazy(`(?i)\.(sh|bash|zsh|fish|ksh|py|pyw|pyz|rb|pl|pm|php|lua|[mc]?jsx?|[mc]?tsx?|ps1|psm1|bat|cmd|vbs|wsf|jar|war|class|wasm|exe|com|dll|so|dylib|node|r|jl|tcl|groovy|kts|exs|awk|mk|go|rs|hs|kt|swift|dart|clj|ml|nim)$`)
@@ -77,7 +88,7 @@ func (f *finder) program(name string) {
 		}
 		name = found
 	}
-	f.add(name, func(*os.File) bool { return true })
+	f.add(name, anyFile)
 }
 
 // words adds what the words of a command name.
@@ -91,7 +102,7 @@ func (f *finder) words(words []string) {
 		wanted := looksLikeProgram
 		switch {
 		case by != "":
-			wanted = func(*os.File) bool { return true }
+			wanted = anyFile
 			for _, each := range begins(by, words[i-1], word) {
 				f.add(each, wanted)
 			}
@@ -107,9 +118,28 @@ func (f *finder) words(words []string) {
 		}
 		if name := path.Base(filepath.ToSlash(word)); by == "" && interpreter().MatchString(name) {
 			by = name
+			f.rules(by)
 		}
 	}
 }
+
+// makefiles are the files that a program of the make kind reads unasked, by the end of its
+// name.
+var makefiles = map[string][]string{"make": {"GNUmakefile", "makefile", "Makefile"}, "ninja": {"build.ninja"}, "just": {"justfile", "Justfile", ".justfile"},
+	"task": {"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, "rake": {"Rakefile", "rakefile"}}
+
+// rules adds the file that a program of the make kind reads unasked.
+func (f *finder) rules(by string) {
+	for kind, names := range makefiles {
+		if strings.HasSuffix(by, kind) {
+			for _, each := range names {
+				f.add(each, anyFile)
+			}
+		}
+	}
+}
+
+func anyFile(*os.File) bool { return true }
 
 // begins returns the files with which an interpreter begins a module, or a folder.
 func begins(by, option, word string) []string {
@@ -161,6 +191,15 @@ func (f *finder) line(text string) {
 	for _, command := range cutAt(computedPart().ReplaceAllString(text, "*"), ";&|(){}\n") {
 		f.computed(cutAt(command, " \t\r<>'\"`"))
 	}
+	if f.unnamed { // each word can be its name
+		words := cutAt(text, separators)
+		f.words(append([]string{"sh"}, words...))
+		for _, word := range words {
+			if strings.ContainsAny(word, "*?[") {
+				f.matching(word, true)
+			}
+		}
+	}
 }
 
 func cutAt(text, any string) []string {
@@ -187,6 +226,7 @@ func (f *finder) computed(words []string) {
 			if word != "*" && strings.ContainsAny(word, "*?[") {
 				f.matching(word, by != "" && name != "*")
 			}
+			f.unnamed = f.unnamed || word == "*" && takesScript().MatchString(by)
 			return
 		}
 	}
@@ -200,7 +240,7 @@ const maxMatching = 64
 func (f *finder) matching(word string, all bool) {
 	folder, wanted := path.Dir(word), looksLikeProgram
 	if all {
-		wanted = func(*os.File) bool { return true }
+		wanted = anyFile
 	}
 	place := f.inDir(folder)
 	if !filepath.IsAbs(place) {
@@ -237,16 +277,75 @@ func output(option string) bool {
 func hasEnding(file *os.File) bool { return programEnding().MatchString(file.Name()) }
 
 // looksLikeProgram reports whether a file is a script or can be started.
-func looksLikeProgram(file *os.File) bool {
-	if hasEnding(file) {
-		return true
-	}
+func looksLikeProgram(file *os.File) bool { return hasEnding(file) || startable(file) }
+
+// startable reports whether a file can be started by its name.
+func startable(file *os.File) bool {
 	if info, err := file.Stat(); err == nil && info.Mode()&0o111 != 0 {
 		return true
 	}
-	begin := make([]byte, 2)
-	_, err := file.ReadAt(begin, 0)
-	return err == nil && bytes.Equal(begin, []byte("#!"))
+	return bytes.HasPrefix(beginning(file, 2), []byte("#!"))
+}
+
+// beginning returns the first bytes of a file.
+func beginning(file *os.File, most int64) []byte {
+	text, _ := io.ReadAll(io.NewSectionReader(file, 0, most))
+	return text
+}
+
+// maxScript is how much of a script is read for what it starts, maxDepth in how many scripts.
+const (
+	maxScript = 256 << 10
+	maxDepth  = 4
+)
+
+// ofShell matches the names of scripts for a shell, and of files of make.
+var ofShell = pattern.Lazy(`(?i)(\.(sh|bash|zsh|ksh|mk)|(^|/)(gnumakefile|makefile|\.?justfile))$`)
+
+// shellLine matches the first line of a script for a shell.
+var shellLine = pattern.Lazy(`^#!.*\b(ba|da|z|k)?sh\b`)
+
+// inTurn adds what a script for a shell starts, where the script is started or lies.
+func (f *finder) inTurn(file *os.File, place string) {
+	text := beginning(file, maxScript)
+	if f.depth >= maxDepth || !ofShell().MatchString(filepath.ToSlash(place)) && !shellLine().Match(text) {
+		return
+	}
+	lines := computedFolder().ReplaceAllString(string(text), "./")
+	for _, dir := range []string{f.dir, filepath.Dir(place)} {
+		in := *f
+		in.dir, in.depth = dir, f.depth+1
+		for _, command := range cutAt(lines, ";&|(){}\n") {
+			in.started(cutAt(command, " \t\r<>'\"`@"))
+		}
+		f.looked = in.looked
+	}
+}
+
+// started adds what a simple command of a script starts.
+func (f *finder) started(words []string) {
+	by := ""
+	for _, word := range words {
+		if f.looked++; f.looked > maxWords {
+			f.found[fmt.Sprintf("a word beyond the first %d", maxWords)] = "changes are not noticed"
+			return
+		}
+		name := path.Base(word)
+		switch {
+		case by == "" && beforeCommand().MatchString(word), by != "" && strings.HasPrefix(word, "-"):
+		case by != "":
+			f.add(word, anyFile)
+			return
+		case word == "." || strings.TrimLeft(word, "-") == "include" || interpreter().MatchString(name):
+			by = name
+			f.rules(by)
+		case strings.Contains(word, "/"):
+			f.add(word, startable)
+			return
+		default:
+			return
+		}
+	}
 }
 
 // add adds a wanted file that is in the folder or its repository, or that a link there leads
@@ -279,8 +378,10 @@ func (f *finder) add(name string, wanted func(*os.File) bool) {
 	key := filepath.ToSlash(regular.Relative(f.folder, place))
 	switch {
 	case !wanted(file):
-	case inside:
+	case inside && f.found[key] == "":
 		f.found[key] = digestOf(file)
+		f.inTurn(file, target)
+	case inside:
 	default:
 		f.found[key] = "leads to " + target
 	}
