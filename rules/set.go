@@ -88,9 +88,9 @@ func (s *Set) All() (all []*Rule) {
 	return all
 }
 
-// Names returns the names of tools that rules guard or look at, without patterns.
+// Names returns the names of tools, and patterns, that rules guard or look at.
 func (s *Set) Names() []string {
-	return slices.DeleteFunc(s.Spelled(), func(name string) bool { return isPattern(name) || !s.Reads(name) })
+	return slices.DeleteFunc(s.Spelled(), func(name string) bool { return !s.Reads(name) })
 }
 
 // Spelled returns all names of tools that the rules say, and then all patterns.

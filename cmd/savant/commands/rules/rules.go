@@ -4,6 +4,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"savant/cmd/savant/commands/clients"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/rules"
 	"savant/rules/sessions"
 )
@@ -72,19 +74,29 @@ type toolWitness struct {
 
 func (s toolWitness) cells() []string { return []string{s.Tool, s.By, strings.Join(s.Rules, ", ")} }
 
+// serverless is the client whose hooks do not say of which server a tool is.
+const serverless = "Cursor"
+
 // maxSessions bounds the sessions that status lists.
 const maxSessions = 20
 
-// hooksAlone says who sees the calls of a client's own tools.
-func hooksAlone(hooked, blind []string) string {
-	if len(hooked) == 0 {
+// hooksAlone says who sees the calls of a client's own tools, and of its other servers'. A
+// client that does not say the server of a tool is no witness of all tools of one.
+func hooksAlone(name string, hooked, blind []string) string {
+	_, tool, ofServer := strings.Cut(name, ".")
+	if at := slices.Index(hooked, serverless); at >= 0 && ofServer && strings.Trim(tool, "*") == "" {
+		hooked, blind = slices.Delete(slices.Clone(hooked), at, at+1), append(slices.Clone(blind), serverless+", which does not say the server of a tool")
+	} else if len(hooked) == 0 {
 		return "nobody: no client here has hooks (savant setup)"
 	}
-	by := "the hooks of " + strings.Join(hooked, ", ")
-	if len(blind) > 0 {
-		by += "; nobody in " + strings.Join(blind, ", ")
+	var by []string
+	if len(hooked) > 0 {
+		by = append(by, "the hooks of "+strings.Join(hooked, ", "))
 	}
-	return by
+	if len(blind) > 0 {
+		by = append(by, "nobody in "+strings.Join(blind, ", "))
+	}
+	return strings.Join(by, "; ")
 }
 
 func (p *program) statusCommand() *cobra.Command {
@@ -102,9 +114,12 @@ func (p *program) statusCommand() *cobra.Command {
 			}
 			rows := []toolWitness{}
 			for _, name := range set.Names() {
-				row := toolWitness{Tool: name, By: hooksAlone(hooked, blind), Rules: []string{}}
-				if _, known := a.Tools.Resolve(name); known {
-					row.By = "the server"
+				row := toolWitness{Tool: name, By: hooksAlone(name, hooked, blind), Rules: []string{}}
+				if slices.ContainsFunc(a.Tools.Names(), func(tool string) bool { return pattern.Matches(name, tool) }) {
+					others := row.By
+					if row.By = "the server"; strings.HasPrefix(name, "*") {
+						row.By += "; other tools: " + others
+					}
 				}
 				for _, rule := range set.Guards(name) {
 					row.Rules = append(row.Rules, rule.ID)
