@@ -12,7 +12,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/access"
-	"savant/think"
+	"savant/think/state"
 )
 
 // latest is how many runs of each kind the overview shows, patience how long it waits
@@ -28,18 +28,18 @@ type overviewView struct {
 	Runs      []runRow
 	Agents    []agentRow
 	Total     int         // runs of workflows
-	Open      []runRow    // those that wait for a person first
+	AllOpen   int         // those of them that have not ended
+	Open      []runRow    // the first of these: those that wait for a person come first
 	Waiting   int         // for a person
 	Inbox     []inboxItem // what a person is asked, the first of it
 	Going     []agentRow
-	Looked    int // how many of the latest runs were searched for open ones
 	AgentRuns int
 	Calls     callsView
 }
 
 func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	list, err := h.options.Think.StateList(ctx, think.StateListInput{Limit: runsPage})
+	list, err := h.options.Think.Store.List(ctx, state.Filter{})
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -49,17 +49,18 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := overviewView{Deciders: h.whoDecides(ctx), Looked: len(list.Runs), Engines: h.engines(ctx), Total: list.Total, AgentRuns: len(reports), Calls: h.calls(r)}
-	for i, each := range list.Runs {
-		row := h.runRow(ctx, each)
-		if i < latest {
-			view.Runs = append(view.Runs, row)
+	open := openRuns(list, len(list))
+	view := overviewView{Deciders: h.whoDecides(ctx), Engines: h.engines(ctx), Total: len(list), AllOpen: len(open), AgentRuns: len(reports), Calls: h.calls(r)}
+	for _, each := range list[:min(len(list), latest)] {
+		view.Runs = append(view.Runs, h.runRow(ctx, each))
+	}
+	for i, each := range open {
+		asks := asksPerson(each)
+		if i < runsPage {
+			row := h.runRow(ctx, each)
+			view.Open, asks = append(view.Open, row), row.Standing.WaitsFor == forPerson
 		}
-		switch row.Standing.Status {
-		case "waiting", "running", "interrupted", "blocked":
-			view.Open = append(view.Open, row)
-		}
-		if row.Standing.WaitsFor == forPerson {
+		if asks {
 			view.Waiting++
 		}
 	}

@@ -314,10 +314,7 @@ func (h *Hub) waiting(ctx context.Context, quiet map[state.Key]int) (out []notif
 		return nil, quiet // the pages say why
 	}
 	still = map[state.Key]int{}
-	for _, run := range listed[:min(len(listed), searched)] {
-		if hasEnded(run.Status) || run.Status == state.StatusDamaged {
-			continue
-		}
+	for _, run := range openRuns(listed, searched) {
 		if version, known := quiet[run.Key()]; known && version == run.Version {
 			still[run.Key()] = version
 			continue

@@ -27,7 +27,7 @@ const runsPage = 50
 // chosenPath receives what is done to several runs.
 const chosenPath = "/runs/chosen"
 
-// searched is how many runs, the latest, are read to filter by more than a listing has.
+// searched is how many open runs are read to filter by more than a listing has.
 const searched = 500
 
 // runRow is a run of a workflow in a list.
@@ -120,25 +120,48 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, refusalOf(r).status(), "runs.html", page{Title: "Runs", At: "runs", Live: anyRun, View: view})
 }
 
-// fitting returns the runs that fit the filter of a view. Of those whose records have to
-// be read, only the latest are searched.
+// fitting returns the runs that fit the filter of a view. Only some of those whose records
+// have to be read are searched.
 func (h *Hub) fitting(ctx context.Context, all []state.Info, origins origins, view *runsView) []state.Info {
-	now, read := time.Now(), 0
-	opens := view.Waits != "" || view.Status != "" && !hasEnded(view.Status) && view.Status != state.StatusDamaged
-	return slices.DeleteFunc(all, func(each state.Info) bool {
-		if !view.matchesListing(each, now) || view.By != "" && origins.of[each.Key()].by != view.By {
-			return true
-		}
-		if !opens {
-			return false
-		}
-		if read++; read > searched {
-			view.Cut = searched
-			return true
-		}
-		return !view.matchesStanding(h.options.Standings.Standing(ctx, each))
+	now := time.Now()
+	all = slices.DeleteFunc(all, func(each state.Info) bool {
+		return !view.matchesListing(each, now) || view.By != "" && origins.of[each.Key()].by != view.By
 	})
+	if view.Waits == "" && (view.Status == "" || hasEnded(view.Status) || view.Status == state.StatusDamaged) {
+		return all
+	}
+	fits := map[state.Key]bool{}
+	read := openRuns(all, searched)
+	for _, each := range read {
+		fits[each.Key()] = view.matchesStanding(h.options.Standings.Standing(ctx, each))
+	}
+	if len(read) < len(all) {
+		view.Cut = searched
+	}
+	return slices.DeleteFunc(all, func(each state.Info) bool { return !fits[each.Key()] })
 }
+
+// openRuns returns the runs of a list that have not ended, at most some. First come those
+// that wait for a person, the longest unchanged before the others: no number of newer runs
+// may hide a question.
+func openRuns(all []state.Info, most int) []state.Info {
+	var asking, others []state.Info
+	for _, each := range all {
+		switch {
+		case hasEnded(each.Status) || each.Status == state.StatusDamaged:
+		case asksPerson(each):
+			asking = append(asking, each)
+		default:
+			others = append(others, each)
+		}
+	}
+	slices.Reverse(asking)
+	open := append(asking, others...)
+	return open[:min(len(open), most)]
+}
+
+// asksPerson reports whether a run waits for nobody but a person, as far as its listing tells.
+func asksPerson(run state.Info) bool { return run.Status == string(flow.Waiting) }
 
 // origin is what the first record of a run says, which never changes: who began it, and
 // of which run it is a fork.

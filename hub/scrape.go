@@ -8,12 +8,11 @@ import (
 
 	"savant/agent"
 	"savant/hub/metrics"
-	"savant/think/flow"
 	"savant/think/state"
 )
 
-// The state of runs is cached for standingsLast. Of open runs only this many, the
-// latest, are asked for whom they wait.
+// The state of runs is cached for standingsLast. Only this many open runs are read for whom
+// they wait.
 const (
 	standingsLast = 5 * time.Second
 	standingsOf   = 100
@@ -86,19 +85,19 @@ func (h *Hub) workflowsNow(ctx context.Context, now *metrics.Now) error {
 	}
 	versions := make(map[string]int, len(list))
 	defer func() { h.scrape.versions = versions }()
-	open := 0
 	for _, each := range list {
 		key := each.Key().String()
 		versions[key] = each.Version
 		if before := max(h.scrape.versions[key], 1); each.Version > before { // the first record is the plan, not a step
 			now.Records += uint64(each.Version - before)
 		}
-		if each.Status != string(flow.Running) && each.Status != string(flow.Waiting) && each.Status != string(flow.Blocked) {
-			continue
-		}
+	}
+	for i, each := range openRuns(list, len(list)) {
 		standing := Standing{Status: each.Status}
-		if open++; open <= standingsOf {
+		if i < standingsOf {
 			standing = h.options.Standings.Standing(ctx, each)
+		} else if asksPerson(each) {
+			standing.WaitsFor = forPerson
 		}
 		now.Open[metrics.Standing{Kind: "workflow", Status: standing.Status}]++
 		if standing.WaitsFor != "" {

@@ -48,6 +48,25 @@ func TestTheOldestRunIsFiltered(t *testing.T) {
 	require.Contains(t, h.page("/runs/ships/first"), `<dt>Superseded by</dt>`)
 }
 
+// TestNewerRunsHideNoQuestion: a question that waits is in the inbox, in lists, in the numbers
+// and told to a receiver, however many runs began or ended after it.
+func TestNewerRunsHideNoQuestion(t *testing.T) {
+	t.Parallel()
+	skipInShort(t)
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "older")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "thinks.yaml"), []byte("name: thinks\nversion: \"1\"\nsteps:\n  - {id: think, call: llm.generate, input_template: {task: \"Think.\"}}\n"), 0o600))
+	manyRuns(t, folder, "thinks", 510)
+	address, heard := receiver(t, "the secret of it")
+	h := serveHub(t, folder, "--set", "hub.notify="+address+"#the secret of it")
+	page := h.page("/")
+	require.Contains(t, page, `aria-label="older: sure"`)
+	require.Contains(t, page, `<span class="figure">511</span> open runs`)
+	require.Contains(t, page, `<a href="/runs?status=open">All 511 open runs</a>`)
+	require.Contains(t, h.page("/runs?waits=person"), `href="/runs/ships/older"`)
+	require.Contains(t, heardNext(t, heard).text, `"run":"older"`)
+}
+
 // TestWhatModelsDidForAWorkflow: the page of a run shows what a model was asked for a step
 // and wrote, each attempt beside the one before and without secrets; the numbers count it.
 func TestWhatModelsDidForAWorkflow(t *testing.T) {
