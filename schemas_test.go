@@ -149,7 +149,7 @@ func TestFilesFitTheirPublishedSchemas(t *testing.T) {
 		example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(string(text))[1]
 		require.NoError(t, checked(t, name).Check(yamlOf(t, example)), page)
 	}
-	files, err := filepath.Glob("rules/testdata/*.yaml")
+	files, err := filepath.Glob("test/rules/*.yaml")
 	require.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)

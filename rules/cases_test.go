@@ -25,7 +25,7 @@ func run(t *testing.T, file string, set *rules.Set, coverage rules.Coverage) (*r
 }
 
 func TestTheCasesOfTheLanguage(t *testing.T) {
-	for _, file := range []string{"testdata/rules-cases.yaml", "testdata/sentences.cases.yaml"} {
+	for _, file := range []string{"../test/rules/rules-cases.yaml", "../test/rules/sentences.cases.yaml"} {
 		cases, failures := run(t, file, rules.New(), nil)
 		require.NotEmpty(t, cases.Cases)
 		for _, each := range failures {
@@ -37,7 +37,7 @@ func TestTheCasesOfTheLanguage(t *testing.T) {
 // bank reads the rules of a bank, the first example of the language.
 func bank(t *testing.T) *rules.Set {
 	t.Helper()
-	src, err := os.ReadFile("testdata/bank.yaml")
+	src, err := os.ReadFile("../test/rules/bank.yaml")
 	require.NoError(t, err)
 	file, err := rules.Parse("rules/bank.yaml", src)
 	require.NoError(t, err)
@@ -46,12 +46,12 @@ func bank(t *testing.T) *rules.Set {
 
 func TestABank(t *testing.T) {
 	set, coverage := bank(t), rules.Coverage{}
-	cases, failures := run(t, "testdata/bank.cases.yaml", set, coverage)
+	cases, failures := run(t, "../test/rules/bank.cases.yaml", set, coverage)
 	for _, each := range failures {
 		t.Errorf("%d: %s", each.Line, each.Message)
 	}
 	require.Empty(t, coverage.Unseen(set))
-	require.Empty(t, rules.Mutate(set, cases.Cases, "testdata/bank.cases.yaml"))
+	require.Empty(t, rules.Mutate(set, cases.Cases, "../test/rules/bank.cases.yaml"))
 }
 
 func TestWhatTheCasesDoNotCoverIsNamed(t *testing.T) {

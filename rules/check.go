@@ -68,6 +68,9 @@ func (c *checker) at(file *File, code fault.Code, severity, path, format string,
 }
 
 func (c *checker) file(file *File) {
+	if file.Foreign {
+		c.at(file, fault.YAMLSchemaViolation, warning, "", "it is left out: a file of rules has one of the keys %s", strings.Join(sectionKeys, ", "))
+	}
 	used := map[string]bool{}
 	for _, rule := range file.Rules {
 		c.guarded(file, rule.path+".before", rule.Before)

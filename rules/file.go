@@ -14,8 +14,10 @@ type File struct {
 	Path, Name, Version string
 	// Digest is that of the workflow whose file has the rules, "" for a file of the folder:
 	// those of a workflow hold for the calls of its runs.
-	Digest   string
-	Rules    []*Rule
+	Digest string
+	Rules  []*Rule
+	// Foreign: it is a file of another program, without rules.
+	Foreign  bool
 	at       string // where they are in the file: "rules" in a workflow's
 	evidence map[string]*evidence
 	facts    map[string]any

@@ -43,7 +43,32 @@ func Parse(file string, src []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isForeign(value) {
+		return &File{Path: file, Foreign: true, layout: layout}, nil
+	}
 	return parse(file, "", value, layout)
+}
+
+// isForeign reports whether a value is that of another program's file, such as the alerts
+// of a monitor: it has no section of a file of rules, no key that may be one misspelt, and
+// no rule.
+func isForeign(value any) bool {
+	switch value := value.(type) {
+	case []any:
+		return !slices.ContainsFunc(value, func(item any) bool {
+			rule, _ := item.(map[string]any)
+			return rule["before"] != nil
+		})
+	case map[string]any:
+		for key := range value {
+			near := fault.Nearest(strings.ToLower(key), sectionKeys)
+			if near != "" && strings.EqualFold(near[:1], key[:1]) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // parse reads the rules that stand at a path of a document.

@@ -52,7 +52,7 @@ type scripted struct {
 
 // ruleCases reads the files of cases that package rules runs, too.
 func ruleCases(t *testing.T) (all []ruleCase) {
-	folder := "../../rules/testdata/"
+	folder := "../rules/"
 	for _, name := range []string{"sentences", "bank", "rules-cases"} {
 		file := folder + name + ".cases.yaml"
 		if name == "rules-cases" {
