@@ -70,6 +70,9 @@ func TestNearest(t *testing.T) {
 	require.Equal(t, "deps", fault.Nearest("dep", known))
 	require.Equal(t, "help", fault.Nearest("hlep", []string{"lsp", "help"}), "two letters are swapped")
 	require.Empty(t, fault.Nearest("something_else_entirely", known))
+	for name, want := range map[string]string{"fx": "fix", "st": "status", "lim": "limit", "x": "", "ab": "", "vald": "", "foo": "", "bitand": ""} {
+		require.Equal(t, want, fault.Nearest(name, []string{"a", "az", "add", "find", "fix", "hook", "limit", "llm", "set", "status"}), name)
+	}
 	long := strings.Repeat("x", 1000)
 	require.Empty(t, fault.Nearest(long+"y", []string{long}), "what is that long is not compared")
 }

@@ -11,32 +11,38 @@ import (
 const maxMisspelt = 500
 
 // minBeginning is the length from which a name may be the beginning of another one.
-const minBeginning = 4
+const minBeginning = 2
 
 // maxCompared bounds the candidates that are compared letter by letter: a file with
 // thousands of names may have thousands of mistakes.
 const maxCompared = 500
 
+// maxDistance is how many letters of a long name may be wrong. Of a shorter one it is a third,
+// and always less than half of the longer of the two.
+const maxDistance = 3
+
 // Nearest returns the shortest candidate that begins with name, or else the one closest to
 // it by edit distance, of several the first by bytes; "" if none is close enough, or there
-// are too many to compare.
+// are too many to compare. Upper and lower case are the same.
 func Nearest(name string, candidates []string) string {
 	if len(name) > maxMisspelt {
 		return ""
 	}
+	name = strings.ToLower(name)
 	best := ""
 	for _, candidate := range candidates {
 		shorter := cmp.Or(cmp.Compare(len(candidate), len(best)), cmp.Compare(candidate, best)) < 0
-		if len(name) >= minBeginning && strings.HasPrefix(candidate, name) && (best == "" || shorter) {
+		if len(name) >= minBeginning && strings.HasPrefix(strings.ToLower(candidate), name) && (best == "" || shorter) {
 			best = candidate
 		}
 	}
 	if best != "" || len(candidates) > maxCompared {
 		return best
 	}
-	bestDistance := len(name)/3 + 2
+	bestDistance := min((len(name)+1)/3, maxDistance) + 1
 	for _, candidate := range candidates {
-		if d := distance(name, candidate); d < bestDistance || d == bestDistance && candidate < best {
+		d := distance(name, strings.ToLower(candidate))
+		if 2*d < max(len(name), len(candidate)) && (d < bestDistance || d == bestDistance && candidate < best) {
 			best, bestDistance = candidate, d
 		}
 	}

@@ -14,6 +14,7 @@ type manifest struct {
 	Scripts         map[string]string `json:"scripts"`
 	Dependencies    map[string]string `json:"dependencies"`
 	DevDependencies map[string]string `json:"devDependencies"`
+	Workspaces      json.RawMessage   `json:"workspaces"`
 }
 
 // runner is a test runner of Node with its arguments, settings and parser for a report.
@@ -33,6 +34,8 @@ var nodeRunners = []nodeRunner{
 			"parser: junit", "report: .savant/ci/jest.xml"}}, // a file that does not load has failed, too
 	{name: "vitest", starts: starting("vitest"), args: []string{"--reporter=default", "--reporter=junit", "--outputFile.junit=.savant/ci/vitest.xml"},
 		setting: []string{"parser: junit", "report: .savant/ci/vitest.xml"}},
+	{name: "bun test", starts: starting("bun test"), args: []string{"--reporter=junit", "--reporter-outfile=.savant/bun.xml"},
+		setting: []string{"parser: junit", "report: .savant/bun.xml"}},
 	{name: "mocha", starts: starting("mocha"), args: []string{"--reporter=tap"}, setting: []string{"parser: tap"}},
 }
 
@@ -42,12 +45,47 @@ func starting(name string) func() *regexp.Regexp {
 
 var (
 	// otherScript matches a script that only runs another one.
-	otherScript = pattern.Lazy(`^(?:npm|pnpm|yarn)(?: run)? ([\w:.-]+)$`)
+	otherScript = pattern.Lazy(`^(?:npm|pnpm|yarn|bun)(?: run)? ([\w:.-]+)$`)
 	betweenRuns = pattern.Lazy(`&&|\|\||[;|&]`)
 )
 
 // maxScripts bounds how many scripts are followed from one to the next.
 const maxScripts = 5
+
+// programOf returns the program that runs a project's scripts, by its lock file.
+func programOf(project fs.FS) string {
+	for _, each := range [][2]string{{"pnpm-lock.yaml", "pnpm"}, {"pnpm-workspace.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}} {
+		if exists(project, each[0]) {
+			return each[1]
+		}
+	}
+	return "npm"
+}
+
+// withoutScript proposes the command of a project whose package.json has no test script: those
+// of its workspaces, or bun's own runner.
+func withoutScript(project fs.FS, program string, read manifest) proposed {
+	made := proposed{kind: "Node (workspaces, " + program + ")", name: "tests-node", comment: "The test script of each workspace. " + uncounted}
+	command := ""
+	switch {
+	case exists(project, "pnpm-workspace.yaml"):
+		command = "pnpm, -r, --if-present, test"
+	case program == "bun":
+		made.kind, made.comment = "Bun (package.json)", "The results are read from what bun test writes."
+		command = "bun, test, --reporter=junit, --reporter-outfile=.savant/bun.xml"
+		made.lines = []string{"parser: junit", "report: .savant/bun.xml"}
+	case len(read.Workspaces) == 0:
+		return proposed{}
+	case program == "yarn" && exists(project, ".yarnrc.yml"):
+		command = "yarn, workspaces, foreach, -A, run, test"
+	case program == "yarn":
+		command = "yarn, workspaces, run, test"
+	default:
+		command = "npm, test, --workspaces, --if-present"
+	}
+	made.lines = append([]string{"command: [" + command + "]"}, append(made.lines, "timeout: 10m")...)
+	return made
+}
 
 func recogniseNode(project fs.FS) proposed {
 	text, ok := contentOf(project, "package.json")
@@ -55,9 +93,10 @@ func recogniseNode(project fs.FS) proposed {
 	if !ok || json.Unmarshal([]byte(text), &read) != nil {
 		return proposed{}
 	}
+	program := programOf(project)
 	name, script := "test", strings.TrimSpace(read.Scripts["test"])
 	if script == "" || strings.Contains(script, "no test specified") { // npm init writes this
-		return proposed{}
+		return withoutScript(project, program, read)
 	}
 	for range maxScripts {
 		match := otherScript().FindStringSubmatch(script)
@@ -66,14 +105,8 @@ func recogniseNode(project fs.FS) proposed {
 		}
 		name, script = match[1], strings.TrimSpace(read.Scripts[match[1]])
 	}
-	program, command := "npm", name
-	switch {
-	case exists(project, "pnpm-lock.yaml"):
-		program = "pnpm"
-	case exists(project, "yarn.lock"):
-		program = "yarn"
-	}
-	if name != "test" {
+	command := name
+	if name != "test" || program == "bun" { // bun test is bun's own runner
 		command = "run, " + name
 	}
 	made := proposed{kind: "Node (package.json, " + program + ")", name: "tests-node",

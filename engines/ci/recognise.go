@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 
 	"savant/internal/pattern"
@@ -34,16 +35,18 @@ const header = `# The commands that ci.run_tests (the one named tests) and ci.ru
 commands:
 `
 
-// Recognise proposes commands for the project in a folder: Go by go.mod, Node by the test
-// script of package.json and the runner that it starts, Python by its settings and tests, Rust
-// by Cargo.toml, Make by a target test. The first becomes `tests`. It returns an empty proposal
-// for an unknown project. It reads only files at the top of the folder and tests just below it.
+// Recognise proposes commands for the project in a folder, by the files at its top and tests
+// just below it. The first command becomes `tests`. It returns an empty proposal for an unknown
+// project.
 func Recognise(project fs.FS) Proposal {
 	var proposal Proposal
 	var text strings.Builder
 	text.WriteString(header)
-	for _, kind := range []func(fs.FS) proposed{recogniseGo, recogniseNode, recognisePython, recogniseRust, recogniseMake} {
-		command := kind(project)
+	commands := []proposed{recogniseOne(project, goKinds), recogniseNode(project), recognisePython(project)}
+	for _, each := range otherKinds {
+		commands = append(commands, recogniseOne(project, each))
+	}
+	for _, command := range commands {
 		if command.kind == "" {
 			continue
 		}
@@ -80,23 +83,65 @@ func exists(project fs.FS, name string) bool {
 	return err == nil
 }
 
-func recogniseGo(project fs.FS) proposed {
-	if !exists(project, "go.mod") {
-		return proposed{}
-	}
-	return proposed{kind: "Go (go.mod)", name: "tests-go", comment: "ci.run may add -run=REGEXP, and -count=1 to pass by the cache.", lines: []string{
-		"command: [go, test, -json, ./...]",
-		"parser: go-test-json",
-		"timeout: 10m",
-		`args: ['-run=[^\s]{1,200}', '-count=1', '-short', '-race']`,
-	}}
+// kind is a kind of project with one command for its tests.
+type kind struct {
+	label   string
+	files   string                // a pattern of the file that tells it
+	sign    func() *regexp.Regexp // matches the file; nil matches any
+	command string
+	comment string
+	setting []string
 }
 
-func recogniseRust(project fs.FS) proposed {
-	if !exists(project, "Cargo.toml") {
-		return proposed{}
+// goKinds and each list of otherKinds are alternatives: the first that is there counts.
+var (
+	goKinds = []kind{
+		{"Go", "go.work", nil, "go, test, -json, work", goArgs, goSetting},
+		{"Go", "go.mod", nil, "go, test, -json, ./...", goArgs, goSetting},
 	}
-	return proposed{kind: "Rust (Cargo.toml)", name: "tests-rust", comment: "Cargo builds first.", lines: []string{"command: [cargo, test]", "timeout: 30m"}}
+	goArgs    = "ci.run may add -run=REGEXP, and -count=1 to pass by the cache."
+	goSetting = []string{"parser: go-test-json", "timeout: 10m", `args: ['-run=[^\s]{1,200}', '-count=1', '-short', '-race']`}
+
+	otherKinds = [][]kind{
+		{{"Rust", "Cargo.toml", nil, "cargo, test, --workspace", "Cargo builds first.", slow}},
+		{{"Deno", "deno.json*", pattern.Lazy(`"test"\s*:`), "deno, task, test, --junit-path=.savant/ci/deno.xml", "The task test.", denoSetting},
+			{"Deno", "deno.json*", nil, "deno, test, --junit-path=.savant/ci/deno.xml", "deno test may need permissions, such as --allow-read.", denoSetting}},
+		{{"Gradle", "gradlew", nil, "./gradlew, test", uncounted, slow}, {"Gradle", "build.gradle*", nil, "gradle, test", uncounted, slow}},
+		{{"Maven", "mvnw", nil, "./mvnw, -B, test", uncounted, slow}, {"Maven", "pom.xml", nil, "mvn, -B, test", uncounted, slow}},
+		{{".NET", "*.sln*", nil, "dotnet, test", uncounted, slow}, {".NET", "*.csproj", nil, "dotnet, test", uncounted, slow}},
+		{{"Elixir", "mix.exs", nil, "mix, test", uncounted, slow}},
+		{{"Swift", "Package.swift", nil, "swift, test", uncounted, slow}},
+		{{"PHP", "composer.json", pattern.Lazy(`"test"\s*:`), "composer, test", uncounted, slow}},
+		{{"Ruby", ".rspec", nil, "bundle, exec, rspec", uncounted, slow}},
+		{{"just", "[jJ]ustfile", pattern.Lazy(`(?m)^@?test\b[^\n=]*:(?:[^=]|$)`), "just, test", uncounted, slow}},
+		{{"Make", makefiles, target("test"), "make, test", uncounted, slow}, {"Make", makefiles, target("check"), "make, check", uncounted, slow}},
+	}
+	slow        = []string{"timeout: 30m"}
+	denoSetting = []string{"parser: junit", "report: .savant/ci/deno.xml", "timeout: 10m"}
+)
+
+const (
+	uncounted = "Passed is an exit status of 0: no test is counted."
+	makefiles = "*akefile" // GNUmakefile, Makefile and makefile
+)
+
+// target returns what matches a Makefile with a rule for a target.
+func target(name string) func() *regexp.Regexp {
+	return pattern.Lazy(`(?m)^(?:[^\s:#=][^:#=\n]*\s)?` + name + `(?:\s[^:#=\n]*)?:(?:[^=]|$)`)
+}
+
+// recogniseOne proposes the command of the first kind that is there.
+func recogniseOne(project fs.FS, kinds []kind) proposed {
+	for _, each := range kinds {
+		names, _ := regular.Glob(project, each.files) // no pattern is malformed
+		for _, name := range names {
+			if text, ok := contentOf(project, name); ok && (each.sign == nil || each.sign().MatchString(text)) {
+				return proposed{kind: each.label + " (" + name + ")", name: "tests-" + strings.ToLower(strings.Trim(each.label, ".")), comment: each.comment,
+					lines: append([]string{"command: [" + each.command + "]"}, each.setting...)}
+			}
+		}
+	}
+	return proposed{}
 }
 
 var (
@@ -147,21 +192,4 @@ func recognisePython(project fs.FS) proposed {
 	}
 	return made("pytest", "ci.run may add -k=EXPRESSION.", "command: ["+started+"pytest, -q, --junitxml=.savant/ci/pytest.xml]", "parser: junit",
 		"report: .savant/ci/pytest.xml", "timeout: 10m", `args: ['-k=[A-Za-z0-9_ ]{1,200}']`)
-}
-
-var makeTarget = pattern.Lazy(`(?m)^test\s*:([^=]|$)`)
-
-func recogniseMake(project fs.FS) proposed {
-	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
-		text, ok := contentOf(project, name)
-		if !ok {
-			continue
-		}
-		if !makeTarget().MatchString(text) {
-			return proposed{}
-		}
-		return proposed{kind: "Make (" + name + ")", name: "make-test", comment: "The target test of " + name + ".",
-			lines: []string{"command: [make, test]", "timeout: 30m"}}
-	}
-	return proposed{}
 }

@@ -148,11 +148,11 @@ func (r *reader) unknown(prefix, name string) string {
 		return text
 	}
 	message := fmt.Sprintf("unknown key %q", fault.Cut(prefix+name, maxShown))
-	if elsewhere := keyOf(r.table, name); elsewhere != "" {
-		return message + ", did you mean " + nested(elsewhere) + "?"
-	}
 	if nearest := fault.Nearest(name, r.names(prefix)); nearest != "" {
 		return message + fmt.Sprintf(", did you mean %q?", prefix+nearest)
+	}
+	if elsewhere := keyNamed(r.table, name); elsewhere != "" {
+		return message + ", did you mean " + nested(elsewhere) + "?"
 	}
 	return message + ": expected one of " + strings.Join(r.names(prefix), ", ")
 }

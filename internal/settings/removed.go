@@ -1,8 +1,8 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,22 +54,24 @@ func Instead(flag string) string {
 	if text := gone("--" + flag); text != "" {
 		return text
 	}
-	if key := keyOf(Table(), strings.ReplaceAll(flag, "-", "_")); key != "" {
+	if key := keyNamed(Table(), flag); key != "" {
 		return fmt.Sprintf("--%s is no flag: say --set %s=VALUE", flag, key)
 	}
 	return ""
 }
 
-// keyOf returns the Key of the setting that a name stands for: its Key, also written in
-// one word or only its end, its variable or its flag; "" for none.
-func keyOf(table []Setting, name string) string {
-	for _, row := range table {
-		names := []string{row.Key, row.Flag, strings.ReplaceAll(row.Key, ".", "_"), row.Key[strings.LastIndexByte(row.Key, '.')+1:]}
-		if name != "" && (slices.Contains(names, name) || strings.EqualFold(name, row.Env)) {
-			return row.Key
+// keyNamed returns the Key of the setting that a name stands for or nearly does: its Key, also
+// only its end, its variable or its flag; "" for none.
+func keyNamed(table []Setting, name string) string {
+	keys := map[string]string{}
+	oneWord := func(name string) string { return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(name)) }
+	for _, row := range slices.Backward(table) { // of two with one name the first counts
+		for _, each := range []string{row.Env, row.Flag, row.Key[strings.LastIndexByte(row.Key, '.')+1:], row.Key} {
+			keys[oneWord(each)] = row.Key
 		}
 	}
-	return ""
+	delete(keys, "") // of those without a flag
+	return keys[fault.Nearest(oneWord(name), slices.Collect(maps.Keys(keys)))]
 }
 
 // Assignments reads KEY=VALUE, as --set takes it, by the Keys of settings; of two the
@@ -91,12 +93,8 @@ func Assignments(texts []string) (map[string]string, error) {
 			return nil, fault.New(fault.InvalidParams, "--set: %s", text)
 		}
 		if !slices.ContainsFunc(table, func(row Setting) bool { return row.Key == key }) {
-			var keys []string
-			for _, row := range table {
-				keys = append(keys, row.Key)
-			}
 			said := fmt.Sprintf("--set: unknown key %q", fault.Cut(name, maxShown))
-			if near := cmp.Or(keyOf(table, name), fault.Nearest(key, keys)); near != "" {
+			if near := keyNamed(table, key); near != "" {
 				said += ", did you mean " + near + "?"
 			}
 			return nil, fault.New(fault.InvalidParams, "%s; savant help settings lists the keys", said)

@@ -157,7 +157,8 @@ func TestAssignments(t *testing.T) {
 	require.Equal(t, map[string]string{"agent.max_steps": "8", "telemetry.slow_threshold_ms": "1", "llm.prices": `{"m=n": {}}`}, values)
 	for text, says := range map[string]string{
 		"agent.max_steps": "expected KEY=VALUE", "agent.max_step=1": "did you mean agent.max_steps?", "AGENT_MAX_STEPS=1": "did you mean agent.max_steps?",
-		"max_steps=1": "did you mean agent.max_steps?", "tool_names=auto": "is no setting any more", "agent.cacheMs=1": "is no setting any more",
+		"max_steps=1": "did you mean agent.max_steps?", "LLM_MODL=x": "did you mean llm.llm_model?", "llm.modl=x": "did you mean llm.llm_model?",
+		"loglevel=info": "did you mean telemetry.log_level?", "savant-pth=.": "did you mean savant_path?", "xy=1": `unknown key "xy"; savant`, "tool_names=auto": "is no setting any more", "agent.cacheMs=1": "is no setting any more",
 	} {
 		_, err := settings.Assignments([]string{text})
 		require.ErrorIs(t, err, fault.InvalidParams)

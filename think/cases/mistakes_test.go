@@ -140,7 +140,7 @@ var mistakes = []struct {
 	{"      fix/patch: [{ok: true}]", "      fix_0_1/patch: 1", 8, `no step is named "fix_0_1/patch"`},
 	{"      fix/patch: [{ok: true}]", "      look/patch: [1]", 8, `no step is named "look/patch"`},
 	{"      fix/patch: [{ok: true}]", "      fix/patch_0: 1", 8, `no step is named "fix/patch_0"`},
-	{"      try: {attempts: [1, 2]}", "      trie: {attempts: [1, 2]}", 9, `did you mean "try"?`},
+	{"      try: {attempts: [1, 2]}", "      trye: {attempts: [1, 2]}", 9, `did you mean "try"?`},
 	{"      try: {attempts: [1, 2]}", "      try: [1, 2]", 9, "write {value: […]}"},
 	{"[[{ok: false}, {ok: true}]]", "[{ok: false}]", 10, "once for each item or round"},
 	{"[[{ok: false}, {ok: true}]]", "[[[1]]]", 10, "write {value: […]}"},

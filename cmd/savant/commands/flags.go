@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -28,10 +29,13 @@ func wrongFlag(command *cobra.Command, err error) error {
 		if expected := expectedOf[invalid.GetFlag().Value.Type()]; expected != "" {
 			said = fmt.Sprintf("--%s: expected %s, got %q", invalid.GetFlag().Name, expected, fault.Cut(invalid.GetValue(), 100))
 		}
-	case errors.As(err, &unknown) && settings.Instead(unknown.GetSpecifiedName()) != "":
-		said = settings.Instead(unknown.GetSpecifiedName())
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		said += fault.NearestHint(", did you mean --%s?", unknown.GetSpecifiedName(), flagNames(command))
+		name := unknown.GetSpecifiedName()
+		if near := fault.NearestHint(", did you mean --%s?", name, flagNames(command)); near != "" {
+			said += near
+		} else {
+			said = cmp.Or(settings.Instead(name), said)
+		}
 	}
 	return cli.UsageError(said)
 }

@@ -31,7 +31,7 @@ func (p *program) initCommand() *cobra.Command {
 	var yes bool
 	command := &cobra.Command{Use: "init", Short: "Begin in a project: its test command and a first workflow",
 		Long: "Begin in a project: write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run,\n" +
-			"and a first workflow with its cases. It recognises Go, Node, Python, Rust and Make projects, shows what it would write and\n" +
+			"and a first workflow with its cases. It recognises a project by its files, such as go.mod, shows what it would write and\n" +
 			"asks first. No file that exists is changed. At a terminal it then offers savant setup for each client that is here;\n" +
 			"with --yes nothing outside of the project is written.",
 		Args: cli.Positional(cobra.NoArgs),
@@ -108,8 +108,7 @@ func unrecognised(project *os.Root) error {
 	if len(below) > 0 {
 		return fault.New(fault.InvalidParams, "no project was recognised here, but in %s: cd %s && savant init", strings.Join(below, ", "), below[0])
 	}
-	return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, settings or tests of Python, "+
-		"Cargo.toml, or a Makefile with a target test; for another one write into %s how it is tested, and run savant init again: "+
+	return fault.New(fault.InvalidParams, "no project was recognised here: write the command that runs its tests into %s, and run savant init again: "+
 		"commands: {tests: {command: [PROGRAM, ARGUMENT]}}", ci.File)
 }
 
