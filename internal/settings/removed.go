@@ -64,7 +64,9 @@ func Instead(flag string) string {
 // only its end, its variable or its flag; "" for none.
 func keyNamed(table []Setting, name string) string {
 	keys := map[string]string{}
-	oneWord := func(name string) string { return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(name)) }
+	oneWord := func(name string) string {
+		return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(name))
+	}
 	for _, row := range slices.Backward(table) { // of two with one name the first counts
 		for _, each := range []string{row.Env, row.Flag, row.Key[strings.LastIndexByte(row.Key, '.')+1:], row.Key} {
 			keys[oneWord(each)] = row.Key

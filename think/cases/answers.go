@@ -283,7 +283,7 @@ func (r *reader) checkReason(graph *flow.Graph, ids []string, key, path string, 
 	case key == "failed" && !slices.Contains(codes, text):
 		r.unknown(path, "code", text, codes)
 	case key == "skipped" && !slices.Contains(causes, cause):
-		r.unknown(path, "cause", text, causes)
+		r.unknown(path, "cause", cause, causes)
 	case about != "" && cause != missingData:
 		r.checkID(graph, ids, path, about)
 	}
