@@ -104,10 +104,13 @@ func (r *request) needsTasks() *jsonrpc.Error {
 		Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
 }
 
-// set changes the status of a task.
+// set changes a task that has not ended.
 func (t *task) set(change func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.ended() {
+		return
+	}
 	change()
 	t.changed = time.Now()
 	close(t.news)
@@ -154,7 +157,7 @@ func (t *task) follow() {
 
 // cancel asks the tool to end. Whether the call had an effect shows when it has.
 func (t *task) cancel(cause error) {
-	t.set(func() { t.canceled = t.canceled || !t.ended() })
+	t.set(func() { t.canceled = true })
 	t.running.cancel(cause)
 }
 
