@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -34,11 +35,14 @@ func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Re
 	if handle == nil {
 		return r.unknownMethod()
 	}
+	if strings.HasSuffix(r.Method, "/list") && r.readCursor() != nil {
+		return r.failed()
+	}
 	result, err := handle(ctx)
 	if err != nil || r.failure != nil {
 		return r.failed()
 	}
-	if r.session.modern {
+	if r.peer.modern {
 		r.stamp(result)
 	}
 	return jsonrpc.Succeed(r.ID, result)

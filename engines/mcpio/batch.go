@@ -28,7 +28,7 @@ type batch struct {
 // receiveBatch serves an array of messages. Only revision 2025-03-26 has batches; under
 // any other the whole array is refused.
 func (c *connection) receiveBatch(ctx context.Context, data []byte, from source, to deliver) {
-	messages, refused := splitBatch(data, from.peer.version)
+	messages, refused := splitBatch(data, from.peer.Protocol)
 	if refused != nil {
 		c.answerSoon(ctx, to, refused)
 		return

@@ -94,7 +94,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		switch {
 		case resumed != nil:
 			done = c.resume(traced, resumed, asked)
-		case asked.session.modern && (asked.canAsk() || asked.canPoll()):
+		case asked.peer.modern && (asked.canAsk() || asked.canPoll()):
 			done = c.begin(traced, asked)
 		case asked.canAsk():
 			caller.Person = asked
@@ -118,7 +118,7 @@ func (asked *call) reply(done outcome) *jsonrpc.Reply {
 	if done.task != nil {
 		result = done.task.result(false)
 	}
-	if asked.session.modern {
+	if asked.peer.modern {
 		asked.stamp(result)
 	}
 	return jsonrpc.Succeed(asked.ID, result)
@@ -153,7 +153,7 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))
 	}
 	done = newOutcome(asked.target, result, spelled(err, caller.Spell))
-	if linked, is := result.Value.(engines.Linked); is && asked.session.takesLinks() {
+	if linked, is := result.Value.(engines.Linked); is && asked.peer.takesLinks() {
 		linked.Links(func(uri, name string, size int) {
 			done.result.Content = append(done.result.Content, linkBlock{"resource_link", uri, name, size})
 		})
@@ -164,7 +164,7 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 // identity returns who makes a request, with what the client calls itself.
 func (r *request) identity() engines.Identity {
 	caller := r.caller
-	caller.Client = strings.TrimSpace(r.session.client.Name + " " + r.session.client.Version)
+	caller.Client = strings.TrimSpace(r.peer.Name + " " + r.peer.Version)
 	return caller
 }
 

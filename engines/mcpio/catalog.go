@@ -28,17 +28,11 @@ func (r *request) readCursor() error {
 
 // listTools answers tools/list.
 func (r *request) listTools(context.Context) (mcp.ResultMetadata, error) {
-	if err := r.readCursor(); err != nil {
-		return nil, err
-	}
-	return &mcp.ListToolsResult{Tools: r.connection.server.tools(r.session.client.Name, r.canShowApps())}, nil
+	return &mcp.ListToolsResult{Tools: r.connection.server.tools(r.peer.Name, r.canShowApps())}, nil
 }
 
 // listPrompts answers prompts/list.
 func (r *request) listPrompts(ctx context.Context) (mcp.ResultMetadata, error) {
-	if err := r.readCursor(); err != nil {
-		return nil, err
-	}
 	s := r.connection.server
 	prompts, err := s.options.Offer.Prompts(ctx)
 	if err != nil {
@@ -119,9 +113,6 @@ func promptArguments(prompt engines.Prompt, raw json.RawMessage) (map[string]str
 
 // listResources answers resources/list.
 func (r *request) listResources(ctx context.Context) (mcp.ResultMetadata, error) {
-	if err := r.readCursor(); err != nil {
-		return nil, err
-	}
 	list := []mcp.Resource{}
 	offer := r.connection.server.options.Offer
 	if offer.Resources == nil {
@@ -140,9 +131,6 @@ func (r *request) listResources(ctx context.Context) (mcp.ResultMetadata, error)
 
 // listTemplates answers resources/templates/list.
 func (r *request) listTemplates(context.Context) (mcp.ResultMetadata, error) {
-	if err := r.readCursor(); err != nil {
-		return nil, err
-	}
 	list := []mcp.ResourceTemplate{}
 	for _, template := range r.connection.server.options.Offer.ResourceTemplates {
 		if entry, err := publishTemplate(template); err == nil { // New has validated it
@@ -177,7 +165,7 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 	content, mimeType, err := r.connection.server.options.Offer.ReadResource(ctx, uri)
 	if err != nil {
 		code := mcp.RESOURCE_NOT_FOUND
-		if r.session.modern {
+		if r.peer.modern {
 			code = mcp.INVALID_PARAMS
 		}
 		unread := *fault.From(err)

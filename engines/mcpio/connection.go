@@ -34,7 +34,7 @@ type connection struct {
 	subscriptions subscriptions
 	// peer is what initialize said about the client; subscribed says that the client
 	// has a subscription to changes. Only the reading goroutine uses them.
-	peer       session
+	peer       Peer
 	subscribed bool
 }
 
@@ -53,10 +53,9 @@ func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *con
 // request is one request and what is known about its sender.
 type request struct {
 	*jsonrpc.Message
-	source
+	source     // peer is as this request has it
 	params     params
 	connection *connection
-	session    *session // a copy for this request
 	received   time.Time
 	// failure is the error to report, if there is one.
 	failure *jsonrpc.Error
@@ -65,7 +64,7 @@ type request struct {
 // source is the client that sent a message.
 type source struct {
 	// peer is what initialize said about the client.
-	peer session
+	peer Peer
 	// scope distinguishes this client's request ids from those of other clients.
 	scope string
 	// caller is who the client is, without its own name for itself.
@@ -78,7 +77,7 @@ type source struct {
 	gone <-chan struct{}
 	// initialized, if set, is called with the session that initialize created. The
 	// connection then does not store it.
-	initialized func(*session)
+	initialized func(Peer)
 }
 
 // stream is the single client of stdio.
@@ -87,16 +86,15 @@ func (c *connection) stream() source {
 }
 
 func (c *connection) newRequest(m *jsonrpc.Message, given params, from source) *request {
-	peer := from.peer
-	return &request{Message: m, source: from, params: given, connection: c, session: &peer, received: time.Now()}
+	return &request{Message: m, source: from, params: given, connection: c, received: time.Now()}
 }
 
 // canAsk reports whether the client's user may be asked and the client can do so.
-func (r *request) canAsk() bool { return !r.mute && (r.session.canElicit() || r.session.canOpen()) }
+func (r *request) canAsk() bool { return !r.mute && (r.peer.Forms || r.peer.Pages) }
 
 // canShowApps reports whether the client shows the pages of Options.Apps to its user.
 func (r *request) canShowApps() bool {
-	return !r.mute && r.connection.server.options.Apps != nil && r.session.showsApps()
+	return !r.mute && r.connection.server.options.Apps != nil && r.peer.Apps
 }
 
 // soon runs work on a goroutine. The reading goroutine blocks only if far too many

@@ -40,11 +40,11 @@ type askOne func(context.Context, mcp.ElicitationParams) (engines.Answer, error)
 
 // askEachWay puts a question to the user in each way of the client until somebody saw it.
 // Who opens the page answers there: the call then waits for ctx, which ends with the answer.
-func (s *session) askEachWay(ctx context.Context, question engines.Elicitation, ask askOne) (answer engines.Answer, err error) {
+func (p *Peer) askEachWay(ctx context.Context, question engines.Elicitation, ask askOne) (answer engines.Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxAsking)
 	defer cancel()
 	err = fault.New(fault.ToolFailed, "the client can neither show a form nor open a page for this question")
-	for _, way := range s.waysToAsk(question) {
+	for _, way := range p.waysToAsk(question) {
 		answer, err = ask(ctx, way)
 		if err != nil && ctx.Err() != nil {
 			return answer, err
@@ -64,11 +64,11 @@ func (s *session) askEachWay(ctx context.Context, question engines.Elicitation, 
 }
 
 // waysToAsk returns a question as a form, and as a page to open, where the client has both.
-func (s *session) waysToAsk(question engines.Elicitation) (ways []mcp.ElicitationParams) {
-	if s.canElicit() {
+func (p *Peer) waysToAsk(question engines.Elicitation) (ways []mcp.ElicitationParams) {
+	if p.Forms {
 		ways = append(ways, elicitationParams(question))
 	}
-	if s.canOpen() && question.URL != "" {
+	if p.Pages && question.URL != "" {
 		ways = append(ways, mcp.ElicitationParams{Mode: mcp.ElicitationModeURL, ElicitationID: rand.Text(), URL: question.URL,
 			Message: visible.Characters(question.Message)})
 	}
@@ -79,7 +79,7 @@ func (s *session) waysToAsk(question engines.Elicitation) (ways []mcp.Elicitatio
 // knows how long a person takes.
 func (c *call) Ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
 	c.turn.pass()
-	return c.session.askEachWay(ctx, question, c.request.ask)
+	return c.peer.askEachWay(ctx, question, c.request.ask)
 }
 
 // ask puts a question to the user by a request to the client, as in revisions up to

@@ -13,7 +13,7 @@ import (
 // maxEcho bounds how much of a client's text an error repeats, in bytes.
 const maxEcho = 200
 
-// readEra reads the _meta of a request into its session: revision 2026-07-28 has no
+// readEra reads the _meta of a request into its peer: revision 2026-07-28 has no
 // initialize, and every request carries the revision, the sender and its capabilities. It
 // returns the reply that refuses the request, or nil.
 func (r *request) readEra() *jsonrpc.Reply {
@@ -39,9 +39,10 @@ func (r *request) readEra() *jsonrpc.Reply {
 	if json.Unmarshal(meta, &given) != nil || given.ClientCapabilities() == nil {
 		return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, "missing or invalid _meta field "+mcp.MetaKeyClientCapabilities, nil)
 	}
-	r.session.modern, r.session.capabilities = true, *given.ClientCapabilities()
+	r.peer.modern = true
+	r.peer.declare(*given.ClientCapabilities())
 	if info := given.ClientInfo(); info != nil {
-		r.session.client = *info
+		r.peer.identify(*info)
 	}
 	return nil
 }

@@ -8,26 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
 )
-
-// Peer is what initialize said about the client. A transport without connections
-// encodes it in the session id.
-type Peer struct {
-	Name, Title, Version string
-	// Protocol is the negotiated revision; empty before initialize.
-	Protocol string
-	// Forms says that the client can put a form to its user.
-	Forms bool
-	// Pages says that the client can ask its user to open a page.
-	Pages bool
-	// Apps says that the client shows the pages of tools, see Options.Apps.
-	Apps bool
-}
 
 // Exchange is one message or batch of a client, with the way to reply.
 type Exchange struct {
@@ -82,7 +66,7 @@ func (x *Exchanges) Handle(ctx context.Context, from Exchange) (json.RawMessage,
 	defer context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })()
 	replied := make(chan json.RawMessage, 1)
 	to := func(reply any) error {
-		encoded, err := encoded(reply)
+		encoded, err := jsonrpc.Encode(reply)
 		if err == nil {
 			replied <- encoded
 		}
@@ -105,18 +89,6 @@ func (x *Exchanges) Handle(ctx context.Context, from Exchange) (json.RawMessage,
 	case <-time.After(stopGrace):
 		return nil, fault.New(fault.EngineOffline, "the request ended before it was answered: %w", context.Cause(ctx))
 	}
-}
-
-// encoded returns a reply as JSON; nil for no reply.
-func encoded(reply any) (json.RawMessage, error) {
-	if reply == nil {
-		return nil, nil
-	}
-	var line bytes.Buffer
-	if err := jsonrpc.NewWriter(&line, nil).Write(reply); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), nil
 }
 
 // Deliver passes a client's response to the call that asked, and reports whether one
@@ -157,34 +129,9 @@ func (e Exchange) source() source {
 	if e.Scope == "" {
 		e.Scope = rand.Text()
 	}
-	from := source{peer: e.Peer.session(), scope: e.Scope, caller: e.Caller, send: e.Send, gone: e.Gone, mute: e.Mute}
-	from.initialized = func(s *session) {
-		if e.Initialized != nil {
-			e.Initialized(s.peerNow())
-		}
+	from := source{peer: e.Peer, scope: e.Scope, caller: e.Caller, send: e.Send, gone: e.Gone, mute: e.Mute, initialized: e.Initialized}
+	if from.initialized == nil {
+		from.initialized = func(Peer) {}
 	}
 	return from
-}
-
-// session returns a peer as requests know it.
-func (p Peer) session() session {
-	s := session{client: mcp.Implementation{Name: p.Name, Title: p.Title, Version: p.Version}, version: p.Protocol}
-	if p.Forms || p.Pages {
-		s.capabilities.Elicitation = &mcp.ElicitationCapability{}
-	}
-	if p.Forms {
-		s.capabilities.Elicitation.Form = &struct{}{}
-	}
-	if p.Pages {
-		s.capabilities.Elicitation.URL = &struct{}{}
-	}
-	if p.Apps {
-		s.capabilities.Extensions = map[string]any{extensionApps: map[string]any{"mimeTypes": []any{MIMETypeApp}}}
-	}
-	return s
-}
-
-// peerNow returns what initialize told.
-func (s *session) peerNow() Peer {
-	return Peer{Name: s.client.Name, Title: s.client.Title, Version: s.client.Version, Protocol: s.version, Forms: s.canElicit(), Pages: s.canOpen(), Apps: s.showsApps()}
 }

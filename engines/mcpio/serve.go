@@ -121,11 +121,11 @@ func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 		return
 	}
 	if r.initialized != nil {
-		r.initialized(r.session)
+		r.initialized(r.peer)
 		c.answerSoon(ctx, to, answer)
 		return
 	}
-	c.peer = *r.session
+	c.peer = r.peer
 	if c.subscribed {
 		c.answerSoon(ctx, to, answer)
 		return

@@ -9,7 +9,6 @@
 package mcpio
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"log/slog"
@@ -117,9 +116,9 @@ func (o Options) withDefaults() Options {
 // List returns the list that a client sees which is not known to support dots:
 // {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
-	var list bytes.Buffer
-	if err := jsonrpc.NewWriter(&list, nil).Write(map[string]any{"tools": s.tools("", false)}); err != nil {
+	list, err := jsonrpc.Encode(map[string]any{"tools": s.tools("", false)})
+	if err != nil {
 		return nil, fault.New(fault.Internal, "the list of tools: %w", err)
 	}
-	return bytes.TrimSpace(list.Bytes()), nil
+	return list, nil
 }

@@ -6,31 +6,25 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// session is what is known about a client during one request. It starts as a copy of
-// what initialize said; a 2026-07-28 request overwrites its copy from its own _meta,
-// which must not leak into the next request.
-type session struct {
-	client       mcp.Implementation
-	capabilities mcp.ClientCapabilities
-	version      string
-	// modern: the request uses revision 2026-07-28 or later, see readEra.
-	modern bool
-}
+// Peer is what is known about a client: what initialize said, or, from revision 2026-07-28
+// on, each request. A transport without connections encodes it in the session id.
+type Peer struct {
+	Name    string `json:"name,omitempty"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Protocol is the negotiated revision; empty before initialize.
+	Protocol string `json:"protocol"`
+	// Forms says that the client can put a form to its user.
+	Forms bool `json:"forms,omitempty"`
+	// Pages says that the client can ask its user to open a page.
+	Pages bool `json:"pages,omitempty"`
+	// Apps says that the client shows the pages of tools, see Options.Apps.
+	Apps bool `json:"apps,omitempty"`
 
-// canElicit reports whether the client can show a form to its user. An empty capability
-// means forms; one that names only url does not.
-func (s *session) canElicit() bool {
-	elicitation := s.capabilities.Elicitation
-	return elicitation != nil && (elicitation.Form != nil || elicitation.URL == nil)
+	// modern: the request uses revision 2026-07-28 or later, see readEra; tasks: its client
+	// takes tasks.
+	modern, tasks bool
 }
-
-// canOpen reports whether the client can ask its user to open a page.
-func (s *session) canOpen() bool {
-	return s.capabilities.Elicitation != nil && s.capabilities.Elicitation.URL != nil
-}
-
-// takesLinks reports whether results may name resources, which revision 2025-06-18 brought.
-func (s *session) takesLinks() bool { return s.modern || s.version >= "2025-06-18" }
 
 // MCP Apps (revision 2026-01-26): a tool names a page, which the client shows in the
 // conversation and which calls tools through it.
@@ -40,9 +34,21 @@ const (
 	MIMETypeApp = "text/html;profile=mcp-app"
 )
 
-// showsApps reports whether the client shows pages of tools.
-func (s *session) showsApps() bool {
-	declared, _ := s.capabilities.Extensions[extensionApps].(map[string]any)
-	types, _ := declared["mimeTypes"].([]any)
-	return slices.Contains(types, any(MIMETypeApp))
+// identify notes what the client calls itself.
+func (p *Peer) identify(as mcp.Implementation) {
+	p.Name, p.Title, p.Version = as.Name, as.Title, as.Version
 }
+
+// declare notes what the client can. An empty capability of elicitation means forms; one
+// that names only url does not.
+func (p *Peer) declare(has mcp.ClientCapabilities) {
+	p.Pages = has.Elicitation != nil && has.Elicitation.URL != nil
+	p.Forms = has.Elicitation != nil && (has.Elicitation.Form != nil || !p.Pages)
+	shown, _ := has.Extensions[extensionApps].(map[string]any)
+	types, _ := shown["mimeTypes"].([]any)
+	p.Apps = slices.Contains(types, any(MIMETypeApp))
+	_, p.tasks = has.Extensions[tasksExtension].(map[string]any)
+}
+
+// takesLinks reports whether results may name resources, which revision 2025-06-18 brought.
+func (p *Peer) takesLinks() bool { return p.modern || p.Protocol >= "2025-06-18" }

@@ -109,7 +109,7 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	if refused := r.readEra(); refused != nil {
 		return refused
 	}
-	if !r.session.modern {
+	if !r.peer.modern {
 		return r.unknownMethod()
 	}
 	var wanted mcp.SubscriptionFilter

@@ -43,7 +43,7 @@ type execution struct {
 	// caller is whose call it is: nobody else goes on with it.
 	caller string
 	// client is what the client can, as the first request says.
-	client *session
+	client Peer
 	// questions knows what other servers asked; nil: there are none.
 	questions Questions
 	// asks carries the next question while a request waits for the outcome.
@@ -79,7 +79,7 @@ type question struct {
 // begin starts a call that can ask and waits for its outcome or its question.
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.caller.ID, client: asked.session, questions: c.server.options.Questions, cancel: cancel,
+	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.caller.ID, client: asked.peer, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{}

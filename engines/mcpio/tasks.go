@@ -90,10 +90,7 @@ type taskResult struct {
 type acknowledged struct{ mcp.Result }
 
 // canPoll reports whether the client takes tasks.
-func (r *request) canPoll() bool {
-	_, declared := r.session.capabilities.Extensions[tasksExtension].(map[string]any)
-	return r.session.modern && declared
-}
+func (r *request) canPoll() bool { return r.peer.modern && r.peer.tasks }
 
 // needsTasks is the error for a client that takes no tasks; nil for one that does.
 func (r *request) needsTasks() *jsonrpc.Error {
@@ -266,7 +263,7 @@ func newTaskID(e *execution) string {
 // lost is the error for a task that is not there, or not this caller's.
 func lost(id string) error {
 	parts := strings.Split(fault.Cut(id, maxEcho), "~")
-	missing := fault.New(fault.InvalidParams, "there is no task %q: it has expired, it is another caller's, or the server was started again", parts[0])
+	missing := fault.New(fault.InvalidParams, "there is no task %q: it has expired, it is another caller's, or this server did not begin it", parts[0])
 	switch {
 	case len(parts) == 2:
 		return missing.Hinted(fault.Hint{Text: "find out what " + parts[1] + " did before you call it again: it ended with its task"})

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -89,16 +88,16 @@ func (w *Writer) Write(message any) (err error) {
 			w.failed(err)
 		}
 	}()
-	line, err := encode(message)
+	line, err := Encode(message)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrEncoding, err)
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed.Load() {
 		return ErrClosed
 	}
-	_, err = w.out.Write(line)
+	_, err = w.out.Write(append(line, '\n'))
 	return err
 }
 

@@ -6,6 +6,7 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"unicode/utf8"
 
 	"savant/internal/jsonvalue"
@@ -92,16 +93,19 @@ func Fail(id json.RawMessage, code int, message string, data any) *Reply {
 	return &Reply{JSONRPC: Version, ID: id, Error: &Error{code, message, data}}
 }
 
-// encode returns a value as one line of JSON, its line end included. Raw parts
-// are compacted, so a line end within them cannot break the framing. Bytes that
-// are not UTF-8 are replaced, since JSON is UTF-8 (RFC 8259, section 8.1).
-func encode(value any) ([]byte, error) {
-	line, err := jsonvalue.Encode(value)
+// Encode returns a message as JSON on one line, without its end; nil for none. Raw parts are
+// compacted, so a line end within them cannot break the framing. Bytes that are not UTF-8
+// are replaced, since JSON is UTF-8 (RFC 8259, section 8.1).
+func Encode(message any) (json.RawMessage, error) {
+	if message == nil {
+		return nil, nil
+	}
+	line, err := jsonvalue.Encode(message)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrEncoding, err)
 	}
 	if !utf8.Valid(line) {
 		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
-	return append(line, '\n'), nil
+	return line, nil
 }

@@ -36,7 +36,7 @@ type answer struct {
 
 // send writes a message before the reply.
 func (a *answer) send(message any) error {
-	data, err := encoded(message)
+	data, err := jsonrpc.Encode(message)
 	if err != nil || len(data) == 0 {
 		return err
 	}
@@ -46,14 +46,6 @@ func (a *answer) send(message any) error {
 		return fault.New(fault.EngineOffline, "the request was answered already")
 	}
 	return a.event(data)
-}
-
-func encoded(message any) (json.RawMessage, error) {
-	var line bytes.Buffer
-	if err := jsonrpc.NewWriter(&line, nil).Write(message); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(line.Bytes()), nil
 }
 
 // event writes one event; the mutex is held. Encoded JSON contains no line breaks.

@@ -22,19 +22,16 @@ const (
 
 // session is the content of an id. Nonce makes ids unique.
 type session struct {
-	Nonce    string `json:"i"`
-	Name     string `json:"n,omitempty"`
-	Title    string `json:"t,omitempty"`
-	Version  string `json:"v,omitempty"`
-	Protocol string `json:"p"`
-	Forms    bool   `json:"f,omitempty"`
-	Pages    bool   `json:"u,omitempty"`
-	Apps     bool   `json:"a,omitempty"`
+	Nonce string `json:"nonce"`
+	mcpio.Peer
 }
 
 // newSessionID returns the id of an initialized client.
 func newSessionID(peer mcpio.Peer) (string, error) {
-	data, err := json.Marshal(session{rand.Text(), fault.Cut(peer.Name, maxName), fault.Cut(peer.Title, maxName), fault.Cut(peer.Version, maxName), peer.Protocol, peer.Forms, peer.Pages, peer.Apps})
+	for _, text := range []*string{&peer.Name, &peer.Title, &peer.Version} {
+		*text = fault.Cut(*text, maxName)
+	}
+	data, err := json.Marshal(session{rand.Text(), peer})
 	if err != nil {
 		return "", err
 	}
@@ -61,5 +58,5 @@ func peerOf(header http.Header) (peer mcpio.Peer, scope string, err error) {
 	if err != nil || s.Nonce == "" || s.Protocol == "" {
 		return peer, "", fault.New(fault.InvalidParams, "the session is unknown here: initialize again")
 	}
-	return mcpio.Peer{Name: s.Name, Title: s.Title, Version: s.Version, Protocol: s.Protocol, Forms: s.Forms, Pages: s.Pages, Apps: s.Apps}, id, nil
+	return s.Peer, id, nil
 }
