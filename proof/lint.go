@@ -1,11 +1,12 @@
 package proof
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
+
+	"savant/internal/jsonvalue"
 )
 
 // Assertion is a sentence of a model that something was done, and how it is known. A lint
@@ -62,93 +63,12 @@ func editing() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[._])(edit|multi_?edit|write|notebookedit|apply_patch|replace|(write|create|edit)_file|str_replace\w*|write_to_file|replace_in_file)$`)
 }
 
-// logLine is a line of a client's session log.
-type logLine struct {
-	Type    string `json:"type"`
-	Message struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	} `json:"message"`
-}
-
-// block is a part of a message.
-type block struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	ID      string          `json:"id"`
-	Name    string          `json:"name"`
-	Input   json.RawMessage `json:"input"`
-	Of      string          `json:"tool_use_id"`
-	IsError bool            `json:"is_error"`
-	Content json.RawMessage `json:"content"`
-}
-
-// Event is what a session did: a call with what came of it, or a text of its model.
-type Event struct {
-	// Line is where it stands: a line of a log, a step of a run.
-	Line int
-	// Text is what the model said, "" for a call.
-	Text string
-	Tool string
-	// Input are the arguments of the call, Output is what it returned, both JSON.
-	Input, Output json.RawMessage
-	Failed        bool
-}
-
-// ReadLog reads a client's session log, a JSON object a line with messages of text,
-// tool_use and tool_result. Lines that it does not know are passed over; known counts
-// those that it does. A call stands where its result came.
-func ReadLog(log []byte) (events []Event, known int) {
-	calls := map[string]Event{}
-	for number, line := range bytes.Split(log, []byte("\n")) {
-		var entry logLine
-		if json.Unmarshal(line, &entry) != nil || len(entry.Message.Content) == 0 {
-			continue
-		}
-		known++
-		var blocks []block
-		if json.Unmarshal(entry.Message.Content, &blocks) != nil {
-			blocks = []block{{Type: "text"}}
-			_ = json.Unmarshal(entry.Message.Content, &blocks[0].Text) // else it is no text
-		}
-		for _, each := range blocks {
-			call, begun := calls[each.Of]
-			switch {
-			case each.Type == "tool_use":
-				calls[each.ID] = Event{Tool: each.Name, Input: each.Input}
-			case each.Type == "tool_result" && begun:
-				delete(calls, each.Of)
-				call.Line, call.Failed, call.Output = number+1, each.IsError, each.result()
-				events = append(events, call)
-			case each.Type == "text" && (entry.Type == "assistant" || entry.Message.Role == "assistant"):
-				events = append(events, Event{Line: number + 1, Text: each.Text})
-			}
-		}
-	}
-	return events, known
-}
-
-// result returns what a tool returned: the text of its first block, if that is JSON.
-func (b block) result() json.RawMessage {
-	var blocks []block
-	text := ""
-	if json.Unmarshal(b.Content, &blocks) == nil && len(blocks) > 0 {
-		text = blocks[0].Text
-	} else {
-		_ = json.Unmarshal(b.Content, &text) // else it is no text
-	}
-	if json.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	return nil
-}
-
 // Lint judges what the model asserts in a session.
 func Lint(events []Event) []Assertion {
-	l := linter{subjects: subjects(), doubt: doubt(), edits: editing(), reads: reading(), quoted: regexp.MustCompile("\"[^\"]*\"|“[^”]*”|(?s)```.*?(```|$)|`[^`]*`")}
+	l := linter{result: readResult(), subjects: subjects(), doubt: doubt(), edits: editing(), reads: reading(), quoted: regexp.MustCompile("\"[^\"]*\"|“[^”]*”|(?s)```.*?(```|$)|`[^`]*`")}
 	for _, each := range events {
 		if each.Tool != "" {
-			l.calls = append(l.calls, made(each))
+			l.calls = append(l.calls, l.made(each))
 			continue
 		}
 		for _, sentence := range strings.FieldsFunc(l.quoted.ReplaceAllString(each.Text, `""`), func(r rune) bool { return strings.ContainsRune(".!;\n", r) }) {
@@ -167,29 +87,24 @@ type call struct {
 
 // made reads a call. A command that ended with another code than 0 failed, although the
 // tool that carried it out did not.
-func made(e Event) call {
-	var input struct {
-		Command json.RawMessage `json:"command"`
-		Name    string          `json:"name"`
+func (l *linter) made(e Event) call {
+	raw, command := e.Input, jsonvalue.Text(e.Input) // the arguments, or JSON of them, as a text
+	if json.Valid([]byte(command)) {
+		raw = []byte(command)
 	}
-	_ = json.Unmarshal(e.Input, &input) // else it has no command
-	var output struct {
-		Status   string `json:"status"`
-		ExitCode int    `json:"exit_code"`
+	if input, err := jsonvalue.Read(raw); err == nil && len(input.Members) > 0 {
+		found := first(input, []string{"command", "cmd", "name"})
+		if command = jsonvalue.Text(found.Raw); command == "" { // a list of words
+			command = string(found.Raw)
+		}
 	}
-	_ = json.Unmarshal(e.Output, &output) // else it says nothing of a status
-	command := ""
-	if json.Unmarshal(input.Command, &command) != nil { // a list of words
-		command = string(input.Command)
-	}
-	if command == "" {
-		command = input.Name
-	}
-	return call{e.Tool, command, e.Failed || output.ExitCode != 0 || output.Status == "failed" || output.Status == "error"}
+	output, _ := jsonvalue.Read(e.Output) // else there is none
+	return call{e.Tool, command, e.Failed || l.result.failed(output)}
 }
 
 // linter reads one session.
 type linter struct {
+	result                      resultReader
 	subjects                    []subject
 	doubt, edits, reads, quoted *regexp.Regexp
 	calls                       []call
@@ -219,10 +134,13 @@ func (l *linter) ran(about subject, line string) bool {
 func (l *linter) look(about subject) (Verdict, string) {
 	last, edit := -1, -1
 	for i, each := range l.calls {
-		if l.ran(about, each.command) || about.tools.MatchString(each.tool+" "+each.command) {
+		switch {
+		case l.edits.MatchString(each.tool):
+			if !each.failed {
+				edit = i
+			}
+		case l.ran(about, each.command) || about.tools.MatchString(each.tool+" "+each.command):
 			last = i
-		} else if l.edits.MatchString(each.tool) && !each.failed {
-			edit = i
 		}
 	}
 	switch {

@@ -3,6 +3,7 @@ package proof_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,4 +88,124 @@ func TestWhatIsAssertedIsLookedFor(t *testing.T) {
 	}
 	events, _ := proof.ReadLog(session("do: Bash echo 'git push' >notes", "ok", "say: I've pushed the branch"))
 	require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict)
+}
+
+// logs are sessions of clients as each writes them: a call of a command CMD that ends with
+// CODE, then an edit unless it is cut out, and what the model says of it.
+var logs = map[string]string{
+	"codex": `{"timestamp":"t","type":"session_meta","payload":{"id":"s","cwd":"/x","instructions":"All tests pass."}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"All tests pass."}]}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"user_message","message":"All tests pass."}}
+{"timestamp":"t","type":"response_item","payload":{"type":"reasoning","summary":[{"type":"summary_text","text":"All tests pass."}],"content":null,"encrypted_content":"x"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"bash\",\"-lc\",\"CMD\"],\"workdir\":\"/x\"}","call_id":"c1"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"{\"output\":\"exit code 1\\n\",\"metadata\":{\"exit_code\":CODE,\"duration_seconds\":0.1}}"}}
+EDIT{"timestamp":"t","type":"response_item","payload":{"type":"custom_tool_call","status":"completed","call_id":"c2","name":"apply_patch","input":"*** Begin Patch\n*** Update File: a_test.go\n*** End Patch"}}
+EDIT{"timestamp":"t","type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c2","output":"{\"output\":\"Success.\",\"metadata\":{\"exit_code\":0}}"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"All tests pass."}]}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"agent_message","message":"All tests pass."}}`,
+	"codex, a newer one": `{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"CMD\"}","call_id":"c1"}}
+{"type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code CODE\nOriginal token count: 3\nOutput:\nok\n"}}
+EDIT{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"c2","name":"apply_patch","input":"*** Begin Patch"}}
+EDIT{"type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c2","output":[{"type":"input_text","text":"Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess."}]}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","phase":"final_answer","content":[{"type":"output_text","text":"All tests pass."}]}}`,
+	"codex, a local shell": `{"type":"response_item","payload":{"type":"local_shell_call","call_id":"c1","status":"completed","action":{"type":"exec","command":["bash","-lc","CMD"]}}}
+{"type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":{"content":"Exit code: CODE\nWall time: 0.1 seconds\nOutput:\nok","success":true}}}
+EDIT{"type":"response_item","payload":{"type":"function_call","name":"apply_patch","arguments":"{\"input\":\"x\"}","call_id":"c2"}}
+EDIT{"type":"response_item","payload":{"type":"function_call_output","call_id":"c2","output":"Success."}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"All tests pass."}]}}`,
+	"gemini": `{
+  "sessionId": "s",
+  "messages": [
+    {"id": "1", "type": "user", "content": [{"text": "All tests pass."}]},
+    {"id": "2", "type": "gemini", "content": "", "thoughts": [{"subject": "x", "description": "All tests pass."}], "toolCalls": [
+      {"id": "run_shell_command-1", "name": "run_shell_command", "args": {"command": "CMD"}, "status": "success", "displayName": "Shell", "resultDisplay": "ok",
+       "result": [{"functionResponse": {"id": "run_shell_command-1", "name": "run_shell_command", "response": {"output": "Command: CMD\nDirectory: (root)\nOutput: ok\nError: (none)\nExit Code: CODE\nSignal: (none)\nProcess Group PGID: 12"}}}]}
+EDIT,{"id": "replace-1", "name": "replace", "args": {"file_path": "/x/a"}, "status": "success", "result": [{"functionResponse": {"id": "replace-1", "name": "replace", "response": {"output": "Successfully modified"}}}]}
+    ]},
+    {"id": "3", "type": "gemini", "content": "All tests pass.", "toolCalls": []}
+  ]
+}`,
+	"copilot": `{"type":"session.start","data":{"sessionId":"s"},"id":"e0"}
+{"type":"user.message","data":{"content":"All tests pass."},"id":"e1"}
+{"type":"assistant.message","data":{"messageId":"m1","content":"","toolRequests":[{"toolCallId":"c1","name":"bash","arguments":{"command":"CMD","description":"x"}}]},"id":"e2"}
+{"type":"tool.execution_start","data":{"toolCallId":"c1","toolName":"bash","arguments":{"command":"CMD"}},"id":"e3"}
+{"type":"tool.execution_complete","data":{"toolCallId":"c1","success":true,"result":{"content":"ok\n<exited with exit code CODE>","detailedContent":"ok"}},"id":"e4"}
+EDIT{"type":"tool.execution_start","data":{"toolCallId":"c2","toolName":"edit","arguments":{"path":"a"}},"id":"e5"}
+EDIT{"type":"tool.execution_complete","data":{"toolCallId":"c2","success":true,"result":{"content":"done"}},"id":"e6"}
+{"type":"assistant.message","data":{"messageId":"m2","content":"All tests pass.","toolRequests":[]},"id":"e7"}`,
+	"opencode": `{"info": {"id": "s"}, "messages": [
+  {"info": {"id": "m1", "role": "user"}, "parts": [{"id": "p1", "type": "text", "text": "All tests pass."}]},
+  {"info": {"id": "m2", "role": "assistant"}, "parts": [
+    {"type": "reasoning", "text": "All tests pass."},
+    {"type": "tool", "callID": "c1", "tool": "bash", "state": {"status": "completed", "input": {"command": "CMD"}, "output": "ok", "title": "x", "metadata": {"output": "ok", "exit": CODE}}}
+EDIT,{"type": "tool", "callID": "c2", "tool": "edit", "state": {"status": "completed", "input": {"filePath": "a"}, "output": "", "metadata": {}}}
+    ,{"type": "text", "text": "All tests pass."}]}]}`,
+	"qwen": `{"type":"user","message":{"role":"user","parts":[{"text":"All tests pass."}]}}
+{"type":"assistant","message":{"role":"model","parts":[{"text":"All tests pass.","thought":true},{"functionCall":{"id":"c1","name":"run_shell_command","args":{"command":"CMD"}}}]}}
+{"type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run_shell_command","response":{"output":"Output: ok\nExit Code: CODE"}}}]}}
+EDIT{"type":"assistant","message":{"role":"model","parts":[{"functionCall":{"id":"c2","name":"edit","args":{"file_path":"a"}}}]}}
+EDIT{"type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c2","name":"edit","response":{"output":"done"}}}]}}
+{"type":"assistant","message":{"role":"model","parts":[{"text":"All tests pass."}]}}`,
+	"cursor": `{"type":"system","subtype":"init"}
+{"type":"user","message":{"role":"user","content":[{"type":"text","text":"All tests pass."}]}}
+{"type":"tool_call","subtype":"started","call_id":"c1","tool_call":{"shellToolCall":{"args":{"command":"CMD"}}}}
+{"type":"tool_call","subtype":"completed","call_id":"c1","tool_call":{"shellToolCall":{"args":{"command":"CMD"},"result":{"success":{"stdout":"ok","exitCode":CODE}}}}}
+EDIT{"type":"tool_call","subtype":"completed","call_id":"c2","tool_call":{"editToolCall":{"args":{"path":"a"},"result":{"success":{"linesAdded":1}}}}}
+{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"All tests pass."}]}}`,
+	"chat completions": `{"messages": [
+  {"role": "system", "content": "All tests pass."},
+  {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{\"command\": \"CMD\"}"}}]},
+  {"role": "tool", "tool_call_id": "c1", "content": "{\"exit_code\": CODE, \"stdout\": \"ok\"}"},
+EDIT  {"role": "assistant", "tool_calls": [{"id": "c2", "type": "function", "function": {"name": "write_file", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "c2", "content": "done"},
+  {"role": "assistant", "content": "All tests pass."}]}`,
+}
+
+// TestLogsOfClients judges the same session as many clients write it.
+func TestLogsOfClients(t *testing.T) {
+	for client, log := range logs {
+		for name, each := range map[string]struct {
+			command, code string
+			edited        bool
+			want          proof.Verdict
+		}{
+			"seen":             {"go test ./...", "0", false, proof.Witnessed},
+			"failed":           {"go test ./...", "1", false, proof.Unwitnessed},
+			"failed otherwise": {"npm test", "127", false, proof.Unwitnessed},
+			"edited since":     {"go test ./...", "0", true, proof.Outdated},
+			"another command":  {"go build ./...", "0", false, proof.Unwitnessed},
+		} {
+			edits := regexp.MustCompile(`(?m)^EDIT.*\n`)
+			text := edits.ReplaceAllString(log, "")
+			if each.edited {
+				text = strings.ReplaceAll(log, "EDIT", "")
+			}
+			text = strings.NewReplacer("CMD", each.command, "CODE", each.code).Replace(text)
+			events, known := proof.ReadLog([]byte(text))
+			require.GreaterOrEqual(t, known, 2, client)
+			found := proof.Lint(events)
+			require.Len(t, found, 1, "%s, %s: what others say and the model thinks is not judged", client, name)
+			require.Equal(t, each.want, found[0].Verdict, "%s, %s", client, name)
+			require.Contains(t, strings.Split(text, "\n")[found[0].Line-1], "All tests pass", client)
+		}
+	}
+	for output, failed := range map[string]bool{
+		"Output: Exit Code: 3\nExit Code: 3\nok": false, "ok: Exit code: 1": false, "Process exited with code 1 was expected\nok": false, "Exit code 0\nExit code 1\nok": false,
+		"--- PASS: TestX\n<exited with exit code 1>\nok": false, "Process exited with code 0\nOutput:\nProcess exited with code 1\n": false, "{\"tests\":[{\"status\":\"failed\"}]}": false,
+		"Output: building\nExit Code: 0\nfailed\nExit Code: 1\nProcess Group PGID: 9": true, "<untrusted_context>\nOutput: x\nExit Code: 2\nSignal: (none)\nProcess Group PGID: 7\n</untrusted_context>": true,
+		"Process exited with code -1\nOutput:\n": true, "/repo\nProcess exited with code 1\n": true, "{\"status\":\"failed\"}": true,
+	} {
+		text, err := json.Marshal(output)
+		require.NoError(t, err)
+		events, _ := proof.ReadLog([]byte(`[{"id": "1", "name": "bash", "args": {"command": "go test ./..."}, "result": ` + string(text) + `}]`))
+		require.Len(t, events, 1)
+		require.Equal(t, failed, events[0].Failed, output)
+	}
+	for _, opaque := range []string{
+		`{"role":"assistant","content":"All tests pass."}` + "\n" + `{"type":"tool_invocation","what":{"bash":"go test"}}`,
+		`{"type":"assistant","message":{"content":"All tests pass."}}` + "\n" + `{"type":"exec_call_end","stdout":"ok"}`,
+		`{"what":"All tests pass."}`, `[]`, `"All tests pass."`, `1`, ``, `no log`,
+	} {
+		_, known := proof.ReadLog([]byte(opaque))
+		require.Zero(t, known, opaque)
+	}
 }

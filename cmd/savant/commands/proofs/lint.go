@@ -17,9 +17,9 @@ import (
 
 func (p *program) lintCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "lint LOG|RUN", Short: "Say of what a model asserts in a session how it is known",
-		Long: "Read a client's session log (a JSON object a line), or a run of the agent, and say of each assertion, such as \"all tests\n" +
-			"pass\" or \"I pushed\", whether a call witnesses it, is stale, or is not there. It judges only plain sentences, and never\n" +
-			"that one is false.",
+		Long: "Read a client's session log (JSON, or an object a line), or a run of the agent, and say of each assertion, such as\n" +
+			"\"all tests pass\" or \"I pushed\", whether a call witnesses it, is stale, or is not there. It judges only plain sentences,\n" +
+			"and never that one is false.",
 		Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
@@ -31,7 +31,7 @@ func (p *program) lintCommand() *cobra.Command {
 			}
 			events, known := proof.ReadLog(content)
 			if known == 0 {
-				return fault.New(fault.InvalidParams, "%s: no line is a message of a session log as Claude Code writes it", args[0])
+				return fault.New(fault.InvalidParams, "%s: no messages of a session log are in it, or calls in a shape that is not known", args[0])
 			}
 			return p.judged(args[0], known, proof.Lint(events))
 		}})
