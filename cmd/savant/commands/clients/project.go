@@ -70,10 +70,10 @@ func (d *doctor) workflows(ctx context.Context, a *app.App) {
 		}
 	}
 	if invalid > 0 {
-		d.wrong(fmt.Sprintf("%d of %s cannot run", invalid, terminal.Count(len(files), "workflow")), "savant workflows validate")
+		d.wrong(fmt.Sprintf("errors in %d of %s of workflows and schemas", invalid, terminal.Count(len(files), "file")), "savant workflows validate")
 		return
 	}
-	d.right("%s of the project, without errors", terminal.Count(len(files), "workflow"))
+	d.right("%s of workflows and schemas, without errors", terminal.Count(len(files), "file"))
 }
 
 // parts tells which parts of the folder are not used because nobody has trusted them.
@@ -87,7 +87,7 @@ func (d *doctor) parts(a *app.App) {
 		d.right("every part of the folder that must be trusted is")
 		return
 	}
-	d.wrong(terminal.Count(len(names), "part")+" of the folder is not trusted, and not used: "+strings.Join(names, ", "), "savant trust")
+	d.wrong("not trusted, and so not used, in this folder: "+strings.Join(names, ", "), "savant trust")
 }
 
 // engines tells whether the project's commands and its repository can be read, and which
