@@ -1,10 +1,12 @@
 package sessions
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
+	"errors"
+	"io"
 	"time"
 
 	"savant/fault"
@@ -15,40 +17,67 @@ import (
 
 // Recorded is a call of a recorded session.
 type Recorded struct {
-	// Line is where the call stands in the recording, and Ended where its end does, 0
-	// without one.
-	Line, Ended int
-	Tool        string
-	Input       map[string]any
-	Result      any
-	Outcome     rules.Outcome
-	Session     string
-	Time        int64
+	Line    int // where the call stands in the recording
+	Tool    string
+	Input   map[string]any
+	Result  any
+	Outcome rules.Outcome
+	Session string
+	Time    int64
 	// Refused: it was not made.
 	Refused bool
-	// Receipt has the result where the recording does not.
-	Receipt string
 }
 
-// ReadRecording reads the calls of a recorded session: of Claude Code, or of Savant's trace.
-func ReadRecording(source []byte) ([]Recorded, error) {
-	read, torn := recording{open: map[string]int{}}, error(nil)
-	for line := range bytes.Lines(source) {
-		read.line++
-		if len(bytes.TrimSpace(line)) == 0 {
+// Tried is a call that rules would have refused, or asked a person about.
+type Tried struct {
+	Recorded
+	Verdict rules.Verdict
+}
+
+// trial judges the calls of a recording as they are read: neither lines nor results are kept
+// that no rule looks at.
+type trial struct {
+	set     *rules.Set
+	receipt func(id string) any // the result that a receipt has, or nil
+	history *rules.History
+	open    map[string]*rules.Made // by the recording's name of the call, nil if it was not noted
+	line    int
+	calls   int
+	found   []Tried
+}
+
+// maxRecorded bounds a line of a recording, in bytes.
+const maxRecorded = 64 << 20
+
+// Try judges the calls of a recorded session, of Claude Code or of Savant's trace. A call
+// that is refused is not made then; one about which a person is asked is. receipt returns
+// the result that a receipt has, or nil. calls counts all calls.
+func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found []Tried, calls int, err error) {
+	t := &trial{set: set, receipt: receipt, history: rules.NewHistory(set), open: map[string]*rules.Made{}}
+	var torn error
+	lines := bufio.NewScanner(source)
+	lines.Buffer(nil, maxRecorded)
+	for lines.Scan() {
+		t.line++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
 		if torn != nil { // only the last line may be half written
-			return nil, torn
+			return nil, 0, torn
 		}
-		if err := read.take(line); err != nil {
-			torn = fault.New(fault.InvalidParams, "line %d of the recording cannot be read: %w", read.line, err)
+		if err := t.take(lines.Bytes()); err != nil {
+			torn = fault.New(fault.InvalidParams, "line %d of the recording cannot be read: %w", t.line, err)
 		}
 	}
-	if len(read.calls) == 0 {
-		return nil, cmp.Or(torn, error(fault.New(fault.InvalidParams, "the recording has no calls: expected a session of Claude Code, or a trace of Savant")))
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, 0, fault.New(fault.LimitExceeded, "line %d of the recording has more than %d bytes", t.line+1, maxRecorded)
+	case err != nil:
+		return nil, 0, fault.New(fault.InvalidParams, "the recording cannot be read: %w", fault.WithoutPath(err))
+	case t.calls == 0:
+		return nil, 0, cmp.Or(torn, error(fault.New(fault.InvalidParams, "the recording has no calls: expected a session of Claude Code, or a trace of Savant")))
 	}
-	return read.calls, nil
+	return t.found, t.calls, nil
 }
 
 // message is a line of a session of Claude Code.
@@ -88,15 +117,8 @@ type traced struct {
 	} `json:"metadata"`
 }
 
-// recording is what was read of a recording.
-type recording struct {
-	line  int
-	calls []Recorded
-	open  map[string]int // by the recording's name of the call
-}
-
 // take reads a line by its type.
-func (r *recording) take(line []byte) error {
+func (t *trial) take(line []byte) error {
 	var form struct {
 		Type string `json:"type"`
 	}
@@ -105,9 +127,9 @@ func (r *recording) take(line []byte) error {
 	}
 	switch {
 	case form.Type == "assistant" || form.Type == "user":
-		return takeAs(line, r.blocks)
+		return takeAs(line, t.blocks)
 	case form.Type == "tool_call_started" || form.Type == "tool_call_completed":
-		return takeAs(line, r.traced)
+		return takeAs(line, t.traced)
 	}
 	return nil
 }
@@ -121,26 +143,42 @@ func takeAs[T any](line []byte, take func(T)) error {
 	return err
 }
 
-func (r *recording) begin(name string, made Recorded) {
-	made.Line = r.line
-	r.open[name] = len(r.calls)
-	r.calls = append(r.calls, made)
-}
-
-func (r *recording) end(name string, outcome rules.Outcome, result any, receipt string) {
-	at, known := r.open[name]
-	if !known {
+// begin judges a call and, unless it is refused, notes it.
+func (t *trial) begin(name string, made Recorded) {
+	made.Line = t.line
+	t.calls++
+	t.open[name] = nil
+	if made.Tool, _ = toolOf(t.set, made.Tool); !t.set.Reads(made.Tool) {
 		return
 	}
-	delete(r.open, name)
-	made := &r.calls[at]
-	made.Ended, made.Outcome, made.Receipt = r.line, outcome, receipt
-	if outcome == rules.Succeeded {
-		made.Result = result
+	call := rules.Call{Tool: made.Tool, Input: made.Input, Session: made.Session, Time: made.Time, Witness: "gateway"}
+	verdict := rules.Decide(t.set, t.history, call)
+	if len(verdict.Findings) > 0 {
+		t.found = append(t.found, Tried{made, verdict})
 	}
+	if verdict.Decision == rules.Refuse {
+		t.history.Refuse(call)
+		return
+	}
+	t.open[name] = t.history.Reserve(call)
 }
 
-func (r *recording) blocks(found message) {
+func (t *trial) end(name string, outcome rules.Outcome, result any, receipt string) {
+	made := t.open[name]
+	delete(t.open, name)
+	if made == nil {
+		return
+	}
+	if outcome != rules.Succeeded {
+		result = nil
+	}
+	if result == nil && receipt != "" {
+		result = t.receipt(receipt)
+	}
+	t.history.Settle(made, outcome, result, receipt)
+}
+
+func (t *trial) blocks(found message) {
 	var blocks []block
 	if jsonvalue.UnmarshalStored(found.Message.Content, &blocks) != nil { // a text alone
 		return
@@ -148,23 +186,23 @@ func (r *recording) blocks(found message) {
 	for _, each := range blocks {
 		switch each.Type {
 		case "tool_use":
-			r.begin(each.ID, Recorded{Tool: each.Name, Input: each.Input, Session: found.Session, Time: milliseconds(found.Timestamp)})
+			t.begin(each.ID, Recorded{Tool: each.Name, Input: each.Input, Session: found.Session, Time: milliseconds(found.Timestamp)})
 		case "tool_result":
 			output := each.Content
 			if len(found.Result) > 0 && len(blocks) == 1 { // as its hooks report it
 				output = found.Result
 			}
 			result, outcome := Reported(gate.Event{Output: output, Failed: each.IsError})
-			r.end(each.Of, outcome, result, "")
+			t.end(each.Of, outcome, result, "")
 		}
 	}
 }
 
-func (r *recording) traced(found traced) {
+func (t *trial) traced(found traced) {
 	session := cmp.Or(found.Run, found.Session)
 	name := session + " " + found.Call
-	if _, begun := r.open[name]; !begun {
-		r.begin(name, Recorded{Tool: found.Tool, Input: found.Args, Session: session, Time: milliseconds(found.Timestamp)})
+	if _, begun := t.open[name]; !begun {
+		t.begin(name, Recorded{Tool: found.Tool, Input: found.Args, Session: session, Time: milliseconds(found.Timestamp)})
 	}
 	if found.Type != "tool_call_completed" {
 		return
@@ -173,22 +211,28 @@ func (r *recording) traced(found traced) {
 	if found.Output != "" {
 		result = jsonvalue.TextOrValue(found.Output)
 	}
-	r.end(name, rules.OutcomeOf(found.Status == "ok" || found.Status == "cached"), result, found.Metadata.Receipt)
+	t.end(name, rules.OutcomeOf(found.Status == "ok" || found.Status == "cached"), result, found.Metadata.Receipt)
 }
 
 // CallsUnder returns the calls that rules of a run judged, WORKFLOW/RUN, in their order.
 func (k *Keeper) CallsUnder(run string) ([]Recorded, error) {
 	all, err := readAll(k.options.Root)
-	found := recording{open: map[string]int{}}
+	var calls []Recorded
+	open := map[string]int{}
 	for _, each := range all {
+		at, begun := open[each.Call]
 		switch {
-		case each.Kind == kindEnd:
-			found.end(each.Call, each.Outcome, each.Result, each.Receipt)
+		case each.Kind == kindEnd && begun:
+			if calls[at].Outcome = each.Outcome; each.Outcome == rules.Succeeded {
+				calls[at].Result = each.Result
+			}
+			delete(open, each.Call)
 		case (each.Kind == kindCall || each.Kind == kindRefused) && ruledBy(each.Runs, run):
-			found.begin(each.Call, Recorded{Tool: each.Tool, Input: each.Input, Time: each.Time, Refused: each.Kind == kindRefused})
+			open[each.Call] = len(calls)
+			calls = append(calls, Recorded{Tool: each.Tool, Input: each.Input, Time: each.Time, Refused: each.Kind == kindRefused})
 		}
 	}
-	return found.calls, err
+	return calls, err
 }
 
 // milliseconds reads a time of a recording, 0 if it is none.
@@ -198,44 +242,4 @@ func milliseconds(text string) int64 {
 		return 0
 	}
 	return at.UnixMilli()
-}
-
-// Tried is a call that rules would have refused, or asked a person about.
-type Tried struct {
-	Recorded
-	Verdict rules.Verdict
-}
-
-// Try judges the calls of a recording. A call that is refused is not made then; one about
-// which a person is asked is.
-func Try(set *rules.Set, calls []Recorded) []Tried {
-	var found []Tried
-	history, open := rules.NewHistory(set), []pending{}
-	for _, each := range calls {
-		open = slices.DeleteFunc(open, func(p pending) bool {
-			ended := p.Ended != 0 && p.Ended < each.Line
-			if ended {
-				history.Settle(p.made, p.Outcome, p.Result, p.Receipt)
-			}
-			return ended
-		})
-		each.Tool, _ = toolOf(set, each.Tool)
-		call := rules.Call{Tool: each.Tool, Input: each.Input, Session: each.Session, Time: each.Time, Witness: "gateway"}
-		verdict := rules.Decide(set, history, call)
-		if len(verdict.Findings) > 0 {
-			found = append(found, Tried{each, verdict})
-		}
-		if verdict.Decision == rules.Refuse {
-			history.Refuse(call)
-			continue
-		}
-		open = append(open, pending{each, history.Reserve(call)})
-	}
-	return found
-}
-
-// pending is a call of a recording that has not ended where the recording is read.
-type pending struct {
-	Recorded
-	made *rules.Made
 }

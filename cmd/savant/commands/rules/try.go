@@ -10,13 +10,11 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/rules"
 	"savant/rules/sessions"
 )
-
-// maxRecording bounds a recording, in bytes.
-const maxRecording = 256 << 20
 
 func (p *program) tryCommand() *cobra.Command {
 	var log string
@@ -28,26 +26,25 @@ func (p *program) tryCommand() *cobra.Command {
 			if log == "" {
 				return cli.UsageError("which recording? --session LOG, - for stdin")
 			}
-			source, err := p.Read("--session", log, maxRecording)
+			source, closeSource, err := p.Readable(log)
 			if err != nil {
-				return err
+				return cli.UsageError("--session: " + fault.From(err).Message())
 			}
+			defer closeSource()
 			set, err := a.Rules()
 			if err != nil {
 				return err
 			}
-			calls, err := sessions.ReadRecording(source)
+			found, calls, err := sessions.Try(set, source, func(id string) (result any) {
+				if kept, err := a.Store.Receipt(ctx, id); err == nil { // else it was removed
+					result, _ = jsonvalue.DecodeStored(kept.Result) // null where only its digest is kept
+				}
+				return result
+			})
 			if err != nil {
 				return err
 			}
-			for i, each := range calls {
-				if each.Result == nil && each.Receipt != "" {
-					if kept, err := a.Store.Receipt(ctx, each.Receipt); err == nil { // else it was removed
-						calls[i].Result, _ = jsonvalue.DecodeStored(kept.Result) // null where only its digest is kept
-					}
-				}
-			}
-			return p.printTried(log, len(calls), sessions.Try(set, calls))
+			return p.printTried(log, calls, found)
 		})}
 	command.Flags().StringVar(&log, "session", "", "the recording, - for stdin")
 	return p.JSONFlag(command)
