@@ -45,24 +45,25 @@ func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) 
 	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
 		return text, false
 	}
-	changed = renameCall(members, tools)
+	before := string(encode(members))
+	renameCall(members, tools)
 	if calls := callsIn(members["calls"]); calls != nil {
 		for _, call := range calls {
-			changed = renameCall(call, tools) || changed
-			changed = besides(call, tools) || changed
+			renameCall(call, tools)
+			besides(call, tools)
 			delete(call, "action")
 		}
-		changed = changed || members["calls"][0] != '['
 		members["calls"] = encode(calls)
 	}
 	if action := actionOf(members, tools); action != "" {
-		members["action"], changed = encode(action), true
+		members["action"] = encode(action)
 	}
-	changed = finishCall(members, tools) || besides(members, tools) || changed
-	if !changed {
+	finishCall(members, tools)
+	besides(members, tools)
+	if renamed = string(encode(members)); renamed == before {
 		return text, false
 	}
-	return string(encode(members)), true
+	return renamed, true
 }
 
 // textIn returns a member that is a text; "" for any other.
@@ -141,49 +142,46 @@ func byName(members map[string]json.RawMessage, tools []reasoning.Tool) bool {
 
 // renameCall corrects the names of the members of one call, which other objects may
 // hold: {"function": {"name": …}}.
-func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) {
 	if byName(members, tools) {
-		return true
+		return
 	}
-	changed = renameMembers(members)
+	renameMembers(members)
 	if textIn(members["tool_name"]) == "" && textIn(members["action"]) != string(reasoning.ActionFinish) {
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			tool, known := offeredTool(textIn(members[name]), tools)
 			switch inner := objectIn(members[name]); {
 			case known && name != "action" && members["args"] != nil:
-				members["tool_name"], changed = encode(tool.Name), true
+				members["tool_name"] = encode(tool.Name)
 			case inner != nil && name != "calls":
 				if inner = stated(inner, tools, maxHolders); inner != nil {
 					delete(members, name)
 					maps.Copy(members, inner)
-					changed = true
 				}
 			}
 		}
 	}
 	if written := textIn(members["args"]); !json.Valid([]byte(written)) {
 		if fixed, repairs, ok := repaired(written); ok && !slices.Contains(repairs, repairedEnd) {
-			members["args"], changed = json.RawMessage(fixed), true
+			members["args"] = json.RawMessage(fixed)
 		}
 	}
-	return changed
 }
 
 // renameMembers gives the members of an intent their names: "toolName", "ToolName" and
 // "tool-name" are tool_name, and so are the names that other formats have for it.
-func renameMembers(members map[string]json.RawMessage) (changed bool) {
+func renameMembers(members map[string]json.RawMessage) {
 	written := slices.Sorted(maps.Keys(members))
 	for name, others := range otherNames {
 		for _, other := range append([]string{name}, others...) {
 			for _, each := range written {
 				if _, named := members[name]; !named && members[each] != nil && (folded(each) == folded(other) || name == "args" && argsName().MatchString(folded(each))) {
-					members[name], changed = members[each], true
+					members[name] = members[each]
 					delete(members, each)
 				}
 			}
 		}
 	}
-	return changed
 }
 
 // folded is a name without case and separators.
@@ -193,10 +191,10 @@ func folded(name string) string {
 
 // besides takes the arguments of a call that stand beside its name: the members that the
 // tool declares.
-func besides(members map[string]json.RawMessage, tools []reasoning.Tool) (changed bool) {
+func besides(members map[string]json.RawMessage, tools []reasoning.Tool) {
 	tool, known := toolOf(members, tools)
 	if !known || members["args"] != nil {
-		return false
+		return
 	}
 	declared := propertiesOf(tool)
 	args := map[string]json.RawMessage{}
@@ -209,17 +207,16 @@ func besides(members map[string]json.RawMessage, tools []reasoning.Tool) (change
 	if len(args) > 0 {
 		members["args"] = encode(args)
 	}
-	return len(args) > 0
 }
 
 // finishCall makes a finish of the call of a tool of that name, which nobody offers, and
 // finds the answer of a finish among its arguments or its other members.
-func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) bool {
+func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) {
 	name := textIn(members["tool_name"])
 	_, known := offeredTool(name, tools)
 	called := !known && (name == string(reasoning.ActionFinish) || otherActions[2].names().MatchString(name))
 	if !called && (members["final"] != nil || members["finish"] != nil || textIn(members["action"]) != string(reasoning.ActionFinish)) {
-		return false
+		return
 	}
 	inner := maps.Clone(members)
 	if args := objectIn(members["args"]); args != nil {
@@ -235,13 +232,11 @@ func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) bool
 			inner["final"] = only
 		}
 	}
-	if inner["final"] == nil {
-		return false
+	if inner["final"] != nil {
+		delete(members, "tool_name")
+		delete(members, "args")
+		members["action"], members["final"] = encode(reasoning.ActionFinish), inner["final"]
 	}
-	delete(members, "tool_name")
-	delete(members, "args")
-	members["action"], members["final"] = encode(reasoning.ActionFinish), inner["final"]
-	return true
 }
 
 // actionOf returns the action of an intent with a missing or misnamed one; else "".
