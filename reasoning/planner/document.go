@@ -73,48 +73,43 @@ func (d *documentReader) line(i int, q quoted) {
 	}
 }
 
-// following returns the lines after a paragraph that belong to it, up to the next paragraph:
-// a list, a table, an example.
-func (d *documentReader) following() (lines []quoted) {
-	last := d.block[len(d.block)-1]
+// gather returns lines from an index on, at most so many, without blank ones, up to the first
+// that does not belong to them. A fenced example belongs as a whole.
+func (d *documentReader) gather(from, most int, belongs func(line string) bool) (lines []quoted) {
 	fenced := false
-	for number := last.number + 1; number < d.reading.start+len(d.reading.lines) && len(lines) < maxExample; number++ {
-		line := d.reading.lines[number-d.reading.start]
-		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
-		switch {
-		case fence:
+	for i, line := range d.reading.lines[min(from, len(d.reading.lines)):] {
+		switch text := strings.TrimSpace(line); {
+		case strings.HasPrefix(text, "```"):
 			fenced = !fenced
-		case fenced, listItem().MatchString(line), strings.HasPrefix(line, "|"), strings.HasPrefix(line, "  "), strings.HasPrefix(line, "\t"):
-		case strings.TrimSpace(line) == "":
+		case text == "" && !fenced:
 			continue
-		default:
+		case !fenced && (!belongs(line) || len(lines) >= most):
 			return lines
 		}
-		lines = append(lines, quoted{number, line})
+		if len(lines) == maxExample {
+			return lines
+		}
+		lines = append(lines, quoted{d.reading.start + from + i, line})
 	}
 	return lines
 }
 
-// section adds a heading with the lines that follow it, a fenced example completely. The
-// words of the heading count most.
+// continues reports whether a line belongs to the paragraph before it: to a list, a table
+// or an example.
+func continues(line string) bool {
+	return listItem().MatchString(line) || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")
+}
+
+// section adds a heading with the lines that follow it. The words of the heading count most.
 func (d *documentReader) section(i int, heading quoted) {
-	s := passage{path: d.reading.path, heading: d.heading, nameLine: heading.number, lines: []quoted{heading}}
-	fenced := false
-	whole := func() bool { return fenced || d.planner.question.list }
-	for j := i + 1; j < len(d.reading.lines) && (j <= i+maxSection || whole() && len(s.lines) < maxExample); j++ {
-		line := d.reading.lines[j]
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			fenced = !fenced
-		}
-		if !fenced && documentHeading().MatchString(line) {
-			break
-		}
-		if strings.TrimSpace(line) != "" {
-			s.lines = append(s.lines, quoted{d.reading.start + j, line})
-		}
+	most := maxSection
+	if d.planner.question.list {
+		most = maxExample
 	}
+	lines := d.gather(i+1, most, func(line string) bool { return !documentHeading().MatchString(line) })
 	if d.planner.weigh(d.heading) > 0 {
-		d.add(s, d.heading, field{d.heading, 1.2}, field{textOf(s.lines[1:]), inBody})
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: heading.number, lines: append([]quoted{heading}, lines...)},
+			d.heading, field{d.heading, 1.2}, field{textOf(lines), inBody})
 	}
 }
 
@@ -146,7 +141,7 @@ func (d *documentReader) end() {
 		case listItem().MatchString(first): // it is about its first word
 			title = strings.Fields(first + " -")[1]
 		default:
-			following = d.following()
+			following = d.gather(d.block[len(d.block)-1].number+1-d.reading.start, maxExample, continues)
 			longest = maxExample
 		}
 		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: append(slices.Clone(d.block[:min(len(d.block), longest)]), following...)}, title,
