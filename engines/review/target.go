@@ -81,7 +81,8 @@ const maxWords = 200
 func parseWords(text string, tree bool) (found []word) {
 	text = quotation().ReplaceAllStringFunc(text, func(match string) string {
 		name := []rune(strings.TrimLeft(match, "( \t\r\n"))
-		found = append(found, word{forms: formsOf(string(name[1 : len(name)-1])), firm: true, called: true})
+		// The marks may be a part of the name.
+		found = append(found, word{forms: append([]string{string(name)}, formsOf(string(name[1:len(name)-1]))...), firm: true, called: true})
 		return " "
 	})
 	fields := strings.Fields(text)
@@ -94,11 +95,12 @@ func parseWords(text string, tree bool) (found []word) {
 	for i, each := range fields {
 		before, kind := beforeName(fields[:i])
 		within := i > 0 && articles[bare[i-1]] && i+1 < len(bare) && kinds[bare[i+1]] // the review branch
-		if common(bare[i]) && !alone && !(ordinary(bare[i]) && (kind || within)) && !(kind && (i+1 == len(fields) || pauses(each))) {
+		bracketed := strings.ContainsAny(each[:1], "<{[")                             // no English
+		if common(bare[i]) && !alone && !bracketed && !((ordinary(bare[i]) || requests[bare[i]]) && (kind || within)) && !(kind && (i+1 == len(fields) || pauses(each))) {
 			continue
 		}
 		name := bareWord(each)
-		strange := notLetters().MatchString(name)
+		strange := bracketed || notLetters().MatchString(name)
 		called := !common(bare[i]) && (alone || kind || i+1 < len(bare) && kinds[bare[i+1]] && !pauses(each) || strange && before == "of")
 		described := i > 0 && (bare[i-1] == "a" || bare[i-1] == "an") // in-depth
 		w := word{forms: formsOf(each), standing: unmarked, called: called, firm: called || strange && !described, base: bases[before]}
@@ -129,17 +131,16 @@ const (
 )
 
 // formsOf returns a word as it is written, and with less and less punctuation around it.
-func formsOf(text string) []string {
-	forms := []string{text}
-	for rest := strings.TrimLeft(text, opening); rest != ""; {
-		forms = append(forms, rest)
-		_, size := utf8.DecodeLastRuneInString(rest)
-		if !strings.ContainsAny(rest[len(rest)-size:], closing) {
-			break
+func formsOf(text string) (forms []string) {
+	for _, rest := range []string{text, strings.TrimLeft(text, opening)} {
+		for rest != "" && !slices.Contains(forms, rest) {
+			forms = append(forms, rest)
+			if _, size := utf8.DecodeLastRuneInString(rest); strings.ContainsAny(rest[len(rest)-size:], closing) {
+				rest = rest[:len(rest)-size]
+			}
 		}
-		rest = rest[:len(rest)-size]
 	}
-	return slices.Compact(forms)
+	return forms
 }
 
 // bareWord returns a word without the punctuation around it.

@@ -31,7 +31,7 @@ func TestNamesAreGitsToJudge(t *testing.T) {
 	for _, name := range []string{"release", "gr", "x", "a", "wip", "changes", "code", "my"} { // what a reading that stops early would find
 		d.branch(name)
 	}
-	for _, name := range []string{"release+hotfix", "größe", "fix/#7-x", "a&b", "x,y", "feat=1", "50%", "wip(1)", "pr7", "#8", "v1.2_3", "ветка", "名前", "user@home", "a!b", "it's"} {
+	for _, name := range []string{"release+hotfix", "größe", "fix/#7-x", "a&b", "x,y", "feat=1", "50%", "wip(1)", "pr7", "#8", "v1.2_3", "ветка", "名前", "user@home", "a!b", "it's", "{a}", "<tag>", `"quoted"`, "(paren)", "$(x)", "🚀", "@next"} {
 		commit := d.branch(name)
 		for _, target := range []string{name, "branch " + name, "please review " + name, "review the changes of " + name, "Review “" + name + "”!", "review `" + name + "` please",
 			"look at " + name + ", it is new.", "my changes in " + name, "main..." + name, "review main.." + name + " please", "the " + name + " branch", "review " + name + " against main"} {
@@ -138,7 +138,7 @@ func TestBranchesCalledLikeWords(t *testing.T) {
 	d := newDesk(t)
 	d.write("a.txt", "1\n")
 	names := map[string]string{"": "", d.commit("begin"): "main"}
-	for _, name := range []string{"the", "review", "my", "changes", "my-changes", "feature", "bugs", "-x"} {
+	for _, name := range []string{"the", "review", "my", "changes", "my-changes", "feature", "bugs", "request", "-x"} {
 		if name[0] == '-' {
 			d.git("update-ref", "refs/heads/-x", "main")
 			continue
@@ -152,7 +152,7 @@ func TestBranchesCalledLikeWords(t *testing.T) {
 	for target, want := range map[string]string{
 		"review my changes": "", "please review my changes today": "", "review the security of my changes": "", "look for bugs in my code": "", "my changes": "",
 		"review the changes": "", "review the": "", "review": "review", "the": "the", "changes": "changes", "my-changes": "my-changes", "review my-changes": "my-changes",
-		"review branch the": "the", "the branch called the": "the", "review the branch named changes.": "changes", "the changes of branch changes": "changes",
+		"review branch the": "the", "the branch called the": "the", "the request branch": "request", "review the branch named changes.": "changes", "the changes of branch changes": "changes",
 		"branch changes": "changes", "review the branch review": "review", "the review branch": "review",
 		"my changes on feature": "feature", "my changes on Monday": "", "review feature": "feature", "the tag feature": "bugs", "review the feature tag please": "bugs",
 		"feature vs bugs": "feature", "review only": "my", "review bugs": "bugs", "does feature break anything?": "feature", "origin/only": "my",
