@@ -84,6 +84,9 @@ func (a *anthropicAnswer) take(part []byte) error {
 		a.end()
 	case "message", "": // whole; events of other types, which later versions may add, are ignored
 		for _, each := range event.Get("content").Array() {
+			if each.Type == gjson.String { // a text alone
+				each = gjson.Parse(`{"type":"text","text":` + each.Raw + `}`)
+			}
 			a.begin(each)
 			a.write(a.arguments(each.Get("input")))
 		}

@@ -133,7 +133,7 @@ func (a *openAIAnswer) add(said gjson.Result) {
 	a.refusal.WriteString(said.Get("refusal").Str)
 	a.thinking.WriteString(cmp.Or(said.Get("reasoning_content").Str, said.Get("reasoning").Str))
 	for i, each := range said.Get("tool_calls").Array() {
-		if index := each.Get("index"); index.Exists() {
+		if index := each.Get("index"); index.Type != gjson.Null {
 			i = tokens(index)
 		}
 		made := a.callAt(i)
