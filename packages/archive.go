@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"strings"
 
 	"savant/fault"
 	"savant/internal/regular"
@@ -79,13 +80,14 @@ func (f *Fetched) unpack(source Source, header *tar.Header, content io.Reader) e
 	if header.Typeflag == tar.TypeReg {
 		mode = 0
 	}
-	taken, err := f.take(source, header.Name, mode, header.Size)
+	name := strings.TrimPrefix(header.Name, "./") // tar of a folder writes that
+	taken, err := f.take(source, name, mode, header.Size)
 	if err != nil || !taken {
 		return err
 	}
-	if _, twice := f.Content[header.Name]; twice {
-		return fault.New(fault.InvalidParams, "%s: %s stands in the archive twice", source, header.Name)
+	if _, twice := f.Content[name]; twice {
+		return fault.New(fault.InvalidParams, "%s: %s stands in the archive twice", source, name)
 	}
-	f.Content[header.Name], err = io.ReadAll(io.LimitReader(content, maxFile))
+	f.Content[name], err = io.ReadAll(io.LimitReader(content, maxFile))
 	return notRead(source, err)
 }

@@ -28,7 +28,7 @@ import (
 func TestSources(t *testing.T) {
 	for _, text := range []string{
 		"", "-uevil", "--upload-pack=touch x@v1", "ext::sh -c touch%20x@v1", "fd::7@v1", "http://host/o/r@v1", "git://host/o/r@v1", "ftp://host/o/r@v1",
-		"https://-oProxyCommand=x/o/r@v1", "https://user:secret@host/o/r@v1", "https://host@v1", "https://host/@v1", "https://host/o/r", "git@host:o/r.git",
+		"https://-oProxyCommand=x/o/r@v1", "ssh://-oProxyCommand=x@host/o/r@v1", "https://user:secret@host/o/r@v1", "https://host@v1", "https://host/@v1", "https://host/o/r", "git@host:o/r.git",
 		"https://host/o/r@-v1", "https://host/o/r@v1..v2", "https://host/o/r@v1.lock", "https://host/o/r@v 1", "https://host/o/r@refs//x", "https://host/o/r?x=1@v1",
 		"https://host/o/r//../other@v1", "https://host/o/r///etc@v1", "https://host/o/r//a/../../b@v1", "https://host/o/r//.git@v1", "a\nb@v1", "a\x00b", strings.Repeat("a", 1001),
 	} {
@@ -218,20 +218,22 @@ func TestArchivesThatWereTamperedWith(t *testing.T) {
 		more tar.Header
 		code fault.Code
 	}{
-		"a way out":            {tar.Header{Name: "../../workflows/b.yaml", Size: 1}, ""},
-		"an absolute name":     {tar.Header{Name: "/workflows/b.yaml", Size: 1}, ""},
-		"a link":               {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, fault.ToolDenied},
-		"a hard link":          {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeLink, Linkname: "workflows/a.yaml"}, fault.ToolDenied},
-		"a pipe":               {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeFifo}, fault.ToolDenied},
-		"a device":             {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeChar}, fault.ToolDenied},
-		"one name twice":       {good, fault.InvalidParams},
-		"a large file":         {tar.Header{Name: "workflows/b.yaml", Size: 2 << 20}, fault.LimitExceeded},
-		"a large file aside":   {tar.Header{Name: "video.mp4", Size: 65 << 20}, fault.LimitExceeded},
-		"commands":             {tar.Header{Name: ".savant/ci.yaml", Size: 1}, ""},
-		"another package's":    {tar.Header{Name: "workflows/vendor/local/x/workflows/b.yaml", Size: 1}, ""},
-		"a twin in capitals":   {tar.Header{Name: "workflows/A.yaml", Size: 1}, fault.InvalidParams},
-		"a file as a folder":   {tar.Header{Name: "workflows/a.yaml/b.yaml", Size: 1}, fault.InvalidParams},
-		"a name with controls": {tar.Header{Name: "workflows/b\x1b[2J.yaml", Size: 1}, ""},
+		"a way out":               {tar.Header{Name: "../../workflows/b.yaml", Size: 1}, ""},
+		"an absolute name":        {tar.Header{Name: "/workflows/b.yaml", Size: 1}, ""},
+		"a link":                  {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, fault.ToolDenied},
+		"a hard link":             {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeLink, Linkname: "workflows/a.yaml"}, fault.ToolDenied},
+		"a pipe":                  {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeFifo}, fault.ToolDenied},
+		"a device":                {tar.Header{Name: "workflows/b.yaml", Typeflag: tar.TypeChar}, fault.ToolDenied},
+		"one name in other words": {tar.Header{Name: "./workflows/a.yaml", Size: 1}, fault.InvalidParams},
+		"a name in another code":  {tar.Header{Name: "workflows/\xe9.yaml", Size: 1, Format: tar.FormatGNU}, ""},
+		"one name twice":          {good, fault.InvalidParams},
+		"a large file":            {tar.Header{Name: "workflows/b.yaml", Size: 2 << 20}, fault.LimitExceeded},
+		"a large file aside":      {tar.Header{Name: "video.mp4", Size: 65 << 20}, fault.LimitExceeded},
+		"commands":                {tar.Header{Name: ".savant/ci.yaml", Size: 1}, ""},
+		"another package's":       {tar.Header{Name: "workflows/vendor/local/x/workflows/b.yaml", Size: 1}, ""},
+		"a twin in capitals":      {tar.Header{Name: "workflows/A.yaml", Size: 1}, fault.InvalidParams},
+		"a file as a folder":      {tar.Header{Name: "workflows/a.yaml/b.yaml", Size: 1}, fault.InvalidParams},
+		"a name with controls":    {tar.Header{Name: "workflows/b\x1b[2J.yaml", Size: 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := fetch(t, archive(t, good, each.more))
@@ -420,4 +422,33 @@ func TestChangesAreShown(t *testing.T) {
 	require.Equal(t, `["git.tag"] → ["git.tag","git.commit"]`, found["rules/r.yaml||rules tag guard"])
 	require.Equal(t, ` → "more"`, found["rules/r.yaml||rules more"])
 	require.Len(t, found, 7)
+}
+
+// A clone may bring a link in the place of the packages' folders. What it leads to within the
+// project is neither replaced nor removed.
+func TestFoldersOfPackagesThatAreLinks(t *testing.T) {
+	content := packages.Content{"workflows/a.yaml": []byte("name: a\n")}
+	pack := packages.Package{Name: "local/ops", Source: "../ops", Files: content.Digests()}
+	for linked, target := range map[string]string{".savant/packages/local": "../../mine", ".savant/packages": "../other", "workflows/vendor/local": "../../mine", "workflows/vendor": "../other"} {
+		t.Run(linked, func(t *testing.T) {
+			folder := t.TempDir()
+			write(t, folder, "mine/ops/precious", 1)
+			write(t, folder, "other/local/ops/precious", 1)
+			link(t, target, folder, linked)
+			root, err := os.OpenRoot(folder)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, root.Close()) }()
+			store := packages.NewStore(root)
+			require.ErrorContains(t, store.Remove(pack), "it is a link")
+			if stage, err := store.Stage(pack, content); err == nil {
+				place := packages.Folder
+				if strings.HasPrefix(linked, packages.Vendor) {
+					place = packages.Vendor
+				}
+				require.ErrorContains(t, stage.Install(place), "it is a link")
+			}
+			require.FileExists(t, filepath.Join(folder, "mine/ops/precious"))
+			require.FileExists(t, filepath.Join(folder, "other/local/ops/precious"))
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -38,7 +39,7 @@ type Content map[string][]byte
 // rule. All other files of a source are left out.
 func IsPackageFile(name string) bool {
 	folder, rest, below := strings.Cut(name, "/")
-	if !below || len(name) > maxPath || path.Clean(name) != name || strings.Contains(name, "\\") {
+	if !below || len(name) > maxPath || !utf8.ValidString(name) || path.Clean(name) != name || strings.Contains(name, "\\") {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {

@@ -68,8 +68,8 @@ func ParseSource(text string) (Source, error) {
 			return refused("this is no address of a repository")
 		case !slices.Contains(schemes, scheme):
 			return refused(scheme + ": is not taken, only https, ssh and file")
-		case strings.HasPrefix(parsed.Host, "-"):
-			return refused("a host does not begin with -")
+		case strings.Contains(address, "://-") || strings.HasPrefix(parsed.Host, "-"):
+			return refused("neither a user nor a host begins with -")
 		case parsed.User != nil && scheme == "https":
 			return refused("an address in a file that is shared holds no user or password, since git's own credentials are used")
 		case parsed.RawQuery != "" || parsed.Fragment != "":

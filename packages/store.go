@@ -161,6 +161,9 @@ func (s *Stage) Discard() error { return notSaved(s.Folder, s.store.root.RemoveA
 // Install puts the package in place of the one of its name, below a folder: Folder or Vendor.
 func (s *Stage) Install(folder string) error {
 	target := path.Join(folder, s.pack.Name)
+	if err := s.store.unlinked(path.Dir(target)); err != nil {
+		return err
+	}
 	if err := s.store.folder(path.Dir(target)); err != nil {
 		return err
 	}
@@ -174,11 +177,25 @@ func (s *Stage) Install(folder string) error {
 	return s.Discard()
 }
 
+// unlinked refuses a folder that a link of the project leads to another of its folders: what
+// lies there is no package's, and would be replaced or removed.
+func (s *Store) unlinked(folder string) error {
+	for way := folder; strings.Contains(way, "/"); way = path.Dir(way) {
+		if info, err := s.root.Lstat(way); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return notSaved(way, errors.New("it is a link"))
+		}
+	}
+	return nil
+}
+
 // Remove removes the content of a package, wherever it lies.
 func (s *Store) Remove(pack Package) error {
 	var failed error
 	for _, folder := range []string{Folder, Vendor} {
 		target := path.Join(folder, pack.Name)
+		if err := s.unlinked(path.Dir(target)); err != nil {
+			return err
+		}
 		failed = errors.Join(failed, notSaved(target, s.root.RemoveAll(target)))
 		for parent := path.Dir(target); parent != folder; parent = path.Dir(parent) {
 			if s.root.Remove(parent) != nil {

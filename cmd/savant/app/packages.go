@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"savant"
 	"savant/fault"
@@ -91,6 +92,8 @@ func (a *App) Preview(ctx context.Context, folder string, pack packages.Package)
 		return nil, err
 	}
 	found := []PreviewedWorkflow{}
+	limited, cancel := context.WithTimeout(ctx, casesTime)
+	defer cancel()
 	for _, file := range names {
 		data, err := fs.ReadFile(staged, file)
 		if err != nil {
@@ -106,7 +109,7 @@ func (a *App) Preview(ctx context.Context, folder string, pack packages.Package)
 			one.Errors = append(one.Errors, problemsOf(ctx, engine, strings.TrimSuffix(strings.TrimPrefix(file, "workflows/"), path.Ext(file)))...)
 		}
 		if len(one.Errors) == 0 {
-			one.Passed, one.Failed, err = runCases(engine, staged, file, one.Name)
+			one.Passed, one.Failed, err = runCases(limited, engine, staged, file, one.Name)
 		}
 		if err != nil && len(one.Errors) == 0 {
 			one.Errors = diagnosticsOf(err)
@@ -159,8 +162,11 @@ func problemsOf(ctx context.Context, engine *think.Engine, name string) []fault.
 	return out.Errors
 }
 
-// runCases runs the cases that a package has for a workflow.
-func runCases(engine *think.Engine, files fs.FS, file, name string) (passed, failed int, err error) {
+// casesTime bounds how long the cases of a package run: nobody has agreed to it yet.
+const casesTime = 30 * time.Second
+
+// runCases runs the cases that a package has for a workflow, LIMIT_EXCEEDED once ctx has ended.
+func runCases(ctx context.Context, engine *think.Engine, files fs.FS, file, name string) (passed, failed int, err error) {
 	graph, err := engine.Library.Graph(strings.TrimSuffix(strings.TrimPrefix(file, "workflows/"), path.Ext(file)))
 	if err != nil {
 		return 0, 0, err
@@ -174,6 +180,9 @@ func runCases(engine *think.Engine, files fs.FS, file, name string) (passed, fai
 			return passed, failed, read.Err
 		}
 		for _, one := range read.Cases {
+			if ctx.Err() != nil {
+				return passed, failed, fault.New(fault.LimitExceeded, "%s: the cases of a package run for at most %s", file, casesTime)
+			}
 			if len(cases.Run(read.File, one, graph).Differences) == 0 {
 				passed++
 			} else {
