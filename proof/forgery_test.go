@@ -251,7 +251,7 @@ func (f *forger) redactions() {
 		s.Predicate.Run.Whole = 2
 	})
 	f.change("a redaction in a whole record", proof.BadChain, f.plain, hide(2, `"result":`+greeting, `"result":"`+fake+`"`))
-	f.change("a redacted record as a whole one", proof.BadChain, f.red, func(s *proof.Statement) { s.Predicate.Run.Whole++ })
+	f.change("a redacted record as a whole one", proof.BadStatement, f.red, func(s *proof.Statement) { s.Predicate.Run.Whole++ })
 	f.change("a whole record as a redacted one", proof.BadRedaction, f.red, func(s *proof.Statement) { s.Predicate.Run.Whole-- })
 	f.change("another redacted hash", proof.BadChain, f.red, hide(2, f.hashOf(2), fake))
 	f.change("another redacted head", proof.BadChain, f.red, func(s *proof.Statement) { s.Predicate.Run.Head = fake })
@@ -260,8 +260,7 @@ func (f *forger) redactions() {
 
 // hashOf is the placeholder of the hash of a redacted record.
 func (f *forger) hashOf(i int) string {
-	line := f.red.Predicate.Records[i]
-	return line[len(line)-len(`redacted:"}`)-64 : len(line)-len(`"}`)]
+	return jsonvalue.TextMember([]byte(f.red.Predicate.Records[i]), "hash")
 }
 
 func (f *forger) signatures() {

@@ -85,12 +85,12 @@ func (f *forger) changed() {
 		} else {
 			at := draw.IntN(len(s.Predicate.Records))
 			line := s.Predicate.Records[at]
-			from, to := strings.Index(line, `"data":`)+len(`"data":`), strings.LastIndex(line, `,"state":`)
+			data := jsonvalue.Member([]byte(line), "data")
 			var value any
-			require.NoError(f.t, json.Unmarshal([]byte(line[from:to]), &value))
+			require.NoError(f.t, json.Unmarshal(data, &value))
 			text, err := jsonvalue.Encode(mutate(draw, value))
 			require.NoError(f.t, err)
-			s.Predicate.Records[at] = line[:from] + string(text) + line[to:]
+			s.Predicate.Records[at] = strings.Replace(line, string(data), string(text), 1)
 			if s.Predicate.Run.Whole == len(s.Predicate.Records) {
 				chained(s)
 			}

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,13 +88,25 @@ func Redact(statement *Statement, rules []string) ([]Disclosure, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
-	r := redactor{statement: statement, long: statement.Predicate.texts(), first: math.MaxInt, known: map[string]string{}}
+	p := &statement.Predicate
+	r := redactor{statement: statement, long: p.texts(), known: map[string]string{}, found: map[string]bool{}}
 	for _, rule := range rules {
-		if err := r.search(rule); err != nil {
+		if err := r.add(rule); err != nil {
 			return nil, err
 		}
 	}
-	err := r.replace()
+	p.Run.Whole = len(p.Records)
+	for i := range p.Records {
+		if err := r.record(i); err != nil {
+			return nil, err
+		}
+	}
+	for _, rule := range rules {
+		if !r.found[rule] {
+			return nil, fault.New(fault.InvalidParams, "--redact %q finds nothing in the records of the run", fault.Cut(rule, 80))
+		}
+	}
+	err := r.finish()
 	return r.hidden, err
 }
 
@@ -105,132 +116,143 @@ type redactor struct {
 	long      map[string]string // the texts of the proof by digest
 	patterns  []*regexp.Regexp
 	fields    []fieldRule
-	first     int
 	known     map[string]string // placeholders by the JSON that they stand for
+	found     map[string]bool   // the rules and patterns that found something
 	hidden    []Disclosure
 }
 
 // fieldRule is a field of the results of a step.
 type fieldRule struct {
-	step string
-	path []string
+	rule, step string
+	path       []string
 }
 
-// search adds a rule, and notes where it first finds something.
-func (r *redactor) search(rule string) error {
-	before := r.first
+func (r *redactor) add(rule string) error {
 	step, field, dotted := strings.Cut(rule, ".")
-	isStep := slices.ContainsFunc(r.statement.Predicate.Claims, func(each Claim) bool { return each.Step == step })
-	if dotted && isStep {
-		r.fields = append(r.fields, fieldRule{step, append([]string{"result"}, strings.Split(field, ".")...)})
-	} else {
-		compiled, err := regexp.Compile(rule)
-		if err != nil || compiled.MatchString("") {
-			return fault.New(fault.InvalidParams, "--redact %q: expected STEP.FIELD of a step of the run, or a regular expression that does not fit the empty text", fault.Cut(rule, 80))
-		}
-		r.patterns = append(r.patterns, compiled)
+	if dotted && slices.ContainsFunc(r.statement.Predicate.Claims, func(each Claim) bool { return each.Step == step }) {
+		r.fields = append(r.fields, fieldRule{rule, step, strings.Split("result."+field, ".")})
+		return nil
 	}
-	found := false
-	for i, line := range r.statement.Predicate.Records {
-		if len(r.spans(line, "reply")) > 0 || r.longMatches(i) {
-			found, r.first = true, min(r.first, i)
-			break
-		}
+	compiled, err := regexp.Compile(rule)
+	if err != nil || compiled.MatchString("") {
+		return fault.New(fault.InvalidParams, "--redact %q: expected STEP.FIELD of a step of the run, or a regular expression that does not fit the empty text", fault.Cut(rule, 80))
 	}
-	if !found && before == r.first {
-		return fault.New(fault.InvalidParams, "--redact %q finds nothing in the records of the run", fault.Cut(rule, 80))
-	}
+	r.patterns = append(r.patterns, compiled)
 	return nil
 }
 
-// span is a value in a line.
-type span struct {
-	at  int
-	raw string
-}
-
-// spans returns the values of a record that the rules name, in its data and a further
-// member of that. A text of a redacted field is a pattern for all later records.
-func (r *redactor) spans(line, further string) (found []span) {
-	root, err := jsonvalue.Read([]byte(line))
-	if err != nil {
+// record redacts a record, if the rules find something in it or in one before. A text of a
+// redacted field is a pattern for all later records.
+func (r *redactor) record(i int) error {
+	p, entries := &r.statement.Predicate, r.statement.entries
+	decoder := json.NewDecoder(strings.NewReader(p.Records[i]))
+	decoder.UseNumber()
+	var record map[string]any
+	if err := decoder.Decode(&record); err != nil {
+		return fault.New(fault.StateCorrupt, "record %d cannot be read: %w", i+1, err)
+	}
+	data, _ := record["data"].(map[string]any) // null has no members
+	shown := r.matchesIn(data["reply"])
+	inside := r.matches(r.long[entries[i].ResultRef])
+	for _, rule := range r.fields {
+		inside = rule.step == entries[i].Step && r.field(data, rule) || inside
+	}
+	for _, name := range []string{"params", "result", "warnings", "reason"} {
+		if r.matchesIn(data[name]) {
+			data[name], inside = r.replaced(data[name]), true
+		}
+	}
+	if !shown && !inside && !r.statement.isRedacted() {
 		return nil
 	}
-	data := root.Lookup("/data")
-	step := jsonvalue.Text(data.Lookup("/step").Raw)
-	for _, rule := range r.fields {
-		if value, ok := valueAt(data, rule.path); ok && rule.step == step {
-			found = append(found, span{value.Offset, string(value.Raw)})
-			r.learn(value)
+	if inside {
+		r.hideMembers(data, "digest", "value", "result_ref")
+	}
+	r.hideMembers(data, "reply", "shown")
+	if entries[i].Kind == "refused" {
+		r.hideMembers(data, "input")
+	}
+	r.hideMembers(record, "hash", "state")
+	if r.statement.isRedacted() {
+		r.hideMembers(record, "prev")
+	}
+	p.Run.Whole = min(p.Run.Whole, i)
+	p.Records[i] = string(jsonvalue.Encoded(record))
+	entries[i], _ = readEntry(p.Records[i]) // it was one
+	return nil
+}
+
+// field replaces a field, and makes its texts patterns.
+func (r *redactor) field(data map[string]any, rule fieldRule) bool {
+	last := len(rule.path) - 1
+	for _, name := range rule.path[:last] {
+		data, _ = data[name].(map[string]any)
+	}
+	value, ok := data[rule.path[last]]
+	if !ok {
+		return false
+	}
+	eachText(value, func(text string) string {
+		if literal := regexp.QuoteMeta(text); len(text) >= 4 && !r.found[literal] {
+			r.found[literal] = true
+			r.patterns = append(r.patterns, regexp.MustCompile(literal))
+		}
+		return text
+	})
+	data[rule.path[last]] = r.hide(value)
+	r.found[rule.rule] = true
+	return true
+}
+
+// eachText returns a value with each of its texts, names of members too, as change has it.
+func eachText(value any, change func(string) string) any {
+	switch value := value.(type) {
+	case string:
+		return change(value)
+	case []any:
+		made := slices.Clone(value)
+		for i, each := range value {
+			made[i] = eachText(each, change)
+		}
+		return made
+	case map[string]any:
+		made := map[string]any{}
+		for name, each := range value {
+			made[change(name)] = eachText(each, change)
+		}
+		return made
+	}
+	return value
+}
+
+func (r *redactor) matches(text string) (is bool) {
+	for _, each := range r.patterns {
+		if each.MatchString(text) {
+			r.found[each.String()], is = true, true
 		}
 	}
-	for _, member := range data.Members {
-		switch member.Name {
-		case "params", "result", "warnings", "reason", further:
-			r.texts(member.Value, &found)
+	return is
+}
+
+func (r *redactor) matchesIn(value any) (is bool) {
+	eachText(value, func(text string) string {
+		is = r.matches(text) || is
+		return text
+	})
+	return is
+}
+
+func (r *redactor) replaced(value any) any {
+	return eachText(value, func(text string) string {
+		if r.matches(text) && !isPlaceholder(text) {
+			return r.hide(text)
 		}
-	}
-	return found
+		return text
+	})
 }
 
-// valueAt returns the value at a path of names.
-func valueAt(node jsonvalue.Node, path []string) (found jsonvalue.Node, ok bool) {
-	for _, name := range path {
-		at := slices.IndexFunc(node.Members, func(each jsonvalue.NodeMember) bool { return each.Name == name })
-		if at < 0 {
-			return node, false
-		}
-		node = node.Members[at].Value
-	}
-	return node, true
-}
-
-// learn makes the texts of a redacted value patterns.
-func (r *redactor) learn(value jsonvalue.Node) {
-	if text := jsonvalue.Text(value.Raw); len(text) >= 4 {
-		literal := regexp.MustCompile(regexp.QuoteMeta(text))
-		if !slices.ContainsFunc(r.patterns, func(known *regexp.Regexp) bool { return known.String() == literal.String() }) {
-			r.patterns = append(r.patterns, literal)
-		}
-	}
-	for _, each := range value.Members {
-		r.learn(each.Value)
-	}
-	for _, each := range value.Items {
-		r.learn(each)
-	}
-}
-
-// texts adds the texts in a value that a pattern fits, names of members too.
-func (r *redactor) texts(value jsonvalue.Node, found *[]span) {
-	if len(value.Raw) > 0 && value.Raw[0] == '"' && r.matches(jsonvalue.Text(value.Raw)) {
-		*found = append(*found, span{value.Offset, string(value.Raw)})
-	}
-	for _, each := range value.Members {
-		if r.matches(each.Name) {
-			if name, err := jsonvalue.Encode(each.Name); err == nil {
-				*found = append(*found, span{each.Offset, string(name)})
-			}
-		}
-		r.texts(each.Value, found)
-	}
-	for _, each := range value.Items {
-		r.texts(each, found)
-	}
-}
-
-func (r *redactor) matches(text string) bool {
-	return slices.ContainsFunc(r.patterns, func(each *regexp.Regexp) bool { return each.MatchString(text) })
-}
-
-// longMatches reports whether the long result of a record has what a pattern fits.
-func (r *redactor) longMatches(i int) bool {
-	ref := r.statement.entries[i].ResultRef
-	return ref != "" && r.matches(r.long[ref])
-}
-
-// replace writes the placeholders.
-func (r *redactor) replace() error {
+// finish takes the head, the receipts, the texts and the subjects from the redacted records.
+func (r *redactor) finish() error {
 	p, entries := &r.statement.Predicate, r.statement.entries
 	for name, pin := range entries[0].Pins {
 		if r.matches(r.long[pin.Digest]) {
@@ -240,86 +262,37 @@ func (r *redactor) replace() error {
 	if r.matches(r.long[entries[0].Schemas]) {
 		return fault.New(fault.InvalidParams, "--redact fits the schemas of the run, which a proof shows whole")
 	}
-	digests := map[string]string{} // by receipt
-	for i := range p.Records {
-		if i >= r.first {
-			p.Records[i] = r.line(i)
-			entries[i], _ = readEntry(p.Records[i])
-		}
-		digests[entries[i].Receipt], p.Run.Head = entries[i].Digest, entries[i].Hash
+	outputs := map[string]string{} // by receipt
+	for _, each := range entries {
+		outputs[each.Receipt], p.Run.Head = each.Digest, each.Hash
 	}
 	for i := range p.Receipts {
 		receipt := &p.Receipts[i]
-		receipt.Output, receipt.Input = digests[receipt.ID], r.hide(quoted(receipt.Input))
+		receipt.Output, receipt.Input = outputs[receipt.ID], r.hide(receipt.Input)
+	}
+	p.Texts = nil
+	for _, digest := range digests(entries) {
+		p.Texts = append(p.Texts, r.long[digest])
 	}
 	_, stated := r.statement.Commits()
-	p.Run.Whole, r.statement.Subject = r.first, nil
-	r.keepTexts()
+	r.statement.Subject = nil
 	line, _ := effective(entries)
 	return r.statement.addSubjects(line, stated)
 }
 
-// keepTexts drops the long results that no record names any more.
-func (r *redactor) keepTexts() {
-	p := &r.statement.Predicate
-	p.Texts = nil
-	for _, digest := range digests(r.statement.entries) {
-		p.Texts = append(p.Texts, r.long[digest])
-	}
-}
-
-// line returns a record with its placeholders.
-func (r *redactor) line(i int) string {
-	line := r.statement.Predicate.Records[i]
-	root, err := jsonvalue.Read([]byte(line))
-	if err != nil {
-		return line
-	}
-	data, spans := root.Lookup("/data"), r.spans(line, "")
-	hide := func(parent jsonvalue.Node, names ...string) {
-		for _, member := range parent.Members {
-			if slices.Contains(names, member.Name) && len(member.Value.Raw) > 2 && string(member.Value.Raw) != `"="` {
-				spans = append(spans, span{member.Value.Offset, string(member.Value.Raw)})
-			}
+// hideMembers hides what an object has of some members. An empty one, and "=", by which a
+// record says that a value is its result, show nothing.
+func (r *redactor) hideMembers(object map[string]any, names ...string) {
+	for _, name := range names {
+		if value, ok := object[name]; ok && value != "" && value != "=" {
+			object[name] = r.hide(value)
 		}
 	}
-	if len(spans) > 0 || r.longMatches(i) {
-		hide(data, "digest", "value", "result_ref")
-	}
-	hide(data, "reply", "shown")
-	if jsonvalue.Text(root.Lookup("/kind").Raw) == "refused" {
-		hide(data, "input")
-	}
-	hide(root, "hash", "state")
-	if i > r.first {
-		hide(root, "prev")
-	}
-	return r.written(line, spans)
-}
-
-// written replaces spans of a line, the outermost where one is within another.
-func (r *redactor) written(line string, spans []span) string {
-	slices.SortFunc(spans, func(a, b span) int {
-		if a.at != b.at {
-			return a.at - b.at
-		}
-		return len(b.raw) - len(a.raw)
-	})
-	var out strings.Builder
-	end := 0
-	for _, each := range spans {
-		if each.at < end {
-			continue
-		}
-		out.WriteString(line[end:each.at])
-		out.WriteString(quoted(r.hide(each.raw)))
-		end = each.at + len(each.raw)
-	}
-	return out.String() + line[end:]
 }
 
 // hide returns the placeholder of a value, the same for equal ones.
-func (r *redactor) hide(raw string) string {
+func (r *redactor) hide(value any) string {
+	raw := string(jsonvalue.Encoded(value))
 	if known, ok := r.known[raw]; ok {
 		return known
 	}
@@ -328,9 +301,4 @@ func (r *redactor) hide(raw string) string {
 	r.known[raw] = made
 	r.hidden = append(r.hidden, Disclosure{made, salt, raw})
 	return made
-}
-
-func quoted(text string) string {
-	raw, _ := json.Marshal(text) // a digest or a placeholder, which need no escapes
-	return string(raw)
 }
