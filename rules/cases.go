@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/fields"
 	"savant/think/flow"
 )
 
@@ -51,27 +52,27 @@ func ParseCases(file string, src []byte) (*Cases, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{layout: layout, file: &File{Path: file}}
+	p := newParser(file, "", layout)
 	at := ""
 	if top, is := value.(map[string]any); is {
-		p.object(value, "", "cases")
+		p.Object(value, "", "cases")
 		value, at = top["cases"], "cases"
 	}
 	list, is := value.([]any)
 	if !is || len(list) == 0 {
-		p.violation(at, "a file of cases is a list of {name, steps}")
+		p.Fail(at, "a file of cases is a list of {name, steps}")
 	}
 	cases := &Cases{Path: file}
 	for i, each := range list {
 		cases.Cases = append(cases.Cases, p.oneCase(each, fmt.Sprintf("%s[%d]", at, i)))
 	}
-	return cases, failure(file, p.wrong)
+	return cases, p.Failure()
 }
 
 func (p *parser) oneCase(value any, at string) Case {
-	shape := p.object(value, at, append([]string{"name", "description", "steps"}, sectionKeys...)...)
+	shape := p.Object(value, at, append([]string{"name", "description", "steps"}, sectionKeys...)...)
 	place := p.layout.Key("", at, "")
-	made := Case{path: p.file.Path, Name: p.text(shape, at, "name"), Line: place.Line, Column: place.Column}
+	made := Case{path: p.file.Path, Name: p.Text(shape, at, "name"), Line: place.Line, Column: place.Column}
 	if shape["rules"] != nil {
 		own := map[string]any{}
 		for _, key := range sectionKeys {
@@ -81,13 +82,13 @@ func (p *parser) oneCase(value any, at string) Case {
 		}
 		file, err := parse(p.file.Path, at, own, p.layout)
 		if err != nil {
-			p.wrong = append(p.wrong, fault.From(err).Diagnostics...)
+			p.Wrong = append(p.Wrong, fault.From(err).Diagnostics...)
 		}
 		made.File = file
 	}
 	steps, is := shape["steps"].([]any)
 	if !is {
-		p.violation(at, "a case needs steps: a list of calls")
+		p.Fail(at, "a case needs steps: a list of calls")
 	}
 	for i, each := range steps {
 		made.Steps = append(made.Steps, p.step(each, fmt.Sprintf("%s.steps[%d]", at, i)))
@@ -96,31 +97,31 @@ func (p *parser) oneCase(value any, at string) Case {
 }
 
 func (p *parser) step(value any, at string) Step {
-	shape := p.object(value, at, "tool", "input", "result", "ok", "outcome", "session", "after", "expect", "rule")
+	shape := p.Object(value, at, "tool", "input", "result", "ok", "outcome", "session", "after", "expect", "rule")
 	place := p.layout.Key("", at, "")
-	made := Step{Tool: p.text(shape, at, "tool"), Input: p.members(shape["input"], at+".input"), Result: shape["result"],
-		Session: p.text(shape, at, "session"), Expect: p.text(shape, at, "expect"), Rule: p.text(shape, at, "rule"), Line: place.Line, Column: place.Column}
+	made := Step{Tool: p.Text(shape, at, "tool"), Input: p.Members(shape["input"], at+".input"), Result: shape["result"],
+		Session: p.Text(shape, at, "session"), Expect: p.Text(shape, at, "expect"), Rule: p.Text(shape, at, "rule"), Line: place.Line, Column: place.Column}
 	if made.Tool == "" {
-		p.violation(at, "a step needs tool: the name of the tool that is called")
+		p.Fail(at, "a step needs tool: the name of the tool that is called")
 	}
 	ok, is := shape["ok"].(bool)
 	if made.Failed = is && !ok; !is && shape["ok"] != nil {
-		p.violation(at+".ok", "ok is true or false")
+		p.Fail(at+".ok", "ok is true or false")
 	}
-	switch outcome := p.text(shape, at, "outcome"); outcome {
+	switch outcome := p.Text(shape, at, "outcome"); outcome {
 	case "", "known":
 	case "unknown":
 		made.Unknown = true
 	default:
-		p.violation(at+".outcome", "outcome is unknown, or left out")
+		p.Fail(at+".outcome", "outcome is unknown, or left out")
 	}
-	if after := p.text(shape, at, "after"); after != "" {
+	if after := p.Text(shape, at, "after"); after != "" {
 		if made.After = milliseconds(after); made.After == 0 {
-			p.violation(at+".after", "after is a time such as 90s, 30m, 24h or 7d")
+			p.Fail(at+".after", "after is a time such as 90s, 30m, 24h or 7d")
 		}
 	}
 	if made.Expect != "" && !slices.Contains(Expectations, made.Expect) {
-		p.violation(at+".expect", "expect is not %q%s", fault.Cut(made.Expect, 60), nearest(made.Expect, Expectations))
+		p.Fail(at+".expect", "expect is not %q%s", fault.Cut(made.Expect, 60), fields.Nearest(made.Expect, Expectations))
 	}
 	return made
 }

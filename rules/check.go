@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/fields"
 	"savant/internal/pattern"
 	"savant/think/check"
 	"savant/think/flow/expression"
@@ -88,7 +89,7 @@ func (c *checker) file(file *File) {
 		c.rule(rule)
 	}
 	for _, each := range file.success {
-		c.guarded(file, join(file.at, "success."+each.tool), []string{each.tool})
+		c.guarded(file, fields.Join(file.at, "success."+each.tool), []string{each.tool})
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.evidence)) {
 		e := file.evidence[name]
@@ -142,7 +143,7 @@ func (c *checker) where(file *File, e *evidence) {
 	}
 	for _, key := range e.keys {
 		if _, takes := schema.Properties[key]; !takes {
-			c.at(file, fault.UnresolvedVar, "", e.path+".where."+key, "%s takes no argument %q%s", e.last, fault.Cut(key, 60), nearest(key, slices.Sorted(maps.Keys(schema.Properties))))
+			c.at(file, fault.UnresolvedVar, "", e.path+".where."+key, "%s takes no argument %q%s", e.last, fault.Cut(key, 60), fields.Nearest(key, slices.Sorted(maps.Keys(schema.Properties))))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/fields"
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 	"savant/think/flow"
@@ -75,11 +75,11 @@ func isForeign(value any) bool {
 func parse(file, at string, value any, layout *flow.Layout) (*File, error) {
 	p := newParser(file, at, layout)
 	p.document(value, at)
-	return p.file, failure(file, p.wrong)
+	return p.file, p.Failure()
 }
 
 func newParser(file, at string, layout *flow.Layout) *parser {
-	return &parser{layout: layout, conditions: map[string]*condition{}, file: &File{Path: file, at: at, layout: layout, evidence: map[string]*evidence{}, facts: map[string]any{}, secret: expression.Names{}}}
+	return &parser{Reader: fields.Reader{File: file, Code: fault.YAMLSchemaViolation, Places: layout.Places()}, layout: layout, conditions: map[string]*condition{}, file: &File{Path: file, at: at, layout: layout, evidence: map[string]*evidence{}, facts: map[string]any{}, secret: expression.Names{}}}
 }
 
 // inWorkflow is the key of a workflow's file that has its rules.
@@ -112,27 +112,11 @@ func ParseWorkflow(file string, src []byte) (*File, error) {
 		}
 	}
 	if _, isMap := given.(map[string]any); isMap {
-		p.sections(p.object(given, inWorkflow, sectionKeys...), inWorkflow)
+		p.sections(p.Object(given, inWorkflow, sectionKeys...), inWorkflow)
 	} else {
 		p.rules(given, inWorkflow)
 	}
-	return p.file, failure(file, p.wrong)
-}
-
-// failure returns diagnostics as one error, or nil.
-func failure(file string, wrong []fault.Diagnostic) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(wrong, func(a, b fault.Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	first := wrong[0]
-	err := fault.New(first.Code, "%s:%d:%d: %s", file, first.Line, first.Column, first.Message)
-	if more := len(wrong) - 1; more > 0 {
-		err.Details += fmt.Sprintf(" (and %d more)", more)
-	}
-	return err.With(wrong...)
+	return p.file, p.Failure()
 }
 
 var (
@@ -142,28 +126,20 @@ var (
 
 // parser reads the values of a file and notes what is wrong with them.
 type parser struct {
+	fields.Reader
 	file *File
 	// params and captures are the names of a workflow's; nil params: any.
 	params, captures expression.Names
 	conditions       map[string]*condition // by source
 	layout           *flow.Layout
-	wrong            []fault.Diagnostic
-}
-
-func (p *parser) fail(code fault.Code, at, format string, args ...any) {
-	p.wrong = append(p.wrong, p.layout.Key(code, at, fmt.Sprintf(format, args...)))
-}
-
-func (p *parser) violation(at, format string, args ...any) {
-	p.fail(fault.YAMLSchemaViolation, at, format, args...)
 }
 
 func (p *parser) document(value any, at string) {
-	top := p.object(value, at, fileKeys...)
+	top := p.Object(value, at, fileKeys...)
 	f := p.file
-	f.Name, f.Version = p.text(top, at, "name"), p.text(top, at, "version")
+	f.Name, f.Version = p.Text(top, at, "name"), p.Text(top, at, "version")
 	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && !strings.HasSuffix("."+base, "."+f.Name) { // of a package: PACKAGE.NAME
-		p.violation("name", "the name is %q, and the file is %s: they must be equal", f.Name, path.Base(f.Path))
+		p.Fail("name", "the name is %q, and the file is %s: they must be equal", f.Name, path.Base(f.Path))
 	}
 	p.sections(top, at)
 }
@@ -171,26 +147,26 @@ func (p *parser) document(value any, at string) {
 // sections reads facts, success, evidence and rules.
 func (p *parser) sections(top map[string]any, at string) {
 	f := p.file
-	p.facts(top["facts"], join(at, "facts"))
-	shapes := p.members(top["evidence"], join(at, "evidence"))
+	p.facts(top["facts"], fields.Join(at, "facts"))
+	shapes := p.Members(top["evidence"], fields.Join(at, "evidence"))
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		f.evidence[name] = &evidence{name: name, nth: len(f.evidence)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
-		p.evidence(f.evidence[name], shapes[name], join(at, "evidence."+name))
+		p.evidence(f.evidence[name], shapes[name], fields.Join(at, "evidence."+name))
 	}
-	for tool, source := range p.members(top["success"], join(at, "success")) {
-		place := join(at, "success."+tool)
+	for tool, source := range p.Members(top["success"], fields.Join(at, "success")) {
+		place := fields.Join(at, "success."+tool)
 		if that := p.ofCall(source, place, rootResult, rootInput, rootFacts); that != nil {
 			f.success = append(f.success, success{tool, that})
 		}
 	}
 	slices.SortFunc(f.success, func(a, b success) int { return strings.Compare(a.tool, b.tool) })
-	p.rules(top["rules"], join(at, "rules"))
+	p.rules(top["rules"], fields.Join(at, "rules"))
 }
 
 func (p *parser) facts(value any, at string) {
-	for name, fact := range p.members(value, at) {
+	for name, fact := range p.Members(value, at) {
 		if shape, is := fact.(map[string]any); is && len(shape) == 2 && shape["secret"] != nil {
 			if secret, _ := shape["secret"].(bool); secret {
 				p.file.secret[name] = true
@@ -203,16 +179,16 @@ func (p *parser) facts(value any, at string) {
 
 func (p *parser) evidence(e *evidence, value any, at string) {
 	if !identifier(e.name) || reserved[e.name] {
-		p.violation(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(slices.Sorted(maps.Keys(reserved)), ", "))
+		p.Fail(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(slices.Sorted(maps.Keys(reserved)), ", "))
 	}
-	shape := p.object(value, at, evidenceKeys...)
+	shape := p.Object(value, at, evidenceKeys...)
 	e.path, e.last = at, strings.Join(p.tools(shape["last"], at+".last"), " ")
 	if !toolName().MatchString(e.last) || isPattern(e.last) {
-		p.violation(at, "evidence needs last: the name of the tool whose call it is")
+		p.Fail(at, "evidence needs last: the name of the tool whose call it is")
 	}
 	e.impliedBy, e.since = p.tools(shape["implied_by"], at+".implied_by"), p.tools(shape["since"], at+".since")
 	e.within, e.project = p.reach(shape, at)
-	where := p.members(shape["where"], at+".where")
+	where := p.Members(shape["where"], at+".where")
 	for _, key := range slices.Sorted(maps.Keys(where)) {
 		e.keys, e.values = append(e.keys, key), append(e.values, p.operand(where[key], at+".where."+key))
 	}
@@ -238,14 +214,14 @@ func (p *parser) operand(value any, at string) operand {
 func (p *parser) rules(value any, at string) {
 	list, is := value.([]any)
 	if !is || len(list) == 0 || len(list) > maxRules || len(p.file.evidence) > maxRules {
-		p.violation(at, "rules needs a list of 1 to %d rules, and evidence has at most as many", maxRules)
+		p.Fail(at, "rules needs a list of 1 to %d rules, and evidence has at most as many", maxRules)
 		return
 	}
 	taken := map[string]bool{}
 	for i, each := range list {
 		rule := p.rule(each, fmt.Sprintf("%s[%d]", at, i))
 		if taken[rule.ID] && rule.ID != "" {
-			p.violation(rule.path+".id", "two rules have the id %q: a refusal names its rule by it", rule.ID)
+			p.Fail(rule.path+".id", "two rules have the id %q: a refusal names its rule by it", rule.ID)
 		}
 		taken[rule.ID] = true
 		p.file.Rules = append(p.file.Rules, rule)
@@ -253,15 +229,15 @@ func (p *parser) rules(value any, at string) {
 }
 
 func (p *parser) rule(value any, at string) *Rule {
-	shape := p.object(value, at, ruleKeys...)
+	shape := p.Object(value, at, ruleKeys...)
 	place := p.layout.Key("", at, "")
-	rule := &Rule{file: p.file, path: at, Line: place.Line, Column: place.Column, ID: p.text(shape, at, "id"), Message: p.text(shape, at, "message"),
+	rule := &Rule{file: p.file, path: at, Line: place.Line, Column: place.Column, ID: p.Text(shape, at, "id"), Message: p.Text(shape, at, "message"),
 		Before: p.tools(shape["before"], at+".before"), Except: p.tools(shape["except"], at+".except")}
 	if !ruleID().MatchString(rule.ID) {
-		p.violation(at, "a rule needs an id of letters, digits, _ and -, at most 64")
+		p.Fail(at, "a rule needs an id of letters, digits, _ and -, at most 64")
 	}
 	if len(rule.Before) == 0 {
-		p.violation(at, "a rule needs before: the tools whose calls it is about")
+		p.Fail(at, "a rule needs before: the tools whose calls it is about")
 	}
 	if shape["when"] != nil {
 		rule.when = p.condition(shape["when"], at+".when")
@@ -271,14 +247,14 @@ func (p *parser) rule(value any, at string) *Rule {
 	rule.limit = p.limit(shape, at)
 	rule.approve, rule.question = p.question(shape["approve"], at+".approve")
 	rule.grant = p.grant(shape, at)
-	switch mode := p.text(shape, at, "mode"); mode {
+	switch mode := p.Text(shape, at, "mode"); mode {
 	case "", "enforce", "warn":
 		rule.Warn = mode == "warn"
 	default:
-		p.violation(at+".mode", "mode is warn or enforce, not %q", fault.Cut(mode, 60))
+		p.Fail(at+".mode", "mode is warn or enforce, not %q", fault.Cut(mode, 60))
 	}
-	if len(rule.Kinds()) == 0 && len(p.wrong) == 0 {
-		p.violation(at, "rule %q demands nothing: give it require, deny: true, at_most, once or approve", rule.ID)
+	if len(rule.Kinds()) == 0 && len(p.Wrong) == 0 {
+		p.Fail(at, "rule %q demands nothing: give it require, deny: true, at_most, once or approve", rule.ID)
 	}
 	return rule
 }
@@ -292,7 +268,7 @@ func (p *parser) require(value any, at string) (all []requirement) {
 			all = append(all, p.requirement(each, fmt.Sprintf("%s[%d]", at, i)))
 		}
 		if len(v) == 0 {
-			p.violation(at, "require has no condition")
+			p.Fail(at, "require has no condition")
 		}
 	default:
 		all = append(all, p.requirement(v, at))
@@ -306,22 +282,22 @@ func (p *parser) requirement(value any, at string) requirement {
 		made.that = p.condition(source, at)
 		return made
 	}
-	shape := p.object(value, at, requirementKeys...)
-	made.needs, made.message = p.texts(shape["needs"], at+".needs"), p.text(shape, at, "message")
+	shape := p.Object(value, at, requirementKeys...)
+	made.needs, made.message = p.Texts(shape["needs"], at+".needs"), p.Text(shape, at, "message")
 	for i, name := range made.needs {
 		if p.file.evidence[name] == nil {
 			where := fmt.Sprintf("%s.needs[%d]", at, i)
 			if p.layout.Value(where) == nil {
 				where = at + ".needs"
 			}
-			p.fail(fault.UnresolvedVar, where, "there is no evidence %q%s", fault.Cut(name, 60), nearest(name, slices.Sorted(maps.Keys(p.file.evidence))))
+			p.Fail(where, "there is no evidence %q%s", fault.Cut(name, 60), fields.Nearest(name, slices.Sorted(maps.Keys(p.file.evidence)))).Code = fault.UnresolvedVar
 		}
 	}
 	if shape["that"] != nil {
 		made.that = p.condition(shape["that"], at+".that")
 	}
 	if len(made.needs) == 0 && made.that == nil {
-		p.violation(at, "a requirement is a condition, or has needs, that or both")
+		p.Fail(at, "a requirement is a condition, or has needs, that or both")
 	}
 	return made
 }
@@ -335,23 +311,23 @@ func (p *parser) limit(shape map[string]any, at string) *limit {
 	case most == nil && once == nil:
 		for _, key := range []string{"per", "within", "scope"} {
 			if shape[key] != nil {
-				p.violation(join(at, key), "%s belongs to at_most or once", key)
+				p.Fail(fields.Join(at, key), "%s belongs to at_most or once", key)
 			}
 		}
 		return nil
 	case most != nil && once != nil:
-		p.violation(at+".once", "once is at_most: 1, so a rule has one of them")
+		p.Fail(at+".once", "once is at_most: 1, so a rule has one of them")
 	case most != nil:
 		count, is := most.(int)
 		if !is || count < 1 {
-			p.violation(at+".at_most", "at_most is an integer of 1 or more; deny: true forbids every call")
+			p.Fail(at+".at_most", "at_most is an integer of 1 or more; deny: true forbids every call")
 		}
 		made.most = count
 	default:
 		if text, is := once.(string); is && per == nil {
 			per = text // once: input.order
 		} else if once != true {
-			p.violation(at+".once", "once is true, or an expression whose value may occur once")
+			p.Fail(at+".once", "once is true, or an expression whose value may occur once")
 		}
 	}
 	if per == nil {
@@ -363,7 +339,7 @@ func (p *parser) limit(shape map[string]any, at string) *limit {
 	}
 	source, is := per.(string)
 	if made.site = p.layout.Value(where); !is || made.site == nil {
-		p.violation(where, "%s is an expression, as in input.to", where[len(at)+1:])
+		p.Fail(where, "%s is an expression, as in input.to", where[len(at)+1:])
 		return made
 	}
 	program, err := expression.Compile(source, expression.Scope{Roots: p.allRoots()})
@@ -376,18 +352,18 @@ func (p *parser) limit(shape map[string]any, at string) *limit {
 
 // reach reads within and scope.
 func (p *parser) reach(shape map[string]any, at string) (within int64, project bool) {
-	if text := p.text(shape, at, "within"); text != "" {
+	if text := p.Text(shape, at, "within"); text != "" {
 		within = milliseconds(text)
 		if within <= 0 || within > maxWithin {
-			p.violation(at+".within", "within is a time such as 90s, 30m, 24h or 7d, and at most 90d")
+			p.Fail(at+".within", "within is a time such as 90s, 30m, 24h or 7d, and at most 90d")
 		}
 	}
-	switch scope := p.text(shape, at, "scope"); scope {
+	switch scope := p.Text(shape, at, "scope"); scope {
 	case "", "session":
 	case "project":
 		project = true
 	default:
-		p.violation(at+".scope", "scope is session or project, not %q", fault.Cut(scope, 60))
+		p.Fail(at+".scope", "scope is session or project, not %q", fault.Cut(scope, 60))
 	}
 	return within, project || within > 0
 }
@@ -408,7 +384,7 @@ func (p *parser) question(value any, at string) (*expression.Text, *flow.Site) {
 	}
 	source, is := value.(string)
 	if !is || strings.TrimSpace(source) == "" {
-		p.violation(at, "approve is the question that a person is asked")
+		p.Fail(at, "approve is the question that a person is asked")
 		return nil, nil
 	}
 	site := p.layout.Value(at)
@@ -428,13 +404,13 @@ func (p *parser) grant(shape map[string]any, at string) flow.Grant {
 		return made
 	}
 	if shape["approve"] == nil {
-		p.violation(at+".for", "for belongs to approve")
+		p.Fail(at+".for", "for belongs to approve")
 	}
-	of := p.object(shape["for"], at+".for", "at_most", "within")
+	of := p.Object(shape["for"], at+".for", "at_most", "within")
 	if most, is := of["at_most"].(int); is && most > 0 {
 		made.Most = most
 	} else if of["at_most"] != nil {
-		p.violation(at+".for.at_most", "at_most is an integer of 1 or more")
+		p.Fail(at+".for.at_most", "at_most is an integer of 1 or more")
 	}
 	if within, _ := p.reach(of, at+".for"); within > 0 {
 		made.Within = within
@@ -442,87 +418,24 @@ func (p *parser) grant(shape map[string]any, at string) flow.Grant {
 	return made
 }
 
-// object returns the members of a map that may have the given keys only.
-func (p *parser) object(value any, at string, known ...string) map[string]any {
-	found := p.members(value, at)
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		if !slices.Contains(known, key) {
-			p.violation(join(at, key), "there is no key %q here%s", fault.Cut(key, 60), nearest(key, known))
-		}
-	}
-	return found
-}
-
-func (p *parser) members(value any, at string) map[string]any {
-	found, is := value.(map[string]any)
-	if !is && value != nil {
-		p.violation(at, "%s must be a map, not %s", fault.Cut(last(at), 60), jsonvalue.Kind(value))
-	}
-	return found
-}
-
-func (p *parser) text(of map[string]any, at, key string) string {
-	text, is := of[key].(string)
-	if !is && of[key] != nil {
-		p.violation(join(at, key), "%s must be text, not %s", key, jsonvalue.Kind(of[key]))
-	}
-	return text
-}
-
 func (p *parser) flag(of map[string]any, at, key string) bool {
 	flag, is := of[key].(bool)
 	if of[key] != nil && (!is || !flag) {
-		p.violation(join(at, key), "%s is true, or left out", key)
+		p.Fail(fields.Join(at, key), "%s is true, or left out", key)
 	}
 	return flag
 }
 
 // tools reads names of tools, or patterns.
 func (p *parser) tools(value any, at string) []string {
-	all := p.texts(value, at)
+	all := p.Texts(value, at)
 	for _, each := range all {
 		if !toolName().MatchString(each) {
-			p.violation(at, "%q is no name of a tool", fault.Cut(each, 60))
+			p.Fail(at, "%q is no name of a tool", fault.Cut(each, 60))
 		}
 		if rest, is := strings.CutPrefix(each, "mcp__"); is { // each client writes it differently
-			p.violation(at, "a tool of a server is named SERVER.TOOL: write %s", fault.Cut(strings.Replace(rest, "__", ".", 1), 60))
+			p.Fail(at, "a tool of a server is named SERVER.TOOL: write %s", fault.Cut(strings.Replace(rest, "__", ".", 1), 60))
 		}
 	}
 	return all
-}
-
-// texts reads one text or a list of them.
-func (p *parser) texts(value any, at string) []string {
-	list, is := value.([]any)
-	if one, single := value.(string); single {
-		list, is = []any{one}, true
-	}
-	if !is && value != nil {
-		p.violation(at, "%s must be text or a list of texts, not %s", last(at), jsonvalue.Kind(value))
-	}
-	var all []string
-	for i, each := range list {
-		text, is := each.(string)
-		if !is || text == "" {
-			p.violation(fmt.Sprintf("%s[%d]", at, i), "%s has something that is not text", last(at))
-			continue
-		}
-		all = append(all, text)
-	}
-	return all
-}
-
-func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
-
-// last returns the last key of a path.
-func last(at string) string { return at[strings.LastIndex(at, ".")+1:] }
-
-func nearest(name string, known []string) string {
-	if meant := fault.NearestHint(": did you mean %q?", name, known); meant != "" {
-		return meant
-	}
-	if len(known) == 0 || len(known) > 20 {
-		return ""
-	}
-	return ": there is " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 }

@@ -182,7 +182,7 @@ func TestALongHistoryIsNoBudgetsMatterWhereItIsLookedUp(t *testing.T) {
 
 func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 	for source, message := range map[string]string{
-		"rules: [{id: a, befor: x.y, deny: true}]":                                              `1:17: there is no key "befor" here: did you mean "before"?`,
+		"rules: [{id: a, befor: x.y, deny: true}]":                                              `1:17: no key is named "befor" here: did you mean "before"?`,
 		"rules: [{id: a, before: x.y, deny: true}, {id: a, before: x.y, deny: true}]":           `two rules have the id "a"`,
 		"rules: [{id: a, before: x.y}]":                                                         "demands nothing",
 		"rules: [{id: a, before: x.y, require: 'input.x = 1'}]":                                 "1:48: unexpected \"=\": use == to compare",
@@ -202,7 +202,7 @@ func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 		"success: {x: \"result = 1\"}\nrules: [{id: a, before: x.y, deny: true}]":               "1:22: unexpected \"=\"",
 		"rules: []":                              "rules needs a list",
 		"rules: 5":                               "rules needs a list",
-		"rules: [5]":                             "must be a map, not integer",
+		"rules: [5]":                             "rules[0] is not a map, but integer",
 		"rules: [{id: a, before: x.y, when: 5}]": "a condition is text, not integer",
 		"rules: [{id: a, before: x.y, require: \"" + strings.Repeat("a", 9000) + "\"}]": "more than 8192 bytes",
 		"a: &x 1": "anchors are not part of the language",

@@ -76,7 +76,7 @@ func (p *parser) allRoots() map[string]expression.Root {
 func (p *parser) condition(value any, at string) *condition {
 	source, is := value.(string)
 	if !is {
-		p.violation(at, "a condition is text, not %s", jsonvalue.Kind(value))
+		p.Fail(at, "a condition is text, not %s", jsonvalue.Kind(value))
 		return nil
 	}
 	if known := p.conditions[source]; known != nil {
@@ -99,7 +99,7 @@ const (
 func (p *parser) ofCall(value any, at string, names ...string) *condition {
 	source, is := value.(string)
 	if !is {
-		p.violation(at, "a condition is text, not %s", jsonvalue.Kind(value))
+		p.Fail(at, "a condition is text, not %s", jsonvalue.Kind(value))
 		return nil
 	}
 	return p.compile(beforeCall+source+"\n"+afterCall, at, len(beforeCall), expression.Scope{Roots: p.roots(append(names, rootCall)...)})
@@ -117,7 +117,7 @@ func (p *parser) compile(source, at string, shift int, scope expression.Scope) *
 
 func (p *parser) wrongExpression(err error, site *flow.Site, shift int) {
 	wrong := expressionError(err)
-	p.wrong = append(p.wrong, site.Diagnostic(wrong.Code, wrong.Offset-shift, wrong.Message))
+	p.Wrong = append(p.Wrong, site.Diagnostic(wrong.Code, wrong.Offset-shift, wrong.Message))
 }
 
 func expressionError(err error) *expression.Error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/fields"
 	"savant/internal/jsonvalue"
 	"savant/internal/regular"
 	"savant/internal/trust"
@@ -83,12 +84,12 @@ func (r *runner) read(src []byte) (map[string]command, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &settingsReader{places: places, file: jsonvalue.HexSum(src)}
+	reader := &settingsReader{fields.Reader{File: File, Code: fault.YAMLSchemaViolation, Places: places}, jsonvalue.HexSum(src)}
 	commands := reader.commands(value)
 	for name, each := range commands {
 		commands[name] = r.withPrograms(each)
 	}
-	return commands, reader.failure()
+	return commands, reader.Failure()
 }
 
 // withPrograms adds the programs of the folder that a command starts to what a person
@@ -166,7 +167,7 @@ func choose(commands map[string]command, name string) (command, error) {
 		return found, nil
 	}
 	known := slices.Sorted(maps.Keys(commands))
-	return command{}, fault.New(fault.InvalidParams, "%s names no command %q%s", File, fault.Cut(name, 100), nameHint(name, known)).
+	return command{}, fault.New(fault.InvalidParams, "%s names no command %q%s", File, fault.Cut(name, 100), fields.Nearest(name, known)).
 		With(fault.Diagnostic{Path: "name", Expected: "one of " + strings.Join(known, ", "), Actual: name, Message: "no such command"})
 }
 

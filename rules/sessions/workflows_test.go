@@ -177,8 +177,8 @@ func TestAWorkflowsRulesAreCheckedWithIt(t *testing.T) {
 	head := "name: refunds\nversion: \"1.0\"\nparams: {limit: {type: integer}}\nsteps: [{id: a, call: llm.generate, input_template: {task: x}, capture_as: got}]\n"
 	for lines, want := range map[string]string{
 		"rules: []":         "5:1 rules needs a list of 1 to 1000 rules",
-		"rules: {rule: []}": `5:9 there is no key "rule" here: did you mean "rules"?`,
-		"rules: [{id: a, before: pay.refund, deny: true, whem: 'x'}]":                                                                 `5:49 there is no key "whem" here: did you mean "when"?`,
+		"rules: {rule: []}": `5:9 no key is named "rule" here: did you mean "rules"?`,
+		"rules: [{id: a, before: pay.refund, deny: true, whem: 'x'}]":                                                                 `5:49 no key is named "whem" here: did you mean "when"?`,
 		"rules: [{id: a, before: pay.refund, require: 'input.x < params.limt'}]":                                                      `5:64 there is no parameter "limt": did you mean params.limit?`,
 		"rules: [{id: a, before: pay.refund, require: 'state.gott == 1'}]":                                                            `did you mean state.got?`,
 		"rules: [{id: a, before: pay.refund, require: 'len(params) == 1'}]":                                                           "params cannot be read as a whole",

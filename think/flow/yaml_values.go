@@ -106,6 +106,9 @@ func (l *Layout) read(key, node *yaml.Node, path string) {
 	}
 }
 
+// Places are those of all values; do not change them.
+func (l *Layout) Places() fault.Places { return l.keys }
+
 // Key returns a diagnostic at the key of a path; for an absent path, at its parent.
 func (l *Layout) Key(code fault.Code, path, message string) fault.Diagnostic {
 	found := fault.Diagnostic{File: l.parser.file, Path: path, Code: code, Message: message}
