@@ -57,6 +57,9 @@ func (r *Reader) Members(value any, path string) map[string]any {
 // Object returns the members of a map that may have some keys only.
 func (r *Reader) Object(value any, path string, keys ...string) map[string]any {
 	found := r.Members(value, path)
+	if found == nil && value != nil {
+		r.Wrong[len(r.Wrong)-1].Expected = "a map with " + strings.Join(keys, ", ")
+	}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		if !slices.Contains(keys, key) {
 			r.Fail(Join(path, key), "no key is named %q here%s", fault.Cut(key, 60), Nearest(key, keys))

@@ -176,7 +176,7 @@ func leaves(value any, path string, lists int) (paths []string) {
 // parameters and captures that are not there, with the nearest names, and the answers that
 // cannot be meant.
 func Check(f *File, graph *flow.Graph) error {
-	r := &reader{file: f.Name, places: f.places}
+	r := newReader(f.Name, f.places)
 	params := []string{}
 	for _, param := range graph.Workflow.Params {
 		params = append(params, param.Name)
@@ -209,7 +209,7 @@ func Check(f *File, graph *flow.Graph) error {
 			r.wrong(path+".kind", "no case can reach this point of "+each.Step, "one of "+strings.Join(reachable, ", "))
 		}
 	}
-	return r.failure()
+	return r.Failure()
 }
 
 func (r *reader) answer(graph *flow.Graph, ids []string, c Case, id string) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/fields"
 	"savant/think/check"
 	"savant/think/flow"
 )
@@ -78,10 +79,10 @@ func Parse(name string, src []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{file: name, places: places}
+	r := newReader(name, places)
 	f := &File{Name: name, places: places, src: src}
-	top := r.object(value, "", fileKeys...)
-	f.Workflow = r.text(top, "", "workflow", true)
+	top := r.Object(value, "", fileKeys...)
+	f.Workflow = r.text(top, "", "workflow")
 	list, is := top["cases"].([]any)
 	switch {
 	case !is && top != nil:
@@ -100,7 +101,7 @@ func Parse(name string, src []byte) (*File, error) {
 		f.Cases = append(f.Cases, c)
 	}
 	f.Excuses = r.excuses(top["coverage"])
-	return f, r.failure()
+	return f, r.Failure()
 }
 
 // The keys that the maps of a cases file may have.
@@ -123,22 +124,22 @@ func Kinds() []string { return slices.Clone(kinds) }
 
 func (r *reader) testCase(value any, path string) Case {
 	c := Case{path: path}
-	object := r.object(value, path, caseKeys...)
-	c.Name = r.text(object, path, "name", true)
-	c.Params, _ = r.member(object, path, "params")
-	c.Answers, _ = r.member(object, path, "answers")
-	calls, _ := r.member(object, path, "calls")
+	object := r.Object(value, path, caseKeys...)
+	c.Name = r.text(object, path, "name")
+	c.Params = r.Members(object["params"], fields.Join(path, "params"))
+	c.Answers = r.Members(object["answers"], fields.Join(path, "answers"))
+	calls := r.Members(object["calls"], fields.Join(path, "calls"))
 	for _, step := range slices.Sorted(maps.Keys(calls)) {
 		if c.Calls == nil {
 			c.Calls = map[string][]Call{}
 		}
 		c.Calls[step] = r.calls(calls[step], path+".calls."+step)
 	}
-	expect, _ := r.member(object, path, "expect")
+	expect := r.Object(object["expect"], fields.Join(path, "expect"), expectations...)
 	if value, is := object["expect"].(map[string]any); object != nil && (object["expect"] == nil || is && len(value) == 0) {
 		r.wrong(path+".expect", "the case has no expect: say at least its outcome", "")
 	}
-	r.checkKeys(expect, path+".expect", expectations)
+
 	c.Expect = expect
 	return c
 }
@@ -150,9 +151,9 @@ func (r *reader) calls(value any, path string) (all []Call) {
 	}
 	for i, each := range list {
 		at := path + "[" + strconv.Itoa(i) + "]"
-		object := r.object(each, at, callKeys...)
-		made := Call{Tool: r.text(object, at, "tool", true), Result: object["result"], Failed: !r.flag(object, at, "ok", true), Refused: r.flag(object, at, "refused", false), path: at}
-		made.Input, _ = r.member(object, at, "input")
+		object := r.Object(each, at, callKeys...)
+		made := Call{Tool: r.text(object, at, "tool"), Result: object["result"], Failed: !r.flag(object, at, "ok", true), Refused: r.flag(object, at, "refused", false), path: at}
+		made.Input = r.Members(object["input"], fields.Join(at, "input"))
 		all = append(all, made)
 	}
 	return all
@@ -171,60 +172,28 @@ func (r *reader) excuses(value any) (all []Excuse) {
 	if value == nil {
 		return nil
 	}
-	ignore, given := r.object(value, "coverage", coverageKeys...)["ignore"]
+	ignore, given := r.Object(value, "coverage", coverageKeys...)["ignore"]
 	list, is := ignore.([]any)
 	if given && !is {
 		r.wrong("coverage.ignore", "is not a list", "[{step, kind, why}]")
 	}
 	for i, each := range list {
 		path := "coverage.ignore[" + strconv.Itoa(i) + "]"
-		object := r.object(each, path, excuseKeys...)
-		all = append(all, Excuse{r.text(object, path, "step", true), r.text(object, path, "kind", true), r.text(object, path, "why", true)})
+		object := r.Object(each, path, excuseKeys...)
+		all = append(all, Excuse{r.text(object, path, "step"), r.text(object, path, "kind"), r.text(object, path, "why")})
 	}
 	return all
 }
 
 // reader collects the mistakes of one file.
-type reader struct {
-	file   string
-	places fault.Places
-	found  []fault.Diagnostic
+type reader struct{ fields.Reader }
+
+func newReader(file string, places fault.Places) *reader {
+	return &reader{fields.Reader{File: file, Code: fault.InvalidParams, Places: places}}
 }
 
 func (r *reader) wrong(path, message, expected string) {
-	d := fault.Diagnostic{File: r.file, Path: path, Code: fault.InvalidParams, Message: strings.TrimSpace(path + ": " + message), Expected: expected}
-	at := r.places.Around(path)
-	d.Line, d.Column = at.Line, at.Column
-	r.found = append(r.found, d)
-}
-
-// failure returns INVALID_PARAMS with all mistakes in the order of the file, or nil.
-func (r *reader) failure() error {
-	if len(r.found) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(r.found, func(a, b fault.Diagnostic) int { return (a.Line-b.Line)*10_000 + a.Column - b.Column })
-	return fault.New(fault.InvalidParams, "%s:%d: %s", r.file, r.found[0].Line, r.found[0].Message).With(r.found...)
-}
-
-// object returns a value that must be a map with some of the keys.
-func (r *reader) object(value any, path string, keys ...string) map[string]any {
-	object, is := value.(map[string]any)
-	if !is {
-		r.wrong(path, "is not a map", "a map with "+strings.Join(keys, ", "))
-		return nil
-	}
-	r.checkKeys(object, path, keys)
-	return object
-}
-
-// checkKeys refuses the keys of a map that are not among those that it may have.
-func (r *reader) checkKeys(object map[string]any, path string, keys []string) {
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if !slices.Contains(keys, key) {
-			r.unknown(strings.TrimPrefix(path+"."+key, "."), "key", key, keys)
-		}
-	}
+	r.Fail(path, "%s", strings.TrimSpace(path+": "+message)).Expected = expected
 }
 
 func (r *reader) unknown(path, what, name string, names []string) {
@@ -232,28 +201,14 @@ func (r *reader) unknown(path, what, name string, names []string) {
 	r.wrong(path, message+fault.NearestHint(", did you mean %q?", name, names), "one of "+fault.Cut(strings.Join(names, ", "), 300))
 }
 
-// member returns a member that is a map, if it is there.
-func (r *reader) member(object map[string]any, path, key string) (map[string]any, bool) {
-	value, given := object[key]
-	if !given || value == nil {
-		return nil, given
-	}
-	found, is := value.(map[string]any)
-	if !is {
-		r.wrong(path+"."+key, "is not a map", "")
-	}
-	return found, true
-}
-
-func (r *reader) text(object map[string]any, path, key string, required bool) string {
-	value, given := object[key]
-	text, is := value.(string)
-	if where := strings.TrimPrefix(path+"."+key, "."); given && (!is || text == "") || required && !given && object != nil {
-		if !given {
-			r.wrong(path, key+" is missing", "")
-		} else {
-			r.wrong(where, "is not a text", "")
-		}
+// text is a member that is a text, and has to be there.
+func (r *reader) text(object map[string]any, path, key string) string {
+	text := r.Text(object, path, key)
+	switch given, is := object[key]; {
+	case text == "" && given == "":
+		r.wrong(fields.Join(path, key), "is not a text", "")
+	case !is && object != nil:
+		r.wrong(path, key+" is missing", "")
 	}
 	return text
 }

@@ -103,18 +103,18 @@ func ReadAnswers(name string, src []byte, graph *flow.Graph) (map[string]any, er
 	for path, at := range written {
 		places["answers."+path] = at
 	}
-	return object, checkAnswers(graph, object, &reader{file: name, places: places})
+	return object, checkAnswers(graph, object, newReader(name, places))
 }
 
 func checkAnswers(graph *flow.Graph, answers map[string]any, r *reader) error {
 	if r == nil {
-		r = &reader{file: "answers"}
+		r = newReader("answers", nil)
 	}
 	known := steps(graph)
 	for _, id := range ids(answers) {
 		r.answer(graph, known, Case{Answers: answers}, id)
 	}
-	return r.failure()
+	return r.Failure()
 }
 
 // dry is a dry run under way.

@@ -105,7 +105,7 @@ func TestADryRunRefusesWhatDoesNotFit(t *testing.T) {
 	_, err = cases.DryRun(graph, map[string]any{"version": "1"}, map[string]any{"clean": 1})
 	require.ErrorContains(t, err, "by itself")
 	_, err = cases.ReadAnswers("answers.yaml", []byte("status: {clean: true}\ntgs: 1\n"), graph)
-	require.ErrorContains(t, err, "answers.yaml:2: answers.tgs: no step")
+	require.ErrorContains(t, err, "answers.yaml:2:1: answers.tgs: no step")
 	_, err = cases.ReadAnswers("answers.yaml", []byte("[1]"), graph)
 	require.ErrorContains(t, err, "expected answers by the id of a step")
 	answers, err := cases.ReadAnswers("answers.json", []byte(`{"status": {"clean": true}}`), graph)
