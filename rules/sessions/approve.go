@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -124,27 +123,6 @@ type Question struct {
 	Texts   []string       `json:"texts"`
 	Grant   flow.Grant     `json:"grant"`
 	Time    int64          `json:"time"`
-}
-
-// Questions returns the questions of a folder that wait for a person, the oldest first.
-func (k *Keeper) Questions() ([]Question, error) {
-	all, err := readAll(k.options.Root)
-	waiting := map[string]*question{}
-	read := newPast(rules.New())
-	read.asked = waiting
-	for _, each := range all {
-		if each.Question != "" {
-			read.replay(each)
-		}
-	}
-	list := []Question{}
-	for name, each := range waiting {
-		if each.waits {
-			list = append(list, Question{name, each.Session, each.Tool, each.call().Input, each.Texts, *cmp.Or(each.Grant, &flow.Grant{}), each.Time})
-		}
-	}
-	slices.SortFunc(list, func(a, b Question) int { return cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.Name, b.Name)) })
-	return list, err
 }
 
 // Answer records a person's answer to a question that waits: INVALID_TRANSITION where

@@ -57,6 +57,7 @@ type Keeper struct {
 	journal   journals
 	pruned    bool
 	past
+	overview overview
 }
 
 // past is what the records of sessions tell.

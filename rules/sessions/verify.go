@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -188,54 +187,6 @@ func (d decision) text(why bool) string {
 		text = append(text, fmt.Sprintf("%s of rule %s is call %d", each.Evidence, each.Rule, each.At))
 	}
 	return strings.Join(text, ", ")
-}
-
-// Session sums up what the rules decided in a session.
-type Session struct {
-	Name    string `json:"session"`
-	Calls   int    `json:"calls"`
-	Refused int    `json:"refused"`
-	Warned  int    `json:"warned"`
-	// Last is the time of its last record, in milliseconds since 1970.
-	Last int64 `json:"last"`
-}
-
-// Refusal is a call that was refused, or warned of, with the rules that are not met.
-type Refusal struct {
-	Session string          `json:"session"`
-	Time    int64           `json:"time"`
-	Tool    string          `json:"tool"`
-	Made    bool            `json:"made"`
-	Runs    []rules.Run     `json:"-"`
-	Rules   []rules.Summary `json:"rules"`
-}
-
-// Sessions returns the sessions of a folder, the last changed first, and what was refused in
-// them, the last first.
-func (k *Keeper) Sessions() (list []Session, refused []Refusal, err error) {
-	all, err := readAll(k.options.Root)
-	at := map[string]int{}
-	for _, each := range all {
-		if _, known := at[each.Session]; !known {
-			at[each.Session] = len(list)
-			list = append(list, Session{Name: each.Session})
-		}
-		of := &list[at[each.Session]]
-		of.Last = max(of.Last, each.Time)
-		switch {
-		case each.Kind == kindCall && len(each.Rules) == 0:
-			of.Calls++
-		case each.Kind == kindCall:
-			of.Calls, of.Warned = of.Calls+1, of.Warned+1
-			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, true, each.Runs, each.Rules})
-		case each.Kind == kindRefused:
-			of.Refused++
-			refused = append(refused, Refusal{each.Session, each.Time, each.Tool, false, each.Runs, each.Rules})
-		}
-	}
-	slices.Reverse(refused)
-	slices.SortStableFunc(list, func(a, b Session) int { return cmp.Compare(b.Last, a.Last) })
-	return list, refused, err
 }
 
 // RefusedIn implements guide.Rulings: the calls that were refused in a driven run, and
