@@ -51,8 +51,10 @@ func TestAFileOfTokens(t *testing.T) {
 	tokens, err = webguard.ReadTokens(path)
 	require.NoError(t, err)
 	require.Len(t, tokens, 4, "none is lost")
-	_, err = access.Add(t.Context(), path, webguard.Token{Name: "a"})
-	require.ErrorIs(t, err, fault.IDCollision)
+	for _, name := range []string{"a", "A", "ａ"} {
+		_, err = access.Add(t.Context(), path, webguard.Token{Name: name})
+		require.ErrorIs(t, err, fault.IDCollision, name)
+	}
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())

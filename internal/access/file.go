@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
@@ -28,8 +31,8 @@ func Add(ctx context.Context, path string, token webguard.Token) (string, error)
 	secret := webguard.NewToken()
 	token.Digest = webguard.Digest(secret)
 	err := edit(ctx, path, func(held *document) error {
-		if slices.ContainsFunc(held.tokens, hasName(token.Name)) {
-			return fault.New(fault.IDCollision, "there is a token named %q already: revoke it first, or choose another name", token.Name)
+		if slices.ContainsFunc(held.tokens, named(func(other string) bool { return alike(other, token.Name) })) {
+			return fault.New(fault.IDCollision, "there is a token named %q already, or one that is spelled alike: revoke it first, or choose another name", token.Name)
 		}
 		added, err := json.Marshal(token)
 		held.tokens = append(held.tokens, added)
@@ -45,7 +48,7 @@ func Add(ctx context.Context, path string, token webguard.Token) (string, error)
 func Revoke(ctx context.Context, path, name string) error {
 	return edit(ctx, path, func(held *document) error {
 		before := len(held.tokens)
-		held.tokens = slices.DeleteFunc(held.tokens, hasName(name))
+		held.tokens = slices.DeleteFunc(held.tokens, named(func(other string) bool { return other == name }))
 		if len(held.tokens) == before {
 			return fault.New(fault.InvalidParams, "there is no token named %q", fault.Cut(name, 100)).
 				Hinted(fault.Hint{Call: "savant token list", Text: "lists the tokens"})
@@ -54,10 +57,16 @@ func Revoke(ctx context.Context, path, name string) error {
 	})
 }
 
-func hasName(name string) func(json.RawMessage) bool {
+// alike reports whether two names are one but for capitals and the way that Unicode writes
+// their characters. With both, one person could agree twice.
+func alike(one, other string) bool {
+	return strings.EqualFold(norm.NFKC.String(one), norm.NFKC.String(other))
+}
+
+func named(fits func(string) bool) func(json.RawMessage) bool {
 	return func(raw json.RawMessage) bool {
 		var each webguard.Token
-		return json.Unmarshal(raw, &each) == nil && each.Name == name
+		return json.Unmarshal(raw, &each) == nil && fits(each.Name)
 	}
 }
 
