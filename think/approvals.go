@@ -75,10 +75,15 @@ type ScopedApproval struct {
 	AtMost  int    `json:"at_most"`
 	Used    int    `json:"used"`
 	Expires string `json:"expires"`
-	// Over says why it covers no more calls: revoked, used up, expired or imported; else
-	// it is empty.
+	// Over says why it covers no more calls, revoked, used up, expired or imported, or not
+	// the one that was asked about; else it is empty.
 	Over string `json:"over,omitempty"`
+	// Given is the time of the answer.
+	Given time.Time `json:"-"`
 }
+
+// Key names the run.
+func (a ScopedApproval) Key() state.Key { return state.Key{Workflow: a.Workflow, Run: a.RunID} }
 
 // ScopedApprovals returns the approvals of a run that cover calls, in the order of its
 // steps: UNKNOWN_RUN.
@@ -90,7 +95,7 @@ func (e *Engine) ScopedApprovals(ctx context.Context, workflow, run string) ([]S
 	defer l.mu.Unlock()
 	list := []ScopedApproval{}
 	for _, each := range l.run.View().Approved("") {
-		shown, _, err := e.scoped(ctx, l, each)
+		shown, err := e.scoped(ctx, l, each)
 		if err != nil {
 			return nil, err
 		}
@@ -99,18 +104,18 @@ func (e *Engine) ScopedApprovals(ctx context.Context, workflow, run string) ([]S
 	return list, nil
 }
 
-func (e *Engine) scoped(ctx context.Context, l *live, of flow.Approved) (out ScopedApproval, given time.Time, err error) {
+func (e *Engine) scoped(ctx context.Context, l *live, of flow.Approved) (out ScopedApproval, err error) {
 	record, err := e.record(ctx, l.history(), of.Version)
 	if err != nil {
-		return out, given, err
+		return out, err
 	}
-	given, err = time.Parse(time.RFC3339Nano, record.Time)
+	given, err := time.Parse(time.RFC3339Nano, record.Time)
 	if err != nil {
-		return out, given, fault.New(fault.StateCorrupt, "record %d of run %s has no time", of.Version, l.key)
+		return out, fault.New(fault.StateCorrupt, "record %d of run %s has no time", of.Version, l.key)
 	}
 	scope, used := of.Scope, l.usages[of.Version]
 	out = ScopedApproval{Workflow: l.key.Workflow, RunID: l.key.Run, Step: of.Step, Version: of.Version, By: EventOf(record).By, Call: scope.Call, AtMost: scope.Most,
-		Used: used.used, Expires: given.Add(time.Duration(scope.Within) * time.Millisecond).UTC().Format(time.RFC3339)}
+		Used: used.used, Expires: given.Add(time.Duration(scope.Within) * time.Millisecond).UTC().Format(time.RFC3339), Given: given}
 	if scope.Where != nil {
 		out.Where = scope.Where.Source()
 	}
@@ -122,7 +127,7 @@ func (e *Engine) scoped(ctx context.Context, l *live, of flow.Approved) (out Sco
 	case of.Version <= imported:
 		out.Over = "it was given elsewhere, and imported"
 	}
-	return out, given, err
+	return out, err
 }
 
 // skew is how far the clocks of two machines may be apart.
@@ -142,17 +147,6 @@ func endOfGrant(grant flow.Grant, of usage, after time.Duration) string {
 	return ""
 }
 
-// Coverage is what an approval of a run says about a call.
-type Coverage struct {
-	Run  state.Key
-	Step string
-	// Version is that of the answer that gave the approval, Given its time.
-	Version int
-	Given   time.Time
-	// Why says why it does not cover the call; empty: it does.
-	Why string
-}
-
 // ScopedCall is a call within a run, with arguments as its tool gets them.
 type ScopedCall struct {
 	Tool  string
@@ -164,7 +158,7 @@ type ScopedCall struct {
 
 // Coverage returns what the approvals of a run say about a call, in the order of the steps;
 // none where no approval is about the tool.
-func (e *Engine) Coverage(ctx context.Context, key state.Key, call ScopedCall) ([]Coverage, error) {
+func (e *Engine) Coverage(ctx context.Context, key state.Key, call ScopedCall) ([]ScopedApproval, error) {
 	l, err := e.openAt(ctx, key)
 	if err != nil {
 		return nil, err
@@ -177,27 +171,26 @@ func (e *Engine) Coverage(ctx context.Context, key state.Key, call ScopedCall) (
 // are recorded with each use.
 const maxCovered = 8000
 
-func (e *Engine) coverage(ctx context.Context, l *live, call ScopedCall) (list []Coverage, err error) {
+func (e *Engine) coverage(ctx context.Context, l *live, call ScopedCall) (list []ScopedApproval, err error) {
 	raw, err := jsonvalue.Encode(call.Input)
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the arguments are not JSON: %w", err)
 	}
 	for _, each := range l.run.View().Approved(call.Tool) {
-		shown, given, err := e.scoped(ctx, l, each)
+		found, err := e.scoped(ctx, l, each)
 		if err != nil {
 			return nil, err
 		}
-		found := Coverage{l.key, each.Step, each.Version, given, shown.Over}
 		switch {
-		case found.Why != "":
+		case found.Over != "":
 		case l.run.Cancelled() != nil:
-			found.Why = "the run was cancelled"
+			found.Over = "the run was cancelled"
 		case len(raw) > maxCovered:
-			found.Why = "its arguments are too long"
+			found.Over = "its arguments are too long"
 		case !call.Driven && !e.issues(l, call.Tool, raw):
-			found.Why = "the run did not issue it"
+			found.Over = "the run did not issue it"
 		default:
-			if found.Why, err = e.misfit(ctx, l.history(), l.run, each, call.Input); err != nil {
+			if found.Over, err = e.misfit(ctx, l.history(), l.run, each, call.Input); err != nil {
 				return nil, err
 			}
 		}
@@ -221,26 +214,34 @@ func (e *Engine) issues(l *live, tool string, input []byte) bool {
 
 // Use uses an approval up for one call: APPROVAL_REQUIRED where it no longer covers it. The
 // first to write the record uses it: of two calls at once, in whatever processes, one.
-func (e *Engine) Use(ctx context.Context, approval Coverage, call ScopedCall, by Caller) error {
-	l, err := e.openAt(ctx, approval.Run)
+func (e *Engine) Use(ctx context.Context, approval ScopedApproval, call ScopedCall, by Caller) error {
+	l, err := e.openAt(ctx, approval.Key())
 	if err != nil {
 		return err
 	}
 	defer l.mu.Unlock()
-	for {
+	return e.insist(ctx, l, KindUsed, func() (usedData, error) {
 		found, err := e.coverage(ctx, l, call)
-		if err != nil {
+		at := slices.IndexFunc(found, func(each ScopedApproval) bool { return each.Version == approval.Version })
+		if err == nil && (at < 0 || found[at].Over != "") {
+			err = fault.New(fault.ApprovalRequired, "the approval of step %s no longer covers the call", approval.Step)
+		}
+		return usedData{Step: approval.Step, Approval: approval.Version, Tool: call.Tool, Input: call.Input, attribution: by.attribution()}, err
+	})
+}
+
+// insist appends a record that changes no state. Where another process was first, what is to
+// be recorded is decided anew.
+func (e *Engine) insist(ctx context.Context, l *live, kind string, decide func() (usedData, error)) error {
+	for {
+		data, err := decide()
+		if err == nil {
+			err = e.aside(ctx, l, kind, data)
+		}
+		if !errors.Is(err, fault.StateConflict) || ctx.Err() != nil {
 			return err
 		}
-		at := slices.IndexFunc(found, func(each Coverage) bool { return each.Version == approval.Version })
-		if at < 0 || found[at].Why != "" {
-			return fault.New(fault.ApprovalRequired, "the approval of step %s no longer covers the call", approval.Step)
-		}
-		err = e.aside(ctx, l, KindUsed, usedData{Step: approval.Step, Approval: approval.Version, Tool: call.Tool, Input: call.Input, attribution: by.attribution()})
-		if err == nil || !errors.Is(err, fault.StateConflict) || ctx.Err() != nil {
-			return err
-		}
-		if err := e.refresh(ctx, l); err != nil { // another process was first
+		if err := e.refresh(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -281,22 +282,16 @@ func (e *Engine) Revoke(ctx context.Context, workflow, run, step string, by Call
 		return err
 	}
 	defer l.mu.Unlock()
-	for {
+	return e.insist(ctx, l, KindRevoked, func() (usedData, error) {
 		all := l.run.View().Approved("")
 		at := slices.IndexFunc(all, func(each flow.Approved) bool {
 			return each.Step == step && !each.Declined && !l.usages[each.Version].revoked
 		})
 		if at < 0 {
-			return fault.New(fault.InvalidTransition, "step %s of run %s has no approval that covers calls", fault.Cut(step, 100), l.key.Run)
+			return usedData{}, fault.New(fault.InvalidTransition, "step %s of run %s has no approval that covers calls", fault.Cut(step, 100), l.key.Run)
 		}
-		err := e.aside(ctx, l, KindRevoked, usedData{Step: step, Approval: all[at].Version, attribution: by.attribution()})
-		if err == nil || !errors.Is(err, fault.StateConflict) || ctx.Err() != nil {
-			return err
-		}
-		if err := e.refresh(ctx, l); err != nil {
-			return err
-		}
-	}
+		return usedData{Step: step, Approval: all[at].Version, attribution: by.attribution()}, nil
+	})
 }
 
 // used checks a record of a use or a revocation against the run before it.

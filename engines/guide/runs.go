@@ -67,7 +67,7 @@ func (r *Runs) Ruling(ctx context.Context, call engines.Call) (runs []engines.Ru
 func isDriven(call engines.Call) bool { return call.Step.RunID != "" }
 
 // Coverage returns what the approvals in the runs of a call say about it.
-func (r *Runs) Coverage(ctx context.Context, call engines.Call, tool string, input map[string]any) (all []think.Coverage, err error) {
+func (r *Runs) Coverage(ctx context.Context, call engines.Call, tool string, input map[string]any) (all []think.ScopedApproval, err error) {
 	for _, run := range r.runs(ctx, call, tool) {
 		found, err := r.Engine.Coverage(ctx, run, think.ScopedCall{Tool: tool, Input: input, Driven: isDriven(call)})
 		if err != nil {
@@ -79,6 +79,6 @@ func (r *Runs) Coverage(ctx context.Context, call engines.Call, tool string, inp
 }
 
 // Use uses an approval up for a call.
-func (r *Runs) Use(ctx context.Context, call engines.Call, approval think.Coverage, tool string, input map[string]any) error {
+func (r *Runs) Use(ctx context.Context, call engines.Call, approval think.ScopedApproval, tool string, input map[string]any) error {
 	return r.Engine.Use(ctx, approval, think.ScopedCall{Tool: tool, Input: input, Driven: isDriven(call)}, Caller(call))
 }

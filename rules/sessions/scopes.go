@@ -21,9 +21,9 @@ type Approvals interface {
 	// About reports whether an approval in a run of the call may be about a tool.
 	About(ctx context.Context, call engines.Call, tool string) bool
 	// Coverage returns what the approvals in the runs of a call say about it.
-	Coverage(ctx context.Context, call engines.Call, tool string, input map[string]any) ([]think.Coverage, error)
+	Coverage(ctx context.Context, call engines.Call, tool string, input map[string]any) ([]think.ScopedApproval, error)
 	// Use uses an approval up for a call: APPROVAL_REQUIRED where it no longer covers it.
-	Use(ctx context.Context, call engines.Call, approval think.Coverage, tool string, input map[string]any) error
+	Use(ctx context.Context, call engines.Call, approval think.ScopedApproval, tool string, input map[string]any) error
 }
 
 // about reports whether the keeper has to judge calls of a tool.
@@ -35,33 +35,33 @@ func (k *Keeper) about(ctx context.Context, set *rules.Set, call engines.Call, t
 // about the tool and does not cover the call, the verdict asks a person, as by a rule. An
 // approval answers a rule's question no further than the rule's for, and never lets a call
 // pass that rules refuse.
-func (k *Keeper) consent(ctx context.Context, call engines.Call, verdict rules.Verdict) (judged rules.Verdict, by *think.Coverage, err error) {
+func (k *Keeper) consent(ctx context.Context, call engines.Call, verdict rules.Verdict) (judged rules.Verdict, by *think.ScopedApproval, err error) {
 	judged = verdict
 	if verdict.Decision == rules.Refuse || k.options.Approvals == nil || verdict.Decision == rules.Ask && k.asked[questionOf(verdict)].agreed(verdict.Call.Time) {
 		return judged, nil, nil
 	}
 	found, err := k.options.Approvals.Coverage(ctx, call, verdict.Call.Tool, verdict.Call.Input)
 	for i, each := range found {
-		if each.Why == "" && (verdict.Decision == rules.Allow || k.grants(verdict, each)) {
+		if each.Over == "" && (verdict.Decision == rules.Allow || k.grants(verdict, each)) {
 			return verdict, &found[i], nil
 		}
 		if verdict.Decision == rules.Allow {
-			judged = verdict.Asking(each.Step, each.Why)
+			judged = verdict.Asking(each.Step, each.Over)
 		}
 	}
 	return judged, nil, err
 }
 
 // grants reports whether the rules that ask take an approval for one more equal call.
-func (k *Keeper) grants(verdict rules.Verdict, by think.Coverage) bool {
+func (k *Keeper) grants(verdict rules.Verdict, by think.ScopedApproval) bool {
 	return verdict.Grant().Reaches(k.scoped[questionOf(verdict)+scopeOf(by)], verdict.Call.Time-by.Given.UnixMilli())
 }
 
 // scopeOf names an approval in the journal.
-func scopeOf(by think.Coverage) string { return fmt.Sprintf("%s v%d", by.Run, by.Version) }
+func scopeOf(by think.ScopedApproval) string { return fmt.Sprintf("%s v%d", by.Key(), by.Version) }
 
 // noted is the record of a judged call. It uses the approval up that covers it, if any.
-func (k *Keeper) noted(ctx context.Context, call engines.Call, verdict rules.Verdict, by *think.Coverage) (record, error) {
+func (k *Keeper) noted(ctx context.Context, call engines.Call, verdict rules.Verdict, by *think.ScopedApproval) (record, error) {
 	added := k.begun(newName(), verdict.Call)
 	added.Rules, added.Uses, added.Set = verdict.Summaries(), usesOf(verdict), k.digest
 	if verdict.Decision == rules.Ask {

@@ -255,7 +255,7 @@ func TestTheFirstRecordUsesAnApproval(t *testing.T) {
 	call := think.ScopedCall{Tool: "pay.refund", Input: map[string]any{"order": "A", "amount": 5}, Driven: true}
 	found, err := w.engine.Coverage(t.Context(), state.Key{Workflow: "refunds", Run: "r1"}, call)
 	require.NoError(t, err)
-	require.Empty(t, found[0].Why)
+	require.Empty(t, found[0].Over)
 	var group sync.WaitGroup
 	used := make(chan error, 8)
 	for i := range 8 {

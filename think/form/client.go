@@ -57,15 +57,13 @@ func (f Form) inputs(visit func(key string, each *Field, option *Option)) {
 		}
 		switch {
 		case each.Kind == Choices:
+			for i := range each.Choices {
+				visit(unique(name+"."+each.Choices[i].Text), each, &each.Choices[i])
+			}
 		case slices.Contains(f.Root.Fields, each):
 			visit(name, each, nil)
-			continue
 		default:
 			visit(unique(name), each, nil)
-			continue
-		}
-		for i := range each.Choices {
-			visit(unique(name+"."+each.Choices[i].Text), each, &each.Choices[i])
 		}
 	}
 }

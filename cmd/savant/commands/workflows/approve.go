@@ -92,12 +92,7 @@ func (p *program) approveCall(ctx context.Context, a *app.App, said approval) er
 	}
 	fmt.Fprintf(p.Stdout, "%s asks about a call of %s:\n\n%s\n\ninput:\n%s\nA yes counts for %s, for %s.\n\n", terminal.Visible(asked.Session), terminal.Visible(asked.Tool),
 		terminal.QuoteLines(strings.Join(asked.Texts, "\n")), input, terminal.Count(asked.Grant.Most, "such call"), time.Duration(asked.Grant.Within)*time.Millisecond)
-	approved := false
-	if said.decline {
-		err = p.confirm(ctx, "Decline this?")
-	} else if approved, err = p.approves(ctx); err != nil {
-		err = stillWaits(err)
-	}
+	approved, err := p.decided(ctx, said)
 	if err == nil {
 		_, err = a.RuleKeeper().Answer(ctx, asked.Name, approved, "terminal")
 	}
@@ -274,13 +269,7 @@ func (p *program) decide(ctx context.Context, a *app.App, asked think.Pending, s
 	if said.answered || said.editor {
 		return nil, cli.UsageError("step " + asked.StepID + " asks for approval: --answer and --editor are for questions")
 	}
-	approved := false
-	var err error
-	if said.decline {
-		err = p.confirm(ctx, "Decline this?")
-	} else if approved, err = p.approves(ctx); err != nil {
-		err = stillWaits(err)
-	}
+	approved, err := p.decided(ctx, said)
 	if err != nil {
 		return nil, err
 	}
@@ -289,6 +278,15 @@ func (p *program) decide(ctx context.Context, a *app.App, asked think.Pending, s
 		answer["comment"] = said.comment
 	}
 	return answer, nil
+}
+
+// decided asks whether the person approves what was shown.
+func (p *program) decided(ctx context.Context, said approval) (approved bool, err error) {
+	if said.decline {
+		return false, p.confirm(ctx, "Decline this?")
+	}
+	approved, err = p.approves(ctx)
+	return approved, stillWaits(err)
 }
 
 func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
