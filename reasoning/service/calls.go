@@ -84,31 +84,40 @@ func xmlCalls(text string, tools []reasoning.Tool) string {
 	text = keyed().ReplaceAllString(text, `$2 name="$1">`)
 	objects, from := spans(text, false), 0
 	var out strings.Builder
+	tries := 0
 	for at := range len(text) {
-		if text[at] != '<' || at < from || inside(objects, at) {
+		if text[at] != '<' || at < from || tries == maxMarks || !element().MatchString(text[at:min(len(text), at+maxMark)]) || inside(objects, at) {
 			continue
 		}
-		var read xmlReader
 		for _, name := range names().FindAllString(text[at:min(len(text), at+maxMark)], maxTries) {
-			if tool, known := offeredTool(name, tools); known {
-				read = xmlReader{tool.Name, propertiesOf(tool)}
-				break
+			tool, known := offeredTool(name, tools)
+			if !known {
+				continue
 			}
-		}
-		if members, size := read.members(text[at:]); read.names(members) {
-			out.WriteString(text[from:at] + string(encode(members)) + "\n")
-			from = at + size
+			tries++
+			read := xmlReader{tool: tool.Name, declared: propertiesOf(tool)}
+			if members, size := read.members(text[at:]); read.names(members) {
+				out.WriteString(text[from:at] + string(encode(members)) + "\n")
+				from = at + size
+			}
+			break
 		}
 	}
 	return out.String() + text[from:]
 }
 
-// maxMark is how far a name is looked for behind a mark, in bytes.
-const maxMark = 200
+// maxMarks bounds the marks behind which a name was found, maxMark how far it is looked for,
+// in bytes.
+const (
+	maxMarks = 4 * reasoning.MaxCalls
+	maxMark  = 200
+)
 
 // xmlReader reads the elements of a call as members of an object.
 type xmlReader struct {
-	tool     string
+	tool string
+	// whole: the end of no element is missing.
+	whole    bool
 	declared map[string]gjson.Result
 }
 
@@ -131,52 +140,68 @@ func (r xmlReader) names(members map[string]any) bool {
 	return false
 }
 
-// members reads the elements at the beginning of a text, up to one that was there before, and
-// returns where they end. Each is a member: <limit>3</limit>, <parameter=limit>3</parameter>,
-// <param name="limit" value="3"/>. A call in an element ends them.
+// members reads the elements at the beginning of a text, up to one that was there before,
+// and returns where they end. A call is alone.
 func (r xmlReader) members(text string) (found map[string]any, end int) {
 	found = map[string]any{}
 	for {
-		at := element().FindStringSubmatchIndex(text[end:])
-		if at == nil {
+		name, value, size := r.element(text[end:])
+		if size == 0 || found[name] != nil || len(found) > 0 && r.isTool(name) {
 			return found, end
 		}
-		mark, rest := text[end:], text[end+at[1]:]
-		own, attributes := mark[at[2]:at[3]], map[string]any{}
-		for _, pair := range attribute().FindAllStringSubmatch(mark[at[3]:at[6]], -1) {
-			value := r.value(pair[1], html.UnescapeString(pair[2]+pair[3]+pair[4]))
-			if all, is := value.(map[string]any); is { // all arguments in one attribute
-				maps.Copy(attributes, all)
-			} else {
-				attributes[pair[1]] = value
-			}
-		}
-		name := own
-		for _, key := range []string{"", "name"} {
-			if given, is := attributes[key].(string); is {
-				name = given
-				delete(attributes, key)
-			}
-		}
-		body, behind, closed := strings.Cut(rest, "</"+own+">")
-		if at[6] < at[7] {
-			body, behind, closed = "", rest, true
-		}
-		if !closed || found[name] != nil || len(found) > 0 && r.isTool(name) {
-			return found, end
-		}
-		switch end = len(text) - len(behind); {
-		case strings.TrimSpace(body) != "":
-			found[name] = r.value(name, body)
-		case attributes["value"] != nil:
-			found[name] = attributes["value"]
-		default:
-			found[name] = attributes
-		}
-		if r.isTool(name) {
+		found[name] = value
+		if end += size; r.isTool(name) {
 			return found, end
 		}
 	}
+}
+
+// element reads the element at the beginning of a text as a member, and returns its size;
+// 0 if there is none: <limit>3</limit>, <parameter=limit>3</parameter>, <param name="limit"
+// value="3"/>. The end of a call may be missing, but not that of an argument.
+func (r xmlReader) element(text string) (name string, value any, size int) {
+	at := element().FindStringSubmatchIndex(text)
+	if at == nil {
+		return "", nil, 0
+	}
+	name, size = text[at[2]:at[3]], at[1]
+	attributes, only, body, end := map[string]any{}, "", "", "</"+name+">"
+	for _, pair := range attribute().FindAllStringSubmatch(text[at[3]:at[6]], -1) {
+		switch given := html.UnescapeString(pair[2] + pair[3] + pair[4]); {
+		case pair[1] == "", pair[1] == "name", r.isTool(given):
+			name = given
+		case pair[1] == "value":
+			only = given
+		default:
+			attributes[pair[1]] = r.value(pair[1], given)
+		}
+	}
+	if at[6] == at[7] {
+		inside, _, closed := strings.Cut(text[size:], end)
+		if body, size = inside, size+len(inside)+len(end); !closed {
+			inner, length := map[string]any(nil), 0
+			if !r.whole && r.isTool(name) {
+				inner, length = xmlReader{r.tool, true, r.declared}.members(inside)
+			}
+			if body, size = inside[:length], at[1]+length; len(inner) == 0 {
+				return "", nil, 0
+			}
+		}
+	}
+	if value = attributes; strings.TrimSpace(only+body) != "" {
+		value = r.value(name, only+body)
+	}
+	members, _ := value.(map[string]any)
+	for each, inner := range members {
+		if all, is := inner.(map[string]any); is && r.isTool(name) && argsName().MatchString(folded(each)) && !r.declared[each].Exists() {
+			delete(members, each)
+			maps.Copy(members, all)
+		}
+	}
+	if r.isTool(value) && strings.HasSuffix(folded(name), "call") {
+		value = map[string]any{"name": value}
+	}
+	return name, value, size
 }
 
 // value reads a text: elements, perhaps behind a name, JSON, or the text itself.
@@ -188,7 +213,7 @@ func (r xmlReader) value(name, text string) any {
 	head, _, _ := strings.Cut(text, "<")
 	if members, end := r.members(text[len(head):]); len(members) > 0 && strings.TrimSpace(text[len(head)+end:]) == "" {
 		if head = strings.TrimSpace(head); head != "" {
-			members["name"] = head
+			return map[string]any{"name": head, "args": members}
 		}
 		return members
 	}
@@ -198,7 +223,7 @@ func (r xmlReader) value(name, text string) any {
 	if value, err := jsonvalue.DecodeStored([]byte(text)); err == nil {
 		return value
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
 // propertiesOf returns the schemas of the arguments that a tool declares.
@@ -215,13 +240,15 @@ var (
 // pythonCalls rewrites calls in Python, name(a=1, b="x"), as objects; not those amid
 // prose or in an object.
 func pythonCalls(text string, tools []reasoning.Tool) string {
-	source, from := asciiPunctuation(text), 0
+	source, from, tries := asciiPunctuation(text), 0, 0
+	objects := spans(source, false)
 	var out strings.Builder
 	for _, at := range pythonCall().FindAllStringSubmatchIndex(source, -1) {
 		tool, known := offeredTool(source[at[2]:at[3]], tools)
-		if !known || at[0] < from || inside(spans(source, false), at[0]) {
+		if !known || at[0] < from || tries == maxTries || inside(objects, at[0]) {
 			continue
 		}
+		tries++
 		line := source[max(from, strings.LastIndexByte(source[:at[0]], '\n')+1):at[0]]
 		arguments, end := keywords(source, at[1])
 		if end > 0 && beside().MatchString(strings.TrimSuffix(line, "print(")) && behindCall().MatchString(source[end:]) {

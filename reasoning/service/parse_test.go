@@ -90,6 +90,11 @@ func FuzzParse(f *testing.F) {
 // bound each brace would cost a pass over the rest of the text, and the test never ends.
 func TestBracesThatNothingCloses(t *testing.T) {
 	t.Parallel()
-	_, err := service.Parse(strings.Repeat("{", 1<<20), offered)
-	require.ErrorIs(t, err, fault.InvalidIntent)
+	for _, part := range []string{"{", "<git_log>", "<a>git_log", "<a git_log='", "git_log(", "<", "</a>", "<a><b>git_log</b>"} {
+		_, err := service.Parse(strings.Repeat(part, 1<<17), offered)
+		require.ErrorIs(t, err, fault.InvalidIntent, part)
+	}
+	for _, text := range []string{strings.Repeat("<a>", 50_000) + "git_log" + strings.Repeat("</a>", 50_000), strings.Repeat("<git_log>", 50_000) + strings.Repeat("</git_log>", 50_000)} {
+		_, _ = service.Parse(text, offered)
+	}
 }

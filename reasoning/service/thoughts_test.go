@@ -105,15 +105,18 @@ func TestSeveralIntentsInOneText(t *testing.T) {
 		finish + "\n" + finish:                         "done",
 		log + "\n" + status:                            "git.log git.status",
 		log + log:                                      "git.log",
-		"<tool_call>" + log + "</tool_call>\n<tool_call>" + write + "</tool_call>": "git.log memory.write",
-		"First:\n" + log + "\nThen:\n" + status:                                    "git.log git.status",
-		"[" + log + ", " + status + "]":                                            "git.log git.status",
-		`The file has {"name":"demo"}. ` + finish:                                  "done",
-		log + "\n" + finish:                                                        "",
-		"I could " + write + " but nobody asked.\n" + finish:                       "",
-		"I could write:\n" + write + "\nBut no:\n" + log:                           "",
-		"Maybe " + write + " no, " + log:                                           "",
-		draft + " no, " + status:                                                   "",
+		"<tool_call>" + log + "</tool_call>\n<tool_call>" + write + "</tool_call>":                                           "git.log memory.write",
+		"First:\n" + log + "\nThen:\n" + status:                                                                              "git.log git.status",
+		"<tool_calls><tool_call><name>git_log</name></tool_call><tool_call><name>git_status</name></tool_call></tool_calls>": "git.log git.status",
+		"<function_calls><invoke name=\"git_log\"></invoke><invoke name=\"git_status\"></invoke></function_calls>":           "git.log git.status",
+		"<tool_call>git_log</tool_call><tool_call>memory_write</tool_call>":                                                  "git.log memory.write",
+		"[" + log + ", " + status + "]":                                                                                      "git.log git.status",
+		`The file has {"name":"demo"}. ` + finish:                                                                            "done",
+		log + "\n" + finish: "",
+		"I could " + write + " but nobody asked.\n" + finish: "",
+		"I could write:\n" + write + "\nBut no:\n" + log:     "",
+		"Maybe " + write + " no, " + log:                     "",
+		draft + " no, " + status:                             "",
 	} {
 		intent, err := service.Parse(text, tools)
 		if want == "" {
@@ -200,7 +203,8 @@ func TestFormsOfCalls(t *testing.T) {
 		`{"tool_call":{"git_log":{"limit":3}}}`, `{"thought":"x","tool":{"git_log":{"limit":3}}}`,
 		`[TOOL_CALLS]git_log[CALL_ID]abc123[ARGS]{"limit": 3}`,
 		"<tool_call>git_log\n<arg_key>limit</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
-		"<git_log><limit>3</limit></git_log>",
+		"<git_log><limit>3</limit></git_log>", `<call tool="git_log"><arg name="limit">3</arg></call>`, `<invoke name="git_log"><parameter name="limit">3</parameter>`,
+		`<tool_use id="1" name="git_log"><input><limit>3</limit></input></tool_use>`, "<git_log limit=3/>", "<git_log><limit type=\"int\">3</limit></git_log>",
 		"<tool_call>{\"name\": \"git_log\", \"arguments\": {\"limit\": 3}}\n</tool_call>",
 		"<|python_tag|>{\"name\": \"git_log\", \"parameters\": {\"limit\": 3}}<|eom_id|>",
 		"[TOOL_CALLS]git_log[ARGS]" + limit,
@@ -273,7 +277,8 @@ func TestFormsOfCalls(t *testing.T) {
 func TestHalfACallIsNoCall(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"action":"tool","tool_name":"git_log","args":{"text":"half of`, `{"action":"tool","tool_name":"git_log","args":{"limit":3`,
-		`{'action':'tool','tool_name':'git_log','args':{'text':'half of`, "git_log is the tool.", "I would use git_log with {\"limit\":3}.", "<git_log> is a tool."} {
+		`{'action':'tool','tool_name':'git_log','args':{'text':'half of`, "git_log is the tool.", "I would use git_log with {\"limit\":3}.", "<git_log> is a tool.",
+		"Use <b>git_log</b> for it.", "<steps><step>git_log</step></steps>", `<invoke name="git_log"><parameter name="limit">3`, "<code>git_log</code> lists them."} {
 		_, err := service.Parse(text, offered)
 		require.ErrorIs(t, err, fault.InvalidIntent, text)
 	}
