@@ -2,6 +2,7 @@ package mcpio
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"savant/internal/jsonrpc"
@@ -41,6 +42,9 @@ func readParams(given json.RawMessage) (params, error) {
 	case "object":
 		p.InputResponses = map[string]json.RawMessage{}
 		for name, value := range jsonvalue.Members(responses) {
+			if p.InputResponses[name] != nil {
+				return p, errors.New("params.inputResponses has an answer twice")
+			}
 			p.InputResponses[name] = value
 		}
 	default:

@@ -125,6 +125,9 @@ func testApprovals(t *testing.T, notes string, environment ...string) {
 	waits(second.modernCall(t, token, "think_next", next("r1"), yes(state)))
 	waits(first.modernCall(t, token, "think_next", next("r1"), yes(state)))
 
+	// Of a no and a yes in one message neither counts, and the question still waits.
+	twice := strings.Replace(`{"question":{"action":"decline"},"question":YES}`, "YES", `{"action":"accept","content":{"approved":true}}`, 1)
+	require.Contains(t, first.modernCall(t, token, "think_next", next("r2"), map[string]any{"requestState": asks("r2"), "inputResponses": json.RawMessage(twice)}), "twice")
 	stolen := asks("r2")
 	name, when, _ := strings.Cut(stolen, ".")
 	milliseconds, err := strconv.ParseInt(when, 10, 64)
