@@ -37,6 +37,7 @@ install: ## the program into the folder of go install; manual pages and completi
 
 OWNER ?= OWNER
 dist: ## packages for all platforms in dist/: make dist VERSION=v1.2.3 OWNER=name
+	@if command -v npm >/dev/null; then cd editors/vscode && npm ci --no-progress --silent; fi
 	cd internal/dist && go run . -source ../.. -out ../../dist -owner '$(OWNER)' \
 	  $(if $(filter command environment,$(firstword $(origin VERSION))),-version '$(VERSION)') $(if $(TARGETS),-targets '$(TARGETS)')
 

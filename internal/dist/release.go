@@ -97,7 +97,7 @@ func (r release) make(ctx context.Context) error {
 			}
 		}
 	}
-	for _, write := range []func() error{r.npmLauncher, r.plugin, r.registryEntry, r.cask, r.checksums} {
+	for _, write := range []func() error{r.npmLauncher, r.plugin, r.registryEntry, r.cask, r.editor, r.checksums} {
 		if err := write(); err != nil {
 			return err
 		}

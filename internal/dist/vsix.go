@@ -31,6 +31,15 @@ const vsixManifest = `<?xml version="1.0" encoding="utf-8"?>
 </PackageManifest>
 `
 
+// editor packs the extension of VS Code into the release, where npm ci has run in its folder.
+func (r release) editor() error {
+	if _, err := os.Stat(filepath.Join(r.Source, "editors", "vscode", "node_modules")); err != nil {
+		fmt.Fprintln(os.Stderr, "dist: without the extension of VS Code, which needs npm")
+		return nil
+	}
+	return r.vsix(filepath.Join(r.Out, "savant-editor_"+r.Version+".vsix"))
+}
+
 // vsix packs the extension of VS Code as it lies in editors/vscode, with the modules that
 // npm ci has put there, under the release's version.
 func (r release) vsix(path string) error {
