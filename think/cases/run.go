@@ -50,12 +50,20 @@ func InJSON(value any) string {
 
 // Result is what one case came to. It holds if Differences is empty.
 type Result struct {
-	Name        string
-	Line        int
-	Differences []Difference
+	Name string `json:"name"`
+	Line int    `json:"line"`
+	// Status is Passed or Failed.
+	Status      string       `json:"status"`
+	Differences []Difference `json:"differences"`
 	// Reached are the points of the workflow that the case covers.
-	Reached Points
+	Reached Points `json:"-"`
 }
+
+// The statuses of a case.
+const (
+	Passed = "passed"
+	Failed = "failed"
+)
 
 // maxEvents bounds the events of a case, as limits.steps bounds the steps of a run.
 const maxEvents = 100_000
@@ -72,12 +80,15 @@ func Run(f *File, c Case, graph *flow.Graph) Result {
 		}
 		t.result.Reached = t.reached()
 	}
+	if len(t.result.Differences) > 0 {
+		t.result.Status = Failed
+	}
 	return t.result
 }
 
 func newTrial(f *File, c Case, graph *flow.Graph) *trial {
 	t := &trial{file: f, test: c, graph: graph, answers: newAnswers(graph, c), raw: map[int][]byte{}, inputs: map[string]any{}, refused: map[string]bool{},
-		result: Result{Name: c.Name, Line: f.Line(c)}}
+		result: Result{Name: c.Name, Line: f.Line(c), Status: Passed, Differences: []Difference{}}}
 	if graph.Ruled() && f.rules != nil {
 		t.judge = f.rules.Judge(graph)
 	}

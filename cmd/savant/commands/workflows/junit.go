@@ -3,6 +3,8 @@ package workflows
 import (
 	"encoding/xml"
 	"io"
+
+	"savant/think/cases"
 )
 
 // The elements of a JUnit report.
@@ -43,7 +45,7 @@ func (t tested) writeJUnit(out io.Writer) error {
 		}
 		for _, each := range file.Cases {
 			made := junitCase{Class: file.Workflow, Name: each.Name, File: file.File, Line: each.Line}
-			if each.Status == failed {
+			if each.Status == cases.Failed {
 				suite.Failures++
 				made.Failure = &junitMessage{Message: each.Differences[0].String()}
 				for _, d := range each.Differences {

@@ -59,27 +59,14 @@ type tested struct {
 type testedFile struct {
 	File     string             `json:"file"`
 	Workflow string             `json:"workflow"`
-	Cases    []testedCase       `json:"cases"`
+	Cases    []cases.Result     `json:"cases"`
 	Errors   []fault.Diagnostic `json:"errors"`
-}
-
-type testedCase struct {
-	Name        string             `json:"name"`
-	Line        int                `json:"line"`
-	Status      string             `json:"status"`
-	Differences []cases.Difference `json:"differences"`
 }
 
 type testedCoverage struct {
 	Percent int               `json:"percent"`
 	Missing []cases.Uncovered `json:"missing"`
 }
-
-// The statuses of a case.
-const (
-	passed = "passed"
-	failed = "failed"
-)
 
 func (p *program) test(ctx context.Context, a *app.App, names []string, o testOptions) error {
 	if p.JSON && o.format == "text" {
@@ -155,7 +142,7 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 	for _, workflow := range workflows {
 		reached, excuses := cases.Points{}, []cases.Excuse{}
 		for _, file := range workflow.Files {
-			shown := testedFile{File: file.Name, Workflow: workflow.Name, Cases: []testedCase{}, Errors: workflow.Problems(file)}
+			shown := testedFile{File: file.Name, Workflow: workflow.Name, Cases: []cases.Result{}, Errors: workflow.Problems(file)}
 			excuses = append(excuses, file.Excuses...)
 			if len(shown.Errors) == 0 {
 				for _, result := range workflow.Run(file, only) {
@@ -163,11 +150,11 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 					for point := range result.Reached {
 						reached[point] = true
 					}
-					shown.Cases = append(shown.Cases, caseOf(result))
+					shown.Cases = append(shown.Cases, result)
 				}
 			}
 			for _, each := range shown.Cases {
-				if each.Status == passed {
+				if each.Status == cases.Passed {
 					out.Passed++
 				} else {
 					out.Failed++
@@ -211,16 +198,6 @@ func mutants(a *app.App, workflows []app.TestedWorkflow, atMost int) []cases.Mut
 	return all
 }
 
-func caseOf(result cases.Result) testedCase {
-	made := testedCase{Name: result.Name, Line: result.Line, Status: passed, Differences: result.Differences}
-	if len(result.Differences) > 0 {
-		made.Status = failed
-	} else {
-		made.Differences = []cases.Difference{}
-	}
-	return made
-}
-
 // findings returns errors and differences as diagnostics in the order of the files.
 func (t tested) findings() (all []fault.Diagnostic) {
 	for _, file := range t.Files {
@@ -244,7 +221,7 @@ func (p *program) printTested(out tested, o testOptions) {
 			fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
 		}
 		for _, each := range file.Cases {
-			if each.Status == passed {
+			if each.Status == cases.Passed {
 				continue
 			}
 			fmt.Fprintf(p.Stdout, "%s:%d: %s\n", file.File, each.Line, terminal.Visible(each.Name))
