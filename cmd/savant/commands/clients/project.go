@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
+	"path"
 	"slices"
 	"strings"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/internal/trust"
 )
@@ -27,6 +30,7 @@ func (d *doctor) checkProject(ctx context.Context) {
 		d.workflows(ctx, a)
 		d.parts(a)
 		d.engines(ctx, a)
+		d.runs(a)
 		return nil
 	}); err != nil {
 		d.wrong(fault.From(err).Message(), "savant config show")
@@ -38,11 +42,6 @@ func (d *doctor) checkProject(ctx context.Context) {
 		d.note("no model is set: name one with LLM_MODEL=PROVIDER:NAME, or let a client answer")
 	default:
 		d.right("a model is set; savant reasoning decide asks it")
-	}
-	if d.Settings.Store == settings.StoreMongo {
-		d.right("the database answers, and keeps the runs")
-	} else {
-		d.right("runs are kept in the folder")
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", hubAddress)
 	if err != nil {
@@ -88,6 +87,26 @@ func (d *doctor) parts(a *app.App) {
 		return
 	}
 	d.wrong("not trusted, and so not used, in this folder: "+strings.Join(names, ", "), "savant trust")
+}
+
+// runs tells whether runs can be kept where they are to be.
+func (d *doctor) runs(a *app.App) {
+	if d.Settings.Store == settings.StoreMongo {
+		d.right("the database answers, and keeps the runs")
+		return
+	}
+	folder := ownfolder.State
+	if _, err := a.Root.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		folder = "."
+	}
+	name := path.Join(folder, ".doctor.tmp")
+	file, err := a.Root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		d.wrong("no run can be kept in the folder: "+fault.WithoutPath(err).Error(), "sudo chown -R $(id -u) "+folder)
+		return
+	}
+	_ = errors.Join(file.Close(), a.Root.Remove(name)) // it is empty
+	d.right("runs are kept in the folder")
 }
 
 // engines tells whether the project's commands and its repository can be read, and which
