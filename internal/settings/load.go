@@ -3,7 +3,6 @@ package settings
 import (
 	"slices"
 
-	"savant/fault"
 	"savant/internal/trust"
 )
 
@@ -47,8 +46,7 @@ func (l *Loaded) IsSet(env string) bool {
 // variable over the file below SAVANT_PATH, and the file over the default. An empty
 // variable counts as not set, since clients pass such variables. A guarded value of the
 // file is ignored unless trusting accepts it. The error is an *Error for a flag or
-// variable, and a *fault.Error for a name that is no setting any more, and, with line and
-// column, for the file.
+// variable, and a *fault.Error with line and column for the file.
 //
 // If nothing sets SAVANT_PATH, it is the nearest folder with .savant, workflows/ or
 // .git, from the working folder upward, else the working folder.
@@ -76,11 +74,6 @@ func load(flag, env Lookup, trusting Trust, counts func(Setting) bool) (*Loaded,
 		}
 		if err := row.check(early, given.all(row)[0].Text); err != nil {
 			return nil, err
-		}
-	}
-	for _, former := range formerNames() {
-		if _, set := given.variable(former.env); set {
-			return nil, fault.New(fault.InvalidParams, "%s", gone(former.env))
 		}
 	}
 	var err error

@@ -126,10 +126,9 @@ func snake(name string) string {
 	return out.String()
 }
 
-// isBlock says whether settings are, or were, nested below a key.
+// isBlock says whether settings are nested below a key.
 func (r *reader) isBlock(key string) bool {
-	return slices.ContainsFunc(r.table, func(row Setting) bool { return strings.HasPrefix(row.Key, key+".") }) ||
-		slices.ContainsFunc(formerNames(), func(each removed) bool { return strings.HasPrefix(each.key, key+".") })
+	return slices.ContainsFunc(r.table, func(row Setting) bool { return strings.HasPrefix(row.Key, key+".") })
 }
 
 func (r *reader) complain(at int, path, message string) {
@@ -144,9 +143,6 @@ func (r *reader) add(wrong fault.Diagnostic) {
 
 // unknown says that there is no setting of this name, and which was meant.
 func (r *reader) unknown(prefix, name string) string {
-	if text := gone(prefix + snake(name)); text != "" {
-		return text
-	}
 	message := fmt.Sprintf("unknown key %q", fault.Cut(prefix+name, maxShown))
 	if nearest := fault.Nearest(name, r.names(prefix)); nearest != "" {
 		return message + fmt.Sprintf(", did you mean %q?", prefix+nearest)

@@ -112,35 +112,11 @@ func TestEveryRowIsWholeAndItsNamesAreItsOwn(t *testing.T) {
 	require.LessOrEqual(t, flags, 14, "flags are for what people type")
 }
 
-// TestAFormerNameSaysWhatTookItsPlace: a variable, a key of the file, a flag and --set,
-// each of a setting that went or has another name now.
-func TestAFormerNameSaysWhatTookItsPlace(t *testing.T) {
-	for _, c := range []struct{ variable, flag, file, place string }{
-		{"SAVANT_TOOL_NAMES", "tool-names", `{"tool_names": "auto"}`, "both spellings"},
-		{"SAVANT_HTTP_DRAIN_MS", "http-drain-ms", `{"http": {"drain_ms": 1}}`, "5 seconds"},
-		{"SAVANT_HUB_URL", "hub-url", `{"hub": {"url": "http://a"}}`, "SAVANT_HTTP_URL"},
-		{"SAVANT_HUB_TOKEN", "hub-token", `{"hub": {"token": "abc"}}`, "savant token add"},
-		{"SAVANT_OLLAMA_URL", "ollama-url", `{"llm": {"ollamaUrl": "http://a"}}`, "OLLAMA_HOST"},
-		{"AGENT_SLM_BUDGET_TOKENS", "agent-slm-budget-tokens", "", "agent.prompt.slm_budget_tokens"},
-		{"AGENT_LABELS", "agent-labels", `{"agent": {"labels": ["a=b"]}}`, "--label"},
-	} {
-		variables := environment(map[string]string{settings.EnvPath: t.TempDir(), c.variable: "x"})
-		_, err := settings.Load(from(nil), variables, everybody)
-		require.ErrorIs(t, err, fault.InvalidParams)
-		require.ErrorContains(t, err, c.variable+" is no setting any more: ")
-		require.ErrorContains(t, err, c.place)
-		require.Contains(t, settings.Instead(c.flag), c.place)
-		if c.file != "" {
-			_, err = load(t, c.file, nil, nil)
-			require.ErrorIs(t, err, fault.InvalidParams)
-			require.ErrorContains(t, err, c.place)
-		}
-		_, err = settings.Load(from(nil), environment(map[string]string{settings.EnvPath: t.TempDir(), c.variable: ""}), everybody)
-		require.NoError(t, err, "an empty variable sets nothing")
-	}
-	require.Contains(t, settings.Instead("slm-model"), "--slm")
+// TestAFlagThatIsNone: a setting without a flag is set by --set.
+func TestAFlagThatIsNone(t *testing.T) {
 	require.Contains(t, settings.Instead("shown-files"), "--set shown_files=VALUE")
-	require.Contains(t, settings.Instead("reasoning-api-retries"), "--set reasoning.api_retries=VALUE")
+	require.Contains(t, settings.Instead("reasoning-api-retrys"), "--set reasoning.api_retries=VALUE")
+	require.Contains(t, settings.Instead("llm-model"), "--set llm.llm_model=VALUE")
 	require.Empty(t, settings.Instead("nonsense"))
 }
 
@@ -158,7 +134,7 @@ func TestAssignments(t *testing.T) {
 	for text, says := range map[string]string{
 		"agent.max_steps": "expected KEY=VALUE", "agent.max_step=1": "did you mean agent.max_steps?", "AGENT_MAX_STEPS=1": "did you mean agent.max_steps?",
 		"max_steps=1": "did you mean agent.max_steps?", "LLM_MODL=x": "did you mean llm.llm_model?", "llm.modl=x": "did you mean llm.llm_model?",
-		"loglevel=info": "did you mean telemetry.log_level?", "savant-pth=.": "did you mean savant_path?", "xy=1": `unknown key "xy"; savant`, "tool_names=auto": "is no setting any more", "agent.cacheMs=1": "is no setting any more",
+		"loglevel=info": "did you mean telemetry.log_level?", "savant-pth=.": "did you mean savant_path?", "xy=1": `unknown key "xy"; savant`, "tool_names=auto": `unknown key "tool_names"; savant`,
 	} {
 		_, err := settings.Assignments([]string{text})
 		require.ErrorIs(t, err, fault.InvalidParams)
