@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,14 +65,20 @@ func (p *Program) ReadFile(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer closeFile()
-	data, err := io.ReadAll(io.LimitReader(source, limit+1))
+	var data bytes.Buffer
+	if file, ok := source.(*os.File); ok {
+		if info, err := file.Stat(); err == nil {
+			data.Grow(int(min(info.Size(), limit)) + bytes.MinRead) // a large file is not copied as it grows
+		}
+	}
+	size, err := data.ReadFrom(io.LimitReader(source, limit+1))
 	switch {
 	case err != nil:
 		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", name, fault.WithoutPath(err))
-	case int64(len(data)) > limit:
+	case size > limit:
 		return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes", name, limit)
 	}
-	return data, nil
+	return data.Bytes(), nil
 }
 
 // Readable opens a regular file, or stdin for -.
