@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -152,7 +153,7 @@ type baseBranch struct {
 
 // Digest implements proof.Sources.
 func (b baseBranch) Digest(name, file string) (string, error) {
-	content, ok, err := git(b.ctx, "show", "--end-of-options", b.branch+":./"+path.Join("workflows", path.Base(file)))
+	content, ok, err := git(b.ctx, "show", "--end-of-options", b.branch+":./"+path.Join("workflows", path.Join("/", strings.TrimPrefix(file, "workflows/"))))
 	if err != nil {
 		return "", err
 	}
