@@ -51,28 +51,24 @@ func ParseRequirement(text string) (Requirement, bool) {
 	return Requirement{step, []Grade{Grade(grade)}}, step != "" && slices.Contains(Grades, Grade(grade))
 }
 
-// Complaint is why a proof does not do.
-type Complaint struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-// The codes of complaints.
+// The codes of what a proof lacks.
 const (
-	Refused         = "PROOF_REFUSED"
-	NotCovered      = "NOT_COVERED"
-	OtherWorkflow   = "OTHER_WORKFLOW"
-	NotDone         = "NOT_DONE"
-	NotKnown        = "NOT_KNOWN"
-	Stale           = "STALE"
-	WorkflowChanged = "WORKFLOW_CHANGED"
+	Refused         fault.Code = "PROOF_REFUSED"
+	NotCovered      fault.Code = "NOT_COVERED"
+	OtherWorkflow   fault.Code = "OTHER_WORKFLOW"
+	NotDone         fault.Code = "NOT_DONE"
+	NotKnown        fault.Code = "NOT_KNOWN"
+	Stale           fault.Code = "STALE"
+	WorkflowChanged fault.Code = "WORKFLOW_CHANGED"
 )
 
+func lacks(code fault.Code, format string, args ...any) fault.Diagnostic {
+	return fault.Diagnostic{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
 // Check returns what a verified proof lacks.
-func (d Demand) Check(report Report) (found []Complaint, err error) {
-	say := func(code, format string, args ...any) {
-		found = append(found, Complaint{code, fmt.Sprintf(format, args...)})
-	}
+func (d Demand) Check(report Report) (found []fault.Diagnostic, err error) {
+	say := func(code fault.Code, format string, args ...any) { found = append(found, lacks(code, format, args...)) }
 	if report.Reason != nil || report.Statement == nil {
 		say(Refused, "%s: %s", report.Reason.Code, report.Reason.Message)
 		return found, nil
@@ -113,7 +109,7 @@ func (d Demand) Check(report Report) (found []Complaint, err error) {
 
 // check checks that a step, or each of its rounds that counts, is known and not older than
 // the last other step that writes.
-func (r Requirement) check(places []place) (found []Complaint) {
+func (r Requirement) check(places []place) (found []fault.Diagnostic) {
 	any := false
 	for _, each := range places {
 		if each.claim.Step != r.Step && (each.path != r.Step || each.repeated(places)) {
@@ -121,7 +117,7 @@ func (r Requirement) check(places []place) (found []Complaint) {
 		}
 		any = true
 		if !slices.Contains(r.Grades, each.claim.Grade) {
-			found = append(found, Complaint{NotKnown, fmt.Sprintf("step %s is %s, and has to be one of %v", each.claim.Step, each.claim.Grade, r.Grades)})
+			found = append(found, lacks(NotKnown, "step %s is %s, and has to be one of %v", each.claim.Step, each.claim.Grade, r.Grades))
 		}
 		last := Claim{}
 		for _, other := range places {
@@ -130,11 +126,11 @@ func (r Requirement) check(places []place) (found []Complaint) {
 			}
 		}
 		if each.claim.Version > 0 && each.claim.Version < last.Version {
-			found = append(found, Complaint{Stale, fmt.Sprintf("step %s was answered in record %d, and %s changed something in record %d", each.claim.Step, each.claim.Version, last.Step, last.Version)})
+			found = append(found, lacks(Stale, "step %s was answered in record %d, and %s changed something in record %d", each.claim.Step, each.claim.Version, last.Step, last.Version))
 		}
 	}
 	if !any {
-		found = append(found, Complaint{NotKnown, fmt.Sprintf("the run has no step %s", r.Step)})
+		found = append(found, lacks(NotKnown, "the run has no step %s", r.Step))
 	}
 	return found
 }

@@ -29,33 +29,24 @@ const (
 
 // used is what the models of an answer took, as the record has it.
 type used struct {
-	PromptTokens int         `json:"prompt_tokens"`
-	OutputTokens int         `json:"output_tokens"`
-	Models       []usedModel `json:"models"`
-}
-
-type usedModel struct {
-	Model        string `json:"model"`
-	Calls        int    `json:"calls"`
-	PromptTokens int    `json:"prompt_tokens"`
-	OutputTokens int    `json:"output_tokens"`
-	Remote       bool   `json:"remote"`
+	PromptTokens int `json:"prompt_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	Models       []struct {
+		Model
+		Remote bool `json:"remote"`
+	} `json:"models"`
 }
 
 // modelsOf sums up who answered, in the order of the first answers, also answers that a reset took away: they were made.
-func modelsOf(entries []entry, imported int) []Model {
-	var found []Model
-	add := func(more Model) {
-		at := slices.IndexFunc(found, func(each Model) bool {
-			return each.Grade == more.Grade && each.Model == more.Model && each.Client == more.Client
-		})
+func modelsOf(entries []entry, imported int) (found []Model) {
+	add := func(grade, model, client string, calls, prompt, output int) {
+		at := slices.IndexFunc(found, func(each Model) bool { return each.Grade == grade && each.Model == model && each.Client == client })
 		if at < 0 {
-			found = append(found, more)
-			return
+			at, found = len(found), append(found, Model{Grade: grade, Model: model, Client: client})
 		}
-		found[at].Calls += more.Calls
-		found[at].PromptTokens += more.PromptTokens
-		found[at].OutputTokens += more.OutputTokens
+		found[at].Calls += calls
+		found[at].PromptTokens += prompt
+		found[at].OutputTokens += output
 	}
 	for _, each := range entries {
 		var took used
@@ -67,10 +58,10 @@ func modelsOf(entries []entry, imported int) []Model {
 			if one.Remote || each.Version <= imported {
 				grade = ReportedModel
 			}
-			add(Model{grade, one.Model, "", one.Calls, one.PromptTokens, one.OutputTokens})
+			add(grade, one.Model.Model, "", one.Calls, one.PromptTokens, one.OutputTokens)
 		}
 		if len(took.Models) == 0 && each.Witness != witnessGateway && each.Call == "" {
-			add(Model{ReportedModel, "", each.Claims, 1, took.PromptTokens, took.OutputTokens})
+			add(ReportedModel, "", each.Claims, 1, took.PromptTokens, took.OutputTokens)
 		}
 	}
 	return found

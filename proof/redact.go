@@ -66,19 +66,13 @@ func hidesFixed(line string) bool {
 	return err != nil || hiddenPattern().Match(text)
 }
 
-// Disclosure is what a placeholder stands for. Whoever has it can check the value.
+// Disclosure is what a placeholder stands for. Whoever has it can check the value: the
+// placeholder has the SHA-256 of salt and JSON.
 type Disclosure struct {
 	Placeholder string `json:"placeholder"`
 	Salt        string `json:"salt"`
 	// JSON is the value, as the record has it.
 	JSON string `json:"json"`
-}
-
-// Holds reports whether the value is the one that the placeholder stands for.
-func (d Disclosure) Holds() bool { return placeholder(d.Salt, d.JSON) == d.Placeholder }
-
-func placeholder(salt, text string) string {
-	return placeholderPrefix + jsonvalue.HexSum([]byte(salt+text))
 }
 
 // Redact replaces values of a statement, and returns what it replaced. A rule is the field
@@ -297,7 +291,7 @@ func (r *redactor) hide(value any) string {
 		return known
 	}
 	salt := rand.Text()
-	made := placeholder(salt, raw)
+	made := placeholderPrefix + jsonvalue.HexSum([]byte(salt+raw))
 	r.known[raw] = made
 	r.hidden = append(r.hidden, Disclosure{made, salt, raw})
 	return made

@@ -87,15 +87,16 @@ func (p *program) check(ctx context.Context, files []string, in checking) error 
 		engine := replayer()
 		report := proof.Verify(ctx, each.content, trust, engine)
 		engine.Close()
-		complaints, err := demand.Check(report)
+		lacks, err := demand.Check(report)
 		if err != nil {
 			return err
 		}
-		if len(complaints) == 0 {
+		if len(lacks) == 0 {
 			return p.conclude(in, &report, each.name, nil)
 		}
-		for _, complaint := range complaints {
-			found = append(found, fault.Diagnostic{Code: fault.Code(complaint.Code), File: each.name, Message: complaint.Message})
+		for _, lack := range lacks {
+			lack.File = each.name
+			found = append(found, lack)
 		}
 	}
 	if len(proofs) == 0 {

@@ -4,6 +4,7 @@ package proofs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -162,13 +163,12 @@ func write(file string, content []byte) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return fault.New(fault.InvalidParams, "%s is not a file", file)
 	}
-	root, err := regular.OpenFolder(filepath.Dir(file))
-	if err != nil {
-		return fault.New(fault.StateNotSaved, "%s was not written: its folder cannot be opened", file)
+	folder, err := regular.OpenFolder(filepath.Dir(file))
+	if err == nil {
+		err = errors.Join(atomicfile.Write(folder, filepath.Base(file), content, 0o600), folder.Close())
 	}
-	defer func() { _ = root.Close() }() // the file is written or not
-	if err := atomicfile.Write(root, filepath.Base(file), content, 0o600); err != nil {
-		return fault.New(fault.StateNotSaved, "%s was not written: %w", file, err)
+	if err != nil {
+		return fault.New(fault.StateNotSaved, "%s was not written: %w", file, fault.WithoutPath(err))
 	}
 	return nil
 }
