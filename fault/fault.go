@@ -176,6 +176,19 @@ func (e *Error) With(diagnostics ...Diagnostic) *Error {
 	return e
 }
 
+// InFile returns what is wrong with a file as one error, with the code and the place of the
+// first diagnostic; nil for none.
+func InFile(name string, wrong []Diagnostic) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	err := New(wrong[0].Code, "%s:%d:%d: %s", name, wrong[0].Line, wrong[0].Column, wrong[0].Message)
+	if more := len(wrong) - 1; more > 0 {
+		err.Details += fmt.Sprintf(" (and %d more)", more)
+	}
+	return err.With(wrong...)
+}
+
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message() }
 
 // Unwrap makes both the code and the cause visible to errors.Is.

@@ -250,10 +250,15 @@ func Mutate(set *Set, cases []Case, path string) []fault.Diagnostic {
 	survives := func(file string, line, column int, format string, args ...any) {
 		survivors = append(survivors, fault.Diagnostic{File: file, Line: line, Column: column, Code: fault.ValidationFailed, Message: fmt.Sprintf(format, args...)})
 	}
-	for _, file := range set.files {
+	all := set.Files()
+	for _, c := range cases {
+		if c.File != nil {
+			all = append(all, c.File)
+		}
+	}
+	for _, file := range all {
 		for _, each := range file.mutants() {
-			changed := New(append(slices.DeleteFunc(set.Files(), func(f *File) bool { return f == file }), each.file)...)
-			if !slices.ContainsFunc(cases, func(c Case) bool { return c.File == nil && len(c.Run(changed, nil)) > 0 }) {
+			if !slices.ContainsFunc(cases, func(c Case) bool { return c.notices(set, file, each.file) }) {
 				survives(file.Path, each.rule.Line, each.rule.Column, "rule %s %s", each.rule.ID, each.message)
 			}
 		}
@@ -272,18 +277,21 @@ func Mutate(set *Set, cases []Case, path string) []fault.Diagnostic {
 				survives(path, step.Line, step.Column, "case %q: the call of %s makes no difference", c.Name, step.Tool)
 			}
 		}
-		if c.File == nil {
-			continue
-		}
-		for _, each := range c.File.mutants() {
-			changed := c
-			changed.File = each.file
-			if len(changed.Run(set, nil)) == 0 {
-				survives(path, c.Line, c.Column, "case %q: rule %s %s", c.Name, each.rule.ID, each.message)
-			}
-		}
 	}
 	return survivors
+}
+
+// notices reports whether the case fails where another file takes the place of one.
+func (c Case) notices(set *Set, file, changed *File) bool {
+	switch {
+	case c.File == file:
+		c.File = changed
+	case c.File == nil && slices.Contains(set.files, file):
+		set = New(append(slices.DeleteFunc(set.Files(), func(f *File) bool { return f == file }), changed)...)
+	default:
+		return false
+	}
+	return len(c.Run(set, nil)) > 0
 }
 
 // mutation is a file with one condition changed.

@@ -254,7 +254,7 @@ func (j *judgement) limited(rule *Rule, found *Finding) {
 	}
 	use, err := j.use(rule)
 	if err != nil {
-		found.add(kindLimit, j.notJudged("per", &condition{site: rule.limit.site}, err))
+		found.add(kindLimit, j.notJudged("per", &condition{site: rule.limit.per.site}, err))
 		return
 	}
 	since := int64(-1 << 62)
@@ -264,8 +264,8 @@ func (j *judgement) limited(rule *Rule, found *Finding) {
 	count, last := use.ledger.usedSince(use.key, since, rule.limit.most)
 	if count >= rule.limit.most {
 		text := "at most " + strconv.Itoa(rule.limit.most)
-		if rule.limit.per != nil {
-			text += " for each " + rule.limit.per.Source()
+		if rule.limit.per.program != nil {
+			text += " for each " + rule.limit.per.program.Source()
 		}
 		text += "; the last was " + label(last)
 		if rule.limit.within > 0 {
@@ -281,10 +281,10 @@ func (j *judgement) use(rule *Rule) (use, error) {
 	if rule.limit.project {
 		made.ledger = j.history.project
 	}
-	if rule.limit.per == nil {
+	if rule.limit.per.program == nil {
 		return made, nil
 	}
-	value, err := rule.limit.per.Eval(j.env())
+	value, err := rule.limit.per.program.Eval(j.env())
 	made.key += "\x00" + encoded(value)
 	return made, err
 }

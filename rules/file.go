@@ -60,9 +60,8 @@ type requirement struct {
 // limit bounds how many calls a rule lets pass.
 type limit struct {
 	most    int
-	per     *expression.Program
-	site    *flow.Site // of per
-	within  int64      // milliseconds, 0: any
+	per     operand // without a program: all calls count together
+	within  int64   // milliseconds, 0: any
 	project bool
 }
 

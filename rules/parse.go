@@ -203,8 +203,12 @@ func (p *parser) operand(value any, at string) operand {
 	if !is {
 		return operand{literal: value}
 	}
+	return p.program(source, at, p.roots(rootInput, rootFacts, rootRun))
+}
+
+func (p *parser) program(source, at string, roots map[string]expression.Root) operand {
 	site := p.layout.Value(at)
-	program, err := expression.Compile(source, expression.Scope{Roots: p.roots(rootInput, rootFacts, rootRun)})
+	program, err := expression.Compile(source, expression.Scope{Roots: roots})
 	if err != nil {
 		p.wrongExpression(err, site, 0)
 	}
@@ -305,8 +309,10 @@ func (p *parser) requirement(value any, at string) requirement {
 func (p *parser) limit(shape map[string]any, at string) *limit {
 	made := &limit{most: 1}
 	made.within, made.project = p.reach(shape, at)
-	per := shape["per"]
-	most, once := shape["at_most"], shape["once"]
+	most, once, key := shape["at_most"], shape["once"], "per"
+	if _, is := once.(string); is && shape[key] == nil {
+		key = "once" // once: input.order
+	}
 	switch {
 	case most == nil && once == nil:
 		for _, key := range []string{"per", "within", "scope"} {
@@ -323,30 +329,14 @@ func (p *parser) limit(shape map[string]any, at string) *limit {
 			p.Fail(at+".at_most", "at_most is an integer of 1 or more; deny: true forbids every call")
 		}
 		made.most = count
-	default:
-		if text, is := once.(string); is && per == nil {
-			per = text // once: input.order
-		} else if once != true {
-			p.Fail(at+".once", "once is true, or an expression whose value may occur once")
-		}
+	case key != "once" && once != true:
+		p.Fail(at+".once", "once is true, or an expression whose value may occur once")
 	}
-	if per == nil {
-		return made
+	if source, is := shape[key].(string); is {
+		made.per = p.program(source, fields.Join(at, key), p.allRoots())
+	} else if shape[key] != nil {
+		p.Fail(fields.Join(at, key), "%s is an expression, as in input.to", key)
 	}
-	where := at + ".per"
-	if shape["per"] == nil {
-		where = at + ".once"
-	}
-	source, is := per.(string)
-	if made.site = p.layout.Value(where); !is || made.site == nil {
-		p.Fail(where, "%s is an expression, as in input.to", where[len(at)+1:])
-		return made
-	}
-	program, err := expression.Compile(source, expression.Scope{Roots: p.allRoots()})
-	if err != nil {
-		p.wrongExpression(err, made.site, 0)
-	}
-	made.per = program
 	return made
 }
 

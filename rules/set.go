@@ -147,8 +147,8 @@ func (r *Rule) programs() []*expression.Program {
 	for _, each := range r.conditions() {
 		all = append(all, each.Programs()...)
 	}
-	if r.limit != nil && r.limit.per != nil {
-		all = append(all, r.limit.per)
+	if r.limit != nil && r.limit.per.program != nil {
+		all = append(all, r.limit.per.program)
 	}
 	if r.approve != nil {
 		parts, _ := r.approve.Parts()

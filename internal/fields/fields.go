@@ -31,18 +31,10 @@ func (r *Reader) Fail(path, format string, args ...any) *fault.Diagnostic {
 
 // Failure returns all that is wrong as one error, in the order of the file, or nil.
 func (r *Reader) Failure() error {
-	if len(r.Wrong) == 0 {
-		return nil
-	}
 	slices.SortStableFunc(r.Wrong, func(a, b fault.Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	first := r.Wrong[0]
-	err := fault.New(first.Code, "%s:%d:%d: %s", r.File, first.Line, first.Column, first.Message)
-	if more := len(r.Wrong) - 1; more > 0 {
-		err.Details += fmt.Sprintf(" (and %d more)", more)
-	}
-	return err.With(r.Wrong...)
+	return fault.InFile(r.File, r.Wrong)
 }
 
 // Members returns the members of a map; of null there are none.

@@ -94,8 +94,7 @@ func (s sources) parse() (*rules.Set, error) {
 		all = append(all, file)
 	}
 	if len(wrong) > 0 {
-		first := wrong[0]
-		return nil, fault.New(first.Code, "%s:%d:%d: %s", first.File, first.Line, first.Column, first.Message).With(wrong...)
+		return nil, fault.InFile(wrong[0].File, wrong)
 	}
 	return rules.New(all...), nil
 }

@@ -106,12 +106,7 @@ func (r Report) Fault() error {
 	if len(r.Errors) == 0 {
 		return nil
 	}
-	first := r.Errors[0]
-	err := fault.New(first.Code, "%s:%d:%d: %s", cmp.Or(first.File, "workflow"), first.Line, first.Column, first.Message)
-	if more := len(r.Errors) - 1; more > 0 {
-		err.Details += fmt.Sprintf(" (and %d more)", more)
-	}
-	return err.With(r.Errors...)
+	return fault.InFile(cmp.Or(r.Errors[0].File, "workflow"), r.Errors)
 }
 
 // checker checks one workflow.

@@ -48,18 +48,10 @@ func (r *report) addAt(code fault.Code, path string, at position, format string,
 // failure returns the diagnostics as one error, in the order of the file, or nil. It
 // has the code of the first diagnostic.
 func (r *report) failure(name string) error {
-	if len(r.diagnostics) == 0 {
-		return nil
-	}
 	slices.SortStableFunc(r.diagnostics, func(a, b fault.Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
-	first := r.diagnostics[0]
-	err := fault.New(first.Code, "%s:%d:%d: %s", name, first.Line, first.Column, first.Message)
-	if more := len(r.diagnostics) - 1; more > 0 {
-		err.Details += fmt.Sprintf(" (and %d more)", more)
-	}
-	return err.With(r.diagnostics...)
+	return fault.InFile(name, r.diagnostics)
 }
 
 // outcome returns the workflow, or what is wrong with its file.
