@@ -184,14 +184,11 @@ func (p *program) checkCommand() *cobra.Command {
 }
 
 func (p *program) check(a *app.App, format string) error {
-	if p.JSON && format == "text" {
-		format = "json"
-	}
-	if err := cli.Choice("--format", format, "text", "json", "sarif", "github"); err != nil {
+	format, err := p.FindingsFormat(format)
+	if err != nil {
 		return err
 	}
-	p.JSON = format == "json"
-	var found []fault.Diagnostic
+	found := []fault.Diagnostic{}
 	set, err := a.Rules()
 	switch {
 	case err == nil:
@@ -206,36 +203,12 @@ func (p *program) check(a *app.App, format string) error {
 			found[i] = each.Quoting(fault.Lines(string(source)))
 		}
 	}
-	return p.findings(found, format)
-}
-
-// findings prints diagnostics; the error says whether one is an error.
-func (p *program) findings(found []fault.Diagnostic, format string) error {
 	errors := 0
 	for _, each := range found {
 		if each.Severity == "" {
 			errors++
 		}
 	}
-	var err error
-	switch format {
-	case "json":
-		err = p.Print(map[string]any{"findings": append([]fault.Diagnostic{}, found...), "errors": errors})
-	case "sarif":
-		err = terminal.SARIF(p.Stdout, p.World.Version, found)
-	case "github":
-		terminal.GitHub(p.Stdout, found)
-	default:
-		for _, each := range found {
-			fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
-			if quoted := terminal.SourceLine(each); quoted != "" {
-				fmt.Fprintln(p.Stdout, quoted)
-			}
-		}
-		fmt.Fprintf(p.Stdout, "%s, %s\n", terminal.Count(errors, "error"), terminal.Count(len(found)-errors, "warning"))
-	}
-	if err == nil && errors > 0 {
-		return cli.StatusError(cli.ExitInvalid)
-	}
-	return err
+	return p.Findings(format, found, map[string]any{"findings": append([]fault.Diagnostic{}, found...), "errors": errors},
+		terminal.Count(errors, "error")+", "+terminal.Count(len(found)-errors, "warning"))
 }

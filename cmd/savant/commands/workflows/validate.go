@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
-	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 )
@@ -40,16 +39,10 @@ type checkedFiles struct {
 }
 
 func (p *program) validate(ctx context.Context, a *app.App, paths []string, strict bool, format string) error {
-	if p.JSON && format == "text" {
-		format = "json"
-	}
-	if err := cli.Choice("--format", format, "text", "json", "sarif", "github"); err != nil {
+	format, err := p.FindingsFormat(format)
+	if err != nil {
 		return err
 	}
-	if p.JSON && format != "json" {
-		return cli.UsageError("--format " + format + ": expected json beside --json, which is the same")
-	}
-	p.JSON = p.JSON || format == "json"
 	found, err := a.CheckWorkflows(ctx, paths, strict)
 	if err != nil {
 		return err
@@ -63,20 +56,10 @@ func (p *program) validate(ctx context.Context, a *app.App, paths []string, stri
 		out.Warnings += len(checked.Warnings)
 		out.Notes += len(checked.Notes)
 	}
-	switch format {
-	case "json":
-		err = p.Print(out)
-	case "sarif":
-		err = terminal.SARIF(p.Stdout, p.World.Version, out.findings())
-	case "github":
-		terminal.GitHub(p.Stdout, out.findings())
-	default:
-		p.printChecked(out)
+	if len(out.Files) == 0 && format == "text" {
+		fmt.Fprintln(p.Stderr, "savant: workflows/ has no workflow: savant workflows new NAME begins one")
 	}
-	if err == nil && out.Errors > 0 {
-		return cli.StatusError(cli.ExitInvalid)
-	}
-	return err
+	return p.Findings(format, out.findings(), out, terminal.Count(len(out.Files), "file")+", "+terminal.Count(out.Errors, "error")+", "+terminal.Count(out.Warnings, "warning"))
 }
 
 // findings returns the diagnostics in the order of the files, with their severity.
@@ -106,17 +89,4 @@ func unseen(found []fault.Diagnostic, seen map[fault.Diagnostic]bool) []fault.Di
 		seen[each] = true
 	}
 	return fresh
-}
-
-func (p *program) printChecked(out checkedFiles) {
-	for _, each := range out.findings() {
-		fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
-		if quoted := terminal.SourceLine(each); quoted != "" {
-			fmt.Fprintln(p.Stdout, quoted)
-		}
-	}
-	if len(out.Files) == 0 {
-		fmt.Fprintln(p.Stderr, "savant: workflows/ has no workflow: savant workflows new NAME begins one")
-	}
-	fmt.Fprintf(p.Stdout, "%s, %s, %s\n", terminal.Count(len(out.Files), "file"), terminal.Count(out.Errors, "error"), terminal.Count(out.Warnings, "warning"))
 }
