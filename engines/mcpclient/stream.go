@@ -122,12 +122,10 @@ func (s *streamLink) skip(text []byte) {
 }
 
 // meantAsMessage reports whether what is no message was meant as one, perhaps as another
-// language prints it: {'jsonrpc': '2.0'}, map[jsonrpc:2.0].
-func meantAsMessage(text []byte) bool {
-	return printedMessage().Match(text)
-}
+// language prints it ({'jsonrpc': '2.0'}, map[jsonrpc:2.0]) or as a language server frames it.
+func meantAsMessage(text []byte) bool { return otherMessage().Match(text) }
 
-var printedMessage = pattern.Lazy(`(?s)^\W{0,3}[\w.]*[\[{(].*?\bjsonrpc\W{1,4}\d`)
+var otherMessage = pattern.Lazy(`(?s)^\W{0,3}(?:[\w.]*[\[{(].*?\b)?jsonrpc["']?\s*[:=]+>?\s*["']?\d|^Content-Length:\s*\d`)
 
 func (s *streamLink) route(m *jsonrpc.Message) {
 	switch {
