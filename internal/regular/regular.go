@@ -18,8 +18,14 @@ import (
 var ErrIrregular = errors.New("not a regular file")
 
 // Open opens a file below a root, as os.Root.OpenFile does. A folder is an EISDIR
-// error.
+// error. Nothing is opened for writing through a link: what it leads to, such as a hook of
+// git, is not Savant's.
 func Open(root *os.Root, name string, flags int, permission fs.FileMode) (*os.File, error) {
+	if flags&(os.O_WRONLY|os.O_RDWR) != 0 {
+		if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
+		}
+	}
 	return checked(name, func() (*os.File, error) { return root.OpenFile(name, flags|nonblocking, permission) })
 }
 
