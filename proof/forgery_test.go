@@ -305,17 +305,25 @@ type authority struct {
 	at          time.Time
 }
 
-func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
+// newClock is an authority whose certificate is of any time.
+func newClock(t testing.TB) authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "clock"}, NotBefore: at.AddDate(-1, 0, 0), NotAfter: at.AddDate(1, 0, 0),
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "clock"}, NotBefore: time.Unix(0, 0), NotAfter: time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageTimeStamping}}
 	made, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	require.NoError(t, err)
 	certificate, err := x509.ParseCertificate(made)
 	require.NoError(t, err)
-	stamped, err := proof.Stamp(t.Context(), file, authority{key, certificate, at})
+	return authority{key: key, certificate: certificate}
+}
+
+func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
+	t.Helper()
+	clock := newClock(t)
+	clock.at = at
+	stamped, err := proof.Stamp(t.Context(), file, clock)
 	require.NoError(t, err)
 	return stamped
 }
@@ -323,7 +331,7 @@ func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
 // forgeries are the files that every verifier must refuse, and the true ones.
 func forgeries(t testing.TB) (*forger, []forged) {
 	f := newForger(t)
-	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.ofAgent, f.ofRounds, f.changed, f.spelled, f.signers, f.encoded} {
+	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.ofAgent, f.ofRounds, f.changed, f.spelled, f.signers, f.encoded, f.stamps} {
 		make()
 	}
 	require.GreaterOrEqual(t, len(f.all), 300)

@@ -2,15 +2,21 @@ package proof_test
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
+	"time"
 
+	stamping "github.com/digitorus/timestamp"
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
@@ -192,4 +198,36 @@ func (f *forger) encoded() {
 		f.add("an envelope with "+name, proof.BadEnvelope, []byte(file))
 	}
 	f.add("an empty content", proof.BadStatement, f.whole(nil))
+}
+
+// stamps are time stamps of something else, in another hash, or around the end of the run.
+func (f *forger) stamps() {
+	clock := newClock(f.t)
+	sig, err := base64.StdEncoding.DecodeString(opened(f.t, f.file)["signatures"].([]any)[0].(map[string]any)["sig"].(string))
+	require.NoError(f.t, err)
+	ended, err := time.Parse(time.RFC3339Nano, jsonvalue.TextMember([]byte(f.plain.Predicate.Records[3]), "time"))
+	require.NoError(f.t, err)
+	sum := func(data []byte) []byte { found := sha256.Sum256(data); return found[:] }
+	long := sha512.Sum512(sig)
+	put := func(name string, code proof.Code, hash crypto.Hash, digest []byte, at time.Time, nonce []byte) {
+		answer := stamping.Timestamp{HashAlgorithm: hash, HashedMessage: digest, Time: at, Policy: []int{1, 2, 3}, AddTSACertificate: true, Nonce: new(big.Int).SetBytes(nonce)}
+		response, err := answer.CreateResponseWithOpts(clock.certificate, clock.key, crypto.SHA256)
+		require.NoError(f.t, err)
+		parsed, err := stamping.ParseResponse(response)
+		require.NoError(f.t, err)
+		envelope := opened(f.t, f.file)
+		envelope["signatures"].([]any)[0].(map[string]any)["timestamp"] = base64.StdEncoding.EncodeToString(parsed.RawToken)
+		f.add("a time stamp "+name, code, closed(f.t, envelope))
+	}
+	later := ended.Add(time.Hour)
+	put("of the signature, an hour later", "", crypto.SHA256, sum(sig), later, nil)
+	put("of the second in which the run ended", "", crypto.SHA256, sum(sig), ended.Truncate(time.Second), nil)
+	put("of the second before", proof.BadTimestamp, crypto.SHA256, sum(sig), ended.Truncate(time.Second).Add(-time.Second), nil)
+	put("of 1999", proof.BadTimestamp, crypto.SHA256, sum(sig), time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC), nil)
+	put("of the year 2051", "", crypto.SHA256, sum(sig), time.Date(2051, 1, 1, 0, 0, 0, 0, time.UTC), nil)
+	put("in another hash", proof.BadTimestamp, crypto.SHA512, long[:], later, nil)
+	put("of the content", proof.BadTimestamp, crypto.SHA256, sum(payloadOf(f.t, f.plain)), later, nil)
+	put("of the base64 of the signature", proof.BadTimestamp, crypto.SHA256, sum([]byte(base64.StdEncoding.EncodeToString(sig))), later, nil)
+	put("of something else, with the digest as its nonce", proof.BadTimestamp, crypto.SHA256, sum([]byte("x")), later, append([]byte{4, 32}, sum(sig)...))
+	put("in zeros", proof.BadTimestamp, crypto.SHA256, make([]byte, 32), later, nil)
 }

@@ -118,10 +118,11 @@ def verify(file, allowed):
     yield "SIGNATURE"
     for each in envelope["signatures"]:
         sig = decoded(each["sig"])
-        need(each["keyid"] not in signed and KINDS.match(sig) and keygen(["check-novalidate"], sig, message).endswith(" key " + each["keyid"] + "\n"))
-        signed[each["keyid"]] = sig
         who = keygen(["find-principals", "-f", allowed], sig, b"").split("\n")[0]
-        counted += bool(who and keygen(["verify", "-f", allowed, "-I", who], sig, message))
+        good = who and keygen(["verify", "-f", allowed, "-I", who], sig, message)
+        need(each["keyid"] not in signed and KINDS.match(sig) and (good or keygen(["check-novalidate"], sig, message)).endswith(" key " + each["keyid"] + "\n"))
+        signed[each["keyid"]] = sig
+        counted += bool(good)
     yield "KEY"
     need(counted)
     yield "STATEMENT"
