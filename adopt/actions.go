@@ -173,36 +173,37 @@ func given(to map[string]any) string {
 
 // condition reads the if of a job: what its first step depends on, and when it begins.
 func (a *actions) condition(job, text string, line int, needs []string) (deps []string, when, join string) {
-	plain := bare(text)
-	switch plain {
-	case "always()", "!cancelled()":
-		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: done")
-		return needs, "", "done"
-	case "failure()":
-		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: done, when something failed")
-		return needs, "run.status == 'failing'", "done"
-	case "success()", "":
-		return needs, "", "success"
+	join, when, rest := joinOf(text)
+	if rest == "" {
+		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: "+join)
+		return needs, when, join
 	}
-	asked := a.draft.question("if "+job, "Answer yes or no: does this hold for this run? "+plain, line, a.quote(line), []any{"yes", "no"}, needs...)
-	switch {
-	case inAnyCase(plain):
-		asked.Join = "done"
-	case len(needs) > 0:
-		asked.Join = "success"
+	asked := a.draft.question("if "+job, "Answer yes or no: does this hold for this run? "+rest, line, a.quote(line), []any{"yes", "no"}, needs...)
+	if len(needs) > 0 {
+		asked.Join = join
 	}
 	a.draft.note(line, "if: "+text, Asked, asked.ID, "the expression of Actions is a question with yes and no")
 	return []string{asked.ID}, asked.Capture + "?.answer == 'yes'", "success"
 }
 
-// inAnyCase reports whether a condition may hold although something failed before.
-func inAnyCase(condition string) bool {
-	return strings.Contains(condition, "always()") || strings.Contains(condition, "failure()") || strings.Contains(condition, "!cancelled()")
-}
-
-// bare is a condition without the braces around it.
-func bare(text string) string {
-	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "${{"), "}}"))
+// joinOf reads a condition: how what has it joins what is before, when it begins, and what of
+// the condition neither of them says. A function such as always() lets it begin in any case.
+func joinOf(condition string) (join, when, rest string) {
+	plain := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(condition), "${{"), "}}"))
+	switch plain {
+	case "", "success()":
+		return "success", "", ""
+	case "always()", "!cancelled()":
+		return "done", "", ""
+	case "failure()":
+		return "done", "run.status == 'failing'", ""
+	}
+	for _, each := range []string{"always()", "failure()", "!cancelled()"} {
+		if strings.Contains(plain, each) {
+			return "done", "", plain
+		}
+	}
+	return "success", "", plain
 }
 
 // matrix returns the list that a job is done for; "" for none.
@@ -308,7 +309,17 @@ func (a *actions) step(job string, step map[string]any, line int) *Step {
 		return slices.Contains(plainKeys, key) || key == "uses" || key == "with" || key == "if"
 	})
 	shell := fmt.Sprint(cmp.Or(step["shell"], any("sh")))
-	join, only := a.stepCondition(job, condition, line)
+	join, when, only := joinOf(condition)
+	if when != "" { // a step that is skipped would skip those after it
+		only = "failure()"
+	}
+	switch {
+	case only != "":
+		a.draft.note(line, "if: "+condition, Asked, identifier(job, "job", 40), "the model decides whether it holds")
+		only = "Only where this holds for this run, else say that it does not: " + only + ". "
+	case condition != "":
+		a.draft.note(line, "if: "+condition, Enforced, identifier(job, "job", 40), "join: "+join)
+	}
 	var made *Step
 	switch what := cmp.Or(title, uses, fault.Cut(run, 200)); {
 	case isCommand && len(rest) == 0 && only == "" && (shell == "sh" || shell == "bash") && !strings.Contains(run, "${{"):
@@ -334,24 +345,6 @@ func (a *actions) step(job string, step map[string]any, line int) *Step {
 	}
 	made.Join = join
 	return made
-}
-
-// stepCondition reads the if of a step: how it joins the one before, or words that its task
-// begins with.
-func (a *actions) stepCondition(job, text string, line int) (join, only string) {
-	switch plain := bare(text); plain {
-	case "", "success()":
-		return "", ""
-	case "always()", "!cancelled()":
-		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: done")
-		return "done", ""
-	default:
-		a.draft.note(line, "if: "+text, Asked, identifier(job, "job", 40), "the model decides whether it holds")
-		if inAnyCase(plain) {
-			join = "done"
-		}
-		return join, "Only where this holds for this run, else say that it does not: " + plain + ". "
-	}
 }
 
 // saidToo is what else a step says.

@@ -260,6 +260,7 @@ func TestWhatJobsOfActionsSay(t *testing.T) {
       - {run: ./deploy, if: github.ref == 'refs/heads/main'}
       - {run: ./clean, if: always()}
       - {run: ./tell, if: "failure() && !cancelled()"}
+      - {run: ./undo, if: failure()}
       - {run: ./up, env: {KEY: "${{ secrets.KEY }}"}}
   b: {needs: a, uses: ./.github/workflows/w.yml, with: {v: 1}}
   c: {needs: [a, b], if: "${{ always() && needs.a.result == 'failure' }}", steps: [{uses: x/y@v1, with: {z: 1}, continue-on-error: true}]}
@@ -268,10 +269,11 @@ func TestWhatJobsOfActionsSay(t *testing.T) {
 	require.Len(t, draft.Commands, 2, "make and ./clean are plain commands")
 	for _, each := range []struct{ step, says string }{
 		{"a_prepare", `"image":"postgres"`}, {"a_make_test", `{"working-directory":"sub"}`}, {"a_dir", `{"shell":"pwsh"}`}, {"a_deploy", "Only where this holds for this run, else say that it does not: github.ref == 'refs/heads/main'."},
-		{"a_tell", "failure() && !cancelled()"}, {"a_up", `"KEY":"${{ secrets.KEY }}"`}, {"b_uses", `with {"v":1}`}, {"c_x_y_v1", `{"continue-on-error":true}`},
+		{"a_tell", "failure() && !cancelled()"}, {"a_undo", "Only where this holds for this run, else say that it does not: failure()."}, {"a_up", `"KEY":"${{ secrets.KEY }}"`}, {"b_uses", `with {"v":1}`}, {"c_x_y_v1", `{"continue-on-error":true}`},
 	} {
 		require.Contains(t, step(t, draft, each.step).Input["task"], each.says)
 	}
+	require.Empty(t, step(t, draft, "a_undo").When, "what is skipped would skip what comes after it")
 	require.Equal(t, []any{"version"}, step(t, draft, "a_outputs").Schema["required"])
 	require.Equal(t, []string{"done", "done", "done"}, []string{step(t, draft, "a_clean").Join, step(t, draft, "a_tell").Join, step(t, draft, "if_c").Join})
 

@@ -91,13 +91,7 @@ func (c *chart) in(at int) (found []arrow) {
 
 // decides reports whether what follows a node depends on an answer.
 func (c *chart) decides(at int) bool {
-	labelled := 0
-	for _, each := range c.arrows {
-		if each.from == at && each.label != "" {
-			labelled++
-		}
-	}
-	return labelled > 0
+	return slices.ContainsFunc(c.arrows, func(each arrow) bool { return each.from == at && each.label != "" })
 }
 
 // readChart makes the steps of a flowchart: a step for each node, and a dependency for each
@@ -183,18 +177,11 @@ func quoted(text string) string {
 // alternatives reports whether the ways into a node come from different answers of one
 // question, so that not all of them are gone.
 func (c *chart) alternatives(at int) bool {
-	sets := []map[int]bool{}
 	for _, each := range c.in(at) {
 		above := map[int]bool{}
 		c.above(each.from, above)
-		sets = append(sets, above)
-	}
-	for question := range c.nodes {
-		if !c.decides(question) {
-			continue
-		}
-		for _, above := range sets {
-			if above[question] {
+		for question := range above {
+			if c.decides(question) {
 				return true
 			}
 		}

@@ -73,9 +73,9 @@ func (f Fetcher) Fetch(ctx context.Context, source Source) (Fetched, error) {
 	case source.Remote() || source.Tag != "":
 		found, err = f.repository(ctx, source)
 	case source.Archive():
-		found, err = readArchive(source, f.local(source))
+		found, err = readArchive(source, f.address(source))
 	default:
-		found, err = readFolder(source, filepath.Join(f.local(source), filepath.FromSlash(source.Folder)))
+		found, err = readFolder(source, filepath.Join(f.address(source), filepath.FromSlash(source.Folder)))
 	}
 	if err == nil {
 		err = found.Content.check(source)
@@ -83,9 +83,9 @@ func (f Fetcher) Fetch(ctx context.Context, source Source) (Fetched, error) {
 	return found, err
 }
 
-// local returns the absolute path of a local source.
-func (f Fetcher) local(source Source) string {
-	if filepath.IsAbs(source.Address) {
+// address is that of a source: of a local one the absolute path.
+func (f Fetcher) address(source Source) string {
+	if source.Remote() || filepath.IsAbs(source.Address) {
 		return source.Address
 	}
 	return filepath.Join(f.Base, filepath.FromSlash(source.Address))
@@ -179,17 +179,13 @@ func (f Fetcher) repository(ctx context.Context, source Source) (Fetched, error)
 	defer func() { _ = os.RemoveAll(folder) }() // what is left there is ignored
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	address := source.Address
-	if !source.Remote() {
-		address = f.local(source)
-	}
 	git := f.git(folder)
 	if _, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Project: f.Base, Limit: maxListing, Args: []string{"init", "--quiet", "--bare", "--template=", folder}}); err != nil {
 		return found, notRead(source, err)
 	}
 	tag := "refs/tags/" + source.Tag
 	stop := watchSize(ctx, folder, cancel)
-	_, err = git(ctx, "", "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", address, "+"+tag+":"+tag)
+	_, err = git(ctx, "", "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", f.address(source), "+"+tag+":"+tag)
 	if tooLarge := stop(); tooLarge {
 		return found, fault.New(fault.LimitExceeded, "%s: the repository has more than %d MB in its tag", source, maxFetched>>20)
 	}
@@ -337,11 +333,7 @@ func readObjects(ctx context.Context, git gitCall, source Source, names, objects
 func (f Fetcher) Tags(ctx context.Context, source Source) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	address := source.Address
-	if !source.Remote() {
-		address = f.local(source)
-	}
-	listing, err := f.git(filepath.Join(f.Scratch, "none"))(ctx, "", "ls-remote", "--tags", "--refs", "--quiet", "--", address)
+	listing, err := f.git(filepath.Join(f.Scratch, "none"))(ctx, "", "ls-remote", "--tags", "--refs", "--quiet", "--", f.address(source))
 	if err != nil {
 		return nil, notRead(source, err)
 	}
