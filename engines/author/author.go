@@ -157,10 +157,7 @@ func (a author) runCases(ctx context.Context, text string, graph *flow.Graph) (*
 		}
 	}
 	coverage := cases.Cover(graph, reached, file.Excuses)
-	if out.Percent = 100; coverage.Points > 0 {
-		out.Percent = (coverage.Points - len(coverage.Missing)) * 100 / coverage.Points
-	}
-	out.Missing = first(coverage.Missing, maxShown)
+	out.Percent, out.Missing = coverage.Percent(), first(coverage.Missing, maxShown)
 	return out, nil
 }
 

@@ -181,6 +181,14 @@ type Coverage struct {
 	Missing []Uncovered
 }
 
+// Percent is how much of the points is reached.
+func (c Coverage) Percent() int {
+	if c.Points == 0 {
+		return 100
+	}
+	return (c.Points - len(c.Missing)) * 100 / c.Points
+}
+
 // Uncovered is a point that no case reaches, and where its step stands.
 type Uncovered struct {
 	Point

@@ -1,7 +1,6 @@
 package cases
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -27,7 +26,7 @@ type Mutant struct {
 	// KilledBy is the first case that fails with the change; "" if none notices it.
 	KilledBy string `json:"killed_by,omitempty"`
 
-	path []any // of the value in the file: keys and indices
+	path []string // of the value in the file: keys and indices
 }
 
 // Mutate changes a workflow in one place after the other, at most atMost of them (0: all),
@@ -36,20 +35,21 @@ type Mutant struct {
 func Mutate(graph *flow.Graph, files []*File, atMost int, compile func(src []byte) (*flow.Graph, error)) []Mutant {
 	all := []Mutant{}
 	layout := graph.Workflow.Layout()
-	for _, each := range mutations(graph.Workflow.Parsed()) {
+	parsed, err := jsonvalue.Recode(graph.Workflow.Parsed()) // a copy, which is changed in place
+	if err != nil {
+		return all
+	}
+	for _, each := range mutations(parsed) {
 		if atMost > 0 && len(all) == atMost {
 			break
 		}
-		changed := replaced(graph.Workflow.Parsed(), each.path, each.To)
-		src, err := jsonvalue.Encode(changed)
-		if err != nil {
-			continue
-		}
-		mutant, err := compile(src)
+		each.put(parsed, each.To)
+		mutant, err := compile(jsonvalue.Encoded(parsed))
+		each.put(parsed, each.From)
 		if err != nil || each.Kind == dependency && reflect.DeepEqual(mutant.Picture(), graph.Picture()) { // the step reads it
 			continue
 		}
-		where := layout.Key(fault.InvalidParams, pathText(each.path), "")
+		where := layout.Key(fault.InvalidParams, fault.PathOf("/"+strings.Join(each.path, "/")), "")
 		each.File, each.Line = where.File, where.Line
 		each.KilledBy = killer(mutant, files)
 		all = append(all, each)
@@ -76,7 +76,7 @@ func mutations(parsed any) (all []Mutant) {
 	for i, each := range steps {
 		if step, is := each.(map[string]any); is {
 			id, _ := step["id"].(string)
-			m := &mutation{step: id, path: []any{"steps", i}}
+			m := &mutation{step: id, path: []string{"steps", strconv.Itoa(i)}}
 			m.ofStep(step)
 			all = append(all, m.found...)
 		}
@@ -92,12 +92,12 @@ const dependency = "dependency"
 // mutation collects the changes of one step.
 type mutation struct {
 	step  string
-	path  []any
+	path  []string
 	found []Mutant
 }
 
 // add adds a change, unless it changes nothing.
-func (m *mutation) add(kind string, from, to any, path ...any) {
+func (m *mutation) add(kind string, from, to any, path ...string) {
 	if equal(from, to) {
 		return
 	}
@@ -138,7 +138,7 @@ func negated(source string) string {
 }
 
 // references takes the texts that read something away, one at a time.
-func (m *mutation) references(value any, at ...any) {
+func (m *mutation) references(value any, at ...string) {
 	switch value := value.(type) {
 	case string:
 		if strings.Contains(value, "{{") {
@@ -150,7 +150,7 @@ func (m *mutation) references(value any, at ...any) {
 		}
 	case []any:
 		for i, each := range value {
-			m.references(each, append(slices.Clone(at), i)...)
+			m.references(each, append(slices.Clone(at), strconv.Itoa(i))...)
 		}
 	}
 }
@@ -163,7 +163,7 @@ var refusing = []struct {
 	{"minItems", 0}, {"maxItems", nil}, {"uniqueItems", false}, {"additionalProperties", true}, {"type", nil}}
 
 // schema takes the keywords of a schema away, one at a time; a named schema as a whole.
-func (m *mutation) schema(schema any, at ...any) {
+func (m *mutation) schema(schema any, at ...string) {
 	object, is := schema.(map[string]any)
 	if !is {
 		if schema != nil {
@@ -188,7 +188,7 @@ func (m *mutation) schema(schema any, at ...any) {
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
 		parts, _ := object[keyword].([]any)
 		for i, each := range parts {
-			m.schema(each, append(slices.Clone(at), keyword, i)...)
+			m.schema(each, append(slices.Clone(at), keyword, strconv.Itoa(i))...)
 		}
 	}
 }
@@ -214,40 +214,23 @@ func (m *mutation) policies(step map[string]any) {
 	}
 }
 
-// replaced returns a copy of a value in which the part at a path is another one, or nil for
-// none.
-func replaced(value any, path []any, to any) any {
-	if len(path) == 0 {
-		return to
-	}
-	switch at := path[0].(type) {
-	case string:
-		object, _ := value.(map[string]any)
-		changed := maps.Clone(object)
-		if len(path) == 1 && to == nil {
-			delete(changed, at)
-		} else {
-			changed[at] = replaced(object[at], path[1:], to)
-		}
-		return changed
-	case int:
-		list, _ := value.([]any)
-		changed := slices.Clone(list)
-		changed[at] = replaced(list[at], path[1:], to)
-		return changed
-	}
-	return value
-}
-
-// pathText is a path as diagnostics have it.
-func pathText(path []any) (text string) {
-	for _, each := range path {
-		switch each := each.(type) {
-		case string:
-			text = strings.TrimPrefix(text+"."+each, ".")
-		case int:
-			text += "[" + strconv.Itoa(each) + "]"
+// put gives the value at the path of the change, below the file's value, another one, or takes
+// it away if that is nil.
+func (m Mutant) put(at, value any) {
+	for i, key := range m.path {
+		last := i == len(m.path)-1
+		switch holder := at.(type) {
+		case map[string]any:
+			if at = holder[key]; last && value == nil {
+				delete(holder, key)
+			} else if last {
+				holder[key] = value
+			}
+		case []any:
+			number, _ := strconv.Atoi(key) // the path is one of this value
+			if at = holder[number]; last {
+				holder[number] = value
+			}
 		}
 	}
-	return text
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -137,23 +138,19 @@ func (p *program) testOnce(ctx context.Context, a *app.App, names []string, o te
 
 // runCases runs the cases of workflows; only one of a name if only is not empty.
 func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool) {
-	out = tested{Files: []testedFile{}, Coverage: testedCoverage{Percent: 100, Missing: []cases.Uncovered{}}}
-	points, covered := 0, 0
+	out = tested{Files: []testedFile{}}
+	whole := cases.Coverage{Missing: []cases.Uncovered{}}
 	for _, workflow := range workflows {
 		reached, excuses := cases.Points{}, []cases.Excuse{}
 		for _, file := range workflow.Files {
 			shown := testedFile{File: file.Name, Workflow: workflow.Name, Cases: []cases.Result{}, Errors: workflow.Problems(file)}
 			excuses = append(excuses, file.Excuses...)
 			if len(shown.Errors) == 0 {
-				for _, result := range workflow.Run(file, only) {
-					ran = true
-					for point := range result.Reached {
-						reached[point] = true
-					}
-					shown.Cases = append(shown.Cases, result)
-				}
+				shown.Cases = workflow.Run(file, only)
 			}
 			for _, each := range shown.Cases {
+				ran = true
+				maps.Copy(reached, each.Reached)
 				if each.Status == cases.Passed {
 					out.Passed++
 				} else {
@@ -164,13 +161,10 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 		}
 		if workflow.Graph != nil {
 			coverage := cases.Cover(workflow.Graph, reached, excuses)
-			points, covered = points+coverage.Points, covered+coverage.Points-len(coverage.Missing)
-			out.Coverage.Missing = append(out.Coverage.Missing, coverage.Missing...)
+			whole.Points, whole.Missing = whole.Points+coverage.Points, append(whole.Missing, coverage.Missing...)
 		}
 	}
-	if points > 0 {
-		out.Coverage.Percent = covered * 100 / points
-	}
+	out.Coverage = testedCoverage{whole.Percent(), whole.Missing}
 	return out, ran
 }
 
