@@ -28,7 +28,7 @@ type batch struct {
 // receiveBatch serves an array of messages. Only revision 2025-03-26 has batches; under
 // any other the whole array is refused.
 func (c *connection) receiveBatch(ctx context.Context, data []byte, from source, to deliver) {
-	messages, refused := splitBatch(data, from.peer.Protocol)
+	messages, refused := SplitBatch(data, from.peer.Protocol, maxBatch)
 	if refused != nil {
 		c.answerSoon(ctx, to, refused)
 		return
@@ -39,9 +39,9 @@ func (c *connection) receiveBatch(ctx context.Context, data []byte, from source,
 	}
 }
 
-// splitBatch returns the messages of a batch, or the reply that refuses it. A refused
-// batch is not parsed.
-func splitBatch(data []byte, version string) ([]json.RawMessage, *jsonrpc.Reply) {
+// SplitBatch returns the messages of a batch under a revision, at most so many, or the reply
+// that refuses it. A refused batch is not parsed.
+func SplitBatch(data []byte, version string, most int) ([]json.RawMessage, *jsonrpc.Reply) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
 		return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.ParseError, "this line is not JSON: "+err.Error(), nil)
@@ -51,12 +51,12 @@ func splitBatch(data []byte, version string) ([]json.RawMessage, *jsonrpc.Reply)
 			"batches exist in protocol revision %s only, and %q was negotiated; send the messages one by one",
 			mcp.ProtocolVersion20250326, version))
 	}
-	messages := firstElements(whole, maxBatch+1)
+	messages := firstElements(whole, most+1)
 	switch {
 	case len(messages) == 0:
 		return nil, refusedBatch("the batch is empty")
-	case len(messages) > maxBatch:
-		return nil, refusedBatch(fmt.Sprintf("a batch holds at most %d messages", maxBatch))
+	case len(messages) > most:
+		return nil, refusedBatch(fmt.Sprintf("a batch holds at most %d messages", most))
 	}
 	return messages, nil
 }

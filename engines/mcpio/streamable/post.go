@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -41,7 +40,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 		s.refuse(w, r, http.StatusNotFound, nil, err)
 		return
 	}
-	messages, refused := messagesOf(data)
+	messages, refused := messagesOf(data, peer.Protocol)
 	if refused != nil {
 		writeReply(w, http.StatusBadRequest, refused)
 		return
@@ -103,17 +102,13 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (data []byte, stat
 	return data, 0, nil
 }
 
-// messagesOf parses a message or a batch; refused is the reply if that fails.
-func messagesOf(data []byte) (messages []*jsonrpc.Message, refused *jsonrpc.Reply) {
+// messagesOf parses a message or a batch of a revision; refused is the reply if that fails.
+func messagesOf(data []byte, revision string) (messages []*jsonrpc.Message, refused *jsonrpc.Reply) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, jsonrpc.ByteOrderMark))
 	parts := []json.RawMessage{data}
 	if len(data) > 0 && data[0] == '[' {
-		parts = nil
-		if err := json.Unmarshal(data, &parts); err != nil {
-			return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.ParseError, "this is not JSON: "+err.Error(), nil)
-		}
-		if len(parts) == 0 || len(parts) > maxRunning {
-			return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, fmt.Sprintf("a batch has 1 to %d messages", maxRunning), nil)
+		if parts, refused = mcpio.SplitBatch(data, revision, maxRunning); refused != nil {
+			return nil, refused
 		}
 	}
 	for _, part := range parts {
