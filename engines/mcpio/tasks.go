@@ -86,9 +86,6 @@ type taskResult struct {
 	InputRequests mcp.InputRequests `json:"inputRequests,omitempty"`
 }
 
-// acknowledged is the result of a request that only has to be taken.
-type acknowledged struct{ mcp.Result }
-
 // canPoll reports whether the client takes tasks.
 func (r *request) canPoll() bool { return r.peer.modern && r.peer.tasks }
 
@@ -105,7 +102,7 @@ func (r *request) needsTasks() *jsonrpc.Error {
 func (t *task) set(change func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended() {
+	if hasEnded(t.status) {
 		return
 	}
 	change()
@@ -114,16 +111,9 @@ func (t *task) set(change func()) {
 	t.news = make(chan struct{})
 }
 
-// ended reports whether nothing changes any more. The caller holds the lock.
-func (t *task) ended() bool {
-	return t.status == taskCompleted || t.status == taskFailed || t.status == taskCancelled
-}
-
-// over is ended, for who does not hold the lock.
-func (t *task) over() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.ended()
+// hasEnded reports whether a task with a status does not change any more.
+func hasEnded(status string) bool {
+	return status == taskCompleted || status == taskFailed || status == taskCancelled
 }
 
 // follow takes what a call asks until it has ended.
@@ -178,10 +168,11 @@ func (t *task) answer(answers map[string]json.RawMessage) {
 func (t *task) tell(ctx context.Context, to *subscription) {
 	for {
 		t.mu.Lock()
-		state, ended, news := t.standing(true), t.ended(), t.news
+		news := t.news // before the state, so that no change is missed
 		t.mu.Unlock()
+		state := t.result(true)
 		state.EnsureResultMeta().SetSubscriptionID(to.id)
-		if to.send(jsonrpc.Notify(notificationTasks, state)) != nil || ended {
+		if to.send(jsonrpc.Notify(notificationTasks, state)) != nil || hasEnded(state.Status) {
 			return
 		}
 		select {
@@ -201,11 +192,6 @@ func (t *task) tell(ctx context.Context, to *subscription) {
 func (t *task) result(whole bool) *taskResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.standing(whole)
-}
-
-// standing is result, for who holds the lock.
-func (t *task) standing(whole bool) *taskResult {
 	out := &taskResult{ID: t.id, Status: t.status, Message: t.message, Created: t.began.UTC().Format(time.RFC3339Nano), Changed: t.changed.UTC().Format(time.RFC3339Nano),
 		Life: taskLife.Milliseconds(), Poll: taskPoll.Milliseconds()}
 	if !whole {
@@ -283,7 +269,7 @@ func (s *tasks) room(owner string) bool {
 			continue
 		}
 		own++
-		if each.over() && (oldest == nil || each.began.Before(oldest.began)) {
+		if hasEnded(each.result(false).Status) && (oldest == nil || each.began.Before(oldest.began)) {
 			oldest = each
 		}
 	}
@@ -354,5 +340,5 @@ func (r *request) aboutTask(context.Context) (mcp.ResultMetadata, error) {
 	default:
 		t.answer(r.params.InputResponses)
 	}
-	return &acknowledged{}, nil
+	return &mcp.Result{}, nil
 }

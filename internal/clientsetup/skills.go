@@ -34,37 +34,30 @@ func (c Client) Skills(t Target, skills []Skill) (list []Change, edited []string
 	if err != nil {
 		return nil, nil, err
 	}
-	folder := c.skills(t)
-	old, err := filepath.Glob(filepath.Join(escaped(folder), "*", skillFile))
+	folder, texts := c.skills(t), map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(escaped(folder), "*", skillFile))
 	if err != nil {
 		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", folder, err)
 	}
 	for _, each := range skills {
 		path := filepath.Join(folder, each.Name, skillFile)
-		old = slices.DeleteFunc(old, func(other string) bool { return other == path })
+		texts[path], paths = each.Text, append(paths, path)
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		text, wanted := texts[path]
 		now, err := read(path, project)
-		if err != nil {
-			return nil, nil, err
-		}
 		own, intact := sealOf(now.Before)
 		switch {
+		case !wanted && (err != nil || !own): // it is of somebody else
+		case err != nil:
+			return nil, nil, err
 		case now.Existed && !own:
 			return nil, nil, refused(path, fault.New(fault.InvalidParams, "Savant did not write this file; move it away"))
-		case now.Existed && !intact && string(now.Before) != each.Text:
+		case now.Existed && !intact && string(now.Before) != text:
 			edited = append(edited, path)
 		default:
-			now.alone, now.After = true, []byte(sealed(each.Text))
-			list = append(list, now)
-		}
-	}
-	for _, path := range old {
-		now, err := read(path, project)
-		switch own, intact := sealOf(now.Before); {
-		case err != nil || !own: // it is of somebody else
-		case !intact:
-			edited = append(edited, path)
-		default:
-			now.alone, now.Gone = true, true
+			now.alone, now.Gone, now.After = true, !wanted, []byte(sealed(text))
 			list = append(list, now)
 		}
 	}
