@@ -20,13 +20,9 @@ const Name = "review"
 // keptChanges is the number of cached changes.
 const keptChanges = 4
 
-// Limits of a part, in bytes. The default fits the prompt of a small model (8,000
-// tokens) together with the task, the schema and a ticket.
-const (
-	defaultPartBytes = 16_000
-	minPartBytes     = 2_000
-	maxPartBytes     = 100_000
-)
+// defaultPartBytes is the size of a part. It fits the prompt of a small model (8,000 tokens)
+// together with the task, the schema and a ticket.
+const defaultPartBytes = 16_000
 
 // Tools is the registry: the engine reads changes with its tools, under the caller's
 // guards.
@@ -102,7 +98,7 @@ func (e *engine) change(ctx context.Context, in changeIn) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	c, err := e.load(ctx, in.Repo, from, room(in.Bytes))
+	c, err := e.load(ctx, in.Repo, from, cmp.Or(in.Bytes, defaultPartBytes))
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -110,13 +106,6 @@ func (e *engine) change(ctx context.Context, in changeIn) (Manifest, error) {
 	m.Title, m.Words = from.title(wanted), e.words(ctx, from)
 	m.CheckedOut, err = e.checkedOut(ctx, in.Repo, from)
 	return m, err
-}
-
-func room(bytes int) int {
-	if bytes == 0 {
-		return defaultPartBytes
-	}
-	return min(max(bytes, minPartBytes), maxPartBytes)
 }
 
 // manifest describes a change.
@@ -164,7 +153,7 @@ func (e *engine) checkedOut(ctx context.Context, repo string, from source) (bool
 
 // loaded returns the change of a call.
 func (e *engine) loaded(ctx context.Context, in placeIn) (*change, error) {
-	c, err := e.load(ctx, in.Repo, in.Source, room(in.Bytes))
+	c, err := e.load(ctx, in.Repo, in.Source, cmp.Or(in.Bytes, defaultPartBytes))
 	if err != nil {
 		return nil, err
 	}
