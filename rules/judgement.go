@@ -303,8 +303,11 @@ func (f *found) nearly(made *Made, why string) {
 	}
 }
 
+// recent reports whether a call is of the time in which evidence counts. After a clock that was
+// ahead was set back, a call can be of a later time: it is no fresher than one as far before.
 func (j *judgement) recent(e *evidence, made *Made) bool {
-	return e.within == 0 || made.Time > j.call.Time-e.within
+	apart := j.call.Time - made.Time
+	return e.within == 0 || max(apart, -apart) < e.within
 }
 
 // tellsSecret reports whether a secret fact is read.

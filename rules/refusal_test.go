@@ -123,6 +123,20 @@ func TestARefusalSaysWhatWasSeen(t *testing.T) {
 	require.Contains(t, verdict.Text(), "at most 1 for each input.to; the last was mail.send #2, 60 seconds ago of 3600")
 }
 
+// TestAClockThatWasAhead: what was seen while a clock was a year ahead is not fresh for a year,
+// and what was done then still counts for a limit.
+func TestAClockThatWasAhead(t *testing.T) {
+	s := newSession(parsed(t, "evidence: {seen: {last: a.get, within: 1h}}", "rules:", "  - {id: seen, before: a.b, require: {needs: seen}}", "  - {id: few, before: a.c, at_most: 1, within: 1h}"))
+	const hour = 3_600_000
+	at := func(tool string, time int64) rules.Call { return rules.Call{Tool: tool, Time: time} }
+	s.history.Settle(s.history.Reserve(at("a.get", 9000*hour)), rules.Succeeded, nil, "")
+	s.history.Settle(s.history.Reserve(at("a.c", 9000*hour)), rules.Succeeded, nil, "")
+	for time, decision := range map[int64]rules.Decision{hour: rules.Refuse, 8999 * hour: rules.Refuse, 8999*hour + 1: rules.Allow, 9000 * hour: rules.Allow, 9001*hour - 1: rules.Allow, 9001 * hour: rules.Refuse} {
+		require.Equal(t, decision, rules.Decide(s.set, s.history, at("a.b", time)).Decision, time)
+	}
+	require.Equal(t, rules.Refuse, rules.Decide(s.set, s.history, at("a.c", hour)).Decision)
+}
+
 func TestTheThirdEqualRefusalSaysToStop(t *testing.T) {
 	s := newSession(bank(t))
 	call := rules.Call{Tool: "bank.freeze", Input: object{"user": "ann"}}

@@ -18,7 +18,7 @@ type question struct {
 	record
 	waits, declined bool
 	left            int
-	until           int64
+	given, within   int64 // when a person agreed, and how far that reaches
 }
 
 // questionOf names a question: by the session, the tool, the arguments and the text.
@@ -43,14 +43,17 @@ func (q *question) answer(read record) {
 		q.left = 0
 		return
 	}
-	q.left, q.until = max(q.left, 0)+read.Grant.Most, read.Time+read.Grant.Within
+	q.left, q.given, q.within = max(q.left, 0)+read.Grant.Most, read.Time, read.Grant.Within
 }
 
 // agreed reports whether a person's approval is left.
 func (q *question) agreed(now int64) bool { return q != nil && !q.waits && !q.declined && !q.over(now) }
 
-// over reports whether nothing is left of an approval.
-func (q *question) over(now int64) bool { return !q.declined && (q.left < 1 || now >= q.until) }
+// over reports whether nothing is left of an approval, also where a clock was ahead when it was
+// given.
+func (q *question) over(now int64) bool {
+	return !q.declined && (q.left < 1 || max(now-q.given, q.given-now) >= q.within)
+}
 
 // maxQuestion bounds what a person is shown of a call, in bytes. A longer call cannot be
 // approved: the person would not see all of it.
