@@ -50,8 +50,18 @@ func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) (
 	if err != nil {
 		return nil, err
 	}
+	checkers := map[string]*think.Engine{} // by folder
+	defer func() {
+		for _, each := range checkers {
+			each.Close()
+		}
+	}()
 	for _, file := range files {
-		checked, err := a.checkFile(ctx, file, strict)
+		folder := filepath.Dir(file)
+		if checkers[folder] == nil {
+			checkers[folder] = a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{a.filesOf(folder)}})...)
+		}
+		checked, err := a.checkFile(ctx, checkers[folder], file, strict)
 		if err != nil {
 			return nil, err
 		}
@@ -200,11 +210,8 @@ func isWorkflow(name string) bool {
 
 // checkFile checks one file together with the others of its folder, so that workflows
 // find each other in any folder.
-func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedFile, error) {
-	folder := filepath.Dir(file)
-	engine := a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{a.filesOf(folder)}})...)
-	defer engine.Close()
-	base := filepath.Base(file)
+func (a *App) checkFile(ctx context.Context, engine *think.Engine, file string, strict bool) (CheckedFile, error) {
+	folder, base := filepath.Dir(file), filepath.Base(file)
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	out, err := engine.Validate(ctx, think.ValidateInput{Workflow: name, StrictTools: strict})
 	if err != nil {
