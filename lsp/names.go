@@ -235,12 +235,7 @@ func (s *server) definition(_ context.Context, in atPosition) (any, error) {
 	case slices.Contains([]string{"state", "steps"}, names[0]) && len(names) > 1:
 		names = names[1:]
 	}
-	for _, each := range stepLines(from.lines) {
-		if each.name == names[0] {
-			return location{from.uri, s.encoding.ranged(each.line, from.lines[each.line], each.begin, each.end)}, nil
-		}
-	}
-	for _, each := range declaredIn(from.lines, "steps", "capture_as", "id") {
+	for _, each := range slices.Concat(stepLines(from.lines), declaredIn(from.lines, "steps", "capture_as", "id")) {
 		if each.name == names[0] {
 			return location{from.uri, s.encoding.ranged(each.line, from.lines[each.line], each.begin, each.end)}, nil
 		}

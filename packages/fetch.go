@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"savant/fault"
@@ -226,28 +227,22 @@ func (f Fetcher) git(folder string) gitCall {
 // watchSize cancels the context when a folder becomes larger than a fetch may be; stop ends
 // the watch and reports whether it did.
 func watchSize(ctx context.Context, folder string, cancel context.CancelFunc) (stop func() bool) {
-	ended, result := make(chan struct{}), make(chan bool, 1)
+	var tooLarge atomic.Bool
+	ctx, end := context.WithCancel(ctx)
 	go func() {
-		ticker := time.NewTicker(pollTime)
-		defer ticker.Stop()
-		for {
+		for sleep := time.Tick(pollTime); ; {
 			select {
-			case <-ended:
-				result <- false
-				return
 			case <-ctx.Done():
-				result <- false
 				return
-			case <-ticker.C:
+			case <-sleep:
 				if sizeOf(folder) > maxFetched {
+					tooLarge.Store(true)
 					cancel()
-					result <- true
-					return
 				}
 			}
 		}
 	}()
-	return func() bool { close(ended); return <-result }
+	return func() bool { end(); return tooLarge.Load() }
 }
 
 // sizeOf returns how many bytes the files of a folder have.
