@@ -188,9 +188,7 @@ func (f *finder) inDir(folder string) string {
 func (f *finder) line(text string) {
 	text = computedFolder().ReplaceAllString(text, "./")
 	f.words(append([]string{"line"}, cutAt(text, separators)...))
-	for _, command := range cutAt(computedPart().ReplaceAllString(text, "*"), ";&|(){}\n") {
-		f.computed(cutAt(command, " \t\r<>'\"`"))
-	}
+	f.commands(text)
 	if f.unnamed { // each word can be its name
 		words := cutAt(text, separators)
 		f.words(append([]string{"sh"}, words...))
@@ -199,6 +197,13 @@ func (f *finder) line(text string) {
 				f.matching(word, true)
 			}
 		}
+	}
+}
+
+// commands adds what the simple commands of a line, or of a script, start.
+func (f *finder) commands(text string) {
+	for _, command := range cutAt(computedPart().ReplaceAllString(text, "*"), ";&|(){}\n") {
+		f.command(cutAt(command, " \t\r<>'\"`@"))
 	}
 }
 
@@ -212,23 +217,33 @@ var computedPart = pattern.Lazy("\"?(\\$\\w+|\\$\\{[^{}]*\\}|\\$\\([^()]*\\)|`[^
 // beforeCommand matches the words that stand before the name of a command.
 var beforeCommand = pattern.Lazy(`^(then|do|else|elif|if|while|until|command|time|nohup|env|sudo|!|\w+=.*)$`)
 
-// computed adds the files that the name of a simple command can mean, or that of the file
-// which an interpreter is given.
-func (f *finder) computed(words []string) {
+// command adds what a simple command starts: its program, or the file that its interpreter
+// is given. A shell may compute the name, or a part of it, which is * then.
+func (f *finder) command(words []string) {
 	by := ""
 	for _, word := range words {
-		name := path.Base(word)
-		switch {
-		case word == "." || interpreter().MatchString(name):
-			by = name
-		case by != "" && strings.HasPrefix(word, "-") || by == "" && beforeCommand().MatchString(word):
-		default:
-			if word != "*" && strings.ContainsAny(word, "*?[") {
-				f.matching(word, by != "" && name != "*")
-			}
-			f.unnamed = f.unnamed || word == "*" && takesScript().MatchString(by)
+		if f.looked++; f.looked > maxWords {
+			f.found[fmt.Sprintf("a word beyond the first %d", maxWords)] = "changes are not noticed"
 			return
 		}
+		name := path.Base(word)
+		switch {
+		case by == "" && (word == "." || strings.TrimLeft(word, "-") == "include" || interpreter().MatchString(name)):
+			by = name
+			f.rules(by)
+			continue
+		case by != "" && strings.HasPrefix(word, "-") || by == "" && beforeCommand().MatchString(word):
+			continue
+		case word == "*":
+			f.unnamed = f.unnamed || takesScript().MatchString(by)
+		case strings.ContainsAny(word, "*?["):
+			f.matching(word, by != "" && name != "*")
+		case by != "":
+			f.add(word, anyFile)
+		case strings.Contains(word, "/"):
+			f.add(word, startable)
+		}
+		return
 	}
 }
 
@@ -315,36 +330,8 @@ func (f *finder) inTurn(file *os.File, place string) {
 	for _, dir := range []string{f.dir, filepath.Dir(place)} {
 		in := *f
 		in.dir, in.depth = dir, f.depth+1
-		for _, command := range cutAt(lines, ";&|(){}\n") {
-			in.started(cutAt(command, " \t\r<>'\"`@"))
-		}
+		in.commands(lines)
 		f.looked = in.looked
-	}
-}
-
-// started adds what a simple command of a script starts.
-func (f *finder) started(words []string) {
-	by := ""
-	for _, word := range words {
-		if f.looked++; f.looked > maxWords {
-			f.found[fmt.Sprintf("a word beyond the first %d", maxWords)] = "changes are not noticed"
-			return
-		}
-		name := path.Base(word)
-		switch {
-		case by == "" && beforeCommand().MatchString(word), by != "" && strings.HasPrefix(word, "-"):
-		case by != "":
-			f.add(word, anyFile)
-			return
-		case word == "." || strings.TrimLeft(word, "-") == "include" || interpreter().MatchString(name):
-			by = name
-			f.rules(by)
-		case strings.Contains(word, "/"):
-			f.add(word, startable)
-			return
-		default:
-			return
-		}
 	}
 }
 

@@ -25,8 +25,8 @@ func brought(t *testing.T) string {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "shebang"), []byte("#!/bin/sh\n"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "made"), 0o700))
-	for name, text := range map[string]string{"Makefile": "include rules.mk\ntest: notes.txt\n\t@./steps.sh && cat notes.txt main.go\n", "rules.mk": "all: test\n", "notes.txt": "x", "main.go": "package main\n",
-		"steps.sh": "#!/usr/bin/env bash\nset -e\nif true; then \"$(dirname \"$0\")/check\" main.go; fi\npython3 -u unit.py notes.txt\n. ./steps.sh\n", "check": "#!/bin/sh\ngofmt -l main.go\n", "unit.py": "import main"} {
+	for name, text := range map[string]string{"Makefile": "include rules.mk\ntest: notes.txt\n\t@./steps.sh && cat notes.txt main.go\n", "rules.mk": "all: test\n", "notes.txt": "x", "unit.sh": "#!/bin/sh\n", "main.go": "package main\n",
+		"steps.sh": "#!/usr/bin/env bash\nset -e\nif true; then \"$(dirname \"$0\")/check\" main.go; fi\n./${part}it.sh\npython3 -u unit.py notes.txt\n. ./steps.sh\n", "check": "#!/bin/sh\ngofmt -l main.go\n", "unit.py": "import main"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "made", name), []byte(text), 0o700&^0o100))
 	}
 	require.NoError(t, os.Symlink("run.sh", filepath.Join(folder, "link")))
@@ -79,9 +79,9 @@ func TestProgramsOfACommand(t *testing.T) {
 		"a whole name":               {words: []string{"sh", "-c", "x=plain; sh $x data.txt"}, expected: []string{"data.txt", "plain"}},
 		"a whole name of a variable": {words: []string{"sh", "-c", "sh \"$SCRIPT\""}, env: []string{"plain"}, expected: []string{"plain"}},
 		"whole names of a pattern":   {words: []string{"sh", "-c", "for f in sub/*; do sh $f; done"}, expected: []string{"sub/deep.sh"}},
-		"what make reads":            {dir: "made", words: []string{"make", "test"}, expected: []string{"made/Makefile", "made/check", "made/rules.mk", "made/steps.sh", "made/unit.py"}},
-		"in another folder by make":  {words: []string{"sh", "-c", "make -C made"}, expected: []string{"made/Makefile", "made/check", "made/rules.mk", "made/steps.sh", "made/unit.py"}},
-		"what a script starts":       {words: []string{"bash", "made/steps.sh"}, expected: []string{"made/check", "made/steps.sh", "made/unit.py"}},
+		"what make reads":            {dir: "made", words: []string{"make", "test"}, expected: []string{"made/Makefile", "made/check", "made/rules.mk", "made/steps.sh", "made/unit.py", "made/unit.sh"}},
+		"in another folder by make":  {words: []string{"sh", "-c", "make -C made"}, expected: []string{"made/Makefile", "made/check", "made/rules.mk", "made/steps.sh", "made/unit.py", "made/unit.sh"}},
+		"what a script starts":       {words: []string{"bash", "made/steps.sh"}, expected: []string{"made/check", "made/steps.sh", "made/unit.py", "made/unit.sh"}},
 		"nothing there":              {words: []string{"sh", "absent.sh"}},
 		"no words":                   {},
 	} {
