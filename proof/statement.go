@@ -190,18 +190,16 @@ func (s *Statement) read(payload []byte) bool {
 	return true
 }
 
-// subject returns the digest of a subject by its name, "" where there is none.
-func (s *Statement) subject(name, kind string) string {
-	for _, each := range s.Subject {
-		if each.Name == name {
-			return each.Digest[kind]
+// Commits returns the commits that the proof is about: the one that the run saw, and the
+// one that the signer states. The first of a name counts.
+func (s *Statement) Commits() (seen, stated string) {
+	for _, each := range slices.Backward(s.Subject) {
+		switch each.Name {
+		case SubjectSeen:
+			seen = each.Digest[digestCommit]
+		case SubjectStated:
+			stated = each.Digest[digestCommit]
 		}
 	}
-	return ""
-}
-
-// Commits returns the commits that the proof is about: the one that the run saw, and the
-// one that the signer states.
-func (s *Statement) Commits() (seen, stated string) {
-	return s.subject(SubjectSeen, digestCommit), s.subject(SubjectStated, digestCommit)
+	return seen, stated
 }

@@ -157,7 +157,11 @@ func (r Ring) Revoke(name string) (Key, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	if err := r.replace(revokedFile, append(text, key.Public+"\n"...)); err != nil {
+	folder, err := regular.OpenFolder(r.folder)
+	if err == nil {
+		err = errors.Join(atomicfile.Write(folder, revokedFile, append(text, key.Public+"\n"...), 0o600), folder.Close())
+	}
+	if err != nil {
 		return key, fault.New(fault.StateNotSaved, "the list of revoked keys was not written: %w", err)
 	}
 	key.Revoked = true
@@ -195,12 +199,4 @@ func (r Ring) read(name string) ([]byte, error) {
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	return regular.ReadFile(root, name, maxKeyFile)
-}
-
-func (r Ring) replace(name string, content []byte) error {
-	root, err := regular.OpenFolder(r.folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(atomicfile.Write(root, name, content, 0o600), root.Close())
 }
