@@ -99,22 +99,22 @@ func (p *planner) places() []candidate {
 // files.
 const maxDocuments = 3
 
-// mixed returns the first count of all, at most so many of them from documents if there
+// mixed returns the first count of all, at most maxDocuments of them from documents if there
 // are others.
-func mixed[T any](all []T, count, most int, pathOf func(T) string) []T {
-	var chosen, rest []T
+func mixed(all []passage, count int) []passage {
+	var rest []passage
 	documents := 0
-	for _, each := range all {
-		if isDocument(pathOf(each)) {
-			if documents++; documents > most {
-				rest = append(rest, each)
-				continue
-			}
+	all = slices.DeleteFunc(all, func(s passage) bool {
+		if !isDocument(s.path) {
+			return false
 		}
-		chosen = append(chosen, each)
-	}
-	chosen = append(chosen[:min(len(chosen), count)], rest...)
-	return chosen[:min(len(chosen), count)]
+		if documents++; documents > maxDocuments {
+			rest = append(rest, s)
+		}
+		return documents > maxDocuments
+	})
+	all = append(all, rest...)
+	return all[:min(len(all), count)]
 }
 
 // definition is the bonus of a hit that is a heading with words of the goal.

@@ -145,7 +145,8 @@ func (p *planner) readPlaces() (calls []reasoning.Call, why string) {
 	if p.question.kind == tests {
 		count = maxTestReads
 	}
-	for i, at := range mixed(p.places(), count, maxReads-maxDocuments, func(at candidate) string { return at.path }) {
+	places := p.places()
+	for i, at := range places[:min(len(places), count)] {
 		before, lines := p.window(at.path)
 		if i == 0 {
 			before, lines = 2*before, 2*lines
