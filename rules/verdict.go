@@ -111,6 +111,8 @@ func (j *judgement) help(part *Part, program *expression.Program, leaf *expressi
 	switch {
 	case made != nil:
 		part.Text += " (only another call of " + made.Tool + " can help)"
+	case slices.ContainsFunc(program.References(), func(each expression.Reference) bool { return each.Root == rootState }):
+		part.Text += " (as the run stands)"
 	case len(program.Lists()) == 0:
 		part.Text += " (final for these arguments)"
 	case !j.tellsSecret(program.References()):

@@ -120,6 +120,7 @@ func TestTheRulesOfAWorkflowHoldWhileItsRunIsOpen(t *testing.T) {
 			w.answer(call, "r1", "choose", `{"list":["B"]}`)
 			require.NoError(t, invoke(w.registry, call, "orders.get", refundOf("C", 5)))
 			refused(refund("C", 5), "listed")
+			require.ErrorContains(t, refund("C", 5), "(as the run stands)")
 			require.NoError(t, invoke(w.registry, call, "orders.get", refundOf("B", 5)))
 			require.NoError(t, refund("B", 5))
 			stranger := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "c2"}}}
@@ -131,7 +132,7 @@ func TestTheRulesOfAWorkflowHoldWhileItsRunIsOpen(t *testing.T) {
 			w.same("r1")
 			verified, err := w.keeper.Verify(func(string) bool { return false }, "refunds/r1")
 			require.NoError(t, err)
-			require.Equal(t, []int{10, 4}, []int{verified[0].Decisions, verified[0].Refused}, "%+v", verified)
+			require.Equal(t, []int{11, 5}, []int{verified[0].Decisions, verified[0].Refused}, "%+v", verified)
 		})
 	}
 }
