@@ -82,16 +82,12 @@ func NewApps(options Options) (*Apps, error) {
 		return template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html")
 	})
 	a := &Apps{hub: &Hub{options: options}, pages: pages, tools: engines.NewRegistry(engines.Options{Logger: options.Logger})}
-	tool := func(t engines.Tool, title, page string) engines.Tool {
-		t.Title, t.Page, t.Output = title, page, nil
+	shows := func(t engines.Tool, title, page string) engines.Tool {
+		t.ReadOnly, t.Idempotent, t.Title, t.Page, t.Output = true, true, title, page, nil
 		return t
 	}
-	shows := func(t engines.Tool, title, page string) engines.Tool {
-		t.ReadOnly, t.Idempotent = true, true
-		return tool(t, title, page)
-	}
-	decides := tool(engines.BindCall("app.decide", "Takes the answer that a person gave in the page of a question.", a.decide), "Answer", "")
-	decides.ForPages = true
+	decides := engines.BindCall("app.decide", "Takes the answer that a person gave in the page of a question.", a.decide)
+	decides.Title, decides.Output, decides.ForPages = "Answer", nil, true
 	return a, a.tools.AddEngine(engines.Engine{Name: "app"},
 		shows(engines.BindCall("app.approve", "Show the person the approval that a step waits for. They decide in the page that appears. Then call think.next with its step_id and no result_snapshot.", a.question), "Show an approval", "ui://savant/approve"),
 		shows(engines.BindCall("app.ask", "Show the person the question that a step waits for. They answer in the page that appears. Then call think.next with its step_id and no result_snapshot.", a.question), "Show a question", "ui://savant/ask"),

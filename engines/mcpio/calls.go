@@ -74,15 +74,11 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	asked.pacer = newPacer(asked.params.Meta, asked.send)
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra()
-	if answer == nil {
-		if asked.page.Exists() && asked.canShowApps() {
-			asked.target = asked.page
-		}
+	if asked.page.Exists() && asked.canShowApps() {
+		asked.target = asked.page
 	}
-	if answer == nil && asked.target.TasksOnly() {
-		if refused := asked.needsTasks(); refused != nil {
-			answer = &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: asked.ID, Error: refused}
-		}
+	if answer == nil && asked.target.TasksOnly() && asked.lacksTasks() {
+		answer = asked.failed()
 	}
 	if answer == nil {
 		resumed := c.suspendedCall(traced, asked)

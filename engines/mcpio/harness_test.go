@@ -204,7 +204,7 @@ func loggedRegistry(t testing.TB, logger *slog.Logger, tools ...engines.Tool) *e
 // options returns options for a server of tools.
 func options(t testing.TB, tools ...engines.Tool) mcpio.Options {
 	t.Helper()
-	return mcpio.Options{Name: "savant", Title: "Savant", Version: "1.0.0", Registry: registryOf(t, tools...)}
+	return mcpio.Options{Title: "Savant", Version: "1.0.0", Registry: registryOf(t, tools...)}
 }
 
 func echo() engines.Tool {

@@ -91,7 +91,7 @@ func (r *request) discover(context.Context) (mcp.ResultMetadata, error) {
 
 // implementation identifies the server.
 func (s *Server) implementation() mcp.Implementation {
-	return mcp.Implementation{Name: s.options.Name, Title: s.options.Title, Version: s.options.Version}
+	return mcp.Implementation{Name: "savant", Title: s.options.Title, Version: s.options.Version}
 }
 
 // capabilities follow from the offer. The registry announces its changes; prompts and

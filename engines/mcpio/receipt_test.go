@@ -41,7 +41,7 @@ func witnessing(t *testing.T, tools ...engines.Tool) (mcpio.Options, map[string]
 		return nil
 	})})
 	require.NoError(t, registry.Add(tools...))
-	return mcpio.Options{Name: "savant", Title: "Savant", Version: "1", Registry: registry}, kept
+	return mcpio.Options{Title: "Savant", Version: "1", Registry: registry}, kept
 }
 
 func answering(name string, value any) engines.Tool {

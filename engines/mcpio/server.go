@@ -28,9 +28,8 @@ const DefaultSlowCall = time.Second
 
 // Options say what a Server publishes and how. Only Registry is required.
 type Options struct {
-	// Name, Title and Version identify the server to its clients. Name
-	// defaults to "savant".
-	Name, Title, Version string
+	// Title and Version say of the server, which is called savant, what clients show.
+	Title, Version string
 	// Icon is a picture in SVG, which stands for the server and its prompts; nil: there is
 	// none. Tools have none, since each would carry a copy.
 	Icon []byte
@@ -102,7 +101,6 @@ func New(options Options) (*Server, error) {
 }
 
 func (o Options) withDefaults() Options {
-	o.Name = cmp.Or(o.Name, "savant")
 	o.Version = cmp.Or(o.Version, "0.0.0")
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.SlowCall = cmp.Or(o.SlowCall, DefaultSlowCall)

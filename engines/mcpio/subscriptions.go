@@ -116,9 +116,9 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	if r.read(map[string]any{"notifications": &wanted}) != nil {
 		return r.failed()
 	}
-	followed, refused := r.namedTasks()
-	if refused != nil {
-		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: refused}
+	followed, lacking := r.namedTasks()
+	if lacking {
+		return r.failed()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -156,20 +156,20 @@ func (s *Server) announced(wanted mcp.SubscriptionFilter) mcp.SubscriptionFilter
 	}
 }
 
-// namedTasks are the tasks of its caller that a subscription names; others are left out. It
-// refuses a client that takes no tasks.
-func (r *request) namedTasks() (named []*task, refused *jsonrpc.Error) {
+// namedTasks are the tasks of its caller that a subscription names; others are left out.
+// lacking: it names some, and the client takes none.
+func (r *request) namedTasks() (named []*task, lacking bool) {
 	listed, _ := jsonvalue.Decode(jsonvalue.Member(jsonvalue.Member(r.Params, "notifications"), "taskIds"))
 	ids, isList := listed.([]any)
 	if !isList {
-		return nil, nil
+		return nil, false
 	}
 	for _, id := range jsonvalue.Texts(ids) {
 		if each := r.connection.tasks.of(r.caller.ID, id); each != nil && !slices.Contains(named, each) {
 			named = append(named, each)
 		}
 	}
-	return named, r.needsTasks()
+	return named, r.lacksTasks()
 }
 
 // allChanges is the filter of an initialized client.

@@ -89,13 +89,13 @@ type taskResult struct {
 // canPoll reports whether the client takes tasks.
 func (r *request) canPoll() bool { return r.peer.modern && r.peer.tasks }
 
-// needsTasks is the error for a client that takes no tasks; nil for one that does.
-func (r *request) needsTasks() *jsonrpc.Error {
-	if r.canPoll() {
-		return nil
+// lacksTasks reports whether the client takes no tasks, and records the error that says so.
+func (r *request) lacksTasks() bool {
+	if !r.canPoll() {
+		r.failure = &jsonrpc.Error{Code: missingCapability, Message: r.Method + " needs the client's capability " + tasksExtension,
+			Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
 	}
-	return &jsonrpc.Error{Code: missingCapability, Message: r.Method + " needs the client's capability " + tasksExtension,
-		Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
+	return !r.canPoll()
 }
 
 // set changes a task that has not ended.
@@ -324,7 +324,7 @@ func isTaskMethod(method string) bool {
 
 // aboutTask serves a request about a task.
 func (r *request) aboutTask(context.Context) (mcp.ResultMetadata, error) {
-	if r.failure = r.needsTasks(); r.failure != nil {
+	if r.lacksTasks() {
 		return nil, nil
 	}
 	id := jsonvalue.TextMember(r.Params, "taskId")

@@ -50,7 +50,6 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 		offerAuthor(&offer)
 	}
 	return mcpio.New(mcpio.Options{
-		Name:       "savant",
 		Title:      "Savant",
 		Version:    a.options.Version,
 		Icon:       hub.Icon(),
