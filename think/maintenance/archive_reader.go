@@ -65,8 +65,12 @@ func (l *boundedList[T]) UnmarshalJSON(text []byte) error {
 		if len(*l) == maxArchiveFiles {
 			return fmt.Errorf("a list has more than %d items", maxArchiveFiles)
 		}
+		var text json.RawMessage
 		var item T
-		if err := items.Decode(&item); err != nil {
+		if err := items.Decode(&text); err != nil {
+			return err
+		}
+		if err := jsonvalue.Unmarshal(text, &item); err != nil {
 			return err
 		}
 		*l = append(*l, item)
@@ -108,7 +112,7 @@ func (r *archiveReader) manifest() (*manifest, error) {
 		return nil, err
 	}
 	var m manifest
-	if err := json.Unmarshal(described, &m); err != nil {
+	if err := jsonvalue.Unmarshal(described, &m); err != nil {
 		return nil, notArchive(manifestFile + " is not a manifest: " + fault.Cut(err.Error(), 200))
 	}
 	return &m, nil

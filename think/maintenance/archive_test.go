@@ -152,8 +152,16 @@ func TestImportRefusesHostileFiles(t *testing.T) {
 		"an artifact nobody names": {fault.InvalidParams, func(all []packed) []packed {
 			return restated(t, sortedFiles(append(all, extra)), same)
 		}},
-		"a newer format":    {fault.InvalidParams, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Format = 2 }) }},
-		"no format":         {fault.InvalidParams, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Format = 0 }) }},
+		"a newer format": {fault.InvalidParams, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Format = 2 }) }},
+		"no format":      {fault.InvalidParams, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Format = 0 }) }},
+		"a member twice": {fault.InvalidParams, func(all []packed) []packed {
+			all[0].data = append([]byte(`{"run":"another",`), all[0].data[1:]...)
+			return all
+		}},
+		"a member of a file twice": {fault.InvalidParams, func(all []packed) []packed {
+			all[0].data = []byte(strings.Replace(string(all[0].data), `{"name":`, `{"name":"x","name":`, 1))
+			return all
+		}},
 		"a run that climbs": {fault.InvalidParams, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Run = "../r" }) }},
 		"another run":       {fault.StateCorrupt, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Run = "s" }) }},
 		"another end":       {fault.StateCorrupt, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Version = 9 }) }},
