@@ -3,7 +3,6 @@ package lsp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -110,13 +109,7 @@ func (s *server) judged(ctx context.Context, t text) []fault.Diagnostic {
 		}
 		return out.Diagnostics()
 	case ofCases:
-		found := cases.Diagnostics(t.name, []byte(t.content), t.graph)
-		parsed, err := cases.Parse(t.name, []byte(t.content))
-		if named := library.CasesOf(t.name); len(found) == 0 && err == nil && parsed.Workflow != named {
-			message := fmt.Sprintf("%s: it tests %q, and its name says %s", t.name, parsed.Workflow, named)
-			found = []fault.Diagnostic{{File: t.name, Line: 1, Column: 1, Code: fault.InvalidParams, Message: message}}
-		}
-		return found
+		return cases.Diagnostics(t.name, []byte(t.content), t.graph)
 	case elsewhere:
 		return []fault.Diagnostic{{Line: 1, Severity: "note", Message: "this file is not checked: it is not below " + s.project.Folder() + ", the folder that savant lsp was started in or that SAVANT_PATH names"}}
 	case ofRules:

@@ -223,7 +223,7 @@ func TestTextsOfTheEditorCountForEachOther(t *testing.T) {
 		found = e.found("workflows/shipped.cases.yaml", 1)
 	}
 	other := e.write("workflows/shipped.cases.yaml", 2, strings.NewReplacer("workflow: shipped", "workflow: hello", "log:", "look:").Replace(testCases))
-	require.Contains(t, strings.Join(other, " "), `it tests "hello", and its name says shipped`)
+	require.Contains(t, strings.Join(other, " "), `it tests "hello", and this is the file of shipped`)
 	found := e.write("rules/few.yaml", 1, "rules:\n  - name: few\n    before: git.lag\n    deny: {where: \"true\"}\n")
 	require.NotEmpty(t, found)
 	require.NotEmpty(t, e.write("rules/few.cases.yaml", 1, "cases: 3\n"))

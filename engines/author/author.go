@@ -189,8 +189,9 @@ type tryInput struct {
 type tried struct {
 	Valid  bool               `json:"valid" doc:"the workflow has no error"`
 	Errors []fault.Diagnostic `json:"errors" doc:"what must be mended before a run can be shown"`
-	// Outcome, Unknown and Steps are those of cases.Dry.
+	// Outcome, Reason, Unknown and Steps are those of cases.Dry.
 	Outcome string          `json:"outcome,omitempty" doc:"done, failed or blocked if the answers reach the end; else open"`
+	Reason  string          `json:"reason,omitempty" doc:"why the run fails or is blocked"`
 	Unknown []string        `json:"unknown,omitempty" doc:"the steps that are issued and have no answer"`
 	Steps   []cases.DryStep `json:"steps,omitempty" doc:"the steps in their order, with their conditions and branches"`
 	More    int             `json:"more,omitempty" doc:"how many steps are left out"`
@@ -209,7 +210,7 @@ func (a author) try(ctx context.Context, in tryInput) (*tried, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Outcome, out.Unknown, out.Steps = dry.Outcome, first(dry.Unknown, maxShown), first(dry.Steps, maxShown)
+	out.Outcome, out.Reason, out.Unknown, out.Steps = dry.Outcome, dry.Reason, first(dry.Unknown, maxShown), first(dry.Steps, maxShown)
 	out.More = len(dry.Steps) - len(out.Steps)
 	for i := range out.Steps {
 		step := &out.Steps[i]

@@ -181,6 +181,9 @@ func Check(f *File, graph *flow.Graph) error {
 	for _, param := range graph.Workflow.Params {
 		params = append(params, param.Name)
 	}
+	if name := graph.Workflow.Name; f.Workflow != name {
+		r.wrong("workflow", "it tests "+strconv.Quote(fault.Cut(f.Workflow, 100))+", and this is the file of "+name, "")
+	}
 	ids := steps(graph)
 	for _, c := range f.Cases {
 		for _, name := range slices.Sorted(maps.Keys(c.Params)) {

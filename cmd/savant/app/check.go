@@ -409,7 +409,7 @@ func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, err
 		}
 		for _, file := range files {
 			if library.CasesOf(file.name) == name {
-				read := file.read(name, each.Graph, a.Think.Rules)
+				read := file.read(each.Graph, a.Think.Rules)
 				read.Below = file.below
 				each.Files = append(each.Files, read)
 			}
@@ -464,7 +464,7 @@ func (a *App) projectHas(name string) bool { return len(filesNamed(a.files.regul
 
 // read parses a file and checks it against its workflow, if that is known. Its cases are
 // judged by the rules of the workflows.
-func (l casesFile) read(workflow string, graph *flow.Graph, rules check.Rules) CasesFile {
+func (l casesFile) read(graph *flow.Graph, rules check.Rules) CasesFile {
 	read := CasesFile{File: &cases.File{Name: l.shown}}
 	info, err := fs.Stat(l.files, l.name)
 	if err == nil && info.Size() > maxCasesFile {
@@ -483,10 +483,7 @@ func (l casesFile) read(workflow string, graph *flow.Graph, rules check.Rules) C
 	if read.Err = err; err != nil {
 		return read
 	}
-	read.File = parsed.Ruled(rules)
-	if parsed.Workflow != workflow {
-		read.Err = fault.New(fault.InvalidParams, "%s: it tests %q, and its name says %s", l.shown, parsed.Workflow, workflow)
-	} else if graph != nil {
+	if read.File = parsed.Ruled(rules); graph != nil {
 		read.Err = cases.Check(parsed, graph)
 	}
 	return read

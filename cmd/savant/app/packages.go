@@ -175,7 +175,7 @@ func runCases(ctx context.Context, engine *think.Engine, files fs.FS, file, name
 		if library.CasesOf(each) != name || path.Dir(each) != path.Dir(file) {
 			continue
 		}
-		read := casesFile{files: files, name: each, shown: path.Base(each)}.read(name, graph, engine.Rules)
+		read := casesFile{files: files, name: each, shown: path.Base(each)}.read(graph, engine.Rules)
 		if read.Err != nil {
 			return passed, failed, read.Err
 		}
