@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -350,37 +349,4 @@ func (f *Folder) write(change func([]answer) []answer) error {
 		return err
 	}
 	return atomicfile.Write(root, f.name(), append(data, '\n'), 0o600)
-}
-
-// Elsewhere is a folder with answers.
-type Elsewhere struct {
-	Folder   string `json:"folder"`
-	Accepted int    `json:"accepted"`
-	Refused  int    `json:"refused"`
-}
-
-// Elsewhere returns every other folder with answers, by path. Unreadable files are omitted.
-func (f *Folder) Elsewhere() []Elsewhere {
-	if f.keep == "" {
-		return nil
-	}
-	files, _ := os.ReadDir(f.keep)
-	var all []Elsewhere
-	for _, file := range files {
-		held, err := readKept(filepath.Join(f.keep, file.Name()))
-		if err != nil || held.Folder == "" || held.Folder == f.Path {
-			continue
-		}
-		found := Elsewhere{Folder: held.Folder}
-		for _, each := range held.Answers {
-			if each.Answer == Accepted {
-				found.Accepted++
-			} else {
-				found.Refused++
-			}
-		}
-		all = append(all, found)
-	}
-	slices.SortFunc(all, func(a, b Elsewhere) int { return strings.Compare(a.Folder, b.Folder) })
-	return all
 }

@@ -264,30 +264,23 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 		}
 		list = append(list, listedPart{each, folder.AnswerTo(each)})
 	}
-	elsewhere := folder.Elsewhere()
 	if p.JSON {
 		problems := []*fault.Error{}
 		for _, each := range brought.Problems {
 			problems = append(problems, fault.From(each))
 		}
-		return p.Print(map[string]any{"folder": folder.Path, "digest": trust.Digest(brought.Parts), "parts": list, "problems": problems, "elsewhere": elsewhere})
+		return p.Print(map[string]any{"folder": folder.Path, "digest": trust.Digest(brought.Parts), "parts": list, "problems": problems})
 	}
 	p.warnOf(brought.Problems)
-	err := terminal.Table(p.Stdout, []string{"PART", "TRUSTED", "WHAT", "DIGEST"}, list, func(each listedPart) []string {
+	if len(list) == 0 {
+		fmt.Fprintln(p.Stderr, "nothing here must be trusted")
+	}
+	return terminal.Table(p.Stdout, []string{"PART", "TRUSTED", "WHAT", "DIGEST"}, list, func(each listedPart) []string {
 		digest := ""
 		if each.Answer == trust.Accepted {
 			digest = each.Digest
 		}
 		return []string{visible.Line(each.ID()), string(each.Answer), visible.Line(fault.Cut(strings.TrimSuffix(strings.Join(each.Shown, "; "), ":"), 200)), digest}
-	})
-	if err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(p.Stderr, "nothing here must be trusted")
-	}
-	return terminal.Table(p.Stdout, []string{"FOLDER", "ANSWERS"}, elsewhere, func(each trust.Elsewhere) []string {
-		return []string{visible.Line(each.Folder), fmt.Sprintf("%d accepted, %d refused", each.Accepted, each.Refused)}
 	})
 }
 
