@@ -83,7 +83,7 @@ func (r *Run) result(a requestedCall, tool engines.Tool) (made memory.Call, seen
 	allowed := tool.Name != "" && r.guard.denies(tool, r.orderOf(a)) == ""
 	key := cacheKey(a.Call)
 	if a.incomplete {
-		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run continued: its arguments held what looks like a secret, "+
+		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run continued: its arguments held text that looks like a secret, "+
 			"which is not kept; it is not known whether the earlier call had an effect", a.ToolName)
 		return made, seen
 	}

@@ -200,7 +200,7 @@ func evidenceOfCall(each callRecord, raw json.RawMessage) (string, evidence, err
 			digest, err = jsonvalue.Digest(value)
 		}
 		if err != nil || digest != each.Digest {
-			return "", data, fault.New(fault.StateCorrupt, "the result of the call %s is not the one that its receipt is of", data.Step)
+			return "", data, fault.New(fault.StateCorrupt, "the result of the call %s does not have the digest that its receipt names", data.Step)
 		}
 	}
 	return "result", data, nil

@@ -233,7 +233,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 		return nil, turn{}, err
 	}
 	if h.started.Withheld && len(h.decisions) == 0 {
-		return nil, turn{}, fault.New(fault.InvalidParams, "force_args: they held what looks like a secret, so they were not stored, and the tool was not called yet; start a new run with them")
+		return nil, turn{}, fault.New(fault.InvalidParams, "force_args: they held text that looks like a secret, so they were not stored, and the tool was not called yet; start a new run with them")
 	}
 	began, err := time.Parse(time.RFC3339Nano, h.started.Time)
 	if err != nil {

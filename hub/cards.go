@@ -216,7 +216,7 @@ func (h *Hub) exchange(ctx context.Context, run state.Key, digest string) (asked
 	}
 	raw, err := h.options.Think.Store.Artifact(ctx, digest)
 	if err == nil && json.Unmarshal(raw, &asked) != nil {
-		err = fault.New(fault.StateCorrupt, "what a model was asked for run %s is damaged", run.Run)
+		err = fault.New(fault.StateCorrupt, "the prompt of a model that was kept for run %s is damaged", run.Run)
 	}
 	return asked, err
 }

@@ -58,7 +58,7 @@ func newGate(options Options) (*gate, error) {
 		sessions: openSessions(options.Sessions, options.Folder+"\x00"+options.Address, options.Logger)}
 	if !webguard.IsLoopback(options.Address) {
 		if !g.takesTokens() {
-			return nil, fault.New(fault.InvalidParams, "%s is reachable from elsewhere, and nobody has a token; savant token add NAME makes one, or listen at 127.0.0.1:%s",
+			return nil, fault.New(fault.InvalidParams, "%s can be reached from other machines, and there is no token; savant token add NAME makes one, or listen at 127.0.0.1:%s",
 				fault.Cut(host, 100), port)
 		}
 		g.guard.Addresses = true

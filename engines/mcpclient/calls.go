@@ -93,7 +93,7 @@ func (d Definition) Tool() (engines.Tool, error) {
 		return engines.Tool{}, fault.New(fault.ToolFailed, "the server lists a tool without a name")
 	}
 	if err := decode(d.Raw, &listed); err != nil {
-		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not what the protocol says: %s", d.Name, describeMismatch(err))
+		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not valid MCP: %s", d.Name, describeMismatch(err))
 	}
 	hints := listed.Annotations
 	if listed.Title == "" {

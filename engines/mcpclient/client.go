@@ -173,16 +173,16 @@ func (c *Client) printable(text []byte) string {
 func decodeReply(m *jsonrpc.Message, result any) error {
 	if m.Error == nil {
 		if len(m.Result) == 0 || bytes.Equal(m.Result, []byte("null")) {
-			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: it has neither a result nor an error")
+			return fault.New(fault.ToolFailed, "the server's reply is not valid MCP: it has neither a result nor an error")
 		}
 		if err := decode(m.Result, result); err != nil {
-			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", describeMismatch(err))
+			return fault.New(fault.ToolFailed, "the server's reply is not valid MCP: %s", describeMismatch(err))
 		}
 		return nil
 	}
 	failure := new(rpcError)
 	if err := decode(m.Error, failure); err != nil {
-		return fault.New(fault.ToolFailed, "the server's error is not what the protocol says: %s", describeMismatch(err))
+		return fault.New(fault.ToolFailed, "the server's error is not valid MCP: %s", describeMismatch(err))
 	}
 	if coded := new(fault.Error); json.Unmarshal(failure.Data, coded) == nil && coded.Code != "" {
 		return coded

@@ -85,7 +85,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) (*jsonrpc
 	if kind == "application/json" || kind == "text/plain" || kind == "" {
 		x.skipped = x.link.skip(text)
 	}
-	return nil, formatError("a body that is not what the protocol says: " + cmp.Or(mediaTypes().FindString(kind), "no known type") + ", without an answer to the request")
+	return nil, formatError("a body that is not valid MCP: " + cmp.Or(mediaTypes().FindString(kind), "no known type") + ", without an answer to the request")
 }
 
 // mediaTypes matches the types that an error names: other text of a server may be secret.

@@ -181,7 +181,7 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 		}
 		return nil, unanswered(ctx, method)
 	case x.skipped != "":
-		return nil, fault.New(fault.EngineOffline, "the server answered %s with what is no message of the protocol: %q", method, x.skipped).OutcomeUnknown()
+		return nil, fault.New(fault.EngineOffline, "the server answered %s with something that is no MCP message: %q", method, x.skipped).OutcomeUnknown()
 	}
 	return nil, h.failure(method, err)
 }
@@ -335,7 +335,7 @@ func (h *httpLink) failure(method string, err error) error {
 	case errors.Is(err, httpclient.ErrRedirected):
 		return fault.New(fault.EngineOffline, "the server redirects to another address; Savant does not follow it, because the headers are for this address only")
 	}
-	unreachable := fault.New(fault.EngineOffline, "the server cannot be reached, or its answer to %s is not what the protocol says", method)
+	unreachable := fault.New(fault.EngineOffline, "the server cannot be reached, or its answer to %s is not valid MCP", method)
 	var network *net.OpError
 	if errors.As(err, &network) && network.Op == "dial" {
 		return unreachable // nothing was sent

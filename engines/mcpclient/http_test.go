@@ -132,7 +132,7 @@ func TestClientOverHTTPAnswersInOtherForms(t *testing.T) {
 		fmt.Fprint(w, "<p>hunter2</p>")
 	}).Invoke(t.Context(), "x", map[string]any{}, nil)
 	require.ErrorIs(t, err, fault.EngineOffline)
-	require.ErrorContains(t, err, "tools/call with a body that is not what the protocol says: text/html")
+	require.ErrorContains(t, err, "tools/call with a body that is not valid MCP: text/html")
 	require.NotContains(t, err.Error(), "hunter2")
 }
 

@@ -152,7 +152,7 @@ func (m *Mounts) Accept(review Review) error {
 		return review.next
 	})
 	if err == nil && stale {
-		err = fault.New(fault.StateConflict, "the list of what is trusted of %s changed meanwhile: review it again", review.Server)
+		err = fault.New(fault.StateConflict, "the answers about %s changed meanwhile: review it again", review.Server)
 	}
 	if err == nil {
 		m.Refresh()

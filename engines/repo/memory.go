@@ -64,7 +64,7 @@ func (e *reader) memoryWrite(ctx context.Context, in memoryWriteIn) (memoryWrite
 		return memoryWriteOut{}, invalid("text", "some text", in.Text)
 	}
 	if line := e.secretIn(in.Text); line > 0 {
-		return memoryWriteOut{}, fault.New(fault.ToolDenied, "text: line %d has what looks like a secret; nothing was written. "+
+		return memoryWriteOut{}, fault.New(fault.ToolDenied, "text: line %d has text that looks like a secret; nothing was written. "+
 			"Models read the memory, and it may be committed: write where the secret is kept instead of the secret", line)
 	}
 	e.writing.Lock()

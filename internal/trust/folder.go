@@ -192,13 +192,13 @@ func (f *Folder) read() {
 		f.held, err = readKept(filepath.Join(f.keep, f.name()))
 	}
 	if err != nil {
-		f.failed = fmt.Errorf("the list of what is trusted cannot be read: %w", fault.WithoutPath(err))
+		f.failed = fmt.Errorf("the answers of savant trust cannot be read: %w", fault.WithoutPath(err))
 		return
 	}
 	f.info = info
 }
 
-var errNoFolder = errors.New("there is no folder for the list of what is trusted: set XDG_CONFIG_HOME or HOME to an absolute path outside of SAVANT_PATH and its repository")
+var errNoFolder = errors.New("there is no folder for the answers of savant trust: set XDG_CONFIG_HOME or HOME to an absolute path outside of SAVANT_PATH and its repository")
 
 func readKept(file string) (held answersFile, err error) {
 	data, err := regular.ReadPath(file, maxKept)
@@ -306,7 +306,7 @@ func (f *Folder) edit(change func([]answer) []answer) error {
 	defer f.mutex.Unlock()
 	err := f.write(change)
 	if err != nil && !errors.As(err, new(*fault.Error)) {
-		return fault.New(fault.StateNotSaved, "the list of what is trusted could not be saved in %s: %w", filepath.Join(f.keep, f.name()), fault.WithoutPath(err))
+		return fault.New(fault.StateNotSaved, "the answers of savant trust could not be saved in %s: %w", filepath.Join(f.keep, f.name()), fault.WithoutPath(err))
 	}
 	return err
 }

@@ -128,7 +128,7 @@ func (r Ring) Show(name string) (Key, error) {
 	}
 	text, err := r.read(name + publicEnding)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Key{}, fault.New(fault.InvalidParams, "there is no key %s: savant key list shows what there is, savant key new makes one", name)
+		return Key{}, fault.New(fault.InvalidParams, "there is no key %s: savant key list lists the keys, savant key new makes one", name)
 	}
 	if err != nil {
 		return Key{}, err

@@ -37,7 +37,7 @@ func (j *journal) Append(record memory.Record, _ memory.Durability) error {
 	case !won && record.Number == 1:
 		return memory.Collision(j.id)
 	case !won:
-		return fault.New(fault.StateConflict, "another process took over run %s: what happened here after that is not recorded", j.id)
+		return fault.New(fault.StateConflict, "another process took over run %s: later results of this process are not recorded", j.id)
 	}
 	return nil
 }

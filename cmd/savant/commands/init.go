@@ -142,7 +142,7 @@ func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
 	agreed, err := p.agrees(ctx, "Write it?", yes)
 	switch {
 	case errors.Is(err, errNobody):
-		fmt.Fprintln(p.Stderr, "savant: nothing was written, because nobody can be asked here; to write it without a question: savant init --yes")
+		fmt.Fprintln(p.Stderr, "savant: nothing was written, because this is no terminal; to write without a question: savant init --yes")
 		return cli.StatusError(cli.ExitUsage)
 	case agreed:
 		return nil

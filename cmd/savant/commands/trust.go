@@ -179,7 +179,7 @@ func (p *program) ownEyes(text string) string {
 func (p *program) settle(ctx context.Context, path string, yes bool, asked []trust.Part) error {
 	agreed, err := p.agrees(ctx, "Trust "+these(len(asked))+"?", yes)
 	if errors.Is(err, errNobody) {
-		fmt.Fprintf(p.Stderr, "savant: nothing was trusted, because nobody can be asked here; to trust what is printed: savant trust --yes, or set %s\n", settings.EnvTrust)
+		fmt.Fprintf(p.Stderr, "savant: nothing was trusted, because this is no terminal; to trust the parts above: savant trust --yes, or set %s\n", settings.EnvTrust)
 		return cli.StatusError(cli.ExitUsage)
 	}
 	if err != nil {

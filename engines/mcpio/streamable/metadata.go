@@ -25,7 +25,7 @@ func (s *Server) metadataAddress() string {
 
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 	if s.options.Issuer == "" {
-		s.refuse(w, r, http.StatusNotFound, nil, fault.New(fault.InvalidParams, "no authorisation server is set: tokens come from whoever runs this server"))
+		s.refuse(w, r, http.StatusNotFound, nil, fault.New(fault.InvalidParams, "no authorisation server is set: the operator of this server gives out tokens"))
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"resource": s.options.Resource, "authorization_servers": []string{s.options.Issuer},
