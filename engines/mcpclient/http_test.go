@@ -143,15 +143,15 @@ func TestClientOverHTTPNamesWhatIsNoMessage(t *testing.T) {
 		kind, body, says string
 		open             bool
 	}{
-		"text":                   {"application/json", "hello, hunter2-hunter2", `no message of the protocol: "hello, `, false},
-		"plain text":             {"text/plain", "hello, hunter2-hunter2", `no message of the protocol: "hello, `, false},
-		"broken":                 {"application/json", `{"jsonrpc":"2.0","id":%s,"result":{},}`, `no message of the protocol: "{\"jsonrpc`, false},
-		"without an id":          {"application/json", `{"jsonrpc":"2.0","result":{"x":1}}`, `no message of the protocol: "{\"jsonrpc`, false},
-		"single quotes":          {"application/json", `{'jsonrpc':'2.0','id':%s,'result':{}}`, `no message of the protocol: "{'jsonrpc`, false},
-		"a text of JSON":         {"application/json", `"{}"`, `no message of the protocol: "\"{}\""`, false},
+		"text":                   {"application/json", "hello, hunter2-hunter2", `no MCP message: "hello, `, false},
+		"plain text":             {"text/plain", "hello, hunter2-hunter2", `no MCP message: "hello, `, false},
+		"broken":                 {"application/json", `{"jsonrpc":"2.0","id":%s,"result":{},}`, `no MCP message: "{\"jsonrpc`, false},
+		"without an id":          {"application/json", `{"jsonrpc":"2.0","result":{"x":1}}`, `no MCP message: "{\"jsonrpc`, false},
+		"single quotes":          {"application/json", `{'jsonrpc':'2.0','id':%s,'result':{}}`, `no MCP message: "{'jsonrpc`, false},
+		"a text of JSON":         {"application/json", `"{}"`, `no MCP message: "\"{}\""`, false},
 		"nothing":                {"application/json", "", "HTTP 200 and no message", false},
-		"text in a stream":       {"text/event-stream", "data: hello\n\n", `no message of the protocol: "hello"`, false},
-		"broken in an open one":  {"text/event-stream", `data: {"jsonrpc":"2.0","id":%s,"result":{},}` + "\n\n", `no message of the protocol: "{\"jsonrpc`, true},
+		"text in a stream":       {"text/event-stream", "data: hello\n\n", `no MCP message: "hello"`, false},
+		"broken in an open one":  {"text/event-stream", `data: {"jsonrpc":"2.0","id":%s,"result":{},}` + "\n\n", `no MCP message: "{\"jsonrpc`, true},
 		"text in an open stream": {"text/event-stream", "data: Traceback\n\n", `tools/call was not answered: context canceled; the server printed a line that is no message: "Traceback"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {

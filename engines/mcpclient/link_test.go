@@ -80,7 +80,7 @@ func TestClientOverHTTPWithoutAServer(t *testing.T) {
 	t.Cleanup(page.Close)
 	_, err = mcpclient.ConnectHTTP(t.Context(), page.URL, nil, mcpclient.Options{Hidden: redact.New("hunter2-hunter2")})
 	require.ErrorIs(t, err, fault.EngineOffline)
-	require.ErrorContains(t, err, `no message of the protocol: "welcome, `)
+	require.ErrorContains(t, err, `no MCP message: "welcome, `)
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
