@@ -258,7 +258,7 @@ func TestHTTPFailuresTellNoSecret(t *testing.T) {
 			http.Redirect(w, asked, elsewhere.URL, http.StatusTemporaryRedirect)
 		},
 		"Streamable HTTP": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
-		"protocol": func(w http.ResponseWriter, asked *http.Request) {
+		"MCP message": func(w http.ResponseWriter, asked *http.Request) {
 			_ = asked.Header.Write(w)
 		},
 		"authorization": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },

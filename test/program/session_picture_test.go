@@ -20,7 +20,7 @@ import (
 var session = []string{
 	"savant workflows validate release",
 	"savant workflows run release --param version=1.1 --name red",
-	"git checkout -q price.sh",
+	"git checkout -q price.txt",
 	"savant workflows run release --param version=1.1 --name green",
 	"savant verify red --verbose",
 }
@@ -51,7 +51,7 @@ func TestThePictureOfASessionIsWhatHappens(t *testing.T) {
 		out, err := command.CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
-	shell("git init -q && git add . && git -c user.name=Ada -c user.email=ada@example.org commit -qm begin && echo 'echo 13' >price.sh")
+	shell("echo 12 >price.txt && git init -q && git add . && git -c user.name=Ada -c user.email=ada@example.org commit -qm begin && echo 13 >price.txt")
 	var stdout strings.Builder
 	require.Zero(t, run(t.Context(), []string{"init", "--yes"}, environment, strings.NewReader(""), &stdout, &stdout), stdout.String())
 	var lines []string

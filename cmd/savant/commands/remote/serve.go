@@ -103,11 +103,11 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 // NobodyMayAsk says what an address, of a flag, needs that others reach without a token to
 // ask with.
 func NobodyMayAsk(p *cli.Program, flag, address string) string {
-	needs := "nobody has a token; savant token add NAME makes one"
+	needs := "there is no token; savant token add NAME makes one"
 	if tokenFile(p) == "" {
 		needs = noTokenFile
 	}
-	return flag + " " + terminal.Visible(address) + " is reachable from elsewhere, and " + needs + "; 127.0.0.1 needs none"
+	return flag + " " + terminal.Visible(address) + " can be reached from other machines, and " + needs + "; 127.0.0.1 needs none"
 }
 
 // ServedTokens returns the token file for a server of a folder, "" for none. Who writes
