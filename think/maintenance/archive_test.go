@@ -159,7 +159,7 @@ func TestImportRefusesHostileFiles(t *testing.T) {
 			return all
 		}},
 		"a member of a file twice": {fault.InvalidParams, func(all []packed) []packed {
-			all[0].data = []byte(strings.Replace(string(all[0].data), `{"name":`, `{"name":"x","name":`, 1))
+			all[0].data = []byte(strings.Replace(string(all[0].data), `"sha256":`, `"sha256":"x","sha256":`, 1))
 			return all
 		}},
 		"a run that climbs": {fault.InvalidParams, func(all []packed) []packed { return restated(t, all, func(m *manifest) { m.Run = "../r" }) }},
