@@ -5,7 +5,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
 )
@@ -31,9 +30,7 @@ func (r *request) readEra() *jsonrpc.Reply {
 		return nil
 	}
 	if !mcp.IsValidProtocolVersion(version) {
-		failure := mcp.UnsupportedProtocolVersionError{Version: fault.Cut(version, maxEcho),
-			Supported: mcp.ValidProtocolVersions}.JSONRPCError().Error
-		return jsonrpc.Fail(r.ID, failure.Code, failure.Message, failure.Data)
+		return unsupported(r.ID, version)
 	}
 	var given mcp.Meta
 	if json.Unmarshal(meta, &given) != nil || given.ClientCapabilities() == nil {

@@ -20,13 +20,13 @@ const (
 	skillSeal = "\n  savant-digest: sha256:"
 )
 
-// ReadsSkills reports whether the client reads a folder of skills.
-func (c Client) ReadsSkills() bool { return c.skills != nil }
-
 // Skills returns the changes that make the folder of the client have these skills of Savant,
-// and no others: none for a client that reads no folder. Skills of others stay, and so do
+// and no others: INVALID_PARAMS for a client that reads no folder. Skills of others stay, and so do
 // those of Savant that a person edited: edited are their paths. The errors are those of Setup.
 func (c Client) Skills(t Target, skills []Skill) (list []Change, edited []string, err error) {
+	if c.skills == nil && len(skills) > 0 {
+		return nil, nil, fault.New(fault.InvalidParams, "%s reads no folder of skills that Savant knows; leave out --skills", c.Title)
+	}
 	if c.skills == nil || t.Project != "" && !c.projects {
 		return nil, nil, nil
 	}

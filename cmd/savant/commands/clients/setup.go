@@ -185,9 +185,6 @@ func (s *setup) withSkills(client clientsetup.Client, t clientsetup.Target, chan
 	if !s.skills && !s.undo {
 		return changes, nil
 	}
-	if s.skills && !client.ReadsSkills() {
-		return nil, fault.New(fault.InvalidParams, "%s reads no folder of skills that Savant knows; leave out --skills", client.Title)
-	}
 	var skills []clientsetup.Skill
 	if !s.undo {
 		var err error
