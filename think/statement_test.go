@@ -45,7 +45,7 @@ outputs: {id: "{{ paid.id }}"}
 		return err
 	}
 	require.Error(t, give(`{"isError": true, "content": [{"type": "text", "text": "{\"error\":\"TOOL_TIMEOUT\",\"details\":\"late\",\"outcome\":\"unknown\"}"}]}`))
-	require.ErrorContains(t, give(`{"unknown_outcome": "done", "result": {"number": 7}}`), "what is stated is not a result of bank.pay: expected id")
+	require.ErrorContains(t, give(`{"unknown_outcome": "done", "result": {"number": 7}}`), "the stated result does not fit bank.pay: expected id")
 	waiting, err := engine.Pending(t.Context(), "pays", "r")
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)

@@ -274,7 +274,7 @@ func readHeadOf(target disk, key Key) (found head, ok bool) {
 	if err != nil {
 		return found, false
 	}
-	if _, err := fmt.Sscan(string(text), &found.last.Version, &found.last.Hash, &found.first, &found.home); err != nil {
+	if _, err := fmt.Sscanf(string(text), "%d %s %s %s", &found.last.Version, &found.last.Hash, &found.first, &found.home); err != nil {
 		return found, false
 	}
 	found.here = found.home == opened.Identity()

@@ -51,6 +51,22 @@ func TestACutJournalIsFound(t *testing.T) {
 	require.Len(t, records, 3)
 }
 
+// TestTheEndOfALongJournalIsKnown: the version in a second place has leading zeros, which
+// are not those of an octal number.
+func TestTheEndOfALongJournalIsKnown(t *testing.T) {
+	d, err := Open(t.TempDir(), Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	for version := 1; version <= 110; version++ {
+		_, err = d.Append(t.Context(), faultKey, smallRecord(version))
+		require.NoError(t, err)
+		found, known := readHeadOf(d.disk, faultKey)
+		require.True(t, known, version)
+		require.Equal(t, version, found.last.Version)
+		require.True(t, found.here)
+	}
+}
+
 func TestACutJournalIsRepaired(t *testing.T) {
 	folder, _ := cutRun(t)
 	d, err := Open(folder, Options{})
