@@ -188,7 +188,7 @@ func (p *program) check(a *app.App, format string) error {
 	if err != nil {
 		return err
 	}
-	found := []fault.Diagnostic{}
+	var found []fault.Diagnostic
 	set, err := a.Rules()
 	switch {
 	case err == nil:
