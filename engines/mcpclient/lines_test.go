@@ -113,6 +113,7 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 			})
 			_, err := c.Invoke(t.Context(), "x", nil, nil) // which has no timeout
 			require.ErrorIs(t, err, fault.ToolFailed)
+			require.NoError(t, c.Close()) // and with it the reader, which logs further lines
 			require.NotContains(t, err.Error()+log.String(), "hunter2")
 			if name == "a parse error" {
 				require.ErrorContains(t, err, "cannot parse")
