@@ -69,7 +69,7 @@ func (f *forger) ofAgent() {
 	f.change("agent: as a workflow", proof.BadChain, from, func(s *proof.Statement) { s.Predicate.Run.Workflow = "shipped" })
 	f.change("agent: a workflow as one of the agent", proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Run.Workflow = proof.AgentRun })
 	f.change("agent: a better end", proof.BadChain, from, func(s *proof.Statement) { s.Predicate.Run.Status = "done" })
-	f.change("agent: an end that is none", proof.BadChain, from, func(s *proof.Statement) { s.Predicate.Run.Status = "interrupted" })
+	f.change("agent: an interrupted run that says how it ended", proof.BadChain, from, func(s *proof.Statement) { s.Predicate.Run.Status = "interrupted" })
 	f.change("agent: a receipt of another result", proof.BadReceipt, from, func(s *proof.Statement) { s.Predicate.Receipts[0].Output = strings.Repeat("0", 64) })
 	f.change("agent: another answer", proof.BadSubject, from, func(s *proof.Statement) { s.Subject[2].Digest["sha256"] = strings.Repeat("a", 64) })
 	f.change("agent: a stated commit as seen", proof.BadSubject, from, func(s *proof.Statement) { s.Subject[1].Name = proof.SubjectSeen })

@@ -274,7 +274,7 @@ func (e entry) final() final {
 	var found struct {
 		Reply final `json:"reply"`
 	}
-	if jsonvalue.Unmarshal(e.Reply, &found) != nil { // it is redacted, or there is none
+	if jsonvalue.Unmarshal(e.Reply, &found) != nil { // the reply is redacted or missing
 		return final{}
 	}
 	return found.Reply
@@ -325,7 +325,7 @@ func (s *Statement) addSubjects(line []entry, stated string) error {
 }
 
 // outputDigest is the digest of a value in the form of RFC 8785. Half of a surrogate pair
-// is read as U+FFFD, and a number beyond a double is none.
+// is read as U+FFFD, and a number beyond a double cannot be read.
 func outputDigest(raw json.RawMessage) (string, error) {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {

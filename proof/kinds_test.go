@@ -173,7 +173,7 @@ func (f *forger) encoded() {
 		envelope = opened(f.t, f.stamped)
 		one = envelope["signatures"].([]any)[0].(map[string]any)
 		one["timestamp"] = change(one["timestamp"].(string))
-		f.add("a time stamp "+name, alike, closed(f.t, envelope)) // an empty one is none
+		f.add("a time stamp "+name, alike, closed(f.t, envelope)) // an empty text is no time stamp
 	}
 	for _, kind := range []string{"", "application/vnd.in-toto+json ", "application/vnd.in-toto+JSON", "application/vnd.in-toto+dsse", "text/plain", "application/vnd.in-toto+json; charset=utf-8"} {
 		payload := payloadOf(f.t, f.plain)

@@ -37,7 +37,7 @@ func (r *Reader) Failure() error {
 	return fault.InFile(r.File, r.Wrong)
 }
 
-// Members returns the members of a map; of null there are none.
+// Members returns the members of a map; null has no members.
 func (r *Reader) Members(value any, path string) map[string]any {
 	found, is := value.(map[string]any)
 	if !is && value != nil {

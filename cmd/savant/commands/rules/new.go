@@ -86,7 +86,7 @@ var methods = map[string]rules.Operation{"get": {ReadOnly: true, Idempotent: tru
 type document map[string]any
 
 // at follows names from a value; what refers to another place of the document is taken from
-// there. It returns nil where there is none.
+// there. It returns nil if nothing is there.
 func (d document) at(value any, names ...string) map[string]any {
 	object, _ := value.(map[string]any)
 	for range maxReferences {
