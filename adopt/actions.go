@@ -251,7 +251,9 @@ func (a *actions) matrix(name string, job map[string]any) string {
 		return ""
 	}
 	a.draft.note(line, "matrix: "+strings.Join(slices.Sorted(maps.Keys(matrix)), ", "), Enforced, identifier(name, "job", 40), "foreach over "+strconv.Itoa(len(rows))+" rows")
-	return string(jsonvalue.Encoded(rows))
+	param := a.draft.params.give(identifier(name+" rows", "job", 40))
+	a.draft.Params[param] = string(jsonvalue.Encoded(rows))
+	return "params." + param
 }
 
 // maxRows bounds the rows of a matrix, as Actions does.

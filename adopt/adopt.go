@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"savant/fault"
 )
@@ -51,8 +52,10 @@ type Draft struct {
 	Units    []Unit
 	Commands []Command
 	Rules    []Rule
+	// Params are lists that steps are done for, by the names of their parameters.
+	Params map[string]string
 
-	taken map[string]int // how many steps wanted each id, their own and what others got
+	ids, commands, params names
 }
 
 // Rule refuses a command that the document forbids.
@@ -93,7 +96,10 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	if len(text) > maxDocument {
 		return nil, fault.New(fault.LimitExceeded, "%s has %d bytes; a document to adopt has at most %d", name, len(text), maxDocument)
 	}
-	d := &Draft{Name: nameOf(name), taken: map[string]int{}}
+	if !utf8.Valid(text) {
+		return nil, fault.New(fault.InvalidParams, "%s is not UTF-8, so no step could quote it: save it as UTF-8", name)
+	}
+	d := &Draft{Name: nameOf(name), Params: map[string]string{}, ids: names{}, commands: names{}, params: names{}}
 	var err error
 	switch ending := strings.ToLower(path.Ext(name)); ending {
 	case ".md", ".markdown", ".mdx", ".txt":
@@ -135,15 +141,24 @@ func (d *Draft) note(line int, text, verdict, step, why string) {
 
 // add adds a step, whose id is made unique.
 func (d *Draft) add(s *Step) *Step {
-	base := identifier(s.ID, "step", 40)
-	s.ID = base
-	for number := d.taken[base]; d.taken[s.ID] > 0; number++ {
-		s.ID = base + "_" + letters(number) // a number could be an item of a loop
-	}
-	d.taken[base]++
-	if s.ID != base {
-		d.taken[s.ID]++
-	}
+	s.ID = d.ids.give(identifier(s.ID, "step", 40))
 	d.Steps = append(d.Steps, s)
 	return s
+}
+
+// names says how many wanted each name, for themselves or as what they got instead.
+type names map[string]int
+
+// give returns a name that nobody has: the wanted one, or that with letters behind it, since
+// a number could be an item of a loop.
+func (n names) give(wanted string) string {
+	name := wanted
+	for number := n[wanted]; n[name] > 0; number++ {
+		name = wanted + "_" + letters(number)
+	}
+	n[wanted]++
+	if name != wanted {
+		n[name]++
+	}
+	return name
 }

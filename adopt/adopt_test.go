@@ -151,7 +151,7 @@ Every report MUST have a summary. The summary should fit on a page. Do not write
 | title | must be short |
 
 Make sure that the numbers add up. You should always keep the old version. Use only the new logo.
-Before printing, verify that the pages are in order. Before binding, confirm which cover the customer wants. Refuse if the ledger is missing.
+Before printing, verify that the pages are in order. Before binding, confirm which cover the customer wants. Refuse if the ledger is missing. Do **not** fold it.
 Confirm that the index exists before the appendix. No letter leaves the house without a stamp. Before lunch, inspect:
 
 - the press
@@ -174,7 +174,7 @@ func TestDutiesAreAccountedFor(t *testing.T) {
 	}
 	for _, words := range []string{"read the template", "MUST have a summary", "Do not write scripts", "Always cite the source", "Never use colours", "Labels must stand", "Don't forget the date",
 		"must be marked as one", "send it before", "Do NOT use", "numbers add up", "always keep the old", "only the new logo",
-		"pages are in order", "which cover", "ledger is missing", "index exists", "without a stamp", "the glue"} {
+		"pages are in order", "which cover", "ledger is missing", "not** fold", "index exists", "without a stamp", "the glue"} {
 		require.Equal(t, adopt.Enforced, found(words).Verdict, words)
 	}
 	for _, words := range []string{"NEVER invent figures", "must be short", "Keep sentences short", "Prefer words", "and spell them out", "should fit on a page"} {
@@ -233,7 +233,8 @@ jobs:
 		slices.Sort(jobs[job])
 	}
 	require.Equal(t, map[string][]string{"build": {"test"}, "publish": {"build", "test"}, "report": {"publish"}}, jobs)
-	require.Equal(t, `[{"go":"1.25","os":"linux"},{"go":"1.26","os":"linux"},{"go":"tip"}]`, step(t, draft, "test_test").Foreach)
+	require.Equal(t, `[{"go":"1.25","os":"linux"},{"go":"1.26","os":"linux"},{"go":"tip"}]`, draft.Params["test_rows"])
+	require.Equal(t, "params.test_rows", step(t, draft, "test_test").Foreach)
 	require.Equal(t, "done", step(t, draft, "report_report").Join)
 	require.Equal(t, []string{"report_report"}, step(t, draft, "report").Deps, "what is done in any case is not skipped with what failed")
 	require.Contains(t, string(draft.Workflow("ci.yml")), `"yes"`)
@@ -265,7 +266,7 @@ func TestWhatJobsOfActionsSay(t *testing.T) {
   b: {needs: a, uses: ./.github/workflows/w.yml, with: {v: 1}}
   c: {needs: [a, b], if: "${{ always() && needs.a.result == 'failure' }}", steps: [{uses: x/y@v1, with: {z: 1}, continue-on-error: true}]}
 `)
-	require.JSONEq(t, `[{"os": "linux", "go": 1, "extra": "x"}, {"os": "linux", "go": 2, "extra": "x"}, {"os": "mac", "go": 2}, {"os": "win", "go": 2}]`, step(t, draft, "a_make").Foreach)
+	require.JSONEq(t, `[{"os": "linux", "go": 1, "extra": "x"}, {"os": "linux", "go": 2, "extra": "x"}, {"os": "mac", "go": 2}, {"os": "win", "go": 2}]`, draft.Params["a_rows"])
 	require.Len(t, draft.Commands, 2, "make and ./clean are plain commands")
 	for _, each := range []struct{ step, says string }{
 		{"a_prepare", `"image":"postgres"`}, {"a_make_test", `{"working-directory":"sub"}`}, {"a_dir", `{"shell":"pwsh"}`}, {"a_deploy", "Only where this holds for this run, else say that it does not: github.ref == 'refs/heads/main'."},
@@ -290,12 +291,23 @@ func TestWhatIsNoProcedure(t *testing.T) {
 	}{
 		"a.pdf": {"x", fault.InvalidParams}, "a.md": {"", fault.InvalidParams}, "a.yml": {"a: 1", fault.InvalidParams}, "b.yml": {"a: [", fault.YAMLSchemaViolation}, "a.dot": {"digraph {", fault.YAMLSchemaViolation},
 		"a.mmd": {"sequenceDiagram\nA->>B: x", fault.YAMLSchemaViolation}, "b.mmd": {"flowchart TD\nA --> --> B", fault.YAMLSchemaViolation}, "c.yml": {"jobs: {a: {needs: b}, b: {needs: a}}", fault.CyclicDependency},
-		"large.md": {strings.Repeat("a. ", 1<<19), fault.LimitExceeded},
-		"deep.md":  {strings.Repeat("- ", 3000) + "x", fault.LimitExceeded},
+		"large.md":  {strings.Repeat("a. ", 1<<19), fault.LimitExceeded},
+		"deep.md":   {strings.Repeat("- ", 3000) + "x", fault.LimitExceeded},
+		"latin1.md": {"1. Caf\xe9\n", fault.InvalidParams},
 	} {
 		_, err := adopt.Read(name, []byte(each.text), flow.ReadYAMLPlaces)
 		require.ErrorIs(t, err, each.code, name)
 	}
+}
+
+// A chart of a page is what its heading is about, and Actions' values in texts are no templates.
+func TestAPageWithAChart(t *testing.T) {
+	draft := read(t, "page.md", "# Deploy\n\n```mermaid\nflowchart TD\n  a/b --> c?\n```\n\nTell ${{ github.actor }} and ${name}.\n")
+	require.Equal(t, []string{"a_b c"}, edges(draft)[:1])
+	for _, each := range draft.Units {
+		require.NotEqual(t, adopt.LeftOut, each.Verdict, each.Text)
+	}
+	require.Contains(t, string(draft.Workflow("page.md")), `and {{ \"${\" }}name}`)
 }
 
 // A long document is read in a moment: a name that many steps want, and sentences that seem

@@ -18,7 +18,7 @@ var (
 	// mermaidRest are statements that draw.
 	mermaidRest   = pattern.Lazy(`^(?:classDef|class|style|linkStyle|click|subgraph|end|direction|accTitle|accDescr)(?:[\s:]|$)`)
 	mermaidEntity = pattern.Lazy(`#(\w+);`)
-	mermaidID     = pattern.Lazy(`^[\p{L}\p{M}\p{N}_]+(?:[.-][\p{L}\p{M}\p{N}_]+)*`)
+	mermaidID     = pattern.Lazy(`^(?:[-=]?[\p{L}\p{M}\p{N}_!#$%'*+?\\/]|\.)+`)
 	// mermaidData is the shape and the label of a node as @{shape: diamond, label: "…"}.
 	mermaidData  = pattern.Lazy(`^@\{(?:"[^"]*"|[^"}])*\}`)
 	mermaidLabel = pattern.Lazy(`\blabel:\s*"([^"]*)"`)

@@ -301,7 +301,8 @@ func (p *page) points(item ast.Node, depth int) (found []point, plain bool) {
 
 // holds reports whether a sentence becomes more than a task.
 func holds(words string) bool {
-	return forbidden().MatchString(words) || approval().MatchString(words) || isConditional(words) || must(words) || opens().MatchString(words) || otherHead().MatchString(words)
+	is, _, _ := meaningOf(words)
+	return is != plain
 }
 
 // unchecked takes the box of a task list away.
@@ -371,7 +372,10 @@ func (p *page) told(words string, line int, next ast.Node) {
 // taken returns the points of a list that a duty before it, which ends with a colon, is about.
 func (p *page) taken(words string, next ast.Node) (found []point) {
 	list, is := next.(*ast.List)
-	if !is || list.IsOrdered() || !strings.HasSuffix(strings.TrimRight(words, "* "), ":") || !must(words) && !approval().MatchString(words) || isConditional(words) || opens().MatchString(words) {
+	if !is || list.IsOrdered() || !strings.HasSuffix(strings.TrimRight(words, "* "), ":") {
+		return nil
+	}
+	if holds, _, _ := meaningOf(words); holds != obliges && holds != approves {
 		return nil
 	}
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
@@ -428,35 +432,32 @@ func (p *page) prose(words string, line int, next ast.Node) {
 
 // sentence makes the steps of one sentence or item, and says what became of it.
 func (p *page) sentence(words string, line int, quote string) (verdict, step, why string) {
-	if found := forbidden().FindStringSubmatch(words); found != nil {
-		rule := Rule{ID: "no_" + identifier(found[1], "command", 40) + "_" + strconv.Itoa(line), Command: found[1], Message: words, Line: line}
+	is, about, parts := meaningOf(words)
+	switch f := p.forked; {
+	case is == forbids:
+		rule := Rule{ID: "no_" + identifier(about, "command", 40) + "_" + strconv.Itoa(line), Command: about, Message: words, Line: line}
 		p.draft.Rules = append(p.draft.Rules, rule)
 		p.used("")
 		return Enforced, "", "the rule " + rule.ID + " refuses the command where a client's hooks or Savant see the call"
-	}
-	if approval().MatchString(words) {
+	case is == approves:
 		made := p.draft.approve(words, line, quote, p.last)
 		p.follow(made)
 		return Enforced, made.ID, "a person is asked, and what stands below waits for the answer"
-	}
-	if found := opens().FindStringSubmatch(words); found != nil && p.goesOn {
-		asked := p.draft.askWhether(found[1], line, quote, p.last)
+	case is == opensBranch && p.goesOn:
+		asked := p.draft.askWhether(about, line, quote, p.last)
 		p.follow(asked)
 		p.fork = &fork{asked: asked, steps: len(p.draft.Steps)}
 		return Enforced, asked.ID, "a question with yes and no decides whether what stands below happens"
-	}
-	if f := p.forked; f != nil && p.goesOn && p.last == f.after.ID && otherHead().MatchString(words) {
+	case is == opensOther && f != nil && p.goesOn && p.last == f.after.ID:
 		f.steps = len(p.draft.Steps) - 1
 		p.draft.Steps = p.draft.Steps[:f.steps] // the branches meet below
 		p.last, p.fork, p.forked = f.without.ID, f, nil
 		return Enforced, f.asked.ID, "what stands below is the other branch of the question"
-	}
-	if b, is := conditional(words); is {
-		asked, last := p.draft.branch(b, line, quote, p.last)
+	case is == decides:
+		asked, last := p.draft.branch(parts, line, quote, p.last)
 		p.follow(last)
 		return Enforced, asked.ID, "a question with yes and no decides the branch"
-	}
-	if must(words) {
+	case is == obliges:
 		made := p.draft.hold(words, line, quote, p.last)
 		p.follow(made)
 		return Enforced, made.ID, "the model keeps it, says so and what shows it, and nothing below happens before that"
@@ -505,7 +506,10 @@ func (p *page) code(block ast.Node, language string) {
 	case words == "":
 		return
 	case strings.EqualFold(language, "mermaid"):
-		if err := p.draft.readMermaid(body.String(), line); err != nil {
+		before := len(p.draft.Steps)
+		if err := p.draft.readMermaid(body.String(), line); err == nil {
+			p.used(p.draft.Steps[before].ID)
+		} else {
 			p.draft.note(line, fault.Cut(words, 200), LeftOut, "", "the flowchart cannot be read: "+fault.From(err).Message())
 		}
 		return
@@ -537,11 +541,7 @@ func (p *page) command(words string, line int) {
 
 // commandOf adds a command of a shell to the draft, and returns its name, which no other has.
 func (d *Draft) commandOf(title, shell, script string, line int) string {
-	name := identifier(title, "command", 40)
-	known := func(each Command) bool { return each.Name == name }
-	for number, base := 2, name; slices.ContainsFunc(d.Commands, known); number++ {
-		name = base + "_" + strconv.Itoa(number)
-	}
+	name := d.commands.give(identifier(title, "command", 40))
 	d.Commands = append(d.Commands, Command{Name: name, Run: []string{shell, "-ec", script}, Line: line})
 	return name
 }

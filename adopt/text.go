@@ -84,29 +84,76 @@ func sentences(text string) (found []string) {
 	return found
 }
 
+// people are those who can be asked.
+const people = `\b(?:user|human|person|customer|owner|maintainer|reviewer|team lead)s?\b`
+
 var (
-	// approval is a sentence that has a person asked first.
-	approval = pattern.Lazy(`(?i)\b(ask|get|obtain|wait for|require|request|seek|need)s?\b[^.]{0,60}\b(approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\b(confirm|check|verify|ask)\b[^.]{0,30}\b(with|for)? ?(the )?(user|human|person|customer|owner|maintainer|reviewer|team lead)\b[^.]{0,60}\b(before|first|prior to)\b|\bask\b[^.]{0,60}\bbefore\b|\bbefore\b[^.,:]{3,80}[,:] (?:ask|confirm)\b[^.]{0,60}\b(?:user|human|person|customer|owner|maintainer|reviewer|team lead)\b|\b(?:until|unless|once|after|only (?:if|when|once|after))\b[^.]{0,40}\b(?:user|human|person|customer|owner|maintainer|reviewer|team lead)s?\b (?:has |have )?(?:explicitly )?(?:approve|confirm|agree|consent|sign|accept)(?:s|d|ed)?\b|\bdo not [^.]{0,80}\bwithout (the )?(user'?s |explicit |human )*(approval|permission|confirmation|consent)`)
+	// approval is a sentence that has a person asked first: it wants a consent, or names a
+	// person who is asked or agrees, and an order.
+	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|wait for|require|request|seek|need|without)s?\b[^.]{0,80}\b(?:approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b`)
+	asking   = pattern.Lazy(`(?i)\b(?:ask|confirm|check|verify)\b[^.]{0,60}` + people + `|` + people + ` (?:has |have )?(?:explicitly )?(?:approve|confirm|agree|consent|sign|accept)`)
+	order    = pattern.Lazy(`(?i)\b(?:before|first|prior to|until|unless|once|after|only)\b`)
 	// duty is a sentence that must hold.
-	duty = pattern.Lazy(`\b(MUST|NEVER|ALWAYS|REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b)|(?i:^\W*(?:refuse\b|no [^.]{3,60} without\b|before [^,:]{3,100}[,:] (?:verify|check|confirm|require|inspect|ensure|review|validate|run)\b)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\bbefore\b)`)
+	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b|^\W*(?:stop\b|refuse\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:] \pL)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b)`)
 	// condition is if … then … else in its usual forms.
-	condition = pattern.Lazy(`(?i)^(?:\*\*)?(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
+	condition = pattern.Lazy(`(?i)^(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
 	// otherwise begins the other branch, "else" also without a mark before it, behind a word.
 	otherwise = pattern.Lazy(`(?i)(?:(?:^|[.;,] +)(?:(?:otherwise|else)[,:]?|if (?:not|no)[,:])|(\pL+) +else) +`)
 	// inquiry is "check whether …" with what follows from it.
 	inquiry = pattern.Lazy(`(?i)^(?:first,? |then,? )?(?:verify|check|confirm|determine|see|ensure|make sure)(?: that| if| whether)? ([^.]{3,200}[.;]) (?:(if (?:so|yes)[,:])|if (?:not|no)[,:]|(?:otherwise|else)\b[,:]?) (.+)$`)
 	// opens is a condition whose branch stands below it, otherHead the head of the other one.
-	opens     = pattern.Lazy(`(?i)^(?:\*\*)?(?:if|in case) (.{3,200}?):(?:\*\*)?$`)
-	otherHead = pattern.Lazy(`(?i)^(?:\*\*)?(?:otherwise|else|if not|if no):(?:\*\*)?$`)
+	opens     = pattern.Lazy(`(?i)^(?:if|in case) (.{3,200}?):$`)
+	otherHead = pattern.Lazy(`(?i)^(?:otherwise|else|if not|if no):$`)
 	// elsewhere ends words behind which "else" begins no branch, as in "anything else".
 	elsewhere = pattern.Lazy(`(?i)(?:thing|one|body|where|who|what|how|when|why|or|much|little)$`)
+	// otherBranch is a sentence that is about the one before it.
+	otherBranch = pattern.Lazy(`(?i)^(?:(?:otherwise|else)\b|if (?:not|no|so|yes)[,:])`)
+	// forbidden is a sentence that forbids a command of two words or more, in backticks.
+	forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:[a-z]+\\s+){0,3}`([a-z][a-z0-9_.-]* [^`]{1,120})`")
+	tag       = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
 )
 
-// forbidden is a sentence that forbids a command of two words or more, in backticks.
-var forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:[a-z]+\\s+){0,3}`([a-z][a-z0-9_.-]* [^`]{1,120})`")
+// meaning is what a sentence holds.
+type meaning int
+
+// The meanings, the first that fits.
+const (
+	plain meaning = iota
+	forbids
+	approves
+	opensBranch
+	opensOther
+	decides
+	obliges
+)
 
 // branches are the parts of a conditional sentence.
 type branches struct{ question, yes, no string }
+
+// meaningOf reads a sentence without its signs of emphasis: what it holds, the command that
+// it forbids or the condition that opens a branch, and the parts of a conditional one.
+func meaningOf(words string) (is meaning, about string, parts branches) {
+	words = strings.ReplaceAll(words, "**", "")
+	if found := forbidden().FindStringSubmatch(words); found != nil {
+		return forbids, found[1], parts
+	}
+	if approval().MatchString(words) || asking().MatchString(words) && order().MatchString(words) {
+		return approves, "", parts
+	}
+	if found := opens().FindStringSubmatch(words); found != nil {
+		return opensBranch, found[1], parts
+	}
+	if otherHead().MatchString(words) {
+		return opensOther, "", parts
+	}
+	if parts, conditional := conditional(words); conditional {
+		return decides, "", parts
+	}
+	if duty().MatchString(words) {
+		return obliges, "", parts
+	}
+	return plain, "", parts
+}
 
 // conditional reads "if … then … else …".
 func conditional(text string) (branches, bool) {
@@ -137,18 +184,10 @@ func conditional(text string) (branches, bool) {
 	return b, len(strings.Fields(b.yes)) > 0
 }
 
-// otherBranch is a sentence that is about the one before it.
-var otherBranch = pattern.Lazy(`(?i)^(?:(?:otherwise|else)\b|if (?:not|no|so|yes)[,:])`)
-
 // untagged takes the tags and comments of HTML away.
 func untagged(text string) string { return tag().ReplaceAllString(text, " ") }
-
-var tag = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
 
 func isConditional(text string) bool {
 	_, is := conditional(text)
 	return is
 }
-
-// must reports whether a sentence is a duty that a question can be asked about.
-func must(text string) bool { return duty().MatchString(text) }

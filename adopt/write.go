@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"savant/internal/jsonvalue"
@@ -22,7 +24,11 @@ func (d *Draft) Workflow(document string) []byte {
 	if d.Description != "" {
 		fmt.Fprintf(&out, "description: %s\n", scalar(d.Description))
 	}
-	out.WriteString("params:\n  input: {type: string, default: \"\", description: What this run is about.}\nsteps:\n")
+	out.WriteString("params:\n  input: {type: string, default: \"\", description: What this run is about.}\n")
+	for _, name := range slices.Sorted(maps.Keys(d.Params)) {
+		fmt.Fprintf(&out, "  %s: {type: array, default: %s}\n", name, d.Params[name])
+	}
+	out.WriteString("steps:\n")
 	for i, each := range d.Steps {
 		each.write(&out, document, i == 0)
 	}
@@ -42,7 +48,7 @@ func scalar(text string) string {
 
 // literal escapes a text, so that no part of it is a template.
 func literal(text string) string {
-	return strings.NewReplacer("${{", `{{ "${{" }}`, "{{", `{{ "{{" }}`).Replace(text)
+	return strings.NewReplacer("${{", `{{ "${{" }}`, "{{", `{{ "{{" }}`, "${", `{{ "${" }}`).Replace(text)
 }
 
 func (s *Step) write(out *bytes.Buffer, document string, first bool) {
