@@ -109,9 +109,7 @@ func (s *server) candidates(t text, p cursor) []candidate {
 			}
 		}
 	} else {
-		for _, each := range values(here) {
-			found = append(found, candidate{each, "", kindValue})
-		}
+		found = named(values(here), kindValue)
 	}
 	return inOrder(found)
 }
@@ -129,17 +127,17 @@ func (s *server) special(t text, p cursor) []candidate {
 		step := p.siblings[2]
 		switch {
 		case path == "steps [] call":
-			return append(s.tools(), s.calls()...)
+			return append(s.tools(), named(values(schemaOf(ofWorkflow).schemasAt([]string{"steps", item, "call"})), kindFunction)...)
 		case path == "steps [] deps" || path == "steps [] deps []":
-			return stepsOf(t.lines)
+			return candidatesOf(stepLines(t.lines), kindVariable)
 		case path == "steps [] input_template" && p.key:
 			return s.arguments(step["call"])
 		case path == "steps [] input_template workflow":
-			return s.workflows()
+			return named(s.engine.Library.Names(), kindModule)
 		}
 	case ofCases:
 		if path == "workflow" {
-			return s.workflows()
+			return named(s.engine.Library.Names(), kindModule)
 		}
 		under := len(p.path) > 2 && (p.path[2] == "answers" || len(p.path) > 3 && p.path[2] == "expect" &&
 			slices.Contains([]string{"ran", "skipped", "failed", "issued", "asked", "rounds"}, p.path[3]))
@@ -157,21 +155,13 @@ func (s *server) special(t text, p cursor) []candidate {
 			return s.tools()
 		}
 		if slices.Contains(p.path[max(0, len(p.path)-2):], "needs") && !p.key {
-			return typedCandidates(evidenceOf(t))
+			return candidatesOf(keysBelow(t.lines, "evidence"), kindField)
 		}
 		if len(p.path) == 3 && p.path[2] == "where" && p.key {
 			return s.arguments(p.siblings[2]["last"])
 		}
 	}
 	return nil
-}
-
-func evidenceOf(t text) map[string]*check.Type {
-	all := map[string]*check.Type{}
-	for _, each := range keysBelow(t.lines, "evidence") {
-		all[each] = check.Any()
-	}
-	return all
 }
 
 // tools are all tools.
@@ -182,17 +172,18 @@ func (s *server) tools() (found []candidate) {
 	return found
 }
 
-// calls are the calls that need no tool.
-func (s *server) calls() (found []candidate) {
-	for _, each := range values(schemaOf(ofWorkflow).schemasAt([]string{"steps", item, "call"})) {
-		found = append(found, candidate{each, "", kindFunction})
+// named are candidates that nothing is said of.
+func named(names []string, kind int) (found []candidate) {
+	for _, each := range names {
+		found = append(found, candidate{each, "", kind})
 	}
 	return found
 }
 
-func (s *server) workflows() (found []candidate) {
-	for _, each := range s.engine.Library.Names() {
-		found = append(found, candidate{each, "", kindModule})
+// candidatesOf are the things that a text declares, also one that is half written.
+func candidatesOf(all []declared, kind int) (found []candidate) {
+	for _, each := range all {
+		found = append(found, candidate{each.name, each.detail, kind})
 	}
 	return found
 }
@@ -209,14 +200,6 @@ func (s *server) arguments(tool string) []candidate {
 		found = append(found, candidate{name, meaning, kindField})
 	}
 	return inOrder(found)
-}
-
-// stepsOf are the steps that a text names, also one that is half written.
-func stepsOf(text lines) (found []candidate) {
-	for _, each := range stepLines(text) {
-		found = append(found, candidate{each.name, each.detail, kindVariable})
-	}
-	return found
 }
 
 // tested are the steps of the workflow that cases test.
@@ -252,16 +235,16 @@ func (s *server) names(t text, p cursor) []candidate {
 	}
 	switch {
 	case len(access) == 0 && t.kind == ofRules:
-		return append(functions(), typedCandidates(scope.Captures)...)
+		return append(named(expression.Functions(), kindFunction), typedCandidates(scope.Captures)...)
 	case t.kind == ofRules:
 		return fieldsOf(fieldOf(scope.Captures[access[0]], access[1:]))
 	case len(access) == 0:
 		found := []candidate{{"params", "the parameters of the run", kindVariable}, {"state", "the captures", kindVariable}, {"steps", "status, error and reason of a step", kindVariable},
 			{"run", "id, status and failed steps of the run", kindVariable}, {"loop", "index, length, first and last of the loop", kindVariable}}
-		found = append(append(found, functions()...), typedCandidates(scope.Captures)...)
+		found = append(append(found, named(expression.Functions(), kindFunction)...), typedCandidates(scope.Captures)...)
 		return inOrder(append(found, typedCandidates(scope.Params)...))
 	case len(access) == 1 && access[0] == "steps":
-		return stepsOf(t.lines)
+		return candidatesOf(stepLines(t.lines), kindVariable)
 	case len(access) == 2 && access[0] == "steps":
 		return []candidate{{"error", "code, details and attempts; null unless it failed", kindField}, {"last", "the last round of an exhausted repeat", kindField},
 			{"reason", "why it was skipped; null unless it was", kindField}, {"status", "done, skipped or failed", kindField}}
@@ -280,13 +263,6 @@ func fieldsOf(of *check.Type) []candidate {
 		for _, each := range of.Fields() {
 			found = append(found, candidate{each, of.Field(each).String(), kindField})
 		}
-	}
-	return found
-}
-
-func functions() (found []candidate) {
-	for _, each := range expression.Functions() {
-		found = append(found, candidate{each, "", kindFunction})
 	}
 	return found
 }

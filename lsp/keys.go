@@ -118,8 +118,5 @@ func expressed(here []*schema) bool {
 	return slices.ContainsFunc(here, func(each *schema) bool { return each.Ref == "#/$defs/expression" || each.Ref == "#/$defs/condition" })
 }
 
-// keyDescription returns what a key of a mapping means, "" if nothing says.
-func keyDescription(here []*schema, key string) string { return keys(here)[key] }
-
 // sorted are the names of a map in order.
 func sorted[T any](of map[string]T) []string { return slices.Sorted(maps.Keys(of)) }

@@ -135,7 +135,7 @@ func (s *server) meaning(t text, p cursor, key string) string {
 		}
 	}
 	if root := schemaOf(t.kind); root != nil {
-		return keyDescription(root.schemasAt(p.path), key)
+		return keys(root.schemasAt(p.path))[key]
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"savant/think/check"
@@ -46,11 +47,11 @@ func (s *server) call(name string) *check.Type {
 func (s *server) scopeOfRule(t text, p cursor) check.Scope {
 	made := check.Scope{Captures: map[string]*check.Type{}}
 	facts := check.Names{}
-	for _, name := range keysBelow(t.lines, "facts") {
-		facts[name] = check.Any()
+	for _, each := range keysBelow(t.lines, "facts") {
+		facts[each.name] = check.Any()
 	}
-	for _, name := range keysBelow(t.lines, "evidence") {
-		made.Captures[name] = s.call(t.valueOf("evidence", name, "last"))
+	for _, each := range keysBelow(t.lines, "evidence") {
+		made.Captures[each.name] = s.call(t.valueOf("evidence", each.name, "last"))
 	}
 	about := s.call(strings.Trim(cmp.Or(p.siblings[2]["before"], p.siblings[2]["last"]), "[] "))
 	made.Captures["input"], made.Captures["result"] = about.Field("input"), about.Field("result")
@@ -63,20 +64,22 @@ func (s *server) scopeOfRule(t text, p cursor) check.Scope {
 	return made
 }
 
-// keysBelow are the keys of the mapping of a key of the root.
-func keysBelow(text lines, root string) (found []string) {
+// keysBelow are the keys of the mapping of a key of the root, and where they stand.
+func keysBelow(text lines, root string) (found []declared) {
 	inside, indent := false, -1
-	for _, line := range text {
+	for number, line := range text {
 		switch r := rowOf(line); {
 		case r.blank():
 		case r.at == 0:
 			if inside, indent = r.key == root, -1; inside {
-				for name := range entries(r.value) {
-					found = append(found, name)
+				for _, name := range sorted(entries(r.value)) {
+					at := r.from + max(0, strings.Index(r.value, name))
+					found = append(found, declared{name: name, line: number, begin: at, end: at + len(name)})
 				}
 			}
 		case inside && (indent < 0 || r.at == indent) && r.key != "":
-			indent, found = r.at, append(found, r.key)
+			indent = r.at
+			found = append(found, declared{name: r.key, line: number, begin: r.at, end: r.at + len(r.key)})
 		}
 	}
 	return found
@@ -84,19 +87,12 @@ func keysBelow(text lines, root string) (found []string) {
 
 // lineOfKey returns where a key of the mapping of a key of the root stands.
 func lineOfKey(text lines, root, name string) (found declared, ok bool) {
-	inside, indent := false, -1
-	for number, line := range text {
-		switch r := rowOf(line); {
-		case r.blank():
-		case r.at == 0:
-			inside, indent = r.key == root, -1
-		case inside && (indent < 0 || r.at == indent) && r.key != "":
-			if indent = r.at; r.key == name {
-				return declared{name: name, line: number, begin: r.at, end: r.at + len(name)}, true
-			}
-		}
+	all := keysBelow(text, root)
+	at := slices.IndexFunc(all, func(each declared) bool { return each.name == name })
+	if at < 0 {
+		return declared{}, false
 	}
-	return declared{}, false
+	return all[at], true
 }
 
 // valueOf returns the plain value of a key in the mapping of root.name.
