@@ -316,6 +316,10 @@ func TestWhatRulesCouldSay(t *testing.T) {
 	var to location
 	e.call("textDocument/definition", at, &to)
 	require.Equal(t, 2, to.Range.Start.Line)
+	text, at = splitCursor("rules/few.yaml", evidence+"    when: facts.lim|it > 0\n")
+	e.write("rules/few.yaml", 100, text)
+	e.call("textDocument/definition", at, &to)
+	require.Equal(t, span{position{0, 8}, position{0, 13}}, to.Range)
 	var all []symbol
 	e.call("textDocument/documentSymbol", at, &all)
 	require.Len(t, all, 1)

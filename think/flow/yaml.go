@@ -57,6 +57,9 @@ func (r *report) readSource(src []byte) *yaml.Node {
 		r.addAt(fault.YAMLSchemaViolation, "", position{1, 1}, "the file is empty%s", r.needs)
 		return nil
 	}
+	if bytes.ContainsAny(src, "\u0085\u2028\u2029") {
+		relocate(&document, lineEnd().FindAllIndex(src, -1), src)
+	}
 	before := len(r.diagnostics)
 	count := 0
 	r.checkNode(document.Content[0], nil, 0, &count)
@@ -64,6 +67,21 @@ func (r *report) readSource(src []byte) *yaml.Node {
 		return nil
 	}
 	return document.Content[0]
+}
+
+// lineEnd is what ends a line for yaml.v3, also where no editor begins another one.
+var lineEnd = pattern.Lazy("\r\n|[\r\n\u0085\u2028\u2029]")
+
+// relocate counts the lines and columns of a tree as editors do.
+func relocate(node *yaml.Node, ends [][]int, src []byte) {
+	if node.Line > 1 && node.Line-2 < len(ends) {
+		begin := ends[node.Line-2][1]
+		line := bytes.LastIndexByte(src[:begin], '\n') + 1
+		node.Line, node.Column = bytes.Count(src[:begin], []byte("\n"))+1, node.Column+utf8.RuneCount(src[line:begin])
+	}
+	for _, each := range node.Content {
+		relocate(each, ends, src)
+	}
 }
 
 // withoutVersion makes a comment of the directive %YAML 1.2, which yaml.v3 refuses
