@@ -469,25 +469,18 @@ func (p *page) sentence(words string, line int, quote string) (verdict, step, wh
 // table reads a table: its rows are one task.
 func (p *page) table(table *tables.Table) {
 	var rows []string
-	var units []int
+	var lines []int
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
 			cells = append(cells, p.words(cell))
 		}
-		words := strings.Join(cells, " | ")
-		line := p.line(row)
-		rows = append(rows, words)
-		p.draft.note(line, words, Asked, "", "the table is a part of the task")
-		units = append(units, len(p.draft.Units)-1)
+		rows, lines = append(rows, strings.Join(cells, " | ")), append(lines, p.line(row))
 	}
-	if len(rows) == 0 {
-		return
-	}
-	quote, _, _ := strings.Cut(rows[0], " | ")
-	made := p.tell(cmp.Or(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), p.draft.Units[units[0]].Line, quote)
-	for _, each := range units {
-		p.draft.Units[each].Step = made.ID
+	quote, _, _ := strings.Cut(rows[0], " | ") // a table has a head
+	made := p.tell(cmp.Or(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), lines[0], quote)
+	for i, each := range rows {
+		p.draft.note(lines[i], each, Asked, made.ID, "the table is a part of the task")
 	}
 }
 

@@ -166,24 +166,15 @@ func withCommands(a *app.App, draft *adopt.Draft, yes bool) (added []string, fil
 	if len(fresh) == 0 {
 		return added, nil, nil
 	}
-	text := string(present)
-	switch {
-	case len(root) == 0:
-		text = strings.TrimRight(text, "\n")
-		if text != "" {
-			text += "\n"
-		}
+	text := strings.TrimLeft(strings.TrimRight(string(present), "\n")+"\n", "\n")
+	if root["commands"] == nil {
 		text += "commands:\n"
-	case len(root) > 1 || len(known) == 0 || strings.Contains(text, "commands: {"):
-		return nil, nil, fault.New(fault.InvalidParams, "%s has other keys than commands, or commands in one line: add these yourself:\n%s", ci.File, adopt.CommandFile(fresh))
-	default:
-		text = strings.TrimRight(text, "\n") + "\n"
 	}
 	text += string(adopt.CommandFile(fresh))
 	value, err = flow.ReadYAML(ci.File, []byte(text))
 	root, _ = value.(map[string]any)
 	now, _ := root["commands"].(map[string]any)
-	if err != nil || len(now) != len(known)+len(fresh) { // the file indents otherwise
+	if err != nil || len(now) != len(known)+len(fresh) { // it indents otherwise, goes on behind the commands, or has them in one line
 		return nil, nil, fault.New(fault.InvalidParams, "%s is written so that nothing can be added at its end: add these yourself:\n%s", ci.File, adopt.CommandFile(fresh))
 	}
 	for _, each := range fresh {
