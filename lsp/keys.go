@@ -30,11 +30,7 @@ func schemaOf(k kind) *schema {
 	if err != nil {
 		return nil
 	}
-	var read schema
-	if json.Unmarshal(text, &read) != nil {
-		return nil
-	}
-	return &read
+	return parsedSchema(text)
 }
 
 // parsedSchema reads the schema of a tool's arguments, nil for none.

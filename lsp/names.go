@@ -99,9 +99,6 @@ func (s *server) word(in atPosition) (t text, word string, begin, end int, p cur
 	at := s.encoding.offset(line, in.Position.Character)
 	begin, end = wordAt(line, at)
 	word = strings.Trim(line[begin:end], "-.?")
-	if strings.HasSuffix(line[:end], ":") || end < len(line) && line[end] == ':' {
-		end = min(end, len(line))
-	}
 	return t, word, begin, end, placeAt(t.lines, in.Position.Line, end)
 }
 

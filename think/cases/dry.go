@@ -66,7 +66,7 @@ type DryBranch struct {
 // DryRun returns what a run of a workflow would issue. INVALID_PARAMS if the parameters do
 // not fit the workflow, or an answer does not fit its step.
 func DryRun(graph *flow.Graph, params, answers map[string]any) (*Dry, error) {
-	if err := checkAnswers(graph, answers, nil); err != nil {
+	if err := checkAnswers(graph, answers, newReader("answers", nil)); err != nil {
 		return nil, err
 	}
 	bound, err := graph.Workflow.Bind(params)
@@ -107,9 +107,6 @@ func ReadAnswers(name string, src []byte, graph *flow.Graph) (map[string]any, er
 }
 
 func checkAnswers(graph *flow.Graph, answers map[string]any, r *reader) error {
-	if r == nil {
-		r = newReader("answers", nil)
-	}
 	known := steps(graph)
 	for _, id := range ids(answers) {
 		r.answer(graph, known, Case{Answers: answers}, id)

@@ -321,8 +321,8 @@ func (t *trial) capture(name string) []byte {
 }
 
 // rounds returns how many rounds each repeat had, by its id.
-func (t *trial) rounds() map[string]int {
-	counts := map[string]int{}
+func (t *trial) rounds() map[string]any {
+	counts := map[string]any{}
 	for _, each := range t.statuses() {
 		for at := strings.IndexByte(each.ID, '/'); at >= 0; {
 			t.count(counts, each.ID[:at])
@@ -337,7 +337,7 @@ func (t *trial) rounds() map[string]int {
 }
 
 // count takes the round in the id of a repeat into account: "fix_2" is the third of fix.
-func (t *trial) count(counts map[string]int, id string) {
+func (t *trial) count(counts map[string]any, id string) {
 	p, ok := workflowOf(t.graph, id)
 	if !ok || len(p.numbers) == 0 {
 		return
@@ -346,9 +346,9 @@ func (t *trial) count(counts map[string]int, id string) {
 	if !found || at.written.Rounds == 0 {
 		return
 	}
-	base, numbers, cut := cutNumbers(id, 1)
-	if cut {
-		counts[base] = max(counts[base], numbers[0]+1)
+	if base, numbers, cut := cutNumbers(id, 1); cut {
+		before, _ := counts[base].(int)
+		counts[base] = max(before, numbers[0]+1)
 	}
 }
 

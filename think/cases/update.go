@@ -186,7 +186,7 @@ func (t *trial) seenAs(key string, want any) any {
 	case "captures":
 		return t.membersOf(byID, t.captures())
 	case "rounds":
-		return t.membersOf(byID, t.roundCounts())
+		return t.membersOf(byID, t.rounds())
 	}
 	return want
 }

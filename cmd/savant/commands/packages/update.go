@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,13 +155,7 @@ func (p *program) showChanges(shown shownPackage) {
 		if each.Key != "" {
 			where += ": " + each.Key
 		}
-		from, to := each.From, each.To
-		if from == "" {
-			from = "(none)"
-		}
-		if to == "" {
-			to = "(none)"
-		}
+		from, to := cmp.Or(each.From, "(none)"), cmp.Or(each.To, "(none)")
 		fmt.Fprintf(p.Stdout, "%s: %s → %s\n", terminal.Visible(where), terminal.Visible(from), terminal.Visible(to))
 	}
 	for _, each := range shown.Runs {
