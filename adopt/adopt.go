@@ -61,7 +61,6 @@ type Draft struct {
 // Rule refuses a command that the document forbids.
 type Rule struct {
 	ID, Command, Message string
-	Line                 int
 }
 
 // Step is a step of the draft.

@@ -435,7 +435,7 @@ func (p *page) sentence(words string, line int, quote string) (verdict, step, wh
 	is, about, parts := meaningOf(words)
 	switch f := p.forked; {
 	case is == forbids:
-		rule := Rule{ID: "no_" + identifier(about, "command", 40) + "_" + strconv.Itoa(line), Command: about, Message: words, Line: line}
+		rule := Rule{ID: "no_" + identifier(about, "command", 40) + "_" + strconv.Itoa(line), Command: about, Message: words}
 		p.draft.Rules = append(p.draft.Rules, rule)
 		p.used("")
 		return Enforced, "", "the rule " + rule.ID + " refuses the command where a client's hooks or Savant see the call"

@@ -19,9 +19,8 @@ type Cases struct {
 
 // Case is a sequence of calls in one session, with what the rules say about them.
 type Case struct {
-	Name         string
-	Line, Column int
-	Steps        []Step
+	Name  string
+	Steps []Step
 	// File has the case's own rules, nil where it is about those beside it.
 	File *File
 
@@ -71,8 +70,7 @@ func ParseCases(file string, src []byte) (*Cases, error) {
 
 func (p *parser) oneCase(value any, at string) Case {
 	shape := p.Object(value, at, append([]string{"name", "description", "steps"}, sectionKeys...)...)
-	place := p.layout.Key("", at, "")
-	made := Case{path: p.file.Path, Name: p.Text(shape, at, "name"), Line: place.Line, Column: place.Column}
+	made := Case{path: p.file.Path, Name: p.Text(shape, at, "name")}
 	if shape["rules"] != nil {
 		own := map[string]any{}
 		for _, key := range sectionKeys {

@@ -11,7 +11,7 @@ import (
 // File is one file of rules. It is immutable.
 type File struct {
 	// Path is relative to SAVANT_PATH: "rules/bank.yaml".
-	Path, Name, Version string
+	Path, Name string
 	// Digest is that of the workflow whose file has the rules, "" for a file of the folder:
 	// those of a workflow hold for the calls of its runs.
 	Digest string

@@ -137,7 +137,8 @@ type parser struct {
 func (p *parser) document(value any, at string) {
 	top := p.Object(value, at, fileKeys...)
 	f := p.file
-	f.Name, f.Version = p.Text(top, at, "name"), p.Text(top, at, "version")
+	f.Name = p.Text(top, at, "name")
+	p.Text(top, at, "version")                                                                                                                 // is for people
 	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && !strings.HasSuffix("."+base, "."+f.Name) { // of a package: PACKAGE.NAME
 		p.Fail("name", "the name is %q, and the file is %s: they must be equal", f.Name, path.Base(f.Path))
 	}

@@ -159,7 +159,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	}
 	var warnings []think.Warning
 	question := Question{Workflow: v.at.Workflow, RunID: v.at.RunID, StepID: next.StepID, Input: jsonvalue.Encoded(next.Input),
-		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Complex: next.Complex, Used: new(Usage),
+		Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Complex: next.Complex, Used: new(Usage),
 		Warn: func(text string, seen map[string]int) {
 			warnings = append(warnings, think.Warning{Text: text, Seen: seen})
 		}}

@@ -119,9 +119,6 @@ func (v *drive) leave(w *watcher) {
 func (v *drive) emit(event Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.last != nil {
-		event.Ran = v.last.Ran
-	}
 	for each := range v.watchers {
 		each.tell(event)
 	}

@@ -36,7 +36,6 @@ type Question struct {
 	// Input is the instruction's input, {task, …}; Schema is the schema of the answer,
 	// empty if any answer fits.
 	Input, Schema json.RawMessage
-	Rationale     string
 	// Attempt counts from 1; Diagnostics say what was wrong with the previous answer.
 	// Issued is the version of the run that issued the step.
 	Attempt     int

@@ -33,6 +33,4 @@ type Event struct {
 	Wait time.Duration
 	// Elapsed is the duration of the attempt.
 	Elapsed time.Duration
-	// Ran counts the steps so far that are done or failed.
-	Ran int
 }

@@ -34,8 +34,6 @@ type question struct {
 	sought, verb string // the words for the kind of value; what is done with the subject
 	// authors: the answer counts commits by author. when: the answer is dates.
 	authors, when bool
-	// variable: the value is the name of a variable, which is found by what it does.
-	variable bool
 	// list: the question asks for several things, so a list of them answers it.
 	list bool
 	// acts: the question asks where something is done, so a function answers it.
@@ -129,7 +127,7 @@ func ask(goal string, now time.Time) question {
 	asked.sought = strings.ToLower(strings.Join(append(sizeWords().FindAllString(text, -1), asksVariable().FindString(text)), " "))
 	switch {
 	case is(asksVariable):
-		asked.value, asked.variable = variable, true
+		asked.value = variable
 	case is(asksNumber):
 		asked.value = number
 	}

@@ -30,7 +30,6 @@ type Changes struct {
 // Side is one of the states that are compared.
 type Side struct {
 	At
-	Status       flow.Status
 	Digest, Hash string // of the workflow, and of the state
 	Params       map[string]any
 }
@@ -103,7 +102,7 @@ func (a *Auditor) stateAt(ctx context.Context, at At) (*compared, error) {
 	out := &compared{Side: Side{At: at}, captures: map[string]any{}}
 	err := a.engine.View(ctx, at.Key, at.Version, func(v *think.View) error {
 		now := v.Now()
-		out.Version, out.Status, out.Hash, out.Params = now.Version, now.Status, now.Hash, v.Params()
+		out.Version, out.Hash, out.Params = now.Version, now.Hash, v.Params()
 		out.Digest = now.Workflow.Digest
 		out.steps = slices.Collect(v.Steps())
 		out.names, out.captures = collected(v.Vars(maxCapture))

@@ -140,12 +140,12 @@ func (p *parser) collisions(all []raw) {
 		}
 	}
 	for _, r := range all {
-		base, number, found := cutLast(r.step.ID, "_")
+		base, number, found := cutLast(r.step.ID)
 		if _, err := strconv.Atoi(number); !found || err != nil {
 			continue
 		}
 		by, known := ids[base]
-		if item, index, found := cutLast(base, "_"); !known && found { // a round of an item
+		if item, index, found := cutLast(base); !known && found { // a round of an item
 			if _, err := strconv.Atoi(index); err == nil && ids[item].expands("foreach") && ids[item].expands("repeat") {
 				by = ids[item]
 			}
@@ -156,12 +156,13 @@ func (p *parser) collisions(all []raw) {
 	}
 }
 
-func cutLast(text, separator string) (before, after string, found bool) {
-	at := strings.LastIndex(text, separator)
+// cutLast cuts an id at its last "_", behind which the number of an item or a round stands.
+func cutLast(id string) (before, after string, found bool) {
+	at := strings.LastIndexByte(id, '_')
 	if at < 0 {
-		return text, "", false
+		return id, "", false
 	}
-	return text[:at], text[at+len(separator):], true
+	return id[:at], id[at+1:], true
 }
 
 func (p *parser) staticScope(all []raw) expression.Scope {

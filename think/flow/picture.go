@@ -153,7 +153,7 @@ func (v View) frameOf(unit string) *frame {
 			return rounds[len(rounds)-1]
 		}
 	}
-	base, _, _ := cutLast(unit, "_")
+	base, _, _ := cutLast(unit)
 	step, err := v.Step(base)
 	if err != nil || step.unit == nil || step.node.step().Rounds == 0 {
 		return nil

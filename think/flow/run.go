@@ -426,7 +426,7 @@ func (f *frame) find(id string) (*nodeState, *unit) {
 		}
 		return nil, nil
 	}
-	base, number, _ := cutLast(head, "_")
+	base, number, _ := cutLast(head)
 	k, err := strconv.Atoi(number)
 	if err != nil || k < 0 {
 		return nil, nil
@@ -463,7 +463,7 @@ func (f *frame) repeated(id string) *unit {
 		}
 		return nil
 	}
-	base, number, _ := cutLast(id, "_")
+	base, number, _ := cutLast(id)
 	if item, err := strconv.Atoi(number); err == nil && item >= 0 {
 		if n, u := f.part(base, item); u != nil && n.step().Rounds > 0 {
 			return u

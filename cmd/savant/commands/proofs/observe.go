@@ -89,7 +89,7 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 			asked.until = at.UnixMilli()
 			seen, is := asked.answer(held)
 			if asked.seen = is; !is {
-				seen.Client, is = h.unseen(ctx, data.Receipt, asked, held)
+				seen.Client, is = h.unseen(ctx, data.Receipt, held)
 				seen.Tool, seen.Outcome = asked.Call, proof.Unseen
 			}
 			if seen.Version = record.Version; is {
@@ -164,7 +164,7 @@ func (q *question) answer(calls []sessions.Call) (found proof.Observation, ok bo
 
 // unseen returns the client whose hooks held the session while Savant took a call of it for a
 // step, without seeing it.
-func (h hooks) unseen(ctx context.Context, id string, asked *question, held []sessions.Call) (client string, is bool) {
+func (h hooks) unseen(ctx context.Context, id string, held []sessions.Call) (client string, is bool) {
 	receipt, err := h.receipts.Receipt(ctx, id)
 	if id == "" || err != nil || receipt.Run != "" {
 		return "", false // gone, or the run's own call
