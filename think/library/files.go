@@ -80,6 +80,9 @@ func (l *Library) workflowFile(in places, at int, name string) (file, error) {
 type places []map[string][]string
 
 func (l *Library) places() places {
+	if l.listed != nil {
+		return l.listed
+	}
 	made := make(places, len(l.layers))
 	for at, layer := range l.layers {
 		made[at] = map[string][]string{}

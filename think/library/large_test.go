@@ -72,3 +72,33 @@ func TestAListingReadsTheBeginningOfLargeFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found.Steps, 1)
 }
+
+// listings counts the folders that are read.
+type listings struct {
+	fstest.MapFS
+	made *int
+}
+
+func (l listings) ReadDir(name string) ([]fs.DirEntry, error) {
+	*l.made++
+	return l.MapFS.ReadDir(name)
+}
+
+// Who looks many workflows up lists the folders once.
+func TestAKeptListing(t *testing.T) {
+	step := "version: \"1\"\nsteps:\n  - id: a\n    call: llm.generate\n    input_template: {task: x}\n"
+	files, made := fstest.MapFS{}, 0
+	for _, name := range []string{"one", "two", "three"} {
+		files["workflows/"+name+".yaml"] = &fstest.MapFile{Data: []byte("name: " + name + "\n" + step)}
+	}
+	l := library.New(library.Layer{Files: listings{files, &made}})
+	l.KeepListing()
+	once := made
+	require.Positive(t, once)
+	for _, name := range l.Names() {
+		_, err := l.Graph(name)
+		require.NoError(t, err)
+	}
+	require.Len(t, l.All(), 3)
+	require.Equal(t, once, made)
+}

@@ -67,6 +67,7 @@ type Library struct {
 	// Rules are told in driver prompts; nil: there are none.
 	Rules  Rules
 	layers []Layer
+	listed places // see KeepListing
 
 	mu     sync.Mutex
 	files  map[fileKey]file
@@ -100,6 +101,10 @@ func New(layers ...Layer) *Library {
 func (l *Library) forget() {
 	l.parsed, l.graphs = map[parsedKey]parsed{}, map[*flow.Workflow]*flow.Graph{}
 }
+
+// KeepListing lists the files now and not again, for many look-ups one after another: a
+// file that appears later is not found. It comes before any other use.
+func (l *Library) KeepListing() { l.listed = l.places() }
 
 // Parse reads a workflow's bytes; file names it in diagnostics. The error is
 // that of flow.Parse.

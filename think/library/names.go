@@ -142,6 +142,17 @@ func (l *Library) List() []Entry {
 	return entries
 }
 
+// All returns every workflow that can be read, by name.
+func (l *Library) All() (all []*flow.Workflow) {
+	in := l.places()
+	for _, name := range in.names() {
+		if workflow, err := l.find(in, name, ""); err == nil {
+			all = append(all, workflow)
+		}
+	}
+	return all
+}
+
 // Names returns the names of all workflow files, sorted.
 func (l *Library) Names() []string { return l.places().names() }
 

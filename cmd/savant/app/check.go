@@ -56,20 +56,25 @@ func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) (
 			each.Close()
 		}
 	}()
+	named := map[string][]string{} // the files of SAVANT_PATH, where all are checked
+	for _, file := range files {
+		if below, err := filepath.Rel(a.settings.Path, file); err == nil && len(paths) == 0 {
+			named[library.NameOf(file)] = append(named[library.NameOf(file)], filepath.ToSlash(below))
+		}
+	}
 	for _, file := range files {
 		folder := filepath.Dir(file)
 		if checkers[folder] == nil {
 			checkers[folder] = a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{a.filesOf(folder)}})...)
+			checkers[folder].Library.KeepListing()
 		}
 		checked, err := a.checkFile(ctx, checkers[folder], file, strict)
 		if err != nil {
 			return nil, err
 		}
-		if name := library.NameOf(file); len(paths) == 0 {
-			if several := a.namesakes(name); len(several) > 1 {
-				checked.Valid = false
-				checked.Errors = append(checked.Errors, fault.Diagnostic{File: file, Code: fault.YAMLSchemaViolation, Message: library.SeveralFiles(name, several).Message()})
-			}
+		if name := library.NameOf(file); len(named[name]) > 1 {
+			checked.Valid = false
+			checked.Errors = append(checked.Errors, fault.Diagnostic{File: file, Code: fault.YAMLSchemaViolation, Message: library.SeveralFiles(name, named[name]).Message()})
 		}
 		found = append(found, checked)
 	}
@@ -401,11 +406,14 @@ func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, err
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
+	engine := a.engine(a.layers...)
+	defer engine.Close()
+	engine.Library.KeepListing()
 	var tested []TestedWorkflow
 	for _, name := range names {
 		each := TestedWorkflow{Name: name}
-		if each.Graph, each.Err = a.Think.Library.Graph(name); each.Err == nil {
-			each.Err = a.Valid(ctx, name)
+		if each.Graph, each.Err = engine.Library.Graph(name); each.Err == nil {
+			each.Err = Valid(ctx, engine, name)
 		}
 		for _, file := range files {
 			if library.CasesOf(file.name) == name {
@@ -423,8 +431,8 @@ func (a *App) Tested(ctx context.Context, names []string) ([]TestedWorkflow, err
 }
 
 // Valid returns the error of a workflow whose static checks fail: no run of it is planned.
-func (a *App) Valid(ctx context.Context, name string) error {
-	out, err := a.Think.Validate(ctx, think.ValidateInput{Workflow: name})
+func Valid(ctx context.Context, engine *think.Engine, name string) error {
+	out, err := engine.Validate(ctx, think.ValidateInput{Workflow: name})
 	if err != nil || out.Valid {
 		return err
 	}

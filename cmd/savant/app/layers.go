@@ -74,9 +74,8 @@ func (a *App) AllRules() (*rules.Set, error) {
 		return nil, err
 	}
 	files := set.Files()
-	for _, name := range a.Think.Library.Names() {
-		workflow, err := a.Think.Library.Find(name, "")
-		if err != nil || !workflow.Ruled {
+	for _, workflow := range a.Think.Library.All() {
+		if !workflow.Ruled {
 			continue
 		}
 		if file, err := rules.ParseWorkflow(workflow.File, workflow.Source); err == nil {

@@ -45,7 +45,7 @@ func (p *program) dryCommand() *cobra.Command {
 func (p *program) dryRun(ctx context.Context, a *app.App, want requestedRun, file string) (*cases.Dry, error) {
 	graph, err := a.Think.Library.Graph(want.name)
 	if err == nil {
-		err = a.Valid(ctx, want.name)
+		err = app.Valid(ctx, a.Think, want.name)
 	}
 	if err != nil {
 		return nil, err
