@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -62,15 +63,21 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 	}
 	out, err := r.run(ctx, "", append(args, "--", paths[0])...)
 	if err != nil {
+		if head, _ := r.head(ctx); head == "" { // else git's own reason is told
+			return blamed{}, invalid("path", "a file that was committed", in.Path).Hinted(r.incomplete(ctx))
+		}
 		return blamed{Lines: []blamedLine{}}, beyondEnd(err, start)
 	}
 	made := blamed{Lines: parseBlame(string(out.Data))}
+	if r.shallow() && bytes.Contains(out.Data, []byte("\nboundary\n")) {
+		made.Note = shallowNote
+	}
 	if e.kept.Holds(paths[0], out.Data) {
 		return blamed{}, withheld.DeniedError(in.Path)
 	}
 	if len(made.Lines) > count || out.Cut {
 		made.Lines = made.Lines[:min(count, len(made.Lines))]
-		made.Truncated, made.Note = true, fmt.Sprintf("%d lines from line %d; start at a later line for the rest", len(made.Lines), start)
+		made.Truncated, made.Note = true, strings.TrimPrefix(fmt.Sprintf("%s; %d lines from line %d; start at a later line for the rest", made.Note, len(made.Lines), start), "; ")
 	}
 	return made, nil
 }

@@ -58,6 +58,9 @@ func (r *repository) shallow() bool {
 	return err == nil && info.Size() > 0
 }
 
+// shallowNote says what a shallow clone lacks.
+const shallowNote = "this is a shallow clone: older commits are not in it; git fetch --unshallow brings them"
+
 // incomplete says how a repository gets commits that it lacks.
 func (r *repository) incomplete(ctx context.Context) fault.Hint {
 	if refs, err := r.run(ctx, "", "for-each-ref", "--count=1"); err == nil && len(refs.Data) == 0 {

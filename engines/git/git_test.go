@@ -457,7 +457,16 @@ func TestEveryKindOfRepository(t *testing.T) {
 		log := w.must("git.log", `{"repo":"clone"}`)
 		require.Len(t, log["commits"], 1)
 		require.Contains(t, log["note"], "shallow")
-		require.Equal(t, []any{"added"}, rows(w.must("git.show", `{"repo":"clone"}`)["files"], "status"))
+		shown := w.must("git.show", `{"repo":"clone"}`)
+		require.Equal(t, []any{"added"}, rows(shown["files"], "status"))
+		require.Contains(t, shown["note"], "git fetch --unshallow")
+		require.Contains(t, w.must("git.blame", `{"repo":"clone","path":"a.txt"}`)["note"], "git fetch --unshallow")
+		require.Nil(t, w.must("git.blame", `{"path":"a.txt"}`)["note"])
+	})
+	t.Run("nothing committed", func(t *testing.T) {
+		w := newWorkshop(t)
+		w.write("a.txt", "1\n")
+		require.Contains(t, w.refuses(fault.InvalidParams, "git.blame", `{"path":"a.txt"}`), "there is no commit yet")
 	})
 	t.Run("linked working tree, submodule and subfolder", func(t *testing.T) {
 		w := newWorkshop(t)

@@ -92,7 +92,7 @@ func (r *repository) log(ctx context.Context, in logIn) (history, error) {
 	case out.Cut:
 		made.truncate(fmt.Sprintf("cut at %d bytes", r.engine.maxBytes))
 	case r.shallow():
-		made.Note = "this is a shallow clone: older commits are not in it; git fetch --unshallow brings them"
+		made.Note = shallowNote
 	}
 	if in.Files {
 		err = r.addFiles(ctx, &made)

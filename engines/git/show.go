@@ -3,6 +3,7 @@ package git
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"savant/fault"
 )
@@ -39,6 +40,9 @@ func (e *engine) show(ctx context.Context, in showIn) (commitDetails, error) {
 	made, err := r.compare(ctx, comparison{sides: []string{r.before(described), hash}, paths: in.Paths, around: in.Context, noPatch: in.NoPatch, maxBytes: in.MaxBytes})
 	if err != nil {
 		return commitDetails{}, err
+	}
+	if len(described.Parents) == 0 && r.shallow() {
+		made.Note = strings.TrimPrefix(made.Note+"; "+shallowNote, "; ")
 	}
 	return commitDetails{Commit: described, Files: made.Files, Truncated: made.Truncated, Note: made.Note}, nil
 }
