@@ -6,6 +6,7 @@ package ci
 import (
 	"context"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func tool[In, Out any](name, title string, f func(context.Context, engines.Call,
 
 type runner struct{ Options }
 
-// status reports whether there are commands.
+// status reports whether there are commands, and programs for them.
 func (r *runner) status(context.Context) engines.Status {
 	commands, err := r.load()
 	if err != nil {
@@ -83,7 +84,13 @@ func (r *runner) status(context.Context) engines.Status {
 	}
 	var refused []string
 	for _, name := range slices.Sorted(maps.Keys(commands)) {
-		if err := r.Trust.Require(commands[name].part); err != nil {
+		err := r.Trust.Require(commands[name].part)
+		if err == nil {
+			if missing := exec.Command(commands[name].argv[0]).Err; missing != nil {
+				err = notStarted(commands[name], script{}, missing)
+			}
+		}
+		if err != nil {
 			refused = append(refused, reason(err))
 		}
 	}

@@ -12,27 +12,30 @@ import (
 // Instead says how the setting is set that a flag, by its name without dashes, stands for or
 // nearly does; "" for any other flag.
 func Instead(flag string) string {
-	key := keyNamed(Table(), flag)
-	if key == "" {
+	key, name := keyNamed(Table(), flag)
+	rest, begins := strings.CutPrefix(name, oneWord(flag))
+	if key == "" || begins && rest != "" && rest[0] != '_' { // the beginning of a word stands for nothing
 		return ""
 	}
 	return fmt.Sprintf("--%s is no flag: say --set %s=VALUE", flag, key)
 }
 
-// keyNamed returns the Key of the setting that a name stands for or nearly does: its Key, also
-// only its end, its variable or its flag; "" for none.
-func keyNamed(table []Setting, name string) string {
+func oneWord(name string) string {
+	return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(name))
+}
+
+// keyNamed returns the Key of the setting that a name stands for or nearly does, and its name
+// that is near: its Key, also only its end, its variable or its flag; "" for none.
+func keyNamed(table []Setting, name string) (key, near string) {
 	keys := map[string]string{}
-	oneWord := func(name string) string {
-		return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(name))
-	}
 	for _, row := range slices.Backward(table) { // of two with one name the first counts
 		for _, each := range []string{row.Env, row.Flag, row.Key[strings.LastIndexByte(row.Key, '.')+1:], row.Key} {
 			keys[oneWord(each)] = row.Key
 		}
 	}
 	delete(keys, "") // of those without a flag
-	return keys[fault.Nearest(oneWord(name), slices.Collect(maps.Keys(keys)))]
+	near = fault.Nearest(oneWord(name), slices.Collect(maps.Keys(keys)))
+	return keys[near], near
 }
 
 // Assignments reads KEY=VALUE, as --set takes it, by the Keys of settings; of two the
@@ -52,7 +55,7 @@ func Assignments(texts []string) (map[string]string, error) {
 		key := strings.Join(parts, ".")
 		if !slices.ContainsFunc(table, func(row Setting) bool { return row.Key == key }) {
 			said := fmt.Sprintf("--set: unknown key %q", fault.Cut(name, maxShown))
-			if near := keyNamed(table, key); near != "" {
+			if near, _ := keyNamed(table, key); near != "" {
 				said += ", did you mean " + near + "?"
 			}
 			return nil, fault.New(fault.InvalidParams, "%s; savant help settings lists the keys", said)

@@ -147,7 +147,7 @@ func (r *reader) unknown(prefix, name string) string {
 	if nearest := fault.Nearest(name, r.names(prefix)); nearest != "" {
 		return message + fmt.Sprintf(", did you mean %q?", prefix+nearest)
 	}
-	if elsewhere := keyNamed(r.table, name); elsewhere != "" {
+	if elsewhere, _ := keyNamed(r.table, name); elsewhere != "" {
 		return message + ", did you mean " + nested(elsewhere) + "?"
 	}
 	return message + ": expected one of " + strings.Join(r.names(prefix), ", ")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -160,7 +161,7 @@ type callObserver struct{ *App }
 // the agent records them.
 func (a callObserver) Begin(ctx context.Context, call engines.Call, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 	step, ours := call.Agent, call.Agent != engines.AgentStep{}
-	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), Who: telemetry.WhoIs(call.Name, call.Client), SessionID: a.calls.process, RunID: step.RunID, Step: step.Step,
+	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), Who: telemetry.WhoIs(cmp.Or(call.Name, think.ByLocal), call.Client), SessionID: a.calls.process, RunID: step.RunID, Step: step.Step,
 		ToolName: begun.Tool, CallID: strconv.FormatUint(a.calls.numbers.Add(1), 10), Args: args}
 	record := a.Recorder.RecordLater // the caller does not wait for the disk
 	if ours {

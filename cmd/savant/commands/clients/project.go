@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
@@ -113,6 +115,12 @@ func (d *doctor) runs(a *app.App) {
 // engines say that something is missing.
 func (d *doctor) engines(ctx context.Context, a *app.App) {
 	for _, each := range a.Tools.Health(ctx) {
+		if each.Engine == "git" && each.Reason == "" {
+			status, _ := a.Tools.Resolve("git.status")
+			if _, err := status.Call(ctx, engines.Call{}, json.RawMessage(`{}`)); err != nil {
+				each.State, each.Reason = engines.Offline, fault.From(err).Message()
+			}
+		}
 		switch {
 		case each.Reason != "":
 			d.note(terminal.Visible(each.Engine + ": " + each.State + ": " + each.Reason))
