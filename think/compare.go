@@ -30,16 +30,18 @@ type fact struct{ what, recorded, replayed string }
 // (times, drift, warnings) and texts that differ between versions of Savant (rationale,
 // notes, details, summaries).
 func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Record) (*Difference, error) {
-	step := EventOf(record).Step
+	differs := func(recorded, replayed string) (*Difference, error) {
+		return &Difference{record.Version, EventOf(record).Step, recorded, replayed}, nil
+	}
 	if got := now.Hash; got != record.State {
-		return &Difference{record.Version, step, record.State, got}, nil
+		return differs(record.State, got)
 	}
 	if isAside(record) {
 		return asideDifference(now, record), nil
 	}
 	answer, err := replyOf(record)
 	if err != nil {
-		return &Difference{record.Version, step, "a reply", fault.From(err).Message()}, nil
+		return differs("a reply", fault.From(err).Message())
 	}
 	facts := slices.Concat(recordFacts(now, record), instructionFacts(now, answer.Reply), stateFacts(now, answer.Reply.State), endFacts(now, answer.Reply))
 	if record.Kind == kindResult || record.Kind == kindPerson {
@@ -51,7 +53,7 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 	}
 	for _, each := range facts {
 		if each.recorded != each.replayed {
-			return &Difference{record.Version, step, each.what + fault.Cut(each.recorded, 400), each.what + fault.Cut(each.replayed, 400)}, nil
+			return differs(each.what+fault.Cut(each.recorded, 400), each.what+fault.Cut(each.replayed, 400))
 		}
 	}
 	return nil, nil
