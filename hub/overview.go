@@ -88,6 +88,10 @@ type inboxItem struct {
 	NoAnswers string // why it cannot be answered here
 }
 
+// inboxShown is how much of a part of a question the overview shows, in bytes. A longer one
+// is answered on the page of its run, which has all of it.
+const inboxShown = 16 << 10
+
 // fillInbox adds the questions of the runs that wait for a person, to be answered in place:
 // the one that waits longest is first.
 func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
@@ -100,6 +104,10 @@ func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 			err = h.answerable(r.Context(), row.Key())
 		}
 		for _, each := range h.shownQuestions(r, row.Key()) {
+			for i, part := range each.Parts {
+				each.Parts[i].Text = fault.Cut(part.Text, inboxShown)
+				each.Hidden = each.Hidden || len(part.Text) > inboxShown
+			}
 			item := inboxItem{runRow: row, questionView: each}
 			if err != nil {
 				item.NoAnswers = fault.From(err).Details

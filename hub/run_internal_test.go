@@ -428,3 +428,13 @@ func TestABarrierIsDrawn(t *testing.T) {
 	require.NotContains(t, s.page("/workflows/free"), "barrier\"")
 	require.NotContains(t, s.page("/workflows/free"), "held by")
 }
+
+// TestAValueThatARunLacks checks that an address with a wrong number does not call the run
+// damaged.
+func TestAValueThatARunLacks(t *testing.T) {
+	s := newSite(t, "short", "steps:\n  - {id: a, call: flow.set, input_template: {value: 1}}\n")
+	s.plan("short", "r1", nil)
+	for _, answer := range []string{"0", "-1", "99999999999", "x"} {
+		require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/runs/short/r1/value?answer="+answer, nil).Code, answer)
+	}
+}

@@ -48,8 +48,9 @@ func (h *Hub) sendValue(w http.ResponseWriter, r *http.Request) {
 		case query.Has("capture"):
 			raw, err = v.Capture(r.Context(), query.Get("capture"))
 		case query.Has("answer"):
-			answered, _ := strconv.Atoi(query.Get("answer"))
-			raw, err = v.Answer(r.Context(), answered)
+			if answered, _ := strconv.Atoi(query.Get("answer")); answered > 0 && answered <= v.Now().Version {
+				raw, err = v.Answer(r.Context(), answered)
+			}
 		case final != nil:
 			at := slices.IndexFunc(final.Artifacts, func(each flow.FinalArtifact) bool { return each.Name == query.Get("artifact") })
 			if at >= 0 {

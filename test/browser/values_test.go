@@ -55,6 +55,11 @@ func TestALongApprovalKeepsItsButtonsInView(t *testing.T) {
 		p.inView(`button[value="approve"]`)
 		require.True(t, eval[bool](p, `document.querySelector(".ask details .shown").textContent.length > 70000`), "all of it can be read")
 	}
+	p.open(h.base + "/")
+	require.Less(t, eval[int](p, `document.querySelector(".shown + details .shown, .shown").closest("article").innerHTML.length`), 40_000, "the inbox has the beginning")
+	require.False(t, eval[bool](p, `!!document.querySelector('button[value="approve"]')`), "what is not shown whole is not approved")
+	p.follow(`article a.button`)
+	p.says("main", "Approve")
 }
 
 // TestValuesAreShownWhole: a long capture, an artifact, a copy of a value, and the run as a
