@@ -240,21 +240,24 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
 	if err == nil {
-		_, err = h.options.Think.Cancel(r.Context(), think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
-			Cancellation: flow.Cancellation{By: cmp.Or(visitorFrom(r).Name, h.options.Person), Reason: r.PostFormValue("reason")}})
+		err = h.cancel(r, key)
 	}
 	h.finish(w, r, err, h.showRun, runPath(key), "ended")
+}
+
+// cancel cancels a run for the reason in a request's form.
+func (h *Hub) cancel(r *http.Request, key state.Key) error {
+	_, err := h.options.Think.Cancel(r.Context(), think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
+		Cancellation: flow.Cancellation{By: cmp.Or(visitorFrom(r).Name, h.options.Person), Reason: r.PostFormValue("reason")}})
+	return err
 }
 
 // resumeAgent continues a run of the agent, with its goal or with a new one.
 func (h *Hub) resumeAgent(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("run")
 	who := visitorFrom(r).person()
-	if err := h.options.Agent.GoOn(r.Context(), agent.Order{RunID: id, Goal: r.PostFormValue("goal"), Who: telemetry.WhoIs(who.Name, "")}); err != nil {
-		h.again(w, r, err, nil, h.showAgent)
-		return
-	}
-	h.done(w, r, "/diagnostics/agents/"+url.PathEscape(id), "resumed")
+	err := h.options.Agent.GoOn(r.Context(), agent.Order{RunID: id, Goal: r.PostFormValue("goal"), Who: telemetry.WhoIs(who.Name, "")})
+	h.finish(w, r, err, h.showAgent, "/diagnostics/agents/"+url.PathEscape(id), "resumed")
 }
 
 // startRun starts a run of a workflow with the values of a form: driven here, or for a

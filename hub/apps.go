@@ -262,11 +262,9 @@ func (a *Apps) run(ctx context.Context, _ engines.Call, in appRun) (engines.Cont
 		drawn, err = sceneOf(asked, v)
 		return err
 	})
-	if err == nil {
-		view.Drawing, err = h.artist(asked, drawn, "").drawing(drawn)
-	}
 	if err != nil {
 		return engines.Content{}, err
 	}
+	view.Drawing = h.artist(asked, drawn, "").drawing(drawn)
 	return a.content("app-run", "The run is shown: "+visible.Line(view.Standing.String()), view, map[string]any{"workflow": key.Workflow, "run_id": key.Run, "version": view.Version, "ended": ended})
 }

@@ -178,18 +178,13 @@ func (h *Hub) askedCall(asked rulesessions.Question) askedCall {
 // answerCall records a person's answer to a question about a call. Its name is a digest
 // of all that the page shows of it.
 func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
-	if h.options.NoAnswers {
-		h.again(w, r, fault.New(fault.ToolDenied, "this hub takes no answers (--no-answers): use savant approve at a terminal"), nil, h.overview)
-		return
-	}
 	name, decision := r.PathValue("question"), r.PostFormValue("decision")
 	waiting, err := h.options.Calls.Questions()
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
 	at := slices.IndexFunc(waiting, func(each rulesessions.Question) bool { return each.Name == name })
 	switch {
+	case err != nil:
+	case h.options.NoAnswers:
+		err = fault.New(fault.ToolDenied, "this hub takes no answers (--no-answers): use savant approve at a terminal")
 	case at < 0:
 		err = fault.New(fault.StateConflict, "this question no longer waits for an answer")
 	case decision != "approve" && decision != "decline":

@@ -244,8 +244,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 			return err
 		}
 		stands[i] = h.options.Standings.Standing(ctx, info)
-		view.Both = append(view.Both, comparedRun{Name: key.Run, Href: "/runs/" + url.PathEscape(key.Workflow) + "/" + url.PathEscape(key.Run),
-			Status: stands[i].Status})
+		view.Both = append(view.Both, comparedRun{Name: key.Run, Href: runPath(key), Status: stands[i].Status})
 	}
 	if left.Workflow != right.Workflow {
 		view.Problem = "these runs have different workflows: steps are paired by their names"
@@ -265,34 +264,24 @@ func (h *Hub) addFacts(r *http.Request, view *compareView, changes *audit.Change
 	sides := []audit.Side{changes.From, changes.To}
 	var took, began [2]string
 	var tokens [2]usage
+	if err := h.index.Refresh(); err != nil {
+		return err
+	}
 	for i, side := range sides {
-		uses, err := h.tokensOf(side.Run)
+		var uses map[string]usage
+		uses, tokens[i] = h.tokensOf(side.Key)
+		both, err := h.eventsAt(r.Context(), side.Key, []int{1, side.Version})
 		if err != nil {
 			return err
-		}
-		first, err := h.events(r.Context(), side.Key, 0, 1)
-		if err != nil {
-			return err
-		}
-		ends, err := h.events(r.Context(), side.Key, side.Version-1, 1)
-		if err != nil {
-			return err
-		}
-		both := map[int]think.Event{}
-		for _, each := range slices.Concat(first, ends) {
-			both[each.Version] = each
 		}
 		began[i], took[i] = when(both[1].Time), between(both, 1, side.Version)
-		for _, each := range uses {
-			tokens[i] = tokens[i].plus(each)
-		}
 		if err := h.fillSide(r, view.Changes.Steps, side, i == 0, uses); err != nil {
 			return err
 		}
 	}
 	view.fact("Version", "v"+strconv.Itoa(sides[0].Version), "v"+strconv.Itoa(sides[1].Version))
-	view.fact("Digest of the workflow", sides[0].Digest[:min(12, len(sides[0].Digest))], sides[1].Digest[:min(12, len(sides[1].Digest))])
-	view.fact("State hash", sides[0].Hash[:min(12, len(sides[0].Hash))], sides[1].Hash[:min(12, len(sides[1].Hash))])
+	view.fact("Digest of the workflow", short(sides[0].Digest), short(sides[1].Digest))
+	view.fact("State hash", short(sides[0].Hash), short(sides[1].Hash))
 	view.fact("Began", began[0], began[1])
 	view.fact("Took", took[0], took[1])
 	view.fact("Tokens in → out", tokens[0].String(), tokens[1].String())
@@ -318,16 +307,14 @@ func (u usage) String() string {
 	return strconv.Itoa(u.in) + " → " + strconv.Itoa(u.out)
 }
 
-// tokensOf sums the tokens of a run's model calls by step, from the trace.
-func (h *Hub) tokensOf(run string) (map[string]usage, error) {
-	out := map[string]usage{}
-	_, err := h.options.Recorder.Since(&telemetry.Cursor{}, run, func(e telemetry.Event, _ []byte) bool {
-		if e.Type == telemetry.LLMCall {
-			out[e.StepID] = out[e.StepID].plus(usage{e.PromptTokens, e.OutputTokens})
-		}
-		return true
-	})
-	return out, err
+// tokensOf sums the tokens of a run's model calls, by step and in all, from the trace.
+func (h *Hub) tokensOf(run state.Key) (uses map[string]usage, all usage) {
+	uses = map[string]usage{}
+	for _, each := range h.index.Calls(run.Workflow, run.Run) {
+		call := usage{each.PromptTokens, each.OutputTokens}
+		uses[each.Step], all = uses[each.Step].plus(call), all.plus(call)
+	}
+	return uses, all
 }
 
 // fillSide adds the durations and tokens of the shown steps in one of the runs.

@@ -93,42 +93,34 @@ func (h *Hub) artist(r *http.Request, s *scene, blocked string) *artist {
 }
 
 // drawing lays out a scene.
-func (a *artist) drawing(s *scene) (*drawing, error) {
+func (a *artist) drawing(s *scene) *drawing {
 	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes), Legend: s.Unit == "" && !s.NoRun}
 	chosen := a.stepsToDraw(s, out)
 	var sizes []graph.Size
 	number := map[string]int{}
 	for i, at := range chosen {
-		node, err := a.node(s, at)
-		if err != nil {
-			return nil, err
-		}
+		node := a.node(s, at)
 		number[s.Nodes[at].ID] = i
 		out.Nodes = append(out.Nodes, node)
 		sizes = append(sizes, graph.Size{Width: node.Width, Height: node.Height})
 	}
 	var edges []graph.Edge
-	barriers := map[graph.Edge]bool{}
 	for _, edge := range s.Edges {
 		from, known := number[edge.From]
 		if to, also := number[edge.To]; known && also {
-			edges = append(edges, graph.Edge{From: from, To: to})
-			barriers[graph.Edge{From: from, To: to}] = edge.Barrier
+			edges = append(edges, graph.Edge{From: from, To: to, Barrier: edge.Barrier})
 		}
 	}
 	edges = graph.Reduce(len(sizes), edges)
-	laid, err := graph.Layout(sizes, edges)
-	if err != nil {
-		return nil, err
-	}
+	laid := graph.Layout(sizes, edges)
 	out.Width, out.Height, out.Drawn = laid.Width, laid.Height, len(chosen)
 	for i := range out.Nodes {
 		out.Nodes[i].Box = laid.Nodes[i]
 	}
 	for i, points := range laid.Edges {
-		out.Edges = append(out.Edges, drawnEdge{points, out.Nodes[edges[i].To].Status, barriers[edges[i]]})
+		out.Edges = append(out.Edges, drawnEdge{points, out.Nodes[edges[i].To].Status, edges[i].Barrier})
 	}
-	return out, nil
+	return out
 }
 
 // stepsToDraw returns the steps to draw: all, or those nearest to the selected or the
@@ -187,7 +179,7 @@ func (s *scene) nearestSteps(from, most int) []int {
 	return found
 }
 
-func (a *artist) node(s *scene, at int) (drawnNode, error) {
+func (a *artist) node(s *scene, at int) drawnNode {
 	step := s.Nodes[at]
 	n := drawnNode{ID: step.Now.ID, Label: truncate(step.ID, 28), Call: truncate(callOf(step), 36), Status: string(step.Now.Status), Kind: kindOf(step.Call),
 		Loop: step.Foreach != "", Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
@@ -218,7 +210,8 @@ func (a *artist) node(s *scene, at int) (drawnNode, error) {
 	n.Width = min(max(leastWidth, 34+inset+max(letter*len([]rune(n.Label))+24, smallLetter*max(len([]rune(n.Call)), len([]rune(n.Word)), len([]rune(n.Condition))))), mostWidth)
 	n.Height = lines*lineHeight + lineHeight
 	a.toggle(&n, s, step)
-	return n, a.inside(&n, s.Inside[at])
+	a.inside(&n, s.Inside[at])
+	return n
 }
 
 // toggle links to the page with a step's workflow opened or closed.
@@ -248,13 +241,10 @@ func (a *artist) withOpened(step, unit string, open bool) url.Values {
 }
 
 // inside draws the opened workflows of a step in it, side by side.
-func (a *artist) inside(n *drawnNode, opened []*scene) error {
+func (a *artist) inside(n *drawnNode, opened []*scene) {
 	x, below := inset, n.Height
 	for _, each := range opened {
-		d, err := a.drawing(each)
-		if err != nil {
-			return err
-		}
+		d := a.drawing(each)
 		w := drawnWorkflow{X: x, Y: below + lineHeight, Drawing: d, Unit: each.Unit}
 		if each.Rounds > 1 {
 			w.Rounds = fmt.Sprintf("round %d of %d", each.Round, each.Rounds)
@@ -271,7 +261,6 @@ func (a *artist) inside(n *drawnNode, opened []*scene) error {
 		x += max(d.Width, mostWidth*2/3, w.EarlierX+2*roundWidth) + inset
 		n.Width = max(n.Width, x)
 	}
-	return nil
 }
 
 // word is a step's status with the loop's counts, the attempt, the witness and the

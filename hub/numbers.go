@@ -117,7 +117,7 @@ func (h *Hub) countRun(ctx context.Context, run state.Info, steps map[[2]string]
 		}
 		answers[call.Step] = call.Model
 		for _, each := range []*numbers.Run{&whole, of[call.Model]} {
-			each.Tokens, each.Cost = each.Tokens+call.Tokens, each.Cost+call.Cost
+			each.Tokens, each.Cost = each.Tokens+call.PromptTokens+call.OutputTokens, each.Cost+call.Cost
 		}
 	}
 	events, _ := h.events(ctx, run.Key(), max(0, run.Version-numbersRecords), numbersRecords) // it is damaged: the page of the run says so

@@ -267,8 +267,8 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	}
 	a.events = events
 	out.Waterfall = a.waterfall(scene, out.end(view, events))
-	out.Drawing, err = a.drawing(scene)
-	return out, err
+	out.Drawing = a.drawing(scene)
+	return out, nil
 }
 
 // end is until when steps that are not answered are drawn: now, or the version's record.

@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -281,8 +280,7 @@ func (h *Hub) changeRunOf(r *http.Request, act string, key state.Key) error {
 	case hasEnded(info.Status):
 		err = fault.New(fault.InvalidTransition, "it is %s already", info.Status)
 	case act == "cancel":
-		_, err = h.options.Think.Cancel(r.Context(), think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
-			Cancellation: flow.Cancellation{By: cmp.Or(visitorFrom(r).Name, h.options.Person), Reason: r.PostFormValue("reason")}})
+		err = h.cancel(r, key)
 	case act != "delete":
 		err = fault.New(fault.InvalidParams, "act: cancel or delete")
 	case h.options.Standings.Driven(key):

@@ -64,21 +64,17 @@ func (b *sceneBuilder) scene(unit string) (*scene, error) {
 	}
 	s := &scene{RunPicture: picture, Inside: map[int][]*scene{}, Why: map[int]*flow.Explanation{}, Tries: map[int][]int{}}
 	for i, node := range picture.Nodes {
+		step, err := b.view.Step(node.Now.ID)
+		if err != nil {
+			return nil, err
+		}
 		if (node.When != "" || node.Foreach != "") && b.explained < maxExplained {
 			b.explained++
-			step, err := b.view.Step(node.Now.ID)
-			if err != nil {
-				return nil, err
-			}
 			if s.Why[i], err = b.view.Explain(b.ctx, step); err != nil {
 				return nil, err
 			}
 		}
 		if node.Now.Attempt > 1 {
-			step, err := b.view.Step(node.Now.ID)
-			if err != nil {
-				return nil, err
-			}
 			s.Tries[i] = step.Answers()
 		}
 		for _, id := range b.unitsOf(node) {
@@ -129,12 +125,8 @@ func isUnitOf(id, step string) bool {
 	return is && err == nil
 }
 
-// sceneOfWorkflow is the scene of a workflow without a run.
-func sceneOfWorkflow(graph *flow.Graph, open []string) *scene {
-	return sceneBelow(graph, "", open)
-}
-
-func sceneBelow(graph *flow.Graph, prefix string, open []string) *scene {
+// sceneOfWorkflow is the scene of a workflow without a run, whose ids begin with a prefix.
+func sceneOfWorkflow(graph *flow.Graph, prefix string, open []string) *scene {
 	shape := graph.Picture()
 	s := &scene{RunPicture: &flow.RunPicture{Workflow: graph.Workflow.Name, Unit: strings.TrimSuffix(prefix, "/"), Edges: shape.Edges}, Inside: map[int][]*scene{}, Why: map[int]*flow.Explanation{}, NoRun: true}
 	for i, info := range shape.Nodes {
@@ -142,7 +134,7 @@ func sceneBelow(graph *flow.Graph, prefix string, open []string) *scene {
 		s.Nodes = append(s.Nodes, flow.StepPicture{NodeInfo: info, Now: flow.StepStatus{ID: id}})
 		s.Why[i], _ = graph.Explain(info.ID) // a step of the picture is in the graph
 		if child := graph.Child(info.ID); child != nil && slices.Contains(open, id) {
-			inside := sceneBelow(child, id+"/", open)
+			inside := sceneOfWorkflow(child, id+"/", open)
 			s.Inside[i] = []*scene{inside}
 			s.Opened = append(append(s.Opened, id), inside.Opened...)
 		}
@@ -204,12 +196,8 @@ func (h *Hub) eventsAt(ctx context.Context, key state.Key, versions []int) (map[
 
 // between returns the time between two records, or "".
 func between(events map[int]think.Event, from, to int) string {
-	began, err := time.Parse(time.RFC3339Nano, events[from].Time)
-	if err != nil {
-		return ""
-	}
-	ended, err := time.Parse(time.RFC3339Nano, events[to].Time)
-	if err != nil || ended.Before(began) {
+	began, ended := timeOf(events, from), timeOf(events, to)
+	if began.IsZero() || ended.Before(began) {
 		return ""
 	}
 	return telemetry.Elapsed(float64(ended.Sub(began)) / float64(time.Millisecond))
@@ -343,6 +331,5 @@ func (a *artist) attempts(step flow.StepPicture, tries []int, now time.Time) (ma
 
 // timeOf is when a record was written; zero if it was not read.
 func timeOf(events map[int]think.Event, version int) time.Time {
-	at, _ := time.Parse(time.RFC3339Nano, events[version].Time) // zero
-	return at
+	return instant(events[version].Time)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -118,20 +119,12 @@ func (s *sessions) keep() {
 	if s.name == "" {
 		return
 	}
-	data, err := json.Marshal(s.open)
+	data, _ := json.Marshal(s.open) // texts and numbers
+	root, err := regular.OpenFolder(s.folder)
 	if err == nil {
-		err = s.write(data)
+		err = errors.Join(atomicfile.Write(root, s.name, data, 0o600), root.Close())
 	}
 	if err != nil {
 		s.logger.WarnContext(context.Background(), "sessions of the hub could not be saved", "cause", err.Error())
 	}
-}
-
-func (s *sessions) write(data []byte) error {
-	root, err := regular.OpenFolder(s.folder)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return atomicfile.Write(root, s.name, data, 0o600)
 }

@@ -320,21 +320,17 @@ func functions() template.FuncMap {
 }
 
 // when formats an RFC 3339 time for people, in UTC to the second.
-func when(text string) string {
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return text
-	}
-	return at.UTC().Format("2006-01-02 15:04:05")
-}
+func when(text string) string { return timeAs(text, time.DateTime) }
 
 // clock formats the time of day of an RFC 3339 time, in UTC to the millisecond.
-func clock(text string) string {
+func clock(text string) string { return timeAs(text, "15:04:05.000") }
+
+func timeAs(text, layout string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return text
 	}
-	return at.UTC().Format("15:04:05.000")
+	return at.UTC().Format(layout)
 }
 
 // short returns the beginning of a hash, enough for people to compare.

@@ -1,9 +1,7 @@
 package hub
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +9,7 @@ import (
 
 	"savant/fault"
 	"savant/hub/events"
+	"savant/internal/jsonvalue"
 	"savant/telemetry"
 )
 
@@ -322,7 +321,7 @@ func (h *Hub) eventView(e events.Event) eventView {
 
 // outputOf splits a tool's output into members. A truncated output is not JSON and
 // stays whole.
-func (h *Hub) outputOf(text string) []outputPart {
+func (h *Hub) outputOf(text string) (out []outputPart) {
 	if text == "" {
 		return nil
 	}
@@ -330,24 +329,11 @@ func (h *Hub) outputOf(text string) []outputPart {
 		return []outputPart{{Text: text}}
 	}
 	raw := h.options.Redactor.JSON(json.RawMessage(text))
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
-		return []outputPart{{Text: h.textOf(raw)}}
-	}
-	var out []outputPart
-	for decoder.More() {
-		name, err := decoder.Token()
-		var value json.RawMessage
-		if err == nil {
-			err = decoder.Decode(&value)
-		}
-		if err != nil {
-			return []outputPart{{Text: h.textOf(raw)}}
-		}
-		out = append(out, outputPart{fmt.Sprint(name), h.textOf(value)})
+	for name, value := range jsonvalue.Members(raw) {
+		out = append(out, outputPart{name, h.textOf(value)})
 	}
 	if out == nil {
-		return []outputPart{{Text: "{}"}}
+		return []outputPart{{Text: h.textOf(raw)}}
 	}
 	return out
 }

@@ -63,9 +63,9 @@ type run struct {
 
 // Call is a call of a model for a step of a workflow.
 type Call struct {
-	Workflow, Step, Model string
-	Tokens                int
-	Cost                  float64
+	Workflow, Step, Model      string
+	PromptTokens, OutputTokens int
+	Cost                       float64
 }
 
 // entry is an event, as small as possible: there are hundreds of thousands.
@@ -121,7 +121,7 @@ func (x *Index) add(at telemetry.Place, text []byte) bool {
 	}
 	if line.Type == telemetry.LLMCall && line.Workflow != "" {
 		cost, _ := line.Metadata.Cost.(float64) // nobody knows it
-		events.calls = append(events.calls, Call{line.Workflow, line.StepID, line.Model, line.PromptTokens + line.OutputTokens, cost})
+		events.calls = append(events.calls, Call{line.Workflow, line.StepID, line.Model, line.PromptTokens, line.OutputTokens, cost})
 	}
 	x.now++
 	events.changed = x.now

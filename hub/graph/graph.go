@@ -2,8 +2,6 @@
 // crossings and no overlaps. It is pure: the same graph gives the same drawing.
 package graph
 
-import "savant/fault"
-
 // The space between nodes of a row, between rows, and around the drawing.
 const (
 	columnGap = 24
@@ -14,8 +12,12 @@ const (
 // Size is the size of a node.
 type Size struct{ Width, Height int }
 
-// Edge means that node To comes after node From.
-type Edge struct{ From, To int }
+// Edge means that node To comes after node From. A barrier holds it there for another reason
+// than what it reads.
+type Edge struct {
+	From, To int
+	Barrier  bool
+}
 
 // Box is the place of a node; X and Y are its upper left corner.
 type Box struct{ X, Y, Width, Height int }
@@ -32,26 +34,18 @@ type Drawing struct {
 	Edges [][]Point
 }
 
-// Layout lays out a graph. An edge to an unknown node is INVALID_PARAMS, a cycle
-// CYCLIC_DEPENDENCY.
-func Layout(nodes []Size, edges []Edge) (Drawing, error) {
+// Layout lays out a graph, which has no cycles.
+func Layout(nodes []Size, edges []Edge) Drawing {
 	l := &layout{edges: edges}
 	for _, size := range nodes {
 		l.nodes = append(l.nodes, vertex{Size: size})
 	}
-	for _, edge := range edges {
-		if min(edge.From, edge.To) < 0 || max(edge.From, edge.To) >= len(nodes) {
-			return Drawing{}, fault.New(fault.InvalidParams, "the edge %d → %d names a node that does not exist", edge.From, edge.To)
-		}
-	}
-	if err := l.rank(); err != nil {
-		return Drawing{}, err
-	}
+	l.rank()
 	l.split()
 	l.fillRows()
 	l.order()
 	l.align()
-	return l.drawing(len(nodes)), nil
+	return l.drawing(len(nodes))
 }
 
 // layout is a layout in progress.
@@ -73,7 +67,7 @@ type vertex struct {
 }
 
 // rank puts each node into the row after its last predecessor.
-func (l *layout) rank() error {
+func (l *layout) rank() {
 	waits, below := make([]int, len(l.nodes)), make([][]int, len(l.nodes))
 	for _, edge := range l.edges {
 		waits[edge.To]++
@@ -95,9 +89,8 @@ func (l *layout) rank() error {
 		}
 	}
 	if len(free) < len(l.nodes) {
-		return fault.New(fault.CyclicDependency, "nodes wait for each other")
+		panic("graph: nodes wait for each other")
 	}
-	return nil
 }
 
 // maxPlaces is the maximum number of nodes and bends in a drawing.

@@ -21,7 +21,7 @@ const maxTextNodes = 400
 
 // Text draws a graph with the letters of ASCII. Each node is a box with lines of text, below
 // those that it comes after. A + joins lines; where lines merely cross, the vertical one
-// goes on. LIMIT_EXCEEDED above 400 nodes; else the errors of Layout.
+// goes on. LIMIT_EXCEEDED above 400 nodes.
 func Text(nodes [][]string, edges []Edge) (string, error) {
 	if len(nodes) > maxTextNodes {
 		return "", fault.New(fault.LimitExceeded, "%d nodes; at most %d are drawn as text", len(nodes), maxTextNodes)
@@ -33,10 +33,7 @@ func Text(nodes [][]string, edges []Edge) (string, error) {
 		}
 		sizes[i].Height = rowHeight
 	}
-	drawing, err := Layout(sizes, edges)
-	if err != nil {
-		return "", err
-	}
+	drawing := Layout(sizes, edges)
 	t := &textDrawing{drawing: drawing, edges: edges, nodes: nodes, levels: map[int]int{}}
 	for _, box := range drawing.Nodes {
 		t.levels[box.Y] = 0

@@ -57,22 +57,19 @@ func (r Ring) New(name string) (Key, error) {
 	if err := checkName(name); err != nil {
 		return Key{}, err
 	}
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return Key{}, fault.New(fault.Internal, "making a key: %w", err)
-	}
+	_, private, _ := ed25519.GenerateKey(rand.Reader) // which never fails
 	block, err := ssh.MarshalPrivateKey(private, name)
 	if err != nil {
 		return Key{}, fault.New(fault.Internal, "making a key: %w", err)
 	}
-	line, err := ssh.NewPublicKey(public)
+	signer, err := ssh.NewSignerFromSigner(private)
 	if err != nil {
 		return Key{}, fault.New(fault.Internal, "making a key: %w", err)
 	}
 	if err := os.MkdirAll(r.folder, 0o700); err != nil {
 		return Key{}, fault.New(fault.StateNotSaved, "the folder of keys was not made: %w", errors.Unwrap(err))
 	}
-	made := describe(name, line)
+	made := describe(name, signer.PublicKey())
 	if err := create(filepath.Join(r.folder, name), pem.EncodeToMemory(block)); err != nil {
 		return Key{}, err
 	}
@@ -180,13 +177,13 @@ func (r Ring) Revoked() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	keys, err := PublicKeys(text)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the list of revoked keys is damaged: each line is a public key")
+	}
 	var found []string
-	for rest := text; len(strings.TrimSpace(string(rest))) > 0; {
-		public, _, _, after, err := ssh.ParseAuthorizedKey(rest)
-		if err != nil {
-			return nil, fault.New(fault.InvalidParams, "the list of revoked keys is damaged: each line is a public key")
-		}
-		found, rest = append(found, ssh.FingerprintSHA256(public)), after
+	for _, each := range keys {
+		found = append(found, each.Fingerprint)
 	}
 	return found, nil
 }

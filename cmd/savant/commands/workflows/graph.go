@@ -48,8 +48,7 @@ func draw(linked *flow.Graph, format string) (string, error) {
 		for i, node := range picture.Nodes {
 			labels[i] = stepLabel(node)
 		}
-		edges, _ := edgesOf(picture)
-		return graph.Text(labels, edges)
+		return graph.Text(labels, edgesOf(picture))
 	case "mermaid":
 		return linked.Mermaid(), nil
 	case "dot":
@@ -83,19 +82,16 @@ func stepLabel(node flow.NodeInfo) []string {
 }
 
 // edgesOf returns the edges by the numbers of the nodes, without those that a longer way
-// implies, and which of them a check alone is the reason for.
-func edgesOf(picture flow.Picture) (edges []graph.Edge, barriers map[graph.Edge]bool) {
+// implies.
+func edgesOf(picture flow.Picture) (edges []graph.Edge) {
 	number := map[string]int{}
 	for i, node := range picture.Nodes {
 		number[node.ID] = i
 	}
-	barriers = map[graph.Edge]bool{}
 	for _, each := range picture.Edges {
-		edge := graph.Edge{From: number[each.From], To: number[each.To]}
-		edges = append(edges, edge)
-		barriers[edge] = each.Barrier
+		edges = append(edges, graph.Edge{From: number[each.From], To: number[each.To], Barrier: each.Barrier})
 	}
-	return graph.Reduce(len(picture.Nodes), edges), barriers
+	return graph.Reduce(len(picture.Nodes), edges)
 }
 
 // dot writes the language of Graphviz.
@@ -110,10 +106,9 @@ func dot(name string, picture flow.Picture) string {
 		}
 		fmt.Fprintf(&out, "  \"%s\" [label=\"%s\"%s];\n", quote(node.ID), strings.ReplaceAll(quote(strings.Join(stepLabel(node), "\n")), "\n", `\n`), style)
 	}
-	edges, barriers := edgesOf(picture)
-	for _, edge := range edges {
+	for _, edge := range edgesOf(picture) {
 		style := ""
-		if barriers[edge] {
+		if edge.Barrier {
 			style = " [style=dotted]"
 		}
 		fmt.Fprintf(&out, "  \"%s\" -> \"%s\"%s;\n", quote(picture.Nodes[edge.From].ID), quote(picture.Nodes[edge.To].ID), style)
@@ -143,17 +138,14 @@ func svg(picture flow.Picture) (string, error) {
 		}
 		sizes[i].Height = lineHeight*len(lines) + inset
 	}
-	edges, barriers := edgesOf(picture)
-	laid, err := graph.Layout(sizes, edges)
-	if err != nil {
-		return "", err
-	}
+	edges := edgesOf(picture)
+	laid := graph.Layout(sizes, edges)
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="monospace" font-size="13">`+"\n", laid.Width, laid.Height)
 	out.WriteString(`<style>rect,path{fill:none;stroke:#556}rect{fill:#fff}.conditional{stroke-dasharray:5 3}.check{stroke-dasharray:2 4}text{fill:#223}marker path{fill:#556}</style>` + "\n" +
 		`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>` + "\n")
 	for i, points := range laid.Edges {
-		fmt.Fprintf(&out, `<path%s d="%s" marker-end="url(#arrow)"/>`+"\n", class("check", barriers[edges[i]]), graph.Curve(points))
+		fmt.Fprintf(&out, `<path%s d="%s" marker-end="url(#arrow)"/>`+"\n", class("check", edges[i].Barrier), graph.Curve(points))
 	}
 	for i, node := range picture.Nodes {
 		box := laid.Nodes[i]
