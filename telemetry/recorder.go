@@ -34,9 +34,11 @@ type Options struct {
 	MaxFile int64
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Logger gets a warning if a file cannot be written (once per file), and if the
+	// Logger gets a warning if a file cannot be written (once per cause), and if the
 	// folder of the files had to be created again. Nil discards them.
 	Logger *slog.Logger
+	// Causes were told of other files already; nil: none was.
+	Causes *logfile.Causes
 	// Watcher gets every redacted event, in order; nil: nobody does.
 	Watcher Watcher
 	// Complete adds fields to an event of RecordLater in the background, before it is
@@ -65,16 +67,10 @@ func (o Options) path(file string) string {
 	return path.Join(o.Folder, path.Base(file))
 }
 
-// output is one of the files.
-type output struct {
-	*logfile.File
-	failed bool // a failure was logged
-}
-
 // Recorder redacts events and writes them. It is safe for concurrent use.
 type Recorder struct {
 	options        Options
-	trace, runtime *output // nil if no files are written
+	trace, runtime *logfile.File // nil if no files are written
 	queue          *queue
 
 	mu     sync.Mutex
@@ -95,13 +91,16 @@ func NewRecorder(options Options) *Recorder {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
+	if options.Causes == nil {
+		options.Causes = new(logfile.Causes)
+	}
 	if options.Redactor == nil {
 		options.Redactor = redact.Shapes()
 	}
 	r := &Recorder{options: options, queue: newQueue()}
 	if options.Root != nil && !options.ReadOnly {
-		r.trace = &output{File: logfile.New(options.Root, options.path(TraceFile), options.MaxFile)}
-		r.runtime = &output{File: logfile.New(options.Root, options.path(RuntimeFile), options.MaxFile)}
+		r.trace = logfile.New(options.Root, options.path(TraceFile), options.MaxFile)
+		r.runtime = logfile.New(options.Root, options.path(RuntimeFile), options.MaxFile)
 	}
 	return r
 }
@@ -170,11 +169,13 @@ func (r *Recorder) write(events []Event) {
 	r.complain(r.runtime, err)
 }
 
-// complain logs the first failure of a file, without the absolute path in the error.
-func (r *Recorder) complain(file *output, err error) {
-	if err != nil && !file.failed {
-		file.failed = true
-		r.options.Logger.Warn("a telemetry file cannot be written", "file", file.Name(), "cause", ownfolder.Reason(err).Error())
+// complain logs the first failure of a cause, without the absolute path in the error.
+func (r *Recorder) complain(file *logfile.File, err error) {
+	if err == nil {
+		return
+	}
+	if cause := ownfolder.Reason(err).Error(); r.options.Causes.First(cause) {
+		r.options.Logger.Warn("a telemetry file cannot be written", "file", file.Name(), "cause", cause)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 
 	"savant/internal/filelock"
 	"savant/internal/ownfolder"
@@ -24,6 +25,16 @@ type File struct {
 	limit  int64
 	file   *os.File // nil before the first write
 	opened fs.FileInfo
+}
+
+// Causes remembers why files cannot be written: one cause, such as a folder that may not be
+// written, is told once for all its files. It is safe for concurrent use.
+type Causes struct{ told sync.Map }
+
+// First reports whether a cause was not told before.
+func (c *Causes) First(cause string) bool {
+	_, told := c.told.LoadOrStore(cause, true)
+	return !told
 }
 
 // New returns a file below root, which is rotated when it exceeds limit bytes.

@@ -128,10 +128,11 @@ func (a *App) logLines() io.Writer {
 	return a.options.Stderr
 }
 
-// logFile is savant.log in the folder of logs. A write failure is reported once, and
-// the work continues.
+// logFile is savant.log in the folder of logs. A write failure is reported once, also with
+// the files of the telemetry, and the work continues.
 type logFile struct {
 	complain io.Writer
+	causes   logfile.Causes
 
 	mu   sync.Mutex
 	file *logfile.File // nil if nothing is written
@@ -147,7 +148,9 @@ func (l *logFile) Write(record []byte) (int, error) {
 	}
 	if _, err := l.file.Append(visible.JSON(record)); err != nil {
 		l.lost = true
-		fmt.Fprintf(l.complain, "savant: warning: %s cannot be written: %v\n", l.file.Name(), ownfolder.Reason(err))
+		if cause := ownfolder.Reason(err).Error(); l.causes.First(cause) {
+			fmt.Fprintf(l.complain, "savant: warning: %s cannot be written: %s\n", l.file.Name(), cause)
+		}
 	}
 	return len(record), nil
 }

@@ -108,7 +108,7 @@ func Redactor(environment []string, loaded *settings.Loaded) *redact.Redactor {
 // openTelemetry creates the recorder of all events.
 func (a *App) openTelemetry() {
 	a.calls.process, a.calls.tracing = newID(), a.openTracing()
-	options := telemetry.Options{Root: a.Root, Folder: a.logs, ReadOnly: a.log.file == nil, Logger: a.Logger, Complete: withNames, Redactor: a.redactor, Watcher: a.options.Watcher}
+	options := telemetry.Options{Root: a.Root, Folder: a.logs, ReadOnly: a.log.file == nil, Logger: a.Logger, Causes: &a.log.causes, Complete: withNames, Redactor: a.redactor, Watcher: a.options.Watcher}
 	if a.calls.tracing != nil {
 		options.Trace = a.calls.tracing.Span
 	}
