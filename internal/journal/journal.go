@@ -62,13 +62,19 @@ func Recover(file File, last, end, size int64) error {
 // newline, which no crash can cause.
 var ErrNoNewline = errors.New("does not end in a newline")
 
+// MaxLine bounds a line, in bytes: what is longer was not written by Append.
+const MaxLine = 64 << 20
+
+// ErrLongLine is the error of a line beyond MaxLine.
+var ErrLongLine = errors.New("is longer than any line that is written")
+
 // Read calls visit with each line from an offset up to size, without its newline. It
 // drops a torn last line, the trace of an unacknowledged append. whole reports whether
 // a line is valid, for instance by a checksum. An error of visit ends the reading.
 func Read(file io.ReaderAt, from, size int64, whole func(line []byte) bool, visit func(line []byte) error) error {
 	reader := bufio.NewReaderSize(io.NewSectionReader(file, from, size-from), int(min(size-from+1, 256<<10)))
 	for at := from; at < size; {
-		line, err := reader.ReadBytes('\n')
+		line, err := readLine(reader)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -91,6 +97,18 @@ func Read(file io.ReaderAt, from, size int64, whole func(line []byte) bool, visi
 		at = end
 	}
 	return nil
+}
+
+// readLine reads up to a newline, or the end.
+func readLine(reader *bufio.Reader) (line []byte, err error) {
+	for len(line) <= MaxLine {
+		part, err := reader.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+	return nil, ErrLongLine
 }
 
 // sector is the unit of loss in a crash, in bytes; larger sectors are multiples of it.

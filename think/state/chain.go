@@ -88,7 +88,7 @@ func (s scanner) scan(last Link, offset int64) ([]recordEnd, error) {
 	switch {
 	case err == nil || failed != nil:
 		return found, failed
-	case errors.Is(err, journal.ErrNoNewline):
+	case errors.Is(err, journal.ErrNoNewline), errors.Is(err, journal.ErrLongLine):
 		return found, corruptRecord(s.name, last.Version+1, err.Error())
 	default:
 		return found, notRead(s.name, err)

@@ -108,6 +108,9 @@ func openFile(target opener, name string, flags int) (file, stat, error) {
 	return opened, info, err
 }
 
+// maxWhole bounds what is read at once: a folder may bring a larger file.
+const maxWhole = 2 * maxRecord
+
 // readAll reads a whole file.
 func readAll(target disk, name string) ([]byte, error) {
 	opened, info, err := openFile(target, name, os.O_RDONLY)
@@ -115,6 +118,9 @@ func readAll(target disk, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = opened.Close() }() // only read
+	if info.size > maxWhole {
+		return nil, errLarge
+	}
 	return readRange(opened, 0, info.size)
 }
 

@@ -20,18 +20,25 @@ var ErrNoArtifact = errors.New("the artifact is missing")
 // is reported as damage, and the entry is left unchanged.
 var errIrregular = errors.New("is not a regular file: move it aside, and put a copy of the file back if there is one")
 
+// errLarge is the error of a file that is larger than those the store writes. It is
+// reported like errIrregular.
+var errLarge = errors.New("is larger than any file of its kind: move it aside, and put a copy of the file back if there is one")
+
+// notOurs reports that something is in a file's place that the store did not write.
+func notOurs(cause error) bool { return errors.Is(cause, errIrregular) || errors.Is(cause, errLarge) }
+
 // notSaved reports that something could not be made durable.
 func notSaved(name string, cause error) error {
-	if errors.Is(cause, errIrregular) {
-		return corrupt(name, "%w", errIrregular)
+	if notOurs(cause) {
+		return corrupt(name, "%w", cause)
 	}
 	return ownfolder.NotSaved(name, cause)
 }
 
 // notRead reports that a file is there and could not be read.
 func notRead(name string, cause error) error {
-	if errors.Is(cause, errIrregular) {
-		return corrupt(name, "%w", errIrregular)
+	if notOurs(cause) {
+		return corrupt(name, "%w", cause)
 	}
 	return ownfolder.NotRead(name, cause)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"os"
 	"path"
 	"time"
 )
@@ -48,16 +49,27 @@ func (d *Dir) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (C
 
 // mark collects the digests that a file names.
 func (d *Dir) mark(name string, named map[string]bool) error {
-	text, err := readAll(d.disk, name)
+	opened, info, err := openFile(d.disk, name, os.O_RDONLY)
 	if missing(err) {
 		return nil
 	}
 	if err != nil {
 		return notRead(name, err)
 	}
-	DigestsIn(text, named)
+	defer func() { _ = opened.Close() }() // only read
+	block := make([]byte, min(info.size, markBlock))
+	for at := int64(0); at < info.size; at += markBlock - hashLength + 1 { // a digest may be in two blocks
+		text, err := readInto(block, opened, at, info.size)
+		if err != nil {
+			return notRead(name, err)
+		}
+		DigestsIn(text, named)
+	}
 	return nil
 }
+
+// markBlock is how much of a file is looked through at once, in bytes.
+const markBlock = 1 << 20
 
 // DigestsIn collects every run of as many hexadecimal digits as a digest has.
 func DigestsIn(text []byte, found map[string]bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path"
 
 	"savant/fault"
@@ -64,7 +65,12 @@ type repair struct {
 }
 
 func (r *repair) run(upTo int) error {
-	text, err := readAll(r.dir.disk, r.journal.name)
+	opened, info, err := openFile(r.dir.disk, r.journal.name, os.O_RDONLY)
+	if err != nil {
+		return notRead(r.journal.name, err)
+	}
+	defer func() { _ = opened.Close() }() // only read
+	text, err := readRange(opened, 0, info.size)
 	if err != nil {
 		return notRead(r.journal.name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/journal"
 	"savant/internal/pattern"
 )
 
@@ -16,7 +17,7 @@ type Link struct {
 
 // maxRecord bounds the line of one record, in bytes: the largest message the
 // server reads. Large values belong into artifacts long before.
-const maxRecord = 64 << 20
+const maxRecord = journal.MaxLine
 
 // word is the pattern of a kind or a status.
 const word = `[a-z][a-z0-9_.-]{0,63}`
