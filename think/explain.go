@@ -1,6 +1,7 @@
 package think
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -266,28 +267,22 @@ func whySkipped(line flow.Line) string {
 	return Cause(line.Cause)
 }
 
+// causes are the causes of skips in words; %s is what the cause names.
+var causes = map[string]string{
+	"when":                "its condition is false",
+	"missing_data":        "it needs %s, and no step gave it",
+	"upstream_failed":     "an earlier step, %s, failed",
+	"dependency_not_done": "%s, which it depends on, is not done",
+	"no_dependency_done":  "none of the steps it depends on is done",
+	"run_failed":          "the run had failed",
+	"cancelled":           "the run was cancelled",
+	"skip_rest":           "a failed step skips the rest of the run",
+}
+
 // Cause says in words why a step was skipped.
 func Cause(cause string) string {
 	word, of, _ := strings.Cut(cause, ":")
-	switch word {
-	case "when":
-		return "its condition is false"
-	case "missing_data":
-		return "it needs " + of + ", and no step gave it"
-	case "upstream_failed":
-		return "an earlier step, " + of + ", failed"
-	case "dependency_not_done":
-		return of + ", which it depends on, is not done"
-	case "no_dependency_done":
-		return "none of the steps it depends on is done"
-	case "run_failed":
-		return "the run had failed"
-	case "cancelled":
-		return "the run was cancelled"
-	case "skip_rest":
-		return "a failed step skips the rest of the run"
-	}
-	return cause
+	return strings.ReplaceAll(cmp.Or(causes[word], cause), "%s", of)
 }
 
 // read writes the explanation as text for a person.

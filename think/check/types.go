@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -49,23 +50,11 @@ func (k kinds) String() string {
 
 // kindOf returns the kind of a decoded JSON value.
 func kindOf(value any) kinds {
-	switch jsonvalue.Kind(value) {
-	case "null":
-		return null
-	case "boolean":
-		return boolean
-	case "integer":
-		return integer
-	case "number":
+	kind := kindNamed[jsonvalue.Kind(value)]
+	if kind == number { // a whole number is an "integer"
 		return fraction
-	case "string":
-		return text
-	case "array":
-		return list
-	case "object":
-		return object
 	}
-	return every
+	return cmp.Or(kind, every)
 }
 
 // openness says whether a type may have fields that it does not name.
