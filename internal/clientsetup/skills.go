@@ -20,6 +20,21 @@ const (
 	skillSeal = "\n  savant-digest: sha256:"
 )
 
+// SharesSkills returns the title of another client that Savant is set up for and that reads the
+// same folder of skills; "" if there is no such client.
+func (c Client) SharesSkills(t Target) string {
+	for _, other := range table() {
+		if c.skills == nil || other.skills == nil || other.Name == c.Name || other.skills(t) != c.skills(t) {
+			continue
+		}
+		changes, err := other.Undo(t)
+		if err == nil && slices.ContainsFunc(changes, Change.Changed) {
+			return other.Title
+		}
+	}
+	return ""
+}
+
 // Skills returns the changes that make the folder of the client have these skills of Savant,
 // and no others: INVALID_PARAMS for a client that reads no folder. Skills of others stay, and so do
 // those of Savant that a person edited: edited are their paths. The errors are those of Setup.

@@ -186,7 +186,12 @@ func (s *setup) withSkills(client clientsetup.Client, t clientsetup.Target, chan
 		return changes, nil
 	}
 	var skills []clientsetup.Skill
-	if !s.undo {
+	if s.undo {
+		if other := client.SharesSkills(t); other != "" {
+			fmt.Fprintf(s.Stdout, "%s reads the skills in the same folder, too: they stay.\n", other)
+			return changes, nil
+		}
+	} else {
 		var err error
 		if skills, err = skillsOf(t); err != nil {
 			return nil, err
