@@ -26,6 +26,8 @@ type Recorded struct {
 	Time    int64
 	// Refused: it was not made.
 	Refused bool
+	// ofClient: the client made it, and not Savant, so that its hooks are the witness.
+	ofClient bool
 }
 
 // Tried is a call that rules would have refused, or asked a person about.
@@ -148,10 +150,14 @@ func (t *trial) begin(name string, made Recorded) {
 	made.Line = t.line
 	t.calls++
 	t.open[name] = nil
-	if made.Tool, _ = toolOf(t.set, made.Tool); !t.set.Reads(made.Tool) {
+	tool, ours := toolOf(t.set, made.Tool)
+	if made.Tool = tool; !t.set.Reads(tool) {
 		return
 	}
-	call := rules.Call{Tool: made.Tool, Input: made.Input, Session: made.Session, Time: made.Time, Witness: "gateway"}
+	call := rules.Call{Tool: tool, Input: made.Input, Session: made.Session, Time: made.Time, Witness: "gateway"}
+	if made.ofClient && !ours {
+		call.Witness = "hook"
+	}
 	verdict := rules.Decide(t.set, t.history, call)
 	if len(verdict.Findings) > 0 {
 		t.found = append(t.found, Tried{made, verdict})
@@ -186,7 +192,7 @@ func (t *trial) blocks(found message) {
 	for _, each := range blocks {
 		switch each.Type {
 		case "tool_use":
-			t.begin(each.ID, Recorded{Tool: each.Name, Input: each.Input, Session: found.Session, Time: milliseconds(found.Timestamp)})
+			t.begin(each.ID, Recorded{Tool: each.Name, Input: each.Input, Session: found.Session, Time: milliseconds(found.Timestamp), ofClient: true})
 		case "tool_result":
 			output := each.Content
 			if len(found.Result) > 0 && len(blocks) == 1 { // as its hooks report it

@@ -65,3 +65,20 @@ func (endless) Read(into []byte) (int, error) {
 	}
 	return len(into), nil
 }
+
+// TestARecordedCallHasTheWitnessOfItsHook: Savant did not see a client's own call, but that of
+// its own tool, also in the session of a client.
+func TestARecordedCallHasTheWitnessOfItsHook(t *testing.T) {
+	file, err := rules.Parse("rules/r.yaml", []byte(`evidence: {seen: {last: Read, if: "call[0].witness == 'gateway'"}, status: {last: git.status, if: "call[0].witness == 'gateway'"}}
+rules: [{id: own, before: Edit, require: {needs: seen}}, {id: ours, before: Write, require: {needs: status}}]`))
+	require.NoError(t, err)
+	session := ""
+	for i, name := range []string{"Read", "mcp__savant__git_status", "Edit", "Write"} {
+		session += fmt.Sprintf(`{"type":"assistant","sessionId":"s","message":{"content":[{"type":"tool_use","id":"t%d","name":%q,"input":{}}]}}`+"\n", i, name)
+		session += fmt.Sprintf(`{"type":"user","sessionId":"s","message":{"content":[{"tool_use_id":"t%d","type":"tool_result","content":"ok"}]}}`+"\n", i)
+	}
+	found, _, err := sessions.Try(rules.New(file), strings.NewReader(session), nil)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, "Edit", found[0].Tool)
+}

@@ -69,9 +69,11 @@ type ruleFile struct {
 // hold once they are written, so they come last.
 func (p *program) writeRules(root *os.Root, files ...ruleFile) error {
 	for _, each := range files {
-		name := path.Join(sessions.Folder, each.name)
-		if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return fault.New(fault.InvalidParams, "%s is there already, and is not overwritten", name)
+		stem := path.Join(sessions.Folder, strings.TrimSuffix(each.name, ".yaml"))
+		for _, name := range []string{stem + ".yaml", stem + ".yml"} {
+			if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+				return fault.New(fault.InvalidParams, "%s is there already, and is not overwritten", name)
+			}
 		}
 	}
 	if err := root.Mkdir(sessions.Folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
