@@ -33,10 +33,7 @@ type Description struct {
 // one by its schemas. The example has the values of the tags "example", and a value of
 // its type for every other argument that is required.
 func (t Tool) Describe() (Description, error) {
-	input, output, err := t.shapes()
-	if err != nil {
-		return Description{}, err
-	}
+	input, output := t.shapes()
 	made := Description{Arguments: input.fields("", 1), Result: output.fields("", maxDepth)}
 	example, err := jsonvalue.Encode(input.example())
 	made.Example = example
@@ -46,15 +43,11 @@ func (t Tool) Describe() (Description, error) {
 // maxDepth is how deep members of a result are listed.
 const maxDepth = 2
 
-func (t Tool) shapes() (input, output *shape, err error) {
+func (t Tool) shapes() (input, output *shape) {
 	if t.takes != nil {
-		return shapeOf(t.takes, nil), openShapeOf(t.gives), nil
+		return shapeOf(t.takes, nil), openShapeOf(t.gives)
 	}
-	if input, err = parseShape(t.Input); err != nil {
-		return nil, nil, err
-	}
-	output, err = parseShape(t.Output)
-	return input, output, err
+	return parseShape(t.Input), parseShape(t.Output)
 }
 
 // openShapeOf is shapeOf for a type that need not have a schema: what contains itself, or
@@ -115,10 +108,10 @@ func (s *shape) addOpen(t reflect.Type, within []reflect.Type) {
 }
 
 // parseShape reads what a schema says of an object; other schemas have no fields.
-func parseShape(schema json.RawMessage) (*shape, error) {
+func parseShape(schema json.RawMessage) *shape {
 	made := &shape{Properties: new(jsonvalue.Object)}
 	if len(schema) == 0 {
-		return made, nil
+		return made
 	}
 	var given struct {
 		Type, Description any
@@ -128,7 +121,7 @@ func parseShape(schema json.RawMessage) (*shape, error) {
 		Enum              []any
 	}
 	if err := json.Unmarshal(schema, &given); err != nil {
-		return made, nil // true and false are schemas, too
+		return made // true and false are schemas, too
 	}
 	made.Type, _ = given.Type.(string)
 	made.Description, _ = given.Description.(string)
@@ -139,20 +132,12 @@ func parseShape(schema json.RawMessage) (*shape, error) {
 		}
 	}
 	if len(given.Items) > 0 {
-		items, err := parseShape(given.Items)
-		if err != nil {
-			return nil, err
-		}
-		made.Items = items
+		made.Items = parseShape(given.Items)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given.Properties)) {
-		inner, err := parseShape(given.Properties[name])
-		if err != nil {
-			return nil, err
-		}
-		made.Properties.Add(name, inner)
+		made.Properties.Add(name, parseShape(given.Properties[name]))
 	}
-	return made, nil
+	return made
 }
 
 // fields lists the members of an object and, to a depth, those within them.

@@ -101,27 +101,10 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 
 // changes lists the differing tools, by name.
 func changes(old, now map[string]pin) []Change {
-	names := slices.Sorted(maps.Keys(old))
-	for name := range now {
-		if _, known := old[name]; !known {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
 	var all []Change
-	for _, name := range names {
-		before, had := old[name]
-		after, has := now[name]
-		kind := "changed"
-		switch {
-		case had && has && before.Digest == after.Digest:
-			continue
-		case !had:
-			kind = "new"
-		case !has:
-			kind = "gone"
-		}
-		all = append(all, Change{Tool: visibleText(name), Kind: kind, Diff: diff(lines(before.Definition), lines(after.Definition))})
+	kinds, different := map[string]string{isNew: "new", isChanged: "changed", isGone: "gone"}, compare(old, now)
+	for _, name := range slices.Sorted(maps.Keys(different)) {
+		all = append(all, Change{Tool: visibleText(name), Kind: kinds[different[name]], Diff: diff(lines(old[name].Definition), lines(now[name].Definition))})
 	}
 	return all
 }
