@@ -44,6 +44,16 @@ func TestASearchSaysWhatIsNotCheckedOut(t *testing.T) {
 	require.Contains(t, note(), "not checked out: 1 submodule; git submodule update --init")
 }
 
+// A bare repository has no files to search, and says so.
+func TestASearchNamesABareRepository(t *testing.T) {
+	folder, registry := project(t, map[string]string{"a": "alpha\n"})
+	out, err := exec.CommandContext(t.Context(), "git", "init", "-q", "--bare", folder).CombinedOutput()
+	require.NoError(t, err, string(out))
+	found, err := call(t, registry, "context.search", map[string]any{"query": "beta"})
+	require.NoError(t, err)
+	require.Contains(t, found["note"], "bare repository")
+}
+
 // A search names the files of rules that are too large to be applied, with git and
 // without, also the next process, which has the listing from the index.
 func TestASearchNamesRulesThatAreTooLarge(t *testing.T) {

@@ -177,6 +177,7 @@ type unsearched struct {
 func (m *unsearched) add(repo string, found index.Answer, absent files.Absent) {
 	m.unread.Files, m.unread.Folders = m.unread.Files+found.Unread.Files, m.unread.Folders+found.Unread.Folders
 	m.absent.Files, m.absent.Submodules = m.absent.Files+absent.Files, m.absent.Submodules+absent.Submodules
+	m.absent.Bare = m.absent.Bare || absent.Bare
 	for _, each := range found.Oversize {
 		m.oversize = append(m.oversize, path.Join(repo, each))
 	}
@@ -195,6 +196,9 @@ func (m unsearched) note(rows int) string {
 	}
 	if absent.Files > 0 {
 		notes = append(notes, "not searched, because this is a sparse checkout: "+quantity(absent.Files, "file")+"; git sparse-checkout add FOLDER brings more")
+	}
+	if absent.Bare {
+		notes = append(notes, "not searched, because this is a bare repository, which has no working tree; git worktree add ../NAME BRANCH makes one beside it")
 	}
 	if absent.Submodules > 0 {
 		notes = append(notes, "not searched, because it is not checked out: "+quantity(absent.Submodules, "submodule")+"; git submodule update --init brings it")

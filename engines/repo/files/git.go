@@ -45,12 +45,17 @@ func gitListing(ctx context.Context, folder string) ([]string, error) {
 }
 
 // Absent counts what git tracks in a folder and has not checked out.
-type Absent struct{ Files, Submodules int }
+type Absent struct {
+	Files, Submodules int
+	Bare              bool // the folder is a bare repository, which checks out nothing
+}
 
 // NotCheckedOut returns what a sparse checkout leaves out of a folder, and the submodules
 // of its .gitmodules that are empty. git is asked only where one of them is possible.
 func NotCheckedOut(ctx context.Context, folder string) (found Absent) {
 	git := repositoryOf(folder).git
+	_, err := os.Stat(filepath.Join(folder, "objects"))
+	found.Bare = err == nil && isFile(filepath.Join(folder, "HEAD")) && isFile(filepath.Join(folder, "config"))
 	if git == "" || blocks(git) || !isFile(filepath.Join(git, "info", "sparse-checkout")) && !isFile(filepath.Join(folder, ".gitmodules")) {
 		return found
 	}
