@@ -22,11 +22,15 @@ var ErrIrregular = errors.New("not a regular file")
 // git, is not Savant's.
 func Open(root *os.Root, name string, flags int, permission fs.FileMode) (*os.File, error) {
 	if flags&(os.O_WRONLY|os.O_RDWR) != 0 {
-		if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return nil, &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
-		}
+		return OpenUnlinked(root, name, flags, permission)
 	}
 	return checked(name, func() (*os.File, error) { return root.OpenFile(name, flags|nonblocking, permission) })
+}
+
+// OpenUnlinked is Open of a file that is Savant's own: a link in its place is not followed,
+// for reading neither.
+func OpenUnlinked(root *os.Root, name string, flags int, permission fs.FileMode) (*os.File, error) {
+	return checked(name, func() (*os.File, error) { return openUnlinked(root, name, flags, permission) })
 }
 
 // OpenPath opens a file that a person names, for reading.

@@ -33,15 +33,11 @@ func openDisk(folder string) (disk, error) {
 
 func (d osDisk) Open(name string, flags int) (file, error) {
 	// Savant makes no links, and what one leads to is not its own.
-	if info, err := d.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+	opened, err := regular.OpenUnlinked(d.root, name, flags, filePermission)
+	if errors.Is(err, regular.ErrIrregular) || errors.Is(err, syscall.EISDIR) {
 		return nil, errIrregular
 	}
-	// O_NONBLOCK, because opening a named pipe would wait for its other end.
-	opened, err := d.root.OpenFile(name, flags|unix.O_NONBLOCK, filePermission)
 	if err != nil {
-		if info, failed := d.root.Lstat(name); failed == nil && !info.Mode().IsRegular() {
-			err = errIrregular // a folder, or a link that leads nowhere or out of the root
-		}
 		return nil, err
 	}
 	return osFile{opened}, nil
@@ -96,9 +92,6 @@ func (f osFile) Stat() (stat, error) {
 	info, err := f.File.Stat()
 	if err != nil {
 		return stat{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return stat{}, errIrregular
 	}
 	return statOf(info)
 }
