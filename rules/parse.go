@@ -138,7 +138,8 @@ func (p *parser) document(value any, at string) {
 	top := p.Object(value, at, fileKeys...)
 	f := p.file
 	f.Name = p.Text(top, at, "name")
-	p.Text(top, at, "version")                                                                                                                 // is for people
+	p.Text(top, at, "version") // for people: no rule reads it
+
 	if base := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)); at == "" && f.Name != "" && !strings.HasSuffix("."+base, "."+f.Name) { // of a package: PACKAGE.NAME
 		p.Fail("name", "the name is %q, and the file is %s: they must be equal", f.Name, path.Base(f.Path))
 	}
