@@ -21,10 +21,13 @@ type File interface {
 // still be in the file. Call Recover before reading the journal again.
 var ErrLineRemains = errors.New("the line may be in the file")
 
-// Append writes a line, which ends in a newline, at the end of a journal. If durable is
-// set it returns after one sync; otherwise a crash of the machine may lose the line. A
-// failed line is truncated.
+// Append writes a line, which ends in a newline, at the end of a journal: ErrLongLine beyond
+// MaxLine. If durable is set it returns after one sync; otherwise a crash of the machine may
+// lose the line. A failed line is truncated.
 func Append(file File, end int64, line []byte, durable bool) error {
+	if len(line) > MaxLine+len("\n") {
+		return ErrLongLine
+	}
 	_, err := file.WriteAt(line, end)
 	if err == nil && durable {
 		err = file.Sync()
@@ -62,11 +65,11 @@ func Recover(file File, last, end, size int64) error {
 // newline, which no crash can cause.
 var ErrNoNewline = errors.New("does not end in a newline")
 
-// MaxLine bounds a line, in bytes: what is longer was not written by Append.
+// MaxLine bounds a line without its newline, in bytes.
 const MaxLine = 64 << 20
 
 // ErrLongLine is the error of a line beyond MaxLine.
-var ErrLongLine = errors.New("is longer than any line that is written")
+var ErrLongLine = errors.New("is longer than 64 MB")
 
 // Read calls visit with each line from an offset up to size, without its newline. It
 // drops a torn last line, the trace of an unacknowledged append. whole reports whether

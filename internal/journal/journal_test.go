@@ -109,6 +109,20 @@ func (f failing) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
+// What could not be read again is not written.
+func TestALineHasABound(t *testing.T) {
+	file := create(t)
+	longest := append(bytes.Repeat([]byte("<"), journal.MaxLine), '\n')
+	require.NoError(t, journal.Append(file, 0, longest, false))
+	lengths := []int{}
+	require.NoError(t, journal.Read(file, 0, int64(len(longest)), func([]byte) bool { return true }, func(line []byte) error {
+		lengths = append(lengths, len(line))
+		return nil
+	}))
+	require.Equal(t, []int{journal.MaxLine}, lengths)
+	require.ErrorIs(t, journal.Append(file, int64(len(longest)), append(longest, '\n'), false), journal.ErrLongLine)
+}
+
 func TestAFailedAppendIsCutOff(t *testing.T) {
 	refused := errors.New("refused")
 	file := create(t)

@@ -50,7 +50,7 @@ func TestLargeFilesOfAFolderAreNotRead(t *testing.T) {
 	require.ErrorIs(t, err, fault.StateCorrupt)
 	_, err = d.Records(t.Context(), Key{"w", "large"}, 0, 0)
 	require.ErrorIs(t, err, fault.StateCorrupt)
-	require.ErrorContains(t, err, "longer than any line")
+	require.ErrorContains(t, err, "is longer than 64 MB")
 	infos, err := d.List(t.Context(), Filter{})
 	require.NoError(t, err)
 	require.Len(t, infos, 2)
