@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -57,8 +58,8 @@ func (r *report) readSource(src []byte) *yaml.Node {
 		r.addAt(fault.YAMLSchemaViolation, "", position{1, 1}, "the file is empty%s", r.needs)
 		return nil
 	}
-	if bytes.ContainsAny(src, "\u0085\u2028\u2029") {
-		relocate(&document, lineEnd().FindAllIndex(src, -1), src)
+	if slices.ContainsFunc(otherEnds, func(end string) bool { return bytes.Contains(src, []byte(end)) }) {
+		relocate(&document, editorLines(src))
 	}
 	before := len(r.diagnostics)
 	count := 0
@@ -69,18 +70,36 @@ func (r *report) readSource(src []byte) *yaml.Node {
 	return document.Content[0]
 }
 
-// lineEnd is what ends a line for yaml.v3, also where no editor begins another one.
-var lineEnd = pattern.Lazy("\r\n|[\r\n\u0085\u2028\u2029]")
+// lineEnd is what ends a line for yaml.v3. Of it, otherEnds end no line for editors.
+var (
+	lineEnd   = pattern.Lazy("\r\n|[\r\n\u0085\u2028\u2029]")
+	otherEnds = []string{"\u0085", "\u2028", "\u2029"}
+)
+
+// editorLines returns for each line of yaml.v3 the line of an editor that has it, and how many
+// characters of that line stand before it.
+func editorLines(src []byte) []position {
+	at, begin := position{line: 1}, 0
+	lines := []position{at}
+	for _, end := range lineEnd().FindAllIndex(src, -1) {
+		if c := src[end[0]]; c == '\n' || c == '\r' {
+			at = position{line: at.line + 1}
+		} else {
+			at.column += utf8.RuneCount(src[begin:end[1]])
+		}
+		lines, begin = append(lines, at), end[1]
+	}
+	return lines
+}
 
 // relocate counts the lines and columns of a tree as editors do.
-func relocate(node *yaml.Node, ends [][]int, src []byte) {
-	if node.Line > 1 && node.Line-2 < len(ends) {
-		begin := ends[node.Line-2][1]
-		line := bytes.LastIndexByte(src[:begin], '\n') + 1
-		node.Line, node.Column = bytes.Count(src[:begin], []byte("\n"))+1, node.Column+utf8.RuneCount(src[line:begin])
+func relocate(node *yaml.Node, lines []position) {
+	if node.Line > 0 && node.Line <= len(lines) {
+		in := lines[node.Line-1]
+		node.Line, node.Column = in.line, node.Column+in.column
 	}
 	for _, each := range node.Content {
-		relocate(each, ends, src)
+		relocate(each, lines)
 	}
 }
 
