@@ -172,7 +172,7 @@ func (s *server) tools() (found []candidate) {
 	return found
 }
 
-// named are candidates that nothing is said of.
+// named makes candidates of names, without a description.
 func named(names []string, kind int) (found []candidate) {
 	for _, each := range names {
 		found = append(found, candidate{each, "", kind})

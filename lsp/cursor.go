@@ -214,9 +214,18 @@ var entryPattern = pattern.Lazy(`([A-Za-z_][\w-]*)\s*:\s*("[^"]*"|'[^']*'|[^,{}\
 
 // entries are the plain values of a mapping in braces, up to the first that closes.
 func entries(text string) map[string]string {
-	found, depth := map[string]string{}, 0
-	var own strings.Builder
-	for _, c := range text {
+	found := map[string]string{}
+	for _, each := range entryPattern().FindAllStringSubmatch(outermost(text), -1) {
+		found[each[1]] = plain(each[2])
+	}
+	return found
+}
+
+// outermost is the text of a mapping in braces, up to the first that closes: brackets and what
+// is nested in it are spaces, so that the rest stands where it stood.
+func outermost(text string) string {
+	own, depth := []byte(text), 0
+	for i, c := range own {
 		switch c {
 		case '{', '[':
 			depth++
@@ -224,15 +233,12 @@ func entries(text string) map[string]string {
 			depth--
 		default:
 			if depth == 1 {
-				own.WriteRune(c)
+				continue
 			}
 		}
-		if depth == 0 {
-			break
+		if own[i] = ' '; depth == 0 {
+			return string(own[:i])
 		}
 	}
-	for _, each := range entryPattern().FindAllStringSubmatch(own.String(), -1) {
-		found[each[1]] = plain(each[2])
-	}
-	return found
+	return string(own)
 }

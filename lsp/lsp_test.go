@@ -316,10 +316,10 @@ func TestWhatRulesCouldSay(t *testing.T) {
 	var to location
 	e.call("textDocument/definition", at, &to)
 	require.Equal(t, 2, to.Range.Start.Line)
-	text, at = splitCursor("rules/few.yaml", evidence+"    when: facts.lim|it > 0\n")
+	text, at = splitCursor("rules/few.yaml", strings.Replace(evidence, "{limit", "{limitless: {limit: no}, limit", 1)+"    when: facts.lim|it > 0\n")
 	e.write("rules/few.yaml", 100, text)
 	e.call("textDocument/definition", at, &to)
-	require.Equal(t, span{position{0, 8}, position{0, 13}}, to.Range)
+	require.Equal(t, span{position{0, 32}, position{0, 37}}, to.Range)
 	var all []symbol
 	e.call("textDocument/documentSymbol", at, &all)
 	require.Len(t, all, 1)

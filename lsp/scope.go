@@ -72,9 +72,8 @@ func keysBelow(text lines, root string) (found []declared) {
 		case r.blank():
 		case r.at == 0:
 			if inside, indent = r.key == root, -1; inside {
-				for _, name := range sorted(entries(r.value)) {
-					at := r.from + max(0, strings.Index(r.value, name))
-					found = append(found, declared{name: name, line: number, begin: at, end: at + len(name)})
+				for _, at := range entryPattern().FindAllStringSubmatchIndex(outermost(r.value), -1) {
+					found = append(found, declared{name: r.value[at[2]:at[3]], line: number, begin: r.from + at[2], end: r.from + at[3]})
 				}
 			}
 		case inside && (indent < 0 || r.at == indent) && r.key != "":
