@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"encoding/json"
+	"log/slog"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -12,6 +13,48 @@ import (
 
 // maxEcho bounds how much of a server's text an error repeats, in bytes.
 const maxEcho = 200
+
+// maxReplies is how many answers to its requests a server may leave unread.
+const maxReplies = 1000
+
+// route takes a message of the server that answers nothing. A request is answered, unless too
+// many answers are unread.
+func (c *Client) route(m *jsonrpc.Message) {
+	switch {
+	case m.IsNotification():
+		c.notified(m.Method, m.Params)
+	case m.IsResponse():
+	case c.replies.Add(1) > maxReplies:
+		c.replies.Add(-1)
+	default:
+		c.link.startWork(func() {
+			defer c.replies.Add(-1)
+			c.link.respond(c.answer(m))
+		})
+	}
+}
+
+// maxLogged is how many parts of a server's output that are no message are logged.
+const maxLogged = 60
+
+// skip logs what is no message, and returns it as errors show it, and whether it was meant as
+// one.
+func (c *Client) skip(text []byte) (shown string, meant bool) {
+	shown, meant = c.printable(text), meantAsMessage(text)
+	level := slog.LevelInfo
+	if meant {
+		level = slog.LevelWarn
+	}
+	if c.logged.Add(1) <= maxLogged {
+		c.options.Logger.Log(c.life, level, "a server sent what is no message", "line", shown)
+	}
+	return shown, meant
+}
+
+// cancellation tells the server that nobody waits for an answer any more.
+func cancellation(id json.RawMessage) jsonrpc.Notification {
+	return jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
+}
 
 // answer answers a request of the server: a question to the user or a ping. It refuses
 // everything else, for example sampling and roots: a file server would use roots

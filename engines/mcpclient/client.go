@@ -64,6 +64,9 @@ type Client struct {
 	// tokens numbers the progress tokens; reports holds their callbacks.
 	tokens  atomic.Int64
 	reports sync.Map
+	// replies counts the answers to the server that are being computed or sent, logged the
+	// parts that are no message.
+	replies, logged atomic.Int64
 }
 
 // link carries messages to one server and back. ask and notify may be called
@@ -72,7 +75,11 @@ type link interface {
 	// ask sends a request and returns the reply. If ctx ends first, it cancels the
 	// request at the server.
 	ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error)
-	notify(ctx context.Context, method string, params map[string]any) error
+	notify(ctx context.Context, sent jsonrpc.Notification) error
+	// startWork runs work in the background, unless the connection has ended; respond sends an
+	// answer to the server.
+	startWork(work func())
+	respond(answer *jsonrpc.Reply)
 	// agree sets the protocol revision for all further messages.
 	agree(version string)
 	// close ends the link; ended is closed when no more messages can come.
@@ -103,7 +110,7 @@ func newClient(ctx context.Context, options Options) *Client {
 // process.
 func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, options Options) (*Client, error) {
 	c := newClient(ctx, options)
-	c.link = openStream(c, stdin, stdout)
+	openStream(c, stdin, stdout)
 	if err := c.connect(ctx); err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
+	"savant/internal/jsonrpc"
 )
 
 // serverInfo describes the server: the result of initialize, or of server/discover in
@@ -47,7 +48,7 @@ func (c *Client) initialize(ctx context.Context, server *serverInfo) error {
 		return err
 	}
 	c.link.agree(server.ProtocolVersion)
-	return c.link.notify(ctx, string(mcp.MethodNotificationInitialized), nil)
+	return c.link.notify(ctx, jsonrpc.Notify(string(mcp.MethodNotificationInitialized), nil))
 }
 
 // lacksInitialize reports whether initialize failed in the way of servers of revision

@@ -83,7 +83,7 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) (*jsonrpc
 		return x.follow(ctx, io.NopCloser(bytes.NewReader(body)))
 	}
 	if kind == "application/json" || kind == "text/plain" || kind == "" {
-		x.skipped = x.link.skip(text)
+		x.skipped, _ = x.link.client.skip(text)
 	}
 	return nil, formatError("a body that is not valid MCP: " + cmp.Or(mediaTypes().FindString(kind), "no known type") + ", without an answer to the request")
 }
@@ -163,8 +163,8 @@ func (x *exchange) heard(text []byte) (*jsonrpc.Message, error) {
 		return x.checked(answer)
 	}
 	if len(skipped) > 0 {
-		x.skipped = x.link.skip(skipped)
-		if meantAsMessage(skipped) {
+		var meant bool
+		if x.skipped, meant = x.link.client.skip(skipped); meant {
 			return nil, errBroken
 		}
 	}
@@ -191,7 +191,7 @@ func (x *exchange) take(found []*jsonrpc.Message) (answer *jsonrpc.Message) {
 	for _, m := range found {
 		switch {
 		case !m.IsResponse():
-			x.link.route(m)
+			x.link.client.route(m)
 		case answer == nil || bytes.Equal(m.ID, x.id):
 			answer = m
 		}

@@ -63,8 +63,6 @@ type httpLink struct {
 	asked   atomic.Int64
 	// version and session are agreed on by initialize.
 	version, session atomic.Pointer[string]
-	logged           atomic.Int64 // parts that are no message
-	replies          atomic.Int64 // answers to the server that are being computed or sent
 	// background counts what is sent beside the requests, and the stream that is listened to.
 	// closing is held while the connection ends: nothing begins after it.
 	background sync.WaitGroup
@@ -195,49 +193,27 @@ func (h *httpLink) tellCancelled(id json.RawMessage) {
 	h.startWork(func() {
 		ctx, cancel := context.WithTimeout(h.client.life, lastGrace)
 		defer cancel()
-		_ = h.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
+		_ = h.notify(ctx, cancellation(id))
 	})
 }
 
-func (h *httpLink) notify(ctx context.Context, method string, params map[string]any) error {
-	var given any // nil, not an empty map
-	if params != nil {
-		given = params
-	}
+func (h *httpLink) notify(ctx context.Context, sent jsonrpc.Notification) error {
 	ctx, end := h.withConnection(ctx)
 	defer end()
-	response, err := h.post(ctx, method, jsonrpc.Notify(method, given))
+	response, err := h.post(ctx, sent.Method, sent)
 	if err != nil {
-		return h.failure(method, err)
+		return h.failure(sent.Method, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode >= http.StatusMultipleChoices {
-		return h.failure(method, refusal(response, method, nil))
+		return h.failure(sent.Method, refusal(response, sent.Method, nil))
 	}
 	return nil
 }
 
-// reply answers a request of the server, unless too many answers are unread.
-func (h *httpLink) reply(asked *jsonrpc.Message) {
-	if h.replies.Add(1) > maxReplies {
-		h.replies.Add(-1)
-		return
-	}
-	h.startWork(func() {
-		defer h.replies.Add(-1)
-		if response, err := h.post(h.client.life, "", h.client.answer(asked)); err == nil {
-			_ = response.Body.Close()
-		}
-	})
-}
-
-// route takes a message of the server that answers nothing.
-func (h *httpLink) route(m *jsonrpc.Message) {
-	switch {
-	case m.IsNotification():
-		h.client.notified(m.Method, m.Params)
-	case !m.IsResponse():
-		h.reply(m)
+func (h *httpLink) respond(answer *jsonrpc.Reply) {
+	if response, err := h.post(h.client.life, "", answer); err == nil {
+		_ = response.Body.Close()
 	}
 }
 
@@ -271,10 +247,10 @@ func (h *httpLink) listen() {
 func (h *httpLink) heard(text []byte) {
 	found, skipped := foundIn(text)
 	for _, m := range found {
-		h.route(m)
+		h.client.route(m)
 	}
 	if len(skipped) > 0 {
-		h.skip(skipped)
+		h.client.skip(skipped)
 	}
 }
 
@@ -286,15 +262,6 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	case <-time.After(pause):
 		return ctx.Err() == nil
 	}
-}
-
-// skip logs what is no message, and returns it as errors show it.
-func (h *httpLink) skip(text []byte) string {
-	shown := h.client.printable(text)
-	if h.logged.Add(1) <= maxLogged {
-		h.client.options.Logger.Warn("a server sent what is no message", "line", shown)
-	}
-	return shown
 }
 
 // statusError is an HTTP status that carries no JSON-RPC message.

@@ -29,6 +29,9 @@ func (l *messageLines) take(line []byte) (found []*jsonrpc.Message, skipped []by
 	switch {
 	case len(text) == 0:
 		return nil, nil
+	case string(text) == paused:
+		skipped, l.held = l.held, nil
+		return nil, skipped
 	case l.held != nil:
 		return l.hold(line)
 	case begins(text):
@@ -58,10 +61,11 @@ func behindText(text []byte) (found []*jsonrpc.Message, skipped []byte) {
 	return nil, text
 }
 
-// hold adds a line to a message, and returns the message when it is whole.
+// hold adds a line to a message, and returns the message when it is whole. One that ends within
+// a text is cut.
 func (l *messageLines) hold(line []byte) (found []*jsonrpc.Message, skipped []byte) {
 	l.held = append(append(l.held, line...), '\n')
-	if l.depth.read(line) > 0 && len(l.held) <= l.limit {
+	if l.depth.read(line) > 0 && !l.depth.inText && len(l.held) <= l.limit {
 		return nil, nil
 	}
 	whole := bytes.TrimSpace(l.held)

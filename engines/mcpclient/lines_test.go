@@ -3,11 +3,13 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding"
@@ -103,6 +105,8 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 		"zeros between":   strings.Join(strings.Split(`{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2",}`, ""), "\x00"),
 		"broken":          `{"jsonrpc":"2.0","id":"savant-2","result":{"key":"hunter2-hunter2",}}`,
 		"cut by the next": `{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2",` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}`,
+		"in base64":       base64.StdEncoding.EncodeToString([]byte(`{"jsonrpc":"2.0","id":"savant-2","result":{}}`)),
+		"cut in a text":   `{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2", "result":{"content":[{"type":"te`,
 		"a parse error":   `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot parse"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +124,32 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, "is not JSON: ")
-			require.Regexp(t, `savant-2|jsonrpc|Content-Length`, log.String())
+			require.Regexp(t, `savant-2|jsonrpc|Content-Length|eyJqc29ucnBj`, log.String())
+		})
+	}
+}
+
+// A message that its server does not end is read where it is whole, and else named.
+func TestClientMessageWithoutItsEnd(t *testing.T) {
+	for output, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":"savant-2","result":{"content":[{"type":"text","text":"whole"}]}}`: "",
+		`{"jsonrpc":"2.0","id":"savant-2","result":{"content":[`:                                  `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`,
+		"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-2\",\n":                                   `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`,
+	} {
+		synctest.Test(t, func(t *testing.T) { // whose clock runs ahead where all wait
+			c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+				read()
+				fmt.Fprint(write, output)
+			})
+			defer c.Close()
+			result, err := c.Invoke(t.Context(), "x", nil, nil)
+			if want == "" {
+				require.NoError(t, err)
+				require.Equal(t, "whole", result.Text())
+				return
+			}
+			require.ErrorIs(t, err, fault.ToolFailed)
+			require.ErrorContains(t, err, want)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"time"
 
 	"golang.org/x/text/encoding/unicode"
 )
@@ -38,4 +39,54 @@ func (p *plainText) Read(into []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// maxPause is how long a server may pause within a message.
+const maxPause = 5 * time.Second
+
+// paused is the line that a pause puts behind what came before it.
+const paused = "\x00"
+
+// pauses reads a server's output. Where it pauses, the line is ended, so that a message without
+// a line end is read, and one that does not go on is told.
+type pauses struct {
+	parts chan []byte
+	err   error // set before parts is closed
+	rest  []byte
+	told  bool // the pause
+}
+
+func newPauses(output io.Reader) *pauses {
+	p := &pauses{parts: make(chan []byte), told: true}
+	go func() {
+		defer close(p.parts)
+		var buffers [2][32 << 10]byte // one is filled while the other is read
+		for i := 0; p.err == nil; i ^= 1 {
+			var n int
+			n, p.err = output.Read(buffers[i][:])
+			p.parts <- buffers[i][:n]
+		}
+	}()
+	return p
+}
+
+func (p *pauses) Read(into []byte) (int, error) {
+	for len(p.rest) == 0 {
+		var pause <-chan time.Time
+		if !p.told {
+			pause = time.After(maxPause)
+		}
+		select {
+		case part, more := <-p.parts:
+			if !more {
+				return 0, p.err
+			}
+			p.rest, p.told = part, false
+		case <-pause:
+			p.rest, p.told = []byte("\n"+paused+"\n"), true
+		}
+	}
+	n := copy(into, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
 }

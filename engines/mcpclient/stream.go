@@ -3,13 +3,12 @@ package mcpclient
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
@@ -19,27 +18,17 @@ import (
 // closeGrace is how long Close waits for the server to end its output.
 const closeGrace = 5 * time.Second
 
-// maxReplies is how many answers to its requests a server may leave unread.
-const maxReplies = 1000
-
 // streamLink is a server behind a pair of streams, with one message per line.
 type streamLink struct {
 	client  *Client
 	lines   *jsonrpc.Writer
 	input   io.Closer
 	waiting jsonrpc.Pending
-	// replies counts the answers being computed or written.
-	replies atomic.Int64
 	// lost is closed when what may have been a reply could not be read: one of the waiting
 	// calls has lost its own.
-	lost atomic.Pointer[loss]
-	// skipped is the last line that was no message; logged counts those in the log.
-	skipped atomic.Pointer[string]
-	logged  int
+	lost    atomic.Pointer[loss]
+	skipped atomic.Pointer[string] // the last line that was no message
 }
-
-// maxLogged is how many lines of a server that are no message are logged.
-const maxLogged = 60
 
 // loss tells the waiting calls that a reply could not be read.
 type loss struct {
@@ -49,12 +38,12 @@ type loss struct {
 
 func newLoss() *loss { return &loss{happened: make(chan struct{})} }
 
-// openStream starts reading the server's output.
-func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
+// openStream makes the link of a client and starts reading the server's output.
+func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) {
 	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin, nil), input: stdin}
 	s.lost.Store(newLoss())
-	go s.receive(jsonrpc.NewReader(&plainText{output: stdout}, c.options.MaxLine))
-	return s
+	c.link = s
+	go s.receive(jsonrpc.NewReader(newPauses(&plainText{output: stdout}), c.options.MaxLine))
 }
 
 func (s *streamLink) ended() <-chan struct{} { return s.client.life.Done() }
@@ -109,50 +98,36 @@ func (s *streamLink) skip(text []byte) {
 	if text = bytes.TrimSpace(bytes.ReplaceAll(text, []byte{0}, nil)); len(text) == 0 {
 		return
 	}
-	shown := s.client.printable(text)
+	shown, meant := s.client.skip(text)
 	s.skipped.Store(&shown)
-	if !meantAsMessage(text) {
-		if s.logged++; s.logged <= maxLogged {
-			s.client.options.Logger.Info("a server printed a line that is no message", "line", shown)
-		}
-		return
+	if meant {
+		s.lose(fault.New(fault.ToolFailed, "the server sent a message that is not JSON: %q", shown))
 	}
-	s.client.options.Logger.Warn("a server sent a message that is not JSON", "line", shown)
-	s.lose(fault.New(fault.ToolFailed, "the server sent a message that is not JSON: %q", shown))
 }
 
 // meantAsMessage reports whether what is no message was meant as one, perhaps as another
-// language prints it ({'jsonrpc': '2.0'}, map[jsonrpc:2.0]) or as a language server frames it.
-func meantAsMessage(text []byte) bool { return otherMessage().Match(text) }
+// language prints it ({'jsonrpc': '2.0'}, map[jsonrpc:2.0]), as a language server frames it, or
+// in base64.
+func meantAsMessage(text []byte) bool {
+	plain, _ := base64.StdEncoding.AppendDecode(nil, text)
+	return otherMessage().Match(text) || otherMessage().Match(plain)
+}
 
 var otherMessage = pattern.Lazy(`(?s)^\W{0,3}(?:[\w.]*[\[{(].*?\b)?jsonrpc["']?\s*[:=]+>?\s*["']?\d|^Content-Length:\s*\d`)
 
 func (s *streamLink) route(m *jsonrpc.Message) {
-	switch {
-	case m.IsResponse():
-		if !s.waiting.Deliver(m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
-			s.lose(decodeReply(m, nil))
-		}
-	case m.IsNotification():
-		s.client.notified(m.Method, m.Params)
-	default:
-		s.reply(m)
+	if !m.IsResponse() {
+		s.client.route(m)
+	} else if !s.waiting.Deliver(m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
+		s.lose(decodeReply(m, nil))
 	}
 }
 
-// reply answers a request of the server, unless too many answers are unread.
-func (s *streamLink) reply(asked *jsonrpc.Message) {
-	if s.replies.Add(1) > maxReplies {
-		s.replies.Add(-1)
-		return
-	}
-	go func() {
-		defer s.replies.Add(-1)
-		// If the server is gone, the calls fail through life, so this error is not
-		// needed.
-		_ = s.write(s.client.answer(asked))
-	}()
-}
+func (s *streamLink) startWork(work func()) { go work() }
+
+// respond writes an answer. If the server is gone, the calls fail through life, so this error
+// is not needed.
+func (s *streamLink) respond(answer *jsonrpc.Reply) { _ = s.write(answer) }
 
 func (s *streamLink) write(value any) error {
 	err := s.lines.Write(value)
@@ -173,16 +148,12 @@ func (s *streamLink) send(value any) <-chan error {
 	return sent
 }
 
-func (s *streamLink) notify(ctx context.Context, method string, params map[string]any) error {
-	var given any // nil, not an empty map
-	if params != nil {
-		given = params
-	}
+func (s *streamLink) notify(ctx context.Context, sent jsonrpc.Notification) error {
 	select {
-	case err := <-s.send(jsonrpc.Notify(method, given)):
+	case err := <-s.send(sent):
 		return err
 	case <-ctx.Done():
-		return s.unanswered(ctx, method)
+		return s.unanswered(ctx, sent.Method)
 	}
 }
 
@@ -209,7 +180,7 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 		case <-lost.happened:
 			return nil, lost.err
 		case <-ctx.Done():
-			s.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id}))
+			s.send(cancellation(id))
 			return nil, s.unanswered(ctx, method)
 		}
 	}
