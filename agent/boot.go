@@ -18,7 +18,11 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 	prompts, err := options.Project.Prompts(r.ctx)
 	r.warn("prompts.yml cannot be read", err)
 	brief.prompts = prompts
-	brief.rules = triggered(brief.prompts.Rules, r.options.Goal)
+	if !r.options.SkipGit && !r.options.DryRun {
+		brief.repo, err = options.Project.Repo(r.ctx)
+		r.warn("the repository cannot be described", err)
+	}
+	brief.rules = triggered(brief.prompts.Rules, r.options.Goal, brief.branches())
 	persona := r.options.Persona
 	if persona == "" && len(brief.rules) > 0 {
 		persona = brief.rules[0].Persona
@@ -27,11 +31,6 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 	if brief.persona, known = brief.prompts.persona(persona); !known {
 		r.recordStart(t)
 		return t, failed, invalid("persona", brief.prompts.without(persona))
-	}
-	if !r.options.SkipGit && !r.options.DryRun {
-		repo, err := options.Project.Repo(r.ctx)
-		r.warn("the repository cannot be described", err)
-		brief.repo = repo
 	}
 	r.backfillTrace()
 	if t.index == 0 || r.turned {
@@ -128,7 +127,7 @@ func (r *Run) detect() (workflow, parameter, because string) {
 // selectWorkflow returns the workflow that a rule or a name in the goal selects.
 func (r *Run) selectWorkflow() (workflow, parameter, because string) {
 	for _, each := range r.briefing.rules {
-		if each.Workflow != "" && each.matches(r.options.Goal, inquiry()) {
+		if each.Workflow != "" && each.matches(r.options.Goal, inquiry(), r.briefing.branches()) {
 			return each.Workflow, each.ParamFromGoal, becauseOfRule(each.Name)
 		}
 	}

@@ -73,15 +73,17 @@ var (
 
 // triggered returns the rules with a phrase in the goal, in order. A goal that is a
 // question triggers only phrases that are questions themselves.
-func triggered(rules []Rule, goal string) []Rule {
-	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool { return !rule.matches(goal, question()) })
+func triggered(rules []Rule, goal string, branches []string) []Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool { return !rule.matches(goal, question(), branches) })
 }
 
 // matches reports whether a goal contains a phrase of the rule, one that begins as the goal
 // does if that begins with asking.
-func (r Rule) matches(goal string, asking *regexp.Regexp) bool {
+func (r Rule) matches(goal string, asking *regexp.Regexp, branches []string) bool {
 	asks := asking.MatchString(goal)
-	return slices.ContainsFunc(r.Phrases, func(phrase string) bool { return says(goal, phrase) && (!asks || asking.MatchString(phrase)) })
+	return slices.ContainsFunc(r.Phrases, func(phrase string) bool {
+		return says(goal, phrase, branches...) && (!asks || asking.MatchString(phrase))
+	})
 }
 
 // A phrase that begins with whole must match the whole text, but for words of politeness.
@@ -89,24 +91,32 @@ const whole = "="
 
 // placeholders in a phrase: up to three words; what else one may say for "review"; what
 // people call what they changed; the number of a pull or merge request (#12, owner/name!12,
-// or 12 at the end of the text) or its address; a range of git (main...feature).
+// or 12 at the end of the text) or its address; a range of git (main...feature); a branch of the
+// repository.
 var placeholders = map[string]string{
 	"…":         `(?: \S+){0,3}`,
 	"{review}":  `(?:review|check|look over|go over|look through|inspect|examine|audit)`,
 	"{changes}": `(?:(?:my|our|the|this|these|all|local|uncommitted|unstaged|staged|latest|last|recent|current|new|own|working) )+(?:changes?|diff|code|work|edits|patch|tree|copy)`,
 	"{request}": `(?:(?:[\w.-]+(?:/[\w.-]+)+)?[#!]\d+|\d+\W*$|https?://\S+/(?:pulls?|merge_requests)/\d+\S*)`,
+	"{branch}":  "[\"'`]?(?:%s)[\"'`]?",
 	"{range}":   `[^\s:?*\[\\]*[^\s:?*\[\\.]\.{2,3}[^\s:?*\[\\.][^\s:?*\[\\]*`,
 }
 
 // says reports whether a text contains a phrase as whole words, ignoring case and the
 // width of spaces.
-func says(text, phrase string) bool {
+func says(text, phrase string, branches ...string) bool {
 	words := strings.Fields(phrase)
+	var names []string
+	for _, each := range branches {
+		if !lacks(text, []string{each}) {
+			names = append(names, regexp.QuoteMeta(each))
+		}
+	}
 	begin, end := `(?i)(?:^|[^\pL\pN_])`, `(?:$|[^\pL\pN_])`
 	if len(words) > 0 && words[0] == whole {
 		words, begin, end = words[1:], `(?i)^\W*`+polite, courteous+`\W*$`
 	}
-	if lacks(text, words) {
+	if lacks(text, words) || names == nil && slices.Contains(words, "{branch}") {
 		return false
 	}
 	var wanted strings.Builder
@@ -116,7 +126,7 @@ func says(text, phrase string) bool {
 		}
 		wanted.WriteString(cmp.Or(placeholders[each], regexp.QuoteMeta(each)))
 	}
-	expression, err := regexp.Compile(begin + wanted.String() + end)
+	expression, err := regexp.Compile(begin + strings.ReplaceAll(wanted.String(), "%s", strings.Join(names, "|")) + end)
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
 }
 

@@ -30,6 +30,17 @@ func TestAPhraseIsSaidAsWholeWords(t *testing.T) {
 	}
 }
 
+// A plain word is a branch where one is so called.
+func TestAPhraseNamesABranch(t *testing.T) {
+	for text, want := range map[string]bool{
+		"review login": true, "please review `login` now": true, "review of login": true, "Login review": true, "review login page": false, "review logins": false, "review fix.1": true, "review fix-1": false,
+	} {
+		require.Equal(t, want, says(text, "= review {branch}", "login", "fix.1") || says(text, "= review of {branch}", "login") || says(text, "= {branch} review", "login"), text)
+		require.False(t, says(text, "= review {branch}"), text)
+	}
+	require.True(t, says("review the new login change", "{review} … {branch} change", "main", "login"))
+}
+
 func TestCuesAreFoundAsPeopleWriteThem(t *testing.T) {
 	for _, goal := range []string{"Do not use tools.", "do not\nuse any tools", "Don’t use tools", "say hi  without\n\ttools", "Do  not use any of the tools", "never call your tools", "no\ntools, please"} {
 		require.Equal(t, cues{noTools: true}, cuesOf(goal), goal)
@@ -81,9 +92,9 @@ func TestAPatternOfDenyFitsInAnyCase(t *testing.T) {
 // A goal that asks about a review does not order one, and a rule may be a question.
 func TestAQuestionIsNoOrder(t *testing.T) {
 	rules := []Rule{{Name: "review", Phrases: []string{"code review"}}, {Name: "intro", Phrases: []string{"what does this do"}}}
-	require.Len(t, triggered(rules, "Do a code review"), 1)
-	require.Empty(t, triggered(rules, "How does a code review work here?"))
-	require.Len(t, triggered(rules, "What does this do?"), 1)
+	require.Len(t, triggered(rules, "Do a code review", nil), 1)
+	require.Empty(t, triggered(rules, "How does a code review work here?", nil))
+	require.Len(t, triggered(rules, "What does this do?", nil), 1)
 }
 
 // A workflow is started by its name alone and by an order to run it, and never by a goal
@@ -111,6 +122,6 @@ func TestAnInquiryStartsNoWorkflow(t *testing.T) {
 	rules := Rule{Name: "review", Phrases: []string{"code review", "summarise the repository"}}
 	for goal, starts := range map[string]bool{"a code review, please": true, "can you do a code review": true, "Summarise the repository": true, "please summarise the repository": true,
 		"explain the code review": false, "Please describe the code review here": false, "is there a code review": false, "Could you tell me about the code review?": false} {
-		require.Equal(t, starts, rules.matches(goal, inquiry()), goal)
+		require.Equal(t, starts, rules.matches(goal, inquiry(), nil), goal)
 	}
 }

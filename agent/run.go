@@ -51,6 +51,14 @@ type briefing struct {
 	begins  beginning // of a new run
 }
 
+// branches are the names of branches that a goal may have.
+func (b *briefing) branches() []string {
+	if b.repo == nil {
+		return nil
+	}
+	return b.repo.Branches
+}
+
 // recent is the part of past steps that the next decision and the detection of loops
 // need.
 type recent struct {

@@ -67,6 +67,8 @@ type Repo struct {
 	Name   string `json:"name,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Head   string `json:"head,omitempty"`
+	// Branches are the names of other branches, for the words of a goal. They are not sent.
+	Branches []string `json:"-"`
 	// Languages is the number of files by language, Files that of all files.
 	Languages map[string]int `json:"languages,omitempty"`
 	Files     int            `json:"files,omitempty"`

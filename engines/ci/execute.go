@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"savant/engines"
@@ -121,8 +122,8 @@ func (r *runner) execute(ctx context.Context, call engines.Call, chosen command,
 	report.Command = &Command{Name: chosen.name, Line: line, Digest: chosen.digest, File: chosen.file}
 	report.Tail, report.Truncated = shown.tail.text()
 	shown.conclude(report, dir, chosen.report, started)
-	if report.ExitCode == notFoundCode { // of env(1), which cannot tell
-		report.Note = cmp.Or(scriptOf(process).problem(), report.Note)
+	if report.ExitCode != 0 {
+		report.Note = cmp.Or(scriptOf(process, process.Args...).problem(report.ExitCode == notFoundCode), report.Note)
 	}
 	return report, nil
 }
@@ -130,43 +131,60 @@ func (r *runner) execute(ctx context.Context, call engines.Call, chosen command,
 // notFoundCode is the exit code of shells and of env(1) for a program that is not there.
 const notFoundCode = 127
 
-// script is the first line of a program that is a script, with its path; empty for
-// another program.
-type script struct{ path, shebang string }
+// script is the first line of a script, with its path; empty for another program. program: it
+// is what the system starts.
+type script struct {
+	path, shebang string
+	program       bool
+}
 
-func scriptOf(process *exec.Cmd) script {
-	path := process.Path
+// scriptOf returns the script that a process starts, or that a shell starts for it.
+func scriptOf(process *exec.Cmd, words ...string) script {
+	for i, each := range append([]string{process.Path}, strings.Fields(strings.Join(words, " "))...) {
+		path := strings.Trim(each, "'\";&()")
+		if line := firstLine(process.Dir, path); strings.HasPrefix(strings.TrimPrefix(line, byteOrderMark), "#!") {
+			return script{filepath.Base(path), line, i == 0}
+		}
+	}
+	return script{}
+}
+
+// byteOrderMark begins a text that a program of Windows wrote.
+const byteOrderMark = "\ufeff"
+
+// firstLine returns the first line of a file, without the line feed; "" if there is none.
+func firstLine(dir, path string) string {
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(process.Dir, path)
+		path = filepath.Join(dir, path)
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return script{}
+		return ""
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return script{}
+		return ""
 	}
 	defer file.Close()
 	line, _ := bufio.NewReader(io.LimitReader(file, maxShebang)).ReadString('\n') // a program may have no line
-	if !strings.HasPrefix(line, "#!") {
-		return script{}
-	}
-	return script{filepath.Base(path), strings.TrimSuffix(line, "\n")}
+	return strings.TrimSuffix(line, "\n")
 }
 
 // maxShebang bounds the first line of a script, in bytes.
 const maxShebang = 4 << 10
 
-// problem says why the interpreter of a script is not found; "" if it is no script.
-func (s script) problem() string {
+// problem says what is wrong with the first line of a script; "" if nothing is. absent: a program
+// was not found.
+func (s script) problem(absent bool) string {
 	interpreter := plain(strings.TrimSpace(strings.TrimPrefix(s.shebang, "#!")))
 	switch {
-	case s.shebang == "":
-		return ""
+	case strings.HasPrefix(s.shebang, byteOrderMark):
+		return fmt.Sprintf("%s begins with a byte order mark, so its first line names no interpreter: save the file as UTF-8 without the mark", s.path)
 	case strings.HasSuffix(s.shebang, "\r"):
 		return fmt.Sprintf("the first line of %s ends with CR LF, as on Windows, so the interpreter %q is looked for with a CR in its name: save the file with LF as its line end", s.path, interpreter)
+	case s.program && absent:
+		return fmt.Sprintf("the interpreter of %s, %q in its first line, was not found", s.path, interpreter)
 	}
-	return fmt.Sprintf("the interpreter of %s, %q in its first line, was not found", s.path, interpreter)
+	return ""
 }
 
 // folder opens the command's folder, which must be below SAVANT_PATH after resolving
@@ -187,8 +205,10 @@ func (r *runner) folder(of command) (*os.Root, error) {
 func notStarted(chosen command, program script, err error) error {
 	name := chosen.argv[0]
 	switch {
-	case errors.Is(err, os.ErrNotExist) && program.problem() != "":
-		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s", File, chosen.name, program.problem())
+	case program.problem(errors.Is(err, os.ErrNotExist)) != "":
+		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s", File, chosen.name, program.problem(true))
+	case errors.Is(err, syscall.ENOEXEC):
+		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s is no program of this system; a script needs a first line such as #!/bin/sh", File, chosen.name, name)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s is not installed, or not on PATH", File, chosen.name, name)
 	case errors.Is(err, os.ErrPermission):

@@ -57,6 +57,29 @@ func TestAScriptWithAnInterpreterThatIsNotThere(t *testing.T) {
 	require.ErrorContains(t, err, "no-such-program is not installed")
 }
 
+// A script that a shell starts, or whose first line does not begin with its mark, is told too.
+func TestAScriptThatWindowsWrote(t *testing.T) {
+	for _, c := range []struct{ command, text, says string }{
+		{"[sh, -c, './s.sh fast']", "#!/bin/sh\r\necho hi\r\n", "the first line of s.sh ends with CR LF"},
+		{"[sh, ./s.sh]", "#!/bin/sh\r\nset -e\r\n", "the first line of s.sh ends with CR LF"},
+		{"[./s.sh]", "\ufeff#!/bin/sh\necho hi\n", "begins with a byte order mark"},
+		{"[sh, -c, './s.sh && false']", "\ufeff#!/bin/sh\nexit 1\n", "begins with a byte order mark"},
+		{"[./s.sh]", "echo hi\n", "a script needs a first line such as #!/bin/sh"},
+		{"[sh, s.sh]", "#!/bin/sh\nexit 1\n", ""},
+		{"[sh, -c, 'no-such-program s.sh']", "#!/nowhere\n", ""},
+	} {
+		folder, registry := project(t, `commands: {tests: {command: `+c.command+`}}`)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "s.sh"), []byte(c.text), 0o755))
+		got, err := report(t, registry, t.Context())
+		if err != nil {
+			require.ErrorContains(t, err, c.says)
+			continue
+		}
+		require.Contains(t, got.Note, c.says)
+		require.Equal(t, c.says == "", got.Note == "", c.text)
+	}
+}
+
 // What no parser reads still says which lines tell of a failure, also of those that are not
 // in the tail.
 func TestFailingLinesOfWhatNoParserReads(t *testing.T) {

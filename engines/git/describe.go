@@ -11,6 +11,9 @@ import (
 type Description struct {
 	// Branch is empty when HEAD is detached, Head where nothing was committed yet.
 	Branch, Head string
+	// Branches are the names of the 1,000 newest branches, those of remotes also without their
+	// remote.
+	Branches []string
 	// Files are the first 10,000 paths of the index.
 	Files []string
 	// Recent are the paths that the last ten commits changed, the newest commit first.
@@ -47,6 +50,16 @@ func Describe(ctx context.Context, options Options) (Description, error) {
 	asking.Go(func() {
 		branch, _ := r.run(ctx, "", "symbolic-ref", "--quiet", "HEAD") // it fails when HEAD is detached
 		made.Branch = strings.TrimPrefix(strings.TrimSpace(string(branch.Data)), "refs/heads/")
+	})
+	asking.Go(func() {
+		refs, _ := r.run(ctx, "", "for-each-ref", "--count=1000", "--sort=-committerdate", "--format=%(refname)", "refs/heads", "refs/remotes")
+		for ref := range strings.FieldsSeq(string(refs.Data)) {
+			name, local := strings.CutPrefix(ref, "refs/heads/")
+			if name = strings.TrimPrefix(name, "refs/remotes/"); !local {
+				made.Branches = append(made.Branches, name[strings.Index(name, "/")+1:])
+			}
+			made.Branches = append(made.Branches, name)
+		}
 	})
 	asking.Wait()
 	return made, err

@@ -19,9 +19,10 @@ func TestARepositoryIsDescribed(t *testing.T) {
 	require.Equal(t, git.Description{Branch: "main", Files: []string{}}, described(), "nothing is committed yet")
 	w.commit("first", "a.go", "package a", "sub/b.go", "package b")
 	w.git("tag", "main") // a branch and a tag of one name
+	w.git("update-ref", "refs/remotes/origin/login", "HEAD")
 	head := w.commit("second", "a.go", "package a // changed")
 	w.write("untracked.go", "package a")
-	require.Equal(t, git.Description{Branch: "main", Head: head, Files: []string{"a.go", "sub/b.go"}, Recent: []string{"a.go", "sub/b.go"}}, described())
+	require.Equal(t, git.Description{Branch: "main", Head: head, Branches: []string{"main", "login", "origin/login"}, Files: []string{"a.go", "sub/b.go"}, Recent: []string{"a.go", "sub/b.go"}}, described())
 	w.git("checkout", "-q", "--detach")
 	require.Empty(t, described().Branch)
 	require.Equal(t, head, described().Head)

@@ -1,12 +1,16 @@
 package repo_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/fault"
 )
 
 // A search that finds nothing says what git has not checked out, and nothing of it where
@@ -30,6 +34,11 @@ func TestASearchSaysWhatIsNotCheckedOut(t *testing.T) {
 	require.Nil(t, note())
 	git(folder, "sparse-checkout", "set", "a")
 	require.Contains(t, note(), "sparse checkout: 2 files; git sparse-checkout add FOLDER")
+	for path, left := range map[string]bool{"b/f": true, "b": true, "b/no": false} {
+		_, err := call(t, registry, "context.read", map[string]any{"path": path})
+		require.ErrorIs(t, err, fault.InvalidParams)
+		require.Equal(t, left, strings.Contains(fmt.Sprint(fault.From(err).Hint), "sparse checkout"), path)
+	}
 	git(folder, "sparse-checkout", "add", "b")
 	require.Nil(t, note())
 	git(folder, "sparse-checkout", "disable")

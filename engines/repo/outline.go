@@ -112,12 +112,12 @@ var native = shapesOf(
 	"function", `^(?P<name>[a-z_]\w*)\s*\([^;"]*$`, // the return type is on the line before
 	"type", `^\}\s*(?P<name>\w+)\s*;`)
 
-func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
+func (e *reader) outline(ctx context.Context, in outlineIn) (outlineOut, error) {
 	from, err := e.repository(in.Repo)
 	if err != nil {
 		return outlineOut{}, err
 	}
-	source, err := e.text(from, in.Path)
+	source, err := e.text(ctx, from, in.Path)
 	if err != nil {
 		return outlineOut{}, err
 	}

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"savant/engines/repo/files"
 	"savant/fault"
 	"savant/internal/ownfolder"
 	"savant/internal/regular"
@@ -27,7 +29,7 @@ type resolvedFile struct {
 
 // locate finds a caller's path in a repository. It opens only the folder, which the
 // caller closes.
-func (e *reader) locate(in repository, named string) (resolvedFile, error) {
+func (e *reader) locate(ctx context.Context, in repository, named string) (resolvedFile, error) {
 	base, err := filepath.EvalSymlinks(in.folder)
 	if err != nil {
 		return resolvedFile{}, notOpened(in.name, err)
@@ -42,6 +44,9 @@ func (e *reader) locate(in repository, named string) (resolvedFile, error) {
 		return resolvedFile{}, outside(named)
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Join(base, clean))
+	if errors.Is(err, fs.ErrNotExist) && files.NotCheckedOut(ctx, base, filepath.ToSlash(clean)).Files > 0 {
+		return resolvedFile{}, fault.From(missing(named)).Hinted(fault.Hint{Text: "it is not checked out, because this is a sparse checkout; git sparse-checkout add FOLDER brings it"})
+	}
 	if err != nil {
 		return resolvedFile{}, notFound(in, base, named, err)
 	}
@@ -90,8 +95,8 @@ func missing(named string) error {
 }
 
 // text reads a text file of a repository. Another kind of file is INVALID_PARAMS.
-func (e *reader) text(in repository, named string) (string, error) {
-	found, err := e.locate(in, named)
+func (e *reader) text(ctx context.Context, in repository, named string) (string, error) {
+	found, err := e.locate(ctx, in, named)
 	if err != nil {
 		return "", err
 	}

@@ -34,12 +34,12 @@ type readOut struct {
 	Truncated bool `json:"truncated"`
 }
 
-func (e *reader) read(_ context.Context, in readIn) (readOut, error) {
+func (e *reader) read(ctx context.Context, in readIn) (readOut, error) {
 	from, err := e.repository(in.Repo)
 	if err != nil {
 		return readOut{}, err
 	}
-	whole, err := e.text(from, in.Path)
+	whole, err := e.text(ctx, from, in.Path)
 	if err != nil {
 		return readOut{}, err
 	}

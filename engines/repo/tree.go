@@ -55,7 +55,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 		return treeOut{}, err
 	}
 	below := path.Clean(strings.TrimSuffix(in.Path, "/"))
-	found, err := e.locate(from, below)
+	found, err := e.locate(ctx, from, below)
 	if err != nil {
 		return treeOut{}, err
 	}

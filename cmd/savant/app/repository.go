@@ -29,7 +29,7 @@ func (a *App) repository(ctx context.Context) (*reasoning.Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reasoning.Repo{Name: filepath.Base(a.Path), Branch: found.Branch, Head: found.Head, Files: len(found.Files),
+	return &reasoning.Repo{Name: filepath.Base(a.Path), Branch: found.Branch, Head: found.Head, Branches: found.Branches, Files: len(found.Files),
 		Recent: found.Recent[:min(maxRecent, len(found.Recent))], Languages: languages(found.Files)}, nil
 }
 

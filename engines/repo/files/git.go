@@ -50,9 +50,10 @@ type Absent struct {
 	Bare              bool // the folder is a bare repository, which checks out nothing
 }
 
-// NotCheckedOut returns what a sparse checkout leaves out of a folder, and the submodules
-// of its .gitmodules that are empty. git is asked only where one of them is possible.
-func NotCheckedOut(ctx context.Context, folder string) (found Absent) {
+// NotCheckedOut returns what a sparse checkout leaves out of a folder, or of some paths in it,
+// and the submodules of its .gitmodules that are empty. git is asked only where one of them is
+// possible.
+func NotCheckedOut(ctx context.Context, folder string, paths ...string) (found Absent) {
 	git := repositoryOf(folder).git
 	_, err := os.Stat(filepath.Join(folder, "objects"))
 	found.Bare = err == nil && isFile(filepath.Join(folder, "HEAD")) && isFile(filepath.Join(folder, "config"))
@@ -61,7 +62,7 @@ func NotCheckedOut(ctx context.Context, folder string) (found Absent) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, listingTime)
 	defer cancel()
-	entries, _ := gitRecords(ctx, folder, "ls-files", "-z", "-t", "--stage") // without git nothing is known to be absent
+	entries, _ := gitRecords(ctx, folder, append([]string{"--literal-pathspecs", "ls-files", "-z", "-t", "--stage", "--"}, paths...)...) // without git nothing is known to be absent
 	for _, entry := range entries {
 		about, name, _ := strings.Cut(entry, "\t")
 		switch {
