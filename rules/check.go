@@ -74,8 +74,8 @@ func (c *checker) file(file *File) {
 	}
 	used := map[string]bool{}
 	for _, rule := range file.Rules {
-		c.guarded(file, rule.path+".before", rule.Before)
-		c.guarded(file, rule.path+".except", rule.Except)
+		c.named(file.layout.Key(fault.UnknownTool, rule.path+".before", ""), false, rule.Before...)
+		c.named(file.layout.Key(fault.UnknownTool, rule.path+".except", ""), false, rule.Except...)
 		for _, each := range rule.require {
 			for _, name := range each.needs {
 				used[name] = true
@@ -89,16 +89,14 @@ func (c *checker) file(file *File) {
 		c.rule(rule)
 	}
 	for _, each := range file.success {
-		c.guarded(file, fields.Join(file.at, "success."+each.tool), []string{each.tool})
+		c.named(file.layout.Key(fault.UnknownTool, fields.Join(file.at, "success."+each.tool), ""), false, each.tool)
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.evidence)) {
 		e := file.evidence[name]
 		if !used[name] {
 			c.at(file, fault.YAMLSchemaViolation, warning, e.path, "no rule uses the evidence %s", name)
 		}
-		for _, tool := range slices.Concat([]string{e.last}, e.impliedBy, e.since) {
-			c.evident(file, e.path, tool)
-		}
+		c.named(file.layout.Key(fault.UnknownTool, e.path, ""), true, slices.Concat([]string{e.last}, e.impliedBy, e.since)...)
 		c.where(file, e)
 	}
 }
@@ -112,19 +110,23 @@ func (c *checker) known(name string) bool {
 	return !strings.Contains(name, ".") || slices.Contains(c.names, name)
 }
 
-// guarded warns of a name that no tool has: the rule about it has no effect.
-func (c *checker) guarded(file *File, path string, names []string) {
+// named reports names that no tool has at a place: a rule about such a tool has no effect. Where
+// its call is evidence, the rule could never be met, which is an error if other tools of its engine
+// are published; else it may be a tool of another server of the client. A file is told once.
+func (c *checker) named(at fault.Diagnostic, evident bool, names ...string) {
 	for _, name := range names {
-		if !c.known(name) {
-			c.at(file, fault.UnknownTool, warning, path, "nothing publishes %q%s", fault.Cut(name, 80), c.nearest(name))
+		if c.known(name) {
+			continue
 		}
-	}
-}
-
-// evident refuses a name that no tool has: what it is needed for could never be done.
-func (c *checker) evident(file *File, path, name string) {
-	if !c.known(name) {
-		c.at(file, fault.UnknownTool, "", path, "nothing publishes %q, so there can be no call of it%s", fault.Cut(name, 80), c.nearest(name))
+		if at.Severity = warning; evident && slices.ContainsFunc(c.names, func(tool string) bool { return engineOf(tool) == engineOf(name) }) {
+			at.Severity = ""
+		}
+		at.Message = fmt.Sprintf("nothing publishes %q%s", fault.Cut(name, 80), c.nearest(name))
+		if !slices.ContainsFunc(c.found, func(d fault.Diagnostic) bool {
+			return d.File == at.File && d.Severity == at.Severity && d.Message == at.Message
+		}) {
+			c.found = append(c.found, at)
+		}
 	}
 }
 
@@ -208,21 +210,17 @@ func (c *checker) typesOf(name string) callTypes {
 // lists checks the lists of calls that an expression reads.
 func (c *checker) lists(rule *Rule, that *condition, program *expression.Program) {
 	for _, read := range program.Lists() {
-		message := ""
-		switch {
-		case !c.known(read.Name):
-			d := that.site.Diagnostic(fault.UnknownTool, read.Offset-that.shift, fmt.Sprintf("nothing publishes %q, so there can be no call of it%s", fault.Cut(read.Name, 80), c.nearest(read.Name)))
-			c.found = append(c.found, d)
+		at := that.site.Diagnostic(fault.UnknownTool, read.Offset-that.shift, "")
+		c.named(at, true, read.Name)
+		switch at.Code, at.Severity = fault.ExpressionError, warning; {
 		case read.Depth > 0:
-			message = "a list of calls is read for each item of another one: name the inner call as evidence"
+			at.Message = "a list of calls is read for each item of another one: name the inner call as evidence"
 		case read.Function == "any" && read.Results:
-			message = fmt.Sprintf("any accepts a call of %s that a later one contradicts: name the last one as evidence", read.Name)
+			at.Message = fmt.Sprintf("any accepts a call of %s that a later one contradicts: name the last one as evidence", read.Name)
+		default:
+			continue
 		}
-		if message != "" {
-			d := that.site.Diagnostic(fault.ExpressionError, read.Offset-that.shift, message)
-			d.Severity = warning
-			c.found = append(c.found, d)
-		}
+		c.found = append(c.found, at)
 	}
 }
 
@@ -250,7 +248,9 @@ func engineOf(tool string) string {
 // that is itself forbidden, or needs, in the end, the tool.
 func (c *checker) impossible() {
 	possible, blocked := map[string]bool{}, map[string]blocker{}
-	all := c.all()
+	all := slices.DeleteFunc(append(c.set.Spelled(), c.names...), isPattern)
+	slices.Sort(all)
+	all = slices.Compact(all)
 	for changed := true; changed; {
 		changed = false
 		for _, tool := range all {
@@ -289,22 +289,6 @@ func (c *checker) impossible() {
 type blocker struct {
 	rule  *Rule
 	needs string
-}
-
-// all returns the tools that are published or named, sorted.
-func (c *checker) all() []string {
-	all := slices.Clone(c.names)
-	for _, file := range c.set.files {
-		for _, rule := range file.Rules {
-			all = append(all, rule.Before...)
-		}
-		for _, e := range file.evidence {
-			all = append(append(all, e.last), e.impliedBy...)
-		}
-	}
-	all = slices.DeleteFunc(all, isPattern)
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // blocked reports whether a rule without a condition of its own stops every call of a

@@ -37,9 +37,10 @@ var shop = published{
 
 func TestCheckFindsWhatCannotBeMeant(t *testing.T) {
 	for rule, message := range map[string]string{
-		"{id: a, before: pay.refnd, deny: true, when: 'input.x'}":                                                                      `warning: nothing publishes "pay.refnd": did you mean "pay.refund"?`,
+		"{id: a, before: pay.refnd, except: pay.refnd, deny: true, when: 'input.x'}":                                                   `warning: nothing publishes "pay.refnd": did you mean "pay.refund"?`,
 		"{id: a, before: 'shop.*', deny: true}":                                                                                        `warning: nothing publishes "shop.*"`,
 		"{id: a, before: pay.refund, require: \"none(calls['pay.refnd'], true)\"}":                                                     `1:52: error: nothing publishes "pay.refnd"`,
+		"{id: a, before: pay.refund, require: \"any(calls['mails.read'], true)\"}":                                                     `1:51: warning: nothing publishes "mails.read"`,
 		"{id: a, before: pay.refund, require: 'input.amonut > 5'}":                                                                     `error: input has no field "amonut": did you mean "amount"?`,
 		"{id: a, before: pay.refund, require: \"input.amount > '5'\"}":                                                                 "error: a number cannot be compared with a string by >",
 		"{id: a, before: pay.refund, require: 'input.order == true'}":                                                                  "a string is never equal to a boolean",
@@ -67,7 +68,7 @@ func TestCheckFindsWhatCannotBeMeant(t *testing.T) {
 			}
 			said += fmt.Sprintf("%d:%d: %s: %s\n", each.Line, each.Column, severity, each.Message)
 		}
-		require.Contains(t, said, message, rule)
+		require.Equal(t, 1, strings.Count(said, message), "%s: %s", rule, said)
 	}
 }
 

@@ -46,20 +46,13 @@ func (w *Workflows) parse(of *flow.Workflow) (*rules.File, error) {
 	return found.file, found.err
 }
 
-// Check implements think.Rules. That nothing here publishes a tool is a warning: the client
-// may have it.
+// Check implements think.Rules.
 func (w *Workflows) Check(of *flow.Workflow) []fault.Diagnostic {
 	file, err := w.parse(of)
 	if err != nil {
 		return fault.DiagnosticsOf(of.File, err)
 	}
-	found := rules.Check(rules.New(file), w.Tools)
-	for i := range found {
-		if found[i].Code == fault.UnknownTool {
-			found[i].Severity = "warning"
-		}
-	}
-	return found
+	return rules.Check(rules.New(file), w.Tools)
 }
 
 // Reads implements think.Rules.
