@@ -31,7 +31,7 @@ func (j *junitReading) line(text string) (string, bool) { return text, true }
 
 // conclude reads the reports written by this run and ignores older files.
 func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) (*tests, string) {
-	names, err := regular.Glob(dir.FS(), report)
+	names, err := reportsBelow(dir, report)
 	if err != nil {
 		return nil, "the report cannot be found: its path is not a pattern"
 	}
@@ -53,6 +53,22 @@ func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) 
 		return j.tests, fmt.Sprintf("only the first %d of %d reports were read", maxReports, len(names))
 	}
 	return j.tests, ""
+}
+
+// maxFolders is how many folders "**/" stands for at most, so that no tree is walked whole.
+const maxFolders = 3
+
+// reportsBelow returns the files that a pattern matches.
+func reportsBelow(dir *os.Root, report string) (names []string, err error) {
+	for depth := 0; depth <= maxFolders && err == nil; depth++ {
+		var found []string
+		found, err = regular.Glob(dir.FS(), strings.ReplaceAll(report, "**/", strings.Repeat("*/", depth)))
+		names = append(names, found...)
+		if !strings.Contains(report, "**/") {
+			break
+		}
+	}
+	return names, err
 }
 
 // file reads one report.

@@ -197,6 +197,7 @@ func TestProjectsAreRecognised(t *testing.T) {
 		"yarn 4 workspaces":     {fstest.MapFS{"package.json": file(`{"workspaces":{"packages":["a"]}}`), "yarn.lock": file(""), ".yarnrc.yml": file("")}, []string{"tests"}, "[yarn, workspaces, foreach, -A, run, test]"},
 		"npm workspaces":        {fstest.MapFS{"package.json": file(`{"workspaces":["a"]}`)}, []string{"tests"}, "[npm, test, --workspaces, --if-present]"},
 		"gradle":                {fstest.MapFS{"gradlew": file(""), "build.gradle.kts": file("")}, []string{"tests"}, "[./gradlew, test]"},
+		"maven":                 {fstest.MapFS{"pom.xml": file("")}, []string{"tests"}, "[mvn, -B, test]\n    parser: junit\n    report: \"**/target/surefire-reports/TEST-*.xml\""},
 		"just":                  {fstest.MapFS{"justfile": file("test *args:\n  true\n")}, []string{"tests"}, "[just, test]"},
 		"no recipe of just":     {fstest.MapFS{"justfile": file("tests := 'a'\ntest := 'b:c'\n")}, nil, ""},
 		"no rule":               {fstest.MapFS{"Makefile": file("test := 1\n")}, nil, ""},

@@ -107,7 +107,7 @@ var (
 		{{"Deno", "deno.json*", pattern.Lazy(`"test"\s*:`), "deno, task, test, --junit-path=.savant/ci/deno.xml", "The task test.", denoSetting},
 			{"Deno", "deno.json*", nil, "deno, test, --junit-path=.savant/ci/deno.xml", "deno test may need permissions, such as --allow-read.", denoSetting}},
 		{{"Gradle", "gradlew", nil, "./gradlew, test", uncounted, slow}, {"Gradle", "build.gradle*", nil, "gradle, test", uncounted, slow}},
-		{{"Maven", "mvnw", nil, "./mvnw, -B, test", uncounted, slow}, {"Maven", "pom.xml", nil, "mvn, -B, test", uncounted, slow}},
+		{{"Maven", "mvnw", nil, "./mvnw, -B, test", surefire, mavenSetting}, {"Maven", "pom.xml", nil, "mvn, -B, test", surefire, mavenSetting}},
 		{{".NET", "*.sln*", nil, "dotnet, test", uncounted, slow}, {".NET", "*.csproj", nil, "dotnet, test", uncounted, slow}},
 		{{"Elixir", "mix.exs", nil, "mix, test", uncounted, slow}},
 		{{"Swift", "Package.swift", nil, "swift, test", uncounted, slow}},
@@ -118,10 +118,13 @@ var (
 	}
 	slow        = []string{"timeout: 30m"}
 	denoSetting = []string{"parser: junit", "report: .savant/ci/deno.xml", "timeout: 10m"}
+	// mavenSetting reads the reports of modules, too.
+	mavenSetting = []string{"parser: junit", `report: "**/target/surefire-reports/TEST-*.xml"`, "timeout: 30m"}
 )
 
 const (
 	uncounted = "Passed is an exit status of 0: no test is counted."
+	surefire  = "The results are read from what Surefire writes."
 	makefiles = "*akefile" // GNUmakefile, Makefile and makefile
 )
 

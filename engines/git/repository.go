@@ -55,7 +55,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Project: e.roots[0], Variables: above, Limit: 64 << 10,
 		Args: []string{"rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format"}})
 	if err != nil {
-		return nil, notOpened(err, root)
+		return nil, notOpened(err, start, root)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(found.Data), "\n"), "\n")
 	if len(lines) != 4 {
@@ -197,7 +197,8 @@ func ceilings(roots []string) []string {
 	return []string{"GIT_CEILING_DIRECTORIES=" + strings.Join(above, string(filepath.ListSeparator))}
 }
 
-func notOpened(err error, root string) error {
+// notOpened explains why git opened no repository from start up to root.
+func notOpened(err error, start, root string) error {
 	var complaint *gitrun.Complaint
 	switch {
 	case !errors.As(err, &complaint):
@@ -206,6 +207,12 @@ func notOpened(err error, root string) error {
 		return fault.New(fault.ToolFailed, "repo: this is a bare repository, which has no working tree").
 			Hinted(fault.Hint{Text: "git worktree add ../NAME BRANCH makes one beside it, which can be read"})
 	case complaint.NoRepository():
+		for at := start; contains(root, at); at = filepath.Dir(at) {
+			if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+				return fault.New(fault.ToolFailed, "repo: %s is damaged, git finds no repository in it: its HEAD, objects or refs are missing or cannot be read; "+
+					"bring them back, or clone the repository again", filepath.ToSlash(filepath.Join(relative(root, at), ".git")))
+			}
+		}
 		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree was found, up to the top folder that may be read: "+
 			"name a folder inside SAVANT_PATH or SAVANT_GIT_ROOTS").
 			With(fault.Diagnostic{Path: "repo", Message: "no git repository with a working tree is here"})

@@ -137,6 +137,14 @@ func TestABareRepositoryHasNothingToShow(t *testing.T) {
 	require.Contains(t, w.refuses(fault.ToolFailed, "git.log", `{"repo":"plain"}`), "git worktree add")
 }
 
+// A repository that git does not accept is not told as none.
+func TestADamagedRepositoryIsNotTakenForNone(t *testing.T) {
+	w := newWorkshop(t)
+	w.write("src/a.txt", "")
+	w.write(".git/HEAD", "garbage")
+	require.Contains(t, w.refuses(fault.ToolFailed, "git.log", `{"repo":"src"}`), "repo: .git is damaged")
+}
+
 // The data of a main repository outside the roots is read for a working tree that it
 // lists, and for no folder that only says so.
 func TestALinkedWorkingTreeReadsItsMainRepository(t *testing.T) {

@@ -74,10 +74,13 @@ func (v View) Explain(step Handle) (*Explanation, []Ref) {
 	e.Why = append(e.Why, n.conditions(u)...)
 	if u != nil && u.rare().failure != nil {
 		failure := u.rare().failure
-		e.Why = append(e.Why, Condition{Kind: "failure", Value: failure.Code, Message: fault.Cut(failure.Details, 500)})
+		e.Why = append(e.Why, Condition{Kind: "failure", Value: failure.Code, Message: fault.Cut(failure.Details, maxFailure)})
 	}
 	return e, nil
 }
+
+// maxFailure bounds the words of a failure in an explanation, in bytes.
+const maxFailure = 4000
 
 // Explain explains a step without a run.
 func (g *Graph) Explain(step string) (*Explanation, error) {

@@ -118,12 +118,15 @@ func (d *doctor) engines(ctx context.Context, a *app.App) {
 		if each.Engine == "git" && each.Reason == "" {
 			status, _ := a.Tools.Resolve("git.status")
 			if _, err := status.Call(ctx, engines.Call{}, json.RawMessage(`{}`)); err != nil {
-				each.State, each.Reason = engines.Offline, fault.From(err).Message()
+				each.Reason = fault.From(err).Message()
+				if errors.Is(err, fault.InvalidParams) {
+					each.Reason = "no repository is here: git init makes one"
+				}
 			}
 		}
 		switch {
 		case each.Reason != "":
-			d.note(terminal.Visible(each.Engine + ": " + each.State + ": " + each.Reason))
+			d.note(terminal.Visible(each.Engine + ": " + each.Reason))
 		case each.Engine == "ci" || each.Engine == "git":
 			d.right("%s: %s", each.Engine, each.State)
 		}
