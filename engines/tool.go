@@ -9,6 +9,9 @@ import (
 	"reflect"
 	"sync/atomic"
 	"time"
+
+	"savant/internal/jsonvalue"
+	"savant/schemas"
 )
 
 // Tool is one tool of the registry. Name is canonical and dotted ("think.next"). Input
@@ -155,8 +158,10 @@ func AskToCall(ctx context.Context, person Person, question string) (agreed, ans
 	if err != nil || answer.Unseen || answer.Action == "cancel" {
 		return false, false
 	}
-	var said struct{ Approved bool }
-	return answer.Action == "accept" && json.Unmarshal(answer.Content, &said) == nil && said.Approved, true
+	content, _ := jsonvalue.Decode(answer.Content)
+	meant, _ := schemas.ConvertBy([]byte(approveCall), content)
+	said, _ := meant.(map[string]any)
+	return answer.Action == "accept" && said["approved"] == true, true
 }
 
 // PersonFunc is a function as a Person.

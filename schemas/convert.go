@@ -17,6 +17,13 @@ func Convert(root map[string]any, schema, value any) (meant any, differs bool) {
 	return converter{root}.convert(schema, value, 0)
 }
 
+// ConvertBy is Convert for a schema as it is written; one that is none means nothing else.
+func ConvertBy(written []byte, value any) (meant any, differs bool) {
+	schema, _ := jsonvalue.DecodeStored(written)
+	root, _ := schema.(map[string]any)
+	return Convert(root, schema, value)
+}
+
 // converter has the document of local references.
 type converter struct{ root map[string]any }
 

@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/visible"
+	"savant/schemas"
 	"savant/think/flow"
 	"savant/think/form"
 )
@@ -141,7 +142,12 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 	if err != nil {
 		return eventResult{}, err
 	}
-	if err := e.check(ctx, l, step, answer, true); err != nil {
+	if err = e.check(ctx, l, step, answer, true); errors.Is(err, fault.ValidationFailed) {
+		if meant, differs := l.meant(asked.StepID, answer); differs {
+			answer, err = meant, e.check(ctx, l, step, meant, true)
+		}
+	}
+	if err != nil {
 		return eventResult{}, err
 	}
 	raw, err := jsonvalue.Encode(answer)
@@ -153,6 +159,17 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 		return eventResult{}, err
 	}
 	return e.settle(ctx, l, step, given)
+}
+
+// meant returns what a person's answer stands for by the form of their question, and
+// whether that is another value: "3" where an integer is asked for.
+func (l *live) meant(step string, answer any) (meant any, differs bool) {
+	list := l.pending()
+	at := slices.IndexFunc(list, func(p Pending) bool { return p.StepID == step })
+	if at < 0 {
+		return answer, false
+	}
+	return schemas.ConvertBy(clientForm(list[at]).Schema, answer)
 }
 
 // check validates an answer without applying it.

@@ -124,6 +124,38 @@ func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
 	require.Equal(t, "last", reply.Instruction.StepID)
 }
 
+// A client's form may hold the text of a number or a boolean, for parameters and answers.
+func TestAnAnswerIsTakenAsItIsMeant(t *testing.T) {
+	t.Parallel()
+	store, err := state.Open(t.TempDir(), state.Options{})
+	require.NoError(t, err)
+	engine := think.New(think.Options{
+		Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/meant.yaml": {Data: []byte(`
+name: meant
+version: "1"
+params: {n: {type: integer, required: true}}
+steps:
+  - {id: sure, call: human.approve, input_template: {message: "Sure?"}}
+  - {id: many, call: human.ask, capture_as: many, input_template: {message: "How many?", schema: {type: object, required: [n], properties: {n: {type: integer}}}}}
+outputs: {sum: "{{ params.n + many.n }}"}
+`)}}}),
+		Store: store, Now: time.Now, NewID: func() string { return "fresh" }})
+	t.Cleanup(func() {
+		engine.Close()
+		require.NoError(t, store.Close())
+	})
+	texts := &person{answers: []engines.Answer{accept(`{"n":"4"}`), accept(`{"approved":"true"}`), accept(`{"n":"3"}`)}}
+	reply, err := engine.Plan(t.Context(), think.PlanInput{Caller: texts.caller(), Workflow: "meant", RunID: "r1"})
+	require.NoError(t, err)
+	require.Len(t, texts.asked, 3, "nothing is asked again")
+	require.True(t, reply.Done)
+	require.Equal(t, `{"sum":7}`, wire(t, reply.Outputs))
+	no := &person{answers: []engines.Answer{accept(`{"n":"4"}`), accept(`{"approved":"false"}`)}}
+	reply, err = engine.Plan(t.Context(), think.PlanInput{Caller: no.caller(), Workflow: "meant", RunID: "r2"})
+	require.NoError(t, err)
+	require.Equal(t, "failed", reply.Outcome)
+}
+
 func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
 	t.Parallel()
 	engine := askingEngine(t)

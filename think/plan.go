@@ -512,7 +512,7 @@ func (e *Engine) elicitParams(ctx context.Context, ask Ask, workflow *flow.Workf
 		value, _ := shown.FromClient(object)
 		filled, _ = value.(map[string]any)
 		maps.Copy(filled, given)
-		if _, err = workflow.Bind(filled); err == nil {
+		if _, err = workflow.Bind(workflow.ConvertTexts(filled)); err == nil {
 			break
 		}
 		misfit = fault.From(err).Message()

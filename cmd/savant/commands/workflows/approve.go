@@ -293,28 +293,20 @@ func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, s
 	if said.decline || said.comment != "" {
 		return nil, cli.UsageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
 	}
-	if said.answered {
-		answer := parseAnswer(said.answer, asked.Schema)
-		if asked.Schema == nil {
-			answer = jsonvalue.TextOrValue(said.answer)
-		}
-		return answer, p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
-	}
-	if said.editor {
+	q := p.questionsOf(a, asked.Form())
+	switch {
+	case said.editor:
 		written, err := p.edited(ctx, asked)
-		return parseAnswer(written, asked.Schema), err
+		return q.parse(written), err
+	case !said.answered:
+		value, err := q.ask(ctx)
+		return value, stillWaits(err)
 	}
-	value, err := p.ask(ctx, a, asked)
-	return value, stillWaits(err)
-}
-
-// parseAnswer parses an answer as JSON if its schema requires more than text.
-func parseAnswer(text string, schema any) any {
-	described, _ := schema.(map[string]any)
-	if schema == nil || described["type"] == "string" {
-		return text
+	answer := jsonvalue.TextOrValue(said.answer)
+	if asked.Schema != nil {
+		answer = q.parse(said.answer)
 	}
-	return jsonvalue.TextOrValue(text)
+	return answer, p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
 }
 
 // confirm returns nil if the person says yes. Otherwise the step stays unanswered.

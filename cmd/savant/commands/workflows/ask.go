@@ -13,7 +13,6 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
-	"savant/think"
 	"savant/think/form"
 )
 
@@ -51,23 +50,41 @@ type questions struct {
 	filled form.Filled // so far
 }
 
-// ask asks for the answer to a question, field by field. A value that does not fit is
-// reported and asked for again.
-func (p *program) ask(ctx context.Context, a *app.App, asked think.Pending) (any, error) {
-	q := &questions{program: p, form: asked.Form(), filled: form.Filled{}}
+// questionsOf returns what a form asks a person for.
+func (p *program) questionsOf(a *app.App, asked form.Form) *questions {
+	q := &questions{program: p, form: asked, filled: form.Filled{}}
 	if set, err := a.Think.Library.Schemas(); err == nil && q.form.Schema != nil {
 		if whole, err := jsonvalue.DecodeStored(q.form.Schema); err == nil {
 			q.schema, _ = set.Inline(whole)
 		}
 	}
+	return q
+}
+
+// ask asks for the answer to a question, field by field. A value that does not fit is
+// reported and asked for again.
+func (q *questions) ask(ctx context.Context) (any, error) {
 	if q.form.Schema != nil {
-		fmt.Fprintf(p.Stdout, "Type %s for the schema of the answer.\n", wantsSchema)
+		fmt.Fprintf(q.Stdout, "Type %s for the schema of the answer.\n", wantsSchema)
 	}
 	if err := q.askField(ctx, q.form.Root); err != nil {
 		return nil, err
 	}
 	value, _ := q.form.Answer(q.filled)
 	return value, nil
+}
+
+// parse returns what a text means as the whole answer, JSON or the text itself: the
+// likelier, unless only the other fits.
+func (q *questions) parse(text string) any {
+	readings := []any{jsonvalue.TextOrValue(text), text}
+	if slices.Equal(q.form.Root.Types, []string{"string"}) {
+		slices.Reverse(readings)
+	}
+	if q.check(readings[0]) != nil && q.check(readings[1]) == nil {
+		return readings[1]
+	}
+	return readings[0]
 }
 
 // wantsSchema is typed to see the schema; typed again after that, it is the answer.
@@ -151,13 +168,19 @@ func (q *questions) askValue(ctx context.Context, f *form.Field) error {
 	return fault.New(fault.ValidationFailed, "%s: no answer fits: %s; the step still waits", f.Name, why)
 }
 
+// check validates a whole answer as it will be taken.
+func (q *questions) check(value any) error {
+	if q.schema == nil {
+		return nil
+	}
+	meant, _ := schemas.ConvertBy(q.form.Schema, value)
+	return q.schema.Check(meant)
+}
+
 // violation returns why the part of the answer at a pointer is invalid, or "".
 func (q *questions) violation(at string) string {
-	if q.schema == nil {
-		return ""
-	}
 	value, _ := q.form.Answer(q.filled)
-	err := q.schema.Check(value)
+	err := q.check(value)
 	if !errors.Is(err, fault.ValidationFailed) {
 		return ""
 	}

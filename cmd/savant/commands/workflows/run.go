@@ -20,6 +20,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
+	"savant/think/form"
 	"savant/think/library"
 )
 
@@ -165,7 +166,10 @@ func (p *program) params(ctx context.Context, a *app.App, want requestedRun) (ma
 		if params == nil {
 			params = map[string]any{}
 		}
-		params[name] = parseAnswer(text, read.Params[name])
+		if schema, _ := read.Params[name].(map[string]any); schema["required"] == true {
+			delete(schema, "required") // it is said of the parameter, not of its value
+		}
+		params[name] = p.questionsOf(a, form.New(jsonvalue.Encoded(read.Params[name]))).parse(text)
 	}
 	return params, nil
 }
