@@ -100,16 +100,17 @@ func (f *finder) words(words []string) {
 			return
 		}
 		wanted := looksLikeProgram
+		option, value, _ := strings.Cut(word, "=")
 		switch {
+		case i > 0 && (output().MatchString(words[i-1]) || output().MatchString(option)):
+			wanted = hasEnding
 		case by != "":
 			wanted = anyFile
 			for _, each := range begins(by, words[i-1], word) {
 				f.add(each, wanted)
 			}
-		case i > 0 && output(words[i-1]):
-			wanted = hasEnding
 		}
-		if _, value, _ := strings.Cut(word, "="); i > 0 {
+		if i > 0 {
 			f.add(word, wanted)
 			f.add(value, wanted)
 		}
@@ -283,11 +284,8 @@ func (f *finder) matching(word string, all bool) {
 	}
 }
 
-// output reports whether an option names a file that is written.
-func output(option string) bool {
-	name := strings.TrimLeft(option, "-")
-	return name != option && (name == "o" || strings.HasPrefix(name, "out"))
-}
+// output matches an option that names a file which is written.
+var output = pattern.Lazy(`^-+(o|out.*|[a-z-]*-out(put|file)|junit[a-z-]*)$`)
 
 func hasEnding(file *os.File) bool { return programEnding().MatchString(file.Name()) }
 
