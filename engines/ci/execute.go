@@ -172,6 +172,19 @@ func firstLine(dir, path string) string {
 // maxShebang bounds the first line of a script, in bytes.
 const maxShebang = 4 << 10
 
+// withoutInterpreter reports whether the interpreter of a script is not found.
+func (s script) withoutInterpreter() bool {
+	words := strings.Fields(strings.TrimPrefix(s.shebang, "#!"))
+	if len(words) > 0 && filepath.Base(words[0]) == "env" {
+		words = slices.DeleteFunc(words[1:], func(word string) bool { return strings.HasPrefix(word, "-") })
+	}
+	if len(words) == 0 {
+		return false
+	}
+	_, err := exec.LookPath(words[0])
+	return err != nil
+}
+
 // problem says what is wrong with the first line of a script; "" if nothing is. absent: a program
 // was not found.
 func (s script) problem(absent bool) string {
@@ -181,7 +194,7 @@ func (s script) problem(absent bool) string {
 		return fmt.Sprintf("%s begins with a byte order mark, so its first line names no interpreter: save the file as UTF-8 without the mark", s.path)
 	case strings.HasSuffix(s.shebang, "\r"):
 		return fmt.Sprintf("the first line of %s ends with CR LF, as on Windows, so the interpreter %q is looked for with a CR in its name: save the file with LF as its line end", s.path, interpreter)
-	case s.program && absent:
+	case s.program && absent && s.withoutInterpreter():
 		return fmt.Sprintf("the interpreter of %s, %q in its first line, was not found", s.path, interpreter)
 	}
 	return ""

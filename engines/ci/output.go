@@ -85,7 +85,7 @@ func (o *output) conclude(report *Report, dir *os.Root, pattern string, started 
 
 // failingLine matches lines that seem to say what failed, and not how many did.
 var (
-	failingLine = pattern.Lazy(`(?i)(?:^|[^\pL])(?:fail(?:ed|ure|ures|ing|s)?|errors?|\w+(?:Error|Exception)|fatal|panic|not ok|traceback|assert(?:ion)?)(?:[^\pL]|$)|[✗✖✕✘×❌]`)
+	failingLine = pattern.Lazy(`(?i)(?:^|[^\pL])(?:fail(?:ed|ure|ures|ing|s)?|errors?|\w+(?:Error|Exception)|fatal|panic|not ok|traceback|assert(?:ion)?)(?:[^\pL]|$)|: (?:command )?not found|[✗✖✕✘×❌]`)
 	noFailure   = pattern.Lazy(`(?i)\b(?:0|no|without) (?:\w+ )?(?:fail|error)|(?:fail(?:ed|ures|s)?|errors?)\W{1,3}0\b`)
 )
 

@@ -67,6 +67,7 @@ func TestAScriptThatWindowsWrote(t *testing.T) {
 		{"[./s.sh]", "echo hi\n", "a script needs a first line such as #!/bin/sh"},
 		{"[sh, s.sh]", "#!/bin/sh\nexit 1\n", ""},
 		{"[sh, -c, 'no-such-program s.sh']", "#!/nowhere\n", ""},
+		{"[./s.sh]", "#!/usr/bin/env -S sh -e\nno-such-program\n", ""}, // its interpreter is there
 	} {
 		folder, registry := project(t, `commands: {tests: {command: `+c.command+`}}`)
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "s.sh"), []byte(c.text), 0o755))

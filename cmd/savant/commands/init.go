@@ -109,7 +109,7 @@ func unrecognised(project *os.Root) error {
 		return fault.New(fault.InvalidParams, "no project was recognised here, but in %s: cd %s && savant init", strings.Join(below, ", "), below[0])
 	}
 	return fault.New(fault.InvalidParams, "no project was recognised here: write the command that runs its tests into %s, and run savant init again: "+
-		"commands: {tests: {command: [PROGRAM, ARGUMENT]}}", ci.File)
+		"commands: {tests: {command: [PROGRAM, ARGUMENT]}}; a folder without tests needs no savant init: savant workflows new NAME --from review", ci.File)
 }
 
 // initBefore reports that commands exist already. It returns the line that trusts them, if
