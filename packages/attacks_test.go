@@ -65,7 +65,7 @@ func TestLocksThatWereTamperedWith(t *testing.T) {
 		{`../ops@v1`, `ext::sh -c x@v1`}, {`../ops@v1`, `-x@v1`}, {commit, "HEAD"}, {commit, "--all"}, {`"commit":"` + commit + `",`, ""}, {`../ops@v1`, `../ops`},
 		{"workflows/a.yaml", "../a.yaml"}, {"workflows/a.yaml", "workflows/../../a.yaml"}, {"workflows/a.yaml", ".savant/ci.yaml"}, {"workflows/a.yaml", "workflows/.hidden.yaml"}, {"workflows/a.yaml", "workflows/a.sh"},
 		{"workflows/a.yaml", "prompts.yml"}, {"workflows/a.yaml", "workflows//a.yaml"}, {"workflows/a.yaml", `workflows/a\\b.yaml`}, {"workflows/a.yaml", "/workflows/a.yaml"}, {"workflows/a.yaml", "schemas/x/y.json"},
-		{digest, "sha256:0"}, {digest, "md5:" + strings.Repeat("0", 64)}, {`{"workflows/a.yaml":"` + digest + `"}`, `{}`}, {"]}", ""}, {`]}`, `,{"name":"Local/OPS","source":"../x","files":{"workflows/a.yaml":"` + digest + `"}}]}`},
+		{`"packages"`, "\n<<<<<<< HEAD\n\"packages\""}, {`"commit"`, `"name":"local/two","commit"`}, {digest, "sha256:0"}, {digest, "md5:" + strings.Repeat("0", 64)}, {`{"workflows/a.yaml":"` + digest + `"}`, `{}`}, {"]}", ""}, {`]}`, `,{"name":"Local/OPS","source":"../x","files":{"workflows/a.yaml":"` + digest + `"}}]}`},
 	} {
 		_, err := packages.ReadLock([]byte(strings.Replace(whole, change[0], change[1], 1)))
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation, "%q", change)
@@ -193,6 +193,42 @@ func TestRepositoriesThatWouldRunPrograms(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"workflows/a.yaml"}, found.Content.Names())
 	require.NoFileExists(t, marker)
+}
+
+// A signature counts for the name that was signed, and who signed is said.
+func TestSignedTags(t *testing.T) {
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		t.Skip("tags are signed with ssh-keygen")
+	}
+	home, folder := t.TempDir(), source(t)
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	run(t, folder, "init", "-q")
+	run(t, folder, "add", "-A")
+	run(t, folder, "commit", "-qm", "x")
+	for _, key := range []string{"anna", "mallory"} {
+		out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(home, key)).CombinedOutput()
+		require.NoError(t, err, string(out))
+		run(t, folder, "-c", "gpg.format=ssh", "-c", "user.signingkey="+filepath.Join(home, key), "tag", "-sm", "x", "by-"+key)
+	}
+	run(t, folder, "tag", "-am", "x", "plain")
+	run(t, folder, "update-ref", "refs/tags/v9", "by-anna")
+	signedAs := func(tag string) string {
+		found, err := fetch(t, folder+"@"+tag)
+		require.NoError(t, err)
+		return found.Signed
+	}
+	require.Contains(t, signedAs("by-anna"), "git cannot verify it here: error: gpg.ssh.allowedSignersFile")
+	public, err := os.ReadFile(filepath.Join(home, "anna.pub"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(home, "signers"), append([]byte("anna@x.org "), public...), 0o600))
+	run(t, folder, "config", "--global", "gpg.ssh.allowedSignersFile", filepath.Join(home, "signers"))
+	require.Contains(t, signedAs("by-anna"), `signed, verified by git: Good "git" signature for anna@x.org`)
+	require.Equal(t, "signed, and git cannot verify it here: No principal matched.", signedAs("by-mallory"))
+	require.Empty(t, signedAs("plain"))
+	_, err = fetch(t, folder+"@v9")
+	require.ErrorIs(t, err, fault.ToolDenied)
+	require.ErrorContains(t, err, "signed under another name")
 }
 
 // archive makes an archive of entries.

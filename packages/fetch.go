@@ -17,6 +17,7 @@ import (
 	"savant/internal/gitrun"
 	"savant/internal/pattern"
 	"savant/internal/regular"
+	"savant/internal/visible"
 )
 
 // Fetched is what a source has.
@@ -131,8 +132,7 @@ func belowPackage(name string) bool {
 
 // notRead is TOOL_FAILED for a source, with the cause; a coded cause stays.
 func notRead(source Source, cause error) error {
-	var coded *fault.Error
-	if cause == nil || errors.As(cause, &coded) {
+	if _, coded := errors.AsType[*fault.Error](cause); coded || cause == nil {
 		return cause
 	}
 	var complaint *gitrun.Complaint
@@ -197,13 +197,15 @@ func (f Fetcher) repository(ctx context.Context, source Source) (Fetched, error)
 	if err != nil {
 		return found, notRead(source, err)
 	}
-	found.Commit = strings.TrimSpace(commit)
-	found.Signed = signatureOf(ctx, git, tag)
+	found.Commit = strings.TrimSpace(string(commit.Data))
+	if found.Signed, err = signatureOf(ctx, git, source, tag); err != nil {
+		return found, err
+	}
 	return found, f.readTree(ctx, git, source, &found)
 }
 
 // gitCall runs git on the fetched repository and returns its output.
-type gitCall func(ctx context.Context, input string, args ...string) (string, error)
+type gitCall func(ctx context.Context, input string, args ...string) (gitrun.Output, error)
 
 func (f Fetcher) git(folder string) gitCall {
 	// Where the folder lies in a repository, that one's settings are not read.
@@ -214,13 +216,13 @@ func (f Fetcher) git(folder string) gitCall {
 			variables = append(variables, each)
 		}
 	}
-	return func(ctx context.Context, input string, args ...string) (string, error) {
+	return func(ctx context.Context, input string, args ...string) (gitrun.Output, error) {
 		out, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Project: f.Base, Variables: variables, Input: input, Limit: maxListing,
 			Settings: []string{"protocol.allow=user", "transfer.fsckObjects=true"}, Args: append([]string{"--git-dir=" + folder}, args...)})
 		if err == nil && out.Cut {
 			err = fault.New(fault.LimitExceeded, "git %s gave more than %d MB", args[0], maxListing>>20)
 		}
-		return string(out.Data), err
+		return out, err
 	}
 }
 
@@ -258,17 +260,31 @@ func sizeOf(folder string) (size int64) {
 	return size
 }
 
-// signatureOf says what git finds about the signature of a tag.
-func signatureOf(ctx context.Context, git gitCall, tag string) string {
-	text, err := git(ctx, "", "cat-file", "tag", tag)
-	if err != nil || !strings.Contains(text, "\n-----BEGIN ") {
-		return "" // a tag without an object of its own, or without a signature
+// signatureOf says what git finds about the signature of a tag, in git's words. A tag that
+// was signed under another name is TOOL_DENIED: git verifies the object, not what it is called.
+func signatureOf(ctx context.Context, git gitCall, source Source, tag string) (string, error) {
+	object, err := git(ctx, "", "cat-file", "tag", tag)
+	head, message, _ := strings.Cut(string(object.Data), "\n\n")
+	if err != nil || !strings.Contains("\n"+message, "\n-----BEGIN ") {
+		return "", nil // a tag without an object of its own, or without a signature
 	}
-	if _, err := git(ctx, "", "verify-tag", tag); err != nil {
-		return "signed, and git cannot verify it here"
+	if !strings.Contains(head+"\n", "\ntag "+source.Tag+"\n") {
+		return "", fault.New(fault.ToolDenied, "%s: this tag was signed under another name, so its signature says nothing about %s: ask its owner", source, source.Tag)
 	}
-	return "signed, verified by git"
+	verified, err := git(ctx, "", "verify-tag", tag)
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+		return "signed, and git cannot verify it here: " + remark(lines[len(lines)-1]), nil
+	}
+	for line := range strings.Lines(verified.Remarks) {
+		if strings.Contains(line, "Good") {
+			return "signed, verified by git: " + remark(line), nil
+		}
+	}
+	return "signed, verified by git", nil
 }
+
+func remark(line string) string { return fault.Cut(visible.Line(strings.TrimSpace(line)), 200) }
 
 // readTree reads the files of the package from the fetched commit.
 func (f Fetcher) readTree(ctx context.Context, git gitCall, source Source, found *Fetched) error {
@@ -277,7 +293,7 @@ func (f Fetcher) readTree(ctx context.Context, git gitCall, source Source, found
 		return notRead(source, err)
 	}
 	var names, objects []string
-	for record := range strings.SplitSeq(strings.TrimSuffix(listing, "\x00"), "\x00") {
+	for record := range strings.SplitSeq(strings.TrimSuffix(string(listing.Data), "\x00"), "\x00") {
 		head, name, _ := strings.Cut(record, "\t")
 		fields := strings.Fields(head) // mode, type, object, size
 		if len(fields) != 4 {
@@ -305,10 +321,11 @@ func readObjects(ctx context.Context, git gitCall, source Source, names, objects
 	if len(names) == 0 {
 		return nil
 	}
-	rest, err := git(ctx, strings.Join(objects, "\n")+"\n", "cat-file", "--batch")
+	batch, err := git(ctx, strings.Join(objects, "\n")+"\n", "cat-file", "--batch")
 	if err != nil {
 		return notRead(source, err)
 	}
+	rest := string(batch.Data)
 	for _, name := range names {
 		head, behind, _ := strings.Cut(rest, "\n")
 		fields := strings.Fields(head) // object, type, size
@@ -333,7 +350,7 @@ func (f Fetcher) Tags(ctx context.Context, source Source) ([]string, error) {
 		return nil, notRead(source, err)
 	}
 	var tags []string
-	for line := range strings.Lines(listing) {
+	for line := range strings.Lines(string(listing.Data)) {
 		if _, reference, is := strings.Cut(strings.TrimSpace(line), "\trefs/tags/"); is && tagName().MatchString(reference) {
 			tags = append(tags, reference)
 		}

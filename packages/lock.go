@@ -54,6 +54,9 @@ func ReadLock(data []byte) (Lock, error) {
 	if len(data) > maxLock {
 		return refused("it has more than %d bytes", maxLock)
 	}
+	if before, _, conflict := bytes.Cut(data, []byte("<<<<<<< ")); conflict {
+		return refused("line %d begins what git could not merge: keep the packages of both sides, and no marks", 1+bytes.Count(before, []byte("\n")))
+	}
 	if err := jsonvalue.UnmarshalWhole(data, &lock); err != nil {
 		return refused("%v", err)
 	}

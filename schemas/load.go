@@ -42,6 +42,9 @@ func loadLayer(layer fs.FS, folder string, into map[string]source) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
+	if coded, is := errors.AsType[*fault.Error](err); is {
+		return coded
+	}
 	if err != nil {
 		return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be read: %w; make it readable, or move it away", folder, fault.WithoutPath(err))
 	}

@@ -82,6 +82,8 @@ type Command struct {
 type Output struct {
 	Data []byte
 	Cut  bool
+	// Remarks are what git wrote on its standard error, cut.
+	Remarks string
 }
 
 // Records returns the parts of the output that end in NUL. It omits the part after the
@@ -121,7 +123,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	if err := errors.Join(process.Wait(), readErr); err != nil {
 		return Output{}, failed(ctx, err, complaint.kept.String())
 	}
-	return Output{Data: data}, nil
+	return Output{Data: data, Remarks: complaint.kept.String()}, nil
 }
 
 func (c Command) process(ctx context.Context) (*exec.Cmd, error) {

@@ -214,7 +214,7 @@ func CasesOf(file string) string {
 }
 
 func notListed(folder string, err error) error {
-	if leadsOut(err) {
+	if leadsOut(err) || isCoded(err) {
 		return unreadable("the folder "+folder, err)
 	}
 	return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, so its files are missing here: %w; make it readable, or move it away", folder, fault.WithoutPath(err))
@@ -262,12 +262,22 @@ func (l *Library) Text(name string) string {
 	return ""
 }
 
-// leadsOut reports whether a link out of the layer is why something cannot be read.
+// leadsOut reports whether a link out of the layer is why something cannot be read. An error
+// with a code says that itself.
 func leadsOut(err error) bool {
-	return ownfolder.Displaced(err) && !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.ENOTDIR)
+	return !isCoded(err) && ownfolder.Displaced(err) && !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.ENOTDIR)
 }
 
+func isCoded(err error) bool {
+	_, is := errors.AsType[*fault.Error](err)
+	return is
+}
+
+// unreadable says that a file or folder cannot be read; a coded cause stays.
 func unreadable(name string, err error) error {
+	if isCoded(err) {
+		return err
+	}
 	if leadsOut(err) {
 		return fault.New(fault.YAMLSchemaViolation, "%s is a link that leads out of SAVANT_PATH", name)
 	}

@@ -77,12 +77,16 @@ type PreviewedWorkflow struct {
 	Failed int `json:"cases_failed"`
 }
 
+// staged returns Think with a staged package in its place, and the package's files.
+func (a *App) staged(folder string, pack packages.Package) (*think.Engine, *packages.Files) {
+	files := packages.NewFiles(os.DirFS(filepath.Join(a.Path, filepath.FromSlash(folder))))
+	return a.engine(slices.Insert(slices.Clone(a.layers), len(a.layers)-1, library.Layer{Files: files, Origin: pack.Name})...), files
+}
+
 // Preview reads the workflows of a staged package as they will be used. The error is that of
 // its rules, or why it cannot be read.
 func (a *App) Preview(ctx context.Context, folder string, pack packages.Package) ([]PreviewedWorkflow, error) {
-	staged := packages.NewFiles(os.DirFS(filepath.Join(a.Path, filepath.FromSlash(folder))))
-	layers := slices.Insert(slices.Clone(a.layers), len(a.layers)-1, library.Layer{Files: staged, Origin: pack.Name})
-	engine := a.engine(layers...)
+	engine, staged := a.staged(folder, pack)
 	defer engine.Close()
 	if _, err := sessions.Load(staged); err != nil {
 		return nil, err
@@ -91,7 +95,10 @@ func (a *App) Preview(ctx context.Context, folder string, pack packages.Package)
 	if err != nil {
 		return nil, err
 	}
-	found := []PreviewedWorkflow{}
+	found, named := []PreviewedWorkflow{}, map[string][]string{}
+	for _, file := range names {
+		named[library.NameOf(file)] = append(named[library.NameOf(file)], strings.Replace(file, pack.Name+"/", "", 1))
+	}
 	limited, cancel := context.WithTimeout(ctx, casesTime)
 	defer cancel()
 	for _, file := range names {
@@ -106,6 +113,9 @@ func (a *App) Preview(ctx context.Context, folder string, pack packages.Package)
 			one.Errors = diagnosticsOf(err)
 		} else {
 			one.describe(workflow)
+			if twins := named[one.Name]; len(twins) > 1 {
+				one.Errors = append(one.Errors, fault.Diagnostic{File: one.File, Code: fault.YAMLSchemaViolation, Message: library.SeveralFiles(one.Name, twins).Message()})
+			}
 			one.Errors = append(one.Errors, problemsOf(ctx, engine, strings.TrimSuffix(strings.TrimPrefix(file, "workflows/"), path.Ext(file)))...)
 		}
 		if len(one.Errors) == 0 {
@@ -205,8 +215,11 @@ type ReplayedRun struct {
 	Error      string            `json:"error,omitempty"`
 }
 
-// ReplayUnder replays the last runs of a workflow under another version of it.
-func (a *App) ReplayUnder(ctx context.Context, workflow string, source []byte) ([]ReplayedRun, error) {
+// ReplayUnder replays the last runs of a workflow under the version of it that a staged
+// package has, with the children and the schemas of that.
+func (a *App) ReplayUnder(ctx context.Context, folder string, pack packages.Package, workflow string, source []byte) ([]ReplayedRun, error) {
+	engine, _ := a.staged(folder, pack)
+	defer engine.Close()
 	runs, err := a.Store.List(ctx, state.Filter{Workflow: workflow})
 	if err != nil {
 		return nil, err
@@ -214,7 +227,7 @@ func (a *App) ReplayUnder(ctx context.Context, workflow string, source []byte) (
 	found := []ReplayedRun{}
 	for _, run := range runs[:min(len(runs), maxReplayed)] {
 		one := ReplayedRun{RunID: run.Run, Workflow: workflow}
-		compared, err := audit.New(a.Think).WhatIf(ctx, workflow, run.Run, source)
+		compared, err := audit.New(engine).WhatIf(ctx, workflow, run.Run, source)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()

@@ -30,6 +30,7 @@ func (d *doctor) checkProject(ctx context.Context) {
 	d.Open.Looking = true
 	if err := d.With(ctx, func(a *app.App) error {
 		d.workflows(ctx, a)
+		d.packages(a)
 		d.parts(a)
 		d.engines(ctx, a)
 		d.runs(a)
@@ -75,6 +76,17 @@ func (d *doctor) workflows(ctx context.Context, a *app.App) {
 		return
 	}
 	d.right("%s of workflows and schemas, without errors", terminal.Count(len(files), "file"))
+}
+
+// packages tells which packages are not here as workflows.lock names them.
+func (d *doctor) packages(a *app.App) {
+	missing, err := a.Packages().Missing()
+	if err != nil {
+		d.wrong(fault.From(err).Message(), "git diff workflows.lock")
+	}
+	for _, each := range missing {
+		d.wrong("the content of the package "+each.Name+" is not here, or is not what workflows.lock names", "savant workflows fetch")
+	}
 }
 
 // parts tells which parts of the folder are not used because nobody has trusted them.

@@ -18,6 +18,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/regular"
+	"savant/internal/visible"
 	"savant/packages"
 	"savant/think/flow"
 )
@@ -171,7 +172,11 @@ func (p *program) install(ctx context.Context, a *app.App, made *candidate, lock
 	}
 	fmt.Fprintf(p.Stdout, "Added. Commit %s; in a clone, savant workflows fetch brings the content again.\n", packages.LockName)
 	if len(made.shown) > 0 {
-		fmt.Fprintf(p.Stdout, "Run one: savant workflows run %s\n", made.shown[0].Name)
+		name := made.shown[0].Name
+		if made.shown[0].Replaces != "" {
+			name = made.pack.Name + "/" + name
+		}
+		fmt.Fprintf(p.Stdout, "Run one: savant workflows run %s\n", name)
 	}
 	return nil
 }
@@ -194,29 +199,29 @@ func (p *program) show(made *candidate) {
 		fmt.Fprintf(p.Stdout, "  commit %s%s\n", pack.Commit, signed(pack.Signed))
 	}
 	for _, each := range made.shown {
-		fmt.Fprintf(p.Stdout, "\n  %s %s, %s%s\n", terminal.Visible(each.Name), terminal.Visible(each.Version), terminal.Count(each.Steps, "step"), casesOf(each))
+		fmt.Fprintf(p.Stdout, "\n  %s %s, %s%s\n", visible.Line(each.Name), visible.Line(each.Version), terminal.Count(each.Steps, "step"), casesOf(each))
 		p.showList("calls", each.Tools)
 		p.showList("writes", each.Writes)
 		p.showList("asks a person", each.Asks)
 		if each.Replaces != "" {
-			fmt.Fprintf(p.Stdout, "    name          also %s: the project's own comes first, and a bundled one is replaced once savant trust accepts it\n", terminal.Visible(each.Replaces))
+			fmt.Fprintf(p.Stdout, "    name          also %s: the project's own comes first, a bundled one is replaced once savant trust accepts it, and of two packages %s/%s names this one\n", terminal.Visible(each.Replaces), pack.Name, visible.Line(each.Name))
 		}
 		for _, problem := range each.Errors {
 			fmt.Fprintf(p.Stdout, "    not valid     %s\n", terminal.Visible(problem.Message))
 		}
 	}
 	if rules := made.fetched.Content.Rules(); len(rules) > 0 {
-		fmt.Fprintf(p.Stdout, "\n  rules           %s\n", terminal.Visible(strings.Join(rules, ", ")))
+		fmt.Fprintf(p.Stdout, "\n  rules           %s\n", visible.Line(strings.Join(rules, ", ")))
 	}
 	if len(made.fetched.LeftOut) > 0 {
-		fmt.Fprintf(p.Stdout, "\n  left out        %s\n", terminal.Visible(fault.Cut(strings.Join(made.fetched.LeftOut, ", "), 400)))
+		fmt.Fprintf(p.Stdout, "\n  left out        %s\n", visible.Line(fault.Cut(strings.Join(made.fetched.LeftOut, ", "), 400)))
 	}
 	fmt.Fprintln(p.Stdout)
 }
 
 func (p *program) showList(what string, values []string) {
 	if len(values) > 0 {
-		fmt.Fprintf(p.Stdout, "    %-13s %s\n", what, terminal.Visible(fault.Cut(strings.Join(values, ", "), 400)))
+		fmt.Fprintf(p.Stdout, "    %-13s %s\n", what, visible.Line(fault.Cut(strings.Join(values, ", "), 400)))
 	}
 }
 

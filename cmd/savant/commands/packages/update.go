@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -133,8 +134,11 @@ func (p *program) compared(ctx context.Context, a *app.App, pack packages.Packag
 	} else { // it may be moved or damaged, which this is to mend
 		shown.Changes = []packages.Change{{File: pack.Name, Key: "content", From: fault.From(err).Message(), To: made.pack.Source}}
 	}
+	if pack.Commit != made.pack.Commit && pack.Signed != made.pack.Signed {
+		shown.Changes = append(shown.Changes, packages.Change{File: pack.Name, Key: "signature", From: pack.Signed, To: made.pack.Signed})
+	}
 	for _, each := range made.shown {
-		runs, err := a.ReplayUnder(ctx, each.Name, made.fetched.Content[each.File])
+		runs, err := a.ReplayUnder(ctx, made.stage.Folder, made.pack, each.Name, made.fetched.Content[each.File])
 		if err != nil {
 			return shown, err
 		}
@@ -163,7 +167,11 @@ func (p *program) showChanges(shown shownPackage) {
 		case each.Error != "":
 			fmt.Fprintf(p.Stdout, "run %s of %s: %s\n", each.RunID, each.Workflow, terminal.Visible(each.Error))
 		case each.Difference != nil:
-			fmt.Fprintf(p.Stdout, "run %s of %s: differs at record %d, step %s: %s → %s\n", each.RunID, each.Workflow, each.Difference.Version, each.Difference.Step, terminal.Visible(each.Difference.Recorded), terminal.Visible(each.Difference.Replayed))
+			where := strconv.Itoa(each.Difference.Version)
+			if each.Difference.Step != "" {
+				where += ", step " + each.Difference.Step
+			}
+			fmt.Fprintf(p.Stdout, "run %s of %s: differs at record %s: %s → %s\n", each.RunID, each.Workflow, where, terminal.Visible(each.Difference.Recorded), terminal.Visible(each.Difference.Replayed))
 		default:
 			fmt.Fprintf(p.Stdout, "run %s of %s: %s, identical\n", each.RunID, each.Workflow, terminal.Count(each.Answers, "answer"))
 		}
