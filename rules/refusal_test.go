@@ -99,7 +99,7 @@ func TestTheNamedCallHelps(t *testing.T) {
 	// What nothing helps names no call.
 	for condition, text := range map[string]string{
 		`"input.to == 'y'"`: "(final for these arguments)", `"none(calls['orders.get'], .input.order == input.order)"`: " is false",
-		`"order == nil"`: "(only another call of orders.get can help)",
+		`"order == nil"`: "(final for these arguments)",
 	} {
 		s := newSession(parsed(t, evidence, "rules: [{id: r, before: a.b, require: "+condition+"}]"))
 		s.made("orders.get", object{"order": "A"}, object{"n": 1})
@@ -121,6 +121,18 @@ func TestARefusalSaysWhatWasSeen(t *testing.T) {
 	s.history.Reserve(rules.Call{Tool: "mail.send", Input: object{"to": "ann"}, Time: 1000})
 	verdict := rules.Decide(s.set, s.history, rules.Call{Tool: "mail.send", Input: object{"to": "ann"}, Time: 61_000})
 	require.Contains(t, verdict.Text(), "at most 1 for each input.to; the last was mail.send #2, 60 seconds ago of 3600")
+
+	s = newSession(parsed(t, "evidence: {read: {last: vault.read}}", "rules:", "  - {id: quiet, before: a.b, require: \"len(calls['vault.read']) == 0\"}", "  - {id: unread, before: a.b, require: read == nil}",
+		"  - {id: few, before: a.b, require: \"len(calls['vault.read']) < 1\"}", "  - {id: other, before: a.b, require: \"5 - len(calls['vault.read']) != 4\"}"))
+	made := s.history.Reserve(rules.Call{Tool: "vault.read", Input: object{"path": "a"}})
+	text := s.decide("a.b", object{}).Text()
+	require.Contains(t, text, `len(calls["vault.read"]) == 0: found 1, needed: == 0`)
+	require.Contains(t, text, `len(calls["vault.read"]) < 1: found 1, needed: < 1`)
+	require.Contains(t, text, `5 - len(calls["vault.read"]) != 4: found 4, needed: != 4`)
+	s.history.Settle(made, rules.Succeeded, "hunter2", "")
+	text = s.decide("a.b", object{}).Text()
+	require.Contains(t, text, `read == nil: found a call, needed: == null (final for these arguments)`)
+	require.NotContains(t, text, "hunter2")
 }
 
 // TestAClockThatWasAhead: what was seen while a clock was a year ahead is not fresh for a year,

@@ -128,20 +128,26 @@ func (j *judgement) help(part *Part, program *expression.Program, leaf *expressi
 // sides returns what the sides of a comparison gave, as texts.
 func (j *judgement) sides(leaf *expression.Condition, left, right []expression.Reference) (a, b string, compared bool) {
 	x, y, compared := leaf.Sides(j.env())
-	a, b = shown(x), shown(y)
-	if j.tellsSecret(left) {
-		a = "a secret"
-	}
-	if j.tellsSecret(right) {
-		b = "a secret"
-	}
-	return a, b, compared
+	return j.side(x, left), j.side(y, right), compared
 }
 
-// subject returns the evidence that a side of a comparison is about.
+// side returns what a side of a comparison gave. Of a call as a whole, a rule names no part that
+// may be shown.
+func (j *judgement) side(value any, reads []expression.Reference) string {
+	whole := func(each expression.Reference) bool { return each.Name == "" && j.file.evidence[each.Root] != nil }
+	switch {
+	case j.tellsSecret(reads):
+		return "a secret"
+	case value != nil && slices.ContainsFunc(reads, whole):
+		return "a call"
+	}
+	return shown(value)
+}
+
+// subject returns the evidence of which a side of a comparison reads something.
 func (j *judgement) subject(references []expression.Reference) (*Made, string) {
 	for _, each := range references {
-		if e := j.file.evidence[each.Root]; e != nil {
+		if e := j.file.evidence[each.Root]; e != nil && each.Name != "" {
 			if answer := j.evidence(e); answer.made != nil {
 				return answer.made, e.name
 			}

@@ -63,14 +63,15 @@ func condition(whole *Program, node ast.Node, scope Scope) (*Condition, error) {
 	var err error
 	if binary && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">="}, n.Operator) {
 		made.Operator = n.Operator
-		left, errLeft := compileNode(whole.source, n.Left, scope)
-		right, errRight := compileNode(whole.source, n.Right, scope)
+		ofLeft, ofRight := effects(n)
+		left, errLeft := compileNode(whole.source, n.Left, scope, ofLeft)
+		right, errRight := compileNode(whole.source, n.Right, scope, ofRight)
 		if err = errors.Join(errLeft, errRight); err != nil {
 			return nil, err
 		}
 		made.left, made.right, made.sides = left, right, [2]*side{sideOf(n.Left, left), sideOf(n.Right, right)}
 	}
-	made.program, err = compileNode(whole.source, node, scope)
+	made.program, err = compileNode(whole.source, node, scope, effect{})
 	return made, err
 }
 

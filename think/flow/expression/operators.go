@@ -18,37 +18,45 @@ func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 		return &ast.BinaryNode{Operator: "??", Left: r.node(n.Left, true), Right: r.branch(n.Right, soft)}
 	case "!=", "==":
 		if r.scope.Roots != nil && isOptional(n.Left) && isOptional(n.Right) {
-			same := call("+same", n, r.asUnclear(true, n.Left), r.asUnclear(true, n.Right))
+			same := call("+same", n, r.affected(effect{unclear: true}, n.Left), r.affected(effect{unclear: true}, n.Right))
 			if n.Operator == "==" {
 				return same
 			}
 			return &ast.UnaryNode{Operator: "not", Node: same}
 		}
 	}
+	left, right := effects(n)
 	switch n.Operator {
 	case "!=":
-		equal := call("+==", n, r.asUnclear(!isNothing(n.Right), n.Left), r.asUnclear(!isNothing(n.Left), n.Right))
-		return &ast.UnaryNode{Operator: "not", Node: equal}
-	case "==":
-		if !isNothing(n.Left) && !isNothing(n.Right) {
-			return call("+==", n, r.asUnclear(true, n.Left), r.asUnclear(true, n.Right))
-		}
-		return call("+==", n, r.opposite(true, n.Left), r.opposite(true, n.Right))
-	case "<", "<=", ">", ">=", "-":
-		return call("+"+n.Operator, n, r.opposite(n.Operator[0] == '<', n.Left), r.opposite(n.Operator[0] == '>' || n.Operator == "-", n.Right))
+		return &ast.UnaryNode{Operator: "not", Node: call("+==", n, r.affected(left, n.Left), r.affected(right, n.Right))}
 	case "matches":
 		return call("+matches", n, r.node(n.Left, false), r.pattern(n.Right))
 	}
 	if _, known := operators[n.Operator]; !known {
 		return r.fail(n, fault.ExpressionError, "there is no operator "+n.Operator)
 	}
-	return call("+"+n.Operator, n, r.node(n.Left, false), r.node(n.Right, false))
+	return call("+"+n.Operator, n, r.affected(left, n.Left), r.affected(right, n.Right))
+}
+
+// effects returns those of the sides of an operation.
+func effects(n *ast.BinaryNode) (left, right effect) {
+	switch n.Operator {
+	case "==", "!=":
+		nothing := isNothing(n.Left) || isNothing(n.Right)
+		both := effect{flipped: nothing && n.Operator == "==", unclear: !nothing}
+		return both, both
+	case "<", "<=":
+		return effect{flipped: true}, effect{}
+	case ">", ">=", "-":
+		return effect{}, effect{flipped: true}
+	}
+	return effect{}, effect{}
 }
 
 func (r *rewriter) unary(n *ast.UnaryNode) ast.Node {
 	switch n.Operator {
 	case "not", "!":
-		return &ast.UnaryNode{Operator: "not", Node: call("+truth", n.Node, r.opposite(true, n.Node))}
+		return &ast.UnaryNode{Operator: "not", Node: call("+truth", n.Node, r.affected(effect{flipped: true}, n.Node))}
 	case "-":
 		switch literal := n.Node.(type) {
 		case *ast.IntegerNode:

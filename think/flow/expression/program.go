@@ -45,12 +45,12 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 	if err != nil {
 		return nil, parseError(source, err)
 	}
-	return compileNode(source, tree.Node, scope)
+	return compileNode(source, tree.Node, scope, effect{})
 }
 
 // compileNode compiles a part of a parsed source.
-func compileNode(source string, node ast.Node, scope Scope) (*Program, error) {
-	rewriter := &rewriter{scope: scope, source: source}
+func compileNode(source string, node ast.Node, scope Scope, by effect) (*Program, error) {
+	rewriter := &rewriter{scope: scope, source: source, negative: by.flipped, unclear: by.unclear}
 	rewritten := rewriter.result(node)
 	tree := &parser.Tree{Node: rewritten, Source: file.NewSource(source)}
 	if rewriter.err != nil {

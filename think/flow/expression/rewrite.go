@@ -133,7 +133,7 @@ func (r *rewriter) let(n *ast.VariableDeclaratorNode, soft bool) ast.Node {
 	if message := r.takenAs(n.Name); message != "" {
 		return r.fail(n, fault.AmbiguousName, fmt.Sprintf("let %s: %s", n.Name, message))
 	}
-	value := r.asUnclear(true, n.Value)
+	value := r.affected(effect{unclear: true}, n.Value)
 	r.locals = append(r.locals, n.Name)
 	rest := r.node(n.Expr, soft)
 	r.locals = r.locals[:len(r.locals)-1]

@@ -115,13 +115,16 @@ func (e *evaluation) value(read Read) any {
 	return value
 }
 
-// opposite rewrites a part; where it is flipped, more calls in it have the opposite
-// effect.
-func (r *rewriter) opposite(flipped bool, node ast.Node) ast.Node {
-	outer := r.negative
-	r.negative = outer != flipped
+// effect says what more calls in a part do: the opposite of what they do in the whole, or what
+// cannot be told.
+type effect struct{ flipped, unclear bool }
+
+// affected rewrites a part.
+func (r *rewriter) affected(by effect, node ast.Node) ast.Node {
+	negative, unclear := r.negative, r.unclear
+	r.negative, r.unclear = negative != by.flipped, unclear || by.unclear
 	rewritten := r.node(node, false)
-	r.negative = outer
+	r.negative, r.unclear = negative, unclear
 	return rewritten
 }
 
@@ -138,15 +141,6 @@ func same(e *evaluation) any { return e.args[0] != nil && e.equal(e.args[0], e.a
 func isEmpty(e *evaluation) any {
 	items, _ := e.args[0].([]any)
 	return len(items) == 0
-}
-
-// asUnclear rewrites a part whose value may be used in any way.
-func (r *rewriter) asUnclear(unclear bool, node ast.Node) ast.Node {
-	outer := r.unclear
-	r.unclear = outer || unclear
-	rewritten := r.node(node, false)
-	r.unclear = outer
-	return rewritten
 }
 
 // isNothing reports whether a node is what few calls give: 0, null or false.
