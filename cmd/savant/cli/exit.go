@@ -145,7 +145,6 @@ func explained(err error) *fault.Error {
 var commands = map[string]string{
 	"think.state.list":     "savant state list",
 	"think.workflows.list": "savant workflows list",
-	"think.reset":          "savant call think.reset",
 	"agent.list":           "savant runs",
 }
 
@@ -153,8 +152,14 @@ var commands = map[string]string{
 // of tools, and appends the hint.
 func (p *Program) forPeople(said *fault.Error) string {
 	hinted := *said.Hinted(p.hint(said))
-	if command := commands[hinted.Hint.Call]; command != "" {
+	call := hinted.Hint.Call
+	if command := commands[call]; command != "" {
 		hinted.Hint.Call = command
+	} else if call != "" && !strings.HasPrefix(call, "savant ") {
+		hinted.Hint.Call = "savant call " + call
+		if arguments, rest, given := strings.Cut(hinted.Hint.Text, "} "); given && strings.HasPrefix(arguments, "{") {
+			hinted.Hint.Text = "--args '" + arguments + "}' " + rest
+		}
 	}
 	return hinted.Message()
 }

@@ -1,10 +1,13 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -46,11 +49,12 @@ func withHelp(root *cobra.Command) {
 			}
 		}
 	}
+	lineEnd := regexp.MustCompile(`(\S)\n(\S)`) // within a paragraph
 	root.PersistentFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
-	usual := root.HelpFunc()
-	root.SetHelpFunc(func(command *cobra.Command, args []string) {
+	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
 		if command != root {
-			usual(command, args)
+			about := lineEnd.ReplaceAllString(cmp.Or(command.Long, command.Short), "$1 $2")
+			io.WriteString(command.OutOrStdout(), folded(about+"\n\n"+command.UsageString()))
 			return
 		}
 		fmt.Fprintf(command.OutOrStdout(), "%s.\nUsage: savant COMMAND [flags]\n%ssavant COMMAND --help explains a command, savant help settings the settings.\n", root.Short, list.String())
@@ -73,6 +77,37 @@ func withHelp(root *cobra.Command) {
 			return nil
 		}
 	}
+}
+
+// folded breaks the lines that are longer than a terminal of 80 columns at spaces. What
+// follows is indented as the line is, or as the text of the line's last column.
+func folded(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		begin := strings.LastIndex(line, "  ") + len("  ")
+		if begin < len("  ") || begin > 50 {
+			begin = 0
+		}
+		indent := strings.Repeat(" ", utf8.RuneCountInString(line[:begin]))
+		for rest := []rune(strings.TrimRight(line, "\n")); ; {
+			end := len(rest)
+			if end > 80 {
+				end = 80
+				for end > len(indent) && rest[end] != ' ' {
+					end--
+				}
+				if end == len(indent) { // one long word
+					end = len(rest)
+				}
+			}
+			out.WriteString(string(rest[:end]) + "\n")
+			if end == len(rest) {
+				break
+			}
+			rest = append([]rune(indent), rest[end+1:]...)
+		}
+	}
+	return out.String()
 }
 
 // helpSettings names all settings by their first word, or describes those that a name

@@ -30,7 +30,7 @@ func WorkCommand(shared *cli.Program) *cobra.Command {
 		Long: "Carry out runs of the agent that were started on any machine with SAVANT_STORE=mongo. Any number of workers may do so. A worker\n" +
 			"that ends gives back its runs; if a worker is lost, another one takes its runs when the lease ends, and continues each from\n" +
 			"its last step. A worker takes the runs whose labels it has: those of --label.",
-		Example: "  SAVANT_STORE=mongo MONGO_URI=mongodb://db:27017/ savant work --concurrency 4 --label folder=shop",
+		Example: "  SAVANT_STORE=mongo MONGO_URI=mongodb://db:27017/ \\\n    savant work --concurrency 4 --label folder=shop",
 		Args:    cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			if work.Concurrency < 1 || work.Concurrency > fleet.MaxConcurrency || work.MaxClaims < 1 || work.MaxClaims > maxAttempts || work.Lease < shortestLease {
