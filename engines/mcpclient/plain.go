@@ -41,8 +41,9 @@ func (p *plainText) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// maxPause is how long a server may pause within a message.
-const maxPause = 5 * time.Second
+// maxPause is how long a server may pause within a message: a busy machine pauses for seconds,
+// and a person waits for the error.
+const maxPause = 10 * time.Second
 
 // paused is the line that a pause puts behind what came before it.
 const paused = "\x00"
