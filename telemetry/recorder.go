@@ -75,6 +75,7 @@ type Recorder struct {
 
 	mu     sync.Mutex
 	last   uint64 // the sequence of the newest event
+	lost   uint64 // how many events could not be written
 	closed bool
 }
 
@@ -107,6 +108,13 @@ func NewRecorder(options Options) *Recorder {
 
 // Redactor returns the redactor of all events.
 func (r *Recorder) Redactor() *redact.Redactor { return r.options.Redactor }
+
+// Lost counts the events that could not be written, as on a full disk.
+func (r *Recorder) Lost() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
 
 // Record redacts and writes an event. It returns no error, since a step must not fail
 // because of telemetry. A nil recorder records nothing.
@@ -162,6 +170,9 @@ func (r *Recorder) write(events []Event) {
 	}
 	anew, err := r.trace.Append(trace) // first, since it has a line for each event
 	r.complain(r.trace, err)
+	if err != nil {
+		r.lost += uint64(len(events))
+	}
 	if anew && err == nil {
 		r.options.Logger.Warn("the telemetry folder was deleted or moved; it is created again", "file", r.trace.Name())
 	}

@@ -131,6 +131,7 @@ func TestAFolderThatCannotBeWrittenCostsNoStep(t *testing.T) {
 	r := telemetry.NewRecorder(telemetry.Options{Root: root, Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { seen = append(seen, e) })})
 	r.Record(telemetry.Event{Type: telemetry.Error})
 	require.Len(t, seen, 1)
+	require.EqualValues(t, 1, r.Lost())
 	require.NoError(t, r.Close())
 }
 

@@ -184,11 +184,11 @@ func (x *Index) Count(name string, of telemetry.Type) int {
 }
 
 // Lost counts how often events may have been missed, because the trace was rotated
-// twice between two reads.
+// twice between two reads, or could not be written.
 func (x *Index) Lost() uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.lost
+	return x.lost + x.recorder.Lost()
 }
 
 // Mark is a point in time; Changed returns what changed since.

@@ -55,7 +55,7 @@ func Families() []Family {
 		{open, Gauge, "Runs that have not ended.", []string{"kind", "status"}},
 		{queue, Gauge, "Open runs of workflows that wait, by who must answer.", []string{"for"}},
 		{unanswered, Gauge, "Questions for a decision in the queue in MongoDB that have no answer yet.", nil},
-		{lost, Counter, "How often events may have been missed because the trace rotated twice between two reads.", nil},
+		{lost, Counter, "How often events may have been missed because the trace rotated twice between two reads, or this process could not write it.", nil},
 	}
 }
 

@@ -56,7 +56,9 @@ func (f *File) Append(lines []byte) (anew bool, err error) {
 		err = f.rotate()
 	}
 	if err == nil {
-		_, err = f.file.Write(lines)
+		if _, err = f.file.Write(lines); err != nil { // the next Append ends a torn line
+			err = errors.Join(err, f.Close())
+		}
 	}
 	return anew, err
 }
