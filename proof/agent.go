@@ -30,5 +30,5 @@ func (r Runs) BuildAgent(ctx context.Context, in Request, deeds []Deed) (*Statem
 		last = state.Link{Version: sealed.Version, Hash: sealed.Hash}
 		records = append(records, sealed)
 	}
-	return r.build(ctx, in, records, 0)
+	return r.build(ctx, in, records, 0, nil)
 }

@@ -60,7 +60,7 @@ func (r Runs) Build(ctx context.Context, in Request) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := audit.New(r.Engine).Verify(ctx, in.Key, records)
+	at, found, err := audit.New(r.Engine).Verify(ctx, in.Key, records)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +73,12 @@ func (r Runs) Build(ctx context.Context, in Request) (*Statement, error) {
 			return nil, err
 		}
 	}
-	return r.build(ctx, in, records, imported)
+	return r.build(ctx, in, records, min(imported, len(records)), at) // more may have come since
 }
 
-// build makes the statement of records that were verified.
-func (r Runs) build(ctx context.Context, in Request, records []state.Record, imported int) (*Statement, error) {
+// build makes the statement of records that were verified. They leave the run as at has it,
+// nil for one of the agent, which has no other steps than its answers.
+func (r Runs) build(ctx context.Context, in Request, records []state.Record, imported int, at *think.Replay) (*Statement, error) {
 	if len(records) > maxRecords {
 		return nil, fault.New(fault.LimitExceeded, "run %s has %d records, and a proof at most %d", in.Key, len(records), maxRecords)
 	}
@@ -96,10 +97,13 @@ func (r Runs) build(ctx context.Context, in Request, records []state.Record, imp
 	for _, line := range lines {
 		p.Records = append(p.Records, string(line))
 	}
-	for _, part := range []func(context.Context) error{b.texts, b.receipts, b.observations, b.refusals, b.claims} {
+	for _, part := range []func(context.Context) error{b.texts, b.receipts, b.observations, b.refusals} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if p.Claims = inOrder(b.line, answers(b.line, imported, nil)); at != nil {
+		p.Graph, p.Claims = graphOf(&at.View), claimsOf(&at.View, b.line, p)
 	}
 	return b.out, b.out.addSubjects(b.line, in.Commit)
 }
@@ -205,20 +209,6 @@ func (b *builder) refusals(context.Context) error {
 		b.out.Predicate.Refusals = append(b.out.Predicate.Refusals, Refusal{each.Time, each.Tool, each.Rules})
 	}
 	return err
-}
-
-// claims grades each step, and draws the graph. A run of the agent has no other steps than
-// its answers.
-func (b *builder) claims(ctx context.Context) error {
-	p := &b.out.Predicate
-	if b.key.Workflow == AgentRun {
-		p.Claims = inOrder(b.line, answers(b.line, 0, nil))
-		return nil
-	}
-	return b.Engine.View(ctx, b.key, len(b.records), func(view *think.View) error {
-		p.Graph, p.Claims = graphOf(view), claimsOf(view, b.line, p)
-		return nil
-	})
 }
 
 func graphOf(view *think.View) (nodes []Node) {

@@ -42,7 +42,8 @@ type pin struct {
 }
 
 // readEntry reads a record, in which no name stands twice, since readers differ on which
-// counts. Nor do they agree on half of a surrogate pair, which Go reads as U+FFFD.
+// counts. Nor do they agree on half of a surrogate pair, which Go reads as U+FFFD, and on
+// integers beyond a double.
 func readEntry(line string) (read entry, ok bool) {
 	return read, jsonvalue.UnmarshalWhole([]byte(line), &read.Record) == nil && read.readData()
 }
@@ -56,7 +57,8 @@ func (e *entry) readData() bool {
 	for name, each := range e.Pins {
 		texts = append(texts, name, each.Digest, each.File)
 	}
-	return !strings.ContainsRune(strings.Join(texts, ""), '\ufffd')
+	const whole = 1 << 53
+	return max(e.Version, e.Format, e.To) < whole && min(e.Version, e.Format, e.To) > -whole && !strings.ContainsRune(strings.Join(texts, ""), '\ufffd')
 }
 
 const (
@@ -73,6 +75,7 @@ func (e entry) answers() bool { return e.Kind == kindResult || e.Kind == kindPer
 // effective returns the entries that count: a reset takes those after the version it names
 // away. ok is false for a reset to a version that is not before it.
 func effective(all []entry) (line []entry, ok bool) {
+	line = make([]entry, 0, len(all))
 	for at := len(all); at > 0; {
 		each := all[at-1]
 		if each.Kind != kindReset {

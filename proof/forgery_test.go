@@ -331,7 +331,8 @@ func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
 // forgeries are the files that every verifier must refuse, and the true ones.
 func forgeries(t testing.TB) (*forger, []forged) {
 	f := newForger(t)
-	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.ofAgent, f.ofRounds, f.changed, f.spelled, f.signers, f.encoded, f.stamps} {
+	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.ofAgent, f.ofRounds, f.changed, f.spelled, f.signers, f.encoded, f.stamps,
+		f.imports, f.raised, f.fixed, f.curved, f.edwards, f.clocks, f.readings, f.forks, f.swapped} {
 		make()
 	}
 	require.GreaterOrEqual(t, len(f.all), 300)

@@ -1,6 +1,6 @@
 "use strict";
 const encoder = new TextEncoder(), TYPE = "application/vnd.in-toto+json", PREDICATE = "urn:savant:proof:v3";
-const HIDDEN = ["params", "result", "reply", "warnings", "shown", "digest", "value", "result_ref", "reason", "input"];
+const HIDDEN = ["params", "result", "reply", "warnings", "shown", "digest", "value", "size", "result_ref", "reason", "input"];
 const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/, PLACEHOLDER = /^redacted:[0-9a-f]{64}$/, WITHIN = /"redacted:[0-9a-f]{64}"/;
 function texts(names) { return Object.fromEntries(names.split(" ").map((name) => [name, ""])); }
 // Shapes: a list of one holds any number of it, "" as a name stands for any name, null for anything.
@@ -70,9 +70,9 @@ function unique(text) {
 }
 // readRecords reads the records, and gives the whole ones the hashes that are left out.
 async function readRecords(p) {
-  const lines = [], { whole } = p.run;
+  const lines = [], { whole, imported } = p.run, count = p.records.length;
   let before = "";
-  need(0 <= whole && whole <= p.records.length && p.records.length > 0);
+  need(count > 0 && Math.min(whole, imported) >= 0 && Math.max(whole, imported) <= count);
   for (let line of p.records) {
     if (lines.length < whole) {
       need(line.endsWith("}"));
@@ -113,6 +113,7 @@ function field(bytes) {
 function ascii(bytes) { return String.fromCharCode(...bytes); }
 function fixed(mpint, size) {
   let bytes = mpint;
+  need(!(bytes[0] & 0x80)); // a number below zero
   while (bytes.length > 0 && bytes[0] === 0) bytes = bytes.subarray(1);
   need(bytes.length <= size);
   return joined(new Uint8Array(size - bytes.length), bytes);
@@ -137,8 +138,8 @@ async function checkSignature(sig, message) {
       const known = await crypto.subtle.importKey("raw", point, "Ed25519", false, ["verify"]);
       good = await crypto.subtle.verify("Ed25519", known, value, signed);
     } else if (CURVES[type]) {
-      const [name, , point] = fields(key, 3), [curve, kind, size] = CURVES[type], [r, s] = fields(value, 2);
-      need(ascii(name) === type);
+      const [name, on, point] = fields(key, 3), [curve, kind, size] = CURVES[type], [r, s] = fields(value, 2);
+      need(ascii(name) === type && type.endsWith("-" + ascii(on)) && point.length === 2 * size + 1);
       const known = await crypto.subtle.importKey("raw", point, { name: "ECDSA", namedCurve: curve }, false, ["verify"]);
       good = await crypto.subtle.verify({ name: "ECDSA", hash: kind }, known, joined(fixed(r, size), fixed(s, size)), signed);
     }

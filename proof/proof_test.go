@@ -79,6 +79,7 @@ func TestWhatIsRedactedIsNowhere(t *testing.T) {
 		require.False(t, strings.Contains(string(payload), jsonvalue.HexSum([]byte(greeting))), rules)
 		require.False(t, strings.Contains(string(payload), digestOf(json.RawMessage(greeting))), rules)
 		require.False(t, strings.Contains(string(payload), plain.Predicate.Run.Head), rules)
+		require.False(t, strings.Contains(string(payload), fmt.Sprintf(`\"size\":%d`, len(greeting))), rules)
 		if len(rules) == 2 {
 			require.False(t, strings.Contains(string(payload), `\"n\":42`), rules)
 		}

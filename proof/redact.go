@@ -30,7 +30,7 @@ func isPlaceholder(text string) bool { return placeholderPattern().MatchString(t
 // what the claims are made of.
 var (
 	headFields = []string{"prev", "hash", "state"}
-	dataFields = []string{"params", "result", "reply", "warnings", "shown", "digest", "value", "result_ref", "reason", "input"}
+	dataFields = []string{"params", "result", "reply", "warnings", "shown", "digest", "value", "size", "result_ref", "reason", "input"}
 )
 
 // digestSalted is the kind of the run's digest where its head is redacted.
@@ -160,7 +160,7 @@ func (r *redactor) record(i int) error {
 		return nil
 	}
 	if inside {
-		r.hideMembers(data, "digest", "value", "result_ref")
+		r.hideMembers(data, "digest", "value", "size", "result_ref")
 	}
 	r.hideMembers(data, "reply", "shown")
 	if entries[i].Kind == "refused" {

@@ -169,9 +169,11 @@ func (s *Statement) read(payload []byte) bool {
 		return false
 	}
 	p, before := &s.Predicate, ""
-	if p.Run.Whole < 0 || p.Run.Whole > len(p.Records) || len(p.Records) == 0 || len(p.Records) > maxRecords {
+	count, run := len(p.Records), p.Run
+	if count == 0 || count > maxRecords || min(run.Whole, run.Imported) < 0 || max(run.Whole, run.Imported) > count {
 		return false
 	}
+	s.entries = make([]entry, 0, count)
 	for i, line := range p.Records {
 		if i < p.Run.Whole {
 			body, ended := strings.CutSuffix(line, "}")

@@ -70,7 +70,7 @@ func TestTwoDifferentPersonsHaveToAgree(t *testing.T) {
 
 	records, err := store.Records(t.Context(), state.Key{Workflow: "two", Run: "r1"}, 0, 0)
 	require.NoError(t, err)
-	found, err := audit.New(again).Verify(t.Context(), state.Key{Workflow: "two", Run: "r1"}, records)
+	_, found, err := audit.New(again).Verify(t.Context(), state.Key{Workflow: "two", Run: "r1"}, records)
 	require.NoError(t, err)
 	require.Nil(t, found)
 }

@@ -442,6 +442,11 @@ func (e *Engine) recorded(ctx context.Context, record state.Record) (given submi
 	if err := decodeData(record, &data); err != nil {
 		return given, err
 	}
+	return e.submitted(ctx, record, data)
+}
+
+// submitted reads back the answer that the data of its record has.
+func (e *Engine) submitted(ctx context.Context, record state.Record, data answerData) (given submission, err error) {
 	raw, err := e.resultOf(ctx, data)
 	if err != nil {
 		return given, err

@@ -108,7 +108,7 @@ func (w *scopedWorld) same(run string) {
 	key := state.Key{Workflow: "refunds", Run: run}
 	records, err := w.store.Records(w.t.Context(), key, 0, 0)
 	require.NoError(w.t, err)
-	found, err := audit.New(w.engine).Verify(w.t.Context(), key, records)
+	_, found, err := audit.New(w.engine).Verify(w.t.Context(), key, records)
 	require.NoError(w.t, err)
 	require.Nil(w.t, found)
 	verified, err := w.keeper.Verify(func(string) bool { return true }, "")
@@ -340,7 +340,7 @@ func TestAForgedUseIsFound(t *testing.T) {
 	require.NoError(t, err)
 	records, err = w.store.Records(t.Context(), key, 0, 0)
 	require.NoError(t, err)
-	found, err := audit.New(w.engine).Verify(t.Context(), key, records)
+	_, found, err := audit.New(w.engine).Verify(t.Context(), key, records)
 	require.NoError(t, err)
 	require.NotNil(t, found)
 	require.Contains(t, found.Replayed, "does not cover the call")

@@ -93,7 +93,7 @@ func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Rec
 	if out.Log, out.Imported, err = a.engine.Events(ctx, key, records); err != nil {
 		return nil, err
 	}
-	if out.Difference, err = a.Verify(ctx, key, records); err != nil {
+	if _, out.Difference, err = a.Verify(ctx, key, records); err != nil {
 		return nil, err
 	}
 	if out.Difference != nil {
@@ -102,30 +102,29 @@ func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Rec
 	return out, nil
 }
 
-// Verify replays the records of a run, and returns the first that does not follow from
-// those before it, or nil.
-func (a *Auditor) Verify(ctx context.Context, key state.Key, records []state.Record) (*think.Difference, error) {
-	at, err := a.engine.Replay(ctx, key, records, 1)
-	if err != nil {
-		return nil, err
+// Verify replays the records of a run, and returns the run as they leave it, or the first
+// that does not follow from those before it.
+func (a *Auditor) Verify(ctx context.Context, key state.Key, records []state.Record) (at *think.Replay, found *think.Difference, err error) {
+	if at, err = a.engine.Replay(ctx, key, records, 1); err != nil {
+		return nil, nil, err
 	}
 	for i, record := range records {
 		if i > 0 && record.Kind == think.KindReset {
 			if at, err = a.engine.Replay(ctx, key, records, i+1); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		} else if i > 0 {
 			if err = at.Apply(ctx, record); errors.Is(err, fault.StateCorrupt) {
-				return difference(record.Version, think.EventOf(record).Step, record.State, fault.From(err).Message()), nil
+				return nil, difference(record.Version, think.EventOf(record).Step, record.State, fault.From(err).Message()), nil
 			} else if err != nil {
-				return nil, err // what cannot be read says nothing about the run
+				return nil, nil, err // what cannot be read says nothing about the run
 			}
 		}
-		if found, err := at.Compare(ctx, record); found != nil || err != nil {
-			return found, err
+		if found, err = at.Compare(ctx, record); found != nil || err != nil {
+			return nil, found, err
 		}
 	}
-	return nil, nil
+	return at, nil, nil
 }
 
 func (a *Auditor) versionNamed(ctx context.Context, key state.Key, records []state.Record, name string, absent int) (int, error) {

@@ -128,7 +128,7 @@ func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
 	options.Store = archiveStore{options.Store, packed}
 	engine := think.New(options)
 	defer engine.Close()
-	d, err := audit.New(engine).Verify(ctx, packed.key, packed.records)
+	_, d, err := audit.New(engine).Verify(ctx, packed.key, packed.records)
 	if err != nil {
 		return err
 	}
