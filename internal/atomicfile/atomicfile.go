@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"bytes"
 	"crypto/rand"
 	"io"
 	"io/fs"
@@ -48,12 +49,17 @@ func Write(root *os.Root, name string, data []byte, perm fs.FileMode) error {
 // Replace is Write on any FS with a chosen durability. If only the sync of the folder
 // fails, the new content is in place and the error is returned.
 func Replace(target FS, name string, data []byte, perm fs.FileMode, durability Durability) error {
+	return ReplaceFrom(target, name, bytes.NewReader(data), perm, durability)
+}
+
+// ReplaceFrom is Replace with all that source has.
+func ReplaceFrom(target FS, name string, source io.Reader, perm fs.FileMode, durability Durability) error {
 	temporary := tempName(name)
 	file, err := target.Create(temporary, perm)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
+	_, err = io.Copy(file, source)
 	if err == nil && durability == Durable {
 		err = file.Sync()
 	}

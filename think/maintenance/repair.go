@@ -37,6 +37,8 @@ type Repaired struct {
 	Version int `json:"version"`
 	// Lost are the known records after that version.
 	Lost []LostRecord `json:"lost"`
+	// Unlisted counts further ones, of which nothing is known.
+	Unlisted int `json:"unlisted,omitempty"`
 	// Restored are the files that were recomputed.
 	Restored []string `json:"restored"`
 	// Kept are the folders of the trash that have the damaged files.
@@ -111,6 +113,7 @@ func (r *repair) cut(ctx context.Context, upTo int) error {
 	if made.Kept != "" {
 		r.out.Kept = append(r.out.Kept, made.Kept)
 	}
+	r.out.Unlisted += made.Unlisted
 	r.checkpoints = append(r.checkpoints, made.Checkpoints...)
 	for _, each := range made.Lost {
 		r.out.Lost = append(r.out.Lost, LostRecord{each.Version, each.Kind, think.EventOf(each).Step, each.Time})

@@ -1,9 +1,11 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"path"
 
 	"savant/fault"
@@ -13,8 +15,8 @@ import (
 
 // replaceJournal atomically and durably replaces the journal that the caller holds.
 // Processes with the old file open detect the replacement by the file's identity.
-func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
-	if err := d.replace(j.name, data, atomicfile.Durable); err != nil {
+func (d *Dir) replaceJournal(j *runJournal, source io.Reader) error {
+	if err := d.replaceFrom(j.name, source, atomicfile.Durable); err != nil {
 		return err
 	}
 	j.closeAndInvalidate()
@@ -50,7 +52,7 @@ func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 		if _, err := visitLines(key, records, func(line []byte) { data = append(append(data, line...), '\n') }); err != nil {
 			return err
 		}
-		return d.replaceJournal(j, data)
+		return d.replaceJournal(j, bytes.NewReader(data))
 	})
 }
 

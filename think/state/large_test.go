@@ -34,7 +34,7 @@ func TestLargeFilesOfAFolderAreNotRead(t *testing.T) {
 		require.NoError(t, os.Truncate(filepath.Join(folder, name), 3<<30))
 	}
 	for _, name := range []string{snapshotName(faultKey), latestName(faultKey.Workflow), artifactName(digest), journalName(Key{"w", "large"}),
-		receiptFolder + "/aaaaaaaa.json", importName(faultKey), checkpointName(faultKey, "named")} {
+		receiptFolder + "/aaaaaaaa.json", latestCallName("git.status", "input"), importName(faultKey), checkpointName(faultKey, "named")} {
 		grow(name)
 	}
 	var before, after runtime.MemStats
@@ -48,6 +48,9 @@ func TestLargeFilesOfAFolderAreNotRead(t *testing.T) {
 	require.ErrorIs(t, err, fault.StateCorrupt)
 	_, err = d.Receipt(t.Context(), "aaaaaaaa")
 	require.ErrorIs(t, err, fault.StateCorrupt)
+	latest, err := d.LatestCall(t.Context(), "git.status", "input")
+	require.NoError(t, err, "a call whose note is not ours is not known to be the latest")
+	require.Zero(t, latest)
 	_, err = d.Records(t.Context(), Key{"w", "large"}, 0, 0)
 	require.ErrorIs(t, err, fault.StateCorrupt)
 	require.ErrorContains(t, err, "is longer than 64 MB")
@@ -89,4 +92,63 @@ func TestDigestsAreFoundAcrossBlocks(t *testing.T) {
 	found, err := d.GCArtifacts(t.Context(), -time.Hour, true)
 	require.NoError(t, err)
 	require.Equal(t, 1, found.Artifacts, "the twin")
+}
+
+// TestARepairIsBounded: how many records there were is only claimed by a record, a projection
+// or a head, and a journal may be of any size.
+func TestARepairIsBounded(t *testing.T) {
+	folder := t.TempDir()
+	d, err := Open(folder, Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	_, err = d.Append(t.Context(), faultKey, smallRecord(1))
+	require.NoError(t, err)
+	name := filepath.Join(folder, journalName(faultKey))
+	whole, err := os.ReadFile(name)
+	require.NoError(t, err)
+	body, _, _ := split([]byte(strings.TrimSuffix(strings.Replace(string(whole), `"version":1,`, `"version":1000000,`, 1), "\n")))
+	forged := string(body) + hashField + digestOf(body, "}") + lineEnd + "\n"
+	require.True(t, isWhole([]byte(strings.TrimSuffix(forged, "\n"))))
+	require.NoError(t, os.WriteFile(name, append(whole, forged...), 0o600))
+
+	repaired, err := d.Repair(t.Context(), faultKey, 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, repaired.Version)
+	require.Len(t, repaired.Lost, maxLost)
+	require.Equal(t, 1_000_000-1-maxLost, repaired.Unlisted)
+
+	require.NoError(t, os.WriteFile(name, []byte(string(whole)+strings.Repeat("damage\n", 1<<20)), 0o600))
+	widest := &widestRead{disk: d.disk}
+	d.disk = widest
+	repaired, err = d.Repair(t.Context(), faultKey, 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, repaired.Version)
+	require.Less(t, widest.bytes, 1<<20, "the journal is not read whole")
+	kept, err := os.Stat(filepath.Join(folder, repaired.Kept, keptJournal))
+	require.NoError(t, err)
+	require.Equal(t, int64(len(whole)+7<<20), kept.Size())
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, string(whole), string(text))
+}
+
+// widestRead notes the longest read of its files.
+type widestRead struct {
+	disk
+	bytes int
+}
+
+func (w *widestRead) Open(name string, flags int) (file, error) {
+	opened, err := w.disk.Open(name, flags)
+	return widestFile{opened, w}, err
+}
+
+type widestFile struct {
+	file
+	of *widestRead
+}
+
+func (w widestFile) ReadAt(p []byte, at int64) (int, error) {
+	w.of.bytes = max(w.of.bytes, len(p))
+	return w.file.ReadAt(p, at)
 }

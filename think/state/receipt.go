@@ -192,14 +192,11 @@ func (d *Dir) LatestCall(ctx context.Context, tool, input string) (LatestCall, e
 		return LatestCall{}, interrupted(ctx, name)
 	}
 	data, err := readAll(d.disk, name)
-	if missing(err) {
-		return LatestCall{}, nil
-	}
-	if err != nil {
+	if err != nil && !missing(err) && !notOurs(err) {
 		return LatestCall{}, notRead(name, err)
 	}
 	var found LatestCall
-	if json.Unmarshal(data, &found) != nil { // torn by a crash: the next call writes it anew
+	if json.Unmarshal(data, &found) != nil { // none, torn by a crash, or another's: the next call writes it anew
 		return LatestCall{}, nil
 	}
 	return found, nil

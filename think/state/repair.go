@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path"
 
@@ -17,8 +18,9 @@ type Repaired struct {
 	// complete record and is lost.
 	Version int
 	// Lost are the records known to have come after it, by version. One that
-	// cannot be read has nothing but its Version.
-	Lost []Record
+	// cannot be read has nothing but its Version. Unlisted counts further ones.
+	Lost     []Record
+	Unlisted int
 	// Kept is the folder of the trash that holds the damaged files unchanged;
 	// empty if nothing was damaged.
 	Kept string
@@ -70,13 +72,9 @@ func (r *repair) run(upTo int) error {
 		return notRead(r.journal.name, err)
 	}
 	defer func() { _ = opened.Close() }() // only read
-	text, err := readRange(opened, 0, info.size)
+	r.found, err = findRecords(r.journal.name, r.key, opened, info.size, upTo)
 	if err != nil {
-		return notRead(r.journal.name, err)
-	}
-	r.found = findRecords(r.journal.name, r.key, text, upTo)
-	if isNewer(r.found.damage) {
-		return r.found.damage
+		return err
 	}
 	bad, err := r.badSnapshots()
 	if err != nil {
@@ -84,7 +82,7 @@ func (r *repair) run(upTo int) error {
 	}
 	if head, known := readHeadOf(r.dir.disk, r.key); known && head.cut(r.journal.name, r.key, r.found.chain) != nil {
 		r.known = max(r.known, head.last.Version)
-		r.result.Lost = r.lost()
+		r.result.Lost, r.result.Unlisted = r.lost()
 		defer dropHead(r.dir.disk, r.key) // last: until then the run is as damaged as before
 	}
 	if r.found.damage == nil && len(bad) == 0 {
@@ -93,18 +91,18 @@ func (r *repair) run(upTo int) error {
 		}
 		return nil
 	}
-	return r.restore(text, bad)
+	return r.restore(io.NewSectionReader(opened, 0, info.size), bad)
 }
 
 // restore moves damaged files to the trash and puts the good content in their place,
 // the journal last: until then the run is as damaged as before.
-func (r *repair) restore(text []byte, bad []snapshotFile) error {
+func (r *repair) restore(text *io.SectionReader, bad []snapshotFile) error {
 	kept, err := r.dir.makeTrash(damagedLabel + trashLabel(r.key))
 	if err != nil {
 		return err
 	}
 	r.result.Kept, r.result.Version = kept, len(r.found.chain)
-	r.result.Lost = r.lost()
+	r.result.Lost, r.result.Unlisted = r.lost()
 	for _, file := range bad {
 		if err := r.dir.move(file.name, path.Join(kept, file.keep)); err != nil {
 			return err
@@ -113,11 +111,11 @@ func (r *repair) restore(text []byte, bad []snapshotFile) error {
 	if r.found.damage == nil && len(r.found.chain) > 0 {
 		return nil
 	}
-	if err := r.dir.replace(path.Join(kept, keptJournal), text, atomicfile.Durable); err != nil {
+	if err := r.dir.replaceFrom(path.Join(kept, keptJournal), text, atomicfile.Durable); err != nil {
 		return err
 	}
 	if len(r.found.chain) > 0 {
-		return r.dir.replaceJournal(r.journal, text[:r.found.end()])
+		return r.dir.replaceJournal(r.journal, io.NewSectionReader(text, 0, r.found.end()))
 	}
 	return r.dir.removeJournal(r.journal)
 }
@@ -197,22 +195,24 @@ func (r *repair) noteCheckpoint(file snapshotFile) {
 	}
 }
 
-// lost lists the records after the last good one: the readable ones, and the versions
-// of those that are known to have existed.
-func (r *repair) lost() []Record {
-	byVersion := map[int]Record{}
-	known := max(r.known, len(r.found.chain)+r.found.lines)
-	for _, record := range r.found.beyond {
-		byVersion[record.Version] = record
-		known = max(known, record.Version)
+// maxLost bounds the records that are listed as lost: how many there were is only claimed.
+const maxLost = 1000
+
+// lost lists the records after the last good one: the readable ones, and the versions of
+// those that are known to have existed. unlisted counts those beyond maxLost.
+func (r *repair) lost() (lost []Record, unlisted int) {
+	good := len(r.found.chain)
+	known := max(r.known, good+r.found.lines)
+	for version := range r.found.beyond {
+		known = max(known, version)
 	}
-	lost := []Record{}
-	for version := len(r.found.chain) + 1; version <= known; version++ {
-		record := byVersion[version]
+	lost = []Record{}
+	for version := good + 1; version <= min(known, good+maxLost); version++ {
+		record := r.found.beyond[version]
 		record.Version = version
 		lost = append(lost, record)
 	}
-	return lost
+	return lost, known - good - len(lost)
 }
 
 // removeJournal removes a journal without a whole record; a copy is kept.

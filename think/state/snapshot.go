@@ -1,9 +1,11 @@
 package state
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"slices"
 	"time"
 
@@ -66,7 +68,11 @@ func (d *Dir) replaceSnapshots(text []byte, durability atomicfile.Durability, na
 }
 
 func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability) error {
-	if err := atomicfile.Replace(d.disk, name, data, filePermission, durability); err != nil {
+	return d.replaceFrom(name, bytes.NewReader(data), durability)
+}
+
+func (d *Dir) replaceFrom(name string, source io.Reader, durability atomicfile.Durability) error {
+	if err := atomicfile.ReplaceFrom(d.disk, name, source, filePermission, durability); err != nil {
 		return notSaved(name, err)
 	}
 	return nil
