@@ -109,14 +109,20 @@ func (d *doctor) runs(a *app.App) {
 		d.right("the database answers, and keeps the runs")
 		return
 	}
-	folder := ownfolder.State
-	if _, err := a.Root.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		folder = "."
+	folder := path.Join(ownfolder.State, "state")
+	for _, above := range []string{ownfolder.State, "."} {
+		if _, err := a.Root.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			folder = above
+		}
 	}
 	name := path.Join(folder, ".doctor.tmp")
 	file, err := a.Root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		d.wrong("no run can be kept in the folder: "+fault.WithoutPath(err).Error(), "sudo chown -R $(id -u) "+folder)
+		remedy := "sudo chown -R $(id -u) " + folder
+		if ownfolder.Displaced(err) {
+			remedy = "mv " + folder + " " + folder + ".aside"
+		}
+		d.wrong("no run can be kept in "+folder+": "+fault.WithoutPath(err).Error(), remedy)
 		return
 	}
 	_ = errors.Join(file.Close(), a.Root.Remove(name)) // it is empty
