@@ -21,15 +21,14 @@ type Demand struct {
 	// Workflow is the workflow that must have been followed; "" for any.
 	Workflow string
 	Required []Requirement
-	// Source returns the digest of a workflow's file where it is trusted, such as the base
-	// branch; nil compares none.
+	// Source has the workflows of a trusted place, such as the base branch; nil compares none.
 	Source Sources
 }
 
 // Sources knows the workflows of a trusted place.
 type Sources interface {
-	// Digest returns the SHA-256 of a workflow's source, "" where it is not there.
-	Digest(name, file string) (string, error)
+	// Text returns a workflow's source, "" where it is not there.
+	Text(name, file string) (string, error)
 }
 
 // Requirement is a step that must be known, by one of some grades.
@@ -94,18 +93,22 @@ func (d Demand) Check(report Report) (found []fault.Diagnostic, err error) {
 	if d.Source == nil {
 		return found, nil
 	}
-	pins := s.entries[0].Pins
+	pins, texts := s.entries[0].Pins, s.Predicate.texts()
 	for _, name := range slices.Sorted(maps.Keys(pins)) {
-		digest, err := d.Source.Digest(name, pins[name].File)
-		if err != nil {
+		switch text, err := d.Source.Text(name, pins[name].File); {
+		case err != nil:
 			return nil, err
-		}
-		if digest != pins[name].Digest {
+		case text == "":
+			say(WorkflowChanged, "the base has no workflow %s in %s", name, pins[name].File)
+		case withoutReturns(text) != withoutReturns(texts[pins[name].Digest]):
 			say(WorkflowChanged, "the workflow %s is not the one of the base", name)
 		}
 	}
 	return found, nil
 }
+
+// withoutReturns is a text with the ends of lines that git keeps, whatever a checkout has.
+func withoutReturns(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // check checks that a step, or each of its rounds that counts, is known and not older than
 // the last other step that writes.

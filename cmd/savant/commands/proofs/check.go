@@ -18,7 +18,6 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/gitrun"
-	"savant/internal/jsonvalue"
 	"savant/proof"
 )
 
@@ -152,8 +151,8 @@ type baseBranch struct {
 	branch string
 }
 
-// Digest implements proof.Sources.
-func (b baseBranch) Digest(name, file string) (string, error) {
+// Text implements proof.Sources.
+func (b baseBranch) Text(name, file string) (string, error) {
 	content, ok, err := git(b.ctx, "show", "--end-of-options", b.branch+":./"+path.Join("workflows", path.Join("/", strings.TrimPrefix(file, "workflows/"))))
 	if err != nil {
 		return "", err
@@ -163,7 +162,7 @@ func (b baseBranch) Digest(name, file string) (string, error) {
 			return "", nil //nolint:nilerr // no such workflow is bundled
 		}
 	}
-	return jsonvalue.HexSum(content), nil
+	return string(content), nil
 }
 
 // conclude prints what was found. A report is that of the proof that does.
@@ -190,11 +189,17 @@ func (p *program) conclude(in checking, report *proof.Report, file string, found
 	return err
 }
 
+// asCode shows a text that may be of who made a file: no part of it is a cell, a link or the
+// name of a person.
+func asCode(text string) string {
+	return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(terminal.Visible(cmp.Or(text, "none"))) + "`"
+}
+
 // markdown writes a comment for a pull request.
 func (p *program) markdown(in checking, report *proof.Report, found []fault.Diagnostic) error {
-	text := "**No proof covers " + in.commit + ".**\n\n| reason | why |\n| --- | --- |\n"
+	text := "**No proof covers " + in.commit + ".**\n\n| proof | reason | why |\n| --- | --- | --- |\n"
 	for _, each := range found {
-		text += "| " + string(each.Code) + " | " + terminal.Visible(each.Message) + " |\n"
+		text += "| " + asCode(each.File) + " | " + string(each.Code) + " | " + asCode(each.Message) + " |\n"
 	}
 	if report != nil {
 		text = "**A proof covers " + in.commit + ".**\n\n| known by | steps |\n| --- | --- |\n"
