@@ -79,7 +79,7 @@ type History struct {
 // NewHistory returns a history without calls.
 func NewHistory(set *Set) *History {
 	h := &History{set: set, sessions: map[string]*ledger{}, refused: map[string]int{}}
-	if set.project {
+	if set.reach > 0 {
 		h.project = newLedger()
 	}
 	return h

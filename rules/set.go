@@ -16,7 +16,7 @@ type Set struct {
 	files   []*File
 	indexes map[string][]index // by tool, or pattern: what its calls are looked up by
 	reads   []string           // tools whose calls rules look at, and patterns
-	project bool               // a rule reaches over sessions
+	reach   int64              // how far rules reach back over sessions, in milliseconds
 	guards  sync.Map           // tool → []*Rule, made when first asked for
 }
 
@@ -34,14 +34,16 @@ func New(files ...*File) *Set {
 	})
 	for _, file := range s.files {
 		for _, e := range file.evidence {
-			s.project = s.project || e.project
+			s.reaches(e.project, e.within)
 			for _, tool := range append([]string{e.last}, e.impliedBy...) {
 				s.index(tool, e.keys)
 			}
 			s.reads = slices.Concat(s.reads, []string{e.last}, e.impliedBy, e.since)
 		}
 		for _, rule := range file.Rules {
-			s.project = s.project || rule.limit != nil && rule.limit.project
+			if rule.limit != nil {
+				s.reaches(rule.limit.project, rule.limit.within)
+			}
 			for _, program := range rule.programs() {
 				for _, read := range program.Lists() {
 					s.index(read.Name, read.Keys)
@@ -110,8 +112,15 @@ func (s *Set) Spelled() []string {
 	return slices.Compact(names)
 }
 
-// Project reports whether a rule reaches over the sessions of a project.
-func (s *Set) Project() bool { return s.project }
+// Reach is how far rules reach back over the sessions of a project, in milliseconds; 0 where none
+// does.
+func (s *Set) Reach() int64 { return s.reach }
+
+func (s *Set) reaches(project bool, within int64) {
+	if project {
+		s.reach = max(s.reach, cmp.Or(within, maxWithin))
+	}
+}
 
 // Guards returns the rules about the calls of a tool, in the order of files and lines.
 func (s *Set) Guards(tool string) []*Rule {

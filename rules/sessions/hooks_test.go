@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -110,4 +111,26 @@ func TestWhatAClientReports(t *testing.T) {
 		_, reported := sessions.Reported(read.Event)
 		require.Equal(t, outcome, reported, event)
 	}
+}
+
+// TestAHookReadsNoSessionsThatEndedBefore: those which no rule looks at any more would cost each
+// call of a client the time of all calls of the project.
+func TestAHookReadsNoSessionsThatEndedBefore(t *testing.T) {
+	w := newWorld(t, "rules:", "  - {id: few, before: Bash, at_most: 1, within: 2h}")
+	call := func(session string) gate.Decision {
+		return w.openHooks().Ask(t.Context(), gate.Event{Client: "codex", Session: session, Kind: gate.BeforeTool, Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)})
+	}
+	require.Empty(t, call("first"))
+	old, err := os.OpenFile(w.journal(), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = old.WriteString("\"no record\"\n") // who reads it, refuses
+	require.NoError(t, err)
+	require.NoError(t, old.Close())
+	require.NoError(t, os.Chtimes(w.journal(), w.now, w.now))
+	w.now = w.now.Add(2*time.Hour - time.Minute)
+	require.Contains(t, call("second").Reason, "is not a record of a call")
+	w.now = w.now.Add(time.Minute)
+	require.Empty(t, call("second"))
+	require.Contains(t, call("third").Reason, "Rule few")
+	require.Contains(t, call("first").Reason, "is not a record of a call") // its own is read
 }

@@ -99,8 +99,8 @@ func (j *journals) fileOf(session string) string {
 }
 
 // locked runs work under the lock, after visit got what other processes wrote: of one
-// session, or of all.
-func (j *journals) locked(ctx context.Context, session string, all bool, visit func(record), work func() error) error {
+// session, or also of all others that changed since a time.
+func (j *journals) locked(ctx context.Context, session string, all bool, since time.Time, visit func(record), work func() error) error {
 	lock, err := regular.Open(j.root, lockFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, each := range []string{ownfolder.State, folder} {
@@ -120,11 +120,14 @@ func (j *journals) locked(ctx context.Context, session string, all bool, visit f
 	if err := filelock.Acquire(ctx, lockFile, func() (bool, error) { return filelock.TryLock(lock, true) }); err != nil {
 		return err
 	}
-	names := []string{j.fileOf(session)}
+	own, names := j.fileOf(session), []string{}
 	if all {
-		if names, err = j.names(); err != nil {
+		if names, err = j.names(since); err != nil {
 			return err
 		}
+	}
+	if !slices.Contains(names, own) {
+		names = append(names, own)
 	}
 	if err := j.follow(names, visit); err != nil {
 		return err
@@ -132,8 +135,8 @@ func (j *journals) locked(ctx context.Context, session string, all bool, visit f
 	return work()
 }
 
-// names lists the files of all sessions.
-func (j *journals) names() ([]string, error) {
+// names lists the files of all sessions that changed since a time.
+func (j *journals) names(since time.Time) ([]string, error) {
 	home := j.home()
 	entries, err := fs.ReadDir(j.root.FS(), home)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +147,10 @@ func (j *journals) names() ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if path.Ext(entry.Name()) == ending {
+		if path.Ext(entry.Name()) != ending {
+			continue
+		}
+		if info, err := entry.Info(); since.IsZero() || err != nil || info.ModTime().After(since) {
 			names = append(names, home+"/"+entry.Name())
 		}
 	}
@@ -226,6 +232,8 @@ func (j *journals) append(session string, added record) error {
 	}
 	j.read[name] += int64(len(line)) + 1
 	j.last = max(j.last+1, added.Time)
+	at := time.UnixMilli(j.last) // what was changed when says which files are read
+	_ = j.root.Chtimes(name, at, at)
 	return nil
 }
 
@@ -255,7 +263,7 @@ const keptFor = 90 * 24 * time.Hour
 
 // prune removes the files of sessions that ended long ago.
 func (j *journals) prune(now time.Time) error {
-	names, err := j.names()
+	names, err := j.names(time.Time{})
 	if err != nil {
 		return err
 	}

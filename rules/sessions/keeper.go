@@ -236,11 +236,16 @@ func usesOf(verdict rules.Verdict) []use {
 }
 
 // locked runs work when nobody else judges a call, and the history is that of all
-// processes. Rules that reach over sessions need those of all.
+// processes. Rules that reach over sessions need those of all; of these, a hook, which reads
+// them for one event, leaves out what ended before any rule looks at it.
 func (k *Keeper) locked(ctx context.Context, session string, work func() error) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return k.journal.locked(ctx, session, k.set.Project(), k.replay, func() error {
+	reach, since := time.Duration(k.set.Reach())*time.Millisecond, time.Time{}
+	if k.process == OfHooks {
+		since = k.options.Now().Add(-max(reach, longest))
+	}
+	return k.journal.locked(ctx, session, reach > 0, since, k.replay, func() error {
 		if !k.pruned && k.process != OfHooks { // a hook has no time for it
 			if err := k.journal.prune(k.options.Now()); err != nil {
 				return err
@@ -303,7 +308,7 @@ func (p *past) replay(read record) {
 }
 
 // longest is how long a call may run before nobody waits for it.
-const longest = int64(time.Hour / time.Millisecond)
+const longest = time.Hour
 
 // settleLost notes of calls whose process is gone that nobody knows how they ended: of
 // the same session, since one process at a time has it, and of others after an hour.
@@ -312,7 +317,7 @@ func (k *Keeper) settleLost(asked rules.Call) error {
 		if each.lost {
 			continue
 		}
-		if each.process != k.process && each.made.Session == asked.Session || each.made.Time < asked.Time-longest {
+		if each.process != k.process && each.made.Session == asked.Session || each.made.Time < asked.Time-longest.Milliseconds() {
 			if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
 				return err
 			}

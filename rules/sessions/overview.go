@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"savant/rules"
 	"savant/think/flow"
@@ -51,7 +52,7 @@ func (o *overview) update(root *os.Root) error {
 	if o.journals.root == nil {
 		o.journals, o.past, o.sessions, o.refused = journals{root: root, read: map[string]int64{}}, newPast(rules.New()), map[string]*Session{}, nil
 	}
-	names, err := o.journals.names()
+	names, err := o.journals.names(time.Time{})
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func readAll(root *os.Root) (all []record, err error) {
 		return nil, nil
 	}
 	j := journals{root: root, read: map[string]int64{}}
-	names, err := j.names()
+	names, err := j.names(time.Time{})
 	if err == nil {
 		err = j.follow(names, func(read record) { all = append(all, read) })
 	}
