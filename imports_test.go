@@ -95,7 +95,7 @@ var rules = map[string]rule{
 	"schemas":                {height: 1},
 	"internal/calendar":      {height: 0},
 	"think/flow/expression":  {height: 1, imports: []string{"internal/calendar"}},
-	"think/flow":             {height: 2, imports: []string{"schemas", "think/flow/expression"}},
+	"think/flow":             {height: 2, imports: []string{"internal/markup", "schemas", "think/flow/expression"}},
 	"think/state":            {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"think/state/mongostate": {height: 3, imports: []string{"internal/mongo", "think/state"}},
 	"test/statetest":         {height: 3, imports: []string{"think/state"}},

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"savant/fault"
+	"savant/internal/markup"
 )
 
 // maxDocument bounds a document, in bytes.
@@ -116,10 +117,22 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 		d.task(d.Name, d.Description, 0, "")
 	}
 	d.joinBranches()
+	d.quoteLines(string(text))
 	if err == nil && len(d.Steps) == 0 {
 		err = fault.New(fault.InvalidParams, "%s: no step was found in it: a procedure has lists, sentences, code blocks, jobs or nodes", name)
 	}
 	return d, err
+}
+
+// quoteLines gives each step whose quote does not stand in the document, as where tags are
+// between its words, the line that it comes from.
+func (d *Draft) quoteLines(document string) {
+	words, lines := markup.Words(document), strings.Split(document, "\n")
+	for _, each := range d.Steps {
+		if each.Quote != "" && !strings.Contains(words, markup.Words(each.Quote)) {
+			each.Quote = strings.TrimSpace(lines[each.Line-1])
+		}
+	}
 }
 
 // nameOf makes a workflow's name of a file's.

@@ -144,7 +144,7 @@ Every report MUST have a summary. The summary should fit on a page. Do not write
    3. End with the sources
 3. Show it
 
-**CRITICAL:** a draft must be marked as one. ❌ **Don't** send it before it was read. Do NOT use ` + "`rm -rf`" + ` on drafts.
+**CRITICAL:** a draft must be marked as one. ❌ **Don't** send it before it was read. Do NOT use ` + "`rm -rf` or `git clean -fd`" + `.
 
 | part | rule |
 | --- | --- |
@@ -152,7 +152,9 @@ Every report MUST have a summary. The summary should fit on a page. Do not write
 
 Make sure that the numbers add up. You should always keep the old version. Use only the new logo.
 Before printing, verify that the pages are in order. Before binding, confirm which cover the customer wants. Refuse if the ledger is missing. Do **not** fold it.
-Confirm that the index exists before the appendix. No letter leaves the house without a stamp. Before lunch, inspect:
+Confirm that the index exists before the appendix. No letter leaves the house without a stamp. Before saying "done," read it again.
+Do **not** copy the ` + "`git log` command. Never run `git push` on Fridays, nor `git tag -d`, unless asked. Don't run `git gc --prune`, or `git am x` to mend it" + `. Never print without asking the owner.
+Once the owner picks a cover, go on: do not ask for another confirmation. When to print: at night. Before lunch, inspect:
 
 - the press
 - the glue
@@ -174,7 +176,7 @@ func TestDutiesAreAccountedFor(t *testing.T) {
 	}
 	for _, words := range []string{"read the template", "MUST have a summary", "Do not write scripts", "Always cite the source", "Never use colours", "Labels must stand", "Don't forget the date",
 		"must be marked as one", "send it before", "Do NOT use", "numbers add up", "always keep the old", "only the new logo",
-		"pages are in order", "which cover", "ledger is missing", "not** fold", "index exists", "without a stamp", "the glue"} {
+		"pages are in order", "which cover", "ledger is missing", "not** fold", "index exists", "without a stamp", "read it again", "copy the", "on Fridays", "git gc", "picks a cover", "the glue"} {
 		require.Equal(t, adopt.Enforced, found(words).Verdict, words)
 	}
 	for _, words := range []string{"NEVER invent figures", "must be short", "Keep sentences short", "Prefer words", "and spell them out", "should fit on a page"} {
@@ -182,7 +184,14 @@ func TestDutiesAreAccountedFor(t *testing.T) {
 		require.Equal(t, adopt.Asked, unit.Verdict, words)
 		require.NotEmpty(t, unit.Step, words)
 	}
-	require.Equal(t, "rm -rf", draft.Rules[0].Command)
+	var forbidden []string
+	for _, each := range draft.Rules {
+		forbidden = append(forbidden, each.Command)
+	}
+	require.Equal(t, []string{"rm -rf", "git clean -fd"}, forbidden) // not what is allowed at times
+	require.Equal(t, "human.approve", step(t, draft, found("without asking").Step).Call)
+	require.Equal(t, "flow.assert", step(t, draft, found("picks a cover").Step).Call)
+	require.Equal(t, adopt.Asked, found("When to print").Verdict)
 	// The points below a duty are kept with it; numbered ones stay steps.
 	require.Contains(t, step(t, draft, found("the glue").Step).Input["message"], "inspect:\n- the press\n- the glue")
 	require.Equal(t, "Then that", step(t, draft, "then_that").Input["task"])
@@ -308,6 +317,15 @@ func TestAPageWithAChart(t *testing.T) {
 		require.NotEqual(t, adopt.LeftOut, each.Verdict, each.Text)
 	}
 	require.Contains(t, string(draft.Workflow("page.md")), `and {{ \"${\" }}name}`)
+
+	// Another diagram is a part of the task, and a quote stands in the page also between tags.
+	page := "# How\n\n```mermaid\nsequenceDiagram\n A->>B: go\n```\n\n<p>Ask <b>nobody</b>\nhere</p>\n"
+	draft = read(t, "page.md", page)
+	require.Equal(t, adopt.Asked, draft.Units[1].Verdict)
+	require.Contains(t, draft.Units[1].Why, "no flowchart")
+	for _, each := range draft.Steps {
+		require.True(t, (&flow.Quote{Text: each.Quote}).Stands(page), each.Quote)
+	}
 }
 
 // A long document is read in a moment: a name that many steps want, and sentences that seem

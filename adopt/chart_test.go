@@ -22,6 +22,7 @@ func TestArrowsInEverySpelling(t *testing.T) {
 		"quotes.mmd":  {"flowchart TD\n A[\"a #quot;q#quot; b\"] --> B[\"semi; colon\"]\n B -->|\"a; b\"| C[\"`**two**\n lines`\"]\n C --> D[\"(b) [c] {d}\"]", "A → B, B → C: a; b, C → D"},
 		"aside.mmd":   {"---\ntitle: X --> Y\n---\n%%{init: {\n \"a\": \"b --> c\"}}%%\nflowchart TD\n %% note --> note\n accDescr {\n many --> lines\n }\n subgraph S1[\"Quoted [x]\"]\n direction LR\n A --> B\n end\n title --> B\n S1 --> D\n linkStyle 0 stroke:#ff3\n click A href \"u\"", "A → B, S1 → D, title → B"},
 		"group.dot":   {"digraph { a -> { b { c -> d } } ; { rank=same; e; f } -> g; subgraph s {p q} -> r }", "a → b, a → c, a → d, c → d, e → g, f → g, p → r, q → r"},
+		"commas.dot":  {"digraph { a -> {b, c}\n b -> d [label=\"x, y\", color=red] }", "a → b, a → c, b → d: x, y"},
 		"strict.dot":  {"strict digraph { a -> b; a -> b [label=x]; b -> c }", "a → b: x, b → c"},
 		"default.dot": {"digraph { edge [label=E]; a -> b; { edge [label=F] c -> d } b -> c [label=own]; node [label=N] }", "a → b: E, b → c: own, c → d: F"},
 		"texts.dot":   {"digraph { \"lo\" + \"ng\" -> a:n [label=\"x\" + \"y\"]; a:s -> <h <b>t</b>> [label=<<i>yes</i>>]; \"q \\\"q\\\"\" -> \"\\\nc\" }", "a → h t: yes, long → a: xy, q \"q\" → c"},

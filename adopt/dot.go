@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -12,13 +13,18 @@ import (
 	"savant/internal/pattern"
 )
 
-// joined are two texts that a plus makes one, which the parser does not read.
-var joined = pattern.Lazy(`"\s*\+\s*"`)
+// What Graphviz reads and the parser does not: two texts that a plus makes one, and commas
+// between the nodes of a group.
+var (
+	joined  = pattern.Lazy(`"\s*\+\s*"`)
+	grouped = pattern.Lazy(`\{[^{}\[\]"<]*\}`)
+)
 
 // readDOT reads a flowchart in Graphviz' language.
 func (d *Draft) readDOT(source []byte) error {
 	d.Kind = "dot"
-	file, err := dot.ParseBytes(joined().ReplaceAll(source, nil))
+	readable := grouped().ReplaceAllFunc(joined().ReplaceAll(source, nil), func(group []byte) []byte { return bytes.ReplaceAll(group, []byte(","), []byte(";")) })
+	file, err := dot.ParseBytes(readable)
 	if err != nil {
 		return fault.New(fault.YAMLSchemaViolation, "this is no graph in DOT: %w", err)
 	}
@@ -83,11 +89,7 @@ func (c *dotChart) statements(statements []ast.Stmt, edgeLabel string) (nodes []
 func (c *dotChart) named(node *ast.Node, label string) int {
 	id := unquoted(node.ID)
 	quote, _, _ := strings.Cut(cmp.Or(label, id), `\n`)
-	line := lineOf(c.lines, node.ID)
-	if written := c.lines[line-1]; !strings.Contains(written, quote) {
-		quote = strings.TrimSpace(written)
-	}
-	return c.node(id, unescaped(label), line, quote)
+	return c.node(id, unescaped(label), lineOf(c.lines, node.ID), quote)
 }
 
 // edges reads A -> B -> C, where each may be a group of nodes, and returns all of them.

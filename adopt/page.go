@@ -435,10 +435,14 @@ func (p *page) sentence(words string, line int, quote string) (verdict, step, wh
 	is, about, parts := meaningOf(words)
 	switch f := p.forked; {
 	case is == forbids:
-		rule := Rule{ID: "no_" + identifier(about, "command", 40) + "_" + strconv.Itoa(line), Command: about, Message: words}
-		p.draft.Rules = append(p.draft.Rules, rule)
+		for i, command := range strings.Split(about, "`") {
+			if i%2 == 1 {
+				id := "no_" + identifier(command, "command", 40) + "_" + strconv.Itoa(line)
+				p.draft.Rules = append(p.draft.Rules, Rule{ID: id, Command: command, Message: words})
+			}
+		}
 		p.used("")
-		return Enforced, "", "the rule " + rule.ID + " refuses the command where a client's hooks or Savant see the call"
+		return Enforced, "", "a rule refuses the command where a client's hooks or Savant see the call"
 	case is == approves:
 		made := p.draft.approve(words, line, quote, p.last)
 		p.follow(made)
@@ -494,25 +498,25 @@ func (p *page) code(block ast.Node, language string) {
 		segment := block.Lines().At(i)
 		body.Write(segment.Value(p.source))
 	}
-	line, words := p.line(block), strings.TrimSpace(body.String())
+	line, words, why := p.line(block), strings.TrimSpace(body.String()), "the block is a part of the task"
 	switch {
 	case words == "":
 		return
 	case strings.EqualFold(language, "mermaid"):
 		before := len(p.draft.Steps)
-		if err := p.draft.readMermaid(body.String(), line); err == nil {
+		err := p.draft.readMermaid(body.String(), line)
+		if err == nil {
 			p.used(p.draft.Steps[before].ID)
-		} else {
-			p.draft.note(line, fault.Cut(words, 200), LeftOut, "", "the flowchart cannot be read: "+fault.From(err).Message())
+			return
 		}
-		return
+		why += ", and no flowchart: " + fault.From(err).Message()
 	case slices.Contains(shells, strings.ToLower(language)):
 		p.command(words, line)
 		return
 	}
 	first, _, _ := strings.Cut(words, "\n")
 	made := p.tell(cmp.Or(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
-	p.draft.note(line, fault.Cut(words, 200), Asked, made.ID, "the block is a part of the task")
+	p.draft.note(line, fault.Cut(words, 200), Asked, made.ID, why)
 }
 
 // command makes a command of .savant/ci.yaml of a code block, and a step that runs it.

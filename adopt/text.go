@@ -90,11 +90,13 @@ const people = `\b(?:user|human|person|customer|owner|maintainer|reviewer|team l
 var (
 	// approval is a sentence that has a person asked first: it wants a consent, or names a
 	// person who is asked or agrees, and an order.
-	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|wait for|require|request|seek|need|without)s?\b[^.]{0,80}\b(?:approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b`)
+	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|wait for|require|request|seek|need|without)s?\b[^.]{0,80}\b(?:approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b|^\W*ask first\b|\bwithout (?:first )?asking\b`)
 	asking   = pattern.Lazy(`(?i)\b(?:ask|confirm|check|verify)\b[^.]{0,60}` + people + `|` + people + ` (?:has |have )?(?:explicitly )?(?:approve|confirm|agree|consent|sign|accept)`)
-	order    = pattern.Lazy(`(?i)\b(?:before|first|prior to|until|unless|once|after|only)\b`)
+	// unasked is a clause by which nobody is asked.
+	unasked = pattern.Lazy(`(?i)\b(?:not|don't|never)\s+(?:(?:to|ever|then|again|need|have)\s+)*(?:ask|wait|request|require|seek|confirm)\b[^.;]*`)
+	order   = pattern.Lazy(`(?i)\b(?:before|first|prior to|until|unless|once|after|only)\b`)
 	// duty is a sentence that must hold.
-	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b|^\W*(?:stop\b|refuse\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:] \pL)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b)`)
+	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b|^\W*(?:stop\b|refuse\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b)`)
 	// condition is if … then … else in its usual forms.
 	condition = pattern.Lazy(`(?i)^(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
 	// otherwise begins the other branch, "else" also without a mark before it, behind a word.
@@ -108,8 +110,10 @@ var (
 	elsewhere = pattern.Lazy(`(?i)(?:thing|one|body|where|who|what|how|when|why|or|much|little)$`)
 	// otherBranch is a sentence that is about the one before it.
 	otherBranch = pattern.Lazy(`(?i)^(?:(?:otherwise|else)\b|if (?:not|no|so|yes)[,:])`)
-	// forbidden is a sentence that forbids a command of two words or more, in backticks.
-	forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:[a-z]+\\s+){0,3}`([a-z][a-z0-9_.-]* [^`]{1,120})`")
+	// forbidden is a sentence that forbids commands of two words or more, in backticks, and
+	// lets says where it does not: then no rule can.
+	forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:(?:ever|run|use|execute|call|invoke|issue|type|do|try|the|a|an|any|command)\\s+){0,3}((?:`[a-z][a-z0-9_.-]* [^`]{1,120}`(?:,? (?:or|and|nor) |, )?)+)(?:[.,;:!?)]|\\s+[(—–-]|\\s*$)")
+	lets      = pattern.Lazy("(?i)^\\W*(?:unless|except|if|when|without|until|in|on|to|from|while)\\b|^\\W*(?:(?:or|and|nor) )?`")
 	tag       = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
 )
 
@@ -130,14 +134,14 @@ const (
 // branches are the parts of a conditional sentence.
 type branches struct{ question, yes, no string }
 
-// meaningOf reads a sentence without its signs of emphasis: what it holds, the command that
+// meaningOf reads a sentence without its signs of emphasis: what it holds, the commands that
 // it forbids or the condition that opens a branch, and the parts of a conditional one.
 func meaningOf(words string) (is meaning, about string, parts branches) {
 	words = strings.ReplaceAll(words, "**", "")
-	if found := forbidden().FindStringSubmatch(words); found != nil {
-		return forbids, found[1], parts
+	if at := forbidden().FindStringSubmatchIndex(words); at != nil && !lets().MatchString(words[at[1]:]) {
+		return forbids, words[at[2]:at[3]], parts
 	}
-	if approval().MatchString(words) || asking().MatchString(words) && order().MatchString(words) {
+	if asked := unasked().ReplaceAllString(words, ""); approval().MatchString(asked) || asking().MatchString(asked) && order().MatchString(asked) {
 		return approves, "", parts
 	}
 	if found := opens().FindStringSubmatch(words); found != nil {
@@ -164,7 +168,7 @@ func conditional(text string) (branches, bool) {
 		text = "If " + strings.TrimRight(found[1], ".;") + ", then " + found[3]
 	}
 	found := condition().FindStringSubmatch(text)
-	if found == nil || otherBranch().MatchString(text) {
+	if found == nil || otherBranch().MatchString(text) || strings.HasPrefix(found[1], "to ") {
 		return branches{}, false
 	}
 	b := branches{question: strings.TrimSpace(found[1]), yes: strings.TrimSpace(found[2])}

@@ -1,7 +1,10 @@
 // Package markup tells Markdown that parsers survive.
 package markup
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The most of what makes a parser slow, or its output large: quotations and items within
 // each other, signs of emphasis and links in a block, and cells of a table, which has as many
@@ -50,4 +53,13 @@ func nested(line string) (count int) {
 		}
 		count++
 	}
+}
+
+// Words returns the words of a text, joined by one space, without marks of citation.
+func Words(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		words = append(words, strings.Fields(strings.TrimLeft(line, "> \t"))...)
+	}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, ">") == "" }), " ")
 }

@@ -14,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/markup"
 	"savant/think/flow/expression"
 )
 
@@ -225,16 +226,7 @@ func (p *parser) quote(s *Step, node *yaml.Node) {
 // Stands reports whether the words of the quote stand in a document, wherever lines break,
 // also in lines that Markdown marks as cited.
 func (q *Quote) Stands(document string) bool {
-	return strings.Contains(wordsOf(document), wordsOf(q.Text))
-}
-
-// wordsOf returns the words of a text, joined by one space, without marks of citation.
-func wordsOf(text string) string {
-	var words []string
-	for line := range strings.Lines(text) {
-		words = append(words, strings.Fields(strings.TrimLeft(line, "> \t"))...)
-	}
-	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, ">") == "" }), " ")
+	return strings.Contains(markup.Words(document), markup.Words(q.Text))
 }
 
 // Misquoted returns the warning for a step whose quote stands nowhere in its document.
