@@ -86,7 +86,7 @@ func (p *planner) writeFound(out *strings.Builder) bool {
 		if p.question.kind == tests {
 			count = maxTests
 		}
-		return p.writePassages(out, mixed(passages, count))
+		return p.writePassages(out, passages[:min(len(passages), count)])
 	case len(p.found.rows) > 0:
 		p.writeHits(out)
 		return true

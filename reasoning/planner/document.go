@@ -9,9 +9,21 @@ import (
 
 var (
 	documentHeading = pattern.Lazy(`^#{1,6}\s+(.*?)\s*#*\s*$`)
+	underline       = pattern.Lazy(`^(?:=+|-+|~+|\^+|"+|\*+|\++)\s*$`)
 	listItem        = pattern.Lazy(`^\s*(?:[-*+]|\d+[.)])\s`)
 	tableRule       = pattern.Lazy(`^\|?[\s:|-]+\|?$`)
 )
+
+// headingAt returns the heading that a line is, by its mark or by the rule below it, or "".
+func headingAt(lines []string, i int) string {
+	if match := documentHeading().FindStringSubmatch(strings.TrimSpace(lines[i])); match != nil {
+		return match[1]
+	}
+	if title := strings.TrimSpace(lines[i]); title != "" && i+1 < len(lines) && underline().MatchString(lines[i+1]) && len(lines[i+1]) >= len(title) {
+		return title
+	}
+	return ""
+}
 
 // documentReader splits a reading of a document into passages: sections, table rows,
 // list items and paragraphs.
@@ -55,10 +67,10 @@ func (d *documentReader) line(i int, q quoted) {
 	if !strings.HasPrefix(text, "|") {
 		d.header = nil
 	}
-	switch match := documentHeading().FindStringSubmatch(text); {
-	case match != nil:
+	switch title := headingAt(d.reading.lines, i); {
+	case title != "":
 		d.end()
-		d.heading = match[1]
+		d.heading = title
 		d.section(i, q)
 	case text == "":
 		d.end()

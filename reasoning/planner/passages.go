@@ -50,9 +50,10 @@ const (
 	ofValue    = 1.6  // its title is a value of the requested kind
 	hasList    = 1.5  // it lists things, as the question asks for
 	noList     = 0.35 // it declares something else than a list
+	doing      = 1.6  // its name has the verb of the question
 	fitting    = 1.2  // it declares what the question asks for: a function, a test
-	unfitting  = 0.6  // it declares no test, or one that does not say what it tests
-	inHead     = 0.9  // the text above a declaration
+	unfitting  = 0.6  // it declares no test, a type instead of a function, or nothing at all
+	inHead     = 0.7  // the comment above a declaration
 	inBody     = 0.5
 	inHeading  = 0.8
 	inPath     = 0.5
@@ -72,7 +73,7 @@ func (p *planner) passages() []passage {
 			found = p.codePassages(each)
 		}
 		for _, s := range found {
-			s.score *= s.coverage * (1 + share) / 2 * p.kindWeight(s.path)
+			s.score *= s.coverage * (3 + share) / 4 * p.kindWeight(s.path)
 			all = append(all, s)
 		}
 	}
@@ -130,10 +131,10 @@ func (p *planner) codePassages(r reading) (found []passage) {
 // passageAt returns the passage of a declaration, or of a line of text with words of
 // the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
-	name := cmp.Or(declared(r.lines[i], declarations...), p.keyed(r.lines, i))
+	name := declared(r.lines[i], declarations...)
 	title := name
-	if match := isTestCase().FindStringSubmatch(r.lines[i]); match != nil && p.question.kind == tests && name == "" {
-		title = match[1]
+	if p.question.kind == tests && name == "" && isTestCase().MatchString(r.lines[i]) {
+		title = nameIn(r.lines[i])
 	}
 	if title == "" {
 		return p.textAt(r, i)
@@ -144,7 +145,7 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	}
 	body := p.bodyOf(r, i)
 	head := textOf(s.lines)
-	p.value(&s, title, field{head, 1}, field{textOf(body), inBody})
+	p.value(&s, title, field{r.lines[i], 1}, field{head, inHead}, field{textOf(body), inBody})
 	if s.score == 0 {
 		return passage{}, false
 	}
@@ -164,36 +165,32 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 // fit weighs a passage by whether its line declares what the question asks for.
 func (p *planner) fit(s *passage, line string) {
 	switch {
+	case (p.question.kind == tests) != s.testCase:
+		s.score *= unfitting * unfitting
 	case p.question.callers && (isComment(line) || p.likeness(declared(line, declarations...)) > 0):
 		s.score *= noList * unfitting
-	case p.question.acts && isFunction().MatchString(line), p.question.kind == tests && s.testCase:
-		s.score *= fitting
-	case (p.question.kind == tests) != s.testCase:
+	case p.question.acts && isType().MatchString(line):
 		s.score *= unfitting
+	case p.question.acts && p.doesVerb(s.name):
+		s.score *= doing
+	case p.question.acts && isFunction().MatchString(line), s.testCase:
+		s.score *= fitting
 	}
+}
+
+// doesVerb reports whether a name has the verb of the question, as copyFile for "copied".
+func (p *planner) doesVerb(name string) bool {
+	return slices.ContainsFunc(p.words, func(w word) bool { return w.verb && w.in(strings.ToLower(name)) })
 }
 
 var (
 	// isFunction matches the declaration of a function.
+	isType     = pattern.Lazy(`^\s*(?:(?:export|default|pub|public|abstract)\s+)*(?:type|class|struct|interface|enum|trait)\b`)
 	isFunction = pattern.Lazy(`\b(?:func|def|fn|function)\b|=>`)
 	// isTestCase matches the declaration of a test.
 	testMark   = pattern.Lazy(`^\s*(?:#\[(?:\w+::)?test\b|@Test\b|\[(?:Fact|Test)\b)`)
 	isTestCase = pattern.Lazy("^\\s*(?:(?:async )?(?:func|def|fn|function)\\s+(?:Test|test)|(?:it|test|describe)\\(\\s*[\"'`](.*?)[\"'`])")
 )
-
-// keyed is the name of a key, or of a field whose comment begins with its name, that the goal
-// names as it is written, or "".
-func (p *planner) keyed(lines []string, i int) string {
-	match := key().FindStringSubmatch(lines[i])
-	if match == nil || !slices.ContainsFunc(p.words, func(w word) bool { return w.text == match[1] && w.text != w.stem }) {
-		return ""
-	}
-	first := commentAbove(lines, i)
-	if match[2] == "" && (first == i || !strings.HasPrefix(strings.TrimLeft(lines[first], " \t/#*-"), match[1]+" ")) {
-		return ""
-	}
-	return match[1]
-}
 
 // value sets the score and the coverage of a passage. title is the declared name, the
 // heading, or the first cell of a row, or "". The path counts only if the passage itself
@@ -275,6 +272,9 @@ func (p *planner) textAt(r reading, i int) (passage, bool) {
 	}
 	p.value(&s, nameIn(line), field{line, 1}, field{textOf(near), inBody})
 	p.fit(&s, line)
+	if p.question.kind == locate {
+		s.score *= unfitting
+	}
 	return s, true
 }
 

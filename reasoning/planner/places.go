@@ -87,42 +87,24 @@ func (p *planner) places() []candidate {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.line-b.line)
 	})
 	var best []candidate
+	others := p.question.kind == tests && slices.ContainsFunc(all, func(at candidate) bool { return isTest(at.path) })
 	for _, at := range all {
-		if p.apart(best, at) {
+		if p.apart(best, at) && (!others || isTest(at.path)) {
 			best = append(best, at)
 		}
 	}
 	return best
 }
 
-// maxDocuments bounds the documents among the files that are quoted, if there are other
-// files.
-const maxDocuments = 3
-
-// mixed returns the first count of all, at most maxDocuments of them from documents if there
-// are others.
-func mixed(all []passage, count int) []passage {
-	var rest []passage
-	documents := 0
-	all = slices.DeleteFunc(all, func(s passage) bool {
-		if !isDocument(s.path) {
-			return false
-		}
-		if documents++; documents > maxDocuments {
-			rest = append(rest, s)
-		}
-		return documents > maxDocuments
-	})
-	all = append(all, rest...)
-	return all[:min(len(all), count)]
-}
-
 // definition is the bonus of a hit that is a heading with words of the goal.
 const definition = 0.25
 
-// nameIn is the first name that a line of a text declares, or "".
+// nameIn is the first name that a line of a text declares, or what a test in it is called, or "".
 func nameIn(text string) (name string) {
 	for line := range strings.Lines(text) {
+		if match := isTestCase().FindStringSubmatch(line); match != nil && match[1] != "" {
+			return match[1]
+		}
 		if name = declared(line, declarations...); name != "" {
 			break
 		}
@@ -171,7 +153,7 @@ var testAffix = pattern.Lazy(`(?:[_.]test|\.spec)$|^test_`)
 func (p *planner) kindWeight(name string) float64 {
 	base := path.Base(name)
 	switch {
-	case strings.Contains(name, "testdata/") || strings.Contains(name, "node_modules/") || strings.Contains(name, "vendor/"):
+	case isLegal().MatchString(base), strings.Contains(name, "testdata/") || strings.Contains(name, "node_modules/") || strings.Contains(name, "vendor/"):
 		return 0.2
 	case isTest(name):
 		if p.question.kind == tests {
@@ -187,7 +169,7 @@ func (p *planner) kindWeight(name string) float64 {
 		case explain:
 			return 1.6
 		case locate:
-			return 0.8
+			return 0.5
 		}
 		return 0.6
 	}
@@ -206,6 +188,9 @@ var inTests = pattern.Lazy(`(?:^|/)(?:tests?|specs?|__tests__)/|[_.]test\.|\.spe
 
 func isTest(name string) bool { return inTests().MatchString(name) }
 
+// isLegal matches a document that is about the rights to all others.
+var isLegal = pattern.Lazy(`^(?i:licen[cs]e|copying|copyright|notice|authors)\b`)
+
 // isOfThePast matches a document that says what was, and not what is.
 var isOfThePast = pattern.Lazy(`(?i)(?:^|/)(?:change|history|release|news|upgrad|migrat)[^/]*$`)
 
@@ -220,9 +205,9 @@ const modifiers = `(?:(?:export|default|public|private|protected|internal|static
 // the file, as a method without a keyword, and as what has a literal value.
 var declarations = []func() *regexp.Regexp{
 	pattern.Lazy(`^\s*` + modifiers + `(?:func(?: \([^)]*\))?|type|class|def|fn|interface|struct|enum|trait|function\*?)\s+([A-Za-z_$][\w$]*)`),
-	pattern.Lazy(`^` + modifiers + `(?:const|let|var|static)\s+(?:mut\s+)?([A-Za-z_$][\w$]*)|^\s+(?:(?:public|private|protected|static|final|readonly)\s+)+(?:[\w<>\[\]]+\s+)?([A-Za-z_]\w*)(?::[^=]+|\s*)[=;]|^\s+` + modifiers + `const\s+([A-Z][A-Z0-9_]+)\b`),
+	pattern.Lazy(`^` + modifiers + `(?:const|let|var|static)\s+(?:mut\s+)?([A-Za-z_$][\w$]*)|^\s+(?:(?:public|private|protected|static|final|readonly)\s+)+(?:[\w<>\[\]]+\s+)?(#?[A-Za-z_]\w*)(?::[^=]+|\s*)[=;]|^\s+` + modifiers + `const\s+([A-Z][A-Z0-9_]+)\b`),
 	pattern.Lazy(`^(?:[\w$]+\.)*([A-Za-z_$][\w$]*)(?:\s*:\s*[\w.\[\], |]+)?\s*=\s`),
-	pattern.Lazy(`^\s+` + modifiers + `(?:[\w<>\[\].,?]+\s+){0,3}?([A-Za-z_$][\w$]*)\s?\([^;'"()]*\)\s*(?::[^{]*|throws [^{]*)?\{\s*$|^(?:[A-Za-z_]\w*[\s*]+)+([A-Za-z_]\w*)\s?\([^;'"()]*\)\s*\{?\s*$`),
+	pattern.Lazy(`^\s+` + modifiers + `(?:[\w<>\[\].,?]+\s+){0,3}?(#?[A-Za-z_$][\w$]*)(?:<[^(]*>)?\s?\([^;'"()]*\)\s*(?::[^{]*|throws [^{]*)?\{\s*$|^(?:[A-Za-z_]\w*[\s*]+)+([A-Za-z_]\w*)\s?\([^;'"()]*\)\s*\{?\s*$`),
 	assignment,
 }
 
@@ -247,9 +232,6 @@ func declared(line string, forms ...func() *regexp.Regexp) string {
 	return ""
 }
 
-// key matches a line that begins with a key or a field, and what stands before its value.
-var key = pattern.Lazy(`^\s*["']?([A-Za-z_]\w*)["']?(\s*[:=])?`)
-
 // assignment matches a line that assigns a value to a name, such as in a block of
 // constants.
-var assignment = pattern.Lazy(`^\s*([A-Za-z_][\w.]*)(?:\s+[\w.\[\]*]+)?\s*:?=\s*(?:-?\d|["'\x60])`)
+var assignment = pattern.Lazy(`^\s*([A-Za-z_]\w*)(?:\s+[\w.\[\]*]+)?\s*:?=\s*(?:-?\d|["'\x60])`)

@@ -21,7 +21,7 @@ const (
 	maxOther     = 2
 	firstLimit   = 30 // of the first search, whose step has no readings
 	searchLimit  = 12
-	perFile      = 3
+	perFile      = 5
 )
 
 // Plan decides what to do from the request alone. A question about the past of the

@@ -58,7 +58,7 @@ func newWorld(t *testing.T, tree fs.FS) *world {
 		if entry.IsDir() && (base == "node_modules" || base == "testdata" || len(base) > 1 && base[0] == '.') {
 			return fs.SkipDir
 		}
-		if entry.IsDir() || !slices.Contains([]string{".go", ".md", ".ts", ".js", ".yaml", ".py", ".rs", ".java"}, path.Ext(base)) {
+		if entry.IsDir() || !slices.Contains([]string{".go", ".md", ".rst", ".txt", ".ts", ".js", ".yaml", ".py", ".rs", ".java"}, path.Ext(base)) {
 			return nil
 		}
 		data, err := fs.ReadFile(tree, name)

@@ -45,6 +45,11 @@ var shop = fstest.MapFS{
 		"// currencies are the coins that are accepted.\nvar currencies = []string{\n\t\"EUR\",\n\t\"USD\",\n}\n\n// acceptsCurrencies says whether currencies are accepted.\nfunc acceptsCurrencies() bool { return true }\n\n" +
 		"type scan struct {\n\t// LabelChecksum is the checksum that a label has.\n\tLabelChecksum int\n}\n\n// verify compares the checksum of the label of a parcel.\nfunc verify() {}\n\n" +
 		"// scan reads the bar code.\nfunc scan() {}\n\n// conceal keeps a parcel hidden from its receiver.\nfunc conceal() {}\n")},
+	"LICENSE.txt":        {Data: []byte("The envelope is provided as is, for any purpose, without a warranty of an envelope.\n")},
+	"docs/envelopes.rst": {Data: []byte("Post\n====\n\nThe post\n~~~~~~~~\n\nLetters have a stamp.\n\nThe envelope\n~~~~~~~~~~~~\n\nIt keeps a letter dry.\n")},
+	"web/drawer.ts": {Data: []byte("// A drawer is emptied at night. It is emptied when the drawer is full.\nexport interface Drawer { emptied: boolean }\n\nclass Cash {\n" +
+		"\t#emptyDrawer<T>(coins: T): void {\n\t\tcoins.take()\n\t}\n}\n\nconst night = new Cash()\nnight.drawer = 'emptied' // the drawer is emptied here\n")},
+	"src/barcode.rs":      {Data: []byte("/// Decodes the bars of a code.\npub fn decode(bars: &str) -> u32 { 0 }\n\n#[test]\nfn test_decode_bars() {\n    // bars are decoded\n    decode(\"bars\")\n}\n")},
 	"order/order_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// TestTake takes an order.\nfunc TestTake(t *testing.T) { Take(1) }\n")},
 }
 
@@ -74,6 +79,9 @@ func TestTheBestPlaceComesFirst(t *testing.T) {
 		"Where is the scanner?":                                `parcel/label.go:\d+, scan\n`,
 		"Where does the shop hide a parcel?":                   `parcel/label.go:\d+, conceal\n`,
 		"What does a voucher mean?":                            `docs/formats.md:\d+(, under "Formats")?\n .*\| voucher `,
+		"What is the purpose of the envelope?":                 `docs/envelopes.rst:9, under "The envelope"`,
+		"Where is the drawer emptied?":                         `web/drawer.ts:5, #emptyDrawer\n`,
+		"Where are the bars decoded?":                          `src/barcode.rs:2, decode\n`,
 		"Where are parcels of orders of the customers sent to": `parcel/parcel.go:`,
 	} {
 		_, final := pursue(t, w, reasoning.Request{Goal: goal, Tools: tools})
