@@ -43,7 +43,11 @@ func (c Invocation) Programs() map[string]string {
 	if len(c.Words) > 0 {
 		f.program(c.Words[0])
 		f.words(c.Words)
-		for _, folder := range changedTo(strings.Join(c.Words, " ")) {
+		folders := changedTo(strings.Join(c.Words, " "))
+		for _, value := range c.Env {
+			folders = append(folders, filepath.SplitList(value)...)
+		}
+		for _, folder := range folders[:min(len(folders), maxFolders)] {
 			in := f
 			in.dir = f.inDir(folder)
 			in.words(c.Words)
@@ -100,15 +104,14 @@ func (f *finder) words(words []string) {
 			return
 		}
 		wanted := looksLikeProgram
-		option, value, _ := strings.Cut(word, "=")
+		option, value := optionOf(word)
 		switch {
 		case i > 0 && (output().MatchString(words[i-1]) || output().MatchString(option)):
 			wanted = hasEnding
 		case by != "":
 			wanted = anyFile
-			for _, each := range begins(by, words[i-1], word) {
-				f.add(each, wanted)
-			}
+			f.begin(by, words[i-1], word)
+			f.begin(by, option, value)
 		}
 		if i > 0 {
 			f.add(word, wanted)
@@ -142,18 +145,44 @@ func (f *finder) rules(by string) {
 
 func anyFile(*os.File) bool { return true }
 
-// begins returns the files with which an interpreter begins a module, or a folder.
-func begins(by, option, word string) []string {
-	switch {
-	case strings.HasPrefix(by, "py") && option == "-m":
-		module := strings.ReplaceAll(word, ".", "/")
-		return []string{module + ".py", module + "/__init__.py", module + "/__main__.py"}
-	case strings.HasPrefix(by, "py"):
-		return []string{word + "/__main__.py"}
-	case strings.HasPrefix(by, "node"), by == "bun", by == "deno":
-		return []string{word + "/index.js"}
+// optionOf splits an option from its value: --name=value, -n=value, -nvalue.
+func optionOf(word string) (option, value string) {
+	if len(word) > 2 && word[0] == '-' && word[1] != '-' && word[2] != '=' {
+		return word[:2], word[2:]
 	}
-	return nil
+	option, value, _ = strings.Cut(word, "=")
+	return option, value
+}
+
+// computed is the interpreter whose name a shell computes.
+const computed = "*"
+
+// moduleOption matches how Python is given the name of a module.
+var moduleOption = pattern.Lazy(`^-[A-Za-z]*m$`)
+
+// begin adds the files with which an interpreter begins a module, a folder, or a file
+// without its ending.
+func (f *finder) begin(by, option, word string) {
+	var names []string
+	if word != "" && (by == computed || strings.HasPrefix(by, "py")) {
+		names = append(names, word+"/__main__.py")
+		if moduleOption().MatchString(option) {
+			module := strings.ReplaceAll(word, ".", "/")
+			names = append(names, module+".py", module+"/__main__.py")
+			for ; module != "." && module != "/"; module = path.Dir(module) {
+				names = append(names, module+"/__init__.py")
+			}
+		}
+	}
+	if word != "" && (by == computed || strings.HasPrefix(by, "node") || by == "bun" || by == "deno") {
+		names = append(names, word+".js", word+"/index.js")
+	}
+	if word != "" && strings.HasPrefix(by, "ruby") {
+		names = append(names, word+".rb")
+	}
+	for _, each := range names {
+		f.add(each, anyFile)
+	}
 }
 
 // separators end the words of a line for a shell, and of the value of a variable.
@@ -164,7 +193,7 @@ const separators = " \t\r\n;&|()<>{}'\"`$=:,"
 var computedFolder = pattern.Lazy("\"?(\\$\\w+|\\$\\{[^{}]*\\}|\\$\\([^()]*\\)|`[^`]*`)\"?/")
 
 // otherFolder matches how a command says where it, or another one, is started.
-var otherFolder = pattern.Lazy(`(?:^|[\s;&|('"])(?:cd|pushd|-C|--(?:prefix|chdir|directory|cwd)=?)\s*["']?([^\s;&|()'"]+)`)
+var otherFolder = pattern.Lazy(`(?:^|[\s;&|('"])(?:cd|pushd|[A-Z]*PATH=|-C|--(?:prefix|chdir|directory|cwd)=?)\s*["']?([^\s;&|()'"]+)`)
 
 // maxFolders bounds the folders that a command changes to.
 const maxFolders = 8
@@ -218,34 +247,63 @@ var computedPart = pattern.Lazy("\"?(\\$\\w+|\\$\\{[^{}]*\\}|\\$\\([^()]*\\)|`[^
 // beforeCommand matches the words that stand before the name of a command.
 var beforeCommand = pattern.Lazy(`^(then|do|else|elif|if|while|until|command|time|nohup|env|sudo|!|\w+=.*)$`)
 
-// command adds what a simple command starts: its program, or the file that its interpreter
-// is given. A shell may compute the name, or a part of it, which is * then.
+// command adds what a simple command starts: its program, or the files that an interpreter
+// in it is given. A shell may compute the name, or a part of it, which is * then.
 func (f *finder) command(words []string) {
-	by := ""
+	by, plain, last := "", false, ""
 	for _, word := range words {
 		if f.looked++; f.looked > maxWords {
 			f.found[fmt.Sprintf("a word beyond the first %d", maxWords)] = "changes are not noticed"
 			return
 		}
-		name := path.Base(word)
+		name, before := path.Base(word), last
+		last = word
 		switch {
-		case by == "" && (word == "." || strings.TrimLeft(word, "-") == "include" || interpreter().MatchString(name)):
+		case (by == "" || by == "exec" || by == "eval") && (word == "." || strings.TrimLeft(word, "-") == "include" || interpreter().MatchString(name)):
 			by = name
 			f.rules(by)
-			continue
-		case by != "" && strings.HasPrefix(word, "-") || by == "" && beforeCommand().MatchString(word):
-			continue
-		case word == "*":
-			f.unnamed = f.unnamed || takesScript().MatchString(by)
-		case strings.ContainsAny(word, "*?["):
-			f.matching(word, by != "" && name != "*")
-		case by != "":
-			f.add(word, anyFile)
-		case strings.Contains(word, "/"):
-			f.add(word, startable)
+		case by == "" && (plain || strings.HasPrefix(word, "-") || beforeCommand().MatchString(word)):
+			if plain && strings.Contains(word, "/") { // timeout 5 ./run
+				f.add(word, isScript)
+			}
+		case by == "" && word == computed:
+			by = computed
+		case by != "" && strings.HasPrefix(word, "-"):
+			option, value := optionOf(word)
+			f.add(value, looksLikeProgram)
+			f.begin(by, option, value)
+		case by == "" && !strings.ContainsAny(word, "*?[/"):
+			plain = true
+		default:
+			named := f.given(by, before, word)
+			if !strings.HasPrefix(before, "-") {
+				return
+			}
+			if named { // the value of the option, or what is started
+				by = computed
+			}
 		}
-		return
 	}
+}
+
+// given adds what a word names that is a program, or that an interpreter is given after
+// another word, and reports whether that is one file.
+func (f *finder) given(by, before, word string) (named bool) {
+	f.begin(by, before, word)
+	switch {
+	case word == computed:
+		f.unnamed = f.unnamed || takesScript().MatchString(by)
+		return true
+	case strings.ContainsAny(word, "*?["):
+		f.matching(word, by != "" && by != computed && path.Base(word) != "*")
+	case by == "":
+		return f.add(word, startable)
+	case by == computed:
+		return f.add(word, looksLikeProgram)
+	default:
+		return f.add(word, anyFile)
+	}
+	return false
 }
 
 // maxMatching bounds the files of a computed name.
@@ -297,8 +355,11 @@ func startable(file *os.File) bool {
 	if info, err := file.Stat(); err == nil && info.Mode()&0o111 != 0 {
 		return true
 	}
-	return bytes.HasPrefix(beginning(file, 2), []byte("#!"))
+	return isScript(file)
 }
+
+// isScript reports whether a file names its interpreter.
+func isScript(file *os.File) bool { return bytes.HasPrefix(beginning(file, 2), []byte("#!")) }
 
 // beginning returns the first bytes of a file.
 func beginning(file *os.File, most int64) []byte {
@@ -334,10 +395,10 @@ func (f *finder) inTurn(file *os.File, place string) {
 }
 
 // add adds a wanted file that is in the folder or its repository, or that a link there leads
-// to.
-func (f *finder) add(name string, wanted func(*os.File) bool) {
+// to, and reports whether there is one.
+func (f *finder) add(name string, wanted func(*os.File) bool) bool {
 	if name == "" || strings.ContainsRune(name, 0) {
-		return
+		return false
 	}
 	place := filepath.FromSlash(name)
 	if !filepath.IsAbs(place) {
@@ -349,20 +410,21 @@ func (f *finder) add(name string, wanted func(*os.File) bool) {
 	}
 	target, err := filepath.EvalSymlinks(place)
 	if err != nil {
-		return // nothing is there
+		return false // nothing is there
 	}
 	inside := regular.Controls(f.folder, target)
 	if !inside && !regular.Controls(f.folder, place) {
-		return
+		return false
 	}
 	file, err := regular.OpenPath(target)
 	if err != nil {
-		return
+		return false
 	}
 	defer file.Close()
 	key := filepath.ToSlash(regular.Relative(f.folder, place))
 	switch {
 	case !wanted(file):
+		return false
 	case inside && f.found[key] == "":
 		f.found[key] = digestOf(file)
 		f.inTurn(file, target)
@@ -370,6 +432,7 @@ func (f *finder) add(name string, wanted func(*os.File) bool) {
 	default:
 		f.found[key] = "leads to " + target
 	}
+	return true
 }
 
 // digestOf returns the SHA-256 of a file. One that is too large has no digest, which a person

@@ -19,11 +19,15 @@ func brought(t *testing.T) string {
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	for name, mode := range map[string]os.FileMode{"run.sh": 0o600, "srv.py": 0o600, "tool": 0o700, "plain": 0o600, "data.txt": 0o600, "bin/savant": 0o700,
-		"sub/deep.sh": 0o600, "app/main.js": 0o600, "report.xml": 0o600, "hook.js": 0o600, "one.go": 0o600, "mod/__main__.py": 0o600, "mod/part.py": 0o600, "app/index.js": 0o600} {
+		"sub/deep.sh": 0o600, "app/main.js": 0o600, "report.xml": 0o600, "hook.js": 0o600, "one.go": 0o600, "mod/__main__.py": 0o600, "mod/part.py": 0o600, "app/index.js": 0o600,
+		"pkg/__init__.py": 0o600, "pkg/sub/__init__.py": 0o600, "pkg/sub/leaf.py": 0o600} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("content of "+name), mode))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "shebang"), []byte("#!/bin/sh\n"), 0o600))
+	for name, text := range map[string]string{"shebang": "#!/bin/sh\n", "step": "#!/bin/sh\n", "wraps": "#!/bin/sh\ntimeout 5 ./step data.txt\nfind . -exec bash plain \\;\n" +
+		"\"${PYTHON:-python3}\" srv.py data.txt\nexec python3 -m pkg.sub.leaf\nnode -r ./hook app/absent\ncp tool ./data.txt /tmp\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "made"), 0o700))
 	for name, text := range map[string]string{"Makefile": "include rules.mk\ntest: notes.txt\n\t@./steps.sh && cat notes.txt main.go\n", "rules.mk": "all: test\n", "notes.txt": "x", "unit.sh": "#!/bin/sh\n", "main.go": "package main\n",
 		"steps.sh": "#!/usr/bin/env bash\nset -e\nif true; then \"$(dirname \"$0\")/check\" main.go; fi\n./${part}it.sh\npython3 -u unit.py notes.txt\n. ./steps.sh\n", "check": "#!/bin/sh\ngofmt -l main.go\n", "unit.py": "import main"} {
@@ -37,6 +41,7 @@ func brought(t *testing.T) string {
 // TestProgramsOfACommand: what a command of the folder starts, and not what it reads.
 func TestProgramsOfACommand(t *testing.T) {
 	folder := brought(t)
+	inPackage := []string{"pkg/__init__.py", "pkg/sub/__init__.py", "pkg/sub/leaf.py"}
 	for name, c := range map[string]struct {
 		dir      string
 		words    []string
@@ -85,6 +90,13 @@ func TestProgramsOfACommand(t *testing.T) {
 		"whole names of a pattern":   {words: []string{"sh", "-c", "for f in sub/*; do sh $f; done"}, expected: []string{"sub/deep.sh"}},
 		"what make reads":            {dir: "made", words: []string{"make", "test"}, expected: []string{"made/Makefile", "made/check", "made/rules.mk", "made/steps.sh", "made/unit.py", "made/unit.sh"}},
 		"in another folder by make":  {words: []string{"sh", "-c", "make -C made"}, expected: []string{"made/Makefile", "made/check", "made/rules.mk", "made/steps.sh", "made/unit.py", "made/unit.sh"}},
+		"a module with its parents":  {words: []string{"python3", "-m", "pkg.sub.leaf"}, expected: inPackage},
+		"joined to its option":       {words: []string{"python3", "-mpkg.sub.leaf"}, expected: inPackage},
+		"among options":              {words: []string{"python3", "-Im", "pkg.sub.leaf"}, expected: inPackage},
+		"a module on a path":         {words: []string{"python3", "-m", "leaf"}, env: []string{"pkg/sub" + string(os.PathListSeparator) + "/usr/lib"}, expected: []string{"pkg/sub/leaf.py"}},
+		"a path before a module":     {words: []string{"env", "PYTHONPATH=pkg/sub", "python3", "-m", "leaf"}, expected: []string{"pkg/sub/leaf.py"}},
+		"without its ending":         {words: []string{"node", "-r", "./hook", "./hook"}, expected: []string{"hook.js"}},
+		"what wrappers start":        {words: []string{"bash", "wraps"}, expected: slices.Concat([]string{"hook.js"}, inPackage, []string{"plain", "srv.py", "step", "wraps"})},
 		"what a script starts":       {words: []string{"bash", "made/steps.sh"}, expected: []string{"made/check", "made/steps.sh", "made/unit.py", "made/unit.sh"}},
 		"nothing there":              {words: []string{"sh", "absent.sh"}},
 		"no words":                   {},
