@@ -59,13 +59,19 @@ func reading() *regexp.Regexp {
 	return regexp.MustCompile(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b`)
 }
 
+// quoting fits what a text repeats, and what a client has a model write of the session so far
+// when the session grows long.
+func quoting() *regexp.Regexp {
+	return regexp.MustCompile("(?s)<(?:analysis|summary|state_snapshot)>.*?(?:</(?:analysis|summary|state_snapshot)>|$)|\"[^\"]*\"|“[^”]*”|```.*?(?:```|$)|`[^`]*`")
+}
+
 func editing() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[._])(edit|multi_?edit|write|notebookedit|apply_patch|replace|(write|create|edit)_file|str_replace\w*|write_to_file|replace_in_file)$`)
 }
 
 // Lint judges what the model asserts in a session.
 func Lint(events []Event) []Assertion {
-	l := linter{result: readResult(), subjects: subjects(), doubt: doubt(), edits: editing(), reads: reading(), quoted: regexp.MustCompile("\"[^\"]*\"|“[^”]*”|(?s)```.*?(```|$)|`[^`]*`")}
+	l := linter{result: readResult(), subjects: subjects(), doubt: doubt(), edits: editing(), reads: reading(), quoted: quoting()}
 	for _, each := range events {
 		if each.Tool != "" {
 			l.calls = append(l.calls, l.made(each))

@@ -63,6 +63,7 @@ func TestWhatIsAssertedIsLookedFor(t *testing.T) {
 		"nothing asserted":          {session("say: Let me see if the tests pass. The tests should pass.\nOnce the tests pass I will push. Do the tests pass? The tests don't pass."), nil},
 		"quoted":                    {session("say: The report has `tests pass` in it. > all tests pass"), nil},
 		"quoted sentences":          {session("say: Nothing fits \"all is done. I pushed it. All tests pass.\" and so on\n```\nAll tests pass\n```\n“Done. I committed it.”"), nil},
+		"a summary of the session":  {session("say: <analysis>\n1. I was asked for it.\n- All 397 tests passed\n</analysis>\n\n<summary>\nAll tests pass. I pushed it"), nil},
 		"said of the plan":          {session("say: I need to ensure tests pass before I commit"), nil},
 		"of something else":         {session("say: He passed the test of time, and the tests cover it"), nil},
 	} {
@@ -203,6 +204,8 @@ func TestLogsOfClients(t *testing.T) {
 	for _, opaque := range []string{
 		`{"role":"assistant","content":"All tests pass."}` + "\n" + `{"type":"tool_invocation","what":{"bash":"go test"}}`,
 		`{"type":"assistant","message":{"content":"All tests pass."}}` + "\n" + `{"type":"exec_call_end","stdout":"ok"}`,
+		`{"role":"assistant","message":{"content":[{"type":"tool_use","name":"Shell","input":{"command":"go test ./..."}}]}}` + "\n" + `{"role":"assistant","message":{"content":[{"type":"text","text":"All tests pass."}]}}` + "\n" + `{"type":"turn_ended","status":"success"}`,
+		`{"role":"assistant","content":[{"type":"tool_use","name":"Shell","input":{"command":"go test ./..."}}]}` + "\n" + `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"FAIL"}]}` + "\n" + `{"role":"assistant","content":[{"type":"text","text":"All tests pass."}]}`,
 		`{"what":"All tests pass."}`, `[]`, `"All tests pass."`, `1`, ``, `no log`,
 	} {
 		_, known := proof.ReadLog([]byte(opaque))

@@ -164,11 +164,13 @@ func (s *session) call(node jsonvalue.Node, name string) bool {
 		tool = strings.TrimSuffix(name, "ToolCall")
 	}
 	begun, ok := s.calls[id]
+	ok = ok && id != ""
 	if tool != "" && len(input.Raw) > 0 && strings.IndexByte(`{["`, input.Raw[0]) >= 0 {
 		begun, ok = Event{Tool: tool, Input: input.Raw}, true
 		s.calls[id] = begun
 		if len(output.Raw) == 0 && textOf(node, "error") == "" {
-			return true // its result comes later
+			s.opaque = s.opaque || id == "" // no result can be told to be its own
+			return true                     // its result comes later
 		}
 	}
 	ended := len(output.Raw)+len(node.Member("success").Raw)+len(node.Member("error").Raw) > 0 || kind == "tool_result"
