@@ -371,9 +371,10 @@ func (t Terms) failedCall(result any) bool {
 	return true
 }
 
-// failureOf returns the error of a tool in Savant's own form, which was sent without the
-// isError of its reply, as the failed call that it is: the failure of a payment is no
-// payment. A result that fits the step's success_schema is one, whatever it looks like.
+// failureOf returns the failed call that a result is although it has not MCP's form: the
+// error of a tool in Savant's own form without the isError of its reply, and isError beside
+// members that MCP does not name. The failure of a payment is no payment. A result that
+// fits the step's success_schema is one, whatever it looks like.
 func (u *unit) failureOf(result any) any {
 	if !u.run().terms.BareFaults || u.step().Tool() == "" || u.stated {
 		return result
@@ -383,7 +384,9 @@ func (u *unit) failureOf(result any) any {
 			reading = map[string]any{"content": list}
 		}
 		value, problem := u.run().terms.normalise(reading)
-		if object, _ := value.(map[string]any); problem != nil || !isFault(object) {
+		object, _ := value.(map[string]any)
+		failed, _ := object["isError"].(bool)
+		if problem != nil || !failed && !isFault(object) {
 			continue
 		}
 		if u.step().Schema != nil {
@@ -391,7 +394,9 @@ func (u *unit) failureOf(result any) any {
 				return result
 			}
 		}
-		return map[string]any{"isError": true, "content": []any{}, "structuredContent": value}
+		content, _ := object["content"].([]any)
+		text := cmp.Or(schemas.ContentText(content), failureText(object))
+		return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}, "structuredContent": value}
 	}
 	return result
 }
