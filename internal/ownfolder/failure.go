@@ -21,7 +21,7 @@ func NotSaved(name string, cause error) *fault.Error {
 // details like those of NotSaved: TOOL_FAILED if something else is in its place.
 func NotRead(name string, cause error) *fault.Error {
 	code := fault.Internal
-	if adviceOn(cause) == inPlace {
+	if AdviceOn(cause) == inPlace {
 		code = fault.ToolFailed
 	}
 	return withAdvice(code, name+" cannot be read", cause)
@@ -52,7 +52,7 @@ func withAdvice(code fault.Code, what string, cause error) *fault.Error {
 	failure := fault.New(code, "%s: %w", what, reason{cause})
 	if strings.HasPrefix(what, State+"/") && Displaced(cause) { // the cause does not say which
 		failure.Details += "; something else is in the place of " + State + " or of a folder in it: savant hook release moves " + State + " aside, and what else is there you move yourself"
-	} else if advice := adviceOn(cause); advice != "" {
+	} else if advice := AdviceOn(cause); advice != "" {
 		failure.Details += "; " + advice
 	}
 	return failure
@@ -94,7 +94,8 @@ var advices = []struct {
 	{syscall.EMFILE, "too many files are open: repeat the call when fewer calls run, or raise the limit (ulimit -n)"},
 }
 
-func adviceOn(cause error) string {
+// AdviceOn returns what a person does about a cause that persists; "" for another.
+func AdviceOn(cause error) string {
 	if escapes(cause) {
 		return inPlace
 	}

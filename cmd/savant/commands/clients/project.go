@@ -1,13 +1,13 @@
 package clients
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -116,16 +116,19 @@ func (d *doctor) runs(a *app.App) {
 		}
 	}
 	name := path.Join(folder, ".doctor.tmp")
-	file, err := a.Root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
+	err := a.Root.WriteFile(name, make([]byte, 4<<10), 0o600) // a full disk takes an empty file
+	_ = a.Root.Remove(name)                                   // there is none if it could not be made
 	if err != nil {
-		remedy := "sudo chown -R $(id -u) " + folder
-		if ownfolder.Displaced(err) {
+		remedy := cmp.Or(ownfolder.AdviceOn(err), "check the disk of the folder")
+		switch {
+		case ownfolder.Displaced(err):
 			remedy = "mv " + folder + " " + folder + ".aside"
+		case errors.Is(err, fs.ErrPermission):
+			remedy = "sudo chown -R $(id -u) " + folder
 		}
-		d.wrong("no run can be kept in "+folder+": "+fault.WithoutPath(err).Error(), remedy)
+		d.wrong("no run can be kept in "+folder+": "+ownfolder.Reason(err).Error(), remedy)
 		return
 	}
-	_ = errors.Join(file.Close(), a.Root.Remove(name)) // it is empty
 	d.right("runs are kept in the folder")
 }
 
