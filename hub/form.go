@@ -21,7 +21,9 @@ import (
 type field struct {
 	// Input is the name of the input: the field's position in the form, so that no name
 	// from a schema is used in HTML.
-	Input       string
+	Input string
+	// ID is unlike those of other forms of the page.
+	ID          string
 	Name, About string
 	Control     string // its form.Kind
 	// Kind says which values fit, for people.
@@ -53,6 +55,7 @@ func inputsOf(asked form.Form) inputs {
 	for i, each := range asked.Fields() {
 		shown := fieldOf(each)
 		shown.Input = "field." + strconv.Itoa(i)
+		shown.ID = shown.Input
 		out.fields = append(out.fields, shown)
 	}
 	return out

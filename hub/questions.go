@@ -45,18 +45,23 @@ type question struct {
 // questionPart is one part of a question. Text shows all of it.
 type questionPart struct{ Name, Text string }
 
-// shownQuestions returns the questions of a run's page. A question with a refused
-// answer shows why.
-func (h *Hub) shownQuestions(r *http.Request, key state.Key) []questionView {
-	var out []questionView
+// questionsShown is how many questions of a run a page shows beside the one of its chosen step.
+const questionsShown = 20
+
+// shownQuestions returns the questions that a page shows of a run, and how many more wait. A
+// question with a refused answer shows why.
+func (h *Hub) shownQuestions(r *http.Request, key state.Key) (shown []questionView, more int) {
 	refused, _ := refusalOf(r).form.(questionView)
 	for _, each := range h.questionsOf(r.Context(), key) {
 		if each.Step == refused.Step && each.Digest == refused.Digest {
 			each.questionView = refused
+		} else if len(shown) >= questionsShown && each.Step != r.URL.Query().Get("step") {
+			more++
+			continue
 		}
-		out = append(out, each.questionView)
+		shown = append(shown, each.questionView)
 	}
-	return out
+	return shown, more
 }
 
 // questionsOf returns a run's current questions; none for an imported or unreadable
@@ -84,6 +89,9 @@ func (h *Hub) question(asked think.Pending) question {
 	})
 	if !q.Approval {
 		q.Fields = q.fields
+	}
+	for i := range q.Fields {
+		q.Fields[i].ID = q.Step + "." + q.Fields[i].Input
 	}
 	return q
 }

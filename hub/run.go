@@ -52,6 +52,7 @@ type runView struct {
 	Pager       pager
 	HistoryOpen bool
 	Questions   []questionView
+	More        int // questions that are not shown
 	Approvals   []think.ScopedApproval
 	Refused     []refusedCall // by rules
 	NoAnswers   string        // why questions cannot be answered here
@@ -117,7 +118,8 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := runOf(r)
-	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r, view.Info, view.Standing, view.Drift)
+	view.Questions, view.More = h.shownQuestions(r, key)
+	view.Acts = h.acts(r, view.Info, view.Standing, view.Drift)
 	view.Approvals, view.Refused = h.approvalsOf(r.Context(), key), h.refusedIn(key)
 	h.next(r, view)
 	err = h.allowed(r, access.Approve)

@@ -89,6 +89,8 @@ type workflowView struct {
 	Lines                                     []codeLine
 	Loose                                     []fault.Diagnostic // those without a shown line
 	Errors, Warnings, Notes                   int
+	More                                      bool // there are diagnostics that are not shown
+	shown                                     int
 	Runs                                      []runRow
 	Total                                     int
 	Drawing                                   *drawing // nil for an invalid workflow
@@ -193,11 +195,19 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, refusalOf(r).status(), "workflow.html", page{Title: name, At: "workflows", Live: anyRun, View: view})
 }
 
-// place puts diagnostics at their lines.
+// findingsShown is how many diagnostics the page of a workflow shows.
+const findingsShown = 100
+
+// place puts the first diagnostics at their lines.
 func (v *workflowView) place(severity string, found []fault.Diagnostic) {
+	room := max(0, findingsShown-v.shown)
+	v.More = v.More || len(found) > room
+	found = found[:min(len(found), room)]
+	v.shown += len(found)
 	for _, each := range found {
 		each.Severity = severity
 		if at := each.Line - 1; at >= 0 && at < len(v.Lines) && (each.File == "" || each.File == v.File) {
+			each.File = "" // it stands there
 			v.Lines[at].Found = append(v.Lines[at].Found, each)
 			continue
 		}

@@ -175,10 +175,10 @@ func TestThePageShowsAFormInOrder(t *testing.T) {
 	require.Regexp(t, `(?s)name="field.0".*big.*type="checkbox" id="field.1" name="field.1" value="true" checked`, start)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
 	page := h.page("/runs/ships/r1")
-	require.Regexp(t, `(?s)type="number" id="field.0" name="field.0" min="2" max="5" step="1".*integer; 2 to 5`+
-		`.*type="checkbox" id="field.1" name="field.1" value="true".*As a gift`+
-		`.*<fieldset id="field.2".*name="field.2" value="0"> red.*name="field.2" value="1"> &lt;i&gt;blue.*name="field.2" value="2"> 3.*at least 1 entry`+
-		`.*field.3.*format date.*<select id="field.4" name="field.4".*<option value="0">The last</option><option value="1">The first</option>`+
+	require.Regexp(t, `(?s)type="number" id="ask.field.0" name="field.0" min="2" max="5" step="1".*integer; 2 to 5`+
+		`.*type="checkbox" id="ask.field.1" name="field.1" value="true".*As a gift`+
+		`.*<fieldset id="ask.field.2".*name="field.2" value="0"> red.*name="field.2" value="1"> &lt;i&gt;blue.*name="field.2" value="2"> 3.*at least 1 entry`+
+		`.*field.3.*format date.*<select id="ask.field.4" name="field.4".*<option value="0">The last</option><option value="1">The first</option>`+
 		`.*at\.street.*at least 2 characters.*at\.no`, page)
 	require.Contains(t, page, "How &lt;b&gt;large&lt;/b&gt;")
 	form := h.formOf(page, "/runs/ships/r1/answer")
@@ -195,7 +195,7 @@ func TestThePageShowsAFormInOrder(t *testing.T) {
 	status, body = send(url.Values{"field.0": {"9"}, "field.3": {"soon"}, "field.5": {"M"}})
 	require.Equal(t, http.StatusUnprocessableEntity, status)
 	for input, reason := range map[string]string{"0": "at most 5", "2": "at least 1", "3": "date", "5": "at least 2"} {
-		require.Regexp(t, `id="field.`+input+`-wrong">[^<]*`+reason, body)
+		require.Regexp(t, `id="ask.field.`+input+`-wrong">[^<]*`+reason, body)
 	}
 	status, body = send(url.Values{"field.0": {"5"}, "field.2": {"1", "2"}, "field.4": {"0"}})
 	require.Equal(t, http.StatusOK, status, body)

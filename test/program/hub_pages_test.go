@@ -1,9 +1,12 @@
 package program
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,4 +154,31 @@ func TestWhatIsNotThereNamesNoTool(t *testing.T) {
 		require.Contains(t, body, "<h1>Not found</h1>")
 	}
 	require.Contains(t, h.page("/runs?workflow=my+flow"), "No run fits.")
+}
+
+// TestManyQuestionsAndFindings make no page heavy: of 500 questions of a run the first are
+// shown, and that of a chosen step; each label belongs to its own field.
+func TestManyQuestionsAndFindings(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	asks, models := "name: rooms\nversion: \"1\"\nlimits: {parallel: 500}\nsteps:\n", "name: models\nversion: \"1\"\nsteps:\n"
+	for i := range 500 {
+		asks += fmt.Sprintf("  - {id: ask%d, call: human.ask, input_template: {message: \"Who has the key of room %d?\", schema: {type: object, properties: {name: {type: string}}}}, capture_as: a%d}\n", i, i, i)
+		models += fmt.Sprintf("  - {id: ask%d, call: llm.generate, input_template: {task: number %d}, capture_as: a%d}\n", i, i, i)
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "rooms.yaml"), []byte(asks), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "models.yaml"), []byte(models), 0o600))
+	savantIn(t, folder, "workflows", "run", "rooms", "--name", "r1")
+	h := serveHub(t, folder)
+	for _, path := range []string{"/", "/workflows/models", "/runs/rooms/r1", "/runs/rooms/r1?step=ask150"} {
+		page := h.page(path)
+		require.Less(t, len(page), 200<<10, path)
+		ids := regexp.MustCompile(` id="[^"]*"`).FindAllString(page, -1)
+		slices.Sort(ids)
+		require.Len(t, slices.Compact(slices.Clone(ids)), len(ids), path)
+		require.Equal(t, strings.Contains(path, "ask150"), strings.Contains(page, `name="step" value="ask150"`), path)
+	}
+	require.Regexp(t, `<p class="kind">\d+ further questions: choose a step`, h.page("/runs/rooms/r1"))
+	require.Contains(t, h.page("/workflows/models"), "<code>savant workflows validate models</code> has all")
 }
