@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -78,8 +77,6 @@ func (j *judgement) whereValue(program *expression.Program) whereValue {
 
 func (j *judgement) env() expression.Env { return expression.Env{Values: j} }
 
-var errNoCall = errors.New("there is no such name here")
-
 // Value implements expression.Values.
 func (j *judgement) Value(read expression.Read) any {
 	switch read.Root {
@@ -101,11 +98,7 @@ func (j *judgement) Value(read expression.Read) any {
 	case rootCall:
 		return []any{j.of.item}
 	}
-	e := j.file.evidence[read.Root]
-	if e == nil {
-		return errNoCall
-	}
-	answer := j.evidence(e)
+	answer := j.evidence(j.file.evidence[read.Root]) // the parser knows the roots
 	switch {
 	case answer.err != nil:
 		return answer.err

@@ -35,34 +35,34 @@ func cells(r rules.Row) []string {
 }
 
 func (p *program) listCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "list", Short: "List the rules of SAVANT_PATH", Args: cli.Positional(cobra.NoArgs),
-		RunE: p.OnLook(func(_ context.Context, a *app.App, _ []string) error {
-			set, err := a.AllRules()
-			if err != nil {
-				return err
-			}
-			return p.print(set.All())
-		})})
+	return p.listing("list", "List the rules of SAVANT_PATH", cobra.NoArgs)
 }
 
 func (p *program) explainCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "explain TOOL", Short: "List the rules about the calls of a tool", Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnLook(func(_ context.Context, a *app.App, args []string) error {
-			set, err := a.AllRules()
-			if err != nil {
-				return err
-			}
-			name := args[0]
-			if tool, known := a.Tools.Resolve(name); known {
-				name = tool.Name
-			}
-			found := set.Guards(name)
-			if len(found) == 0 && !p.JSON {
-				fmt.Fprintf(p.Stdout, "No rule is about %s.\n", terminal.Visible(name))
-				return nil
-			}
-			return p.print(found)
-		})})
+	return p.listing("explain TOOL", "List the rules about the calls of a tool", cobra.ExactArgs(1))
+}
+
+// listing lists all rules, or those about a tool.
+func (p *program) listing(use, short string, takes cobra.PositionalArgs) *cobra.Command {
+	return p.JSONFlag(&cobra.Command{Use: use, Short: short, Args: cli.Positional(takes), RunE: p.OnLook(func(_ context.Context, a *app.App, args []string) error {
+		set, err := a.AllRules()
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			return p.print(set.All())
+		}
+		name := args[0]
+		if tool, known := a.Tools.Resolve(name); known {
+			name = tool.Name
+		}
+		found := set.Guards(name)
+		if len(found) == 0 && !p.JSON {
+			_, err := fmt.Fprintf(p.Stdout, "No rule is about %s.\n", terminal.Visible(name))
+			return err
+		}
+		return p.print(found)
+	})})
 }
 
 // toolWitness says who sees the calls of a tool that a rule is about.
