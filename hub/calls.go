@@ -118,10 +118,7 @@ func (h *Hub) refusedIn(key state.Key) []refusedCall {
 	if err != nil {
 		return nil // the overview says why
 	}
-	return h.refusedCalls(slices.DeleteFunc(refused, func(each rulesessions.Refusal) bool {
-		of, is := sessionRun(each.Session)
-		return !is || of != key
-	}))
+	return h.refusedCalls(slices.DeleteFunc(refused, func(each rulesessions.Refusal) bool { return !each.In(key.Workflow, key.Run) }))
 }
 
 // rulesView lists the rules, and all that they refused.

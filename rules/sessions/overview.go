@@ -34,6 +34,11 @@ type Refusal struct {
 	Rules   []rules.Summary `json:"rules"`
 }
 
+// In reports whether the call was one of a driven run, or held by the rules of the run's workflow.
+func (r Refusal) In(workflow, run string) bool {
+	return r.Session == "run "+workflow+" "+run || ruledBy(r.Runs, workflow+"/"+run)
+}
+
 // overview is what pages and explanations ask of all sessions. It is kept: of the journals
 // only what was added is read.
 type overview struct {

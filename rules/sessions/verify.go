@@ -195,7 +195,7 @@ func (k *Keeper) RefusedIn(call engines.Call, workflow, run string) (found []thi
 	own := k.sessionOf(call)
 	_, all, err := k.Sessions()
 	for _, each := range all {
-		if each.Made || each.Session != own && each.Session != "run "+workflow+" "+run && !ruledBy(each.Runs, workflow+"/"+run) {
+		if each.Made || each.Session != own && !each.In(workflow, run) {
 			continue
 		}
 		refusal := think.RuleRefusal{Tool: each.Tool, Time: time.UnixMilli(each.Time).UTC().Format(time.RFC3339)}

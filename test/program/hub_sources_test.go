@@ -2,6 +2,7 @@ package program
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -47,6 +48,18 @@ func TestWhereAWorkflowComesFromAndWhatHoldsIt(t *testing.T) {
 	rules := h.page("/rules")
 	require.Regexp(t, `<code>never_look</code></td><td>context.tree</td><td>deny</td><td class="number" data-label="refusals">1</td><td class="goal">Trees are private.</td>`, rules)
 	require.Contains(t, rules, `<a href="/runs/greet/r1">run greet r1</a>`)
+
+	// A client's own call that the run's workflow refuses is told on its page, too.
+	places(t, folder, "workflows/held.yaml", "name: held\nversion: \"1.0\"\nrules: [{id: no_status, before: git.status, deny: true}]\nsteps: [{id: say, call: llm.generate, input_template: {task: x}}]\n")
+	s := startServer(t, exec.Command("savant", "mcp"), folder, "MCP_SERVICE=all")
+	for i, call := range []string{"think.plan", "git.status"} {
+		s.send(t, i, call, map[string]any{"workflow": "held", "run_id": "g1"})
+		reply, answered := s.read(t)
+		require.True(t, answered)
+		require.Equal(t, i == 1, reply.Result.IsError)
+	}
+	require.Regexp(t, `<h2>Refused by rules</h2>[^¤]*<code>git.status</code></td><td>no_status `, h.page("/runs/held/g1"))
+
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows.lock"), []byte("{"), 0o600))
 	require.Contains(t, h.page("/workflows"), "workflows.lock")
 }
