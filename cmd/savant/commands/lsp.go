@@ -11,7 +11,7 @@ import (
 )
 
 func (p *program) lspCommand() *cobra.Command {
-	command := &cobra.Command{Use: "lsp", Short: "Serve an editor on stdin and stdout: what is wrong with workflows, cases and rules while they are written",
+	command := &cobra.Command{Use: "lsp", Short: "Serve an editor: diagnostics of workflows, cases and rules (LSP)",
 		Long: "Serve an editor in the Language Server Protocol: diagnostics, completion, meanings, definitions, symbols and cures for\n" +
 			"workflows/ and rules/. It starts no server, runs nothing, needs no trust and writes nothing.\n" +
 			"savant setup editor tells your editor of it.",

@@ -25,7 +25,7 @@ const (
 
 func (p *program) reasoningWorkCommand() *cobra.Command {
 	work := mongoqueue.Work{}
-	command := &cobra.Command{Use: "work", Short: "Answer questions of the queue in MongoDB with the built-in reasoning service, or forward them",
+	command := &cobra.Command{Use: "work", Short: "Answer or forward the questions of the queue in MongoDB",
 		Long: "Answer the questions that agents with REASONING_TRANSPORT=mongo put into the queue " + mongoqueue.Collection + " of MongoDB. Any number of\n" +
 			"workers may do so, on any machine. Each question gets one answer, even if two workers computed one. A worker that ends gives back\n" +
 			"its open questions; if a worker is lost, they return to the queue when the lease ends.\n\n" +

@@ -213,7 +213,7 @@ func (p *program) verifyCommand() *cobra.Command {
 
 func (p *program) cancelCommand() *cobra.Command {
 	var reason string
-	command := p.onRun(&cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept",
+	command := p.onRun(&cobra.Command{Use: "cancel RUN", Short: "End a run of any process, and keep its records",
 		Long: "End a run that should not continue, also while another process drives it or a\n" +
 			"person is asked. A running call is stopped, what was done stays, and a late answer\n" +
 			"is refused with your name and the reason. A cancelled run of a workflow cannot be\n" +

@@ -244,7 +244,7 @@ func casesOf(each app.PreviewedWorkflow) string {
 }
 
 func (p *program) fetchCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "fetch", Short: "Fetch the content that " + packages.LockName + " names and that is not here",
+	return p.JSONFlag(&cobra.Command{Use: "fetch", Short: "Fetch the missing content of packages in " + packages.LockName,
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.fetch(ctx, a) })})
 }

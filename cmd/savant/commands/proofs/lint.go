@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) lintCommand() *cobra.Command {
-	return p.JSONFlag(&cobra.Command{Use: "lint LOG|RUN", Short: "Say of what a model asserts in a session how it is known",
+	return p.JSONFlag(&cobra.Command{Use: "lint LOG|RUN", Short: "Say which assertions of a model in a session a call witnesses",
 		Long: "Read a client's session log (JSON, or an object a line), or a run of the agent, and say of each assertion, such as\n" +
 			"\"all tests pass\" or \"I pushed\", whether a call witnesses it, is stale, or is not there. It judges only plain sentences,\n" +
 			"and never that one is false.",

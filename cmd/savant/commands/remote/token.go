@@ -130,7 +130,7 @@ func bound(n int) string {
 }
 
 func revokeCommand(p *cli.Program) *cobra.Command {
-	command := &cobra.Command{Use: "revoke NAME", Short: "Remove a token, which is invalid at once, also for running servers", Args: cli.Positional(cobra.ExactArgs(1)),
+	command := &cobra.Command{Use: "revoke NAME", Short: "Remove a token, at once, also for running servers", Args: cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			path, err := writable(p)
 			if err == nil {

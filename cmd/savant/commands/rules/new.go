@@ -24,7 +24,7 @@ var fileName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 func (p *program) newCommand() *cobra.Command {
 	var openapi string
 	var tools bool
-	command := &cobra.Command{Use: "new NAME", Short: "Write a skeleton of rules from what tools say of themselves", Args: cli.Positional(cobra.ExactArgs(1)),
+	command := &cobra.Command{Use: "new NAME", Short: "Write a skeleton of rules from the annotations of tools", Args: cli.Positional(cobra.ExactArgs(1)),
 		Long: "Write rules/NAME.yaml with the rules that annotations suggest. A tool that changes something needs a read with the same arguments\n" +
 			"first; one that is not idempotent is not called twice alike; one that destroys something asks a person. The rules only warn: go\n" +
 			"over them and remove mode: warn.",

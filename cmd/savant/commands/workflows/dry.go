@@ -18,7 +18,7 @@ import (
 func (p *program) dryCommand() *cobra.Command {
 	var want requestedRun
 	var answers string
-	command := &cobra.Command{Use: "dry NAME", Short: "Show what a run would issue, and both ways where that is not known",
+	command := &cobra.Command{Use: "dry NAME", Short: "Show the instructions of a run without a run",
 		Long: "Show what a run would issue, without a run: nothing is called, nobody is asked, nothing is written. --answers is a file of\n" +
 			"answers by step, as in a case. Where a result is not known, both ways on are shown with their condition.",
 		Example: "  savant workflows dry release --param version=1.4.0 --answers answers.yaml",

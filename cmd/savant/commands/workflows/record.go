@@ -24,7 +24,7 @@ const maxCases = 5 << 20
 
 func (p *program) recordCommand() *cobra.Command {
 	var file, name string
-	command := &cobra.Command{Use: "record RUN", Short: "Add a case that a run's own answers make to the workflow's cases",
+	command := &cobra.Command{Use: "record RUN", Short: "Add a run's answers to the workflow's cases",
 		Long: "Add a case that a run's own answers make to workflows/NAME.cases.yaml, so that the workflow goes on\n" +
 			"to come to the same. Secrets are redacted, and long values are shortened to what is compared.",
 		Example: "  savant workflows record 01j9 --name 'the tests fail'",
