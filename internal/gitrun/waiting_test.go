@@ -35,3 +35,22 @@ func TestGitDoesNotWaitForAPipe(t *testing.T) {
 		require.ErrorContains(t, err, name)
 	}
 }
+
+// TestGitDoesNotWaitForWhatItsConfigurationNames: a folder that is no clone, such as an
+// archive, brings .git/config.
+func TestGitDoesNotWaitForWhatItsConfigurationNames(t *testing.T) {
+	for _, settings := range []string{"[core]\n\texcludesFile = pipe\n", "[include]\n\tpath = ../more\n", "[include]\n\tpath = \"../pipe\"\n"} {
+		folder := repository(t)
+		require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "more"), []byte("[include]\n\tpath = pipe\n"), 0o600))
+		config := filepath.Join(folder, ".git", "config")
+		text, err := os.ReadFile(config)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(config, append(text, settings...), 0o600))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = gitrun.Run(ctx, gitrun.Command{Folder: folder, Limit: 1 << 20, Args: []string{"status", "--untracked-files=all"}})
+		require.ErrorIs(t, err, fault.ToolFailed)
+		require.ErrorContains(t, err, "pipe, which the repository's configuration names, is not a regular file")
+	}
+}
