@@ -124,14 +124,18 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	return d, err
 }
 
+// maxQuote bounds a quote, in bytes: its beginning is enough to find the words.
+const maxQuote = 1000
+
 // quoteLines gives each step whose quote does not stand in the document, as where tags are
-// between its words, the line that it comes from.
+// between its words, the line that it comes from, and cuts long quotes.
 func (d *Draft) quoteLines(document string) {
 	words, lines := markup.Words(document), strings.Split(document, "\n")
 	for _, each := range d.Steps {
 		if each.Quote != "" && !strings.Contains(words, markup.Words(each.Quote)) {
 			each.Quote = strings.TrimSpace(lines[each.Line-1])
 		}
+		each.Quote = strings.ToValidUTF8(each.Quote[:min(len(each.Quote), maxQuote)], "")
 	}
 }
 

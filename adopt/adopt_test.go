@@ -339,6 +339,10 @@ func TestALongDocument(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, len(ids), items)
 	require.Len(t, draft.Steps, len(ids))
+	sentence := "It is " + strings.Repeat("äße ", 2000)
+	quote := flow.Quote{Text: read(t, "long.md", sentence).Steps[0].Quote}
+	require.LessOrEqual(t, len(quote.Text), 4000)
+	require.True(t, quote.Stands(sentence))
 }
 
 func FuzzPage(f *testing.F) {

@@ -107,8 +107,13 @@ func (t *trial) execute() {
 	if len(t.result.Differences) > 0 {
 		return
 	}
+	why := ""
+	if reason := t.reason(); reason != "" {
+		why = ", since " + reason
+	}
 	for _, path := range t.answers.unused() {
-		t.differs(path, Difference{Message: "the run took no such answer"})
+		t.differs(path, Difference{Message: "the run took no such answer" + why})
+		why = "" // once is enough
 	}
 	for _, step := range ids(t.test.Calls) {
 		if _, issued := t.inputs[step]; !issued {

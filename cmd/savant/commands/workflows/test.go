@@ -230,8 +230,11 @@ func (p *program) printTested(out tested, o testOptions) {
 			fmt.Fprintf(p.Stdout, "  %s:%d: %s: no case reaches %s\n", each.File, each.Line, each.Step, each.Kind)
 		}
 	}
-	if out.Mutants != nil {
+	switch {
+	case out.Mutants != nil:
 		p.printMutants(out.Mutants)
+	case o.mutate:
+		fmt.Fprintln(p.Stdout, "No change was tried: all cases must pass first.")
 	}
 }
 
