@@ -252,6 +252,8 @@ func RetryAfter(value string, now time.Time) time.Duration {
 			unit = time.Minute
 		case strings.HasPrefix(given, "h"):
 			unit = time.Hour
+		case strings.HasPrefix(given, "d"):
+			unit = 24 * time.Hour
 		}
 		return time.Duration(min(number*float64(unit), 1<<62))
 	}

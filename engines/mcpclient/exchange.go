@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
+	"savant/internal/eventstream"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
@@ -105,10 +106,10 @@ func (x *exchange) follow(ctx context.Context, body io.ReadCloser) (*jsonrpc.Mes
 	last, pause := "", listenPause
 	defer func() { _ = body.Close() }()
 	for tries := 0; ; tries++ {
-		events := newEventReader(body)
+		events := eventstream.NewReader(body)
 		for {
-			next, err := events.next()
-			if answer, broken := x.heard(next.text); answer != nil || broken != nil {
+			next, err := events.Next()
+			if answer, broken := x.heard(next.Text); answer != nil || broken != nil {
 				return answer, broken
 			}
 			if err != nil {
@@ -118,11 +119,11 @@ func (x *exchange) follow(ctx context.Context, body io.ReadCloser) (*jsonrpc.Mes
 				}
 				break
 			}
-			if next.id != "" {
-				last, tries = next.id, 0
+			if next.ID != "" {
+				last, tries = next.ID, 0
 			}
-			if next.retry > 0 {
-				pause = next.retry
+			if next.Retry > 0 {
+				pause = next.Retry
 			}
 		}
 		resumed, err := x.resume(ctx, last, pause, tries)

@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
+	"savant/internal/eventstream"
 	"savant/internal/httpclient"
 	"savant/internal/jsonrpc"
 )
@@ -229,15 +230,15 @@ func (h *httpLink) listen() {
 			_ = response.Body.Close()
 			return
 		}
-		events := newEventReader(response.Body)
+		events := eventstream.NewReader(response.Body)
 		for err == nil {
-			var next event
-			if next, err = events.next(); len(next.text) > 0 {
-				h.heard(next.text)
+			var next eventstream.Event
+			if next, err = events.Next(); len(next.Text) > 0 {
+				h.heard(next.Text)
 			}
 		}
 		_ = response.Body.Close()
-		if errors.Is(err, errQuiet) {
+		if errors.Is(err, eventstream.ErrQuiet) {
 			return
 		}
 	}

@@ -14,14 +14,20 @@ var (
 	operation = pattern.Lazy(`/+(?:chat/completions|completions|responses|messages|api(?:/(?:chat|generate|tags|show))?)/*$|(/v\d+[a-z0-9]*)/+(?:chat|embeddings|models)(?:/[^/]*)?/*$`)
 	// version matches the version in a path, twice is once.
 	version      = pattern.Lazy(`/v\d+[a-z0-9]*(?:/|$)`)
+	hostAlone    = pattern.Lazy(`^(?:localhost|[\w.-]+:\d+|\[[0-9a-fA-F:]+\]:\d+)(?:/|$)`)
 	versionTwice = pattern.Lazy(`(/v\d+[a-z0-9]*)(?:/v\d+[a-z0-9]*)+/*$`)
 )
 
 // parse understands an address as people paste it: with the path of an operation, with
-// its version twice, with one where the client adds it, with a query. The error does not
+// its version twice, with one where the client adds it, with a query, in quotation marks, or a
+// host with its port and no scheme. The error does not
 // quote the address, which may contain a secret.
 func (s *service) parse(text string) error {
-	address, err := url.Parse(strings.TrimSpace(text))
+	text = strings.Trim(text, " \t\r\n\"'`<>")
+	if hostAlone().MatchString(text) {
+		text = "http://" + text
+	}
+	address, err := url.Parse(text)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
 		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.name)
 	}
@@ -30,7 +36,7 @@ func (s *service) parse(text string) error {
 	if !s.hasVersion {
 		path = strings.TrimSuffix(path, "/v1")
 	}
-	address.Path, address.RawPath, address.Fragment = path, "", ""
+	address.Path, address.RawPath, address.Fragment, address.ForceQuery = path, "", "", false
 	s.base = address
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"savant/internal/eventstream"
 	"savant/reasoning"
 )
 
@@ -201,7 +202,7 @@ func firstByte(from *bufio.Reader) (byte, error) {
 		if err != nil {
 			return 0, err
 		}
-		if !strings.ContainsRune(" \t\r\n", rune(next)) {
+		if !bytes.Contains([]byte(" \t\r\n\ufeff"), []byte{next}) {
 			return next, from.UnreadByte()
 		}
 	}
@@ -228,26 +229,28 @@ func (s *service) objects(from io.Reader, into taker) error {
 // endOfEvents ends a stream of OpenAI's interface.
 const endOfEvents = "[DONE]"
 
-// events feeds server-sent events, whose data are JSON objects.
-func (s *service) events(from *bufio.Reader, into taker) error {
-	var data []byte
-	for {
-		line, err := from.ReadBytes('\n')
-		text := bytes.TrimRight(line, "\r\n")
-		if value, is := bytes.CutPrefix(text, []byte("data:")); is {
-			data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
-		}
-		if (len(text) == 0 || err != nil) && len(data) > 0 {
-			if string(data) == endOfEvents {
+// events feeds server-sent events, whose data are JSON objects, perhaps several in one event.
+// Other text is no part of the answer, unless it says that the service failed.
+func (s *service) events(from io.Reader, into taker) error {
+	for events := eventstream.NewReader(from); ; {
+		next, err := events.Next()
+		var data []byte
+		for line := range bytes.Lines(next.Text) {
+			if data = append(data, bytes.TrimSpace(line)...); string(data) == endOfEvents {
 				into.taken().ended = true
 				return nil
 			}
-			if err := s.part(data, into); err != nil {
-				return err
+			if json.Valid(data) {
+				if err := s.part(data, into); err != nil {
+					return err
+				}
+				data = nil
 			}
-			data = nil
 		}
-		if err != nil {
+		switch object := bytes.HasPrefix(data, []byte("{")); {
+		case object && err == nil, !object && passes().Match(data):
+			return s.undocumented(data)
+		case err != nil:
 			return nil // parts checks whether the answer is complete
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"savant/internal/pattern"
@@ -25,7 +24,7 @@ const (
 
 // naming matches what names a part in a refusal.
 var naming = map[string]func() *regexp.Regexp{
-	partSystem:        pattern.Lazy(`(?i)(?:system|developer)\b.{0,60}\b(?:roles?|instructions?|messages?|prompts?)\b|\broles?\b.{0,60}\b(?:system|alternate)|only user`),
+	partSystem:        pattern.Lazy(`(?i)(?:system|developer)\b.{0,60}\b(?:roles?|instructions?|messages?|prompts?)\b|\broles?\b.{0,60}\b(?:system|alternate|user)|only user`),
 	partStreamOptions: pattern.Lazy(`(?i)stream_?options`),
 	partTemperature:   pattern.Lazy(`(?i)temperature`),
 	partThink:         pattern.Lazy(`(?i)think`),
@@ -59,7 +58,7 @@ func (h *habits) learn(err error, sent []string) bool {
 		return false
 	}
 	switch refused.Status {
-	case 0, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusNotImplemented:
+	case 0, http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusNotImplemented:
 	default:
 		return false
 	}
@@ -111,6 +110,9 @@ func (s *service) conversation(prompt Prompt) (messages []message, sent []string
 // unknownPath matches what services say of a path that they do not have.
 var unknownPath = pattern.Lazy(`(?i)unexpected endpoint|(?:unknown|invalid|no such|unrecognized)(?: request)? (?:url|path|endpoint|route)|(?:url|path|route|endpoint|page)\S* (?:was )?not found|cannot post|no route`)
 
+// ofRequest matches what services say of what was asked at a path that they have.
+var ofRequest = pattern.Lazy(`(?i)model|parameter`)
+
 // lacksPath reports whether an error says that the service does not have the path.
 func lacksPath(err error) bool {
 	var refused *reasoning.Refused
@@ -119,7 +121,7 @@ func lacksPath(err error) bool {
 	}
 	switch refused.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return unknownPath().MatchString(refused.Body) || !strings.Contains(strings.ToLower(refused.Body), "model")
+		return unknownPath().MatchString(refused.Body) || !ofRequest().MatchString(refused.Body)
 	case 0:
 		return unknownPath().MatchString(refused.Body)
 	}

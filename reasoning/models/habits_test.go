@@ -49,6 +49,8 @@ func TestRefusalsThatAnotherFormCures(t *testing.T) {
 		"alternating roles":     {"openai:m", `"role":"system"`, `Exception: Conversation roles must alternate user/assistant`, 500},
 		"two roles":             {"openai:m", `"role":"system"`, `{"error":{"message":"Only user and assistant roles are supported!"}}`, 500},
 		"unknown variant":       {"openai:m", `"role":"system"`, "{\"error\":{\"message\":\"messages[0].role: unknown variant `system`\"}}", 422},
+		"a list of two roles":   {"openai:m", `"role":"system"`, `{"error":{"message":"Value error, role must be 'user' or 'assistant'"}}`, 400},
+		"no endpoint, 404":      {"openai:m", `response_format`, `{"error":{"message":"No endpoints found that support the requested parameters: response_format"}}`, 404},
 		"structured outputs":    {"openai:m", `response_format`, `{"error":{"message":"This model does not support structured outputs."}}`, 400},
 		"guided decoding":       {"openai:m", `response_format`, `{"object":"error","message":"guided_json is not available","code":400}`, 400},
 		"system, Ollama":        {"ollama:m", `"role":"system"`, `{"error":"the template has no system message"}`, 400},
@@ -139,9 +141,15 @@ func TestAddressesThatPeoplePaste(t *testing.T) {
 		{"openai:m", "/V1", "/V1/chat/completions"},
 		{"ollama:m", "/api", "/api/chat"},
 		{"ollama:m", "/api/", "/api/chat"},
+		{"openai:m", "/v1/chat/completions?", "/v1/chat/completions"},
+		{"openai:m", "/v1\"", "/v1/chat/completions"},
 	} {
 		asked := pasted(t, c.model, c.base, "", func(http.ResponseWriter, *http.Request) bool { return true })
 		require.Equal(t, []string{c.path}, asked.paths, c.base)
+	}
+	for _, given := range []string{"localhost:1/v1", "127.0.0.1:1", "[::1]:1/v1", `"http://localhost:1/v1"`} {
+		_, err := models.Open("openai:m", models.Options{Services: map[string]models.Service{"openai": {URL: given}}})
+		require.NoError(t, err, given)
 	}
 	require.Equal(t, "openai/m", pasted(t, "openai/m", "/v1", "openai", func(http.ResponseWriter, *http.Request) bool { return true }).model)
 	require.Equal(t, "m", pasted(t, "openai/m", "/v1", "", func(http.ResponseWriter, *http.Request) bool { return true }).model)
@@ -226,6 +234,8 @@ func TestAWindowThatIsTooSmall(t *testing.T) {
 		`{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`:                                   4096,
 		`{"error":{"message":"Request too large for model in organization o on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size","code":"rate_limit_exceeded"}}`: 6000,
 		`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","code":"context_length_exceeded"}}`:                                            8192,
+		"{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9000 `inputs` tokens\"}":                                                                    4096,
+		`{"error":{"message":"Range of input length should be [1, 4096]"}}`:                                                                                                                          4096,
 		`{"error":"input length (9000 tokens) exceeds the context length (2048 tokens)"}`:                                                                                                            2048,
 		`{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`:                                                                                  200_000,
 		`{"error":{"message":"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"}}`:                              4096,

@@ -112,6 +112,7 @@ func (a *openAIAnswer) take(part []byte) error {
 	whole, reason := choice.Get("message"), choice.Get("finish_reason").String()
 	a.add(whole)
 	a.add(choice.Get("delta"))
+	a.wrote(a.join(choice.Get("text"))) // of the older interface; others do not have it
 	a.ended = a.ended || reason != "" || whole.IsObject()
 	switch reason {
 	case "length":
@@ -127,8 +128,13 @@ func (a *openAIAnswer) take(part []byte) error {
 func (a *openAIAnswer) add(said gjson.Result) {
 	content := said.Get("content")
 	a.wrote(a.join(content))
-	for _, each := range content.Get("#.text").Array() { // a list of parts
-		a.wrote(each.Str)
+	if content.IsObject() {
+		a.wrote(content.Raw)
+	}
+	for _, each := range content.Array() { // a list of parts, or of texts
+		if content.IsArray() {
+			a.wrote(cmp.Or(each.Get("text").Str, each.Str))
+		}
 	}
 	a.refusal.WriteString(said.Get("refusal").Str)
 	a.thinking.WriteString(cmp.Or(said.Get("reasoning_content").Str, said.Get("reasoning").Str))

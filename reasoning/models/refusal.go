@@ -32,11 +32,12 @@ func refusal(answer []byte) *bodyError {
 		made.message = cmp.Or(found.Get("message").Str, found.Get("detail").Str, found.Raw)
 	}
 	made.message = strings.Join(strings.Fields(strings.ToValidUTF8(made.message, "\uFFFD")), " ")
-	for _, name := range []string{"code", "status", "status_code"} {
-		if given := tokens(found.Get(name)); given >= http.StatusBadRequest && made.status == 0 {
+	found.ForEach(func(_, member gjson.Result) bool { // whatever they call it
+		if given := tokens(member); given/100 == 4 || given/100 == 5 {
 			made.status = given
 		}
-	}
+		return made.status == 0
+	})
 	return made
 }
 
@@ -80,13 +81,17 @@ func (s *service) refusalError(by *bodyError) error {
 	return refused
 }
 
-// statusCalm is what a service says to one who asks too often.
-const statusCalm = 420
+// Statuses that pass: what a service says to one who asks too often, and a proxy where a
+// connection was closed.
+const (
+	statusCalm   = 420
+	statusClosed = 499
+)
 
 // modelPasses is reasoning.IsTemporaryStatus for the services of models, where a conflict and a model
 // that is not ready pass, too.
 func modelPasses(status int, body string) bool {
-	return reasoning.IsTemporaryStatus(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm || loads().MatchString(body)
+	return reasoning.IsTemporaryStatus(status) || status == http.StatusConflict || status == http.StatusFailedDependency || status == statusCalm || status == statusClosed || loads().MatchString(body)
 }
 
 // markTemporary makes the error of a status Temporary that passes for models only.

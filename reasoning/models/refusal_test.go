@@ -43,6 +43,9 @@ func TestFaultsThatPass(t *testing.T) {
 		"a proxy's text":         {200, `upstream connect error or disconnect/reset before headers`, true},
 		"calm":                   {420, ``, true},
 		"a failed dependency":    {424, `{"error":"model is not ready"}`, true},
+		"a code beyond statuses": {200, `{"object":"error","message":"too many requests","code":40303}`, true},
+		"another name for it":    {200, `{"error":{"http_status":529,"message":"x"}}`, true},
+		"closed by a proxy":      {499, "client closed request", true},
 		"no money":               {402, `{"error":{"message":"Insufficient credits","code":402}}`, false},
 		"no money, 429":          {429, `{"error":{"message":"You have run out of credits","type":"billing_error"}}`, false},
 		"a final code in a 200":  {200, `{"error":{"code":401,"message":"no key","type":"api_error"}}`, false},
@@ -78,6 +81,7 @@ func TestFaultsThatPass(t *testing.T) {
 
 // The pause that a body asks for is the pause that is waited.
 func TestAPauseInABody(t *testing.T) {
+	require.Equal(t, 48*time.Hour, reasoning.AskedWait("Daily limit reached. Try again in 2 days.").Round(time.Hour))
 	for _, status := range []int{200, 429} {
 		_, err := open(t, "openai:m", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Connection", "close")

@@ -29,7 +29,9 @@ func TestBookKeepingNeverSpoilsAnAnswer(t *testing.T) {
 		"arguments as text":    {"openai:m", `{"choices":[{"message":{"tool_calls":[{"index":"0","function":{"name":"git.log","arguments":"{\"limit\":1}"}}]}}]}`, models.Reply{Text: call}},
 		"arguments as object":  {"openai:m", `{"choices":[{"message":{"tool_calls":[{"function":{"name":"git.log","arguments":{"limit":1}}}]}}]}`, models.Reply{Text: call}},
 		"calls without index":  {"openai:m", `{"choices":[{"message":{"tool_calls":[{"index":null,"function":{"name":"git.log"}},{"index":null,"function":{"name":"git.show"}}]}}]}`, models.Reply{Text: `{"action":"tool","calls":[{"tool_name":"git.log"},{"tool_name":"git.show"}]}`}},
-		"a reason as object":   {"openai:m", `{"choices":[{"message":{"content":[{"type":"text","text":"h"},{"type":"thinking","thinking":[]},"x",{"text":"i"}]},"finish_reason":{"type":"stop"}}],"usage":[]}`, models.Reply{Text: "hi"}},
+		"a reason as object":   {"openai:m", `{"choices":[{"message":{"content":[{"type":"text","text":"h"},{"type":"thinking","thinking":[]},"x",{"text":"i"}]},"finish_reason":{"type":"stop"}}],"usage":[]}`, models.Reply{Text: "hxi"}},
+		"an object as content": {"openai:m", `{"choices":[{"message":{"content":{"a":1}}}]}`, models.Reply{Text: `{"a":1}`}},
+		"the older interface":  {"openai:m", `{"choices":[{"text":"hi","finish_reason":"stop"}]}`, models.Reply{Text: "hi"}},
 		"anthropic, a text":    {"anthropic:m", `{"content":"hi","stop_reason":"end_turn"}`, models.Reply{Text: "hi"}},
 		"ollama, odd":          {"ollama:m", `{"message":{"content":"hi","thinking":{},"tool_calls":null},"done":true,"done_reason":{},"eval_count":[1]}`, models.Reply{Text: "hi"}},
 		"ollama, text":         {"ollama:m", `{"message":{"tool_calls":[{"function":{"name":"git.log","arguments":"{\"limit\":1}"}}]},"done":true,"done_reason":0,"eval_count":"7"}`, models.Reply{Text: call, OutputTokens: 7}},
@@ -37,6 +39,10 @@ func TestBookKeepingNeverSpoilsAnAnswer(t *testing.T) {
 		"anthropic, text":      {"anthropic:m", `{"content":[{"type":"tool_use","name":"answer","input":"{\"a\":1}"}],"stop_reason":3,"usage":{"input_tokens":"4","output_tokens":2.0}}`, models.Reply{Text: `{"a":1}`, PromptTokens: 4, OutputTokens: 2}},
 		"anthropic, no usage":  {"anthropic:m", `{"content":[{"type":"tool_use","name":"answer","input":{"a":1}}],"usage":[]}`, models.Reply{Text: `{"a":1}`}},
 		"halves, openai":       {"openai:m", events(`{"choices":[{"delta":{"content":"a \ud83c"}}]}`, `{"choices":[{"delta":{"content":"\udf89 b"}}]}`, `{"choices":[{"delta":{"content":"\ud83c"},"finish_reason":"stop"}]}`), models.Reply{Text: "a 🎉 b"}},
+		"CR ends lines":        {"openai:m", strings.ReplaceAll(events(`{"choices":[{"delta":{"content":"h"}}]}`, `{"choices":[{"delta":{"content":"i"}}]}`), "\n", "\r"), models.Reply{Text: "hi"}},
+		"no blank lines":       {"openai:m", strings.ReplaceAll(events(`{"choices":[{"delta":{"content":"h"}}]}`, `{"choices":[{"delta":{"content":"i"}}]}`), "\n\n", "\n"), models.Reply{Text: "hi"}},
+		"a byte order mark":    {"openai:m", "\ufeff" + events(`{"choices":[{"delta":{"content":"h"}}]}`, `{"choices":[{"delta":{"content":"i"}}]}`), models.Reply{Text: "hi"}},
+		"an event of text":     {"openai:m", "data: \n\n" + events(`{"choices":[{"delta":{"content":"h"}}]}`, "ping", `{"choices":[{"delta":{"content":"i"}}]}`, " [DONE] "), models.Reply{Text: "hi"}},
 		"halves apart":         {"openai:m", events(`{"choices":[{"delta":{"content":"\ud83c"}}]}`, `{"choices":[{"delta":{"content":""}}]}`, `{"choices":[{"delta":{"content":"\uDF89"},"finish_reason":"stop"}]}`), models.Reply{Text: "🎉"}},
 		"no halves":            {"openai:m", events(`{"choices":[{"delta":{"content":"\\ud83c"}}]}`, `{"choices":[{"delta":{"content":"\udf89"},"finish_reason":"stop"}]}`), models.Reply{Text: `\ud83c` + "\uFFFD"}},
 		"halves, ollama":       {"ollama:m", `{"message":{"content":"\ud83c"}}` + "\n" + `{"message":{"content":"\udf89"},"done":true}`, models.Reply{Text: "🎉"}},
@@ -49,7 +55,7 @@ func TestBookKeepingNeverSpoilsAnAnswer(t *testing.T) {
 				io.WriteString(w, c.body)
 			})
 			asked := prompt
-			if strings.HasPrefix(c.body, "data:") || strings.Contains(c.body, "\n") {
+			if strings.Contains(c.body, "data:") || strings.Contains(c.body, "\n") {
 				asked.Stream = func(string) {}
 			}
 			reply, err := model.Generate(t.Context(), asked)

@@ -1,4 +1,5 @@
-package mcpclient
+// Package eventstream reads server-sent events.
+package eventstream
 
 import (
 	"bufio"
@@ -7,68 +8,69 @@ import (
 	"io"
 	"strconv"
 	"time"
-
-	"savant/internal/jsonrpc"
 )
 
-// event is one event of a stream.
-type event struct {
-	// text is its data, with the lines that have no field: some servers forget it.
-	text []byte
-	id   string
-	// retry is how long the server asks to wait before the stream is opened again.
-	retry time.Duration
+// Event is one event of a stream.
+type Event struct {
+	// Text is its data, with the lines that have no field: some servers forget it.
+	Text []byte
+	ID   string
+	// Retry is how long the server asks to wait before the stream is opened again.
+	Retry time.Duration
 }
 
-// eventReader reads a stream of events. A server may end lines in CR, LF or CRLF and begin
+var byteOrderMark = []byte("\ufeff")
+
+// Reader reads a stream of events. A server may end lines in CR, LF or CRLF and begin
 // with a byte order mark (HTML, 9.2.6 "Interpreting an event stream"). A CR ends a line at
 // once, so that no event waits for the next byte.
-type eventReader struct {
+type Reader struct {
 	in      *bufio.Reader
 	begun   bool
 	afterCR bool // the last byte was CR: an LF that follows ends the same line
 	quiet   int  // the bytes since the last data line
 }
 
-func newEventReader(body io.Reader) *eventReader { return &eventReader{in: bufio.NewReader(body)} }
+// NewReader returns a Reader of a body.
+func NewReader(body io.Reader) *Reader { return &Reader{in: bufio.NewReader(body)} }
 
 // maxQuiet is how many bytes without data a stream may send. Keep-alive comments
 // take years to reach it.
 const maxQuiet = 1 << 20
 
-// errQuiet ends a stream that sends bytes but no events.
-var errQuiet = errors.New("the event stream has no events")
+// ErrQuiet ends a stream that sends bytes but no events.
+var ErrQuiet = errors.New("the event stream has no events")
 
-// next returns the next event. With an error, the event is what the stream ended with.
-func (e *eventReader) next() (found event, err error) {
+// Next returns the next event. With an error, the event is what the stream ended with.
+func (e *Reader) Next() (found Event, err error) {
 	for {
 		line, err := e.line()
 		name, value, isField := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
 		switch {
 		case isField && string(name) == "data":
-			found.text = append(append(found.text, bytes.TrimPrefix(value, jsonrpc.ByteOrderMark)...), '\n')
+			found.Text = append(append(found.Text, bytes.TrimPrefix(value, byteOrderMark)...), '\n')
 		case isField && string(name) == "id":
-			found.id = string(value)
+			found.ID = string(value)
 		case isField && string(name) == "retry":
 			wait, _ := strconv.ParseUint(string(value), 10, 31)
-			found.retry = time.Duration(wait) * time.Millisecond
+			found.Retry = time.Duration(wait) * time.Millisecond
 		case isField && (len(name) == 0 || string(name) == "event"):
 		default:
-			found.text = append(append(found.text, line...), '\n')
+			found.Text = append(append(found.Text, line...), '\n')
 		}
 		if err != nil || len(bytes.TrimSpace(line)) == 0 {
-			found.text = bytes.TrimSpace(found.text)
+			found.Text = bytes.TrimSpace(found.Text)
 			return found, err
 		}
 	}
 }
 
 // line returns the next line without its end.
-func (e *eventReader) line() (line []byte, err error) {
+func (e *Reader) line() (line []byte, err error) {
 	if !e.begun {
 		e.begun = true
-		if start, _ := e.in.Peek(len(jsonrpc.ByteOrderMark)); bytes.Equal(start, jsonrpc.ByteOrderMark) {
+		if start, _ := e.in.Peek(len(byteOrderMark)); bytes.Equal(start, byteOrderMark) {
 			e.skip(len(start))
 		}
 	}
@@ -93,7 +95,7 @@ func (e *eventReader) line() (line []byte, err error) {
 			e.quiet = 0
 		}
 		if e.quiet > maxQuiet {
-			return nil, errQuiet
+			return nil, ErrQuiet
 		}
 		if end < 0 {
 			e.skip(len(read))
@@ -106,4 +108,4 @@ func (e *eventReader) line() (line []byte, err error) {
 }
 
 // skip takes what has been peeked at.
-func (e *eventReader) skip(n int) { _, _ = e.in.Discard(n) }
+func (e *Reader) skip(n int) { _, _ = e.in.Discard(n) }

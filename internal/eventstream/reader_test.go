@@ -1,4 +1,4 @@
-package mcpclient
+package eventstream
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ func TestEventLinesAreThoseOfTheWhole(t *testing.T) {
 		if rapid.Bool().Draw(t, "byte by byte") {
 			in = iotest.OneByteReader(in)
 		}
-		events := newEventReader(in)
+		events := NewReader(in)
 		var read []string
 		for {
 			line, err := events.line()
@@ -43,19 +43,19 @@ func (e endless) Read(into []byte) (int, error) { return copy(into, e), nil }
 // not.
 func TestAStreamWithoutEventsIsEnded(t *testing.T) {
 	for _, text := range []string{": ping\n\n", "\n", "event: x\n", "dat", ":", "id: 1\ndat: 2\n\n"} {
-		events, err, read := newEventReader(endless(text)), error(nil), 0
+		events, err, read := NewReader(endless(text)), error(nil), 0
 		for ; err == nil && read <= maxQuiet; read++ {
-			_, err = events.next()
+			_, err = events.Next()
 		}
-		require.ErrorIs(t, err, errQuiet, text)
+		require.ErrorIs(t, err, ErrQuiet, text)
 	}
 	large := strings.Repeat("x", 2*maxQuiet)
-	events := newEventReader(strings.NewReader(strings.Repeat(": ping\ndata: "+large+"\n\n", 3)))
+	events := NewReader(strings.NewReader(strings.Repeat(": ping\ndata: "+large+"\n\n", 3)))
 	for range 3 {
-		found, err := events.next()
+		found, err := events.Next()
 		require.NoError(t, err)
-		require.Equal(t, large, string(found.text))
+		require.Equal(t, large, string(found.Text))
 	}
-	_, err := events.next()
+	_, err := events.Next()
 	require.True(t, errors.Is(err, io.EOF))
 }
