@@ -269,6 +269,7 @@ type shape struct {
 	holds   map[string][]string    // the steps that a check holds
 	skips   map[string][]flow.Skip // why a step may be skipped
 	without map[string][]string    // the steps that are skipped with a step's condition
+	unless  map[string][]string    // the steps that are skipped where a step is not done
 	inputs  map[string]any         // as they are written
 }
 
@@ -276,7 +277,7 @@ func (d *dry) shapeOf(graph *flow.Graph) *shape {
 	if known := d.shapes[graph]; known != nil {
 		return known
 	}
-	s := &shape{map[string]string{}, map[string][]string{}, map[string][]flow.Skip{}, map[string][]string{}, map[string]any{}}
+	s := &shape{map[string]string{}, map[string][]string{}, map[string][]flow.Skip{}, map[string][]string{}, map[string][]string{}, map[string]any{}}
 	parsed, _ := graph.Workflow.Parsed().(map[string]any)
 	written, _ := parsed["steps"].([]any)
 	for i, node := range graph.Picture().Nodes {
@@ -290,8 +291,12 @@ func (d *dry) shapeOf(graph *flow.Graph) *shape {
 			}
 		}
 		for _, reason := range s.skips[node.ID] {
-			if by := reason.By.ID; !reason.Failed && !slices.Contains(s.without[by], node.ID) {
-				s.without[by] = append(s.without[by], node.ID)
+			skipped := s.without
+			if reason.Failed {
+				skipped = s.unless
+			}
+			if by := reason.By.ID; !slices.Contains(skipped[by], node.ID) {
+				skipped[by] = append(skipped[by], node.ID)
 			}
 		}
 		if i < len(written) {
@@ -326,8 +331,12 @@ func (d *dry) branches(id string, at stepSite) (all []DryBranch) {
 	default:
 		return all
 	}
+	without = held
+	if step.OnFailure == flow.Continue {
+		without = idsBelow(prefix, shape.unless[step.ID])
+	}
 	then := map[flow.OnFailure]string{flow.Fail: "the run fails", flow.SkipRest: "the rest is skipped", flow.Continue: goesOn}[step.OnFailure]
-	return append(all, DryBranch{If: holds, Steps: held, Then: goesOn}, DryBranch{If: fails, Steps: held, Skipped: step.OnFailure != flow.Continue, Then: then})
+	return append(all, DryBranch{If: holds, Steps: held, Then: goesOn}, DryBranch{If: fails, Steps: without, Skipped: true, Then: then})
 }
 
 const goesOn = "the run goes on"

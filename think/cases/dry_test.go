@@ -136,3 +136,17 @@ steps:
 	require.Equal(t, "blocked", made.Outcome)
 	require.Contains(t, made.Reason, "foreach must give a list")
 }
+
+// Where a run goes on without a check, what needs its success is skipped, and the rest is not.
+func TestADryRunOfACheckThatMayFail(t *testing.T) {
+	graph := graphOf(t, map[string]string{"main": `
+steps:
+  - {id: ask, call: llm.generate, input_template: {task: t}, capture_as: asked}
+  - {id: fine, call: flow.assert, input_template: {that: "{{ asked.fine }}", message: m}, on_failure: continue}
+  - {id: strict, deps: [fine], join: success, call: tool.strict}
+  - {id: anyhow, deps: [fine], call: tool.anyhow}
+`})
+	made, err := cases.DryRun(graph, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, cases.DryBranch{If: "not (asked.fine)", Steps: []string{"strict"}, Skipped: true, Then: "the run goes on"}, stepNamed(t, made, "fine").Branches[1])
+}

@@ -29,6 +29,15 @@ type Mutant struct {
 	path []string // of the value in the file: keys and indices
 }
 
+// Key names what is changed below the step, or of the workflow: "success_schema.type".
+func (m Mutant) Key() string {
+	path := m.path
+	if m.Step != "" {
+		path = path[2:] // steps, and which
+	}
+	return fault.PathOf("/" + strings.Join(path, "/"))
+}
+
 // Mutate changes a workflow in one place after the other, at most atMost of them (0: all),
 // always in the same order, and runs the cases on each. Changes that make the file invalid
 // are left out. compile makes the graph of a changed text.

@@ -250,7 +250,7 @@ func (p *program) printMutants(mutants []cases.Mutant) {
 		if each.To != nil {
 			to = cases.InJSON(each.To)
 		}
-		fmt.Fprintf(p.Stdout, "  %s:%d: %s: no case notices the %s %s as %s\n", each.File, each.Line, terminal.Visible(cmp.Or(each.Step, "outputs")), each.Kind, cases.InJSON(each.From), to)
+		fmt.Fprintf(p.Stdout, "  %s:%d: %s: no case notices the %s %s %s as %s\n", each.File, each.Line, terminal.Visible(cmp.Or(each.Step, "outputs")), each.Kind, terminal.Visible(each.Key()), cases.InJSON(each.From), to)
 	}
 	fmt.Fprintf(p.Stdout, "%d of %d changes noticed\n", noticed, len(mutants))
 }
