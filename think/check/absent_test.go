@@ -69,8 +69,8 @@ func TestEmptyLiteralsHideNothing(t *testing.T) {
 	}
 	for _, step := range []string{
 		rendered("", "map(a?.ol ?? [], #?.nm)"), rendered("", "map(a?.ol ?? [], .n)"), rendered("", "(a?.ol ?? [])[0].n"), rendered("", "(a?.may ?? {})?.n"), rendered("", "(a?.may ?? {n: 1}).n"), rendered("", "values(a.m)[0].n"),
-		rendered("", "map([], .whatever)"), rendered("", "[][0]"), rendered("", "[][0].x"), rendered("", "first([])?.x"), rendered("", "(a?.tuple ?? [])[0].n + (a?.tuple ?? [0, 1])[1]"), rendered("", "(a?.tuple ?? [])[5].x"),
-		rendered("", "values({})[0].x"), rendered("", "({})[a.ok ? 'x' : 'y'].x"), "{id: p, foreach: [], when: item, call: flow.set, input_template: {value: '{{ item.nm + 1 }}'}, capture_as: p}", loop("filter(a?.ol ?? [], #?.nm != nil)"),
+		rendered("", "map([], .whatever)"), rendered("", "first([])?.x"), rendered("", "(a?.tuple ?? [])[0].n + (a?.tuple ?? [0, 1])[1]"), rendered("", "(a?.tuple ?? [])[5].x"),
+		rendered("", "({})[a.ok ? 'x' : 'y'].x"), "{id: p, foreach: [], when: item, call: flow.set, input_template: {value: '{{ item.nm + 1 }}'}, capture_as: p}", loop("filter(a?.ol ?? [], #?.nm != nil)"),
 	} {
 		require.Empty(t, lines(report(t, fmt.Sprintf(sparse, step))), step)
 	}

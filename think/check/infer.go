@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -76,6 +77,12 @@ func infer(program *expression.Program, in scope) (*Type, []finding) {
 	found := i.node(tree, false)
 	if in.wanted != 0 {
 		i.needsPresent(tree, found, in.wanted, in.what)
+	}
+	if in.names == nil && len(i.findings) == 0 && len(program.References()) == 0 { // it gives the same in every run
+		var failed *expression.Error
+		if _, err := program.Eval(expression.Env{}); errors.As(err, &failed) {
+			i.add(finding{code: failed.Code, offset: failed.Offset, message: failed.Message})
+		}
 	}
 	return found, i.findings
 }
