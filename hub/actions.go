@@ -85,7 +85,7 @@ func (h *Hub) changeable(ctx context.Context, key state.Key) (state.Info, error)
 	}
 	imported, err := h.options.Think.Imports.Imported(ctx, key)
 	if err == nil && imported == info.Version {
-		err = fault.New(fault.ToolDenied, "run %s was imported and is read-only here: savant state fork %s starts your own run with its answers", key.Run, key.Run)
+		err = fault.New(fault.ToolDenied, "run %s was imported and is read-only here: savant approve %[1]s answers it at a terminal, savant state fork %[1]s starts your own run with its answers", key.Run)
 	}
 	return info, err
 }

@@ -185,7 +185,7 @@ func (h *Hub) live(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-changed:
 		case <-silent.C:
-			s.write(": still here\n\n")
+			s.write("event: here\ndata: 1\n\n") // a page does not learn of a comment
 		}
 	}
 }

@@ -8,6 +8,7 @@ let state = "connecting"; // or open, retrying, closed
 let holds = false; // whether this tab has the stream
 let source = null;
 let again = 0; // the timer of the next attempt
+let silence = 0; // the timer of a stream that says nothing
 let last = document.getElementById("main").dataset.now ?? ""; // id of the last message; a new stream begins after it
 
 function hear(message) {
@@ -24,13 +25,24 @@ function tell(message) {
   hear(message);
 }
 
+// A hub that hangs, or a way to it that is gone, ends no stream: one that is silent for longer
+// than the hub's message every 15 s is begun again.
+const longest = 40_000;
+function heard() {
+  clearTimeout(silence);
+  silence = setTimeout(() => { source?.close(); tell({ kind: "state", state: "retrying" }); open(); }, longest);
+}
+
 function open() {
   source = new EventSource(`/live?after=${encodeURIComponent(last)}`);
+  heard();
+  for (const kind of ["open", "here", "changed", "reset"]) source.addEventListener(kind, heard);
   source.addEventListener("open", () => tell({ kind: "state", state: "open" }));
   source.addEventListener("changed", (event) => { last = event.lastEventId; tell({ kind: "changed", runs: JSON.parse(event.data) }); });
   source.addEventListener("reset", (event) => { last = event.lastEventId; tell({ kind: "changed", runs: null }); });
   source.addEventListener("error", () => {
     if (source.readyState !== EventSource.CLOSED) return tell({ kind: "state", state: "retrying" });
+    clearTimeout(silence);
     tell({ kind: "state", state: "closed" }); // the session has ended; another tab may start a new one
     again = setTimeout(open, 2000);
   });
@@ -54,6 +66,7 @@ function start() {
 
 function stop() {
   clearTimeout(again);
+  clearTimeout(silence);
   source?.close();
   source = null;
   holds = false;
