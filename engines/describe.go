@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -45,66 +44,9 @@ const maxDepth = 2
 
 func (t Tool) shapes() (input, output *shape) {
 	if t.takes != nil {
-		return shapeOf(t.takes, nil), openShapeOf(t.gives)
+		return shapeOf(t.takes, enclosing{}), shapeOf(t.gives, enclosing{open: true})
 	}
 	return parseShape(t.Input), parseShape(t.Output)
-}
-
-// openShapeOf is shapeOf for a type that need not have a schema: what contains itself, or
-// writes its own JSON, is any value there.
-func openShapeOf(t reflect.Type) *shape {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return &shape{}
-	}
-	made := &shape{Type: "object", Properties: new(jsonvalue.Object)}
-	made.addOpen(t, nil)
-	return made
-}
-
-// addOpen adds the fields of a struct within others.
-func (s *shape) addOpen(t reflect.Type, within []reflect.Type) {
-	within = append(within, t)
-	for i := range t.NumField() {
-		field := t.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		inner := field.Type
-		list := ""
-		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice && inner != reflect.TypeFor[json.RawMessage]() {
-			if inner.Kind() == reflect.Slice {
-				list = "list"
-			}
-			inner = inner.Elem()
-		}
-		if field.Anonymous && name == "" && inner.Kind() == reflect.Struct {
-			s.addOpen(inner, within)
-			continue
-		}
-		if !field.IsExported() || name == "-" {
-			continue
-		}
-		if name == "" {
-			name = field.Name
-		}
-		described := &shape{}
-		switch {
-		case slices.Contains(within, inner), inner.Implements(reflect.TypeFor[json.Marshaler]()), reflect.PointerTo(inner).Implements(reflect.TypeFor[json.Marshaler]()):
-		case inner.Kind() == reflect.Struct:
-			described = &shape{Type: "object", Properties: new(jsonvalue.Object)}
-			described.addOpen(inner, within)
-		case inner.Kind() == reflect.Map:
-			described = &shape{Type: "object"}
-		case inner.Kind() != reflect.Interface && inner.Kind() != reflect.Func:
-			described = shapeOf(inner, nil)
-		}
-		if list != "" {
-			described = &shape{Type: "array", Items: unlessEmpty(described)}
-		}
-		described.annotate(field.Tag)
-		s.Properties.Add(name, described)
-	}
 }
 
 // parseShape reads what a schema says of an object; other schemas have no fields.

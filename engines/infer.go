@@ -28,7 +28,7 @@ import (
 // accept any value. SchemaOf panics for a recursive type and for one that JSON Schema
 // cannot describe: both are programming errors.
 func SchemaOf[T any]() json.RawMessage {
-	shape := shapeOf(reflect.TypeFor[T](), nil)
+	shape := shapeOf(reflect.TypeFor[T](), enclosing{})
 	if shape.Type != "object" {
 		panic(fmt.Sprintf("engines: %v is not a struct", reflect.TypeFor[T]()))
 	}
@@ -54,8 +54,16 @@ type shape struct {
 	Example string `json:"-"`
 }
 
-// shapeOf describes a type; within holds the enclosing structs, to detect recursion.
-func shapeOf(t reflect.Type, within []reflect.Type) *shape {
+// enclosing is what a type is described in: the structs around it, to detect recursion. What
+// is open need not have a schema: what contains itself, or writes its own JSON, is any value
+// there, and no member is required.
+type enclosing struct {
+	open    bool
+	structs []reflect.Type
+}
+
+// shapeOf describes a type.
+func shapeOf(t reflect.Type, within enclosing) *shape {
 	if t.Kind() == reflect.Pointer {
 		return shapeOf(t.Elem(), within)
 	}
@@ -63,7 +71,7 @@ func shapeOf(t reflect.Type, within []reflect.Type) *shape {
 		return &shape{}
 	}
 	switch {
-	case t == reflect.TypeFor[json.RawMessage](), t.Kind() == reflect.Interface:
+	case t == reflect.TypeFor[json.RawMessage](), t.Kind() == reflect.Interface, within.open && (reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) || slices.Contains(within.structs, t)):
 		return &shape{}
 	case t == reflect.TypeFor[json.Number]():
 		return &shape{Type: "number"}
@@ -77,7 +85,7 @@ func isText(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-func shapeOfKind(t reflect.Type, within []reflect.Type) *shape {
+func shapeOfKind(t reflect.Type, within enclosing) *shape {
 	switch t.Kind() {
 	case reflect.String:
 		return &shape{Type: "string"}
@@ -106,11 +114,11 @@ func unlessEmpty(s *shape) *shape {
 	return s
 }
 
-func shapeOfStruct(t reflect.Type, within []reflect.Type) *shape {
-	if slices.Contains(within, t) {
+func shapeOfStruct(t reflect.Type, within enclosing) *shape {
+	if slices.Contains(within.structs, t) {
 		panic(fmt.Sprintf("engines: %v contains itself", t))
 	}
-	within = append(within, t)
+	within.structs = append(slices.Clip(within.structs), t)
 	made := &shape{Type: "object", Properties: new(jsonvalue.Object)}
 	for i := range t.NumField() {
 		made.addField(t.Field(i), within)
@@ -118,7 +126,7 @@ func shapeOfStruct(t reflect.Type, within []reflect.Type) *shape {
 	return made
 }
 
-func (s *shape) addField(field reflect.StructField, within []reflect.Type) {
+func (s *shape) addField(field reflect.StructField, within enclosing) {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if field.Anonymous && name == "" {
 		inner := shapeOf(field.Type, within)
@@ -135,7 +143,7 @@ func (s *shape) addField(field reflect.StructField, within []reflect.Type) {
 	described := shapeOf(field.Type, within)
 	described.annotate(field.Tag)
 	s.Properties.Add(name, described)
-	if !strings.Contains(options, "omit") {
+	if !within.open && !strings.Contains(options, "omit") {
 		s.Required = append(s.Required, name)
 	}
 }

@@ -34,12 +34,7 @@ func (t Tool) PublishedOutput() OutputSchema {
 	if len(output) == 0 {
 		return OutputSchema{Receipts: true, Faults: true}
 	}
-	if t.derived != nil {
-		if short, ok := shortOutput(output); ok {
-			return OutputSchema{Published: short, Receipts: true, Faults: true}
-		}
-	}
-	if merged, ok := mergedOutput(output); ok {
+	if merged, ok := mergedOutput(output, t.derived != nil); ok {
 		return OutputSchema{Published: merged, Receipts: true, Faults: true}
 	}
 	if either, ok := eitherOutput(output); ok {
@@ -130,8 +125,9 @@ var restrictingKeywords = []string{"patternProperties", "propertyNames", "maxPro
 
 // mergedOutput returns a schema whose properties stay at the root, where clients look
 // for them: the required members become one of two alternatives, and additional members
-// are allowed. It returns false if the root has further restrictions.
-func mergedOutput(output json.RawMessage) (json.RawMessage, bool) {
+// are allowed. A short one, made by SchemaOf, has the types of its members alone, and need not
+// mention those of receipts and errors. It returns false if the root has further restrictions.
+func mergedOutput(output json.RawMessage, short bool) (json.RawMessage, bool) {
 	var root, properties map[string]json.RawMessage
 	if json.Unmarshal(output, &root) != nil {
 		return output, false
@@ -142,39 +138,27 @@ func mergedOutput(output json.RawMessage) (json.RawMessage, bool) {
 	if given := root["properties"]; given != nil && json.Unmarshal(given, &properties) != nil {
 		return output, false
 	}
-	if properties = withExtraMembers(properties); properties == nil || !addFaultAlternative(root) {
+	all := withExtraMembers(properties)
+	var members any = all
+	if short {
+		members = new(map[string]struct {
+			Type json.RawMessage `json:"type,omitempty"`
+			Enum json.RawMessage `json:"enum,omitempty"`
+		})
+		if json.Unmarshal(root["properties"], members) != nil {
+			return output, false
+		}
+	}
+	if all == nil || !addFaultAlternative(root) {
 		return output, false
 	}
 	delete(root, "additionalProperties")
 	var err error
-	if root["properties"], err = json.Marshal(properties); err != nil {
+	if root["properties"], err = json.Marshal(members); err != nil {
 		return output, false
 	}
 	merged, err := json.Marshal(root)
 	return merged, err == nil
-}
-
-// shortOutput returns a schema made by SchemaOf with the types of its members alone. It
-// allows further members, so those of receipts and errors need no mention. It returns
-// false if one of their names is used for something else.
-func shortOutput(output json.RawMessage) (json.RawMessage, bool) {
-	var root, properties map[string]json.RawMessage
-	if json.Unmarshal(output, &root) != nil || json.Unmarshal(root["properties"], &properties) != nil || withExtraMembers(properties) == nil || !addFaultAlternative(root) {
-		return output, false
-	}
-	members := make(map[string]struct {
-		Type json.RawMessage `json:"type,omitempty"`
-		Enum json.RawMessage `json:"enum,omitempty"`
-	}, len(properties))
-	if json.Unmarshal(root["properties"], &members) != nil {
-		return output, false
-	}
-	var err error
-	if root["properties"], err = json.Marshal(members); err != nil {
-		return output, false
-	}
-	short, err := json.Marshal(root)
-	return short, err == nil
 }
 
 // withExtraMembers returns properties with the extra ones; nil if one of these names is
