@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -137,9 +138,7 @@ func (s *shape) addField(field reflect.StructField, within enclosing) {
 	if !field.IsExported() || name == "-" {
 		return
 	}
-	if name == "" {
-		name = field.Name
-	}
+	name = cmp.Or(name, field.Name)
 	described := shapeOf(field.Type, within)
 	described.annotate(field.Tag)
 	s.Properties.Add(name, described)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -165,14 +166,11 @@ func mergedOutput(output json.RawMessage, short bool) (json.RawMessage, bool) {
 // used for something else. An identical member is accepted: the tool may belong to a
 // mounted Savant.
 func withExtraMembers(properties map[string]json.RawMessage) map[string]json.RawMessage {
-	all := make(map[string]json.RawMessage, len(properties)+len(extraMembers))
+	all := maps.Clone(extraMembers)
 	for name, schema := range properties {
 		if wanted := extraMembers[name]; wanted != nil && !SameJSON(schema, wanted) {
 			return nil
 		}
-		all[name] = schema
-	}
-	for name, schema := range extraMembers {
 		all[name] = schema
 	}
 	return all

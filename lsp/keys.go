@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -85,9 +86,7 @@ func keys(here []*schema) map[string]string {
 	all := map[string]string{}
 	for _, each := range here {
 		for name, property := range each.Properties {
-			if all[name] == "" {
-				all[name] = property.Description
-			}
+			all[name] = cmp.Or(all[name], property.Description)
 		}
 	}
 	return all

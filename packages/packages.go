@@ -5,6 +5,7 @@
 package packages
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -62,12 +63,7 @@ func IsPackageFile(name string) bool {
 
 // Names returns the names of the files, sorted.
 func (c Content) Names() []string {
-	names := make([]string, 0, len(c))
-	for name := range c {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(c))
 }
 
 // Digests returns the digest of each file.

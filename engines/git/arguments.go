@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,8 +107,5 @@ func gitFailed(complaint *gitrun.Complaint, root string) error {
 		}
 		return match[:at] + "…"
 	})
-	if text == "" {
-		text = "git failed and gave no reason"
-	}
-	return fault.New(fault.ToolFailed, "%s", fault.Cut(text, 1000))
+	return fault.New(fault.ToolFailed, "%s", fault.Cut(cmp.Or(text, "git failed and gave no reason"), 1000))
 }

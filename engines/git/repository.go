@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,9 +120,7 @@ func displayName(folder string) string {
 // locate resolves the folder that a caller names and returns its root. Whether a
 // folder exists is revealed only inside the roots.
 func locate(roots []string, folder string) (start, root string, err error) {
-	if folder == "" {
-		folder = "."
-	}
+	folder = cmp.Or(folder, ".")
 	if strings.ContainsRune(folder, 0) {
 		return "", "", invalid("repo", "a path without NUL", folder)
 	}

@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -62,10 +63,7 @@ func (c catalog) versions(ref, workflow string) []string {
 		}
 		return versions
 	}
-	if workflow == "" {
-		workflow = ref
-	}
-	return c.think.Library.Versions(workflow)
+	return c.think.Library.Versions(cmp.Or(workflow, ref))
 }
 
 func (c catalog) stepIDs(ctx context.Context, workflow, run string) []string {

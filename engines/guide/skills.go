@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -61,9 +62,7 @@ func skillName(workflow string, taken map[string]bool) string {
 
 func skillOf(name string, workflow *flow.Workflow) (engines.Skill, error) {
 	about := strings.NewReplacer("<", "(", ">", ")").Replace(visible.Line(strings.Join(strings.Fields(workflow.Description), " ")))
-	if about == "" {
-		about = "The procedure " + workflow.Name + "."
-	}
+	about = cmp.Or(about, "The procedure "+workflow.Name+".")
 	if !strings.HasSuffix(about, ".") {
 		about += "."
 	}

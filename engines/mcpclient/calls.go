@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -96,9 +97,7 @@ func (d Definition) Tool() (engines.Tool, error) {
 		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not valid MCP: %s", d.Name, describeMismatch(err))
 	}
 	hints := listed.Annotations
-	if listed.Title == "" {
-		listed.Title = hints.Title
-	}
+	listed.Title = cmp.Or(listed.Title, hints.Title)
 	return engines.Tool{
 		Name: listed.Name, Title: listed.Title, Description: listed.Description,
 		Input: listed.InputSchema, Output: listed.OutputSchema,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -127,9 +128,7 @@ func (h *httpLink) send(ctx context.Context, method string, body []byte, header 
 	if version := h.version.Load(); version != nil {
 		request.Header.Set(mcp.HeaderProtocolVersion, *version)
 	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	for name, value := range h.headers {
 		request.Header.Set(name, value)
 	}

@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -36,9 +37,7 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 	}
 	tool.Title = fault.Cut(visible.Line(tool.Title), 100)
 	description := visible.Text(strings.TrimSpace(tool.Description))
-	if description == "" {
-		description = "The tool " + definition.Name + " of the MCP server " + engine + ", which gives no description."
-	}
+	description = cmp.Or(description, "The tool "+definition.Name+" of the MCP server "+engine+", which gives no description.")
 	schema, err := jsonvalue.Decode(tool.Input)
 	if err != nil && len(tool.Input) > 0 {
 		return engines.Tool{}, fault.New(fault.ValidationFailed, "its input schema is not JSON: %w", err)

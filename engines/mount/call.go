@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,9 +133,7 @@ func (s *server) failure(live *session, tool string, err error) error {
 func (s *server) content(tool string, result mcpclient.CallResult) (any, error) {
 	text := result.Text()
 	if result.IsError {
-		if text == "" {
-			text = "it failed and gave no reason"
-		}
+		text = cmp.Or(text, "it failed and gave no reason")
 		return nil, fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(s.launch.secrets.Text(text), maxErrorText))
 	}
 	blocks, err := json.Marshal(result.Content)

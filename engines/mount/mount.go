@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -137,11 +138,7 @@ func (m *Mounts) add(each entry, others []string, trusted *pinnedServer, lockErr
 	if s.trusted == nil || each.disabled || s.untrusted != nil {
 		return
 	}
-	var tools []string
-	for tool := range s.trusted.Tools {
-		tools = append(tools, tool)
-	}
-	if err := s.publish(tools); err != nil {
+	if err := s.publish(slices.Collect(maps.Keys(s.trusted.Tools))); err != nil {
 		m.problem(err)
 	}
 }

@@ -3,6 +3,7 @@
 package calendar
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -23,8 +24,5 @@ func Parse(text, layout string) (seconds int64, nanoseconds int, err error) {
 			return read.Unix(), read.Nanosecond(), nil
 		}
 	}
-	if layout == "" {
-		layout = time.DateOnly
-	}
-	return 0, 0, fmt.Errorf("it is not written as %s", layout)
+	return 0, 0, fmt.Errorf("it is not written as %s", cmp.Or(layout, time.DateOnly))
 }

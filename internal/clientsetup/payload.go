@@ -1,6 +1,7 @@
 package clientsetup
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"savant/fault"
@@ -19,10 +20,7 @@ var beforeNames = map[string]string{"gemini-cli": "BeforeTool", "cursor": "preTo
 
 // Payload is the input of the client's hook for an event.
 func (c Client) Payload(e Event) ([]byte, error) {
-	name, tool := beforeNames[c.Name], "Bash"
-	if name == "" {
-		name = "PreToolUse"
-	}
+	name, tool := cmp.Or(beforeNames[c.Name], "PreToolUse"), "Bash"
 	if e.Next {
 		tool = "mcp__savant__think_next"
 	}

@@ -1,6 +1,7 @@
 package clientsetup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,10 +75,7 @@ func resolve(path string) (string, error) {
 
 // root opens the folder that the change may not leave, and names the file in it.
 func (c Change) root() (*os.Root, string, error) {
-	folder := c.project
-	if folder == "" {
-		folder = filepath.Dir(c.Target)
-	}
+	folder := cmp.Or(c.project, filepath.Dir(c.Target))
 	root, err := regular.OpenFolder(folder)
 	return root, filepath.ToSlash(regular.Relative(folder, c.Target)), err
 }

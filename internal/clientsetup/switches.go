@@ -1,6 +1,7 @@
 package clientsetup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,11 +74,7 @@ type settingsFile struct {
 
 // machine is a file that an administrator writes, by operating system.
 func (t Target) machine(linux, darwin, windows string) string {
-	path := map[string]string{"darwin": darwin, "windows": windows}[t.OS]
-	if path == "" {
-		path = linux
-	}
-	return t.Root + path
+	return t.Root + cmp.Or(map[string]string{"darwin": darwin, "windows": windows}[t.OS], linux)
 }
 
 // own is the target of the person's own files.

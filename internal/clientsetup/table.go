@@ -2,6 +2,7 @@ package clientsetup
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 
 	"savant/internal/configedit"
@@ -103,9 +104,7 @@ func claudeHooks(t Target) []configedit.Entry {
 		if t.OS == "windows" {
 			made["command"], made["args"] = t.Program, []string{"hook", "claude-code"}
 		}
-		for key, value := range more {
-			made[key] = value
-		}
+		maps.Copy(made, more)
 		return made
 	}
 	return t.hookEntries("claude-code", object{

@@ -5,6 +5,7 @@ package gitrun
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -157,10 +158,8 @@ func (c Command) process(ctx context.Context) (*exec.Cmd, error) {
 // broughtSettings reports whether the person's own settings of git are in the repository,
 // as where the home folder is. They name programs, which a clone must not.
 func broughtSettings(folder string) bool {
-	home, users := os.Getenv("HOME"), os.Getenv("XDG_CONFIG_HOME")
-	if users == "" {
-		users = filepath.Join(home, ".config")
-	}
+	home := os.Getenv("HOME")
+	users := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	return regular.Controls(folder, filepath.Join(home, ".gitconfig")) || regular.Controls(folder, filepath.Join(users, "git", "config"))
 }
 

@@ -18,6 +18,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,9 +158,7 @@ func (q *Queue) Lost(ctx context.Context, id string, lease time.Duration) (bool,
 			return false, err
 		}
 		seen := fmt.Sprint(len(claims), beat.Nonce)
-		if first == "" {
-			first = seen
-		}
+		first = cmp.Or(first, seen)
 		if seen != first || time.Since(began) > lease {
 			return seen == first, nil
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,13 +187,8 @@ func (a *App) namesakes(name string) []string {
 // filesNamed returns the files of a workflow among those of a layer; a name may have its
 // folder, as in team/deploy.
 func filesNamed(files fs.FS, name string) (named []string) {
-	names, _ := library.WorkflowFiles(files)
-	for _, each := range names {
-		if library.NameOf(each) == name || library.NameInFolder(each) == name {
-			named = append(named, each)
-		}
-	}
-	return named
+	named, _ = library.WorkflowFiles(files)
+	return slices.DeleteFunc(named, func(each string) bool { return library.NameOf(each) != name && library.NameInFolder(each) != name })
 }
 
 // fileOf returns where a workflow's file would be below SAVANT_PATH. A bundled one has
@@ -307,9 +303,7 @@ func relocate(d fault.Diagnostic, folder, file string, code fault.Code) fault.Di
 			d.File = filepath.Join(folder, below)
 		}
 	}
-	if d.Code == "" {
-		d.Code = code
-	}
+	d.Code = cmp.Or(d.Code, code)
 	return d
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"savant/think/flow"
@@ -85,10 +86,8 @@ func (a *App) waitsFor(outstanding []flow.Instruction) string {
 
 // knowsOne reports whether Savant has the tool of one of the instructions.
 func (a *App) knowsOne(outstanding []flow.Instruction) bool {
-	for _, next := range outstanding {
-		if _, known := a.Tools.Resolve(next.Call); known {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(outstanding, func(next flow.Instruction) bool {
+		_, known := a.Tools.Resolve(next.Call)
+		return known
+	})
 }

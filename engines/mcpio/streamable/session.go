@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -42,10 +43,7 @@ func newSessionID(peer mcpio.Peer) (string, error) {
 // Without a session id only the headers describe the client. An invalid id is
 // INVALID_PARAMS: the client initializes again.
 func peerOf(header http.Header) (peer mcpio.Peer, scope string, err error) {
-	revision := header.Get(mcpio.HeaderRevision)
-	if revision == "" {
-		revision = mcpio.OldestHTTP
-	}
+	revision := cmp.Or(header.Get(mcpio.HeaderRevision), mcpio.OldestHTTP)
 	id := header.Get(mcpio.HeaderSession)
 	if id == "" || !mcpio.HasSessions(revision) {
 		return mcpio.Peer{Protocol: revision}, "", nil

@@ -51,12 +51,7 @@ func ParseGlobs(patterns []string) ([]Glob, error) {
 func (g Glob) Fits(name string) bool {
 	segments := strings.Split(name, "/")
 	if g.anywhere {
-		for _, segment := range segments {
-			if g.segments[0] == "**" || matchSegment(g.segments[0], segment) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(segments, func(each string) bool { return g.segments[0] == "**" || matchSegment(g.segments[0], each) })
 	}
 	for end := len(segments); end > 0; end-- {
 		if matchSegments(g.segments, segments[:end]) {

@@ -3,6 +3,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -315,9 +316,7 @@ func projectOf(client, named string, variable func(string) (string, bool), repor
 			folder = text
 		}
 	}
-	if folder == "" {
-		folder = "."
-	}
+	folder = cmp.Or(folder, ".")
 	if absolute, err := filepath.Abs(folder); err == nil {
 		folder = absolute
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,10 +153,7 @@ func withCommands(a *app.App, draft *adopt.Draft, yes bool) (added []string, fil
 	}
 	root, _ := value.(map[string]any)
 	known, _ := root["commands"].(map[string]any)
-	names := []string{}
-	for name := range known {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(known))
 	if !yes {
 		if !missing {
 			draft.Decline(names)

@@ -2,6 +2,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -385,9 +386,7 @@ func (p *program) pack(ctx context.Context, a *app.App, file string) error {
 		_, err = p.Stdout.Write(data)
 		return err
 	}
-	if file == "" {
-		file = filepath.Base(a.Path) + ".tar.gz"
-	}
+	file = cmp.Or(file, filepath.Base(a.Path)+".tar.gz")
 	if _, err := os.Lstat(file); err == nil {
 		return fault.New(fault.IDCollision, "%s exists: remove it, or name another file with -o", file)
 	}

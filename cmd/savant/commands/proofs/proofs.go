@@ -3,6 +3,7 @@
 package proofs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +66,7 @@ func Command(shared *cli.Program) *cobra.Command {
 }
 
 func (p *program) prove(ctx context.Context, a *app.App, run app.Run, in request) error {
-	if in.output == "" {
-		in.output = run.RunID + ".proof"
-	}
+	in.output = cmp.Or(in.output, run.RunID+".proof")
 	if in.disclosures != "" && len(in.redact) == 0 {
 		return cli.UsageError("--disclosures: nothing is redacted without --redact")
 	}

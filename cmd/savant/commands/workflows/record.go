@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,16 +55,11 @@ func (p *program) record(ctx context.Context, a *app.App, run, name, file string
 	if err != nil {
 		return err
 	}
-	if name == "" {
-		name = "run " + key.Run
-	}
-	made, err := cases.Record(new(cases.File).Ruled(a.Think.Rules), name, params, answers, graph)
+	made, err := cases.Record(new(cases.File).Ruled(a.Think.Rules), cmp.Or(name, "run "+key.Run), params, answers, graph)
 	if err != nil {
 		return err
 	}
-	if file == "" {
-		file = filepath.Join(p.Settings.Path, "workflows", key.Workflow+".cases.yaml")
-	}
+	file = cmp.Or(file, filepath.Join(p.Settings.Path, "workflows", key.Workflow+".cases.yaml"))
 	if err := appendCase(file, key.Workflow, made); err != nil {
 		return err
 	}
