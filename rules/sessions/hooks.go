@@ -24,7 +24,7 @@ const OfHooks = "hooks"
 // before or after it is made. Where it cannot decide, the call does not pass.
 func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	set, runs, err := k.holding(ctx, engines.Call{})
-	tool, ours := toolOf(set, e.Tool)
+	tool, ours := ToolOf(set, e.Tool)
 	switch {
 	case err != nil && e.Kind == gate.BeforeTool:
 		return refusal(err)
@@ -78,10 +78,10 @@ func spelling(name string) string {
 	return strings.Join(words, "_")
 }
 
-// toolOf returns the name by which rules know a client's tool: SERVER.TOOL of another MCP
+// ToolOf returns the name by which rules know a client's tool: SERVER.TOOL of another MCP
 // server, however the client writes it. Where several are meant, it is one that rules are
 // about. ours: it is one that a server of Savant publishes.
-func toolOf(set *rules.Set, name string) (tool string, ours bool) {
+func ToolOf(set *rules.Set, name string) (tool string, ours bool) {
 	meant, names := "", set.Spelled()
 	for _, known := range names {
 		for _, spelt := range []string{known, engines.Underscored(known)} {

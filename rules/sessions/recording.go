@@ -150,7 +150,7 @@ func (t *trial) begin(name string, made Recorded) {
 	made.Line = t.line
 	t.calls++
 	t.open[name] = nil
-	tool, ours := toolOf(t.set, made.Tool)
+	tool, ours := ToolOf(t.set, made.Tool)
 	if made.Tool = tool; !t.set.Reads(tool) {
 		return
 	}

@@ -52,13 +52,18 @@ func (p *program) listing(use, short string, takes cobra.PositionalArgs) *cobra.
 		if len(args) == 0 {
 			return p.print(set.All())
 		}
-		name := args[0]
-		if tool, known := a.Tools.Resolve(name); known {
+		name, _ := sessions.ToolOf(set, args[0])
+		tool, known := a.Tools.Resolve(name)
+		if known {
 			name = tool.Name
 		}
 		found := set.Guards(name)
 		if len(found) == 0 && !p.JSON {
-			_, err := fmt.Fprintf(p.Stdout, "No rule is about %s.\n", terminal.Visible(name))
+			hint := ""
+			if !known {
+				hint = fault.NearestHint(" Did you mean %s?", name, append(set.Spelled(), a.Tools.Names()...))
+			}
+			_, err := fmt.Fprintf(p.Stdout, "No rule is about %s.%s\n", terminal.Visible(name), terminal.Visible(hint))
 			return err
 		}
 		return p.print(found)
