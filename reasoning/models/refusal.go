@@ -20,6 +20,9 @@ type bodyError struct {
 	status int
 }
 
+// statusName matches the names that services give to the status of HTTP.
+var statusName = pattern.Lazy(`(?i)code|status`)
+
 // refusal returns the error in the body of an answer; nil if it has none.
 func refusal(answer []byte) *bodyError {
 	found := errorIn(gjson.ParseBytes(answer))
@@ -32,9 +35,9 @@ func refusal(answer []byte) *bodyError {
 		made.message = cmp.Or(found.Get("message").Str, found.Get("detail").Str, found.Raw)
 	}
 	made.message = strings.Join(strings.Fields(strings.ToValidUTF8(made.message, "\uFFFD")), " ")
-	found.ForEach(func(_, member gjson.Result) bool { // whatever they call it
-		if given := tokens(member); given/100 == 4 || given/100 == 5 {
-			made.status = given
+	found.ForEach(func(name, member gjson.Result) bool { // http_code, statusCode; a window of 512 is none
+		if status := tokens(member); statusName().MatchString(name.Str) && (status/100 == 4 || status/100 == 5) {
+			made.status = status
 		}
 		return made.status == 0
 	})

@@ -46,6 +46,7 @@ func TestFaultsThatPass(t *testing.T) {
 		"a code beyond statuses": {200, `{"object":"error","message":"too many requests","code":40303}`, true},
 		"another name for it":    {200, `{"error":{"http_status":529,"message":"x"}}`, true},
 		"closed by a proxy":      {499, "client closed request", true},
+		"a size of 512":          {200, `{"error":{"message":"the prompt does not fit","n_ctx":512}}`, false},
 		"no money":               {402, `{"error":{"message":"Insufficient credits","code":402}}`, false},
 		"no money, 429":          {429, `{"error":{"message":"You have run out of credits","type":"billing_error"}}`, false},
 		"a final code in a 200":  {200, `{"error":{"code":401,"message":"no key","type":"api_error"}}`, false},
