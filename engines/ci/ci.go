@@ -5,6 +5,7 @@ package ci
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os/exec"
 	"slices"
@@ -120,7 +121,12 @@ func (r *runner) runTests(ctx context.Context, call engines.Call, _ testsInput) 
 	return r.run(ctx, call, runInput{Name: testsCommand})
 }
 
-func (r *runner) run(ctx context.Context, call engines.Call, in runInput) (*Report, error) {
+func (r *runner) run(ctx context.Context, call engines.Call, in runInput) (made *Report, err error) {
+	defer func() {
+		if errors.Is(err, fault.EngineOffline) { // until a person writes the file or installs the program
+			err = fault.From(err).Attach("retry", false)
+		}
+	}()
 	commands, err := r.load()
 	if err != nil {
 		return nil, err
