@@ -167,7 +167,8 @@ func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.R
 			previous = record.Version
 		}
 	}
-	return 0, fault.New(fault.CheckpointNotFound, "run %q has no checkpoint %q: use start, v1 to v%d, the id of an answered step, or one of think.state.get", key.Run, fault.Cut(name, 120), len(records))
+	return 0, fault.New(fault.CheckpointNotFound, "run %q has no checkpoint %q: use start, v1 to v%d or the id of an answered step", key.Run, fault.Cut(name, 120), len(records)).
+		Hinted(fault.Hint{Call: "think.state.get", Text: "lists the saved ones"})
 }
 
 func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, to int, in ResetInput) (*ResetOutput, error) {

@@ -143,8 +143,9 @@ func explained(err error) *fault.Error {
 
 // commands maps tools to the commands for people.
 var commands = map[string]string{
-	"think.state.list":     "savant state list",
+	"think.state.list":     "savant runs",
 	"think.workflows.list": "savant workflows list",
+	"think.state.get":      "savant state get RUN",
 	"agent.list":           "savant runs",
 }
 
