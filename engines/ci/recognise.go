@@ -112,7 +112,9 @@ var (
 		{{"Elixir", "mix.exs", nil, "mix, test", uncounted, slow}},
 		{{"Swift", "Package.swift", nil, "swift, test", uncounted, slow}},
 		{{"PHP", "composer.json", pattern.Lazy(`"test"\s*:`), "composer, test", uncounted, slow}},
-		{{"Ruby", ".rspec", nil, "bundle, exec, rspec", uncounted, slow}},
+		{{"Ruby", ".rspec", nil, "bundle, exec, rspec", uncounted, slow}, {"Ruby", "Rakefile", pattern.Lazy(`TestTask|(?m)^\s*task\W+test\b`), "bundle, exec, rake, test", uncounted, slow}},
+		{{"Flutter", "pubspec.yaml", pattern.Lazy(`(?m)^\s+sdk:\s*flutter\b`), "flutter, test", uncounted, slow}, {"Dart", "pubspec.yaml", nil, "dart, test", uncounted, slow}},
+		{{"Zig", "build.zig", pattern.Lazy(`step\("test"`), "zig, build, test", uncounted, slow}},
 		{{"just", "[jJ]ustfile", pattern.Lazy(`(?m)^@?test\b[^\n=]*:(?:[^=]|$)`), "just, test", uncounted, slow}},
 		{{"Make", makefiles, target("test"), "make, test", uncounted, slow}, {"Make", makefiles, target("check"), "make, check", uncounted, slow}},
 	}
