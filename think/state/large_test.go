@@ -94,6 +94,23 @@ func TestDigestsAreFoundAcrossBlocks(t *testing.T) {
 	require.Equal(t, 1, found.Artifacts, "the twin")
 }
 
+// TestAFolderInThePlaceOfTheLatestCall is set aside: the call has its receipt.
+func TestAFolderInThePlaceOfTheLatestCall(t *testing.T) {
+	folder := t.TempDir()
+	d, err := Open(folder, Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	given := Receipt{ID: "aaaaaaaa", Tool: "git.status", Input: "input", Output: "output", Time: time.Now().UTC()}
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, latestCallName(given.Tool, given.Input), "brought"), 0o700))
+	require.NoError(t, d.PutReceipt(t.Context(), given))
+	latest, err := d.LatestCall(t.Context(), given.Tool, given.Input)
+	require.NoError(t, err)
+	require.Equal(t, given.ID, latest.ID)
+	kept, err := filepath.Glob(filepath.Join(folder, ".savant/trash/*-damaged-receipt/latest-*/brought"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+}
+
 // TestARepairIsBounded: how many records there were is only claimed by a record, a projection
 // or a head, and a journal may be of any size.
 func TestARepairIsBounded(t *testing.T) {

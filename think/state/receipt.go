@@ -181,7 +181,22 @@ func (d *Dir) putLatest(receipt Receipt) error {
 	if err != nil {
 		return fault.New(fault.InvalidParams, "a receipt does not encode: %w", err)
 	}
-	return d.replace(latestCallName(receipt.Tool, receipt.Input), append(data, '\n'), atomicfile.Lazy)
+	name := latestCallName(receipt.Tool, receipt.Input)
+	saved := d.replace(name, append(data, '\n'), atomicfile.Lazy)
+	if saved == nil {
+		return nil
+	}
+	if _, err := d.disk.Entries(name); err != nil {
+		return saved
+	}
+	kept, err := d.makeTrash(damagedLabel + "-receipt") // a clone can bring a folder of this name
+	if err == nil {
+		err = d.move(name, path.Join(kept, path.Base(name)))
+	}
+	if err != nil {
+		return saved
+	}
+	return d.replace(name, append(data, '\n'), atomicfile.Lazy)
 }
 
 // LatestCall returns the last call of a tool with arguments of a digest, or the zero
