@@ -5,7 +5,6 @@ package ci
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"os/exec"
 	"slices"
@@ -121,12 +120,7 @@ func (r *runner) runTests(ctx context.Context, call engines.Call, _ testsInput) 
 	return r.run(ctx, call, runInput{Name: testsCommand})
 }
 
-func (r *runner) run(ctx context.Context, call engines.Call, in runInput) (made *Report, err error) {
-	defer func() {
-		if errors.Is(err, fault.EngineOffline) { // until a person writes the file or installs the program
-			err = fault.From(err).Attach("retry", false)
-		}
-	}()
+func (r *runner) run(ctx context.Context, call engines.Call, in runInput) (*Report, error) {
 	commands, err := r.load()
 	if err != nil {
 		return nil, err
