@@ -12,11 +12,19 @@ import (
 
 type begunKey struct{}
 
+// observerFunc is a function as an Observer.
+type observerFunc func(ctx context.Context, call engines.Call, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event))
+
+// Begin implements engines.Observer.
+func (f observerFunc) Begin(ctx context.Context, call engines.Call, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
+	return f(ctx, call, begun, args)
+}
+
 // TestBeginAndEndOfACall: the tool runs in the context that Begin returns, and
 // every begin has one end, also of a call that was refused.
 func TestBeginAndEndOfACall(t *testing.T) {
 	var begun, ended []engines.Event
-	table := engines.NewRegistry(engines.Options{Observer: engines.ObserverFunc(func(ctx context.Context, _ engines.Call, e engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
+	table := engines.NewRegistry(engines.Options{Observer: observerFunc(func(ctx context.Context, _ engines.Call, e engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 		begun = append(begun, e)
 		return context.WithValue(ctx, begunKey{}, string(args)), func(e engines.Event) { ended = append(ended, e) }
 	})})

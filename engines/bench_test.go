@@ -21,7 +21,7 @@ func BenchmarkCall(b *testing.B) {
 	nothing := engines.Bind("x.nothing", "Does nothing.", func(context.Context, echoIn) (answer, error) { return answer{true}, nil })
 	timed := nothing
 	timed.Timeout = time.Minute
-	observed := engines.Options{Observer: engines.ObserverFunc(unobserved)}
+	observed := engines.Options{Observer: observerFunc(unobserved)}
 	receipted := engines.Options{Receipts: receiptFunc(func(context.Context, engines.Receipt) error { return nil })}
 	for _, c := range []struct {
 		name    string

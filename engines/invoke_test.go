@@ -72,7 +72,7 @@ func TestCallsHaveTheirTime(t *testing.T) {
 		for name, tool := range tools {
 			var seen events
 			var log bytes.Buffer
-			table := engines.NewRegistry(engines.Options{Observer: engines.ObserverFunc(seen.begin), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			table := engines.NewRegistry(engines.Options{Observer: observerFunc(seen.begin), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			tool.Timeout = time.Minute
 			require.NoError(t, table.Add(tool))
 			_, err := table.Call(t.Context(), name, nil)
@@ -248,7 +248,7 @@ func TestConductorsTakeNoPlace(t *testing.T) {
 // Every call is an event, also one that reaches no tool.
 func TestEveryCallIsAnEvent(t *testing.T) {
 	var seen events
-	table := engines.NewRegistry(engines.Options{Observer: engines.ObserverFunc(seen.begin)})
+	table := engines.NewRegistry(engines.Options{Observer: observerFunc(seen.begin)})
 	require.NoError(t, table.Add(named("x.echo"), does("x.panics", func(context.Context) (any, error) { panic("now") }),
 		does("x.odd", func(context.Context) (any, error) { return func() {}, nil })))
 	cases := []struct {
@@ -276,7 +276,7 @@ func TestEveryCallIsAnEvent(t *testing.T) {
 
 // Calls, changes of the table and questions after its health at once.
 func TestEverythingAtOnce(t *testing.T) {
-	table := engines.NewRegistry(engines.Options{Observer: engines.ObserverFunc(unobserved)})
+	table := engines.NewRegistry(engines.Options{Observer: observerFunc(unobserved)})
 	var running, most atomic.Int64
 	counted := func(context.Context) (any, error) {
 		now := running.Add(1)

@@ -42,14 +42,6 @@ type Observer interface {
 	Begin(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event))
 }
 
-// ObserverFunc is a function as an Observer.
-type ObserverFunc func(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event))
-
-// Begin implements Observer.
-func (f ObserverFunc) Begin(ctx context.Context, call Call, begun Event, args json.RawMessage) (context.Context, func(Event)) {
-	return f(ctx, call, begun, args)
-}
-
 // ReceiptStore stores receipts; a store of runs is one.
 type ReceiptStore interface {
 	// PutReceipt returns ID_COLLISION for an id in use, and is then called with another.

@@ -455,12 +455,9 @@ func canEqual(a, b *Type) bool {
 	if a.values == nil || b.values == nil {
 		return loose(a.kinds)&loose(b.kinds) != 0 && (a.values == nil || anyOf(a.values, b)) && (b.values == nil || anyOf(b.values, a))
 	}
-	for _, value := range a.values {
-		if slices.ContainsFunc(b.values, func(other any) bool { return equalJSON(value, other) }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.values, func(value any) bool {
+		return slices.ContainsFunc(b.values, func(other any) bool { return equalJSON(value, other) })
+	})
 }
 
 // loose takes integers and other numbers for one kind: 2 equals 2.0.

@@ -363,12 +363,10 @@ func toolFailed(result map[string]any, text string) *fault.Error {
 // failedCall reports whether a result only says that the call failed. It needs no
 // witness, because it can only fail the step.
 func (t Terms) failedCall(result any) bool {
-	for _, reading := range readings(result) {
-		if _, problem := t.normalise(reading); problem == nil || problem.Code != fault.ToolFailed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(readings(result), func(reading any) bool {
+		_, problem := t.normalise(reading)
+		return problem == nil || problem.Code != fault.ToolFailed
+	})
 }
 
 // failureOf returns the failed call that a result is although it has not MCP's form: the

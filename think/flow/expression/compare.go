@@ -103,12 +103,7 @@ func truth(e *evaluation) any {
 func membership(e *evaluation) any {
 	switch container := e.args[1].(type) {
 	case []any:
-		for _, item := range container {
-			if e.equal(e.args[0], item, 0) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(container, func(item any) bool { return e.equal(e.args[0], item, 0) })
 	case map[string]any:
 		_, found := container[e.str(0)]
 		return found

@@ -3,6 +3,7 @@ package expression
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,12 +126,7 @@ func (w *weight) add(value any, depth int) bool {
 	case string:
 		return w.write(v)
 	case []any:
-		for _, item := range v {
-			if !w.add(item, depth+1) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(v, func(item any) bool { return !w.add(item, depth+1) })
 	case map[string]any:
 		for key, item := range v {
 			if !w.write(key) || !w.add(item, depth+1) {
