@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/regular"
 	"savant/think/cases"
+	"savant/think/library"
 )
 
 // maxCases bounds what is read of a cases file that a case is added to.
@@ -60,6 +62,11 @@ func (p *program) record(ctx context.Context, a *app.App, run, name, file string
 		return err
 	}
 	file = cmp.Or(file, filepath.Join(p.Settings.Path, "workflows", key.Workflow+".cases.yaml"))
+	if other := library.CasesOf(filepath.ToSlash(file)); strings.HasSuffix(file, library.CasesSuffix) && other != key.Workflow {
+		if _, err := a.Think.Library.Find(other, ""); err == nil {
+			return fault.New(fault.InvalidParams, "-o %s: that file is of the workflow %s, and the run is one of %s", file, other, key.Workflow)
+		}
+	}
 	if err := appendCase(file, key.Workflow, made); err != nil {
 		return err
 	}
