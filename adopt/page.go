@@ -114,45 +114,17 @@ func frontMatter(source []byte) (front map[string]string, body []byte, lines int
 
 // line returns the line of a node in the document.
 func (p *page) line(node ast.Node) int {
-	for at := node; at != nil; at = at.FirstChild() {
-		if at.Type() == ast.TypeBlock && at.Lines().Len() > 0 {
-			return p.lineAt(at.Lines().At(0).Start)
-		}
-		if inline, is := at.(*ast.Text); is {
-			return p.lineAt(inline.Segment.Start)
+	for at := node; at != nil && at.Type() == ast.TypeBlock; at = at.FirstChild() {
+		if at.Lines().Len() > 0 {
+			return p.lines + 1 + bytes.Count(p.source[:at.Lines().At(0).Start], []byte("\n"))
 		}
 	}
 	return p.lines + 1
 }
 
-func (p *page) lineAt(offset int) int {
-	return p.lines + 1 + bytes.Count(p.source[:offset], []byte("\n"))
-}
-
 // words returns the text of a block as it is written, without line breaks.
 func (p *page) words(node ast.Node) string {
-	var text strings.Builder
-	for i := range node.Lines().Len() {
-		segment := node.Lines().At(i)
-		text.Write(segment.Value(p.source))
-		text.WriteByte(' ')
-	}
-	if text.Len() == 0 {
-		p.inline(node, &text)
-	}
-	return strings.Join(strings.Fields(text.String()), " ")
-}
-
-// inline writes the text of a block that has no lines of its own.
-func (p *page) inline(node ast.Node, into *strings.Builder) {
-	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
-		if leaf, is := child.(*ast.Text); is {
-			into.Write(leaf.Segment.Value(p.source))
-			into.WriteByte(' ')
-			continue
-		}
-		p.inline(child, into)
-	}
+	return strings.Join(strings.Fields(string(node.Lines().Value(p.source))), " ")
 }
 
 // block reads one block of the page. One below an open condition is its branch.
@@ -493,18 +465,14 @@ var shells = []string{"sh", "bash", "shell", "zsh", "console", "terminal", "shel
 
 // code reads a code block: a flowchart, a command, or a part of a task.
 func (p *page) code(block ast.Node, language string) {
-	var body strings.Builder
-	for i := range block.Lines().Len() {
-		segment := block.Lines().At(i)
-		body.Write(segment.Value(p.source))
-	}
-	line, words, why := p.line(block), strings.TrimSpace(body.String()), "the block is a part of the task"
+	body := string(block.Lines().Value(p.source))
+	line, words, why := p.line(block), strings.TrimSpace(body), "the block is a part of the task"
 	switch {
 	case words == "":
 		return
 	case strings.EqualFold(language, "mermaid"):
 		before := len(p.draft.Steps)
-		err := p.draft.readMermaid(body.String(), line)
+		err := p.draft.readMermaid(body, line)
 		if err == nil {
 			p.used(p.draft.Steps[before].ID)
 			return

@@ -129,32 +129,31 @@ func (d *dry) drive(graph *flow.Graph) error {
 	t := newTrial(new(File), Case{Answers: d.answers}, graph)
 	d.trial, d.waits = t, map[string]flow.Instruction{}
 	t.run, t.out = graph.Start("dry", d.params, flow.CurrentTerms())
-	for range maxEvents {
-		t.provide()
-		var next *flow.Instruction
-		for i, each := range t.out.Instructions {
-			t.inputs[each.StepID] = each.Input
-			if _, waits := d.waits[each.StepID]; !waits && next == nil {
-				next = &t.out.Instructions[i]
-			}
+	var refused error
+	ended := t.drive(func(open []flow.Instruction) bool {
+		at := slices.IndexFunc(open, func(each flow.Instruction) bool { _, waits := d.waits[each.StepID]; return !waits })
+		if at < 0 {
+			return false
 		}
-		if next == nil || t.out.Final != nil || t.out.Blocked != nil {
-			return nil
-		}
+		next := open[at]
 		value, why := t.answers.next(next.StepID)
 		if why != "" {
-			d.waits[next.StepID] = *next
-			continue
+			d.waits[next.StepID] = next
+			return true
 		}
 		step, err := t.run.View().Step(next.StepID)
 		if err == nil {
-			err = t.settle(step, *next, value)
+			err = t.settle(step, next, value)
 		}
 		if err != nil {
-			return fault.New(fault.InvalidParams, "the answer of step %s is refused: %s", next.StepID, fault.From(err).Message())
+			refused = fault.New(fault.InvalidParams, "the answer of step %s is refused: %s", next.StepID, fault.From(err).Message())
 		}
+		return err == nil
+	})
+	if !ended {
+		return fault.New(fault.LimitExceeded, "the run did not end within %d answers", maxEvents)
 	}
-	return fault.New(fault.LimitExceeded, "the run did not end within %d answers", maxEvents)
+	return refused
 }
 
 func (d *dry) result() *Dry {

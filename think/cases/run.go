@@ -103,7 +103,11 @@ func (t *trial) execute() {
 		return
 	}
 	t.params = params
-	t.drive()
+	t.run, t.out = t.graph.Start("case", t.params, flow.CurrentTerms())
+	t.run.LeaveHashes()
+	if !t.drive(func(open []flow.Instruction) bool { return t.answer(open[0]) }) {
+		t.differs(t.test.path, Difference{Message: "the run did not end within " + strconv.Itoa(maxEvents) + " answers"})
+	}
 	if len(t.result.Differences) > 0 {
 		return
 	}
@@ -147,10 +151,9 @@ func (t *trial) differs(path string, d Difference) {
 	t.result.Differences = append(t.result.Differences, d)
 }
 
-// drive answers instructions until the run has ended or one has no answer.
-func (t *trial) drive() {
-	t.run, t.out = t.graph.Start("case", t.params, flow.CurrentTerms())
-	t.run.LeaveHashes()
+// drive hands the open instructions to answer until the run has ended or answer reports that
+// it can go on no more; it reports whether that came within maxEvents.
+func (t *trial) drive(answer func(open []flow.Instruction) bool) bool {
 	for range maxEvents {
 		t.provide()
 		for _, next := range t.out.Instructions {
@@ -159,14 +162,11 @@ func (t *trial) drive() {
 				t.inputs[next.StepID] = next.Input
 			}
 		}
-		if t.out.Final != nil || t.out.Blocked != nil || len(t.out.Instructions) == 0 {
-			return
-		}
-		if !t.answer(t.out.Instructions[0]) {
-			return
+		if t.out.Final != nil || t.out.Blocked != nil || len(t.out.Instructions) == 0 || !answer(t.out.Instructions) {
+			return true
 		}
 	}
-	t.differs(t.test.path, Difference{Message: "the run did not end within " + strconv.Itoa(maxEvents) + " answers"})
+	return false
 }
 
 // provide gives the run the long answers that it asks for.
