@@ -138,11 +138,11 @@ func TestAnswersInThePageContinueAWaitingCall(t *testing.T) {
 	p.types(`[name="field.1"]`, "1.5")
 	p.types(`[name="field.2"]`, `["a"]`)
 	p.follow(`.ask button.yes`)
-	p.says(`[id="field.1-wrong"]`, "Expected integer")
+	p.says(`[id$="field.1-wrong"]`, "Expected integer")
 	require.Equal(t, "blue", p.chosen(`select[name="field.0"]`), "what was filled in stays")
 	p.types(`[name="field.1"]`, "0") // a number, and less than the schema takes
 	p.follow(`.ask button.yes`)
-	p.says(`[id="field.1-wrong"]`, "1")
+	p.says(`[id$="field.1-wrong"]`, "1")
 	require.Equal(t, `["a"]`, eval[string](p, `document.querySelector('[name="field.2"]').value`))
 	require.JSONEq(t, `{"approved":true,"comment":"looks good"}`, captured(t, folder, "r1", "sure"))
 	p.types(`[name="field.1"]`, "3")
