@@ -141,13 +141,14 @@ func TestClientServerThatDoesNotRead(t *testing.T) {
 // A server that asks and asks and does not read gets a thousand answers, and more once
 // it has read them.
 func TestClientServerThatOnlyAsks(t *testing.T) {
-	next := make(chan string, 1)
+	next, answered := make(chan string, 1), make(chan struct{})
 	c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
 		read()
 		for i := range 20_000 {
 			fmt.Fprintf(write, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
 		}
 		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[]}}`)
+		<-answered // all questions before it were taken
 		for range 1000 {
 			read()
 		}
@@ -155,6 +156,7 @@ func TestClientServerThatOnlyAsks(t *testing.T) {
 		next <- read()
 	})
 	_, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
+	close(answered)
 	require.NoError(t, err)
 	require.Contains(t, <-next, `"later"`)
 }
