@@ -57,7 +57,8 @@ func (p *program) record(ctx context.Context, a *app.App, run, name, file string
 	if err != nil {
 		return err
 	}
-	made, err := cases.Record(new(cases.File).Ruled(a.Think.Rules), cmp.Or(name, "run "+key.Run), params, answers, graph)
+	name = cmp.Or(name, "run "+key.Run)
+	made, err := cases.Record(new(cases.File).Ruled(a.Think.Rules), name, params, answers, graph)
 	if err != nil {
 		return err
 	}
