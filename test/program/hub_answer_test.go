@@ -112,7 +112,7 @@ func TestAnAnswerInTheHubContinuesACommand(t *testing.T) {
 	require.Contains(t, body, `<option value="1" selected>blue</option>`, "what was filled in stays")
 	status, body = h.answer("r1", "field.0", "1", "field.1", "0", "field.3", `["a"]`)
 	require.Equal(t, http.StatusUnprocessableEntity, status)
-	require.Regexp(t, `(?s)id="field.1".*<p class="wrong text" id="field.1-wrong">[^<]*1`, body, "what the schema says is beside its field")
+	require.Regexp(t, `(?s)id="where.field.1".*<p class="wrong text" id="where.field.1-wrong">[^<]*1`, body, "what the schema says is beside its field")
 	require.Contains(t, body, ">[&#34;a&#34;]</textarea>")
 	status, body = h.answer("r1", "field.0", "1", "field.1", "3", "field.2", "0", "field.3", `["a"]`)
 	require.Equal(t, http.StatusOK, status, body)
