@@ -131,7 +131,7 @@ func (p *planner) codePassages(r reading) (found []passage) {
 // passageAt returns the passage of a declaration, or of a line of text with words of
 // the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
-	name := declared(r.lines[i], declarations...)
+	name := cmp.Or(declared(r.lines[i], declarations...), p.keyed(r.lines, i))
 	title := name
 	if p.question.kind == tests && name == "" && isTestCase().MatchString(r.lines[i]) {
 		title = nameIn(r.lines[i])
@@ -160,6 +160,20 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	}
 	s.lines = append(s.lines, body...)
 	return s, true
+}
+
+// keyed is the name of a key, or of a field whose comment begins with its name, that the goal
+// names as it is written, or "".
+func (p *planner) keyed(lines []string, i int) string {
+	match := key().FindStringSubmatch(lines[i])
+	if match == nil || !slices.ContainsFunc(p.words, func(w word) bool { return w.text == match[1] && w.text != w.stem }) {
+		return ""
+	}
+	first := commentAbove(lines, i)
+	if match[2] == "" && (first == i || !strings.HasPrefix(strings.TrimLeft(lines[first], " \t/#*-"), match[1]+" ")) {
+		return ""
+	}
+	return match[1]
 }
 
 // fit weighs a passage by whether its line declares what the question asks for.

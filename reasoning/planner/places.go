@@ -234,4 +234,7 @@ func declared(line string, forms ...func() *regexp.Regexp) string {
 
 // assignment matches a line that assigns a value to a name, such as in a block of
 // constants.
+// key matches a line that begins with a key or a field, and what stands before its value.
+var key = pattern.Lazy(`^\s*["']?([A-Za-z_]\w*)["']?(\s*[:=])?`)
+
 var assignment = pattern.Lazy(`^\s*([A-Za-z_]\w*)(?:\s+[\w.\[\]*]+)?\s*:?=\s*(?:-?\d|["'\x60])`)
