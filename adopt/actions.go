@@ -98,23 +98,23 @@ func (a *actions) job(name string, jobs map[string]any) (read bool) {
 		}
 		s.Foreach, previous = foreach, s.ID
 	}
-	if made := a.prepare(name, job); made != nil {
-		follow(made)
+	if step := a.prepare(name, job); step != nil {
+		follow(step)
 	}
 	steps, _ := job["steps"].([]any)
 	for i, each := range steps {
 		one, _ := each.(map[string]any)
-		if made := a.step(name, one, a.line(fmt.Sprintf("%s.steps[%d]", path, i))); made != nil {
-			follow(made)
+		if step := a.step(name, one, a.line(fmt.Sprintf("%s.steps[%d]", path, i))); step != nil {
+			follow(step)
 		}
 	}
 	if reusable, is := job["uses"].(string); is {
-		made := a.draft.task(name+" uses", "Do what the reusable workflow "+reusable+" does"+given(job)+".", line, a.quote(line))
-		follow(made)
-		a.draft.note(line, name, Asked, made.ID, "uses: another workflow is done by the model")
+		step := a.draft.task(name+" uses", "Do what the reusable workflow "+reusable+" does"+given(job)+".", line, a.quote(line))
+		follow(step)
+		a.draft.note(line, name, Asked, step.ID, "uses: another workflow is done by the model")
 	}
-	if made := a.outputs(name, job); made != nil {
-		follow(made)
+	if step := a.outputs(name, job); step != nil {
+		follow(step)
 	}
 	end := a.draft.add(&Step{ID: name, Call: callSet, Input: map[string]any{"value": "the job " + name + " is done"}, Line: line, Quote: a.quote(line)})
 	follow(end)
@@ -128,7 +128,7 @@ func (a *actions) job(name string, jobs map[string]any) (read bool) {
 var around = []string{"environment", "container", "services", "env", "defaults"}
 
 // prepare makes a task of what a job says that is around its steps.
-func (a *actions) prepare(name string, job map[string]any) (made *Step) {
+func (a *actions) prepare(name string, job map[string]any) (step *Step) {
 	said := map[string]any{}
 	line := 0
 	for _, key := range around {
@@ -139,11 +139,11 @@ func (a *actions) prepare(name string, job map[string]any) (made *Step) {
 	if len(said) == 0 {
 		return nil
 	}
-	made = a.draft.task(name+" prepare", "Prepare this for the job "+name+": "+string(jsonvalue.Encoded(said)), line, a.quote(line))
+	step = a.draft.task(name+" prepare", "Prepare this for the job "+name+": "+string(jsonvalue.Encoded(said)), line, a.quote(line))
 	for _, key := range slices.Sorted(maps.Keys(said)) {
-		a.draft.note(a.line(a.at+name+"."+key), key, Asked, made.ID, "the model prepares it")
+		a.draft.note(a.line(a.at+name+"."+key), key, Asked, step.ID, "the model prepares it")
 	}
-	return made
+	return step
 }
 
 // outputs makes a question of the outputs of a job.
@@ -153,14 +153,14 @@ func (a *actions) outputs(name string, job map[string]any) *Step {
 		return nil
 	}
 	line := a.line(a.at + name + ".outputs")
-	made := a.draft.task(name+" outputs", "Give the outputs of the job "+name+" as texts: "+string(jsonvalue.Encoded(values)), line, a.quote(line))
+	step := a.draft.task(name+" outputs", "Give the outputs of the job "+name+" as texts: "+string(jsonvalue.Encoded(values)), line, a.quote(line))
 	required, properties := []any{}, map[string]any{}
 	for _, each := range slices.Sorted(maps.Keys(values)) {
 		required, properties[each] = append(required, each), map[string]any{"type": "string"}
-		a.draft.note(a.line(a.at+name+".outputs."+each), "outputs: "+each, Enforced, made.ID, "a schema asks the model for it")
+		a.draft.note(a.line(a.at+name+".outputs."+each), "outputs: "+each, Enforced, step.ID, "a schema asks the model for it")
 	}
-	made.Schema = map[string]any{"type": "object", "required": required, "properties": properties}
-	return made
+	step.Schema = map[string]any{"type": "object", "required": required, "properties": properties}
+	return step
 }
 
 // given is what a step or job gives to what it uses.
@@ -178,12 +178,12 @@ func (a *actions) condition(job, text string, line int, needs []string) (deps []
 		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: "+join)
 		return needs, when, join
 	}
-	asked := a.draft.question("if "+job, "Answer yes or no: does this hold for this run? "+rest, line, a.quote(line), []any{"yes", "no"}, needs...)
+	step := a.draft.question("if "+job, "Answer yes or no: does this hold for this run? "+rest, line, a.quote(line), []any{"yes", "no"}, needs...)
 	if len(needs) > 0 {
-		asked.Join = join
+		step.Join = join
 	}
-	a.draft.note(line, "if: "+text, Asked, asked.ID, "the expression of Actions is a question with yes and no")
-	return []string{asked.ID}, asked.Capture + "?.answer == 'yes'", "success"
+	a.draft.note(line, "if: "+text, Asked, step.ID, "the expression of Actions is a question with yes and no")
+	return []string{step.ID}, step.Capture + "?.answer == 'yes'", "success"
 }
 
 // joinOf reads a condition: how what has it joins what is before, when it begins, and what of

@@ -15,9 +15,9 @@ func (d *Draft) task(id, task string, line int, quote string, deps ...string) *S
 
 // question adds a step that has to be answered by one of some words.
 func (d *Draft) question(id, task string, line int, quote string, answers []any, deps ...string) *Step {
-	made := d.task(id, task, line, quote, deps...)
-	made.Schema, made.Capture = answerOf(answers...), made.ID
-	return made
+	step := d.task(id, task, line, quote, deps...)
+	step.Schema, step.Capture = answerOf(answers...), step.ID
+	return step
 }
 
 // askWhether adds the question of a condition.
@@ -27,30 +27,30 @@ func (d *Draft) askWhether(condition string, line int, quote string, deps ...str
 
 // branch adds the steps of a condition: the question, what follows from yes and from no, and
 // a step where both meet. It returns the last one.
-func (d *Draft) branch(b branches, line int, quote string, deps ...string) (asked, last *Step) {
-	asked = d.askWhether(b.question, line, quote, deps...)
+func (d *Draft) branch(b branches, line int, quote string, deps ...string) (step, last *Step) {
+	step = d.askWhether(b.question, line, quote, deps...)
 	var ends []string
 	for _, each := range []struct{ answer, words string }{{"yes", b.yes}, {"no", b.no}} {
 		var made *Step
 		if each.words == "" {
-			made = d.without(asked)
+			made = d.without(step)
 		} else {
-			made = d.task(each.words, each.words, line, quote, asked.ID)
+			made = d.task(each.words, each.words, line, quote, step.ID)
 		}
-		made.When = asked.Capture + ".answer == '" + each.answer + "'"
+		made.When = step.Capture + ".answer == '" + each.answer + "'"
 		ends = append(ends, made.ID)
 	}
-	return asked, d.meet(asked, ends...)
+	return step, d.meet(step, ends...)
 }
 
 // without adds the branch of a question in which nothing happens.
-func (d *Draft) without(asked *Step) *Step {
-	return d.add(&Step{ID: "without " + asked.ID, Call: callSet, Input: map[string]any{"value": "nothing to do"}, Deps: []string{asked.ID}, When: asked.Capture + ".answer == 'no'", Line: asked.Line, Quote: asked.Quote})
+func (d *Draft) without(step *Step) *Step {
+	return d.add(&Step{ID: "without " + step.ID, Call: callSet, Input: map[string]any{"value": "nothing to do"}, Deps: []string{step.ID}, When: step.Capture + ".answer == 'no'", Line: step.Line, Quote: step.Quote})
 }
 
 // meet adds the step where the branches of a question meet.
-func (d *Draft) meet(asked *Step, ends ...string) *Step {
-	return d.add(&Step{ID: "after " + asked.ID, Call: callSet, Input: map[string]any{"value": "either branch"}, Deps: ends, Join: "any", Line: asked.Line, Quote: asked.Quote})
+func (d *Draft) meet(step *Step, ends ...string) *Step {
+	return d.add(&Step{ID: "after " + step.ID, Call: callSet, Input: map[string]any{"value": "either branch"}, Deps: ends, Join: "any", Line: step.Line, Quote: step.Quote})
 }
 
 // approve adds a step in which a person is asked.
@@ -60,8 +60,8 @@ func (d *Draft) approve(words string, line int, quote string, deps ...string) *S
 
 // hold adds the question whether a duty was kept, and the assertion that it was.
 func (d *Draft) hold(words string, line int, quote string, deps ...string) *Step {
-	asked := d.question("kept "+words, "Keep this, then answer yes or no and name what shows it: was it kept? "+words, line, quote, []any{"yes", "no"}, deps...)
-	return d.add(&Step{ID: "holds " + words, Call: callAssert, Input: map[string]any{"that": "{{ " + asked.Capture + ".answer == 'yes' }}", "message": words}, Deps: []string{asked.ID}, Line: line, Quote: quote})
+	step := d.question("kept "+words, "Keep this, then answer yes or no and name what shows it: was it kept? "+words, line, quote, []any{"yes", "no"}, deps...)
+	return d.add(&Step{ID: "holds " + words, Call: callAssert, Input: map[string]any{"that": "{{ " + step.Capture + ".answer == 'yes' }}", "message": words}, Deps: []string{step.ID}, Line: line, Quote: quote})
 }
 
 // joinBranches writes the join of each step below one that may be skipped: it is skipped, too.

@@ -193,12 +193,12 @@ func (p *page) used(step string) {
 
 // task adds a task after the last step.
 func (p *page) task(id, words string, line int, quote string) *Step {
-	made := p.draft.task(id, words, line, quote, p.last)
+	step := p.draft.task(id, words, line, quote, p.last)
 	if section := p.section(); section != "" {
-		made.Input["section"] = section
+		step.Input["section"] = section
 	}
-	p.follow(made)
-	return made
+	p.follow(step)
+	return step
 }
 
 // tell adds words to the open task, or makes one of them.
@@ -302,9 +302,9 @@ func (p *page) pointed(points []point, numbered bool) {
 	if numbered {
 		add = p.task
 	}
-	made := add(points[0].words, strings.Join(task, "\n"), points[0].line, points[0].words)
+	step := add(points[0].words, strings.Join(task, "\n"), points[0].line, points[0].words)
 	for _, each := range points {
-		p.draft.note(each.line, each.words, Asked, made.ID, "its words are the task")
+		p.draft.note(each.line, each.words, Asked, step.ID, "its words are the task")
 	}
 }
 
@@ -454,9 +454,9 @@ func (p *page) table(table *tables.Table) {
 		rows, lines = append(rows, strings.Join(cells, " | ")), append(lines, p.line(row))
 	}
 	quote, _, _ := strings.Cut(rows[0], " | ") // a table has a head
-	made := p.tell(cmp.Or(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), lines[0], quote)
+	step := p.tell(cmp.Or(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), lines[0], quote)
 	for i, each := range rows {
-		p.draft.note(lines[i], each, Asked, made.ID, "the table is a part of the task")
+		p.draft.note(lines[i], each, Asked, step.ID, "the table is a part of the task")
 	}
 }
 
@@ -483,8 +483,8 @@ func (p *page) code(block ast.Node, language string) {
 		return
 	}
 	first, _, _ := strings.Cut(words, "\n")
-	made := p.tell(cmp.Or(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
-	p.draft.note(line, fault.Cut(words, 200), Asked, made.ID, why)
+	step := p.tell(cmp.Or(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
+	p.draft.note(line, fault.Cut(words, 200), Asked, step.ID, why)
 }
 
 // command makes a command of .savant/ci.yaml of a code block, and a step that runs it.
@@ -499,9 +499,9 @@ func (p *page) command(words string, line int) {
 	}
 	name := p.draft.commandOf(script[0], "sh", strings.Join(script, "\n"), line)
 	first, _, _ := strings.Cut(words, "\n")
-	made := p.draft.add(&Step{ID: "run " + name, Call: callCommand, Input: map[string]any{"name": name}, Deps: compact([]string{p.last}), Witness: "required", Line: line, Quote: first})
-	p.follow(made)
-	p.draft.note(line, fault.Cut(words, 200), Enforced, made.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
+	step := p.draft.add(&Step{ID: "run " + name, Call: callCommand, Input: map[string]any{"name": name}, Deps: compact([]string{p.last}), Witness: "required", Line: line, Quote: first})
+	p.follow(step)
+	p.draft.note(line, fault.Cut(words, 200), Enforced, step.ID, "the command "+name+" of .savant/ci.yaml is run, and Savant sees the call")
 }
 
 // commandOf adds a command of a shell to the draft, and returns its name, which no other has.

@@ -54,16 +54,16 @@ func (r *Run) call(a requestedCall) (memory.Call, error) {
 		return memory.Call{}, err
 	}
 	began := r.runtime.options.Now()
-	made, seen := r.result(a, tool)
-	if r.ctx.Err() != nil && made.Error != nil {
+	call, seen := r.result(a, tool)
+	if r.ctx.Err() != nil && call.Error != nil {
 		return memory.Call{}, nil
 	}
-	made.DurationMS = milliseconds(r.runtime.options.Now().Sub(began))
-	for _, e := range callEnded(a.id(), made) {
+	call.DurationMS = milliseconds(r.runtime.options.Now().Sub(began))
+	for _, e := range callEnded(a.id(), call) {
 		r.event(a.step, e)
 	}
-	durability := memory.Durability(!tool.ReadOnly && made.Rule == "" && known)
-	return made, r.append(recordCall, callRecord{Step: a.step, Number: a.number, Call: made, witness: seen}, durability)
+	durability := memory.Durability(!tool.ReadOnly && call.Rule == "" && known)
+	return call, r.append(recordCall, callRecord{Step: a.step, Number: a.number, Call: call, witness: seen}, durability)
 }
 
 // recordBegun appends a write-ahead record of a call that must not be repeated, if
@@ -78,22 +78,22 @@ func (r *Run) recordBegun(a requestedCall, tool engines.Tool) error {
 
 // result returns the result of a call, from the cache if the tool only reads. An
 // idempotent tool that fails is retried up to RetryLimit times.
-func (r *Run) result(a requestedCall, tool engines.Tool) (made memory.Call, seen witness) {
-	made = memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
+func (r *Run) result(a requestedCall, tool engines.Tool) (call memory.Call, seen witness) {
+	call = memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
 	allowed := tool.Name != "" && r.guard.denies(tool, r.orderOf(a)) == ""
 	key := cacheKey(a.Call)
 	if a.incomplete {
-		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run continued: its arguments held text that looks like a secret, "+
+		call.Error = fault.New(fault.ToolFailed, "%s was not called again when the run continued: its arguments held text that looks like a secret, "+
 			"which is not kept; it is not known whether the earlier call had an effect", a.ToolName)
-		return made, seen
+		return call, seen
 	}
 	if a.uncertain {
-		made.Error = fault.New(fault.ToolFailed, "a worker called %s and was lost, and the call was not repeated: it is not known whether it had an effect; find out before you call it again", a.ToolName)
-		return made, seen
+		call.Error = fault.New(fault.ToolFailed, "a worker called %s and was lost, and the call was not repeated: it is not known whether it had an effect; find out before you call it again", a.ToolName)
+		return call, seen
 	}
 	if allowed && r.options.DryRun && changes(tool) {
-		made.Note = "dry run: not called"
-		return made, seen
+		call.Note = "dry run: not called"
+		return call, seen
 	}
 	if earlier, cached := r.cache.Get(key); cached && allowed && tool.ReadOnly && r.runtime.options.Now().Sub(earlier.at) < r.runtime.options.CacheFor {
 		earlier.call.Cached = true
@@ -106,15 +106,15 @@ func (r *Run) result(a requestedCall, tool engines.Tool) (made memory.Call, seen
 	}
 	seen = r.witnessOf(a, tool, result, err)
 	if err != nil {
-		made.Error = r.clean(err)
-		made.Rule, _ = fault.From(err).Extra["rule"].(string)
+		call.Error = r.clean(err)
+		call.Rule, _ = fault.From(err).Extra["rule"].(string)
 	} else {
-		made.Output = r.runtime.redactor.JSON(result.JSON)
-		made, err = r.session.Keep(made)
+		call.Output = r.runtime.redactor.JSON(result.JSON)
+		call, err = r.session.Keep(call)
 		r.warn("an output was not stored completely", err)
 	}
-	r.remembersResult(key, made, tool)
-	return made, seen
+	r.remembersResult(key, call, tool)
+	return call, seen
 }
 
 // seek looks for an unregistered tool on mounted servers. That may start a server, so
@@ -221,12 +221,12 @@ func cacheKey(call reasoning.Call) string {
 
 // remembersResult caches the result of a local call that only reads. Any call that may
 // write clears the cache, because it may have changed what was read.
-func (r *Run) remembersResult(key string, made memory.Call, tool engines.Tool) {
+func (r *Run) remembersResult(key string, call memory.Call, tool engines.Tool) {
 	switch {
-	case !tool.ReadOnly && made.Rule == "":
+	case !tool.ReadOnly && call.Rule == "":
 		r.cache.Purge()
-	case made.Error == nil && key != "" && !outside(tool):
-		r.cache.Add(key, cachedCall{made, r.runtime.options.Now()})
+	case call.Error == nil && key != "" && !outside(tool):
+		r.cache.Add(key, cachedCall{call, r.runtime.options.Now()})
 	}
 }
 

@@ -108,33 +108,33 @@ func callStarted(a requestedCall) telemetry.Event {
 }
 
 // callEnded are the events of the end of a call.
-func callEnded(id string, made memory.Call) []telemetry.Event {
-	e := telemetry.Event{Type: telemetry.ToolCallCompleted, ToolName: made.Tool, CallID: id, Args: made.Args, Status: "ok",
-		Output: fault.Cut(string(made.Output), 1000), DurationMS: made.DurationMS}
+func callEnded(id string, call memory.Call) []telemetry.Event {
+	e := telemetry.Event{Type: telemetry.ToolCallCompleted, ToolName: call.Tool, CallID: id, Args: call.Args, Status: "ok",
+		Output: fault.Cut(string(call.Output), 1000), DurationMS: call.DurationMS}
 	switch {
-	case made.Rule != "":
+	case call.Rule != "":
 		e.Status = "denied"
-	case made.Error != nil:
+	case call.Error != nil:
 		e.Status = "failed"
-	case made.Cached:
+	case call.Cached:
 		e.Status = "cached"
 	}
-	if made.Error != nil {
-		e.Error = failure(made.Error)
+	if call.Error != nil {
+		e.Error = failure(call.Error)
 	}
 	e.Metadata = map[string]any{}
-	if made.Note != "" {
-		e.Metadata = map[string]any{"note": made.Note}
+	if call.Note != "" {
+		e.Metadata = map[string]any{"note": call.Note}
 	}
-	if made.Error != nil {
-		if rules := engines.BrokenBy(made.Error); rules != "" {
+	if call.Error != nil {
+		if rules := engines.BrokenBy(call.Error); rules != "" {
 			e.Metadata = map[string]any{telemetry.MetaRules: rules}
 		}
 	}
-	if made.Rule == "" {
+	if call.Rule == "" {
 		return []telemetry.Event{e}
 	}
-	return []telemetry.Event{{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}}, e}
+	return []telemetry.Event{{Type: telemetry.PolicyDenied, ToolName: call.Tool, CallID: id, Metadata: map[string]any{"rule": call.Rule}}, e}
 }
 
 // toolCalls counts the calls that policy let through.

@@ -109,7 +109,7 @@ func (r *Run) modelsOf(calls []reasoning.ModelCall) (found []usedModel) {
 			continue
 		}
 		name := r.runtime.redactor.Text(each.Model)
-		at := slices.IndexFunc(found, func(known usedModel) bool { return known.Model == name && known.Remote == each.Remote })
+		at := slices.IndexFunc(found, func(model usedModel) bool { return model.Model == name && model.Remote == each.Remote })
 		if at < 0 {
 			at, found = len(found), append(found, usedModel{Model: name, Remote: each.Remote})
 		}
@@ -181,20 +181,20 @@ func evidenceOf(record memory.Record) (kind string, data evidence, err error) {
 }
 
 func evidenceOfCall(each callRecord, raw json.RawMessage) (string, evidence, error) {
-	made := each.Call
-	data := evidence{Step: fmt.Sprintf("%d-%d", each.Step, each.Number+1), Call: made.Tool, Status: "done", By: "agent", Result: raw}
-	if made.Rule != "" || made.Error != nil && made.Error.Code == fault.RuleRefused {
-		data.Reason = cmp.Or(made.Rule, string(fault.RuleRefused))
+	call := each.Call
+	data := evidence{Step: fmt.Sprintf("%d-%d", each.Step, each.Number+1), Call: call.Tool, Status: "done", By: "agent", Result: raw}
+	if call.Rule != "" || call.Error != nil && call.Error.Code == fault.RuleRefused {
+		data.Reason = cmp.Or(call.Rule, string(fault.RuleRefused))
 		return "refused", data, nil
 	}
-	if made.Error != nil {
+	if call.Error != nil {
 		data.Status = "failed"
 	}
 	if each.Receipt != "" {
 		data.witnessed = witnessed{"gateway", each.witness}
 	}
-	if each.Digest != "" && made.Error == nil && !made.Cut && !bytes.Contains(made.Output, []byte(redact.Mark)) {
-		value, err := jsonvalue.Decode(made.Output)
+	if each.Digest != "" && call.Error == nil && !call.Cut && !bytes.Contains(call.Output, []byte(redact.Mark)) {
+		value, err := jsonvalue.Decode(call.Output)
 		digest := ""
 		if err == nil {
 			digest, err = jsonvalue.Digest(value)

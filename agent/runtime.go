@@ -347,12 +347,12 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 }
 
 // withoutSnapshot returns the report of a run whose snapshot is not read, by its journal.
-func (r *Runtime) withoutSnapshot(listed memory.Snapshot) Report {
-	report, err := r.recorded(listed.SessionID)
+func (r *Runtime) withoutSnapshot(snapshot memory.Snapshot) Report {
+	report, err := r.recorded(snapshot.SessionID)
 	if err != nil {
-		return Report{RunID: listed.SessionID, Status: StatusError, Warning: listed.Unread, Error: fault.From(err)}
+		return Report{RunID: snapshot.SessionID, Status: StatusError, Warning: snapshot.Unread, Error: fault.From(err)}
 	}
-	report.Warning, report.Transcript = listed.Unread, nil
+	report.Warning, report.Transcript = snapshot.Unread, nil
 	return report
 }
 

@@ -135,8 +135,8 @@ func (r *Runtime) startOrResume(ctx context.Context, call engines.Call, in RunIn
 
 // order is that of a run to go on with.
 func (r *Runtime) order(ctx context.Context, call engines.Call, in RunInput) (Order, error) {
-	held, err := r.ruling(ctx, call)
-	return Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps, Within: held, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}, err
+	runs, err := r.ruling(ctx, call)
+	return Order{RunID: in.RunID, Goal: in.Goal, MaxSteps: in.MaxSteps, Within: runs, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}, err
 }
 
 // ruling returns the runs whose rules hold for who orders a run.
@@ -149,14 +149,14 @@ func (r *Runtime) ruling(ctx context.Context, call engines.Call) ([]engines.Run,
 
 // ordered are the options of a new run.
 func (r *Runtime) ordered(ctx context.Context, call engines.Call, in RunInput) (RunOptions, error) {
-	held, err := r.ruling(ctx, call)
+	runs, err := r.ruling(ctx, call)
 	if err != nil {
 		return RunOptions{}, err
 	}
 	arguments, err := in.forceArgs()
 	within := telemetry.TraceFrom(ctx)
 	return RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
-		ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny, Needs: in.Labels, Within: held,
+		ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny, Needs: in.Labels, Within: runs,
 		TraceParent: within.Parent, TraceState: within.State, Who: telemetry.WhoIs(call.Name, call.Client), orderers: call.Ordering()}, err
 }
 
@@ -253,6 +253,6 @@ func (r *Runtime) listTool(ctx context.Context, in ListInput) (ListOutput, error
 	if err != nil {
 		return ListOutput{}, err
 	}
-	shown := list[:min(cmp.Or(in.Limit, defaultList), len(list))]
-	return ListOutput{Runs: shown, More: len(list) - len(shown)}, nil
+	reports := list[:min(cmp.Or(in.Limit, defaultList), len(list))]
+	return ListOutput{Runs: reports, More: len(list) - len(reports)}, nil
 }

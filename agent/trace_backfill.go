@@ -49,11 +49,11 @@ func (r *Run) backfillStep(d decision, has recorded) {
 		r.backfill(r.decisionEvent(d.Intent), d)
 	}
 	for _, each := range newTurn(d.Step, d.Intent, nil).asked {
-		made, completed := r.unrecorded.calls[d.Step][each.number]
+		call, completed := r.unrecorded.calls[d.Step][each.number]
 		if !completed {
 			continue
 		}
-		for _, e := range append([]telemetry.Event{callStarted(each)}, callEnded(each.id(), made)...) {
+		for _, e := range append([]telemetry.Event{callStarted(each)}, callEnded(each.id(), call)...) {
 			if !has.calls[callEvent{e.Type, each.id()}] {
 				r.backfill(e, d)
 			}

@@ -33,10 +33,10 @@ type Description struct {
 // its type for every other argument that is required.
 func (t Tool) Describe() (Description, error) {
 	input, output := t.shapes()
-	made := Description{Arguments: input.fields("", 1), Result: output.fields("", maxDepth)}
+	description := Description{Arguments: input.fields("", 1), Result: output.fields("", maxDepth)}
 	example, err := jsonvalue.Encode(input.example())
-	made.Example = example
-	return made, err
+	description.Example = example
+	return description, err
 }
 
 // maxDepth is how deep members of a result are listed.

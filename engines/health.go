@@ -86,9 +86,9 @@ func (t *table) status(ctx context.Context, of *port) Status {
 }
 
 // remember stores why the engine was offline.
-func (p *port) remember(failed *fault.Error) {
-	if failed.Code == fault.EngineOffline {
-		p.down.Store(&failed.Details)
+func (p *port) remember(failure *fault.Error) {
+	if failure.Code == fault.EngineOffline {
+		p.down.Store(&failure.Details)
 	}
 }
 

@@ -168,8 +168,8 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 	name = fault.Cut(name, maxEcho)
 	if advisor := r.table.options.Advisor; advisor != nil {
 		unknown := fault.New(fault.UnknownTool, "no tool is named %q", name)
-		if said := advisor.Hint(name, unknown); said != (fault.Hint{}) {
-			return unknown.Hinted(said)
+		if hint := advisor.Hint(name, unknown); hint != (fault.Hint{}) {
+			return unknown.Hinted(hint)
 		}
 	}
 	names := r.Names()
@@ -216,16 +216,16 @@ func endingAlike(name string, names []string) string {
 
 // coded returns an error with a code, and logs the cause of one that had no code.
 func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error {
-	var known *fault.Error
+	var failure *fault.Error
 	switch {
-	case errors.As(err, &known):
-		if known.Code == fault.Internal {
-			t.options.Logger.ErrorContext(ctx, "a tool failed with an internal error", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
+	case errors.As(err, &failure):
+		if failure.Code == fault.Internal {
+			t.options.Logger.ErrorContext(ctx, "a tool failed with an internal error", "tool", tool, "cause", errors.Join(failure.Unwrap()...).Error())
 		}
 		if t.options.Advisor != nil {
-			return known.Hinted(t.options.Advisor.Hint(tool, known))
+			return failure.Hinted(t.options.Advisor.Hint(tool, failure))
 		}
-		return known
+		return failure
 	case errors.Is(err, context.Canceled):
 		return fault.New(fault.ToolFailed, "%s was cancelled: %w", tool, context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -103,19 +103,19 @@ func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 }
 
 // put adds a row to its engine, creating the engine if needed.
-func (c *contents) put(added *registeredTool) error {
-	name := added.tool.Name
+func (c *contents) put(tool *registeredTool) error {
+	name := tool.tool.Name
 	for _, spelling := range []string{name, Underscored(name)} {
 		if other := c.spelt[spelling]; other != nil {
 			return fault.New(fault.IDCollision, "tool %s: the name %s is taken by %s", name, spelling, other.tool.Name)
 		}
-		c.spelt[spelling] = added
+		c.spelt[spelling] = tool
 	}
 	engine := EngineOf(name)
 	if c.engines[engine] == nil {
 		c.engines[engine] = newPort(Engine{Name: engine})
 	}
-	added.port = c.engines[engine]
+	tool.port = c.engines[engine]
 	return nil
 }
 

@@ -130,13 +130,13 @@ func (a *Apps) key(session string) string {
 	if len(a.keys) >= maxKeys {
 		a.keys = a.keys[1:]
 	}
-	made := pageKey{session, rand.Text()}
-	a.keys = append(a.keys, made)
-	return made.key
+	key := pageKey{session, rand.Text()}
+	a.keys = append(a.keys, key)
+	return key.key
 }
 
 // take returns the key of the page whose code an answer has; nobody else has it then.
-func (a *Apps) take(session string, run state.Key, in appAnswer) (taken pageKey, ok bool) {
+func (a *Apps) take(session string, run state.Key, in appAnswer) (key pageKey, ok bool) {
 	said := []byte(strings.Join([]string{run.Workflow, run.Run, in.StepID, in.Digest, in.Form}, "\n"))
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,16 +148,16 @@ func (a *Apps) take(session string, run state.Key, in appAnswer) (taken pageKey,
 	if session == "" || at < 0 {
 		return pageKey{}, false
 	}
-	taken = a.keys[at]
+	key = a.keys[at]
 	a.keys = slices.Delete(a.keys, at, at+1)
-	return taken, true
+	return key, true
 }
 
 // release gives a page its key back: its answer did not count.
-func (a *Apps) release(taken pageKey) {
+func (a *Apps) release(key pageKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.keys = append(a.keys, taken)
+	a.keys = append(a.keys, key)
 }
 
 // question shows what a step asks a person: INVALID_TRANSITION where it asks nothing.
@@ -212,12 +212,12 @@ func (a *Apps) decide(ctx context.Context, call engines.Call, in appAnswer) (eng
 			a.release(taken)
 		}
 	}()
-	asked := a.hub.questionsOf(ctx, key)
-	at := slices.IndexFunc(asked, func(q question) bool { return q.Step == in.StepID && q.Digest == in.Digest })
+	questions := a.hub.questionsOf(ctx, key)
+	at := slices.IndexFunc(questions, func(q question) bool { return q.Step == in.StepID && q.Digest == in.Digest })
 	if at < 0 {
 		return engines.Content{}, fault.New(fault.StateConflict, "the question of step %s has changed or was answered elsewhere", fault.Cut(in.StepID, 100))
 	}
-	q := asked[at]
+	q := questions[at]
 	sent, err := url.ParseQuery(in.Form)
 	if err != nil {
 		return engines.Content{}, fault.New(fault.InvalidParams, "the form of the page cannot be read: %w", err)
@@ -247,7 +247,7 @@ func (a *Apps) run(ctx context.Context, _ engines.Call, in appRun) (engines.Cont
 		return engines.Content{}, err
 	}
 	// What is drawn follows the query of a page, and this one has none.
-	asked, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
 	if err != nil {
 		return engines.Content{}, fault.New(fault.Internal, "drawing a run: %w", err)
 	}
@@ -259,12 +259,12 @@ func (a *Apps) run(ctx context.Context, _ engines.Call, in appRun) (engines.Cont
 		if now.Status == flow.Waiting {
 			view.Standing.WaitsFor = "person"
 		}
-		drawn, err = sceneOf(asked, v)
+		drawn, err = sceneOf(request, v)
 		return err
 	})
 	if err != nil {
 		return engines.Content{}, err
 	}
-	view.Drawing = h.artist(asked, drawn, "").drawing(drawn)
+	view.Drawing = h.artist(request, drawn, "").drawing(drawn)
 	return a.content("app-run", "The run is shown: "+visible.Line(view.Standing.String()), view, map[string]any{"workflow": key.Workflow, "run_id": key.Run, "version": view.Version, "ended": ended})
 }

@@ -60,10 +60,10 @@ type refusedCall struct {
 // calls returns the section, redacted.
 func (h *Hub) calls(r *http.Request) callsView {
 	view := callsView{}
-	waiting, err := h.options.Calls.Questions()
-	var refused []rulesessions.Refusal
+	questions, err := h.options.Calls.Questions()
+	var refusals []rulesessions.Refusal
 	if err == nil {
-		_, refused, err = h.options.Calls.Sessions()
+		_, refusals, err = h.options.Calls.Sessions()
 	}
 	if err != nil {
 		return callsView{Problem: h.options.Redactor.Text(fault.From(err).Message())}
@@ -73,16 +73,16 @@ func (h *Hub) calls(r *http.Request) callsView {
 	} else if err := h.allowed(r, approveScope); err != nil {
 		view.NoAnswers = fault.From(err).Details + "."
 	}
-	for _, each := range waiting {
+	for _, each := range questions {
 		view.Asked = append(view.Asked, h.askedCall(each))
 	}
-	view.Refused = h.refusedCalls(refused[:min(len(refused), maxRefused)])
+	view.Refused = h.refusedCalls(refusals[:min(len(refusals), maxRefused)])
 	return view
 }
 
 // refusedCalls describes refusals, redacted.
-func (h *Hub) refusedCalls(refused []rulesessions.Refusal) (out []refusedCall) {
-	for _, each := range refused {
+func (h *Hub) refusedCalls(refusals []rulesessions.Refusal) (out []refusedCall) {
+	for _, each := range refusals {
 		row := refusedCall{When: time.UnixMilli(each.Time).UTC().Format(time.RFC3339), Session: each.Session, Tool: each.Tool, Made: each.Made}
 		if key, is := sessionRun(each.Session); is {
 			row.Href = runPath(key)
@@ -176,8 +176,8 @@ func (h *Hub) askedCall(asked rulesessions.Question) askedCall {
 // of all that the page shows of it.
 func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
 	name, decision := r.PathValue("question"), r.PostFormValue("decision")
-	waiting, err := h.options.Calls.Questions()
-	at := slices.IndexFunc(waiting, func(each rulesessions.Question) bool { return each.Name == name })
+	questions, err := h.options.Calls.Questions()
+	at := slices.IndexFunc(questions, func(each rulesessions.Question) bool { return each.Name == name })
 	switch {
 	case err != nil:
 	case h.options.NoAnswers:
@@ -186,7 +186,7 @@ func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.StateConflict, "this question no longer waits for an answer")
 	case decision != "approve" && decision != "decline":
 		err = fault.New(fault.InvalidParams, "approve or decline")
-	case decision == "approve" && h.askedCall(waiting[at]).Hidden:
+	case decision == "approve" && h.askedCall(questions[at]).Hidden:
 		err = fault.New(fault.ToolDenied, "not all of it is shown here, so it cannot be approved here: use savant approve %s", name)
 	default:
 		_, err = h.options.Calls.Answer(r.Context(), name, decision == "approve", "hub")

@@ -97,21 +97,21 @@ func (h *Hub) cards(r *http.Request, run string, selected events.Selection, alon
 	if err != nil {
 		return nil, err
 	}
-	made := make([]card, len(steps))
+	cards := make([]card, len(steps))
 	for i, step := range steps {
-		made[i] = card{Step: step, Alone: alone > 0, Link: with(r, "step", strconv.Itoa(step)), Events: url.Values{"view": {"timeline"}, "step": {strconv.Itoa(step)}}}
-		made[i].Link.Del("page")
-		made[i].Link.Set("view", "grouped")
+		cards[i] = card{Step: step, Alone: alone > 0, Link: with(r, "step", strconv.Itoa(step)), Events: url.Values{"view": {"timeline"}, "step": {strconv.Itoa(step)}}}
+		cards[i].Link.Del("page")
+		cards[i].Link.Set("view", "grouped")
 	}
 	for _, each := range found {
 		if i, known := slices.BinarySearch(steps, each.Step); known {
-			made[i].add(h, each)
+			cards[i].add(h, each)
 		}
 	}
-	if alone > 0 && len(made) > 0 {
-		err = h.complete(r.Context(), run, &made[0], found)
+	if alone > 0 && len(cards) > 0 {
+		err = h.complete(r.Context(), run, &cards[0], found)
 	}
-	return made, err
+	return cards, err
 }
 
 // add adds an event to its card.
@@ -128,14 +128,14 @@ func (c *card) add(h *Hub, e events.Event) {
 	case telemetry.ToolCallStarted:
 		c.Calls = append(c.Calls, c.callOf(h, e, "running"))
 	case telemetry.ToolCallCompleted:
-		ended := c.callOf(h, e, e.Status)
+		call := c.callOf(h, e, e.Status)
 		if mark(e.Status) == "bad" {
 			c.Failed = e.Status
 		}
-		if at := slices.IndexFunc(c.Calls, func(each cardCall) bool { return each.ID == ended.ID && each.Status == "running" }); at >= 0 {
-			c.Calls[at] = ended
+		if at := slices.IndexFunc(c.Calls, func(each cardCall) bool { return each.ID == call.ID && each.Status == "running" }); at >= 0 {
+			c.Calls[at] = call
 		} else {
-			c.Calls = append(c.Calls, ended)
+			c.Calls = append(c.Calls, call)
 		}
 	default:
 		row := rowOf(e)
@@ -172,9 +172,9 @@ func (h *Hub) complete(ctx context.Context, run string, c *card, found []events.
 	if at := slices.IndexFunc(report.Transcript, func(s memory.Step) bool { return s.Index == c.Step }); at >= 0 {
 		step := report.Transcript[at]
 		c.Reasoning = step.Reasoning
-		for i, made := range step.Calls {
-			if i < len(c.Calls) && c.Calls[i].Tool == made.Tool && len(made.Output) > 0 {
-				c.Calls[i].Output = fault.Cut(h.textOf(made.Output), aloneShown)
+		for i, call := range step.Calls {
+			if i < len(c.Calls) && c.Calls[i].Tool == call.Tool && len(call.Output) > 0 {
+				c.Calls[i].Output = fault.Cut(h.textOf(call.Output), aloneShown)
 			}
 		}
 	}
@@ -194,16 +194,16 @@ func (h *Hub) exchanges(ctx context.Context, run state.Key, calls []events.Event
 		if !kept {
 			continue
 		}
-		shown := exchangeView{Run: run.Run, Model: each.Model, Before: name, Whole: url.Values{"digest": {digest}}}
+		view := exchangeView{Run: run.Run, Model: each.Model, Before: name, Whole: url.Values{"digest": {digest}}}
 		asked, failed := h.exchange(ctx, run, digest)
 		if failed != nil {
-			shown.Lost = fault.From(failed).Message()
+			view.Lost = fault.From(failed).Message()
 		}
-		shown.Reply = fault.Cut(h.pretty(asked.Reply), aloneShown)
+		view.Reply = fault.Cut(h.pretty(asked.Reply), aloneShown)
 		for _, part := range asked.Parts {
-			shown.Parts = append(shown.Parts, h.partView(part, before))
+			view.Parts = append(view.Parts, h.partView(part, before))
 		}
-		out = append(out, shown)
+		out = append(out, view)
 		before, name = asked, "the call before"
 	}
 	return out
@@ -261,20 +261,20 @@ func (h *Hub) partView(part memory.Part, before memory.Exchange) partView {
 // sendExchange sends a whole prompt with its reply as text.
 func (h *Hub) sendExchange(w http.ResponseWriter, r *http.Request) {
 	run, digest := runOf(r), r.URL.Query().Get("digest")
-	var asked memory.Exchange
+	var exchange memory.Exchange
 	calls, err := h.modelCalls(run)
 	if err == nil && run.Workflow != "" && !slices.ContainsFunc(calls, func(e events.Event) bool { return e.Metadata[telemetry.MetaExchange] == digest }) {
 		err = fault.New(fault.UnknownRun, "the trace of run %s has no such call of a model", fault.Cut(run.Run, 100))
 	}
 	if err == nil {
-		asked, err = h.exchange(r.Context(), run, digest)
+		exchange, err = h.exchange(r.Context(), run, digest)
 	}
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	for _, part := range append(asked.Parts, memory.Part{Name: "reply", Text: asked.Reply}) {
+	for _, part := range append(exchange.Parts, memory.Part{Name: "reply", Text: exchange.Reply}) {
 		_, _ = w.Write([]byte("=== " + part.Name + "\n" + h.options.Redactor.Text(h.pretty(part.Text)) + "\n\n")) // the client may be gone
 	}
 }

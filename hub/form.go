@@ -288,8 +288,8 @@ func (f refusal) explain(shown *page) {
 	if f.cause == nil {
 		return
 	}
-	said := fault.From(f.cause)
-	shown.Problem, shown.Code = said.Message(), said.Code
+	failure := fault.From(f.cause)
+	shown.Problem, shown.Code = failure.Message(), failure.Code
 	if f.act == "answer" {
 		shown.Typed = writtenTexts(f.sent)
 	}

@@ -66,12 +66,12 @@ func newGate(options Options) (*gate, error) {
 	g.know(net.JoinHostPort(host, port), "http")
 	g.know(net.JoinHostPort("localhost", port), "http")
 	if options.URL != "" {
-		known, err := url.Parse(options.URL)
-		if err != nil || known.Host == "" || known.Scheme != "http" && known.Scheme != "https" || strings.Trim(known.Path, "/") != "" {
+		address, err := url.Parse(options.URL)
+		if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" || strings.Trim(address.Path, "/") != "" {
 			return nil, fault.New(fault.InvalidParams, "SAVANT_HTTP_URL: expected an address without a path, such as https://savant.example.org")
 		}
-		g.secure = known.Scheme == "https"
-		g.know(strings.ToLower(known.Host), known.Scheme)
+		g.secure = address.Scheme == "https"
+		g.know(strings.ToLower(address.Host), address.Scheme)
 	}
 	return g, nil
 }

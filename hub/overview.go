@@ -103,8 +103,8 @@ func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 		if err == nil {
 			err = h.answerable(r.Context(), row.Key())
 		}
-		asked, _ := h.shownQuestions(r, row.Key())
-		for _, each := range asked {
+		views, _ := h.shownQuestions(r, row.Key())
+		for _, each := range views {
 			for i, part := range each.Parts {
 				each.Parts[i].Text = fault.Cut(part.Text, inboxShown)
 				each.Hidden = each.Hidden || len(part.Text) > inboxShown

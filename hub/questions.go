@@ -50,18 +50,18 @@ const questionsShown = 20
 
 // shownQuestions returns the questions that a page shows of a run, and how many more wait. A
 // question with a refused answer shows why.
-func (h *Hub) shownQuestions(r *http.Request, key state.Key) (shown []questionView, more int) {
+func (h *Hub) shownQuestions(r *http.Request, key state.Key) (views []questionView, more int) {
 	refused, _ := refusalOf(r).form.(questionView)
 	for _, each := range h.questionsOf(r.Context(), key) {
 		if each.Step == refused.Step && each.Digest == refused.Digest {
 			each.questionView = refused
-		} else if len(shown) >= questionsShown && each.Step != r.URL.Query().Get("step") {
+		} else if len(views) >= questionsShown && each.Step != r.URL.Query().Get("step") {
 			more++
 			continue
 		}
-		shown = append(shown, each.questionView)
+		views = append(views, each.questionView)
 	}
-	return shown, more
+	return views, more
 }
 
 // questionsOf returns a run's current questions; none for an imported or unreadable
@@ -72,19 +72,19 @@ func (h *Hub) questionsOf(ctx context.Context, key state.Key) []question {
 		return nil
 	}
 	var out []question
-	for _, asked := range waiting {
-		out = append(out, h.question(asked))
+	for _, pending := range waiting {
+		out = append(out, h.question(pending))
 	}
 	return out
 }
 
-func (h *Hub) question(asked think.Pending) question {
-	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: flow.AnsweringOf(asked.Call) == flow.Decides, Since: asked.Since.UTC().Format(time.RFC3339Nano), Waits: waitsFor(asked)}}
-	whole := partsOf(asked)
-	asked.Input = h.options.Redactor.Value(asked.Input)
-	q.Parts = partsOf(asked)
-	q.inputs = inputsOf(asked.Form())
-	q.Hidden = !q.form.IsVisible() || !slices.EqualFunc(whole, q.Parts, func(a, b questionPart) bool {
+func (h *Hub) question(pending think.Pending) question {
+	q := question{questionView: questionView{Step: pending.StepID, Call: pending.Call, Digest: pending.Digest, Approval: flow.AnsweringOf(pending.Call) == flow.Decides, Since: pending.Since.UTC().Format(time.RFC3339Nano), Waits: waitsFor(pending)}}
+	parts := partsOf(pending)
+	pending.Input = h.options.Redactor.Value(pending.Input)
+	q.Parts = partsOf(pending)
+	q.inputs = inputsOf(pending.Form())
+	q.Hidden = !q.form.IsVisible() || !slices.EqualFunc(parts, q.Parts, func(a, b questionPart) bool {
 		return a == b && h.options.Redactor.Text(a.Text) == a.Text && h.options.Redactor.Text(a.Name) == a.Name
 	})
 	if !q.Approval {
@@ -97,13 +97,13 @@ func (h *Hub) question(asked think.Pending) question {
 }
 
 // waitsFor says of an approval of several persons who agreed, and what is due.
-func waitsFor(asked think.Pending) string {
+func waitsFor(pending think.Pending) string {
 	var said []string
-	if asked.Count > 1 {
-		said = append(said, fmt.Sprintf("%d of %d persons agreed%s.", len(asked.Agreed), asked.Count, strings.TrimSuffix(": "+visible.Line(strings.Join(asked.Agreed, ", ")), ": ")))
+	if pending.Count > 1 {
+		said = append(said, fmt.Sprintf("%d of %d persons agreed%s.", len(pending.Agreed), pending.Count, strings.TrimSuffix(": "+visible.Line(strings.Join(pending.Agreed, ", ")), ": ")))
 	}
-	if asked.Due != "" {
-		said = append(said, map[string]string{"remind": "It waits longer than its remind_after.", "escalate": "It waits longer than its escalate_after: somebody else has to look."}[asked.Due])
+	if pending.Due != "" {
+		said = append(said, map[string]string{"remind": "It waits longer than its remind_after.", "escalate": "It waits longer than its escalate_after: somebody else has to look."}[pending.Due])
 	}
 	return strings.Join(said, " ")
 }
@@ -128,9 +128,9 @@ func (h *Hub) revokeRun(w http.ResponseWriter, r *http.Request) {
 }
 
 // partsOf returns the message and everything else that a question is about.
-func partsOf(asked think.Pending) []questionPart {
-	out := []questionPart{{"", shownWhole(asked.Message)}}
-	input, _ := asked.Input.(map[string]any)
+func partsOf(pending think.Pending) []questionPart {
+	out := []questionPart{{"", shownWhole(pending.Message)}}
+	input, _ := pending.Input.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		if name == "message" {
 			continue
@@ -142,7 +142,7 @@ func partsOf(asked think.Pending) []questionPart {
 		out = append(out, questionPart{name, shownWhole(text)})
 	}
 	if input == nil {
-		out = append(out, questionPart{"input", shownWhole(indentedWhole(asked.Input))})
+		out = append(out, questionPart{"input", shownWhole(indentedWhole(pending.Input))})
 	}
 	return out
 }
@@ -186,13 +186,13 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	step, digest := r.PostFormValue("step"), r.PostFormValue("digest")
-	asked := h.questionsOf(r.Context(), key)
-	at := slices.IndexFunc(asked, func(q question) bool { return q.Step == step })
+	questions := h.questionsOf(r.Context(), key)
+	at := slices.IndexFunc(questions, func(q question) bool { return q.Step == step })
 	if at < 0 {
 		h.again(w, r, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run), nil, shown)
 		return
 	}
-	q := asked[at]
+	q := questions[at]
 	if q.Digest != digest {
 		h.again(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: read it again and answer it", fault.Cut(step, 100)), nil, shown)
 		return
@@ -291,10 +291,10 @@ func (h *Hub) notices(ctx context.Context) {
 	sent, quiet := map[string]bool{}, map[state.Key]int{}
 	for ctx.Err() == nil {
 		changed := h.changes.after() // before reading, so that no change is missed
-		var waiting []notify.Message
-		waiting, quiet = h.waiting(ctx, quiet)
+		var messages []notify.Message
+		messages, quiet = h.waiting(ctx, quiet)
 		now := map[string]bool{}
-		for _, each := range waiting {
+		for _, each := range messages {
 			if now[each.ID] = true; !sent[each.ID] {
 				h.options.Notifier.Send(each)
 			}
@@ -347,15 +347,15 @@ func (h *Hub) waiting(ctx context.Context, quiet map[state.Key]int) (out []notif
 }
 
 // noticeOf is the message about a step that waits.
-func (h *Hub) noticeOf(asked think.Pending) notify.Message {
-	kind := map[string]string{"remind": notify.Remind, "escalate": notify.Escalated}[asked.Due]
+func (h *Hub) noticeOf(pending think.Pending) notify.Message {
+	kind := map[string]string{"remind": notify.Remind, "escalate": notify.Escalated}[pending.Due]
 	if kind == "" {
 		kind = notify.Asked
 	}
-	key := state.Key{Workflow: asked.Workflow, Run: asked.RunID}
+	key := state.Key{Workflow: pending.Workflow, Run: pending.RunID}
 	link := url.URL{Path: runPath(key)}
-	return h.notice(asked.Workflow+"/"+asked.RunID+"/"+asked.StepID+"/"+asked.Digest, kind, asked.Since,
-		notify.Question{Workflow: asked.Workflow, Run: asked.RunID, Step: asked.StepID, Message: asked.Message, Link: h.gate.public + link.String()})
+	return h.notice(pending.Workflow+"/"+pending.RunID+"/"+pending.StepID+"/"+pending.Digest, kind, pending.Since,
+		notify.Question{Workflow: pending.Workflow, Run: pending.RunID, Step: pending.StepID, Message: pending.Message, Link: h.gate.public + link.String()})
 }
 
 // maxNotice bounds the text of a message, in bytes.

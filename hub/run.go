@@ -165,8 +165,8 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 
 // damageOf describes an error with its code, and what to do about a damaged run.
 func damageOf(err error) string {
-	said := fault.From(err)
-	return said.Hinted(maintenance.OnDamage(said)).Error()
+	failure := fault.From(err)
+	return failure.Hinted(maintenance.OnDamage(failure)).Error()
 }
 
 // fillRun adds what concerns the whole run.

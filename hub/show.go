@@ -88,11 +88,11 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
-	said, title := fault.From(err), http.StatusText(status)
+	failure, title := fault.From(err), http.StatusText(status)
 	title = title[:1] + strings.ToLower(title[1:]) // as all titles are written
-	message := said.Message()
-	if status == http.StatusNotFound && said.Hint.Call != "" {
-		message = said.Details // the hint names a tool that lists; the menu has the lists
+	message := failure.Message()
+	if status == http.StatusNotFound && failure.Hint.Call != "" {
+		message = failure.Details // the hint names a tool that lists; the menu has the lists
 	}
 	switch {
 	case errors.Is(err, fault.StateCorrupt):
@@ -104,7 +104,7 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 	case status == http.StatusServiceUnavailable:
 		title = "Runs cannot be read or saved now"
 	}
-	shown := page{Title: title, Problem: message, Code: said.Code}
+	shown := page{Title: title, Problem: message, Code: failure.Code}
 	switch below := strings.Count(r.URL.Path, "/") > len("///"); {
 	case r.Method == http.MethodPost:
 		_ = r.ParseForm() // a visitor without a session has written a text, too

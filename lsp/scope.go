@@ -17,17 +17,17 @@ func (s *server) scope(t text, p cursor) check.Scope {
 	if t.graph == nil {
 		return check.Scope{}
 	}
-	made := check.ScopeOf(t.graph, s.tool)
+	scope := check.ScopeOf(t.graph, s.tool)
 	step := p.siblings[2]
 	if list := strings.Trim(step["foreach"], "{} "); list != "" {
-		if of := typeOf(made, accessOf(list)); of != nil {
-			made.Captures[cmp.Or(step["as"], "item")] = of.Item()
+		if of := typeOf(scope, accessOf(list)); of != nil {
+			scope.Captures[cmp.Or(step["as"], "item")] = of.Item()
 		}
 	}
 	if last := p.path[max(0, len(p.path)-1):]; len(last) > 0 && last[0] == "extract" {
-		made.Captures["result"] = s.call(step["call"]).Field("result")
+		scope.Captures["result"] = s.call(step["call"]).Field("result")
 	}
-	return made
+	return scope
 }
 
 func (s *server) tool(name string) (check.Tool, bool) {
@@ -45,23 +45,23 @@ func (s *server) call(name string) *check.Type {
 // scopeOfRule returns what the expressions of a file of rules read: the input of the call
 // that the rule or the evidence is about, the evidence, the facts and all calls.
 func (s *server) scopeOfRule(t text, p cursor) check.Scope {
-	made := check.Scope{Captures: map[string]*check.Type{}}
+	scope := check.Scope{Captures: map[string]*check.Type{}}
 	facts := check.Names{}
 	for _, each := range keysBelow(t.lines, "facts") {
 		facts[each.name] = check.Any()
 	}
 	for _, each := range keysBelow(t.lines, "evidence") {
-		made.Captures[each.name] = s.call(t.valueOf("evidence", each.name, "last"))
+		scope.Captures[each.name] = s.call(t.valueOf("evidence", each.name, "last"))
 	}
 	about := s.call(strings.Trim(cmp.Or(p.siblings[2]["before"], p.siblings[2]["last"]), "[] "))
-	made.Captures["input"], made.Captures["result"] = about.Field("input"), about.Field("result")
-	made.Captures["facts"] = check.Object("the facts", facts)
+	scope.Captures["input"], scope.Captures["result"] = about.Field("input"), about.Field("result")
+	scope.Captures["facts"] = check.Object("the facts", facts)
 	if t.graph != nil { // the rules of a workflow read its runs
 		run := check.ScopeOf(t.graph, s.tool)
-		made.Captures["params"], made.Captures["state"] = check.Object("the parameters of the run", run.Params), check.Object("the captures", run.Captures)
+		scope.Captures["params"], scope.Captures["state"] = check.Object("the parameters of the run", run.Params), check.Object("the captures", run.Captures)
 	}
-	made.Captures["calls"], made.Captures["failed"] = check.List(s.call("")), check.List(s.call(""))
-	return made
+	scope.Captures["calls"], scope.Captures["failed"] = check.List(s.call("")), check.List(s.call(""))
+	return scope
 }
 
 // keysBelow are the keys of the mapping of a key of the root, and where they stand.

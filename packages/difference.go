@@ -75,14 +75,14 @@ func memberChanges(at Change, before, after map[string]any) (found []Change) {
 		}
 		old, listed := byID(before[key])
 		now, listedToo := byID(after[key])
-		made := at
-		made.Key = strings.TrimSpace(at.Key + " " + key)
+		change := at
+		change.Key = strings.TrimSpace(at.Key + " " + key)
 		if at.Step == "" && listed && listedToo {
-			found = append(found, itemChanges(made, old, now)...)
+			found = append(found, itemChanges(change, old, now)...)
 			continue
 		}
-		made.From, made.To = differingTexts(before, after, key)
-		found = append(found, made)
+		change.From, change.To = differingTexts(before, after, key)
+		found = append(found, change)
 	}
 	return found
 }

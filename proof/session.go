@@ -163,11 +163,11 @@ func (s *session) call(node jsonvalue.Node, name string) bool {
 	case strings.HasSuffix(name, "ToolCall"):
 		tool = strings.TrimSuffix(name, "ToolCall")
 	}
-	begun, ok := s.calls[id]
+	event, ok := s.calls[id]
 	ok = ok && id != ""
 	if tool != "" && len(input.Raw) > 0 && strings.IndexByte(`{["`, input.Raw[0]) >= 0 {
-		begun, ok = Event{Tool: tool, Input: input.Raw}, true
-		s.calls[id] = begun
+		event, ok = Event{Tool: tool, Input: input.Raw}, true
+		s.calls[id] = event
 		if len(output.Raw) == 0 && textOf(node, "error") == "" {
 			s.opaque = s.opaque || id == "" // no result can be told to be its own
 			return true                     // its result comes later
@@ -180,8 +180,8 @@ func (s *session) call(node jsonvalue.Node, name string) bool {
 	}
 	delete(s.calls, id)
 	s.known++
-	begun.Line, begun.Failed = s.line, s.result.failed(node)
-	s.events = append(s.events, begun)
+	event.Line, event.Failed = s.line, s.result.failed(node)
+	s.events = append(s.events, event)
 	return true
 }
 

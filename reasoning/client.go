@@ -182,9 +182,9 @@ func (c *Client) roundTrip(ctx context.Context, request Request, observer Observ
 	return answer, err
 }
 
-func (c *Client) observe(ctx context.Context, failed Attempt) {
+func (c *Client) observe(ctx context.Context, attempt Attempt) {
 	if c.options.Observe != nil {
-		c.options.Observe(ctx, failed)
+		c.options.Observe(ctx, attempt)
 	}
 }
 

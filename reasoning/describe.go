@@ -10,23 +10,23 @@ import (
 // by the parts of the request. Sizes are estimated at four bytes a token. The hash
 // excludes the ids, so that the same input has the same hash in every run.
 func (r Request) describe() *Prompt {
-	made := &Prompt{}
+	prompt := &Prompt{}
 	for _, each := range r.parts() {
 		tokens := (len(each.Text) + 3) / 4
-		made.Tokens += tokens
-		made.Sections = append(made.Sections, Section{Name: each.Name, Tokens: tokens})
+		prompt.Tokens += tokens
+		prompt.Sections = append(prompt.Sections, Section{Name: each.Name, Tokens: tokens})
 	}
 	r.SessionID, r.RunID = "", ""
 	body, err := r.Encode()
 	if err != nil {
 		return nil // such a request cannot be sent either
 	}
-	made.Hash = jsonvalue.HexSum(body)
-	return made
+	prompt.Hash = jsonvalue.HexSum(body)
+	return prompt
 }
 
 // parts are the parts of the request that a model may be shown, as JSON.
-func (r Request) parts() (made []PromptPart) {
+func (r Request) parts() (parts []PromptPart) {
 	for _, part := range []struct {
 		name  string
 		value any
@@ -38,7 +38,7 @@ func (r Request) parts() (made []PromptPart) {
 		if err != nil {
 			return nil // such a request cannot be sent either
 		}
-		made = append(made, PromptPart{part.name, string(raw)})
+		parts = append(parts, PromptPart{part.name, string(raw)})
 	}
-	return made
+	return parts
 }

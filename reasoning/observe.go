@@ -112,10 +112,10 @@ func (d *observedDecision) Called(c ModelCall) {
 }
 
 // Waited tells the client, too.
-func (d *observedDecision) Waited(failed Attempt) {
-	failed.SessionID, failed.RunID, failed.Step = d.request.SessionID, d.request.RunID, d.request.Step
-	d.client.observe(d.ctx, failed)
-	d.Observer.Waited(failed)
+func (d *observedDecision) Waited(attempt Attempt) {
+	attempt.SessionID, attempt.RunID, attempt.Step = d.request.SessionID, d.request.RunID, d.request.Step
+	d.client.observe(d.ctx, attempt)
+	d.Observer.Waited(attempt)
 }
 
 // Event converts the call to a telemetry event.
@@ -163,10 +163,10 @@ func (o *Observed) Called(c ModelCall) {
 }
 
 // Prompted implements Observer.
-func (o *Observed) Prompted(model string, shown Prompt) {
+func (o *Observed) Prompted(model string, prompt Prompt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.prompt = []telemetry.Event{shown.Event(model)}
+	o.prompt = []telemetry.Event{prompt.Event(model)}
 }
 
 // Wrote implements Observer.

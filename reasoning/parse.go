@@ -126,12 +126,12 @@ func (r *repairer) earlierRepairs() {
 
 func (r *repairer) action() Action {
 	given := r.text("action")
-	known := []Action{ActionTool, ActionReason, ActionFinish, ActionError}
+	actions := []Action{ActionTool, ActionReason, ActionFinish, ActionError}
 	action := Action(strings.ToLower(strings.TrimSpace(given)))
 	switch {
 	case given == "":
 		r.refuse("action is missing; expected tool, reason, finish or error")
-	case !slices.Contains(known, action):
+	case !slices.Contains(actions, action):
 		r.refuse("unknown action %q; expected tool, reason, finish or error", fault.Cut(given, 60))
 	case string(action) != given:
 		r.repaired("action was written %q", given)

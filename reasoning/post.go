@@ -198,11 +198,11 @@ func (r *Refused) Unwrap() error { return r.Err }
 // refusal is the error of a Savant service about the question or its answer, which a
 // retry would repeat; nil for other errors.
 func refusal(status int, body string) error {
-	var said fault.Error
-	if status/100 != 4 || json.Unmarshal([]byte(body), &said) != nil || said.Code != fault.InvalidIntent && said.Code != fault.LimitExceeded {
+	var failure fault.Error
+	if status/100 != 4 || json.Unmarshal([]byte(body), &failure) != nil || failure.Code != fault.InvalidIntent && failure.Code != fault.LimitExceeded {
 		return nil
 	}
-	return fault.New(said.Code, "%s", said.Details)
+	return fault.New(failure.Code, "%s", failure.Details)
 }
 
 // hide redacts the credentials that were sent, however short, and anything that looks

@@ -97,31 +97,31 @@ func (p *parser) oneCase(value any, at string) Case {
 func (p *parser) step(value any, at string) Step {
 	shape := p.Object(value, at, "tool", "input", "result", "ok", "outcome", "session", "after", "expect", "rule")
 	place := p.layout.Key("", at, "")
-	made := Step{Tool: p.Text(shape, at, "tool"), Input: p.Members(shape["input"], at+".input"), Result: shape["result"],
+	step := Step{Tool: p.Text(shape, at, "tool"), Input: p.Members(shape["input"], at+".input"), Result: shape["result"],
 		Session: p.Text(shape, at, "session"), Expect: p.Text(shape, at, "expect"), Rule: p.Text(shape, at, "rule"), Line: place.Line, Column: place.Column}
-	if made.Tool == "" {
+	if step.Tool == "" {
 		p.Fail(at, "a step needs tool: the name of the tool that is called")
 	}
 	ok, is := shape["ok"].(bool)
-	if made.Failed = is && !ok; !is && shape["ok"] != nil {
+	if step.Failed = is && !ok; !is && shape["ok"] != nil {
 		p.Fail(at+".ok", "ok is true or false")
 	}
 	switch outcome := p.Text(shape, at, "outcome"); outcome {
 	case "", "known":
 	case "unknown":
-		made.Unknown = true
+		step.Unknown = true
 	default:
 		p.Fail(at+".outcome", "outcome is unknown, or left out")
 	}
 	if after := p.Text(shape, at, "after"); after != "" {
-		if made.After = milliseconds(after); made.After == 0 {
+		if step.After = milliseconds(after); step.After == 0 {
 			p.Fail(at+".after", "after is a time such as 90s, 30m, 24h or 7d")
 		}
 	}
-	if made.Expect != "" && !slices.Contains(Expectations, made.Expect) {
-		p.Fail(at+".expect", "expect is not %q%s", fault.Cut(made.Expect, 60), fields.Nearest(made.Expect, Expectations))
+	if step.Expect != "" && !slices.Contains(Expectations, step.Expect) {
+		p.Fail(at+".expect", "expect is not %q%s", fault.Cut(step.Expect, 60), fields.Nearest(step.Expect, Expectations))
 	}
-	return made
+	return step
 }
 
 // Coverage says of which rules a test saw both: that a call was refused or asked for,

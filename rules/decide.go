@@ -155,14 +155,14 @@ func (j *judgement) rule(rule *Rule, verdict *Verdict) *Finding {
 
 // whole returns a draft as a finding of its own, with its texts.
 func (f *Finding) whole() *Finding {
-	made := *f
-	made.Parts = slices.Clone(f.Parts)
-	for i, part := range made.Parts {
+	finding := *f
+	finding.Parts = slices.Clone(f.Parts)
+	for i, part := range finding.Parts {
 		if part.State == Held {
-			made.Parts[i].Text = label(part.held.made) + implied(part.held.implied)
+			finding.Parts[i].Text = label(part.held.made) + implied(part.held.implied)
 		}
 	}
-	return &made
+	return &finding
 }
 
 func because(when *condition) string {
@@ -205,12 +205,12 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 		}
 	}
 	if !lacking && of.that != nil {
-		holds, failed, err := j.holds(of.that)
+		holds, conditions, err := j.holds(of.that)
 		switch {
 		case err != nil && !holds:
 			found.add(kindRequire, j.notJudged("require", of.that, err))
 		case !holds:
-			for _, leaf := range failed {
+			for _, leaf := range conditions {
 				j.notMet(found, leaf)
 			}
 			j.counting = false
@@ -224,15 +224,15 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 // holds evaluates a condition. Where it is unclear what calls with an unknown outcome do
 // to it, it has to hold with them and without; where it does not, what is said of it counts
 // them, too.
-func (j *judgement) holds(that *condition) (holds bool, failed []*expression.Condition, err error) {
+func (j *judgement) holds(that *condition) (holds bool, conditions []*expression.Condition, err error) {
 	first := j.result(that)
-	holds, failed, err = first.holds, first.failed, first.err
+	holds, conditions, err = first.holds, first.failed, first.err
 	if holds && that.Unclear() {
 		j.counting = true
-		holds, failed, err = that.Holds(j.env())
+		holds, conditions, err = that.Holds(j.env())
 		j.counting = !holds && err == nil
 	}
-	return holds, failed, err
+	return holds, conditions, err
 }
 
 // result evaluates a condition; one that rules share, once.

@@ -66,13 +66,13 @@ type whereValue struct {
 }
 
 func (j *judgement) whereValue(program *expression.Program) whereValue {
-	known, is := j.wheres[program.Source()]
+	value, is := j.wheres[program.Source()]
 	if !is {
-		known.value, known.err = program.Eval(j.env())
-		known.text = encoded(known.value)
-		j.wheres[program.Source()] = known
+		value.value, value.err = program.Eval(j.env())
+		value.text = encoded(value.value)
+		j.wheres[program.Source()] = value
 	}
-	return known
+	return value
 }
 
 func (j *judgement) env() expression.Env { return expression.Env{Values: j} }
@@ -227,16 +227,16 @@ func (j *judgement) where(e *evidence, answer *found) (equal string, given bool)
 			answer.values[i], texts[i] = e.values[i].literal, encoded(e.values[i].literal)
 			continue
 		}
-		given := j.whereValue(program)
+		value := j.whereValue(program)
 		switch {
-		case given.err != nil && !expressionError(given.err).Missing:
-			answer.err, answer.broken = given.err, &condition{site: e.values[i].site}
+		case value.err != nil && !expressionError(value.err).Missing:
+			answer.err, answer.broken = value.err, &condition{site: e.values[i].site}
 			return "", false
-		case given.err != nil || given.value == nil:
+		case value.err != nil || value.value == nil:
 			answer.lacks = program.Source()
 			return "", false
 		}
-		answer.values[i], texts[i] = given.value, given.text
+		answer.values[i], texts[i] = value.value, value.text
 	}
 	return strings.Join(texts, "\x00"), true
 }

@@ -391,23 +391,23 @@ func (p *parser) question(value any, at string) (*expression.Text, *flow.Site) {
 
 // grant reads for, which says how far an approval reaches.
 func (p *parser) grant(shape map[string]any, at string) flow.Grant {
-	made := flow.DefaultGrant()
+	grant := flow.DefaultGrant()
 	if shape["for"] == nil {
-		return made
+		return grant
 	}
 	if shape["approve"] == nil {
 		p.Fail(at+".for", "for belongs to approve")
 	}
 	of := p.Object(shape["for"], at+".for", "at_most", "within")
 	if most, is := of["at_most"].(int); is && most > 0 {
-		made.Most = most
+		grant.Most = most
 	} else if of["at_most"] != nil {
 		p.Fail(at+".for.at_most", "at_most is an integer of 1 or more")
 	}
 	if within, _ := p.reach(of, at+".for"); within > 0 {
-		made.Within = within
+		grant.Within = within
 	}
-	return made
+	return grant
 }
 
 func (p *parser) flag(of map[string]any, at, key string) bool {

@@ -95,11 +95,11 @@ func (e *Engine) ScopedApprovals(ctx context.Context, workflow, run string) ([]S
 	defer l.mu.Unlock()
 	list := []ScopedApproval{}
 	for _, each := range l.run.View().Approved("") {
-		shown, err := e.scoped(ctx, l, each)
+		approval, err := e.scoped(ctx, l, each)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, shown)
+		list = append(list, approval)
 	}
 	return list, nil
 }

@@ -41,9 +41,9 @@ func (e *Engine) AwaitStep(ctx context.Context, workflow, run, step string) erro
 	if err != nil {
 		return err
 	}
-	for _, asked := range now {
-		if asked.StepID == step {
-			return e.AwaitAnswer(ctx, asked)
+	for _, pending := range now {
+		if pending.StepID == step {
+			return e.AwaitAnswer(ctx, pending)
 		}
 	}
 	return nil
@@ -64,18 +64,18 @@ func (e *Engine) waits(ctx context.Context, asked Pending) (waits bool, err erro
 
 // elicitUntilAnswered asks the person at the client, and withdraws the question once it
 // is answered elsewhere.
-func (e *Engine) elicitUntilAnswered(ctx context.Context, ask Ask, asked Pending, misfit string) (answer any, elsewhere bool, err error) {
+func (e *Engine) elicitUntilAnswered(ctx context.Context, ask Ask, pending Pending, misfit string) (answer any, elsewhere bool, err error) {
 	asking, stop := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if err := e.AwaitAnswer(asking, asked); err == nil || asking.Err() == nil { // answered, or gone
+		if err := e.AwaitAnswer(asking, pending); err == nil || asking.Err() == nil { // answered, or gone
 			stop(errElsewhere)
 		}
 	}()
-	answer, err = e.elicit(asking, ask, asked, misfit)
+	answer, err = e.elicit(asking, ask, pending, misfit)
 	stop(nil)
 	<-watched
-	waits, _ := e.waits(ctx, asked)
+	waits, _ := e.waits(ctx, pending)
 	return answer, err != nil && (errors.Is(context.Cause(asking), errElsewhere) || !waits), err
 }

@@ -209,11 +209,11 @@ func (c *comparison) end(was *Reply) {
 	c.fact("outputs ", string(was.Outputs), string(is.Outputs))
 	c.fact("steps that ran ", was.Ran, &final.Ran)
 	for i, recorded := range was.Failed { // may be shortened, like the artifacts
-		made := flow.Failure{}
+		failure := flow.Failure{}
 		if i < len(final.Failed) {
-			made = final.Failed[i]
+			failure = final.Failed[i]
 		}
-		c.fact("failed ", recorded.Step+" "+string(recorded.Code), made.Step+" "+string(made.Code))
+		c.fact("failed ", recorded.Step+" "+string(recorded.Code), failure.Step+" "+string(failure.Code))
 	}
 	for i, recorded := range was.Artifacts { // a long reply was shortened
 		var made any

@@ -223,15 +223,15 @@ func (x *RunExplanation) add(line flow.Line) {
 			x.Skipped = append(x.Skipped, skippedStep{line.ID, line.Cause, whySkipped(line)})
 		}
 	case flow.Failed:
-		failed := failedStep{StepID: line.ID, Attempts: line.Attempt, inner: strings.HasPrefix(line.Call, "flow.")}
+		step := failedStep{StepID: line.ID, Attempts: line.Attempt, inner: strings.HasPrefix(line.Call, "flow.")}
 		if line.Failure != nil {
-			failed.Code, failed.Details = line.Failure.Code, fault.Cut(line.Failure.Message(), 300)
+			step.Code, step.Details = line.Failure.Code, fault.Cut(line.Failure.Message(), 300)
 		}
 		if line.Failure == nil && line.Items > 0 { // its items have the reasons
-			failed.Details = "an item of the loop failed"
+			step.Details = "an item of the loop failed"
 		}
 		if x.keep(len(x.Failed)) {
-			x.Failed = append(x.Failed, failed)
+			x.Failed = append(x.Failed, step)
 		}
 	case flow.Issued: // see wait
 	default:
@@ -245,18 +245,18 @@ func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
 	if !x.keep(len(x.Waiting)) {
 		return
 	}
-	waiting := waitingStep{StepID: next.StepID, Call: next.Call, For: "tool", Attempt: next.Attempt}
+	step := waitingStep{StepID: next.StepID, Call: next.Call, For: "tool", Attempt: next.Attempt}
 	switch {
 	case next.Shown != "" || next.Outcome != "" && next.Witness == "required":
-		waiting.For = "person"
+		step.For = "person"
 	case next.Call == flow.CallGenerate:
-		waiting.For = "model"
+		step.For = "model"
 	}
-	waiting.Agreed = next.Agreed
+	step.Agreed = next.Agreed
 	if at, known := l.times[next.Version]; known {
-		waiting.Since, waiting.Due = age(e.Now().Sub(at)), next.Approval.Due(e.Now().Sub(at).Milliseconds())
+		step.Since, step.Due = age(e.Now().Sub(at)), next.Approval.Due(e.Now().Sub(at).Milliseconds())
 	}
-	x.Waiting = append(x.Waiting, waiting)
+	x.Waiting = append(x.Waiting, step)
 }
 
 // whySkipped explains a cause in words, with the condition.

@@ -41,20 +41,20 @@ func (e *Engine) unnamed(ctx context.Context, workflow string, own []state.Key, 
 			listed = append(listed, info)
 		}
 	}
-	var refused *fault.Error
+	var failure *fault.Error
 	switch {
 	case len(open) == 0:
-		refused = fault.New(fault.InvalidParams, "run_id is missing, and no run%s is open", of).With(fault.Diagnostic{Path: "run_id", Message: "missing, and no run is open"})
+		failure = fault.New(fault.InvalidParams, "run_id is missing, and no run%s is open", of).With(fault.Diagnostic{Path: "run_id", Message: "missing, and no run is open"})
 		if len(all) > 0 {
 			last := all[0]
-			refused.Details += ": the last, " + last.Run + " of " + last.Workflow + ", is " + last.Status
+			failure.Details += ": the last, " + last.Run + " of " + last.Workflow + ", is " + last.Status
 		}
-		return refused.Hinted(fault.Hint{Call: "think.plan", Text: "starts one"})
+		return failure.Hinted(fault.Hint{Call: "think.plan", Text: "starts one"})
 	case mine == 0:
-		refused = fault.New(fault.InvalidParams, "run_id is missing, and none of the open runs%s was planned or named by this client: name one of", of).
+		failure = fault.New(fault.InvalidParams, "run_id is missing, and none of the open runs%s was planned or named by this client: name one of", of).
 			With(fault.Diagnostic{Path: "run_id", Message: "missing, and no open run is this client's"})
 	default:
-		refused = fault.New(fault.InvalidParams, "run_id is missing, and %d runs%s of this client are open: name one of", mine, of).
+		failure = fault.New(fault.InvalidParams, "run_id is missing, and %d runs%s of this client are open: name one of", mine, of).
 			With(fault.Diagnostic{Path: "run_id", Message: "missing, and several runs are open"})
 	}
 	runs := e.describe(ctx, listed[:min(len(listed), listedRuns)])
@@ -68,12 +68,12 @@ func (e *Engine) unnamed(ctx context.Context, workflow string, own []state.Key, 
 		if !isOpen(each.Status) {
 			facts = append(facts, each.Status)
 		}
-		refused.Details += join + each.RunID + " (" + strings.Join(append(facts, each.Age+" ago"), ", ") + ")"
+		failure.Details += join + each.RunID + " (" + strings.Join(append(facts, each.Age+" ago"), ", ") + ")"
 	}
 	if more := len(listed) - len(runs); more > 0 {
-		refused.Details += fmt.Sprintf(" and %d more", more)
+		failure.Details += fmt.Sprintf(" and %d more", more)
 	}
-	return refused.Attach("runs", runs)
+	return failure.Attach("runs", runs)
 }
 
 // ownsNone is unnamed for a caller whose last run has ended.
@@ -135,9 +135,9 @@ func withRunID(run string, err error) error {
 	if run == "" || err == nil {
 		return err
 	}
-	said := *fault.From(err)
-	said.Extra = maps.Clone(said.Extra)
-	return said.Attach("run_id", run)
+	failure := *fault.From(err)
+	failure.Extra = maps.Clone(failure.Extra)
+	return failure.Attach("run_id", run)
 }
 
 // StateListInput selects runs.

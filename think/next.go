@@ -129,9 +129,9 @@ func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
 const namedSteps = 5
 
 // stepHint names the steps of a run that wait, the zero Hint where none does.
-func stepHint(run string, waiting []flow.Instruction) fault.Hint {
+func stepHint(run string, instructions []flow.Instruction) fault.Hint {
 	var steps []string
-	for _, next := range waiting[:min(len(waiting), namedSteps)] {
+	for _, next := range instructions[:min(len(instructions), namedSteps)] {
 		steps = append(steps, fmt.Sprintf("%q (%s)", next.StepID, next.Call))
 	}
 	if len(steps) == 0 {
@@ -147,10 +147,10 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	if err == nil || l.run == nil || l.now.Final != nil || l.now.Blocked != nil {
 		return err
 	}
-	said := *fault.From(err)
+	failure := *fault.From(err)
 	repeated := []fault.Code{fault.InvalidParams, fault.InvalidTransition, fault.UnknownStep, fault.NotWitnessed, fault.StateConflict,
 		fault.ApprovalRequired, fault.ValidationFailed, fault.ResultTooLarge}
-	if !slices.Contains(repeated, said.Code) {
+	if !slices.Contains(repeated, failure.Code) {
 		return err
 	}
 	next, found := l.nearestInstruction(step)
@@ -159,8 +159,8 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	}
 	now := l.now
 	now.Instructions = []flow.Instruction{next}
-	said.Extra = maps.Clone(said.Extra)
-	return said.Attach("instruction", composeReply(now, everything, false, nil).Reply.Instruction)
+	failure.Extra = maps.Clone(failure.Extra)
+	return failure.Attach("instruction", composeReply(now, everything, false, nil).Reply.Instruction)
 }
 
 // nearestInstruction returns the instruction that an answer to a step was for: the step's
@@ -338,26 +338,26 @@ func (e *Engine) answered(ctx context.Context, l *live, step flow.Handle, given 
 }
 
 // append completes the event of an answer and writes its record.
-func (e *Engine) append(ctx context.Context, l *live, answered answerData, out flow.Outcome) (eventResult, error) {
+func (e *Engine) append(ctx context.Context, l *live, data answerData, out flow.Outcome) (eventResult, error) {
 	out, err := e.proceed(ctx, l.history(), l.run, out)
 	if err != nil {
 		return eventResult{}, err
 	}
-	kept, err := e.keepArtifacts(ctx, out.Final)
+	artifacts, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
 		return eventResult{}, err
 	}
-	replied := composeReply(out, changes, e.drifted(l.pins), kept)
-	answered.Value, answered.Size = out.Captured, out.Size
-	if answered.Value == answered.Digest {
-		answered.Value = sameDigest
+	replied := composeReply(out, changes, e.drifted(l.pins), artifacts)
+	data.Value, data.Size = out.Captured, out.Size
+	if data.Value == data.Digest {
+		data.Value = sameDigest
 	}
 	kind := kindResult
-	if answered.Person {
+	if data.Person {
 		kind = kindPerson
 	}
 	now := e.Now()
-	record, err := e.write(ctx, l.key, kind, out, now, resultData{answered, replied})
+	record, err := e.write(ctx, l.key, kind, out, now, resultData{data, replied})
 	if err != nil {
 		return eventResult{}, err
 	}

@@ -123,8 +123,8 @@ func (l *live) waiting() *Pending {
 // answer, which is not recorded.
 //
 // Only callers that act for a person may call it; no tool does.
-func (e *Engine) Approve(ctx context.Context, asked Pending, answer any, by Caller) (*Reply, error) {
-	return restored(e.approve(ctx, asked, answer, 0, by))
+func (e *Engine) Approve(ctx context.Context, pending Pending, answer any, by Caller) (*Reply, error) {
+	return restored(e.approve(ctx, pending, answer, 0, by))
 }
 
 // approve gives a person's answer to what they were asked; during is the version
@@ -192,13 +192,13 @@ func (e *Engine) askPerson(ctx context.Context, replied eventResult, caller Call
 	ask, during := caller.Ask, replied.version
 	misfit, misfits := "", 0 // why the last answer does not fit
 	for range maxForms {
-		asked := replied.waiting
-		if replied.Fault != nil || asked == nil || ask == nil || !asked.For(caller.Person()) {
+		pending := replied.waiting
+		if replied.Fault != nil || pending == nil || ask == nil || !pending.For(caller.Person()) {
 			break
 		}
-		answer, elsewhere, err := e.elicitUntilAnswered(ctx, ask, *asked, misfit)
+		answer, elsewhere, err := e.elicitUntilAnswered(ctx, ask, *pending, misfit)
 		if elsewhere {
-			next, err := e.whereabouts(ctx, *asked)
+			next, err := e.whereabouts(ctx, *pending)
 			if err != nil {
 				return nil, err
 			}
@@ -210,14 +210,14 @@ func (e *Engine) askPerson(ctx context.Context, replied eventResult, caller Call
 		}
 		var next eventResult
 		if err == nil {
-			next, err = e.approve(ctx, *asked, answer, during, caller)
+			next, err = e.approve(ctx, *pending, answer, during, caller)
 		}
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
-			replied, err = e.whereabouts(ctx, *asked) // answered elsewhere
+			replied, err = e.whereabouts(ctx, *pending) // answered elsewhere
 			return restored(e.located(replied, caller), err)
 		}
 		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
-			e.Logger.Info("a person's answer does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
+			e.Logger.Info("a person's answer does not fit the question", "run", pending.RunID, "step", pending.StepID, "error", err)
 			if misfits++; misfits > maxMisfits {
 				break
 			}
@@ -252,25 +252,25 @@ func AppTool(call string) string {
 // located says in the note of a reply where the person finds the question: the first of
 // what the client can.
 func (e *Engine) located(replied eventResult, caller Caller) eventResult {
-	asked := replied.waiting
-	if asked == nil || replied.Fault != nil || replied.Reply == nil {
+	pending := replied.waiting
+	if pending == nil || replied.Fault != nil || replied.Reply == nil {
 		return replied
 	}
 	where := askInHub
-	if page := e.page(*asked); page != "" {
+	if page := e.page(*pending); page != "" {
 		where = "Ask them to answer it in the hub at " + page
 	}
 	if caller.Apps {
-		where = "Call " + AppTool(asked.Call) + " {\"workflow\": \"" + asked.Workflow + "\", \"run_id\": \"" + asked.RunID + "\", \"step_id\": \"" + asked.StepID + "\"}, which shows it to them here. Else a" + where[1:]
+		where = "Call " + AppTool(pending.Call) + " {\"workflow\": \"" + pending.Workflow + "\", \"run_id\": \"" + pending.RunID + "\", \"step_id\": \"" + pending.StepID + "\"}, which shows it to them here. Else a" + where[1:]
 	}
 	changed := *replied.Reply
-	changed.Note = strings.Replace(changed.Note, waitingNote(asked.RunID, asked.StepID, askInHub), waitingNote(asked.RunID, asked.StepID, where), 1)
+	changed.Note = strings.Replace(changed.Note, waitingNote(pending.RunID, pending.StepID, askInHub), waitingNote(pending.RunID, pending.StepID, where), 1)
 	replied.Reply = &changed
 	return replied
 }
 
 // page is the address of a question in the hub; empty where that of the hub is not known.
-func (e *Engine) page(asked Pending) string {
+func (e *Engine) page(pending Pending) string {
 	if e.Hub == nil {
 		return ""
 	}
@@ -278,12 +278,12 @@ func (e *Engine) page(asked Pending) string {
 	if address == "" {
 		return ""
 	}
-	return strings.TrimSuffix(address, "/") + "/runs/" + url.PathEscape(asked.Workflow) + "/" + url.PathEscape(asked.RunID)
+	return strings.TrimSuffix(address, "/") + "/runs/" + url.PathEscape(pending.Workflow) + "/" + url.PathEscape(pending.RunID)
 }
 
 // whereabouts replies with the present state of the run of a question.
-func (e *Engine) whereabouts(ctx context.Context, asked Pending) (eventResult, error) {
-	l, err := e.open(ctx, asked.Workflow, asked.RunID)
+func (e *Engine) whereabouts(ctx context.Context, pending Pending) (eventResult, error) {
+	l, err := e.open(ctx, pending.Workflow, pending.RunID)
 	if err != nil {
 		return eventResult{}, err
 	}

@@ -88,7 +88,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: strings.TrimSpace(note + " " + e.rulesNote(graph)), terms: termsOf(graph), by: in.Caller})
+	result, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: strings.TrimSpace(note + " " + e.rulesNote(graph)), terms: termsOf(graph), by: in.Caller})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, in.Caller, key, given) // another process planned it first
 	}
@@ -98,7 +98,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if in.Caller.Apps {
 		in.Caller.Ask = nil // the app comes first
 	}
-	return e.askPerson(ctx, planned, in.Caller)
+	return e.askPerson(ctx, result, in.Caller)
 }
 
 // StrayParams refuses workflow parameters that a call sends outside params, or as an
@@ -284,12 +284,12 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (ev
 		}
 	}
 	run, out := graph.Start(key.Run, params, begin.terms)
-	kept, err := e.keepArtifacts(ctx, out.Final)
+	artifacts, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
 		return eventResult{}, notPlanned(key, err)
 	}
 	e.noteConcern(key, graph)
-	answer := composeReply(out, changes, false, kept)
+	answer := composeReply(out, changes, false, artifacts)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
 	answer.Reply.Note = strings.TrimSpace(begin.note + " " + answer.Reply.Note)
 	l := e.hold(key)
@@ -312,12 +312,12 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (ev
 // notPlanned adds to an error that the run was not planned, because something could not
 // be saved before its first record.
 func notPlanned(key state.Key, err error) error {
-	failed := fault.From(err)
-	if failed.Code != fault.StateNotSaved {
+	failure := fault.From(err)
+	if failure.Code != fault.StateNotSaved {
 		return err
 	}
-	recorded := *failed
-	recorded.Details = "run " + key.String() + " was not planned: " + failed.Details
+	recorded := *failure
+	recorded.Details = "run " + key.String() + " was not planned: " + failure.Details
 	return &recorded
 }
 
@@ -334,7 +334,7 @@ func toolsOf(graph *flow.Graph) (tools []string) {
 
 // keepArtifacts keeps the artifacts of a run that has ended; final is nil for an
 // unfinished run.
-func (e *Engine) keepArtifacts(ctx context.Context, final *flow.Final) (kept []artifact, err error) {
+func (e *Engine) keepArtifacts(ctx context.Context, final *flow.Final) (artifacts []artifact, err error) {
 	if final == nil {
 		return nil, nil
 	}
@@ -342,9 +342,9 @@ func (e *Engine) keepArtifacts(ctx context.Context, final *flow.Final) (kept []a
 		if _, err := e.Store.PutArtifact(ctx, each.Data); err != nil {
 			return nil, err
 		}
-		kept = append(kept, artifactOf(each))
+		artifacts = append(artifacts, artifactOf(each))
 	}
-	return kept, nil
+	return artifacts, nil
 }
 
 func artifactOf(a flow.FinalArtifact) artifact {

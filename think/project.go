@@ -72,24 +72,24 @@ func (e *Engine) projectHeld(ctx context.Context, l *live) error {
 // snapshotOf returns the readable state of a held run. Long values are named, not
 // repeated: the journal and the artifacts have them.
 func (e *Engine) snapshotOf(ctx context.Context, l *live) (state.Snapshot, error) {
-	whole, err := e.snapshot(ctx, l.history(), l.run, maxVar)
+	snapshot, err := e.snapshot(ctx, l.history(), l.run, maxVar)
 	if err != nil {
 		return state.Snapshot{}, err
 	}
-	nameLong(&whole)
-	data, err := jsonvalue.Encode(whole)
+	nameLong(&snapshot)
+	data, err := jsonvalue.Encode(snapshot)
 	if err != nil {
 		return state.Snapshot{}, fault.New(fault.Internal, "encoding a state: %w", err)
 	}
-	return state.Snapshot{Workflow: l.key.Workflow, Run: l.key.Run, Version: l.version, Status: string(whole.Status),
+	return state.Snapshot{Workflow: l.key.Workflow, Run: l.key.Run, Version: l.version, Status: string(snapshot.Status),
 		Hash: l.now.Hash, Record: l.hash, State: data}, nil
 }
 
 // nameLong replaces long captures by the place where they can be read.
-func nameLong(whole *flow.Snapshot) {
-	for name, value := range whole.Vars {
+func nameLong(snapshot *flow.Snapshot) {
+	for name, value := range snapshot.Vars {
 		if long, ok := value.(flow.Long); ok {
-			whole.Vars[name] = preview{Artifact: varURI(whole.Workflow, whole.RunID, name), Size: long.Size}
+			snapshot.Vars[name] = preview{Artifact: varURI(snapshot.Workflow, snapshot.RunID, name), Size: long.Size}
 		}
 	}
 }

@@ -231,12 +231,12 @@ func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Reco
 
 // ofRun names the run that is damaged, where what was found names a record alone.
 func ofRun(key state.Key, err error) error {
-	said := fault.From(err)
-	if said.Code != fault.StateCorrupt || strings.Contains(said.Details, key.String()) {
+	failure := fault.From(err)
+	if failure.Code != fault.StateCorrupt || strings.Contains(failure.Details, key.String()) {
 		return err
 	}
-	named := *said
-	named.Details = "run " + key.String() + ": " + said.Details
+	named := *failure
+	named.Details = "run " + key.String() + ": " + failure.Details
 	return &named
 }
 

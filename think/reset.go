@@ -161,7 +161,7 @@ func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.R
 		}
 		previous := 1
 		for _, record := range line {
-			if answered, err := view.RecordedStep(EventOf(record).Step); err == nil && answered.ID() == step.ID() {
+			if handle, err := view.RecordedStep(EventOf(record).Step); err == nil && handle.ID() == step.ID() {
 				return previous, nil
 			}
 			previous = record.Version

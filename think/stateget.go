@@ -193,9 +193,9 @@ func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*Sta
 }
 
 // previewLong puts their beginnings in the place of long captures.
-func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot) error {
-	nameLong(whole)
-	for name, value := range whole.Vars {
+func (e *Engine) previewLong(ctx context.Context, l *live, snapshot *flow.Snapshot) error {
+	nameLong(snapshot)
+	for name, value := range snapshot.Vars {
 		named, ok := value.(preview)
 		if !ok {
 			continue
@@ -205,25 +205,25 @@ func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot)
 			return err
 		}
 		named.Preview = fault.Cut(string(long), maxPreview)
-		whole.Vars[name] = named
+		snapshot.Vars[name] = named
 	}
 	return nil
 }
 
 // shortParams returns the parameters of a run. If they exceed most bytes, previews
 // replace the long ones.
-func shortParams(whole flow.Snapshot, most int) map[string]any {
+func shortParams(snapshot flow.Snapshot, most int) map[string]any {
 	short, total := map[string]any{}, 0
-	for name, value := range whole.Params {
+	for name, value := range snapshot.Params {
 		data := jsonvalue.Encoded(value)
 		total += len(data)
 		if short[name] = value; len(data) > maxVarWhole {
-			short[name] = preview{Artifact: varURI(whole.Workflow, whole.RunID, "params."+name), Size: len(data),
+			short[name] = preview{Artifact: varURI(snapshot.Workflow, snapshot.RunID, "params."+name), Size: len(data),
 				Preview: fault.Cut(string(data[:min(len(data), 4*maxPreview)]), maxPreview)}
 		}
 	}
 	if total <= most {
-		return whole.Params
+		return snapshot.Params
 	}
 	return short
 }

@@ -151,7 +151,7 @@ func (e *Engine) withDraft(err error) error {
 	if !errors.As(err, &unfinished) {
 		return err
 	}
-	said := fault.From(err)
+	failure := fault.From(err)
 	graph, wrong := library.Link(unfinished.Draft, func(reference string) (*flow.Workflow, error) { return e.Library.Find(reference, "") }, flow.CurrentEdition)
 	if wrong == nil {
 		wrong = e.findings(graph).Fault()
@@ -159,8 +159,8 @@ func (e *Engine) withDraft(err error) error {
 	if wrong == nil {
 		return err
 	}
-	all := *said
-	all.Diagnostics = slices.Concat(said.Diagnostics, fault.From(wrong).Diagnostics)
+	all := *failure
+	all.Diagnostics = slices.Concat(failure.Diagnostics, fault.From(wrong).Diagnostics)
 	slices.SortStableFunc(all.Diagnostics, func(a, b fault.Diagnostic) int {
 		if a.File != b.File {
 			return 0

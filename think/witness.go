@@ -115,9 +115,9 @@ func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) er
 		return nil
 	}
 	result := given.Result
-	said, states := flow.StatementOf(result)
+	statement, states := flow.StatementOf(result)
 	if next.Outcome != "" {
-		if result = said.Result; !said.Done {
+		if result = statement.Result; !statement.Done {
 			return nil
 		}
 	} else if states && step.Tool() != "" {
@@ -153,11 +153,11 @@ func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 	if !receipt.Failed {
 		return receipt.Result, nil
 	}
-	var said fault.Error
-	if err := json.Unmarshal(receipt.Result, &said); err != nil {
+	var failure fault.Error
+	if err := json.Unmarshal(receipt.Result, &failure); err != nil {
 		return nil, fault.New(fault.Internal, "the fault of a call cannot be read: %w", err)
 	}
-	return jsonvalue.Encoded(schemas.FailedCall(said.Final())), nil
+	return jsonvalue.Encoded(schemas.FailedCall(failure.Final())), nil
 }
 
 // answeredWith returns the version of the answer that a receipt gave to a step, or 0: a

@@ -28,20 +28,20 @@ type Part struct {
 // KeepExchange stores an exchange beside the journal, each part once while it stays the
 // same, and returns its digest: STATE_NOT_SAVED. The caller has taken secrets out and cut what
 // is longer than MaxPart.
-func (s *Session) KeepExchange(asked Exchange) (string, error) {
+func (s *Session) KeepExchange(exchange Exchange) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked.Parts = slices.Clone(asked.Parts)
-	var changed []Part
-	for i, each := range asked.Parts {
-		if kept, known := s.parts[each.Name]; known && kept.Text == each.Text {
-			asked.Parts[i] = Part{Name: each.Name, In: kept.In}
+	exchange.Parts = slices.Clone(exchange.Parts)
+	var parts []Part
+	for i, each := range exchange.Parts {
+		if part, known := s.parts[each.Name]; known && part.Text == each.Text {
+			exchange.Parts[i] = Part{Name: each.Name, In: part.In}
 			continue
 		}
-		asked.Parts[i] = each
-		changed = append(changed, each)
+		exchange.Parts[i] = each
+		parts = append(parts, each)
 	}
-	raw, err := json.Marshal(asked)
+	raw, err := json.Marshal(exchange)
 	if err != nil {
 		return "", fault.New(fault.Internal, "an exchange with a model: %w", err)
 	}
@@ -52,7 +52,7 @@ func (s *Session) KeepExchange(asked Exchange) (string, error) {
 	if s.parts == nil {
 		s.parts = map[string]Part{}
 	}
-	for _, each := range changed {
+	for _, each := range parts {
 		each.In = digest
 		s.parts[each.Name] = each
 	}
@@ -62,30 +62,30 @@ func (s *Session) KeepExchange(asked Exchange) (string, error) {
 // Exchange returns a kept exchange with all texts: UNKNOWN_RUN if it is not there,
 // STATE_CORRUPT.
 func (s *Store) Exchange(id, digest string) (Exchange, error) {
-	asked, err := s.readExchange(id, digest)
-	for i, part := range asked.Parts {
+	exchange, err := s.readExchange(id, digest)
+	for i, part := range exchange.Parts {
 		if err != nil || part.In == "" {
 			continue
 		}
 		var earlier Exchange
 		earlier, err = s.readExchange(id, part.In)
 		if at := slices.IndexFunc(earlier.Parts, func(p Part) bool { return p.Name == part.Name }); at >= 0 {
-			asked.Parts[i].Text = earlier.Parts[at].Text
+			exchange.Parts[i].Text = earlier.Parts[at].Text
 		}
 	}
-	return asked, err
+	return exchange, err
 }
 
-func (s *Store) readExchange(id, digest string) (asked Exchange, err error) {
+func (s *Store) readExchange(id, digest string) (exchange Exchange, err error) {
 	if err := checkID(id); err != nil {
-		return asked, err
+		return exchange, err
 	}
 	if !digestPattern().MatchString(digest) {
-		return asked, fault.New(fault.UnknownRun, "run %s has no exchange %q", id, fault.Cut(digest, 100))
+		return exchange, fault.New(fault.UnknownRun, "run %s has no exchange %q", id, fault.Cut(digest, 100))
 	}
 	raw, err := s.Output(id, digest)
-	if err == nil && json.Unmarshal(raw, &asked) != nil {
+	if err == nil && json.Unmarshal(raw, &exchange) != nil {
 		err = fault.New(fault.StateCorrupt, "the exchange %s of run %s is damaged", digest, id)
 	}
-	return asked, err
+	return exchange, err
 }

@@ -27,40 +27,40 @@ func Describe(ctx context.Context, options Options) (Description, error) {
 	if err != nil {
 		return Description{}, err
 	}
-	var made Description
+	var description Description
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		var list fileList
 		list, err = r.files(ctx, filesIn{Limit: 10_000})
-		made.Files = list.Files
+		description.Files = list.Files
 	})
 	asking.Go(func() {
 		recent, _ := r.log(ctx, logIn{Limit: 10, Files: true}) // it fails before the first commit
 		for i, each := range recent.Commits {
 			if i == 0 {
-				made.Head = each.Hash
+				description.Head = each.Hash
 			}
 			for _, path := range each.Files {
-				if !slices.Contains(made.Recent, path) {
-					made.Recent = append(made.Recent, path)
+				if !slices.Contains(description.Recent, path) {
+					description.Recent = append(description.Recent, path)
 				}
 			}
 		}
 	})
 	asking.Go(func() {
 		branch, _ := r.run(ctx, "", "symbolic-ref", "--quiet", "HEAD") // it fails when HEAD is detached
-		made.Branch = strings.TrimPrefix(strings.TrimSpace(string(branch.Data)), "refs/heads/")
+		description.Branch = strings.TrimPrefix(strings.TrimSpace(string(branch.Data)), "refs/heads/")
 	})
 	asking.Go(func() {
 		refs, _ := r.run(ctx, "", "for-each-ref", "--count=1000", "--sort=-committerdate", "--format=%(refname)", "refs/heads", "refs/remotes")
 		for ref := range strings.FieldsSeq(string(refs.Data)) {
 			name, local := strings.CutPrefix(ref, "refs/heads/")
 			if name = strings.TrimPrefix(name, "refs/remotes/"); !local {
-				made.Branches = append(made.Branches, name[strings.Index(name, "/")+1:])
+				description.Branches = append(description.Branches, name[strings.Index(name, "/")+1:])
 			}
-			made.Branches = append(made.Branches, name)
+			description.Branches = append(description.Branches, name)
 		}
 	})
 	asking.Wait()
-	return made, err
+	return description, err
 }

@@ -61,10 +61,10 @@ func (r *repository) files(ctx context.Context, in filesIn) (fileList, error) {
 func parseFileList(out gitrun.Output, limit int) fileList {
 	all := out.Records()
 	slices.Sort(all)
-	made := fileList{Files: slices.Compact(all)} // a conflict lists a path up to three times
-	if len(made.Files) > limit || out.Cut {
-		made.Files = made.Files[:min(limit, len(made.Files))]
-		made.Truncated, made.Note = true, fmt.Sprintf("there are more than these %d files; ask for single paths", len(made.Files))
+	list := fileList{Files: slices.Compact(all)} // a conflict lists a path up to three times
+	if len(list.Files) > limit || out.Cut {
+		list.Files = list.Files[:min(limit, len(list.Files))]
+		list.Truncated, list.Note = true, fmt.Sprintf("there are more than these %d files; ask for single paths", len(list.Files))
 	}
-	return made
+	return list
 }

@@ -35,12 +35,12 @@ func parseDiff(text string, cut bool) changes {
 func parseRaw(line string) fileDiff {
 	fields := strings.Split(line, "\t")
 	modes := strings.Fields(fields[0])
-	made := fileDiff{Path: unquote(fields[len(fields)-1]), Status: stateNames[modes[len(modes)-1][0]]}
-	made.submodule = strings.HasPrefix(fields[0], ":160000") || len(modes) > 1 && modes[1] == "160000"
+	diff := fileDiff{Path: unquote(fields[len(fields)-1]), Status: stateNames[modes[len(modes)-1][0]]}
+	diff.submodule = strings.HasPrefix(fields[0], ":160000") || len(modes) > 1 && modes[1] == "160000"
 	if len(fields) == 3 {
-		made.RenamedFrom = unquote(fields[1])
+		diff.RenamedFrom = unquote(fields[1])
 	}
-	return made
+	return diff
 }
 
 // count reads "12\t3\tpath", or "-\t-\tpath" for a binary file.

@@ -12,14 +12,14 @@ import (
 // disables the filter programs that git would run, and detects whether git blame would
 // quote a file outside the roots.
 func (r *repository) checkConfiguration(ctx context.Context, roots []string) error {
-	listed, err := r.run(ctx, "", "config", "--list", "--show-scope", "--null")
+	output, err := r.run(ctx, "", "config", "--list", "--show-scope", "--null")
 	if err != nil {
 		return err
 	}
-	if listed.Cut {
+	if output.Cut {
 		return fault.New(fault.ToolDenied, "the repository's configuration is too large")
 	}
-	fields := strings.Split(string(listed.Data), "\x00")
+	fields := strings.Split(string(output.Data), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, _ := strings.Cut(fields[i+1], "\n")
 		if fields[i] != "local" && fields[i] != "worktree" {

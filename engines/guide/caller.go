@@ -29,11 +29,11 @@ func (h Hooks) explain(e *think.Engine) tool[think.ExplainInput, any] {
 		in.Caller = h.caller(ctx, call, think.Asked{Tool: "think.explain", Workflow: in.Workflow, Run: in.RunID, Step: in.StepID})
 		found, err := e.ExplainAny(ctx, in)
 		if run, is := found.(*think.RunExplanation); is && err == nil && h.Rulings != nil {
-			refused, err := h.Rulings.RefusedIn(call, run.Workflow, run.RunID)
+			refusals, err := h.Rulings.RefusedIn(call, run.Workflow, run.RunID)
 			if err != nil {
 				return nil, err
 			}
-			run.Ruled(refused)
+			run.Ruled(refusals)
 		}
 		return found, err
 	}

@@ -68,13 +68,13 @@ func skillOf(name string, workflow *flow.Workflow) (engines.Skill, error) {
 	}
 	use := " Use this when the user asks for it or for what it does. Savant guides it step by step."
 	about = fault.Cut(about, maxSkillText-len(use)-8) + use
-	made := engines.Skill{Name: name, Frontmatter: map[string]any{"name": name, "description": about, "metadata": map[string]any{SkillMark: workflow.Name}}}
+	skill := engines.Skill{Name: name, Frontmatter: map[string]any{"name": name, "description": about, "metadata": map[string]any{SkillMark: workflow.Name}}}
 	said, err := jsonvalue.Encode(about) // a JSON text is one of YAML
 	if err != nil {
-		return made, fault.New(fault.Internal, "encoding a description: %w", err)
+		return skill, fault.New(fault.Internal, "encoding a description: %w", err)
 	}
-	made.Text = fmt.Sprintf("---\nname: %s\ndescription: %s\nmetadata:\n  %s: %s\n---\n\n", name, said, SkillMark, workflow.Name) + skillBody(workflow)
-	return made, nil
+	skill.Text = fmt.Sprintf("---\nname: %s\ndescription: %s\nmetadata:\n  %s: %s\n---\n\n", name, said, SkillMark, workflow.Name) + skillBody(workflow)
+	return skill, nil
 }
 
 func skillBody(workflow *flow.Workflow) string {

@@ -29,9 +29,9 @@ func adaptReply(reply *think.Reply, spell func(string) string) *think.Reply {
 	out := *reply
 	out.Note = spell(out.Note)
 	if next := out.Instruction; next != nil && string(next.SuccessSchema) == strconv.Quote(think.SeeExplain) {
-		changed := *next
-		changed.SuccessSchema = json.RawMessage(strconv.Quote(spell(think.SeeExplain)))
-		out.Instruction = &changed
+		instruction := *next
+		instruction.SuccessSchema = json.RawMessage(strconv.Quote(spell(think.SeeExplain)))
+		out.Instruction = &instruction
 	}
 	return &out
 }

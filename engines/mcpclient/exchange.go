@@ -39,11 +39,11 @@ var errUnfinished = errors.New("the stream ended before the answer")
 func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Message, error) {
 	ctx, end := x.link.withConnection(ctx)
 	defer end()
-	asked := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: x.id, Method: x.method}
+	request := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: x.id, Method: x.method}
 	if params != nil {
-		asked.Params = params
+		request.Params = params
 	}
-	response, err := x.link.post(ctx, x.method, asked)
+	response, err := x.link.post(ctx, x.method, request)
 	if err != nil {
 		return nil, err
 	}

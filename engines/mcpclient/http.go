@@ -197,16 +197,16 @@ func (h *httpLink) tellCancelled(id json.RawMessage) {
 	})
 }
 
-func (h *httpLink) notify(ctx context.Context, sent jsonrpc.Notification) error {
+func (h *httpLink) notify(ctx context.Context, notification jsonrpc.Notification) error {
 	ctx, end := h.withConnection(ctx)
 	defer end()
-	response, err := h.post(ctx, sent.Method, sent)
+	response, err := h.post(ctx, notification.Method, notification)
 	if err != nil {
-		return h.failure(sent.Method, err)
+		return h.failure(notification.Method, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode >= http.StatusMultipleChoices {
-		return h.failure(sent.Method, refusal(response, sent.Method, nil))
+		return h.failure(notification.Method, refusal(response, notification.Method, nil))
 	}
 	return nil
 }

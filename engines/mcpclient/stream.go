@@ -148,24 +148,24 @@ func (s *streamLink) send(value any) <-chan error {
 	return sent
 }
 
-func (s *streamLink) notify(ctx context.Context, sent jsonrpc.Notification) error {
+func (s *streamLink) notify(ctx context.Context, notification jsonrpc.Notification) error {
 	select {
-	case err := <-s.send(sent):
+	case err := <-s.send(notification):
 		return err
 	case <-ctx.Done():
-		return s.unanswered(ctx, sent.Method)
+		return s.unanswered(ctx, notification.Method)
 	}
 }
 
 func (s *streamLink) ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error) {
 	id, answer := s.waiting.Open()
 	defer s.waiting.Forget(id)
-	asked := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: method}
+	request := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: method}
 	if params != nil {
-		asked.Params = params
+		request.Params = params
 	}
 	lost := s.lost.Load()
-	sent := s.send(asked)
+	sent := s.send(request)
 	for {
 		select {
 		case err := <-sent:

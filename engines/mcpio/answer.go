@@ -28,8 +28,8 @@ func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Re
 			answer = internalReply(r.ID)
 		}
 	}()
-	if refused := r.readEra(); refused != nil {
-		return refused
+	if reply := r.readEra(); reply != nil {
+		return reply
 	}
 	handle := r.handler()
 	if handle == nil {

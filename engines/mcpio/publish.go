@@ -20,11 +20,11 @@ func (s *Server) tools(client string, apps bool) []mcp.Tool {
 	s.options.BeforeList()
 	dotted := isDotted(client)
 	list := []mcp.Tool{}
-	listed := s.options.Registry.Tools()
+	tools := s.options.Registry.Tools()
 	if apps {
-		listed = append(slices.Clone(listed), s.options.Apps.Tools().Tools()...)
+		tools = append(slices.Clone(tools), s.options.Apps.Tools().Tools()...)
 	}
-	for _, tool := range listed {
+	for _, tool := range tools {
 		entry, err := publishTool(tool)
 		if err != nil {
 			s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)

@@ -79,9 +79,9 @@ type deliver func(reply any) error
 // receive routes one message. It must not block, except for a client that does not read
 // its replies: slow work runs on goroutines.
 func (c *connection) receive(ctx context.Context, data []byte, from source, to deliver) {
-	m, refused := jsonrpc.Parse(data)
-	if refused != nil {
-		c.answerSoon(ctx, to, refused)
+	m, reply := jsonrpc.Parse(data)
+	if reply != nil {
+		c.answerSoon(ctx, to, reply)
 		return
 	}
 	given, err := readParams(m.Params)

@@ -56,11 +56,11 @@ func spelled(err error, spell func(text string) string) error {
 	if err == nil {
 		return nil
 	}
-	said := *fault.From(err)
-	said.Details, said.Hint = spell(said.Message()), fault.Hint{}
-	said.Diagnostics = append([]fault.Diagnostic(nil), said.Diagnostics...)
-	for i := range said.Diagnostics {
-		said.Diagnostics[i].Message = spell(said.Diagnostics[i].Message)
+	failure := *fault.From(err)
+	failure.Details, failure.Hint = spell(failure.Message()), fault.Hint{}
+	failure.Diagnostics = append([]fault.Diagnostic(nil), failure.Diagnostics...)
+	for i := range failure.Diagnostics {
+		failure.Diagnostics[i].Message = spell(failure.Diagnostics[i].Message)
 	}
-	return &said
+	return &failure
 }

@@ -106,8 +106,8 @@ type acknowledgedFilter struct {
 // listen holds one subscription, of the changes that the server announces and of tasks. One
 // for tasks alone ends with the last of them, one for nothing at once.
 func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
-	if refused := r.readEra(); refused != nil {
-		return refused
+	if reply := r.readEra(); reply != nil {
+		return reply
 	}
 	if !r.peer.modern {
 		return r.unknownMethod()

@@ -160,16 +160,16 @@ func (c *connection) suspend(ctx context.Context, e *execution, asked question) 
 }
 
 // Ask is engines.Person for a call that can be suspended.
-func (e *execution) Ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
+func (e *execution) Ask(ctx context.Context, elicitation engines.Elicitation) (engines.Answer, error) {
 	defer func() { e.brought = nil }()
-	return e.client.askEachWay(ctx, asked, e.ask)
+	return e.client.askEachWay(ctx, elicitation, e.ask)
 }
 
 // ask suspends the call with a question, or takes the answer that came with the call.
 func (e *execution) ask(ctx context.Context, asked mcp.ElicitationParams) (engines.Answer, error) {
-	if brought := e.brought; brought != nil && e.take(ctx, brought.token, asked) {
+	if answer := e.brought; answer != nil && e.take(ctx, answer.token, asked) {
 		e.brought = nil
-		return readAnswer(brought.raw, askedAt(brought.token))
+		return readAnswer(answer.raw, askedAt(answer.token))
 	}
 	waiting := question{ElicitationParams: asked, answer: make(chan []byte, 1)}
 	select {
@@ -316,13 +316,13 @@ func (s *suspendedCalls) end() {
 func (s *suspendedCalls) remove(matches func(token string, e *execution) bool) []*execution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var removed []*execution
+	var executions []*execution
 	for token, e := range s.byToken {
 		if matches(token, e) {
 			delete(s.byToken, token)
 			e.timer.Stop()
-			removed = append(removed, e)
+			executions = append(executions, e)
 		}
 	}
-	return removed
+	return executions
 }

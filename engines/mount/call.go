@@ -143,9 +143,9 @@ func (s *server) content(tool string, result mcpclient.CallResult) (any, error) 
 	if result.Content == nil {
 		blocks = nil
 	}
-	made, err := engines.NewContent(s.launch.secrets.JSON(result.Structured), s.launch.secrets.JSON(blocks))
+	content, err := engines.NewContent(s.launch.secrets.JSON(result.Structured), s.launch.secrets.JSON(blocks))
 	if err != nil {
 		return nil, fault.New(fault.ToolFailed, "%s: %w", tool, err)
 	}
-	return made, nil
+	return content, nil
 }

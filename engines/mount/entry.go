@@ -58,8 +58,8 @@ func entries(data []byte) ([]entry, error) {
 		if !isObject(each.Value) {
 			return nil, d.wrong(each.Value.Offset, each.Name, "expected an object of servers, by name")
 		}
-		for _, named := range each.Value.Members {
-			all = append(all, d.entry(each.Name, named))
+		for _, member := range each.Value.Members {
+			all = append(all, d.entry(each.Name, member))
 		}
 	}
 	for i := range all {
@@ -78,15 +78,15 @@ func unknownKey(key string, known []string) string {
 var ignored = []string{"autoApprove", "alwaysAllow", "trust", "description", "icon", "gallery", "version"}
 
 // entry reads one server and records its first error.
-func (d document) entry(group string, named jsonvalue.NodeMember) entry {
-	made := entry{name: named.Name, timeout: duration(defaultTimeout)}
-	at := group + "." + named.Name
-	if !isObject(named.Value) {
-		made.wrong = d.wrong(named.Value.Offset, at, "expected an object with command or url")
+func (d document) entry(group string, member jsonvalue.NodeMember) entry {
+	made := entry{name: member.Name, timeout: duration(defaultTimeout)}
+	at := group + "." + member.Name
+	if !isObject(member.Value) {
+		made.wrong = d.wrong(member.Value.Offset, at, "expected an object with command or url")
 		return made
 	}
 	seen := map[string]bool{}
-	for _, each := range named.Value.Members {
+	for _, each := range member.Value.Members {
 		key, has := fields[each.Name]
 		switch {
 		case seen[each.Name]:
@@ -101,7 +101,7 @@ func (d document) entry(group string, named jsonvalue.NodeMember) entry {
 		seen[each.Name] = true
 	}
 	if message := made.complete(); message != "" {
-		made.fail(d.wrong(named.Offset, at, message))
+		made.fail(d.wrong(member.Offset, at, message))
 	}
 	return made
 }

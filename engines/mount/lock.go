@@ -55,21 +55,21 @@ type pin struct {
 // readLock returns what is trusted. An unreadable file is STATE_CORRUPT: trust must not
 // be lost silently.
 func readLock(root *os.Root) (*lockFile, error) {
-	held := &lockFile{Version: 1, Servers: map[string]*pinnedServer{}}
+	file := &lockFile{Version: 1, Servers: map[string]*pinnedServer{}}
 	data, err := regular.ReadFile(root, lockName, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
-		return held, nil
+		return file, nil
 	}
 	if errors.Is(err, regular.ErrTooLarge) {
 		return nil, fault.New(fault.StateCorrupt, "%s has more than %d bytes and was not read: restore it, or remove it and trust every server again", lockName, maxLock)
 	}
 	if err == nil {
-		err = json.Unmarshal(data, held)
+		err = json.Unmarshal(data, file)
 	}
-	if err != nil || held.Version != 1 || !held.allMatch() {
+	if err != nil || file.Version != 1 || !file.allMatch() {
 		return nil, fault.New(fault.StateCorrupt, "%s cannot be read: restore it, or remove it and trust every server again", lockName)
 	}
-	return held, nil
+	return file, nil
 }
 
 // allMatch reports whether every definition matches its digest.
@@ -114,20 +114,20 @@ func editLock(root *os.Root, name string, edit func(*pinnedServer) *pinnedServer
 	if err := filelock.Acquire(context.Background(), lockName, func() (bool, error) { return filelock.TryLock(guard, true) }); err != nil {
 		return err
 	}
-	held, err := readLock(root)
+	file, err := readLock(root)
 	if err != nil {
 		return err
 	}
-	next := edit(held.Servers[name])
+	next := edit(file.Servers[name])
 	if next == nil {
 		return nil
 	}
-	held.Servers[name] = next
+	file.Servers[name] = next
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(held); err != nil {
+	if err := encoder.Encode(file); err != nil {
 		return err
 	}
 	if data.Len() > maxLock {

@@ -92,7 +92,7 @@ func AcceptLaunch(root *os.Root, names ...string) error {
 	if err != nil {
 		return err
 	}
-	held, err := readLock(root)
+	file, err := readLock(root)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func AcceptLaunch(root *os.Root, names ...string) error {
 		if err != nil {
 			return err
 		}
-		known := held.Servers[each.name]
+		known := file.Servers[each.name]
 		if known == nil || known.Launch.Digest == print.Digest || !slices.Contains(names, each.name) {
 			continue
 		}

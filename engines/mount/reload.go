@@ -60,25 +60,25 @@ func (m *Mounts) take(all []entry) {
 	for _, each := range all {
 		names = append(names, each.name)
 	}
-	held, lockErr := readLock(m.options.Root)
+	file, lockErr := readLock(m.options.Root)
 	if lockErr != nil {
-		held = &lockFile{}
+		file = &lockFile{}
 	}
-	var kept []*server
+	var servers []*server
 	for _, each := range m.all() {
 		if i := slices.IndexFunc(all, func(e entry) bool {
 			return reflect.DeepEqual(e, each.entry) && reflect.DeepEqual(m.untrusted(e), each.untrusted)
 		}); i >= 0 {
-			kept = append(kept, each)
+			servers = append(servers, each)
 			all = slices.Delete(all, i, i+1)
 			continue
 		}
 		each.retire(errReplaced)
 		m.options.Logger.Info("a server's entry was removed or changed", "server", each.entry.name)
 	}
-	m.set(kept)
+	m.set(servers)
 	for _, each := range all {
-		m.add(each, names, held.Servers[each.name], lockErr)
+		m.add(each, names, file.Servers[each.name], lockErr)
 	}
 }
 

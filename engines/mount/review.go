@@ -85,18 +85,18 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	}
 	defer began.close()
 	pins, refused := pinAll(began.definitions)
-	held, err := readLock(m.options.Root)
+	file, err := readLock(m.options.Root)
 	if err != nil {
 		return Review{}, err
 	}
-	made := Review{Server: name, Launch: launchDiff, Refused: refused, next: &pinnedServer{Launch: s.print, Tools: pins}}
-	old := held.Servers[name]
-	if made.First = old == nil; made.First {
+	review := Review{Server: name, Launch: launchDiff, Refused: refused, next: &pinnedServer{Launch: s.print, Tools: pins}}
+	old := file.Servers[name]
+	if review.First = old == nil; review.First {
 		old = &pinnedServer{}
 	}
-	made.before = old.digest()
-	made.Changes = changes(old.Tools, pins)
-	return made, nil
+	review.before = old.digest()
+	review.Changes = changes(old.Tools, pins)
+	return review, nil
 }
 
 // changes lists the differing tools, by name.
@@ -157,11 +157,11 @@ func (s *server) refresh() error {
 	if s.untrusted != nil {
 		return nil
 	}
-	held, err := readLock(s.root)
+	file, err := readLock(s.root)
 	if err != nil {
 		return err
 	}
-	if now := held.Servers[s.entry.name]; now != nil {
+	if now := file.Servers[s.entry.name]; now != nil {
 		return s.trust(now)
 	}
 	return nil

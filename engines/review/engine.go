@@ -206,8 +206,8 @@ func (e *engine) check(ctx context.Context, in checkIn) (checkOut, error) {
 	if err != nil {
 		return checkOut{}, err
 	}
-	kept, dropped, merged := c.check(in.Findings)
-	return checkOut{append([]Finding{}, kept...), append([]Dropped{}, dropped...), merged}, nil // lists, and never null
+	findings, dropped, merged := c.check(in.Findings)
+	return checkOut{append([]Finding{}, findings...), append([]Dropped{}, dropped...), merged}, nil // lists, and never null
 }
 
 type reportOut struct {

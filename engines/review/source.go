@@ -293,8 +293,8 @@ func (e *engine) commit(ctx context.Context, repo, argument, name string) (strin
 	case err != nil && !errors.Is(err, fault.InvalidParams):
 		return "", err
 	case err != nil: // git.log calls the argument ref
-		refused := fault.From(err)
-		return "", fault.New(fault.InvalidParams, "%s%s", argument, strings.TrimPrefix(refused.Details, "ref")).Hinted(refused.Hint)
+		failure := fault.From(err)
+		return "", fault.New(fault.InvalidParams, "%s%s", argument, strings.TrimPrefix(failure.Details, "ref")).Hinted(failure.Hint)
 	case len(found.Commits) == 0:
 		return "", fault.New(fault.InvalidParams, "%s: there is no commit %s yet", argument, fault.Cut(name, 200))
 	}

@@ -72,13 +72,13 @@ type ModelUsage struct {
 // Add adds the usage of another call.
 func (u *Usage) Add(more Usage) {
 	for _, each := range more.Models {
-		at := slices.IndexFunc(u.Models, func(known ModelUsage) bool { return known.Model == each.Model && known.Remote == each.Remote })
+		at := slices.IndexFunc(u.Models, func(usage ModelUsage) bool { return usage.Model == each.Model && usage.Remote == each.Remote })
 		if at < 0 {
 			u.Models = append(u.Models, each)
 			continue
 		}
-		known := &u.Models[at]
-		known.Calls, known.PromptTokens, known.OutputTokens = known.Calls+each.Calls, known.PromptTokens+each.PromptTokens, known.OutputTokens+each.OutputTokens
+		usage := &u.Models[at]
+		usage.Calls, usage.PromptTokens, usage.OutputTokens = usage.Calls+each.Calls, usage.PromptTokens+each.PromptTokens, usage.OutputTokens+each.OutputTokens
 	}
 	u.PromptTokens += more.PromptTokens
 	u.OutputTokens += more.OutputTokens

@@ -53,8 +53,8 @@ type Caller struct {
 }
 
 // May reports whether the caller has a scope, directly or by implication.
-func (c Caller) May(asked Scope) bool {
-	return slices.ContainsFunc(c.Scopes, func(has Scope) bool { return has == asked || slices.Contains(has.includes(), asked) })
+func (c Caller) May(scope Scope) bool {
+	return slices.ContainsFunc(c.Scopes, func(has Scope) bool { return has == scope || slices.Contains(has.includes(), scope) })
 }
 
 // Local is the caller for a program on the same machine, which needs no token.

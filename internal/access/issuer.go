@@ -206,12 +206,12 @@ func (i *Issuer) keysAddress(ctx context.Context) (string, error) {
 
 func (i *Issuer) wellKnown() []string {
 	base := strings.TrimSuffix(i.address, "/")
-	parsed, err := url.Parse(base)
+	address, err := url.Parse(base)
 	if err != nil {
 		return nil
 	}
-	origin := parsed.Scheme + "://" + parsed.Host
-	return []string{origin + "/.well-known/oauth-authorization-server" + parsed.Path, origin + "/.well-known/openid-configuration" + parsed.Path,
+	origin := address.Scheme + "://" + address.Host
+	return []string{origin + "/.well-known/oauth-authorization-server" + address.Path, origin + "/.well-known/openid-configuration" + address.Path,
 		base + "/.well-known/openid-configuration"}
 }
 

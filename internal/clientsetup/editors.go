@@ -47,7 +47,7 @@ func Editors(schemas Schemas) []Client {
 
 // ChosenEditors returns the editors of some names, all without a name. INVALID_PARAMS with
 // the nearest for an unknown one.
-func ChosenEditors(schemas Schemas, names []string) (chosen []Client, err error) {
+func ChosenEditors(schemas Schemas, names []string) (clients []Client, err error) {
 	all := Editors(schemas)
 	if len(names) == 0 {
 		return all, nil
@@ -61,9 +61,9 @@ func ChosenEditors(schemas Schemas, names []string) (chosen []Client, err error)
 		if i < 0 {
 			return nil, fault.New(fault.InvalidParams, "there is no editor %q; the editors are %s", fault.Cut(name, 50), strings.Join(known, ", ")).Hinted(fault.HintOf(name, known))
 		}
-		chosen = append(chosen, all[i])
+		clients = append(clients, all[i])
 	}
-	return chosen, nil
+	return clients, nil
 }
 
 // schemaFiles are the schemas that an editor without the server reads.

@@ -154,8 +154,8 @@ func (t Target) realProject() (string, error) {
 }
 
 func refused(path string, err error) error {
-	said := fault.From(err)
-	return fault.New(said.Code, "%s: %s; nothing was changed", path, said.Details)
+	failure := fault.From(err)
+	return fault.New(failure.Code, "%s: %s; nothing was changed", path, failure.Details)
 }
 
 // Apply writes each change atomically, keeping the file's mode, following links as Setup

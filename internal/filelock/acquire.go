@@ -20,9 +20,9 @@ func Acquire(ctx context.Context, name string, try func() (bool, error)) error {
 	if locked, err := try(); locked || err != nil {
 		return err
 	}
-	held := fault.New(fault.StateConflict, "%s: another process has held its lock for %d seconds", name, int(patience/time.Second)).
+	failure := fault.New(fault.StateConflict, "%s: another process has held its lock for %d seconds", name, int(patience/time.Second)).
 		Hinted(fault.Hint{Text: "end that process, or let it finish, and try again"})
-	limited, cancel := context.WithTimeoutCause(ctx, patience, held)
+	limited, cancel := context.WithTimeoutCause(ctx, patience, failure)
 	defer cancel()
 	if notify, ok := ctx.Value(noticeKey{}).(func(string)); ok {
 		timer := time.AfterFunc(notice, func() { notify(name) })

@@ -147,8 +147,8 @@ func innermost(err error) error {
 // withoutSecrets removes what a connection string may keep secret from a text.
 func withoutSecrets(text, uri string) string {
 	text = strings.ReplaceAll(text, uri, "the URI")
-	if parsed, err := url.Parse(uri); err == nil && parsed.User != nil {
-		if password, set := parsed.User.Password(); set && password != "" {
+	if address, err := url.Parse(uri); err == nil && address.User != nil {
+		if password, set := address.User.Password(); set && password != "" {
 			text = strings.ReplaceAll(text, password, "[redacted]")
 		}
 	}

@@ -146,8 +146,8 @@ func (s *sources) all(row Setting) []Value {
 			all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromEnvironment, Name: name}})
 		}
 	}
-	if held, ok := s.file.values[row.Key]; ok {
-		all = append(all, held)
+	if value, ok := s.file.values[row.Key]; ok {
+		all = append(all, value)
 	}
 	if row.Env == EnvPath && s.found != nil {
 		all = append(all, Value{Setting: row, Text: s.found.relative(), Origin: Origin{Source: FromAbove, Name: s.found.Sign}})

@@ -78,20 +78,20 @@ func (v Value) Redacted() string {
 }
 
 func shownAddress(text string) string {
-	parsed, err := url.Parse(text)
-	if err != nil || parsed.Opaque != "" || parsed.Host == "" && strings.Contains(text, "@") {
+	address, err := url.Parse(text)
+	if err != nil || address.Opaque != "" || address.Host == "" && strings.Contains(text, "@") {
 		return hidden
 	}
-	shown := parsed.EscapedPath()
-	if parsed.User != nil {
-		shown = "//" + hidden + "@" + parsed.Host + shown
-	} else if parsed.Host != "" {
-		shown = "//" + parsed.Host + shown
+	shown := address.EscapedPath()
+	if address.User != nil {
+		shown = "//" + hidden + "@" + address.Host + shown
+	} else if address.Host != "" {
+		shown = "//" + address.Host + shown
 	}
-	if parsed.Scheme != "" {
-		shown = parsed.Scheme + ":" + shown
+	if address.Scheme != "" {
+		shown = address.Scheme + ":" + shown
 	}
-	if parsed.RawQuery != "" || parsed.Fragment != "" {
+	if address.RawQuery != "" || address.Fragment != "" {
 		shown += "?" + hidden
 	}
 	return shown

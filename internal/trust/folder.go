@@ -222,23 +222,23 @@ func (f *Folder) Refuse(parts ...Part) error { return f.say(Refused, parts) }
 
 func (f *Folder) say(said Answer, parts []Part) error {
 	now := time.Now().UTC().Truncate(time.Second)
-	return f.edit(func(held []answer) []answer {
+	return f.edit(func(answers []answer) []answer {
 		for _, part := range parts {
 			if len(part.Except) == 0 {
-				part.Except = except(held, part)
+				part.Except = except(answers, part)
 			}
-			held = slices.DeleteFunc(held, func(a answer) bool { return a.covers(part) })
-			held = append(held, answer{Kind: part.Kind, Name: part.Name, Digest: part.Digest, Answer: said, At: now, Programs: part.Programs, Except: part.Except})
-			held = latest(held, part)
+			answers = slices.DeleteFunc(answers, func(a answer) bool { return a.covers(part) })
+			answers = append(answers, answer{Kind: part.Kind, Name: part.Name, Digest: part.Digest, Answer: said, At: now, Programs: part.Programs, Except: part.Except})
+			answers = latest(answers, part)
 		}
-		return held
+		return answers
 	})
 }
 
 // except returns the patterns of the latest yes to a part, whatever its content: they stay
 // until others are given.
-func except(held []answer, part Part) []string {
-	for _, each := range slices.Backward(held) {
+func except(answers []answer, part Part) []string {
+	for _, each := range slices.Backward(answers) {
 		if each.Kind == part.Kind && each.Name == part.Name && each.Answer == Accepted {
 			return each.Except
 		}
@@ -261,21 +261,21 @@ func (f *Folder) Pinned(part Part) map[string]string {
 }
 
 // latest drops the oldest answers about a part beyond the limit.
-func latest(held []answer, part Part) []answer {
+func latest(answers []answer, part Part) []answer {
 	same := func(a answer) bool { return a.Kind == part.Kind && a.Name == part.Name }
-	for count := len(slices.DeleteFunc(slices.Clone(held), func(a answer) bool { return !same(a) })); count > maxAnswers; count-- {
-		at := slices.IndexFunc(held, same)
-		held = slices.Delete(held, at, at+1)
+	for count := len(slices.DeleteFunc(slices.Clone(answers), func(a answer) bool { return !same(a) })); count > maxAnswers; count-- {
+		at := slices.IndexFunc(answers, same)
+		answers = slices.Delete(answers, at, at+1)
 	}
-	return held
+	return answers
 }
 
 // Forget removes the answers about the parts with these IDs, or all answers without
 // any, and returns the number of parts.
 func (f *Folder) Forget(ids ...string) (int, error) {
 	gone := map[string]bool{}
-	err := f.edit(func(held []answer) []answer {
-		return slices.DeleteFunc(held, func(a answer) bool {
+	err := f.edit(func(answers []answer) []answer {
+		return slices.DeleteFunc(answers, func(a answer) bool {
 			id := Part{Kind: a.Kind, Name: a.Name}.ID()
 			drop := len(ids) == 0 || slices.Contains(ids, id)
 			if drop {

@@ -69,11 +69,11 @@ func (r Ring) New(name string) (Key, error) {
 	if err := os.MkdirAll(r.folder, 0o700); err != nil {
 		return Key{}, fault.New(fault.StateNotSaved, "the folder of keys was not made: %w", errors.Unwrap(err))
 	}
-	made := describe(name, signer.PublicKey())
+	key := describe(name, signer.PublicKey())
 	if err := create(filepath.Join(r.folder, name), pem.EncodeToMemory(block)); err != nil {
 		return Key{}, err
 	}
-	return made, create(filepath.Join(r.folder, name+publicEnding), []byte(made.Public+"\n"))
+	return key, create(filepath.Join(r.folder, name+publicEnding), []byte(key.Public+"\n"))
 }
 
 // create writes a file that must not exist, for its owner only.

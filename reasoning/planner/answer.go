@@ -104,17 +104,17 @@ func ofTests(all []passage) []passage {
 		func(s passage) bool { return isTest(s.path) },
 	} {
 		of := map[string]int{}
-		var kept []passage
+		var passages []passage
 		for _, s := range all {
 			if !fits(s) {
 				continue
 			}
 			if of[s.path]++; of[s.path] <= maxTestsOf {
-				kept = append(kept, s)
+				passages = append(passages, s)
 			}
 		}
-		if len(kept) > 0 {
-			return kept
+		if len(passages) > 0 {
+			return passages
 		}
 	}
 	return all

@@ -98,7 +98,7 @@ func (p *planner) share(r reading) (best float64) {
 
 // distinct removes passages that share a line with a better one, and those of documents
 // that only repeat better ones, as copies of a page do.
-func distinct(all []passage) (kept []passage) {
+func distinct(all []passage) (passages []passage) {
 	taken := map[string]bool{}
 	for _, s := range all {
 		place := func(q quoted) string { return fmt.Sprint(s.path, ":", q.number) }
@@ -109,9 +109,9 @@ func distinct(all []passage) (kept []passage) {
 		for _, q := range s.lines {
 			taken[place(q)], taken[q.text] = true, true
 		}
-		kept = append(kept, s)
+		passages = append(passages, s)
 	}
-	return kept
+	return passages
 }
 
 // codePassages returns the passages of code. If tests are asked for, a line of a test is no

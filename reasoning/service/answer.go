@@ -92,12 +92,12 @@ type candidate struct {
 // themselves, the others, in each case the last first, what is within lists, and the
 // text itself.
 func values(text string) []candidate {
-	var whole []candidate
+	var candidates []candidate
 	if value, err := jsonvalue.DecodeStored([]byte(text)); err == nil {
-		whole = []candidate{{value: value}}
+		candidates = []candidate{{value: value}}
 	}
 	text = unquoted(text)
-	all := append(whole, valuesIn(text, spans(text, true))...)
+	all := append(candidates, valuesIn(text, spans(text, true))...)
 	all = append(all, valuesIn(text, spans(text, false))...)
 	return append(all, candidate{value: strings.TrimSpace(text)})
 }

@@ -171,24 +171,24 @@ func (d *draft) joined(system bool) string {
 
 // prompt joins the texts and describes them.
 func (d *draft) prompt() Prompt {
-	var made Prompt
+	var prompt Prompt
 	for i, text := range d.texts {
-		made.Description.Sections = append(made.Description.Sections,
+		prompt.Description.Sections = append(prompt.Description.Sections,
 			reasoning.Section{Name: d.sections[i].name, Tokens: Tokens(text), Trimmed: d.dropped[i]})
 		if text != "" {
-			made.Parts = append(made.Parts, reasoning.PromptPart{Name: d.sections[i].name, Text: text})
+			prompt.Parts = append(prompt.Parts, reasoning.PromptPart{Name: d.sections[i].name, Text: text})
 		}
 		if d.sections[i].name == "input" && d.dropped[i] > 0 {
-			made.Description.Seen = seen(d.request, text)
+			prompt.Description.Seen = seen(d.request, text)
 		}
 	}
 	if d.correction != "" {
-		made.Parts = append(made.Parts, reasoning.PromptPart{Name: "correction", Text: strings.TrimSpace(d.correction)})
+		prompt.Parts = append(prompt.Parts, reasoning.PromptPart{Name: "correction", Text: strings.TrimSpace(d.correction)})
 	}
-	made.System, made.User = d.messages()
-	made.Description.Tokens = Tokens(made.System) + Tokens(made.User)
-	made.Description.Hash = jsonvalue.HexSum([]byte(made.System + "\x00" + made.User))
-	return made
+	prompt.System, prompt.User = d.messages()
+	prompt.Description.Tokens = Tokens(prompt.System) + Tokens(prompt.User)
+	prompt.Description.Hash = jsonvalue.HexSum([]byte(prompt.System + "\x00" + prompt.User))
+	return prompt
 }
 
 // tooLarge is the error of a prompt that cannot be cut further.

@@ -131,15 +131,15 @@ type Question struct {
 // Answer records a person's answer to a question that waits: INVALID_TRANSITION where
 // none of this name does.
 func (k *Keeper) Answer(ctx context.Context, name string, agreed bool, by string) (Question, error) {
-	waiting, err := k.Questions()
+	questions, err := k.Questions()
 	if err != nil {
 		return Question{}, err
 	}
-	at := slices.IndexFunc(waiting, func(each Question) bool { return each.Name == name })
+	at := slices.IndexFunc(questions, func(each Question) bool { return each.Name == name })
 	if at < 0 {
 		return Question{}, fault.New(fault.InvalidTransition, "no question %s waits for a person", fault.Cut(name, 60))
 	}
-	asked := waiting[at]
+	asked := questions[at]
 	if _, err := k.Set(); err != nil {
 		return asked, err
 	}

@@ -103,8 +103,8 @@ func (k *Keeper) load() error {
 	if k.broken == nil {
 		return nil
 	}
-	said := fault.From(k.broken)
-	return fault.New(fault.RuleRefused, "no tool is called while the rules cannot be read: %s", said.Message()).With(said.Diagnostics...)
+	failure := fault.From(k.broken)
+	return fault.New(fault.RuleRefused, "no tool is called while the rules cannot be read: %s", failure.Message()).With(failure.Diagnostics...)
 }
 
 // combine makes the rules of the folder and of workflows hold together.
@@ -196,22 +196,22 @@ func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Cal
 		if err != nil {
 			return err
 		}
-		var refused *fault.Error
+		var failure *fault.Error
 		known := k.asked[added.Question]
 		switch {
 		case verdict.Decision == rules.Refuse:
-			refused = verdict.Fault()
+			failure = verdict.Fault()
 		case verdict.Decision == rules.Allow || by != nil:
 		case known == nil || known.waits || known.over(asked.Time):
 			return nil
 		case known.declined: // the next call like it asks again
-			refused = fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", asked.Tool, strings.Join(verdict.Questions(), " "))
+			failure = fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", asked.Tool, strings.Join(verdict.Questions(), " "))
 		}
-		if refused != nil {
+		if failure != nil {
 			added.Kind, added.Call = kindRefused, ""
 		}
-		if err := k.write(added); err != nil || refused != nil {
-			return cmp.Or(err, error(refused))
+		if err := k.write(added); err != nil || failure != nil {
+			return cmp.Or(err, error(failure))
 		}
 		reserved = &reservation{keeper: k, session: asked.Session, name: added.Call}
 		return nil
@@ -312,12 +312,12 @@ const longest = time.Hour
 
 // settleLost notes of calls whose process is gone that nobody knows how they ended: of
 // the same session, since one process at a time has it, and of others after an hour.
-func (k *Keeper) settleLost(asked rules.Call) error {
+func (k *Keeper) settleLost(call rules.Call) error {
 	for name, each := range k.open {
 		if each.lost {
 			continue
 		}
-		if each.process != k.process && each.made.Session == asked.Session || each.made.Time < asked.Time-longest.Milliseconds() {
+		if each.process != k.process && each.made.Session == call.Session || each.made.Time < call.Time-longest.Milliseconds() {
 			if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
 				return err
 			}

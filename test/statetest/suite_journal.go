@@ -18,15 +18,15 @@ import (
 func testJournal(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	const count = 150
-	made := begin(t, store, sample, count)
-	_, last, err := state.Lines(sample, made)
+	records := begin(t, store, sample, count)
+	_, last, err := state.Lines(sample, records)
 	require.NoError(t, err)
 	require.Equal(t, count, last.Version)
 	for _, after := range []int{-1, 0, 1, 63, 64, 65, 128, count - 1, count, count + 1} {
 		found, err := store.Records(ctx, sample, after, 0)
 		require.NoError(t, err)
 		require.NotNil(t, found)
-		rest := made[min(max(after, 0), count):]
+		rest := records[min(max(after, 0), count):]
 		require.Equal(t, rest, found, "after %d", after)
 		for _, limit := range []int{1, 2, 70, count} {
 			found, err := store.Records(ctx, sample, after, limit)
@@ -37,7 +37,7 @@ func testJournal(t *testing.T, store state.Storage) {
 	version, hash, err := store.Head(ctx, sample)
 	require.NoError(t, err)
 	require.Equal(t, count, version)
-	require.Equal(t, made[count-1].Hash, hash)
+	require.Equal(t, records[count-1].Hash, hash)
 }
 
 func testJournalRefuses(t *testing.T, store state.Storage) {

@@ -33,36 +33,36 @@ func RunBackend(t *testing.T, open func(t *testing.T) state.Backend) {
 func testReceipts(t *testing.T, store state.Backend) {
 	ctx := context.Background()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	given := state.Receipt{ID: "abcd2345", Tool: "git.diff", Input: "in", Output: "out", Time: at, Result: json.RawMessage(`{"a.b":[[1,"<&>"]]}`)}
-	_, err := store.Receipt(ctx, given.ID)
+	receipt := state.Receipt{ID: "abcd2345", Tool: "git.diff", Input: "in", Output: "out", Time: at, Result: json.RawMessage(`{"a.b":[[1,"<&>"]]}`)}
+	_, err := store.Receipt(ctx, receipt.ID)
 	requireCode(t, fault.NotWitnessed, err)
-	none, err := store.LatestCall(ctx, given.Tool, given.Input)
+	none, err := store.LatestCall(ctx, receipt.Tool, receipt.Input)
 	require.NoError(t, err)
 	require.Zero(t, none)
-	require.NoError(t, store.PutReceipt(ctx, given))
+	require.NoError(t, store.PutReceipt(ctx, receipt))
 	found, err := store.Receipt(ctx, "ABCD2345")
 	require.NoError(t, err)
-	require.Equal(t, given, found)
-	requireCode(t, fault.IDCollision, store.PutReceipt(ctx, given))
+	require.Equal(t, receipt, found)
+	requireCode(t, fault.IDCollision, store.PutReceipt(ctx, receipt))
 
 	digest, err := store.PutArtifact(ctx, []byte(`"large"`))
 	require.NoError(t, err)
-	later := state.Receipt{ID: "efgh2345", Tool: given.Tool, Input: given.Input, Output: "other", Time: at.Add(time.Second), Artifact: digest}
+	later := state.Receipt{ID: "efgh2345", Tool: receipt.Tool, Input: receipt.Input, Output: "other", Time: at.Add(time.Second), Artifact: digest}
 	require.NoError(t, store.PutReceipt(ctx, later))
 	found, err = store.Receipt(ctx, later.ID)
 	require.NoError(t, err)
 	require.Equal(t, `"large"`, string(found.Result))
-	latest, err := store.LatestCall(ctx, given.Tool, given.Input)
+	latest, err := store.LatestCall(ctx, receipt.Tool, receipt.Input)
 	require.NoError(t, err)
 	require.Equal(t, state.LatestCall{ID: later.ID, Output: "other", Time: later.Time}, latest)
 
-	byRun := state.Receipt{ID: "ijkl2345", Tool: given.Tool, Input: given.Input, Run: "r", Time: at}
+	byRun := state.Receipt{ID: "ijkl2345", Tool: receipt.Tool, Input: receipt.Input, Run: "r", Time: at}
 	require.NoError(t, store.PutReceipt(ctx, byRun))
-	latest, err = store.LatestCall(ctx, given.Tool, given.Input)
+	latest, err = store.LatestCall(ctx, receipt.Tool, receipt.Input)
 	require.NoError(t, err)
 	require.Equal(t, later.ID, latest.ID, "a call that a run made is not a client's")
 	for _, use := range []string{"r1/send", "r1/send", "r2/send"} {
-		taken, err := store.UseReceipt(ctx, given.ID, use)
+		taken, err := store.UseReceipt(ctx, receipt.ID, use)
 		require.NoError(t, err)
 		require.Equal(t, "r1/send", taken, "a receipt is used once")
 	}
@@ -159,9 +159,9 @@ func testCheck(t *testing.T, store state.Backend) {
 	ctx := context.Background()
 	_, err := store.Check(ctx, sample)
 	requireCode(t, fault.UnknownRun, err)
-	made := begin(t, store, sample, 3)
-	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(made[1])))
-	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[2])))
+	records := begin(t, store, sample, 3)
+	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(records[1])))
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(records[2])))
 	problems, err := store.Check(ctx, sample)
 	require.NoError(t, err)
 	require.Empty(t, problems)
@@ -174,7 +174,7 @@ func testCheck(t *testing.T, store state.Backend) {
 // testRepairUpTo: a run ends where it is cut, and goes on from there.
 func testRepairUpTo(t *testing.T, store state.Backend) {
 	ctx := context.Background()
-	made := begin(t, store, sample, 5)
+	records := begin(t, store, sample, 5)
 	repaired, err := store.Repair(ctx, sample, 3)
 	require.NoError(t, err)
 	require.Equal(t, 3, repaired.Version)
@@ -183,10 +183,10 @@ func testRepairUpTo(t *testing.T, store state.Backend) {
 	require.Equal(t, 4, repaired.Lost[0].Version)
 	found, err := store.Records(ctx, sample, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, made[:3], found)
+	require.Equal(t, records[:3], found)
 	next, err := store.Append(ctx, sample, record(4))
 	require.NoError(t, err)
-	require.Equal(t, made[2].Hash, next.Prev)
+	require.Equal(t, records[2].Hash, next.Prev)
 }
 
 // testLargeRecords: values beyond what one document of a database holds.

@@ -15,29 +15,29 @@ import (
 
 func testSnapshot(t *testing.T, store state.Storage) {
 	ctx := context.Background()
-	made := begin(t, store, sample, 70)
+	records := begin(t, store, sample, 70)
 	none, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Zero(t, none)
 	for _, at := range []int{0, 5, 69} {
-		given := snapshotOf(made[at])
-		given.Lazy = at%2 == 1
-		require.NoError(t, store.Save(ctx, sample, "", given))
+		snapshot := snapshotOf(records[at])
+		snapshot.Lazy = at%2 == 1
+		require.NoError(t, store.Save(ctx, sample, "", snapshot))
 		found, err := store.Load(ctx, sample, "")
 		require.NoError(t, err)
 		require.NotEmpty(t, found.Time)
-		require.Equal(t, jsonvalue.HexSum(given.State), found.Digest)
-		given.Format, given.Workflow, given.Run = state.Format, sample.Workflow, sample.Run
-		given.Time, given.Digest, given.Lazy = found.Time, found.Digest, false
-		require.Equal(t, given, found)
+		require.Equal(t, jsonvalue.HexSum(snapshot.State), found.Digest)
+		snapshot.Format, snapshot.Workflow, snapshot.Run = state.Format, sample.Workflow, sample.Run
+		snapshot.Time, snapshot.Digest, snapshot.Lazy = found.Time, found.Digest, false
+		require.Equal(t, snapshot, found)
 	}
 }
 
 func testSnapshotOrder(t *testing.T, store state.Storage) {
 	ctx := context.Background()
-	made := begin(t, store, sample, 3)
-	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[2])))
-	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[0])))
+	records := begin(t, store, sample, 3)
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(records[2])))
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(records[0])))
 	found, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Equal(t, 3, found.Version, "a late projection replaced a newer one")
@@ -45,20 +45,20 @@ func testSnapshotOrder(t *testing.T, store state.Storage) {
 
 func testSnapshotRefuses(t *testing.T, store state.Storage) {
 	ctx := context.Background()
-	made := begin(t, store, sample, 3)
+	records := begin(t, store, sample, 3)
 	for name, change := range map[string]func(*state.Snapshot){
 		"ahead":       func(s *state.Snapshot) { s.Version = 4 },
 		"zero":        func(s *state.Snapshot) { s.Version, s.Record = 0, "" },
-		"other hash":  func(s *state.Snapshot) { s.Record = made[0].Hash },
+		"other hash":  func(s *state.Snapshot) { s.Record = records[0].Hash },
 		"no hash":     func(s *state.Snapshot) { s.Record = "" },
 		"behind hash": func(s *state.Snapshot) { s.Version = 1 },
 	} {
-		snapshot := snapshotOf(made[2])
+		snapshot := snapshotOf(records[2])
 		change(&snapshot)
 		require.ErrorIs(t, store.Save(ctx, sample, "", snapshot), fault.StateConflict, name)
 		require.ErrorIs(t, store.Save(ctx, sample, "c", snapshot), fault.StateConflict, name)
 	}
-	broken := snapshotOf(made[2])
+	broken := snapshotOf(records[2])
 	broken.State = json.RawMessage(`{`)
 	requireCode(t, fault.InvalidParams, store.Save(ctx, sample, "", broken))
 	requireCode(t, fault.InvalidParams, store.Save(ctx, sample, "c", broken))
@@ -66,14 +66,14 @@ func testSnapshotRefuses(t *testing.T, store state.Storage) {
 
 func testCheckpoints(t *testing.T, store state.Storage) {
 	ctx := context.Background()
-	made := begin(t, store, sample, 4)
+	records := begin(t, store, sample, 4)
 	found, err := store.Checkpoints(ctx, sample)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	for name, at := range map[string]int{"before-merge": 1, "a": 3, "b": 1} {
-		require.NoError(t, store.Save(ctx, sample, name, snapshotOf(made[at])))
+		require.NoError(t, store.Save(ctx, sample, name, snapshotOf(records[at])))
 	}
-	require.NoError(t, store.Save(ctx, sample, "b", snapshotOf(made[0])), "a name may be used again")
+	require.NoError(t, store.Save(ctx, sample, "b", snapshotOf(records[0])), "a name may be used again")
 	found, err = store.Checkpoints(ctx, sample)
 	require.NoError(t, err)
 	require.Len(t, found, 3)
@@ -84,13 +84,13 @@ func testCheckpoints(t *testing.T, store state.Storage) {
 		require.NoError(t, err)
 		require.Equal(t, found[i].Version, restored.Version)
 		require.Equal(t, found[i].Hash, restored.Hash)
-		require.Equal(t, string(snapshotOf(made[restored.Version-1]).State), string(restored.State))
+		require.Equal(t, string(snapshotOf(records[restored.Version-1]).State), string(restored.State))
 	}
 	_, err = store.Load(ctx, sample, "none")
 	requireCode(t, fault.CheckpointNotFound, err)
 	_, err = store.Load(ctx, sample, "../../x")
 	requireCode(t, fault.InvalidParams, err)
-	requireCode(t, fault.InvalidParams, store.Save(ctx, sample, "x/y", snapshotOf(made[0])))
+	requireCode(t, fault.InvalidParams, store.Save(ctx, sample, "x/y", snapshotOf(records[0])))
 }
 
 func testList(t *testing.T, store state.Storage) {
@@ -147,9 +147,9 @@ func undelete(t *testing.T, store state.Storage, key state.Key) error {
 
 func testTrash(t *testing.T, store state.Storage) {
 	ctx := context.Background()
-	made := begin(t, store, sample, 3)
-	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[2])))
-	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(made[1])))
+	records := begin(t, store, sample, 3)
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(records[2])))
+	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(records[1])))
 	before, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.NoError(t, store.Delete(ctx, sample))
@@ -162,7 +162,7 @@ func testTrash(t *testing.T, store state.Storage) {
 	require.NoError(t, undelete(t, store, sample))
 	found, err := store.Records(ctx, sample, 0, 0)
 	require.NoError(t, err)
-	require.Equal(t, made, found)
+	require.Equal(t, records, found)
 	after, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Equal(t, before, after)
@@ -177,9 +177,9 @@ func testTrash(t *testing.T, store state.Storage) {
 // it, and the deleted one waits.
 func testBeginAgain(t *testing.T, store state.Storage) {
 	ctx := context.Background()
-	made := begin(t, store, sample, 5)
-	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[4])))
-	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(made[1])))
+	records := begin(t, store, sample, 5)
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(records[4])))
+	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(records[1])))
 	require.NoError(t, store.Delete(ctx, sample))
 	again := begin(t, store, sample, 2)
 	none, err := store.Load(ctx, sample, "")

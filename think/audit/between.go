@@ -78,13 +78,13 @@ func (a *Auditor) Between(ctx context.Context, from, to At) (*Changes, error) {
 	}
 	out := &Changes{From: before.Side, To: after.Side, Steps: stepsBetween(before.steps, after.steps)}
 	for _, name := range slices.Concat(after.names, before.names) {
-		changed, err := a.valueBetween(ctx, before, after, name)
+		change, err := a.valueBetween(ctx, before, after, name)
 		if err != nil {
 			return nil, err
 		}
 		known := slices.ContainsFunc(out.Captures, func(each ValueChange) bool { return each.Name == name })
-		if changed != nil && !known {
-			out.Captures = append(out.Captures, *changed)
+		if change != nil && !known {
+			out.Captures = append(out.Captures, *change)
 		}
 	}
 	return out, nil

@@ -149,11 +149,11 @@ func (a *Auditor) diff(ctx context.Context, key state.Key, records []state.Recor
 		if err != nil {
 			return nil, err
 		}
-		whole, err := at.Snapshot(ctx, maxCapture)
+		snapshot, err := at.Snapshot(ctx, maxCapture)
 		if err != nil {
 			return nil, err
 		}
-		if sides[i], err = jsonvalue.Encode(whole); err != nil {
+		if sides[i], err = jsonvalue.Encode(snapshot); err != nil {
 			return nil, fault.New(fault.Internal, "encoding a state: %w", err)
 		}
 	}

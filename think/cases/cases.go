@@ -152,9 +152,9 @@ func (r *reader) calls(value any, path string) (all []Call) {
 	for i, each := range list {
 		at := path + "[" + strconv.Itoa(i) + "]"
 		object := r.Object(each, at, callKeys...)
-		made := Call{Tool: r.text(object, at, "tool"), Result: object["result"], Failed: !r.flag(object, at, "ok", true), Refused: r.flag(object, at, "refused", false), path: at}
-		made.Input = r.Members(object["input"], fields.Join(at, "input"))
-		all = append(all, made)
+		call := Call{Tool: r.text(object, at, "tool"), Result: object["result"], Failed: !r.flag(object, at, "ok", true), Refused: r.flag(object, at, "refused", false), path: at}
+		call.Input = r.Members(object["input"], fields.Join(at, "input"))
+		all = append(all, call)
 	}
 	return all
 }

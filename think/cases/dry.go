@@ -170,23 +170,23 @@ func (d *dry) result() *Dry {
 		if !ok {
 			continue
 		}
-		made := describedStep(each.ID, at.written)
-		made.Status, made.Cause, made.Input = string(each.Status), each.Cause, d.trial.inputs[each.ID]
+		step := describedStep(each.ID, at.written)
+		step.Status, step.Cause, step.Input = string(each.Status), each.Cause, d.trial.inputs[each.ID]
 		switch _, waits := d.waits[each.ID]; {
 		case waits:
-			made.Status = Waits
+			step.Status = Waits
 			out.Unknown = append(out.Unknown, each.ID)
-			made.Branches = d.branches(each.ID, at)
-		case each.Status == flow.Issued && made.By == bySavant, each.Status == flow.Issued && made.Foreach != "":
-			made.Status = Possible // its workflow or its items are under way
-			made.Branches = d.branches(each.ID, at)
+			step.Branches = d.branches(each.ID, at)
+		case each.Status == flow.Issued && step.By == bySavant, each.Status == flow.Issued && step.Foreach != "":
+			step.Status = Possible // its workflow or its items are under way
+			step.Branches = d.branches(each.ID, at)
 		case each.Status == flow.Failed:
-			made.Cause = each.Code
+			step.Cause = each.Code
 		case each.Status != flow.Done && each.Status != flow.Skipped:
-			d.possible(&made, at)
+			d.possible(&step, at)
 		}
-		out.Steps = append(out.Steps, made)
-		if child := at.graph.Child(at.written.ID); child != nil && made.Status == Possible && each.Status != flow.Issued {
+		out.Steps = append(out.Steps, step)
+		if child := at.graph.Child(at.written.ID); child != nil && step.Status == Possible && each.Status != flow.Issued {
 			out.Steps = append(out.Steps, d.ahead(child, each.ID+"/")...)
 		}
 	}
@@ -231,13 +231,13 @@ func describedStep(id string, step *flow.Step) DryStep {
 }
 
 // possible completes a step that has not been reached.
-func (d *dry) possible(made *DryStep, at stepSite) {
-	made.Status, made.Cause = Possible, ""
+func (d *dry) possible(step *DryStep, at stepSite) {
+	step.Status, step.Cause = Possible, ""
 	shape := d.shapeOf(at.graph)
 	if input := shape.inputs[at.written.ID]; input != nil {
-		made.Input = input
+		step.Input = input
 	}
-	prefix := made.StepID[:strings.LastIndexByte(made.StepID, '/')+1]
+	prefix := step.StepID[:strings.LastIndexByte(step.StepID, '/')+1]
 	own := false
 	for _, reason := range shape.skips[at.written.ID] {
 		if d.settled[prefix+reason.By.ID] {
@@ -248,18 +248,18 @@ func (d *dry) possible(made *DryStep, at stepSite) {
 			condition.That = reason.By.When.Source()
 		}
 		own = own || reason.By == at.written
-		made.If = append(made.If, condition)
+		step.If = append(step.If, condition)
 	}
 	if at.written.Join == flow.JoinAny && len(at.written.Deps) > 0 {
-		made.If = append(made.If, DryCondition{made.StepID, "one of " + strings.Join(idsBelow(prefix, at.written.Deps), ", ") + " is done"})
+		step.If = append(step.If, DryCondition{step.StepID, "one of " + strings.Join(idsBelow(prefix, at.written.Deps), ", ") + " is done"})
 	}
-	if at.written.When != nil && !own && !d.settled[made.StepID] { // that of an item
-		made.If = append(made.If, DryCondition{made.StepID, at.written.When.Source()})
+	if at.written.When != nil && !own && !d.settled[step.StepID] { // that of an item
+		step.If = append(step.If, DryCondition{step.StepID, at.written.When.Source()})
 	}
 	if holder := shape.heldBy[at.written.ID]; holder != "" && !d.settled[prefix+holder] {
-		made.If = append(made.If, DryCondition{prefix + holder, "holds"})
+		step.If = append(step.If, DryCondition{prefix + holder, "holds"})
 	}
-	made.Branches = d.branches(made.StepID, at)
+	step.Branches = d.branches(step.StepID, at)
 }
 
 // shape is what the steps of one workflow wait for.

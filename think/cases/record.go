@@ -36,7 +36,7 @@ func Record(f *File, name string, params map[string]any, answers []Recorded, gra
 	for _, each := range answers {
 		calls = append(calls, each.Calls...)
 		if at, known := siteOf(graph, each.Step); known && describedStep(each.Step, at.written).By == byTool {
-			calls = slices.DeleteFunc(calls, func(made Call) bool { return made.Tool == at.written.Call }) // its own
+			calls = slices.DeleteFunc(calls, func(call Call) bool { return call.Tool == at.written.Call }) // its own
 		}
 		if len(calls) > 0 {
 			c.Calls[each.Step], calls = append(c.Calls[each.Step], calls...), nil

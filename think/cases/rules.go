@@ -86,11 +86,11 @@ func (t *trial) callsWithin(next flow.Instruction) bool {
 // failed is the refusal of a call as its result, to a driver that does not wait: no attempt
 // after it can be judged otherwise.
 func failed(err error, waits bool) any {
-	said := fault.From(err)
+	failure := fault.From(err)
 	if !waits {
-		said = said.Final(fault.RuleRefused)
+		failure = failure.Final(fault.RuleRefused)
 	}
-	return schemas.FailedCall(said)
+	return schemas.FailedCall(failure)
 }
 
 // isRefusal reports whether an answer is the refusal by a rule, as a recorded run has it.

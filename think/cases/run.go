@@ -253,16 +253,16 @@ func (t *trial) settle(step flow.Handle, next flow.Instruction, value any) error
 	if err != nil {
 		return fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
-	given := flow.Answer{Attempt: next.Attempt, Result: value, Digest: jsonvalue.HexSum(raw), By: person, Witness: flow.WitnessSelf}
+	answer := flow.Answer{Attempt: next.Attempt, Result: value, Digest: jsonvalue.HexSum(raw), By: person, Witness: flow.WitnessSelf}
 	switch {
 	case next.Shown != "":
-		given.Person, given.Shown, given.Witness = true, next.Shown, flow.WitnessPerson
+		answer.Person, answer.Shown, answer.Witness = true, next.Shown, flow.WitnessPerson
 	case next.Outcome == flow.OutcomeUnknown && next.Witness != "":
-		given.Person, given.Shown, given.Witness = true, next.Stated, flow.WitnessPerson
+		answer.Person, answer.Shown, answer.Witness = true, next.Stated, flow.WitnessPerson
 	case next.Witness != "": // the case speaks for the gateway
-		given.Witness = flow.WitnessGateway
+		answer.Witness = flow.WitnessGateway
 	}
-	out, err := t.run.Settle(step, given)
+	out, err := t.run.Settle(step, answer)
 	if err != nil {
 		return err
 	}

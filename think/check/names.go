@@ -38,17 +38,17 @@ func CheckChoices(graph *flow.Graph, choices Choices) Report {
 // checkChoices holds the values that an argument may have against those that there are. A
 // value that is passed in any case has to be there, and so has one of several.
 func (c *checker) checkChoices(step *flow.Step, name string, choices []string) {
-	given := member(step.Template(), name)
-	if given == nil {
+	template := member(step.Template(), name)
+	if template == nil {
 		return
 	}
-	found := c.rendered(given, "", c.scopeOf(step), false)
+	found := c.rendered(template, "", c.scopeOf(step), false)
 	strangers := slices.DeleteFunc(slices.Clone(found.values), func(value any) bool {
 		text, isText := value.(string)
 		return !isText || slices.Contains(choices, text)
 	})
 	severity := warning
-	if len(strangers) == len(found.values) || found.written && !ofItem(step.When) && readsItem(given, step.As) {
+	if len(strangers) == len(found.values) || found.written && !ofItem(step.When) && readsItem(template, step.As) {
 		severity = ""
 	}
 	for _, value := range strangers {

@@ -184,18 +184,18 @@ func (c *checker) callOf(step *flow.Step) {
 // childParams holds what a step gives against the parameters of its workflow.
 func (c *checker) childParams(step *flow.Step, in scope) {
 	child := c.graph.Child(step.ID)
-	given := member(step.Template(), "params")
-	if child == nil || given == nil {
+	template := member(step.Template(), "params")
+	if child == nil || template == nil {
 		return
 	}
-	if _, site, isText := given.Text(); isText {
-		if found := c.rendered(given, "", in, false); found.kinds&object == 0 {
+	if _, site, isText := template.Text(); isText {
+		if found := c.rendered(template, "", in, false); found.kinds&object == 0 {
 			c.atSite(site, finding{code: fault.InvalidParams, message: fmt.Sprintf("params must give a map, not %s", found.kinds)})
 		}
 		return
 	}
 	for _, param := range child.Workflow.Params {
-		value := member(given, param.Name)
+		value := member(template, param.Name)
 		if value == nil {
 			continue
 		}

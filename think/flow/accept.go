@@ -20,8 +20,8 @@ func (u *unit) accept(result any) ([]byte, *fault.Error) {
 	if u.step().Person() {
 		return u.acceptPerson(result)
 	}
-	if said, ok := StatementOf(result); u.stated && ok {
-		result = said.Result
+	if statement, ok := StatementOf(result); u.stated && ok {
+		result = statement.Result
 	}
 	var first *fault.Error
 	for _, reading := range readings(result) {
@@ -44,15 +44,15 @@ const maxMembers = 20
 
 // advised adds the likely intention to the refusal of a result: a value nested in
 // another one, or malformed JSON in a text.
-func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
+func (u *unit) advised(failure *fault.Error, result any) *fault.Error {
 	whole := func(d fault.Diagnostic) bool { return d.Pointer == "" }
-	if refused.Code != fault.ValidationFailed || u.step().Schema == nil || !slices.ContainsFunc(refused.Diagnostics, whole) {
-		return refused
+	if failure.Code != fault.ValidationFailed || u.step().Schema == nil || !slices.ContainsFunc(failure.Diagnostics, whole) {
+		return failure
 	}
 	advice := ""
 	switch value := result.(type) {
 	case string:
-		advice = adviceOnText(refused, value)
+		advice = adviceOnText(failure, value)
 	case []any:
 		if len(value) == 1 && u.satisfiesSchema(value[0]) {
 			advice = "its only item fits: send only that item"
@@ -66,9 +66,9 @@ func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
 		}
 	}
 	if advice == "" {
-		return refused
+		return failure
 	}
-	return fault.New(refused.Code, "%s; %s", refused.Details, advice).With(refused.Diagnostics...)
+	return fault.New(failure.Code, "%s; %s", failure.Details, advice).With(failure.Diagnostics...)
 }
 
 // isComposite reports whether a value is an object or a list.
@@ -86,11 +86,11 @@ func (u *unit) satisfiesSchema(value any) bool {
 }
 
 // adviceOnText advises on a text where an object or a list is expected.
-func adviceOnText(refused *fault.Error, text string) string {
+func adviceOnText(failure *fault.Error, text string) string {
 	wanted := func(d fault.Diagnostic) bool {
 		return d.Pointer == "" && (d.Expected == "object" || d.Expected == "array")
 	}
-	if !slices.ContainsFunc(refused.Diagnostics, wanted) || !strings.ContainsAny(text, "{[") {
+	if !slices.ContainsFunc(failure.Diagnostics, wanted) || !strings.ContainsAny(text, "{[") {
 		return ""
 	}
 	if inner := schemas.JSONText(text); inner != "" {
@@ -345,12 +345,12 @@ var codeShape = pattern.Lazy(`^[A-Z][A-Z0-9_]{1,63}$`)
 // tool's code and details if the tool reports them as Savant does, else the tool's
 // text.
 func toolFailed(result map[string]any, text string) *fault.Error {
-	if said := toolFault(result, text); said != nil {
-		details := said.Error()
-		if said.Code == fault.ToolFailed {
-			details = said.Details
+	if failure := toolFault(result, text); failure != nil {
+		details := failure.Error()
+		if failure.Code == fault.ToolFailed {
+			details = failure.Details
 		}
-		return fault.New(fault.ToolFailed, "%s", fault.Cut(details, 1000)).With(said.Diagnostics...)
+		return fault.New(fault.ToolFailed, "%s", fault.Cut(details, 1000)).With(failure.Diagnostics...)
 	}
 	said := "the tool failed"
 	if text != "" {
@@ -414,9 +414,9 @@ func isFault(object map[string]any) bool {
 func toolFault(result map[string]any, text string) *fault.Error {
 	structured, _ := jsonvalue.Encode(result["structuredContent"]) // it came from JSON
 	for _, each := range [][]byte{[]byte(text), structured} {
-		said := new(fault.Error)
-		if json.Unmarshal(each, said) == nil && codeShape().MatchString(string(said.Code)) && said.Details != "" {
-			return said
+		failure := new(fault.Error)
+		if json.Unmarshal(each, failure) == nil && codeShape().MatchString(string(failure.Code)) && failure.Details != "" {
+			return failure
 		}
 	}
 	return nil
@@ -440,11 +440,11 @@ func failureSays(value any, name, want string) bool {
 		return false
 	}
 	content, _ := object["content"].([]any)
-	said := toolFault(object, schemas.ContentText(content))
-	if said == nil {
+	failure := toolFault(object, schemas.ContentText(content))
+	if failure == nil {
 		return false
 	}
-	member, given := said.Extra[name].(json.RawMessage)
+	member, given := failure.Extra[name].(json.RawMessage)
 	return given && string(member) == want
 }
 

@@ -279,8 +279,8 @@ func (u *unit) instruction() Instruction {
 		}
 	}
 	i.New = slices.Contains(u.run().fresh, u) || u.run().rejected != nil && u == u.run().answered
-	if shown := u.rare().shown; shown != nil {
-		i.Diagnostics = shown.Diagnostics
+	if failure := u.rare().shown; failure != nil {
+		i.Diagnostics = failure.Diagnostics
 		if len(i.Diagnostics) > 5 {
 			i.Diagnostics = slices.Clone(i.Diagnostics[:5])
 		}

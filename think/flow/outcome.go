@@ -193,7 +193,7 @@ type Statement struct {
 
 // StatementOf reads {"unknown_outcome": "done", "result": …} or {"unknown_outcome":
 // "not_done"}; false for any other answer.
-func StatementOf(answer any) (said Statement, ok bool) {
+func StatementOf(answer any) (statement Statement, ok bool) {
 	for _, reading := range readings(answer) {
 		object, _ := reading.(map[string]any)
 		result, given := object["result"]
@@ -210,10 +210,10 @@ func StatementOf(answer any) (said Statement, ok bool) {
 }
 
 // askOutcome adds to the failure of a call that somebody has to find out what happened.
-func askOutcome(failed *fault.Error) *fault.Error {
-	asked := *failed
+func askOutcome(failure *fault.Error) *fault.Error {
+	asked := *failure
 	asked.Details += "; find out whether it had, do not repeat the call, and answer with result_snapshot: " + howToState
-	asked.Diagnostics = slices.Clone(failed.Diagnostics)
+	asked.Diagnostics = slices.Clone(failure.Diagnostics)
 	return asked.With(fault.Diagnostic{Path: "result_snapshot", Message: "it is not known whether the call had an effect: find out, and do not repeat the call", Expected: howToState})
 }
 

@@ -339,11 +339,11 @@ func (r *Run) Expect(h Handle) error {
 	if ids := r.issuedIDs(); len(ids) > 0 {
 		expected = strings.Join(ids, ", ")
 	}
-	refused := fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", h.ID(), status, why, fault.Cut(expected, 1000)).Attach("expected", r.issuedIDs())
+	failure := fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", h.ID(), status, why, fault.Cut(expected, 1000)).Attach("expected", r.issuedIDs())
 	if u != nil && u.status == Failed && !u.step().Person() {
-		return refused.Hinted(u.reopening())
+		return failure.Hinted(u.reopening())
 	}
-	return refused
+	return failure
 }
 
 // Awaited returns the issued steps that a step waits for, in their order.

@@ -123,7 +123,7 @@ func (r *Run) Settle(step Handle, answer Answer) (Outcome, error) {
 func (u *unit) take(answer Answer) {
 	u.witness, u.late = answer.Witness, answer.Late
 	if u.rare().unknown {
-		if said, _ := StatementOf(answer.Result); !said.Done {
+		if statement, _ := StatementOf(answer.Result); !statement.Done {
 			u.reissue()
 			return
 		}
@@ -198,11 +198,11 @@ func (r *Run) Check(step Handle, value any, person bool) ([]Ref, error) {
 	if r.cancelled != nil || u == nil || u.status != Issued || declined(u.step(), value) {
 		return nil, nil
 	}
-	if said, ok := StatementOf(value); u.rare().unknown {
-		if !ok || !said.Done {
+	if statement, ok := StatementOf(value); u.rare().unknown {
+		if !ok || !statement.Done {
 			return nil, nil
 		}
-		value = said.Result
+		value = statement.Result
 	} else if u.step().Person() != person {
 		return nil, nil
 	}

@@ -188,9 +188,9 @@ func (b *builder) group(f *Field, properties jsonvalue.Node, depth int) {
 		if f.Name != "" {
 			name = f.Name + "." + name
 		}
-		made := b.field(name, each.Value, depth+1)
-		made.key, made.Required = each.Name, slices.Contains(required, any(each.Name))
-		f.Fields = append(f.Fields, made)
+		field := b.field(name, each.Value, depth+1)
+		field.key, field.Required = each.Name, slices.Contains(required, any(each.Name))
+		f.Fields = append(f.Fields, field)
 	}
 }
 

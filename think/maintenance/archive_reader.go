@@ -294,8 +294,8 @@ func (a *archive) checkCheckpoints() error {
 		return err
 	}
 	for _, each := range a.checkpoints {
-		named := state.Key{Workflow: a.key.Workflow, Run: each.Name} // of the same alphabet
-		if named.Validate() != nil || each.Version < 1 || each.Version > len(a.records) {
+		key := state.Key{Workflow: a.key.Workflow, Run: each.Name} // of the same alphabet
+		if key.Validate() != nil || each.Version < 1 || each.Version > len(a.records) {
 			return notArchive("its checkpoint " + fault.Cut(each.Name, 100) + " has no version")
 		}
 	}

@@ -207,8 +207,8 @@ func (r *repair) remakeCheckpoints(ctx context.Context) error {
 
 // OnDamage returns what to do about a damaged run of a workflow, or the zero Hint for
 // other errors. A record of a newer version is not damage.
-func OnDamage(said *fault.Error) fault.Hint {
-	if said.Code != fault.StateCorrupt || errors.Is(said, state.ErrNewerFormat) {
+func OnDamage(failure *fault.Error) fault.Hint {
+	if failure.Code != fault.StateCorrupt || errors.Is(failure, state.ErrNewerFormat) {
 		return fault.Hint{}
 	}
 	return fault.Hint{Call: "savant state check",

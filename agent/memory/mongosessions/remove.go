@@ -111,9 +111,9 @@ func (p *Place) Outputs(ctx context.Context, id string) (digests []string, err e
 
 // Output returns an output of the database.
 func (p *Place) Output(id, digest string) ([]byte, error) {
-	kept, there, err := p.outputs.Find(p.ctx, id+"/"+digest)
+	document, there, err := p.outputs.Find(p.ctx, id+"/"+digest)
 	if err == nil && !there {
 		err = fault.New(fault.StateCorrupt, "the output %s of run %s is missing", digest, id)
 	}
-	return kept.Body, notRead(id, err)
+	return document.Body, notRead(id, err)
 }

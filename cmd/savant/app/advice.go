@@ -15,22 +15,22 @@ type advisor struct{}
 
 // Hint is the hint for clients about an error of a tool. It is meant for the
 // person who reads it: clients cannot repair a run.
-func (advisor) Hint(tool string, said *fault.Error) fault.Hint {
-	if said.Code == fault.UnknownTool {
+func (advisor) Hint(tool string, failure *fault.Error) fault.Hint {
+	if failure.Code == fault.UnknownTool {
 		return guide.NoTool(tool)
 	}
 	if engine := engines.EngineOf(tool); engine != "think" && engine != "workflow" {
 		return fault.Hint{}
 	}
-	return hintForRun(said)
+	return hintForRun(failure)
 }
 
 // hintForRun is the hint for clients about an error of a workflow's run.
-func hintForRun(said *fault.Error) fault.Hint {
-	if said.Code == fault.UnknownRun {
+func hintForRun(failure *fault.Error) fault.Hint {
+	if failure.Code == fault.UnknownRun {
 		return fault.Hint{Call: "think.state.list", Text: "lists the runs"}
 	}
-	return maintenance.OnDamage(said)
+	return maintenance.OnDamage(failure)
 }
 
 // readResource reads a resource of the server, see engines.Offer.
@@ -40,8 +40,8 @@ type readResource = func(ctx context.Context, uri string) (text, mimeType string
 func withHints(read readResource) readResource {
 	return func(ctx context.Context, uri string) (string, string, error) {
 		text, mimeType, err := read(ctx, uri)
-		if said := (*fault.Error)(nil); errors.As(err, &said) {
-			err = said.Hinted(hintForRun(said))
+		if failure := (*fault.Error)(nil); errors.As(err, &failure) {
+			err = failure.Hinted(hintForRun(failure))
 		}
 		return text, mimeType, err
 	}

@@ -481,12 +481,12 @@ func (l casesFile) read(graph *flow.Graph, rules check.Rules) CasesFile {
 		read.Err = ownfolder.NotRead(l.shown, err)
 		return read
 	}
-	parsed, err := cases.Parse(l.shown, src)
+	file, err := cases.Parse(l.shown, src)
 	if read.Err = err; err != nil {
 		return read
 	}
-	if read.File = parsed.Ruled(rules); graph != nil {
-		read.Err = cases.Check(parsed, graph)
+	if read.File = file.Ruled(rules); graph != nil {
+		read.Err = cases.Check(file, graph)
 	}
 	return read
 }

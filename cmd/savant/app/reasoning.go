@@ -258,9 +258,9 @@ type warning struct {
 }
 
 // Waited warns of a pause.
-func (w warning) Waited(failed reasoning.Attempt) {
-	failed.SessionID, failed.RunID, failed.Step = w.app.calls.process, w.of.runID, w.of.step
-	w.app.warnOfAttempt(w.ctx, failed)
+func (w warning) Waited(attempt reasoning.Attempt) {
+	attempt.SessionID, attempt.RunID, attempt.Step = w.app.calls.process, w.of.runID, w.of.step
+	w.app.warnOfAttempt(w.ctx, attempt)
 }
 
 // decisionOf returns what a request is for.

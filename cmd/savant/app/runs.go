@@ -199,11 +199,11 @@ func FindRunIn(ctx context.Context, store state.Backend, ofAgent *memory.Store, 
 		found = append(found, ofInfo(each))
 	}
 	if workflow == "" {
-		listed, err := ofAgent.List(ctx)
+		snapshots, err := ofAgent.List(ctx)
 		if err != nil {
 			return Run{}, err
 		}
-		for _, each := range listed {
+		for _, each := range snapshots {
 			found = append(found, Run{RunID: each.SessionID, Kind: OfAgent, Created: cmp.Or(each.Started, begun(each.SessionID))})
 		}
 	}
@@ -239,7 +239,7 @@ func pickRun(all []Run, word string) (Run, error) {
 
 // matchRuns returns the runs with an id, or WORKFLOW/RUN, or else those that begin so.
 func matchRuns(all []Run, word string) []Run {
-	var exact, begun []Run
+	var exact, runs []Run
 	for _, each := range all {
 		name := each.RunID
 		if strings.Contains(word, "/") {
@@ -249,13 +249,13 @@ func matchRuns(all []Run, word string) []Run {
 			exact = append(exact, each)
 		}
 		if word != "" && strings.HasPrefix(name, word) {
-			begun = append(begun, each)
+			runs = append(runs, each)
 		}
 	}
 	if len(exact) > 0 {
 		return exact
 	}
-	return begun
+	return runs
 }
 
 // newest returns the run that was started last; name is "" or :NAME.
@@ -297,12 +297,12 @@ func (a *App) finishedRuns(ctx context.Context) ([]repo.PastRun, error) {
 
 // finishedAnswers returns the agent's finished goals with its answers.
 func (a *App) finishedAnswers(ctx context.Context) ([]repo.PastRun, error) {
-	listed, err := a.Agent.List(ctx)
+	reports, err := a.Agent.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var found []repo.PastRun
-	for _, each := range listed {
+	for _, each := range reports {
 		if len(found) == maxFinished {
 			break
 		}

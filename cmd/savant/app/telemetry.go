@@ -206,19 +206,19 @@ func (a *App) source(ours bool) string {
 }
 
 // completed is the event for the end of a call.
-func completed(begun telemetry.Event, ended engines.Event) telemetry.Event {
+func completed(begun telemetry.Event, event engines.Event) telemetry.Event {
 	done := begun
 	done.Type, done.Status, done.Timestamp = telemetry.ToolCallCompleted, "ok", ""
-	done.DurationMS = float64(ended.Duration) / float64(time.Millisecond)
-	done.Metadata = map[string]any{"input_bytes": ended.InputBytes, "output_bytes": ended.OutputBytes}
-	if ended.Receipt != "" {
-		done.Metadata["receipt"] = ended.Receipt
+	done.DurationMS = float64(event.Duration) / float64(time.Millisecond)
+	done.Metadata = map[string]any{"input_bytes": event.InputBytes, "output_bytes": event.OutputBytes}
+	if event.Receipt != "" {
+		done.Metadata["receipt"] = event.Receipt
 	}
-	if ended.Rules != "" {
-		done.Metadata[telemetry.MetaRules] = ended.Rules
+	if event.Rules != "" {
+		done.Metadata[telemetry.MetaRules] = event.Rules
 	}
-	if ended.Outcome != engines.OutcomeOK {
-		done.Status, done.Error = "failed", &telemetry.Failure{Code: ended.Outcome}
+	if event.Outcome != engines.OutcomeOK {
+		done.Status, done.Error = "failed", &telemetry.Failure{Code: event.Outcome}
 	}
 	return done
 }

@@ -79,7 +79,7 @@ const maxNamed = 8
 func (a *App) SayUnused(prefix string) {
 	var names []string
 	for _, each := range WhatIsBrought(a.Path, a.options.Settings.Parts).Parts {
-		if said := a.trust.AnswerTo(each); (said == trust.Unsaid || said == trust.Changed) && strings.HasPrefix(each.ID(), prefix) {
+		if answer := a.trust.AnswerTo(each); (answer == trust.Unsaid || answer == trust.Changed) && strings.HasPrefix(each.ID(), prefix) {
 			names = append(names, visible.Line(fault.Cut(each.ID(), 80)))
 		}
 	}

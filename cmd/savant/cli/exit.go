@@ -151,8 +151,8 @@ var commands = map[string]string{
 
 // forPeople formats an error for a person at a command line: it names commands instead
 // of tools, and appends the hint.
-func (p *Program) forPeople(said *fault.Error) string {
-	hinted := *said.Hinted(p.hint(said))
+func (p *Program) forPeople(failure *fault.Error) string {
+	hinted := *failure.Hinted(p.hint(failure))
 	call := hinted.Hint.Call
 	if command := commands[call]; command != "" {
 		hinted.Hint.Call = command
@@ -178,20 +178,20 @@ func (p *Program) path() string {
 }
 
 // hint returns general advice about an error without its own hint, or the zero Hint.
-func (p *Program) hint(said *fault.Error) fault.Hint {
+func (p *Program) hint(failure *fault.Error) fault.Hint {
 	switch {
-	case strings.Contains(said.Details, "path escapes from parent"): // the text of os.Root
+	case strings.Contains(failure.Details, "path escapes from parent"): // the text of os.Root
 		return fault.Hint{Text: fmt.Sprintf("Savant keeps its files inside SAVANT_PATH%s: no link may lead out of it", p.path())}
-	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
+	case (failure.Code == fault.StateNotSaved || failure.Code == fault.Internal) && (errors.Is(failure, fs.ErrPermission) || errors.Is(failure, syscall.EROFS)):
 		return fault.Hint{Text: fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.Settings.Path)}
-	case said.Code == fault.UnknownRun:
+	case failure.Code == fault.UnknownRun:
 		return fault.Hint{Call: "savant runs", Text: "lists the runs"}
-	case said.Code == fault.UnknownTool && len(said.Diagnostics) == 0 && !errors.Is(said, ErrNotPublished):
+	case failure.Code == fault.UnknownTool && len(failure.Diagnostics) == 0 && !errors.Is(failure, ErrNotPublished):
 		return fault.Hint{Call: "savant tools", Text: "lists the tools"}
 	}
 	for _, sign := range []string{".savant/state/", ".savant/artifacts/", "does not follow from the records before it"} {
-		if strings.Contains(said.Details, sign) {
-			return maintenance.OnDamage(said)
+		if strings.Contains(failure.Details, sign) {
+			return maintenance.OnDamage(failure)
 		}
 	}
 	return fault.Hint{}

@@ -85,20 +85,20 @@ func shownSettings(values []settings.Value, origin bool) []shownSetting {
 	list := make([]shownSetting, 0, len(values))
 	for _, value := range values {
 		row := value.Setting
-		shown := shownSetting{Key: row.Key, Env: row.Env, Secret: row.Secret}
+		setting := shownSetting{Key: row.Key, Env: row.Env, Secret: row.Secret}
 		if row.Flag != "" {
-			shown.Flag = "--" + row.Flag
+			setting.Flag = "--" + row.Flag
 		}
 		if row.Secret {
 			set := value.Text != ""
-			shown.Set = &set
+			setting.Set = &set
 		} else {
-			shown.Value = value.JSON()
+			setting.Value = value.JSON()
 		}
 		if origin {
-			shown.Origin = &value.Origin
+			setting.Origin = &value.Origin
 		}
-		list = append(list, shown)
+		list = append(list, setting)
 	}
 	return list
 }

@@ -31,7 +31,7 @@ type trustFlags struct {
 }
 
 func (p *program) trustCommand() *cobra.Command {
-	var given trustFlags
+	var flags trustFlags
 	command := &cobra.Command{Use: "trust [PART…]", Short: "Review what this folder would start or replace, and accept it",
 		Long: "Review the parts of this folder that start programs (" + ci.File + ", " + mount.File + "), say where content is sent or what is\n" +
 			"read outside the folder (" + settings.FileName + "), or replace bundled prompts, workflows and schemas.\n" +
@@ -40,24 +40,24 @@ func (p *program) trustCommand() *cobra.Command {
 			"--except PATTERN leaves scripts out of that. --list prints the name of each part, KIND:NAME; without one all are meant.\n" +
 			"It asks at a terminal; elsewhere --yes accepts what is printed, and " + settings.EnvTrust + "=DIGEST accepts exactly what has that digest.",
 		RunE: func(command *cobra.Command, parts []string) error {
-			if given.list && given.revoke {
+			if flags.list && flags.revoke {
 				return cli.UsageError("--list and --revoke exclude each other: leave one out")
 			}
-			for _, each := range given.except {
+			for _, each := range flags.except {
 				if _, err := path.Match(each, ""); err != nil {
 					return cli.UsageError("--except: " + terminal.Visible(each) + " is not a pattern of paths, such as tests/*.py")
 				}
 			}
-			return p.trust(command.Context(), given, parts)
+			return p.trust(command.Context(), flags, parts)
 		}}
-	command.Flags().BoolVar(&given.list, "list", false, "list the parts of this folder and the answers about them; start and change nothing")
-	command.Flags().BoolVar(&given.revoke, "revoke", false, "forget the answers about these parts, or about the whole folder")
-	command.Flags().BoolVar(&given.yes, "yes", false, "accept without asking; a refused part only if it is named")
-	command.Flags().StringArrayVar(&given.except, "except", nil, "ask nothing when a program changes whose path or name in the folder fits this pattern, such as tests/*.py")
+	command.Flags().BoolVar(&flags.list, "list", false, "list the parts of this folder and the answers about them; start and change nothing")
+	command.Flags().BoolVar(&flags.revoke, "revoke", false, "forget the answers about these parts, or about the whole folder")
+	command.Flags().BoolVar(&flags.yes, "yes", false, "accept without asking; a refused part only if it is named")
+	command.Flags().StringArrayVar(&flags.except, "except", nil, "ask nothing when a program changes whose path or name in the folder fits this pattern, such as tests/*.py")
 	return p.JSONFlag(command)
 }
 
-func (p *program) trust(ctx context.Context, given trustFlags, ids []string) error {
+func (p *program) trust(ctx context.Context, flags trustFlags, ids []string) error {
 	p.NameFolder()
 	place, err := app.AbsolutePath(p.Settings)
 	if err != nil {
@@ -71,21 +71,21 @@ func (p *program) trust(ctx context.Context, given trustFlags, ids []string) err
 		return err
 	}
 	switch {
-	case given.revoke:
+	case flags.revoke:
 		return p.revokeTrust(folder, ids)
-	case given.list:
+	case flags.list:
 		return p.listTrust(folder, brought)
 	}
 	p.warnOf(brought.Problems)
 	for i := range brought.Parts {
-		brought.Parts[i].Except = given.except
+		brought.Parts[i].Except = flags.except
 	}
-	asked := unsettled(folder, brought.Parts, ids, given.yes)
-	if len(asked) == 0 {
+	parts := unsettled(folder, brought.Parts, ids, flags.yes)
+	if len(parts) == 0 {
 		return p.nothingToTrust(folder, brought.Parts)
 	}
-	p.showParts(folder, asked, brought.Parts)
-	return p.settle(ctx, place, given.yes, asked)
+	p.showParts(folder, parts, brought.Parts)
+	return p.settle(ctx, place, flags.yes, parts)
 }
 
 // knownParts refuses an unknown part.
@@ -111,9 +111,9 @@ func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
 // ones, unless programs of those are to be excepted. With --yes, a refused part stays refused unless it is named.
 func unsettled(folder *trust.Folder, parts []trust.Part, ids []string, yes bool) []trust.Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(each trust.Part) bool {
-		named, said := slices.Contains(ids, each.ID()), folder.AnswerTo(each)
-		settled := said == trust.Accepted && (len(each.Except) == 0 || len(each.Programs) == 0)
-		return settled || len(ids) > 0 && !named || said == trust.Refused && yes && !named
+		named, answer := slices.Contains(ids, each.ID()), folder.AnswerTo(each)
+		settled := answer == trust.Accepted && (len(each.Except) == 0 || len(each.Programs) == 0)
+		return settled || len(ids) > 0 && !named || answer == trust.Refused && yes && !named
 	})
 }
 
@@ -145,9 +145,9 @@ var notes = map[trust.Answer]string{
 }
 
 // showParts prints what the answer will be bound to, with the digest of all.
-func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part) {
+func (p *program) showParts(folder *trust.Folder, parts, all []trust.Part) {
 	fmt.Fprintf(p.Stdout, "Savant does not use these parts of %s until you trust them:\n\n", visible.Line(folder.Path))
-	for _, each := range asked {
+	for _, each := range parts {
 		p.showPart(each, notes[folder.AnswerTo(each)])
 	}
 	fmt.Fprintf(p.Stdout, "The digest of all parts of the folder, for CI: %s=%s\n", settings.EnvTrust, trust.Digest(all))
@@ -176,8 +176,8 @@ func (p *program) ownEyes(text string) string {
 }
 
 // settle asks about the parts that were shown, and stores the answer.
-func (p *program) settle(ctx context.Context, path string, yes bool, asked []trust.Part) error {
-	agreed, err := p.agrees(ctx, "Trust "+these(len(asked))+"?", yes)
+func (p *program) settle(ctx context.Context, path string, yes bool, parts []trust.Part) error {
+	agreed, err := p.agrees(ctx, "Trust "+these(len(parts))+"?", yes)
 	if errors.Is(err, errNobody) {
 		fmt.Fprintf(p.Stderr, "savant: nothing was trusted, because this is no terminal; to trust the parts above: savant trust --yes, or set %s\n", settings.EnvTrust)
 		return cli.StatusError(cli.ExitUsage)
@@ -186,17 +186,17 @@ func (p *program) settle(ctx context.Context, path string, yes bool, asked []tru
 		return err
 	}
 	if !agreed {
-		if err := p.Loaded.Folder.Refuse(asked...); err != nil {
+		if err := p.Loaded.Folder.Refuse(parts...); err != nil {
 			return err
 		}
 		fmt.Fprintln(p.Stderr, "savant: nothing was trusted, and Savant does not ask again by itself; savant trust asks again")
 		return cli.StatusError(cli.ExitFailed)
 	}
-	if err := acceptParts(p.Loaded.Folder, path, asked...); err != nil {
+	if err := acceptParts(p.Loaded.Folder, path, parts...); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "Trusted: %s. A running savant mcp uses it at once, except for settings and its instructions, which need a restart.\n",
-		terminal.Count(len(asked), "part"))
+		terminal.Count(len(parts), "part"))
 	return err
 }
 

@@ -67,10 +67,10 @@ func DiagnosticLine(d fault.Diagnostic, code fault.Code) string {
 
 // Diagnostics writes the diagnostics of an error, one per line, unless its details say
 // the same.
-func Diagnostics(out io.Writer, said *fault.Error) {
-	for _, each := range said.Diagnostics {
-		if len(said.Diagnostics) > 1 && each.Line > 0 || !repeats(each, said.Details) {
-			fmt.Fprintln(out, "  "+DiagnosticLine(each, said.Code))
+func Diagnostics(out io.Writer, failure *fault.Error) {
+	for _, each := range failure.Diagnostics {
+		if len(failure.Diagnostics) > 1 && each.Line > 0 || !repeats(each, failure.Details) {
+			fmt.Fprintln(out, "  "+DiagnosticLine(each, failure.Code))
 		}
 	}
 }

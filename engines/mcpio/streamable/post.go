@@ -40,9 +40,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 		s.refuse(w, r, http.StatusNotFound, nil, err)
 		return
 	}
-	messages, refused := messagesOf(data, peer.Protocol)
-	if refused != nil {
-		writeReply(w, http.StatusBadRequest, refused)
+	messages, reply := messagesOf(data, peer.Protocol)
+	if reply != nil {
+		writeReply(w, http.StatusBadRequest, reply)
 		return
 	}
 	if rest := len(messages) - 1; rest > 0 { // authorized counted one
@@ -124,8 +124,8 @@ func messagesOf(data []byte, revision string) (messages []*jsonrpc.Message, refu
 // admit reports whether a message is served: its headers match it and the caller may
 // send it. Otherwise it sends the refusal.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, caller access.Caller, project *Project, m *jsonrpc.Message) bool {
-	if refused := project.Server.CheckHeaders(r.Header, m); refused != nil {
-		writeReply(w, http.StatusBadRequest, refused)
+	if reply := project.Server.CheckHeaders(r.Header, m); reply != nil {
+		writeReply(w, http.StatusBadRequest, reply)
 		return false
 	}
 	needed := needs(project.Registry, m)

@@ -130,9 +130,9 @@ func notWritten(cause error) error {
 // coded turns an error of the index into a fault.Error that says what the user can
 // do.
 func coded(err error) error {
-	var known *fault.Error
+	var failure *fault.Error
 	switch {
-	case err == nil || errors.As(err, &known):
+	case err == nil || errors.As(err, &failure):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return files.Stopped(err)

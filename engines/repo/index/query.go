@@ -119,8 +119,8 @@ func (q Query) check() error {
 }
 
 func bad(format string, args ...any) error {
-	made := fault.New(fault.InvalidParams, "query: "+format, args...)
-	return made.With(fault.Diagnostic{Path: "query", Message: made.Details})
+	failure := fault.New(fault.InvalidParams, "query: "+format, args...)
+	return failure.With(fault.Diagnostic{Path: "query", Message: failure.Details})
 }
 
 // token is a piece of a query.

@@ -102,10 +102,10 @@ func (ix *Index) readAll(ctx context.Context, candidates []candidate) <-chan []d
 	go func() {
 		defer close(out)
 		for chunk := range slices.Chunk(candidates, readAtOnce) {
-			made := make([]document, len(chunk))
-			files.InParallel(len(chunk), func(i int) { made[i] = ix.document(chunk[i]) })
+			documents := make([]document, len(chunk))
+			files.InParallel(len(chunk), func(i int) { documents[i] = ix.document(chunk[i]) })
 			select {
-			case out <- made:
+			case out <- documents:
 			case <-ctx.Done():
 				return
 			}

@@ -94,7 +94,7 @@ func (g *Gate) Conversation(ctx context.Context, asked think.Asked) *think.Conve
 	if _, err := g.root.Stat(file); err != nil {
 		return nil
 	}
-	var said *think.Conversation
+	var conversation *think.Conversation
 	err := g.locked(ctx, func() error {
 		found := g.calls(file)
 		if err := g.root.Remove(file); err != nil {
@@ -103,16 +103,16 @@ func (g *Gate) Conversation(ctx context.Context, asked think.Asked) *think.Conve
 		if age := g.now().Sub(found.Time); age < 0 || age > callExpiry || len(found.Sessions) != 1 {
 			return nil
 		}
-		said = &think.Conversation{Tools: found.Tools}
+		conversation = &think.Conversation{Tools: found.Tools}
 		names, err := g.sessionFiles()
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
 			if name == found.Sessions[0] {
-				said.Own = g.paired(name)
+				conversation.Own = g.paired(name)
 			} else {
-				said.Others = append(said.Others, g.paired(name)...)
+				conversation.Others = append(conversation.Others, g.paired(name)...)
 			}
 		}
 		return nil
@@ -120,7 +120,7 @@ func (g *Gate) Conversation(ctx context.Context, asked think.Asked) *think.Conve
 	if err != nil {
 		return nil
 	}
-	return said
+	return conversation
 }
 
 // paired returns the runs of a session, the last called first; none if its file is damaged.

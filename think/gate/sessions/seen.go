@@ -55,8 +55,8 @@ func (c Call) Last() int64 { return max(c.Began, c.Ended) }
 func (c Call) Is(name string) bool { return gate.Own{Prefixes: c.prefixes}.Named(c.Tool, name) }
 
 // saw notes an event of a session that is held to runs. What cannot be written is not noted.
-func (g *Gate) saw(s *session, e gate.Event, decided gate.Decision) {
-	if len(s.Pairs) == 0 || decided.Verdict == gate.Refuse || e.Kind != gate.BeforeTool && e.Kind != gate.AfterTool {
+func (g *Gate) saw(s *session, e gate.Event, decision gate.Decision) {
+	if len(s.Pairs) == 0 || decision.Verdict == gate.Refuse || e.Kind != gate.BeforeTool && e.Kind != gate.AfterTool {
 		return
 	}
 	own := gate.Own{Prefixes: s.Prefixes}

@@ -90,15 +90,15 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	if err != nil {
 		return gate.Failed(e.Kind, err)
 	}
-	var decided gate.Decision
+	var decision gate.Decision
 	err = g.locked(ctx, func() error {
-		decided, err = g.decide(ctx, g.fileOf(e.Client, e.Session), e, about) // the lock has made its folder
+		decision, err = g.decide(ctx, g.fileOf(e.Client, e.Session), e, about) // the lock has made its folder
 		return err
 	})
 	if err != nil {
 		return gate.Failed(e.Kind, err)
 	}
-	return decided
+	return decision
 }
 
 // decide decides on an event while the files are locked.
@@ -124,13 +124,13 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 		}
 	}
 	if begun := s.follow(about, now); about.lost && !begun.IsZero() {
-		made, err := g.made(ctx, about.planned, begun)
+		keys, err := g.made(ctx, about.planned, begun)
 		if err != nil {
 			return gate.Decision{}, err
 		}
-		isMade := func(key state.Key) bool { return slices.Contains(made, key) }
-		if len(made) > 0 && !slices.ContainsFunc(about.runs, isMade) {
-			about.runs = made
+		isMade := func(key state.Key) bool { return slices.Contains(keys, key) }
+		if len(keys) > 0 && !slices.ContainsFunc(about.runs, isMade) {
+			about.runs = keys
 		}
 	}
 	for _, key := range about.runs {
@@ -150,12 +150,12 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 	if shared != nil {
 		share(ctx, shared, s, about)
 	}
-	decided := g.verdict(s, e)
-	if decided.Verdict == gate.Refuse {
-		g.record(ctx, s, e, decided)
+	decision := g.verdict(s, e)
+	if decision.Verdict == gate.Refuse {
+		g.record(ctx, s, e, decision)
 	}
-	g.saw(s, e, decided)
-	return decided, g.save(name, s)
+	g.saw(s, e, decision)
+	return decision, g.save(name, s)
 }
 
 // verdict asks package gate.
@@ -166,26 +166,26 @@ func (g *Gate) verdict(s *session, e gate.Event) gate.Decision {
 		runs[i], stops[i] = each.Run, each.Stops
 	}
 	if e.Kind == gate.TurnMayEnd {
-		decided, _ := gate.End(runs, stops)
-		return decided
+		decision, _ := gate.End(runs, stops)
+		return decision
 	}
 	if e.Kind == gate.TurnEnd {
-		decided, after := gate.End(runs, stops)
+		decision, after := gate.End(runs, stops)
 		for i, each := range s.Pairs {
 			each.Stops = after[i]
 		}
-		return decided
+		return decision
 	}
 	e.Project = g.path
 	e.Paths = g.resolve(e)
 	own := gate.Own{Prefixes: s.Prefixes}
-	decided := gate.Decide(runs, own, e)
-	if _, ours := own.Name(e.Tool); decided.Verdict != gate.Refuse || !ours {
-		return decided
+	decision := gate.Decide(runs, own, e)
+	if _, ours := own.Name(e.Tool); decision.Verdict != gate.Refuse || !ours {
+		return decision
 	}
 	described, err := g.project.Described()
 	if err != nil {
-		return decided // it stays refused
+		return decision // it stays refused
 	}
 	own.Tools = described
 	return gate.Decide(runs, own, e)

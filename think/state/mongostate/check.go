@@ -51,11 +51,11 @@ func (s *Store) Repair(ctx context.Context, key state.Key, upTo int) (state.Repa
 		if version == 0 {
 			return view{}, unknownRun(key)
 		}
-		whole, err := s.chain(ctx, key, at.spans, 0, version)
+		records, err := s.chain(ctx, key, at.spans, 0, version)
 		if errors.Is(err, state.ErrNewerFormat) || err != nil && !errors.Is(err, fault.StateCorrupt) {
 			return view{}, err
 		}
-		good := len(whole)
+		good := len(records)
 		if upTo > 0 {
 			good = min(good, upTo)
 		}

@@ -68,10 +68,10 @@ func (outputFlag) Type() string { return OutputType }
 
 // Set sets one of the formats.
 func (f outputFlag) Set(text string) error {
-	switch given := outputFormat(text); given {
+	switch format := outputFormat(text); format {
 	case outputText, outputJSON, outputStream:
-		*f.format = given
-		f.program.JSON, f.program.Lines = given != outputText, given == outputStream
+		*f.format = format
+		f.program.JSON, f.program.Lines = format != outputText, format == outputStream
 		return nil
 	}
 	return errors.New("unknown format")
@@ -101,15 +101,15 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readModels(&want), p.readRunFlags(command, &want, args)); err != nil {
 				return err
 			}
-			shown := &shownRun{program: p, want: want}
+			run := &shownRun{program: p, want: want}
 			if terminal.IsTerminal(p.Stdin) && terminal.IsTerminal(p.Stderr) {
-				p.Open.Approver = shown
+				p.Open.Approver = run
 			}
-			p.Open.Watcher, p.Open.Display, p.Open.LogLines = shown, shown, logLines{shown}
-			if shown.Streams() {
-				p.Open.StepDisplay = shown
+			p.Open.Watcher, p.Open.Display, p.Open.LogLines = run, run, logLines{run}
+			if run.Streams() {
+				p.Open.StepDisplay = run
 			}
-			return p.With(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want, shown) })
+			return p.With(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want, run) })
 		}}
 	flags := command.Flags()
 	flags.StringVar(&want.input, "agent-input", "", "the goal")
@@ -286,8 +286,8 @@ func callsOf(report agent.Report) []memory.Call {
 // exitOfRun returns the exit code of a run: the workflow's, if that decided the end. A
 // stuck run has failed.
 func exitOfRun(report agent.Report) int {
-	if ended := endOfWorkflow(report); ended != nil {
-		return workflows.ExitCode(ended)
+	if outcome := endOfWorkflow(report); outcome != nil {
+		return workflows.ExitCode(outcome)
 	}
 	switch report.Status {
 	case agent.StatusOK:

@@ -87,8 +87,8 @@ func readResume(command *cobra.Command, want *runFlags) error {
 			return cli.UsageError("--resume continues a run with its first options: leave out --" + name + ", or start a new run")
 		}
 	}
-	for name, given := range map[string]modelFlag{"slm": want.slm, "llm": want.llm} {
-		if given.forced {
+	for name, flag := range map[string]modelFlag{"slm": want.slm, "llm": want.llm} {
+		if flag.forced {
 			return cli.UsageError("--resume continues a run with its first options: leave out --" + name + ", or name a model with --" + name + "=NAME")
 		}
 	}

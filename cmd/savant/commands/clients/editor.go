@@ -33,7 +33,7 @@ func (s *setup) editors(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := clientsetup.ChosenEditors(savant.Files, names)
+	clients, err := clientsetup.ChosenEditors(savant.Files, names)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *setup) editors(ctx context.Context, names []string) error {
 	if t.Program, err = s.lasting(ctx, t); err != nil {
 		return err
 	}
-	changes, err := s.editorChanges(chosen, t)
+	changes, err := s.editorChanges(clients, t)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *setup) editors(ctx context.Context, names []string) error {
 		fmt.Fprintf(s.Stdout, "Removed from %s.\n", terminal.Count(written, "file"))
 		return nil
 	}
-	for _, each := range chosen {
+	for _, each := range clients {
 		fmt.Fprintf(s.Stdout, "%s is set up.\n", each.Title)
 		for _, note := range each.Notes {
 			fmt.Fprintln(s.Stdout, "Note:", note)
@@ -66,9 +66,9 @@ func (s *setup) editors(ctx context.Context, names []string) error {
 
 // editorChanges returns the changes of the editors' files, each once. The schemas stay at
 // an undo: the first lines of workflows name them, too.
-func (s *setup) editorChanges(chosen []clientsetup.Client, t clientsetup.Target) (changes []clientsetup.Change, err error) {
+func (s *setup) editorChanges(clients []clientsetup.Client, t clientsetup.Target) (changes []clientsetup.Change, err error) {
 	seen := map[string]bool{}
-	for _, each := range chosen {
+	for _, each := range clients {
 		plan := each.Setup
 		if s.undo {
 			plan = each.Undo

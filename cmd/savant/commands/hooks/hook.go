@@ -188,11 +188,11 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 		return a.client.Answer(report.Named, gate.Decision{})
 	}
 	defer func() { _ = opened.Close() }() // files were only read
-	decided := opened.Ask(ctx, report.Event)
-	if decided.Verdict == gate.Pass {
-		decided = byRules(ctx, a.known.Load().path, report.Event, opened)
+	decision := opened.Ask(ctx, report.Event)
+	if decision.Verdict == gate.Pass {
+		decision = byRules(ctx, a.known.Load().path, report.Event, opened)
 	}
-	return a.client.Answer(report.Named, decided)
+	return a.client.Answer(report.Named, decision)
 }
 
 // byRules decides by the rules of a folder, and of the runs that the session follows.

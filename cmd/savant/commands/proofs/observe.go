@@ -69,15 +69,15 @@ type recorded struct {
 // Observed implements proof.Observer: a call answers a step if it is the one that the step
 // asked for, and was made between the instruction and the answer.
 func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Record) (found []proof.Observation, err error) {
-	held, err := sessions.Seen(h.root)
+	calls, err := sessions.Seen(h.root)
 	if err != nil {
 		return nil, err
 	}
-	held = slices.DeleteFunc(held, func(each sessions.Call) bool { return !slices.Contains(each.Runs, key) })
-	if len(held) == 0 {
+	calls = slices.DeleteFunc(calls, func(each sessions.Call) bool { return !slices.Contains(each.Runs, key) })
+	if len(calls) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(held, func(a, b sessions.Call) int { return cmp.Compare(a.Last(), b.Last()) })
+	slices.SortStableFunc(calls, func(a, b sessions.Call) int { return cmp.Compare(a.Last(), b.Last()) })
 	issued, all := map[string]*question{}, []*question{}
 	for _, record := range records {
 		var data recorded
@@ -87,9 +87,9 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 		}
 		if asked, ok := issued[data.Step]; ok && record.Kind == "result" {
 			asked.until = at.UnixMilli()
-			seen, is := asked.answer(held)
+			seen, is := asked.answer(calls)
 			if asked.seen = is; !is {
-				seen.Client, is = h.unseen(ctx, data.Receipt, held)
+				seen.Client, is = h.unseen(ctx, data.Receipt, calls)
 				seen.Tool, seen.Outcome = asked.Call, proof.Unseen
 			}
 			if seen.Version = record.Version; is {
@@ -108,15 +108,15 @@ func (h hooks) Observed(ctx context.Context, key state.Key, records []state.Reco
 			all = append(all, issued[each.Step])
 		}
 	}
-	return append(found, unanswered(all, held)...), nil
+	return append(found, unanswered(all, calls)...), nil
 }
 
 // unanswered returns of each tool that steps asked for whether more calls of it succeeded
 // while they waited than records answer. Of a session of several runs nothing is said.
-func unanswered(all []*question, held []sessions.Call) (found []proof.Observation) {
+func unanswered(all []*question, calls []sessions.Call) (found []proof.Observation) {
 	tools := map[string]int{} // calls without a record
 	last := map[string]proof.Observation{}
-	for _, each := range held {
+	for _, each := range calls {
 		if len(each.Runs) != 1 || each.Began == 0 || each.Outcome != gate.Succeeded {
 			continue
 		}

@@ -164,13 +164,13 @@ func (p *program) printReport(file string, report proof.Report) error {
 		for _, each := range report.Models {
 			tell("answered", "%s", each.Describe())
 		}
-		if refused := report.Refusals; len(refused) > 0 {
+		if refusals := report.Refusals; len(refusals) > 0 {
 			var by []string
-			for _, each := range refused {
+			for _, each := range refusals {
 				by = append(by, each.Rules...)
 			}
 			slices.Sort(by)
-			tell("refused", "%s, by rules: %s", terminal.Count(len(refused), "call"), strings.Join(slices.Compact(by), ", "))
+			tell("refused", "%s, by rules: %s", terminal.Count(len(refusals), "call"), strings.Join(slices.Compact(by), ", "))
 		}
 	}
 	if report.Verified {

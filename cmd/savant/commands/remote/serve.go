@@ -223,16 +223,16 @@ func withMetrics(mcp, pages http.Handler, whole bool) http.Handler {
 
 // guardOf returns the names of the server: its addresses and its public name.
 func guardOf(public string, listening net.Addr) (webguard.Guard, error) {
-	parsed, err := url.Parse(public)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+	address, err := url.Parse(public)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return webguard.Guard{}, app.Misconfigured(&settings.Error{Setting: settings.EnvHTTPURL, Value: public, Expected: "an address, such as https://savant.example"})
 	}
 	_, port, err := net.SplitHostPort(listening.String())
 	if err != nil {
 		return webguard.Guard{}, err
 	}
-	guard := webguard.Guard{Hosts: []string{strings.ToLower(parsed.Host), strings.ToLower(parsed.Hostname())}, Addresses: true,
-		Origins: []string{strings.ToLower(parsed.Scheme + "://" + parsed.Host)}}
+	guard := webguard.Guard{Hosts: []string{strings.ToLower(address.Host), strings.ToLower(address.Hostname())}, Addresses: true,
+		Origins: []string{strings.ToLower(address.Scheme + "://" + address.Host)}}
 	for _, host := range []string{"localhost", "127.0.0.1", "::1"} {
 		guard.Origins = append(guard.Origins, "http://"+net.JoinHostPort(host, port))
 	}

@@ -135,12 +135,12 @@ func (p *program) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			waiting, err := a.RuleKeeper().Questions()
+			questions, err := a.RuleKeeper().Questions()
 			if err != nil {
 				return err
 			}
 			if p.JSON {
-				return p.Print(map[string]any{"tools": rows, "sessions": append([]sessions.Session{}, list...), "waiting": waiting})
+				return p.Print(map[string]any{"tools": rows, "sessions": append([]sessions.Session{}, list...), "waiting": questions})
 			}
 			p.offerSet(len(rows))
 			if err := terminal.Table(p.Stdout, []string{"TOOL", "SEEN BY", "RULES"}, rows, toolWitness.cells); err != nil || len(list) == 0 {
@@ -149,11 +149,11 @@ func (p *program) statusCommand() *cobra.Command {
 			fmt.Fprintln(p.Stdout)
 			if err := terminal.Table(p.Stdout, []string{"SESSION", "CALLS", "REFUSED", "WARNED OF", "LAST"}, list[:min(len(list), maxSessions)], func(s sessions.Session) []string {
 				return []string{s.Name, strconv.Itoa(s.Calls), strconv.Itoa(s.Refused), strconv.Itoa(s.Warned), terminal.When(time.UnixMilli(s.Last).UTC().Format(time.RFC3339), time.Now())}
-			}); err != nil || len(waiting) == 0 {
+			}); err != nil || len(questions) == 0 {
 				return err
 			}
 			fmt.Fprintln(p.Stdout)
-			return terminal.Table(p.Stdout, []string{"WAITS FOR A PERSON", "TOOL", "QUESTION"}, waiting, func(q sessions.Question) []string {
+			return terminal.Table(p.Stdout, []string{"WAITS FOR A PERSON", "TOOL", "QUESTION"}, questions, func(q sessions.Question) []string {
 				return []string{"savant approve " + q.Name, q.Tool, strings.Join(q.Texts, " ")}
 			})
 		})})

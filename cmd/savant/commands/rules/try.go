@@ -36,8 +36,8 @@ func (p *program) tryCommand() *cobra.Command {
 				return err
 			}
 			found, calls, err := sessions.Try(set, source, func(id string) (result any) {
-				if kept, err := a.Store.Receipt(ctx, id); err == nil { // else it was removed
-					result, _ = jsonvalue.DecodeStored(kept.Result) // null where only its digest is kept
+				if receipt, err := a.Store.Receipt(ctx, id); err == nil { // else it was removed
+					result, _ = jsonvalue.DecodeStored(receipt.Result) // null where only its digest is kept
 				}
 				return result
 			})

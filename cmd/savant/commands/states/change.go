@@ -91,8 +91,8 @@ func (p *program) stateResetCommand() *cobra.Command {
 				return err
 			}
 			out, err := a.Think.Reset(ctx, think.ResetInput{Caller: think.Caller{Name: think.ByTerminal}, Workflow: key.Workflow, RunID: key.Run, Checkpoint: rest[0], Force: force})
-			if said := fault.From(err); err != nil && said.Code == fault.ResetNotAllowed {
-				return fault.New(said.Code, "run %s has ended: --force resets it all the same", key.Run)
+			if failure := fault.From(err); err != nil && failure.Code == fault.ResetNotAllowed {
+				return fault.New(failure.Code, "run %s has ended: --force resets it all the same", key.Run)
 			}
 			if err != nil || p.JSON {
 				return p.Printed(out, err)

@@ -25,8 +25,8 @@ func Explain(ctx context.Context, p *cli.Program, a *app.App, key state.Key, ste
 		if err != nil {
 			return err
 		}
-		refused, err := a.RuleKeeper().RefusedIn(engines.Call{}, found.Workflow, found.RunID)
-		if found.Ruled(refused); err != nil || p.JSON {
+		refusals, err := a.RuleKeeper().RefusedIn(engines.Call{}, found.Workflow, found.RunID)
+		if found.Ruled(refusals); err != nil || p.JSON {
 			return p.Printed(found, err)
 		}
 		_, err = fmt.Fprintln(p.Stdout, terminal.Content(asCommands(found)))

@@ -37,45 +37,45 @@ func Show(ctx context.Context, shared *cli.Program, a *app.App, key state.Key) e
 
 func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 	now := time.Now()
-	whole := found.Snapshot
+	snapshot := found.Snapshot
 	var rows [][]string
 	row := func(cells ...string) { rows = append(rows, cells) }
-	row("run", whole.RunID)
+	row("run", snapshot.RunID)
 	drift := ""
 	if found.Drift {
 		drift = "; its file has changed since"
 	}
-	row("workflow", whole.Workflow+" "+whole.Release+drift)
-	row("status", fmt.Sprintf("%s, v%d", standing, whole.Version))
+	row("workflow", snapshot.Workflow+" "+snapshot.Release+drift)
+	row("status", fmt.Sprintf("%s, v%d", standing, snapshot.Version))
 	if count := len(found.History); count > 0 {
 		row("began", terminal.When(found.History[0].Time, now))
 		row("changed", terminal.When(found.History[count-1].Time, now))
 	}
-	if whole.Error != nil {
-		row("because", whole.Error.Error())
-		row("to go on", think.WayOut(whole.RunID, whole.Error))
+	if snapshot.Error != nil {
+		row("because", snapshot.Error.Error())
+		row("to go on", think.WayOut(snapshot.RunID, snapshot.Error))
 	}
-	if whole.Cancelled != nil {
-		row("because", whole.Cancelled.String())
-		row("to go on", "savant state fork "+whole.RunID)
+	if snapshot.Cancelled != nil {
+		row("because", snapshot.Cancelled.String())
+		row("to go on", "savant state fork "+snapshot.RunID)
 	}
 	if len(found.Outstanding) > 0 {
 		row("stands at", strings.Join(found.Outstanding, ", "))
 	}
-	row("steps", count(whole.Steps, func(each flow.StepStatus) string { return string(each.Status) }))
-	for i, each := range whole.Steps {
+	row("steps", count(snapshot.Steps, func(each flow.StepStatus) string { return string(each.Status) }))
+	for i, each := range snapshot.Steps {
 		switch {
 		case each.Status == flow.Skipped:
 			row("skipped", each.ID+": "+think.Cause(each.Cause))
 		case each.Status == flow.Failed:
-			first, rest, _ := strings.Cut(whyFailed(each, whole.Steps[i+1:]), "\n")
+			first, rest, _ := strings.Cut(whyFailed(each, snapshot.Steps[i+1:]), "\n")
 			if rest != "" {
-				first += " … (all of it: savant explain " + whole.RunID + " " + each.ID + ")"
+				first += " … (all of it: savant explain " + snapshot.RunID + " " + each.ID + ")"
 			}
 			row("failed", each.ID+": "+first)
 		}
 	}
-	if seen := count(whole.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {
+	if seen := count(snapshot.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {
 		row("witness", seen)
 	}
 	if found.Refused > 0 {

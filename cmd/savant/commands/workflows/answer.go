@@ -64,15 +64,15 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		return cli.UsageError("--editor, --result and --receipt exclude each other: give one")
 	}
 	if given.result == "" && given.receipt == "" && !given.editor {
-		asked, err := outstanding(at, given.step)
-		return p.Printed(question(asked), err)
+		instruction, err := outstanding(at, given.step)
+		return p.Printed(question(instruction), err)
 	}
 	if given.editor {
-		asked, err := outstanding(at, given.step)
+		instruction, err := outstanding(at, given.step)
 		if err != nil {
 			return err
 		}
-		written, err := p.edited(ctx, question(asked))
+		written, err := p.edited(ctx, question(instruction))
 		if err != nil {
 			return err
 		}
@@ -80,15 +80,15 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		if err != nil {
 			return fault.New(fault.InvalidParams, "--editor: %w", err)
 		}
-		given.step, given.result, given.written = asked.StepID, string(result), written
+		given.step, given.result, given.written = instruction.StepID, string(result), written
 	}
 	step := given.step
 	if step == "" {
-		asked, err := outstanding(at, "")
+		instruction, err := outstanding(at, "")
 		if err != nil {
 			return err
 		}
-		step = asked.StepID
+		step = instruction.StepID
 	}
 	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step, Caller: think.Caller{Name: think.ByTerminal}}, given)
 	if err != nil && given.editor {

@@ -152,20 +152,20 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	if err != nil {
 		return err
 	}
-	asked, err := selectPending(waiting, said)
+	pending, err := selectPending(waiting, said)
 	if err != nil {
 		return err
 	}
-	if err := p.show(asked); err != nil {
+	if err := p.show(pending); err != nil {
 		return err
 	}
 	var answer any
 	var reply *think.Reply
 	for range 1 + maxMisfits {
-		if answer, err = p.decideHere(ctx, a, asked, said); err != nil {
+		if answer, err = p.decideHere(ctx, a, pending, said); err != nil {
 			return err
 		}
-		reply, err = a.Think.Approve(ctx, asked, answer, think.Caller{Name: think.ByTerminal})
+		reply, err = a.Think.Approve(ctx, pending, answer, think.Caller{Name: think.ByTerminal})
 		if said.answered || said.editor || !errors.Is(err, fault.ValidationFailed) {
 			break
 		}
@@ -180,24 +180,24 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 		}
 		return err
 	}
-	p.printStanding(asked, reply)
+	p.printStanding(pending, reply)
 	return nil
 }
 
 // decideHere is decide, but ends with STATE_CONFLICT when the question is answered
 // elsewhere.
-func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
+func (p *program) decideHere(ctx context.Context, a *app.App, pending think.Pending, said approval) (any, error) {
 	asking, stop := context.WithCancel(ctx)
 	elsewhere := make(chan error, 1)
 	go func() {
-		elsewhere <- a.Think.AwaitAnswer(asking, asked)
+		elsewhere <- a.Think.AwaitAnswer(asking, pending)
 		stop()
 	}()
-	answer, err := p.decide(asking, a, asked, said)
+	answer, err := p.decide(asking, a, pending, said)
 	stop()
 	switch gone := <-elsewhere; {
 	case gone == nil:
-		return nil, fault.New(fault.StateConflict, "step %s of run %s was meanwhile answered elsewhere", asked.StepID, asked.RunID)
+		return nil, fault.New(fault.StateConflict, "step %s of run %s was meanwhile answered elsewhere", pending.StepID, pending.RunID)
 	case !errors.Is(gone, context.Canceled):
 		return nil, gone
 	}
@@ -224,35 +224,35 @@ func selectPending(waiting []think.Pending, said approval) (think.Pending, error
 
 // show prints what the answer will be bound to: each thing once, and the schema of an
 // answer only when the person asks for it.
-func (p *program) show(asked think.Pending) error {
+func (p *program) show(pending think.Pending) error {
 	input := ""
-	if rest := withoutShown(asked); rest != nil {
+	if rest := withoutShown(pending); rest != nil {
 		text, err := terminal.Indented(rest)
 		if err != nil {
 			return err
 		}
 		input = "input:\n" + text
 	}
-	_, err := fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
-		terminal.QuoteLines(asked.Message), input, asked.Digest)
-	if err == nil && asked.Count > 1 {
-		_, err = fmt.Fprintf(p.Stdout, "%d of %d persons agreed.\n\n", len(asked.Agreed), asked.Count)
+	_, err := fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\n%sdigest: %s\n\n", pending.Workflow, pending.RunID, pending.StepID,
+		terminal.QuoteLines(pending.Message), input, pending.Digest)
+	if err == nil && pending.Count > 1 {
+		_, err = fmt.Fprintf(p.Stdout, "%d of %d persons agreed.\n\n", len(pending.Agreed), pending.Count)
 	}
 	return err
 }
 
 // withoutShown returns what of the input the message and the form do not show; nil if
 // that is nothing.
-func withoutShown(asked think.Pending) any {
-	input, ok := asked.Input.(map[string]any)
+func withoutShown(pending think.Pending) any {
+	input, ok := pending.Input.(map[string]any)
 	if !ok {
-		return asked.Input
+		return pending.Input
 	}
 	input = maps.Clone(input)
-	if input["message"] == asked.Message {
+	if input["message"] == pending.Message {
 		delete(input, "message")
 	}
-	if flow.AnsweringOf(asked.Call) == flow.FillsIn {
+	if flow.AnsweringOf(pending.Call) == flow.FillsIn {
 		delete(input, "schema")
 	}
 	if len(input) == 0 {
@@ -262,12 +262,12 @@ func withoutShown(asked think.Pending) any {
 }
 
 // decide asks the person and returns the answer to record.
-func (p *program) decide(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
-	if flow.AnsweringOf(asked.Call) != flow.Decides {
-		return p.answer(ctx, a, asked, said)
+func (p *program) decide(ctx context.Context, a *app.App, pending think.Pending, said approval) (any, error) {
+	if flow.AnsweringOf(pending.Call) != flow.Decides {
+		return p.answer(ctx, a, pending, said)
 	}
 	if said.answered || said.editor {
-		return nil, cli.UsageError("step " + asked.StepID + " asks for approval: --answer and --editor are for questions")
+		return nil, cli.UsageError("step " + pending.StepID + " asks for approval: --answer and --editor are for questions")
 	}
 	approved, err := p.decided(ctx, said)
 	if err != nil {
@@ -289,21 +289,21 @@ func (p *program) decided(ctx context.Context, said approval) (approved bool, er
 	return approved, stillWaits(err)
 }
 
-func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
+func (p *program) answer(ctx context.Context, a *app.App, pending think.Pending, said approval) (any, error) {
 	if said.decline || said.comment != "" {
-		return nil, cli.UsageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
+		return nil, cli.UsageError("step " + pending.StepID + " asks a question: --decline and --comment are for approvals")
 	}
-	q := p.questionsOf(a, asked.Form())
+	q := p.questionsOf(a, pending.Form())
 	switch {
 	case said.editor:
-		written, err := p.edited(ctx, asked)
+		written, err := p.edited(ctx, pending)
 		return q.parse(written), err
 	case !said.answered:
 		value, err := q.ask(ctx)
 		return value, stillWaits(err)
 	}
 	answer := jsonvalue.TextOrValue(said.answer)
-	if asked.Schema != nil {
+	if pending.Schema != nil {
 		answer = q.parse(said.answer)
 	}
 	return answer, p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
@@ -331,8 +331,8 @@ func stillWaits(err error) error {
 	return fault.New(fault.ApprovalRequired, "interrupted; the step still waits")
 }
 
-func (p *program) printStanding(asked think.Pending, reply *think.Reply) {
-	fmt.Fprintf(p.Stdout, "Recorded. Run %s is %s", asked.RunID, reply.State.Status)
+func (p *program) printStanding(pending think.Pending, reply *think.Reply) {
+	fmt.Fprintf(p.Stdout, "Recorded. Run %s is %s", pending.RunID, reply.State.Status)
 	if reply.Instruction != nil {
 		fmt.Fprintf(p.Stdout, "; next is step %s", reply.Instruction.StepID)
 	}

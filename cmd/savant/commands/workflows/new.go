@@ -69,7 +69,7 @@ func (p *program) begin(a *app.App, name, from string) error {
 	if _, err := a.Think.Library.Find(name, ""); !errors.Is(err, fault.UnknownWorkflow) {
 		return fault.New(fault.IDCollision, "there is a workflow named %s: choose another name; savant workflows list shows all", name)
 	}
-	made, err := newFiles(name, from)
+	files, err := newFiles(name, from)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (p *program) begin(a *app.App, name, from string) error {
 		return fault.New(fault.InvalidParams, "%s: %w", p.Settings.Path, errors.Unwrap(err))
 	}
 	defer root.Close()
-	for _, each := range made {
+	for _, each := range files {
 		if _, err := root.Lstat(each.name); !errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.IDCollision, "%s exists, or cannot be looked at: nothing was written; choose another name", each.name)
 		}
@@ -87,7 +87,7 @@ func (p *program) begin(a *app.App, name, from string) error {
 	if err != nil {
 		return err
 	}
-	for _, each := range slices.Concat(made, schemas) {
+	for _, each := range slices.Concat(files, schemas) {
 		if err := writeNew(root, each); err != nil {
 			return err
 		}
@@ -112,12 +112,12 @@ func First(root *os.Root) ([]File, error) {
 	if found, err := regular.Glob(root.FS(), "workflows/*.y*ml"); err != nil || len(found) > 0 {
 		return nil, err
 	}
-	made, err := newFiles(FirstName, FirstName)
+	files, err := newFiles(FirstName, FirstName)
 	if err != nil {
 		return nil, err
 	}
 	schemas, err := schemaFiles(root)
-	return append(made, schemas...), err
+	return append(files, schemas...), err
 }
 
 // FirstName is the name of the first workflow, and of its kind.
@@ -132,7 +132,7 @@ func newFiles(name, from string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var made []File
+	var files []File
 	for _, entry := range entries {
 		rest, own := strings.CutPrefix(entry.Name(), from)
 		if !own || rest[0] != '.' && rest[0] != '_' {
@@ -147,12 +147,12 @@ func newFiles(name, from string) ([]File, error) {
 			schema = "cases"
 		}
 		whole := "# yaml-language-server: $schema=../" + schemaFolder + "/" + schema + ".json\n" + strings.ReplaceAll(string(text), "NAME", name)
-		made = append(made, File{"workflows/" + name + rest, []byte(whole)})
+		files = append(files, File{"workflows/" + name + rest, []byte(whole)})
 	}
-	slices.SortFunc(made, func(a, b File) int { // the workflow, its cases, its children
+	slices.SortFunc(files, func(a, b File) int { // the workflow, its cases, its children
 		return cmp.Or(cmp.Compare(strings.Count(a.name, "_"), strings.Count(b.name, "_")), cmp.Compare(len(a.name), len(b.name)))
 	})
-	return made, nil
+	return files, nil
 }
 
 // schemaFiles returns the schemas for editors that the project does not have.

@@ -50,10 +50,10 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 			if err := cli.Choice("--output", want.output, "markdown", "json", "sarif"); err != nil {
 				return err
 			}
-			shown := p.showSteps()
+			lines := p.showSteps()
 			asked := false
 			err := p.With(command.Context(), func(a *app.App) (err error) {
-				asked, err = p.review(command.Context(), a, want, strings.Join(args, ""), shown)
+				asked, err = p.review(command.Context(), a, want, strings.Join(args, ""), lines)
 				return err
 			})
 			if err != nil {
@@ -97,16 +97,16 @@ func (p *program) failed(ctx context.Context, err error) error {
 
 // review reviews a change and prints the report. It reports whether changes are
 // requested.
-func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string, shown *stepLines) (changesAsked bool, err error) {
+func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string, lines *stepLines) (changesAsked bool, err error) {
 	run, err := want.runID(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: run}, shown, false)
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: run}, lines, false)
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
 			outcome.Outputs = nil // the run made no report
-			return false, p.conclude(outcome, shown)
+			return false, p.conclude(outcome, lines)
 		}
 		return false, err
 	}

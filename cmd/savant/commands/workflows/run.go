@@ -43,8 +43,8 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 		Args:    cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			want.name = args[0]
-			shown := p.showSteps()
-			return p.With(command.Context(), func(a *app.App) error { return p.runWorkflow(command.Context(), a, want, shown) })
+			lines := p.showSteps()
+			return p.With(command.Context(), func(a *app.App) error { return p.runWorkflow(command.Context(), a, want, lines) })
 		}}
 	flags := command.Flags()
 	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
@@ -77,7 +77,7 @@ func (w requestedRun) runID(ctx context.Context, a *app.App) (string, error) {
 	return run.RunID, err
 }
 
-func (p *program) runWorkflow(ctx context.Context, a *app.App, want requestedRun, shown *stepLines) error {
+func (p *program) runWorkflow(ctx context.Context, a *app.App, want requestedRun, lines *stepLines) error {
 	params, err := p.params(ctx, a, want)
 	if err != nil {
 		return err
@@ -86,22 +86,22 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want requestedRun
 	if err != nil {
 		return err
 	}
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: run}, shown, want.wait)
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: run}, lines, want.wait)
 	if err != nil {
 		return err
 	}
-	return p.conclude(outcome, shown)
+	return p.conclude(outcome, lines)
 }
 
 // drive runs a workflow until it is done or waits for somebody who is not at this
 // terminal. It shows steps on stderr, and asks the person at the terminal.
-func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, shown *stepLines, wait bool) (*workflow.Outcome, error) {
+func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, lines *stepLines, wait bool) (*workflow.Outcome, error) {
 	first := request
 	if request.Workflow == reviewWorkflow { // it looks for the server of a forge
 		a.AwaitMounts(ctx)
 	}
 	for {
-		outcome, err := shown.during(func() (*workflow.Outcome, error) { return a.Driver.Run(ctx, engines.Call{}, request, shown.tell) })
+		outcome, err := lines.during(func() (*workflow.Outcome, error) { return a.Driver.Run(ctx, engines.Call{}, request, lines.tell) })
 		if outcome == nil && ctx.Err() != nil {
 			return &workflow.Outcome{Status: workflow.Interrupted, RunID: first.RunID, Workflow: first.Workflow,
 				Note: "It was interrupted before it started: run the same command again."}, nil

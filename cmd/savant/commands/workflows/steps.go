@@ -42,9 +42,9 @@ type underway struct {
 // showSteps registers callbacks that show the steps of driven runs and their models'
 // text. It must be called before the program is opened.
 func (p *program) showSteps() *stepLines {
-	shown := &stepLines{out: p.Stderr, onTerminal: terminal.IsTerminal(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
-	p.Open.StepDisplay, p.Open.LogLines = shown, logLines{shown}
-	return shown
+	lines := &stepLines{out: p.Stderr, onTerminal: terminal.IsTerminal(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
+	p.Open.StepDisplay, p.Open.LogLines = lines, logLines{lines}
+	return lines
 }
 
 // logLines shows lines of the log among the steps: each begins a line.

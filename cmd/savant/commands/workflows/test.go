@@ -182,11 +182,11 @@ func mutants(a *app.App, workflows []app.TestedWorkflow, atMost int) []cases.Mut
 			continue
 		}
 		all = append(all, cases.Mutate(each.Graph, files, atMost, func(src []byte) (*flow.Graph, error) {
-			changed, err := a.Think.Library.Parse(each.Graph.Workflow.File, src)
+			workflow, err := a.Think.Library.Parse(each.Graph.Workflow.File, src)
 			if err != nil {
 				return nil, err
 			}
-			return a.Think.Library.Compile(changed)
+			return a.Think.Library.Compile(workflow)
 		})...)
 	}
 	return all
