@@ -369,6 +369,9 @@ func (each forged) check(t *testing.T, by, got string) {
 // TestForgeriesAreRefused gives each forgery to Savant and to the verifier in Python,
 // which shares nothing with it. Both say the same reason.
 func TestForgeriesAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent, and the race detector slows it tenfold")
+	}
 	f, all := forgeries(t)
 	engine := replayer(t)
 	codes := make([]string, len(all))

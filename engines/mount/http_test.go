@@ -238,6 +238,9 @@ func TestAnAnswerByHTTPThatHasNoEvents(t *testing.T) {
 }
 
 func TestAnAnswerByHTTPThatIsTooLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("smaller answers take the same way, and the race detector slows this one tenfold")
+	}
 	w := serveRemote(t, &remote{}, "")
 	_, err := w.call("far.echo", "huge")
 	require.ErrorIs(t, err, fault.ToolFailed)

@@ -89,6 +89,9 @@ func FuzzParse(f *testing.F) {
 // TestBracesThatNothingCloses reads the text of a model that repeats itself. Without a
 // bound each brace would cost a pass over the rest of the text, and the test never ends.
 func TestBracesThatNothingCloses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent, and the race detector slows it tenfold")
+	}
 	t.Parallel()
 	for _, part := range []string{"{", "<git_log>", "<a>git_log", "<a git_log='", "git_log(", "<", "</a>", "<a><b>git_log</b>"} {
 		_, err := service.Parse(strings.Repeat(part, 1<<17), offered)

@@ -43,6 +43,9 @@ func sealed(t testing.TB, count int, data func(version int) []byte) ([]byte, sta
 // TestImportIsBoundedWhateverAFileSays plays archives of a few KB that claim to be large:
 // the first line, file or list that is wrong or too long ends the import.
 func TestImportIsBoundedWhateverAFileSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent, and the race detector slows it tenfold")
+	}
 	good := exported(t)
 	withJournal := func(journal []byte, version int, hash string) func([]packed) []packed {
 		return func(all []packed) []packed {

@@ -129,6 +129,9 @@ func TestEveryClientIsHeldAfterItsPlan(t *testing.T) {
 // TestHostileEvents: whatever is wrong with an event, it is refused while a run of its
 // session is open, and passes otherwise.
 func TestHostileEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent, and the race detector slows it tenfold")
+	}
 	folder := t.TempDir()
 	store, err := state.Open(folder, state.Options{})
 	require.NoError(t, err)

@@ -160,6 +160,9 @@ func others(t *testing.T, input json.RawMessage) []string {
 // written, in a session whose run waits for that very call, and in one whose run waits
 // for another.
 func TestRecordedCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent, and the race detector slows it tenfold")
+	}
 	played := 0
 	for _, name := range clients.Names() {
 		client, err := clients.Find(name)
