@@ -133,7 +133,7 @@ func (d *Draft) quoteLines(document string) {
 	words, lines := markup.Words(document), strings.Split(document, "\n")
 	for _, each := range d.Steps {
 		if each.Quote != "" && !strings.Contains(words, markup.Words(each.Quote)) {
-			each.Quote = strings.TrimSpace(lines[each.Line-1])
+			each.Quote = strings.TrimSpace(lines[min(max(each.Line, 1), len(lines))-1])
 		}
 		each.Quote = strings.ToValidUTF8(each.Quote[:min(len(each.Quote), maxQuote)], "")
 	}

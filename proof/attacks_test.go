@@ -170,7 +170,7 @@ func (f *forger) curved() {
 	off := slices.Clone(point)
 	off[64] ^= 1
 	for name, blob := range map[string]public{
-		"with the name of another curve": {kind, "nistp384", point}, "with a curve that is none": {kind, "p", point}, "with no curve": {kind, "", point},
+		"with the name of another curve": {kind, "nistp384", point}, "with an unknown curve": {kind, "p", point}, "with no curve": {kind, "", point},
 		"with a short point": {kind, "nistp256", short}, "with a point that is off the curve": {kind, "nistp256", off}, "with another name": {"ecdsa-sha2-nistp384", "nistp256", point},
 	} {
 		beside("by a key "+name, proof.BadSignature, ssh.Marshal(blob), plain, kind)

@@ -152,7 +152,8 @@ func scriptOf(process *exec.Cmd, words ...string) script {
 // byteOrderMark begins a text that a program of Windows wrote.
 const byteOrderMark = "\ufeff"
 
-// firstLine returns the first line of a file, without the line feed; "" if there is none.
+// firstLine returns the first line of a regular file without its line feed, "" where the file
+// cannot be read.
 func firstLine(dir, path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

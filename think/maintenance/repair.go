@@ -37,7 +37,7 @@ type Repaired struct {
 	Version int `json:"version"`
 	// Lost are the known records after that version.
 	Lost []LostRecord `json:"lost"`
-	// Unlisted counts further ones, of which nothing is known.
+	// Unlisted counts the further records, whose content is unknown.
 	Unlisted int `json:"unlisted,omitempty"`
 	// Restored are the files that were recomputed.
 	Restored []string `json:"restored"`

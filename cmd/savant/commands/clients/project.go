@@ -117,7 +117,7 @@ func (d *doctor) runs(a *app.App) {
 	}
 	name := path.Join(folder, ".doctor.tmp")
 	err := a.Root.WriteFile(name, make([]byte, 4<<10), 0o600) // a full disk takes an empty file
-	_ = a.Root.Remove(name)                                   // there is none if it could not be made
+	_ = a.Root.Remove(name)                                   // which fails where the file could not be made
 	if err != nil {
 		remedy := cmp.Or(ownfolder.AdviceOn(err), "check the disk of the folder")
 		switch {

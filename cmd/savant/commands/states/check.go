@@ -161,7 +161,7 @@ func (p *program) printRepaired(done *maintenance.Repaired) {
 		line("lost: v%d, %s", each.Version, cmp.Or(strings.TrimSpace(each.Kind+" "+each.Step), "which cannot be read"))
 	}
 	if done.Unlisted > 0 {
-		line("lost: %s, of which nothing is known", terminal.Count(done.Unlisted, "further record"))
+		line("lost: %s, whose content is unknown", terminal.Count(done.Unlisted, "further record"))
 	}
 	for _, each := range done.Restored {
 		line("made again: %s", each)

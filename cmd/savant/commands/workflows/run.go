@@ -167,7 +167,7 @@ func (p *program) params(ctx context.Context, a *app.App, want requestedRun) (ma
 			params = map[string]any{}
 		}
 		if schema, _ := read.Params[name].(map[string]any); schema["required"] == true {
-			delete(schema, "required") // it is said of the parameter, not of its value
+			delete(schema, "required") // the parameter is required, which is no keyword of a schema
 		}
 		params[name] = p.questionsOf(a, form.New(jsonvalue.Encoded(read.Params[name]))).parse(text)
 	}
