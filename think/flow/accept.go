@@ -384,7 +384,7 @@ func (u *unit) failureOf(result any) any {
 		value, problem := u.run().terms.normalise(reading)
 		object, _ := value.(map[string]any)
 		failed, _ := object["isError"].(bool)
-		if problem != nil || !failed && !isFault(object) {
+		if failed = failed && u.run().terms.ExtraMembers; problem != nil || !failed && !isFault(object) {
 			continue
 		}
 		if u.step().Schema != nil {

@@ -77,6 +77,7 @@ func TestTheErrorOfAToolIsNoResult(t *testing.T) {
 		"a schema that takes it":    {lost, ", success_schema: {type: object, required: [error]}", flow.CurrentTerms(), flow.Done, ""},
 		"members beside isError":    {`{"isError":true,"duration":3,"content":[{"type":"text","text":"died"}]}`, "", flow.CurrentTerms(), flow.Issued, ""},
 		"a fault beside isError":    {`{"isError":true,"error":"ENGINE_OFFLINE","details":"lost","outcome":"unknown"}`, "", flow.CurrentTerms(), flow.Issued, flow.OutcomeUnknown},
+		"an earlier run's isError":  {`{"isError":true,"duration":3}`, "", flow.Terms{PlainFailures: true, BareFaults: true}, flow.Done, ""},
 		"isError that a schema has": {`{"isError":true,"line":7}`, ", success_schema: {type: object, required: [line]}", flow.CurrentTerms(), flow.Done, ""},
 		"isError that is false":     {`{"isError":false,"line":7}`, "", flow.CurrentTerms(), flow.Done, ""},
 		"another failure":           {`{"error":"TOOL_FAILED","details":"boom"}`, "", flow.CurrentTerms(), flow.Issued, ""},

@@ -44,10 +44,15 @@ type Terms struct {
 	// BareFaults reports that the error of a tool in Savant's own form is a failed call,
 	// also where it was sent without the isError of its reply. Without it, it is a value.
 	BareFaults bool `json:"bare_faults,omitempty"`
+	// ExtraMembers reports that a result with isError is a failed call also beside members
+	// that MCP does not name. Without it, such a result is a value.
+	ExtraMembers bool `json:"extra_members,omitempty"`
 }
 
 // CurrentTerms returns the terms of a run that is planned now.
-func CurrentTerms() Terms { return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true} }
+func CurrentTerms() Terms {
+	return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true, ExtraMembers: true}
+}
 
 // Run is one run of a graph: a state machine without I/O. Each Start or Settle
 // is one version. A Run is not safe for concurrent use. After an error of the
