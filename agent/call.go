@@ -143,7 +143,7 @@ func (r *Run) invoke(a requestedCall, tool engines.Tool) (engines.Result, error)
 		err := r.permit(r.ctx, a, tool)
 		var result engines.Result
 		if err == nil {
-			call := engines.Call{Caller: engines.Caller{Patient: true, Identity: engines.Identity{Name: r.options.Who.By, Client: strings.TrimSpace("savant agent " + a.model)}}, Agent: engines.AgentStep{RunID: r.ID(), Step: a.step, Tool: a.ToolName}, Orderers: r.options.orderers, Within: r.options.Within}
+			call := engines.Call{Caller: engines.Caller{Patient: true, Identity: engines.Identity{Name: r.options.Who.By, Client: strings.TrimSpace("savant agent " + a.model)}}, Agent: engines.AgentStep{RunID: r.ID(), Step: a.step, Tool: a.ToolName, Notes: r}, Orderers: r.options.orderers, Within: r.options.Within}
 			if display := r.runtime.options.Display; display != nil {
 				call.Progress = display.Progress(tool.Name)
 			}

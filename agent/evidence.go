@@ -131,6 +131,9 @@ func (r *Runtime) Evidence(ctx context.Context, id string) (found []Evidence, er
 		return nil, err
 	}
 	for _, record := range records {
+		if record.Kind == recordNote { // of calls that have records of their own
+			continue
+		}
 		kind, data, err := evidenceOf(record)
 		if err != nil {
 			return nil, memory.Damaged(id, err)

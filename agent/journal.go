@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"savant/agent/memory"
@@ -25,6 +26,7 @@ const (
 	recordCall     = "call"
 	recordFinished = "finished"
 	recordGoal     = "goal" // the run was resumed with a new goal
+	recordNote     = "note" // what rules have to know of a call on another machine
 )
 
 type started struct {
@@ -121,6 +123,7 @@ type history struct {
 	goals     []newGoal  // those after the first
 	earlier   []exchange // the goals before the last, with their answers
 	turnedAt  int        // how many decisions there were before the last goal
+	notes     []json.RawMessage
 }
 
 func readHistory(id string, records []memory.Record) (history, error) {
@@ -161,6 +164,8 @@ func (h *history) add(record memory.Record) error {
 			h.calls[each.Step] = map[int]memory.Call{}
 		}
 		h.calls[each.Step][each.Number] = each.Call
+	case recordNote:
+		h.notes = append(h.notes, record.Data)
 	case recordGoal:
 		var next newGoal
 		if err := json.Unmarshal(record.Data, &next); err != nil {
@@ -192,6 +197,40 @@ func (h *history) turn(d decision) turn {
 		t.asked[i].uncertain = h.begun[begunRecord{d.Step, each.number}]
 	}
 	return t
+}
+
+// notes are what rules noted of the calls of a run before this runtime drove it.
+type notes struct {
+	mu      sync.Mutex
+	earlier []json.RawMessage
+}
+
+// Note implements engines.Notes: where another machine may go on with the run, the note is
+// kept in its journal, without secrets. What outlives the run keeps nothing.
+func (r *Run) Note(note json.RawMessage) error {
+	select {
+	case <-r.ended:
+		return nil
+	default:
+	}
+	if !r.session.Shared() {
+		return nil
+	}
+	return r.append(recordNote, r.runtime.redactor.JSON(note), memory.Durable)
+}
+
+// Earlier implements engines.Notes.
+func (r *Run) Earlier(take func([]json.RawMessage) error) error {
+	r.notes.mu.Lock()
+	defer r.notes.mu.Unlock()
+	if len(r.notes.earlier) == 0 {
+		return nil
+	}
+	err := take(r.notes.earlier)
+	if err == nil {
+		r.notes.earlier = nil
+	}
+	return err
 }
 
 // restore rebuilds a run from its journal, and the turn that it resumes at. The caller
@@ -240,7 +279,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, orde
 		return nil, turn{}, memory.Damaged(session.ID(), fmt.Errorf("record 1: %w", err))
 	}
 	run := r.newRun(options, session, began)
-	run.unrecorded, run.earlier = &h, h.earlier
+	run.unrecorded, run.earlier, run.notes.earlier = &h, h.earlier, h.notes
 	run.turned = len(h.goals) > 0 && h.turnedAt == len(h.decisions)
 	return run, run.replay(&h), nil
 }

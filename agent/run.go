@@ -34,6 +34,7 @@ type Run struct {
 	snapshots snapshots
 	cache     *lru.Cache[string, cachedCall]
 
+	notes     notes
 	unwritten error // why the end of the run was not recorded; set before ended is closed
 
 	mu      sync.Mutex

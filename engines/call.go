@@ -30,8 +30,8 @@ type Call struct {
 	// guards decide about the call, and nested also about the calls that its tool makes,
 	// at any depth: a nested call can only be restricted further.
 	guards, nested []Guard
-	// agent is the agent's run that started what a detached call is of.
-	agent string
+	// agent is the step of an agent's run that started what a detached call is of.
+	agent AgentStep
 }
 
 // AgentStep identifies the step of an agent's run.
@@ -40,6 +40,17 @@ type AgentStep struct {
 	Step  int
 	// Tool is the tool that the agent called, also for the calls that it makes in turn.
 	Tool string
+	// Notes are the run's; nil: nobody keeps any.
+	Notes Notes
+}
+
+// Notes keep what rules have to know of the calls of an agent's run beside the run, where
+// another machine can take it over.
+type Notes interface {
+	// Note keeps a note.
+	Note(note json.RawMessage) error
+	// Earlier gives take the notes of the run's earlier drivers, until it returns nil.
+	Earlier(take func([]json.RawMessage) error) error
 }
 
 // Run identifies a run of a workflow.
@@ -70,14 +81,17 @@ func (c Call) Guarded(guard Guard) Call {
 // Detached returns the call for work that outlives c: it keeps the guards, and whose
 // session it is.
 func (c Call) Detached() Call {
-	return Call{guards: c.guards, nested: c.nested, agent: cmp.Or(c.Agent.RunID, c.agent), Orderers: c.Orderers, Within: c.Within}
+	return Call{guards: c.guards, nested: c.nested, agent: c.AgentRun(), Orderers: c.Orderers, Within: c.Within}
 }
+
+// AgentRun returns the step of the agent's run that the call is of, or that started what it is of.
+func (c Call) AgentRun() AgentStep { return cmp.Or(c.Agent, c.agent) }
 
 // Ordering returns the Orderers of the calls of a run of the agent that this call orders.
 func (c Call) Ordering() []string {
 	all := slices.Clone(c.Orderers)
-	if agent := cmp.Or(c.Agent.RunID, c.agent); agent != "" {
-		all = append(all, "agent "+agent)
+	if agent := c.AgentRun(); agent.RunID != "" {
+		all = append(all, "agent "+agent.RunID)
 	}
 	if c.ID != "" {
 		all = append(all, c.ID)
@@ -98,9 +112,9 @@ func (c Call) Runs() []Run {
 // Session names whose earlier calls belong to this one: those of an agent's run, else of
 // a driven run, else of the caller. lasting: it is the same after a restart, too.
 func (c Call) Session() (name string, lasting bool) {
-	switch agent := cmp.Or(c.Agent.RunID, c.agent); {
-	case agent != "":
-		return "agent " + agent, true
+	switch agent := c.AgentRun(); {
+	case agent.RunID != "":
+		return "agent " + agent.RunID, true
 	case len(c.Waiting) > 0:
 		return "run " + c.Waiting[0].Workflow + " " + c.Waiting[0].RunID, true
 	case c.Step.RunID != "":

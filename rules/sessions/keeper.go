@@ -147,11 +147,15 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 			verdict, reserved, err = k.reserve(ctx, call, asked)
 		}
 	}
-	if reserved == nil { // no nil in an interface that is not nil
+	if err != nil {
 		return nil, err
 	}
-	reserved.tool = tool
-	return reserved, err
+	reserved.tool, reserved.notes = tool, call.AgentRun().Notes
+	if err := reserved.note(reserved.begun); err != nil {
+		reserved.Settle(ctx, engines.Ended{Err: err})
+		return nil, err
+	}
+	return reserved, nil
 }
 
 // Check judges a call without making it.
@@ -167,6 +171,9 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 	}
 	var verdict rules.Verdict
 	err = k.locked(ctx, asked.Session, func() error {
+		if err := k.adopt(call, asked.Session); err != nil {
+			return err
+		}
 		judged, by, err := k.consent(ctx, call, rules.Decide(k.set, k.history, asked))
 		if verdict = judged; by != nil {
 			verdict.Decision = rules.Allow
@@ -184,6 +191,9 @@ func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Cal
 			return err
 		}
 		asked.Time = k.options.Now().UnixMilli() // in the order of the records
+		if err := k.adopt(call, asked.Session); err != nil {
+			return err
+		}
 		if err := k.settleLost(asked); err != nil {
 			return err
 		}
@@ -213,7 +223,7 @@ func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Cal
 		if err := k.write(added); err != nil || failure != nil {
 			return cmp.Or(err, error(failure))
 		}
-		reserved = &reservation{keeper: k, session: asked.Session, name: added.Call}
+		reserved = &reservation{keeper: k, begun: added}
 		return nil
 	})
 	return verdict, reserved, err
@@ -351,9 +361,51 @@ func (k *Keeper) sessionOf(call engines.Call) string {
 
 // reservation implements engines.Reservation.
 type reservation struct {
-	keeper        *Keeper
-	session, name string
-	tool          engines.Tool
+	keeper *Keeper
+	begun  record
+	tool   engines.Tool
+	notes  engines.Notes
+}
+
+// note keeps a record with the agent's run, if there is one. The rules that judged the call are
+// this machine's.
+func (r *reservation) note(kept record) error {
+	if r.notes == nil {
+		return nil
+	}
+	kept.Set, kept.Rules, kept.Uses = "", nil, nil
+	note, err := jsonvalue.Encode(kept)
+	if err != nil {
+		return fault.New(fault.Internal, "encoding a call: %w", err)
+	}
+	return r.notes.Note(note)
+}
+
+// adopt takes in what earlier drivers of an agent's run noted, as far as it was not noted here.
+func (k *Keeper) adopt(call engines.Call, session string) error {
+	notes := call.AgentRun().Notes
+	if notes == nil {
+		return nil
+	}
+	return notes.Earlier(func(all []json.RawMessage) error {
+		known, here := map[string]bool{}, journals{root: k.options.Root, read: map[string]int64{}}
+		if err := here.followOne(here.fileOf(session), func(read record) { known[read.Kind+read.Call] = true }); err != nil {
+			return err
+		}
+		for _, note := range all {
+			var read record
+			if err := jsonvalue.UnmarshalStored(note, &read); err != nil || read.Session != session {
+				return fault.New(fault.StateCorrupt, "a note of %s is not a record of its calls", session)
+			}
+			if known[read.Kind+read.Call] {
+				continue
+			}
+			if err := k.write(read); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Settle implements engines.Reservation.
@@ -363,12 +415,12 @@ func (r *reservation) Settle(ctx context.Context, ended engines.Ended) {
 	if ended.Err != nil && (ended.Cut || unknown(ended.Err)) {
 		outcome = rules.Unknown
 	}
-	added := k.end(r.session, r.name, outcome)
+	added := k.end(r.begun.Session, r.begun.Call, outcome)
 	added.Receipt = ended.Receipt
 	if outcome == rules.Succeeded {
 		added.Result = bare(r.tool, ended)
 	}
-	if err := k.locked(ctx, r.session, func() error { return k.write(added) }); err != nil {
+	if err := errors.Join(k.locked(ctx, r.begun.Session, func() error { return k.write(added) }), r.note(added)); err != nil {
 		k.options.Logger.WarnContext(ctx, "how a call ended could not be noted for the rules: its outcome counts as unknown", "tool", r.tool.Name, "cause", err.Error())
 	}
 }
