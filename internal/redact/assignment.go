@@ -161,11 +161,11 @@ func assigned(r *scanner, at, end int) span {
 	case !is || !namesSecret(r.text, at, end), v.colon && r.follows(at, ':'): // arn:aws:secretsmanager:…:secret:NAME
 		return span{}
 	case v.quoted:
-		if isAddress(r.text[v.from:v.to]) {
+		if text := r.text[v.from:v.to]; isAddress(text) || isStated(text) {
 			return span{}
 		}
 		return v.span
-	case noValue[r.text[v.from]], isAddress(r.text[v.from:r.run(v.from, inValue)]):
+	case noValue[r.text[v.from]], isAddress(r.text[v.from:r.run(v.from, inValue)]), r.statesValue(v.from):
 		return span{}
 	}
 	if v.colon && headerName(r.text[at:end]) {
@@ -182,6 +182,20 @@ func isAddress(value string) bool {
 }
 
 var address = pattern.Lazy(`^([a-zA-Z][a-zA-Z0-9+.-]*://|urn:)[^\s@/?#]+`)
+
+// isStated reports whether a value is no secret under any name: it says whether, or how
+// (id-token: write), or names where the secret is (${{ secrets.KEY }}).
+func isStated(text string) bool { return text != "" && stated().FindString(text) == text }
+
+var stated = pattern.Lazy(`^((?i:true|false|yes|no|on|off|null|none|nil|undefined|read|write|inherit|include|omit|same-origin|required|optional)\b|` +
+	`\$?\{\{? ?[a-zA-Z_][\w.-]* ?\}\}?)`)
+
+// statesValue reports whether what stands at a place, without quotes, is such a value.
+func (r *scanner) statesValue(at int) bool {
+	rest := r.text[at:min(len(r.text), at+maxJudged)]
+	found := stated().FindString(rest)
+	return found != "" && (len(found) == len(rest) || !inValue[rest[len(found)]])
+}
 
 // noValue cannot begin a value. The others are the bytes of a value in a log, in a
 // header and in source code.

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -40,6 +41,26 @@ func TestExamplesAreLeftAlone(t *testing.T) {
 		"the prefix $2a$ says bcrypt, $argon2id$ says Argon2",
 	} {
 		require.Equal(t, text, r.Text(text))
+	}
+}
+
+// A value that says whether or how, or where the secret is, is none under any name.
+func TestAStatedValueIsNoSecret(t *testing.T) {
+	for _, r := range []*Redactor{New(), New().Certain()} {
+		for _, text := range []string{"permissions:\n  id-token: write\n  contents: read", "id-token: 'write'", "persist-credentials: false", `credentials: "include",`, "token: null", "use_cookie=no", "cookie: off # for now",
+			"GH_TOKEN: ${{ secrets.GITHUB_TOKEN }}", `password: "${{ steps.auth.outputs.auth_token }}"`, "DB_PASSWORD=${DB_PASSWORD}", "secret: {{ vault.value }}", `{"permissions":{"id-token":"write"},"api_key":"${API_KEY}"}`} {
+			require.Equal(t, text, r.Text(text))
+			if json.Valid([]byte(text)) {
+				require.Equal(t, text, string(r.JSON(json.RawMessage(text))))
+			}
+		}
+	}
+	for _, text := range []string{"token: writer7", `password = "no more secrets42"`, "password: none2", "password: ${X}abc9def", "password=${A:-s3cret99}", `{"password": "on 2 horses"}`, `secret: "truefalse1"`} {
+		left := New().Text(text)
+		if json.Valid([]byte(text)) {
+			left = string(New().JSON(json.RawMessage(text)))
+		}
+		require.Contains(t, left, Mark, text)
 	}
 }
 

@@ -107,7 +107,7 @@ func (r *Redactor) object(object map[string]any) (clean any, changed bool) {
 	for name, value := range object {
 		hinted := r.hinted(name)
 		text, isText := value.(string)
-		if isText && text != "" && r.names && !isAddress(text) && (hinted && SecretName(name) || name == "value" && r.namedSecret(object)) {
+		if isText && text != "" && r.names && !isAddress(text) && !isStated(text) && (hinted && SecretName(name) || name == "value" && r.namedSecret(object)) {
 			made[r.Text(name)], changed = Mark, true
 			continue
 		}

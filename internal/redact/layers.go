@@ -2,6 +2,8 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/hex"
+	"html"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,8 +12,8 @@ import (
 const layers = 2
 
 // inner returns the places of secrets in what a text has encoded: in words with
-// escapes of addresses or JSON (%3D, \u003d), and in base64 of a whole text, as a manifest has it.
-// Of the latter it is the whole, since a part of it would not be read anyway.
+// escapes of addresses, JSON, code or markup (%3D, \u003d, \x3d, &#61;), and in base64 or hexadecimal
+// digits of a whole text, as a manifest has it. Of the latter it is the whole, since a part of it would not be read anyway.
 func (r *Redactor) inner(text string, depth int) []span {
 	if depth == 0 {
 		return nil
@@ -43,23 +45,27 @@ func encoded(text string) (is bool) {
 	return is
 }
 
-// eachEscaped calls yield for the words that have an escape of an address or of JSON,
-// until it returns false.
+// eachEscaped calls yield for the words that have an escape of an address, of JSON or of
+// code, and the lines that have one of markup, until it returns false.
 func eachEscaped(text string, yield func(from, to int) bool) {
 	for at, done := 0, 0; ; {
-		next := strings.IndexAny(text[at:], `%\`)
+		next := strings.IndexAny(text[at:], `%\&`)
 		if next < 0 {
 			return
 		}
-		if at += next; escapeAt(text, at) == 0 {
+		at += next
+		if _, length := escapeAt(text, at); length == 0 {
 			at++
 			continue
 		}
-		from := at
-		for from > done && wordOfAddress[text[from-1]] {
+		from, of := at, wordOfAddress
+		if text[at] == '&' {
+			of = lineOfMarkup
+		}
+		for from > done && of[text[from-1]] {
 			from--
 		}
-		for at < len(text) && wordOfAddress[text[at]] {
+		for at < len(text) && of[text[at]] {
 			at++
 		}
 		if !yield(from, at) {
@@ -71,36 +77,49 @@ func eachEscaped(text string, yield func(from, to int) bool) {
 
 var (
 	wordOfAddress = otherThan(" \t\r\n\"'<>`")
+	lineOfMarkup  = otherThan("\r\n\"'<>`")
 	hexDigits     = bytesOf(digits + "abcdefABCDEF")
 )
 
-// escapeAt returns the length of the escape of a byte that is at a place, or 0.
-func escapeAt(text string, at int) int {
-	const inJSON = `\u00`
-	switch {
-	case text[at] == '%' && at+2 < len(text) && hexDigits[text[at+1]] && hexDigits[text[at+2]]:
-		return len("%00")
-	case strings.HasPrefix(text[at:], inJSON) && at+len(inJSON)+1 < len(text) && hexDigits[text[at+len(inJSON)]] && hexDigits[text[at+len(inJSON)+1]]:
-		return len(inJSON) + len("00")
+// hexEscapes are what begins the escapes of a byte that end in two digits.
+var hexEscapes = [...]string{"%", `\u00`, `\x`}
+
+// longestEscape is how many bytes the longest escape of markup has: &quot; and &#x0027;.
+const longestEscape = 8
+
+// escapeAt returns the byte that an escape at a place stands for, and the length of
+// the escape, or 0.
+func escapeAt(text string, at int) (stands byte, length int) {
+	rest := text[at:min(len(text), at+longestEscape)]
+	for _, begin := range hexEscapes {
+		if digits, is := strings.CutPrefix(rest, begin); is && len(digits) > 1 && hexDigits[digits[0]] && hexDigits[digits[1]] {
+			return nibble(digits[0])<<4 | nibble(digits[1]), len(begin) + 2
+		}
 	}
-	return 0
+	if end := strings.IndexByte(rest, ';') + 1; end > 0 && rest[0] == '&' {
+		if plain := html.UnescapeString(rest[:end]); len(plain) == 1 {
+			return plain[0], end
+		}
+	}
+	return 0, 0
 }
 
 // unescaped returns a word without its escapes, and where each byte, and the end, was.
 func unescaped(word string) (decoded string, places []int) {
 	var out strings.Builder
 	places = make([]int, 0, len(word)+1)
+	inAddress := strings.Contains(word, "%")
 	for at := 0; at < len(word); {
 		places = append(places, at)
-		if length := escapeAt(word, at); length > 0 {
+		switch stands, length := escapeAt(word, at); {
+		case length > 0:
 			at += length
-			out.WriteByte(nibble(word[at-2])<<4 | nibble(word[at-1]))
+			out.WriteByte(stands)
 			continue
-		}
-		if c := word[at]; c == '+' {
+		case word[at] == '+' && inAddress:
 			out.WriteByte(' ')
-		} else {
-			out.WriteByte(c)
+		default:
+			out.WriteByte(word[at])
 		}
 		at++
 	}
@@ -120,41 +139,73 @@ const (
 	leastBase64   = 24
 	judgedBase64  = 16
 	wrappedBase64 = 60
+	longestPart   = 4096 // of a run that is not in base64 as a whole
 )
 
 var eitherBase64 = bytesOf(letters + digits + "+/-_")
 
-// eachBase64 calls yield for each text in base64, until it returns false.
+// eachBase64 calls yield for each text in base64, until it returns false. Behind a path or
+// a name it begins after a sign, and ends where no text follows.
 func eachBase64(text string, yield func(from, to int, decoded string) bool) {
-	for at := 0; at+leastBase64 <= len(text); {
-		from := at + leastBase64 // where letters up to there begin
-		for from > at && eitherBase64[text[from-1]] {
-			from--
+	for at := 0; ; {
+		from, to := nextRun(text, at)
+		if from < 0 {
+			return
 		}
-		if from > at {
-			at = from
+		last, decoded, is := decodedRun(text, from, to)
+		for begin := from; !is && begin+leastBase64 <= to; begin++ {
+			if begin > from && alphanumeric[text[begin-1]] {
+				continue
+			}
+			if _, likely := plain(text[begin : begin+judgedBase64]); likely {
+				if inside, end := plainHead(text[begin:min(to, begin+longestPart)]); !yield(begin, begin+end, inside) {
+					return
+				}
+			}
+		}
+		if is && !yield(from, last, decoded) {
+			return
+		}
+		at = last
+	}
+}
+
+// nextRun returns the place of the next leastBase64 letters or more, without the
+// letter of an escape (\n), or -1.
+func nextRun(text string, at int) (from, to int) {
+	for at+leastBase64 <= len(text) {
+		from, to = at, at+leastBase64
+		for at = to; at > from && eitherBase64[text[at-1]]; { // where letters up to there begin
+			at--
+		}
+		if at > from {
 			continue
 		}
-		to := at + leastBase64
 		for to < len(text) && eitherBase64[text[to]] {
 			to++
 		}
-		if _, is := plain(text[at : at+judgedBase64]); is {
-			var data strings.Builder
-			data.WriteString(text[at:to])
-			last := continued(text, at, to, &data)
-			decoded, is := plain(data.String())
-			if is {
-				to = last
-			} else { // what follows is no more of it
-				decoded, is = plain(text[at:to])
-			}
-			if is && !yield(at, to, decoded) {
-				return
-			}
+		if from > 0 && text[from-1] == '\\' {
+			from++
 		}
-		at = to + 1
+		return from, to
 	}
+	return -1, -1
+}
+
+// decodedRun decodes a run of letters, with the lines that continue it if it is all of a
+// text, and returns its end.
+func decodedRun(text string, from, to int) (last int, decoded string, is bool) {
+	if _, is := plain(text[from:min(to, from+judgedBase64)]); !is {
+		return to, "", false
+	}
+	var data strings.Builder
+	data.WriteString(text[from:to])
+	last = continued(text, from, to, &data)
+	if decoded, is = plain(data.String()); is {
+		return last, decoded, true
+	}
+	decoded, is = plain(text[from:to]) // what follows is no more of it
+	return to, decoded, is
 }
 
 // continued adds the further lines of a text in base64 to data, and returns their end.
@@ -181,34 +232,41 @@ func continued(text string, from, to int, data *strings.Builder) int {
 
 var lineEnds = bytesOf(" \t\r\n\\")
 
-// plain decodes base64 of a text without control characters.
+// plain decodes base64 or hexadecimal digits of a text without control characters, of
+// which the last character may be incomplete.
 func plain(data string) (text string, is bool) {
-	raw, err := base64.RawStdEncoding.DecodeString(toStandard.Replace(data[:len(data)-len(data)%4+cutBase64[len(data)%4]]))
-	if err != nil || !utf8.Valid(raw[:len(raw)-incomplete(raw)]) {
-		return "", false
+	text, end := plainHead(data)
+	return text, end > 0 && end+leastBase64/4 > len(data)
+}
+
+// plainHead decodes such a text, up to the first other byte, and returns where it ends.
+func plainHead(data string) (text string, end int) {
+	raw, err := decodedBytes(data)
+	if err != nil {
+		return "", 0
 	}
-	for _, c := range raw {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return "", false
+	n := 0
+	for n < len(raw) {
+		c, size := utf8.DecodeRune(raw[n:])
+		if c == utf8.RuneError && size < 2 || c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			break
 		}
+		n += size
 	}
-	return string(raw), true
+	if n == 0 {
+		return "", 0
+	}
+	return string(raw[:n]), min(len(data), (n*len(data)+len(raw)-1)/len(raw))
+}
+
+func decodedBytes(data string) ([]byte, error) {
+	if inHex := strings.TrimPrefix(data, "0x"); hexDigits.all(inHex) {
+		return hex.DecodeString(inHex[:len(inHex)&^1])
+	}
+	return base64.RawStdEncoding.DecodeString(toStandard.Replace(data[:len(data)-len(data)%4+cutBase64[len(data)%4]]))
 }
 
 // cutBase64 are the letters of an incomplete group that say something.
 var cutBase64 = [4]int{0, 0, 2, 3}
 
 var toStandard = strings.NewReplacer("-", "+", "_", "/")
-
-// incomplete returns how many bytes at the end are the beginning of a character.
-func incomplete(raw []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(raw); n++ {
-		if c := raw[len(raw)-n]; utf8.RuneStart(c) {
-			if c >= utf8.RuneSelf && !utf8.FullRune(raw[len(raw)-n:]) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
-}
