@@ -124,9 +124,13 @@ func says(text, phrase string, branches ...string) bool {
 		if i > 0 && each != "…" {
 			wanted.WriteByte(' ')
 		}
-		wanted.WriteString(cmp.Or(placeholders[each], regexp.QuoteMeta(each)))
+		part := cmp.Or(placeholders[each], regexp.QuoteMeta(each))
+		if each == "{branch}" {
+			part = fmt.Sprintf(part, strings.Join(names, "|"))
+		}
+		wanted.WriteString(part)
 	}
-	expression, err := regexp.Compile(begin + strings.ReplaceAll(wanted.String(), "%s", strings.Join(names, "|")) + end)
+	expression, err := regexp.Compile(begin + wanted.String() + end)
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
 }
 

@@ -38,6 +38,8 @@ func TestAPhraseNamesABranch(t *testing.T) {
 		require.Equal(t, want, says(text, "= review {branch}", "login", "fix.1") || says(text, "= review of {branch}", "login") || says(text, "= {branch} review", "login"), text)
 		require.False(t, says(text, "= review {branch}"), text)
 	}
+	require.True(t, says("in login, explain %s", "explain %s", "login"), "letters of a phrase are no place")
+	require.True(t, says("review %s", "= review {branch}", "%s"))
 	require.True(t, says("review the new login change", "{review} … {branch} change", "main", "login"))
 }
 
