@@ -29,8 +29,8 @@ func (l *messageLines) take(line []byte) (found []*jsonrpc.Message, skipped []by
 	switch {
 	case len(text) == 0:
 		return nil, nil
-	case string(text) == paused:
-		skipped, l.held = l.held, nil
+	case bytes.Contains(text, []byte(probe)): // within a message, which is cut
+		skipped, l.held = append(l.held, text...), nil
 		return nil, skipped
 	case l.held != nil:
 		return l.hold(line)
@@ -39,6 +39,16 @@ func (l *messageLines) take(line []byte) (found []*jsonrpc.Message, skipped []by
 		return l.hold(line)
 	}
 	return behindText(text)
+}
+
+// unended returns the messages in a line that has no end yet, or else what there is of one.
+func (l *messageLines) unended(line []byte) (found []*jsonrpc.Message, part []byte) {
+	part = append(bytes.Clone(l.held), line...)
+	trial := messageLines{limit: l.limit, held: bytes.Clone(l.held), depth: l.depth}
+	if found, _ = trial.take(bytes.Clone(line)); found != nil {
+		l.held = nil
+	}
+	return found, bytes.TrimSpace(part)
 }
 
 // maxTries bounds how often a message is looked for behind other text of its line.

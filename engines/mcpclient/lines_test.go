@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding"
@@ -129,29 +130,66 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 	}
 }
 
-// A message that its server does not end is read where it is whole, and else named.
+// A message that its server does not end is read where it is whole. A server that says, by its
+// answer to a ping, that it has ended it is told, and the message of a slow one is read.
 func TestClientMessageWithoutItsEnd(t *testing.T) {
-	for output, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":"savant-2","result":{"content":[{"type":"text","text":"whole"}]}}`: "",
-		`{"jsonrpc":"2.0","id":"savant-2","result":{"content":[`:                                  `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`,
-		"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-2\",\n":                                   `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`,
+	const begin, text = `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[`, `{"type":"text","text":"whole"}`
+	for name, each := range map[string]struct {
+		parts []string // a minute apart
+		want  string
+	}{
+		"whole":              {[]string{begin + text + `]}}`}, ""},
+		"whole, and its end": {[]string{begin + text + `]}}`, "\n"}, ""},
+		"slow":               {[]string{begin, text, "]}}\n"}, ""},
+		"slow in a text":     {[]string{begin + text[:24], text[24:] + "]}}\n"}, ""},
+		"slow in lines":      {[]string{"{\n  \"jsonrpc\": \"2.0\",\n", begin[len(`{"jsonrpc":"2.0",`):] + "\n" + text[:24], text[24:] + "\n]}\n", "}\n"}, ""},
+		"slow without end":   {[]string{begin, text + "]}}"}, ""},
+		"cut":                {[]string{begin, "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`},
+		"cut in a text":      {[]string{begin + text[:24], "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`},
+		"cut between lines":  {[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-2\",\n", "PONG"}, `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`},
 	} {
-		synctest.Test(t, func(t *testing.T) { // whose clock runs ahead where all wait
-			c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
-				read()
-				fmt.Fprint(write, output)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // whose clock runs ahead where all wait
+				c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+					read()
+					for i, part := range each.parts {
+						if i > 0 && part == "PONG" {
+							part = strings.NewReplacer(`"method":"ping"`, `"result":{}`).Replace(read())
+						} else if i > 0 {
+							time.Sleep(time.Minute)
+						}
+						fmt.Fprint(write, part)
+					}
+				})
+				defer c.Close()
+				result, err := c.Invoke(t.Context(), "x", nil, nil)
+				time.Sleep(time.Hour) // until the server has said all
+				if each.want == "" {
+					require.NoError(t, err)
+					require.Equal(t, "whole", result.Text())
+					return
+				}
+				require.ErrorIs(t, err, fault.ToolFailed)
+				require.ErrorContains(t, err, each.want)
 			})
-			defer c.Close()
-			result, err := c.Invoke(t.Context(), "x", nil, nil)
-			if want == "" {
-				require.NoError(t, err)
-				require.Equal(t, "whole", result.Text())
-				return
-			}
-			require.ErrorIs(t, err, fault.ToolFailed)
-			require.ErrorContains(t, err, want)
 		})
 	}
+}
+
+// A server that neither goes on with a message nor answers is named by the end of the wait.
+func TestClientMessageThatDoesNotGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+			read()
+			fmt.Fprint(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[`)
+		})
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := c.Invoke(ctx, "x", nil, nil)
+		require.ErrorIs(t, err, fault.EngineOffline)
+		require.ErrorContains(t, err, `no message: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`)
+	})
 }
 
 // cancelOn ends a call once something was logged.

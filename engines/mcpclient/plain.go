@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"time"
 
@@ -41,15 +42,14 @@ func (p *plainText) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// maxPause is how long a server may pause within a message: a busy machine pauses for seconds,
-// and a person waits for the error.
+// maxPause is how long a server may pause within a message before it is asked whether it still
+// writes: a busy machine pauses for seconds.
 const maxPause = 10 * time.Second
 
-// paused is the line that a pause puts behind what came before it.
-const paused = "\x00"
+// errPaused says that a server pauses. Reading goes on after it.
+var errPaused = errors.New("the server pauses")
 
-// pauses reads a server's output. Where it pauses, the line is ended, so that a message without
-// a line end is read, and one that does not go on is told.
+// pauses reads a server's output, and reports once where it pauses.
 type pauses struct {
 	parts chan []byte
 	err   error // set before parts is closed
@@ -84,7 +84,8 @@ func (p *pauses) Read(into []byte) (int, error) {
 			}
 			p.rest, p.told = part, false
 		case <-pause:
-			p.rest, p.told = []byte("\n"+paused+"\n"), true
+			p.told = true
+			return 0, errPaused
 		}
 	}
 	n := copy(into, p.rest)

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
@@ -68,22 +71,53 @@ func (s *streamLink) close() error {
 func (s *streamLink) receive(in *jsonrpc.Reader) {
 	defer s.client.end()
 	lines := messageLines{limit: s.client.options.MaxLine}
+	var pausedIn *string
 	for {
 		data, err := in.Next()
 		switch {
 		case errors.Is(err, jsonrpc.ErrLineTooLong):
 			s.lose(fault.New(fault.ToolFailed, "the server sent a message of more than %d bytes, which was not read", s.client.options.MaxLine))
 			continue
+		case errors.Is(err, errPaused):
+			found, part := lines.unended(data)
+			switch {
+			case found != nil:
+				in.Drop()
+				s.route(found)
+			case len(part) > 0 && pausedIn == nil:
+				pausedIn = s.paused(part)
+			}
+			continue
 		case err != nil:
-			s.skip(lines.held)
+			s.skip(append(lines.held, data...))
 			return
 		}
 		found, skipped := lines.take(data)
-		s.skip(skipped)
-		for _, m := range found {
-			s.route(m)
+		if found != nil && pausedIn != nil { // it went on
+			s.skipped.CompareAndSwap(pausedIn, nil)
 		}
+		if lines.held == nil {
+			pausedIn = nil
+		}
+		s.skip(skipped)
+		s.route(found)
 	}
+}
+
+// probe is the id of a ping to a server that pauses within a message. A server that answers it
+// has ended what it was writing. One that does not may be slow, and goes on.
+const probe = `"savant-pause"`
+
+// paused asks a server that pauses within a message whether it still writes it. It returns the
+// message, as errors show it.
+func (s *streamLink) paused(part []byte) *string {
+	shown := s.client.printable(part)
+	s.skipped.Store(&shown)
+	if s.client.logged.Add(1) <= maxLogged {
+		s.client.options.Logger.Warn("a server pauses within a message", "line", shown)
+	}
+	s.send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: json.RawMessage(probe), Method: string(mcp.MethodPing)})
+	return &shown
 }
 
 // lose ends the waiting calls with an error.
@@ -115,11 +149,13 @@ func meantAsMessage(text []byte) bool {
 
 var otherMessage = pattern.Lazy(`(?s)^\W{0,3}(?:[\w.]*[\[{(].*?\b)?jsonrpc["']?\s*[:=]+>?\s*["']?\d|^Content-Length:\s*\d`)
 
-func (s *streamLink) route(m *jsonrpc.Message) {
-	if !m.IsResponse() {
-		s.client.route(m)
-	} else if !s.waiting.Deliver(m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
-		s.lose(decodeReply(m, nil))
+func (s *streamLink) route(found []*jsonrpc.Message) {
+	for _, m := range found {
+		if !m.IsResponse() {
+			s.client.route(m)
+		} else if !s.waiting.Deliver(m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
+			s.lose(decodeReply(m, nil))
+		}
 	}
 }
 

@@ -20,8 +20,10 @@ var ByteOrderMark = []byte("\ufeff")
 // Reader reads lines of at most limit bytes. A longer line is discarded while
 // it is read, so memory never holds more than the limit.
 type Reader struct {
-	in    *bufio.Reader
-	limit int
+	in      *bufio.Reader
+	limit   int
+	begun   []byte // the line that is being read
+	tooLong bool
 }
 
 // NewReader returns a Reader of in. The limit is in bytes, without the line
@@ -31,33 +33,39 @@ func NewReader(in io.Reader, limit int) *Reader {
 }
 
 // Next returns the next line without its end (LF or CRLF). The slice belongs
-// to the caller. A last line without an end counts and is followed by io.EOF.
+// to the caller. A last line without an end counts and is followed by io.EOF. Beside
+// another error of in stands the beginning of a line, which belongs to the Reader: a later
+// Next goes on with it.
 func (r *Reader) Next() ([]byte, error) {
-	var data []byte
-	tooLong := false
 	for {
 		part, err := r.in.ReadSlice('\n')
-		if len(data)+len(part) > r.limit+len("\r\n") {
-			tooLong, data = true, nil
+		if len(r.begun)+len(part) > r.limit+len("\r\n") {
+			r.tooLong, r.begun = true, nil
 		}
-		if !tooLong {
-			data = append(data, part...)
+		if !r.tooLong {
+			r.begun = append(r.begun, part...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case tooLong:
-			return nil, ErrLineTooLong
-		case err != nil && (len(data) == 0 || !errors.Is(err, io.EOF)):
-			return nil, err
+		case err != nil && !errors.Is(err, io.EOF):
+			return r.begun, err
 		}
+		data, tooLong := r.begun, r.tooLong
+		r.begun, r.tooLong = nil, false
 		data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("\n")), []byte("\r"))
-		if len(data) > r.limit {
+		switch {
+		case tooLong || len(data) > r.limit:
 			return nil, ErrLineTooLong
+		case err != nil && len(data) == 0:
+			return nil, err
 		}
 		return data, nil
 	}
 }
+
+// Drop forgets the beginning of a line.
+func (r *Reader) Drop() { r.begun = nil }
 
 // Writer writes lines, one Write each. It is safe for concurrent use.
 type Writer struct {
