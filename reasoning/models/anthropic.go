@@ -76,6 +76,7 @@ func (a *anthropicAnswer) take(part []byte) error {
 	case "content_block_start":
 		a.begin(event.Get("content_block"))
 	case "content_block_delta":
+		a.thinking.WriteString(event.Get("delta.thinking").Str)
 		a.write(a.join(event.Get("delta.text")) + a.join(event.Get("delta.partial_json")))
 	case "message_delta":
 		a.count(event.Get("usage"))
@@ -101,6 +102,7 @@ func (a *anthropicAnswer) take(part []byte) error {
 // which is ignored.
 func (a *anthropicAnswer) begin(block gjson.Result) {
 	a.blocks = append(a.blocks, &anthropicBlock{kind: block.Get("type").Str, name: block.Get("name").Str})
+	a.thinking.WriteString(block.Get("thinking").Str)
 	a.write(a.join(block.Get("text")))
 }
 

@@ -131,13 +131,12 @@ func (a *openAIAnswer) add(said gjson.Result) {
 	if content.IsObject() {
 		a.wrote(content.Raw)
 	}
-	for _, each := range content.Array() { // a list of parts, or of texts
-		if content.IsArray() {
-			a.wrote(cmp.Or(each.Get("text").Str, each.Str))
-		}
+	if content.IsArray() {
+		a.wrote(textOf(content))
+		a.thinking.WriteString(textOf(content.Get("#.thinking|@flatten")))
 	}
 	a.refusal.WriteString(said.Get("refusal").Str)
-	a.thinking.WriteString(cmp.Or(said.Get("reasoning_content").Str, said.Get("reasoning").Str))
+	a.thinking.WriteString(cmp.Or(textOf(said.Get("reasoning_content")), textOf(said.Get("reasoning")), textOf(said.Get("reasoning_details"))))
 	for i, each := range said.Get("tool_calls").Array() {
 		if index := each.Get("index"); index.Type != gjson.Null {
 			i = tokens(index)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -33,6 +34,14 @@ func (c *partialAnswer) join(next gjson.Result) string {
 	c.half = highHalf().FindStringSubmatch(part)[1]
 	text := ""
 	_ = json.Unmarshal([]byte(`"`+strings.TrimSuffix(part, c.half)+`"`), &text) // it is JSON
+	return text
+}
+
+// textOf returns a text, or what a list of parts has of it.
+func textOf(value gjson.Result) (text string) {
+	for _, each := range value.Array() {
+		text += cmp.Or(each.Get("text").Str, each.Str)
+	}
 	return text
 }
 

@@ -3,6 +3,7 @@ package models_test
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -68,4 +69,33 @@ func TestBookKeepingNeverSpoilsAnAnswer(t *testing.T) {
 // events is a stream of server-sent events.
 func events(data ...string) string {
 	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\ndata: [DONE]\n\n"
+}
+
+// Thoughts are kept apart from the answer in each form in which services send them.
+func TestThoughtsOfServices(t *testing.T) {
+	for name, each := range map[string]struct{ provider, body string }{
+		"Anthropic": {"anthropic", `{"type":"message","content":[{"type":"thinking","thinking":"so","signature":"x"}],"stop_reason":"end_turn"}`},
+		"Anthropic, streamed": {"anthropic", "data: {\"type\":\"message_start\"}\n\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\"}}\n\n" +
+			"data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"s\"}}\n\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"o\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"},
+		"OpenRouter": {"openai", `{"choices":[{"message":{"content":"","reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"so"}]},"finish_reason":"stop"}]}`},
+		"Mistral":    {"openai", `{"choices":[{"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"so"}]}]},"finish_reason":"stop"}]}`},
+		"vLLM":       {"openai", `{"choices":[{"message":{"content":null,"reasoning":"so"},"finish_reason":"stop"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Connection", "close")
+				io.WriteString(w, each.body)
+			}))
+			defer server.Close()
+			model, err := models.Open(each.provider+":m", models.Options{Services: map[string]models.Service{each.provider: {URL: server.URL + "/v1", Key: "k"}}})
+			require.NoError(t, err)
+			prompt := models.Prompt{User: "x"}
+			if strings.HasPrefix(each.body, "data:") {
+				prompt.Stream = func(string) { t.Error("thoughts are no answer") }
+			}
+			reply, err := model.Generate(t.Context(), prompt)
+			require.NoError(t, err)
+			require.Equal(t, models.Reply{Thinking: "so"}, reply)
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -79,6 +80,37 @@ func withoutThoughts(text string, free bool) string {
 		return withoutLoneEnd(text)
 	}
 	return withoutNamed(text)
+}
+
+// maxThoughts is how much of the end of thoughts is read, in bytes.
+const maxThoughts = 64 << 10
+
+// conclusion returns what thoughts end with if it is JSON that stands by itself, and before it
+// what else does, so that two actions are told apart; else "". What stands in a sentence was
+// only considered.
+func conclusion(thoughts string) string {
+	thoughts = strings.TrimSpace(thoughts[max(0, len(thoughts)-maxThoughts):])
+	if json.Valid([]byte(thoughts)) {
+		return thoughts
+	}
+	parts := spans(thoughts, true)
+	for len(parts) == maxTries {
+		thoughts = thoughts[parts[maxTries-1].end:]
+		parts = spans(thoughts, true)
+	}
+	if len(parts) == 0 || !beside().MatchString(thoughts[parts[len(parts)-1].end:]) {
+		return ""
+	}
+	alone, ends := "", false
+	for _, each := range parts {
+		if ends = each.alone; ends {
+			alone += thoughts[each.start:each.end] + "\n"
+		}
+	}
+	if !ends {
+		return ""
+	}
+	return alone
 }
 
 // withoutLeading removes the blocks at the beginning of a text. One that is not named for

@@ -192,7 +192,7 @@ func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt)
 	intent, wrong := c.read(reply)
 	if errors.Is(wrong, fault.InvalidIntent) {
 		c.note("the model was asked once more: " + fault.From(wrong).Details)
-		corrected, err := Build(c.request, chosen.budget, again(reply.Text, wrong))
+		corrected, err := Build(c.request, chosen.budget, again(cmp.Or(reply.Text, reply.Thinking), wrong))
 		if err == nil { // else the correction does not fit
 			prompt = corrected
 		}
@@ -233,11 +233,10 @@ func (c *conversation) askWithin(ctx context.Context, chosen *choice, prompt Pro
 }
 
 // read returns the intent in a model's text. A truncated answer may still contain one,
-// but a truncated free text is refused. Where there is no text, JSON alone that the
-// service took for thoughts is the answer.
+// but a truncated free text is refused. Where there is no text, thoughts may end with the answer.
 func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong error) {
-	if thinking := strings.TrimSpace(reply.Thinking); strings.TrimSpace(reply.Text) == "" && json.Valid([]byte(thinking)) {
-		reply.Text = thinking
+	if strings.TrimSpace(reply.Text) == "" {
+		reply.Text = conclusion(reply.Thinking)
 	}
 	question := c.request.Question
 	if question != nil {

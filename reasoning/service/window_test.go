@@ -71,6 +71,21 @@ func TestAnswersOfModelsThatThink(t *testing.T) {
 	require.False(t, slm.asked[0].Again)
 	require.True(t, slm.asked[1].Again)
 	require.False(t, slm.asked[1].Longer)
+	for _, thoughts := range []string{"Let me see. The file says so.\n\n%s", "I may return {\"action\":\"finish\",\"final\":\"a draft\"} here.\nBetter:\n```json\n%s\n```\n", strings.Repeat("func f() { g(map[int]int{}) }\n", 90) + "%s\n", "So.</think>\n%s"} {
+		slm = &replies{list: []models.Reply{{Thinking: strings.Replace(thoughts, "%s", finish, 1)}}}
+		intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
+		require.NoError(t, err)
+		require.Equal(t, "done", intent.Final, thoughts)
+		require.Len(t, slm.asked, 1, "thoughts may end with the answer")
+	}
+	for _, thoughts := range []string{"One way:\n%s\nNo, that is wrong.", "One way:\n{\"action\":\"tool\",\"tool_name\":\"context.search\",\"args\":{\"query\":\"a\"}}\nAnother:\n%s", "So I finish with %s", "hmm"} {
+		thoughts = strings.Replace(thoughts, "%s", finish, 1)
+		slm = &replies{list: []models.Reply{{Thinking: thoughts}, {Text: `{"action":"finish","final":"real"}`}}}
+		intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
+		require.NoError(t, err)
+		require.Equal(t, "real", intent.Final, thoughts)
+		require.Contains(t, slm.asked[1].User, thoughts[:3], "the model sees what it wrote")
+	}
 	slm = &replies{list: []models.Reply{{Thinking: "hmm", Cut: true}, {Text: finish}}}
 	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
