@@ -46,6 +46,7 @@ var recipes = []recipe{
 		{"think/flow/parse_steps.go", "its input"},
 		{"think/flow/workflow.go", "its name"}}},
 	{"step that a person answers", "`human.ask`", `\bCallAsk\b|"human\.ask"`, [][2]string{
+		{"adopt/adopt.go", "its name, for drafts"},
 		{"think/check/check.go", "its result"},
 		{"think/check/names.go", "its inputs that are mistaken"},
 		{"think/flow/parse_steps.go", "its input"},

@@ -57,6 +57,7 @@ type Draft struct {
 	Params map[string]string
 
 	ids, commands, params names
+	answers               []string // of persons, as members of an object of expressions
 }
 
 // Rule refuses a command that the document forbids.
@@ -85,6 +86,7 @@ const (
 	callGenerate = "llm.generate"
 	callAssert   = "flow.assert"
 	callApprove  = "human.approve"
+	callAsk      = "human.ask"
 	callSet      = "flow.set"
 	callCommand  = "ci.run"
 )
@@ -107,7 +109,7 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	case ".mmd", ".mermaid":
 		err = d.readMermaid(string(text), 1)
 	case ".dot", ".gv":
-		err = d.readDOT(text)
+		err = d.readDOT(string(text), 1)
 	case ".yaml", ".yml":
 		err = d.readActions(name, text, decode)
 	default:

@@ -14,7 +14,7 @@ import (
 
 func read(t *testing.T, name, text string) *adopt.Draft {
 	t.Helper()
-	draft, err := adopt.Read(name, []byte(text), flow.ReadYAMLPlaces)
+	draft, err := adopt.Read(name, []byte(text), flow.ReadForeignYAML)
 	require.NoError(t, err)
 	return draft
 }
@@ -105,7 +105,7 @@ func TestASkill(t *testing.T) {
 		require.Contains(t, strings.Split(skill, "\n")[each.Line-1], strings.Fields(each.Text)[0], "the line of %q", each.Text)
 	}
 	require.Equal(t, map[string]string{
-		"Release": adopt.Asked, "Read the changelog first.": adopt.Asked, "NEVER release on a Friday.": adopt.Enforced, "Check that the tree is clean": adopt.Asked,
+		"Release": adopt.Asked, "Read the changelog first.": adopt.Asked, "NEVER release on a Friday.": adopt.Enforced, "Check that the tree is clean": adopt.Enforced,
 		"Ask the user for approval before tagging": adopt.Enforced, "Show the notes": adopt.Asked, "If the tests fail, then fix them, otherwise go on": adopt.Enforced,
 		"Never run `git push --force`.": adopt.Enforced, "step | who": adopt.Asked, "tag | Ann": adopt.Asked, "make test": adopt.Enforced, "a: 1": adopt.Asked,
 	}, verdicts)
@@ -304,7 +304,7 @@ func TestWhatIsNoProcedure(t *testing.T) {
 		"deep.md":   {strings.Repeat("- ", 3000) + "x", fault.LimitExceeded},
 		"latin1.md": {"1. Caf\xe9\n", fault.InvalidParams},
 	} {
-		_, err := adopt.Read(name, []byte(each.text), flow.ReadYAMLPlaces)
+		_, err := adopt.Read(name, []byte(each.text), flow.ReadForeignYAML)
 		require.ErrorIs(t, err, each.code, name)
 	}
 }
@@ -348,7 +348,7 @@ func TestALongDocument(t *testing.T) {
 func FuzzPage(f *testing.F) {
 	f.Add(skill)
 	f.Fuzz(func(_ *testing.T, text string) {
-		if draft, err := adopt.Read("a.md", []byte(text), flow.ReadYAMLPlaces); err == nil {
+		if draft, err := adopt.Read("a.md", []byte(text), flow.ReadForeignYAML); err == nil {
 			draft.Workflow("a.md")
 		}
 	})
@@ -414,4 +414,33 @@ func TestBranchesOfSeveralSentences(t *testing.T) {
 	}
 	approvals := slices.DeleteFunc(slices.Clone(draft.Steps), func(each *adopt.Step) bool { return each.Call != "human.approve" })
 	require.Len(t, approvals, 2)
+}
+
+// Files of Actions may have anchors, aliases and merges.
+func TestAnchorsOfActions(t *testing.T) {
+	draft := read(t, "ci.yml", `jobs:
+  lint: &job
+    runs-on: ubuntu-latest
+    env: &env {A: one}
+    steps: &steps
+      - {name: Build, run: make}
+  test:
+    <<: *job
+    needs: lint
+    env: {<<: *env, B: two}
+    steps: *steps
+`)
+	require.Equal(t, []string{"lint test_prepare", "lint_build lint", "lint_prepare lint_build", "test_build_b test", "test_prepare test_build_b"}, edges(draft))
+	require.Contains(t, step(t, draft, "test_prepare").Input["task"], `{"env":{"A":"one","B":"two"}}`)
+
+	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		bomb += strings.NewReplacer("N", string(rune('1'+i)), "M", string(rune('0'+i))).Replace("aN: &aN [*aM, *aM, *aM, *aM, *aM, *aM, *aM, *aM, *aM]\n")
+	}
+	for code, text := range map[fault.Code]string{fault.LimitExceeded: bomb + "jobs: *a9\n", fault.YAMLSchemaViolation: "jobs: *none\n"} {
+		_, err := adopt.Read("ci.yml", []byte(text), flow.ReadForeignYAML)
+		require.Equal(t, code, fault.From(err).Code)
+	}
+	_, err := adopt.Read("ci.yml", []byte("jobs: &a {b: *a}\n"), flow.ReadForeignYAML)
+	require.Error(t, err)
 }

@@ -1,6 +1,9 @@
 package adopt
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // answerOf is the schema of a question with some answers.
 func answerOf(answers ...any) map[string]any {
@@ -10,7 +13,11 @@ func answerOf(answers ...any) map[string]any {
 
 // task adds a step in which the model does what a text says.
 func (d *Draft) task(id, task string, line int, quote string, deps ...string) *Step {
-	return d.add(&Step{ID: id, Call: callGenerate, Input: map[string]any{"task": task}, Deps: compact(deps), Line: line, Quote: quote})
+	input := map[string]any{"task": task}
+	if len(d.answers) > 0 {
+		input["answers"] = "{{ {" + strings.Join(d.answers, ", ") + "} }}"
+	}
+	return d.add(&Step{ID: id, Call: callGenerate, Input: input, Deps: compact(deps), Line: line, Quote: quote})
 }
 
 // question adds a step that has to be answered by one of some words.
@@ -38,6 +45,10 @@ func (d *Draft) branch(b branches, line int, quote string, deps ...string) (step
 			made = d.task(each.words, each.words, line, quote, step.ID)
 		}
 		made.When = step.Capture + ".answer == '" + each.answer + "'"
+		if stops().MatchString(each.words) {
+			other := map[string]string{"yes": "no", "no": "yes"}[each.answer]
+			made = d.add(&Step{ID: "stop " + step.ID, Call: callAssert, Input: map[string]any{"that": "{{ " + step.Capture + ".answer == '" + other + "' }}", "message": each.words}, Deps: []string{made.ID}, Line: line, Quote: quote})
+		}
 		ends = append(ends, made.ID)
 	}
 	return step, d.meet(step, ends...)
@@ -58,9 +69,20 @@ func (d *Draft) approve(words string, line int, quote string, deps ...string) *S
 	return d.add(&Step{ID: "approve " + words, Call: callApprove, Input: map[string]any{"message": words}, Deps: compact(deps), Line: line, Quote: quote})
 }
 
+// ask adds a question that a person answers; always says that no condition is above it, so
+// that the tasks below can have the answer.
+func (d *Draft) ask(words string, line int, quote string, always bool, deps ...string) *Step {
+	schema := map[string]any{"type": "object", "required": []any{"answer"}, "properties": map[string]any{"answer": map[string]any{"type": "string"}}}
+	step := d.add(&Step{ID: words, Call: callAsk, Input: map[string]any{"message": words, "schema": schema}, Deps: compact(deps), Line: line, Quote: quote})
+	if step.Capture = step.ID; always {
+		d.answers = append(d.answers, step.ID+": "+step.ID+".answer")
+	}
+	return step
+}
+
 // hold adds the question whether a duty was kept, and the assertion that it was.
 func (d *Draft) hold(words string, line int, quote string, deps ...string) *Step {
-	step := d.question("kept "+words, "Keep this, then answer yes or no and name what shows it: was it kept? "+words, line, quote, []any{"yes", "no"}, deps...)
+	step := d.question("kept "+words, "See to this, then answer yes or no and name what shows it: was it kept? "+words, line, quote, []any{"yes", "no"}, deps...)
 	return d.add(&Step{ID: "holds " + words, Call: callAssert, Input: map[string]any{"that": "{{ " + step.Capture + ".answer == 'yes' }}", "message": words}, Deps: []string{step.ID}, Line: line, Quote: quote})
 }
 

@@ -99,6 +99,9 @@ func (c *chart) decides(at int) bool {
 func (d *Draft) readChart(c *chart) {
 	for _, at := range c.order() {
 		each := c.nodes[at]
+		if c.aside(each) {
+			continue
+		}
 		each.step = d.task(each.id, taskOf(each.label), each.line, each.quote)
 		if c.decides(at) {
 			var answers []any
@@ -111,6 +114,10 @@ func (d *Draft) readChart(c *chart) {
 		}
 	}
 	for at, each := range c.nodes {
+		if c.aside(each) {
+			d.note(each.line, each.label, LeftOut, "", "no arrow leads to it or from it, as of a legend or a note")
+			continue
+		}
 		d.enter(c, at)
 		verdict, why := Asked, "its words are the task"
 		if c.decides(at) {
@@ -129,6 +136,11 @@ func (d *Draft) readChart(c *chart) {
 		}
 		d.note(each.line, words, Enforced, c.nodes[each.to].step.ID, "a dependency")
 	}
+}
+
+// aside reports whether a node is no part of the ways through a chart that has some.
+func (c *chart) aside(each *node) bool {
+	return len(c.arrows) > 0 && !slices.ContainsFunc(c.arrows, func(a arrow) bool { return c.nodes[a.from] == each || c.nodes[a.to] == each })
 }
 
 // taskOf is the task of a node's words.

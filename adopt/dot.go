@@ -20,17 +20,18 @@ var (
 	grouped = pattern.Lazy(`\{[^{}\[\]"<]*\}`)
 )
 
-// readDOT reads a flowchart in Graphviz' language.
-func (d *Draft) readDOT(source []byte) error {
-	d.Kind = "dot"
-	readable := grouped().ReplaceAllFunc(joined().ReplaceAll(source, nil), func(group []byte) []byte { return bytes.ReplaceAll(group, []byte(","), []byte(";")) })
+// readDOT reads a flowchart in Graphviz' language; first is the line of its first line in
+// the document.
+func (d *Draft) readDOT(source string, first int) error {
+	d.Kind = cmp.Or(d.Kind, "dot")
+	readable := grouped().ReplaceAllFunc(joined().ReplaceAll([]byte(source), nil), func(group []byte) []byte { return bytes.ReplaceAll(group, []byte(","), []byte(";")) })
 	file, err := dot.ParseBytes(readable)
 	if err != nil {
 		return fault.New(fault.YAMLSchemaViolation, "this is no graph in DOT: %w", err)
 	}
-	c := &dotChart{lines: strings.Split(string(source), "\n")}
+	c := &dotChart{lines: strings.Split(source, "\n"), first: first}
 	for _, graph := range file.Graphs {
-		if d.Description == "" && graph.ID != "" {
+		if d.Description == "" && d.Kind == "dot" {
 			d.Description = unquoted(graph.ID)
 		}
 		c.strict = graph.Strict
@@ -44,14 +45,15 @@ func (d *Draft) readDOT(source []byte) error {
 type dotChart struct {
 	chart
 	lines  []string
+	first  int
 	strict bool // there is one edge between two nodes, however often it is written
 }
 
 // lineOf returns the first line that has all of some words, whole: the parser keeps no
 // places.
-func lineOf(lines []string, words ...string) int {
+func (c *dotChart) lineOf(words ...string) int {
 next:
-	for i, line := range lines {
+	for i, line := range c.lines {
 		rest := line
 		for _, word := range words {
 			at := strings.Index(rest, word)
@@ -60,9 +62,9 @@ next:
 			}
 			rest = rest[at+len(word):]
 		}
-		return i + 1
+		return c.first + i
 	}
-	return 1
+	return c.first
 }
 
 // statements reads the statements of a graph or of a part of one, and returns the nodes that
@@ -89,7 +91,7 @@ func (c *dotChart) statements(statements []ast.Stmt, edgeLabel string) (nodes []
 func (c *dotChart) named(node *ast.Node, label string) int {
 	id := unquoted(node.ID)
 	quote, _, _ := strings.Cut(cmp.Or(label, id), `\n`)
-	return c.node(id, unescaped(label), lineOf(c.lines, node.ID), quote)
+	return c.node(id, unescaped(label), c.lineOf(node.ID), quote)
 }
 
 // edges reads A -> B -> C, where each may be a group of nodes, and returns all of them.
@@ -101,7 +103,7 @@ func (c *dotChart) edges(s *ast.EdgeStmt, edgeLabel string) (nodes []int) {
 		to := c.vertices(edge.Vertex, edgeLabel)
 		for _, a := range from {
 			for _, b := range to {
-				c.edge(arrow{from: a, to: b, label: label, line: lineOf(c.lines, c.nodes[a].id, "->", c.nodes[b].id)})
+				c.edge(arrow{from: a, to: b, label: label, line: c.lineOf(c.nodes[a].id, "->", c.nodes[b].id)})
 			}
 		}
 		from, nodes = to, append(nodes, to...)

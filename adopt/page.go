@@ -31,6 +31,7 @@ type page struct {
 	// fork is the condition whose branch is the next block, forked the one that ended last.
 	fork, forked *fork
 	goesOn       bool // another block follows what is read
+	branches     int  // that are open
 	// read is a list that a duty took with it.
 	read ast.Node
 }
@@ -45,6 +46,7 @@ type fork struct {
 
 // merge ends a branch: its first steps wait for the answer, and both branches meet.
 func (p *page) merge(f *fork) {
+	p.branches--
 	for _, each := range p.draft.Steps[f.steps:] {
 		if each.When == "" && slices.Contains(each.Deps, f.asked.ID) {
 			each.When = f.asked.Capture + ".answer == 'yes'"
@@ -62,13 +64,6 @@ func (p *page) merge(f *fork) {
 	}
 	p.forked = f
 	p.follow(f.after)
-}
-
-// heading is a heading above what is read. unit is its place in the report: the first step
-// below it decides its verdict; -1 once one did.
-type heading struct {
-	level, unit int
-	words       string
 }
 
 // readPage reads a skill, or another page in Markdown.
@@ -90,6 +85,7 @@ func (d *Draft) readPage(source []byte) error {
 	for block := parsed.FirstChild(); block != nil; block = block.NextSibling() {
 		p.block(block)
 	}
+	p.close(0)
 	return nil
 }
 
@@ -133,17 +129,18 @@ func (p *page) block(node ast.Node) {
 		return
 	}
 	f := p.fork
-	p.fork, p.goesOn = nil, node.NextSibling() != nil && node.NextSibling().Kind() != ast.KindHeading
+	p.fork, p.goesOn = nil, p.goesOnBehind(node)
+	if head, is := node.(*ast.Heading); is {
+		if f != nil && len(p.above) > 0 { // the sections below are the branch
+			last := &p.above[len(p.above)-1]
+			last.forks, f = append(last.forks, f), nil
+		}
+		p.heading(head)
+	}
 	if f != nil {
 		defer p.merge(f)
 	}
 	switch block := node.(type) {
-	case *ast.Heading:
-		for len(p.above) > 0 && p.above[len(p.above)-1].level >= block.Level {
-			p.above = p.above[:len(p.above)-1]
-		}
-		p.draft.note(p.line(block), p.words(block), LeftOut, "", "the section has no step")
-		p.above = append(p.above, heading{block.Level, len(p.draft.Units) - 1, p.words(block)})
 	case *ast.List:
 		p.list(block)
 	case *ast.FencedCodeBlock:
@@ -163,40 +160,19 @@ func (p *page) block(node ast.Node) {
 	}
 }
 
-// section is the way of headings to what is read.
-func (p *page) section() string {
-	var words []string
-	for _, each := range p.above {
-		words = append(words, each.words)
-	}
-	return strings.Join(words, " > ")
-}
-
-// nearest is the heading above.
-func (p *page) nearest() string {
-	if len(p.above) == 0 {
-		return ""
-	}
-	return p.above[len(p.above)-1].words
-}
-
-// used notes that the sections above have a step.
-func (p *page) used(step string) {
-	for i := range p.above {
-		if at := p.above[i].unit; at >= 0 {
-			unit := &p.draft.Units[at]
-			unit.Verdict, unit.Step, unit.Why = Asked, step, "its words are with the tasks below it"
-			p.above[i].unit = -1
-		}
-	}
-}
-
 // task adds a task after the last step.
 func (p *page) task(id, words string, line int, quote string) *Step {
 	step := p.draft.task(id, words, line, quote, p.last)
 	if section := p.section(); section != "" {
 		step.Input["section"] = section
 	}
+	p.follow(step)
+	return step
+}
+
+// hold adds a duty after the last step.
+func (p *page) hold(_, words string, line int, quote string) *Step {
+	step := p.draft.hold(words, line, quote, p.last)
 	p.follow(step)
 	return step
 }
@@ -216,156 +192,20 @@ func (p *page) follow(s *Step) {
 	p.used(s.ID)
 }
 
-// point is an item of a list, or what stands below one, that holds nothing.
-type point struct {
-	words string
-	line  int
-	depth int
-}
-
-// list reads the items of a list in their order. A numbered item is a step, with the points
-// below it; points that follow each other without numbers are one. What holds something, and
-// numbered items below others, are steps of their own, one after the other.
-func (p *page) list(list *ast.List) {
-	var open []point
-	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
-		points, plain := p.points(item, 0)
-		if plain {
-			open = append(open, points...)
-		}
-		if list.IsOrdered() || !plain {
-			p.pointed(open, list.IsOrdered())
-			open = nil
-		}
-		if !plain {
-			p.item(item)
-		}
-	}
-	p.pointed(open, false)
-}
-
-// points returns what an item says; plain is false where a part of it is a step of its own.
-func (p *page) points(item ast.Node, depth int) (found []point, plain bool) {
-	for child := item.FirstChild(); child != nil; child = child.NextSibling() {
-		switch block := child.(type) {
-		case *ast.Paragraph, *ast.TextBlock:
-			words := unchecked(p.words(block))
-			if holds(words) {
-				return nil, false
-			}
-			if words != "" {
-				found = append(found, point{words, p.line(block), depth})
-			}
-		case *ast.List:
-			for inner := block.FirstChild(); inner != nil; inner = inner.NextSibling() {
-				below, plain := p.points(inner, depth+1)
-				if !plain || block.IsOrdered() {
-					return nil, false
-				}
-				found = append(found, below...)
-			}
-		default:
-			return nil, false
-		}
-	}
-	return found, true
-}
-
-// holds reports whether a sentence becomes more than a task.
-func holds(words string) bool {
-	is, _, _ := meaningOf(words)
-	return is != plain
-}
-
-// unchecked takes the box of a task list away.
-func unchecked(words string) string {
-	for _, box := range []string{"[ ]", "[x]", "[X]"} {
-		words = strings.TrimPrefix(words, box)
-	}
-	return strings.TrimSpace(words)
-}
-
-// pointed makes one task of points: of a numbered item the first is the task, and the others
-// stand below it.
-func (p *page) pointed(points []point, numbered bool) {
-	if len(points) == 0 {
-		return
-	}
-	var task []string
-	for _, each := range points {
-		task = append(task, strings.Repeat("  ", each.depth)+"- "+each.words)
-	}
-	if numbered || len(points) == 1 {
-		task[0] = points[0].words
-	}
-	add := p.tell
-	if numbered {
-		add = p.task
-	}
-	step := add(points[0].words, strings.Join(task, "\n"), points[0].line, points[0].words)
-	for _, each := range points {
-		p.draft.note(each.line, each.words, Asked, step.ID, "its words are the task")
-	}
-}
-
-// item reads an item of which a part is a step of its own.
-func (p *page) item(item ast.Node) {
-	first := item.FirstChild()
-	words := ""
-	if _, nested := first.(*ast.List); !nested {
-		words = unchecked(p.words(first))
-	}
-	if words != "" {
-		line := p.line(first)
-		p.goesOn = first.NextSibling() != nil
-		next := first.NextSibling()
-		p.told(words, line, next)
-		first = next
-	}
-	for inner := first; inner != nil; inner = inner.NextSibling() {
-		p.block(inner)
-	}
-}
-
-// told reads a sentence or item; next is the block behind it.
-func (p *page) told(words string, line int, next ast.Node) {
-	points := p.taken(words, next)
-	whole := words
-	for _, each := range points {
-		whole += "\n" + strings.Repeat("  ", each.depth) + "- " + each.words
-	}
-	verdict, step, why := p.sentence(whole, line, words)
-	p.draft.note(line, words, verdict, step, why)
-	for _, each := range points {
-		p.draft.note(each.line, each.words, verdict, step, why)
-	}
-}
-
-// taken returns the points of a list that a duty before it, which ends with a colon, is about.
-func (p *page) taken(words string, next ast.Node) (found []point) {
-	list, is := next.(*ast.List)
-	if !is || list.IsOrdered() || !strings.HasSuffix(strings.TrimRight(words, "* "), ":") {
-		return nil
-	}
-	if holds, _, _ := meaningOf(words); holds != obliges && holds != approves {
-		return nil
-	}
-	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
-		points, plain := p.points(item, 0)
-		if !plain {
-			return nil
-		}
-		found = append(found, points...)
-	}
-	p.read = list
-	return found
-}
-
-// prose reads a paragraph: each sentence is a unit, and those that hold nothing are one task.
-// next is the block behind it.
+// prose reads a paragraph: each sentence is a unit, and those that hold nothing are a task,
+// before what stands behind them. next is the block behind the paragraph.
 func (p *page) prose(words string, line int, next ast.Node) {
 	var plain []string
-	var units []int
+	tell := func() {
+		if len(plain) == 0 {
+			return
+		}
+		made := p.tell(cmp.Or(p.nearest(), plain[0]), strings.Join(plain, " "), line, plain[0])
+		for _, each := range plain {
+			p.draft.note(line, each, Asked, made.ID, "its words are the task")
+		}
+		plain = nil
+	}
 	read, all := 0, sentences(words)
 	for i, each := range all {
 		if i < read {
@@ -374,37 +214,32 @@ func (p *page) prose(words string, line int, next ast.Node) {
 		for read = i + 1; read < len(all) && otherBranch().MatchString(all[read]) && isConditional(strings.Join(all[i:read+1], " ")); {
 			read++
 		}
-		if read > i+1 {
-			verdict, step, why := p.sentence(strings.Join(all[i:read], " "), line, each)
+		switch {
+		case read > i+1:
+			tell()
+			verdict, step, why := p.sentence(strings.Join(all[i:read], " "), "", line, each)
 			for _, part := range all[i:read] {
 				p.draft.note(line, part, verdict, step, why)
 			}
-			continue
-		}
-		if holds(each) {
+		case holds(each):
+			tell()
 			behind := next
 			if read < len(all) {
 				behind = nil
 			}
-			p.told(each, line, behind)
-			continue
+			p.told(each, each, line, behind)
+		default:
+			plain = append(plain, each)
 		}
-		plain = append(plain, each)
-		p.draft.note(line, each, Asked, "", "its words are the task")
-		units = append(units, len(p.draft.Units)-1)
 	}
-	if len(plain) == 0 {
-		return
-	}
-	made := p.tell(cmp.Or(p.nearest(), plain[0]), strings.Join(plain, " "), line, plain[0])
-	for _, each := range units {
-		p.draft.Units[each].Step = made.ID
-	}
+	tell()
 }
 
-// sentence makes the steps of one sentence or item, and says what became of it.
-func (p *page) sentence(words string, line int, quote string) (verdict, step, why string) {
+// sentence makes the steps of one sentence or item, with what stands below it, and says what
+// became of it.
+func (p *page) sentence(words, below string, line int, quote string) (verdict, step, why string) {
 	is, about, parts := meaningOf(words)
+	words += below
 	switch f := p.forked; {
 	case is == forbids:
 		for i, command := range strings.Split(about, "`") {
@@ -423,19 +258,24 @@ func (p *page) sentence(words string, line int, quote string) (verdict, step, wh
 		asked := p.draft.askWhether(about, line, quote, p.last)
 		p.follow(asked)
 		p.fork = &fork{asked: asked, steps: len(p.draft.Steps)}
+		p.branches++
 		return Enforced, asked.ID, "a question with yes and no decides whether what stands below happens"
 	case is == opensOther && f != nil && p.goesOn && p.last == f.after.ID:
 		f.steps = len(p.draft.Steps) - 1
 		p.draft.Steps = p.draft.Steps[:f.steps] // the branches meet below
 		p.last, p.fork, p.forked = f.without.ID, f, nil
+		p.branches++
 		return Enforced, f.asked.ID, "what stands below is the other branch of the question"
 	case is == decides:
 		asked, last := p.draft.branch(parts, line, quote, p.last)
 		p.follow(last)
 		return Enforced, asked.ID, "a question with yes and no decides the branch"
-	case is == obliges:
-		made := p.draft.hold(words, line, quote, p.last)
+	case is == asks:
+		made := p.draft.ask(words, line, quote, p.branches == 0, p.last)
 		p.follow(made)
+		return Enforced, made.ID, "a person answers it before what stands below"
+	case is == obliges:
+		made := p.hold(words, words, line, quote)
 		return Enforced, made.ID, "the model keeps it, says so and what shows it, and nothing below happens before that"
 	}
 	made := p.task(words, words, line, quote)
@@ -463,6 +303,9 @@ func (p *page) table(table *tables.Table) {
 // shells are the languages of code blocks that are commands.
 var shells = []string{"sh", "bash", "shell", "zsh", "console", "terminal", "shellsession"}
 
+// charts are the languages of code blocks that are flowcharts, Mermaid and then Graphviz'.
+var charts = []string{"mermaid", "dot", "graphviz", "gv"}
+
 // code reads a code block: a flowchart, a command, or a part of a task.
 func (p *page) code(block ast.Node, language string) {
 	body := string(block.Lines().Value(p.source))
@@ -470,9 +313,13 @@ func (p *page) code(block ast.Node, language string) {
 	switch {
 	case words == "":
 		return
-	case strings.EqualFold(language, "mermaid"):
+	case slices.Contains(charts, strings.ToLower(language)):
 		before := len(p.draft.Steps)
-		err := p.draft.readMermaid(body, line)
+		read := p.draft.readDOT
+		if strings.EqualFold(language, charts[0]) {
+			read = p.draft.readMermaid
+		}
+		err := read(body, line)
 		if err == nil {
 			p.used(p.draft.Steps[before].ID)
 			return

@@ -90,15 +90,21 @@ const people = `\b(?:user|human|person|customer|owner|maintainer|reviewer|team l
 var (
 	// approval is a sentence that has a person asked first: it wants a consent, or names a
 	// person who is asked or agrees, and an order.
-	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|wait for|require|request|seek|need|without)s?\b[^.]{0,80}\b(?:approval|permission|confirmation|consent|sign-?off|go-?ahead|ok|okay)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b|^\W*ask first\b|\bwithout (?:first )?asking\b`)
-	asking   = pattern.Lazy(`(?i)\b(?:ask|confirm|check|verify)\b[^.]{0,60}` + people + `|` + people + ` (?:has |have )?(?:explicitly )?(?:approve|confirm|agree|consent|sign|accept)`)
+	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|reach|receive|await|wait for|require|request|seek|need|without)s?\b[^.]{0,80}\b(?:approvals?|permission|confirmation|consent|sign-?offs?|go-?ahead|ok|okay)\b|\b(?:unless|until|once|only (?:when|if|after|once)) (?:(?:it|they|explicitly|is|are|was|been|has|have) ){0,3}(?:approved|authori[sz]ed|signed off)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b|^\W*ask first\b|\bwithout (?:first )?asking\b`)
+	asking   = pattern.Lazy(`(?i)\b(?:ask|confirm|check|verify)\b[^.]{0,60}` + people + `|` + people + `[^.,;:]{0,40} (?:approve|authori[sz]e|confirm|agree|consent|sign|accept)`)
 	// unasked is a clause by which nobody is asked.
 	unasked = pattern.Lazy(`(?i)\b(?:not|don't|never)\s+(?:(?:to|ever|then|again|need|have)\s+)*(?:ask|wait|request|require|seek|confirm)\b[^.;]*`)
 	order   = pattern.Lazy(`(?i)\b(?:before|first|prior to|until|unless|once|after|only)\b`)
-	// duty is a sentence that must hold.
-	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b|^\W*(?:stop\b|refuse\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b)`)
+	// question has a person asked what the model is to know, whatever comes of it.
+	question = pattern.Lazy(`(?i)^\W*(?:(?:then|first|next|always|please|and),? )*ask (?:the |a |your )?` + people + `(?:.{0,80}:$| (?:for|about|to|wh\pL+|how|(?:if|whether) (?:they|he|she)\b)|\W*$)`)
+	// duty is a sentence that must hold; a wait, an order and what has to be verified hold, too.
+	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b|^\W*(?:stop\b|refuse\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b|(?:^\W*|\b(?:and|then|first|next|finally|now|please),? )(?:ensure|verify|confirm|check that|wait (?:for|until))\b|^\W*(?:important|critical|mandatory)\b\W*:|.\b(?:before|prior to) \pL+ing\b)`)
 	// condition is if … then … else in its usual forms.
 	condition = pattern.Lazy(`(?i)^(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
+	// ending is a condition before an arrow that leads to an end.
+	ending = pattern.Lazy(`(?i)^([^:→]{3,80}?) (?:→|->|=>) ((?:stop|abort|halt|fail|exit|escalate|refuse|reject)\b.*)$`)
+	// stops is a consequence that ends all.
+	stops = pattern.Lazy(`(?i)^(?:please )?(?:(?:stop|abort|halt|exit)(?:\W*$|[,;:.]| (?:and|here|now|immediately|the (?:run|procedure|process|workflow))\b)|do not (?:proceed|continue|go on)\b)`)
 	// otherwise begins the other branch, "else" also without a mark before it, behind a word.
 	otherwise = pattern.Lazy(`(?i)(?:(?:^|[.;,] +)(?:(?:otherwise|else)[,:]?|if (?:not|no)[,:])|(\pL+) +else) +`)
 	// inquiry is "check whether …" with what follows from it.
@@ -114,7 +120,10 @@ var (
 	// lets says where it does not: then no rule can.
 	forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:(?:ever|run|use|execute|call|invoke|issue|type|do|try|the|a|an|any|command)\\s+){0,3}((?:`[a-z][a-z0-9_.-]* [^`]{1,120}`(?:,? (?:or|and|nor) |, )?)+)(?:[.,;:!?)]|\\s+[(—–-]|\\s*$)")
 	lets      = pattern.Lazy("(?i)^\\W*(?:unless|except|if|when|without|until|in|on|to|from|while)\\b|^\\W*(?:(?:or|and|nor) )?`")
-	tag       = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
+	// numbered is a heading that is a step of its own, refused one above what shall not be.
+	numbered = pattern.Lazy(`(?i)^(?:(?:step|task|phase) )?\d+\pL?[.):] `)
+	refused  = pattern.Lazy(`(?i)\b(?:red flags?|anti-?patterns?|not to do|don'?ts|never|must not|do not|prohibited|forbidden)\b`)
+	tag      = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
 )
 
 // meaning is what a sentence holds.
@@ -128,6 +137,7 @@ const (
 	opensBranch
 	opensOther
 	decides
+	asks
 	obliges
 )
 
@@ -153,6 +163,9 @@ func meaningOf(words string) (is meaning, about string, parts branches) {
 	if parts, conditional := conditional(words); conditional {
 		return decides, "", parts
 	}
+	if question().MatchString(words) {
+		return asks, "", parts
+	}
 	if duty().MatchString(words) {
 		return obliges, "", parts
 	}
@@ -167,6 +180,7 @@ func conditional(text string) (branches, bool) {
 	} else if found != nil {
 		text = "If " + strings.TrimRight(found[1], ".;") + ", then " + found[3]
 	}
+	text = ending().ReplaceAllString(text, "If $1, then $2")
 	found := condition().FindStringSubmatch(text)
 	if found == nil || otherBranch().MatchString(text) || strings.HasPrefix(found[1], "to ") {
 		return branches{}, false

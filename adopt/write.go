@@ -66,12 +66,14 @@ func (s *Step) write(out *bytes.Buffer, document string, first bool) {
 		fmt.Fprintf(out, "    when: %s\n", scalar(s.When))
 	}
 	out.WriteString("    input_template:\n")
-	for _, key := range []string{"task", "section", "message", "that", "name", "value"} {
+	for _, key := range []string{"task", "section", "answers", "message", "schema", "that", "name", "value"} {
 		text, is := s.Input[key].(string)
 		switch {
+		case s.Input[key] == nil:
 		case !is:
-		case key == "that":
-			fmt.Fprintf(out, "      that: %s\n", scalar(text))
+			fmt.Fprintf(out, "      %s: %s\n", key, jsonvalue.Encoded(s.Input[key]))
+		case key == "that" || key == "answers": // expressions
+			fmt.Fprintf(out, "      %s: %s\n", key, scalar(text))
 		default:
 			fmt.Fprintf(out, "      %s: %s\n", key, scalar(literal(text)))
 		}

@@ -23,6 +23,7 @@ import (
 type report struct {
 	file        string
 	needs       string // what a file of this kind has, for the error of an empty one
+	foreign     bool   // it is a file of another program, with aliases, merges and tags
 	lines       [][]byte
 	diagnostics []fault.Diagnostic
 	warnings    []fault.Diagnostic // what YAML reads otherwise than it looks

@@ -62,12 +62,66 @@ func (r *report) readSource(src []byte) *yaml.Node {
 		relocate(&document, editorLines(src))
 	}
 	before := len(r.diagnostics)
+	root := document.Content[0]
+	if r.foreign {
+		left := maxSource
+		if root, r.lines = expanded(root, 0, &left), nil; left < 0 { // where what is written twice stands is not looked at
+			r.addAt(fault.LimitExceeded, "", position{1, 1}, "with its aliases written out the file has over %d bytes", maxSource)
+			return nil
+		}
+	}
 	count := 0
-	r.checkNode(document.Content[0], nil, 0, &count)
+	r.checkNode(root, nil, 0, &count)
 	if len(r.diagnostics) > before {
 		return nil
 	}
-	return document.Content[0]
+	return root
+}
+
+// expanded returns a copy of a tree in which aliases and merges are written out and tags are
+// left out. It ends where nothing is left of a number of bytes, and below the depth that is
+// read, so that an alias within its own value ends, too.
+func expanded(node *yaml.Node, depth int, left *int) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	made := *node
+	made.Anchor, made.Content = "", nil
+	if node.Style&yaml.TaggedStyle != 0 {
+		made.Style, made.Tag = node.Style&^yaml.TaggedStyle, node.ShortTag()
+	}
+	*left -= len(node.Value) + 10
+	merged := []*yaml.Node{}
+	for i, each := range node.Content {
+		switch {
+		case *left < 0 || depth > maxDepth:
+			return &made
+		case node.Kind == yaml.MappingNode && node.Content[i&^1].Tag == "!!merge":
+			if i%2 == 1 {
+				merged = append(merged, expanded(each, depth+1, left))
+			}
+		default:
+			made.Content = append(made.Content, expanded(each, depth+1, left))
+		}
+	}
+	has := map[string]bool{}
+	for i := 0; len(merged) > 0 && i < len(made.Content); i += 2 {
+		has[made.Content[i].Value] = true
+	}
+	for len(merged) > 0 {
+		first := merged[0]
+		if merged = merged[1:]; first.Kind == yaml.SequenceNode {
+			merged = append(first.Content, merged...)
+			continue
+		}
+		for i := 0; i+1 < len(first.Content); i += 2 {
+			if key := first.Content[i].Value; !has[key] {
+				has[key] = true
+				made.Content = append(made.Content, first.Content[i], first.Content[i+1])
+			}
+		}
+	}
+	return &made
 }
 
 // lineEnd is what ends a line for yaml.v3. Of it, otherEnds end no line for editors.

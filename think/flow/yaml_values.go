@@ -38,8 +38,18 @@ func ReadYAML(file string, src []byte) (any, error) {
 // ReadYAMLPlaces is ReadYAML that also returns the places of values, for packages with
 // checks of their own.
 func ReadYAMLPlaces(file string, src []byte) (any, fault.Places, error) {
-	root, r, err := readRoot(file, src)
-	if err != nil {
+	return (&report{file: file}).places(src)
+}
+
+// ReadForeignYAML is ReadYAMLPlaces for files of other programs: aliases and merges are
+// written out, and tags are left out.
+func ReadForeignYAML(file string, src []byte) (any, fault.Places, error) {
+	return (&report{file: file, foreign: true}).places(src)
+}
+
+func (r *report) places(src []byte) (any, fault.Places, error) {
+	root := r.readSource(src)
+	if err := r.failure(r.file); err != nil {
 		return nil, nil, err
 	}
 	l := &Layout{parser: parser{report: r}, keys: make(fault.Places, len(src)/16)}

@@ -65,7 +65,7 @@ func (p *program) adopt(ctx context.Context, a *app.App, file, name string, yes 
 	if err != nil {
 		return err
 	}
-	draft, err := adopt.Read(filepath.ToSlash(file), text, flow.ReadYAMLPlaces)
+	draft, err := adopt.Read(filepath.ToSlash(file), text, flow.ReadForeignYAML)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,102 @@
+package adopt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/adopt"
+)
+
+const demands = `# Moving the tank
+
+Look at the level. Ensure the pump is off. Write it down.
+
+Wait until the valve is cold.
+
+Drain the tank before opening the lid.
+
+**Important:** wear gloves.
+
+Exit code 1 → stop and call the plant.
+
+Confirm that the lid is locked:
+
+` + "```sh\nlid status\n```" + `
+
+Do not weld unless the owner of the tank authorizes it.
+
+Reach a majority of approvals before the move.
+
+Ask the user which crane to use:
+
+1. the blue one
+2. the old one
+
+Ask the customer exactly once:
+
+> Shall the tank go? Proceed?
+
+- [ ] The ground is dry
+- [x] The road is closed
+
+The following MUST stay dry:
+
+- the pump
+- the fuse, never the cable
+
+## If the crane is late
+
+Call the depot.
+
+### Ring twice
+
+Note the hour.
+
+## Otherwise
+
+Lift it.
+
+## 7. Paint the tank
+
+## Red flags
+
+- smoke
+- a smell of gas
+
+## Ways
+
+` + "```dot\ndigraph g {\n  lift -> turn [label=\"yes\"];\n  lift -> wait [label=\"no\"];\n  legend [label=\"blue: crane\"];\n}\n```\n"
+
+// What a page demands is held, in the order of the page, in the words and places that people
+// have for it.
+func TestWhatAPageDemands(t *testing.T) {
+	draft := read(t, "tank.md", demands)
+	calls := map[string]string{}
+	for _, unit := range draft.Units {
+		if at := slices.IndexFunc(draft.Steps, func(each *adopt.Step) bool { return each.ID == unit.Step }); at >= 0 {
+			calls[unit.Text] = draft.Steps[at].Call
+		}
+	}
+	for call, texts := range map[string]string{
+		"flow.assert": "Ensure the pump is off.|Wait until the valve is cold.|Drain the tank before opening the lid.|**Important:** wear gloves.|Confirm that the lid is locked:|" +
+			"The ground is dry|The road is closed|The following MUST stay dry:|the pump|the fuse, never the cable|Red flags|smoke|a smell of gas",
+		"human.approve": "Do not weld unless the owner of the tank authorizes it.|Reach a majority of approvals before the move.|Ask the customer exactly once:|Shall the tank go? Proceed?",
+		"human.ask":     "Ask the user which crane to use:|the blue one|the old one",
+		"ci.run":        "lid status",
+		"llm.generate":  "Look at the level.|Write it down.|Exit code 1 → stop and call the plant.|If the crane is late|Otherwise|7. Paint the tank|Lift it.|lift",
+	} {
+		for _, text := range strings.Split(texts, "|") {
+			require.Equal(t, call, calls[text], text)
+		}
+	}
+	for below, above := range map[string]string{"kept_ensure_pump_off": "moving_the_tank", "kept_confirm_lid_locked": "run_lid_status", "if_crane_late": "crane_late", "after_crane_late": "ring_twice", "step_7_paint_tank": "after_crane_late", "after_exit_code_1": "stop_exit_code_1"} {
+		require.Contains(t, step(t, draft, below).Deps, above)
+	}
+	require.Equal(t, "crane_late.answer == 'yes'", step(t, draft, "if_crane_late").When)
+	require.Equal(t, "{{ exit_code_1.answer == 'no' }}", step(t, draft, "stop_exit_code_1").Input["that"])
+	require.Equal(t, "{{ {ask_user_which_crane_use: ask_user_which_crane_use.answer} }}", step(t, draft, "ring_twice").Input["answers"])
+	require.Contains(t, draft.Units, adopt.Unit{Line: 65, Text: "blue: crane", Verdict: adopt.LeftOut, Why: "no arrow leads to it or from it, as of a legend or a note"})
+}
