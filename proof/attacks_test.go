@@ -251,8 +251,17 @@ func (f *forger) readings() {
 			chained(s)
 		})
 	}
-	for _, number := range []string{"3.0000000000000000001", "30e-1", "0.3e1", "3.0e0", "300000000000000000000e-20", "-3", "9007199254740993", "3e400", "2.9999999999999999999", "true", "null"} {
+	for _, number := range []string{"3.0000000000000000001", "30e-1", "0.3e1", "3.0e0", "300000000000000000000e-20", "-3", "9007199254740993", "3e400", "2.9999999999999999999", "true", "null", "3e-400", "0e999", "1e-1000000000000000000000"} {
 		edit(2, alike, `"version":3,`, `"version":`+number+`,`)
+		edit(2, alike, `"by":"local"`, `"by":"local","to":`+number)
+		edit(0, unreplayed, `"format":1,`, `"format":1.0,"n":`+number+`,`)
+	}
+	for _, names := range []string{`"a\ud800":1,"a\udbff":2`, `"\ud800":1,"\ufffd":2`} {
+		edit(2, proof.BadStatement, `"by":"local"`, `"by":"local",`+names)
+		edit(3, proof.BadStatement, `"outputs":{`, `"outputs":{`+names+`,`)
+	}
+	for _, version := range []int{1 << 53, 1<<53 - 1, -1 << 53} {
+		f.forge(fmt.Sprintf("a claim of record %d", version), alike, f.plain, func(s *proof.Statement) { s.Predicate.Claims[0].Version = version })
 	}
 	for _, number := range []string{"1.0", "1e0", "10e-1", "1.00000000000000000001", "true", `"1"`, "null", "[1]", "1e1"} {
 		edit(0, alike, `"format":1,`, `"format":`+number+`,`)

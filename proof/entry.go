@@ -42,23 +42,21 @@ type pin struct {
 }
 
 // readEntry reads a record, in which no name stands twice, since readers differ on which
-// counts. Nor do they agree on half of a surrogate pair, which Go reads as U+FFFD, and on
-// integers beyond a double.
+// counts. Nor do they agree on half of a surrogate pair, which Go reads as U+FFFD.
 func readEntry(line string) (read entry, ok bool) {
-	return read, jsonvalue.UnmarshalWhole([]byte(line), &read.Record) == nil && read.readData()
+	return read, jsonvalue.UnmarshalShared([]byte(line), &read.Record) == nil && read.readData()
 }
 
 // readData reads the data of a record.
 func (e *entry) readData() bool {
-	if jsonvalue.UnmarshalWhole(e.Data, &e.data) != nil {
+	if jsonvalue.UnmarshalShared(e.Data, &e.data) != nil {
 		return false
 	}
 	texts := []string{e.Workflow, e.Run, e.Kind, e.Time, e.Status, e.State, e.Prev, e.Hash, e.Step, e.Call, e.Done, e.Allowed, e.Digest, e.Witness, e.Receipt, e.By, e.Claims, e.ResultRef, e.Schemas}
 	for name, each := range e.Pins {
 		texts = append(texts, name, each.Digest, each.File)
 	}
-	const whole = 1 << 53
-	return max(e.Version, e.Format, e.To) < whole && min(e.Version, e.Format, e.To) > -whole && !strings.ContainsRune(strings.Join(texts, ""), '\ufffd')
+	return !strings.ContainsRune(strings.Join(texts, ""), '\ufffd')
 }
 
 const (

@@ -393,30 +393,59 @@ func TestForgeriesAreRefused(t *testing.T) {
 		require.NotNil(t, report.Reason)
 		require.Equal(t, proof.BadReplay, report.Reason.Code)
 	}
+	files := [][]byte{}
+	for _, each := range all {
+		files = append(files, each.file)
+	}
+	said := inPython(t, files, nil, append(f.extra, f.ada)...)
+	require.Len(t, said, len(all))
+	for i, each := range all {
+		assert.Equal(t, codes[i], said[i], "%s", each.name)
+	}
+}
+
+// inPython returns what the verifier in Python says of files.
+func inPython(t *testing.T, files [][]byte, revoked ssh.Signer, signers ...ssh.Signer) []string {
+	t.Helper()
 	python, err := exec.LookPath("python3")
 	if _, missing := exec.LookPath("ssh-keygen"); err != nil || missing != nil {
 		t.Skip("python3 and ssh-keygen are not installed")
 	}
 	folder := t.TempDir()
-	allowed := filepath.Join(folder, "allowed")
-	var lines []byte
-	for _, each := range append(f.extra, f.ada) {
+	arguments := []string{"testdata/verify.py", filepath.Join(folder, "allowed"), filepath.Join(folder, "revoked")}
+	var lines, list []byte
+	for _, each := range signers {
 		lines = fmt.Appendf(lines, "ada %s", ssh.MarshalAuthorizedKey(each.PublicKey()))
 	}
-	require.NoError(t, os.WriteFile(allowed, lines, 0o600))
-	arguments := []string{"testdata/verify.py", allowed}
-	for i, each := range all {
-		file := filepath.Join(folder, fmt.Sprintf("%d.proof", i))
-		require.NoError(t, os.WriteFile(file, each.file, 0o600))
-		arguments = append(arguments, file)
+	if revoked != nil {
+		list = ssh.MarshalAuthorizedKey(revoked.PublicKey())
+	}
+	require.NoError(t, os.WriteFile(arguments[1], lines, 0o600))
+	require.NoError(t, os.WriteFile(arguments[2], list, 0o600))
+	for i, each := range files {
+		name := filepath.Join(folder, fmt.Sprintf("%d.proof", i))
+		require.NoError(t, os.WriteFile(name, each, 0o600))
+		arguments = append(arguments, name)
 	}
 	out, err := exec.CommandContext(t.Context(), python, arguments...).CombinedOutput()
 	require.NoError(t, err, string(out))
-	said := strings.Split(strings.TrimSpace(string(out)), "\n")
-	require.Len(t, said, len(all))
-	for i, each := range all {
-		assert.Equal(t, codes[i], said[i], "%s", each.name)
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// TestRevokedKeysCountNowhere gives both verifiers keys that count and one that is revoked.
+func TestRevokedKeysCountNowhere(t *testing.T) {
+	w := newWorld(t, map[string]string{"shipped": workflow})
+	ada, eve := signerOf(t, 'a'), signerOf(t, 'e')
+	statement := w.statement(w.shipped("r1", greeting))
+	files := [][]byte{sealed(t, statement, ada), sealed(t, statement, eve), sealed(t, statement, ada, eve), sealed(t, statement, eve, ada)}
+	trust := trusting(ada, eve)
+	trust.Revoked = []string{ssh.FingerprintSHA256(eve.PublicKey())}
+	want := []string{"verified", "KEY", "verified", "verified"}
+	for i, each := range files {
+		report := proof.Verify(t.Context(), each, trust, nil)
+		require.Equal(t, want[i] == "verified", report.Verified)
 	}
+	require.Equal(t, want, inPython(t, files, eve, ada, eve))
 }
 
 // Stamp implements proof.Authority.

@@ -50,7 +50,7 @@ func modelsOf(entries []entry, imported int) (found []Model) {
 	}
 	for _, each := range entries {
 		var took used
-		if each.Kind != kindResult || len(each.Used) > 0 && jsonvalue.UnmarshalWhole(each.Used, &took) != nil {
+		if each.Kind != kindResult || len(each.Used) > 0 && jsonvalue.UnmarshalShared(each.Used, &took) != nil {
 			continue
 		}
 		for _, one := range took.Models {

@@ -62,7 +62,7 @@ function unique(text) {
     if (token === "{") open.push(new Set());
     else if (token === "}") open.pop();
     else if (token.endsWith(":")) {
-      const name = JSON.parse(token.slice(0, -1));
+      const name = JSON.parse(token.slice(0, -1)).toWellFormed();
       need(!open.at(-1).has(name));
       open.at(-1).add(name);
     }
@@ -176,17 +176,17 @@ function claimOf({ kind, version, data }, imported, seen) {
   return { step: data.step, status: data.status, grade, how, version };
 }
 
-// verifyProof checks the text of a proof against the fingerprints of keys that count; null
-// asks about no key. It returns the reason for a refusal as code, "" for none.
-async function verifyProof(text, allowed) {
+// verifyProof checks the text of a proof against the fingerprints of keys that count, null for
+// any, and of revoked ones. It returns the reason for a refusal as code, "" for none.
+async function verifyProof(text, allowed, revoked = []) {
   const out = { code: "", signers: [], stamps: [], statement: null };
   try {
-    await verify(text, allowed, out);
+    await verify(text, allowed, revoked, out);
     out.code = "";
   } catch { /* the code says what failed */ }
   return out;
 }
-async function verify(text, allowed, out) {
+async function verify(text, allowed, revoked, out) {
   out.code = "ENVELOPE";
   const envelope = read(text.slice(0, -1), ENVELOPE);
   need(text.endsWith("\n") && envelope.payloadType === TYPE && envelope.signatures.length > 0 && envelope.signatures.length <= 16);
@@ -198,7 +198,7 @@ async function verify(text, allowed, out) {
     out.signers.push(each.keyid);
   }
   out.code = "KEY";
-  need(allowed === null || out.signers.some((key) => allowed.includes(key)));
+  need(out.signers.some((key) => !revoked.includes(key) && (allowed ?? [key]).includes(key)));
   out.code = "STATEMENT";
   const statement = read(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload), STATEMENT), p = statement.predicate;
   need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === PREDICATE);
@@ -265,7 +265,7 @@ async function subjectsOf(p, last, line, stated) {
 // What follows shows the proof.
 const REASONS = {
   ENVELOPE: "the file is not the one form of a proof", SIGNATURE: "a signature does not fit the content", TIMESTAMP: "a time stamp is of something else, or too old",
-  KEY: "no signature is of the key that you named", STATEMENT: "the content is not a statement of this format", REDACTION: "something was redacted that must be seen",
+  KEY: "no signature is of the key that you named, or it is revoked", STATEMENT: "the content is not a statement of this format", REDACTION: "something was redacted that must be seen",
   CHAIN: "a record does not follow from the one before", SOURCE: "a workflow or a result is not the one that the records name", RECEIPT: "a receipt is not of the record that names it",
   CLAIM: "the records do not show what a step claims", SUBJECT: "a subject is not what the records show" };
 const WORDS = {
@@ -382,7 +382,7 @@ async function named(text) {
 }
 async function check() {
   const text = document.getElementById("proof").textContent, key = await named(document.getElementById("key").value);
-  const out = await verifyProof(text, key === "" ? null : [key]);
+  const out = await verifyProof(text, key === "" ? null : [key], await Promise.all(document.getElementById("revoked").value.split("\n").map(named)));
   if (out.code !== "") verdict("refused", `Refused: ${REASONS[out.code]} (${out.code}).`);
   else if (key === "") verdict("unknown", `Whole, and signed by ${out.signers.join(", ")}. Nobody has said yet whether that key counts: name it below.`);
   else verdict("verified", `Verified: whole, and signed by the key that you named.`);
@@ -390,6 +390,6 @@ async function check() {
   document.body.dataset.checked = out.code || "verified";
 }
 if (document.getElementById("proof").textContent.trim() !== "") {
-  document.getElementById("key").addEventListener("input", check);
+  for (const each of ["key", "revoked"]) document.getElementById(each).addEventListener("input", check);
   check();
 }

@@ -90,6 +90,14 @@ func TestThePageRefusesForgeries(t *testing.T) {
 	}
 	require.Equal(t, "verified", name(key))
 	require.Equal(t, "refused", name("SHA256:other"))
+	revoke := func(text string) {
+		asked[bool](ctx, t, fmt.Sprintf(`(document.getElementById("revoked").value = %q) !== null`, text))
+	}
+	revoke("# ours\n\n" + key)
+	require.Equal(t, "refused", name(key))
+	require.Equal(t, "refused", name(""))
+	revoke(strings.TrimSpace(string(ssh.MarshalAuthorizedKey(f.eve.PublicKey()))))
+	require.Equal(t, "verified", name(key))
 	shown := asked[string](ctx, t, "document.body.innerText")
 	for _, text := range []string{"1 of 5 steps: only said", "answered by a person", "at a terminal", "The workflow shipped"} {
 		require.Contains(t, shown, text)

@@ -143,11 +143,13 @@ func encode(value any) ([]byte, error) {
 // decode reads a value that must be in the form of RFC 8785 and have the known members, each
 // once: then it encodes to the same bytes again.
 func decode(text []byte, into any) bool {
-	if jsonvalue.Unmarshal(text, into) != nil {
-		return false
-	}
-	again, err := encode(into)
-	return err == nil && bytes.Equal(again, text)
+	return jsonvalue.UnmarshalShared(text, into) == nil && isForm(text, into)
+}
+
+// isForm reports whether a value encodes to a text.
+func isForm(text []byte, value any) bool {
+	encoded, err := encode(value)
+	return err == nil && bytes.Equal(encoded, text)
 }
 
 // Payload returns the bytes that are signed.
@@ -162,12 +164,20 @@ func (s *Statement) Payload() ([]byte, error) {
 	return encode(short)
 }
 
-// read reads the bytes that are signed, and gives the records the hashes that follow from
-// them.
+// read reads the bytes that are signed.
 func (s *Statement) read(payload []byte) bool {
-	if !decode(payload, s) {
+	if jsonvalue.UnmarshalShared(payload, s) != nil {
 		return false
 	}
+	inForm, short := make(chan bool, 1), *s
+	short.Predicate.Records = slices.Clone(s.Predicate.Records)
+	go func() { inForm <- isForm(payload, &short) }() // it takes as long as the records
+	good := s.readRecords()
+	return <-inForm && good
+}
+
+// readRecords reads the records, and gives the whole ones their hashes.
+func (s *Statement) readRecords() bool {
 	p, before := &s.Predicate, ""
 	count, run := len(p.Records), p.Run
 	if count == 0 || count > maxRecords || min(run.Whole, run.Imported) < 0 || max(run.Whole, run.Imported) > count {

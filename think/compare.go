@@ -47,7 +47,8 @@ func text(value any) string {
 // recorded fact that follows from the run. It ignores facts that depend on the time
 // (times, drift, warnings) and texts that differ between versions of Savant (rationale,
 // notes, details, summaries).
-func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Record) (*Difference, error) {
+func (e *Engine) compare(ctx context.Context, now flow.Outcome, decoded Decoded) (*Difference, error) {
+	record, data := decoded.Record, decoded.data
 	c := comparison{now: now, record: record}
 	if c.fact("", record.State, now.Hash); c.found != nil {
 		return c.found, nil
@@ -55,9 +56,8 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 	if isAside(record) {
 		return asideDifference(now, record), nil
 	}
-	var data resultData
-	if err := decodeData(record, &data); err != nil {
-		c.fact("", "a reply", fault.From(err).Message())
+	if decoded.err != nil {
+		c.fact("", "a reply", fault.From(decoded.err).Message())
 		return c.found, nil
 	}
 	answer := data.Reply.Reply

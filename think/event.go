@@ -130,7 +130,7 @@ func (e *Engine) Answers(ctx context.Context, key state.Key) (params map[string]
 		if record.Kind != kindResult && record.Kind != kindPerson {
 			continue
 		}
-		given, err := e.recorded(ctx, record)
+		given, err := e.recorded(ctx, record, nil)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -70,7 +70,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 // carry gives a recorded answer to a fork. If the run refused it, the fork refuses it
 // too.
 func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) error {
-	given, err := e.recorded(ctx, record)
+	given, err := e.recorded(ctx, record, nil)
 	if err != nil {
 		return err
 	}

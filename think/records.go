@@ -92,12 +92,18 @@ func (v *View) Now() flow.Outcome { return v.now }
 // File is the file of the run's workflow.
 func (r *Replay) File() string { return r.plan.Pins[r.plan.Workflow].File }
 
+// Decoded is a record with its data.
+type Decoded = decoded[resultData]
+
+// Decode decodes records in their order, while the first of them are used.
+func Decode(records []state.Record) iter.Seq2[int, Decoded] { return decodeAhead[resultData](records) }
+
 // Apply gives the next recorded answer to the run: STATE_CORRUPT where it does
 // not follow from the records before it.
-func (r *Replay) Apply(ctx context.Context, record state.Record) (err error) {
-	if isAside(record) {
+func (r *Replay) Apply(ctx context.Context, record Decoded) (err error) {
+	if isAside(record.Record) {
 		if record.Kind != KindRefused {
-			if err := r.used(ctx, record); err != nil {
+			if err := r.used(ctx, record.Record); err != nil {
 				return err
 			}
 		}
@@ -105,18 +111,22 @@ func (r *Replay) Apply(ctx context.Context, record state.Record) (err error) {
 		r.now.Version = record.Version
 		return nil
 	}
-	r.now, err = r.engine.apply(ctx, r.past, r.run, record)
+	data := &record.data.answerData
+	if record.err != nil {
+		data = nil // its reply may be what cannot be read
+	}
+	r.now, err = r.engine.apply(ctx, r.past, r.run, record.Record, data)
 	return err
 }
 
 // Give gives the next recorded answer to the run, which may refuse it.
 func (r *Replay) Give(ctx context.Context, record state.Record) (refused, err error) {
-	r.now, refused, err = r.engine.give(ctx, r.past, r.run, record)
+	r.now, refused, err = r.engine.give(ctx, r.past, r.run, record, nil)
 	return refused, err
 }
 
 // Compare compares the run with its current record; nil means that they agree.
-func (r *Replay) Compare(ctx context.Context, record state.Record) (*Difference, error) {
+func (r *Replay) Compare(ctx context.Context, record Decoded) (*Difference, error) {
 	return r.engine.compare(ctx, r.now, record)
 }
 
@@ -155,7 +165,7 @@ func (v *View) Answer(ctx context.Context, version int) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	given, err := v.engine.recorded(ctx, record)
+	given, err := v.engine.recorded(ctx, record, nil)
 	return given.raw, err
 }
 

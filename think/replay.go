@@ -3,6 +3,7 @@ package think
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -273,22 +274,12 @@ func (e *Engine) replayRecords(ctx context.Context, p history) (*replayed, error
 
 // applyRecords applies records that follow each other to a run that stands at now.
 func (e *Engine) applyRecords(ctx context.Context, p history, run *flow.Run, now flow.Outcome, line []state.Record) (flow.Outcome, error) {
-	stop := make(chan struct{})
-	defer close(stop)
-	ahead := decodeAhead(line, stop)
-	var decoded []decodedAnswer
-	for i, record := range line {
-		var err error
-		if i < len(line)-1 {
-			if len(decoded) == 0 {
-				decoded = <-ahead
-			}
-			if err = decoded[0].err; err == nil {
-				err = e.resume(ctx, p, run, record, decoded[0].data)
-			}
-			decoded = decoded[1:]
-		} else {
-			now, err = e.apply(ctx, p, run, record)
+	for i, record := range decodeAhead[answerData](line) {
+		err := record.err
+		if i == len(line)-1 {
+			now, err = e.apply(ctx, p, run, record.Record, nil)
+		} else if err == nil {
+			err = e.resume(ctx, p, run, record.Record, record.data)
 		}
 		if err != nil {
 			return now, err
@@ -297,9 +288,10 @@ func (e *Engine) applyRecords(ctx context.Context, p history, run *flow.Run, now
 	return now, nil
 }
 
-// decodedAnswer is the data of a record, or why it cannot be read.
-type decodedAnswer struct {
-	data answerData
+// decoded is a record with its data, or why that cannot be read.
+type decoded[T any] struct {
+	state.Record
+	data T
 	err  error
 }
 
@@ -307,23 +299,34 @@ type decodedAnswer struct {
 const aheadBatch = 256
 
 // decodeAhead decodes the data of records in their order while the first of them are
-// applied, so that opening a long run takes less time. It ends with stop.
-func decodeAhead(records []state.Record, stop <-chan struct{}) <-chan []decodedAnswer {
-	ahead := make(chan []decodedAnswer, 2)
-	go func() {
-		for batch := range slices.Chunk(records, aheadBatch) {
-			decoded := make([]decodedAnswer, len(batch))
-			for i, record := range batch {
-				decoded[i].err = decodeData(record, &decoded[i].data)
+// applied, so that opening a long run takes less time.
+func decodeAhead[T any](records []state.Record) iter.Seq2[int, decoded[T]] {
+	return func(yield func(int, decoded[T]) bool) {
+		ahead, stop := make(chan []decoded[T], 2), make(chan struct{})
+		defer close(stop)
+		go func() {
+			for batch := range slices.Chunk(records, aheadBatch) {
+				found := make([]decoded[T], len(batch))
+				for i, record := range batch {
+					found[i].Record = record
+					found[i].err = decodeData(record, &found[i].data)
+				}
+				select {
+				case ahead <- found:
+				case <-stop:
+					return
+				}
 			}
-			select {
-			case ahead <- decoded:
-			case <-stop:
-				return
+		}()
+		for i := 0; i < len(records); {
+			for _, each := range <-ahead {
+				if !yield(i, each) {
+					return
+				}
+				i++
 			}
 		}
-	}()
-	return ahead
+	}
 }
 
 // issueTimes returns when the outstanding steps were issued, by version. A reset issues
@@ -371,18 +374,19 @@ func Effective(records []state.Record) ([]state.Record, error) {
 	return line, nil
 }
 
-// apply applies a record as it was applied at first: checks, templates and all.
-func (e *Engine) apply(ctx context.Context, p history, run *flow.Run, record state.Record) (flow.Outcome, error) {
-	out, refused, err := e.give(ctx, p, run, record)
+// apply applies a record as it was applied at first: checks, templates and all. data is what
+// was decoded of it, or nil.
+func (e *Engine) apply(ctx context.Context, p history, run *flow.Run, record state.Record, data *answerData) (flow.Outcome, error) {
+	out, refused, err := e.give(ctx, p, run, record, data)
 	if refused != nil {
 		return out, doesNotFollow(record, refused)
 	}
 	return out, err
 }
 
-// give gives a recorded answer to a run, which may refuse it. The answer is decoded for
+// give gives a recorded answer to a run, which may refuse it. The result is decoded for
 // each call, because the run takes ownership of it.
-func (e *Engine) give(ctx context.Context, p history, run *flow.Run, record state.Record) (out flow.Outcome, refused, err error) {
+func (e *Engine) give(ctx context.Context, p history, run *flow.Run, record state.Record, data *answerData) (out flow.Outcome, refused, err error) {
 	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // renders the instructions after resume
 		return out, nil, err
 	}
@@ -390,7 +394,7 @@ func (e *Engine) give(ctx context.Context, p history, run *flow.Run, record stat
 		out, refused = cancelAgain(run, record)
 		return out, refused, nil
 	}
-	given, err := e.recorded(ctx, record)
+	given, err := e.recorded(ctx, record, data)
 	if err != nil {
 		return out, nil, err
 	}
@@ -414,7 +418,7 @@ func doesNotFollow(record state.Record, err error) error {
 // neither checked nor rendered.
 func (e *Engine) resume(ctx context.Context, p history, run *flow.Run, record state.Record, data answerData) error {
 	if data.Value == "" {
-		_, err := e.apply(ctx, p, run, record)
+		_, err := e.apply(ctx, p, run, record, &data)
 		return err
 	}
 	if data.Value == sameDigest {
@@ -437,12 +441,14 @@ func (e *Engine) resume(ctx context.Context, p history, run *flow.Run, record st
 }
 
 // recorded reads an answer back from its record, as it was handed in.
-func (e *Engine) recorded(ctx context.Context, record state.Record) (given submission, err error) {
-	var data answerData
-	if err := decodeData(record, &data); err != nil {
-		return given, err
+func (e *Engine) recorded(ctx context.Context, record state.Record, data *answerData) (given submission, err error) {
+	if data == nil {
+		data = &answerData{}
+		if err := decodeData(record, data); err != nil {
+			return given, err
+		}
 	}
-	return e.submitted(ctx, record, data)
+	return e.submitted(ctx, record, *data)
 }
 
 // submitted reads back the answer that the data of its record has.

@@ -1,6 +1,10 @@
 package jsonvalue
 
 import (
+	"fmt"
+	"math"
+	"strconv"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -19,3 +23,22 @@ func Canonical(value any) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// UnmarshalShared is Unmarshal for JSON that other programs read, too: a number for an int
+// is what a double makes of it, which must be whole and below 2^53.
+func UnmarshalShared(data []byte, into any) error { return unmarshal(data, into, doubles) }
+
+var doubles = json.UnmarshalFromFunc(func(from *jsontext.Decoder, into *int) error {
+	token, err := from.ReadToken()
+	if err != nil || token.Kind() == 'n' {
+		*into = 0
+		return err
+	}
+	const safe = 1 << 53
+	value, _ := strconv.ParseFloat(token.String(), 64) // infinite beyond a double
+	if token.Kind() != '0' || value != math.Trunc(value) || math.Abs(value) >= safe {
+		return fmt.Errorf("%.20s is no whole number below 2^53", token)
+	}
+	*into = int(value)
+	return nil
+})

@@ -27,3 +27,16 @@ func TestCanonicalFollowsItsVectors(t *testing.T) {
 		require.Error(t, err, wrong)
 	}
 }
+
+// TestSharedNumbers reads whole numbers as other readers of JSON do.
+func TestSharedNumbers(t *testing.T) {
+	for text, want := range map[string]int{"3": 3, "3.0": 3, "30e-1": 3, "-0": 0, "3e-400": 0, "0e999": 0, "null": 0, "2.9999999999999999999": 3, "9007199254740991": 1<<53 - 1} {
+		got := struct{ N int }{7}
+		require.NoError(t, jsonvalue.UnmarshalShared([]byte(`{"N":`+text+`,"n":1e400}`), &got), text)
+		require.Equal(t, want, got.N, text)
+	}
+	for _, wrong := range []string{"1.5", "9007199254740992", "1e400", `"3"`, "true", "[3]", "{}"} {
+		got := struct{ N int }{}
+		require.Error(t, jsonvalue.UnmarshalShared([]byte(`{"N":`+wrong+`}`), &got), wrong)
+	}
+}

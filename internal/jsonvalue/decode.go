@@ -189,11 +189,13 @@ func givenTwice(name string) error { return fmt.Errorf("member %.100q appears tw
 // Unmarshal reads exactly one JSON value into a Go value. Member names are case
 // sensitive. It refuses what Decode refuses, except for depth, and reads a field
 // of type any as Decode does. The error is an *Error.
-func Unmarshal(data []byte, into any) error {
+func Unmarshal(data []byte, into any) error { return unmarshal(data, into, exactNumbers) }
+
+func unmarshal(data []byte, into any, numbers *json.Unmarshalers) error {
 	if err := checkUTF8(data); err != nil {
 		return err
 	}
-	err := json.Unmarshal(data, into, jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(exactNumbers))
+	err := json.Unmarshal(data, into, jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(numbers))
 	if err == nil {
 		return nil
 	}

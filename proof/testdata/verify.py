@@ -1,5 +1,5 @@
-"""Verifies proofs of runs: verify.py ALLOWED_SIGNERS FILE... It follows docs/proof.md and
-needs Python 3 and ssh-keygen alone. For each file it prints "verified", or the reason."""
+"""Verifies proofs of runs: verify.py ALLOWED_SIGNERS REVOKED_KEYS FILE... It follows docs/proof.md
+and needs Python 3 and ssh-keygen alone. For each file it prints "verified", or the reason."""
 import base64, decimal, hashlib, json, pathlib, re, subprocess, sys, tempfile
 # Shapes: a list of one holds any number of it, "" as a name stands for any name, None for anything.
 def texts(names): return dict.fromkeys(names.split(), "")
@@ -30,14 +30,15 @@ def take(value, shape, whole): # of a value that is not whole, other members may
     need(not whole or set(value) == set(shape))
     return {name: take(value.get(name), each, whole) for name, each in shape.items()}
 
-def unique(pairs): return dict(pairs) if len(dict(pairs)) == len(pairs) else need(False)
+def formed(text): return re.sub("[\ud800-\udfff]", "\ufffd", text)
+def unique(pairs): return dict(pairs) if len({formed(name) for name, _ in pairs}) == len(pairs) else need(False)
 def load(text): return json.loads(text, object_pairs_hook=unique, parse_int=float, parse_constant=lambda _: need(False))
 def sha256(text): return hashlib.sha256(text.encode()).hexdigest()
 def in_order(names): return sorted(names, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
 def canonical(value):
     if type(value) is dict: return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in in_order(value)) + "}"
     if type(value) is list: return "[" + ",".join(map(canonical, value)) + "]"
-    if type(value) is str: return json.dumps(re.sub("[\ud800-\udfff]", "\ufffd", value), ensure_ascii=False)
+    if type(value) is str: return json.dumps(formed(value), ensure_ascii=False)
     if type(value) is not float: return json.dumps(value)
     need(abs(value) < float("inf"))
     if value == 0 or 1e-6 <= abs(value) < 1e21: return format(decimal.Decimal(repr(value + 0)), "f").removesuffix(".0") # -0 is 0
@@ -87,7 +88,7 @@ def stamped(token, sig): # the time in the TSTInfo of a token, which follows its
     info = token.partition(b"\x06\x0b\x2a\x86\x48\x86\xf7\x0d\x01\x09\x10\x01\x04")[2][:200]
     return re.search(re.escape(b"\x04\x20" + hashlib.sha256(sig).digest()) + rb"\x02.{2,24}?\x18.(\d{14})(\.\d+)?Z", info, re.S)[1].decode()
 
-def verify(file, allowed):
+def verify(file, allowed, revoked):
     """Yields the reason for which the file is refused if what follows fails."""
     yield "ENVELOPE"
     envelope = read(file[:-1], ENVELOPE)
@@ -97,14 +98,13 @@ def verify(file, allowed):
     for each in envelope["signatures"]:
         sig, message = decoded(each["sig"]), b"DSSEv1 28 application/vnd.in-toto+json %d %s" % (len(payload), payload)
         who = keygen(["find-principals", "-f", allowed], sig, b"").split("\n")[0]
-        good = who and keygen(["verify", "-f", allowed, "-I", who], sig, message)
+        good = who and keygen(["verify", "-f", allowed, "-I", who, "-r", revoked], sig, message)
         need(each["keyid"] not in signed and KINDS.match(sig) and (good or keygen(["check-novalidate"], sig, message)).endswith(" key " + each["keyid"] + "\n"))
         signed[each["keyid"]] = sig, good
     yield "KEY"
     need(any(good for _, good in signed.values()))
     yield "STATEMENT"
-    statement = read(payload, STATEMENT)
-    p, run = statement["predicate"], statement["predicate"]["run"]
+    p, run = (statement := read(payload, STATEMENT))["predicate"], statement["predicate"]["run"]
     need(statement["_type"] == "https://in-toto.io/Statement/v1" and statement["predicateType"] == "urn:savant:proof:v3" and p["records"])
     need(all(0 <= run[each] <= len(p["records"]) for each in ("whole", "imported")))
     lines = list(records(p["records"], run["whole"]))
@@ -142,9 +142,9 @@ def verify(file, allowed):
     for each in envelope["signatures"]:
         need(each["timestamp"] == "" or TIME.fullmatch(last["time"]) and stamped(decoded(each["timestamp"]), signed[each["keyid"]][0]) >= re.sub(r"\D", "", last["time"])[:14])
 
-for name in sys.argv[2:]:
+for name in sys.argv[3:]:
     reason = ""
     try:
-        for reason in verify(pathlib.Path(name).read_bytes(), sys.argv[1]): pass
+        for reason in verify(pathlib.Path(name).read_bytes(), *sys.argv[1:3]): pass
         print("verified")
     except Exception: print(reason)

@@ -108,14 +108,14 @@ func (a *Auditor) Verify(ctx context.Context, key state.Key, records []state.Rec
 	if at, err = a.engine.Replay(ctx, key, records, 1); err != nil {
 		return nil, nil, err
 	}
-	for i, record := range records {
+	for i, record := range think.Decode(records) {
 		if i > 0 && record.Kind == think.KindReset {
 			if at, err = a.engine.Replay(ctx, key, records, i+1); err != nil {
 				return nil, nil, err
 			}
 		} else if i > 0 {
 			if err = at.Apply(ctx, record); errors.Is(err, fault.StateCorrupt) {
-				return nil, difference(record.Version, think.EventOf(record).Step, record.State, fault.From(err).Message()), nil
+				return nil, difference(record.Version, think.EventOf(record.Record).Step, record.State, fault.From(err).Message()), nil
 			} else if err != nil {
 				return nil, nil, err // what cannot be read says nothing about the run
 			}

@@ -102,7 +102,7 @@ func (a *Auditor) replayBoth(ctx context.Context, key state.Key, records []state
 		both.difference = &think.Difference{Version: 1, Recorded: "parameters " + string(jsonvalue.Encoded(both.recorded.Params())), Replayed: fault.From(err).Message()}
 		return both, nil
 	}
-	for _, record := range line[1:] {
+	for _, record := range think.Decode(line[1:]) {
 		if record.Kind == think.KindCancelled {
 			break // a cancellation is no answer
 		}
@@ -115,15 +115,15 @@ func (a *Auditor) replayBoth(ctx context.Context, key state.Key, records []state
 }
 
 // take gives one recorded answer to both runs, if both wait for it.
-func (p *pair) take(ctx context.Context, record state.Record) (err error) {
-	step := think.EventOf(record).Step
+func (p *pair) take(ctx context.Context, record think.Decoded) (err error) {
+	step := think.EventOf(record.Record).Step
 	if p.difference = p.compareIssued(record.Version, step); p.difference != nil {
 		return nil
 	}
 	if err = p.recorded.Apply(ctx, record); err != nil {
 		return err
 	}
-	refused, err := p.other.Give(ctx, record)
+	refused, err := p.other.Give(ctx, record.Record)
 	if refused != nil {
 		p.difference = difference(record.Version, step, outcome(p.recorded.Now().Rejected), fault.From(refused).Message())
 		return nil
