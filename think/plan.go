@@ -182,10 +182,14 @@ func (e *Engine) existing(ctx context.Context, caller Caller, key state.Key, giv
 		}
 	}
 	e.callers.note(caller, key)
+	reply := eventResult{}
 	if l.version == 1 {
-		return restored(e.repeat(ctx, l, 1))
+		reply, err = e.repeat(ctx, l, 1)
+	} else {
+		reply, err = e.currentReply(ctx, l)
 	}
-	return restored(e.currentReply(ctx, l))
+	reply.waiting = l.waiting()
+	return restored(e.located(reply, caller), err)
 }
 
 // currentReply is the reply to "where is this run?".

@@ -153,7 +153,7 @@ func (s *streamLink) route(found []*jsonrpc.Message) {
 	for _, m := range found {
 		if !m.IsResponse() {
 			s.client.route(m)
-		} else if !s.waiting.Deliver(m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
+		} else if !s.waiting.Deliver("", m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
 			s.lose(decodeReply(m, nil))
 		}
 	}
@@ -194,7 +194,7 @@ func (s *streamLink) notify(ctx context.Context, notification jsonrpc.Notificati
 }
 
 func (s *streamLink) ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error) {
-	id, answer := s.waiting.Open()
+	id, answer := s.waiting.Open("")
 	defer s.waiting.Forget(id)
 	request := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: method}
 	if params != nil {

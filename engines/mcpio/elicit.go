@@ -86,7 +86,7 @@ func (c *call) Ask(ctx context.Context, question engines.Elicitation) (engines.A
 // 2025-11-25.
 func (r *request) ask(ctx context.Context, question mcp.ElicitationParams) (engines.Answer, error) {
 	questions := &r.connection.questions
-	id, answer := questions.Open()
+	id, answer := questions.Open(r.scope)
 	defer questions.Forget(id)
 	asked := time.Now()
 	_ = r.send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: question})

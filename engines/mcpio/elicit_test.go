@@ -37,6 +37,8 @@ func TestElicitation(t *testing.T) {
 		"unknown action": {`"result":{"action":"shrug"}`, `TOOL_FAILED`},
 		"not UTF-8":      {"\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"A\xff\"}}", `text is not UTF-8`},
 		"no result":      {`"result":[]`, `TOOL_FAILED`},
+		"neither":        {`"params":{}`, `TOOL_FAILED`},
+		"two results":    {`"result":{"action":"accept"},"result":{"action":"decline"}`, `TOOL_FAILED`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +49,10 @@ func TestElicitation(t *testing.T) {
 			require.Equal(t, "elicitation/create", asked.Method)
 			require.JSONEq(t, `{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`, string(asked.Params))
 			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, asked.ID, c.answer))
-			require.Contains(t, string(w.nextMessage().tool(t).Struct), c.want)
+			lines, err := w.rest() // the reply, and an error for what cannot be read
+			require.NoError(t, err)
+			require.Contains(t, strings.Join(lines, "\n"), `"id":1,"result"`)
+			require.Contains(t, strings.ReplaceAll(strings.Join(lines, "\n"), `\"`, `"`), c.want)
 		})
 	}
 }

@@ -46,7 +46,6 @@ type Exchanges struct {
 func (s *Server) Exchanges() *Exchanges {
 	ctx, stop := context.WithCancelCause(context.Background())
 	c := s.newConnection(discard{}, stop)
-	c.questions.Unguessable = true
 	c.watchLists(ctx)
 	return &Exchanges{connection: c, ctx: ctx, stop: stop}
 }
@@ -91,9 +90,11 @@ func (x *Exchanges) Handle(ctx context.Context, from Exchange) (json.RawMessage,
 	}
 }
 
-// Deliver passes a client's response to the call that asked, and reports whether one
-// was waiting for it.
-func (x *Exchanges) Deliver(m *jsonrpc.Message) bool { return x.connection.questions.Deliver(m) }
+// Deliver passes the response of a client, by its Exchange.Scope, to its call that asked,
+// and reports whether one was waiting for it.
+func (x *Exchanges) Deliver(scope string, m *jsonrpc.Message) bool {
+	return x.connection.questions.Deliver(scope, m)
+}
 
 // Listen sends list changes to an initialized client until ctx ends. It calls begin
 // after it has subscribed the client: no change is lost that comes after the client sees

@@ -14,6 +14,7 @@ type params struct {
 	Meta         json.RawMessage
 	Name         json.RawMessage
 	URI          json.RawMessage
+	TaskID       json.RawMessage
 	Arguments    json.RawMessage
 	RequestID    json.RawMessage
 	RequestState string
@@ -32,7 +33,7 @@ func readParams(given json.RawMessage) (params, error) {
 		return p, fmt.Errorf("params is %s", kind)
 	}
 	var responses json.RawMessage
-	err := jsonrpc.ReadObject(given, "params.", map[string]any{"_meta": &p.Meta, "name": &p.Name, "uri": &p.URI, "arguments": &p.Arguments,
+	err := jsonrpc.ReadObject(given, "params.", map[string]any{"_meta": &p.Meta, "name": &p.Name, "uri": &p.URI, "taskId": &p.TaskID, "arguments": &p.Arguments,
 		"requestId": &p.RequestID, "inputResponses": &responses, "requestState": &p.RequestState})
 	if err != nil {
 		return p, err

@@ -81,6 +81,7 @@ type deliver func(reply any) error
 func (c *connection) receive(ctx context.Context, data []byte, from source, to deliver) {
 	m, reply := jsonrpc.Parse(data)
 	if reply != nil {
+		c.questions.Deliver(from.scope, &jsonrpc.Message{ID: reply.ID}) // what cannot be read answers nothing else
 		c.answerSoon(ctx, to, reply)
 		return
 	}
@@ -89,7 +90,7 @@ func (c *connection) receive(ctx context.Context, data []byte, from source, to d
 	case err != nil:
 		c.answerSoon(ctx, to, jsonrpc.Refuse(data, err))
 	case m.IsResponse():
-		c.questions.Deliver(m)
+		c.questions.Deliver(from.scope, m)
 		c.answerSoon(ctx, to, nil)
 	case m.IsNotification():
 		if m.Method == string(mcp.MethodNotificationCancelled) {

@@ -15,6 +15,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // A client that declares the extension of tasks (SEP-2663) gets a call that takes long as a
@@ -246,17 +247,19 @@ func newTaskID(e *execution) string {
 	return strings.TrimRight(rand.Text()+"~"+e.tool+"~"+e.later.Run(), "~")
 }
 
+var taskID = pattern.Lazy(`^([A-Z2-7]{26})~([\w.-]+)(?:~([\w.-]+))?$`)
+
 // lost is the error for a task that is not there, or not this caller's.
 func lost(id string) error {
-	parts := strings.Split(fault.Cut(id, maxEcho), "~")
-	missing := fault.New(fault.InvalidParams, "there is no task %q: it has expired, it is another caller's, or this server did not begin it", parts[0])
-	switch {
-	case len(parts) == 2:
-		return missing.Hinted(fault.Hint{Text: "find out what " + parts[1] + " did before you call it again: it ended with its task"})
-	case len(parts) == 3:
-		return missing.Hinted(fault.Hint{Text: fmt.Sprintf("run %[2]s is kept: to go on with it, call %[1]s {\"run_id\": %[2]q}", parts[1], parts[2])})
+	parts := taskID().FindStringSubmatch(id)
+	if parts == nil {
+		return fault.New(fault.InvalidParams, "there is no task %q", fault.Cut(id, maxEcho))
 	}
-	return missing
+	missing := fault.New(fault.InvalidParams, "there is no task %q: it has expired, it is another caller's, or this server did not begin it", parts[1])
+	if parts[3] == "" {
+		return missing.Hinted(fault.Hint{Text: "find out what " + parts[2] + " did before you call it again: it ended with its task"})
+	}
+	return missing.Hinted(fault.Hint{Text: fmt.Sprintf("run %[2]s is kept: to go on with it, call %[1]s {\"run_id\": %[2]q}", parts[2], parts[3])})
 }
 
 // room reports whether a caller may have one more task, and makes room for it. Its caller
@@ -327,7 +330,7 @@ func (r *request) aboutTask(context.Context) (mcp.ResultMetadata, error) {
 	if r.lacksTasks() {
 		return nil, nil
 	}
-	id := jsonvalue.TextMember(r.Params, "taskId")
+	id := jsonvalue.Text(r.params.TaskID)
 	t := r.connection.tasks.of(r.caller.ID, id)
 	if t == nil {
 		return nil, r.fail(jsonrpc.InvalidParams, lost(id))

@@ -1,38 +1,36 @@
 package jsonrpc
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"sync"
 )
 
-// Pending holds the unanswered requests to the peer. Its zero value is ready, and safe
-// for concurrent use.
+// Pending holds the unanswered requests to peers. Its zero value is ready, and safe for
+// concurrent use.
 type Pending struct {
-	// Unguessable uses random ids, for connections where others than the peer could send
-	// an answer.
-	Unguessable bool
-
 	mu      sync.Mutex
 	asked   int
-	waiting map[string]chan *Message
+	waiting map[string]unanswered
 }
 
-// Open returns the id of a new request and the channel its answer arrives on.
-func (p *Pending) Open() (json.RawMessage, <-chan *Message) {
+// unanswered is a request to a peer, who alone answers it.
+type unanswered struct {
+	peer   string
+	answer chan *Message
+}
+
+// Open returns the id of a new request to a peer and the channel its answer arrives on.
+func (p *Pending) Open(peer string) (json.RawMessage, <-chan *Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting == nil {
-		p.waiting = map[string]chan *Message{}
+		p.waiting = map[string]unanswered{}
 	}
 	p.asked++
 	id := fmt.Sprintf(`"savant-%d"`, p.asked)
-	if p.Unguessable {
-		id = `"savant-` + rand.Text() + `"`
-	}
 	answer := make(chan *Message, 1)
-	p.waiting[id] = answer
+	p.waiting[id] = unanswered{peer, answer}
 	return json.RawMessage(id), answer
 }
 
@@ -43,15 +41,16 @@ func (p *Pending) Forget(id json.RawMessage) {
 	delete(p.waiting, string(id))
 }
 
-// Deliver passes an answer to its request, and reports whether the request was pending.
-// Other answers are dropped.
-func (p *Pending) Deliver(m *Message) bool {
+// Deliver passes a peer's answer to its request, and reports whether the request was pending
+// and to this peer. Other answers are dropped.
+func (p *Pending) Deliver(peer string, m *Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answer, waits := p.waiting[string(m.ID)]
+	request := p.waiting[string(m.ID)]
+	waits := request.answer != nil && request.peer == peer
 	if waits {
 		delete(p.waiting, string(m.ID))
-		answer <- m
+		request.answer <- m
 	}
 	return waits
 }

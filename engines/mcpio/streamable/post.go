@@ -65,7 +65,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 	exchange := mcpio.Exchange{Data: data, Peer: peer, Scope: scope, Caller: who, Mute: !stream || !caller.May(access.Approve)}
 	switch m := messages[0]; {
 	case len(messages) == 1 && m.IsResponse():
-		s.answerTo(w, r, project, m)
+		s.answerTo(w, r, project, scope, m)
 	case len(messages) == 1 && m.IsNotification():
 		_, _ = project.Exchanges.Handle(r.Context(), silentExchange(exchange))
 		w.WriteHeader(http.StatusAccepted)
@@ -145,8 +145,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, caller access.Cal
 }
 
 // answerTo passes on the answer of a client's user.
-func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, project *Project, m *jsonrpc.Message) {
-	if !project.Exchanges.Deliver(m) {
+func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, project *Project, scope string, m *jsonrpc.Message) {
+	if !project.Exchanges.Deliver(scope, m) {
 		s.refuse(w, r, http.StatusBadRequest, m.ID, fault.New(fault.InvalidTransition, "no call of this server waits for the answer any more: make the call again"))
 		return
 	}

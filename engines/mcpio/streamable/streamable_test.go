@@ -295,8 +295,11 @@ func TestAnotherServerKnowsTheSession(t *testing.T) {
 	require.Contains(t, question, "Ship it?")
 	var asked struct{ ID string }
 	require.NoError(t, json.Unmarshal([]byte(question), &asked))
-	require.Equal(t, http.StatusBadRequest, second.post(`{"jsonrpc":"2.0","id":"savant-1","result":{"action":"accept"}}`, "Mcp-Session-Id", id).status, "an id that is guessed")
-	require.Equal(t, http.StatusAccepted, second.post(`{"jsonrpc":"2.0","id":"`+asked.ID+`","result":{"action":"accept","content":{}}}`, "Mcp-Session-Id", id).status)
+	yes := `{"jsonrpc":"2.0","id":"` + asked.ID + `","result":{"action":"accept","content":{}}}`
+	for _, other := range []string{"", first.post(initialize).header.Get("Mcp-Session-Id"), second.post(initialize).header.Get("Mcp-Session-Id")} {
+		require.Equal(t, http.StatusBadRequest, second.post(yes, "Mcp-Session-Id", other).status, "who was not asked knows the id")
+	}
+	require.Equal(t, http.StatusAccepted, second.post(yes, "Mcp-Session-Id", id).status)
 	require.Contains(t, nextEvent(t, events), `{"action":"accept","asked":true}`)
 
 	require.Contains(t, second.post(call("test.ask")).body, `"asked":false`, "of a client without an id nothing is known")

@@ -87,6 +87,12 @@ func TestATaskBelongsToItsCaller(t *testing.T) {
 	require.Equal(t, "completed", s.stands(own, made.ID, "completed").Status)
 	got, _ = s.tasked(own, "tasks/get", "something", `"taskId":"`+made.ID+`"`)
 	require.Equal(t, -32020, got.Error.Code, "the header names another")
+	got, _ = s.tasked(own, "tasks/get", made.ID, `"taskId":"something","taskId":"`+made.ID+`"`)
+	require.Contains(t, got.body, "taskId appears twice")
+	for _, other := range []string{"~~", "A~B~C", strings.Repeat("A", 26) + "~x~$(y)", "../x"} {
+		got, _ = s.about(own, "tasks/get", other)
+		require.Equal(t, `there is no task "`+other+`"`, got.Error.Data.Details, "nothing is known of its run")
+	}
 
 	_, made = s.tasked(own, "tools/call", "test_wait", `"name":"test_wait","arguments":{}`)
 	s.about(own, "tasks/cancel", made.ID)
