@@ -68,10 +68,14 @@ type appAnswer struct {
 	Code   string `json:"code"`
 }
 
-// Icon is Savant's picture, in SVG.
-func Icon() []byte {
-	icon, _ := static.ReadFile("static/icon.svg") // it is built in
-	return icon
+// Icons are pictures in PNG by the names of engines, and Savant's own.
+func Icons() map[string][]byte {
+	icons := map[string][]byte{}
+	files, _ := static.ReadDir("static/icons") // they are built in
+	for _, file := range files {
+		icons[strings.TrimSuffix(file.Name(), ".png")], _ = static.ReadFile("static/icons/" + file.Name())
+	}
+	return icons
 }
 
 // NewApps returns the apps of a folder. Of the options, Think, Redactor and Logger are

@@ -28,7 +28,7 @@ func (r *request) readCursor() error {
 
 // listTools answers tools/list.
 func (r *request) listTools(context.Context) (mcp.ResultMetadata, error) {
-	return &mcp.ListToolsResult{Tools: r.connection.server.tools(r.peer.Name, r.canShowApps())}, nil
+	return &mcp.ListToolsResult{Tools: r.connection.server.tools(r.peer, r.canShowApps())}, nil
 }
 
 // listPrompts answers prompts/list.
@@ -40,7 +40,7 @@ func (r *request) listPrompts(ctx context.Context) (mcp.ResultMetadata, error) {
 	}
 	list := make([]mcp.Prompt, 0, len(prompts))
 	for _, prompt := range prompts {
-		entry := mcp.Prompt{Name: prompt.Name, Title: visible.Line(prompt.Title), Description: visible.Text(prompt.Description), Icons: s.icons()}
+		entry := mcp.Prompt{Name: prompt.Name, Title: visible.Line(prompt.Title), Description: visible.Text(prompt.Description), Icons: s.icons("savant")}
 		for _, argument := range prompt.Arguments {
 			entry.Arguments = append(entry.Arguments, mcp.PromptArgument{
 				Name: argument.Name, Description: visible.Text(argument.Description), Required: argument.Required})

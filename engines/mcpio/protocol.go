@@ -72,7 +72,7 @@ func (r *request) negotiate(context.Context) (mcp.ResultMetadata, error) {
 	r.peer.identify(asked.ClientInfo)
 	r.peer.declare(asked.Capabilities)
 	identity := s.implementation()
-	identity.Icons = s.icons()
+	identity.Icons = s.icons(identity.Name)
 	return &mcp.InitializeResult{ProtocolVersion: agreed, ServerInfo: identity, Capabilities: s.capabilities(),
 		Instructions: s.spell(asked.ClientInfo.Name, s.options.Offer.Instructions)}, nil
 }
@@ -118,12 +118,13 @@ func (s *Server) capabilities() (has mcp.ServerCapabilities) {
 	return has
 }
 
-// icons are the icons of the server and its prompts.
-func (s *Server) icons() []mcp.Icon {
-	if s.options.Icon == nil {
+// icons are the icons of an engine's tools, or of savant.
+func (s *Server) icons(name string) []mcp.Icon {
+	picture := s.options.Icons[name]
+	if picture == nil {
 		return nil
 	}
-	return []mcp.Icon{{Src: "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(s.options.Icon), MIMEType: "image/svg+xml", Sizes: []string{"any"}}}
+	return []mcp.Icon{{Src: "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture), MIMEType: "image/png"}}
 }
 
 // logCause logs the cause of an INTERNAL error, which its reply does not show. Errors

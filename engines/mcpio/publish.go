@@ -13,12 +13,12 @@ import (
 	"savant/internal/visible"
 )
 
-// tools returns the current list of tools for a client, by the name that it sends (""
-// if unknown), in the one spelling that it can use. apps: with the tools of pages. A tool that was added after New and
-// is unpublishable is omitted and logged.
-func (s *Server) tools(client string, apps bool) []mcp.Tool {
+// tools returns the current list of tools for a client, in the one spelling that it can use.
+// apps: with the tools of pages. A tool that was added after New and is unpublishable is
+// omitted and logged.
+func (s *Server) tools(client Peer, apps bool) []mcp.Tool {
 	s.options.BeforeList()
-	dotted := isDotted(client)
+	dotted := isDotted(client.Name)
 	list := []mcp.Tool{}
 	tools := s.options.Registry.Tools()
 	if apps {
@@ -33,7 +33,10 @@ func (s *Server) tools(client string, apps bool) []mcp.Tool {
 		if note := s.options.Registry.Note(tool.Name); note != "" {
 			entry.Description += "\n" + note
 		}
-		entry.Description = s.spell(client, entry.Description)
+		entry.Description = s.spell(client.Name, entry.Description)
+		if client.takesIcons() {
+			entry.Icons = s.icons(engines.EngineOf(tool.Name))
+		}
 		if !dotted {
 			entry.Name = engines.Underscored(entry.Name)
 		}

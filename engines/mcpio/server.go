@@ -30,9 +30,9 @@ const DefaultSlowCall = time.Second
 type Options struct {
 	// Title and Version say of the server, which is called savant, what clients show.
 	Title, Version string
-	// Icon is a picture in SVG, which stands for the server and its prompts; nil: there is
-	// none. Tools have none, since each would carry a copy.
-	Icon []byte
+	// Icons are small pictures in PNG, which all clients that show icons take, by the names of
+	// engines: for their tools. That of savant stands for the server and its prompts.
+	Icons map[string][]byte
 	// Registry holds the tools. Lists and calls use its current contents, and clients
 	// are notified when they change.
 	Registry *engines.Registry
@@ -114,7 +114,7 @@ func (o Options) withDefaults() Options {
 // List returns the list that a client sees which is not known to support dots:
 // {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
-	list, err := jsonrpc.Encode(map[string]any{"tools": s.tools("", false)})
+	list, err := jsonrpc.Encode(map[string]any{"tools": s.tools(Peer{}, false)})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "the list of tools: %w", err)
 	}

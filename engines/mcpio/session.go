@@ -50,5 +50,8 @@ func (p *Peer) declare(has mcp.ClientCapabilities) {
 	_, p.tasks = has.Extensions[tasksExtension].(map[string]any)
 }
 
+// takesIcons reports whether tools may have icons, which revision 2025-11-25 brought.
+func (p *Peer) takesIcons() bool { return p.modern || p.Protocol >= "2025-11-25" }
+
 // takesLinks reports whether results may name resources, which revision 2025-06-18 brought.
 func (p *Peer) takesLinks() bool { return p.modern || p.Protocol >= "2025-06-18" }

@@ -86,11 +86,15 @@ func TestAPersonApprovesInTheClient(t *testing.T) {
 	t.Parallel()
 	folder := shipsIn(t)
 	h := newAppHost(t, folder, showsPages)
-	require.Contains(t, h.ask("prompts/list", map[string]any{}), `"icons":[{"src":"data:image/svg+xml;base64,`)
+	const picture = `"icons":[{"src":"data:image/png;base64,iVBOR`
+	require.Contains(t, h.ask("prompts/list", map[string]any{}), picture)
 	list := h.ask("tools/list", map[string]any{})
+	require.Equal(t, strings.Count(list, `"inputSchema":`), strings.Count(list, picture), "each tool has one")
+	require.Less(t, len(list), maxThinkList+7_000)
 	require.Contains(t, list, `"_meta":{"ui":{"resourceUri":"ui://savant/approve","visibility":["model","app"]}}`)
 	require.Contains(t, list, `"_meta":{"ui":{"visibility":["app"]}}`)
 	require.Contains(t, h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), `Call app_approve {\"workflow\"`)
+	require.Contains(t, h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), `Call app_approve {\"workflow\"`, "asked anew")
 	require.Contains(t, h.call("app_run", map[string]any{"run_id": "r1"}), `waiting for a person`)
 
 	digest, key := h.shown("r1"), h.key("ui://savant/approve")

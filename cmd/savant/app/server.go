@@ -52,7 +52,7 @@ func (a *App) Server(ctx context.Context, published *engines.Registry, questions
 	return mcpio.New(mcpio.Options{
 		Title:      "Savant",
 		Version:    a.options.Version,
-		Icon:       hub.Icon(),
+		Icons:      hub.Icons(),
 		Registry:   published,
 		BeforeList: a.Mounts.Reload,
 		Offer:      offer,
