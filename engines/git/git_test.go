@@ -224,8 +224,25 @@ func TestStatusWithLargeRulesInside(t *testing.T) {
 	w.write("deep/in/.gitignore", "x")
 	require.NoError(t, os.Truncate(filepath.Join(w.root, "deep", "in", ".gitignore"), 1<<30))
 	out := w.must("git.status", `{"all_untracked":true}`)
-	require.Contains(t, out["note"], "a .gitignore below has more than 1048576 bytes")
+	require.Contains(t, out["note"], "because a .gitignore below, or a file of your own settings, has more than 1048576 bytes")
 	require.Equal(t, false, out["clean"])
+}
+
+// A setting of the repository that names a file of 1 GB is left out and told; blame and
+// the rest go on.
+func TestALargeFileThatASettingNames(t *testing.T) {
+	for _, key := range []string{"core.excludesFile", "core.attributesFile", "mailmap.file"} {
+		w := newWorkshop(t)
+		w.write("a.txt", "a")
+		w.commit("first")
+		w.write("large", "x")
+		require.NoError(t, os.Truncate(filepath.Join(w.root, "large"), 1<<30))
+		w.git("config", key, "large")
+		out := w.must("git.status", `{}`)
+		require.Equal(t, "the file of "+strings.ToLower(key)+" is not applied, because it has more than 1048576 bytes", out["note"])
+		require.Len(t, out["files"], 1, "the large one")
+		require.NotEmpty(t, w.must("git.blame", `{"path":"a.txt"}`)["lines"])
+	}
 }
 
 func TestStatusOfBranches(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/gitrun"
 )
 
 // checkConfiguration reads the repository's own configuration, not the user's. It
@@ -28,8 +29,8 @@ func (r *repository) checkConfiguration(ctx context.Context, roots []string) err
 		if key == "blame.ignorerevsfile" {
 			r.leaks = r.leaks || strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value))
 		}
-		if readWhole[key] && (strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value)) || !isRegular(absolute(r.top, value))) {
-			r.quiet = append(r.quiet, key+"=/dev/null")
+		if readWhole[key] {
+			r.checkNamed(key, value, roots)
 		}
 		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".fetch") && strings.Contains(value, ":") && !strings.Contains(value, "*") {
 			r.narrow = true
@@ -41,14 +42,21 @@ func (r *repository) checkConfiguration(ctx context.Context, roots []string) err
 	return nil
 }
 
-// readWhole are settings that name a file for git to read. Such a file must be a
-// regular file inside the roots.
+// readWhole are settings that name a file for git to read.
 var readWhole = map[string]bool{"core.excludesfile": true, "core.attributesfile": true, "mailmap.file": true}
 
-// isRegular reports whether a path is a regular file or does not exist.
-func isRegular(path string) bool {
+// checkNamed switches off a setting that names a file, unless it is missing or a regular
+// file inside the roots that is not too large for git's memory.
+func (r *repository) checkNamed(key, value string, roots []string) {
+	path := absolute(r.top, value)
 	info, err := os.Stat(path)
-	return err != nil || info.Mode().IsRegular()
+	large := err == nil && info.Size() > gitrun.MaxRules
+	if large {
+		r.oversize = key
+	}
+	if large || strings.HasPrefix(value, "~") || outside(roots, path) || err == nil && !info.Mode().IsRegular() {
+		r.quiet = append(r.quiet, key+"=/dev/null")
+	}
 }
 
 // switchOffFilter disables a filter program, configured as "filter.NAME.clean".

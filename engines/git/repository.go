@@ -26,6 +26,8 @@ type repository struct {
 	format string // sha1 or sha256
 	// quiet are settings that disable the repository's filter programs.
 	quiet []string
+	// oversize is a setting that names a file too large for git, which is not read.
+	oversize string
 	// narrow: a remote's branches are fetched by name, and not all of them.
 	narrow bool
 	// leaks: git blame would quote a file outside the roots.

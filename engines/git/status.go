@@ -65,7 +65,7 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	}
 	out, err := look()
 	if large == "" && errors.Is(err, fault.LimitExceeded) { // rules deep in the tree need more than git gets
-		large, untracked = "a .gitignore below", "--untracked-files=no"
+		large, untracked = "a .gitignore below, or a file of your own settings,", "--untracked-files=no"
 		out, err = look()
 	}
 	if err != nil {
@@ -91,6 +91,9 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	if limit := cmp.Or(in.Limit, 500); len(made.Files) > limit || out.Cut {
 		made.Files = made.Files[:min(limit, len(made.Files))]
 		made.Truncated, made.Note = true, fmt.Sprintf("only the first %d files are listed", len(made.Files))
+	}
+	if r.oversize != "" {
+		made.Note = strings.TrimPrefix(made.Note+"; ", "; ") + fmt.Sprintf("the file of %s is not applied, because it has more than %d bytes", r.oversize, gitrun.MaxRules)
 	}
 	if large != "" {
 		made.Note = strings.TrimPrefix(made.Note+"; ", "; ") + fmt.Sprintf("untracked files are not listed, and clean is false, because %s has more than %d bytes", large, gitrun.MaxRules)
