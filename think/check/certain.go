@@ -1,0 +1,128 @@
+package check
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"savant/think/flow/expression"
+)
+
+// certainFailure reports what fails whatever the expression reads, in the parts that every
+// evaluation reaches: one that reads nothing, or one of which all but the first operand
+// reads nothing, such as a division by zero. lets are the declarations around it that read
+// nothing, names what they declare.
+func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
+	switch n := node.(type) {
+	case nil, *ast.NilNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.IdentifierNode, *ast.PointerNode, *ast.PredicateNode:
+		return
+	case *ast.VariableDeclaratorNode:
+		i.certainFailure(n.Value, lets, names)
+		if readsNothing(n.Value, names) {
+			lets, names = lets+"let "+n.Name+" = "+n.Value.String()+"; ", append(slices.Clone(names), n.Name)
+		}
+		i.certainFailure(n.Expr, lets, names)
+		return
+	}
+	if _, pair := node.(*ast.PairNode); !pair && readsNothing(node, names) {
+		if failed := failureOf(node, lets); failed != nil {
+			i.add(finding{code: failed.Code, offset: i.program.Offset(node), message: failed.Message})
+		}
+		return
+	}
+	if probe := withFirst(node); probe != nil && readsNothing(probe, names) {
+		if failed := failureOf(probe, lets); failed != nil {
+			i.add(finding{code: failed.Code, offset: i.program.Offset(node), message: failed.Message})
+			return
+		}
+	}
+	for _, each := range certainParts(node) {
+		i.certainFailure(each, lets, names)
+	}
+}
+
+// anyFirst are first operands of operators and functions that fail by their further ones alone.
+var anyFirst = map[string]string{"/": "1", "%": "1", "repeat": `""`, "take": "[]", "sort": "[]", "sortBy": "[]"}
+
+// withFirst returns such a node with another first operand, or nil.
+func withFirst(node ast.Node) ast.Node {
+	binary, ok := node.(*ast.BinaryNode)
+	if ok && anyFirst[binary.Operator] != "" {
+		return &ast.BinaryNode{Operator: binary.Operator, Left: &ast.IdentifierNode{Value: anyFirst[binary.Operator]}, Right: binary.Right}
+	}
+	name, arguments := functionCall(node)
+	if len(arguments) == 0 || anyFirst[name] == "" {
+		return nil
+	}
+	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: append([]ast.Node{&ast.IdentifierNode{Value: anyFirst[name]}}, arguments[1:]...)}
+}
+
+// certainParts returns the parts of a node that every evaluation of it reaches.
+func certainParts(node ast.Node) []ast.Node {
+	switch n := node.(type) {
+	case *ast.UnaryNode:
+		return []ast.Node{n.Node}
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "and", "&&", "or", "||", "??":
+			return []ast.Node{n.Left}
+		}
+		return []ast.Node{n.Left, n.Right}
+	case *ast.ConditionalNode:
+		return []ast.Node{n.Cond}
+	case *ast.SliceNode:
+		return []ast.Node{n.Node, n.From, n.To}
+	case *ast.ChainNode:
+		return []ast.Node{n.Node}
+	case *ast.MemberNode:
+		return []ast.Node{n.Node}
+	case *ast.ArrayNode:
+		return n.Nodes
+	case *ast.MapNode:
+		return n.Pairs
+	case *ast.PairNode:
+		return []ast.Node{n.Key, n.Value}
+	}
+	_, arguments := functionCall(node)
+	return arguments
+}
+
+// readsNothing reports whether a part has the same value in every run: it has no names
+// but the declared ones and those of functions.
+func readsNothing(node ast.Node, declared []string) bool {
+	n := &namesRead{declared: declared}
+	ast.Walk(&node, n)
+	return n.count == 0
+}
+
+type namesRead struct {
+	declared []string
+	count    int
+}
+
+// Visit counts the names, but for what withFirst writes; that of a function comes before its call.
+func (r *namesRead) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if n.Value != "null" && !strings.ContainsAny(n.Value[:1], `1"[`) && !slices.Contains(r.declared, n.Value) {
+			r.count++
+		}
+	case *ast.CallNode:
+		if _, named := n.Callee.(*ast.IdentifierNode); named {
+			r.count--
+		}
+	}
+}
+
+// failureOf evaluates a part that reads nothing, and returns why that fails.
+func failureOf(node ast.Node, lets string) (failed *expression.Error) {
+	program, err := expression.Compile(lets+node.String(), expression.Scope{})
+	if err != nil {
+		return nil // it has the item of a predicate around
+	}
+	_, err = program.Eval(expression.Env{})
+	errors.As(err, &failed)
+	return failed
+}
