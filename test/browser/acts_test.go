@@ -12,6 +12,7 @@ import (
 
 // TestStartInThePage: a run that the hub carries out, and one for a client.
 func TestStartInThePage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	h := serve(t, folder, "127.0.0.1:0")
@@ -41,6 +42,7 @@ func TestStartInThePage(t *testing.T) {
 
 // TestForkResetAndCancelInThePage: a run begins anew, goes back, and ends.
 func TestForkResetAndCancelInThePage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	answer("each_0", `"x"`)
@@ -90,6 +92,7 @@ func TestForkResetAndCancelInThePage(t *testing.T) {
 
 // TestGoOnInThePage: a client began a run, and the hub carries it on.
 func TestGoOnInThePage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
@@ -114,6 +117,7 @@ steps:
 
 // TestResumeInThePage: a run of the agent that was ended goes on, and then with a new goal.
 func TestResumeInThePage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	_, ended := goingOn(t, folder, "going")

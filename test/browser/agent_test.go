@@ -10,6 +10,7 @@ import (
 
 // TestCancelInThePage ends a run of another process with the button of its page.
 func TestCancelInThePage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	_, ended := goingOn(t, folder, "going")
@@ -25,6 +26,7 @@ func TestCancelInThePage(t *testing.T) {
 
 // TestDownloads takes both files of a run.
 func TestDownloads(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--name", "known", "--force-tool", "git.status", "--force-finish")

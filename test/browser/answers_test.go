@@ -110,6 +110,7 @@ func client(t testing.TB, folder string) (say func(string), hear func() message)
 // TestAnswersInThePageContinueAWaitingCall: a client waits in think.plan with a form of
 // its own open. The answers in the page close its forms, and its call returns.
 func TestAnswersInThePageContinueAWaitingCall(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	say, hear := client(t, folder)
@@ -159,6 +160,7 @@ func TestAnswersInThePageContinueAWaitingCall(t *testing.T) {
 // TestADeclinedStepEndsACommand: savant workflows run --wait goes on with the answer of the
 // page, which has the reason.
 func TestADeclinedStepEndsACommand(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	command := exec.CommandContext(t.Context(), "savant", "workflows", "run", "ships", "--name", "r1", "--wait", "--path", folder)

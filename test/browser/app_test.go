@@ -190,6 +190,7 @@ func (p *tab) shows(address, tool string, args map[string]any, mute ...bool) {
 // TestAPageInTheClient has a person answer an approval and a question with the keys alone, in
 // the pages that a host shows, and look at the run.
 func TestAPageInTheClient(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))

@@ -26,6 +26,7 @@ func answered(t *testing.T, folder string) {
 // TestStepsOfTheAgentAreCards: what was decided and why, the calls, and what failed; a card
 // alone has the prompt, what in it differs from the step before, and the reply.
 func TestStepsOfTheAgentAreCards(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	answered(t, folder)
@@ -74,6 +75,7 @@ func TestStepsOfTheAgentAreCards(t *testing.T) {
 
 // TestTypesOfEventsAreChips that count, and that are turned on and off.
 func TestTypesOfEventsAreChips(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	answered(t, folder)
@@ -95,6 +97,7 @@ func TestTypesOfEventsAreChips(t *testing.T) {
 // TestAnAnswerIsFormattedWithoutItsMarkup: the host of a link is shown, no HTML runs, and a
 // key shows the text as it was written.
 func TestAnAnswerIsFormattedWithoutItsMarkup(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	answered(t, folder)
@@ -123,6 +126,7 @@ func TestAnAnswerIsFormattedWithoutItsMarkup(t *testing.T) {
 // TestThePaletteReachesWhatThePageOffers: by its key, by a button, and not while somebody
 // types; a button is only reached, and single keys can be turned off.
 func TestThePaletteReachesWhatThePageOffers(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, _ := planned(t, "r1")
 	h := serve(t, folder, "127.0.0.1:0")
@@ -182,6 +186,7 @@ func TestThePaletteReachesWhatThePageOffers(t *testing.T) {
 
 // TestARunOnPaper has no forms, nothing folded and nothing cut.
 func TestARunOnPaper(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	answer("each_0", `"`+strings.Repeat("a long text ", 200)+`"`)

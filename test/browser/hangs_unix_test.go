@@ -13,6 +13,7 @@ import (
 
 // TestAHubThatHangsIsSaid: no connection ends there. The page waits for a second instead of 40.
 func TestAHubThatHangsIsSaid(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	h := serve(t, folder, "127.0.0.1:0")

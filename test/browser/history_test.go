@@ -14,6 +14,7 @@ import (
 
 // TestTheSliderWorksWithoutJavaScript: the keyboard moves it, and the button loads the page.
 func TestTheSliderWorksWithoutJavaScript(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	answer("each_0", `"x"`)
@@ -40,6 +41,7 @@ func TestTheSliderWorksWithoutJavaScript(t *testing.T) {
 
 // TestDifferencesOfVersionsAndOfRuns, and the verdict on a run.
 func TestDifferencesOfVersionsAndOfRuns(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	for _, step := range []string{"each_0", "each_1", "each_2"} {
@@ -98,6 +100,7 @@ func damage(t *testing.T, folder string) {
 
 // TestImportInThePage takes in a run of another folder, which is only shown.
 func TestImportInThePage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	elsewhere, answer := planned(t, "r1")
 	answer("each_0", `"x"`)

@@ -36,6 +36,7 @@ const focused = `(() => { const on = document.activeElement;
 // TestTheKeyboardReachesEverything: Tab goes through each page in its order, to each
 // control that can be seen and out again, and what has the focus is seen and marked.
 func TestTheKeyboardReachesEverything(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := demoRuns(t)
 	h := serve(t, folder, "127.0.0.1:0")
@@ -65,6 +66,7 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 // TestTheKeyboardInATimeline: the events are one stop of Tab, whatever their number.
 // Arrow keys move among them, Enter opens one, Escape closes it where it was opened.
 func TestTheKeyboardInATimeline(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	const many = 2_000
 	folder := t.TempDir()
@@ -110,6 +112,7 @@ func TestTheKeyboardInATimeline(t *testing.T) {
 
 // TestEscapeClosesAForm that the keyboard has opened.
 func TestEscapeClosesAForm(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--name", "known", "a goal")

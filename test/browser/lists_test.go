@@ -13,6 +13,7 @@ import (
 // TestTheListOfRuns: its filters are in the address, its times the reader's, what was
 // ticked stays when the list changes, and several runs are cancelled or deleted at once.
 func TestTheListOfRuns(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	for _, name := range []string{"r1", "r2", "r3", "r4"} {
@@ -74,6 +75,7 @@ func TestTheListOfRuns(t *testing.T) {
 // TestTheBrowserTellsOfAQuestion: a button asks for it; then a new question is told once,
 // also while the tab is hidden.
 func TestTheBrowserTellsOfAQuestion(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
@@ -102,6 +104,7 @@ func TestTheBrowserTellsOfAQuestion(t *testing.T) {
 
 // TestTheListOfWorkflowsIsLive: it shows a new file, and says that the hub is gone.
 func TestTheListOfWorkflowsIsLive(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	h := serve(t, folder, "127.0.0.1:0")

@@ -27,6 +27,7 @@ func (p *tab) inView(selector string) {
 // TestAnAgentsPageLearnsThatItsRunEnded: its status, its buttons and its answer, by step
 // too, and the lists that have the run.
 func TestAnAgentsPageLearnsThatItsRunEnded(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	decide, ended := goingOn(t, folder, "going")
@@ -57,6 +58,7 @@ func TestAnAgentsPageLearnsThatItsRunEnded(t *testing.T) {
 
 // TestACancelledRunSaysSoInItsPage after its button was pressed.
 func TestACancelledRunSaysSoInItsPage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	_, ended := goingOn(t, folder, "going")
@@ -70,6 +72,7 @@ func TestACancelledRunSaysSoInItsPage(t *testing.T) {
 
 // TestListsAreLive: runs of workflows that begin and move on appear where the reader looks.
 func TestListsAreLive(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	h := serve(t, folder, "127.0.0.1:0")
@@ -97,6 +100,7 @@ func TestListsAreLive(t *testing.T) {
 // TestPagesAboutSeveralRunsAreLive: the numbers and a comparison follow their runs; the page
 // of a tool keeps what its call brought.
 func TestPagesAboutSeveralRunsAreLive(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	savantIn(t, folder, "state", "fork", "r1", "--from", "v1", "--name", "r2")
@@ -127,6 +131,7 @@ func TestPagesAboutSeveralRunsAreLive(t *testing.T) {
 // TestSomebodyElseAnswersWhileOneTypes: the form that is gone says so where it stood, with
 // what was typed.
 func TestSomebodyElseAnswersWhileOneTypes(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
@@ -148,6 +153,7 @@ func TestSomebodyElseAnswersWhileOneTypes(t *testing.T) {
 // TestALateAnswerKeepsItsText: without a script two people answer, and the second one's page
 // is the run's, with what was written.
 func TestALateAnswerKeepsItsText(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
@@ -167,6 +173,7 @@ func TestALateAnswerKeepsItsText(t *testing.T) {
 
 // TestTwoClicksAnswerOnce: the second click of a double click sends nothing.
 func TestTwoClicksAnswerOnce(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
@@ -180,6 +187,7 @@ func TestTwoClicksAnswerOnce(t *testing.T) {
 // TestRefusedFormsKeepTheirPage: a reset without the tick, a fork to a version that is not
 // there, a file that is no export.
 func TestRefusedFormsKeepTheirPage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, _ := planned(t, "r1")
 	savantIn(t, folder, "state", "cancel", "r1")
@@ -208,6 +216,7 @@ func TestRefusedFormsKeepTheirPage(t *testing.T) {
 
 // TestAResetWithoutItsTickKeepsItsPage.
 func TestAResetWithoutItsTickKeepsItsPage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
@@ -227,6 +236,7 @@ func TestAResetWithoutItsTickKeepsItsPage(t *testing.T) {
 // TestALinkOnAnotherSiteLeadsToTheRun: a person with a session who follows a link on another
 // site sees the run.
 func TestALinkOnAnotherSiteLeadsToTheRun(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
@@ -249,6 +259,7 @@ func TestALinkOnAnotherSiteLeadsToTheRun(t *testing.T) {
 
 // TestAStepOfTheListIsShownInView, wherever in the list it is, on a phone too.
 func TestAStepOfTheListIsShownInView(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
@@ -278,6 +289,7 @@ steps:
 // TestTheInboxAnswersInPlace: the overview has what a person is asked, and stays after an
 // answer.
 func TestTheInboxAnswersInPlace(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")

@@ -15,6 +15,7 @@ import (
 // characters leave each page as wide as the screen, whatever its size. 640 is a window of 1280 at
 // 200 %.
 func TestLongTextsFit(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	name, wide := strings.Repeat("long_name_", 6), strings.Repeat("W", 300)
@@ -51,6 +52,7 @@ func TestLongTextsFit(t *testing.T) {
 
 // TestAWorkflowThatBreaksWhileItIsShown: starting it says what is wrong with the file.
 func TestAWorkflowThatBreaksWhileItIsShown(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	file := filepath.Join(folder, "workflows", "breaks.yaml")

@@ -64,12 +64,14 @@ func (p *tab) look(width int, theme string) {
 
 // TestAxeFindsNothing has axe-core look at each page, in both themes and at three widths.
 func TestAxeFindsNothing(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	lookedAt(t, demoRuns(t), pages())
 }
 
 // TestAxeFindsNothingInHardRuns: nor where runs are long, large, old or in other scripts.
 func TestAxeFindsNothingInHardRuns(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	hardRuns(t, folder)
@@ -113,6 +115,7 @@ func lookedAt(t *testing.T, folder string, pages map[string]string) {
 // TestPictures makes pictures of the pages in the folder that SAVANT_PICTURES names:
 // make pictures.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	into := os.Getenv("SAVANT_PICTURES")
 	if into == "" {

@@ -5,6 +5,7 @@ import "testing"
 // TestARunMovesOnAcrossARestart: the page of a run says that the hub is away, and shows what
 // came meanwhile once another is there, for the same session.
 func TestARunMovesOnAcrossARestart(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	h := serve(t, folder, "127.0.0.1:0")
@@ -27,6 +28,7 @@ func TestARunMovesOnAcrossARestart(t *testing.T) {
 
 // TestARunIsDeletedWhileItIsShown: its page says so, and goes on when it is back.
 func TestARunIsDeletedWhileItIsShown(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	h := serve(t, folder, "127.0.0.1:0")

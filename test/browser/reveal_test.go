@@ -14,6 +14,7 @@ import (
 // TestTheGraphShowsWhereTheRunStands on a phone, whose screen is narrower than the graph,
 // and the step that is chosen.
 func TestTheGraphShowsWhereTheRunStands(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))

@@ -49,6 +49,7 @@ func (p *tab) draws(selector, text string) {
 // TestTheSliderMovesThroughARun without loading the page, and back and forward lead
 // through the steps that were chosen.
 func TestTheSliderMovesThroughARun(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	answer("each_0", `"x"`)
@@ -91,6 +92,7 @@ func TestTheSliderMovesThroughARun(t *testing.T) {
 // TestTheWaterfallShowsWhenStepsWereAtWork: what failed is first, a loop is one row, an
 // attempt that was refused has a bar of its own, and a row leads to its step.
 func TestTheWaterfallShowsWhenStepsWereAtWork(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	workflowIn(t, folder, "times", "steps:\n  - {id: list, call: flow.set, input_template: {value: [a, b]}, capture_as: list}\n"+
@@ -149,6 +151,7 @@ func TestTheChosenStepHasAllAboutIt(t *testing.T) {
 
 // TestARunMovesOnInThePage when another process answers a step.
 func TestARunMovesOnInThePage(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, answer := planned(t, "r1")
 	p := newProfile(t)

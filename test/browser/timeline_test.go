@@ -25,6 +25,7 @@ const (
 // TestLive follows a run that goes on in another process, with the switch off and on
 // again, and across a new start of the hub.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	decide, ended := goingOn(t, folder, "going")
@@ -59,6 +60,7 @@ func TestLive(t *testing.T) {
 
 // TestOnlyNewRowsAreRequested: a page that follows a run requests no row that it has.
 func TestOnlyNewRowsAreRequested(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--name", "one", "a goal")
@@ -83,6 +85,7 @@ func TestOnlyNewRowsAreRequested(t *testing.T) {
 
 // TestFiltersAndDetailsAreInTheAddress: a filter, an event and the way back to them.
 func TestFiltersAndDetailsAreInTheAddress(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--name", "known", "where is it")
@@ -126,6 +129,7 @@ func TestFiltersAndDetailsAreInTheAddress(t *testing.T) {
 // TestFiftyThousandEventsScroll: the page has the rows that can be seen, wherever it is
 // scrolled to, and stays as small when 5,000 further events come at once.
 func TestFiftyThousandEventsScroll(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	const many, burst = 50_000, 5_000
 	folder := t.TempDir()
@@ -163,6 +167,7 @@ func TestFiftyThousandEventsScroll(t *testing.T) {
 
 // TestManyTabsShareOneStream opens more tabs than a browser has connections.
 func TestManyTabsShareOneStream(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	count := 10
 	if os.Getenv("CI") == "true" {
@@ -197,6 +202,7 @@ func TestManyTabsShareOneStream(t *testing.T) {
 // TestASlowTabLosesNothing: 5,000 events come at once while a tab has a twentieth of the
 // processor.
 func TestASlowTabLosesNothing(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	const burst = 5_000
 	folder := t.TempDir()
@@ -234,6 +240,7 @@ const deafness = `
 // TestATabThatHeardNothingCatchesUp: what was written while a tab was hidden or kept for
 // "back" is there when it can be seen again, each event once, though no message says so.
 func TestATabThatHeardNothingCatchesUp(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--name", "one", "a goal")

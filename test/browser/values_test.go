@@ -24,6 +24,7 @@ func workflowIn(t *testing.T, folder, name, text, run string, args ...string) {
 
 // TestListsOfTheAgentCountTokens and the steps of its memory.
 func TestListsOfTheAgentCountTokens(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	decide, ended := goingOn(t, folder, "going")
@@ -41,6 +42,7 @@ func TestListsOfTheAgentCountTokens(t *testing.T) {
 // TestALongApprovalKeepsItsButtonsInView: the decision stands at the bottom of the window,
 // however long the question is, on a phone too.
 func TestALongApprovalKeepsItsButtonsInView(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	workflowIn(t, folder, "long", "params: {notes: {type: string, default: \""+strings.Repeat("a line of many\\n", 5000)+"\"}}\nsteps:\n"+
@@ -65,6 +67,7 @@ func TestALongApprovalKeepsItsButtonsInView(t *testing.T) {
 // TestValuesAreShownWhole: a long capture, an artifact, a copy of a value, and the run as a
 // file that can be imported.
 func TestValuesAreShownWhole(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	workflowIn(t, folder, "large", "params: {text: {type: string, default: \""+strings.Repeat("0123456789", 30000)+"\"}}\nsteps:\n"+
@@ -93,6 +96,7 @@ func TestValuesAreShownWhole(t *testing.T) {
 // TestReasonsComeFirst: a declined, a failed and a blocked run say why at the top, and what
 // can be done is one click away.
 func TestReasonsComeFirst(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := shipsIn(t)
 	workflowIn(t, folder, "ships", strings.TrimPrefix(shipsYAML, "name: ships\nversion: \"1\"\n"), "r1")
@@ -124,6 +128,7 @@ func TestReasonsComeFirst(t *testing.T) {
 
 // TestAModelsStepIsNotTakenSilently: without a model there is no way to continue here.
 func TestAModelsStepIsNotTakenSilently(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder, _ := planned(t, "r1")
 	p := serve(t, folder, "127.0.0.1:0").enter()
@@ -134,6 +139,7 @@ func TestAModelsStepIsNotTakenSilently(t *testing.T) {
 
 // TestRoundsOfARepeatDoNotOverlap in the graph: the label and the ways to other rounds.
 func TestRoundsOfARepeatDoNotOverlap(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
@@ -156,6 +162,7 @@ const smallTargets = `[...document.querySelectorAll("main a, main button, main s
 // TestAPhoneShowsWhatAnEventIs: its type and its status; what can be pressed is as tall as
 // a finger needs.
 func TestAPhoneShowsWhatAnEventIs(t *testing.T) {
+	t.Parallel()
 	wanted(t)
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--name", "failed", "--force-tool", "git.show", "--force-args", `{"ref": "no-such-revision"}`, "--force-finish")
