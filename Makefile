@@ -63,15 +63,19 @@ browser: ## the pages of the hub in a real browser; needs chromium, and npm for 
 		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 $(HOST) && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js" && \
 		printf 'export * from "@modelcontextprotocol/ext-apps/app-bridge"; export {Client} from "@modelcontextprotocol/client";' >"$$scratch/host.js" && \
 		export SAVANT_APP_BRIDGE="$$scratch/bridge.js" && "$$scratch/node_modules/.bin/esbuild" --log-level=error --bundle --format=esm --outfile="$$SAVANT_APP_BRIDGE" "$$scratch/host.js"; fi && \
-		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./test/browser ./proof
+		SAVANT_BROWSER_TESTS=1 go test -count=1 -parallel 4 $(TESTFLAGS) ./test/browser ./proof
 
 pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ are made anew
 	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./test/browser
 	@mkdir -p docs/pictures && for each in docs/pictures/*.png; do cp "bin/pictures/$$(basename "$$each")" "$$each"; done
 
+# Only the packages that start goroutines, themselves or in tests: others have no races of
+# their own. Those of modules of their own, and the pages, which need a browser, are left out.
 # Not vetted: with the race detector each package would be vetted once more.
-race: ## all tests in short with the race detector; needs a C compiler
-	CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $(TESTFLAGS) ./...
+RACES = $(sort $(dir $(shell grep -rlE --include='*.go' --exclude-dir=node_modules --exclude-dir=browser --exclude-dir=ferret \
+	--exclude-dir=dist '^[[:space:]]*go [a-zA-Z]|\.Go\>|httptest\.NewServer' .)))
+race: ## tests in short with the race detector, where goroutines are started; needs a C compiler
+	CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $(TESTFLAGS) $(RACES)
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
