@@ -88,7 +88,7 @@ var rules = map[string]rule{
 	"internal/access":       {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/httpclient", "internal/webguard"}},
 	"internal/withheld":     {height: 1},
 	"internal/configedit":   {height: 1},
-	"internal/clientsetup":  {height: 4, imports: []string{"internal/atomicfile", "internal/configedit", "think/gate/clients"}},
+	"internal/clientsetup":  {height: 4, imports: []string{"internal/atomicfile", "internal/configedit", "internal/ownfolder", "think/gate/clients"}},
 	"internal/mongo":        {height: 1},
 	"test/mongotest":        {height: 2, imports: []string{"internal/filelock"}},
 	"test/golden":           {height: 1},

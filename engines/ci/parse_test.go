@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"savant/engines"
 	"savant/test/golden"
+	"savant/think/flow"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -200,8 +202,14 @@ func TestProjectsAreRecognised(t *testing.T) {
 		"flutter":               {fstest.MapFS{"pubspec.yaml": file("name: x\ndependencies:\n  flutter:\n    sdk: flutter\n")}, []string{"tests"}, "[flutter, test]"},
 		"dart":                  {fstest.MapFS{"pubspec.yaml": file("name: x\n")}, []string{"tests"}, "[dart, test]"},
 		"zig":                   {fstest.MapFS{"build.zig": file("const t = b.step(\"test\", \"Run tests\");\n")}, []string{"tests"}, "[zig, build, test]"},
-		"gradle":                {fstest.MapFS{"gradlew": file(""), "build.gradle.kts": file("")}, []string{"tests"}, "[./gradlew, test]"},
-		"maven":                 {fstest.MapFS{"pom.xml": file("")}, []string{"tests"}, "[mvn, -B, test]\n    parser: junit\n    report: \"**/target/surefire-reports/TEST-*.xml\""},
+		"gradle":                {fstest.MapFS{"gradlew": file(""), "build.gradle.kts": file("")}, []string{"tests"}, "[./gradlew, --no-build-cache, --continue, cleanTest, test]\n    parser: junit\n    report: \"**/build/test-results/*/TEST-*.xml\""},
+		"gradle of android":     {fstest.MapFS{"settings.gradle": file(`pluginManagement { id("com.android.application") }`)}, []string{"tests"}, "[gradle, test]\n    timeout"},
+		"maven":                 {fstest.MapFS{"mvnw": file(""), "pom.xml": file("")}, []string{"tests"}, "[./mvnw, -B, test]\n    parser: junit\n    report: \"**/target/surefire-reports/TEST-*.xml\""},
+		"cmake":                 {fstest.MapFS{"CMakeLists.txt": file("include(CTest)\n")}, []string{"tests"}, "--no-tests=error"},
+		"cmake without tests":   {fstest.MapFS{"CMakeLists.txt": file("project(x)\n")}, nil, ""},
+		"julia":                 {fstest.MapFS{"test/runtests.jl": file("")}, []string{"tests"}, "using Pkg; Pkg.test()"},
+		"bats":                  {fstest.MapFS{"tests/a.bats": file("")}, []string{"tests"}, "parser: tap"},
+		"phpunit":               {fstest.MapFS{"composer.json": file("{}"), "phpunit.xml.dist": file("")}, []string{"tests"}, "[vendor/bin/phpunit, --log-junit, .savant/ci/phpunit.xml]"},
 		"just":                  {fstest.MapFS{"justfile": file("test *args:\n  true\n")}, []string{"tests"}, "[just, test]"},
 		"no recipe of just":     {fstest.MapFS{"justfile": file("tests := 'a'\ntest := 'b:c'\n")}, nil, ""},
 		"no rule":               {fstest.MapFS{"Makefile": file("test := 1\n")}, nil, ""},
@@ -214,6 +222,25 @@ func TestProjectsAreRecognised(t *testing.T) {
 			require.Contains(t, string(proposal.YAML), c.holds)
 			require.Equal(t, c.commands == nil, proposal.YAML == nil)
 		})
+	}
+}
+
+// TestEveryProposalIsRead: each command that is proposed, and any that a person names, is what
+// the file then runs.
+func TestEveryProposalIsRead(t *testing.T) {
+	words := []string{"ctest", `a "b" \ <c>: #`, "", "é\n"}
+	proposals := []Proposal{Named(words)}
+	for _, each := range slices.Concat(append(otherKinds, goKinds)...) {
+		proposals = append(proposals, proposalOf([]proposed{each.proposed("f")}))
+	}
+	reader := &runner{Options{Path: t.TempDir(), ReadYAML: flow.ReadYAMLPlaces}}
+	for i, each := range proposals {
+		read, err := reader.read(each.YAML)
+		require.NoError(t, err, string(each.YAML))
+		require.Greater(t, len(read[testsCommand].argv), 1)
+		if i == 0 {
+			require.Equal(t, words, read[testsCommand].argv)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package ci
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -39,13 +40,23 @@ commands:
 // just below it. The first command becomes `tests`. It returns an empty proposal for an unknown
 // project.
 func Recognise(project fs.FS) Proposal {
-	var proposal Proposal
-	var text strings.Builder
-	text.WriteString(header)
 	commands := []proposed{recogniseOne(project, goKinds), recogniseNode(project), recognisePython(project)}
 	for _, each := range otherKinds {
 		commands = append(commands, recogniseOne(project, each))
 	}
+	return proposalOf(commands)
+}
+
+// Named proposes the command that a person named for the tests.
+func Named(words []string) Proposal {
+	list, _ := json.Marshal(words) // texts have a form
+	return proposalOf([]proposed{{kind: strings.Join(words, " "), comment: uncounted, lines: append([]string{"command: " + string(list)}, slow...)}})
+}
+
+func proposalOf(commands []proposed) Proposal {
+	var proposal Proposal
+	var text strings.Builder
+	text.WriteString(header)
 	for _, command := range commands {
 		if command.kind == "" {
 			continue
@@ -106,27 +117,47 @@ var (
 		{{"Rust", "Cargo.toml", nil, "cargo, test, --workspace", "Cargo builds first.", slow}},
 		{{"Deno", "deno.json*", pattern.Lazy(`"test"\s*:`), "deno, task, test, --junit-path=.savant/ci/deno.xml", "The task test.", denoSetting},
 			{"Deno", "deno.json*", nil, "deno, test, --junit-path=.savant/ci/deno.xml", "deno test may need permissions, such as --allow-read.", denoSetting}},
-		{{"Gradle", "gradlew", nil, "./gradlew, test", uncounted, slow}, {"Gradle", "build.gradle*", nil, "gradle, test", uncounted, slow}},
-		{{"Maven", "mvnw", nil, "./mvnw, -B, test", surefire, mavenSetting}, {"Maven", "pom.xml", nil, "mvn, -B, test", surefire, mavenSetting}},
+		{{"Gradle", "*.gradle*", pattern.Lazy(`android`), "gradle, test", uncounted, slow}, {"Gradle", "*.gradle*", nil, "gradle, --no-build-cache, --continue, cleanTest, test", written, gradleSetting}},
+		{{"Maven", "pom.xml", nil, "mvn, -B, test", written, mavenSetting}},
+		{{"sbt", "build.sbt", nil, "sbt, test", uncounted, slow}},
+		{{"Ant", "build.xml", pattern.Lazy(`<target[^>]*\bname=["']test["']`), "ant, test", uncounted, slow}},
+		{{"Bazel", "MODULE.bazel", nil, "bazel, test, //...", uncounted, slow}, {"Bazel", "WORKSPACE*", nil, "bazel, test, //...", uncounted, slow}},
+		{{"CMake", "CMakeLists.txt", pattern.Lazy(`(?i)enable_testing|include\s*\(\s*CTest`), "ctest, --build-and-test, ., build, --build-generator, Unix Makefiles, --build-noclean, --test-command, ctest, --no-tests=error, --output-on-failure", uncounted, slow}},
+		{{"Meson", "meson.build", nil, "meson, test, -C, build", "It needs a folder that meson setup build made. No test is counted.", slow}},
 		{{".NET", "*.sln*", nil, "dotnet, test", uncounted, slow}, {".NET", "*.csproj", nil, "dotnet, test", uncounted, slow}},
+		{{"Haskell", "stack.yaml", nil, "stack, test", uncounted, slow}, {"Haskell", "*.cabal", nil, "cabal, test, all", uncounted, slow}},
+		{{"OCaml", "dune-project", nil, "dune, test", uncounted, slow}},
+		{{"Clojure", "project.clj", nil, "lein, test", uncounted, slow}},
+		{{"Erlang", "rebar.config", nil, "rebar3, eunit", uncounted, slow}},
 		{{"Elixir", "mix.exs", nil, "mix, test", uncounted, slow}},
 		{{"Swift", "Package.swift", nil, "swift, test", uncounted, slow}},
-		{{"PHP", "composer.json", pattern.Lazy(`"test"\s*:`), "composer, test", uncounted, slow}},
+		{{"PHP", "composer.json", pattern.Lazy(`"test"\s*:`), "composer, test", uncounted, slow}, {"PHP", "phpunit.xml*", nil, "vendor/bin/phpunit, --log-junit, .savant/ci/phpunit.xml", written, phpSetting}},
 		{{"Ruby", ".rspec", nil, "bundle, exec, rspec", uncounted, slow}, {"Ruby", "Rakefile", pattern.Lazy(`TestTask|(?m)^\s*task\W+test\b`), "bundle, exec, rake, test", uncounted, slow}},
 		{{"Flutter", "pubspec.yaml", pattern.Lazy(`(?m)^\s+sdk:\s*flutter\b`), "flutter, test", uncounted, slow}, {"Dart", "pubspec.yaml", nil, "dart, test", uncounted, slow}},
+		{{"Perl", "t/*.t", nil, "prove, -lr, t", uncounted, slow}},
+		{{"Julia", "test/runtests.jl", nil, "julia, --project, -e, using Pkg; Pkg.test()", uncounted, slow}},
+		{{"R", "tests/testthat.R", nil, "Rscript, -e, testthat::test_local()", uncounted, slow}},
+		{{"Nim", "*.nimble", nil, "nimble, test", uncounted, slow}},
+		{{"Crystal", "shard.yml", nil, "crystal, spec", uncounted, slow}},
+		{{"Gleam", "gleam.toml", nil, "gleam, test", uncounted, slow}},
+		{{"Bats", "test*/*.bats", nil, "bats, --tap, -r, .", "The results are read from its output.", batsSetting}},
 		{{"Zig", "build.zig", pattern.Lazy(`step\("test"`), "zig, build, test", uncounted, slow}},
 		{{"just", "[jJ]ustfile", pattern.Lazy(`(?m)^@?test\b[^\n=]*:(?:[^=]|$)`), "just, test", uncounted, slow}},
+		{{"Task", "[tT]askfile.y*ml", pattern.Lazy(`(?m)^  test:`), "task, test", uncounted, slow}},
 		{{"Make", makefiles, target("test"), "make, test", uncounted, slow}, {"Make", makefiles, target("check"), "make, check", uncounted, slow}},
 	}
 	slow        = []string{"timeout: 30m"}
 	denoSetting = []string{"parser: junit", "report: .savant/ci/deno.xml", "timeout: 10m"}
-	// mavenSetting reads the reports of modules, too.
-	mavenSetting = []string{"parser: junit", `report: "**/target/surefire-reports/TEST-*.xml"`, "timeout: 30m"}
+	phpSetting  = []string{"parser: junit", "report: .savant/ci/phpunit.xml", "timeout: 30m"}
+	batsSetting = []string{"parser: tap", "timeout: 30m"}
+	// gradleSetting and mavenSetting read the reports of modules, too.
+	gradleSetting = []string{"parser: junit", `report: "**/build/test-results/*/TEST-*.xml"`, "timeout: 30m"}
+	mavenSetting  = []string{"parser: junit", `report: "**/target/surefire-reports/TEST-*.xml"`, "timeout: 30m"}
 )
 
 const (
 	uncounted = "Passed is an exit status of 0: no test is counted."
-	surefire  = "The results are read from what Surefire writes."
+	written   = "The results are read from the reports that it writes."
 	makefiles = "*akefile" // GNUmakefile, Makefile and makefile
 )
 
@@ -141,12 +172,19 @@ func recogniseOne(project fs.FS, kinds []kind) proposed {
 		names, _ := regular.Glob(project, each.files) // no pattern is malformed
 		for _, name := range names {
 			if text, ok := contentOf(project, name); ok && (each.sign == nil || each.sign().MatchString(text)) {
-				return proposed{kind: each.label + " (" + name + ")", name: "tests-" + strings.ToLower(strings.Trim(each.label, ".")), comment: each.comment,
-					lines: append([]string{"command: [" + each.command + "]"}, each.setting...)}
+				if program, _, _ := strings.Cut(each.command, ","); exists(project, program+"w") { // as gradlew and mvnw
+					each.command = "./" + strings.Replace(each.command, program, program+"w", 1)
+				}
+				return each.proposed(name)
 			}
 		}
 	}
 	return proposed{}
+}
+
+func (k kind) proposed(file string) proposed {
+	return proposed{kind: k.label + " (" + file + ")", name: "tests-" + strings.ToLower(strings.Trim(k.label, ".")), comment: k.comment,
+		lines: append([]string{"command: [" + k.command + "]"}, k.setting...)}
 }
 
 var (

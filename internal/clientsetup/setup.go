@@ -4,6 +4,8 @@ package clientsetup
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -14,6 +16,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/configedit"
+	"savant/internal/ownfolder"
 )
 
 // Services is the MCP_SERVICE that a set-up writes: what the bundled workflows call.
@@ -160,15 +163,25 @@ func refused(path string, err error) error {
 
 // Apply writes each change atomically, keeping the file's mode, following links as Setup
 // does, and saving a backup next to the file. It stops with STATE_CONFLICT if a file changed since
-// it was read.
+// it was read. If one cannot be written, those before it get their earlier content back: a server
+// without its hooks would hold nobody.
 func Apply(changes []Change, now time.Time) error {
-	for _, change := range changes {
+	for i, change := range changes {
 		if !change.Changed() {
 			continue
 		}
-		if err := change.apply(now); err != nil {
-			return err
+		err := change.apply(now)
+		if err == nil {
+			continue
 		}
+		for _, each := range slices.Backward(changes[:i]) {
+			if each.Changed() {
+				back := each // alone: without another backup
+				back.Before, back.After, back.Existed, back.Gone, back.alone = each.After, each.Before, !each.Gone, !each.Existed, each.Existed
+				err = errors.Join(err, back.apply(now))
+			}
+		}
+		return err
 	}
 	return nil
 }
@@ -183,20 +196,20 @@ func (c Change) apply(now time.Time) error {
 	}
 	if c.project == "" {
 		if err := os.MkdirAll(filepath.Dir(c.Target), 0o755); err != nil {
-			return fault.New(fault.StateNotSaved, "make the folder of %s: %w", c.Path, err)
+			return c.notSaved(err)
 		}
 	}
 	root, name, err := c.root()
 	if err != nil {
-		return fault.New(fault.StateNotSaved, "open the folder of %s: %w", c.Path, err)
+		return c.notSaved(err)
 	}
 	defer root.Close()
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return fault.New(fault.StateNotSaved, "make the folder of %s: %w", c.Path, err)
+		return c.notSaved(err)
 	}
 	if c.Existed && !c.Gone && !c.alone {
 		if err := atomicfile.Write(root, name+".savant-"+now.UTC().Format(stamp)+".bak", c.Before, c.mode); err != nil {
-			return fault.New(fault.StateNotSaved, "back up %s before the change: %w", c.Path, err)
+			return c.notSaved(err)
 		}
 	}
 	if c.Gone {
@@ -205,10 +218,15 @@ func (c Change) apply(now time.Time) error {
 		err = atomicfile.Write(root, name, c.After, c.mode)
 	}
 	if err != nil {
-		return fault.New(fault.StateNotSaved, "write %s: %w", c.Path, err)
+		return c.notSaved(err)
 	}
 	if c.Gone && c.alone {
 		_ = os.Remove(filepath.Dir(c.Target)) // it stays if somebody put something there
 	}
 	return nil
+}
+
+func (c Change) notSaved(err error) error {
+	advice := cmp.Or(ownfolder.AdviceOn(err), "you need the right to write there")
+	return fault.New(fault.StateNotSaved, "%s was not written: %w", c.Path, ownfolder.Reason(err)).Hinted(fault.Hint{Text: advice + "; nothing was changed"})
 }

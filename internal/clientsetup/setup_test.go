@@ -24,22 +24,23 @@ func target(t *testing.T) clientsetup.Target {
 
 // people are files as people have them.
 var people = map[string]string{
-	"empty":              "",
-	"empty object":       "{}",
-	"one line":           `{"theme":"dark"}`,
-	"comments":           "// mine\n{\n  // servers\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"} // keep\n  },\n  /* block */ \"theme\": \"dark\"\n}\n",
-	"trailing commas":    "{\n\t\"mcpServers\": {\n\t\t\"other\": {\"command\": \"x\",},\n\t},\n}\n",
-	"CRLF":               "{\r\n    \"theme\": \"dark\",\r\n    \"n\": [1,\r\n 2]\r\n}\r\n",
-	"byte order mark":    "\xef\xbb\xbf{\n  \"theme\": \"dark\"\n}\n",
-	"hooks of others":    "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"guard\"}]}\n    ]\n  }\n}\n",
-	"empty servers":      "{\n  \"mcpServers\": {},\n  \"servers\": {},\n  \"mcp\": {},\n  \"hooks\": {\"PreToolUse\": [], \"Stop\": []}\n}\n",
-	"no end of line":     "{\n  \"theme\": \"dark\"\n}",
-	"keys twice, apart":  "{\"a\": {\"x\": 1, \"x\": 2}, \"theme\": \"dark\"}",
-	"numbers":            "{\"n\": 1.50, \"big\": 12345678901234567890}\n",
-	"deep":               "{\"projects\": {\"/a\": {\"mcpServers\": {\"savant\": {}}}}}\n",
-	"tabs and comments":  "{\n\t// a\n\t\"theme\": \"dark\" // b\n}\n",
-	"only a comment":     "{\n  // nothing yet\n}\n",
-	"comment at the end": "{\"theme\": \"dark\"} // end",
+	"empty":                "",
+	"empty object":         "{}",
+	"one line":             `{"theme":"dark"}`,
+	"comments":             "// mine\n{\n  // servers\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"} // keep\n  },\n  /* block */ \"theme\": \"dark\"\n}\n",
+	"trailing commas":      "{\n\t\"mcpServers\": {\n\t\t\"other\": {\"command\": \"x\",},\n\t},\n}\n",
+	"CRLF":                 "{\r\n    \"theme\": \"dark\",\r\n    \"n\": [1,\r\n 2]\r\n}\r\n",
+	"byte order mark":      "\xef\xbb\xbf{\n  \"theme\": \"dark\"\n}\n",
+	"hooks of others":      "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"guard\"}]}\n    ]\n  }\n}\n",
+	"empty servers":        "{\n  \"mcpServers\": {},\n  \"servers\": {},\n  \"mcp\": {},\n  \"hooks\": {\"PreToolUse\": [], \"Stop\": []}\n}\n",
+	"no end of line":       "{\n  \"theme\": \"dark\"\n}",
+	"keys twice, apart":    "{\"a\": {\"x\": 1, \"x\": 2}, \"theme\": \"dark\"}",
+	"numbers":              "{\"n\": 1.50, \"big\": 12345678901234567890}\n",
+	"deep":                 "{\"projects\": {\"/a\": {\"mcpServers\": {\"savant\": {}}}}}\n",
+	"tabs and comments":    "{\n\t// a\n\t\"theme\": \"dark\" // b\n}\n",
+	"only a comment":       "{\n  // nothing yet\n}\n",
+	"nothing but comments": "// nothing yet\r\n/* or later */",
+	"comment at the end":   "{\"theme\": \"dark\"} // end",
 }
 
 var refusedOnes = map[string]string{
@@ -217,6 +218,33 @@ func TestAFileThatChangesMeanwhileIsNotOverwritten(t *testing.T) {
 	text, err := os.ReadFile(changes[0].Path)
 	require.NoError(t, err)
 	require.Equal(t, `{"mine": true}`, string(text))
+}
+
+// TestNoHalfOfASetupStays: where one file cannot be written, those before it are as they were.
+func TestNoHalfOfASetupStays(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"", "{\"theme\": 1} // mine"} {
+		client, target := found(t, "claude-code"), target(t)
+		path := filepath.Join(target.Home, ".claude.json")
+		if before != "" {
+			write(t, path, before, 0o640)
+		}
+		changes, err := client.Setup(target)
+		require.NoError(t, err)
+		require.Equal(t, path, changes[0].Path)
+		write(t, filepath.Join(target.Home, ".claude"), "", 0o600) // where the folder of the second file would be
+		require.Error(t, clientsetup.Apply(changes, noon))
+		text, err := os.ReadFile(path)
+		if before == "" {
+			require.ErrorIs(t, err, fs.ErrNotExist)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, before, string(text))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o640), info.Mode())
+	}
 }
 
 func TestAnUnknownClientSuggestsTheNearest(t *testing.T) {

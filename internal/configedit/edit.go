@@ -60,7 +60,7 @@ func edited(text []byte, format Format, entries []Entry, removes bool) ([]byte, 
 		edit = removeJSON
 	}
 	if !utf8.Valid(text) {
-		return nil, fault.New(fault.InvalidParams, "the file is not UTF-8; it was not changed")
+		return nil, fault.New(fault.InvalidParams, "the file is not UTF-8")
 	}
 	plain, marked := bytes.CutPrefix(text, bom)
 	for _, entry := range entries {
@@ -103,14 +103,12 @@ func unchangedElsewhere(made, wanted any) error {
 // Get returns the value at a path, and whether it exists. The errors are those of Set.
 func Get(text []byte, format Format, path []string) (any, bool, error) {
 	plain, _ := bytes.CutPrefix(text, bom)
-	if len(bytes.TrimSpace(plain)) == 0 {
-		return nil, false, nil
-	}
 	var at any
 	var err error
-	if format == TOML {
+	switch {
+	case format == TOML:
 		at, err = parseTOML(plain)
-	} else {
+	case !blank(plain):
 		at, err = plainJSON(plain)
 	}
 	for _, name := range path {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -44,19 +45,29 @@ func withNewline(text []byte) []byte { return append(bytes.Clone(text), '\n') }
 func parseJSON(text []byte) (hujson.Value, error) {
 	root, err := hujson.Parse(withNewline(text))
 	if err != nil {
-		return root, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
+		return root, unreadable(err)
 	}
 	return root, nil
+}
+
+func unreadable(err error) error {
+	return fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+}
+
+// blank reports whether a text has no value, but at most comments.
+func blank(text []byte) bool {
+	_, err := hujson.Parse(append(withNewline(text), "{}"...))
+	return err == nil
 }
 
 // plainJSON decodes a text to Go values.
 func plainJSON(text []byte) (value any, err error) {
 	standard, err := hujson.Standardize(withNewline(text))
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
+	if err == nil {
+		err = json.Unmarshal(standard, &value)
 	}
-	if err := json.Unmarshal(standard, &value); err != nil {
-		return nil, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
+	if err != nil {
+		return nil, unreadable(err)
 	}
 	return value, nil
 }
@@ -102,12 +113,18 @@ func has(text []byte, path []string) bool {
 
 func misplaced(text []byte, at hujson.Value, path []string, wanted string) error {
 	line, column := jsonvalue.Place(text, at.StartOffset)
-	return fault.New(fault.InvalidParams, "%d:%d: %q must be %s", line, column, strings.Join(path, "."), wanted)
+	what := "the whole file"
+	if len(path) > 0 {
+		what = strconv.Quote(strings.Join(path, "."))
+	}
+	return fault.New(fault.InvalidParams, "%d:%d: %s must be %s", line, column, what, wanted)
 }
 
 func setJSON(text []byte, entry Entry) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
+	} else if blank(text) {
+		text = append(withNewline(bytes.TrimRight(text, "\r\n")), "{}\n"...)
 	}
 	before, err := plainJSON(text)
 	if err != nil {

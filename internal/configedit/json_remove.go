@@ -1,7 +1,6 @@
 package configedit
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 
@@ -9,7 +8,7 @@ import (
 )
 
 func removeJSON(text []byte, entry Entry) ([]byte, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
+	if blank(text) {
 		return text, nil
 	}
 	before, err := plainJSON(text)

@@ -101,10 +101,10 @@ func (p *Program) Report(err error) int {
 		p.reportUsage(string(usage))
 		return code
 	case p.JSON:
-		p.printFault(fault.From(err))
+		p.printFault(p.asTyped(fault.From(err)))
 		return code
 	}
-	coded := explained(err)
+	coded := p.asTyped(explained(err))
 	fmt.Fprintf(p.Stderr, "savant: %s: %s\n", coded.Code, terminal.Visible(p.forPeople(coded)))
 	terminal.Diagnostics(p.Stderr, coded)
 	return code

@@ -14,6 +14,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
@@ -45,6 +47,8 @@ type Program struct {
 	Stderr   io.Writer
 	Settings settings.Settings
 	Loaded   *settings.Loaded // the same, with the source of each value
+	// Flags are those of the command, once they were read.
+	Flags *pflag.FlagSet
 	// Command is the full name of the command: "savant state list".
 	Command string
 	// JSON: results and errors are printed as JSON on stdout.

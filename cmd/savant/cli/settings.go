@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -45,4 +48,28 @@ func SettingsOf(flags *pflag.FlagSet) (settings.Lookup, error) {
 		text, ok := assigned[row.Key]
 		return text, ok
 	}, nil
+}
+
+// asTyped returns an error that begins with the name of a setting with what was typed
+// instead: its flag, or --set and its key.
+func (p *Program) asTyped(failure *fault.Error) *fault.Error {
+	if p.Flags == nil {
+		return failure
+	}
+	texts, _ := p.Flags.GetStringArray(assign)
+	assigned, _ := settings.Assignments(texts) // an error was reported before
+	for _, row := range settings.Table() {
+		rest, ok := strings.CutPrefix(failure.Details, cmp.Or(row.Env, row.Key))
+		if !ok || !strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, " ") {
+			continue
+		}
+		renamed := *failure
+		if flag := p.Flags.Lookup(row.Flag); flag != nil && flag.Changed {
+			renamed.Details = "--" + row.Flag + rest
+		} else if _, ok := assigned[row.Key]; ok {
+			renamed.Details = "--" + assign + " " + row.Key + rest
+		}
+		return &renamed
+	}
+	return failure
 }

@@ -29,19 +29,26 @@ import (
 
 func (p *program) initCommand() *cobra.Command {
 	var yes bool
-	command := &cobra.Command{Use: "init", Short: "Begin in a project: its test command and a first workflow",
+	command := &cobra.Command{Use: "init [-- PROGRAM ARGUMENT…]", Short: "Begin in a project: its test command and a first workflow",
 		Long: "Begin in a project: write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run,\n" +
 			"and a first workflow with its cases. It recognises a project by its files, such as go.mod, shows what it would write and\n" +
-			"asks first. No file that exists is changed. At a terminal it then offers savant setup for each client that is here;\n" +
-			"with --yes nothing outside of the project is written.",
-		Args: cli.Positional(cobra.NoArgs),
-		RunE: func(command *cobra.Command, _ []string) error { return p.init(command.Context(), yes) }}
+			"asks first; for any other project name the command that runs its tests. No file that exists is changed. At a terminal it\n" +
+			"then offers savant setup for each client that is here; with --yes nothing outside of the project is written.",
+		Example: "  savant init\n  savant init -- ctest --test-dir build",
+		Args: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 && command.ArgsLenAtDash() != 0 {
+				return cli.UsageError("the command of the tests stands behind --: savant init -- " + trust.CommandLine(args...))
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, args []string) error { return p.init(command.Context(), yes, args) }}
 	command.Flags().BoolVar(&yes, "yes", false, "write without asking")
 	return command
 }
 
-// init shows the proposed files, asks, and writes the missing ones.
-func (p *program) init(ctx context.Context, yes bool) error {
+// init shows the proposed files, asks, and writes the missing ones. words are the command of
+// the tests, if the person named one.
+func (p *program) init(ctx context.Context, yes bool, words []string) error {
 	p.NameFolder()
 	root, err := regular.OpenFolder(p.Settings.Path)
 	if err != nil {
@@ -52,7 +59,10 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	next := ""
 	if _, err := root.Lstat(ci.File); err == nil {
 		next = p.initBefore()
-	} else if proposal = ci.Recognise(root.FS()); len(proposal.Commands) == 0 {
+	} else if proposal = ci.Recognise(root.FS()); len(words) > 0 {
+		proposal = ci.Named(words)
+		fmt.Fprintf(p.Stdout, "%s would be:\n\n%s\n", ci.File, terminal.Content(string(proposal.YAML)))
+	} else if len(proposal.Commands) == 0 {
 		return unrecognised(root)
 	} else {
 		fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Content(string(proposal.YAML)))
@@ -108,8 +118,8 @@ func unrecognised(project *os.Root) error {
 	if len(below) > 0 {
 		return fault.New(fault.InvalidParams, "no project was recognised here, but in %s: cd %s && savant init", strings.Join(below, ", "), below[0])
 	}
-	return fault.New(fault.InvalidParams, "no project was recognised here: write the command that runs its tests into %s, and run savant init again: "+
-		"commands: {tests: {command: [PROGRAM, ARGUMENT]}}; a folder without tests needs no savant init: savant workflows new NAME --from review", ci.File)
+	return fault.New(fault.InvalidParams, "no project was recognised here: savant init -- PROGRAM ARGUMENT… names the command that runs its tests; "+
+		"a folder without tests needs no savant init: savant workflows new NAME --from review")
 }
 
 // initBefore reports that commands exist already. It returns the line that trusts them, if

@@ -138,6 +138,7 @@ func (p *program) configure(command *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	p.Flags = command.Flags()
 	loaded, err := settings.Load(flag, func(row settings.Setting) (string, bool) { return p.Variable(row.Env) }, app.Trust(p.World.Environment))
 	if err != nil {
 		return app.Misconfigured(err)

@@ -82,7 +82,13 @@ func parseError(source string, err error) *Error {
 	if strings.HasSuffix(failed.Message, "literal") {
 		failed.Offset = numberBefore(source, failed.Offset)
 	}
+	if _, rest, ok := strings.Cut(source, opening); ok {
+		if _, closes := expressionEnd(rest); !closes {
+			return unclosed(rest, len(source)-len(rest))
+		}
+	}
 	switch fix := hints[failed.Message]; {
+	case failed.Message == openQuote:
 	case strings.Contains(source, "$"+opening):
 		failed.Message = "an expression stands here without ${{ }}"
 	case strings.Contains(source, opening):
@@ -123,6 +129,8 @@ func (e *Error) filter(source string) {
 // tokens matches a token as the parser prints it: Operator("=").
 var tokens = lazy.Lazy(`token (?:[A-Z][a-z]+)\("(.*)"\)`)
 
+const openQuote = "a quote is not closed"
+
 // plain rewords a message of the parser.
 func plain(message string) string {
 	switch {
@@ -134,7 +142,7 @@ func plain(message string) string {
 	case message == "unexpected token EOF":
 		return "the expression ends too early"
 	case message == "literal not terminated":
-		return "a quote is not closed"
+		return openQuote
 	}
 	return tokens().ReplaceAllString(message, `"$1"`)
 }

@@ -32,7 +32,9 @@ type templatePart struct {
 func CompileText(source string, scope Scope) (*Text, error) {
 	text := &Text{}
 	if inner, offset := Unwrap(source); offset > 0 {
-		if err := text.add(inner, offset, scope); err != nil {
+		if err := text.add(inner, offset, scope); err != nil && swallows(inner) {
+			return nil, unclosed(source[offset:], offset)
+		} else if err != nil {
 			return nil, err
 		}
 		text.whole = true
@@ -48,10 +50,15 @@ func CompileText(source string, scope Scope) (*Text, error) {
 		start := at + open + len(opening)
 		length, found := expressionEnd(source[start:])
 		if !found {
-			return nil, unclosed(source[start:], start)
+			wrong = append(wrong, unclosed(source[start:], start))
+			break
 		}
 		text.parts = append(text.parts, templatePart{words: source[at : start-len(opening)]})
-		if err := text.add(source[start:start+length], start, scope); err != nil {
+		inner := source[start : start+length]
+		if err := text.add(inner, start, scope); err != nil && swallows(inner) {
+			wrong = append(wrong, unclosed(source[start:], start))
+			break // what follows begins within a text
+		} else if err != nil {
 			wrong = append(wrong, err)
 		}
 		at = start + length + len(closing)
@@ -81,6 +88,13 @@ func (t *Text) add(source string, offset int, scope Scope) error {
 	}
 	t.parts = append(t.parts, templatePart{program: program, offset: offset})
 	return nil
+}
+
+// swallows reports whether an expression has the end of one and the beginning of another, as
+// where a quote is closed by one of a later expression.
+func swallows(inner string) bool {
+	_, rest, ends := strings.Cut(inner, closing)
+	return ends && strings.Contains(rest, opening)
 }
 
 // unclosed is the error of a {{ without }}. offset is the end of the {{.
