@@ -159,22 +159,22 @@ func (j *journals) names(since time.Time) ([]string, error) {
 
 // follow reads what was added to files, in the order of time.
 func (j *journals) follow(names []string, visit func(record)) error {
-	var added []record
+	var added []*record
 	for _, name := range names {
 		latest := int64(0)
 		err := j.followOne(name, func(read record) {
 			latest = cmp.Or(read.Order, max(latest, read.Time)) // also of a record that has no order
 			read.Time, read.Order = cmp.Or(read.Time, latest), latest
 			j.last = max(j.last, latest)
-			added = append(added, read)
+			added = append(added, &read)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(added, func(a, b record) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortStableFunc(added, func(a, b *record) int { return cmp.Compare(a.Order, b.Order) })
 	for _, each := range added {
-		visit(each)
+		visit(*each)
 	}
 	return nil
 }

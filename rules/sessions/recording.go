@@ -56,6 +56,8 @@ const maxRecorded = 64 << 20
 // the result that a receipt has, or nil. calls counts all calls.
 func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found []Tried, calls int, err error) {
 	t := &trial{set: set, receipt: receipt, history: rules.NewHistory(set), open: map[string]*rules.Made{}}
+	none := error(fault.New(fault.InvalidParams, "the recording has no calls that rules know: expected a session of Claude Code, or a trace of Savant; "+
+		"recordings of other clients name their tools otherwise than their hooks do"))
 	var torn error
 	lines := bufio.NewScanner(source)
 	lines.Buffer(nil, maxRecorded)
@@ -63,6 +65,9 @@ func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found [
 		t.line++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
+		}
+		if torn != nil && t.calls == 0 { // not lines at all
+			return nil, 0, none
 		}
 		if torn != nil { // only the last line may be half written
 			return nil, 0, torn
@@ -77,7 +82,7 @@ func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found [
 	case err != nil:
 		return nil, 0, fault.New(fault.InvalidParams, "the recording cannot be read: %w", fault.WithoutPath(err))
 	case t.calls == 0:
-		return nil, 0, cmp.Or(torn, error(fault.New(fault.InvalidParams, "the recording has no calls: expected a session of Claude Code, or a trace of Savant")))
+		return nil, 0, none
 	}
 	return t.found, t.calls, nil
 }
