@@ -235,6 +235,7 @@ func (p *parser) rules(value any, at string) {
 }
 
 func (p *parser) rule(value any, at string) *Rule {
+	before := len(p.Wrong)
 	shape := p.Object(value, at, ruleKeys...)
 	place := p.layout.Key("", at, "")
 	rule := &Rule{file: p.file, path: at, Line: place.Line, Column: place.Column, ID: p.Text(shape, at, "id"), Message: p.Text(shape, at, "message"),
@@ -259,7 +260,7 @@ func (p *parser) rule(value any, at string) *Rule {
 	default:
 		p.Fail(at+".mode", "mode is warn or enforce, not %q", fault.Cut(mode, 60))
 	}
-	if len(rule.Kinds()) == 0 && len(p.Wrong) == 0 {
+	if len(rule.Kinds()) == 0 && len(p.Wrong) == before {
 		p.Fail(at, "rule %q demands nothing: give it require, deny: true, at_most, once or approve", rule.ID)
 	}
 	return rule

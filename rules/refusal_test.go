@@ -211,6 +211,7 @@ func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 		"rules: [{id: a, befor: x.y, deny: true}]":                                              `1:17: no key is named "befor" here: did you mean "before"?`,
 		"rules: [{id: a, before: x.y, deny: true}, {id: a, before: x.y, deny: true}]":           `two rules have the id "a"`,
 		"rules: [{id: a, before: x.y}]":                                                         "demands nothing",
+		"rules: [{id: a, befor: x.y, deny: true}, {id: b, before: x.y}]":                        `rule "b" demands nothing`,
 		"rules: [{id: a, before: x.y, require: 'input.x = 1'}]":                                 "1:48: unexpected \"=\": use == to compare",
 		"rules: [{id: a, before: x.y, require: \"len(calls) > 1\"}]":                            "calls cannot be read as a whole",
 		"rules: [{id: a, before: x.y, require: \"now() > 1\"}]":                                 "expressions have no clock",

@@ -82,7 +82,7 @@ func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found [
 	case err != nil:
 		return nil, 0, fault.New(fault.InvalidParams, "the recording cannot be read: %w", fault.WithoutPath(err))
 	case t.calls == 0:
-		return nil, 0, none
+		return nil, 0, cmp.Or(torn, none)
 	}
 	return t.found, t.calls, nil
 }
