@@ -121,17 +121,13 @@ func (c *checker) named(at fault.Diagnostic, evident bool, names ...string) {
 		if at.Severity = warning; evident && slices.ContainsFunc(c.names, func(tool string) bool { return engineOf(tool) == engineOf(name) }) {
 			at.Severity = ""
 		}
-		at.Message = fmt.Sprintf("nothing publishes %q%s", fault.Cut(name, 80), c.nearest(name))
+		at.Message = fmt.Sprintf("nothing publishes %q%s", fault.Cut(name, 80), fault.NearestHint(": did you mean %q?", name, c.names))
 		if !slices.ContainsFunc(c.found, func(d fault.Diagnostic) bool {
 			return d.File == at.File && d.Severity == at.Severity && d.Message == at.Message
 		}) {
 			c.found = append(c.found, at)
 		}
 	}
-}
-
-func (c *checker) nearest(name string) string {
-	return fault.NearestHint(": did you mean %q?", name, c.names)
 }
 
 func (c *checker) where(file *File, e *evidence) {

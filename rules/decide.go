@@ -40,10 +40,12 @@ type Finding struct {
 	kind    int
 }
 
-// Use is a call that served as evidence.
+// Use is a call that served as evidence: its ordinal in its session, and its receipt.
 type Use struct {
-	Rule, Evidence string
-	Made           *Made
+	Rule     string `json:"rule"`
+	Evidence string `json:"evidence"`
+	At       int    `json:"at"`
+	Receipt  string `json:"receipt,omitempty"`
 }
 
 // State says how a part of a rule is met.
@@ -138,7 +140,11 @@ func (j *judgement) rule(rule *Rule, verdict *Verdict) *Finding {
 		}
 	}
 	if rule.deny {
-		found.add(kindDeny, Part{Name: "deny", State: Denied, Text: "this call is forbidden" + because(rule.when)})
+		part := Part{Name: "deny", State: Denied, Text: "this call is forbidden"}
+		if rule.when != nil {
+			part.Text += " where " + rule.when.String()
+		}
+		found.add(kindDeny, part)
 	}
 	for _, each := range rule.require {
 		j.requirement(rule, each, found, verdict)
@@ -159,17 +165,13 @@ func (f *Finding) whole() *Finding {
 	finding.Parts = slices.Clone(f.Parts)
 	for i, part := range finding.Parts {
 		if part.State == Held {
-			finding.Parts[i].Text = label(part.held.made) + implied(part.held.implied)
+			finding.Parts[i].Text = label(part.held.made)
+			if part.held.implied {
+				finding.Parts[i].Text += " (implied)"
+			}
 		}
 	}
 	return &finding
-}
-
-func because(when *condition) string {
-	if when == nil {
-		return ""
-	}
-	return " where " + when.String()
 }
 
 // add adds a part. What is not judged refuses: nobody is asked about it.
@@ -197,7 +199,7 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 			found.add(kindRequire, j.missing(answer, name, e))
 			lacking = true
 		default:
-			verdict.Uses = append(verdict.Uses, Use{rule.ID, name, answer.made})
+			verdict.Uses = append(verdict.Uses, Use{rule.ID, name, answer.made.At, answer.made.ID})
 			if slices.ContainsFunc(found.Parts, func(part Part) bool { return part.Name == name }) {
 				continue // another requirement needs it, too
 			}
@@ -321,10 +323,8 @@ func (j *judgement) ask(rule *Rule) Part {
 		data, _ := jsonvalue.Encode(question)
 		text = string(data)
 	}
-	for _, part := range partsOf(rule) {
-		if j.tellsSecret(part) {
-			text = "Rule " + rule.ID + " asks for approval."
-		}
+	if j.tellsSecret(rule.approve.References()) {
+		text = "Rule " + rule.ID + " asks for approval."
 	}
 	return Part{Name: "approve", State: Approve, Text: text}
 }

@@ -122,6 +122,8 @@ func ParseWorkflow(file string, src []byte) (*File, error) {
 var (
 	ruleID   = pattern.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
 	toolName = pattern.Lazy(`^[A-Za-z0-9_.:/@*-]{1,200}$`)
+	// identifier is a name in expressions.
+	identifier = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // parser reads the values of a file and notes what is wrong with them.
@@ -180,7 +182,7 @@ func (p *parser) facts(value any, at string) {
 }
 
 func (p *parser) evidence(e *evidence, value any, at string) {
-	if !identifier(e.name) || reserved[e.name] {
+	if !identifier().MatchString(e.name) || reserved[e.name] {
 		p.Fail(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(slices.Sorted(maps.Keys(reserved)), ", "))
 	}
 	shape := p.Object(value, at, evidenceKeys...)

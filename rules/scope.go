@@ -33,15 +33,6 @@ var callFields = expression.NamesOf("input", "result", "at", "id", "witness")
 var reserved = map[string]bool{rootInput: true, rootCalls: true, rootFailed: true, rootFacts: true, rootResult: true, rootCall: true,
 	rootParams: true, rootState: true, "null": true, "nil": true, "true": true, "false": true, "not": true, "and": true, "or": true, "in": true, "let": true, "if": true, "else": true, "matches": true, "contains": true, "startsWith": true, "endsWith": true}
 
-func identifier(name string) bool {
-	for i, char := range []byte(name) {
-		if char != '_' && (char|0x20 < 'a' || char|0x20 > 'z') && (i == 0 || char < '0' || char > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
-
 // roots returns the scope of an expression that knows some roots.
 func (p *parser) roots(names ...string) map[string]expression.Root {
 	known := map[string]expression.Root{}
@@ -74,16 +65,12 @@ func (p *parser) allRoots() map[string]expression.Root {
 
 // condition compiles a condition of a rule.
 func (p *parser) condition(value any, at string) *condition {
-	source, is := value.(string)
-	if !is {
-		p.Fail(at, "a condition is text, not %s", jsonvalue.Kind(value))
-		return nil
-	}
+	source, _ := value.(string)
 	if known := p.conditions[source]; known != nil {
 		known.shared = true
 		return &condition{Condition: known.Condition, site: p.layout.Value(at), shared: true}
 	}
-	compiled := p.compile(source, at, 0, expression.Scope{Roots: p.allRoots()})
+	compiled := p.compile(value, at, "", "", p.allRoots())
 	p.conditions[source] = compiled
 	return compiled
 }
@@ -97,22 +84,23 @@ const (
 
 // ofCall compiles an expression about a call that was made.
 func (p *parser) ofCall(value any, at string, names ...string) *condition {
+	return p.compile(value, at, beforeCall, "\n"+afterCall, p.roots(append(names, rootCall)...))
+}
+
+// compile compiles a condition between two texts.
+func (p *parser) compile(value any, at, before, after string, roots map[string]expression.Root) *condition {
 	source, is := value.(string)
 	if !is {
 		p.Fail(at, "a condition is text, not %s", jsonvalue.Kind(value))
 		return nil
 	}
-	return p.compile(beforeCall+source+"\n"+afterCall, at, len(beforeCall), expression.Scope{Roots: p.roots(append(names, rootCall)...)})
-}
-
-func (p *parser) compile(source, at string, shift int, scope expression.Scope) *condition {
 	site := p.layout.Value(at)
-	compiled, err := expression.CompileCondition(source, scope)
+	compiled, err := expression.CompileCondition(before+source+after, expression.Scope{Roots: roots})
 	if err != nil {
-		p.wrongExpression(err, site, shift)
+		p.wrongExpression(err, site, len(before))
 		return nil
 	}
-	return &condition{Condition: compiled, site: site, shift: shift}
+	return &condition{Condition: compiled, site: site, shift: len(before)}
 }
 
 func (p *parser) wrongExpression(err error, site *flow.Site, shift int) {

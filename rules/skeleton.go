@@ -90,7 +90,7 @@ func (s *skeleton) reader(o Operation) (tool string, keys []string) {
 // identifierOf returns a name for expressions.
 func identifierOf(text string) string {
 	return strings.Map(func(r rune) rune {
-		if identifier("_" + string(r)) {
+		if identifier().MatchString("_" + string(r)) {
 			return r
 		}
 		return '_'
@@ -99,7 +99,7 @@ func identifierOf(text string) string {
 
 // readOf reads an argument.
 func readOf(key string) string {
-	if identifier(key) {
+	if identifier().MatchString(key) {
 		return "input." + key
 	}
 	return fmt.Sprintf("'input[%q]'", key)

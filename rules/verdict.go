@@ -24,13 +24,6 @@ func label(made *Made) string { return made.Tool + " #" + strconv.Itoa(made.At) 
 
 func shown(value any) string { return fault.Cut(encoded(value), maxShown) }
 
-func implied(is bool) string {
-	if is {
-		return " (implied)"
-	}
-	return ""
-}
-
 // missing explains evidence that is not there, and names the call that would help.
 func (j *judgement) missing(f *found, name string, e *evidence) Part {
 	part := Part{Name: name, State: Missing}
@@ -156,15 +149,6 @@ func (j *judgement) subject(references []expression.Reference) (*Made, string) {
 	return nil, ""
 }
 
-func partsOf(rule *Rule) [][]expression.Reference {
-	parts, _ := rule.approve.Parts()
-	all := make([][]expression.Reference, len(parts))
-	for i, part := range parts {
-		all[i] = part.Program.References()
-	}
-	return all
-}
-
 // Missing returns the calls that would help, each once.
 func (v Verdict) Missing() []Suggestion {
 	all, seen := []Suggestion{}, map[string]bool{}
@@ -223,20 +207,16 @@ func lines(findings []Finding, withHeld bool) string {
 			width = max(width, len(part.Name))
 		}
 		for _, part := range finding.Parts {
+			state := string(part.State)
+			if part.State != Held {
+				state = strings.ToUpper(strings.ReplaceAll(state, "_", " "))
+			}
 			if part.State != Held || withHeld {
-				fmt.Fprintf(&text, "\n  %-*s  %-10s  %s", width, part.Name, said(part.State), part.Text)
+				fmt.Fprintf(&text, "\n  %-*s  %-10s  %s", width, part.Name, state, part.Text)
 			}
 		}
 	}
 	return text.String()
-}
-
-// said writes a state as a refusal does.
-func said(state State) string {
-	if state == Held {
-		return string(state)
-	}
-	return strings.ToUpper(strings.ReplaceAll(string(state), "_", " "))
 }
 
 // Fault returns the refusal as an error, RULE_REFUSED, with its parts as data.

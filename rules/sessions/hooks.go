@@ -171,14 +171,7 @@ func (k *Keeper) waiting(call rules.Call) string {
 // hook reported: a person may have declined them.
 func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
 	return k.locked(ctx, hookSession(e), func() error {
-		for name, each := range k.open {
-			if each.made.Session == hookSession(e) && !each.lost {
-				if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return k.lose(func(each *running) bool { return each.made.Session == hookSession(e) })
 	})
 }
 

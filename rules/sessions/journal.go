@@ -57,7 +57,7 @@ type record struct {
 	Result  any             `json:"result,omitempty"`
 	Receipt string          `json:"receipt,omitempty"`
 	Rules   []rules.Summary `json:"rules,omitempty"`
-	Uses    []use           `json:"uses,omitempty"`
+	Uses    []rules.Use     `json:"uses,omitempty"`
 	// Runs are those whose workflows have rules about the call.
 	Runs []rules.Run `json:"runs,omitempty"`
 	// Set names the rules that judged the call.
@@ -75,14 +75,6 @@ type record struct {
 	// Order is where the record stands among those of all sessions, where that is not Time: in
 	// the same millisecond, or after a clock was set back.
 	Order int64 `json:"order,omitempty"`
-}
-
-// use says which call served a rule as evidence.
-type use struct {
-	Rule     string `json:"rule"`
-	Evidence string `json:"evidence"`
-	At       int    `json:"at"`
-	Receipt  string `json:"receipt,omitempty"`
 }
 
 // journals are the calls of a folder, a file for each session. They are shared with other

@@ -237,14 +237,6 @@ func (k *Keeper) begun(name string, call rules.Call) record {
 	return record{Kind: kindCall, Call: name, Process: k.process, Session: call.Session, Tool: call.Tool, Input: call.Input, Time: call.Time, Witness: call.Witness, Runs: call.Runs}
 }
 
-func usesOf(verdict rules.Verdict) []use {
-	var all []use
-	for _, each := range verdict.Uses {
-		all = append(all, use{each.Rule, each.Evidence, each.Made.At, each.Made.ID})
-	}
-	return all
-}
-
 // locked runs work when nobody else judges a call, and the history is that of all
 // processes. Rules that reach over sessions need those of all; of these, a hook, which reads
 // them for one event, leaves out what ended before any rule looks at it.
@@ -323,11 +315,15 @@ const longest = time.Hour
 // settleLost notes of calls whose process is gone that nobody knows how they ended: of
 // the same session, since one process at a time has it, and of others after an hour.
 func (k *Keeper) settleLost(call rules.Call) error {
+	return k.lose(func(each *running) bool {
+		return each.process != k.process && each.made.Session == call.Session || each.made.Time < call.Time-longest.Milliseconds()
+	})
+}
+
+// lose notes that nobody knows how some of the open calls ended.
+func (k *Keeper) lose(which func(*running) bool) error {
 	for name, each := range k.open {
-		if each.lost {
-			continue
-		}
-		if each.process != k.process && each.made.Session == call.Session || each.made.Time < call.Time-longest.Milliseconds() {
+		if !each.lost && which(each) {
 			if err := k.write(k.end(each.made.Session, name, rules.Unknown)); err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func scopeOf(by think.ScopedApproval) string { return fmt.Sprintf("%s v%d", by.K
 // noted is the record of a judged call. It uses the approval up that covers it, if any.
 func (k *Keeper) noted(ctx context.Context, call engines.Call, verdict rules.Verdict, by *think.ScopedApproval) (record, error) {
 	added := k.begun(newName(), verdict.Call)
-	added.Rules, added.Uses, added.Set = verdict.Summaries(), usesOf(verdict), k.digest
+	added.Rules, added.Uses, added.Set = verdict.Summaries(), verdict.Uses, k.digest
 	if verdict.Decision == rules.Ask {
 		added.Question = questionOf(verdict)
 	}

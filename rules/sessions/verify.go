@@ -125,7 +125,7 @@ func (v *verifier) judge(at int) error {
 	if asked := by.asked[questionOf(verdict)]; verdict.Decision == rules.Ask && read.Scope == "" && !asked.agreed(read.Time) {
 		verdict.Decision = rules.Refuse
 	}
-	was, is := decision{read.Kind == kindRefused, read.Rules, read.Uses}, decision{verdict.Decision == rules.Refuse, verdict.Summaries(), usesOf(verdict)}
+	was, is := decision{read.Kind == kindRefused, read.Rules, read.Uses}, decision{verdict.Decision == rules.Refuse, verdict.Summaries(), verdict.Uses}
 	if was.text(false) == is.text(false) {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (v *verifier) load(digest string) (*judges, error) {
 type decision struct {
 	refused  bool
 	findings []rules.Summary
-	uses     []use
+	uses     []rules.Use
 }
 
 // text names the rules that are not met, and the calls that served. Why a part is not met is

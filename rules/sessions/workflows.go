@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -177,21 +178,11 @@ func (k *Keeper) take(found []think.Ruling) error {
 	return err
 }
 
-// file returns the file with the rules of a workflow, nil for one that is not loaded.
-func (k *Keeper) file(digest string) *rules.File {
-	for _, each := range k.set.Files() {
-		if each.Digest == digest {
-			return each
-		}
-	}
-	return nil
-}
-
 // holds refuses a call whose runs have rules that are no longer loaded: other calls took
 // their place.
 func (k *Keeper) holds(runs []rules.Run) error {
 	for _, run := range runs {
-		if k.file(run.Digest) == nil {
+		if !slices.ContainsFunc(k.set.Files(), func(each *rules.File) bool { return each.Digest == run.Digest }) {
 			return fault.New(fault.RuleRefused, "the rules of run %s were not loaded: make the call again", run.ID)
 		}
 	}
