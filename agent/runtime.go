@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -303,6 +305,24 @@ func (r *Runtime) Report(id string) (Report, error) {
 		return again, nil
 	}
 	return report, nil
+}
+
+// Step returns a step of a run, as its records have it: an empty one of a step that is not
+// there or goes on. UNKNOWN_RUN, STATE_CORRUPT.
+func (r *Runtime) Step(id string, step int) (memory.Step, error) {
+	records, err := r.options.Memory.StepRecords(id, step)
+	h := history{calls: map[int]map[int]memory.Call{}, begun: map[begunRecord]bool{}}
+	for _, each := range records {
+		if err := h.add(each); err != nil {
+			return memory.Step{}, memory.Damaged(id, fmt.Errorf("record %d: %w", each.Number, err))
+		}
+	}
+	for _, each := range slices.Backward(h.decisions) {
+		if t := h.turn(each); len(t.asked) == 0 {
+			return t.step(), err
+		}
+	}
+	return memory.Step{}, err
 }
 
 // recorded returns the report of a run by its journal alone: a run without an end record

@@ -165,17 +165,16 @@ func (c *card) callOf(h *Hub, e events.Event, status string) cardCall {
 // complete adds to a card that is shown alone what the journal has of its step, and the
 // prompts and replies.
 func (h *Hub) complete(ctx context.Context, run string, c *card, found []events.Event) error {
-	report, err := h.options.Agent.Report(run)
+	recorded, err := h.options.Agent.Step(run, c.Step)
 	if err != nil {
 		return err
 	}
-	if at := slices.IndexFunc(report.Transcript, func(s memory.Step) bool { return s.Index == c.Step }); at >= 0 {
-		step := report.Transcript[at]
-		c.Reasoning = step.Reasoning
-		for i, call := range step.Calls {
-			if i < len(c.Calls) && c.Calls[i].Tool == call.Tool && len(call.Output) > 0 {
-				c.Calls[i].Output = fault.Cut(h.textOf(call.Output), aloneShown)
-			}
+	if recorded.Index > 0 {
+		c.Reasoning = recorded.Reasoning
+	}
+	for i, call := range recorded.Calls {
+		if i < len(c.Calls) && c.Calls[i].Tool == call.Tool && len(call.Output) > 0 {
+			c.Calls[i].Output = fault.Cut(h.textOf(call.Output), aloneShown)
 		}
 	}
 	before, step, err := h.exchangeBefore(run, c.Step)

@@ -168,12 +168,15 @@ func (f inFolder) openJournal(id string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-func (f inFolder) Records(id string) ([]Record, error) {
+func (f inFolder) Records(id string) ([]Record, error) { return f.records(id, "") }
+
+// records returns the records whose line has a text.
+func (f inFolder) records(id, text string) ([]Record, error) {
 	data, err := f.read(id, journalName(id), maxJournal)
 	if err != nil {
 		return nil, err
 	}
-	records, _, _, err := readJournal(id, bytes.NewReader(data), int64(len(data)))
+	records, _, _, err := readJournal(id, bytes.NewReader(data), int64(len(data)), text)
 	return records, err
 }
 
@@ -309,7 +312,7 @@ func (j *journalFile) recover() ([]Record, error) {
 	if info.Size() > maxJournal {
 		return nil, ownfolder.NotRead(journalName(j.id), regular.ErrTooLarge)
 	}
-	records, last, end, err := readJournal(j.id, j.file, info.Size())
+	records, last, end, err := readJournal(j.id, j.file, info.Size(), "")
 	if err != nil {
 		return nil, err
 	}

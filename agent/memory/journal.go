@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,18 +72,24 @@ func Damaged(id string, cause error) *fault.Error {
 		Hinted(fault.Hint{Call: "agent.list", Text: "shows its goal, for a new run; " + snapshotName(id) + " shows what it had done"})
 }
 
-// readJournal returns the records of a journal and the byte offsets where the last one
-// begins and ends. A torn last line is dropped; other damage is STATE_CORRUPT.
-func readJournal(id string, file io.ReaderAt, size int64) (records []Record, last, end int64, err error) {
+// readJournal returns the records of a journal whose line has a text, and the byte offsets
+// where the last line begins and ends. A torn last line is dropped; other damage to what is
+// returned is STATE_CORRUPT.
+func readJournal(id string, file io.ReaderAt, size int64, text string) (records []Record, last, end int64, err error) {
 	var failed error
+	number, part := 0, []byte(text)
 	err = journal.Read(file, 0, size, isWhole, func(line []byte) error {
-		record, err := ReadLine(line, len(records)+1)
+		number++
+		last, end = end, end+int64(len(line))+1
+		if !bytes.Contains(line, part) {
+			return nil
+		}
+		record, err := ReadLine(line, number)
 		if err != nil {
 			failed = err
 			return err
 		}
 		records = append(records, record)
-		last, end = end, end+int64(len(line))+1
 		return nil
 	})
 	switch {

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,40 @@ func TestDamageBeforeTheEndIsNamed(t *testing.T) {
 		require.ErrorIs(t, err, fault.StateCorrupt, i)
 		require.ErrorContains(t, err, "r1.journal")
 	}
+}
+
+// TestAStepIsReadAlone reads the records of a step from a journal in which another record is
+// damaged, and which has the beginning of one in a text.
+func TestAStepIsReadAlone(t *testing.T) {
+	store, folder := open(t)
+	session := create(t, store, "r1")
+	for step := range 12 {
+		for _, kind := range []string{"decision", "call"} {
+			require.NoError(t, session.Append(kind, struct {
+				Step int    `json:"step"`
+				Args any    `json:"args"`
+				Text string `json:"text"`
+			}{step, map[string]any{"data": json.RawMessage(`{"step":1,"n":0}`)}, `"data":{"step":11,`}, false))
+		}
+	}
+	require.NoError(t, session.Close())
+	file := filepath.Join(folder, ".savant", "sessions", "r1.journal")
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	write(t, folder, bytes.Replace(whole, []byte(`"step":5`), []byte(`"step":6`), 1))
+	_, err = store.Records("r1")
+	require.ErrorIs(t, err, fault.StateCorrupt)
+	for step, count := range map[int]int{0: 2, 4: 2, 11: 2, 12: 0} {
+		records, err := store.StepRecords("r1", step)
+		require.NoError(t, err, step)
+		require.Len(t, records, count, step)
+	}
+	_, err = store.StepRecords("r1", 6)
+	require.ErrorIs(t, err, fault.StateCorrupt, "what is read is checked")
+	_, err = store.StepRecords("r2", 1)
+	require.ErrorIs(t, err, fault.UnknownRun)
+	_, err = store.StepRecords("../r1", 1)
+	require.Error(t, err)
 }
 
 func TestNames(t *testing.T) {

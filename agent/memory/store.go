@@ -3,8 +3,10 @@ package memory
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"savant/fault"
@@ -83,6 +85,18 @@ func (s *Store) Records(id string) ([]Record, error) {
 		return nil, err
 	}
 	return s.Place.Records(id)
+}
+
+// StepRecords returns the records of a step alone, without reading what others hold: the
+// errors are those of Records.
+func (s *Store) StepRecords(id string, step int) (found []Record, err error) {
+	begin := fmt.Sprintf(`{"step":%d,`, step)
+	if folder, is := s.Place.(inFolder); is && checkID(id) == nil {
+		found, err = folder.records(id, `"data":`+begin)
+	} else {
+		found, err = s.Records(id)
+	}
+	return slices.DeleteFunc(found, func(each Record) bool { return !strings.HasPrefix(string(each.Data), begin) }), err
 }
 
 // Running reports whether a session is open, here or in another process.
