@@ -14,9 +14,11 @@ import (
 )
 
 // How many steps of a workflow are drawn: of a larger one only those around a step,
-// unless the user asks for all, which is bounded too.
+// unless the user asks for all, which is bounded too. Of more than drawnFully each shows its
+// name and status alone; the tooltip has the rest.
 const (
 	drawnPart  = 100
+	drawnFully = 200
 	drawnWhole = 2000
 )
 
@@ -99,7 +101,7 @@ func (a *artist) drawing(s *scene) *drawing {
 	var sizes []graph.Size
 	number := map[string]int{}
 	for i, at := range chosen {
-		node := a.node(s, at)
+		node := a.node(s, at, len(chosen) > drawnFully)
 		number[s.Nodes[at].ID] = i
 		out.Nodes = append(out.Nodes, node)
 		sizes = append(sizes, graph.Size{Width: node.Width, Height: node.Height})
@@ -179,7 +181,7 @@ func (s *scene) nearestSteps(from, most int) []int {
 	return found
 }
 
-func (a *artist) node(s *scene, at int) drawnNode {
+func (a *artist) node(s *scene, at int, brief bool) drawnNode {
 	step := s.Nodes[at]
 	n := drawnNode{ID: step.Now.ID, Label: truncate(step.ID, 28), Call: truncate(callOf(step), 36), Status: string(step.Now.Status), Kind: kindOf(step.Call),
 		Loop: step.Foreach != "", Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
@@ -201,8 +203,11 @@ func (a *artist) node(s *scene, at int) drawnNode {
 	}
 	n.Condition = truncate(conditionOf(step), 36)
 	n.Title = a.title(step, s.Why[at])
-	lines := 2
-	for _, each := range []string{n.Word, n.Condition} {
+	if brief {
+		n.Call, n.Word, n.Condition = "", "", ""
+	}
+	lines := 1
+	for _, each := range []string{n.Call, n.Word, n.Condition} {
 		if each != "" {
 			lines++
 		}

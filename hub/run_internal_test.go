@@ -366,7 +366,12 @@ func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	require.Contains(t, part, "s200")
 	require.NotContains(t, part, "s0")
 	require.Contains(t, nodes(s.page("/runs/large/r1")), "s0", "where the run stands")
-	require.Len(t, nodes(s.page("/runs/large/r1?graph=whole")), 300)
+	whole := s.page("/runs/large/r1?graph=whole")
+	require.Len(t, nodes(whole), 300)
+	require.Less(t, len(whole), 200<<10)
+	require.Contains(t, whole, "<title>s200: llm.generate\npending</title>", "the name alone is drawn, and the tooltip has the rest")
+	require.NotContains(t, whole, `class="call"`)
+	require.Contains(t, s.page("/runs/large/r1"), `class="call"`)
 }
 
 // BenchmarkFirstView measures the first view of a run. Once the program has opened it,
