@@ -73,6 +73,8 @@ func ReadLock(data []byte) (Lock, error) {
 			return refused("%s stands there twice", each.Name)
 		case err != nil:
 			return refused("%s: %v", each.Name, fault.From(err).Details)
+		case source.Remote() && each.Name != source.Name(): // lists show the name alone
+			return refused("%s comes from %s, whose package is called %s", each.Name, each.Source, source.Name())
 		case (source.Tag != "") != (each.Commit != ""), each.Commit != "" && !commitID().MatchString(each.Commit):
 			return refused("%s: %q is no commit", each.Name, fault.Cut(each.Commit, 80))
 		case len(each.Files) == 0 || len(each.Files) > maxFiles:

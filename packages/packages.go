@@ -15,6 +15,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // The bounds of a package.
@@ -33,6 +34,9 @@ const (
 	ruleFolder     = "rules"
 )
 
+// unsharable is a part of a name that is hidden, or that another system cannot have.
+var unsharable = pattern.Lazy(`(?i)^\.|[\x00-\x1f\x7f:*?"<>|]|[. ]$|^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)`)
+
 // Content is what a package consists of: the bytes of its files by their names.
 type Content map[string][]byte
 
@@ -44,7 +48,7 @@ func IsPackageFile(name string) bool {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		if strings.HasPrefix(part, ".") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune(`:*?"<>|`, r) }) {
+		if unsharable().MatchString(part) {
 			return false
 		}
 	}

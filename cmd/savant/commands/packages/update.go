@@ -134,6 +134,9 @@ func (p *program) compared(ctx context.Context, a *app.App, pack packages.Packag
 	} else { // it may be moved or damaged, which this is to mend
 		shown.Changes = []packages.Change{{File: pack.Name, Key: "content", From: fault.From(err).Message(), To: made.pack.Source}}
 	}
+	if pack.Commit != made.pack.Commit && pack.Source == made.pack.Source {
+		shown.Changes = append(shown.Changes, packages.Change{File: pack.Name, Key: "the tag was moved, ask its owner why", From: pack.Commit, To: made.pack.Commit})
+	}
 	if pack.Commit != made.pack.Commit && pack.Signed != made.pack.Signed {
 		shown.Changes = append(shown.Changes, packages.Change{File: pack.Name, Key: "signature", From: pack.Signed, To: made.pack.Signed})
 	}

@@ -37,6 +37,9 @@ func (p *program) workflowsListCommand() *cobra.Command {
 }
 
 func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.CatalogInput) error {
+	if _, err := a.Packages().Lock(); err != nil { // else each workflow says so
+		return err
+	}
 	list, err := a.Think.Library.Catalog(ctx, in)
 	if err != nil || p.JSON {
 		return p.Printed(list, err)
