@@ -65,11 +65,19 @@ func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
 func originMark(entry library.Entry) string {
 	switch {
 	case entry.Origin != library.Project:
-		return ""
+		return packageMark(entry)
 	case entry.Replaces:
 		return " (of this project; it replaces the bundled one)"
 	}
 	return " (of this project)"
+}
+
+// packageMark says of which package a workflow is; "" for those of the project and the program.
+func packageMark(entry library.Entry) string {
+	if entry.Workflow == nil || !strings.Contains(entry.Origin, "/") {
+		return ""
+	}
+	return " (of the package " + entry.Origin + ", version " + entry.Workflow.Version + ")"
 }
 
 // convertArguments converts prompt arguments, which are always text, by the parameters' schemas,

@@ -36,7 +36,7 @@ func Skills(of *library.Library) ([]engines.Skill, error) {
 		}
 		name := skillName(entry.Workflow.Name, taken)
 		taken[name] = true
-		skill, err := skillOf(name, entry.Workflow)
+		skill, err := skillOf(name, entry)
 		if err != nil {
 			return nil, err
 		}
@@ -60,13 +60,14 @@ func skillName(workflow string, taken map[string]bool) string {
 	}
 }
 
-func skillOf(name string, workflow *flow.Workflow) (engines.Skill, error) {
+func skillOf(name string, entry library.Entry) (engines.Skill, error) {
+	workflow := entry.Workflow
 	about := strings.NewReplacer("<", "(", ">", ")").Replace(visible.Line(strings.Join(strings.Fields(workflow.Description), " ")))
 	about = cmp.Or(about, "The procedure "+workflow.Name+".")
 	if !strings.HasSuffix(about, ".") {
 		about += "."
 	}
-	use := " Use this when the user asks for it or for what it does. Savant guides it step by step."
+	use := " Use this when the user asks for it or for what it does. Savant guides it step by step" + packageMark(entry) + "."
 	about = fault.Cut(about, maxSkillText-len(use)-8) + use
 	skill := engines.Skill{Name: name, Frontmatter: map[string]any{"name": name, "description": about, "metadata": map[string]any{SkillMark: workflow.Name}}}
 	said, err := jsonvalue.Encode(about) // a JSON text is one of YAML

@@ -338,7 +338,13 @@ func (c *compiler) child(r *report, n *node, above []*Workflow) error {
 	for _, w := range above {
 		names = append(names, w.Name)
 	}
-	if first := slices.Index(names, step.Child); first >= 0 {
+	reference := Reference(step.Child, step.ChildVersion)
+	found, known := c.children[reference]
+	first := slices.Index(names, step.Child)
+	if again := slices.Index(above, found.Workflow); first < 0 && known { // by a name with folders
+		first = again
+	}
+	if first >= 0 {
 		r.addAt(fault.CyclicDependency, at, step.childAt, "workflows run each other: %s", strings.Join(append(names[first:], step.Child), " → "))
 		return nil
 	}
@@ -351,8 +357,6 @@ func (c *compiler) child(r *report, n *node, above []*Workflow) error {
 	if tooDeep(len(above) + 1) {
 		return nil
 	}
-	reference := Reference(step.Child, step.ChildVersion)
-	found, known := c.children[reference]
 	if !known {
 		found.Err = fault.New(fault.UnknownWorkflow, "no workflow %q", reference)
 	}

@@ -465,7 +465,7 @@ func (p *parser) child(s *Step, node *yaml.Node) {
 	}
 	s.childAt = p.source(value, "", 0).positionAt(0)
 	s.Child, s.ChildVersion, _ = strings.Cut(name, "@")
-	if !workflowName().MatchString(s.Child) {
+	if !childName().MatchString(s.Child) {
 		p.add(fault.YAMLSchemaViolation, at, value, "%q is not a workflow's name", fault.Cut(name, 80))
 	}
 	if params := s.input.field("params"); params != nil && params.form != objectForm && params.form != textForm {

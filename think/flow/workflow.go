@@ -67,6 +67,8 @@ var reservedCalls = []string{CallGenerate, CallApprove, CallAsk, CallRun, CallAs
 
 var (
 	workflowName = pattern.Lazy(`^[a-z][a-z0-9_-]{0,63}$`)
+	// childName is that of a workflow that is run, with the folders that choose one of several.
+	childName    = pattern.Lazy(`^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,63}/){0,3}[a-z][a-z0-9_-]{0,63}$`)
 	stepName     = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 	variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 	toolName     = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_/-]*)+$`)
