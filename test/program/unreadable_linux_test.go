@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -260,4 +261,27 @@ func TestAFullDiskIsReported(t *testing.T) {
 	m.fails(fault.StateNotSaved, "agent.run", object{"goal": "what is here?"}, ".savant/sessions"+advice)
 	require.NoError(t, m.server.stdin.Close()) // a kill would end strace, and not what it traces
 	require.NoError(t, m.server.wait(t))
+}
+
+// TestAServerThatCannotWriteIsNotReady: /readyz says so while runs can be read but none can go on.
+func TestAServerThatCannotWriteIsNotReady(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	program := filepath.Join(t.TempDir(), "limited") // a write over the limit fails, as on a full disk
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\ntrap '' XFSZ\nexec savant \"$@\"\n"), 0o700))
+	s := serveProgram(t, program, folder)
+	_, answer := s.callHTTP(t, "", "think.plan", object{"workflow": "hello", "params": object{"name": "Ada"}})
+	require.Contains(t, answer, "instruction")
+	status, body := s.get(t, "/readyz")
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoError(t, unix.Prlimit(s.command.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 512, Max: unix.RLIM_INFINITY}, nil))
+	status, body = s.get(t, "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.JSONEq(t, `{"status": "failed", "error": "STATE_NOT_SAVED"}`, body)
+	require.NoError(t, unix.Prlimit(s.command.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}, nil))
+	status, body = s.get(t, "/readyz")
+	require.Equal(t, http.StatusOK, status, body)
+	left, err := filepath.Glob(filepath.Join(folder, ".savant", "state", "*.tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

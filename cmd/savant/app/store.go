@@ -3,10 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"path"
 
 	"savant/fault"
+	"savant/internal/atomicfile"
 	"savant/internal/jobs"
 	"savant/internal/mongo"
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/think/state"
 	"savant/think/state/mongostate"
@@ -32,6 +36,20 @@ func (a *App) OpenStore(where string) (state.Backend, error) {
 		return nil, err
 	}
 	return mongostate.Open(database, mongostate.Options{})
+}
+
+// TryState tries to write where the runs of a folder are kept, and names that place.
+func (a *App) TryState() (folder string, err error) {
+	folder = path.Join(ownfolder.State, "state")
+	for _, above := range []string{ownfolder.State, "."} {
+		if _, err := a.Root.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			folder = above
+		}
+	}
+	name := path.Join(folder, ".tried.tmp")
+	err = atomicfile.Replace(atomicfile.Root(a.Root), name, make([]byte, 4<<10), 0o600, atomicfile.Lazy) // a full disk takes an empty file
+	_ = a.Root.Remove(name)                                                                              // which fails where the file could not be made
+	return folder, err
 }
 
 // openDatabase returns the connection to the database, connecting once.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"path"
 	"slices"
 	"strings"
 
@@ -109,15 +108,7 @@ func (d *doctor) runs(a *app.App) {
 		d.right("the database answers, and keeps the runs")
 		return
 	}
-	folder := path.Join(ownfolder.State, "state")
-	for _, above := range []string{ownfolder.State, "."} {
-		if _, err := a.Root.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-			folder = above
-		}
-	}
-	name := path.Join(folder, ".doctor.tmp")
-	err := a.Root.WriteFile(name, make([]byte, 4<<10), 0o600) // a full disk takes an empty file
-	_ = a.Root.Remove(name)                                   // which fails where the file could not be made
+	folder, err := a.TryState()
 	if err != nil {
 		remedy := cmp.Or(ownfolder.AdviceOn(err), "check the disk of the folder")
 		switch {

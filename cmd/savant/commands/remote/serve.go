@@ -23,6 +23,7 @@ import (
 	"savant/fault"
 	"savant/hub"
 	"savant/internal/access"
+	"savant/internal/ownfolder"
 	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/webguard"
@@ -157,7 +158,7 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	answering := streamable.New(streamable.Options{Guard: guard, Door: door, Project: projects.serverOf, Ready: ready(a), Resource: resource(public), Issuer: given.Issuer,
+	answering := streamable.New(streamable.Options{Guard: guard, Door: door, Project: projects.serverOf, Ready: ready(a, p.Settings.Store), Resource: resource(public), Issuer: given.Issuer,
 		PerMinute: perMinute, Logger: a.Logger})
 	pages, err := openPages(ctx, p, a, listener)
 	if err != nil {
@@ -239,10 +240,15 @@ func guardOf(public string, listening net.Addr) (webguard.Guard, error) {
 	return guard, nil
 }
 
-// ready checks that the store answers.
-func ready(a *app.App) func(context.Context) error {
+// ready checks that the store answers, and that the folder of runs can be written.
+func ready(a *app.App, store string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := a.Think.StateList(ctx, think.StateListInput{Limit: 1})
-		return err
+		if _, err := a.Think.StateList(ctx, think.StateListInput{Limit: 1}); err != nil || store == settings.StoreMongo {
+			return err
+		}
+		if folder, err := a.TryState(); err != nil {
+			return ownfolder.NotSaved(folder, err)
+		}
+		return nil
 	}
 }
