@@ -553,3 +553,12 @@ func TestFormsWithoutASecret(t *testing.T) {
 		require.Equal(t, text, r.Text(text))
 	}
 }
+
+// What is not in base64 as a whole is decoded once: a text of many beginnings costs no more than another.
+func TestEachLetterIsDecodedOnce(t *testing.T) {
+	for _, unit := range []string{"Pj4+", "Pz8_", "YWFhYWFhYWFhYWFhYWFhYWFh/"} {
+		text, letters := strings.Repeat(unit, 5000)+strings.Repeat("AAAA", 100), 0
+		eachBase64(text, func(from, to int, _ string) bool { letters += to - from; return true })
+		require.LessOrEqual(t, letters, len(text), unit)
+	}
+}

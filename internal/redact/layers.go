@@ -139,7 +139,6 @@ const (
 	leastBase64   = 24
 	judgedBase64  = 16
 	wrappedBase64 = 60
-	longestPart   = 4096 // of a run that is not in base64 as a whole
 )
 
 var eitherBase64 = bytesOf(letters + digits + "+/-_")
@@ -157,10 +156,11 @@ func eachBase64(text string, yield func(from, to int, decoded string) bool) {
 			if begin > from && alphanumeric[text[begin-1]] {
 				continue
 			}
-			if _, likely := plain(text[begin : begin+judgedBase64]); likely {
-				if inside, end := plainHead(text[begin:min(to, begin+longestPart)]); !yield(begin, begin+end, inside) {
+			if inside, end := decodedPart(text[begin:to]); end > 0 {
+				if !yield(begin, begin+end, inside) {
 					return
 				}
+				begin += end - 1 // each letter is decoded once
 			}
 		}
 		if is && !yield(from, last, decoded) {
@@ -232,12 +232,30 @@ func continued(text string, from, to int, data *strings.Builder) int {
 
 var lineEnds = bytesOf(" \t\r\n\\")
 
+// decodedPart decodes the text that a run begins with, if it is one at first sight, and returns where
+// it ends, or 0. It decodes more and more, so that a short one costs little.
+func decodedPart(run string) (inside string, end int) {
+	for size := judgedBase64; ; size *= 4 {
+		part := run[:min(len(run), size)]
+		inside, end = plainHead(part)
+		switch whole := isWhole(part, end); {
+		case !whole && size == judgedBase64:
+			return "", 0
+		case !whole || len(part) == len(run):
+			return inside, end
+		}
+	}
+}
+
 // plain decodes base64 or hexadecimal digits of a text without control characters, of
 // which the last character may be incomplete.
 func plain(data string) (text string, is bool) {
 	text, end := plainHead(data)
-	return text, end > 0 && end+leastBase64/4 > len(data)
+	return text, isWhole(data, end)
 }
+
+// isWhole reports whether what plainHead decoded ends with the data, but for an incomplete character.
+func isWhole(data string, end int) bool { return end > 0 && end+leastBase64/4 > len(data) }
 
 // plainHead decodes such a text, up to the first other byte, and returns where it ends.
 func plainHead(data string) (text string, end int) {
