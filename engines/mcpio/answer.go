@@ -42,7 +42,7 @@ func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Re
 	if err != nil || r.failure != nil {
 		return r.failed()
 	}
-	if r.peer.modern {
+	if r.Peer.modern {
 		r.stamp(result)
 	}
 	return jsonrpc.Succeed(r.ID, result)

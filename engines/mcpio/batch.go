@@ -27,8 +27,8 @@ type batch struct {
 
 // receiveBatch serves an array of messages. Only revision 2025-03-26 has batches; under
 // any other the whole array is refused.
-func (c *connection) receiveBatch(ctx context.Context, data []byte, from source, to deliver) {
-	messages, refused := SplitBatch(data, from.peer.Protocol, maxBatch)
+func (c *connection) receiveBatch(ctx context.Context, data []byte, from Exchange, to deliver) {
+	messages, refused := SplitBatch(data, from.Peer.Protocol, maxBatch)
 	if refused != nil {
 		c.answerSoon(ctx, to, refused)
 		return

@@ -50,7 +50,7 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 		c.answerSoon(ctx, to, refusal(r, fault.New(fault.LimitExceeded, "too many calls are waiting; send fewer at once")))
 		return
 	}
-	callCtx, end := c.running.begin(ctx, r.scope, r.ID)
+	callCtx, end := c.running.begin(ctx, r.Scope, r.ID)
 	c.work.Go(func() {
 		defer end()
 		c.runCall(callCtx, asked, to)
@@ -71,7 +71,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		return
 	}
 	asked.started = time.Now()
-	asked.pacer = newPacer(asked.params.Meta, asked.send)
+	asked.pacer = newPacer(asked.params.Meta, asked.Send)
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra()
 	if asked.page.Exists() && asked.canShowApps() {
@@ -90,7 +90,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		switch {
 		case resumed != nil:
 			done = c.resume(traced, resumed, asked)
-		case asked.peer.modern && (asked.canAsk() || asked.canPoll()):
+		case asked.Peer.modern && (asked.canAsk() || asked.canPoll()):
 			done = c.begin(traced, asked)
 		case asked.canAsk():
 			caller.Person = asked
@@ -114,7 +114,7 @@ func (asked *call) reply(done outcome) *jsonrpc.Reply {
 	if done.task != nil {
 		result = done.task.result(false)
 	}
-	if asked.peer.modern {
+	if asked.Peer.modern {
 		asked.stamp(result)
 	}
 	return jsonrpc.Succeed(asked.ID, result)
@@ -149,7 +149,7 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))
 	}
 	done = newOutcome(asked.target, result, spelled(err, caller.Spell))
-	if linked, is := result.Value.(engines.Linked); is && asked.peer.takesLinks() {
+	if linked, is := result.Value.(engines.Linked); is && asked.Peer.takesLinks() {
 		linked.Links(func(uri, name string, size int) {
 			done.result.Content = append(done.result.Content, linkBlock{"resource_link", uri, name, size})
 		})
@@ -159,8 +159,8 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 
 // identity returns who makes a request, with what the client calls itself.
 func (r *request) identity() engines.Identity {
-	caller := r.caller
-	caller.Client = strings.TrimSpace(r.peer.Name + " " + r.peer.Version)
+	caller := r.Caller
+	caller.Client = strings.TrimSpace(r.Peer.Name + " " + r.Peer.Version)
 	return caller
 }
 

@@ -28,7 +28,7 @@ func (r *request) readCursor() error {
 
 // listTools answers tools/list.
 func (r *request) listTools(context.Context) (mcp.ResultMetadata, error) {
-	return &mcp.ListToolsResult{Tools: r.connection.server.tools(r.peer, r.canShowApps())}, nil
+	return &mcp.ListToolsResult{Tools: r.connection.server.tools(r.Peer, r.canShowApps())}, nil
 }
 
 // listPrompts answers prompts/list.
@@ -165,7 +165,7 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 	content, mimeType, err := r.connection.server.options.Offer.ReadResource(ctx, uri)
 	if err != nil {
 		code := mcp.RESOURCE_NOT_FOUND
-		if r.peer.modern {
+		if r.Peer.modern {
 			code = mcp.INVALID_PARAMS
 		}
 		unread := *fault.From(err)

@@ -53,7 +53,7 @@ func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *con
 // request is one request and what is known about its sender.
 type request struct {
 	*jsonrpc.Message
-	source     // peer is as this request has it
+	Exchange   // Peer is as this request has it
 	params     params
 	connection *connection
 	received   time.Time
@@ -61,40 +61,21 @@ type request struct {
 	failure *jsonrpc.Error
 }
 
-// source is the client that sent a message.
-type source struct {
-	// peer is what initialize said about the client.
-	peer Peer
-	// scope distinguishes this client's request ids from those of other clients.
-	scope string
-	// caller is who the client is, without its own name for itself.
-	caller engines.Identity
-	// send sends a message to the client before the reply.
-	send deliver
-	// mute: the client's user must not be asked.
-	mute bool
-	// gone is closed when the client can no longer answer a question.
-	gone <-chan struct{}
-	// initialized, if set, is called with the session that initialize created. The
-	// connection then does not store it.
-	initialized func(Peer)
-}
-
 // stream is the single client of stdio.
-func (c *connection) stream() source {
-	return source{peer: c.peer, caller: engines.Identity{ID: "stdio", Name: "local"}, send: c.lines.Write, gone: c.gone}
+func (c *connection) stream() Exchange {
+	return Exchange{Peer: c.peer, Caller: engines.Identity{ID: "stdio", Name: "local"}, Send: c.lines.Write, Gone: c.gone}
 }
 
-func (c *connection) newRequest(m *jsonrpc.Message, given params, from source) *request {
-	return &request{Message: m, source: from, params: given, connection: c, received: time.Now()}
+func (c *connection) newRequest(m *jsonrpc.Message, given params, from Exchange) *request {
+	return &request{Message: m, Exchange: from, params: given, connection: c, received: time.Now()}
 }
 
 // canAsk reports whether the client's user may be asked and the client can do so.
-func (r *request) canAsk() bool { return !r.mute && (r.peer.Forms || r.peer.Pages) }
+func (r *request) canAsk() bool { return !r.Mute && (r.Peer.Forms || r.Peer.Pages) }
 
 // canShowApps reports whether the client shows the pages of Options.Apps to its user.
 func (r *request) canShowApps() bool {
-	return !r.mute && r.connection.server.options.Apps != nil && r.peer.Apps
+	return !r.Mute && r.connection.server.options.Apps != nil && r.Peer.Apps
 }
 
 // soon runs work on a goroutine. The reading goroutine blocks only if far too many

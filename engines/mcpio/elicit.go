@@ -79,24 +79,24 @@ func (p *Peer) waysToAsk(question engines.Elicitation) (ways []mcp.ElicitationPa
 // knows how long a person takes.
 func (c *call) Ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
 	c.turn.pass()
-	return c.peer.askEachWay(ctx, question, c.request.ask)
+	return c.Peer.askEachWay(ctx, question, c.request.ask)
 }
 
 // ask puts a question to the user by a request to the client, as in revisions up to
 // 2025-11-25.
 func (r *request) ask(ctx context.Context, question mcp.ElicitationParams) (engines.Answer, error) {
 	questions := &r.connection.questions
-	id, answer := questions.Open(r.scope)
+	id, answer := questions.Open(r.Scope)
 	defer questions.Forget(id)
 	asked := time.Now()
-	_ = r.send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: question})
+	_ = r.Send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: question})
 	select {
 	case m := <-answer:
 		return answerOf(m, asked)
 	case <-ctx.Done():
-		_ = r.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked has ended"}))
+		_ = r.Send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked has ended"}))
 		return engines.Answer{}, noAnswer(ctx)
-	case <-r.gone:
+	case <-r.Gone:
 		return engines.Answer{}, fault.New(fault.EngineOffline, "the client left before the question was answered")
 	}
 }

@@ -36,10 +36,10 @@ func (r *request) readEra() *jsonrpc.Reply {
 	if json.Unmarshal(meta, &given) != nil || given.ClientCapabilities() == nil {
 		return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, "missing or invalid _meta field "+mcp.MetaKeyClientCapabilities, nil)
 	}
-	r.peer.modern = true
-	r.peer.declare(*given.ClientCapabilities())
+	r.Peer.modern = true
+	r.Peer.declare(*given.ClientCapabilities())
 	if info := given.ClientInfo(); info != nil {
-		r.peer.identify(*info)
+		r.Peer.identify(*info)
 	}
 	return nil
 }

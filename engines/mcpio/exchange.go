@@ -2,6 +2,7 @@ package mcpio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -16,11 +17,12 @@ import (
 // Exchange is one message or batch of a client, with the way to reply.
 type Exchange struct {
 	Data []byte
+	// Peer is what initialize said about the client.
 	Peer Peer
 	// Scope distinguishes this client's request ids from those of other clients: a
 	// message can cancel only requests of its own scope. Empty: it can cancel none.
 	Scope string
-	// Caller is who sends it.
+	// Caller is who sends it, without the client's own name for itself.
 	Caller engines.Identity
 	// Send sends messages before the reply: progress, questions, changed lists. It may
 	// be called concurrently, but not after Handle has returned.
@@ -29,7 +31,8 @@ type Exchange struct {
 	Gone <-chan struct{}
 	// Mute: the client's user must not be asked.
 	Mute bool
-	// Initialized is called when the message is a successful initialize; it may be nil.
+	// Initialized, if set, is called with what a successful initialize said. The connection
+	// then does not keep it.
 	Initialized func(Peer)
 }
 
@@ -62,6 +65,10 @@ func (discard) Write(data []byte) (int, error) { return len(data), nil }
 func (x *Exchanges) Handle(ctx context.Context, from Exchange) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	from.Scope = cmp.Or(from.Scope, rand.Text())
+	if from.Initialized == nil {
+		from.Initialized = func(Peer) {}
+	}
 	defer context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })()
 	replied := make(chan json.RawMessage, 1)
 	to := func(reply any) error {
@@ -73,9 +80,9 @@ func (x *Exchanges) Handle(ctx context.Context, from Exchange) (json.RawMessage,
 	}
 	data := bytes.TrimSpace(bytes.TrimPrefix(from.Data, jsonrpc.ByteOrderMark))
 	if len(data) > 0 && data[0] == '[' {
-		x.connection.receiveBatch(ctx, data, from.source(), to)
+		x.connection.receiveBatch(ctx, data, from, to)
 	} else {
-		x.connection.receive(ctx, data, from.source(), to)
+		x.connection.receive(ctx, data, from, to)
 	}
 	select {
 	case reply := <-replied:
@@ -103,7 +110,7 @@ func (x *Exchanges) Deliver(scope string, m *jsonrpc.Message) bool {
 func (x *Exchanges) Listen(ctx context.Context, begin func() error, send func(message any) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := &subscription{cancel: cancel, filter: allChanges(), send: send}
+	one := &subscription{cancel: cancel, filter: x.connection.server.allChanges(), send: send}
 	x.connection.subscriptions.add(one, func() {})
 	defer x.connection.subscriptions.remove(one)
 	if begin() != nil {
@@ -124,15 +131,4 @@ func (x *Exchanges) EndListening() { x.connection.subscriptions.end() }
 func (x *Exchanges) Close() {
 	x.stop(nil)
 	x.closed.Do(func() { x.connection.finish(x.ctx) })
-}
-
-func (e Exchange) source() source {
-	if e.Scope == "" {
-		e.Scope = rand.Text()
-	}
-	from := source{peer: e.Peer, scope: e.Scope, caller: e.Caller, send: e.Send, gone: e.Gone, mute: e.Mute, initialized: e.Initialized}
-	if from.initialized == nil {
-		from.initialized = func(Peer) {}
-	}
-	return from
 }

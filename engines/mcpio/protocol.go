@@ -16,7 +16,7 @@ import (
 // handler returns what answers a request, for the methods that the offer and the request's
 // revision have; else nil. subscriptions/listen and tools/call have their own ways.
 func (r *request) handler() func(context.Context) (mcp.ResultMetadata, error) {
-	offer, modern := r.connection.server.options.Offer, r.peer.modern
+	offer, modern := r.connection.server.options.Offer, r.Peer.modern
 	switch method := mcp.MCPMethod(r.Method); {
 	case method == mcp.MethodInitialize && !modern:
 		return r.negotiate
@@ -52,7 +52,7 @@ func (r *request) handler() func(context.Context) (mcp.ResultMetadata, error) {
 func (r *request) unknownMethod() *jsonrpc.Reply {
 	text := "Method " + fault.Cut(r.Method, maxEcho) + " not found"
 	switch method := mcp.MCPMethod(r.Method); {
-	case r.peer.modern && (method == mcp.MethodInitialize || method == mcp.MethodPing):
+	case r.Peer.modern && (method == mcp.MethodInitialize || method == mcp.MethodPing):
 		text = fmt.Sprintf("%q was removed in protocol version %s", method, mcp.ProtocolVersion20260728)
 	case method == mcp.MethodServerDiscover || method == mcp.MethodSubscriptionsListen:
 		text = fmt.Sprintf("%q requires protocol version %s or later", method, mcp.ProtocolVersion20260728)
@@ -68,9 +68,9 @@ func (r *request) negotiate(context.Context) (mcp.ResultMetadata, error) {
 		return nil, err
 	}
 	s, agreed := r.connection.server, mcp.NegotiateLegacyVersion(asked.ProtocolVersion)
-	r.peer.Protocol = agreed
-	r.peer.identify(asked.ClientInfo)
-	r.peer.declare(asked.Capabilities)
+	r.Peer.Protocol = agreed
+	r.Peer.identify(asked.ClientInfo)
+	r.Peer.declare(asked.Capabilities)
 	identity := s.implementation()
 	identity.Icons = s.icons(identity.Name)
 	return &mcp.InitializeResult{ProtocolVersion: agreed, ServerInfo: identity, Capabilities: s.capabilities(),
@@ -86,7 +86,7 @@ func (r *request) discover(context.Context) (mcp.ResultMetadata, error) {
 		capabilities.Extensions[skillsExtension] = map[string]any{}
 	}
 	return &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: capabilities,
-		Instructions: s.spell(r.peer.Name, s.options.Offer.Instructions)}, nil
+		Instructions: s.spell(r.Peer.Name, s.options.Offer.Instructions)}, nil
 }
 
 // implementation identifies the server.

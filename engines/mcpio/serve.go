@@ -78,10 +78,10 @@ type deliver func(reply any) error
 
 // receive routes one message. It must not block, except for a client that does not read
 // its replies: slow work runs on goroutines.
-func (c *connection) receive(ctx context.Context, data []byte, from source, to deliver) {
+func (c *connection) receive(ctx context.Context, data []byte, from Exchange, to deliver) {
 	m, reply := jsonrpc.Parse(data)
 	if reply != nil {
-		c.questions.Deliver(from.scope, &jsonrpc.Message{ID: reply.ID}) // what cannot be read answers nothing else
+		c.questions.Deliver(from.Scope, &jsonrpc.Message{ID: reply.ID}) // what cannot be read answers nothing else
 		c.answerSoon(ctx, to, reply)
 		return
 	}
@@ -90,11 +90,11 @@ func (c *connection) receive(ctx context.Context, data []byte, from source, to d
 	case err != nil:
 		c.answerSoon(ctx, to, jsonrpc.Refuse(data, err))
 	case m.IsResponse():
-		c.questions.Deliver(from.scope, m)
+		c.questions.Deliver(from.Scope, m)
 		c.answerSoon(ctx, to, nil)
 	case m.IsNotification():
 		if m.Method == string(mcp.MethodNotificationCancelled) {
-			c.running.cancel(from.scope, given.RequestID)
+			c.running.cancel(from.Scope, given.RequestID)
 		}
 		c.answerSoon(ctx, to, nil)
 	case method == mcp.MethodToolsCall:
@@ -105,7 +105,7 @@ func (c *connection) receive(ctx context.Context, data []byte, from source, to d
 		c.initialize(ctx, c.newRequest(m, given, from), to)
 	default:
 		r := c.newRequest(m, given, from)
-		requestCtx, end := c.running.begin(ctx, r.scope, r.ID)
+		requestCtx, end := c.running.begin(ctx, r.Scope, r.ID)
 		c.soon(ctx, func() {
 			defer end()
 			replyTo(requestCtx, to, c.answer(requestCtx, r))
@@ -121,19 +121,19 @@ func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 		c.answerSoon(ctx, to, answer)
 		return
 	}
-	if r.initialized != nil {
-		r.initialized(r.peer)
+	if r.Initialized != nil {
+		r.Initialized(r.Peer)
 		c.answerSoon(ctx, to, answer)
 		return
 	}
-	c.peer = r.peer
+	c.peer = r.Peer
 	if c.subscribed {
 		c.answerSoon(ctx, to, answer)
 		return
 	}
 	c.subscribed = true
 	c.soon(ctx, func() {
-		c.subscriptions.add(&subscription{cancel: func() {}, filter: allChanges(), send: c.lines.Write}, func() { _ = to(answer) })
+		c.subscriptions.add(&subscription{cancel: func() {}, filter: c.server.allChanges(), send: c.lines.Write}, func() { _ = to(answer) })
 	})
 }
 

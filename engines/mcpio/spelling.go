@@ -47,7 +47,7 @@ func (s *Server) spell(client, text string) string {
 
 // speller is spell for the client of a request.
 func (r *request) speller() func(text string) string {
-	client := r.peer.Name
+	client := r.Peer.Name
 	return func(text string) string { return r.connection.server.spell(client, text) }
 }
 

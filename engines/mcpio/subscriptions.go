@@ -66,15 +66,13 @@ func (s *subscriptions) end() {
 	}
 }
 
-// subscribers returns the subscriptions to a change.
-func (s *subscriptions) subscribers(method string) []*subscription {
+// subscribers returns the subscriptions to the changes of a list.
+func (s *subscriptions) subscribers(list string) []*subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var matching []*subscription
 	for one := range s.open {
-		if (method == mcp.MethodNotificationToolsListChanged && one.filter.ToolsListChanged) ||
-			(method == mcp.MethodNotificationPromptsListChanged && one.filter.PromptsListChanged) ||
-			(method == mcp.MethodNotificationResourcesListChanged && one.filter.ResourcesListChanged) {
+		if map[string]bool{"tools": one.filter.ToolsListChanged, "prompts": one.filter.PromptsListChanged, "resources": one.filter.ResourcesListChanged}[list] {
 			matching = append(matching, one)
 		}
 	}
@@ -89,7 +87,7 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 		c.answerSoon(ctx, to, refusal(r, fault.New(fault.LimitExceeded, "too many requests are open")))
 		return
 	}
-	requestCtx, end := c.running.begin(ctx, r.scope, r.ID)
+	requestCtx, end := c.running.begin(ctx, r.Scope, r.ID)
 	c.work.Go(func() {
 		defer turn.leave()
 		defer end()
@@ -109,7 +107,7 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	if reply := r.readEra(); reply != nil {
 		return reply
 	}
-	if !r.peer.modern {
+	if !r.Peer.modern {
 		return r.unknownMethod()
 	}
 	var wanted mcp.SubscriptionFilter
@@ -122,14 +120,14 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := &subscription{id: r.ID, cancel: cancel, filter: c.server.announced(wanted), send: r.send}
+	one := &subscription{id: r.ID, cancel: cancel, filter: c.server.announced(wanted), send: r.Send}
 	defer c.subscriptions.remove(one)
 	allowed := acknowledgedFilter{SubscriptionFilter: one.filter}
 	for _, each := range followed {
 		allowed.TaskIDs = append(allowed.TaskIDs, each.id)
 	}
 	c.subscriptions.add(one, func() {
-		_ = r.send(jsonrpc.Notify(mcp.MethodNotificationSubscriptionsAcknowledged,
+		_ = r.Send(jsonrpc.Notify(mcp.MethodNotificationSubscriptionsAcknowledged,
 			map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: r.ID}, "notifications": allowed}))
 	})
 	var telling sync.WaitGroup
@@ -165,7 +163,7 @@ func (r *request) namedTasks() (named []*task, lacking bool) {
 		return nil, false
 	}
 	for _, id := range jsonvalue.Texts(ids) {
-		if each := r.connection.tasks.of(r.caller.ID, id); each != nil && !slices.Contains(named, each) {
+		if each := r.connection.tasks.of(r.Caller.ID, id); each != nil && !slices.Contains(named, each) {
 			named = append(named, each)
 		}
 	}
@@ -173,8 +171,8 @@ func (r *request) namedTasks() (named []*task, lacking bool) {
 }
 
 // allChanges is the filter of an initialized client.
-func allChanges() mcp.SubscriptionFilter {
-	return mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+func (s *Server) allChanges() mcp.SubscriptionFilter {
+	return s.announced(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true})
 }
 
 // watchLists announces list changes until ctx ends.
@@ -208,24 +206,13 @@ func (c *connection) watch(ctx context.Context, watch func(context.Context, func
 
 // changed notifies the subscriptions to a list.
 func (c *connection) changed(list string) {
-	var method string
-	switch {
-	case list == "tools":
-		method = mcp.MethodNotificationToolsListChanged
-	case list == "prompts" && c.server.options.Offer.Prompts != nil:
-		method = mcp.MethodNotificationPromptsListChanged
-	case list == "resources" && c.server.options.Offer.ReadResource != nil:
-		method = mcp.MethodNotificationResourcesListChanged
-	default:
-		return
-	}
 	c.subscriptions.announcing.Lock()
 	defer c.subscriptions.announcing.Unlock()
-	for _, one := range c.subscriptions.subscribers(method) {
+	for _, one := range c.subscriptions.subscribers(list) {
 		var params any
 		if one.id != nil {
 			params = map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: one.id}}
 		}
-		_ = one.send(jsonrpc.Notify(method, params))
+		_ = one.send(jsonrpc.Notify("notifications/"+list+"/list_changed", params))
 	}
 }

@@ -79,7 +79,7 @@ type question struct {
 // begin starts a call that can ask and waits for its outcome or its question.
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.caller.ID, client: asked.peer, questions: c.server.options.Questions, cancel: cancel,
+	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.Caller.ID, client: asked.Peer, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{}
@@ -129,7 +129,7 @@ func (c *connection) await(ctx context.Context, e *execution, asking *call) outc
 	for {
 		select {
 		case <-grace:
-			if begun := c.tasks.begin(asking.caller.ID, e); begun != nil {
+			if begun := c.tasks.begin(asking.Caller.ID, e); begun != nil {
 				return outcome{task: begun}
 			}
 			grace = nil // it is answered when it ends or asks
@@ -290,7 +290,7 @@ func (s *suspendedCalls) add(token string, e *execution, asked question) {
 // never overlap.
 func (s *suspendedCalls) take(token string, asked *call) *execution {
 	resumed := s.remove(func(each string, e *execution) bool {
-		return each == token && e.caller == asked.caller.ID && e.tool == asked.target.Name() && argsDigest(e.args) == argsDigest(asked.args)
+		return each == token && e.caller == asked.Caller.ID && e.tool == asked.target.Name() && argsDigest(e.args) == argsDigest(asked.args)
 	})
 	if len(resumed) == 1 {
 		return resumed[0]

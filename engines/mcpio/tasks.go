@@ -88,7 +88,7 @@ type taskResult struct {
 }
 
 // canPoll reports whether the client takes tasks.
-func (r *request) canPoll() bool { return r.peer.modern && r.peer.tasks }
+func (r *request) canPoll() bool { return r.Peer.modern && r.Peer.tasks }
 
 // lacksTasks reports whether the client takes no tasks, and records the error that says so.
 func (r *request) lacksTasks() bool {
@@ -331,7 +331,7 @@ func (r *request) aboutTask(context.Context) (mcp.ResultMetadata, error) {
 		return nil, nil
 	}
 	id := jsonvalue.Text(r.params.TaskID)
-	t := r.connection.tasks.of(r.caller.ID, id)
+	t := r.connection.tasks.of(r.Caller.ID, id)
 	if t == nil {
 		return nil, r.fail(jsonrpc.InvalidParams, lost(id))
 	}

@@ -29,7 +29,7 @@ func (c *connection) traced(ctx context.Context, asked *call) (context.Context, 
 	inside, end := c.server.options.Trace(ctx, telemetry.Event{Type: telemetry.Request, Source: telemetry.SourceMCP, ToolName: asked.target.Name()})
 	return inside, func() {
 		ended := telemetry.Event{Type: telemetry.Request, Source: telemetry.SourceMCP, ToolName: asked.target.Name(),
-			Metadata: map[string]any{telemetry.MetaRequestID: string(bytes.Trim(asked.ID, `"`)), telemetry.MetaProtocol: asked.peer.Protocol}}
+			Metadata: map[string]any{telemetry.MetaRequestID: string(bytes.Trim(asked.ID, `"`)), telemetry.MetaProtocol: asked.Peer.Protocol}}
 		switch {
 		case errors.Is(context.Cause(ctx), ErrCancelledByClient):
 			ended.Status, ended.Error = telemetry.StatusCanceled, &telemetry.Failure{Code: telemetry.StatusCanceled}
