@@ -45,7 +45,7 @@ type judge struct {
 
 func judgeOf(e *think.Engine, tool engines.Tool) judge {
 	own := engines.Aliases{}
-	for name := range jsonvalue.Members(member(tool.Input, "properties")) {
+	for name := range jsonvalue.Members(jsonvalue.Member(tool.Input, "properties")) {
 		own[name] = aliases[name]
 	}
 	return judge{think: e, own: own}
@@ -93,15 +93,6 @@ func strayFailure(stray map[string]json.RawMessage) error {
 		if string(stray[name]) == "true" {
 			return fault.New(fault.InvalidParams, `%s belongs in the result: send result_snapshot as {"isError": true, "content": [{"type": "text", "text": …}]}`, name).
 				With(fault.Diagnostic{Path: name, Message: "not an argument", Expected: "result_snapshot.isError"})
-		}
-	}
-	return nil
-}
-
-func member(object json.RawMessage, wanted string) json.RawMessage {
-	for name, value := range jsonvalue.Members(object) {
-		if name == wanted {
-			return value
 		}
 	}
 	return nil

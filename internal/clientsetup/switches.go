@@ -85,15 +85,11 @@ func (t Target) own() Target {
 
 // folder is a file of the folder that the client is taken to work in.
 func (t Target) folder(name ...string) string {
-	base := t.Folder
-	if t.Project != "" {
-		base = t.Project
-	}
-	return filepath.Join(append([]string{base}, name...)...)
+	return filepath.Join(append([]string{cmp.Or(t.Project, t.Folder)}, name...)...)
 }
 
 func claudePlaces(t Target) []settingsFile {
-	settings := filepath.Join(t.own().fileBelow("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
+	settings := t.own().fileBelow("CLAUDE_CONFIG_DIR", ".claude", "settings.json")
 	toggles := []toggle{switchedBy(true, "disableAllHooks"), names("disabledMcpjsonServers"), names("deniedMcpServers")}
 	policy := func(name string) string {
 		return t.machine("/etc/claude-code/"+name, "/Library/Application Support/ClaudeCode/"+name, `C:\Program Files\ClaudeCode\`+name)
@@ -106,7 +102,7 @@ func claudePlaces(t Target) []settingsFile {
 
 func codexPlaces(t Target) []settingsFile {
 	toggles := []toggle{switchedBy(false, "features", "hooks"), switchedBy(false, "features", "codex_hooks"), switchedBy(false, "mcp_servers", "savant", "enabled")}
-	own := settingsFile{path: t.fileBelow("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, toggles: toggles}
+	own := settingsFile{path: t.own().fileBelow("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, toggles: toggles}
 	if t.Project != "" { // Codex reads the files of a project that it trusts
 		trust := []string{"projects", t.Project, "trust_level"}
 		own.absent = true
@@ -157,7 +153,7 @@ func distrusts(folders any, at string) bool {
 
 func opencodePlaces(t Target) []settingsFile {
 	toggles := []toggle{switchedBy(false, "mcp", "savant", "enabled"), switchedBy(false, "tools", "savant*"), switchedBy(false, "tools", "savant_*")}
-	folder := filepath.Join(t.fileBelow("XDG_CONFIG_HOME", ".config"), "opencode")
+	folder := t.own().fileBelow("XDG_CONFIG_HOME", ".config", "opencode")
 	return []settingsFile{{path: filepath.Join(folder, "opencode.json"), toggles: toggles}, {path: filepath.Join(folder, "opencode.jsonc"), toggles: toggles},
 		{path: t.folder("opencode.json"), toggles: toggles}, {path: t.folder("opencode.jsonc"), toggles: toggles}}
 }

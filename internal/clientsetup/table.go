@@ -1,6 +1,7 @@
 package clientsetup
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 // six were tested with the real programs.
 func table() []Client {
 	return []Client{
-		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, files: claude, projects: true, places: claudePlaces, skills: claudeSkills,
+		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, files: claude, projects: true, places: claudePlaces, skills: func(t Target) string { return t.fileBelow("CLAUDE_CONFIG_DIR", ".claude", "skills") },
 			Notes: []string{"VS Code and Cursor read the hooks of Claude Code, too: do not set up both for the same project.",
 				"Hooks are read when Claude Code starts: restart it."}},
 		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, files: codex, projects: true, places: codexPlaces, skills: skillsIn(".agents", ".agents"),
@@ -49,27 +50,18 @@ func skillsIn(home, project string) func(Target) string {
 	}
 }
 
-func claudeSkills(t Target) string {
-	if t.Project != "" {
-		return t.in(".claude", "skills")
-	}
-	return t.fileBelow("CLAUDE_CONFIG_DIR", ".claude", "skills")
-}
-
-// fileBelow is a file in a folder that an environment variable may override.
+// fileBelow is a file in a folder of the project, or of the person's home, where an
+// environment variable may name another one.
 func (t Target) fileBelow(variable, folder string, name ...string) string {
-	base := filepath.Join(t.Home, folder)
-	if named, ok := t.Variable(variable); ok && named != "" {
+	base := t.in(folder)
+	if named, ok := t.Variable(variable); ok && named != "" && t.Project == "" {
 		base = named
 	}
 	return filepath.Join(append([]string{base}, name...)...)
 }
 
 func (t Target) in(name ...string) string {
-	if t.Project != "" {
-		return filepath.Join(append([]string{t.Project}, name...)...)
-	}
-	return filepath.Join(append([]string{t.Home}, name...)...)
+	return filepath.Join(append([]string{cmp.Or(t.Project, t.Home)}, name...)...)
 }
 
 // workingFolder is SAVANT_PATH for a server that starts in the folder of a project.
@@ -115,11 +107,9 @@ func claudeHooks(t Target) []configedit.Entry {
 }
 
 func claude(t Target) []wantedFile {
-	servers, settings := t.in(".claude.json"), t.in(".claude", "settings.json")
+	servers, settings := t.fileBelow("CLAUDE_CONFIG_DIR", "", ".claude.json"), t.fileBelow("CLAUDE_CONFIG_DIR", ".claude", "settings.json")
 	if t.Project != "" {
 		servers = t.in(".mcp.json")
-	} else if folder, ok := t.Variable("CLAUDE_CONFIG_DIR"); ok && folder != "" {
-		servers, settings = filepath.Join(folder, ".claude.json"), filepath.Join(folder, "settings.json")
 	}
 	return []wantedFile{{path: servers, entries: entry(t.server("stdio", t.workingFolder()), "mcpServers", "savant")}, {path: settings, entries: claudeHooks(t)}}
 }
@@ -150,12 +140,8 @@ func codexHooks(t Target) []configedit.Entry {
 }
 
 func codex(t Target) []wantedFile {
-	folder := t.fileBelow("CODEX_HOME", ".codex")
-	if t.Project != "" {
-		folder = t.in(".codex")
-	}
-	return []wantedFile{{path: filepath.Join(folder, "config.toml"), format: configedit.TOML, entries: codexTable(t)},
-		{path: filepath.Join(folder, "hooks.json"), entries: codexHooks(t)}}
+	return []wantedFile{{path: t.fileBelow("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, entries: codexTable(t)},
+		{path: t.fileBelow("CODEX_HOME", ".codex", "hooks.json"), entries: codexHooks(t)}}
 }
 
 // gemini is configured with timeouts in milliseconds.

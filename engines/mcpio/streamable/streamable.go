@@ -5,6 +5,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -72,15 +73,9 @@ type Server struct {
 
 // New returns a server.
 func New(options Options) *Server {
-	if options.MaxBody <= 0 {
-		options.MaxBody = DefaultMaxBody
-	}
-	if options.BodyTime <= 0 {
-		options.BodyTime = DefaultBodyTime
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.MaxBody = cmp.Or(max(options.MaxBody, 0), DefaultMaxBody)
+	options.BodyTime = cmp.Or(max(options.BodyTime, 0), DefaultBodyTime)
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	return &Server{options: options, quotas: newQuotas(options.PerMinute), ending: make(chan struct{}), idle: make(chan struct{}), projects: map[*Project]bool{}}
 }
 

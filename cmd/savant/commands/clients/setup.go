@@ -51,6 +51,7 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 		RunE: func(command *cobra.Command, args []string) error { return s.run(command.Context(), args) }}
 	command.Flags().BoolVar(&s.project, "project", false, "write the configuration of this project, not your own")
 	s.flags(command)
+	command.Flags().BoolVar(&s.skills, "skills", false, "also write the workflows as skills: the bundled ones, with --project those of the project")
 	command.Flags().StringVar(&s.service, "service", clientsetup.Services, "the services that the server publishes")
 	command.AddCommand(editorCommand(p))
 	return command
@@ -60,7 +61,6 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 func (s *setup) flags(command *cobra.Command) {
 	command.Flags().BoolVar(&s.dryRun, "dry-run", false, "show the change and write nothing")
 	command.Flags().BoolVar(&s.undo, "undo", false, "remove Savant's entries")
-	command.Flags().BoolVar(&s.skills, "skills", false, "also write the workflows as skills: the bundled ones, with --project those of the project")
 	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
 	command.Flags().BoolVar(&s.thisBinary, "this-binary", false, "start this program, although it lies in a temporary folder or in one of builds")
 	command.Flags().StringVar(&s.command, "command", "", "the command that the client starts; default: this program, and savant for a project")
