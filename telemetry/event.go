@@ -34,6 +34,7 @@ const (
 
 	MetaRequestID = "request_id"
 	MetaProtocol  = "protocol_version"
+	MetaTransport = "transport" // as network.transport has it
 )
 
 // MetaRules names, in the metadata of a tool_call_completed, the rules that refused the

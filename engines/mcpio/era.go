@@ -36,7 +36,7 @@ func (r *request) readEra() *jsonrpc.Reply {
 	if json.Unmarshal(meta, &given) != nil || given.ClientCapabilities() == nil {
 		return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, "missing or invalid _meta field "+mcp.MetaKeyClientCapabilities, nil)
 	}
-	r.Peer.modern = true
+	r.Peer.modern, r.Peer.Protocol = true, version
 	r.Peer.declare(*given.ClientCapabilities())
 	if info := given.ClientInfo(); info != nil {
 		r.Peer.identify(*info)

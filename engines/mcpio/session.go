@@ -12,7 +12,7 @@ type Peer struct {
 	Name    string `json:"name,omitempty"`
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Protocol is the negotiated revision; empty before initialize.
+	// Protocol is the revision of the request, or the negotiated one; empty before initialize.
 	Protocol string `json:"protocol"`
 	// Forms says that the client can put a form to its user.
 	Forms bool `json:"forms,omitempty"`
@@ -51,7 +51,7 @@ func (p *Peer) declare(has mcp.ClientCapabilities) {
 }
 
 // takesIcons reports whether tools may have icons, which revision 2025-11-25 brought.
-func (p *Peer) takesIcons() bool { return p.modern || p.Protocol >= "2025-11-25" }
+func (p *Peer) takesIcons() bool { return p.Protocol >= "2025-11-25" }
 
 // takesLinks reports whether results may name resources, which revision 2025-06-18 brought.
-func (p *Peer) takesLinks() bool { return p.modern || p.Protocol >= "2025-06-18" }
+func (p *Peer) takesLinks() bool { return p.Protocol >= "2025-06-18" }

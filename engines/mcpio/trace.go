@@ -27,9 +27,13 @@ func (c *connection) traced(ctx context.Context, asked *call) (context.Context, 
 		return ctx, func() {}
 	}
 	inside, end := c.server.options.Trace(ctx, telemetry.Event{Type: telemetry.Request, Source: telemetry.SourceMCP, ToolName: asked.target.Name()})
+	transport := "pipe"
+	if asked.Scope != "" { // an Exchange of Exchanges
+		transport = "tcp"
+	}
 	return inside, func() {
 		ended := telemetry.Event{Type: telemetry.Request, Source: telemetry.SourceMCP, ToolName: asked.target.Name(),
-			Metadata: map[string]any{telemetry.MetaRequestID: string(bytes.Trim(asked.ID, `"`)), telemetry.MetaProtocol: asked.Peer.Protocol}}
+			Metadata: map[string]any{telemetry.MetaRequestID: string(bytes.Trim(asked.ID, `"`)), telemetry.MetaProtocol: asked.Peer.Protocol, telemetry.MetaTransport: transport}}
 		switch {
 		case errors.Is(context.Cause(ctx), ErrCancelledByClient):
 			ended.Status, ended.Error = telemetry.StatusCanceled, &telemetry.Failure{Code: telemetry.StatusCanceled}

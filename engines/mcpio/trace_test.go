@@ -76,6 +76,31 @@ func TestASpanForEachCall(t *testing.T) {
 	require.Equal(t, []string{"request test.trace " + parent, "test.trace a-1 <nil>", "request test.trace ", "test.trace 3 &{TOOL_FAILED }"}, seen)
 }
 
+// TestASpanSaysHowTheCallCame: its transport, and the revision, which each request may name.
+func TestASpanSaysHowTheCallCame(t *testing.T) {
+	var seen []string
+	options := mcpio.Options{Registry: tracing(t), Trace: func(ctx context.Context, _ telemetry.Event) (context.Context, func(telemetry.Event)) {
+		return ctx, func(ended telemetry.Event) {
+			seen = append(seen, fmt.Sprint(ended.Metadata[telemetry.MetaTransport], " ", ended.Metadata[telemetry.MetaProtocol]))
+		}
+	}}
+	w := dial(t, options)
+	w.greet(helloForms)
+	w.send(callLine(1, "test.trace", `{}`))
+	w.nextMessage()
+	modern := modernCall(2, "test.trace", "")
+	w.send(modern)
+	_, err := w.rest()
+	require.NoError(t, err)
+	server, err := mcpio.New(options)
+	require.NoError(t, err)
+	exchanges := server.Exchanges()
+	defer exchanges.Close()
+	_, err = exchanges.Handle(t.Context(), mcpio.Exchange{Data: []byte(modern), Send: func(any) error { return nil }})
+	require.NoError(t, err)
+	require.Equal(t, []string{"pipe 2025-06-18", "pipe 2026-07-28", "tcp 2026-07-28"}, seen)
+}
+
 func TestAClientPassesItsTraceOn(t *testing.T) {
 	w := connect(t, mcpio.Options{Registry: tracing(t)}, mcpclient.Options{})
 	ctx := telemetry.WithTrace(t.Context(), telemetry.Trace{Parent: parent, State: "a=1"})

@@ -75,7 +75,7 @@ func attributesOf(work telemetry.Type, e telemetry.Event) []attribute.KeyValue {
 		list.text("savant.action", e.Action)
 	case telemetry.Request:
 		list.text("mcp.method.name", "tools/call")
-		list.text("network.transport", "pipe")
+		list.text("network.transport", meta(e, telemetry.MetaTransport))
 		list.text("jsonrpc.request.id", meta(e, telemetry.MetaRequestID))
 		list.text("mcp.protocol.version", meta(e, telemetry.MetaProtocol))
 		list.tool(e)

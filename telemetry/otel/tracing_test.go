@@ -54,7 +54,7 @@ func (w *world) close(t testing.TB) {
 // the call that follows.
 func run(w *world, ctx context.Context, decide func(context.Context)) {
 	ctx, request := w.Span(ctx, telemetry.Event{Type: telemetry.Request, ToolName: "agent.run",
-		Metadata: map[string]any{telemetry.MetaRequestID: "7", telemetry.MetaProtocol: "2025-06-18"}})
+		Metadata: map[string]any{telemetry.MetaRequestID: "7", telemetry.MetaProtocol: "2025-06-18", telemetry.MetaTransport: "pipe"}})
 	ctx, call := w.Span(ctx, telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: "agent.run", CallID: "c1"})
 	ctx, whole := w.Span(ctx, telemetry.Event{Type: telemetry.RunStarted, RunID: "r1"})
 	decision, decided := w.Span(ctx, telemetry.Event{Type: telemetry.ReasoningStep, RunID: "r1", Step: 1})
