@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
 
 	"savant/internal/settings"
 )
@@ -54,6 +55,55 @@ func TestThePasswordIsLeftOut(t *testing.T) {
 		require.NoError(t, err)
 		require.Regexp(t, `(?m)^/?\.env$`, string(text), name)
 	}
+}
+
+// TestComposeStartsWhatThereIs: each service of compose.yaml that is Savant starts a command of the
+// program with flags and variables that exist.
+func TestComposeStartsWhatThereIs(t *testing.T) {
+	text, err := os.ReadFile("compose.yaml")
+	require.NoError(t, err)
+	var file struct {
+		Services map[string]struct {
+			Build, User string
+			Command     []string
+			Environment map[string]string
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &file))
+	commands, err := os.ReadFile("docs/configuration.md")
+	require.NoError(t, err)
+	known := map[string]bool{"--concurrency": true, "--address": true}
+	for _, row := range settings.Table() {
+		known[row.Env], known["--"+row.Flag] = true, true
+	}
+	started := 0
+	for name, service := range file.Services {
+		if service.Build == "" {
+			continue
+		}
+		started++
+		require.NotEmpty(t, service.User, name)
+		words := "savant"
+		for _, word := range service.Command {
+			if strings.HasPrefix(word, "--") {
+				require.True(t, known[word], "%s: %s is no flag", name, word)
+			} else if words != "" && !regexp.MustCompile(`[0-9:]`).MatchString(word) {
+				words += " " + word
+			}
+		}
+		require.Contains(t, string(commands), "| `"+words+"` |", name)
+		for variable := range service.Environment {
+			require.True(t, known[variable], "%s: %s is no setting", name, variable)
+		}
+		if slices.Contains(service.Command, "reasoning") {
+			require.Contains(t, service.Environment, "LLM_PROVIDER", "without one it ends at once")
+		}
+	}
+	require.Equal(t, 7, started)
+	image, err := os.ReadFile("Dockerfile")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^USER [1-9]`, string(image))
+	require.Contains(t, string(image), `ENTRYPOINT ["savant"]`)
 }
 
 // TestServicesSetWhatThereIs checks that units and the property list name settings that

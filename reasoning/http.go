@@ -86,10 +86,7 @@ func (t *HTTP) RoundTrip(ctx context.Context, request Request, observer Observer
 	if until, bounded := ctx.Deadline(); bounded {
 		header.Set("Prefer", fmt.Sprintf("respond-async, wait=%d", max(1, int(time.Until(until).Seconds()*patience))))
 	}
-	if observer.Streams() {
-		return postForStream(ctx, t.client, t.address.String(), header, body, observer)
-	}
-	return Post(ctx, t.client, t.address.String(), header, body)
+	return postForIntent(ctx, t.client, t.address.String(), header, body, observer)
 }
 
 func (t *HTTP) header(ctx context.Context) http.Header {

@@ -30,10 +30,12 @@ type StreamLine struct {
 	RetryAfter float64 `json:"retry_after,omitempty"`
 }
 
-// postForStream is Post for a service that may stream its answer. It passes each text to
-// the observer.
-func postForStream(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, observer Observer) (json.RawMessage, error) {
-	header.Set("Accept", StreamType+", application/json;q=0.9")
+// postForIntent is Post for a service that may stream its answer, and is asked to if the observer
+// streams. It passes each text to the observer. An answer that is an error of the service is one.
+func postForIntent(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, observer Observer) (json.RawMessage, error) {
+	if observer.Streams() {
+		header.Set("Accept", StreamType+", application/json;q=0.9")
+	}
 	response, err := send(ctx, client, http.MethodPost, address, header, body)
 	if err != nil {
 		return nil, err
@@ -41,7 +43,12 @@ func postForStream(ctx context.Context, client *http.Client, address string, hea
 	defer response.Body.Close()
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode != http.StatusOK || kind != StreamType {
-		return readAnswer(ctx, response, header)
+		answer, err := readAnswer(ctx, response, header)
+		var line map[string]json.RawMessage
+		if err == nil && json.Unmarshal(answer, &line) == nil && line["error"] != nil && line["action"] == nil && line["intent"] == nil {
+			return nil, lineError(hide(string(answer), header), 0)
+		}
+		return answer, err
 	}
 	lines := &watchedReader{Reader: io.LimitReader(response.Body, maxStream)}
 	answer, err := readLines(lines, header, observer)

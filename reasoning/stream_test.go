@@ -84,3 +84,27 @@ func TestAnAnswerInLines(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsSentIsReadByItsType: lines that nobody asked for are read, and an error that a
+// service answers with 200 is one, which may pass.
+func TestWhatIsSentIsReadByItsType(t *testing.T) {
+	for body, kind := range map[string]string{
+		`{"text":"a"}` + "\n" + `{"action":"finish","final":"done"}`: reasoning.StreamType,
+		`{"error":"REASONING_UNAVAILABLE","details":"down"}`:         "application/json",
+		`{"error":{"message":"down"}}`:                               "application/json",
+	} {
+		asked := 0
+		client := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.Header().Set("Content-Type", kind)
+			if kind != reasoning.StreamType && asked > 1 {
+				body = `{"action":"finish","final":"done"}`
+			}
+			fmt.Fprint(w, body)
+		}, 1)
+		answer, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
+		require.NoError(t, err, body)
+		require.Equal(t, "done", answer.Final)
+		require.Equal(t, map[bool]int{true: 1, false: 2}[kind == reasoning.StreamType], asked)
+	}
+}
