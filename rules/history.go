@@ -155,6 +155,24 @@ func digest(call Call) string {
 	return call.Session + "\x00" + call.Tool + "\x00" + encoded(call.Input)
 }
 
+// Plain takes the sign off each zero of a value that was decoded from JSON, in its place: the
+// tool that gets -0 takes it for 0, and a text of the arguments must not tell them apart.
+func Plain(value any) any {
+	switch v := value.(type) {
+	case float64:
+		return v + 0
+	case []any:
+		for i, each := range v {
+			v[i] = Plain(each)
+		}
+	case map[string]any:
+		for name, each := range v {
+			v[name] = Plain(each)
+		}
+	}
+	return value
+}
+
 // encoded returns the text by which values are compared: equal for 1 and 1.0, and for 0 and -0.
 func encoded(value any) string {
 	if value == 0.0 {

@@ -71,3 +71,22 @@ func TestAFileOfRulesIsNotOverlooked(t *testing.T) {
 		require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{}`), fault.RuleRefused, name)
 	}
 }
+
+// TestTheSignOfAZeroIsNoWayAround: not in a list or a map either, nor where a rule compares the
+// text of all arguments.
+func TestTheSignOfAZeroIsNoWayAround(t *testing.T) {
+	w := newWorld(t, `rules: [{id: all, before: [Bash, pay.slow], once: "toJSON(input)"}, {id: one, before: Edit, once: input.at}]`)
+	hooks := w.openHooks()
+	ask := func(tool, input string) gate.Verdict {
+		return hooks.Ask(t.Context(), gate.Event{Kind: gate.BeforeTool, Client: "codex", Session: "s", Tool: tool, Input: json.RawMessage(input)}).Verdict
+	}
+	for _, zero := range []string{"0", "-0", "-0.0", "-0e3"} {
+		first := zero == "0"
+		for tool, input := range map[string]string{"Bash": `{"n":[{"m":` + zero + `}]}`, "Edit": `{"at":{"line":` + zero + `}}`} {
+			require.Equal(t, first, ask(tool, input) == gate.Pass, "%s %s", tool, input)
+		}
+	}
+	registry := w.start()
+	require.NoError(t, invoke(registry, lasting, "pay.slow", `{"amount":0}`))
+	require.ErrorIs(t, invoke(registry, lasting, "pay.slow", `{"amount":-0}`), fault.RuleRefused)
+}

@@ -38,7 +38,7 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	}
 	call := rules.Call{Tool: tool, Input: map[string]any{}, Session: hookSession(e), Time: k.options.Now().UnixMilli(), Witness: "hook", Runs: runs}
 	if value, err := jsonvalue.DecodeStored(e.Input); err == nil {
-		if input, is := value.(map[string]any); is {
+		if input, is := rules.Plain(value).(map[string]any); is {
 			call.Input = input
 		}
 	}

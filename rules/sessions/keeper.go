@@ -340,7 +340,7 @@ func (k *Keeper) callOf(call engines.Call, tool string, args json.RawMessage) (r
 		if err != nil {
 			return rules.Call{}, fault.New(fault.InvalidParams, "%s: %w", tool, err)
 		}
-		input, _ = value.(map[string]any)
+		input, _ = rules.Plain(value).(map[string]any)
 	}
 	return rules.Call{Tool: tool, Input: input, Session: k.sessionOf(call), Time: k.options.Now().UnixMilli(), Witness: "gateway"}, nil
 }
@@ -390,10 +390,10 @@ func (k *Keeper) adopt(call engines.Call, session string) error {
 		}
 		for _, note := range all {
 			var read record
-			if err := jsonvalue.UnmarshalStored(note, &read); err != nil || read.Session != session {
+			if err := jsonvalue.UnmarshalStored(note, &read); err != nil || read.Kind == "" {
 				return fault.New(fault.StateCorrupt, "a note of %s is not a record of its calls", session)
 			}
-			if known[read.Kind+read.Call] {
+			if read.Session = session; known[read.Kind+read.Call] {
 				continue
 			}
 			if err := k.write(read); err != nil {

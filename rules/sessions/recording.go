@@ -159,6 +159,7 @@ func (t *trial) begin(name string, made Recorded) {
 	if made.Tool = tool; !t.set.Reads(tool) {
 		return
 	}
+	rules.Plain(made.Input)
 	call := rules.Call{Tool: tool, Input: made.Input, Session: made.Session, Time: made.Time, Witness: "gateway"}
 	if made.ofClient && !ours {
 		call.Witness = "hook"
