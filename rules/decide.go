@@ -10,13 +10,13 @@ import (
 )
 
 // Decision is what Decide says about a call.
-type Decision uint8
+type Decision string
 
 const (
-	Allow Decision = iota
-	Refuse
+	Allow  Decision = "allow"
+	Refuse Decision = "refuse"
 	// Ask: a person has to approve the call.
-	Ask
+	Ask Decision = "ask"
 )
 
 // Verdict is what the rules say about a call.
@@ -81,9 +81,9 @@ type Suggestion struct {
 func Decide(set *Set, history *History, call Call) Verdict {
 	guards := set.Guards(call.Tool)
 	if len(guards) == 0 {
-		return Verdict{Call: call}
+		return Verdict{Call: call, Decision: Allow}
 	}
-	verdict := Verdict{Call: call, Uses: make([]Use, 0, len(guards))}
+	verdict := Verdict{Call: call, Decision: Allow, Uses: make([]Use, 0, len(guards))}
 	own := history.session(call.Session)
 	var file *File
 	var judgements []*judgement

@@ -95,11 +95,8 @@ func (h *History) session(name string) *ledger {
 
 // Reserve adds a call before it is made. Until it is settled its outcome is unknown.
 func (h *History) Reserve(call Call) *Made {
-	own := h.sessions[call.Session]
-	if own == nil {
-		own = newLedger()
-		h.sessions[call.Session] = own
-	}
+	own := h.session(call.Session)
+	h.sessions[call.Session] = own
 	if len(h.refused) > 0 { // a digest costs as much as the rest
 		delete(h.refused, digest(call))
 	}

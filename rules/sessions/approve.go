@@ -85,7 +85,7 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 		by = "terminal"
 		agreed, err = k.options.Approver.Approve(ctx, tool+" ("+text+")", input)
 	default:
-		return fault.New(fault.ApprovalRequired, "%s was not called: a person is asked: %s They answer in the hub, or with: savant approve %s. Then make the same call again.", tool, sentence(text), name).
+		return fault.New(fault.ApprovalRequired, "%s was not called: a person is asked (%s) and answers in the hub, or with: savant approve %s. Then make the same call again.", tool, text, name).
 			Attach("rules", verdict.Summaries().Brief()).Attach("question", name)
 	}
 	if err != nil {
@@ -93,14 +93,6 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 	}
 	_, err = k.Answer(ctx, name, agreed, by)
 	return err
-}
-
-// sentence ends a text as one.
-func sentence(text string) string {
-	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, ".") {
-		return text
-	}
-	return text + "."
 }
 
 // note writes down that a person is asked, unless the same is asked already.

@@ -167,7 +167,7 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 	asked, err := k.callOf(call, tool, args)
 	asked.Runs = runs
 	if err != nil || !k.about(ctx, set, call, tool) {
-		return rules.Verdict{Call: asked}, err
+		return rules.Verdict{Call: asked, Decision: rules.Allow}, err
 	}
 	var verdict rules.Verdict
 	err = k.locked(ctx, asked.Session, func() error {

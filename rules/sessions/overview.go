@@ -2,8 +2,6 @@ package sessions
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -51,9 +49,6 @@ type overview struct {
 
 // update reads what was added. Where a journal is gone, all of them are read again.
 func (o *overview) update(root *os.Root) error {
-	if _, err := root.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if o.journals.root == nil {
 		o.journals, o.past, o.sessions, o.refused = journals{root: root, read: map[string]int64{}}, newPast(rules.New()), map[string]*Session{}, nil
 	}

@@ -25,16 +25,11 @@ type checkInput struct {
 
 // checked is what the rules say about a call.
 type checked struct {
-	Decision string             `json:"decision" doc:"allow, refuse or ask"`
+	Decision rules.Decision     `json:"decision" doc:"allow, refuse or ask"`
 	Text     string             `json:"text,omitempty"`
 	Missing  []rules.Suggestion `json:"missing,omitempty" doc:"the calls that would help"`
 	Rules    []rules.Summary    `json:"rules,omitempty"`
 }
-
-var decisions = map[rules.Decision]string{rules.Allow: "allow", rules.Refuse: "refuse", rules.Ask: "ask"}
-
-// Decision names what the rules decided: allow, refuse or ask.
-func Decision(verdict rules.Verdict) string { return decisions[verdict.Decision] }
 
 // Tools returns the tools about rules. The registry has the tools that they judge.
 func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
@@ -58,7 +53,7 @@ func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
 		if err != nil {
 			return checked{}, err
 		}
-		out := checked{Decision: Decision(verdict), Rules: verdict.Summaries()}
+		out := checked{Decision: verdict.Decision, Rules: verdict.Summaries()}
 		switch verdict.Decision {
 		case rules.Refuse:
 			out.Text, out.Missing = verdict.Text(), verdict.Missing()

@@ -1,9 +1,7 @@
 package sessions
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -74,9 +72,6 @@ func ruledBy(runs []rules.Run, run string) bool {
 
 // readAll reads the records of all sessions, in the order of time.
 func readAll(root *os.Root) (all []record, err error) {
-	if _, err := root.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	j := journals{root: root, read: map[string]int64{}}
 	names, err := j.names(time.Time{})
 	if err == nil {

@@ -55,15 +55,15 @@ type tried struct {
 	Line     int             `json:"line"`
 	Tool     string          `json:"tool"`
 	Input    map[string]any  `json:"input"`
-	Decision string          `json:"decision"`
+	Decision rules.Decision  `json:"decision"`
 	Rules    []rules.Summary `json:"rules"`
 }
 
 func (p *program) printTried(log string, calls int, found []sessions.Tried) error {
-	counted := map[string]int{}
+	counted := map[rules.Decision]int{}
 	rows := []tried{}
 	for _, each := range found {
-		row := tried{each.Line, each.Tool, each.Input, sessions.Decision(each.Verdict), each.Verdict.Summaries()}
+		row := tried{each.Line, each.Tool, each.Input, each.Verdict.Decision, each.Verdict.Summaries()}
 		counted[row.Decision]++
 		rows = append(rows, row)
 		if p.JSON {
