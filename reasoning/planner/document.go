@@ -11,6 +11,7 @@ var (
 	documentHeading = pattern.Lazy(`^#{1,6}\s+(.*?)\s*#*\s*$`)
 	underline       = pattern.Lazy(`^(?:=+|-+|~+|\^+|"+|\*+|\++)\s*$`)
 	listItem        = pattern.Lazy(`^\s*(?:[-*+]|\d+[.)])\s`)
+	listRow         = pattern.Lazy(`^\s*[-*]\s+-\s`) // of a table in reStructuredText
 	tableRule       = pattern.Lazy(`^\|?[\s:|-]+\|?$`)
 )
 
@@ -24,6 +25,8 @@ func headingAt(lines []string, i int) string {
 	}
 	return ""
 }
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // documentReader splits a reading of a document into passages: sections, table rows,
 // list items and paragraphs.
@@ -78,7 +81,9 @@ func (d *documentReader) line(i int, q quoted) {
 		d.end()
 		d.row(i, q, text)
 	case listItem().MatchString(q.text):
-		d.end()
+		if len(d.block) == 0 || !listRow().MatchString(d.block[0].text) || indent(q.text) <= indent(d.block[0].text) {
+			d.end()
+		}
 		d.block = append(d.block, q)
 	default:
 		d.block = append(d.block, q)
@@ -151,7 +156,7 @@ func (d *documentReader) end() {
 		case strings.HasPrefix(strings.TrimSpace(first), "```"):
 			factor, longest = inExample, maxExample
 		case listItem().MatchString(first): // it is about its first word
-			title = strings.Fields(first + " -")[1]
+			title = strings.Fields(strings.TrimLeft(first, "-*+ \t") + " -")[0]
 		default:
 			following = d.gather(d.block[len(d.block)-1].number+1-d.reading.start, maxExample, continues)
 			longest = maxExample

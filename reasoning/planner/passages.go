@@ -73,7 +73,7 @@ func (p *planner) passages() []passage {
 			found = p.codePassages(each)
 		}
 		for _, s := range found {
-			s.score *= s.coverage * (3 + share) / 4 * p.kindWeight(s.path)
+			s.score *= s.coverage * (3 + share) / 4 * p.kindWeight(s.path, s.testCase)
 			all = append(all, s)
 		}
 	}

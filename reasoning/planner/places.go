@@ -19,6 +19,9 @@ type candidate struct {
 	score float64
 }
 
+// test reports whether a line is in a file of tests, or declares a test beside what it tests.
+func (c candidate) test() bool { return isTest(c.path) || isTestCase().MatchString(c.text) }
+
 // weighWords sets the inverse document frequency of each word of the goal, normalized
 // to an average of 1. Words that no file contains get the average. Words for the kind of
 // value that is asked for then count half: a place that has such a value need not say so.
@@ -39,7 +42,7 @@ func (p *planner) weighWords() {
 		}
 		p.words[i].absent = p.isAbsent(w)
 		p.words[i].verb = slices.Contains(strings.Fields(p.question.verb), strings.ToLower(w.text))
-		if w.in(p.question.sought) || p.words[i].verb && p.question.list {
+		if w.in(p.question.sought) || p.words[i].verb && (p.question.list || p.question.kind == explain) {
 			p.words[i].weight /= 2
 		}
 		if makingWords().MatchString(w.text) {
@@ -81,15 +84,15 @@ func (p *planner) places() []candidate {
 			}
 			score += bonus
 		}
-		all = append(all, candidate{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path)})
+		all = append(all, candidate{hit.Path, max(1, hit.Line), hit.Snippet, score * p.kindWeight(hit.Path, isTestCase().MatchString(hit.Snippet))})
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.line-b.line)
 	})
 	var best []candidate
-	others := p.question.kind == tests && slices.ContainsFunc(all, func(at candidate) bool { return isTest(at.path) })
+	others := p.question.kind == tests && slices.ContainsFunc(all, candidate.test)
 	for _, at := range all {
-		if p.apart(best, at) && (!others || isTest(at.path)) {
+		if p.apart(best, at) && (!others || at.test()) {
 			best = append(best, at)
 		}
 	}
@@ -148,20 +151,19 @@ var inExamples = pattern.Lazy(`(?i)(?:^|/)_?(?:examples?|demos?|samples?)/`)
 var testAffix = pattern.Lazy(`(?:[_.]test|\.spec)$|^test_`)
 
 // kindWeight weighs a file by its kind. Sources rank above documents for "where"
-// questions, below them for others; tests rank first if asked for. Data and vendored
+// questions, below them for others; tests rank first if asked for, also beside what they test. Data and vendored
 // code rank last, examples below what they use.
-func (p *planner) kindWeight(name string) float64 {
+func (p *planner) kindWeight(name string, testCase bool) float64 {
 	base := path.Base(name)
 	switch {
 	case isLegal().MatchString(base), strings.Contains(name, "testdata/") || strings.Contains(name, "node_modules/") || strings.Contains(name, "vendor/"):
 		return 0.2
-	case isTest(name):
-		if p.question.kind == tests {
-			return 1
-		}
-		return 0.4
+	case p.question.kind == tests && (testCase || isTest(name)):
+		return 1
 	case p.question.kind == tests:
 		return 0.25
+	case isTest(name):
+		return 0.4
 	case isDocument(base) && isOfThePast().MatchString(name):
 		return 0.4
 	case isDocument(base):
@@ -189,7 +191,7 @@ var inTests = pattern.Lazy(`(?:^|/)(?:tests?|specs?|__tests__)/|[_.]test\.|\.spe
 func isTest(name string) bool { return inTests().MatchString(name) }
 
 // isLegal matches a document that is about the rights to all others.
-var isLegal = pattern.Lazy(`^(?i:licen[cs]e|copying|copyright|notice|authors)\b`)
+var isLegal = pattern.Lazy(`^(?i:(?:un)?licen[cs]e|copying|copyright|notice|authors)\b`)
 
 // isOfThePast matches a document that says what was, and not what is.
 var isOfThePast = pattern.Lazy(`(?i)(?:^|/)(?:change|history|release|news|upgrad|migrat)[^/]*$`)

@@ -49,8 +49,12 @@ var shop = fstest.MapFS{
 	"docs/envelopes.rst": {Data: []byte("Post\n====\n\nThe post\n~~~~~~~~\n\nLetters have a stamp.\n\nThe envelope\n~~~~~~~~~~~~\n\nIt keeps a letter dry.\n")},
 	"web/drawer.ts": {Data: []byte("// A drawer is emptied at night. It is emptied when the drawer is full.\nexport interface Drawer { emptied: boolean }\n\nclass Cash {\n" +
 		"\t#emptyDrawer<T>(coins: T): void {\n\t\tcoins.take()\n\t}\n}\n\nconst night = new Cash()\nnight.drawer = 'emptied' // the drawer is emptied here\n")},
-	"src/barcode.rs":      {Data: []byte("/// Decodes the bars of a code.\npub fn decode(bars: &str) -> u32 { 0 }\n\n#[test]\nfn test_decode_bars() {\n    // bars are decoded\n    decode(\"bars\")\n}\n")},
-	"order/order_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// TestTake takes an order.\nfunc TestTake(t *testing.T) { Take(1) }\n")},
+	"src/barcode.rs": {Data: []byte("/// Decodes the bars of a code.\npub fn decode(bars: &str) -> u32 { 0 }\n\n#[test]\nfn test_decode_bars() {\n    // bars are decoded\n    decode(\"bars\")\n}\n")},
+	"docs/light.rst": {Data: []byte("Variables\n=========\n\n.. list-table::\n    :header-rows: 1\n\n    - - Variable\n      - Meaning\n    - - ``SHOP_ROAD``\n      - The road to the shop.\n" +
+		"    - - ``SHOP_DIM``\n      - Whether dim roads are taken.\n    - - ``SHOP_LAMP``\n      - Set it to ``0`` to make it darker.\n")},
+	"docs/cancel.md":      {Data: []byte("# Cancellation of orders\n\nA clerk does it.\n")},
+	"src/pallet.rs":       {Data: []byte("/// Stacks a pallet.\npub fn stack() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn test_pallet_is_stacked() {\n        stack()\n    }\n}\n")},
+	"order/order_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// TestTake takes an order, not a pallet.\nfunc TestTake(t *testing.T) { Take(1) }\n")},
 }
 
 // TestTheBestPlaceComesFirst asks about a small project with the search that Savant has.
@@ -81,6 +85,8 @@ func TestTheBestPlaceComesFirst(t *testing.T) {
 		"What does a voucher mean?":                            `docs/formats.md:\d+(, under "Formats")?\n .*\| voucher `,
 		"What is the purpose of the envelope?":                 `docs/envelopes.rst:9, under "The envelope"`,
 		"Where is the drawer emptied?":                         `web/drawer.ts:5, #emptyDrawer\n`,
+		"Which tests cover the pallet?":                        `src/pallet.rs:7, test_pallet_is_stacked\n`,
+		"How do I dim the lamp?":                               `docs/light.rst:13(, under "Variables")?\n.*SHOP_LAMP.*\n.*make it darker`,
 		"Where are the bars decoded?":                          `src/barcode.rs:2, decode\n`,
 		"Where are parcels of orders of the customers sent to": `parcel/parcel.go:`,
 	} {

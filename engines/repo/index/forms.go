@@ -22,8 +22,11 @@ func forms(word string) []string {
 		for _, ending := range append(endings, "") {
 			made = append(made, stem+ending)
 		}
-		if doubled := stem[len(stem)-1:]; strings.Contains("bdgmnprt", doubled) {
+		if doubled := stem[len(stem)-1:]; strings.Contains("bdglmnprt", doubled) {
 			made = append(made, stem+doubled+"ed", stem+doubled+"ing", stem+doubled+"er")
+		}
+		if strings.HasSuffix(stem, "l") { // cancellation
+			made = append(made, stem+"lation")
 		}
 	}
 	for _, form := range words.Irregular(word) {
@@ -50,6 +53,9 @@ func stems(word string) []string {
 		}
 		if last := len(stem) - 1; ending != "s" && stem[last] == stem[last-1] && len(stem) > minStem && strings.Contains("bdgmnprt", stem[last:]) {
 			return []string{stem[:last]}
+		}
+		if last := len(stem) - 1; stem[last] == 'l' && stem[last-1] == 'l' { // cancelled, installed
+			return []string{stem[:last], stem}
 		}
 		return []string{stem}
 	}

@@ -116,8 +116,9 @@ func TestFormsOfAWordAreFound(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.go", "// A hidden command is listed nowhere.\n")
 	write(t, folder, "b.go", "// begin to parse by parsing\n")
+	write(t, folder, "c.go", "// cancellation of a task that is installed\n")
 	ix := open(t, folder, t.TempDir())
-	for query, expected := range map[string][]string{"hide": {"a.go"}, "hid": {"a.go"}, "parse": {"b.go"}, "began": {"b.go"}, "hits": {}} {
+	for query, expected := range map[string][]string{"cancel": {"c.go"}, "cancelled": {"c.go"}, "install": {"c.go"}, "installing": {"c.go"}, "hide": {"a.go"}, "hid": {"a.go"}, "parse": {"b.go"}, "began": {"b.go"}, "hits": {}} {
 		require.Equal(t, expected, paths(search(t, ix, index.Query{Text: query})), query)
 	}
 }
