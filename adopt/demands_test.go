@@ -100,3 +100,11 @@ func TestWhatAPageDemands(t *testing.T) {
 	require.Equal(t, "{{ {ask_user_which_crane_use: ask_user_which_crane_use.answer} }}", step(t, draft, "ring_twice").Input["answers"])
 	require.Contains(t, draft.Units, adopt.Unit{Line: 65, Text: "blue: crane", Verdict: adopt.LeftOut, Why: "no arrow leads to it or from it, as of a legend or a note"})
 }
+
+// A skill describes itself in one line or several.
+func TestDescriptionsOfSkills(t *testing.T) {
+	for _, head := range []string{"description: Moves: a tank", "description: >-\n  Moves: a\n  tank", "description:\n  Moves: a\n  tank\nmetadata:\n  author: x", "description: \"Moves: a\n  tank\""} {
+		draft := read(t, "SKILL.md", "---\nname: move-tank\n"+head+"\nlicense: MIT\n---\nLift it.\n")
+		require.Equal(t, [2]string{"move_tank", "Moves: a tank"}, [2]string{draft.Name, draft.Description}, head)
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/markup"
+	"savant/internal/pattern"
 )
 
 // page reads a page in Markdown, from its beginning to its end.
@@ -89,8 +90,11 @@ func (d *Draft) readPage(source []byte) error {
 	return nil
 }
 
-// frontMatter separates the YAML lines at the head of a skill. Only texts of one line are
-// taken from it.
+// blockMark begins a text of several lines in YAML.
+var blockMark = pattern.Lazy(`^[>|][-+0-9]*$`)
+
+// frontMatter separates the YAML lines at the head of a skill, read as loosely as people
+// write them: what is indented belongs to the key above it.
 func frontMatter(source []byte) (front map[string]string, body []byte, lines int) {
 	rest, is := bytes.CutPrefix(bytes.TrimPrefix(source, []byte("\xef\xbb\xbf")), []byte("---\n"))
 	head, body, closed := bytes.Cut(rest, []byte("\n---"))
@@ -99,11 +103,16 @@ func frontMatter(source []byte) (front map[string]string, body []byte, lines int
 	}
 	_, body, _ = bytes.Cut(body, []byte("\n"))
 	front = map[string]string{}
-	for line := range bytes.Lines(head) {
-		key, value, found := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
-		if found && !strings.HasPrefix(key, " ") {
-			front[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `"'>|`)
+	above := ""
+	for line := range strings.Lines(string(head)) {
+		key, value, found := strings.Cut(line, ":")
+		if indented := strings.TrimLeft(line, " \t") != line; indented {
+			key, value = above, front[above]+" "+line
+		} else if !found {
+			continue
 		}
+		above = strings.TrimSpace(key)
+		front[above] = strings.Trim(blockMark().ReplaceAllString(strings.Join(strings.Fields(value), " "), ""), `"'`)
 	}
 	return front, body, bytes.Count(source[:len(source)-len(body)], []byte("\n"))
 }
