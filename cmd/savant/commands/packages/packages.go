@@ -358,7 +358,11 @@ func (p *program) vendorCommand() *cobra.Command {
 				}
 				fmt.Fprintf(p.Stdout, "%s: copied to %s/%s\n", pack.Name, packages.Vendor, pack.Name)
 			}
-			return nil
+			attributes := packages.Vendor + "/.gitattributes"
+			if _, err := a.Root.Lstat(attributes); err == nil || len(names) == 0 {
+				return nil
+			}
+			return place(a, attributes, []byte("# The digests of packages are those of the bytes, on every system.\n* -text\n"))
 		})}
 }
 
