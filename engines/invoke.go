@@ -88,7 +88,7 @@ func (r *Registry) Invoke(ctx context.Context, call Call, name string, args json
 // the result of a failed call has only Receipt set.
 func (t Target) Invoke(ctx context.Context, call Call, args json.RawMessage) (result Result, err error) {
 	table := t.registry.table
-	event := Event{Tool: fault.Cut(t.name, maxName), Started: time.Now(), InputBytes: len(args)}
+	event := Event{Tool: fault.Cut(t.name, maxEcho), Started: time.Now(), InputBytes: len(args)}
 	if t.row == nil {
 		t.row = t.registry.findMissing(ctx, t.name)
 	}

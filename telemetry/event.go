@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"savant/fault"
+	"savant/internal/redact"
 	"savant/internal/visible"
 )
 
@@ -74,7 +75,9 @@ type Who struct {
 const maxClaim = 100
 
 // WhoIs returns who the caller of a name is, which calls its program client.
-func WhoIs(name, client string) Who { return Who{name, visible.Line(fault.Cut(client, maxClaim))} }
+func WhoIs(name, client string) Who {
+	return Who{name, visible.Line(fault.Cut(redact.Shapes().Text(fault.Cut(client, 4*maxClaim)), maxClaim))}
+}
 
 // Event is one line of the trace. Its schema is schemas/telemetry_event.json.
 type Event struct {

@@ -5,7 +5,7 @@ import "savant/internal/redact"
 // clean redacts the texts of an event and then cuts them.
 func clean(r *redact.Redactor, e Event) Event {
 	for _, text := range []*string{&e.SessionID, &e.RunID, &e.Workflow, &e.StepID, &e.Model, &e.Action, &e.ToolName, &e.CallID,
-		&e.Output, &e.Status, &e.TraceParent} {
+		&e.Output, &e.Status, &e.TraceParent, &e.By, &e.Claims} {
 		*text = cut(r.Text(*text))
 	}
 	if len(e.Args) > 0 {

@@ -392,6 +392,13 @@ func carriers() map[string]func(string) string {
 			return `args={"text":"first\n` + base64.StdEncoding.EncodeToString([]byte("NOTE="+s)) + `\nlast"} took 3ms`
 		},
 		"hexadecimal": func(s string) string { return "body " + hex.EncodeToString([]byte("NOTE="+s)) + " was sent" },
+		"hexadecimal in a list": func(s string) string {
+			listed := hex.EncodeToString([]byte(s))
+			return "46\n" + listed + "\n47\n" + listed + "\nabcdef01\n"
+		},
+		"base64 in a list": func(s string) string {
+			return base64.StdEncoding.EncodeToString([]byte("1 "+s)) + "\n47\n" + base64.StdEncoding.EncodeToString([]byte(s)) + "\nmore\n"
+		},
 		"hexadecimal in SQL": func(s string) string {
 			return "INSERT INTO t VALUES (0x" + strings.ToUpper(hex.EncodeToString([]byte("NOTE="+s))) + ");"
 		},

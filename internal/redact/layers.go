@@ -143,16 +143,34 @@ const (
 
 var eitherBase64 = bytesOf(letters + digits + "+/-_")
 
-// eachBase64 calls yield for each text in base64, until it returns false. Behind a path or
-// a name it begins after a sign, and ends where no text follows.
+// eachBase64 calls yield for each text in base64, until it returns false: for each run of
+// letters, and with the lines that continue it. Behind a path or a name it begins after a
+// sign, and ends where no text follows.
 func eachBase64(text string, yield func(from, to int, decoded string) bool) {
-	for at := 0; ; {
+	for at, done := 0, 0; ; {
 		from, to := nextRun(text, at)
 		if from < 0 {
 			return
 		}
-		last, decoded, is := decodedRun(text, from, to)
-		for begin := from; !is && begin+leastBase64 <= to; begin++ {
+		at = to
+		_, likely := plain(text[from:min(to, from+judgedBase64)])
+		if likely && from >= done {
+			var data strings.Builder
+			if done = continued(text, from, to, &data); done > to {
+				if decoded, is := plain(text[from:to] + data.String()); is && !yield(from, done, decoded) {
+					return
+				}
+			}
+		}
+		if likely {
+			if decoded, is := plain(text[from:to]); is {
+				if !yield(from, to, decoded) {
+					return
+				}
+				continue
+			}
+		}
+		for begin := from; begin+leastBase64 <= to; begin++ {
 			if begin > from && alphanumeric[text[begin-1]] {
 				continue
 			}
@@ -163,10 +181,6 @@ func eachBase64(text string, yield func(from, to int, decoded string) bool) {
 				begin += end - 1 // each letter is decoded once
 			}
 		}
-		if is && !yield(from, last, decoded) {
-			return
-		}
-		at = last
 	}
 }
 
@@ -190,22 +204,6 @@ func nextRun(text string, at int) (from, to int) {
 		return from, to
 	}
 	return -1, -1
-}
-
-// decodedRun decodes a run of letters, with the lines that continue it if it is all of a
-// text, and returns its end.
-func decodedRun(text string, from, to int) (last int, decoded string, is bool) {
-	if _, is := plain(text[from:min(to, from+judgedBase64)]); !is {
-		return to, "", false
-	}
-	var data strings.Builder
-	data.WriteString(text[from:to])
-	last = continued(text, from, to, &data)
-	if decoded, is = plain(data.String()); is {
-		return last, decoded, true
-	}
-	decoded, is = plain(text[from:to]) // what follows is no more of it
-	return to, decoded, is
 }
 
 // continued adds the further lines of a text in base64 to data, and returns their end.
