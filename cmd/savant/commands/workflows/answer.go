@@ -134,21 +134,26 @@ func question(of flow.Instruction) pendingQuestion {
 
 // outstanding returns the instruction of the named step, or the only one.
 func outstanding(at *think.Position, step string) (flow.Instruction, error) {
-	ids := make([]string, len(at.Outstanding))
-	for i, next := range at.Outstanding {
-		if next.StepID == step || step == "" && len(at.Outstanding) == 1 {
-			return next, nil
-		}
-		ids[i] = next.StepID
-	}
-	waiting := terminal.Visible(strings.Join(ids, ", "))
-	switch {
-	case len(ids) == 0:
+	if len(at.Outstanding) == 0 {
 		return flow.Instruction{}, fault.New(fault.InvalidTransition, "run %s is %s: none of its steps waits for an answer", at.RunID, at.Status)
-	case step == "":
-		return flow.Instruction{}, cli.UsageError("run " + at.RunID + " waits for several answers; name one of " + waiting)
 	}
-	return flow.Instruction{}, fault.New(fault.InvalidTransition, "step %s of run %s does not wait for an answer; waiting: %s", step, at.RunID, waiting)
+	return waitingStep(fault.InvalidTransition, at.RunID, step, at.Outstanding, func(each flow.Instruction) string { return each.StepID })
+}
+
+// waitingStep returns the one of a run's waiting steps that is named, or the only one; code is
+// that of the error for another name.
+func waitingStep[T any](code fault.Code, run, step string, waiting []T, id func(T) string) (found T, err error) {
+	ids := make([]string, len(waiting))
+	for i, each := range waiting {
+		if ids[i] = id(each); ids[i] == step || step == "" && len(waiting) == 1 {
+			return each, nil
+		}
+	}
+	names := terminal.Visible(strings.Join(ids, ", "))
+	if step == "" {
+		return found, cli.UsageError("run " + terminal.Visible(run) + " waits for several answers; name one of " + names)
+	}
+	return found, fault.New(code, "step %s of run %s does not wait for an answer; waiting: %s", step, run, names)
 }
 
 func (p *program) printRecorded(at *think.Position, reply *think.Reply) {

@@ -152,7 +152,10 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	if err != nil {
 		return err
 	}
-	pending, err := selectPending(waiting, said)
+	if len(waiting) == 0 {
+		return fault.New(fault.InvalidTransition, "run %s waits for no person", said.run)
+	}
+	pending, err := waitingStep(fault.UnknownStep, said.run, said.step, waiting, func(each think.Pending) string { return each.StepID })
 	if err != nil {
 		return err
 	}
@@ -202,24 +205,6 @@ func (p *program) decideHere(ctx context.Context, a *app.App, pending think.Pend
 		return nil, gone
 	}
 	return answer, err
-}
-
-// selectPending returns the named step, or the only one.
-func selectPending(waiting []think.Pending, said approval) (think.Pending, error) {
-	ids := make([]string, len(waiting))
-	for i, each := range waiting {
-		if each.StepID == said.step || said.step == "" && len(waiting) == 1 {
-			return each, nil
-		}
-		ids[i] = each.StepID
-	}
-	switch {
-	case len(waiting) == 0:
-		return think.Pending{}, fault.New(fault.InvalidTransition, "run %s waits for no person", said.run)
-	case said.step == "":
-		return think.Pending{}, cli.UsageError("run " + terminal.Visible(said.run) + " waits for several answers; name one of " + terminal.Visible(strings.Join(ids, ", ")))
-	}
-	return think.Pending{}, fault.New(fault.UnknownStep, "step %s waits for no person; waiting: %s", said.step, strings.Join(ids, ", "))
 }
 
 // show prints what the answer will be bound to: each thing once, and the schema of an
