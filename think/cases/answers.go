@@ -397,18 +397,8 @@ func (r *reader) matchers(graph *flow.Graph, path string, value any) {
 
 // capturesOf returns the names of the captures of a graph: those of a child behind the id
 // of its step.
-func capturesOf(graph *flow.Graph) (names []string) {
-	for _, step := range graph.Workflow.Steps {
-		if step.CaptureAs != "" {
-			names = append(names, step.CaptureAs)
-		}
-		if child := graph.Child(step.ID); child != nil {
-			for _, below := range capturesOf(child) {
-				names = append(names, step.ID+"/"+below)
-			}
-		}
-	}
-	return names
+func capturesOf(graph *flow.Graph) []string {
+	return namesOf(graph, func(step *flow.Step) string { return step.CaptureAs })
 }
 
 // withoutNumbers returns the name of a capture without those of items and rounds.

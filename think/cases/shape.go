@@ -104,14 +104,22 @@ func cutNumbers(id string, count int) (base string, numbers []int, ok bool) {
 }
 
 // steps returns the ids, without numbers, of all steps of a graph and of those below it.
-func steps(graph *flow.Graph) (ids []string) {
+func steps(graph *flow.Graph) []string {
+	return namesOf(graph, func(step *flow.Step) string { return step.ID })
+}
+
+// namesOf returns the names that steps of a graph have, not "", and those of the steps below
+// behind the ids of the steps above them.
+func namesOf(graph *flow.Graph, name func(*flow.Step) string) (names []string) {
 	for _, step := range graph.Workflow.Steps {
-		ids = append(ids, step.ID)
+		if own := name(step); own != "" {
+			names = append(names, own)
+		}
 		if child := graph.Child(step.ID); child != nil {
-			for _, below := range steps(child) {
-				ids = append(ids, step.ID+"/"+below)
+			for _, below := range namesOf(child, name) {
+				names = append(names, step.ID+"/"+below)
 			}
 		}
 	}
-	return ids
+	return names
 }
