@@ -39,8 +39,9 @@ const seen = 300 * time.Millisecond
 type askOne func(context.Context, mcp.ElicitationParams) (engines.Answer, error)
 
 // askEachWay puts a question to the user in each way of the client until somebody saw it.
-// Who opens the page answers there: the call then waits for ctx, which ends with the answer.
-func (p *Peer) askEachWay(ctx context.Context, question engines.Elicitation, ask askOne) (answer engines.Answer, err error) {
+// Who opens the page answers there: the call then waits for ctx, which ends with the answer,
+// or until the client is gone.
+func (p *Peer) askEachWay(ctx context.Context, question engines.Elicitation, gone <-chan struct{}, ask askOne) (answer engines.Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxAsking)
 	defer cancel()
 	err = fault.New(fault.ToolFailed, "the client can neither show a form nor open a page for this question")
@@ -51,8 +52,12 @@ func (p *Peer) askEachWay(ctx context.Context, question engines.Elicitation, ask
 		}
 		if way.Mode == mcp.ElicitationModeURL && err == nil {
 			if answer.Action == "accept" {
-				<-ctx.Done()
-				return engines.Answer{}, noAnswer(ctx)
+				select {
+				case <-ctx.Done():
+					return engines.Answer{}, noAnswer(ctx)
+				case <-gone:
+					return engines.Answer{}, errClientLeft()
+				}
 			}
 			answer.Action = "cancel" // not to open a page is no answer to the question
 		}
@@ -79,7 +84,7 @@ func (p *Peer) waysToAsk(question engines.Elicitation) (ways []mcp.ElicitationPa
 // knows how long a person takes.
 func (c *call) Ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
 	c.turn.pass()
-	return c.Peer.askEachWay(ctx, question, c.request.ask)
+	return c.Peer.askEachWay(ctx, question, c.Gone, c.request.ask)
 }
 
 // ask puts a question to the user by a request to the client, as in revisions up to
@@ -97,8 +102,12 @@ func (r *request) ask(ctx context.Context, question mcp.ElicitationParams) (engi
 		_ = r.Send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked has ended"}))
 		return engines.Answer{}, noAnswer(ctx)
 	case <-r.Gone:
-		return engines.Answer{}, fault.New(fault.EngineOffline, "the client left before the question was answered")
+		return engines.Answer{}, errClientLeft()
 	}
+}
+
+func errClientLeft() error {
+	return fault.New(fault.EngineOffline, "the client left before the question was answered")
 }
 
 func noAnswer(ctx context.Context) error {

@@ -181,6 +181,35 @@ func TestQuestionOfAClientThatLeaves(t *testing.T) {
 	require.Contains(t, lines[0], string(fault.EngineOffline))
 }
 
+// A client that leaves after its user opened the page gets it, too, and does not hold the
+// server up until somebody has answered there.
+func TestAnOpenPageOfAClientThatLeaves(t *testing.T) {
+	opened := func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+		return call.Person.Ask(ctx, engines.Elicitation{Message: "Sure?", URL: "https://hub.example/runs/w/r"})
+	}
+	pages := func(text string) string {
+		return strings.NewReplacer(`"elicitation":{}`, `"elicitation":{"url":{}}`, `"elicitation":{"form":{}}`, `"elicitation":{"url":{}}`).Replace(text)
+	}
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		synctest.Test(t, func(t *testing.T) {
+			w, began := dial(t, options(t, tool("test.ask", opened))), time.Now()
+			if revision == "2025-06-18" {
+				w.greet(pages(helloForms))
+				w.send(callLine(1, "test.ask", `{}`))
+				w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, w.nextMessage().ID))
+			} else {
+				w.send(pages(modernCall(1, "test.ask", "")))
+				w.send(pages(retry(2, w.nextMessage().tool(t).State, `"question":{"action":"accept"}`)))
+			}
+			time.Sleep(time.Second)
+			lines, err := w.rest()
+			require.NoError(t, err)
+			require.Contains(t, strings.Join(lines, ""), string(fault.EngineOffline), revision)
+			require.Less(t, time.Since(began), time.Minute, revision)
+		})
+	}
+}
+
 // Two questions at once, of one call, in either order.
 func TestTwoQuestionsAtOnce(t *testing.T) {
 	both := tool("test.both", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {

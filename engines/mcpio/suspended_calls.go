@@ -44,6 +44,8 @@ type execution struct {
 	caller string
 	// client is what the client can, as the first request says.
 	client Peer
+	// gone is closed when nothing more is read from its connection.
+	gone <-chan struct{}
 	// questions knows what other servers asked; nil: there are none.
 	questions Questions
 	// asks carries the next question while a request waits for the outcome.
@@ -79,7 +81,7 @@ type question struct {
 // begin starts a call that can ask and waits for its outcome or its question.
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.Caller.ID, client: asked.Peer, questions: c.server.options.Questions, cancel: cancel,
+	e := &execution{tool: asked.target.Name(), key: asked.key, args: asked.args, caller: asked.Caller.ID, client: asked.Peer, gone: c.gone, questions: c.server.options.Questions, cancel: cancel,
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{}
@@ -162,7 +164,7 @@ func (c *connection) suspend(ctx context.Context, e *execution, asked question) 
 // Ask is engines.Person for a call that can be suspended.
 func (e *execution) Ask(ctx context.Context, elicitation engines.Elicitation) (engines.Answer, error) {
 	defer func() { e.brought = nil }()
-	return e.client.askEachWay(ctx, elicitation, e.ask)
+	return e.client.askEachWay(ctx, elicitation, e.gone, e.ask)
 }
 
 // ask suspends the call with a question, or takes the answer that came with the call.
