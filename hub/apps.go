@@ -216,12 +216,10 @@ func (a *Apps) decide(ctx context.Context, call engines.Call, in appAnswer) (eng
 			a.release(taken)
 		}
 	}()
-	questions := a.hub.questionsOf(ctx, key)
-	at := slices.IndexFunc(questions, func(q question) bool { return q.Step == in.StepID && q.Digest == in.Digest })
-	if at < 0 {
-		return engines.Content{}, fault.New(fault.StateConflict, "the question of step %s has changed or was answered elsewhere", fault.Cut(in.StepID, 100))
+	q, err := a.hub.questionShown(ctx, key, in.StepID, in.Digest)
+	if err != nil {
+		return engines.Content{}, err
 	}
-	q := questions[at]
 	sent, err := url.ParseQuery(in.Form)
 	if err != nil {
 		return engines.Content{}, fault.New(fault.InvalidParams, "the form of the page cannot be read: %w", err)

@@ -185,16 +185,9 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 		h.again(w, r, err, nil, shown)
 		return
 	}
-	step, digest := r.PostFormValue("step"), r.PostFormValue("digest")
-	questions := h.questionsOf(r.Context(), key)
-	at := slices.IndexFunc(questions, func(q question) bool { return q.Step == step })
-	if at < 0 {
-		h.again(w, r, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run), nil, shown)
-		return
-	}
-	q := questions[at]
-	if q.Digest != digest {
-		h.again(w, r, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: read it again and answer it", fault.Cut(step, 100)), nil, shown)
+	q, err := h.questionShown(r.Context(), key, r.PostFormValue("step"), r.PostFormValue("digest"))
+	if err != nil {
+		h.again(w, r, err, nil, shown)
 		return
 	}
 	recorded, err := h.answer(r.Context(), key, &q, r.PostForm, visitorFrom(r).person())
@@ -203,10 +196,24 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if recorded {
-		h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
+		h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", q.Step)
 		h.goOn(key)
 	}
 	h.finish(w, r, err, shown, pageOf(r), "answered")
+}
+
+// questionShown returns the question that a page showed: STATE_CONFLICT if it waits no more, or
+// is another one now.
+func (h *Hub) questionShown(ctx context.Context, key state.Key, step, digest string) (question, error) {
+	questions := h.questionsOf(ctx, key)
+	at := slices.IndexFunc(questions, func(q question) bool { return q.Step == step })
+	switch {
+	case at < 0:
+		return question{}, fault.New(fault.StateConflict, "step %s of run %s no longer waits for an answer: it was answered, or the run continued", fault.Cut(step, 100), key.Run)
+	case questions[at].Digest != digest:
+		return question{}, fault.New(fault.StateConflict, "the question of step %s has changed since the page was loaded: read it again and answer it", fault.Cut(step, 100))
+	}
+	return questions[at], nil
 }
 
 // answer records what a form answers to a question. If it does not fit, nothing is recorded
