@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/visible"
 )
 
 // maxArgs is how many bytes of a call's arguments a readable line shows, maxFinal how
@@ -23,7 +24,7 @@ func Line(e Event) string {
 	switch e.Type {
 	case RunStarted:
 		text = "started without a goal"
-		if goal := metadata(e, "goal"); goal != "" {
+		if goal := e.Text("goal"); goal != "" {
 			text = "started " + strconv.Quote(goal)
 		}
 	case ToolCallCompleted:
@@ -31,13 +32,13 @@ func Line(e Event) string {
 			text = callLine(e)
 		}
 	case LLMCall:
-		if metadata(e, "switch") != "" { // a failure is shown as a retry or at the end
+		if e.Text("switch") != "" { // a failure is shown as a retry or at the end
 			text = stepOf(e) + callOfModel(e)
 		}
 	case ReasoningStep:
 		text = decisionLine(e)
 	case PolicyDenied:
-		text = fmt.Sprintf("%d denied %s by %s", e.Step, e.ToolName, metadata(e, "rule"))
+		text = fmt.Sprintf("%d denied %s by %s", e.Step, e.ToolName, e.Text("rule"))
 	case Retry:
 		text = strings.TrimSpace(fmt.Sprintf("%d retry %s", e.Step, e.ToolName)) + pause(e) + failure(e)
 	case Error:
@@ -47,19 +48,7 @@ func Line(e Event) string {
 	default:
 		return ""
 	}
-	return strings.Map(printable, strings.TrimSpace(text))
-}
-
-// printable replaces line breaks and tabs by spaces and drops unprintable characters,
-// so that a line cannot control a terminal.
-func printable(r rune) rune {
-	if r == '\n' || r == '\r' || r == '\t' {
-		return ' '
-	}
-	if !strconv.IsPrint(r) {
-		return -1
-	}
-	return r
+	return visible.Line(strings.TrimSpace(text))
 }
 
 func callLine(e Event) string {
@@ -82,12 +71,12 @@ func decisionLine(e Event) string {
 	if e.Action == "tool" {
 		return ""
 	}
-	return fmt.Sprintf("%d %s %s %s", e.Step, e.Action, fault.Cut(metadata(e, "decision_summary"), maxArgs), Elapsed(e.DurationMS))
+	return fmt.Sprintf("%d %s %s %s", e.Step, e.Action, fault.Cut(e.Text("decision_summary"), maxArgs), Elapsed(e.DurationMS))
 }
 
 func finalLine(e Event) string {
 	return fmt.Sprintf("finished %s, steps %v, tokens %d+%d, %s%s: %s", e.Status, e.Metadata["steps"], e.PromptTokens, e.OutputTokens,
-		Elapsed(e.DurationMS), failure(e), fault.Cut(metadata(e, "final"), maxFinal))
+		Elapsed(e.DurationMS), failure(e), fault.Cut(e.Text("final"), maxFinal))
 }
 
 func failure(e Event) string {
@@ -118,7 +107,8 @@ func number(e Event, name string) float64 {
 	return 0
 }
 
-func metadata(e Event, name string) string {
+// Text returns a text of an event's metadata, "" for none.
+func (e Event) Text(name string) string {
 	text, _ := e.Metadata[name].(string)
 	return text
 }

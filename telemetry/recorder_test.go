@@ -104,7 +104,7 @@ func TestReadableLines(t *testing.T) {
 		at + `1 tool_call(git.log) → 0.0ms denied TOOL_DENIED: git.log may not be called: deny`,
 		at + `1 update_memory → 1 step, 300 bytes`,
 		"2026-01-02T03:04:05.0000006Z r2 w/say llm_call(reasoning_api) → 20ms, 0+0 tokens, from the cache INVALID_INTENT: no",
-		at + `Session complete: 8 steps, 2 tools, 1 finish; 7+2 tokens, 1.2s, cost 0.5000: hello[0m`,
+		at + `Session complete: 8 steps, 2 tools, 1 finish; 7+2 tokens, 1.2s, cost 0.5000: hello\u{1b}[0m`,
 		at + `Session ended (stuck): 1 step, 0 tools, 0 finishes; 0+0 tokens, 0.0ms: no`,
 	}, lines(t, folder, telemetry.RuntimeFile))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/visible"
 )
 
 // RuntimeLine formats an event as a line of logs/agent_runtime.log, which says what
@@ -13,7 +14,7 @@ func RuntimeLine(e Event) string {
 	var text string
 	switch e.Type {
 	case RunStarted:
-		text = fmt.Sprintf("Session started: %q, decided by %s, %v tools", metadata(e, "goal"), metadata(e, "decider"), e.Metadata["tools"])
+		text = fmt.Sprintf("Session started: %q, decided by %s, %v tools", e.Text("goal"), e.Text("decider"), e.Metadata["tools"])
 	case PromptSnapshot:
 		text = stepOf(e) + fmt.Sprintf("build_prompt → %d tokens", e.PromptTokens)
 		if cut := number(e, "left_out"); cut > 0 {
@@ -23,7 +24,7 @@ func RuntimeLine(e Event) string {
 		text = stepOf(e) + callOfModel(e)
 	case ReasoningStep:
 		text = stepOf(e) + strings.TrimRight(fmt.Sprintf("parse_output → %s %s", e.Action, e.ToolName), " ")
-		if summary := metadata(e, "decision_summary"); e.Action != "error" && summary != "" && summary != e.ToolName {
+		if summary := e.Text("decision_summary"); e.Action != "error" && summary != "" && summary != e.ToolName {
 			text += ": " + fault.Cut(summary, maxArgs)
 		}
 		text += " (" + Elapsed(e.DurationMS) + ")"
@@ -48,7 +49,7 @@ func RuntimeLine(e Event) string {
 	default:
 		text = Line(e)
 	}
-	return strings.Map(printable, strings.TrimSpace(text))
+	return visible.Line(strings.TrimSpace(text))
 }
 
 // stepOf returns the agent's step, or the workflow's, that an event belongs to.
@@ -80,7 +81,7 @@ func callOfModel(e Event) string {
 	if again := number(e, "retry"); again > 0 {
 		text += fmt.Sprintf(", retry %.0f", again)
 	}
-	if why := metadata(e, "switch"); why != "" {
+	if why := e.Text("switch"); why != "" {
 		text += ", switched to it: " + why
 	}
 	return text + failure(e)
@@ -103,7 +104,7 @@ func sessionLine(e Event) string {
 		}
 		text += ", no price for " + strings.Join(names, ", ")
 	}
-	return text + failure(e) + ": " + fault.Cut(metadata(e, "final"), maxFinal)
+	return text + failure(e) + ": " + fault.Cut(e.Text("final"), maxFinal)
 }
 
 // count returns a number with its noun: 1 step, 2 steps, 0 finishes.

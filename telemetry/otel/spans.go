@@ -75,9 +75,9 @@ func attributesOf(work telemetry.Type, e telemetry.Event) []attribute.KeyValue {
 		list.text("savant.action", e.Action)
 	case telemetry.Request:
 		list.text("mcp.method.name", "tools/call")
-		list.text("network.transport", meta(e, telemetry.MetaTransport))
-		list.text("jsonrpc.request.id", meta(e, telemetry.MetaRequestID))
-		list.text("mcp.protocol.version", meta(e, telemetry.MetaProtocol))
+		list.text("network.transport", e.Text(telemetry.MetaTransport))
+		list.text("jsonrpc.request.id", e.Text(telemetry.MetaRequestID))
+		list.text("mcp.protocol.version", e.Text(telemetry.MetaProtocol))
 		list.tool(e)
 	default:
 		list.tool(e)
@@ -102,7 +102,7 @@ func (a *attributes) model(e telemetry.Event) {
 func (a *attributes) tool(e telemetry.Event) {
 	a.text("gen_ai.operation.name", "execute_tool")
 	a.text("gen_ai.tool.name", e.ToolName)
-	a.text("savant.rules", meta(e, telemetry.MetaRules))
+	a.text("savant.rules", e.Text(telemetry.MetaRules))
 	if e.Error != nil {
 		a.text("savant.error.code", e.Error.Code)
 	}
@@ -118,11 +118,6 @@ func modelOf(given string) (provider, model string) {
 		return before, after
 	}
 	return "reasoning_api", given
-}
-
-func meta(e telemetry.Event, name string) string {
-	text, _ := e.Metadata[name].(string)
-	return text
 }
 
 // errorType returns "" for success. A request whose result is an error is tool_error,
