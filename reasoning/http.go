@@ -49,11 +49,11 @@ func endpoint(given string) (*url.URL, error) {
 	address, err := url.Parse(strings.TrimSpace(given))
 	switch {
 	case err != nil:
-		return nil, fault.New(fault.InvalidParams, "the address of the Reasoning API is not a URL")
+		return nil, fault.New(fault.InvalidParams, "REASONING_API_URL is not a URL")
 	case address.Scheme != "http" && address.Scheme != "https" || address.Host == "":
-		return nil, fault.New(fault.InvalidParams, "the address of the Reasoning API: expected http://HOST or https://HOST, perhaps with a path")
+		return nil, fault.New(fault.InvalidParams, "REASONING_API_URL: expected http://HOST or https://HOST, perhaps with a path")
 	case address.User != nil:
-		return nil, fault.New(fault.InvalidParams, "the address of the Reasoning API holds a password; send a token instead")
+		return nil, fault.New(fault.InvalidParams, "REASONING_API_URL holds a password; send a token instead")
 	}
 	address.Fragment = ""
 	if address.Path == "" || address.Path == "/" {

@@ -29,7 +29,8 @@ func (s *service) parse(text string) error {
 	}
 	address, err := url.Parse(text)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
-		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.name)
+		setting, _, _ := strings.Cut(s.setting, " ")
+		return fault.New(fault.InvalidParams, "%s: expected http://HOST or https://HOST", setting)
 	}
 	path := operation().ReplaceAllString(address.Path, "$1")
 	path = strings.TrimRight(versionTwice().ReplaceAllString(path, "$1"), "/")
