@@ -56,7 +56,7 @@ func unquoted(text string) string {
 	}
 	for range maxQuoted {
 		inner := ""
-		if strings.HasPrefix(text, `{\"`) {
+		if escaped().MatchString(text) {
 			text = `"` + text + `"`
 		}
 		if !strings.HasPrefix(text, `"`) || json.Unmarshal([]byte(text), &inner) != nil {
@@ -66,6 +66,9 @@ func unquoted(text string) string {
 	}
 	return text
 }
+
+// escaped matches the beginning of an object in a JSON string without its quotes.
+var escaped = pattern.Lazy(`^\{(?:\s|\\[nrt])*\\"`)
 
 var withoutBrace = pattern.Lazy(`^"\w+"\s*:`)
 

@@ -20,7 +20,7 @@ type mark struct {
 var (
 	marks = pattern.Lazy(`([<\[◁⟨【]|\{\{)([|｜]?)(/?)\s*(\p{L}[\p{L}\p{N}_:.▁-]*)([^<>\[\]◁▷⟨⟩【】\n]*?)([|｜]?)(?:[>\]▷⟩】]|\}\})`)
 	// markEdge matches the parts of a mark's name that tell its two ends apart.
-	markEdge = pattern.Lazy(`^(?:begin|start|end)(?:_of)?_|_(?:begin|start|end)$`)
+	markEdge = pattern.Lazy(`^(?:begin|start|end)(?:_of)?_|_(?:begin|start|end|prefix|suffix)$`)
 	// thoughtName matches the names of marks around thoughts, even of those that lack one end.
 	thoughtName = pattern.Lazy(`think|thought|reason|reflect|analysis|scratch|monolog|ponder|deliberat`)
 	// spokenName matches the names of marks around what is said and called.
@@ -43,7 +43,7 @@ func marksIn(text string) []mark {
 		name := strings.ReplaceAll(strings.ToLower(part(4)), "▁", "_")
 		edge := markEdge().FindString(name)
 		numbered := strings.TrimRight(name, "0123456789") // <unused94> ends with <unused95>
-		closing := part(3) != "" || strings.Contains(edge, "end") || part(2) == "" && part(6) != "" ||
+		closing := part(3) != "" || strings.Contains(edge, "end") || edge == "_suffix" || part(2) == "" && part(6) != "" ||
 			numbered != name && slices.ContainsFunc(found, func(m mark) bool { return m.name == numbered })
 		found = append(found, mark{start: at[0], end: at[1], bracket: part(1), name: strings.Replace(numbered, edge, "", 1), closing: closing})
 	}

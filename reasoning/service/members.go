@@ -53,7 +53,10 @@ func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) 
 			besides(call, tools)
 			delete(call, "action")
 		}
-		members["calls"] = encode(calls)
+		if members["calls"] = encode(calls); len(calls) == 1 && members["tool_name"] == nil && finishes(calls[0], tools) {
+			delete(members, "calls")
+			maps.Copy(members, calls[0])
+		}
 	}
 	if action := actionOf(members, tools); action != "" {
 		members["action"] = encode(action)
@@ -209,12 +212,17 @@ func besides(members map[string]json.RawMessage, tools []reasoning.Tool) {
 	}
 }
 
+// finishes reports whether a call is that of a tool that nobody offers, named as what ends a run.
+func finishes(call map[string]json.RawMessage, tools []reasoning.Tool) bool {
+	name := textIn(call["tool_name"])
+	_, known := offeredTool(name, tools)
+	return !known && (name == string(reasoning.ActionFinish) || otherActions[2].names().MatchString(name))
+}
+
 // finishCall makes a finish of the call of a tool of that name, which nobody offers, and
 // finds the answer of a finish among its arguments or its other members.
 func finishCall(members map[string]json.RawMessage, tools []reasoning.Tool) {
-	name := textIn(members["tool_name"])
-	_, known := offeredTool(name, tools)
-	called := !known && (name == string(reasoning.ActionFinish) || otherActions[2].names().MatchString(name))
+	called := finishes(members, tools)
 	if !called && (members["final"] != nil || members["finish"] != nil || textIn(members["action"]) != string(reasoning.ActionFinish)) {
 		return
 	}

@@ -215,6 +215,10 @@ func spans(text string, lists bool) []span {
 			break
 		}
 		start += from
+		if strings.HasPrefix(strings.TrimLeft(text[start+1:], " \t\r\n"), "{") { // braces around an object: \boxed{{…}}
+			from = start + 1
+			continue
+		}
 		end := closing(text, start).end
 		if end < 0 && open == 0 {
 			tail := strings.TrimRight(trailingMarks().ReplaceAllString(text, ""), " \t\r\n")

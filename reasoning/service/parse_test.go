@@ -20,34 +20,37 @@ func TestWhatModelsWrite(t *testing.T) {
 	t.Parallel()
 	const call = `{"action":"tool","tool_name":"git.log","args":{"limit":3}}`
 	for name, c := range map[string]struct{ text, want string }{
-		"JSON":               {call, call},
-		"a fence":            {"```json\n" + call + "\n```", call},
-		"a fence and prose":  {"Sure! Here it is:\n```\n" + call + "\n```\nLet me know {if} it helps.", call},
-		"prose":              {"I think {so}. " + call + " Done.", call},
-		"thoughts":           {"<think>{\"action\":\"finish\",\"final\":\"no\"}</think>\n" + call, call},
-		"begun thoughts":     {"{\"action\":\"finish\",\"final\":\"no\"} or not</think>" + call, call},
-		"about thoughts":     {`{"action":"finish","final":"<think>so</think>"}`, `{"action":"finish","final":"<think>so</think>"}`},
-		"single quotes":      {`{'action': 'tool', 'tool_name': 'git.log', 'args': {'limit': 3}}`, call},
-		"a quote inside":     {`{'action': 'finish', 'final': 'it\'s "done"'}`, `{"action":"finish","final":"it's \"done\""}`},
-		"a trailing comma":   {`{"action":"tool","tool_name":"git.log","args":{"limit":3,},}`, call},
-		"Python":             {`{"action": "tool", "tool_name": "git.log", "args": {"all": True, "path": None}}`, `{"action":"tool","tool_name":"git.log","args":{"all":true,"path":null}}`},
-		"a line break":       {"{\"action\":\"finish\",\"final\":\"one\ntwo\"}", `{"action":"finish","final":"one\ntwo"}`},
-		"other names":        {`{"tool":"git_log","arguments":{"limit":3}}`, call},
-		"another action":     {`{"action":"final_answer","answer":"x"}`, `{"action":"finish","final":"x"}`},
-		"names inside calls": {`{"action":"tool","calls":[{"name":"git.log","arguments":"{\"limit\":3}"}]}`, `{"action":"tool","calls":[{"tool_name":"git.log","args":{"limit":3}}]}`},
-		"the second object":  {`{"note":1} ` + call, call},
-		"names of Gemini":    {`{"functionCall":{"name":"git_log","args":{"limit":3}}}`, call},
-		"camels":             {`{"Action":"Tool","toolName":"git.log","tool-args":{"limit":3}}`, call},
-		"arguments beside":   {`{"action":"git.log","limit":3,"mood":"good"}`, call},
-		"a list of one":      {`{"action":"tool","tool_name":"git.log","args":[{"limit":3}]}`, call},
-		"finish as a tool":   {`{"tool":"finish","args":{"result":"x"}}`, `{"action":"finish","final":"x"}`},
-		"a made-up turn":     {call + "</s>[INST] go on [/INST] {\"action\":\"finish\",\"final\":\"no\"}", call},
-		"another":            {call + "<end_of_turn>\n<start_of_turn>user\nno\n{\"action\":\"finish\",\"final\":\"no\"}", call},
+		"JSON":                    {call, call},
+		"a fence":                 {"```json\n" + call + "\n```", call},
+		"a fence and prose":       {"Sure! Here it is:\n```\n" + call + "\n```\nLet me know {if} it helps.", call},
+		"prose":                   {"I think {so}. " + call + " Done.", call},
+		"thoughts":                {"<think>{\"action\":\"finish\",\"final\":\"no\"}</think>\n" + call, call},
+		"begun thoughts":          {"{\"action\":\"finish\",\"final\":\"no\"} or not</think>" + call, call},
+		"about thoughts":          {`{"action":"finish","final":"<think>so</think>"}`, `{"action":"finish","final":"<think>so</think>"}`},
+		"single quotes":           {`{'action': 'tool', 'tool_name': 'git.log', 'args': {'limit': 3}}`, call},
+		"a quote inside":          {`{'action': 'finish', 'final': 'it\'s "done"'}`, `{"action":"finish","final":"it's \"done\""}`},
+		"a trailing comma":        {`{"action":"tool","tool_name":"git.log","args":{"limit":3,},}`, call},
+		"Python":                  {`{"action": "tool", "tool_name": "git.log", "args": {"all": True, "path": None}}`, `{"action":"tool","tool_name":"git.log","args":{"all":true,"path":null}}`},
+		"a line break":            {"{\"action\":\"finish\",\"final\":\"one\ntwo\"}", `{"action":"finish","final":"one\ntwo"}`},
+		"other names":             {`{"tool":"git_log","arguments":{"limit":3}}`, call},
+		"another action":          {`{"action":"final_answer","answer":"x"}`, `{"action":"finish","final":"x"}`},
+		"names inside calls":      {`{"action":"tool","calls":[{"name":"git.log","arguments":"{\"limit\":3}"}]}`, `{"action":"tool","calls":[{"tool_name":"git.log","args":{"limit":3}}]}`},
+		"the second object":       {`{"note":1} ` + call, call},
+		"names of Gemini":         {`{"functionCall":{"name":"git_log","args":{"limit":3}}}`, call},
+		"camels":                  {`{"Action":"Tool","toolName":"git.log","tool-args":{"limit":3}}`, call},
+		"arguments beside":        {`{"action":"git.log","limit":3,"mood":"good"}`, call},
+		"a list of one":           {`{"action":"tool","tool_name":"git.log","args":[{"limit":3}]}`, call},
+		"finish as a tool":        {`{"tool":"finish","args":{"result":"x"}}`, `{"action":"finish","final":"x"}`},
+		"finish as a native call": {`{"action":"tool","calls":[{"tool_name":"finish","args":{"final":"x"}}]}`, `{"action":"finish","final":"x"}`},
+		"TeX":                     {`\boxed{` + call + `}`, call},
+		"lines of a JSON string":  {`{\n  \"action\": \"finish\",\n  \"final\": \"x\"\n}`, `{"action":"finish","final":"x"}`},
+		"a made-up turn":          {call + "</s>[INST] go on [/INST] {\"action\":\"finish\",\"final\":\"no\"}", call},
+		"another":                 {call + "<end_of_turn>\n<start_of_turn>user\nno\n{\"action\":\"finish\",\"final\":\"no\"}", call},
 	} {
 		t.Run(name, func(t *testing.T) {
 			intent, err := service.Parse(c.text, offered)
 			require.NoError(t, err)
-			require.Equal(t, c.text != c.want, len(intent.Repairs) > 0 || slices.Contains([]string{"thoughts", "begun thoughts", "a made-up turn", "another"}, name))
+			require.Equal(t, c.text != c.want, len(intent.Repairs) > 0 || slices.Contains([]string{"thoughts", "begun thoughts", "a made-up turn", "another", "lines of a JSON string"}, name))
 			intent.Repairs = nil
 			got, err := json.Marshal(intent)
 			require.NoError(t, err)

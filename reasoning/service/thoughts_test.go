@@ -24,6 +24,7 @@ var thoughts = map[string]string{
 	"Cohere":          "<|START_THINKING|>%s<|END_THINKING|>",
 	"begin and end":   "<|begin_of_thought|>%s<|end_of_thought|>",
 	"Gemma":           "<|channel>thought\n%s<channel|>",
+	"prefix, suffix":  "<|inner_prefix|>%s<|inner_suffix|>",
 	"numbered":        "<unused94>thought\n%s<unused95>",
 	"an end twice":    "<think>%s</think></think>",
 	"Granite":         "Here is my thought process:\n%s\n\nHere is my response:\n",
