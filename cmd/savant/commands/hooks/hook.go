@@ -202,6 +202,7 @@ func byRules(ctx context.Context, path string, event gate.Event, opened *session
 		return gate.Decision{} // no rules are there
 	}
 	defer func() { _ = root.Close() }() // its files are closed
+	debug.SetGCPercent(400)             // a long history is read once, and the process ends
 	keeper := rulesessions.Open(rulesessions.Options{Files: app.RuleFiles(root), Root: root, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Process: rulesessions.OfHooks,
 		Rulings: followed{opened, event}})
 	return keeper.Ask(ctx, event)
