@@ -48,10 +48,17 @@ func (h *Hub) done(w http.ResponseWriter, r *http.Request, path, what string) {
 	http.Redirect(w, r, path+"?said="+what, http.StatusSeeOther)
 }
 
+// blockedRun returns the run that an error says is blocked, "" for another error.
+func blockedRun(err error) string {
+	var blocked think.Blocked
+	_ = errors.As(err, &blocked)
+	return blocked.Run
+}
+
 // finish redirects to a page that says what was done, or shows a page again with why it was
-// not.
+// not. A run that is blocked by it says so on its page.
 func (h *Hub) finish(w http.ResponseWriter, r *http.Request, err error, again http.HandlerFunc, path, what string) {
-	if err != nil {
+	if err != nil && blockedRun(err) == "" {
 		h.again(w, r, err, nil, again)
 		return
 	}
@@ -205,7 +212,9 @@ func (h *Hub) forked(r *http.Request, key state.Key) (fork state.Key, err error)
 	}
 	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "fork", Workflow: key.Workflow, RunID: key.Run,
 		FromStep: r.PostFormValue("from"), NewRunID: r.PostFormValue("new"), Adopt: r.PostFormValue("adopt") != ""})
-	switch {
+	switch blocked := blockedRun(err); {
+	case blocked != "":
+		return state.Key{Workflow: key.Workflow, Run: blocked}, nil
 	case err != nil:
 		return fork, err
 	case out.Difference != nil:
@@ -279,11 +288,14 @@ func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 		params, _ := answer.(map[string]any)
 		reply, err := h.options.Think.Plan(r.Context(),
 			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided, Caller: visitorFrom(r).person()})
+		key := state.Key{Workflow: plain(name), Run: blockedRun(err)}
 		if err == nil {
-			key := state.Key{Workflow: plain(name), Run: reply.State.RunID}
+			key.Run = reply.State.RunID
 			if !starting.Guided {
 				h.drive(key)
 			}
+		}
+		if key.Run != "" {
 			h.done(w, r, runPath(key), "started")
 			return
 		}

@@ -228,7 +228,7 @@ func (h *Hub) answer(ctx context.Context, key state.Key, q *question, sent url.V
 		q.place(fault.From(err), func(found fault.Diagnostic) string { return found.Pointer }, &q.Problem)
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil || blockedRun(err) != "", err
 }
 
 // read decodes the answer of a form; if it is invalid, the question holds the errors.

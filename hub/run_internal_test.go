@@ -434,6 +434,29 @@ func TestABarrierIsDrawn(t *testing.T) {
 	require.NotContains(t, s.page("/workflows/free"), "held by")
 }
 
+// TestAFormThatBlocksARun checks that a start, an answer and a fork after which a run is
+// blocked lead to the run, whose page says why.
+func TestAFormThatBlocksARun(t *testing.T) {
+	const rest = "\n  - {id: bad, when: state.value.n, call: llm.generate, input_template: {task: x}}\n"
+	s := newSite(t, "soon", "params: {n: {default: 1}}\nsteps:\n  - {id: set, call: flow.set, input_template: {value: {n: \"{{ params.n }}\"}}, capture_as: value}"+rest,
+		"later", "steps:\n  - {id: ask, call: human.ask, input_template: {message: Which, schema: {type: object, properties: {n: {type: [integer, boolean]}}, required: [n]}}, capture_as: value}"+rest)
+	post := func(path string, form url.Values) string {
+		form.Set("csrf", visitor{session: s.cookie.Value}.csrf())
+		answer := s.do(http.MethodPost, path, form)
+		require.Equal(t, http.StatusSeeOther, answer.Code, answer.Body.String())
+		to := answer.Header().Get("Location")
+		require.Contains(t, s.page(to), "when must give true or false")
+		return to
+	}
+	require.Equal(t, "/runs/soon/s1?said=started", post("/workflows/soon/start", url.Values{"run_id": {"s1"}, "how": {"guided"}}))
+	require.Equal(t, "/runs/soon/s2?said=forked", post("/runs/soon/s1/fork", url.Values{"new": {"s2"}}))
+	s.plan("later", "l1", nil)
+	waiting, err := s.hub.options.Think.Pending(t.Context(), "later", "l1")
+	require.NoError(t, err)
+	require.Equal(t, "/runs/later/l1?said=answered", post("/runs/later/l1/answer", url.Values{"step": {"ask"}, "digest": {waiting[0].Digest}, "field.0": {"3"}}))
+	require.Equal(t, "/runs/later/l1?said=reset", post("/runs/later/l1/reset", url.Values{"to": {"v2"}}))
+}
+
 // TestAValueThatARunLacks checks that an address with a wrong number does not call the run
 // damaged.
 func TestAValueThatARunLacks(t *testing.T) {

@@ -356,11 +356,18 @@ func artifactOf(a flow.FinalArtifact) artifact {
 	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)}
 }
 
+// Blocked is the cause of the error of a run that is blocked. What was asked for is done:
+// the run was begun, or the answer recorded.
+type Blocked struct{ Run string }
+
+func (b Blocked) Error() string { return "run " + b.Run + " is blocked" }
+
 // blockedFault is the error of a run that is blocked: why, and the way out.
 func blockedFault(out flow.Outcome) *fault.Error {
 	cause := out.Blocked
-	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Message(), Diagnostics: cause.Diagnostics,
-		Hint: fault.Hint{Text: WayOut(out.RunID, cause)}}
+	failure := fault.New(cause.Code, "%w: %s", Blocked{out.RunID}, cause.Message())
+	failure.Diagnostics, failure.Hint = cause.Diagnostics, fault.Hint{Text: WayOut(out.RunID, cause)}
+	return failure
 }
 
 // WayOut explains how to recover from a blocked run: start a new run under the

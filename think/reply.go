@@ -155,7 +155,11 @@ func restored(replied eventResult, err error) (*Reply, error) {
 
 // refusal returns the error that the client is sent for an answer that was refused.
 func (r reply) refusal() error {
-	refused := fault.Error{Code: r.Fault.Code, Details: r.Fault.Message(), Diagnostics: r.Fault.Diagnostics}
+	refused := &fault.Error{Code: r.Fault.Code}
+	if r.Reply.State.Status == flow.Blocked {
+		refused = fault.New(r.Fault.Code, "%w", Blocked{r.Reply.State.RunID})
+	}
+	refused.Details, refused.Diagnostics = r.Fault.Message(), r.Fault.Diagnostics
 	if r.Reply.Instruction != nil {
 		again := *r.Reply.Instruction
 		again.Diagnostics = nil // the error has them
@@ -164,8 +168,7 @@ func (r reply) refusal() error {
 	if len(r.Reply.Outstanding) > 0 {
 		refused.Attach("outstanding", r.Reply.Outstanding)
 	}
-	refused.Attach("state", r.Reply.State)
-	return &refused
+	return refused.Attach("state", r.Reply.State)
 }
 
 // scope selects the instructions that a reply has in full.

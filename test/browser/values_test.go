@@ -157,7 +157,7 @@ func TestRoundsOfARepeatDoNotOverlap(t *testing.T) {
 }
 
 // smallTargets are what can be pressed and is less tall than a finger needs.
-const smallTargets = `[...document.querySelectorAll("main a, main button, main summary, main label:has(input[type=checkbox]), main select")].filter((each) => each.checkVisibility() && !each.closest("p, dd, li:not(.row), svg, h1, h2, h3") && each.getBoundingClientRect().height < 24).map((each) => each.outerHTML)`
+const smallTargets = `[...document.querySelectorAll("main a, main button, main summary, main label:has(input[type=checkbox]), main select, main .pick")].filter((each) => each.checkVisibility() && !each.closest("p, dd, li:not(.row), svg, h1, h2, h3") && each.getBoundingClientRect().height < 24).map((each) => each.outerHTML)`
 
 // TestAPhoneShowsWhatAnEventIs: its type and its status; what can be pressed is as tall as
 // a finger needs.
@@ -177,6 +177,10 @@ func TestAPhoneShowsWhatAnEventIs(t *testing.T) {
 	p.says(".card header .bad", "failed")
 	require.Empty(t, eval[[]string](p, smallTargets))
 	p.open(h.base)
+	require.Empty(t, eval[[]string](p, smallTargets))
+	savantIn(t, folder, "workflows", "run", "hello", "--name", "chosen")
+	p.open(h.base + "/runs")
+	p.until(`document.querySelector(".pick") !== null`)
 	require.Empty(t, eval[[]string](p, smallTargets))
 	p.do(chromedp.Reload())
 }
