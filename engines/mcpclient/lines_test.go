@@ -134,6 +134,7 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 // answer to a ping, that it has ended it is told, and the message of a slow one is read.
 func TestClientMessageWithoutItsEnd(t *testing.T) {
 	const begin, text = `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[`, `{"type":"text","text":"whole"}`
+	const pong = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-pause\",\n  \"result\": {}\n}\n"
 	for name, each := range map[string]struct {
 		parts []string // a minute apart
 		want  string
@@ -147,6 +148,10 @@ func TestClientMessageWithoutItsEnd(t *testing.T) {
 		"cut":                {[]string{begin, "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`},
 		"cut in a text":      {[]string{begin + text[:24], "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`},
 		"cut between lines":  {[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-2\",\n", "PONG"}, `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`},
+		"with the ping's id": {[]string{"{\n\"jsonrpc\":\"2.0\",\"id\":\"savant-2\",\"result\":{\"a\":\n" + `"savant-pause"` + ",\n\"content\":[" + text + "]}}\n"}, ""},
+		"the id behind text": {[]string{"log: " + begin + text + `],"structuredContent":{"a":"savant-pause"}}}` + "\n"}, ""},
+		"pong in lines":      {[]string{`{"jsonrpc":"2.0","method":"notifications/message","params":{`, "}}\n", pong, begin + text + "]}}\n"}, ""},
+		"cut, pong in lines": {[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-2\",\n", pong}, `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // whose clock runs ahead where all wait
