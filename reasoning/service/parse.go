@@ -199,6 +199,9 @@ type span struct {
 // punctuation.
 var beside = pattern.Lazy("(?i)^(?:[\\s,;\\]\\[]|`{3,}[\\w.-]*|[<\\[][^<>\\[\\]\n]*[>\\]]|(?:action(?:[ _]input)?|arguments?|json|tool_calls?)\\s*:?)*$")
 
+// maxBeside bounds what may stand beside a part in its line, in bytes.
+const maxBeside = 1 << 10
+
 // spans returns the objects of a text, and its lists if they are wanted. What nothing
 // closes is one up to the end of the text if it can be repaired. After maxTries of them, or
 // of brackets that nothing closes, it looks for no more.
@@ -244,7 +247,7 @@ func spans(text string, lists bool) []span {
 		found[i].joined = i > 0 && beside().MatchString(before)
 		line := before[strings.LastIndexByte(before, '\n')+1:]
 		rest, _, _ := strings.Cut(behind, "\n")
-		found[i].alone = beside().MatchString(line) && beside().MatchString(rest)
+		found[i].alone = max(len(line), len(rest)) <= maxBeside && beside().MatchString(line) && beside().MatchString(rest)
 	}
 	return found
 }
