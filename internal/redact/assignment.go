@@ -157,6 +157,7 @@ func (r *scanner) quotedText(at int) (inside span, is bool) {
 // assigned returns everything that is assigned to the name of a secret.
 func assigned(r *scanner, at, end int) span {
 	v, is := assignment(r, end)
+	header := v.colon && headerName(r.text[at:end])
 	switch {
 	case !is || !namesSecret(r.text, at, end), v.colon && r.follows(at, ':'): // arn:aws:secretsmanager:…:secret:NAME
 		return span{}
@@ -165,10 +166,10 @@ func assigned(r *scanner, at, end int) span {
 			return span{}
 		}
 		return v.span
-	case noValue[r.text[v.from]], isAddress(r.text[v.from:r.run(v.from, inValue)]), r.statesValue(v.from):
+	case noValue[r.text[v.from]], isAddress(r.text[v.from:r.run(v.from, inValue)]), r.statesValue(v.from, header):
 		return span{}
 	}
-	if v.colon && headerName(r.text[at:end]) {
+	if header {
 		return span{v.from, r.run(v.from, inHeader)} // it has spaces and ";"
 	}
 	return span{v.from, r.run(v.from, inValue)}
@@ -188,12 +189,16 @@ var address = pattern.Lazy(`^([a-zA-Z][a-zA-Z0-9+.-]*://|urn:)[^\s@/?#]+`)
 func isStated(text string) bool { return text != "" && stated().FindString(text) == text }
 
 var stated = pattern.Lazy(`^((?i:true|false|yes|no|on|off|null|none|nil|undefined|read|write|inherit|include|omit|same-origin|required|optional)\b|` +
-	`\$?\{\{? ?[a-zA-Z_][\w.-]* ?\}\}?)`)
+	`(?:\$\{\{?|\{\{) ?[a-zA-Z_][\w.-]* ?\}\}?|\{[a-zA-Z_.]+\})`)
 
-// statesValue reports whether what stands at a place, without quotes, is such a value.
-func (r *scanner) statesValue(at int) bool {
+// statesValue reports whether what stands at a place, without quotes, is such a value. That
+// of a header goes on behind spaces and ";".
+func (r *scanner) statesValue(at int, header bool) bool {
 	rest := r.text[at:min(len(r.text), at+maxJudged)]
 	found := stated().FindString(rest)
+	if behind := strings.TrimLeft(rest[len(found):], " \t"); header && behind != "" && !strings.ContainsRune("\r\n#,}\"'", rune(behind[0])) {
+		return false
+	}
 	return found != "" && (len(found) == len(rest) || !inValue[rest[len(found)]])
 }
 

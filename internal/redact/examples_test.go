@@ -55,7 +55,8 @@ func TestAStatedValueIsNoSecret(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"token: writer7", `password = "no more secrets42"`, "password: none2", "password: ${X}abc9def", "password=${A:-s3cret99}", `{"password": "on 2 horses"}`, `secret: "truefalse1"`} {
+	for _, text := range []string{"token: writer7", `password = "no more secrets42"`, "password: none2", "password: ${X}abc9def", "password=${A:-s3cret99}", `{"password": "on 2 horses"}`, `secret: "truefalse1"`,
+		"Cookie: null; sid=s3cretpart1", "Authorization: required s3cretpart1", `{"client_secret": "{f2504e0a-4f89-41d3-9a0c-0305e82c3301}"}`} {
 		left := New().Text(text)
 		if json.Valid([]byte(text)) {
 			left = string(New().JSON(json.RawMessage(text)))
