@@ -391,7 +391,8 @@ func carriers() map[string]func(string) string {
 		"base64 in a log of JSON": func(s string) string {
 			return `args={"text":"first\n` + base64.StdEncoding.EncodeToString([]byte("NOTE="+s)) + `\nlast"} took 3ms`
 		},
-		"hexadecimal": func(s string) string { return "body " + hex.EncodeToString([]byte("NOTE="+s)) + " was sent" },
+		"hexadecimal":           func(s string) string { return "body " + hex.EncodeToString([]byte("NOTE="+s)) + " was sent" },
+		"hexadecimal in a path": func(s string) string { return "GET /a/" + hex.EncodeToString([]byte("NOTE="+s)) + "/more-of-it" },
 		"hexadecimal in a list": func(s string) string {
 			listed := hex.EncodeToString([]byte(s))
 			return "46\n" + listed + "\n47\n" + listed + "\nabcdef01\n"

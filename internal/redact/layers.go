@@ -233,6 +233,14 @@ var lineEnds = bytesOf(" \t\r\n\\")
 // decodedPart decodes the text that a run begins with, if it is one at first sight, and returns where
 // it ends, or 0. It decodes more and more, so that a short one costs little.
 func decodedPart(run string) (inside string, end int) {
+	for end < len(run) && hexDigits[run[end]] {
+		end++
+	}
+	if end >= leastBase64 { // whatever follows the digits
+		if inside, is := plain(run[:end]); is {
+			return inside, end
+		}
+	}
 	for size := judgedBase64; ; size *= 4 {
 		part := run[:min(len(run), size)]
 		inside, end = plainHead(part)
