@@ -57,7 +57,8 @@ type Draft struct {
 	Params map[string]string
 
 	ids, commands, params names
-	answers               []string // of persons, as members of an object of expressions
+	asked                 []string       // the questions that persons always answer
+	answers               map[string]any // to the last of them, for the tasks below
 }
 
 // Rule refuses a command that the document forbids.

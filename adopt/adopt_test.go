@@ -433,6 +433,9 @@ func TestAnchorsOfActions(t *testing.T) {
 	require.Equal(t, []string{"lint test_prepare", "lint_build lint", "lint_prepare lint_build", "test_build_b test", "test_prepare test_build_b"}, edges(draft))
 	require.Contains(t, step(t, draft, "test_prepare").Input["task"], `{"env":{"A":"one","B":"two"}}`)
 
+	merged := read(t, "ci.yml", "jobs:\n  a:\n    env: {<<: [[{A: one}, {A: two, B: one}], {B: two, C: one}"+strings.Repeat(", []", 100_000)+"]}\n    steps: [{run: make}]\n")
+	require.Contains(t, step(t, merged, "a_prepare").Input["task"], `{"env":{"A":"one","B":"one","C":"one"}}`)
+
 	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {
 		bomb += strings.NewReplacer("N", string(rune('1'+i)), "M", string(rune('0'+i))).Replace("aN: &aN [*aM, *aM, *aM, *aM, *aM, *aM, *aM, *aM, *aM]\n")

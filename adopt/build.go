@@ -1,9 +1,6 @@
 package adopt
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // answerOf is the schema of a question with some answers.
 func answerOf(answers ...any) map[string]any {
@@ -15,7 +12,7 @@ func answerOf(answers ...any) map[string]any {
 func (d *Draft) task(id, task string, line int, quote string, deps ...string) *Step {
 	input := map[string]any{"task": task}
 	if len(d.answers) > 0 {
-		input["answers"] = "{{ {" + strings.Join(d.answers, ", ") + "} }}"
+		input["answers"] = d.answers
 	}
 	return d.add(&Step{ID: id, Call: callGenerate, Input: input, Deps: compact(deps), Line: line, Quote: quote})
 }
@@ -69,13 +66,19 @@ func (d *Draft) approve(words string, line int, quote string, deps ...string) *S
 	return d.add(&Step{ID: "approve " + words, Call: callApprove, Input: map[string]any{"message": words}, Deps: compact(deps), Line: line, Quote: quote})
 }
 
+// maxAnswers is of how many questions, the last ones, a task below has the answers.
+const maxAnswers = 50
+
 // ask adds a question that a person answers; always says that no condition is above it, so
 // that the tasks below can have the answer.
 func (d *Draft) ask(words string, line int, quote string, always bool, deps ...string) *Step {
 	schema := map[string]any{"type": "object", "required": []any{"answer"}, "properties": map[string]any{"answer": map[string]any{"type": "string"}}}
 	step := d.add(&Step{ID: words, Call: callAsk, Input: map[string]any{"message": words, "schema": schema}, Deps: compact(deps), Line: line, Quote: quote})
 	if step.Capture = step.ID; always {
-		d.answers = append(d.answers, step.ID+": "+step.ID+".answer")
+		d.asked, d.answers = append(d.asked, step.ID), map[string]any{}
+		for _, each := range d.asked[max(0, len(d.asked)-maxAnswers):] {
+			d.answers[each] = "{{ " + each + ".answer }}"
+		}
 	}
 	return step
 }

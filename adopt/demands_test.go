@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func TestWhatAPageDemands(t *testing.T) {
 	}
 	require.Equal(t, "crane_late.answer == 'yes'", step(t, draft, "if_crane_late").When)
 	require.Equal(t, "{{ exit_code_1.answer == 'no' }}", step(t, draft, "stop_exit_code_1").Input["that"])
-	require.Equal(t, "{{ {ask_user_which_crane_use: ask_user_which_crane_use.answer} }}", step(t, draft, "ring_twice").Input["answers"])
+	require.Equal(t, map[string]any{"ask_user_which_crane_use": "{{ ask_user_which_crane_use.answer }}"}, step(t, draft, "ring_twice").Input["answers"])
 	require.Contains(t, draft.Units, adopt.Unit{Line: 65, Text: "blue: crane", Verdict: adopt.LeftOut, Why: "no arrow leads to it or from it, as of a legend or a note"})
 }
 
@@ -106,5 +107,19 @@ func TestDescriptionsOfSkills(t *testing.T) {
 	for _, head := range []string{"description: Moves: a tank", "description: >-\n  Moves: a\n  tank", "description:\n  Moves: a\n  tank\nmetadata:\n  author: x", "description: \"Moves: a\n  tank\""} {
 		draft := read(t, "SKILL.md", "---\nname: move-tank\n"+head+"\nlicense: MIT\n---\nLift it.\n")
 		require.Equal(t, [2]string{"move_tank", "Moves: a tank"}, [2]string{draft.Name, draft.Description}, head)
+	}
+}
+
+// Each task has the answers in expressions of their own, and of many questions the last.
+func TestAnswersToManyQuestions(t *testing.T) {
+	page := ""
+	for i := range 60 {
+		page += "Ask the user for the name of crane " + strconv.Itoa(i) + ".\n\n"
+	}
+	answers, is := step(t, read(t, "cranes.md", page+"1. Lift them.\n"), "lift_them").Input["answers"].(map[string]any)
+	require.True(t, is)
+	require.Len(t, answers, 50)
+	for id, each := range answers {
+		require.Equal(t, "{{ "+id+".answer }}", each)
 	}
 }

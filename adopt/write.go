@@ -72,7 +72,7 @@ func (s *Step) write(out *bytes.Buffer, document string, first bool) {
 		case s.Input[key] == nil:
 		case !is:
 			fmt.Fprintf(out, "      %s: %s\n", key, jsonvalue.Encoded(s.Input[key]))
-		case key == "that" || key == "answers": // expressions
+		case key == "that": // an expression
 			fmt.Fprintf(out, "      %s: %s\n", key, scalar(text))
 		default:
 			fmt.Fprintf(out, "      %s: %s\n", key, scalar(literal(text)))

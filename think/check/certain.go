@@ -27,13 +27,13 @@ func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
 		return
 	}
 	if _, pair := node.(*ast.PairNode); !pair && readsNothing(node, names) {
-		if failed := failureOf(node, lets); failed != nil {
+		if failed := i.failureOf(node, lets); failed != nil {
 			i.add(finding{code: failed.Code, offset: i.program.Offset(node), message: failed.Message})
 		}
 		return
 	}
 	if probe := withFirst(node); probe != nil && readsNothing(probe, names) {
-		if failed := failureOf(probe, lets); failed != nil {
+		if failed := i.failureOf(probe, lets); failed != nil {
 			i.add(finding{code: failed.Code, offset: i.program.Offset(node), message: failed.Message})
 			return
 		}
@@ -116,8 +116,14 @@ func (r *namesRead) Visit(node *ast.Node) {
 	}
 }
 
+// maxTrials is how many parts of an expression are evaluated: each may do as much as a whole one.
+const maxTrials = 10
+
 // failureOf evaluates a part that reads nothing, and returns why that fails.
-func failureOf(node ast.Node, lets string) (failed *expression.Error) {
+func (i *inference) failureOf(node ast.Node, lets string) (failed *expression.Error) {
+	if i.trials++; i.trials > maxTrials {
+		return nil
+	}
 	program, err := expression.Compile(lets+node.String(), expression.Scope{})
 	if err != nil {
 		return nil // it has the item of a predicate around

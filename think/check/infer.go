@@ -64,6 +64,7 @@ type inference struct {
 	// untyped are reads whose type the expression itself tests, so their known type
 	// says nothing about the branches.
 	untyped []string
+	trials  int // how many parts were evaluated
 }
 
 // infer returns the type of a compiled expression, and what is wrong in it.

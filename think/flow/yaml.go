@@ -108,10 +108,11 @@ func expanded(node *yaml.Node, depth int, left *int) *yaml.Node {
 	for i := 0; len(merged) > 0 && i < len(made.Content); i += 2 {
 		has[made.Content[i].Value] = true
 	}
-	for len(merged) > 0 {
-		first := merged[0]
-		if merged = merged[1:]; first.Kind == yaml.SequenceNode {
-			merged = append(first.Content, merged...)
+	for slices.Reverse(merged); len(merged) > 0; {
+		first := merged[len(merged)-1]
+		if merged = merged[:len(merged)-1]; first.Kind == yaml.SequenceNode {
+			slices.Reverse(first.Content)
+			merged = append(merged, first.Content...)
 			continue
 		}
 		for i := 0; i+1 < len(first.Content); i += 2 {
