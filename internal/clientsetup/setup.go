@@ -5,7 +5,6 @@ package clientsetup
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -174,16 +173,24 @@ func Apply(changes []Change, now time.Time) error {
 		if err == nil {
 			continue
 		}
-		for _, each := range slices.Backward(changes[:i]) {
-			if each.Changed() {
-				back := each // alone: without another backup
-				back.Before, back.After, back.Existed, back.Gone, back.alone = each.After, each.Before, !each.Gone, !each.Existed, each.Existed
-				err = errors.Join(err, back.apply(now))
-			}
+		if failed := restore(changes[:i], now); failed != nil {
+			return fault.New(fault.StateNotSaved, "%s; what was written before it stays, since %s", fault.From(err).Details, fault.From(failed).Details)
 		}
 		return err
 	}
 	return nil
+}
+
+// restore takes changes back, the last one first, as far as it can.
+func restore(changes []Change, now time.Time) (failed error) {
+	for _, each := range slices.Backward(changes) {
+		if each.Changed() {
+			back := each // alone: without another backup
+			back.Before, back.After, back.Existed, back.Gone, back.alone = each.After, each.Before, !each.Gone, !each.Existed, each.Existed
+			failed = cmp.Or(failed, back.apply(now))
+		}
+	}
+	return failed
 }
 
 func (c Change) apply(now time.Time) error {
