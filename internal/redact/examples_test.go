@@ -44,7 +44,7 @@ func TestExamplesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A value that says whether or how, or where the secret is, is none under any name.
+// A value is no secret, whatever its name, if it says yes or no, how, or where the secret is.
 func TestAStatedValueIsNoSecret(t *testing.T) {
 	for _, r := range []*Redactor{New(), New().Certain()} {
 		for _, text := range []string{"permissions:\n  id-token: write\n  contents: read", "id-token: 'write'", "persist-credentials: false", `credentials: "include",`, "token: null", "use_cookie=no", "cookie: off # for now",

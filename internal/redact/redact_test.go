@@ -81,7 +81,7 @@ func TestKnownValues(t *testing.T) {
 			require.Equal(t, "a "+redact.Mark+" b", r.Text("a "+text+" b"))
 		}
 		for _, beside := range []string{"a:", "ad:", "ada:"} {
-			binary := hex.EncodeToString([]byte("\xff" + beside)) // else it is a text, of which all goes
+			binary := hex.EncodeToString([]byte("\xff" + beside)) // without the byte it would be a text, and the whole text is masked
 			require.Equal(t, binary+redact.Mark+"0a", r.Text(binary+hex.EncodeToString([]byte(value+"\n"))))
 			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
 				header := encoding.EncodeToString([]byte(beside + value + "\nx"))

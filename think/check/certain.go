@@ -3,7 +3,6 @@ package check
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -43,20 +42,27 @@ func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
 	}
 }
 
-// anyFirst are first operands of operators and functions that fail by their further ones alone.
-var anyFirst = map[string]string{"/": "1", "%": "1", "repeat": `""`, "take": "[]", "sort": "[]", "sortBy": "[]"}
-
-// withFirst returns such a node with another first operand, or nil.
+// withFirst returns a node with another first operand if it may fail by the further ones
+// alone, or nil.
 func withFirst(node ast.Node) ast.Node {
-	binary, ok := node.(*ast.BinaryNode)
-	if ok && anyFirst[binary.Operator] != "" {
-		return &ast.BinaryNode{Operator: binary.Operator, Left: &ast.IdentifierNode{Value: anyFirst[binary.Operator]}, Right: binary.Right}
-	}
-	name, arguments := functionCall(node)
-	if len(arguments) == 0 || anyFirst[name] == "" {
+	if binary, ok := node.(*ast.BinaryNode); ok {
+		if binary.Operator == "/" || binary.Operator == "%" {
+			return &ast.BinaryNode{Operator: binary.Operator, Left: &ast.IntegerNode{Value: 1}, Right: binary.Right}
+		}
 		return nil
 	}
-	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: append([]ast.Node{&ast.IdentifierNode{Value: anyFirst[name]}}, arguments[1:]...)}
+	var first ast.Node
+	name, arguments := functionCall(node)
+	switch name {
+	case "repeat":
+		first = &ast.StringNode{}
+	case "take", "sort", "sortBy":
+		first = &ast.ArrayNode{}
+	}
+	if first == nil || len(arguments) == 0 {
+		return nil
+	}
+	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: append([]ast.Node{first}, arguments[1:]...)}
 }
 
 // certainParts returns the parts of a node that every evaluation of it reaches.
@@ -102,11 +108,11 @@ type namesRead struct {
 	count    int
 }
 
-// Visit counts the names, but for what withFirst writes; that of a function comes before its call.
+// Visit counts the names; that of a function comes before its call.
 func (r *namesRead) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
-		if n.Value != "null" && !strings.ContainsAny(n.Value[:1], `1"[`) && !slices.Contains(r.declared, n.Value) {
+		if n.Value != "null" && !slices.Contains(r.declared, n.Value) {
 			r.count++
 		}
 	case *ast.CallNode:
