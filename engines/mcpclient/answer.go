@@ -37,10 +37,10 @@ func (c *Client) route(m *jsonrpc.Message) {
 // maxLogged is how many parts of a server's output that are no message are logged.
 const maxLogged = 60
 
-// skip logs what is no message, and returns it as errors show it, and whether it was meant as
-// one.
-func (c *Client) skip(text []byte) (shown string, meant bool) {
-	shown, meant = c.printable(text), meantAsMessage(text)
+// skip logs what is no message, in the form that errors show, and returns whether it was meant
+// as one. Who logs may end the call, so what its error names is kept before.
+func (c *Client) skip(text []byte, shown string) (meant bool) {
+	meant = meantAsMessage(text)
 	level := slog.LevelInfo
 	if meant {
 		level = slog.LevelWarn
@@ -48,7 +48,7 @@ func (c *Client) skip(text []byte) (shown string, meant bool) {
 	if c.logged.Add(1) <= maxLogged {
 		c.options.Logger.Log(c.life, level, "a server sent what is no message", "line", shown)
 	}
-	return shown, meant
+	return meant
 }
 
 // cancellation tells the server that nobody waits for an answer any more.

@@ -84,7 +84,8 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) (*jsonrpc
 		return x.follow(ctx, io.NopCloser(bytes.NewReader(body)))
 	}
 	if kind == "application/json" || kind == "text/plain" || kind == "" {
-		x.skipped, _ = x.link.client.skip(text)
+		x.skipped = x.link.client.printable(text)
+		x.link.client.skip(text, x.skipped)
 	}
 	return nil, formatError("a body that is not valid MCP: " + cmp.Or(mediaTypes().FindString(kind), "no known type") + ", without an answer to the request")
 }
@@ -164,8 +165,8 @@ func (x *exchange) heard(text []byte) (*jsonrpc.Message, error) {
 		return x.checked(answer)
 	}
 	if len(skipped) > 0 {
-		var meant bool
-		if x.skipped, meant = x.link.client.skip(skipped); meant {
+		x.skipped = x.link.client.printable(skipped)
+		if x.link.client.skip(skipped, x.skipped) {
 			return nil, errBroken
 		}
 	}

@@ -250,7 +250,7 @@ func (h *httpLink) heard(text []byte) {
 		h.client.route(m)
 	}
 	if len(skipped) > 0 {
-		h.client.skip(skipped)
+		h.client.skip(skipped, h.client.printable(skipped))
 	}
 }
 

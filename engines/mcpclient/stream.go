@@ -132,9 +132,9 @@ func (s *streamLink) skip(text []byte) {
 	if text = bytes.TrimSpace(bytes.ReplaceAll(text, []byte{0}, nil)); len(text) == 0 {
 		return
 	}
-	shown, meant := s.client.skip(text)
+	shown := s.client.printable(text)
 	s.skipped.Store(&shown)
-	if meant {
+	if s.client.skip(text, shown) {
 		s.lose(fault.New(fault.ToolFailed, "the server sent a message that is not JSON: %q", shown))
 	}
 }
