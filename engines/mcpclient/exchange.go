@@ -48,6 +48,10 @@ func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Mes
 		return nil, err
 	}
 	defer response.Body.Close()
+	silence := time.AfterFunc(maxSilent, end)
+	defer silence.Stop()
+	silence.Stop() // before a message, a server may be silent
+	response.Body = &watchedBody{response.Body, silence, mediaTypeOf(response) == typeEvents}
 	if response.StatusCode >= http.StatusMultipleChoices {
 		why := explanation(response)
 		if why == nil || x.method == string(mcp.MethodInitialize) && response.StatusCode < 500 || sessionLost(response, why) {
@@ -64,16 +68,39 @@ func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Mes
 	return x.whole(ctx, response)
 }
 
+// watchedBody is the body of an answer. A server that is silent before the end of a message has
+// cut it: the timer ends the request.
+type watchedBody struct {
+	io.ReadCloser
+	silence *time.Timer
+	events  bool
+}
+
+// eventEnd matches the end of an event or of a comment.
+var eventEnd = pattern.Lazy(`(?:^|\n)(?::.*)?\n$`)
+
+func (w *watchedBody) Read(into []byte) (int, error) {
+	n, err := w.ReadCloser.Read(into)
+	text := bytes.ReplaceAll(bytes.ReplaceAll(into[:n], []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+	switch {
+	case err != nil, w.events && eventEnd().Match(text):
+		w.silence.Stop()
+	case len(bytes.TrimSpace(text)) > 0: // spaces keep a connection open
+		w.silence.Reset(maxSilent)
+	}
+	return n, err
+}
+
 // whole reads an answer that is no stream of events. A server may call it text, begin it with
 // a byte order mark or other text, write NaN, or send a batch. Another answer is a formatError.
 func (x *exchange) whole(ctx context.Context, response *http.Response) (*jsonrpc.Message, error) {
-	body, err := io.ReadAll(&plainText{output: response.Body})
-	if err != nil {
-		return nil, err
-	}
+	body, failed := io.ReadAll(&plainText{output: response.Body})
 	text := bytes.TrimSpace(bytes.TrimPrefix(body, jsonrpc.ByteOrderMark))
 	kind := mediaTypeOf(response)
 	if len(text) == 0 {
+		if failed != nil {
+			return nil, failed
+		}
 		return nil, formatError(fmt.Sprintf("HTTP %d and no message", response.StatusCode))
 	}
 	found, _ := foundIn(text)
@@ -86,6 +113,9 @@ func (x *exchange) whole(ctx context.Context, response *http.Response) (*jsonrpc
 	if kind == "application/json" || kind == "text/plain" || kind == "" {
 		x.skipped = x.link.client.printable(text)
 		x.link.client.skip(text, x.skipped)
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	return nil, formatError("a body that is not valid MCP: " + cmp.Or(mediaTypes().FindString(kind), "no known type") + ", without an answer to the request")
 }

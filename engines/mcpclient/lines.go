@@ -67,7 +67,7 @@ func (l *messageLines) unended(line []byte) (found []*jsonrpc.Message, part []by
 	if found, _ = trial.take(bytes.Clone(line)); found != nil {
 		l.held = nil
 	}
-	return found, bytes.TrimSpace(part)
+	return found, bytes.TrimSpace(bytes.TrimPrefix(part, jsonrpc.ByteOrderMark))
 }
 
 // maxTries bounds how often a message is looked for behind other text of its line.

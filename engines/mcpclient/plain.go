@@ -42,23 +42,30 @@ func (p *plainText) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// maxPause is how long a server may pause within a message before it is asked whether it still
-// writes: a busy machine pauses for seconds.
-const maxPause = 10 * time.Second
+// How long a server may pause within a message before it is asked whether it still writes, as a
+// busy machine pauses for seconds, and how long it may be silent in all.
+const (
+	maxPause  = 10 * time.Second
+	maxSilent = 25 * time.Second
+)
 
-// errPaused says that a server pauses. Reading goes on after it.
-var errPaused = errors.New("the server pauses")
+// errPaused says that a server pauses, errSilent that it is silent for too long within a message.
+// Reading goes on after both.
+var (
+	errPaused = errors.New("the server pauses")
+	errSilent = errors.New("the server is silent")
+)
 
-// pauses reads a server's output, and reports once where it pauses.
+// pauses reads a server's output, and reports once where it pauses and once where it is silent.
 type pauses struct {
 	parts chan []byte
 	err   error // set before parts is closed
 	rest  []byte
-	told  bool // the pause
+	told  error // of this pause
 }
 
 func newPauses(output io.Reader) *pauses {
-	p := &pauses{parts: make(chan []byte), told: true}
+	p := &pauses{parts: make(chan []byte), told: errSilent}
 	go func() {
 		defer close(p.parts)
 		var buffers [2][32 << 10]byte // one is filled while the other is read
@@ -73,19 +80,25 @@ func newPauses(output io.Reader) *pauses {
 
 func (p *pauses) Read(into []byte) (int, error) {
 	for len(p.rest) == 0 {
-		var pause <-chan time.Time
-		if !p.told {
+		var pause, silence <-chan time.Time
+		switch p.told {
+		case nil:
 			pause = time.After(maxPause)
+		case errPaused:
+			silence = time.After(maxSilent - maxPause)
 		}
 		select {
 		case part, more := <-p.parts:
 			if !more {
 				return 0, p.err
 			}
-			p.rest, p.told = part, false
+			p.rest, p.told = part, nil
 		case <-pause:
-			p.told = true
+			p.told = errPaused
 			return 0, errPaused
+		case <-silence:
+			p.told = errSilent
+			return 0, errSilent
 		}
 	}
 	n := copy(into, p.rest)

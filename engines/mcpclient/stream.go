@@ -78,7 +78,7 @@ func (s *streamLink) receive(in *jsonrpc.Reader) {
 		case errors.Is(err, jsonrpc.ErrLineTooLong):
 			s.lose(fault.New(fault.ToolFailed, "the server sent a message of more than %d bytes, which was not read", s.client.options.MaxLine))
 			continue
-		case errors.Is(err, errPaused):
+		case errors.Is(err, errPaused), errors.Is(err, errSilent):
 			found, part := lines.unended(data)
 			switch {
 			case found != nil:
@@ -86,6 +86,8 @@ func (s *streamLink) receive(in *jsonrpc.Reader) {
 				s.route(found)
 			case len(part) > 0 && pausedIn == nil:
 				pausedIn = s.paused(part)
+			case len(part) > 0 && errors.Is(err, errSilent) && (begins(part) || meantAsMessage(part)):
+				s.lose(fault.New(fault.EngineOffline, "the server began a message, was silent for %s and did not answer a ping; the message begins: %q", maxSilent, *pausedIn).OutcomeUnknown())
 			}
 			continue
 		case err != nil:
@@ -105,7 +107,7 @@ func (s *streamLink) receive(in *jsonrpc.Reader) {
 }
 
 // probe is the id of a ping to a server that pauses within a message. A server that answers it
-// has ended what it was writing. One that does not may be slow, and goes on.
+// has ended what it was writing. One that does not may be slow, and may go on for a time.
 const probe = `"savant-pause"`
 
 // paused asks a server that pauses within a message whether it still writes it. It returns the
