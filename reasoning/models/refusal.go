@@ -65,8 +65,9 @@ var (
 	// passes matches what services say of faults that pass, in a type, a code or a sentence.
 	passes = pattern.Lazy(`(?i)overload|rate.?limit|too many requests|resource.?exhausted|api_error|server.?error|internal|unavailable|timed?.?out|upstream|disconnect|loading model|` +
 		`try again|at capacity|busy|connection (?:lost|reset|closed)|unexpected EOF|runner|running the model`)
-	// loads matches what services say, with any status, of a model that is not there yet.
-	loads = pattern.Lazy(`(?i)\b(?:loading|warming up|initiali[sz]ing)\b|not (?:yet )?ready`)
+	// loads matches what services say, with any status, of a model that is not there yet, or no
+	// longer: LM Studio loads one that has crashed again when it is asked.
+	loads = pattern.Lazy(`(?i)\b(?:loading|warming up|initiali[sz]ing)\b|not (?:yet )?ready|model (?:has |is |was )?(?:crashed|unloaded)\b`)
 	// stays matches what no wait changes.
 	stays = pattern.Lazy(`(?i)insufficient_quota|invalid_request|authentication|permission|not.?found|no such|does not exist|billing_|credits|error loading`)
 )
@@ -75,7 +76,7 @@ var (
 func (s *service) refusalError(by *bodyError) error {
 	refused := &reasoning.Refused{Status: by.status, Body: by.whole, Err: s.failed("answered an error: " + by.message)}
 	mayPass := passes().MatchString(by.whole)
-	if by.status > 0 {
+	if by.status > 0 || !mayPass {
 		mayPass = modelPasses(by.status, by.whole)
 	}
 	if mayPass && !stays().MatchString(by.whole) {
