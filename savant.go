@@ -47,7 +47,7 @@ type Tools interface {
 // to append a version wins; anybody else gets STATE_CONFLICT, reads what happened, and
 // decides anew. What Append returned is durable. The codes are STATE_CONFLICT, UNKNOWN_RUN,
 // CHECKPOINT_NOT_FOUND, STATE_NOT_SAVED and STATE_CORRUPT. A folder (state.Dir) and a
-// database (mongostate.Store) implement it; test/statetest is its contract as tests.
+// database (mongostate.Store) implement it; the tests of test/statetest are its contract.
 type Journal = state.Journal
 
 // Artifacts store large values under the digest of their content, once: STATE_NOT_SAVED,

@@ -1,5 +1,5 @@
-// Package statetest holds what every state.Journal has to pass, and a Journal in
-// memory that exists to show that the suite asks for nothing but the contract.
+// Package statetest has a Journal in memory for tests. Its own tests are those that every
+// state.Journal has to pass: the one in memory, that of a folder, that of a database.
 package statetest
 
 import (

@@ -1,12 +1,11 @@
-package statetest_test
+package statetest
 
 import (
 	"testing"
 
-	"savant/test/statetest"
 	"savant/think/state"
 )
 
 func TestMemory(t *testing.T) {
-	statetest.Run(t, func(*testing.T) state.Storage { return statetest.NewMemory() })
+	testStorage(t, func(*testing.T) state.Storage { return NewMemory() })
 }

@@ -3,7 +3,6 @@ package state_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
-	"savant/test/statetest"
 	"savant/think/state"
 )
 
@@ -21,33 +19,6 @@ func openDir(t testing.TB, folder string) *state.Dir {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store
-}
-
-// fewerChecks makes fewer random checks unless CI is set: each syncs files.
-func fewerChecks(t *testing.T) {
-	checks := flag.Lookup("rapid.checks").Value
-	usual := checks.String()
-	if os.Getenv("CI") != "" || usual != "100" {
-		return
-	}
-	require.NoError(t, checks.Set("15"))
-	t.Cleanup(func() { require.NoError(t, checks.Set(usual)) })
-}
-
-func TestDir(t *testing.T) {
-	fewerChecks(t)
-	statetest.RunBackend(t, func(t *testing.T) state.Backend { return openDir(t, t.TempDir()) })
-}
-
-// TestDirWithFewHandles keeps so few journals open that every call opens one.
-func TestDirWithFewHandles(t *testing.T) {
-	fewerChecks(t)
-	statetest.Run(t, func(t *testing.T) state.Storage {
-		store, err := state.Open(t.TempDir(), state.Options{MaxOpen: 1})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, store.Close()) })
-		return store
-	})
 }
 
 func TestFilesAreForTheirOwnerOnly(t *testing.T) {

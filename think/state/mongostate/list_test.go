@@ -27,7 +27,7 @@ func TestTheSecondListingLooksOnce(t *testing.T) {
 	for version := 1; version <= 6; version++ {
 		write(version)
 	}
-	commands := &filters{seen: map[string]int{}}
+	commands := &counted{seen: map[string]int{}}
 	reader := openWith(t, mongo.Options{Address: mongo.Address{URI: uri}, Sent: commands.sent})
 	list := func(finds int) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestRecordsAfterAKnownVersion(t *testing.T) {
 	}
 	records := func(after int) (found []state.Record, finds int) {
 		t.Helper()
-		commands := &filters{seen: map[string]int{}}
+		commands := &counted{seen: map[string]int{}}
 		reader := openWith(t, mongo.Options{Address: mongo.Address{URI: uri}, Sent: commands.sent})
 		found, err := reader.Records(t.Context(), key, after, 0)
 		require.NoError(t, err)

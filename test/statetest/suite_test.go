@@ -3,7 +3,10 @@ package statetest
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,9 +15,25 @@ import (
 	"savant/think/state"
 )
 
-// Run tests a Journal against its contract. open returns an empty store and closes it
-// when the test ends.
-func Run(t *testing.T, open func(t *testing.T) state.Storage) {
+// fewerChecks makes fewer random checks, or those of CI where it is set. A number that the
+// command line gives stays.
+func fewerChecks(t *testing.T, few, inCI int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks").Value
+	usual := checks.String()
+	if os.Getenv("CI") != "" {
+		few = inCI
+	}
+	if usual != "100" {
+		return
+	}
+	require.NoError(t, checks.Set(strconv.Itoa(few)))
+	t.Cleanup(func() { require.NoError(t, checks.Set(usual)) })
+}
+
+// testStorage tests a Storage against its contract. open returns an empty store and closes
+// it when the test ends.
+func testStorage(t *testing.T, open func(t *testing.T) state.Storage) {
 	for name, test := range map[string]func(*testing.T, state.Storage){
 		"journal":             testJournal,
 		"journal refuses":     testJournalRefuses,

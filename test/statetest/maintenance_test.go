@@ -13,9 +13,9 @@ import (
 	"savant/think/state"
 )
 
-// RunBackend tests a Backend like Run, and its receipts and upkeep.
-func RunBackend(t *testing.T, open func(t *testing.T) state.Backend) {
-	Run(t, func(t *testing.T) state.Storage { return open(t) })
+// testBackend tests a Backend like testStorage, and its receipts and upkeep.
+func testBackend(t *testing.T, open func(t *testing.T) state.Backend) {
+	testStorage(t, func(t *testing.T) state.Storage { return open(t) })
 	for name, test := range map[string]func(*testing.T, state.Backend){
 		"receipts":      testReceipts,
 		"delete at":     testDeleteAt,

@@ -1,4 +1,4 @@
-package mongostate_test
+package statetest
 
 import (
 	"encoding/json"
