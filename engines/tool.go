@@ -124,6 +124,8 @@ type Elicitation struct {
 	Schema json.RawMessage
 	// URL is the page on which the user can answer, too. It is empty if no page exists.
 	URL string
+	// Run is the run that it is about; empty for none.
+	Run string
 }
 
 // Answer is the person's reaction: Action is "accept", "decline" or "cancel"; Content
@@ -196,6 +198,9 @@ type Caller struct {
 	// Patient: the client waits for a call of any duration and accepts a result of any
 	// size.
 	Patient bool
+	// Resumes names the run about which the call brings an answer: another server began the
+	// call and asked. Whether it was asked is known once the question is put again.
+	Resumes string
 	// Task is what the call becomes if it takes long; nil if the client waits for it.
 	Task *Task
 	// Spell adapts a text to the client: its tools have the names that the client

@@ -165,12 +165,12 @@ func (a *Apps) release(key pageKey) {
 }
 
 // question shows what a step asks a person: INVALID_TRANSITION where it asks nothing.
-func (a *Apps) question(ctx context.Context, _ engines.Call, in appStep) (engines.Content, error) {
+func (a *Apps) question(ctx context.Context, call engines.Call, in appStep) (engines.Content, error) {
 	key, err := a.hub.options.Think.Locate(ctx, in.Workflow, in.RunID)
 	if err != nil {
 		return engines.Content{}, err
 	}
-	for _, each := range a.hub.questionsOf(ctx, key) {
+	for _, each := range a.hub.questionsOf(ctx, key, callerOf(call)) {
 		if each.Step == in.StepID {
 			return a.shownQuestion(key, each.questionView, "The question is shown to the person. Wait until they have answered.")
 		}
@@ -216,7 +216,7 @@ func (a *Apps) decide(ctx context.Context, call engines.Call, in appAnswer) (eng
 			a.release(taken)
 		}
 	}()
-	q, err := a.hub.questionShown(ctx, key, in.StepID, in.Digest)
+	q, err := a.hub.questionShown(ctx, key, in.StepID, in.Digest, callerOf(call))
 	if err != nil {
 		return engines.Content{}, err
 	}
@@ -224,13 +224,17 @@ func (a *Apps) decide(ctx context.Context, call engines.Call, in appAnswer) (eng
 	if err != nil {
 		return engines.Content{}, fault.New(fault.InvalidParams, "the form of the page cannot be read: %w", err)
 	}
-	if recorded, err = a.hub.answer(ctx, key, &q, sent, think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}); err != nil {
+	if recorded, err = a.hub.answer(ctx, key, &q, sent, callerOf(call)); err != nil {
 		return engines.Content{}, err
 	}
 	if recorded {
 		return a.content("app-said", "The answer is recorded.", "The answer is recorded. The model goes on with think.next.", map[string]any{"recorded": true})
 	}
 	return a.shownQuestion(key, q.questionView, "The answer does not fit.")
+}
+
+func callerOf(call engines.Call) think.Caller {
+	return think.Caller{ID: call.ID, Name: call.Name, Client: call.Client}
 }
 
 // appView is a run as a client shows it.

@@ -109,7 +109,7 @@ func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 				each.Parts[i].Text = fault.Cut(part.Text, inboxShown)
 				each.Hidden = each.Hidden || len(part.Text) > inboxShown
 			}
-			item := inboxItem{runRow: row, questionView: each}
+			item := inboxItem{runRow: row, questionView: each, NoAnswers: each.Barred}
 			if err != nil {
 				item.NoAnswers = fault.From(err).Details
 			}

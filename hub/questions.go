@@ -34,6 +34,9 @@ type questionView struct {
 	// Since is the time of the question. Waits says who has to agree, and which reminder is due.
 	Since string
 	Waits string
+	// Barred is why the visitor may not answer, or not once more: then they can only decline.
+	Barred string
+	OnlyNo bool
 }
 
 // question is a question to a person, with the decoding of the answer.
@@ -52,7 +55,7 @@ const questionsShown = 20
 // question with a refused answer shows why.
 func (h *Hub) shownQuestions(r *http.Request, key state.Key) (views []questionView, more int) {
 	refused, _ := refusalOf(r).form.(questionView)
-	for _, each := range h.questionsOf(r.Context(), key) {
+	for _, each := range h.questionsOf(r.Context(), key, visitorFrom(r).person()) {
 		if each.Step == refused.Step && each.Digest == refused.Digest {
 			each.questionView = refused
 		} else if len(views) >= questionsShown && each.Step != r.URL.Query().Get("step") {
@@ -64,16 +67,20 @@ func (h *Hub) shownQuestions(r *http.Request, key state.Key) (views []questionVi
 	return views, more
 }
 
-// questionsOf returns a run's current questions; none for an imported or unreadable
-// run.
-func (h *Hub) questionsOf(ctx context.Context, key state.Key) []question {
+// questionsOf returns a run's current questions as they are shown to somebody; none for an
+// imported or unreadable run.
+func (h *Hub) questionsOf(ctx context.Context, key state.Key, to think.Caller) []question {
 	waiting, err := h.options.Think.Pending(ctx, key.Workflow, key.Run)
 	if err != nil {
 		return nil
 	}
 	var out []question
 	for _, pending := range waiting {
-		out = append(out, h.question(pending))
+		q := h.question(pending)
+		if err := pending.Admits(to.Person(), false); err != nil {
+			q.Barred, q.OnlyNo = sentence(fault.Diagnostic{Message: fault.From(err).Message()}), pending.Admits(to.Person(), true) == nil
+		}
+		out = append(out, q)
 	}
 	return out
 }
@@ -185,7 +192,7 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 		h.again(w, r, err, nil, shown)
 		return
 	}
-	q, err := h.questionShown(r.Context(), key, r.PostFormValue("step"), r.PostFormValue("digest"))
+	q, err := h.questionShown(r.Context(), key, r.PostFormValue("step"), r.PostFormValue("digest"), visitorFrom(r).person())
 	if err != nil {
 		h.again(w, r, err, nil, shown)
 		return
@@ -204,8 +211,8 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 
 // questionShown returns the question that a page showed: STATE_CONFLICT if it waits no more, or
 // is another one now.
-func (h *Hub) questionShown(ctx context.Context, key state.Key, step, digest string) (question, error) {
-	questions := h.questionsOf(ctx, key)
+func (h *Hub) questionShown(ctx context.Context, key state.Key, step, digest string, to think.Caller) (question, error) {
+	questions := h.questionsOf(ctx, key, to)
 	at := slices.IndexFunc(questions, func(q question) bool { return q.Step == step })
 	switch {
 	case at < 0:
@@ -235,7 +242,7 @@ func (h *Hub) answer(ctx context.Context, key state.Key, q *question, sent url.V
 func (q *question) read(sent url.Values) (answer any, ok bool) {
 	if q.Approval {
 		q.Comment = strings.ReplaceAll(sent.Get("comment"), "\r\n", "\n")
-		decision := sent.Get("decision")
+		decision := strings.Join(sent["decision"], " ") // two are none
 		switch {
 		case decision == "approve" && q.Hidden:
 			q.Problem = "Not all of it is shown here, so it cannot be approved here."

@@ -50,9 +50,9 @@ type Pending struct {
 // filled in at.
 func (p Pending) Form() form.Form { return form.New(p.written) }
 
-// For reports whether a person can answer.
-func (p Pending) For(person string) bool {
-	return (len(p.Approvers) == 0 || slices.Contains(p.Approvers, person)) && !slices.Contains(p.Agreed, person)
+// Admits says why a person's answer, or their no, would not be taken: APPROVAL_REQUIRED.
+func (p Pending) Admits(person string, declines bool) error {
+	return (&flow.Approval{Approvers: p.Approvers, Count: p.Count}).Admits(p.StepID, person, p.Agreed, declines)
 }
 
 // Pending returns the steps of a run that wait for a person, in declaration
@@ -193,7 +193,7 @@ func (e *Engine) askPerson(ctx context.Context, replied eventResult, caller Call
 	misfit, misfits := "", 0 // why the last answer does not fit
 	for range maxForms {
 		pending := replied.waiting
-		if replied.Fault != nil || pending == nil || ask == nil || !pending.For(caller.Person()) {
+		if replied.Fault != nil || pending == nil || ask == nil || pending.Admits(caller.Person(), false) != nil {
 			break
 		}
 		answer, elsewhere, err := e.elicitUntilAnswered(ctx, ask, *pending, misfit)
@@ -305,7 +305,7 @@ func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending, misfit string) 
 		message, schema = tooLong(p, len(message)), json.RawMessage(`{"type":"object","properties":{}}`)
 		e.Logger.Info("a question is too long for a form; it waits in the hub and for savant approve", "run", p.RunID, "step", p.StepID)
 	}
-	answer, err := ask(ctx, Form{Message: message, Schema: schema, URL: e.page(p)})
+	answer, err := ask(ctx, Form{Message: message, Schema: schema, URL: e.page(p), Run: p.RunID})
 	if err != nil {
 		e.Logger.Info("the client did not ask the person", "run", p.RunID, "step", p.StepID, "error", err)
 	}
@@ -398,6 +398,8 @@ type Form struct {
 	Schema json.RawMessage
 	// URL is the page of the hub where it is answered too; empty: none is known.
 	URL string
+	// Run is the run that it is about; empty for none.
+	Run string
 }
 
 // Filled is the person's response: Action is "accept", "decline" or "cancel"; Content

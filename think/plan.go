@@ -1,6 +1,7 @@
 package think
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,9 @@ type PlanInput struct {
 	// Driven says that this program carries the steps out itself, also with tools that
 	// it does not publish.
 	Driven bool `json:"-"`
+	// Resumes names a run about which the person at the client was asked, in a call of another
+	// server that has ended. They are asked again, and their client has the answer.
+	Resumes string `json:"-"`
 }
 
 // Plan starts a run, or returns the state of an existing one. Errors: UNKNOWN_WORKFLOW,
@@ -40,8 +44,8 @@ type PlanInput struct {
 func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	given := in.Params
 	name := PlainName(in.Workflow)
-	key := state.Key{Workflow: name, Run: in.RunID}
-	if in.RunID == "" {
+	key := state.Key{Workflow: name, Run: cmp.Or(in.RunID, in.Resumes)}
+	if key.Run == "" || in.RunID == "" && key.Validate() != nil { // what is resumed may be made up
 		key.Run = e.NewID()
 	}
 	if in.Workflow == "" {
@@ -53,8 +57,8 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		}
 		return nil, err
 	}
-	if in.RunID != "" {
-		reply, err := e.existing(ctx, in.Caller, key, given)
+	if in.RunID != "" || in.Resumes != "" {
+		reply, err := e.existing(ctx, in, key, given)
 		if !errors.Is(err, fault.UnknownRun) {
 			return reply, err
 		}
@@ -90,7 +94,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	}
 	result, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, note: strings.TrimSpace(note + " " + e.rulesNote(graph)), terms: termsOf(graph), by: in.Caller})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
-		return e.existing(ctx, in.Caller, key, given) // another process planned it first
+		return e.existing(ctx, in, key, given) // another process planned it first
 	}
 	if err != nil {
 		return nil, err
@@ -165,31 +169,39 @@ func PlainName(workflow string) string {
 
 // existing returns an existing run in its present state, if its parameters equal the
 // given ones, if any.
-func (e *Engine) existing(ctx context.Context, caller Caller, key state.Key, given map[string]any) (*Reply, error) {
+func (e *Engine) existing(ctx context.Context, in PlanInput, key state.Key, given map[string]any) (*Reply, error) {
+	reply, err := e.standing(ctx, in, key, given)
+	if err != nil || in.Resumes == "" {
+		return restored(e.located(reply, in.Caller), err)
+	}
+	return e.askPerson(ctx, reply, in.Caller)
+}
+
+// standing is the reply of existing before the person is asked.
+func (e *Engine) standing(ctx context.Context, in PlanInput, key state.Key, given map[string]any) (reply eventResult, err error) {
 	l, err := e.open(ctx, key.Workflow, key.Run)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	defer l.mu.Unlock()
-	if given != nil { // a call without parameters continues any run
+	if given != nil && in.Resumes == "" { // a call without parameters continues any run
 		workflow := l.run.View().Graph().Workflow
 		params, err := workflow.Bind(workflow.ConvertTexts(given))
 		if err != nil {
-			return nil, err
+			return reply, err
 		}
 		if !reflect.DeepEqual(params, l.run.View().Params()) {
-			return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
+			return reply, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
 		}
 	}
-	e.callers.note(caller, key)
-	reply := eventResult{}
+	e.callers.note(in.Caller, key)
 	if l.version == 1 {
 		reply, err = e.repeat(ctx, l, 1)
 	} else {
 		reply, err = e.currentReply(ctx, l)
 	}
 	reply.waiting = l.waiting()
-	return restored(e.located(reply, caller), err)
+	return reply, err
 }
 
 // currentReply is the reply to "where is this run?".

@@ -61,6 +61,7 @@ func (h Hooks) required(e *think.Engine) tool[think.PlanInput, *think.Reply] {
 			}
 		}
 		in.Caller = h.caller(ctx, call, think.Asked{Tool: "think.plan", Workflow: in.Workflow, Run: in.RunID})
+		in.Resumes = call.Resumes
 		return e.Plan(ctx, in)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 	"savant/internal/visible"
 	"savant/think/flow"
 	"savant/think/library"
@@ -29,14 +30,18 @@ const (
 // to use it, and that think.plan leads through it. A skill has none of the steps, so that
 // nobody follows them without Savant.
 func Skills(of *library.Library) ([]engines.Skill, error) {
-	list, taken := []engines.Skill{}, map[string]bool{}
+	list, twins := []engines.Skill{}, map[string]int{}
+	for _, entry := range of.List() {
+		if entry.Err == nil {
+			twins[plainSkillName(entry.Workflow.Name)]++
+		}
+	}
 	for _, entry := range of.List() {
 		if entry.Err != nil {
 			continue
 		}
-		name := skillName(entry.Workflow.Name, taken)
-		taken[name] = true
-		skill, err := skillOf(name, entry)
+		name := entry.Workflow.Name
+		skill, err := skillOf(skillName(name, twins[plainSkillName(name)] > 1), entry)
 		if err != nil {
 			return nil, err
 		}
@@ -45,19 +50,25 @@ func Skills(of *library.Library) ([]engines.Skill, error) {
 	return list, nil
 }
 
-// skillName is the name of a workflow's skill: small letters, digits and single hyphens.
-func skillName(workflow string, taken map[string]bool) string {
+// skillEnd is the end of the name of a skill that has a twin.
+var skillEnd = pattern.Lazy(`-[0-9a-f]{12}$`)
+
+// plainSkillName is the name of a workflow's skill: small letters, digits and single hyphens.
+func plainSkillName(workflow string) string {
 	words := strings.FieldsFunc(workflow, func(r rune) bool { return r == '_' || r == '-' })
-	base := "savant-" + strings.Join(words, "-")
-	for number := 1; ; number++ {
-		end := ""
-		if number > 1 {
-			end = fmt.Sprintf("-%d", number)
-		}
-		if name := strings.TrimRight(base[:min(len(base), maxSkillName-len(end))], "-") + end; !taken[name] {
-			return name
-		}
+	name := "savant-" + strings.Join(words, "-")
+	return strings.TrimRight(name[:min(len(name), maxSkillName)], "-")
+}
+
+// skillName is the plain name, or for a workflow with a twin of the same plain name, one that
+// no other workflow ever has. So a name means no other workflow while its own is there.
+func skillName(workflow string, twin bool) string {
+	name := plainSkillName(workflow)
+	if !twin && !skillEnd().MatchString(name) {
+		return name
 	}
+	end := "-" + jsonvalue.HexSum([]byte(workflow))[:12]
+	return strings.TrimRight(name[:min(len(name), maxSkillName-len(end))], "-") + end
 }
 
 func skillOf(name string, entry library.Entry) (engines.Skill, error) {

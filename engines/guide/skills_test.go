@@ -43,6 +43,29 @@ func TestSkillsSayWhenToUseAWorkflow(t *testing.T) {
 		workflow, _ := metadata[guide.SkillMark].(string)
 		names[workflow] = each.Name
 	}
-	require.Equal(t, map[string]string{"fix-pr": "savant-fix-pr", "fix_pr": "savant-fix-pr-2", "z__z": "savant-z-z",
+	require.Equal(t, map[string]string{"fix-pr": "savant-fix-pr-93b2c667083e", "fix_pr": "savant-fix-pr-da5955547d27", "z__z": "savant-z-z",
 		"a" + strings.Repeat("b", 63): "savant-a" + strings.Repeat("b", 56)}, names)
+}
+
+// A name of a skill does not come to mean another workflow when others come beside its own.
+func TestANameOfASkillKeepsItsMeaning(t *testing.T) {
+	long := "a" + strings.Repeat("b", 62)
+	meant := map[string]string{}
+	for _, folder := range [][]string{{"fix_pr"}, {"fix-pr", "fix_pr"}, {"fix_pr", "fix__pr", "fix-pr"}, {"fix_pr_da5955547d27", "fix_pr"}, {long, long + "c"}, {long + "c", long + "d", long}, {"fix_pr"}} {
+		files := fstest.MapFS{}
+		for _, name := range folder {
+			files["workflows/"+name+".yaml"] = &fstest.MapFile{Data: []byte("name: " + name + "\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n")}
+		}
+		skills, err := guide.Skills(library.New(library.Layer{Files: files}))
+		require.NoError(t, err)
+		require.Len(t, skills, len(folder))
+		for _, each := range skills {
+			metadata, _ := each.Frontmatter["metadata"].(map[string]any)
+			workflow, _ := metadata[guide.SkillMark].(string)
+			known, there := meant[each.Name]
+			require.True(t, !there || known == workflow, "%s means %s and %s", each.Name, known, workflow)
+			require.LessOrEqual(t, len(each.Name), 64)
+			meant[each.Name] = workflow
+		}
+	}
 }

@@ -75,6 +75,7 @@ type retriedAnswer struct {
 // question waits for its answer, which the asking tool decodes.
 type question struct {
 	mcp.ElicitationParams
+	run    string
 	answer chan []byte
 }
 
@@ -85,6 +86,9 @@ func (c *connection) begin(ctx context.Context, asked *call) outcome {
 		asks: make(chan question), done: make(chan outcome, 1), brought: asked.retriedAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{}
+	if e.brought != nil {
+		_, caller.Resumes = tokenParts(e.brought.token)
+	}
 	if asked.canAsk() {
 		caller.Person = e
 	}
@@ -148,7 +152,7 @@ func (c *connection) await(ctx context.Context, e *execution, asking *call) outc
 
 // suspend answers a call with its question.
 func (c *connection) suspend(ctx context.Context, e *execution, asked question) outcome {
-	token := newToken()
+	token := newToken(asked.run)
 	if e.questions != nil {
 		if err := e.questions.Asked(ctx, e.digest(token, asked.ElicitationParams)); err != nil {
 			c.server.logger.Warn("a question was not noted, so its answer will not count", "tool", e.tool, "error", fault.From(err).Message())
@@ -164,16 +168,18 @@ func (c *connection) suspend(ctx context.Context, e *execution, asked question) 
 // Ask is engines.Person for a call that can be suspended.
 func (e *execution) Ask(ctx context.Context, elicitation engines.Elicitation) (engines.Answer, error) {
 	defer func() { e.brought = nil }()
-	return e.client.askEachWay(ctx, elicitation, e.gone, e.ask)
+	return e.client.askEachWay(ctx, elicitation, e.gone, func(ctx context.Context, way mcp.ElicitationParams) (engines.Answer, error) {
+		return e.ask(ctx, question{ElicitationParams: way, run: elicitation.Run, answer: make(chan []byte, 1)})
+	})
 }
 
 // ask suspends the call with a question, or takes the answer that came with the call.
-func (e *execution) ask(ctx context.Context, asked mcp.ElicitationParams) (engines.Answer, error) {
-	if answer := e.brought; answer != nil && e.take(ctx, answer.token, asked) {
+func (e *execution) ask(ctx context.Context, waiting question) (engines.Answer, error) {
+	if answer := e.brought; answer != nil && e.take(ctx, answer.token, waiting.ElicitationParams) {
 		e.brought = nil
-		return readAnswer(answer.raw, askedAt(answer.token))
+		asked, _ := tokenParts(answer.token)
+		return readAnswer(answer.raw, asked)
 	}
-	waiting := question{ElicitationParams: asked, answer: make(chan []byte, 1)}
 	select {
 	case e.asks <- waiting:
 	case <-ctx.Done():
@@ -188,15 +194,18 @@ func (e *execution) ask(ctx context.Context, asked mcp.ElicitationParams) (engin
 	}
 }
 
-// newToken returns a token that says when its question was asked. A client cannot change
-// it: the digest of the question has it.
-func newToken() string { return rand.Text() + "." + strconv.FormatInt(time.Now().UnixMilli(), 10) }
+// newToken returns a token that says when its question was asked, and about which run. A
+// client cannot change it: the digest of the question has it.
+func newToken(run string) string {
+	return rand.Text() + "." + strconv.FormatInt(time.Now().UnixMilli(), 10) + "." + run
+}
 
-// askedAt is when the question of a token was asked.
-func askedAt(token string) time.Time {
-	_, when, _ := strings.Cut(token, ".")
+// tokenParts reads a token, which may be made up.
+func tokenParts(token string) (asked time.Time, run string) {
+	_, rest, _ := strings.Cut(token, ".")
+	when, run, _ := strings.Cut(rest, ".")
 	milliseconds, _ := strconv.ParseInt(when, 10, 64)
-	return time.UnixMilli(milliseconds)
+	return time.UnixMilli(milliseconds), run
 }
 
 // digest names a question: the token that it was asked under, the call that asked and

@@ -79,12 +79,12 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 		return Caller{}, fault.New(fault.ToolDenied, "%w: send it in the header Authorization, after the word Bearer", ErrNoToken)
 	}
 	if found, is := d.currentTokens().Find(token); is {
-		return Caller{Name: tokenName(found.Name), Scopes: knownScopes(found.Scopes), Folder: found.Path, PerMinute: found.PerMinute, PerDay: found.PerDay}, nil
+		return Caller{Name: NameInRecords(found.Name), Scopes: knownScopes(found.Scopes), Folder: found.Path, PerMinute: found.PerMinute, PerDay: found.PerDay}, nil
 	}
 	if d.options.Issuer != nil && strings.Count(token, ".") == 2 {
 		caller, err := d.options.Issuer.Caller(ctx, token)
 		if err == nil {
-			caller.Name = tokenName(caller.Name)
+			caller.Name = NameInRecords(caller.Name)
 			return caller, nil
 		}
 		d.options.Logger.InfoContext(ctx, "a token of the authorisation server was refused", "cause", err.Error())
@@ -92,9 +92,9 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 	return Caller{}, fault.New(fault.ToolDenied, "%w", ErrWrongToken)
 }
 
-// tokenName is the name of a token in records. One that is called as records call who has
+// NameInRecords is the name of a token in records. One that is called as records call who has
 // none, such as local, is not taken for that person.
-func tokenName(name string) string {
+func NameInRecords(name string) string {
 	if slices.Contains([]string{Local().Name, "terminal", "hub", "hook"}, name) {
 		return "token " + name
 	}

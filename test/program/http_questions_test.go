@@ -125,14 +125,26 @@ func testApprovals(t *testing.T, notes string, environment ...string) {
 	waits(second.modernCall(t, token, "think_next", next("r1"), yes(state)))
 	waits(first.modernCall(t, token, "think_next", next("r1"), yes(state)))
 
+	// The question of think.plan, of a run that the call itself began, or continued.
+	for number, plan := range []map[string]any{{"workflow": "ships"}, {"workflow": "ships", "run_id": "r3"}} {
+		var q question
+		require.NoError(t, json.Unmarshal([]byte(first.modernCall(t, token, "think_plan", plan, nil)), &q))
+		state, at := q.Result.RequestState, strings.LastIndex(q.Result.RequestState, ".")
+		waits(second.modernCall(t, stranger, "think_plan", plan, yes(state)))
+		waits(second.modernCall(t, token, "think_plan", plan, yes(state[:at]+".r2")))
+		require.Contains(t, second.modernCall(t, token, "think_plan", plan, yes(state)), "Where to?", number)
+		waits(second.modernCall(t, token, "think_plan", map[string]any{"workflow": "ships"}, yes(state+"?")))
+	}
+
 	// Of a no and a yes in one message neither counts, and the question still waits.
 	twice := strings.Replace(`{"question":{"action":"decline"},"question":YES}`, "YES", `{"action":"accept","content":{"approved":true}}`, 1)
 	require.Contains(t, first.modernCall(t, token, "think_next", next("r2"), map[string]any{"requestState": asks("r2"), "inputResponses": json.RawMessage(twice)}), "twice")
 	stolen := asks("r2")
 	name, when, _ := strings.Cut(stolen, ".")
-	milliseconds, err := strconv.ParseInt(when, 10, 64)
+	began, about, _ := strings.Cut(when, ".")
+	milliseconds, err := strconv.ParseInt(began, 10, 64)
 	require.NoError(t, err)
-	later := fmt.Sprintf("%s.%d", name, milliseconds+3_600_000)
+	later := fmt.Sprintf("%s.%d.%s", name, milliseconds+3_600_000, about)
 	foreign := next("r2")
 	foreign["state_version"] = 1
 	for _, each := range []*overHTTP{second, first} {

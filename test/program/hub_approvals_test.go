@@ -46,6 +46,15 @@ steps:
 		status, body, _ := h.ask(browser(t), http.MethodPost, "/runs/both/r1/"+path, form, "Authorization", "Bearer "+tokens[name], "Content-Type", "application/x-www-form-urlencoded")
 		return status, body
 	}
+	_, barred, _ := h.ask(browser(t), http.MethodGet, "/", nil, "Authorization", "Bearer "+tokens["carl"])
+	require.Contains(t, barred, "takes the answers of anna, ben, not of carl.")
+	require.NotContains(t, barred, `name="decision"`, "the inbox has a form for who may not answer")
+	_, barred, _ = h.ask(browser(t), http.MethodGet, "/runs/both/r1", nil, "Authorization", "Bearer "+tokens["carl"])
+	require.Contains(t, barred, "takes the answers of anna, ben, not of carl.")
+	require.NotContains(t, barred, `name="decision"`)
+	status, page = send("anna", "answer", url.Values{"step": {"agree"}, "digest": {digest[1]}, "decision": {"approve", "decline"}})
+	require.Equal(t, 422, status)
+	require.Contains(t, page, "Approve or decline.")
 	yes := url.Values{"step": {"agree"}, "digest": {digest[1]}, "decision": {"approve"}}
 	for _, each := range []struct {
 		name   string

@@ -48,6 +48,13 @@ func (c *checker) choices(step *flow.Step) {
 	}
 }
 
+// reminders finds times after which nobody is reminded.
+func (c *checker) reminders(step *flow.Step) {
+	for _, key := range step.Approval.Never {
+		c.at(fault.YAMLSchemaViolation, "", step.Path()+"."+key, "%s is a time such as 30m; leave it out for no reminder", key)
+	}
+}
+
 func (c *checker) step(step *flow.Step) {
 	in, sites := c.scopeOf(step), step.Sites()
 	in.reader, in.skips, c.told = step.ID, c.skips, map[string]bool{}
@@ -82,6 +89,9 @@ func (c *checker) step(step *flow.Step) {
 		inner := in
 		inner.result = c.outputsOf(step)
 		c.condition("until", step.Until, sites.Until, inner)
+	}
+	if step.Approval != nil {
+		c.reminders(step)
 	}
 	if step.Approval != nil && step.Approval.Scope != nil && step.Approval.Scope.Where != nil {
 		c.checkScope(step.Approval.Scope, in)

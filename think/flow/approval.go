@@ -35,6 +35,8 @@ type Approval struct {
 	// Remind and Escalate are milliseconds, 0 for never: when a question that still waits is
 	// brought up again, and to somebody else.
 	Remind, Escalate int64
+	// Never names those of the two keys that are written and name no time.
+	Never []string
 	// Scope is what a yes covers beyond the step, or nil.
 	Scope *Scope
 }
@@ -146,21 +148,21 @@ func (s *Scope) String() string {
 	return "a yes covers at most " + strconv.Itoa(s.Most) + " calls of " + s.Call + where + ", for " + s.expires
 }
 
-// May reports whether a person may answer.
-func (a *Approval) May(person string) bool {
-	return a == nil || len(a.Approvers) == 0 || slices.Contains(a.Approvers, person)
-}
-
-// admitPerson refuses a person who may not answer the unit, or agreed already.
-func (u *unit) admitPerson(answer Answer) error {
-	a := u.step().Approval
-	if !a.May(answer.By) {
-		return fault.New(fault.ApprovalRequired, "step %q takes the answers of %s, not of %s", u.id, strings.Join(a.Approvers, ", "), fault.Cut(answer.By, 60))
-	}
-	if agreed := u.rare().agreed; slices.Contains(agreed, answer.By) && !declined(u.step(), answer.Result) {
-		return fault.New(fault.ApprovalRequired, "%s agreed already, and counts once: step %q needs %d persons, so %d more", fault.Cut(answer.By, 60), u.id, a.Count, a.Count-len(agreed))
+// Admits refuses a person who may not answer a step, or who agreed already and does not
+// decline now: APPROVAL_REQUIRED.
+func (a *Approval) Admits(step, person string, agreed []string, declines bool) error {
+	switch {
+	case a == nil:
+	case len(a.Approvers) > 0 && !slices.Contains(a.Approvers, person):
+		return fault.New(fault.ApprovalRequired, "step %q takes the answers of %s, not of %s", step, strings.Join(a.Approvers, ", "), fault.Cut(person, 60))
+	case slices.Contains(agreed, person) && !declines:
+		return fault.New(fault.ApprovalRequired, "%s agreed already, and counts once: step %q needs %d persons, so %d more", fault.Cut(person, 60), step, a.Count, a.Count-len(agreed))
 	}
 	return nil
+}
+
+func (u *unit) admitPerson(answer Answer) error {
+	return u.step().Approval.Admits(u.id, answer.By, u.rare().agreed, declined(u.step(), answer.Result))
 }
 
 // agrees takes a yes to which others have to be added, and reports whether it was one.
@@ -271,7 +273,13 @@ func (p *parser) approval(s *Step, keys entries) {
 			p.add(fault.YAMLSchemaViolation, s.path+"."+key, keys.value(key), "%s is for human.approve: a question has one answer", key)
 		}
 	}
-	a := &Approval{Count: 1, Remind: milliseconds(p.duration(keys, "remind_after", s.path)), Escalate: milliseconds(p.duration(keys, "escalate_after", s.path))}
+	a := &Approval{Count: 1}
+	for i, key := range []string{"remind_after", "escalate_after"} {
+		written, into := p.duration(keys, key, s.path), []*int64{&a.Remind, &a.Escalate}[i]
+		if *into = milliseconds(written); written != "" && *into == 0 {
+			a.Never = append(a.Never, key)
+		}
+	}
 	p.integer(keys, "count", s.path, 1, maxPersons, &a.Count)
 	p.approvers(a, s.path+".approvers", keys.value("approvers"))
 	if names := len(a.Approvers); names > 0 && a.Count > names {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/access"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/internal/webguard"
@@ -241,7 +242,7 @@ func (a *App) checkApprovers(workflow *flow.Workflow, into *CheckedFile) {
 	lines := fault.Lines(string(workflow.Source))
 	for _, d := range workflow.Approvers() {
 		name := d.Actual
-		if name == think.ByLocal || slices.ContainsFunc(tokens, func(each webguard.Token) bool { return each.Name == name }) {
+		if name == think.ByLocal || slices.ContainsFunc(tokens, func(each webguard.Token) bool { return access.NameInRecords(each.Name) == name }) {
 			continue
 		}
 		d.Message, d.Actual = fmt.Sprintf("no token of this machine is named %q, so nobody answers here under that name: savant token add makes one", name), ""

@@ -159,6 +159,12 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	if err != nil {
 		return err
 	}
+	if err := pending.Admits(think.ByLocal, said.decline); err != nil {
+		if pending.Admits(think.ByLocal, true) == nil {
+			err = fault.From(err).Hinted(fault.Hint{Text: "with --decline you take it back"})
+		}
+		return err
+	}
 	if err := p.show(pending); err != nil {
 		return err
 	}
