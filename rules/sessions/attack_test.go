@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,4 +90,18 @@ func TestTheSignOfAZeroIsNoWayAround(t *testing.T) {
 	registry := w.start()
 	require.NoError(t, invoke(registry, lasting, "pay.slow", `{"amount":0}`))
 	require.ErrorIs(t, invoke(registry, lasting, "pay.slow", `{"amount":-0}`), fault.RuleRefused)
+}
+
+// TestArgumentsThatCannotBeReadAreNoWayAround: a rule that allows for a missing argument would let
+// a call pass whose arguments are taken for none.
+func TestArgumentsThatCannotBeReadAreNoWayAround(t *testing.T) {
+	w := newWorld(t, `rules: [{id: push, before: Bash, when: "string(input?.command ?? '') matches 'push'", deny: true}]`)
+	deep := strings.Repeat("[", 300) + strings.Repeat("]", 300)
+	for input, refused := range map[string]bool{
+		"": false, "null": false, "{}": false, `{"command":"ls"}`: false, `{"command":"git push"}`: true, `{"command":"ls","command":"git push"}`: true,
+		`"git push"`: true, `["git push"]`: true, "5": true, `{"command":"git push","n":1e400}`: true, `{"command":"git push","n":` + deep + `}`: true, `{"command":`: true,
+	} {
+		event := gate.Event{Client: "copilot-cli", Session: "s", Kind: gate.BeforeTool, Tool: "Bash", Input: json.RawMessage(input)}
+		require.Equal(t, refused, w.openHooks().Ask(t.Context(), event).Verdict == gate.Refuse, input)
+	}
 }

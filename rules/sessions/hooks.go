@@ -3,6 +3,7 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,11 +37,9 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	case !set.Reads(tool):
 		return gate.Decision{}
 	}
-	call := rules.Call{Tool: tool, Input: map[string]any{}, Session: hookSession(e), Time: k.options.Now().UnixMilli(), Witness: "hook", Runs: runs}
-	if value, err := jsonvalue.DecodeStored(e.Input); err == nil {
-		if input, is := rules.Plain(value).(map[string]any); is {
-			call.Input = input
-		}
+	call := rules.Call{Tool: tool, Session: hookSession(e), Time: k.options.Now().UnixMilli(), Witness: "hook", Runs: runs}
+	if call.Input, err = argumentsOf(e); err != nil && e.Kind == gate.BeforeTool && !ours {
+		return refusal(err)
 	}
 	switch e.Kind {
 	case gate.AfterTool:
@@ -58,6 +57,25 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 		}
 	}
 	return gate.Decision{}
+}
+
+// argumentsOf returns the arguments of a client's call, none where it has none.
+func argumentsOf(e gate.Event) (map[string]any, error) {
+	if len(e.Input) == 0 {
+		return map[string]any{}, nil
+	}
+	value, err := jsonvalue.DecodeStored(e.Input)
+	input, is := rules.Plain(value).(map[string]any)
+	if err == nil && !is && value != nil {
+		err = errors.New("expected an object, found " + jsonvalue.Kind(value))
+	}
+	if err != nil {
+		return map[string]any{}, fault.New(fault.RuleRefused, "%s was not called: rules are about it, and its arguments cannot be read: %w", e.Tool, err)
+	}
+	if input == nil {
+		input = map[string]any{}
+	}
+	return input, nil
 }
 
 // ruled is the cause of a refusal by a rule.
@@ -139,7 +157,7 @@ func spelt(known, name string) string {
 
 // after notes how a call of the client ended.
 func (k *Keeper) after(ctx context.Context, call rules.Call, e gate.Event) error {
-	return k.locked(ctx, call.Session, func() error {
+	return k.locked(ctx, call, func() error {
 		name := k.waiting(call)
 		if name == "" { // no hook saw it begin
 			name = newName()
@@ -170,7 +188,7 @@ func (k *Keeper) waiting(call rules.Call) string {
 // ended notes at the end of a model's turn that nobody knows how the calls ended that no
 // hook reported: a person may have declined them.
 func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
-	return k.locked(ctx, hookSession(e), func() error {
+	return k.locked(ctx, rules.Call{Session: hookSession(e)}, func() error {
 		return k.lose(func(each *running) bool { return each.made.Session == hookSession(e) })
 	})
 }

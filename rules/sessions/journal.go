@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -75,6 +76,8 @@ type record struct {
 	// Order is where the record stands among those of all sessions, where that is not Time: in
 	// the same millisecond, or after a clock was set back.
 	Order int64 `json:"order,omitempty"`
+
+	passed int // the calls of the session before it that were left out
 }
 
 // journals are the calls of a folder, a file for each session. They are shared with other
@@ -84,6 +87,41 @@ type journals struct {
 	read map[string]int64 // how far each file was read
 	last int64            // the order of the last record
 	kept string           // the rules that were kept last
+	// sizes are those of the files that names listed, and glance leaves out records; nil: none.
+	sizes  map[string]int64
+	glance *glance
+}
+
+// glance reads records for one decision: those of calls that cannot change it are left out.
+type glance struct {
+	traces []rules.Trace
+	calls  map[string]bool // that are not left out
+}
+
+// Every record of a call, and of its end, begins so.
+const (
+	callStart = `{"kind":"` + kindCall + `","call":"`
+	endStart  = `{"kind":"` + kindEnd + `","call":"`
+)
+
+// passes reports whether a record is left out, and how many calls it is.
+func (g *glance) passes(line []byte) (passes bool, calls int) {
+	if rest, is := bytes.CutPrefix(line, []byte(endStart)); is && g != nil {
+		name, _, _ := bytes.Cut(rest, []byte(`"`))
+		return !g.calls[string(name)], 0
+	}
+	rest, is := bytes.CutPrefix(line, []byte(callStart))
+	if !is || g == nil {
+		return false, 0
+	}
+	for _, each := range g.traces {
+		if bytes.Contains(line, []byte(each.Member)) && bytes.Contains(line, []byte(each.Tool)) {
+			name, _, _ := bytes.Cut(rest, []byte(`"`))
+			g.calls[string(name)] = true
+			return false, 0
+		}
+	}
+	return true, 1
 }
 
 func (j *journals) fileOf(session string) string {
@@ -138,12 +176,18 @@ func (j *journals) names(since time.Time) ([]string, error) {
 		return nil, ownfolder.NotRead(home, err)
 	}
 	var names []string
+	j.sizes = map[string]int64{}
 	for _, entry := range entries {
 		if path.Ext(entry.Name()) != ending {
 			continue
 		}
-		if info, err := entry.Info(); since.IsZero() || err != nil || info.ModTime().After(since) {
-			names = append(names, home+"/"+entry.Name())
+		name := home + "/" + entry.Name()
+		info, err := entry.Info()
+		if err == nil {
+			j.sizes[name] = info.Size()
+		}
+		if since.IsZero() || err != nil || info.ModTime().After(since) {
+			names = append(names, name)
 		}
 	}
 	return names, nil
@@ -153,6 +197,9 @@ func (j *journals) names(since time.Time) ([]string, error) {
 func (j *journals) follow(names []string, visit func(record)) error {
 	var added []*record
 	for _, name := range names {
+		if size, known := j.sizes[name]; known && size == j.read[name] {
+			continue
+		}
 		latest := int64(0)
 		err := j.followOne(name, func(read record) {
 			latest = cmp.Or(read.Order, max(latest, read.Time)) // also of a record that has no order
@@ -187,11 +234,21 @@ func (j *journals) followOne(name string, visit func(record)) error {
 	if info.Size() < j.read[name] {
 		return fault.New(fault.StateCorrupt, "%s is shorter than it was", name)
 	}
+	if j.glance != nil { // a record that is left out may be the last one
+		j.last = max(j.last, info.ModTime().UnixMilli())
+	}
+	passed := 0
 	return journal.Read(file, j.read[name], info.Size(), json.Valid, func(line []byte) error {
 		var read record
+		if passes, calls := j.glance.passes(line); passes {
+			passed += calls
+			j.read[name] += int64(len(line)) + 1
+			return nil
+		}
 		if err := jsonvalue.UnmarshalStored(line, &read); err != nil || read.Kind == "" {
 			return fault.New(fault.StateCorrupt, "%s, at byte %d, is not a record of a call: move the file away", name, j.read[name])
 		}
+		read.passed, passed = passed, 0
 		visit(read)
 		j.read[name] += int64(len(line)) + 1
 		return nil

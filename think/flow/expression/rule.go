@@ -42,6 +42,8 @@ type ListRead struct {
 	// by which it looks calls up.
 	Function string
 	Keys     []string
+	// Inputs are the members of input whose values the keys have; nil: one has another value.
+	Inputs []string
 	// Results says that the predicate reads results.
 	Results bool
 	// Depth counts the predicates around the read.
@@ -182,7 +184,7 @@ func (r *rewriter) items(n *ast.BuiltinNode) ast.Node {
 	if len(keys) == 0 || !selective[n.Name] {
 		return list
 	}
-	read.Keys = keys
+	read.Keys, read.Inputs = keys, membersOfInput(values)
 	wanted := &Read{Root: read.Root, Name: read.Name, Negative: r.negative, Unclear: unclear, Keys: keys}
 	// As without an index, the values are not computed for an empty list.
 	return &ast.ConditionalNode{Ternary: true, Cond: call("+isEmpty", n.Arguments[0], list), Exp1: &ast.ArrayNode{},
@@ -222,6 +224,20 @@ func equalities(node ast.Node) (keys []string, values []ast.Node) {
 	return keys, values
 }
 
+// membersOfInput returns the k of each input.k, nil where a value is another one.
+func membersOfInput(values []ast.Node) (members []string) {
+	for _, each := range values {
+		base, links := Flatten(each)
+		name, is := base.(*ast.IdentifierNode)
+		key, constant := firstName(links)
+		if !is || name.Value != rootInput || len(links) != 1 || links[0].Optional || !constant {
+			return nil
+		}
+		members = append(members, key)
+	}
+	return members
+}
+
 // inputKey returns the k of .input.k.
 func inputKey(node ast.Node) (string, bool) {
 	base, links := Flatten(node)
@@ -231,7 +247,7 @@ func inputKey(node ast.Node) (string, bool) {
 	}
 	input, _ := firstName(links)
 	key, constant := firstName(links[1:])
-	return key, constant && input == "input"
+	return key, constant && input == rootInput
 }
 
 // use says how a part of a predicate uses the item: at all, and its result.

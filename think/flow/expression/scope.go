@@ -14,6 +14,7 @@ const (
 	rootLoop   = "loop"
 	rootRun    = "run"
 	rootResult = "result"
+	rootInput  = "input"
 )
 
 // Scope defines the names of a source. It is known when the workflow is parsed, before
