@@ -2,8 +2,6 @@ package mongotest
 
 import (
 	"errors"
-	"io"
-	"net"
 	"strconv"
 	"sync"
 	"testing"
@@ -19,13 +17,11 @@ import (
 // confirmed by a majority. It supports only what Collection.Watch of package mongo
 // needs: a test double, since MongoDB is not available everywhere.
 type ChangeStreams struct {
-	listener net.Listener
-	target   string
-	working  sync.WaitGroup
+	proxy *Proxy
 
 	mu      sync.Mutex
-	clients map[net.Conn]bool
 	streams map[int64]*changeStream
+	inserts map[int32][]string // keys of inserts that have no reply yet, by request
 	opened  int64
 }
 
@@ -41,31 +37,15 @@ type changeStream struct {
 func NewChangeStreams(t testing.TB, server *Server) *ChangeStreams {
 	t.Helper()
 	server.skipForeign("the test puts a double before the server")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &ChangeStreams{listener: listener, target: server.Address(), clients: map[net.Conn]bool{}, streams: map[int64]*changeStream{}}
-	c.working.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			c.working.Go(func() { c.serve(client) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		c.Break()
-		c.working.Wait()
-	})
+	c := &ChangeStreams{proxy: NewProxy(t, server, 1), streams: map[int64]*changeStream{}, inserts: map[int32][]string{}}
+	c.proxy.Use(Faults{Answer: c.own, passes: c.passes})
+	t.Cleanup(c.Break)
 	return c
 }
 
 // URI returns the address of a database behind the double.
 func (c *ChangeStreams) URI(database string) string {
-	return "mongodb://" + c.listener.Addr().String() + "/" + database + "?directConnection=true"
+	return c.proxy.URI(database) + "?directConnection=true"
 }
 
 // Opened returns how many streams were opened so far.
@@ -78,79 +58,26 @@ func (c *ChangeStreams) Opened() int {
 // Break ends all connections, and the streams with them.
 func (c *ChangeStreams) Break() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, stream := range c.streams {
 		close(stream.changed)
 	}
 	clear(c.streams)
-	for client := range c.clients {
-		_ = client.Close()
-	}
-}
-
-// serve answers the requests of one connection.
-func (c *ChangeStreams) serve(client net.Conn) {
-	c.mu.Lock()
-	c.clients[client] = true
 	c.mu.Unlock()
-	defer func() {
-		_ = client.Close()
-		c.mu.Lock()
-		delete(c.clients, client)
-		c.mu.Unlock()
-	}()
-	server, err := net.Dial("tcp", c.target)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	for {
-		message, err := readMessage(client)
-		if err != nil {
-			return
-		}
-		reply, err := c.answer(server, message)
-		if err != nil {
-			return
-		}
-		if _, err := client.Write(reply); err != nil {
-			return
-		}
-	}
+	c.proxy.Refuse(true)
+	c.proxy.Refuse(false)
 }
 
-// answer returns the reply to a message: the server's, unless the message concerns
-// change streams.
-func (c *ChangeStreams) answer(server io.ReadWriter, message []byte) ([]byte, error) {
-	id, command, inserted := readCommand(message)
-	if own := c.own(command); own != nil {
-		return encodeReply(id, own)
-	}
-	if _, err := server.Write(message); err != nil {
-		return nil, err
-	}
-	reply, err := readMessage(server)
-	if err != nil || len(command) == 0 {
-		return reply, err
-	}
-	switch command[0].Key {
-	case "hello":
-		_, said, _ := readCommand(reply)
-		return encodeReply(id, append(said, bson.E{Key: "setName", Value: "rs0"}))
-	case "insert":
-		if _, said, _ := readCommand(reply); find(said, "writeErrors") == nil {
-			c.tell(inserted)
-		}
-	}
-	return reply, nil
-}
-
-// own returns the reply to a message about a change stream, nil for other messages.
+// own returns the reply to a command that does not reach the server: one about a change
+// stream, and what a client asks to learn what the server is.
 func (c *ChangeStreams) own(command bson.D) bson.D {
 	if len(command) == 0 {
 		return nil
 	}
 	switch command[0].Key {
+	case "hello":
+		return bson.D{{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "rs0"}, {Key: "maxBsonObjectSize", Value: 16 << 20},
+			{Key: "maxMessageSizeBytes", Value: maxMessage}, {Key: "maxWriteBatchSize", Value: 100_000}, {Key: "minWireVersion", Value: 0},
+			{Key: "maxWireVersion", Value: 21}, {Key: "ok", Value: 1}}
 	case "aggregate":
 		return c.open(command)
 	case "getMore":
@@ -158,6 +85,27 @@ func (c *ChangeStreams) own(command bson.D) bson.D {
 		return c.more(cursor, command)
 	}
 	return nil
+}
+
+// passes sees each message before it is passed on: an insert is reported once the server
+// has confirmed it.
+func (c *ChangeStreams) passes(message []byte, request bool) {
+	id, command, keys := readCommand(message)
+	if request {
+		if len(command) > 0 && command[0].Key == "insert" {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.inserts[id] = keys
+		}
+		return
+	}
+	_, _, answered, _, _, _ := wiremessage.ReadHeader(message)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if find(command, "writeErrors") == nil {
+		c.tell(c.inserts[answered])
+	}
+	delete(c.inserts, answered)
 }
 
 // open opens a stream as Collection.Watch asks for it.
@@ -202,10 +150,8 @@ func (c *ChangeStreams) more(cursor int64, command bson.D) bson.D {
 	return batch(cursor, "nextBatch", changes)
 }
 
-// tell records inserted keys.
+// tell records inserted keys. The caller holds the lock.
 func (c *ChangeStreams) tell(keys []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, key := range keys {
 		for _, stream := range c.streams {
 			if key < stream.from || key >= stream.to {

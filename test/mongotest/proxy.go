@@ -29,6 +29,8 @@ type Faults struct {
 	// Answer is asked about each command. If it returns a document, the client gets that,
 	// and the server does not get the command. It may be nil.
 	Answer func(command bson.D) bson.D
+
+	passes func(message []byte, request bool) // sees what is passed on; it may be nil
 }
 
 // Proxy stands between clients and a server, at an address that stays the same
@@ -82,6 +84,12 @@ func (p *Proxy) Use(faults Faults) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = faults
+}
+
+func (p *Proxy) used() Faults {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.faults
 }
 
 // Refuse ends all connections, and new ones at once, until it is called with false.
@@ -170,6 +178,9 @@ func (p *Proxy) pass(from, to net.Conn, requests bool) {
 			}
 			continue
 		}
+		if passes := p.used().passes; passes != nil {
+			passes(message, requests)
+		}
 		if fate.repeated && fate.first {
 			p.repeat(message)
 		}
@@ -184,9 +195,7 @@ func (p *Proxy) pass(from, to net.Conn, requests bool) {
 
 // answer is the reply to a request that does not reach the server, nil for any other.
 func (p *Proxy) answer(message []byte, request bool) []byte {
-	p.mu.Lock()
-	own := p.faults.Answer
-	p.mu.Unlock()
+	own := p.used().Answer
 	if !request || own == nil {
 		return nil
 	}
