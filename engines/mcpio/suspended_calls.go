@@ -77,6 +77,8 @@ type question struct {
 	mcp.ElicitationParams
 	run    string
 	answer chan []byte
+	// noted: Questions knows that it was asked. Else the memory of this server counts.
+	noted bool
 }
 
 // begin starts a call that can ask and waits for its outcome or its question.
@@ -154,8 +156,9 @@ func (c *connection) await(ctx context.Context, e *execution, asking *call) outc
 func (c *connection) suspend(ctx context.Context, e *execution, asked question) outcome {
 	token := newToken(asked.run)
 	if e.questions != nil {
-		if err := e.questions.Asked(ctx, e.digest(token, asked.ElicitationParams)); err != nil {
-			c.server.logger.Warn("a question was not noted, so its answer will not count", "tool", e.tool, "error", fault.From(err).Message())
+		err := e.questions.Asked(ctx, e.digest(token, asked.ElicitationParams))
+		if asked.noted = err == nil; err != nil {
+			c.server.logger.Warn("a question was not noted, so its answer counts at this server alone", "tool", e.tool, "error", fault.From(err).Message())
 		}
 	}
 	c.suspended.add(token, e, asked)
@@ -258,7 +261,7 @@ func (asked *call) retriedAnswer() *retriedAnswer {
 func (c *connection) suspendedCall(ctx context.Context, asked *call) *execution {
 	token := asked.params.RequestState
 	e := c.suspended.take(token, asked)
-	if e == nil || e.questions == nil || e.take(ctx, token, e.pending.ElicitationParams) {
+	if e == nil || !e.pending.noted || e.take(ctx, token, e.pending.ElicitationParams) {
 		return e
 	}
 	e.cancel(nil)

@@ -185,3 +185,23 @@ func TestATaskEndsWithItsServer(t *testing.T) {
 		return strings.Contains(fmt.Sprint(call("workflow_workflow_run", map[string]any{"run_id": id})), id)
 	}, hang, 10*time.Millisecond)
 }
+
+// TestAnAnswerOutlivesItsServer: a client on stdin repeats its call, with what its user answered,
+// to the server that it started anew. No second run begins.
+func TestAnAnswerOutlivesItsServer(t *testing.T) {
+	t.Parallel()
+	folder, configuration := shipsIn(t), "XDG_CONFIG_HOME="+t.TempDir()
+	first := serveIn(t, folder, configuration)
+	_, call := pollsTasks(t, first)
+	asked := call("think_plan", map[string]any{"workflow": "ships"})
+	require.Equal(t, "input_required", asked["resultType"])
+	require.NoError(t, first.command.Process.Kill())
+	_ = first.wait(t)
+	ask, _ := pollsTasks(t, serveIn(t, folder, configuration))
+	got := ask("tools/call", map[string]any{"name": "think_plan", "arguments": map[string]any{"workflow": "ships"}, "requestState": asked["requestState"],
+		"inputResponses": map[string]any{"question": map[string]any{"action": "accept", "content": map[string]any{"approved": true}}}})
+	require.Contains(t, fmt.Sprint(got), "Where to?")
+	runs, err := filepath.Glob(filepath.Join(folder, ".savant", "state", "ships", "*.journal"))
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+}

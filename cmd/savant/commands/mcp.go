@@ -46,7 +46,7 @@ func (p *program) serve(ctx context.Context, besideHub string) error {
 		if err != nil {
 			return err
 		}
-		server, err := a.Server(ctx, published, nil)
+		server, err := a.Server(ctx, published, remote.QuestionsOf(a, app.Configuration(p.World.Environment)))
 		if err != nil {
 			return err
 		}

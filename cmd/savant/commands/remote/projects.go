@@ -88,7 +88,7 @@ func (p *projects) begin(one *project, folder string) error {
 	if err != nil {
 		return err
 	}
-	server, err := a.Server(p.ctx, published, questionsOf(a, app.Configuration(p.program.World.Environment)))
+	server, err := a.Server(p.ctx, published, QuestionsOf(a, app.Configuration(p.program.World.Environment)))
 	if err != nil {
 		return err
 	}

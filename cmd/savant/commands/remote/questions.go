@@ -12,10 +12,10 @@ import (
 	"savant/think/gate/sessions"
 )
 
-// questionsOf returns what the servers of a folder remember of questions: in the database
+// QuestionsOf returns what the servers of a folder remember of questions: in the database
 // that has its runs, or in the user's configuration folder. Without either, or if that
 // folder is part of what is served, a question is answered at the server that asked.
-func questionsOf(a *app.App, configuration string) mcpio.Questions {
+func QuestionsOf(a *app.App, configuration string) mcpio.Questions {
 	if shared, is := a.Store.(sessions.Shared); is {
 		return sharedQuestions{shared}
 	}
