@@ -218,24 +218,18 @@ func (c Coverage) add(set *Set, verdict Verdict) {
 // missing. A rule that forbids every call has nothing to allow.
 func (c Coverage) Unseen(set *Set) []fault.Diagnostic {
 	var all []fault.Diagnostic
-	for _, file := range set.files {
-		for _, rule := range file.Rules {
-			seen := c[rule.File()+"#"+rule.ID]
-			if seen == nil {
-				seen = &Seen{}
-			}
-			lacks := []string{}
-			if !seen.Allowed && !(rule.deny && rule.when == nil) {
-				lacks = append(lacks, "allow")
-			}
-			if !seen.Refused {
-				lacks = append(lacks, "refuse")
-			}
-			if len(lacks) > 0 {
-				d := file.layout.Key(fault.ValidationFailed, rule.path, fmt.Sprintf("no test saw rule %s %s a call", rule.ID, strings.Join(lacks, " or ")))
-				d.Severity = "warning"
-				all = append(all, d)
-			}
+	for _, rule := range set.All() {
+		seen, lacks := cmp.Or(c[rule.File()+"#"+rule.ID], &Seen{}), []string{}
+		if !seen.Allowed && !(rule.deny && rule.when == nil) {
+			lacks = append(lacks, "allow")
+		}
+		if !seen.Refused {
+			lacks = append(lacks, "refuse")
+		}
+		if len(lacks) > 0 {
+			d := rule.file.layout.Key(fault.ValidationFailed, rule.path, fmt.Sprintf("no test saw rule %s %s a call", rule.ID, strings.Join(lacks, " or ")))
+			d.Severity = warning
+			all = append(all, d)
 		}
 	}
 	return all

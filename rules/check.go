@@ -76,15 +76,8 @@ func (c *checker) file(file *File) {
 	for _, rule := range file.Rules {
 		c.named(file.layout.Key(fault.UnknownTool, rule.path+".before", ""), false, rule.Before...)
 		c.named(file.layout.Key(fault.UnknownTool, rule.path+".except", ""), false, rule.Except...)
-		for _, each := range rule.require {
-			for _, name := range each.needs {
-				used[name] = true
-			}
-		}
-		for _, program := range rule.programs() {
-			for _, each := range program.References() {
-				used[each.Root] = true
-			}
+		for _, each := range rule.evidence() {
+			used[each.name] = true
 		}
 		c.rule(rule)
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -12,8 +13,8 @@ type Trace struct{ Tool, Member string }
 // Traces say which earlier calls can change what is decided about a call: those whose records
 // have one of them. Who judges one call only can leave out the others, see Skip.
 func (s *Set) Traces(call Call) []Trace {
-	all := []Trace{traceOf(call.Tool, "")} // asked about, refused, or made before
-	if len(call.Input) > 0 {
+	all := []Trace{traceOf(call.Tool, "")}
+	if len(call.Input) > 0 { // asked about, refused, or made before
 		all[0].Member = member(rootInput, call.Input)
 	}
 	for _, rule := range s.Guards(call.Tool) {
@@ -67,14 +68,10 @@ func plainInput(of operand) []string {
 // one of the call's inputs. "": it cannot be told, or one of the values is missing.
 func (c Call) member(keys, inputs []string) (longest string) {
 	for i, name := range inputs {
-		if c.Input[name] == nil || len(keys) != len(inputs) {
-			return ""
+		if value := c.Input[name]; value == nil || encoded(value) == "0" || len(keys) != len(inputs) {
+			return "" // older records may have -0
 		}
-		key := keys[i]
-		if key == "" {
-			key = name
-		}
-		if text := member(key, c.Input[name]); len(text) > len(longest) {
+		if text := member(cmp.Or(keys[i], name), c.Input[name]); len(text) > len(longest) {
 			longest = text
 		}
 	}
@@ -83,20 +80,19 @@ func (c Call) member(keys, inputs []string) (longest string) {
 
 // evidence returns the evidence that a rule reads.
 func (r *Rule) evidence() []*evidence {
-	var all []*evidence
-	add := func(name string) {
-		if e := r.file.evidence[name]; e != nil && !slices.Contains(all, e) {
-			all = append(all, e)
-		}
-	}
+	var names []string
 	for _, each := range r.require {
-		for _, name := range each.needs {
-			add(name)
-		}
+		names = append(names, each.needs...)
 	}
 	for _, program := range r.programs() {
 		for _, each := range program.References() {
-			add(each.Root)
+			names = append(names, each.Root)
+		}
+	}
+	var all []*evidence
+	for _, name := range names {
+		if e := r.file.evidence[name]; e != nil && !slices.Contains(all, e) {
+			all = append(all, e)
 		}
 	}
 	return all

@@ -87,6 +87,13 @@ func TestTheSignOfAZeroIsNoWayAround(t *testing.T) {
 			require.Equal(t, first, ask(tool, input) == gate.Pass, "%s %s", tool, input)
 		}
 	}
+	older, err := os.ReadFile(w.journal())
+	require.NoError(t, err)
+	older = []byte(strings.ReplaceAll(strings.ReplaceAll(string(older), `{"m":0}`, `{"m":-0}`), `"at":{"line":0}`, `"at":-0`))
+	require.NoError(t, os.WriteFile(w.journal(), older, 0o600))
+	hooks = w.openHooks()
+	require.Equal(t, gate.Refuse, ask("Edit", `{"at":0}`))
+	require.Equal(t, gate.Refuse, ask("Bash", `{"n":[{"m":0}]}`))
 	registry := w.start()
 	require.NoError(t, invoke(registry, lasting, "pay.slow", `{"amount":0}`))
 	require.ErrorIs(t, invoke(registry, lasting, "pay.slow", `{"amount":-0}`), fault.RuleRefused)

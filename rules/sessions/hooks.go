@@ -61,21 +61,20 @@ func (k *Keeper) Ask(ctx context.Context, e gate.Event) gate.Decision {
 
 // argumentsOf returns the arguments of a client's call, none where it has none.
 func argumentsOf(e gate.Event) (map[string]any, error) {
-	if len(e.Input) == 0 {
-		return map[string]any{}, nil
+	value, err := any(nil), error(nil)
+	if len(e.Input) > 0 {
+		value, err = jsonvalue.DecodeStored(e.Input)
 	}
-	value, err := jsonvalue.DecodeStored(e.Input)
-	input, is := rules.Plain(value).(map[string]any)
-	if err == nil && !is && value != nil {
+	switch input, is := rules.Plain(value).(map[string]any); {
+	case is:
+		return input, nil
+	case err == nil && value != nil:
 		err = errors.New("expected an object, found " + jsonvalue.Kind(value))
 	}
 	if err != nil {
-		return map[string]any{}, fault.New(fault.RuleRefused, "%s was not called: rules are about it, and its arguments cannot be read: %w", e.Tool, err)
+		err = fault.New(fault.RuleRefused, "%s was not called: rules are about it, and its arguments cannot be read: %w", e.Tool, err)
 	}
-	if input == nil {
-		input = map[string]any{}
-	}
-	return input, nil
+	return map[string]any{}, err
 }
 
 // ruled is the cause of a refusal by a rule.

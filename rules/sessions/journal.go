@@ -106,22 +106,19 @@ const (
 
 // passes reports whether a record is left out, and how many calls it is.
 func (g *glance) passes(line []byte) (passes bool, calls int) {
-	if rest, is := bytes.CutPrefix(line, []byte(endStart)); is && g != nil {
-		name, _, _ := bytes.Cut(rest, []byte(`"`))
+	rest, ends := bytes.CutPrefix(line, []byte(endStart))
+	rest, begins := bytes.CutPrefix(rest, []byte(callStart))
+	name, _, _ := bytes.Cut(rest, []byte(`"`))
+	switch {
+	case ends:
 		return !g.calls[string(name)], 0
+	case begins && !slices.ContainsFunc(g.traces, func(each rules.Trace) bool {
+		return bytes.Contains(line, []byte(each.Member)) && bytes.Contains(line, []byte(each.Tool))
+	}):
+		return true, 1
 	}
-	rest, is := bytes.CutPrefix(line, []byte(callStart))
-	if !is || g == nil {
-		return false, 0
-	}
-	for _, each := range g.traces {
-		if bytes.Contains(line, []byte(each.Member)) && bytes.Contains(line, []byte(each.Tool)) {
-			name, _, _ := bytes.Cut(rest, []byte(`"`))
-			g.calls[string(name)] = true
-			return false, 0
-		}
-	}
-	return true, 1
+	g.calls[string(name)] = true
+	return false, 0
 }
 
 func (j *journals) fileOf(session string) string {
@@ -240,10 +237,12 @@ func (j *journals) followOne(name string, visit func(record)) error {
 	passed := 0
 	return journal.Read(file, j.read[name], info.Size(), json.Valid, func(line []byte) error {
 		var read record
-		if passes, calls := j.glance.passes(line); passes {
-			passed += calls
-			j.read[name] += int64(len(line)) + 1
-			return nil
+		if j.glance != nil {
+			if passes, calls := j.glance.passes(line); passes {
+				passed += calls
+				j.read[name] += int64(len(line)) + 1
+				return nil
+			}
 		}
 		if err := jsonvalue.UnmarshalStored(line, &read); err != nil || read.Kind == "" {
 			return fault.New(fault.StateCorrupt, "%s, at byte %d, is not a record of a call: move the file away", name, j.read[name])

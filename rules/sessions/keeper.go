@@ -129,18 +129,10 @@ func (k *Keeper) Set() (*rules.Set, error) {
 
 // Reserve implements engines.Rules.
 func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.Tool, args json.RawMessage) (engines.Reservation, error) {
-	set, runs, err := k.holding(ctx, call)
-	if err != nil {
+	asked, about, err := k.callOf(ctx, call, tool.Name, args)
+	if err != nil || !about {
 		return nil, err
 	}
-	if !k.about(ctx, set, call, tool.Name) {
-		return nil, nil
-	}
-	asked, err := k.callOf(call, tool.Name, args)
-	if err != nil {
-		return nil, err
-	}
-	asked.Runs = runs
 	verdict, reserved, err := k.reserve(ctx, call, asked)
 	for err == nil && reserved == nil { // other rules may hold once a person has answered
 		if err = k.approve(ctx, call, verdict); err == nil {
@@ -160,16 +152,11 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 
 // Check judges a call without making it.
 func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args json.RawMessage) (rules.Verdict, error) {
-	set, runs, err := k.holding(ctx, call)
-	if err != nil {
-		return rules.Verdict{}, err
+	asked, about, err := k.callOf(ctx, call, tool, args)
+	verdict := rules.Verdict{Call: asked, Decision: rules.Allow}
+	if err != nil || !about {
+		return verdict, err
 	}
-	asked, err := k.callOf(call, tool, args)
-	asked.Runs = runs
-	if err != nil || !k.about(ctx, set, call, tool) {
-		return rules.Verdict{Call: asked, Decision: rules.Allow}, err
-	}
-	var verdict rules.Verdict
 	err = k.locked(ctx, asked, func() error {
 		if err := k.adopt(call, asked.Session); err != nil {
 			return err
@@ -276,11 +263,13 @@ func (k *Keeper) end(session, name string, outcome rules.Outcome) record {
 	return record{Kind: kindEnd, Call: name, Session: session, Time: k.options.Now().UnixMilli(), Outcome: outcome}
 }
 
-// call is the call that a record is about. An empty input is left out of a record.
+// call is the call that a record is about. An empty input is left out of a record, and an older
+// one may have a sign at a zero.
 func (r record) call() rules.Call {
 	if r.Input == nil {
 		r.Input = map[string]any{}
 	}
+	rules.Plain(r.Input)
 	return rules.Call{Tool: r.Tool, Input: r.Input, Session: r.Session, Time: r.Time, Witness: r.Witness, Runs: r.Runs}
 }
 
@@ -339,17 +328,21 @@ func (k *Keeper) lose(which func(*running) bool) error {
 	return nil
 }
 
-// callOf returns a call as the rules see it.
-func (k *Keeper) callOf(call engines.Call, tool string, args json.RawMessage) (rules.Call, error) {
+// callOf returns a call as the rules see it. about: they have to judge it.
+func (k *Keeper) callOf(ctx context.Context, call engines.Call, tool string, args json.RawMessage) (of rules.Call, about bool, err error) {
+	set, runs, err := k.holding(ctx, call)
+	if err != nil || !set.Reads(tool) && (k.options.Approvals == nil || !k.options.Approvals.About(ctx, call, tool)) {
+		return rules.Call{Tool: tool}, false, err
+	}
 	input := map[string]any{}
 	if len(args) > 0 {
 		value, err := jsonvalue.Decode(args)
 		if err != nil {
-			return rules.Call{}, fault.New(fault.InvalidParams, "%s: %w", tool, err)
+			return rules.Call{}, false, fault.New(fault.InvalidParams, "%s: %w", tool, err)
 		}
 		input, _ = rules.Plain(value).(map[string]any)
 	}
-	return rules.Call{Tool: tool, Input: input, Session: k.sessionOf(call), Time: k.options.Now().UnixMilli(), Witness: "gateway"}, nil
+	return rules.Call{Tool: tool, Input: input, Session: k.sessionOf(call), Time: k.options.Now().UnixMilli(), Witness: "gateway", Runs: runs}, true, nil
 }
 
 // sessionOf names the session of a call. What does not outlast this process is apart from

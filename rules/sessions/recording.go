@@ -57,7 +57,7 @@ const maxRecorded = 64 << 20
 func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found []Tried, calls int, err error) {
 	t := &trial{set: set, receipt: receipt, history: rules.NewHistory(set), open: map[string]*rules.Made{}}
 	none := error(fault.New(fault.InvalidParams, "the recording has no calls that rules know: expected a session of Claude Code, or a trace of Savant; "+
-		"recordings of other clients name their tools otherwise than their hooks do"))
+		"recordings of other clients lack calls or results that their hooks report"))
 	var torn error
 	lines := bufio.NewScanner(source)
 	lines.Buffer(nil, maxRecorded)

@@ -26,11 +26,6 @@ type Approvals interface {
 	Use(ctx context.Context, call engines.Call, approval think.ScopedApproval, tool string, input map[string]any) error
 }
 
-// about reports whether the keeper has to judge calls of a tool.
-func (k *Keeper) about(ctx context.Context, set *rules.Set, call engines.Call, tool string) bool {
-	return set.Reads(tool) || k.options.Approvals != nil && k.options.Approvals.About(ctx, call, tool)
-}
-
 // consent finds an approval of the call's run that covers it, nil for none. Where one is
 // about the tool and does not cover the call, the verdict asks a person, as by a rule. An
 // approval answers a rule's question no further than the rule's for, and never lets a call

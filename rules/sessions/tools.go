@@ -107,11 +107,9 @@ func (k *Keeper) Notes() string {
 		return "## Rules\n\nThe rules of this project cannot be read: no tool is called. Tell the person.\n"
 	}
 	lines := ""
-	for _, file := range set.Files() {
-		for _, rule := range file.Rules {
-			if !rule.Warn && !rule.OfWorkflow() {
-				lines += "- `" + strings.Join(rule.Before, "`, `") + "`: " + noteOf(rule) + "\n"
-			}
+	for _, rule := range set.All() {
+		if !rule.Warn && !rule.OfWorkflow() {
+			lines += "- `" + strings.Join(rule.Before, "`, `") + "`: " + noteOf(rule) + "\n"
 		}
 	}
 	if lines == "" {
