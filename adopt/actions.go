@@ -26,13 +26,14 @@ func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 	}
 	root, _ := value.(map[string]any)
 	jobs, _ := root["jobs"].(map[string]any)
-	a := &actions{draft: d, places: places, at: "jobs.", last: map[string]string{}, lines: strings.Split(string(text), "\n")}
+	a := &actions{draft: d, places: places, at: "jobs.", last: map[string]string{}, given: map[string]string{}, lines: strings.Split(string(text), "\n")}
 	if runs, is := root["runs"].(map[string]any); is && runs["steps"] != nil {
 		a.at, jobs = "", map[string]any{"runs": runs}
 	}
 	if len(jobs) == 0 {
-		return fault.New(fault.InvalidParams, "%s: it has no jobs; adopt reads workflows and composite actions of GitHub Actions from .yml files", name)
+		return fault.New(fault.InvalidParams, "%s: it has no jobs; of .yml files adopt reads workflows and composite actions of GitHub Actions, and no pipelines of GitLab or others: write their jobs as a list in a .md file", name)
 	}
+	a.inputs(root)
 	if title, is := root["name"].(string); is {
 		d.Description = title
 	}
@@ -45,7 +46,73 @@ func (d *Draft) readActions(name string, text []byte, decode Decode) error {
 		}
 		names = left
 	}
+	a.giveInputs()
 	return nil
+}
+
+// maxInputs bounds the inputs that become parameters.
+const maxInputs = 100
+
+// inputs makes parameters of the inputs of a workflow or an action: texts, as Actions has them.
+func (a *actions) inputs(root map[string]any) {
+	on, _ := root["on"].(map[string]any)
+	call, _ := on["workflow_call"].(map[string]any)
+	dispatch, _ := on["workflow_dispatch"].(map[string]any)
+	for i, from := range []map[string]any{root, dispatch, call} {
+		inputs, _ := from["inputs"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(inputs)) {
+			line := a.line([]string{"", "on.workflow_dispatch.", "on.workflow_call."}[i] + "inputs." + name)
+			switch {
+			case a.given[name] != "": // another way to start it has it, too
+			case len(a.given) == maxInputs:
+				a.draft.note(line, "input: "+name, LeftOut, "", "more than "+strconv.Itoa(maxInputs)+" inputs are too many")
+			default:
+				input, _ := inputs[name].(map[string]any)
+				a.given[name] = a.draft.params.give(identifier(name, "input", 40))
+				a.draft.Params[a.given[name]] = string(jsonvalue.Encoded(inputSchema(input)))
+				a.draft.note(line, "input: "+name, Enforced, "", "it is the parameter "+a.given[name]+", and tasks that name it have its value")
+			}
+		}
+	}
+}
+
+// inputSchema is the schema of an input.
+func inputSchema(input map[string]any) map[string]any {
+	schema := map[string]any{"type": "string"}
+	var options []string
+	list, _ := input["options"].([]any)
+	for _, each := range list {
+		options = append(options, fmt.Sprint(each))
+	}
+	if value := input["default"]; value != nil {
+		schema["default"] = fmt.Sprint(value)
+		options = append(options, fmt.Sprint(value))
+	} else if input["required"] == true {
+		schema["required"] = true
+	}
+	if len(list) > 0 {
+		schema["enum"] = compact(options)
+	}
+	if text, is := input["description"].(string); is && text != "" {
+		schema["description"] = text
+	}
+	return schema
+}
+
+// giveInputs gives each task the values of the inputs that it names.
+func (a *actions) giveInputs() {
+	for _, step := range a.draft.Steps {
+		task, _ := step.Input["task"].(string)
+		values := map[string]any{}
+		for name, param := range a.given {
+			if strings.Contains(task, "inputs."+name) {
+				values[name] = "{{ params." + param + " }}"
+			}
+		}
+		if len(values) > 0 {
+			step.Input["inputs"] = values
+		}
+	}
 }
 
 // actions reads jobs one by one; last is the step that ends each job that was read.
@@ -54,6 +121,7 @@ type actions struct {
 	places fault.Places
 	at     string // the path above the jobs
 	last   map[string]string
+	given  map[string]string // the parameters of the inputs
 	lines  []string
 }
 
@@ -178,7 +246,7 @@ func (a *actions) condition(job, text string, line int, needs []string) (deps []
 		a.draft.note(line, "if: "+text, Enforced, identifier(job, "job", 40), "join: "+join)
 		return needs, when, join
 	}
-	step := a.draft.question("if "+job, "Answer yes or no: does this hold for this run? "+rest, line, a.quote(line), []any{"yes", "no"}, needs...)
+	step := a.draft.question("if "+job, "Answer yes or no: does this hold for this run? "+rest, line, a.quote(line), []string{"yes", "no"}, needs...)
 	if len(needs) > 0 {
 		step.Join = join
 	}
@@ -214,8 +282,9 @@ func (a *actions) matrix(name string, job map[string]any) string {
 	further := map[string][]map[string]any{}
 	for _, key := range []string{"include", "exclude"} {
 		list, is := matrix[key].([]any)
-		if matrix[key] != nil && !is {
-			a.draft.note(line, "matrix: "+key, LeftOut, "", "its values are computed")
+		if matrix[key] != nil && (!is || len(list) > maxRows) {
+			a.draft.note(line, "matrix: "+key, LeftOut, "", "its values are computed, or more than "+strconv.Itoa(maxRows))
+			continue
 		}
 		for _, each := range list {
 			row, _ := each.(map[string]any)
@@ -230,6 +299,10 @@ func (a *actions) matrix(name string, job map[string]any) string {
 			a.draft.note(line, "matrix: "+axis, LeftOut, "", "its values are computed")
 			return ""
 		}
+		if len(rows)*len(values) > maxRows {
+			a.draft.note(line, "matrix: "+axis, LeftOut, "", "more than "+strconv.Itoa(maxRows)+" rows are too many")
+			return ""
+		}
 		var more []map[string]any
 		for _, row := range rows {
 			for _, value := range values {
@@ -238,10 +311,7 @@ func (a *actions) matrix(name string, job map[string]any) string {
 				more = append(more, made)
 			}
 		}
-		if rows = more; len(rows) > maxRows {
-			a.draft.note(line, "matrix: "+axis, LeftOut, "", "more than "+strconv.Itoa(maxRows)+" rows are too many")
-			return ""
-		}
+		rows = more
 	}
 	rows = slices.DeleteFunc(rows, func(row map[string]any) bool {
 		return len(axes) == 0 || slices.ContainsFunc(further["exclude"], func(each map[string]any) bool { return partOf(each, row) })
@@ -252,7 +322,7 @@ func (a *actions) matrix(name string, job map[string]any) string {
 	}
 	a.draft.note(line, "matrix: "+strings.Join(slices.Sorted(maps.Keys(matrix)), ", "), Enforced, identifier(name, "job", 40), "foreach over "+strconv.Itoa(len(rows))+" rows")
 	param := a.draft.params.give(identifier(name+" rows", "job", 40))
-	a.draft.Params[param] = string(jsonvalue.Encoded(rows))
+	a.draft.Params[param] = string(jsonvalue.Encoded(map[string]any{"type": "array", "default": rows}))
 	return "params." + param
 }
 

@@ -19,6 +19,9 @@ import (
 // maxDocument bounds a document, in bytes.
 const maxDocument = 1 << 20
 
+// maxSteps is how many steps a workflow has at most.
+const maxSteps = 10_000
+
 // The verdicts about a unit of a document.
 const (
 	Enforced = "enforced" // an assertion, an approval, a schema, an order or a witnessed call holds it
@@ -53,7 +56,7 @@ type Draft struct {
 	Units    []Unit
 	Commands []Command
 	Rules    []Rule
-	// Params are lists that steps are done for, by the names of their parameters.
+	// Params are the schemas of further parameters in JSON, by name.
 	Params map[string]string
 
 	ids, commands, params names
@@ -80,6 +83,8 @@ type Step struct {
 	// Line and Quote are where the step comes from.
 	Line  int
 	Quote string
+
+	further []string // what else its task says, while the document is read
 }
 
 // The calls of the language that drafts use.
@@ -102,15 +107,15 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	if !utf8.Valid(text) {
 		return nil, fault.New(fault.InvalidParams, "%s is not UTF-8, so no step could quote it: save it as UTF-8", name)
 	}
-	d := &Draft{Name: nameOf(name), Params: map[string]string{}, ids: names{}, commands: names{}, params: names{}}
+	d := &Draft{Name: nameOf(name), Params: map[string]string{}, ids: names{}, commands: names{}, params: names{"input": 1}}
 	var err error
 	switch ending := strings.ToLower(path.Ext(name)); ending {
 	case ".md", ".markdown", ".mdx", ".txt":
 		err = d.readPage(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	case ".mmd", ".mermaid":
-		err = d.readMermaid(string(text), 1)
+		_, err = d.readMermaid(string(text), 1, "")
 	case ".dot", ".gv":
-		err = d.readDOT(string(text), 1)
+		_, err = d.readDOT(string(text), 1, "")
 	case ".yaml", ".yml":
 		err = d.readActions(name, text, decode)
 	default:
@@ -118,6 +123,12 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	}
 	if err == nil && len(d.Steps) == 0 && d.Description != "" {
 		d.task(d.Name, d.Description, 0, "")
+	}
+	if err == nil && len(d.Steps) > maxSteps {
+		err = fault.New(fault.LimitExceeded, "%s makes %d steps, and a workflow has at most %d: adopt its parts one by one", name, len(d.Steps), maxSteps)
+	}
+	if err != nil {
+		return nil, err
 	}
 	d.joinBranches()
 	d.quoteLines(string(text))
@@ -130,13 +141,26 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 // maxQuote bounds a quote, in bytes: its beginning is enough to find the words.
 const maxQuote = 1000
 
+// maxSought is how far behind its line the quote of a step is looked for, in bytes.
+const maxSought = 64 << 10
+
 // quoteLines gives each step whose quote does not stand in the document, as where tags are
 // between its words, the line that it comes from, and cuts long quotes.
 func (d *Draft) quoteLines(document string) {
-	words, lines := markup.Words(document), strings.Split(document, "\n")
+	lines := strings.Split(document, "\n")
+	var words []byte
+	begins := make([]int, len(lines)) // where in the words each line begins
+	for i, line := range lines {
+		begins[i] = len(words)
+		if of := markup.Words(line); of != "" {
+			words = append(append(words, of...), ' ')
+		}
+	}
 	for _, each := range d.Steps {
-		if each.Quote != "" && !strings.Contains(words, markup.Words(each.Quote)) {
-			each.Quote = strings.TrimSpace(lines[min(max(each.Line, 1), len(lines))-1])
+		at := min(max(each.Line, 1), len(lines)) - 1
+		end := min(begins[at]+len(each.Quote)+maxSought, len(words))
+		if each.Quote != "" && !bytes.Contains(words[begins[at]:end], []byte(markup.Words(each.Quote))) {
+			each.Quote = strings.TrimSpace(lines[at])
 		}
 		each.Quote = strings.ToValidUTF8(each.Quote[:min(len(each.Quote), maxQuote)], "")
 	}

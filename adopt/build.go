@@ -1,9 +1,7 @@
 package adopt
 
-import "slices"
-
 // answerOf is the schema of a question with some answers.
-func answerOf(answers ...any) map[string]any {
+func answerOf(answers ...string) map[string]any {
 	return map[string]any{"type": "object", "required": []any{"answer"}, "additionalProperties": false,
 		"properties": map[string]any{"answer": map[string]any{"enum": answers}, "why": map[string]any{"type": "string"}}}
 }
@@ -18,7 +16,7 @@ func (d *Draft) task(id, task string, line int, quote string, deps ...string) *S
 }
 
 // question adds a step that has to be answered by one of some words.
-func (d *Draft) question(id, task string, line int, quote string, answers []any, deps ...string) *Step {
+func (d *Draft) question(id, task string, line int, quote string, answers []string, deps ...string) *Step {
 	step := d.task(id, task, line, quote, deps...)
 	step.Schema, step.Capture = answerOf(answers...), step.ID
 	return step
@@ -26,7 +24,7 @@ func (d *Draft) question(id, task string, line int, quote string, answers []any,
 
 // askWhether adds the question of a condition.
 func (d *Draft) askWhether(condition string, line int, quote string, deps ...string) *Step {
-	return d.question("is "+condition, "Answer yes or no, and say why: is it so that "+condition+"?", line, quote, []any{"yes", "no"}, deps...)
+	return d.question("is "+condition, "Answer yes or no, and say why: is it so that "+condition+"?", line, quote, []string{"yes", "no"}, deps...)
 }
 
 // branch adds the steps of a condition: the question, what follows from yes and from no, and
@@ -85,7 +83,7 @@ func (d *Draft) ask(words string, line int, quote string, always bool, deps ...s
 
 // hold adds the question whether a duty was kept, and the assertion that it was.
 func (d *Draft) hold(words string, line int, quote string, deps ...string) *Step {
-	step := d.question("kept "+words, "See to this, then answer yes or no and name what shows it: was it kept? "+words, line, quote, []any{"yes", "no"}, deps...)
+	step := d.question("kept "+words, "See to this, then answer yes or no and name what shows it: was it kept? "+words, line, quote, []string{"yes", "no"}, deps...)
 	return d.add(&Step{ID: "holds " + words, Call: callAssert, Input: map[string]any{"that": "{{ " + step.Capture + ".answer == 'yes' }}", "message": words}, Deps: []string{step.ID}, Line: line, Quote: quote})
 }
 
@@ -102,34 +100,37 @@ func (d *Draft) joinBranches() {
 	}
 }
 
-// compact drops empty and repeated ids.
-func compact(ids []string) (kept []string) {
-	for _, each := range ids {
-		if each != "" && !slices.Contains(kept, each) {
-			kept = append(kept, each)
+// compact drops empty and repeated values.
+func compact[T comparable](values []T) (kept []T) {
+	var none T
+	seen := map[T]bool{none: true}
+	for _, each := range values {
+		if !seen[each] {
+			kept, seen[each] = append(kept, each), true
 		}
 	}
 	return kept
 }
 
 // Decline makes tasks of the steps whose commands .savant/ci.yaml does not have: known are
-// the names that it has.
-func (d *Draft) Decline(known []string) {
+// the commands that it has.
+func (d *Draft) Decline(known map[string]any) {
+	scripts := map[any]string{}
 	for _, command := range d.Commands {
-		if slices.Contains(known, command.Name) {
-			continue
+		if _, has := known[command.Name]; !has {
+			scripts[command.Name] = command.Run[len(command.Run)-1]
 		}
-		for _, step := range d.Steps {
-			if step.Call != callCommand || step.Input["name"] != command.Name {
-				continue
-			}
-			step.Call, step.Witness = callGenerate, ""
-			step.Input = map[string]any{"task": "Run this as .savant/ci.yaml or the person allows it, and say what came of it:\n" + command.Run[len(command.Run)-1]}
-			for i := range d.Units {
-				if d.Units[i].Step == step.ID {
-					d.Units[i].Verdict, d.Units[i].Why = Asked, "the command is not in .savant/ci.yaml: --yes adds it"
-				}
-			}
+	}
+	declined := map[string]bool{}
+	for _, step := range d.Steps {
+		if script, is := scripts[step.Input["name"]]; is && step.Call == callCommand {
+			step.Call, step.Witness, declined[step.ID] = callGenerate, "", true
+			step.Input = map[string]any{"task": "Run this as .savant/ci.yaml or the person allows it, and say what came of it:\n" + script}
+		}
+	}
+	for i := range d.Units {
+		if declined[d.Units[i].Step] {
+			d.Units[i].Verdict, d.Units[i].Why = Asked, "the command is not in .savant/ci.yaml: --yes adds it"
 		}
 	}
 }

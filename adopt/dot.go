@@ -22,14 +22,14 @@ var (
 
 // readDOT reads a flowchart in Graphviz' language; first is the line of its first line in
 // the document.
-func (d *Draft) readDOT(source string, first int) error {
+func (d *Draft) readDOT(source string, first int, above string) ([]*Step, error) {
 	d.Kind = cmp.Or(d.Kind, "dot")
 	readable := grouped().ReplaceAllFunc(joined().ReplaceAll([]byte(source), nil), func(group []byte) []byte { return bytes.ReplaceAll(group, []byte(","), []byte(";")) })
 	file, err := dot.ParseBytes(readable)
 	if err != nil {
-		return fault.New(fault.YAMLSchemaViolation, "this is no graph in DOT: %w", err)
+		return nil, fault.New(fault.YAMLSchemaViolation, "this is no graph in DOT: %w", err)
 	}
-	c := &dotChart{lines: strings.Split(source, "\n"), first: first}
+	c := &dotChart{lines: strings.Split(source, "\n"), first: first, edges: map[[2]string]*arrow{}}
 	for _, graph := range file.Graphs {
 		if d.Description == "" && d.Kind == "dot" {
 			d.Description = unquoted(graph.ID)
@@ -37,8 +37,7 @@ func (d *Draft) readDOT(source string, first int) error {
 		c.strict = graph.Strict
 		c.statements(graph.Stmts, "")
 	}
-	d.readChart(&c.chart)
-	return nil
+	return d.readChart(&c.chart, above)
 }
 
 // dotChart reads graphs in DOT into a chart.
@@ -46,30 +45,35 @@ type dotChart struct {
 	chart
 	lines  []string
 	first  int
-	strict bool // there is one edge between two nodes, however often it is written
+	at     int                  // the line of what was read last
+	strict bool                 // there is one edge between two nodes, however often it is written
+	edges  map[[2]string]*arrow // of a strict graph
 }
 
-// lineOf returns the first line that has all of some words, whole: the parser keeps no
-// places.
+// maxAhead is how many lines further on a node or an edge is looked for.
+const maxAhead = 1000
+
+// lineOf returns the line that has some words in their order, at or behind what was read
+// last: the parser keeps no places.
 func (c *dotChart) lineOf(words ...string) int {
 next:
-	for i, line := range c.lines {
-		rest := line
+	for i, line := range c.lines[c.at:min(c.at+maxAhead, len(c.lines))] {
 		for _, word := range words {
-			at := strings.Index(rest, word)
-			if at < 0 {
+			_, behind, has := strings.Cut(line, word)
+			if !has {
 				continue next
 			}
-			rest = rest[at+len(word):]
+			line = behind
 		}
-		return c.first + i
+		c.at += i
+		break
 	}
-	return c.first
+	return c.first + c.at
 }
 
 // statements reads the statements of a graph or of a part of one, and returns the nodes that
 // they name. edgeLabel is that of edges without one.
-func (c *dotChart) statements(statements []ast.Stmt, edgeLabel string) (nodes []int) {
+func (c *dotChart) statements(statements []ast.Stmt, edgeLabel string) (nodes []*node) {
 	for _, each := range statements {
 		switch s := each.(type) {
 		case *ast.AttrStmt:
@@ -79,7 +83,7 @@ func (c *dotChart) statements(statements []ast.Stmt, edgeLabel string) (nodes []
 		case *ast.NodeStmt:
 			nodes = append(nodes, c.named(s.Node, attribute(s.Attrs, "label")))
 		case *ast.EdgeStmt:
-			nodes = append(nodes, c.edges(s, edgeLabel)...)
+			nodes = append(nodes, c.chain(s, edgeLabel)...)
 		case *ast.Subgraph:
 			nodes = append(nodes, c.statements(s.Stmts, edgeLabel)...)
 		}
@@ -88,14 +92,14 @@ func (c *dotChart) statements(statements []ast.Stmt, edgeLabel string) (nodes []
 }
 
 // named returns the node of a name. A label that it has already stays if there is no other.
-func (c *dotChart) named(node *ast.Node, label string) int {
-	id := unquoted(node.ID)
+func (c *dotChart) named(written *ast.Node, label string) *node {
+	id := unquoted(written.ID)
 	quote, _, _ := strings.Cut(cmp.Or(label, id), `\n`)
-	return c.node(id, unescaped(label), c.lineOf(node.ID), quote)
+	return c.node(id, unescaped(label), c.lineOf(written.ID), quote)
 }
 
-// edges reads A -> B -> C, where each may be a group of nodes, and returns all of them.
-func (c *dotChart) edges(s *ast.EdgeStmt, edgeLabel string) (nodes []int) {
+// chain reads A -> B -> C, where each may be a group of nodes, and returns all of them.
+func (c *dotChart) chain(s *ast.EdgeStmt, edgeLabel string) (nodes []*node) {
 	label := unescaped(cmp.Or(attribute(s.Attrs, "label"), edgeLabel))
 	from := c.vertices(s.From, edgeLabel)
 	nodes = slices.Clone(from)
@@ -103,7 +107,10 @@ func (c *dotChart) edges(s *ast.EdgeStmt, edgeLabel string) (nodes []int) {
 		to := c.vertices(edge.Vertex, edgeLabel)
 		for _, a := range from {
 			for _, b := range to {
-				c.edge(arrow{from: a, to: b, label: label, line: c.lineOf(c.nodes[a].id, "->", c.nodes[b].id)})
+				if c.large {
+					return nil
+				}
+				c.edge(a, b, label)
 			}
 		}
 		from, nodes = to, append(nodes, to...)
@@ -111,21 +118,21 @@ func (c *dotChart) edges(s *ast.EdgeStmt, edgeLabel string) (nodes []int) {
 	return nodes
 }
 
-func (c *dotChart) edge(made arrow) {
-	same := func(each arrow) bool { return each.from == made.from && each.to == made.to }
-	if at := slices.IndexFunc(c.arrows, same); c.strict && at >= 0 {
-		c.arrows[at].label = cmp.Or(made.label, c.arrows[at].label)
+func (c *dotChart) edge(from, to *node, label string) {
+	between := [2]string{from.id, to.id}
+	if same := c.edges[between]; same != nil && c.strict {
+		same.label = cmp.Or(label, same.label)
 		return
 	}
-	c.arrows = append(c.arrows, made)
+	c.edges[between] = c.arrow(from, to, label, c.lineOf(from.id, "->", to.id))
 }
 
-func (c *dotChart) vertices(vertex ast.Vertex, edgeLabel string) []int {
+func (c *dotChart) vertices(vertex ast.Vertex, edgeLabel string) []*node {
 	switch v := vertex.(type) {
 	case *ast.Node:
-		return []int{c.named(v, "")}
+		return []*node{c.named(v, "")}
 	case *ast.Subgraph:
-		return c.statements(v.Stmts, edgeLabel)
+		return compact(c.statements(v.Stmts, edgeLabel))
 	}
 	return nil
 }

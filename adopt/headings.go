@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"savant/fault"
 )
 
 // heading is a heading above what is read. unit is its place in the report: the first step
@@ -14,6 +16,9 @@ type heading struct {
 	words       string
 	forks       []*fork // the conditions under which its section happens, or the rest of it
 }
+
+// maxHeading bounds the words of a heading that each task below it repeats, in bytes.
+const maxHeading = 300
 
 // goesOnBehind reports whether what belongs to a block may stand behind it: another block,
 // or a section within its own.
@@ -33,7 +38,7 @@ func (p *page) heading(head *ast.Heading) {
 	empty := next == nil || headed && below.Level <= head.Level
 	bare := numbered().ReplaceAllString(words, "") + ":"
 	is, _, _ := meaningOf(bare)
-	section := heading{level: head.Level, unit: -1, words: words}
+	section := heading{level: head.Level, unit: -1, words: fault.Cut(words, maxHeading)}
 	switch other := p.forked != nil && p.last == p.forked.after.ID; {
 	case empty && bare != words+":":
 		p.told(words, words, line, nil)

@@ -137,11 +137,11 @@ func (p *page) told(words, quote string, line int, next ast.Node) {
 			points, rest = p.taken(next, is == asks)
 		}
 	}
-	below := ""
+	var below strings.Builder
 	for _, each := range points {
-		below += "\n" + strings.Repeat("  ", each.depth) + "- " + each.words
+		below.WriteString("\n" + strings.Repeat("  ", each.depth) + "- " + each.words)
 	}
-	verdict, step, why := p.sentence(words, below, line, quote)
+	verdict, step, why := p.sentence(words, below.String(), line, quote)
 	p.draft.note(line, quote, verdict, step, why)
 	for _, each := range points {
 		p.draft.note(each.line, each.words, verdict, step, why)

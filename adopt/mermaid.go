@@ -3,7 +3,6 @@ package adopt
 import (
 	"cmp"
 	"html"
-	"slices"
 	"strings"
 
 	"savant/fault"
@@ -27,8 +26,8 @@ var (
 	mermaidArrow = pattern.Lazy(`^(?:([\w-]+)@)?[<ox]?(?:--+[->ox]|==+[=>ox]|-\.+-[>ox]?|(~~~+))(?:\s*\|\s*("[^"]*"|[^|]*?)\s*\|)?`)
 	// mermaidWords is an arrow with words within: -- yes -->, == yes ==>, -.yes.->.
 	mermaidWords = pattern.Lazy(`^(?:([\w-]+)@)?[<ox]?(?:--\s*("[^"]*"|.+?)\s*--+[->ox]|==\s*("[^"]*"|.+?)\s*==+[=>ox]|-\.\s*("[^"]*"|.+?)\s*\.+-[>ox]?)`)
-	// mermaidOpen is a line that goes on in the next one.
-	mermaidOpen   = pattern.Lazy(`(?:--+[->]|==+[=>]|-\.+->?|~~~+|&|\|)$`)
+	// mermaidOpen ends a line that goes on in the next one.
+	mermaidOpen   = pattern.Lazy(`(?:--[->]|==[=>]|\.->?|~~~|&|\|)$`)
 	mermaidTag    = pattern.Lazy(`<br\s*/?>`)
 	mermaidQuoted = pattern.Lazy(`^\s*"[^"]*"\s*`)
 	mermaidChar   = pattern.Lazy("#(\\w+)" + entityEnd)
@@ -47,12 +46,12 @@ const entityEnd = "\uE000"
 // mermaid reads a flowchart, statement by statement.
 type mermaid struct {
 	chart
-	arrowIDs []string
+	arrowIDs map[string]bool
 }
 
 // readMermaid reads a flowchart; first is the line of its first line in the document.
-func (d *Draft) readMermaid(source string, first int) error {
-	m := &mermaid{}
+func (d *Draft) readMermaid(source string, first int, above string) ([]*Step, error) {
+	m := &mermaid{arrowIDs: map[string]bool{}}
 	started := false
 	for _, each := range statements(source) {
 		line := first + each.line
@@ -61,20 +60,21 @@ func (d *Draft) readMermaid(source string, first int) error {
 			started = true
 			d.Kind = cmp.Or(d.Kind, "mermaid")
 		case !started:
-			return fault.New(fault.YAMLSchemaViolation, "line %d: a flowchart begins with flowchart or graph, and this is %q", line, fault.Cut(each.text, 60))
+			return nil, fault.New(fault.YAMLSchemaViolation, "line %d: a flowchart begins with flowchart or graph, and this is %q", line, fault.Cut(each.text, 60))
 		case mermaidRest().MatchString(each.text):
+		case len(each.text) > maxStatement:
+			return nil, fault.New(fault.LimitExceeded, "line %d: a statement of a flowchart has at most %d bytes: write its arrows in lines of their own", line, maxStatement)
 		default:
 			if err := m.statement(each.text, line); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	if len(m.nodes) == 0 {
-		return fault.New(fault.YAMLSchemaViolation, "the flowchart has no node")
-	}
-	d.readChart(&m.chart)
-	return nil
+	return d.readChart(&m.chart, above)
 }
+
+// maxStatement bounds a statement, in bytes.
+const maxStatement = 10_000
 
 // statement is one statement of a flowchart, and its line, which counts from 0.
 type statement struct {
@@ -94,7 +94,7 @@ func statements(source string) (all []statement) {
 		case quoted || char != '\n' && char != ';':
 		default:
 			text := strings.TrimSpace(source[begin:i])
-			if last := len(all) - 1; text != "" && last >= 0 && mermaidOpen().MatchString(all[last].text) {
+			if last := len(all) - 1; text != "" && last >= 0 && len(all[last].text) <= maxStatement && isOpen(all[last].text) {
 				all[last].text += " " + text
 			} else if text != "" {
 				all = append(all, statement{text, from})
@@ -111,9 +111,12 @@ func statements(source string) (all []statement) {
 	return all
 }
 
+// isOpen reports whether a statement goes on in the next line.
+func isOpen(text string) bool { return mermaidOpen().MatchString(text[max(0, len(text)-8):]) }
+
 // statement reads A[text] -->|label| B & C --> D.
 func (m *mermaid) statement(text string, line int) error {
-	if id, _, is := strings.Cut(text, "@{"); is && slices.Contains(m.arrowIDs, id) { // how an arrow is drawn
+	if id, _, is := strings.Cut(text, "@{"); is && m.arrowIDs[id] { // how an arrow is drawn
 		return nil
 	}
 	from, rest, err := m.group(text, line)
@@ -125,17 +128,17 @@ func (m *mermaid) statement(text string, line int) error {
 		if found == nil {
 			return unreadable(rest, line)
 		}
-		m.arrowIDs = append(m.arrowIDs, found[1])
-		unseen := strings.HasPrefix(found[2], "~~~")
+		m.arrowIDs[found[1]] = true
+		hidden := strings.HasPrefix(found[2], "~~~")
 		label, _ := readable(cmp.Or(found[2:]...))
-		var to []int
+		var to []*node
 		if to, rest, err = m.group(rest[len(found[0]):], line); err != nil {
 			return err
 		}
 		for _, a := range from {
 			for _, b := range to {
-				if !unseen {
-					m.arrows = append(m.arrows, arrow{from: a, to: b, label: label, line: line})
+				if !hidden {
+					m.arrow(a, b, label, line)
 				}
 			}
 		}
@@ -149,7 +152,7 @@ func unreadable(text string, line int) error {
 }
 
 // group reads nodes joined by &.
-func (m *mermaid) group(text string, line int) (nodes []int, rest string, err error) {
+func (m *mermaid) group(text string, line int) (nodes []*node, rest string, err error) {
 	for {
 		text = strings.TrimSpace(text)
 		id := mermaidID().FindString(text)

@@ -22,6 +22,7 @@ import (
 type page struct {
 	draft  *Draft
 	source []byte
+	ends   []int  // of the lines of the source
 	lines  int    // of the front matter, before the source
 	last   string // the step that the next one follows
 	// above are the headings above, from the title down.
@@ -82,11 +83,21 @@ func (d *Draft) readPage(source []byte) error {
 		return fault.New(fault.LimitExceeded, "a part of the page has too many signs of emphasis, cells of a table, or lists within lists to be read; shorten it")
 	}
 	p := &page{draft: d, source: body, lines: lines}
+	for i, char := range body {
+		if char == '\n' {
+			p.ends = append(p.ends, i)
+		}
+	}
 	parsed := goldmark.New(goldmark.WithExtensions(extension.Table, extension.TaskList)).Parser().Parse(text.NewReader(body))
 	for block := parsed.FirstChild(); block != nil; block = block.NextSibling() {
 		p.block(block)
 	}
 	p.close(0)
+	for _, each := range d.Steps {
+		if len(each.further) > 0 {
+			each.Input["task"] = each.Input["task"].(string) + "\n" + strings.Join(each.further, "\n")
+		}
+	}
 	return nil
 }
 
@@ -103,17 +114,21 @@ func frontMatter(source []byte) (front map[string]string, body []byte, lines int
 	}
 	_, body, _ = bytes.Cut(body, []byte("\n"))
 	front = map[string]string{}
-	above := ""
+	above, values := "", []string{}
+	end := func() {
+		front[above] = strings.Trim(strings.Join(strings.Fields(strings.Join(values, " ")), " "), `"'`)
+	}
 	for line := range strings.Lines(string(head)) {
 		key, value, found := strings.Cut(line, ":")
-		if indented := strings.TrimLeft(line, " \t") != line; indented {
-			key, value = above, front[above]+" "+line
-		} else if !found {
-			continue
+		switch indented := strings.TrimLeft(line, " \t") != line; {
+		case indented:
+			values = append(values, line)
+		case found:
+			end()
+			above, values = strings.TrimSpace(key), []string{blockMark().ReplaceAllString(strings.TrimSpace(value), "")}
 		}
-		above = strings.TrimSpace(key)
-		front[above] = strings.Trim(blockMark().ReplaceAllString(strings.Join(strings.Fields(value), " "), ""), `"'`)
 	}
+	end()
 	return front, body, bytes.Count(source[:len(source)-len(body)], []byte("\n"))
 }
 
@@ -121,7 +136,8 @@ func frontMatter(source []byte) (front map[string]string, body []byte, lines int
 func (p *page) line(node ast.Node) int {
 	for at := node; at != nil && at.Type() == ast.TypeBlock; at = at.FirstChild() {
 		if at.Lines().Len() > 0 {
-			return p.lines + 1 + bytes.Count(p.source[:at.Lines().At(0).Start], []byte("\n"))
+			above, _ := slices.BinarySearch(p.ends, at.Lines().At(0).Start)
+			return p.lines + 1 + above
 		}
 	}
 	return p.lines + 1
@@ -189,7 +205,7 @@ func (p *page) hold(_, words string, line int, quote string) *Step {
 // tell adds words to the open task, or makes one of them.
 func (p *page) tell(id, words string, line int, quote string) *Step {
 	if p.open != nil && p.open.ID == p.last && p.openIn == p.section() {
-		p.open.Input["task"] = p.open.Input["task"].(string) + "\n" + words
+		p.open.further = append(p.open.further, words)
 		return p.open
 	}
 	p.open, p.openIn = p.task(id, words, line, quote), p.section()
@@ -200,6 +216,9 @@ func (p *page) follow(s *Step) {
 	p.last = s.ID
 	p.used(s.ID)
 }
+
+// maxBranches bounds the sentences that are read as one condition.
+const maxBranches = 8
 
 // prose reads a paragraph: each sentence is a unit, and those that hold nothing are a task,
 // before what stands behind them. next is the block behind the paragraph.
@@ -220,7 +239,7 @@ func (p *page) prose(words string, line int, next ast.Node) {
 		if i < read {
 			continue // with a sentence before
 		}
-		for read = i + 1; read < len(all) && otherBranch().MatchString(all[read]) && isConditional(strings.Join(all[i:read+1], " ")); {
+		for read = i + 1; read < min(len(all), i+maxBranches) && otherBranch().MatchString(all[read]) && isConditional(strings.Join(all[i:read+1], " ")); {
 			read++
 		}
 		switch {
@@ -323,14 +342,13 @@ func (p *page) code(block ast.Node, language string) {
 	case words == "":
 		return
 	case slices.Contains(charts, strings.ToLower(language)):
-		before := len(p.draft.Steps)
 		read := p.draft.readDOT
 		if strings.EqualFold(language, charts[0]) {
 			read = p.draft.readMermaid
 		}
-		err := read(body, line)
+		outer, err := read(body, line, p.last)
 		if err == nil {
-			p.used(p.draft.Steps[before].ID)
+			p.follow(p.draft.closeChart(outer))
 			return
 		}
 		why += ", and no flowchart: " + fault.From(err).Message()

@@ -26,7 +26,7 @@ func (d *Draft) Workflow(document string) []byte {
 	}
 	out.WriteString("params:\n  input: {type: string, default: \"\", description: What this run is about.}\n")
 	for _, name := range slices.Sorted(maps.Keys(d.Params)) {
-		fmt.Fprintf(&out, "  %s: {type: array, default: %s}\n", name, d.Params[name])
+		fmt.Fprintf(&out, "  %s: %s\n", name, d.Params[name])
 	}
 	out.WriteString("steps:\n")
 	for i, each := range d.Steps {
@@ -66,7 +66,7 @@ func (s *Step) write(out *bytes.Buffer, document string, first bool) {
 		fmt.Fprintf(out, "    when: %s\n", scalar(s.When))
 	}
 	out.WriteString("    input_template:\n")
-	for _, key := range []string{"task", "section", "answers", "message", "schema", "that", "name", "value"} {
+	for _, key := range []string{"task", "section", "answers", "inputs", "message", "schema", "that", "name", "value"} {
 		text, is := s.Input[key].(string)
 		switch {
 		case s.Input[key] == nil:

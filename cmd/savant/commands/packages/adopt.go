@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,14 +152,13 @@ func withCommands(a *app.App, draft *adopt.Draft, yes bool) (added []string, fil
 	}
 	root, _ := value.(map[string]any)
 	known, _ := root["commands"].(map[string]any)
-	names := slices.Collect(maps.Keys(known))
 	if !yes {
 		if !missing {
-			draft.Decline(names)
+			draft.Decline(known)
 		}
 		return added, nil, nil
 	}
-	fresh := slices.DeleteFunc(slices.Clone(draft.Commands), func(each adopt.Command) bool { return slices.Contains(names, each.Name) })
+	fresh := slices.DeleteFunc(slices.Clone(draft.Commands), func(each adopt.Command) bool { _, has := known[each.Name]; return has })
 	if len(fresh) == 0 {
 		return added, nil, nil
 	}
