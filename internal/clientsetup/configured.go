@@ -83,6 +83,27 @@ func (w wantedFile) fresh() ([]byte, error) {
 	return configedit.Set(nil, w.format, w.entries)
 }
 
+// hasOwn reports whether a text has an entry that a set-up wrote, by whichever program.
+func (w wantedFile) hasOwn(text []byte) bool {
+	return slices.ContainsFunc(w.entries, func(entry configedit.Entry) bool {
+		value, ok, err := configedit.Get(text, w.format, entry.Path)
+		switch {
+		case err != nil || !ok || entry.Keep:
+			return false
+		case entry.Own != nil:
+			return slices.ContainsFunc(listOf(value), entry.Own)
+		}
+		return isServer(value) || entry.Path[len(entry.Path)-1] != "savant" // a setting of an editor
+	})
+}
+
+// isServer reports whether an entry is a server of Savant that is switched on.
+func isServer(value any) bool {
+	server, err := serverOf(value)
+	object, _ := value.(map[string]any)
+	return err == nil && server.Env["MCP_SERVICE"] != "" && object["disabled"] != true && object["enabled"] != false
+}
+
 func (f *Configured) read(w wantedFile, text []byte) error {
 	if w.whole != "" {
 		f.Hook = hookOfFile(string(text))

@@ -72,7 +72,12 @@ func (c Client) Setup(t Target) ([]Change, error) {
 			now.After = []byte(w.whole)
 			return now, nil
 		}
-		made, err := configedit.Set(now.Before, w.format, w.entries)
+		entries := slices.Clone(w.entries)
+		for i, each := range entries { // what a person or the client added to Savant's own server stays
+			value, _, _ := configedit.Get(now.Before, w.format, each.Path) // Set reports an error
+			entries[i].Merge = each.Own == nil && isServer(value)
+		}
+		made, err := configedit.Set(now.Before, w.format, entries)
 		if err != nil {
 			return now, refused(now.Path, err)
 		}
@@ -82,7 +87,8 @@ func (c Client) Setup(t Target) ([]Change, error) {
 }
 
 // Undo returns the changes that remove Savant's entries. A file that Setup created and
-// nobody changed since is removed; one that Setup changed gets its original bytes back.
+// nobody changed since is removed; one that Setup changed gets the bytes back that it had
+// before it had any entry of Savant's.
 // The errors are those of Setup.
 func (c Client) Undo(t Target) ([]Change, error) {
 	return c.changes(t, func(w wantedFile, now Change) (Change, error) {
@@ -93,7 +99,13 @@ func (c Client) Undo(t Target) ([]Change, error) {
 			now.Gone = w.isOwn(t, now.Before)
 			return now, nil
 		}
-		if made, err := w.fresh(); err == nil && bytes.Equal(made, now.Before) && len(backups(now.Target)) == 0 {
+		var earlier [][]byte
+		for _, name := range backups(now.Target) {
+			if saved, err := text(name, maxOwn); err == nil && !w.hasOwn(saved) {
+				earlier = append(earlier, saved)
+			}
+		}
+		if made, err := w.fresh(); err == nil && bytes.Equal(made, now.Before) && len(earlier) == 0 {
 			now.Gone = true
 			return now, nil
 		}
@@ -102,11 +114,7 @@ func (c Client) Undo(t Target) ([]Change, error) {
 			return now, refused(now.Path, err)
 		}
 		now.After = without
-		for _, name := range slices.Backward(backups(now.Target)) {
-			saved, err := text(name, maxOwn)
-			if err != nil {
-				continue
-			}
+		for _, saved := range slices.Backward(earlier) {
 			if made, err := configedit.Set(saved, w.format, w.entries); err == nil && bytes.Equal(made, now.Before) && !bytes.Equal(saved, now.Before) {
 				now.After = saved
 				break

@@ -293,3 +293,53 @@ func snapshot(t *testing.T, changes []clientsetup.Change) map[string]string {
 	}
 	return made
 }
+
+// What the client or a person added to Savant's server stays at the next set-up, also that of a
+// program that moved, and undo never brings an entry of Savant's back.
+func TestASetUpAfterTheProgramMoved(t *testing.T) {
+	t.Parallel()
+	for _, client := range clientsetup.All() {
+		for _, earlier := range []string{"", "{\"theme\": \"dark\"}\n"} {
+			target := target(t)
+			changes, err := client.Setup(target)
+			require.NoError(t, err)
+			server := changes[0].Path
+			if strings.HasSuffix(server, ".toml") && earlier != "" {
+				earlier = "theme = \"dark\"\n"
+			}
+			if earlier != "" {
+				write(t, server, earlier, 0o600)
+			}
+			apply(t, client, target)
+			target.Program = "/elsewhere/savant"
+			moved, err := client.Setup(target)
+			require.NoError(t, err)
+			require.NoError(t, clientsetup.Apply(moved, noon.Add(time.Minute)))
+			undone, err := client.Undo(target)
+			require.NoError(t, err)
+			for _, change := range undone {
+				if change.Path == server && earlier != "" {
+					require.Equal(t, earlier, string(change.After), client.Name)
+				} else {
+					require.True(t, change.Gone, "%s: %s", client.Name, change.Path)
+				}
+			}
+
+			text, err := os.ReadFile(server)
+			require.NoError(t, err)
+			with := strings.NewReplacer(`"MCP_SERVICE"`, `"MINE": "1", "MCP_SERVICE"`, "MCP_SERVICE =", `MINE = "1", MCP_SERVICE =`).Replace(string(text))
+			require.NotEqual(t, string(text), with, client.Name)
+			write(t, server, with, 0o600)
+			target.Program = "/third/savant"
+			again, err := client.Setup(target)
+			require.NoError(t, err)
+			require.Contains(t, string(again[0].After), "MINE", client.Name)
+			require.Contains(t, string(again[0].After), "/third/savant", client.Name)
+			require.NotContains(t, string(again[0].After), "/elsewhere", client.Name)
+			require.NoError(t, clientsetup.Apply(again, noon.Add(time.Hour)))
+			undone, err = client.Undo(target)
+			require.NoError(t, err)
+			require.NotContains(t, string(undone[0].After), "savant", client.Name)
+		}
+	}
+}

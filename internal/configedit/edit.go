@@ -33,6 +33,8 @@ type Entry struct {
 	// Keep is for members that the file needs anyway, such as its version: a missing one
 	// is set, an existing one is never replaced or removed.
 	Keep bool
+	// Merge: members of an existing object that Value does not name stay.
+	Merge bool
 }
 
 var bom = []byte("\xef\xbb\xbf")

@@ -159,6 +159,42 @@ func TestATableComesAndGoes(t *testing.T) {
 	require.ErrorContains(t, err, "mcp_servers.savant", "the table to remove")
 }
 
+func TestTablesAsClientsWriteThem(t *testing.T) {
+	list := []configedit.Entry{table}
+	parent := "[mcp_servers]\n# none yet\n\n[other]\na = 1\n"
+	made, err := configedit.Set([]byte(parent), configedit.TOML, list)
+	require.NoError(t, err)
+	back, err := configedit.Remove(made, configedit.TOML, list)
+	require.NoError(t, err)
+	require.Equal(t, parent, string(back))
+
+	below := "[mcp_servers.\"savant\"]\ncommand = \"old\"\nslow = 7 # mine\n[mcp_servers.savant.env]\nMINE = \"1\"\n\n[mcp_servers.savant.tools.x]\nmode = \"ask\"\n\n[other]\na = 1\n"
+	made, err = configedit.Set([]byte(below), configedit.TOML, list)
+	require.NoError(t, err)
+	require.NotContains(t, string(made), "mode")
+	require.Contains(t, string(made), "[other]\na = 1\n")
+	merging := table
+	merging.Merge = true
+	made, err = configedit.Set([]byte(below), configedit.TOML, []configedit.Entry{merging})
+	require.NoError(t, err)
+	for _, each := range []string{"slow = 7 # mine\n", "MINE = \"1\"\n", "B = \"2\"\n", "tools.x]\nmode = \"ask\"\n", "[other]\na = 1\n"} {
+		require.Contains(t, string(made), each)
+	}
+	require.NotContains(t, string(made), "old")
+	again, err := configedit.Set(made, configedit.TOML, []configedit.Entry{merging})
+	require.NoError(t, err)
+	require.Equal(t, string(made), string(again))
+	back, err = configedit.Remove(made, configedit.TOML, list)
+	require.NoError(t, err)
+	require.Equal(t, "[other]\na = 1\n", string(back))
+
+	for _, text := range []string{"mcp_servers = {other = {command = \"x\"}}\n", "mcp_servers = 3\n", "[[mcp_servers]]\na = 1\n"} {
+		_, err := configedit.Set([]byte(text), configedit.TOML, list)
+		require.ErrorIs(t, err, fault.InvalidParams, text)
+		require.ErrorContains(t, err, "write mcp_servers as a table", text)
+	}
+}
+
 // TestAnyFileIsLeftAsItWas makes files of any shape.
 func TestAnyFileIsLeftAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

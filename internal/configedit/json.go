@@ -3,7 +3,9 @@ package configedit
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,6 +135,15 @@ func setJSON(text []byte, entry Entry) ([]byte, error) {
 	value, err := plainOf(entry.Value)
 	if err != nil {
 		return nil, err
+	}
+	if members, ok := value.(map[string]any); ok && entry.Merge && len(members) > 0 && has(text, entry.Path) {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			below := Entry{Path: append(slices.Clone(entry.Path), name), Value: members[name], Merge: true}
+			if text, err = setJSON(text, below); err != nil {
+				return nil, err
+			}
+		}
+		return text, nil
 	}
 	made, err := setMember(text, entry, value)
 	if err != nil {

@@ -37,22 +37,28 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	header := "[" + strings.Join(entry.Path, ".") + "]"
+	now := tableAt(before, entry.Path)
+	if entry.Merge && now != nil {
+		if made, err := mergeTOML(text, entry); err == nil {
+			return made, nil
+		} // a value of several lines: the whole table is written anew
+	}
+	header := headerOf(entry.Path)
 	block := writeTable(header, entry.Value.(Table))
 	alone, err := parseTOML([]byte(block))
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encode an entry: %w", err)
 	}
 	value := tableAt(alone, entry.Path)
-	now := tableAt(before, entry.Path)
 	if reflect.DeepEqual(now, value) {
 		return text, nil
 	}
 	nl := newline(text)
 	block = strings.ReplaceAll(block, "\n", nl)
-	setTable(before, entry.Path, value)
+	last := len(entry.Path) - 1
+	addTables(before, entry.Path[:last])[entry.Path[last]] = value
 	if now != nil {
-		return replaceBlock(text, header, before, func(from, to int) []byte { return splice(text, from, to, block) })
+		return replaceBlock(text, entry.Path, before, func(from, to int) []byte { return splice(text, from, to, block) })
 	}
 	made := bytes.Clone(text)
 	if len(made) > 0 && !bytes.HasSuffix(made, []byte("\n")) {
@@ -63,11 +69,72 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 	}
 	made = append(made, block...)
 	after, err := parseTOML(made)
-	if err != nil {
-		return nil, err
+	if err != nil || !reflect.DeepEqual(after, before) { // no table can stand below an inline one, a list or a text
+		return nil, fault.New(fault.InvalidParams, "%s cannot be added: write %s as a table with a header of its own", header, entry.Path[0])
 	}
-	return made, unchangedElsewhere(after, before)
+	return made, nil
 }
+
+// mergeTOML sets each key of an existing table in its line; all others stay.
+func mergeTOML(text []byte, entry Entry) ([]byte, error) {
+	for _, pair := range entry.Value.(Table) {
+		before, err := parseTOML(text)
+		if err != nil {
+			return nil, err
+		}
+		now, path := tableAt(before, entry.Path), append(slices.Clone(entry.Path), pair.Key)
+		value, below := pair.Value, Table{}
+		if ours, ok := value.(map[string]string); ok {
+			all := maps.Clone(ours)
+			for name, other := range tableAt(now, []string{pair.Key}) {
+				if text, ok := other.(string); ok && ours[name] == "" {
+					all[name] = text
+				}
+			}
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				below = append(below, Pair{name, all[name]})
+			}
+			value = all
+		}
+		line := pair.Key + " = " + writeValue(value) + newline(text)
+		alone, err := parseTOML([]byte(line))
+		if err != nil {
+			return nil, fault.New(fault.Internal, "encode an entry: %w", err)
+		}
+		if reflect.DeepEqual(now[pair.Key], alone[pair.Key]) {
+			continue
+		}
+		if _, _, own := blockOf(text, 0, headerOf(path)); own {
+			text, err = setTOML(text, Entry{Path: path, Value: below})
+		} else {
+			now[pair.Key] = alone[pair.Key]
+			text, err = replaceBlock(text, entry.Path, before, func(from, to int) []byte { return setLine(text, from, to, pair.Key, line) })
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// setLine replaces the line of a key in a table, or adds it below the header.
+func setLine(text []byte, from, to int, key, line string) []byte {
+	at, first := from, -1
+	for each := range bytes.Lines(text[from:to]) {
+		name, _, isKey := strings.Cut(string(each), "=")
+		if isKey && strings.TrimSpace(name) == key {
+			return splice(text, at, at+len(each), line)
+		}
+		if at += len(each); first < 0 {
+			first = at
+		} else if strings.HasPrefix(strings.TrimSpace(name), "[") {
+			break
+		}
+	}
+	return splice(text, first, first, line)
+}
+
+func headerOf(path []string) string { return "[" + strings.Join(path, ".") + "]" }
 
 func removeTOML(text []byte, entry Entry) ([]byte, error) {
 	before, err := parseTOML(text)
@@ -77,8 +144,9 @@ func removeTOML(text []byte, entry Entry) ([]byte, error) {
 	if tableAt(before, entry.Path) == nil {
 		return text, nil
 	}
-	setTable(before, entry.Path, nil)
-	return replaceBlock(text, "["+strings.Join(entry.Path, ".")+"]", before, func(from, to int) []byte {
+	last := len(entry.Path) - 1
+	delete(tableAt(before, entry.Path[:last]), entry.Path[last])
+	return replaceBlock(text, entry.Path, before, func(from, to int) []byte {
 		if to == len(text) { // the empty line that Set added before it
 			from = len(bytes.TrimSuffix(text[:from], []byte(newline(text))))
 		}
@@ -86,10 +154,12 @@ func removeTOML(text []byte, entry Entry) ([]byte, error) {
 	})
 }
 
-// replaceBlock changes the lines of a table, from its header up to the next one. A line
+// replaceBlock changes the lines of a table, from its header up to the next table that is
+// not below it. The wanted tables above it may be without a header. A line
 // inside a multi-line string may look like the header, so it takes the first candidate
 // whose change makes the file decode as wanted.
-func replaceBlock(text []byte, header string, wanted map[string]any, change func(from, to int) []byte) ([]byte, error) {
+func replaceBlock(text []byte, path []string, wanted map[string]any, change func(from, to int) []byte) ([]byte, error) {
+	header := headerOf(path)
 	failed := error(fault.New(fault.InvalidParams, "%s exists, but without a header of its own; remove it by hand", header))
 	for at := 0; at < len(text); {
 		from, to, ok := blockOf(text, at, header)
@@ -99,6 +169,7 @@ func replaceBlock(text []byte, header string, wanted map[string]any, change func
 		made := change(from, to)
 		after, err := parseTOML(made)
 		if err == nil {
+			addTables(after, path[:len(path)-1])
 			err = unchangedElsewhere(after, wanted)
 		}
 		if err == nil {
@@ -113,11 +184,12 @@ func replaceBlock(text []byte, header string, wanted map[string]any, change func
 func blockOf(text []byte, at int, header string) (from, to int, ok bool) {
 	from, to = -1, len(text)
 	for line := range bytes.Lines(text[at:]) {
-		trimmed, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte("#"))
+		trimmed, _, _ := strings.Cut(string(line), "#")
+		trimmed = strings.NewReplacer(" ", "", "\t", "", `"`, "", "'", "").Replace(strings.TrimSpace(trimmed))
 		switch {
-		case from < 0 && strings.ReplaceAll(string(bytes.TrimSpace(trimmed)), " ", "") == header:
+		case from < 0 && trimmed == header:
 			from = at
-		case from >= 0 && bytes.HasPrefix(trimmed, []byte("[")):
+		case from >= 0 && strings.HasPrefix(trimmed, "[") && !strings.HasPrefix(strings.TrimLeft(trimmed, "["), strings.Trim(header, "[]")+"."):
 			to = at
 		}
 		if at += len(line); to < len(text) {
@@ -185,22 +257,15 @@ func tableAt(at map[string]any, path []string) map[string]any {
 	return at
 }
 
-// setTable sets the table at a path; nil removes it, with tables that became empty.
-func setTable(at map[string]any, path []string, table map[string]any) {
-	if len(path) == 1 {
-		if table == nil {
-			delete(at, path[0])
-		} else {
-			at[path[0]] = table
+// addTables returns the table at a path; it adds the tables that are missing.
+func addTables(at map[string]any, path []string) map[string]any {
+	for _, name := range path {
+		below, ok := at[name].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			at[name] = below
 		}
-		return
+		at = below
 	}
-	below, ok := at[path[0]].(map[string]any)
-	if !ok {
-		below = map[string]any{}
-		at[path[0]] = below
-	}
-	if setTable(below, path[1:], table); table == nil && len(below) == 0 {
-		delete(at, path[0])
-	}
+	return at
 }

@@ -186,18 +186,17 @@ func (s *setup) withSkills(client clientsetup.Client, t clientsetup.Target, chan
 		return changes, nil
 	}
 	var skills []clientsetup.Skill
-	if s.undo {
-		if other := client.SharesSkills(t); other != "" {
-			fmt.Fprintf(s.Stdout, "%s reads the skills in the same folder, too: they stay.\n", other)
-			return changes, nil
-		}
-	} else {
+	if !s.undo {
 		var err error
 		if skills, err = skillsOf(t); err != nil {
 			return nil, err
 		}
 	}
 	more, edited, err := client.Skills(t, skills)
+	if other := client.SharesSkills(t); s.undo && len(more) > 0 && other != "" {
+		fmt.Fprintf(s.Stdout, "%s reads the skills in the same folder, too: they stay.\n", other)
+		return changes, nil
+	}
 	for _, path := range edited {
 		fmt.Fprintf(s.Stdout, "Kept as it was edited: %s. Remove it, or move it away, if you want Savant's.\n", terminal.Visible(path))
 	}
