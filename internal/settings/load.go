@@ -135,11 +135,7 @@ type sources struct {
 func (s *sources) all(row Setting) []Value {
 	var all []Value
 	if text, ok := s.flag(row); ok {
-		name := "--" + row.Flag
-		if row.Flag == "" {
-			name = "--set " + row.Key
-		}
-		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromFlag, Name: name}})
+		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromFlag}})
 	}
 	for _, name := range []string{row.Env, row.FormerEnv} {
 		if text, ok := s.variable(name); ok {

@@ -24,8 +24,8 @@ const (
 // Origin is the place that a value comes from.
 type Origin struct {
 	Source Source `json:"source"`
-	// Name is the flag with its dashes, the variable, the file, or the entry that a
-	// folder was found by; empty for a default.
+	// Name is the variable, the file, or the entry that a folder was found by; empty for a
+	// default, and for a flag until who read the flags fills it in.
 	Name string `json:"name,omitempty"`
 	// Line and Column are the place of a value in the file, from 1.
 	Line   int `json:"line,omitempty"`
@@ -72,12 +72,13 @@ func (v Value) Redacted() string {
 	case v.Setting.Secret:
 		return shownSet
 	case v.Setting.Kind == Address:
-		return shownAddress(v.Text)
+		return ShownAddress(v.Text)
 	}
 	return v.Text
 }
 
-func shownAddress(text string) string {
+// ShownAddress returns an address without its user, password and query.
+func ShownAddress(text string) string {
 	address, err := url.Parse(text)
 	if err != nil || address.Opaque != "" || address.Host == "" && strings.Contains(text, "@") {
 		return hidden
@@ -117,7 +118,7 @@ func (v Value) JSON() any {
 	case Folders:
 		return append([]string{}, folders(v.Text)...)
 	case Address:
-		return shownAddress(v.Text)
+		return ShownAddress(v.Text)
 	case PriceList:
 		if v.Text == "" {
 			return map[string]any{}

@@ -20,6 +20,8 @@ import (
 const (
 	defaultSLM = "phi3.5"
 	defaultLLM = "llama3"
+	// lacksDefaults says of an Ollama that it cannot be used without naming a model.
+	lacksDefaults = " has neither of the default models, " + defaultSLM + " and " + defaultLLM + ", or cannot be reached"
 )
 
 // ollamaPatience bounds how long an Ollama may take to list its models (without an
@@ -88,9 +90,11 @@ func ollamaModels(ctx context.Context, address string) []string {
 // that no command waits for an Ollama without need.
 type lateService struct {
 	settings settings.Reasoning
-	once     sync.Once
-	made     *service.Service
-	err      error
+	// ollamaGiven: a person named the address of the Ollama.
+	ollamaGiven bool
+	once        sync.Once
+	made        *service.Service
+	err         error
 	// hasModel: a model was found.
 	hasModel bool
 }
@@ -122,5 +126,9 @@ func (l *lateService) name(ctx context.Context) string {
 	if err != nil {
 		return "nobody"
 	}
-	return inside.Name()
+	name := inside.Name()
+	if l.ollamaGiven && !l.hasModel {
+		name += "; the Ollama at " + settings.ShownAddress(l.settings.Service("ollama").URL) + lacksDefaults
+	}
+	return name
 }

@@ -53,7 +53,7 @@ func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reaso
 		return reasoning.New(options), options.Name, nil
 	}
 	if undecided(s) {
-		options.Transport, options.Name, options.Timeout, options.Retries = &lateService{settings: s}, "the built-in reasoning service", 0, 0
+		options.Transport, options.Name, options.Timeout, options.Retries = &lateService{settings: s, ollamaGiven: a.options.Settings.IsSet("OLLAMA_HOST")}, "the built-in reasoning service", 0, 0
 		return reasoning.New(options), options.Name, nil
 	}
 	inside, err := reasoningService(s)
@@ -83,7 +83,7 @@ func (r refused) RoundTrip(context.Context, reasoning.Request, reasoning.Observe
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	if needsModel(s) {
 		return nil, fault.New(fault.InvalidParams, "LLM_PROVIDER is %s, and no model is named: set SLM_MODEL or LLM_MODEL to the name of a model of %s%s", s.Provider, s.Provider,
-			map[bool]string{true: "; it has neither of the default ones, " + defaultSLM + " and " + defaultLLM + ", or cannot be reached"}[s.Provider == "ollama"])
+			map[bool]string{true: "; it" + lacksDefaults}[s.Provider == "ollama"])
 	}
 	provider := s.Provider
 	if provider == settings.Offline {

@@ -56,20 +56,31 @@ func (p *Program) asTyped(failure *fault.Error) *fault.Error {
 	if p.Flags == nil {
 		return failure
 	}
-	texts, _ := p.Flags.GetStringArray(assign)
-	assigned, _ := settings.Assignments(texts) // an error was reported before
 	for _, row := range settings.Table() {
 		rest, ok := strings.CutPrefix(failure.Details, cmp.Or(row.Env, row.Key))
 		if !ok || !strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, " ") {
 			continue
 		}
-		renamed := *failure
-		if flag := p.Flags.Lookup(row.Flag); flag != nil && flag.Changed {
-			renamed.Details = "--" + row.Flag + rest
-		} else if _, ok := assigned[row.Key]; ok {
-			renamed.Details = "--" + assign + " " + row.Key + rest
+		if flag := FlagOf(p.Flags, row); flag != "" {
+			renamed := *failure
+			renamed.Details = flag + rest
+			return &renamed
 		}
-		return &renamed
+		break
 	}
 	return failure
+}
+
+// FlagOf returns what gave a setting on the command line: its own flag, or --set and its
+// key; "" for neither.
+func FlagOf(flags *pflag.FlagSet, row settings.Setting) string {
+	if flag := flags.Lookup(row.Flag); flag != nil && flag.Changed && flag.Value.Type() == "string" {
+		return "--" + row.Flag
+	}
+	texts, _ := flags.GetStringArray(assign)
+	assigned, _ := settings.Assignments(texts) // SettingsOf reports an error
+	if _, ok := assigned[row.Key]; ok {
+		return "--" + assign + " " + row.Key
+	}
+	return ""
 }

@@ -156,7 +156,7 @@ func helpSettings(out io.Writer, names []string) error {
 			continue
 		}
 		said++
-		fmt.Fprintf(out, "%s\n  %s\n", row.Key, row.Doc)
+		fmt.Fprintf(out, "%s\n%s", row.Key, folded("  "+row.Doc))
 		for _, line := range [][2]string{{"variable", row.Env}, {"flag", flagOf(row)}, {"values", strings.Join(row.Allowed, ", ")}, {"default", row.Default}} {
 			if line[1] != "" {
 				fmt.Fprintf(out, "  %s: %s\n", line[0], line[1])

@@ -143,6 +143,11 @@ func (p *program) configure(command *cobra.Command, _ []string) error {
 	if err != nil {
 		return app.Misconfigured(err)
 	}
+	for i, value := range loaded.Values {
+		if value.Origin.Source == settings.FromFlag {
+			loaded.Values[i].Origin.Name = cli.FlagOf(p.Flags, value.Setting)
+		}
+	}
 	p.Settings, p.Loaded = loaded.Settings, loaded
 	return p.refuseModels(command)
 }
@@ -154,9 +159,10 @@ func (p *program) refuseModels(command *cobra.Command) error {
 	if p.Loaded.Reasoning.URL == "" || serves {
 		return nil
 	}
-	for _, name := range []string{"slm", "llm"} {
-		if flag := command.Flags().Lookup(name); flag.Changed && flag.Value.Type() == "string" {
-			return cli.UsageError("--" + name + " names a model of the built-in service, and " + settings.EnvReasoningURL + " names another service: leave one out")
+	for _, value := range p.Loaded.Values {
+		models := value.Setting.Env == settings.EnvSLM || value.Setting.Env == settings.EnvLLM
+		if models && value.Origin.Source == settings.FromFlag {
+			return cli.UsageError(value.Origin.Name + " names a model of the built-in service, and " + settings.EnvReasoningURL + " names another service: leave one out")
 		}
 	}
 	return nil
