@@ -322,7 +322,8 @@ func (r *Replay) used(ctx context.Context, record state.Record) error {
 	if err != nil {
 		return doesNotFollow(record, err)
 	}
-	why := endOfGrant(all[at].Scope.Grant, usagesIn(records, nil)[data.Approval], now.Sub(given))
+	r.usages, r.counted = usagesIn(records[r.counted:], r.usages), len(records)
+	why := endOfGrant(all[at].Scope.Grant, r.usages[data.Approval], now.Sub(given))
 	if data.Tool != all[at].Scope.Call {
 		why = "it is about another tool"
 	}

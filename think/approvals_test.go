@@ -23,11 +23,18 @@ steps:
   - {id: last, call: llm.generate, input_template: {task: go on}}
 `
 
+const manyCalls = `name: many
+version: "1.0"
+steps:
+  - {id: sure, call: human.approve, input_template: {message: "Go on?"}, scope: {call: pay.refund, at_most: 10000}}
+  - {id: last, call: llm.generate, input_template: {task: go on}}
+`
+
 // openApprovals is an engine over a folder, whose clock is set.
 func openApprovals(t *testing.T, folder string, at *clock) (*think.Engine, *state.Dir) {
 	store, err := state.Open(folder, state.Options{Now: at.now})
 	require.NoError(t, err)
-	engine := think.New(think.Options{Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/two.yml": {Data: []byte(twoPersons)}}}), Store: store, Now: at.now, Imports: store})
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/two.yml": {Data: []byte(twoPersons)}, "workflows/many.yml": {Data: []byte(manyCalls)}}}), Store: store, Now: at.now, Imports: store})
 	t.Cleanup(func() { engine.Close(); _ = store.Close() })
 	return engine, store
 }
@@ -107,4 +114,31 @@ func TestAFormIsForThoseWhoMayAnswer(t *testing.T) {
 		require.Equal(t, flow.Waiting, reply.State.Status)
 		require.Len(t, client.asked, asked, name)
 	}
+}
+
+// TestManyUsesOfAnApprovalAreVerified reads each use once: twice as many need twice the work.
+func TestManyUsesOfAnApprovalAreVerified(t *testing.T) {
+	engine, store := openApprovals(t, t.TempDir(), &clock{at: time.Unix(1000, 0)})
+	_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "many", RunID: "r1"})
+	require.NoError(t, err)
+	all, err := engine.Pending(t.Context(), "many", "r1")
+	require.NoError(t, err)
+	_, err = engine.Approve(t.Context(), all[0], map[string]any{"approved": true}, think.Caller{Name: think.ByTerminal})
+	require.NoError(t, err)
+	given, err := engine.ScopedApprovals(t.Context(), "many", "r1")
+	require.NoError(t, err)
+	key, work := state.Key{Workflow: "many", Run: "r1"}, []float64{}
+	for range 3 {
+		for i := range 100 {
+			require.NoError(t, engine.Use(t.Context(), given[0], think.ScopedCall{Tool: "pay.refund", Input: map[string]any{"n": i}, Driven: true}, think.Caller{}))
+		}
+		records, err := store.Records(t.Context(), key, 0, 0)
+		require.NoError(t, err)
+		work = append(work, testing.AllocsPerRun(1, func() {
+			_, found, err := audit.New(engine).Verify(t.Context(), key, records)
+			require.NoError(t, err)
+			require.Nil(t, found)
+		}))
+	}
+	require.Less(t, work[2]-work[1], 1.5*(work[1]-work[0]))
 }

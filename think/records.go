@@ -55,6 +55,9 @@ func (e *Engine) View(ctx context.Context, key state.Key, version int, look func
 type Replay struct {
 	View
 	plan planData
+	// usages are those of approvals in the first counted records.
+	usages  map[int]usage
+	counted int
 }
 
 // Replay recomputes a run from its records up to a version (0: all) and compares the
@@ -64,7 +67,7 @@ func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{View{out.run.View(), e, history{key, records}, out.run, out.now}, out.plan}, nil
+	return &Replay{View: View{out.run.View(), e, history{key, records}, out.run, out.now}, plan: out.plan}, nil
 }
 
 // Restart replays a run up to its plan, under another graph unless it is nil:
@@ -83,7 +86,7 @@ func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Rec
 		return nil, err
 	}
 	run, now := graph.Start(key.Run, plan.Params, plan.Terms)
-	return &Replay{View{run.View(), e, history{key, records}, run, now}, plan}, nil
+	return &Replay{View: View{run.View(), e, history{key, records}, run, now}, plan: plan}, nil
 }
 
 // Now is the present state of the run.
