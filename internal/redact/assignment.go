@@ -71,12 +71,22 @@ func assignment(r *scanner, end int) (value, bool) {
 	}
 	from := r.run(at, spaces)
 	v.spaced = from > at || sign > end
-	if inside, is := r.quotedText(from); is {
+	if inside, is := r.quotedText(from); is && (from > at || !r.closes(end, from)) {
 		v.span, v.quoted = inside, true
 		return v, true
 	}
 	v.span = span{from, from}
 	return v, from < len(r.text)
+}
+
+// closes reports whether the quote at a place ends a text that the name, which ends at end, and
+// its sign are all of: "Password:" as a label.
+func (r *scanner) closes(end, at int) bool {
+	from := end
+	for from > max(0, end-mostOfName) && keyBytes[r.text[from-1]] {
+		from--
+	}
+	return r.has(from-1, quotes) && r.has(at, quotes) && r.text[from-1] == r.text[at] && !r.has(end, quotes)
 }
 
 // valueMember returns the end of "value" where a name and its value are two members:
@@ -248,7 +258,7 @@ func literal(r *scanner, at, end int) span {
 	switch {
 	case v.defines || r.has(to, called) || number().MatchString(found):
 		return span{}
-	case !v.spaced && !v.colon && name == strings.ToUpper(name) && !r.has(r.nameStart(at)-1, inExpression):
+	case !v.spaced && !v.colon && name == strings.ToUpper(name) && !r.has(r.nameStart(at)-1, inExpression) && !r.isArgument(at):
 		if len(found) > shortest && !isPlaceholder(found) && !fileName().MatchString(found) && (isSecret(name) || r.isSecretKey(at) || !severalWordsOrOne(found)) {
 			return span{v.from, to}
 		}
@@ -277,6 +287,12 @@ var inExpression = bytesOf(".,")
 
 var capitalBytes = bytesOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ" + digits + "_")
 
+// isArgument reports whether a name stands first in the arguments of a call.
+func (r *scanner) isArgument(at int) bool {
+	from := r.nameStart(at)
+	return r.follows(from, '(') && r.has(from-2, wordBytes)
+}
+
 func headerName(name string) bool {
 	return strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie")
 }
@@ -287,7 +303,7 @@ func inHeaderValue(text string) bool {
 		return false
 	}
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t;,=\\", c) }), func(part string) bool {
-		return len(part) >= 12 && mixed(part) && !selector().MatchString(part) && !isElided(part) && !filledIn(strings.ToLower(part)) && !areWords(part) && !inTemplate(part) && !exampleBasic(part)
+		return len(part) >= 12 && mixed(part) && !selector().MatchString(part) && !isElided(part) && !filledIn(strings.ToLower(part)) && !areWords(part) && !fileName().MatchString(part) && !inTemplate(part) && !exampleBasic(part)
 	})
 }
 
@@ -320,7 +336,7 @@ func inQuotes(name, text string, colon bool) bool {
 	switch {
 	case text == "" || strings.Contains(text, "${") || number().MatchString(text) || secretNamed().MatchString(text) || isPlaceholder(text):
 		return false
-	case !isSecret(name) && areWords(text):
+	case !isSecret(name) && (areWords(text) || fileName().MatchString(text)):
 		return false
 	case strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters):
 		return len(text) >= 6 && !strings.Contains(text, `\u`) && !strings.Contains(text, `\U`)
@@ -377,7 +393,7 @@ var selector = pattern.Lazy(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)
 var variable = pattern.Lazy(`^[A-Za-z_]+(\$\d|\d)$`)
 
 // fileName matches the path of a file or a key in a store: /foo/bar.
-var fileName = pattern.Lazy(`^\.{0,2}(/[A-Za-z_.-]+)+$`)
+var fileName = pattern.Lazy(`^\.{0,2}(/([A-Za-z_.-]+|v\d|\d{1,6}))+/?$`)
 
 // placeholder begins a text that stands for another.
 var placeholder = bytesOf("$<%{")

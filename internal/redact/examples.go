@@ -47,7 +47,7 @@ func isPlaceholder(text string) bool {
 	if exampleCount().MatchString(text) || version().MatchString(text) || isElided(text) {
 		return true
 	}
-	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == "" || filledIn(text) || strings.HasPrefix(text, "abcdefghijklmnopqrstuvwxyz")
+	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "replace_") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == "" || filledIn(text) || strings.HasPrefix(text, "abcdefghijklmnopqrstuvwxyz")
 }
 
 // filledIn reports whether a text in small letters ends in what holds the place of a key.

@@ -60,7 +60,8 @@ func TestNamesAndWordsAreNoSecrets(t *testing.T) {
 		"Password: b64Pwd,", "azureblockblob://DefaultAzureCredential@STORAGE_ACCOUNT_URL", "HTTPS://jo%40email.com:a%20secret@example.de:1234/",
 		"--otp-secret-key=ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "OTHER_KEY=Some Value", "mysql://scott:tiger@localhost/foo", "s3://aws_key:aws_secret@bucket",
 		"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", `token := "xoxb-1234-xxxxxx"`, "app_token: 'xoxb-my-bot-token'",
-		"oauth_token: abc456"} {
+		"oauth_token: abc456", "export NRIA_LICENSE_KEY=REPLACE_LICENSE_KEY_HERE", "with override_settings(SECRET_KEY=new_key):", "LinkedIn,\n    MicrosoftEntraId,",
+		`"credentials": "/api/v2/job_templates/5/credentials/",`, `create("label",null,"Password:"),d?create("code",null," ****** ")`} {
 		require.Equal(t, text, r.Text(text))
 	}
 	require.Equal(t, "sk_stream_wait_memory", New().Text("sk_stream_wait_memory"))

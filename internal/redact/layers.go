@@ -32,7 +32,7 @@ func (r *Redactor) inner(text string, depth int) []span {
 		}
 		return true
 	})
-	return all
+	return append(all, r.joined(text, depth-1)...)
 }
 
 // encoded reports whether inner has something to look at.
@@ -42,6 +42,9 @@ func encoded(text string) (is bool) {
 	if !is {
 		eachBase64(text, func(int, int, string) bool { return found() })
 	}
+	if !is {
+		eachJoined(text, func(string, []int) bool { return found() })
+	}
 	return is
 }
 
@@ -49,7 +52,7 @@ func encoded(text string) (is bool) {
 // code, and the lines that have one of markup, until it returns false.
 func eachEscaped(text string, yield func(from, to int) bool) {
 	for at, done := 0, 0; ; {
-		next := strings.IndexAny(text[at:], `%\&`)
+		next := strings.IndexAny(text[at:], `%\&+=`)
 		if next < 0 {
 			return
 		}
@@ -59,8 +62,11 @@ func eachEscaped(text string, yield func(from, to int) bool) {
 			continue
 		}
 		from, of := at, wordOfAddress
-		if text[at] == '&' {
+		switch text[at] {
+		case '&':
 			of = lineOfMarkup
+		case '=':
+			of = wholeLine
 		}
 		for from > done && of[text[from-1]] {
 			from--
@@ -78,6 +84,7 @@ func eachEscaped(text string, yield func(from, to int) bool) {
 var (
 	wordOfAddress = otherThan(" \t\r\n\"'<>`")
 	lineOfMarkup  = otherThan("\r\n\"'<>`")
+	wholeLine     = otherThan("\r\n")
 	hexDigits     = bytesOf(digits + "abcdefABCDEF")
 )
 
@@ -91,6 +98,12 @@ const longestEscape = 8
 // the escape, or 0.
 func escapeAt(text string, at int) (stands byte, length int) {
 	rest := text[at:min(len(text), at+longestEscape)]
+	if strings.HasPrefix(rest, "=3D") { // of quoted-printable
+		return '=', len("=3D")
+	}
+	if rest[0] == '+' && (strings.HasPrefix(rest, "+-") || inQuery(text[max(0, at-maxLabel):at])) { // tool+--token+X
+		return ' ', 1
+	}
 	for _, begin := range hexEscapes {
 		if digits, is := strings.CutPrefix(rest, begin); is && len(digits) > 1 && hexDigits[digits[0]] && hexDigits[digits[1]] {
 			return nibble(digits[0])<<4 | nibble(digits[1]), len(begin) + 2
@@ -102,6 +115,12 @@ func escapeAt(text string, at int) (stands byte, length int) {
 		}
 	}
 	return 0, 0
+}
+
+// inQuery reports whether a text ends within a query, or behind the name of a header.
+func inQuery(text string) bool {
+	last := strings.LastIndexAny(text, "?&: \t\r\n\"'<>`")
+	return last >= 0 && (text[last] == '?' || text[last] == '&' || last == len(text)-1 && text[last] == ':')
 }
 
 // unescaped returns a word without its escapes, and where each byte, and the end, was.

@@ -118,7 +118,7 @@ func (k *rule) search(r *scanner, at int) {
 // examples have in place of one.
 func (k *rule) isKey(text string) bool {
 	switch {
-	case entropy(text) <= min(k.entropy, mostEntropy) || areWords(text) || isPlaceholder(text):
+	case entropy(text) <= min(k.entropy, mostEntropy) || areWords(text) || typeName().MatchString(text) || isPlaceholder(text):
 		return false
 	case k.name == userRule:
 		return !exampleUser(text)
@@ -127,6 +127,9 @@ func (k *rule) isKey(text string) bool {
 	}
 	return true
 }
+
+// typeName matches the name of a type of several words: MicrosoftEntraId.
+var typeName = pattern.Lazy(`^([A-Z][a-z]+){2,}$`)
 
 // inBase64 reports whether a place is within data in base64, in which a key would be
 // found by chance. A line that a diff adds begins with +, too.

@@ -1,0 +1,62 @@
+package redact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime/quotedprintable"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cutsOfKeys are what stands within a word that was cut: concatenations and continued lines of source code, soft
+// breaks of quoted-printable, and ends of lines, also in JSON, in a diff and in a reply to a message.
+var cutsOfKeys = []string{`" + "`, "\" +\n\t\"", "\"\n    \"", `" . "`, "\" & _\n\"", `\" + \"`, "\" +\n+\t\"", "\\\n", "\n", "\r\n", `\n`, "\n+", "\n> ", "\n    ", "=\n", "=\r\n"}
+
+// Of 128 keys that something cuts at a quarter, in the middle or at three quarters, 126 are found.
+func TestKeysThatAreCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine tries thousands of texts")
+	}
+	keys := append(documentedKeys(5), lookalikes(5)...)
+	for _, r := range []*Redactor{New(), New().Certain()} {
+		for _, cut := range cutsOfKeys {
+			for _, quarter := range []int{1, 2, 3} {
+				shown := []string{}
+				for _, key := range keys {
+					at := strings.Index(key.text, key.random) + len(key.random)*quarter/4
+					if left := r.Text(`please use "` + key.text[:at] + cut + key.text[at:] + `" for it`); shows(left, key.random) {
+						shown = append(shown, left)
+					}
+				}
+				require.LessOrEqual(t, len(shown)*128, len(keys)*2, "%q: %q", cut, shown)
+			}
+		}
+		shown := []string{}
+		for _, key := range keys {
+			var mail bytes.Buffer
+			soft := quotedprintable.NewWriter(&mail)
+			_, err := fmt.Fprintf(soft, "Hello Ada, the credentials für den Server are %s, please use them.", key.text)
+			require.NoError(t, errors.Join(err, soft.Close()))
+			for _, text := range []string{mail.String(), "GET /cb?note=" + url.QueryEscape(key.text) + "&z=2"} {
+				if left := r.Text(text); shows(left, key.random) {
+					shown = append(shown, left)
+				}
+			}
+		}
+		require.LessOrEqual(t, len(shown)*128, len(keys)*2*2, "%q", shown)
+	}
+	require.Equal(t, "GET /run?cmd=tool+--token+"+Mark, New().Certain().Text("GET /run?cmd=tool+--token+k3e9Ssi4kZcvTI"))
+}
+
+// What only resembles a cut joins nothing.
+func TestWhatIsNoCut(t *testing.T) {
+	for _, text := range []string{"\tTOKEN_KIND = 0x000C\n\tIMAGE_REL_ARM64_SECTION = 0x1", `method {"client_secret_basic" | "basic" | "post"}`, "key: k8s2Node\nname2: app3Two", "S3_PATH=a1b2c3d4\nS4_PATH=x"} {
+		require.Equal(t, text, New().Certain().Text(text))
+	}
+	key := made(letters+digits, 24)
+	require.Equal(t, "API_KEY="+Mark+"\nS3_REGION=eu-1", New().Text("API_KEY="+key+"\nS3_REGION=eu-1"))
+}
