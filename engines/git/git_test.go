@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -211,6 +212,28 @@ func TestStatusWithoutLargeRules(t *testing.T) {
 		require.Contains(t, out["note"], name+" has more than 1048576 bytes")
 		require.Len(t, out["files"], 1, "the changed one")
 	}
+}
+
+// git maps or holds each file of its folder: one that is large is named, before git reads it.
+// Objects and the index have their own bound, which is git's memory.
+func TestALargeFileOfTheGitFolder(t *testing.T) {
+	for _, name := range []string{"packed-refs", "HEAD", "commondir", "MERGE_HEAD", "info/grafts", "info/exclude", "info/attributes", "refs/heads/large", "sequencer/todo"} {
+		w := newWorkshop(t)
+		w.write("a.txt", "a")
+		w.commit("first")
+		w.write(".git/"+name, "x")
+		require.NoError(t, os.Truncate(filepath.Join(w.root, ".git", filepath.FromSlash(name)), 1<<30))
+		for _, tool := range []string{"git.status", "git.log", "git.diff"} {
+			require.Contains(t, w.refuses(fault.LimitExceeded, tool, `{}`), path.Base(name)+" of the repository has more than")
+		}
+		require.Contains(t, w.refuses(fault.LimitExceeded, "git.blame", `{"path":"a.txt"}`), "has more than")
+	}
+	w := newWorkshop(t)
+	w.write("a.txt", "a")
+	w.commit("first")
+	w.write(".git/objects/pack/large.keep", "x")
+	require.NoError(t, os.Truncate(filepath.Join(w.root, ".git", "objects", "pack", "large.keep"), 1<<30))
+	require.Equal(t, true, w.must("git.status", `{}`)["clean"])
 }
 
 // Rules in a folder of any depth do not keep git from saying the rest. What was not looked

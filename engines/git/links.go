@@ -19,7 +19,12 @@ type links struct {
 	ctx   context.Context
 	roots []string
 	seen  map[string]bool // folders that were walked
+	data  bool            // the files may be large: objects, the index, rules at the top
 }
+
+// maxState bounds a file of the git folder, other than objects and the index, in bytes: git holds or
+// maps all of it. A million refs have less.
+const maxState = 128 << 20
 
 // check checks the repository of a folder, as git would find it, up to its root.
 // Without a repository git reports the error.
@@ -49,6 +54,7 @@ func (r *repository) checkSubmodule(ctx context.Context, path string) error {
 
 // checkTop checks the files at the top of the working tree that git itself reads.
 func (l links) checkTop(top string) error {
+	l.data = true
 	for _, name := range []string{".gitignore", ".gitattributes", ".gitmodules", ".mailmap"} {
 		if info, err := os.Lstat(filepath.Join(top, name)); err == nil {
 			if err := l.checkEntry(top, fs.FileInfoToDirEntry(info)); err != nil {
@@ -114,7 +120,9 @@ func (l links) walk(folder string) error {
 		if repository && notRead[entry.Name()] {
 			continue
 		}
-		if err := l.checkEntry(folder, entry); err != nil {
+		below := l
+		below.data = l.data || repository && (entry.Name() == "objects" || strings.Contains(entry.Name(), "index"))
+		if err := below.checkEntry(folder, entry); err != nil {
 			return err
 		}
 	}
@@ -133,8 +141,14 @@ func (l links) checkEntry(folder string, entry fs.DirEntry) error {
 		return l.walk(path)
 	case kind&fs.ModeSymlink != 0:
 		return l.checkLink(path)
-	case kind.IsRegular(), kind&fs.ModeSocket != 0: // the socket of git's own watcher; opening one fails at once
+	case kind&fs.ModeSocket != 0: // of git's own watcher; opening one fails at once
 		return nil
+	case kind.IsRegular():
+		info, err := entry.Info()
+		if err == nil && !l.data && info.Size() > maxState {
+			return largeError(path)
+		}
+		return nil // git reports what cannot be read
 	}
 	return outsideError(path)
 }
@@ -157,7 +171,11 @@ func (l links) checkLink(path string) error {
 	}
 	info, err := os.Stat(resolved)
 	switch {
-	case err != nil, info.Mode().IsRegular():
+	case err != nil:
+		return nil
+	case info.Mode().IsRegular() && !l.data && info.Size() > maxState:
+		return largeError(path)
+	case info.Mode().IsRegular():
 		return nil
 	case info.IsDir():
 		return l.walk(resolved)
@@ -165,9 +183,18 @@ func (l links) checkLink(path string) error {
 	return outsideError(path)
 }
 
+func largeError(path string) error {
+	return fault.New(fault.LimitExceeded, "%s of the repository has more than %d bytes, and git would hold all of it; delete or shorten it, or clone the repository again",
+		named(path), maxState)
+}
+
+// named is the name of a file with that of its folder.
+func named(path string) string {
+	return filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)))
+}
+
 // outsideError returns TOOL_DENIED for a file of the git folder that leads outside the
 // repository.
 func outsideError(path string) error {
-	folder := filepath.Base(filepath.Dir(path))
-	return fault.New(fault.ToolDenied, "%s of the repository leads outside the allowed roots, or is not a regular file", filepath.ToSlash(filepath.Join(folder, filepath.Base(path))))
+	return fault.New(fault.ToolDenied, "%s of the repository leads outside the allowed roots, or is not a regular file", named(path))
 }

@@ -1,6 +1,7 @@
 package gitrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -95,12 +96,24 @@ func waitsFor(settings, top string) string {
 // of it in memory.
 const MaxRules = 1 << 20
 
+// rulesFiles and stateFiles are what git reads of a folder in any case.
+var (
+	rulesFiles = []string{".gitignore", ".savant/.gitignore", ".git/info/exclude", ".gitattributes", ".git/info/attributes"}
+	stateFiles = []string{".git/HEAD", ".git/commondir", ".git/config", ".git/config.worktree", ".git/info/sparse-checkout"}
+)
+
 // OversizeRules returns the first file of rules that git would read for a folder in any
 // case and that has more than MaxRules bytes, relative to the working tree; "" for none.
 // Further ones may be in the folders below.
-func OversizeRules(folder string) string {
-	top := topOf(folder)
-	for _, name := range []string{".gitignore", ".savant/.gitignore", ".git/info/exclude", ".gitattributes", ".git/info/attributes"} {
+func OversizeRules(folder string) string { return oversize(topOf(folder), rulesFiles) }
+
+// Oversize is OversizeRules for the rules and the state of the repository.
+func Oversize(folder string) string {
+	return cmp.Or(OversizeRules(folder), oversize(topOf(folder), stateFiles))
+}
+
+func oversize(top string, names []string) string {
+	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(top, filepath.FromSlash(name))); err == nil && info.Size() > MaxRules {
 			return name
 		}

@@ -18,8 +18,11 @@ var errNotGit = errors.New("not a git repository")
 const maxGitOutput = 64 << 20
 
 // gitRecords runs git and returns what it prints, split at NUL, at most maxFiles
-// parts. errNotGit: git is missing, failed or found no repository.
+// parts. errNotGit: git is missing, failed, would read large files or found no repository.
 func gitRecords(ctx context.Context, folder string, arguments ...string) ([]string, error) {
+	if gitrun.Oversize(folder) != "" {
+		return nil, errNotGit
+	}
 	out, err := gitrun.Run(ctx, gitrun.Command{Folder: folder, Limit: maxGitOutput, Args: arguments})
 	if err != nil {
 		return nil, errors.Join(errNotGit, ctx.Err())

@@ -52,7 +52,7 @@ func List(ctx context.Context, folder string, kept withheld.Files) (Listing, err
 	w := &walk{ctx: ctx, folder: folder, kept: kept}
 	found, large := repositoryOf(folder), ""
 	if found.git != "" {
-		large = gitrun.OversizeRules(folder)
+		large = gitrun.Oversize(folder)
 	}
 	if found.git != "" && large == "" && !blocks(found.git) {
 		w.found.Git = true
