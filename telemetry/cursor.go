@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 
 	"savant/internal/jsonvalue"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 )
 
 // Cursor is a position in the trace: how far each of its files was read; the last entry
@@ -55,12 +58,17 @@ func (c Cursor) Files() []string {
 	return names
 }
 
-// Since calls each for the events of a run after a cursor, as Lines does.
-func (r *Recorder) Since(c *Cursor, run string, each func(e Event, line []byte) bool) (lost bool, err error) {
-	return r.Lines(c, func(_ Place, line []byte) bool {
+// ReadRun calls each for the lines of a run in the trace, oldest first. A line is only
+// valid during the call.
+func (r *Recorder) ReadRun(run string, each func(e Event, line []byte)) error {
+	_, err := r.Lines(new(Cursor), func(_ Place, line []byte) bool {
 		var e Event
-		return !bytes.Contains(line, []byte(run)) || json.Unmarshal(line, &e) != nil || e.RunID != run || each(e, line)
+		if bytes.Contains(line, []byte(run)) && json.Unmarshal(line, &e) == nil && e.RunID == run {
+			each(e, line)
+		}
+		return true
 	})
+	return err
 }
 
 // Lines calls each for the lines after a cursor, of all processes, oldest file first,
@@ -96,23 +104,24 @@ func (r *Recorder) Lines(c *Cursor, each func(at Place, line []byte) bool) (lost
 	return false, nil
 }
 
-// knownTrace is an open trace file with its identity.
-type knownTrace struct {
-	traceFile
-	id string
+// traceFile is an open trace file.
+type traceFile struct {
+	*os.File
+	name string // relative to SAVANT_PATH
+	id   string
 }
 
-type knownTraces []knownTrace
+type openTraces []traceFile
 
-func (files knownTraces) close() {
+func (files openTraces) close() {
 	for _, each := range files {
-		each.close()
+		_ = each.Close() // it was only read
 	}
 }
 
 // traceFiles opens the files that have a complete line, oldest first. A file that is
 // rotated meanwhile is opened once.
-func (r *Recorder) traceFiles() (files knownTraces, err error) {
+func (r *Recorder) traceFiles() (files openTraces, err error) {
 	if r == nil || r.options.Root == nil {
 		return nil, nil
 	}
@@ -120,20 +129,23 @@ func (r *Recorder) traceFiles() (files knownTraces, err error) {
 	for _, name := range slices.Compact(names) {
 		// The newer file is opened first: if it is rotated in between, it is opened
 		// twice rather than missed.
-		pair := knownTraces{}
+		pair := openTraces{}
 		for _, each := range []string{name, name + ".1"} {
-			opened, err := openTrace(r.options.Root, each)
+			file, err := regular.Open(r.options.Root, each, os.O_RDONLY, 0)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 			if err != nil {
 				pair.close()
 				files.close()
-				return nil, err
+				return nil, ownfolder.NotRead(each, err)
 			}
-			id, whole := opened.identity()
-			if !whole || slices.ContainsFunc(slices.Concat(files, pair), func(other knownTrace) bool { return other.id == id }) {
-				opened.close()
+			id, whole := identityOf(file)
+			if !whole || slices.ContainsFunc(slices.Concat(files, pair), func(other traceFile) bool { return other.id == id }) {
+				_ = file.Close() // it was only read
 				continue
 			}
-			pair = append(pair, knownTrace{opened, id})
+			pair = append(pair, traceFile{file, each, id})
 		}
 		slices.Reverse(pair)
 		files = append(files, pair...)
@@ -141,12 +153,9 @@ func (r *Recorder) traceFiles() (files knownTraces, err error) {
 	return files, nil
 }
 
-// identity returns the file's id, from its first line; false if it has no complete
-// line.
-func (f traceFile) identity() (string, bool) {
-	if f.File == nil {
-		return "", false
-	}
+// identityOf returns the id of a trace file, from its first line; false if it has no
+// complete line.
+func identityOf(f io.ReaderAt) (string, bool) {
 	first := make([]byte, 4096)
 	n, err := f.ReadAt(first, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -164,7 +173,7 @@ func (f traceFile) identity() (string, bool) {
 
 // readAfter reads the complete lines after the cursor; more is false once each returned
 // false. Overlong lines are skipped.
-func (f knownTrace) readAfter(c *Cursor, each func(Place, []byte) bool) (more bool, err error) {
+func (f traceFile) readAfter(c *Cursor, each func(Place, []byte) bool) (more bool, err error) {
 	at, _ := c.offset(f.id)
 	c.move(f.id, at)
 	lines := bufio.NewReaderSize(io.NewSectionReader(f, at, 1<<62), 2*maxLine)

@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,14 +12,22 @@ import (
 	"savant/telemetry"
 )
 
+// eventsOf is the function of Lines that calls each for the events of run r.
+func eventsOf(each func(e telemetry.Event, line []byte) bool) func(telemetry.Place, []byte) bool {
+	return func(_ telemetry.Place, line []byte) bool {
+		var e telemetry.Event
+		return json.Unmarshal(line, &e) != nil || e.RunID != "r" || each(e, line)
+	}
+}
+
 // readSince returns the steps of the events after a cursor.
 func readSince(t *testing.T, r *telemetry.Recorder, c *telemetry.Cursor) (steps []int, lost bool) {
 	t.Helper()
-	lost, err := r.Since(c, "r", func(e telemetry.Event, line []byte) bool {
+	lost, err := r.Lines(c, eventsOf(func(e telemetry.Event, line []byte) bool {
 		require.True(t, strings.HasSuffix(string(line), "\n"))
 		steps = append(steps, e.Step)
 		return true
-	})
+	}))
 	require.NoError(t, err)
 	return steps, lost
 }
@@ -83,7 +92,7 @@ func TestALineIsReadOnceItIsWhole(t *testing.T) {
 	steps, _ = readSince(t, r, &c)
 	require.Equal(t, []int{1, 2}, steps)
 	write("ep\":3}\n{\"run_id\":\"r\",\"step\":4}\n")
-	_, err = r.Since(&c, "r", func(e telemetry.Event, _ []byte) bool { require.Equal(t, 3, e.Step); return false })
+	_, err = r.Lines(&c, eventsOf(func(e telemetry.Event, _ []byte) bool { require.Equal(t, 3, e.Step); return false }))
 	require.NoError(t, err)
 	steps, _ = readSince(t, r, &c)
 	require.Equal(t, []int{4}, steps)

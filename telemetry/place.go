@@ -67,7 +67,7 @@ func (r *Recorder) ReadAt(places []Place, each func(number int, line []byte) boo
 
 // windowed is a file with the part that was read.
 type windowed struct {
-	file knownTrace
+	file traceFile
 	at   int64
 	part []byte
 }
