@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -24,13 +23,9 @@ const (
 	lacksDefaults = " has neither of the default models, " + defaultSLM + " and " + defaultLLM + ", or cannot be reached"
 )
 
-// ollamaPatience bounds how long an Ollama may take to list its models (without an
-// Ollama the connection fails at once), and maxTags how much of its answer is read, in
-// bytes.
-const (
-	ollamaPatience = 2 * time.Second
-	maxTags        = 1 << 20
-)
+// ollamaPatience bounds how long an Ollama may take to list its models; without an
+// Ollama the connection fails at once.
+const ollamaPatience = 2 * time.Second
 
 // undecided reports whether no decider is configured: then an Ollama is looked for.
 func undecided(s settings.Reasoning) bool {
@@ -59,24 +54,15 @@ func withDefaults(ctx context.Context, s settings.Reasoning) settings.Reasoning 
 func ollamaModels(ctx context.Context, address string) []string {
 	ctx, cancel := context.WithTimeout(ctx, ollamaPatience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/api/tags", http.NoBody)
-	if err != nil {
-		return nil
-	}
 	client := reasoning.NewHTTPClient()
 	defer client.CloseIdleConnections()
-	response, err := client.Do(request)
-	if err != nil {
-		return nil
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxTags))
+	body, err := reasoning.Get(ctx, client, strings.TrimRight(address, "/")+"/api/tags", http.Header{})
 	var tags struct {
 		Models []struct {
 			Name string `json:"name"`
 		} `json:"models"`
 	}
-	if err != nil || response.StatusCode != http.StatusOK || json.Unmarshal(body, &tags) != nil {
+	if err != nil || json.Unmarshal(body, &tags) != nil {
 		return nil
 	}
 	var names []string
