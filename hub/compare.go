@@ -11,6 +11,7 @@ import (
 
 	"savant/agent"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/telemetry"
 	"savant/think"
 	"savant/think/audit"
@@ -135,7 +136,7 @@ func (h *Hub) placeValue(path string, raw []byte) *capture {
 	out := &capture{Size: len(raw)}
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	var named map[string]json.RawMessage
-	clean := h.options.Redactor.JSON(encoded(map[string]any{name: json.RawMessage(raw)}))
+	clean := h.options.Redactor.JSON(jsonvalue.Encoded(map[string]any{name: json.RawMessage(raw)}))
 	if len(raw) <= tooLarge && json.Unmarshal(clean, &named) == nil {
 		for _, each := range named {
 			raw = each
@@ -285,8 +286,8 @@ func (h *Hub) addFacts(r *http.Request, view *compareView, changes *audit.Change
 	view.fact("Began", began[0], began[1])
 	view.fact("Took", took[0], took[1])
 	view.fact("Tokens in → out", tokens[0].String(), tokens[1].String())
-	one, _ := h.value(encoded(sides[0].Params), captureShown)
-	other, _ := h.value(encoded(sides[1].Params), captureShown)
+	one, _ := h.value(jsonvalue.Encoded(sides[0].Params), captureShown)
+	other, _ := h.value(jsonvalue.Encoded(sides[1].Params), captureShown)
 	view.fact("Parameters", one, other)
 	return nil
 }

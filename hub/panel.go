@@ -138,12 +138,12 @@ func (h *Hub) panelOf(r *http.Request, v *think.View, id string) (*panel, error)
 		p.Why = append(p.Why, h.reason(each))
 	}
 	if explained.SuccessSchema != nil {
-		p.Schema, _ = h.value(encoded(explained.SuccessSchema), panelShown)
+		p.Schema, _ = h.value(jsonvalue.Encoded(explained.SuccessSchema), panelShown)
 	}
 	p.Issued = step.IssuedAt()
 	if next := p.instruction(v); next != nil {
 		p.WaitsFor = answererOf(*next)
-		p.Input, _ = h.value(encoded(next.Input), panelShown)
+		p.Input, _ = h.value(jsonvalue.Encoded(next.Input), panelShown)
 	}
 	p.addItems(v)
 	return p, h.addAnswers(r, v, step, p)
@@ -192,7 +192,7 @@ func (p *panel) addInput(ctx context.Context, h *Hub, run state.Key) error {
 	}
 	return h.options.Think.View(ctx, run, p.Issued, func(v *think.View) error {
 		if next := p.instruction(v); next != nil {
-			p.Input, _ = h.value(encoded(next.Input), panelShown)
+			p.Input, _ = h.value(jsonvalue.Encoded(next.Input), panelShown)
 		}
 		return nil
 	})
@@ -282,13 +282,5 @@ func (h *Hub) oneLine(value any) string {
 	if long, is := value.(flow.Beginning); is {
 		return h.options.Redactor.Text(string(long))
 	}
-	return fault.Cut(string(h.options.Redactor.JSON(encoded(value))), captureShown)
-}
-
-func encoded(value any) []byte {
-	raw, err := jsonvalue.Encode(value)
-	if err != nil {
-		return []byte(`"a value that is not JSON"`)
-	}
-	return raw
+	return fault.Cut(string(h.options.Redactor.JSON(jsonvalue.Encoded(value))), captureShown)
 }

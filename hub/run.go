@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/access"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/maintenance"
@@ -316,7 +317,7 @@ func (h *Hub) endedOf(final *flow.Final) *endedView {
 	out := &endedView{Outcome: final.Outcome, Summary: final.End()}
 	if len(final.Outputs) > 0 {
 		var cut bool
-		if out.Outputs, cut = h.value(encoded(final.Outputs), panelShown); out.Outputs == "" && cut {
+		if out.Outputs, cut = h.value(jsonvalue.Encoded(final.Outputs), panelShown); out.Outputs == "" && cut {
 			out.Outputs = "too long to be shown; the captures have its parts"
 		}
 		out.Short = len(out.Outputs) <= shortOutputs

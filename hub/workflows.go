@@ -10,6 +10,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/access"
+	"savant/internal/jsonvalue"
 	"savant/packages"
 	"savant/rules"
 	"savant/think"
@@ -232,7 +233,7 @@ func parametersOf(params map[string]any) []parameter {
 			}
 		}
 		if len(rest) > 0 {
-			made.Rest = string(encoded(rest))
+			made.Rest = string(jsonvalue.Encoded(rest))
 		}
 		out = append(out, made)
 	}

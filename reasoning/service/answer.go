@@ -130,7 +130,7 @@ func fitting(tried []candidate, schema *schemas.Schema) (reasoning.Intent, error
 	for _, each := range tried {
 		err := schema.Check(each.value)
 		if err == nil {
-			intent := finished(jsonText(each.value))
+			intent := finished(string(jsonvalue.Encoded(each.value)))
 			intent.Repairs = each.repairs
 			return intent, nil
 		}

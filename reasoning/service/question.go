@@ -165,7 +165,7 @@ func written(value any) string {
 		}
 		text, isText := members[name].(string)
 		if !isText {
-			text = jsonText(members[name])
+			text = string(jsonvalue.Encoded(members[name]))
 		}
 		out.WriteString(strings.TrimLeft(heading(name), "\n") + strings.TrimRight(text, "\n"))
 	}
@@ -174,15 +174,6 @@ func written(value any) string {
 
 // heading is what stands before a member of the data.
 func heading(name string) string { return "\n## " + name + "\n" }
-
-// jsonText encodes a value that was decoded from JSON.
-func jsonText(value any) string {
-	raw, err := jsonvalue.Encode(value)
-	if err != nil {
-		panic("service: what was JSON does not encode: " + err.Error())
-	}
-	return string(raw)
-}
 
 // schemaOf returns the schema of the answer, for services that can enforce one: the
 // question's, or that of intents.
