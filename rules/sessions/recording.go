@@ -43,6 +43,7 @@ type trial struct {
 	receipt func(id string) any // the result that a receipt has, or nil
 	history *rules.History
 	open    map[string]*rules.Made // by the recording's name of the call, nil if it was not noted
+	ended   map[string]bool        // the calls of messages that are written again
 	line    int
 	calls   int
 	found   []Tried
@@ -51,12 +52,12 @@ type trial struct {
 // maxRecorded bounds a line of a recording, in bytes.
 const maxRecorded = 64 << 20
 
-// Try judges the calls of a recorded session, of Claude Code or of Savant's trace. A call
+// Try judges the calls of a recorded session, of Claude Code, Gemini CLI or Savant's trace. A call
 // that is refused is not made then; one about which a person is asked is. receipt returns
 // the result that a receipt has, or nil. calls counts all calls.
 func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found []Tried, calls int, err error) {
-	t := &trial{set: set, receipt: receipt, history: rules.NewHistory(set), open: map[string]*rules.Made{}}
-	none := error(fault.New(fault.InvalidParams, "the recording has no calls that rules know: expected a session of Claude Code, or a trace of Savant; "+
+	t := &trial{set: set, receipt: receipt, history: rules.NewHistory(set), open: map[string]*rules.Made{}, ended: map[string]bool{}}
+	none := error(fault.New(fault.InvalidParams, "the recording has no calls that rules know: expected a session of Claude Code or Gemini CLI, or a trace of Savant; "+
 		"recordings of other clients lack calls or results that their hooks report"))
 	var torn error
 	lines := bufio.NewScanner(source)
@@ -108,6 +109,25 @@ type block struct {
 	IsError bool            `json:"is_error"`
 }
 
+// turn is a message of a session of Gemini CLI with the calls that ended. It is written again when
+// it grows.
+type turn struct {
+	Calls []struct {
+		ID        string         `json:"id"`
+		Name      string         `json:"name"`
+		Args      map[string]any `json:"args"`
+		Status    string         `json:"status"`
+		Timestamp string         `json:"timestamp"`
+		Result    []struct {
+			Function struct {
+				Response struct {
+					Output json.RawMessage `json:"output"`
+				} `json:"response"`
+			} `json:"functionResponse"`
+		} `json:"result"`
+	} `json:"toolCalls"`
+}
+
 // traced is a line of the trace.
 type traced struct {
 	Type      string         `json:"type"`
@@ -135,6 +155,8 @@ func (t *trial) take(line []byte) error {
 	switch {
 	case form.Type == "assistant" || form.Type == "user":
 		return takeAs(line, t.blocks)
+	case form.Type == "gemini":
+		return takeAs(line, t.turn)
 	case form.Type == "tool_call_started" || form.Type == "tool_call_completed":
 		return takeAs(line, t.traced)
 	}
@@ -207,6 +229,22 @@ func (t *trial) blocks(found message) {
 			result, outcome := Reported(gate.Event{Output: output, Failed: each.IsError})
 			t.end(each.Of, outcome, result, "")
 		}
+	}
+}
+
+func (t *trial) turn(found turn) {
+	for _, each := range found.Calls {
+		outcome, known := map[string]rules.Outcome{"success": rules.Succeeded, "error": rules.Failed, "cancelled": rules.Unknown}[each.Status]
+		if !known || t.ended[each.ID] {
+			continue
+		}
+		t.ended[each.ID] = true
+		t.begin(each.ID, Recorded{Tool: each.Name, Input: each.Args, Time: milliseconds(each.Timestamp), ofClient: true})
+		var result any
+		if len(each.Result) > 0 {
+			result, _ = Reported(gate.Event{Output: each.Result[0].Function.Response.Output})
+		}
+		t.end(each.ID, outcome, result, "")
 	}
 }
 
