@@ -103,6 +103,28 @@ func TestWhatAPageDemands(t *testing.T) {
 }
 
 // A skill describes itself in one line or several.
+// Sentences of skills that others wrote: what they demand, by the call that holds it.
+func TestDemandsOfSkills(t *testing.T) {
+	for words, call := range map[string]string{
+		"Ask: **Add, list or remove a profile?**":              "human.ask",
+		"Ask which profile to test, then run it.":              "human.ask",
+		"Ask in sequence (one question per message):":          "human.ask",
+		"Ask one question at a time.":                          "flow.assert",
+		"Ask questions **one at a time** to know the purpose.": "flow.assert",
+		"**Accuracy:** Ensure all examples run.":               "flow.assert",
+		"After cleanup, confirm:":                              "flow.assert",
+		"Re-run the proof until it holds.":                     "flow.assert",
+		"The task is NOT complete until every file exists.":    "flow.assert",
+		"Once I approve the outline, write the pages.":         "human.approve",
+		"Confirmation required: the second step.":              "human.approve",
+		"Show each part, asking for approval after each.":      "human.approve",
+		"Ask yourself: is it simple?":                          "llm.generate",
+	} {
+		draft := read(t, "page.md", words+"\n")
+		require.Equal(t, call, draft.Steps[len(draft.Steps)-1].Call, words)
+	}
+}
+
 func TestDescriptionsOfSkills(t *testing.T) {
 	for _, head := range []string{"description: Moves: a tank", "description: >-\n  Moves: a\n  tank", "description:\n  Moves: a\n  tank\nmetadata:\n  author: x", "description: \"Moves: a\n  tank\""} {
 		draft := read(t, "SKILL.md", "---\nname: move-tank\n"+head+"\nlicense: MIT\n---\nLift it.\n")
