@@ -14,10 +14,13 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/engines"
+	"savant/engines/ci"
+	"savant/engines/mount"
 	"savant/fault"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/internal/trust"
+	"savant/think/state"
 )
 
 // hubAddress is where savant hub listens unless it is told otherwise.
@@ -32,7 +35,8 @@ func (d *doctor) checkProject(ctx context.Context) {
 		d.packages(a)
 		d.parts(a)
 		d.engines(ctx, a)
-		d.runs(a)
+		d.files(a)
+		d.runs(ctx, a)
 		return nil
 	}); err != nil {
 		d.wrong(fault.From(err).Message(), "savant config show")
@@ -102,8 +106,25 @@ func (d *doctor) parts(a *app.App) {
 	d.wrong("not trusted, and so not used, in this folder: "+strings.Join(names, ", "), "savant trust")
 }
 
-// runs tells whether runs can be kept where they are to be.
-func (d *doctor) runs(a *app.App) {
+// files tells of the rules, without which no tool is called, and of the file of servers.
+func (d *doctor) files(a *app.App) {
+	if _, err := a.Rules(); err != nil {
+		what, _, _ := strings.Cut(fault.From(err).Message(), "\n")
+		d.wrong("no tool is called, since the rules cannot be read: "+what, "savant rules check")
+	}
+	for _, each := range a.Mounts.Problems() {
+		d.wrong(each.Message(), "edit "+mount.File)
+	}
+}
+
+// runs tells whether runs can be kept where they are to be, and of damaged ones.
+func (d *doctor) runs(ctx context.Context, a *app.App) {
+	if all, err := a.Runs(ctx, app.OfWorkflow, app.OfAgent); err == nil {
+		damaged := slices.DeleteFunc(all, func(each app.Run) bool { return each.Status != state.StatusDamaged })
+		if len(damaged) > 0 {
+			d.wrong(terminal.Count(len(damaged), "damaged run")+", the last one "+damaged[0].RunID, "savant state check --all")
+		}
+	}
 	if d.Settings.Store == settings.StoreMongo {
 		d.right("the database answers, and keeps the runs")
 		return
@@ -137,6 +158,8 @@ func (d *doctor) engines(ctx context.Context, a *app.App) {
 			}
 		}
 		switch {
+		case strings.HasPrefix(each.Reason, ci.File+":") && !strings.HasPrefix(each.Reason, ci.File+": "): // a line cannot be read
+			d.wrong("ci: "+each.Reason, "edit "+ci.File)
 		case each.Reason != "":
 			d.note(terminal.Visible(each.Engine + ": " + each.Reason))
 		case each.Engine == "ci" || each.Engine == "git":
