@@ -231,8 +231,10 @@ func TestALargeFileOfTheGitFolder(t *testing.T) {
 	w := newWorkshop(t)
 	w.write("a.txt", "a")
 	w.commit("first")
-	w.write(".git/objects/pack/large.keep", "x")
-	require.NoError(t, os.Truncate(filepath.Join(w.root, ".git", "objects", "pack", "large.keep"), 1<<30))
+	for _, name := range []string{"objects/pack/large.keep", "sharedindex.1f", "svn/refs/large.map", "jj/store", "backup.bundle"} {
+		w.write(".git/"+name, "x")
+		require.NoError(t, os.Truncate(filepath.Join(w.root, ".git", filepath.FromSlash(name)), 1<<30))
+	}
 	require.Equal(t, true, w.must("git.status", `{}`)["clean"])
 }
 

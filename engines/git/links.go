@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/internal/regular"
 )
 
@@ -19,11 +20,11 @@ type links struct {
 	ctx   context.Context
 	roots []string
 	seen  map[string]bool // folders that were walked
-	data  bool            // the files may be large: objects, the index, rules at the top
+	data  bool            // the files may be large: no stateName has them
 }
 
-// maxState bounds a file of the git folder, other than objects and the index, in bytes: git holds or
-// maps all of it. A million refs have less.
+// maxState bounds a file of the git folder that stateName matches or that is below one, in bytes:
+// git holds or maps all of it. A million refs have less.
 const maxState = 128 << 20
 
 // check checks the repository of a folder, as git would find it, up to its root.
@@ -101,6 +102,10 @@ func (l links) checkNamed(folder, name string) error {
 // programs' data.
 var notRead = map[string]bool{"hooks": true, "lfs": true, "annex": true}
 
+// stateName matches what git keeps beside HEAD, apart from objects and the index
+// (gitrepository-layout(5)). Other programs keep files there too.
+var stateName = pattern.Lazy(`^([A-Z_]+|(?i:head|config|config\.worktree|packed-refs|shallow|commondir|gitdir|refs|reftable|logs|info|sequencer|rebase-\w+|worktrees|modules))$`)
+
 // walk checks a folder and its subfolders.
 func (l links) walk(folder string) error {
 	if l.seen[folder] {
@@ -121,7 +126,7 @@ func (l links) walk(folder string) error {
 			continue
 		}
 		below := l
-		below.data = l.data || repository && (entry.Name() == "objects" || strings.Contains(entry.Name(), "index"))
+		below.data = l.data || repository && !stateName().MatchString(entry.Name())
 		if err := below.checkEntry(folder, entry); err != nil {
 			return err
 		}
