@@ -112,3 +112,25 @@ func TestArgumentsThatCannotBeReadAreNoWayAround(t *testing.T) {
 		require.Equal(t, refused, w.openHooks().Ask(t.Context(), event).Verdict == gate.Refuse, input)
 	}
 }
+
+// TestAHookFindsACallWhateverItsArgumentsAre: the records that it reads are found by their text.
+func TestAHookFindsACallWhateverItsArgumentsAre(t *testing.T) {
+	w := newWorld(t, "rules:", "  - {id: once, before: Bash, once: input.command, scope: project}",
+		`  - {id: none, before: Edit, require: "none(calls['Edit'], .input.command == input.command)"}`)
+	for _, command := range []string{`"a"`, `"<&>"`, `"\u2028"`, `"\u0008\u000c\u0000\u007f"`, `"\ud83d\ude00é"`, "\"\xff\"", `"\\\"\/"`, `17`, `1.5e300`, `1e21`, `0.1`, `12345678901234567890`,
+		`-1`, `true`, `""`, `[1,"a"]`, `{"b":1,"a":{"<":"\u2029"}}`, `[]`, `0`, `-0.0`} {
+		for _, other := range []string{"", `,"note":"\u2028"`, ",\"a\":\"\xff\""} {
+			input := `{"command":` + command + other + `}`
+			ask := func(session, tool string) gate.Verdict {
+				return w.openHooks().Ask(t.Context(), gate.Event{Client: "codex", Session: session, Kind: gate.BeforeTool, Tool: tool, Input: json.RawMessage(input)}).Verdict
+			}
+			first := other == "" && command != "-0.0"
+			require.Equal(t, first, ask("a", "Bash") == gate.Pass, input)
+			require.Equal(t, gate.Refuse, ask("b", "Bash"), input)
+			if first {
+				require.Equal(t, gate.Pass, ask("a", "Edit"), input)
+			}
+			require.Equal(t, gate.Refuse, ask("a", "Edit"), input)
+		}
+	}
+}
