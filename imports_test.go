@@ -57,7 +57,7 @@ var rules = map[string]rule{
 	"cmd/savant/commands/packages":  {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/commands/rules":     {height: top - 3, imports: []string{"*"}},
 	"cmd/savant/commands/hooks":     {height: top - 3, imports: []string{"*"}},
-	"cmd/savant/cli":                {height: top - 4, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "internal/settings", "think/maintenance"}},
+	"cmd/savant/cli":                {height: top - 4, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "internal/atomicfile", "internal/settings", "think/maintenance"}},
 	"cmd/savant/demo":               {height: top - 2, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "engines", "engines/mcpclient", "internal/gitrun", "internal/settings", "schemas", "think", "think/library"}},
 	"cmd/savant/app":                {height: top - 5, imports: []string{"*"}},
 	"cmd/savant/terminal":           {height: 1, imports: []string{"internal/sarif"}},

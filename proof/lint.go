@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // Assertion is a sentence of a model that something was done, and how it is known. A lint
@@ -50,34 +51,26 @@ func subjects() []subject {
 }
 
 // doubt marks sentences that assert nothing: wishes, conditions, questions, what others say.
-func doubt() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(\b(not|no|never|if|whether|should|will|would|could|may|might|can|until|once|when|unless|after|before|ensure|verify|check|confirm|make sure|so that|to see|need|expect|hope|want|let me|let's|previously|earlier|assum\w*|claims?|says?|said|user)\b|n't\b|\?)`)
-}
+var doubt = pattern.Lazy(`(?i)(\b(not|no|never|if|whether|should|will|would|could|may|might|can|until|once|when|unless|after|before|ensure|verify|check|confirm|make sure|so that|to see|need|expect|hope|want|let me|let's|previously|earlier|assum\w*|claims?|says?|said|user)\b|n't\b|\?)`)
 
 // reading fits a command that shows or changes files, whose words are no programs.
-func reading() *regexp.Regexp {
-	return regexp.MustCompile(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b`)
-}
+var reading = pattern.Lazy(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b`)
 
 // quoting fits what a text repeats, and what a client has a model write of the session so far
 // when the session grows long.
-func quoting() *regexp.Regexp {
-	return regexp.MustCompile("(?s)<(?:analysis|summary|state_snapshot)>.*?(?:</(?:analysis|summary|state_snapshot)>|$)|\"[^\"]*\"|“[^”]*”|```.*?(?:```|$)|`[^`]*`")
-}
+var quoting = pattern.Lazy("(?s)<(?:analysis|summary|state_snapshot)>.*?(?:</(?:analysis|summary|state_snapshot)>|$)|\"[^\"]*\"|“[^”]*”|```.*?(?:```|$)|`[^`]*`")
 
-func editing() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|[._])(edit|multi_?edit|write|notebookedit|apply_patch|replace|(write|create|edit)_file|str_replace\w*|write_to_file|replace_in_file)$`)
-}
+var editing = pattern.Lazy(`(?i)(^|[._])(edit|multi_?edit|write|notebookedit|apply_patch|replace|(write|create|edit)_file|str_replace\w*|write_to_file|replace_in_file)$`)
 
 // Lint judges what the model asserts in a session.
 func Lint(events []Event) []Assertion {
-	l := linter{result: readResult(), subjects: subjects(), doubt: doubt(), edits: editing(), reads: reading(), quoted: quoting()}
+	l := linter{subjects: subjects()}
 	for _, each := range events {
 		if each.Tool != "" {
-			l.calls = append(l.calls, l.made(each))
+			l.calls = append(l.calls, made(each))
 			continue
 		}
-		for _, sentence := range strings.FieldsFunc(l.quoted.ReplaceAllString(each.Text, `""`), func(r rune) bool { return strings.ContainsRune(".!;\n", r) }) {
+		for _, sentence := range strings.FieldsFunc(quoting().ReplaceAllString(each.Text, `""`), func(r rune) bool { return strings.ContainsRune(".!;\n", r) }) {
 			l.judge(each.Line, strings.TrimSpace(sentence))
 		}
 	}
@@ -93,7 +86,7 @@ type call struct {
 
 // made reads a call. A command that ended with another code than 0 failed, although the
 // tool that carried it out did not.
-func (l *linter) made(e Event) call {
+func made(e Event) call {
 	raw, command := e.Input, jsonvalue.Text(e.Input) // the arguments, or JSON of them, as a text
 	if json.Valid([]byte(command)) {
 		raw = []byte(command)
@@ -105,21 +98,19 @@ func (l *linter) made(e Event) call {
 		}
 	}
 	output, _ := jsonvalue.Read(e.Output) // else there is none
-	return call{e.Tool, command, e.Failed || l.result.failed(output)}
+	return call{e.Tool, command, e.Failed || failed(output)}
 }
 
 // linter reads one session.
 type linter struct {
-	result                      resultReader
-	subjects                    []subject
-	doubt, edits, reads, quoted *regexp.Regexp
-	calls                       []call
-	found                       []Assertion
+	subjects []subject
+	calls    []call
+	found    []Assertion
 }
 
 // judge judges a sentence that asserts something.
 func (l *linter) judge(line int, sentence string) {
-	if strings.ContainsAny(sentence, "`\">|") || l.doubt.MatchString(sentence) {
+	if strings.ContainsAny(sentence, "`\">|") || doubt().MatchString(sentence) {
 		return
 	}
 	for _, each := range l.subjects {
@@ -131,9 +122,9 @@ func (l *linter) judge(line int, sentence string) {
 }
 
 // ran reports whether a part of a line of a shell could show what is asserted.
-func (l *linter) ran(about subject, line string) bool {
+func (s subject) ran(line string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("|;&\n", r) }), func(part string) bool {
-		return !l.reads.MatchString(part) && about.call.MatchString(part)
+		return !reading().MatchString(part) && s.call.MatchString(part)
 	})
 }
 
@@ -141,11 +132,11 @@ func (l *linter) look(about subject) (Verdict, string) {
 	last, edit := -1, -1
 	for i, each := range l.calls {
 		switch {
-		case l.edits.MatchString(each.tool):
+		case editing().MatchString(each.tool):
 			if !each.failed {
 				edit = i
 			}
-		case l.ran(about, each.command) || about.tools.MatchString(each.tool+" "+each.command):
+		case about.ran(each.command) || about.tools.MatchString(each.tool+" "+each.command):
 			last = i
 		}
 	}

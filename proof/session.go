@@ -3,11 +3,11 @@ package proof
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // Event is what a session did: a call with what came of it, or a text of its model.
@@ -29,7 +29,7 @@ type Event struct {
 // passed over; known counts what has. It is 0 if there are calls in a shape that is not
 // understood, since then nothing could be said of any. A call stands where its result came.
 func ReadLog(log []byte) (events []Event, known int) {
-	s := session{calls: map[string]Event{}, result: readResult()}
+	s := session{calls: map[string]Event{}}
 	if root, err := jsonvalue.Read(log); err == nil {
 		s.text, s.line = log, 1
 		s.walk(root, "", nobody)
@@ -52,7 +52,6 @@ type session struct {
 	text     []byte // what is read, up to at, which is on the line
 	at, line int
 	calls    map[string]Event // without a result yet, by id
-	result   resultReader
 	events   []Event
 	known    int
 	opaque   bool // something looks like a call, and is none that is understood
@@ -180,36 +179,31 @@ func (s *session) call(node jsonvalue.Node, name string) bool {
 	}
 	delete(s.calls, id)
 	s.known++
-	event.Line, event.Failed = s.line, s.result.failed(node)
+	event.Line, event.Failed = s.line, failed(node)
 	s.events = append(s.events, event)
 	return true
 }
 
-// resultReader reads what came of calls.
-type resultReader struct{ head, tail *regexp.Regexp }
-
 // around is how much of a text may stand around its output, in bytes.
 const around = 500
 
-// readResult returns a reader, which knows how clients write the code of a command around
-// its output. What the command printed itself is not taken for it.
-func readResult() resultReader {
-	return resultReader{
-		regexp.MustCompile(`\A(?:(?:Chunk ID|Wall time|Command|Directory)\b.*\n)*(?:Process exited with code|Exit code:?) (-?\d+)(?:\n|\z)`),
-		regexp.MustCompile(`(?:\A|\n)(?:Process exited with code|Exit Code:|<exited with exit code) (-?\d+)>?(?:\n(?:Signal|Background PIDs|Process Group PGID|</).*)*\s*\z`),
-	}
-}
+// headCode and tailCode fit how clients write the code of a command around its output. What
+// the command printed itself is not taken for it.
+var (
+	headCode = pattern.Lazy(`\A(?:(?:Chunk ID|Wall time|Command|Directory)\b.*\n)*(?:Process exited with code|Exit code:?) (-?\d+)(?:\n|\z)`)
+	tailCode = pattern.Lazy(`(?:\A|\n)(?:Process exited with code|Exit Code:|<exited with exit code) (-?\d+)>?(?:\n(?:Signal|Background PIDs|Process Group PGID|</).*)*\s*\z`)
+)
 
 // failed reports whether a result says, itself or around what it returns, that the call
 // failed.
-func (r resultReader) failed(node jsonvalue.Node) bool {
+func failed(node jsonvalue.Node) bool {
 	if text := jsonvalue.Text(node.Raw); text != "" {
 		if inner, err := jsonvalue.Read([]byte(text)); err == nil && len(inner.Members) > 0 {
-			return r.failed(inner)
+			return failed(inner)
 		}
-		found := r.head.FindStringSubmatch(text[:min(len(text), around)])
+		found := headCode().FindStringSubmatch(text[:min(len(text), around)])
 		if found == nil {
-			found = r.tail.FindStringSubmatch(text[max(0, len(text)-around):])
+			found = tailCode().FindStringSubmatch(text[max(0, len(text)-around):])
 		}
 		return found != nil && strings.Trim(found[1], "0") != ""
 	}
@@ -221,7 +215,7 @@ func (r resultReader) failed(node jsonvalue.Node) bool {
 				return true
 			}
 		case "success":
-			if raw == "false" || r.failed(each.Value) {
+			if raw == "false" || failed(each.Value) {
 				return true
 			}
 		case "error", "failure", "rejected":
@@ -237,10 +231,10 @@ func (r resultReader) failed(node jsonvalue.Node) bool {
 				return true
 			}
 		case "output", "result", "response", "content", "metadata", "functionResponse", "text":
-			if r.failed(each.Value) {
+			if failed(each.Value) {
 				return true
 			}
 		}
 	}
-	return len(node.Items) > 0 && (r.failed(node.Items[0]) || r.failed(node.Items[len(node.Items)-1]))
+	return len(node.Items) > 0 && (failed(node.Items[0]) || failed(node.Items[len(node.Items)-1]))
 }

@@ -56,6 +56,8 @@ type Trust struct {
 	Allowed []keys.Allowed
 	// Revoked are the fingerprints of keys that count no more.
 	Revoked []string
+	// Claimed: the project itself may have named the keys.
+	Claimed bool
 	// Signers is how many different keys that count must have signed; 0 is 1.
 	Signers int
 	// Stamps checks the tokens of time stamps; nil takes the word of none.
@@ -108,6 +110,9 @@ func Verify(ctx context.Context, file []byte, trust Trust, engine *think.Engine)
 	}
 	if report.Verified {
 		report.Limits = v.statement.Limits()
+		if trust.Claimed {
+			report.Limits = append(report.Limits, "whose the keys are: the allowed signers are a file of the project, which whoever changes it can change")
+		}
 	}
 	return report
 }

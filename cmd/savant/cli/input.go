@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/atomicfile"
 	"savant/internal/regular"
 )
 
@@ -79,6 +81,15 @@ func (p *Program) ReadFile(name string, limit int64) ([]byte, error) {
 		return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes", name, limit)
 	}
 	return data.Bytes(), nil
+}
+
+// WriteFile replaces a file in a folder that is there, whole or not at all.
+func WriteFile(name string, content []byte, mode fs.FileMode) error {
+	folder, err := regular.OpenFolder(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(atomicfile.Write(folder, filepath.Base(name), content, mode), folder.Close())
 }
 
 // Readable opens a regular file, or stdin for -.

@@ -23,7 +23,6 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/engines/guide"
 	"savant/fault"
-	"savant/internal/atomicfile"
 	"savant/internal/clientsetup"
 	"savant/internal/redact"
 	"savant/internal/regular"
@@ -279,15 +278,13 @@ func install(program, to string) error {
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(to), 0o755)
 	}
-	var folder *os.Root
 	if err == nil {
-		folder, err = regular.OpenFolder(filepath.Dir(to))
+		err = cli.WriteFile(to, text, 0o755)
 	}
 	if err != nil {
 		return fault.New(fault.InvalidParams, "%s cannot be copied: %w", program, err)
 	}
-	defer func() { _ = folder.Close() }() // the file is closed
-	return atomicfile.Write(folder, filepath.Base(to), text, 0o755)
+	return nil
 }
 
 // show prints the change of a file. What looks like a secret is redacted, since keys of

@@ -17,8 +17,6 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
-	"savant/internal/atomicfile"
-	"savant/internal/regular"
 	"savant/internal/visible"
 	"savant/packages"
 	"savant/think/flow"
@@ -394,11 +392,7 @@ func (p *program) pack(ctx context.Context, a *app.App, file string) error {
 	if _, err := os.Lstat(file); err == nil {
 		return fault.New(fault.IDCollision, "%s exists: remove it, or name another file with -o", file)
 	}
-	folder, err := regular.OpenFolder(filepath.Dir(file))
-	if err == nil {
-		err = errors.Join(atomicfile.Write(folder, filepath.Base(file), data, 0o644), folder.Close())
-	}
-	if err != nil {
+	if err := cli.WriteFile(file, data, 0o644); err != nil {
 		return fault.New(fault.StateNotSaved, "%s was not written: %w", file, err)
 	}
 	fmt.Fprintf(p.Stdout, "%s: %s, %d bytes\n", file, terminal.Count(len(project.Content), "file"), len(data))

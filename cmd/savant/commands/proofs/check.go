@@ -37,7 +37,7 @@ func (p *program) checkCommand() *cobra.Command {
 		Long: "Check that one of the proofs covers a commit: it verifies, is about the commit, and each required step is known and not older\n" +
 			"than the last step that writes. Without a file the commit's note under " + notes + " is taken. Exit code 1 and the reasons if\n" +
 			"no proof does.",
-		Example: "  savant proof check --commit $(git rev-parse HEAD) --workflow review_v1 \\\n    --require tests=gateway --base origin/main --format github \\\n    --allowed-signers .allowed_signers release.proof",
+		Example: "  savant proof check --commit $(git rev-parse HEAD) --workflow review_v1 \\\n    --require tests=gateway --base origin/main --format github \\\n    --allowed-signers /etc/ci/allowed release.proof",
 		Args:    cli.Positional(cobra.ArbitraryArgs),
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.check(command.Context(), args, in)
@@ -181,6 +181,9 @@ func (p *program) conclude(in checking, report *proof.Report, file string, found
 		}
 		if report != nil {
 			fmt.Fprintf(p.Stdout, "%s: covers %s, steps %s\n", terminal.Visible(file), in.commit, counted(report.Counts))
+			for _, each := range report.Limits {
+				fmt.Fprintf(p.Stdout, "  not proven %s\n", terminal.Visible(each))
+			}
 		}
 	}
 	if err == nil && report == nil {

@@ -5,7 +5,6 @@ package proofs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +18,6 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
-	"savant/internal/atomicfile"
 	"savant/internal/jsonvalue"
 	"savant/internal/regular"
 	"savant/proof"
@@ -162,11 +160,7 @@ func write(file string, content []byte) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return fault.New(fault.InvalidParams, "%s is not a file", file)
 	}
-	folder, err := regular.OpenFolder(filepath.Dir(file))
-	if err == nil {
-		err = errors.Join(atomicfile.Write(folder, filepath.Base(file), content, 0o600), folder.Close())
-	}
-	if err != nil {
+	if err := cli.WriteFile(file, content, 0o600); err != nil {
 		return fault.New(fault.StateNotSaved, "%s was not written: %w", file, fault.WithoutPath(err))
 	}
 	return nil

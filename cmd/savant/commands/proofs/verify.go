@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant"
+	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/internal/regular"
 	"savant/proof"
 	"savant/proof/keys"
 	"savant/think"
@@ -109,6 +111,9 @@ func (p *program) trust(in trusted) (trust proof.Trust, err error) {
 		if err != nil {
 			return trust, err
 		}
+		if project, err := app.AbsolutePath(p.Settings); err != nil || regular.Controls(project, in.allowed) {
+			trust.Claimed = true
+		}
 		found, err := keys.AllowedSigners(text)
 		if err != nil {
 			return trust, err
@@ -156,7 +161,7 @@ func (p *program) printReport(file string, report proof.Report) error {
 		if each.Stamped != "" {
 			counts += ", stamped " + each.Stamped + " by " + each.StampedBy
 		}
-		tell("signed by", "%s %s: %s", each.Fingerprint, each.Name, counts)
+		tell("signed by", "%s: %s", strings.TrimSpace(each.Fingerprint+" "+each.Name), counts)
 	}
 	if run := report.Run; run.ID != "" {
 		tell("run", "%s/%s is %s, %s; made %s by %s", run.Workflow, run.ID, run.Status, terminal.Count(report.Records, "record"), report.Made.Time, report.Made.By)
