@@ -224,15 +224,12 @@ func (e *execution) digest(token string, asked mcp.ElicitationParams) string {
 
 // argsDigest is equal for equal arguments, however they are written.
 func argsDigest(args json.RawMessage) string {
-	value, err := jsonvalue.Decode(args)
-	if err != nil {
-		return jsonvalue.HexSum(args)
+	if value, err := jsonvalue.Decode(args); err == nil {
+		if digest, err := jsonvalue.Digest(value); err == nil {
+			return digest
+		}
 	}
-	digest, err := jsonvalue.Digest(value)
-	if err != nil {
-		return jsonvalue.HexSum(args)
-	}
-	return digest
+	return jsonvalue.HexSum(args)
 }
 
 // take reports whether another server, or this one before, asked a question under a token

@@ -59,11 +59,8 @@ func (r Ring) New(name string) (Key, error) {
 	}
 	_, private, _ := ed25519.GenerateKey(rand.Reader) // which never fails
 	block, err := ssh.MarshalPrivateKey(private, name)
-	if err != nil {
-		return Key{}, fault.New(fault.Internal, "making a key: %w", err)
-	}
-	signer, err := ssh.NewSignerFromSigner(private)
-	if err != nil {
+	signer, wrong := ssh.NewSignerFromSigner(private)
+	if err = errors.Join(err, wrong); err != nil {
 		return Key{}, fault.New(fault.Internal, "making a key: %w", err)
 	}
 	if err := os.MkdirAll(r.folder, 0o700); err != nil {

@@ -205,13 +205,7 @@ func (p *program) markdown(in checking, report *proof.Report, found []fault.Diag
 		text += "| " + asCode(each.File) + " | " + string(each.Code) + " | " + asCode(each.Message) + " |\n"
 	}
 	if report != nil {
-		text = "**A proof covers " + in.commit + ".**\n\n| known by | steps |\n| --- | --- |\n"
-		for _, grade := range proof.Grades {
-			if report.Counts[grade] > 0 {
-				text += fmt.Sprintf("| %s | %d |\n", grade, report.Counts[grade])
-			}
-		}
-		text += "\nNot proven:\n\n"
+		text = "**A proof covers " + in.commit + "**, steps " + counted(report.Counts) + ".\n\nNot proven:\n\n"
 		for _, each := range report.Limits {
 			text += "- " + terminal.Visible(each) + "\n"
 		}
