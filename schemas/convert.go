@@ -163,13 +163,13 @@ func (c converter) alternatives(schema any, depth int) (forms []map[string]any) 
 // nil if there is nothing.
 func Definition(root map[string]any, reference string) any {
 	var at any = root
-	pointer, local := strings.CutPrefix(reference, "#/")
-	if !local {
+	pointer, local := strings.CutPrefix(reference, "#")
+	if !local || pointer == "" || pointer[0] != '/' {
 		return nil
 	}
-	for token := range strings.SplitSeq(pointer, "/") {
+	for token := range jsonvalue.Tokens(pointer) {
 		inside, _ := at.(map[string]any)
-		at = inside[strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")]
+		at = inside[token]
 	}
 	return at
 }

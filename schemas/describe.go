@@ -137,7 +137,7 @@ func (m mismatch) unexpected() []finding {
 			continue
 		}
 		f := finding{keyword: m.keyword, Diagnostic: fault.Diagnostic{
-			Pointer: m.pointer + "/" + escapeToken(name), Expected: "no property " + shorten(name),
+			Pointer: m.pointer + jsonvalue.Token(name), Expected: "no property " + shorten(name),
 			Actual: shorten(value), Message: "unknown property " + shorten(name),
 		}}
 		if near := fault.Nearest(name, allowed); near != "" {

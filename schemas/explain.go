@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // explainer converts the validator's tree of errors to diagnostics. It keeps only
@@ -106,14 +107,13 @@ func (e explainer) leaf(err *jsonschema.ValidationError) []finding {
 	}
 	m.schema, m.subschema = e.keywordAt(err.AbsoluteKeywordLocation)
 	value, found := e.value, true
-	for _, token := range pointerTokens(m.pointer) {
+	for token := range jsonvalue.Tokens(m.pointer) {
 		if value, found = step(value, token); !found {
 			break
 		}
 	}
 	if strings.Contains(err.KeywordLocation, "/propertyNames") {
-		tokens := pointerTokens(m.pointer)
-		value, found = tokens[len(tokens)-1], true
+		value, found = jsonvalue.LastToken(m.pointer), true
 	}
 	m.value, m.known = value, found && e.documents != nil
 	return m.describe()
@@ -123,7 +123,7 @@ func (e explainer) leaf(err *jsonschema.ValidationError) []finding {
 func (e explainer) keywordAt(location string) (schema map[string]any, at any) {
 	address, pointer, _ := strings.Cut(location, "#")
 	value := e.documents[address]
-	for _, token := range pointerTokens(pointerOf(pointer)) {
+	for token := range jsonvalue.Tokens(pointerOf(pointer)) {
 		if object, ok := value.(map[string]any); ok {
 			schema = object
 		}
@@ -143,11 +143,7 @@ func pointerOf(location string) string {
 }
 
 func lastToken(location string) string {
-	tokens := pointerTokens(pointerOf(location[strings.IndexByte(location, '#')+1:]))
-	if len(tokens) == 0 {
-		return ""
-	}
-	return tokens[len(tokens)-1]
+	return jsonvalue.LastToken(pointerOf(location[strings.IndexByte(location, '#')+1:]))
 }
 
 // sortUnique sorts diagnostics by file, pointer and message, and drops duplicates.

@@ -36,17 +36,9 @@ type pointed struct {
 
 func (p pointed) child(tokens ...string) pointed {
 	for _, token := range tokens {
-		p.pointer += "/" + escapeToken(token)
+		p.pointer += jsonvalue.Token(token)
 	}
 	return p
-}
-
-func escapeToken(token string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
-}
-
-func unescapeToken(token string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
 func isDraft(address string) bool {
@@ -141,7 +133,7 @@ func (g *graph) locate(root pointed, fragment string) (pointed, any, bool) {
 	if fragment != "" && fragment[0] != '/' {
 		return findAnchor(root, value, fragment)
 	}
-	for _, token := range pointerTokens(fragment) {
+	for token := range jsonvalue.Tokens(fragment) {
 		var found bool
 		if value, found = step(value, token); !found {
 			return root, nil, false
@@ -190,23 +182,11 @@ func step(value any, token string) (any, bool) {
 	}
 }
 
-// pointerTokens splits an RFC 6901 pointer.
-func pointerTokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i := range tokens {
-		tokens[i] = unescapeToken(tokens[i])
-	}
-	return tokens
-}
-
 // escapePointer writes a pointer the way the validator spells its locations.
 func escapePointer(pointer string) string {
 	var out strings.Builder
-	for _, token := range pointerTokens(pointer) {
-		out.WriteString("/" + url.PathEscape(escapeToken(token)))
+	for token := range jsonvalue.Tokens(pointer) {
+		out.WriteString("/" + url.PathEscape(jsonvalue.Token(token)[1:]))
 	}
 	return out.String()
 }

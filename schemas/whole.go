@@ -98,7 +98,7 @@ func (w *whole) led(reference, base string) string {
 		if err != nil {
 			return reference // never: it was read
 		}
-		w.defs[at].Value = w.copied(document, "/"+defsKeyword+"/"+escapeToken(key))
+		w.defs[at].Value = w.copied(document, "/"+defsKeyword+jsonvalue.Token(key))
 	}
-	return "#/" + defsKeyword + "/" + escapeToken(key) + fragment
+	return "#/" + defsKeyword + jsonvalue.Token(key) + fragment
 }

@@ -2,8 +2,8 @@ package jsonvalue
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -110,15 +110,24 @@ func (r *reader) items(node *Node) error {
 // Lookup returns the value at an RFC 6901 pointer, or the last value on the way to
 // it that exists.
 func (n Node) Lookup(pointer string) Node {
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		next, found := n.child(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
-		if pointer == "" || !found {
+	for token := range Tokens(pointer) {
+		next, found := n.child(token)
+		if !found {
 			break
 		}
 		n = next
 	}
 	return n
 }
+
+// Tokens yields the names and numbers of an RFC 6901 pointer, unescaped.
+func Tokens(pointer string) iter.Seq[string] { return jsontext.Pointer(pointer).Tokens() }
+
+// LastToken returns the last of Tokens, "" for the pointer of the whole.
+func LastToken(pointer string) string { return jsontext.Pointer(pointer).LastToken() }
+
+// Token returns a name as a pointer has it: escaped, behind its slash.
+func Token(name string) string { return string(jsontext.Pointer("").AppendToken(name)) }
 
 // Member returns the value of a member of an object. It returns the zero Node if the object
 // lacks the member.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 )
 
@@ -103,7 +104,7 @@ func neverAllowed(schema map[string]any) (name string, never bool) {
 func pointerTo(tokens []string) string {
 	var pointer strings.Builder
 	for _, token := range tokens {
-		pointer.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1"))
+		pointer.WriteString(jsonvalue.Token(token))
 	}
 	return pointer.String()
 }

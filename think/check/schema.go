@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"savant/internal/jsonvalue"
 	"savant/schemas"
 )
 
@@ -199,12 +200,12 @@ func (r *reader) follow(reference string, root any) (target, document any, known
 		return nil, nil, false
 	}
 	target = document
-	for token := range strings.SplitSeq(strings.TrimPrefix(fragment, "/"), "/") {
+	for token := range jsonvalue.Tokens(fragment) {
 		if token == "" {
 			continue
 		}
 		at, _ := target.(map[string]any)
-		if target, known = at[strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")]; !known {
+		if target, known = at[token]; !known {
 			return nil, nil, false
 		}
 	}

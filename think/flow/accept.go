@@ -173,7 +173,7 @@ func (u *unit) checked(value any) *fault.Error {
 			if !has {
 				continue
 			}
-			part, at = field, "/"+strings.ReplaceAll(strings.ReplaceAll(each.Field, "~", "~0"), "/", "~1")
+			part, at = field, jsonvalue.Token(each.Field)
 		}
 		if err := schemas.CheckText(each.By, part, at); err != nil {
 			problem := fault.From(err)

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 )
 
@@ -422,9 +423,8 @@ func bracketEnd(src []byte, begin int) (int, bool) {
 
 // nodeAt follows a JSON pointer as far as it leads.
 func nodeAt(node *yaml.Node, pointer string) *yaml.Node {
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		below := childOf(node, unescape.Replace(token))
+	for token := range jsonvalue.Tokens(pointer) {
+		below := childOf(node, token)
 		if below == nil {
 			break
 		}

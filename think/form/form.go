@@ -198,7 +198,7 @@ func (b *builder) group(f *Field, properties jsonvalue.Node, depth int) {
 func (f *Field) locate(at string, mandatory bool) {
 	f.Pointer, f.Mandatory = at, f.Required && mandatory
 	for _, each := range f.Fields {
-		each.locate(at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(each.key), f.Mandatory)
+		each.locate(at+jsonvalue.Token(each.key), f.Mandatory)
 	}
 }
 
@@ -248,9 +248,9 @@ func (b *builder) target(node jsonvalue.Node) (target jsonvalue.Node, keyword st
 	}
 	to, inside := strings.CutPrefix(jsonvalue.Text(node.Member("$ref").Raw), "#")
 	target, found := b.root, inside && (to == "" || to[0] == '/')
-	for token := range strings.SplitSeq(strings.TrimPrefix(to, "/"), "/") {
-		if found && to != "" {
-			target, found = existing(target, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+	for token := range jsonvalue.Tokens(to) {
+		if found {
+			target, found = existing(target, token)
 		}
 	}
 	if !found {
