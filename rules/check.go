@@ -147,7 +147,7 @@ func (c *checker) rule(rule *Rule) {
 	tools := slices.DeleteFunc(slices.Clone(c.names), func(tool string) bool { return !rule.Guards(tool) })
 	for _, each := range rule.conditions() {
 		for _, program := range each.Programs() {
-			c.lists(rule, each, program)
+			c.lists(each, program)
 			for _, tool := range tools[:min(len(tools), maxTypes)] {
 				for _, wrong := range check.Expression(program, c.scope(file, tool)) {
 					d := each.site.Diagnostic(wrong.Code, wrong.Offset-each.shift, wrong.Message)
@@ -197,7 +197,7 @@ func (c *checker) typesOf(name string) callTypes {
 }
 
 // lists checks the lists of calls that an expression reads.
-func (c *checker) lists(rule *Rule, that *condition, program *expression.Program) {
+func (c *checker) lists(that *condition, program *expression.Program) {
 	for _, read := range program.Lists() {
 		at := that.site.Diagnostic(fault.UnknownTool, read.Offset-that.shift, "")
 		c.named(at, true, read.Name)

@@ -88,7 +88,7 @@ func (p *program) begin(a *app.App, name, from string) error {
 		return err
 	}
 	for _, each := range slices.Concat(files, schemas) {
-		if err := writeNew(root, each); err != nil {
+		if err := each.Write(root); err != nil {
 			return err
 		}
 		fmt.Fprintln(p.Stdout, "wrote", terminal.Visible(filepath.Join(p.Settings.Path, filepath.FromSlash(each.name))))
@@ -122,9 +122,6 @@ func First(root *os.Root) ([]File, error) {
 
 // FirstName is the name of the first workflow, and of its kind.
 const FirstName = "check"
-
-// Write writes the file, and the folders that it is in.
-func (f File) Write(root *os.Root) error { return writeNew(root, f) }
 
 // newFiles returns the workflows and cases of a kind under a new name.
 func newFiles(name, from string) ([]File, error) {
@@ -170,10 +167,10 @@ func schemaFiles(root *os.Root) (missing []File, err error) {
 	return missing, nil
 }
 
-// writeNew writes a file, and the folders that it is in.
-func writeNew(root *os.Root, file File) error {
+// Write writes the file, and the folders that it is in.
+func (f File) Write(root *os.Root) error {
 	var folders []string
-	for folder := path.Dir(file.name); folder != "."; folder = path.Dir(folder) {
+	for folder := path.Dir(f.name); folder != "."; folder = path.Dir(folder) {
 		folders = append(folders, folder)
 	}
 	for _, folder := range slices.Backward(folders) {
@@ -181,8 +178,8 @@ func writeNew(root *os.Root, file File) error {
 			return app.Misconfigured(ownfolder.NotSaved(folder, err))
 		}
 	}
-	if err := atomicfile.Write(root, file.name, file.text, 0o644); err != nil {
-		return app.Misconfigured(ownfolder.NotSaved(file.name, err))
+	if err := atomicfile.Write(root, f.name, f.text, 0o644); err != nil {
+		return app.Misconfigured(ownfolder.NotSaved(f.name, err))
 	}
 	return nil
 }
