@@ -25,6 +25,11 @@ import (
 	"savant/test/agenttest"
 )
 
+// watcherFunc is a function as a telemetry.Watcher.
+type watcherFunc func(telemetry.Event)
+
+func (f watcherFunc) Recorded(event telemetry.Event) { f(event) }
+
 var update = flag.Bool("update", false, "write golden files anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,7 +86,7 @@ func newWorld(t testing.TB, answers []json.RawMessage, change func(*agent.Option
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
 	require.NoError(t, err)
 	recorder := telemetry.NewRecorder(telemetry.Options{Root: root, Redactor: redact.New("planted-secret-value"),
-		Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { log.Add("%s", agenttest.Shown(e)) })})
+		Watcher: watcherFunc(func(e telemetry.Event) { log.Add("%s", agenttest.Shown(e)) })})
 	api.Before = recorder.Flush
 	store := memory.Open(root, time.Now)
 	registry := engines.NewRegistry(engines.Options{})

@@ -38,7 +38,7 @@ func TestLaterKeepsTheOrderAndClosingFlushes(t *testing.T) {
 
 func TestFlushWaitsForWhatWasHandedOver(t *testing.T) {
 	var seen atomic.Int64
-	r := telemetry.NewRecorder(telemetry.Options{Watcher: telemetry.WatcherFunc(func(telemetry.Event) { seen.Add(1) })})
+	r := telemetry.NewRecorder(telemetry.Options{Watcher: watcherFunc(func(telemetry.Event) { seen.Add(1) })})
 	var writing sync.WaitGroup
 	for range 8 {
 		writing.Go(func() {
@@ -58,7 +58,7 @@ func TestWhatFindsNoPlaceIsCounted(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	var events []telemetry.Event
-	r := telemetry.NewRecorder(telemetry.Options{Watcher: telemetry.WatcherFunc(func(e telemetry.Event) {
+	r := telemetry.NewRecorder(telemetry.Options{Watcher: watcherFunc(func(e telemetry.Event) {
 		events = append(events, e)
 		once.Do(func() { close(held); <-release })
 	})})
@@ -90,7 +90,7 @@ func TestATraceIsCarriedAsItCameOrNotAtAll(t *testing.T) {
 
 func TestASpanHasNoSecretAndNoArguments(t *testing.T) {
 	var seen, recorded []telemetry.Event
-	r := telemetry.NewRecorder(telemetry.Options{Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { recorded = append(recorded, e) }), Trace: func(ctx context.Context, begun telemetry.Event) (context.Context, func(telemetry.Event)) {
+	r := telemetry.NewRecorder(telemetry.Options{Watcher: watcherFunc(func(e telemetry.Event) { recorded = append(recorded, e) }), Trace: func(ctx context.Context, begun telemetry.Event) (context.Context, func(telemetry.Event)) {
 		seen = append(seen, begun)
 		return ctx, func(ended telemetry.Event) { seen = append(seen, ended) }
 	}})

@@ -53,12 +53,6 @@ type Watcher interface {
 	Recorded(event Event)
 }
 
-// WatcherFunc is a function as a Watcher.
-type WatcherFunc func(Event)
-
-// Recorded implements Watcher.
-func (f WatcherFunc) Recorded(event Event) { f(event) }
-
 // path returns the path of a file in the folder of the files.
 func (o Options) path(file string) string {
 	if o.Folder == "" {

@@ -20,6 +20,11 @@ import (
 	"savant/telemetry"
 )
 
+// watcherFunc is a function as a telemetry.Watcher.
+type watcherFunc func(telemetry.Event)
+
+func (f watcherFunc) Recorded(event telemetry.Event) { f(event) }
+
 func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC) }
 
 func recorder(t *testing.T, options telemetry.Options) (*telemetry.Recorder, string) {
@@ -111,7 +116,7 @@ func TestReadableLines(t *testing.T) {
 
 func TestEventsAreNumberedUntilTheEnd(t *testing.T) {
 	var seen []uint64
-	r := telemetry.NewRecorder(telemetry.Options{Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { seen = append(seen, e.Sequence) })})
+	r := telemetry.NewRecorder(telemetry.Options{Watcher: watcherFunc(func(e telemetry.Event) { seen = append(seen, e.Sequence) })})
 	for range 3 {
 		r.Record(telemetry.Event{Type: telemetry.Error})
 	}
@@ -128,7 +133,7 @@ func TestAFolderThatCannotBeWrittenCostsNoStep(t *testing.T) {
 	require.NoError(t, err)
 	defer root.Close()
 	var seen []telemetry.Event
-	r := telemetry.NewRecorder(telemetry.Options{Root: root, Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { seen = append(seen, e) })})
+	r := telemetry.NewRecorder(telemetry.Options{Root: root, Watcher: watcherFunc(func(e telemetry.Event) { seen = append(seen, e) })})
 	r.Record(telemetry.Event{Type: telemetry.Error})
 	require.Len(t, seen, 1)
 	require.EqualValues(t, 1, r.Lost())

@@ -31,7 +31,7 @@ func TestSecretsPlantedEverywhereAreGone(t *testing.T) {
 	redactor := redact.FromEnvironment([]string{"PATH=/usr/bin", "MY_API_TOKEN=" + known, "MONGO_URI=mongodb://u:p@h"})
 	for _, secret := range append(planted, known, "Bearer abcdef123456", "https://ada:lovelace@example.org/x") {
 		var observed []telemetry.Event
-		r, folder := recorder(t, telemetry.Options{Redactor: redactor, Watcher: telemetry.WatcherFunc(func(e telemetry.Event) { observed = append(observed, e) })})
+		r, folder := recorder(t, telemetry.Options{Redactor: redactor, Watcher: watcherFunc(func(e telemetry.Event) { observed = append(observed, e) })})
 		quoted, err := json.Marshal(secret)
 		require.NoError(t, err)
 		nested, err := json.Marshal(`{"inner":` + string(quoted) + `}`)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"time"
-
-	"savant/internal/regular"
 )
 
 // Identity names a folder below a root by what no clone and no archive of it can bring: the
@@ -39,16 +37,6 @@ func IdentityOfFile(opened *os.File) string {
 		return ""
 	}
 	return identityOf(opened, info)
-}
-
-// IdentityOf is Identity of a path.
-func IdentityOf(path string) string {
-	root, err := regular.OpenFolder(path)
-	if err != nil {
-		return ""
-	}
-	defer root.Close()
-	return Identity(root, ".")
 }
 
 // unknown is the time of creation where the system does not tell it.

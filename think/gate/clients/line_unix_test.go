@@ -33,6 +33,16 @@ func answerOf(t *testing.T, line, folder string, event []byte, more ...string) c
 	return clients.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Exit: shell.ProcessState.ExitCode()}
 }
 
+// identityOf is the identity of a folder, "" where there is none.
+func identityOf(folder string) string {
+	opened, err := os.Open(folder)
+	if err != nil {
+		return ""
+	}
+	defer opened.Close()
+	return ownfolder.IdentityOfFile(opened)
+}
+
 // Where the program of a hook is gone, a session that may have an open run is held, in the
 // client's own form, and every other call passes: of another session, and in another
 // project. Where the program is there, it answers.
@@ -59,7 +69,7 @@ func TestAHookWhoseProgramIsGone(t *testing.T) {
 				}
 				id, err := json.Marshal(report.Session)
 				require.NoError(t, err)
-				home := filepath.Join(project, ".savant", "hooks", ownfolder.IdentityOf(filepath.Join(project, ".savant", "hooks")))
+				home := filepath.Join(project, ".savant", "hooks", identityOf(filepath.Join(project, ".savant", "hooks")))
 				require.NoError(t, os.MkdirAll(home, 0o755))
 				file := filepath.Join(home, name+"-0a1b.json")
 				require.NoError(t, os.WriteFile(file, []byte(`{"format":1,"client":"`+name+`","session":`+string(id)+`,"prefixes":[],"runs":[{"run":{"id":"r"}}]}`), 0o600))
@@ -127,7 +137,7 @@ func TestAPluginWhoseProgramIsGone(t *testing.T) {
 	hooks := filepath.Join(project, ".savant", "hooks")
 	require.NoError(t, os.MkdirAll(filepath.Join(hooks, "1-brought"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(hooks, "1-brought", "opencode-1.json"), []byte(`{"format":1,"client":"opencode","session":"s","runs":[]}`), 0o600))
-	home := filepath.Join(hooks, ownfolder.IdentityOf(hooks))
+	home := filepath.Join(hooks, identityOf(hooks))
 	require.NoError(t, os.MkdirAll(home, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(home, "opencode-1.json"), []byte(`{"format":1,"client":"opencode","session":"s 1","runs":[]}`), 0o600))
 	asking, err := filepath.Abs(filepath.Join("plugins", "ask.js"))

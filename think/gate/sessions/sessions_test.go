@@ -545,10 +545,20 @@ func TestLinksLeadOut(t *testing.T) {
 }
 
 // filesOf lists the files of sessions, relative to the project.
+// identityOf is the identity of a folder, "" where there is none.
+func identityOf(folder string) string {
+	opened, err := os.Open(folder)
+	if err != nil {
+		return ""
+	}
+	defer opened.Close()
+	return ownfolder.IdentityOfFile(opened)
+}
+
 // homeOf returns the folder of a project's files of the gate.
 func homeOf(path string) string {
 	hooks := filepath.Join(path, ".savant", "hooks")
-	return filepath.Join(hooks, ownfolder.IdentityOf(hooks))
+	return filepath.Join(hooks, identityOf(hooks))
 }
 
 func filesOf(t *testing.T, path string) []string {

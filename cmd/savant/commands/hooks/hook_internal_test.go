@@ -29,11 +29,21 @@ type breaking struct{ because func() error }
 
 func (b breaking) Read([]byte) (int, error) { return 0, b.because() }
 
+// identityOf is the identity of a folder, "" where there is none.
+func identityOf(folder string) string {
+	opened, err := os.Open(folder)
+	if err != nil {
+		return ""
+	}
+	defer opened.Close()
+	return ownfolder.IdentityOfFile(opened)
+}
+
 // gateOf makes the folder of the gate's files.
 func gateOf(t *testing.T, folder string) string {
 	hooks := filepath.Join(folder, ".savant", "hooks")
 	require.NoError(t, os.MkdirAll(hooks, 0o700))
-	home := filepath.Join(hooks, ownfolder.IdentityOf(hooks))
+	home := filepath.Join(hooks, identityOf(hooks))
 	require.NoError(t, os.MkdirAll(home, 0o700))
 	return home
 }
