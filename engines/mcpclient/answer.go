@@ -6,7 +6,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
 )
@@ -56,40 +55,14 @@ func cancellation(id json.RawMessage) jsonrpc.Notification {
 	return jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
 }
 
-// answer answers a request of the server: a question to the user or a ping. It refuses
-// everything else, for example sampling and roots: a file server would use roots
-// instead of the folders in its configuration.
+// answer answers a ping of the server. It refuses every other request: questions to the
+// user, sampling, and roots, which a file server would use instead of the folders in its
+// configuration.
 func (c *Client) answer(m *jsonrpc.Message) *jsonrpc.Reply {
-	switch {
-	case m.Method == string(mcp.MethodPing):
+	if m.Method == string(mcp.MethodPing) {
 		return jsonrpc.Succeed(m.ID, struct{}{})
-	case m.Method == string(mcp.MethodElicitationCreate) && c.options.Person != nil:
-		return c.askUser(m)
 	}
 	return jsonrpc.Fail(m.ID, jsonrpc.MethodNotFound, fault.Cut(m.Method, maxEcho)+" is not supported", nil)
-}
-
-func (c *Client) askUser(m *jsonrpc.Message) *jsonrpc.Reply {
-	var asked struct {
-		Message string          `json:"message"`
-		Schema  json.RawMessage `json:"requestedSchema"`
-	}
-	if len(m.Params) == 0 {
-		m.Params = json.RawMessage("{}")
-	}
-	if err := decode(m.Params, &asked); err != nil {
-		return jsonrpc.Fail(m.ID, jsonrpc.InvalidParams, err.Error(), nil)
-	}
-	answer, err := c.options.Person.Ask(c.life, engines.Elicitation{Message: asked.Message, Schema: asked.Schema})
-	if err != nil {
-		coded := fault.From(err)
-		return jsonrpc.Fail(m.ID, jsonrpc.InternalError, coded.Error(), coded)
-	}
-	result := map[string]any{"action": answer.Action}
-	if answer.Content != nil {
-		result["content"] = answer.Content
-	}
-	return jsonrpc.Succeed(m.ID, result)
 }
 
 // progressReport holds the parameters of notifications/progress.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
@@ -34,9 +33,6 @@ const DefaultMaxLine = 32 << 20
 type Options struct {
 	// Name defaults to "savant", for which Savant's server lists dotted names.
 	Name, Version string
-	// Person gets a server's questions; their context ends with the connection. Nil: the
-	// client does not offer the capability.
-	Person engines.Person
 	// ToolsChanged is called when the server announces that its tools changed. It must
 	// not block.
 	ToolsChanged func()
@@ -153,7 +149,7 @@ func (c *Client) enveloped(server *serverInfo, params map[string]any) map[string
 	}
 	meta := map[string]any{
 		mcp.MetaKeyProtocolVersion:    server.ProtocolVersion,
-		mcp.MetaKeyClientCapabilities: c.capabilities(),
+		mcp.MetaKeyClientCapabilities: struct{}{},
 		mcp.MetaKeyClientInfo:         map[string]any{"name": c.options.Name, "version": c.options.Version},
 	}
 	if own, has := params["_meta"].(map[string]any); has {

@@ -38,7 +38,7 @@ func (c *Client) connect(ctx context.Context) error {
 func (c *Client) initialize(ctx context.Context, server *serverInfo) error {
 	answer, err := c.link.ask(ctx, string(mcp.MethodInitialize), map[string]any{
 		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION,
-		"capabilities":    c.capabilities(),
+		"capabilities":    struct{}{},
 		"clientInfo":      map[string]any{"name": c.options.Name, "version": c.options.Version},
 	})
 	if err == nil {
@@ -86,13 +86,4 @@ func (c *Client) discover(ctx context.Context, server *serverInfo) error {
 		server.ServerInfo.Version, _ = info["version"].(string)
 	}
 	return nil
-}
-
-// capabilities are the capabilities that the client declares.
-func (c *Client) capabilities() map[string]any {
-	able := map[string]any{}
-	if c.options.Person != nil {
-		able["elicitation"] = map[string]any{}
-	}
-	return able
 }

@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,17 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/engines"
 	"savant/engines/mcpclient"
 )
-
-// person accepts each question.
-type person chan string
-
-func (p person) Ask(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
-	p <- asked.Message
-	return engines.Answer{Action: "accept"}, nil
-}
 
 // streaming is a server whose answers to tools/call come in streams, and whose own messages in
 // another. A session that its client ends is told.
@@ -92,27 +82,26 @@ func TestClientOverHTTPResumesAStream(t *testing.T) {
 	require.Equal(t, "s1", <-s.ended)
 }
 
-// What a server says in its own stream is heard, and its questions in either stream are
+// What a server says in its own stream is heard, and its requests in either stream are
 // answered.
 func TestClientOverHTTPHearsTheServer(t *testing.T) {
-	const question = "data: {\"jsonrpc\":\"2.0\",\"id\":%q,\"method\":\"elicitation/create\",\"params\":{\"message\":%[1]q,\"requestedSchema\":{}}}\n\n"
-	changed, asked := make(chan bool, 1), make(person, 2)
+	const request = "data: {\"jsonrpc\":\"2.0\",\"id\":%q,\"method\":\"ping\"}\n\n"
+	changed := make(chan bool, 1)
 	s := &streaming{own: func(w http.ResponseWriter, r *http.Request, _ string) {
-		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"+question, "own")
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"+request, "own")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}}
 	s.call = func(w http.ResponseWriter, _ *http.Request, id string) {
-		fmt.Fprintf(w, question, "within")
+		fmt.Fprintf(w, request, "within")
 		w.(http.Flusher).Flush()
-		require.JSONEq(t, `{"jsonrpc":"2.0","id":"within","result":{"action":"accept"}}`, <-s.answers)
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":"within","result":{}}`, <-s.answers)
 		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[]}}\n\n", id)
 	}
-	c := s.connect(t, mcpclient.Options{Person: asked, ToolsChanged: func() { changed <- true }})
+	c := s.connect(t, mcpclient.Options{ToolsChanged: func() { changed <- true }})
 	require.True(t, <-changed)
-	require.JSONEq(t, `{"jsonrpc":"2.0","id":"own","result":{"action":"accept"}}`, <-s.answers)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":"own","result":{}}`, <-s.answers)
 	_, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
 	require.NoError(t, err)
-	require.Equal(t, []string{"own", "within"}, []string{<-asked, <-asked})
 	require.NoError(t, c.Close())
 }

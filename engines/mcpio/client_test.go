@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -67,34 +66,6 @@ func TestClientErrors(t *testing.T) {
 	require.ErrorIs(t, err, fault.UnknownTool)
 	_, err = c.Call(t.Context(), "test.echo", func() {})
 	require.ErrorIs(t, err, fault.InvalidParams)
-}
-
-// A question of the server reaches the user, and an error of his the tool.
-func TestClientElicits(t *testing.T) {
-	for name, c := range map[string]struct {
-		answer engines.Answer
-		err    error
-		want   string
-	}{
-		"accept":  {answer: engines.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ada"}`)}, want: `{"action":"accept","content":{"name":"Ada"}}`},
-		"decline": {answer: engines.Answer{Action: "decline"}, want: `{"action":"decline","content":null}`},
-		"error":   {err: errors.New("no terminal")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client := connect(t, options(t, asking()), mcpclient.Options{
-				Person: engines.PersonFunc(func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
-					require.Equal(t, "Your name?", question.Message)
-					return c.answer, c.err
-				})})
-			got, err := client.Call(t.Context(), "test.ask", nil)
-			if c.err != nil {
-				require.ErrorIs(t, err, fault.ToolFailed)
-				return
-			}
-			require.NoError(t, err)
-			require.JSONEq(t, c.want, string(got))
-		})
-	}
 }
 
 // A caller that gives up cancels the call on the server too.
