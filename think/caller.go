@@ -140,6 +140,9 @@ type target struct {
 	implied bool
 	// ended: it is the caller's last run, and none of the caller's runs is open.
 	ended bool
+	// before is the caller's last run, where that has ended and others are open; also
+	// beside an error. A lost reply may have been its last.
+	before state.Key
 }
 
 // id is the id of an implied run, "" where the call named it.
@@ -168,18 +171,23 @@ func (e *Engine) targetOf(ctx context.Context, caller Caller, workflow, run stri
 	own := e.runsOf(caller)
 	owned := func(info state.Info) bool { return slices.Contains(own, info.Key()) }
 	mine := slices.DeleteFunc(slices.Clone(open), func(info state.Info) bool { return !owned(info) })
-	if len(mine) == 1 {
-		e.callers.note(caller, mine[0].Key()) // a session's run is its connection's too
-		return target{key: mine[0].Key(), implied: true}, nil
-	}
-	if len(mine) == 0 {
-		for _, key := range own {
-			if slices.ContainsFunc(all, func(info state.Info) bool { return info.Key() == key }) {
-				return target{key: key, implied: true, ended: true}, nil
+	var before state.Key
+	for _, key := range own {
+		if at := slices.IndexFunc(all, func(info state.Info) bool { return info.Key() == key }); at >= 0 {
+			if !isOpen(all[at].Status) {
+				before = key
 			}
+			break
 		}
 	}
-	return target{}, e.unnamed(ctx, workflow, own, all, open)
+	switch {
+	case len(mine) == 1:
+		e.callers.note(caller, mine[0].Key()) // a session's run is its connection's too
+		return target{key: mine[0].Key(), implied: true, before: before}, nil
+	case len(mine) == 0 && before != state.Key{}:
+		return target{key: before, implied: true, ended: true}, nil
+	}
+	return target{before: before}, e.unnamed(ctx, workflow, own, all, open)
 }
 
 // runsOf returns the runs that are a caller's own, its last first.

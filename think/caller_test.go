@@ -114,6 +114,30 @@ func TestACallWithoutARunMeansItsCallersOwn(t *testing.T) {
 	}
 }
 
+// A last answer that is sent again does not become a step of another run of the caller,
+// though that is the only open one. Any other answer does.
+func TestALastAnswerSentAgainIsOfTheRunThatEnded(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	place(t, root, filepath.Join("workflows", "w.yaml"), []byte(sharedWorkflow))
+	client := openRemote(t, root)
+	defer client.close(t)
+	for _, run := range []string{"other", "more", "last"} {
+		ask(t, client, "think.plan", `{"workflow":"w","run_id":"`+run+`"}`)
+		ask(t, client, "think.next", `{"run_id":"`+run+`","step_id":"a","result_snapshot":"same"}`)
+	}
+	_, lost := ask(t, client, "think.next", `{"run_id":"last","step_id":"b","result_snapshot":"yes"}`)
+	_, again := ask(t, client, "think.next", `{"step_id":"b","result_snapshot":"yes"}`)
+	require.Equal(t, lost, again, "two others are open")
+	ask(t, client, "think.next", `{"run_id":"more","step_id":"b","result_snapshot":"no"}`)
+	_, again = ask(t, client, "think.next", `{"step_id":"b","result_snapshot":"no"}`)
+	require.Contains(t, again, `"run_id":"more"`, "one other is open")
+	refused, _ := ask(t, client, "think.next", `{"step_id":"b"}`)
+	require.Equal(t, "other", refused.RunID, "the open run is asked about")
+	answered, _ := ask(t, client, "think.next", `{"step_id":"b","result_snapshot":"its own"}`)
+	require.Equal(t, []any{"other", []string{"same", "its own"}}, []any{answered.State.RunID, answered.Outputs.All})
+}
+
 // After a restart a client names its run once, and goes on without naming it.
 func TestARestartedClientNamesItsRunOnce(t *testing.T) {
 	t.Parallel()

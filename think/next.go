@@ -45,6 +45,9 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 		return nil, fault.New(fault.InvalidParams, "step_id is missing: use the one of the instruction that was answered")
 	}
 	meant, err := e.targetOf(ctx, in.Caller, in.Workflow, in.RunID)
+	if last := e.lastReply(ctx, in, meant.before); last != nil {
+		return last, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +67,20 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 		in.Caller.Ask = nil // the app comes first; who asks again gets the form
 	}
 	return e.askPerson(ctx, replied, in.Caller)
+}
+
+// lastReply returns the last reply of a run that has ended if the call sends the answer that
+// led to it again. Such a run takes no other.
+func (e *Engine) lastReply(ctx context.Context, in NextInput, ended state.Key) *Reply {
+	if ended == (state.Key{}) || len(in.ResultSnapshot) == 0 && in.ResultRef == "" {
+		return nil
+	}
+	in.Workflow, in.RunID = ended.Workflow, ended.Run
+	replied, err := e.next(ctx, in)
+	if err != nil || replied.Reply == nil || !replied.Reply.Done {
+		return nil
+	}
+	return replied.Reply
 }
 
 // next takes a result in whichever way it was sent.

@@ -124,3 +124,33 @@ func TestAnUnknownOutcomeIsHeldByTheTermsOfTheRun(t *testing.T) {
 		require.Equal(t, 2, out.Instructions[0].Attempt)
 	}
 }
+
+// A result that somebody states and that does not fit is asked for again: the call was done,
+// however often its result is mistyped. A run of an earlier version fails, as it did.
+func TestAStatementThatDoesNotFitUsesNoAttemptUp(t *testing.T) {
+	workflow, err := flow.Parse("w.yaml", []byte("name: w\nversion: \"1\"\nsteps: [{id: a, call: m.pay, effect: write, retry: {max: 0}, success_schema: {type: object, required: [id]}}]\n"), noSchemas(t))
+	require.NoError(t, err)
+	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
+	require.NoError(t, err)
+	for _, spares := range []bool{false, true} {
+		terms := flow.CurrentTerms()
+		terms.SpareStatements = spares
+		run, _ := graph.Start("r", map[string]any{}, terms)
+		step, err := run.View().Step("a")
+		require.NoError(t, err)
+		answers := []string{`{"isError":true,"content":[{"type":"text","text":"{\"error\":\"ENGINE_OFFLINE\",\"details\":\"lost\",\"outcome\":\"unknown\"}"}]}`, `{"unknown_outcome":"done","result":{"number":7}}`}
+		if spares {
+			answers = append(answers, `{"unknown_outcome":"done","result":{"isError":true,"content":[]}}`, `{"unknown_outcome":"not_done"}`, answers[0], answers[1], `{"unknown_outcome":"done","result":{"id":7}}`)
+		}
+		for i, answer := range answers {
+			result, err := jsonvalue.Decode([]byte(answer))
+			require.NoError(t, err)
+			out, err := run.Settle(step, flow.Answer{Result: result})
+			require.NoError(t, err)
+			require.Equal(t, i == len(answers)-1, out.Final != nil, answer)
+			if out.Final != nil {
+				require.Equal(t, spares, out.Final.Outcome == "done")
+			}
+		}
+	}
+}

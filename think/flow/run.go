@@ -47,11 +47,14 @@ type Terms struct {
 	// ExtraMembers reports that a result with isError is a failed call also beside members
 	// that MCP does not name. Without it, such a result is a value.
 	ExtraMembers bool `json:"extra_members,omitempty"`
+	// SpareStatements reports that a statement after a call with an unknown outcome uses no
+	// attempt up if its result does not fit. Without it, the last attempt fails the step.
+	SpareStatements bool `json:"spare_statements,omitempty"`
 }
 
 // CurrentTerms returns the terms of a run that is planned now.
 func CurrentTerms() Terms {
-	return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true, ExtraMembers: true}
+	return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true, ExtraMembers: true, SpareStatements: true}
 }
 
 // Run is one run of a graph: a state machine without I/O. Each Start or Settle

@@ -142,6 +142,8 @@ func (u *unit) take(answer Answer) {
 		u.more().unknown = true
 		u.more().spared++
 		problem = askOutcome(problem)
+	case u.stated && u.run().terms.SpareStatements:
+		u.more().spared++
 	case u.step().Person() || u.attempt-u.rare().spared > u.step().Retry.Max || !u.stated && permanentFailure(answer.Result):
 		u.fail(problem)
 		return
