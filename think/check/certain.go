@@ -10,9 +10,9 @@ import (
 )
 
 // certainFailure reports what fails whatever the expression reads, in the parts that every
-// evaluation reaches: one that reads nothing, or one of which all but the first operand
-// reads nothing, such as a division by zero. lets are the declarations around it that read
-// nothing, names what they declare.
+// evaluation reaches: one that reads nothing, or one with a part that reads nothing and fails
+// beside any other, such as a division by zero. lets are the declarations around it that
+// read nothing, names what they declare.
 func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
 	switch n := node.(type) {
 	case nil, *ast.NilNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.IdentifierNode, *ast.PointerNode, *ast.PredicateNode:
@@ -31,7 +31,10 @@ func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
 		}
 		return
 	}
-	if probe := withFirst(node); probe != nil && readsNothing(probe, names) {
+	for _, probe := range probesOf(node) {
+		if probe == nil || !readsNothing(probe, names) {
+			continue
+		}
 		if failed := i.failureOf(probe, lets); failed != nil {
 			i.add(finding{code: failed.Code, offset: i.program.Offset(node), message: failed.Message})
 			return
@@ -42,14 +45,19 @@ func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
 	}
 }
 
-// withFirst returns a node with another first operand if it may fail by the further ones
-// alone, or nil.
-func withFirst(node ast.Node) ast.Node {
-	if binary, ok := node.(*ast.BinaryNode); ok {
-		if binary.Operator == "/" || binary.Operator == "%" {
-			return &ast.BinaryNode{Operator: binary.Operator, Left: &ast.IntegerNode{Value: 1}, Right: binary.Right}
+// probesOf returns nodes that fail only if a node does: each has one part of it, beside
+// which nothing fails.
+func probesOf(node ast.Node) []ast.Node {
+	switch n := node.(type) {
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "/", "%":
+			return []ast.Node{&ast.BinaryNode{Operator: n.Operator, Left: &ast.IntegerNode{Value: 1}, Right: n.Right}}
+		case "..":
+			return []ast.Node{&ast.BinaryNode{Operator: "..", Left: n.Left, Right: n.Left}, &ast.BinaryNode{Operator: "..", Left: callOf("int", n.Right), Right: n.Right}}
 		}
-		return nil
+	case *ast.SliceNode:
+		return []ast.Node{&ast.SliceNode{Node: &ast.StringNode{}, From: n.From}, &ast.SliceNode{Node: &ast.StringNode{}, To: n.To}}
 	}
 	var first ast.Node
 	name, arguments := functionCall(node)
@@ -62,7 +70,11 @@ func withFirst(node ast.Node) ast.Node {
 	if first == nil || len(arguments) == 0 {
 		return nil
 	}
-	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: append([]ast.Node{first}, arguments[1:]...)}
+	return []ast.Node{callOf(name, append([]ast.Node{first}, arguments[1:]...)...)}
+}
+
+func callOf(function string, arguments ...ast.Node) ast.Node {
+	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: arguments}
 }
 
 // certainParts returns the parts of a node that every evaluation of it reaches.

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -349,6 +350,8 @@ func (i *inference) member(of *Type, l expression.Link, said string) *Type {
 	}
 	index, constant := indexOf(l.Key)
 	switch {
+	case neverIndex(l.Key):
+		i.report(l.At, "", "%s cannot be indexed with %s", subject(said), l.Key)
 	case constant && of.kinds&(list|text) == 0:
 		i.report(l.At, "", "%s is %s and has no items", subject(said), of.kinds&^null)
 	case of.kinds&(list|text|object) == 0:
@@ -362,6 +365,17 @@ func (i *inference) member(of *Type, l expression.Link, said string) *Type {
 		return of.element()
 	}
 	return anything
+}
+
+// neverIndex reports whether neither a list nor a map has an item of that name.
+func neverIndex(property ast.Node) bool {
+	switch n := property.(type) {
+	case *ast.BoolNode, *ast.NilNode:
+		return true
+	case *ast.FloatNode:
+		return n.Value != math.Trunc(n.Value)
+	}
+	return false
 }
 
 // element returns the type of one item of a list, or character of a string.
