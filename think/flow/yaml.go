@@ -272,6 +272,9 @@ func (r *report) checkMapping(node *yaml.Node, at *yamlPath, depth int, count *i
 		}
 		seen[key.Value] = key.Line
 		r.cutBefore(key, value, &yamlPath{above: at, key: key.Value})
+		if i > 0 && node.Style&yaml.FlowStyle != 0 {
+			r.cutByComma(node.Content[i-1], key, value, at)
+		}
 		if key.Tag != "!!str" && ofStep(at.path()) {
 			r.add(fault.YAMLSchemaViolation, at.path(), key, "the key %s is not text: quote it", key.Value)
 		}

@@ -45,6 +45,8 @@ func (r *report) syntax(err error) {
 	inBraces, advice := r.wrongInBraces(at.line, text)
 	if tab := r.tabAfter(at.line, text); tab.line > 0 {
 		at = tab
+	} else if sign := signBefore().FindSubmatchIndex(r.lines[at.line-1]); sign != nil && strings.Contains(text, "cannot start any token") {
+		at.column = 1 + utf8.RuneCount(r.lines[at.line-1][:sign[2]])
 	}
 	switch opened := r.openQuote(); {
 	case opened > 0 && (parserError(text) || strings.Contains(text, "unexpected end of stream") || opened <= at.line):
@@ -56,6 +58,8 @@ func (r *report) syntax(err error) {
 		at, fix = r.cutAbove(at.line), "; "+adviceOnCut
 	case strings.Contains(text, "mapping values are not allowed"):
 		fix = "; quote a value that contains `: `"
+	case strings.Contains(text, "incompatible YAML document"):
+		fix = "; write %YAML 1.2, or leave the line out"
 	case strings.Contains(text, "unknown escape"):
 		fix = "; write \\\\ for a backslash in double quotes, or use single quotes"
 	case strings.Contains(text, "block sequence entries"):
@@ -64,6 +68,8 @@ func (r *report) syntax(err error) {
 		fix = "; write key: value"
 	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"), strings.Contains(text, "tab character"):
 		fix = "; quote the value, and indent with spaces"
+	case text == "did not find expected '-' indicator":
+		fix = "; indent the line as those above it that belong to the same item"
 	case strings.Contains(text, "did not find expected"):
 		fix = "; quote a value that starts with a special character such as { [ & * ! | > % @ `"
 	case strings.Contains(text, "unknown anchor"):
@@ -145,6 +151,9 @@ func openedOn(line string) (quote string, open bool) {
 	return "", false
 }
 
+// signBefore matches a value that begins with a sign that YAML keeps for itself.
+var signBefore = pattern.Lazy("(?:^|[\\[{,]|[-:][ \t]|[\"']:)[ \t]*([@`%>|])")
+
 const adviceOnCut = "quote a value that contains ` #`: a comment begins there"
 
 // cutAbove returns where a comment ends a text that goes on in the next line, from the
@@ -208,8 +217,9 @@ type braces struct {
 	at   int
 	open []int // where each bracket stands that is not closed
 	// began is where the value or key under way begins, -1 outside of one; colons counts
-	// those of the entry.
+	// those of the entry. ended: it was in brackets of its own, and is whole.
 	began, colons int
+	ended         bool
 	wrong         int
 	advice        string
 }
@@ -217,7 +227,7 @@ type braces struct {
 // wrongInBraces returns what breaks a map or list in braces that begins on a line, and
 // where; no advice where that is not found.
 func (r *report) wrongInBraces(line int, text string) (position, string) {
-	if !strings.HasPrefix(text, "did not find expected ',' or") || line > len(r.lines) {
+	if !strings.HasPrefix(text, "did not find expected ',' or") && text != "did not find expected node content" || line > len(r.lines) {
 		return position{}, ""
 	}
 	b := &braces{text: string(bytes.Join(r.lines[line-1:min(len(r.lines), line+maxBraces)], []byte("\n"))), began: -1}
@@ -247,17 +257,42 @@ func (b *braces) read() {
 			}
 		case char == '}' || char == ']':
 			b.close(char)
+		case char == ',' && b.began < 0 && b.colons == 0 && !b.ended:
+			b.say(b.at, "a value is missing before this comma")
 		case char == ',':
-			b.began, b.colons = -1, 0
+			b.began, b.colons, b.ended = -1, 0, false
+		case b.ended && b.beginsItem(), b.ended && !b.endsWord(b.at) && char != ':':
+			b.runsOn()
 		case char == ':' && b.endsWord(b.at+1):
 			b.colon()
 		case char == '?' && b.began >= 0:
 			b.say(b.began, "quote a value that contains "+b.operator()+", in braces")
 		case char == '\n':
+		case b.began < 0 && (char == '!' || (char == '-' || char == '?') && b.endsWord(b.at+1)):
+			b.say(b.at, "quote a value that starts with "+string(char))
 		case b.began < 0 && char != ' ' && char != '\t':
 			b.began = b.at
 		}
 	}
+}
+
+// beginsItem reports whether the item of a list in lines begins here.
+func (b *braces) beginsItem() bool {
+	if !strings.HasPrefix(b.text[b.at:], "- ") {
+		return false
+	}
+	line := b.text[strings.LastIndexByte(b.text[:b.at], '\n')+1 : b.at]
+	return strings.TrimSpace(line) == ""
+}
+
+// runsOn notes an entry that goes on where it should end: the braces are not closed if it
+// does so in another line.
+func (b *braces) runsOn() {
+	if opened := b.open[len(b.open)-1]; strings.Contains(b.text[b.began:b.at], "\n") {
+		b.say(opened, "this "+b.text[opened:opened+1]+" is not closed where its line ends")
+		return
+	}
+	b.say(b.at, "a comma is missing before this")
 }
 
 // say notes what is wrong.
@@ -305,6 +340,8 @@ func (b *braces) skipQuoted(quote byte) {
 
 func (b *braces) bracket() {
 	switch {
+	case len(b.open) > 0 && b.began >= 0 && strings.Contains(b.text[b.began:b.at], "\n"):
+		b.runsOn()
 	case len(b.open) > 0 && b.began >= 0:
 		b.say(b.began, "quote a value that contains { or [, in braces")
 	case b.began < 0: // else inside a word, outside of braces
@@ -320,7 +357,7 @@ func (b *braces) close(char byte) {
 		return
 	}
 	b.open = b.open[:len(b.open)-1]
-	b.began, b.colons = 0, 1 // a value has ended here
+	b.began, b.colons, b.ended = b.at, 1, true
 	if len(b.open) == 0 {
 		b.at = len(b.text) // what follows is another map
 	}
@@ -328,6 +365,10 @@ func (b *braces) close(char byte) {
 
 func (b *braces) colon() {
 	if b.colons++; b.colons > 1 {
+		if b.began >= 0 && strings.Contains(b.text[b.began:b.at], "\n") {
+			b.runsOn()
+			return
+		}
 		b.say(max(b.began, 0), "quote a value that contains `: `")
 	}
 	b.began = -1

@@ -286,6 +286,22 @@ func (r *report) cutBefore(key, node *yaml.Node, at *yamlPath) {
 	}
 }
 
+// cutByComma warns of a text in braces whose rest, behind a comma, YAML took for a key
+// without a value.
+func (r *report) cutByComma(before, key, value *yaml.Node, at *yamlPath) {
+	if value.Tag != "!!null" || value.Value != "" || before.Tag != "!!str" || before.Style != 0 || key.Style != 0 || key.Line > len(r.lines) {
+		return
+	}
+	r.startsWith(key, 0) // moves to where the key begins
+	_, rest, found := r.after(key)
+	if rest = bytes.TrimLeft(rest, " \t\r"); !found || bytes.HasPrefix(rest, []byte(":")) {
+		return
+	}
+	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: at.path(), Line: key.Line, Column: key.Column,
+		Code: fault.YAMLSchemaViolation, Severity: "warning",
+		Message: fmt.Sprintf("YAML takes %q behind the comma for a key and leaves %s: put the text in quotes", fault.Cut(key.Value, 60), leftOf(before))})
+}
+
 func leftOf(node *yaml.Node) string {
 	switch node.Tag {
 	case "!!null":
