@@ -118,7 +118,8 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 	const schema = `{"type":"object","$defs":{"N":{"type":"integer"},"L":{"type":"array","items":{"$ref":"#/$defs/N"}},"O":{"type":"object","properties":{"n":{"$ref":"#/$defs/N"},"s":{"type":"string"}}}},"properties":{
 		"n":{"type":"integer"},"b":{"type":"boolean"},"f":{"type":"number"},"s":{"type":"string"},"either":{"type":["integer","string"]},"maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},
 		"both":{"anyOf":[{"type":"integer"},{"type":"string"}]},"list":{"type":"array","items":{"type":"integer"}},"flags":{"type":"array","items":{"type":"boolean"}},"l":{"$ref":"#/$defs/L"},
-		"o":{"$ref":"#/$defs/O"},"map":{"type":"object","additionalProperties":{"type":"integer"}},"of":{"enum":[1,2]},"word":{"enum":["1","2"]},"any":{},"all":{"allOf":[{"type":"integer"}]}},"additionalProperties":{"type":"integer"}}`
+		"o":{"$ref":"#/$defs/O"},"map":{"type":"object","additionalProperties":{"type":"integer"}},"of":{"enum":[1,2]},"word":{"enum":["1","2"]},"any":{},"all":{"allOf":[{"type":"integer"}]},
+		"pair":{"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":{"type":"number"}}},"additionalProperties":{"type":"integer"}}`
 	tool := engines.Tool{Name: "x.echo", Description: "Repeats.", Input: json.RawMessage(schema),
 		Call: func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) { return args, nil }}
 	table := registry(t, nil, tool)
@@ -127,6 +128,7 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 		`{"s":"2"}`: `{"s":"2"}`, `{"either":"2"}`: `{"either":"2"}`, `{"both":"2"}`: `{"both":"2"}`, `{"maybe":"2"}`: `{"maybe":2}`, `{"of":"2"}`: `{"of":2}`, `{"word":"2"}`: `{"word":"2"}`,
 		`{"list":["1",2]}`: `{"list":[1,2]}`, `{"list":"[1,\"2\"]"}`: `{"list":[1,2]}`, `{"flags":["true",false]}`: `{"flags":[true,false]}`, `{"l":"[\"7\"]"}`: `{"l":[7]}`,
 		`{"o":"{\"n\":\"3\",\"s\":\"4\"}"}`: `{"o":{"n":3,"s":"4"}}`, `{"o":{"n":"3"}}`: `{"o":{"n":3}}`, `{"map":{"a":"1"}}`: `{"map":{"a":1}}`, `{"any":"1","n":"1"}`: `{"any":"1","n":1}`,
+		`{"pair":["1","true","2.5"]}`: `{"pair":[1,true,2.5]}`, `{"pair":"[\"1\"]"}`: `{"pair":[1]}`,
 	} {
 		result, err := table.Invoke(t.Context(), engines.Call{}, "x.echo", json.RawMessage(args))
 		require.NoError(t, err, args)

@@ -38,7 +38,7 @@ func (c converter) convert(schema, value any, depth int) (meant any, differs boo
 	case []any:
 		var list []any
 		for i, item := range sent {
-			if inner, is := c.convert(itemsOf(forms), item, depth+1); is {
+			if inner, is := c.convert(itemOf(forms, i), item, depth+1); is {
 				if list == nil {
 					list = slices.Clone(sent)
 				}
@@ -174,17 +174,25 @@ func Definition(root map[string]any, reference string) any {
 	return at
 }
 
-// itemsOf returns the schema of the items of a list, where one alternative says so.
-func itemsOf(forms []map[string]any) (items any) {
+// itemOf returns the schema of an item of a list, where one alternative says so.
+func itemOf(forms []map[string]any, index int) (item any) {
 	for _, form := range forms {
-		if form["items"] != nil {
-			if items != nil {
+		found := form["items"]
+		prefix, _ := form["prefixItems"].([]any)
+		if list, is := found.([]any); is { // of draft 7
+			prefix, found = list, form["additionalItems"]
+		}
+		if index < len(prefix) {
+			found = prefix[index]
+		}
+		if found != nil {
+			if item != nil {
 				return nil
 			}
-			items = form["items"]
+			item = found
 		}
 	}
-	return items
+	return item
 }
 
 // memberOf returns the schema of a member of an object, where one alternative says so.

@@ -104,8 +104,12 @@ func (p places) unique(at int, name string) error {
 
 // SeveralFiles is the error for a name that several files have.
 func SeveralFiles(name string, files []string) *fault.Error {
-	inFolder := slices.IndexFunc(files, func(each string) bool { return path.Dir(each) != workflowFolder })
-	return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: name one with its folder (%s), or rename all but one", name, strings.Join(files, " and "), NameInFolder(files[max(inFolder, 0)]))
+	named := ""
+	if slices.ContainsFunc(files, func(each string) bool { return path.Dir(each) != path.Dir(files[0]) }) {
+		inFolder := slices.IndexFunc(files, func(each string) bool { return path.Dir(each) != workflowFolder })
+		named = "name one with its folder (" + NameInFolder(files[inFolder]) + "), or "
+	}
+	return fault.New(fault.YAMLSchemaViolation, "the workflow %q has several files, %s: %srename all but one", name, strings.Join(files, " and "), named)
 }
 
 // NameOf returns the name of the workflow that a file holds.
