@@ -61,6 +61,7 @@ func TestNamesAndWordsAreNoSecrets(t *testing.T) {
 		"--otp-secret-key=ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "OTHER_KEY=Some Value", "mysql://scott:tiger@localhost/foo", "s3://aws_key:aws_secret@bucket",
 		"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", `token := "xoxb-1234-xxxxxx"`, "app_token: 'xoxb-my-bot-token'",
 		"oauth_token: abc456", "export NRIA_LICENSE_KEY=REPLACE_LICENSE_KEY_HERE", "with override_settings(SECRET_KEY=new_key):", "LinkedIn,\n    MicrosoftEntraId,",
+		"akka.tcp://sparkExecutorActorSystem@mesos-slave-09:55904", "https://13957525385%40example.com@contacts.example.com/874161398/principal/",
 		`"credentials": "/api/v2/job_templates/5/credentials/",`, `create("label",null,"Password:"),d?create("code",null," ****** ")`} {
 		require.Equal(t, text, r.Text(text))
 	}

@@ -128,8 +128,8 @@ func (k *rule) isKey(text string) bool {
 	return true
 }
 
-// typeName matches the name of a type of several words: MicrosoftEntraId.
-var typeName = pattern.Lazy(`^([A-Z][a-z]+){2,}$`)
+// typeName matches a name of several words: MicrosoftEntraId, sparkExecutorActorSystem.
+var typeName = pattern.Lazy(`^[A-Za-z][a-z]{4,}([A-Z][a-z]+)+$`)
 
 // inBase64 reports whether a place is within data in base64, in which a key would be
 // found by chance. A line that a diff adds begins with +, too.

@@ -264,7 +264,11 @@ func userInfo(r *scanner, at, end int) span {
 	if at == 0 || !schemeBytes[r.text[at-1]] {
 		return span{}
 	}
-	return span{end, end + max(0, strings.LastIndexByte(r.text[end:r.run(end, userBytes)], '@'))}
+	to := end + max(0, strings.LastIndexByte(r.text[end:r.run(end, userBytes)], '@'))
+	if user := r.text[end:min(to, end+maxJudged)]; !strings.Contains(user, ":") && (strings.ContainsAny(user, "%@") || typeName().MatchString(user)) {
+		return span{} // a person's address, the name of a part: no password
+	}
+	return span{end, to}
 }
 
 // likelyUserInfo is a user with a password, or a token in place of both, that does
