@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"cmp"
 	"slices"
 	"strings"
+
+	"savant/internal/pattern"
 )
 
 // Trace is what the records of some calls contain: the name of their tool, and a member of their
@@ -18,14 +19,17 @@ func (s *Set) Traces(call Call) []Trace {
 		all[0].Member = member(rootInput, call.Input)
 	}
 	for _, rule := range s.Guards(call.Tool) {
+		of := call
 		if rule.limit != nil {
+			inputs := plainInput(rule.limit.per)
 			for _, tool := range rule.Before {
-				all = append(all, traceOf(tool, call.member([]string{""}, plainInput(rule.limit.per))))
+				all = append(all, traceOf(tool, call.member(inputs, inputs)))
 			}
+			of.Input = nil // what an earlier call used up depends on calls with its own input
 		}
 		for _, program := range rule.programs() {
 			for _, read := range program.Lists() {
-				all = append(all, traceOf(read.Name, call.member(read.Keys, read.Inputs)))
+				all = append(all, traceOf(read.Name, of.member(read.Keys, read.Inputs)))
 			}
 		}
 		for _, e := range rule.evidence() {
@@ -34,7 +38,7 @@ func (s *Set) Traces(call Call) []Trace {
 				inputs = append(inputs, plainInput(each)...)
 			}
 			for _, tool := range append([]string{e.last}, e.impliedBy...) {
-				all = append(all, traceOf(tool, call.member(e.keys, inputs)))
+				all = append(all, traceOf(tool, of.member(e.keys, inputs)))
 			}
 			for _, tool := range e.since {
 				all = append(all, traceOf(tool, ""))
@@ -51,7 +55,16 @@ func traceOf(tool, member string) Trace {
 	return Trace{`"tool":` + encoded(tool), member}
 }
 
-func member(key string, value any) string { return encoded(key) + ":" + encoded(value) }
+// zero finds what may be a zero: older records may have it with a sign, so it is no trace.
+var zero = pattern.Lazy(`[:,[]0`)
+
+func member(key string, value any) string {
+	text := encoded(key) + ":" + encoded(value)
+	if zero().MatchString(text) {
+		return ""
+	}
+	return text
+}
 
 // plainInput returns the k of input.k, none for another operand.
 func plainInput(of operand) []string {
@@ -68,10 +81,10 @@ func plainInput(of operand) []string {
 // one of the call's inputs. "": it cannot be told, or one of the values is missing.
 func (c Call) member(keys, inputs []string) (longest string) {
 	for i, name := range inputs {
-		if value := c.Input[name]; value == nil || encoded(value) == "0" || len(keys) != len(inputs) {
-			return "" // older records may have -0
+		if c.Input[name] == nil || len(keys) != len(inputs) {
+			return ""
 		}
-		if text := member(cmp.Or(keys[i], name), c.Input[name]); len(text) > len(longest) {
+		if text := member(keys[i], c.Input[name]); len(text) > len(longest) {
 			longest = text
 		}
 	}

@@ -89,10 +89,10 @@ func TestTheSignOfAZeroIsNoWayAround(t *testing.T) {
 	}
 	older, err := os.ReadFile(w.journal())
 	require.NoError(t, err)
-	older = []byte(strings.ReplaceAll(strings.ReplaceAll(string(older), `{"m":0}`, `{"m":-0}`), `"at":{"line":0}`, `"at":-0`))
+	older = []byte(strings.ReplaceAll(strings.ReplaceAll(string(older), `{"m":0}`, `{"m":-0}`), `"at":{"line":0}`, `"at":{"line":-0}`))
 	require.NoError(t, os.WriteFile(w.journal(), older, 0o600))
 	hooks = w.openHooks()
-	require.Equal(t, gate.Refuse, ask("Edit", `{"at":0}`))
+	require.Equal(t, gate.Refuse, ask("Edit", `{"at":{"line":0}}`))
 	require.Equal(t, gate.Refuse, ask("Bash", `{"n":[{"m":0}]}`))
 	registry := w.start()
 	require.NoError(t, invoke(registry, lasting, "pay.slow", `{"amount":0}`))
@@ -133,4 +133,53 @@ func TestAHookFindsACallWhateverItsArgumentsAre(t *testing.T) {
 			require.Equal(t, gate.Refuse, ask("a", "Edit"), input)
 		}
 	}
+}
+
+// TestAHookCountsAnEarlierCallAsItWasJudged: whether it used up a limit depended on calls with its
+// own arguments.
+func TestAHookCountsAnEarlierCallAsItWasJudged(t *testing.T) {
+	for _, rule := range []string{
+		`{id: few, before: Bash, at_most: 1, when: "any(calls['Read'], .input.k == input.k)"}`,
+		`{id: few, before: Bash, at_most: 1, when: "read != nil"}`,
+		`{id: few, before: Bash, once: "read.input.all"}`,
+	} {
+		w := newWorld(t, "evidence: {read: {last: Read, where: {k: input.k}}}", "rules:", "  - "+rule)
+		call := func(tool, input string) gate.Verdict {
+			event := gate.Event{Client: "codex", Session: "s", Kind: gate.BeforeTool, Tool: tool, Input: json.RawMessage(input)}
+			verdict := w.openHooks().Ask(t.Context(), event).Verdict
+			if event.Kind, event.Output = gate.AfterTool, json.RawMessage(`"read"`); verdict == gate.Pass {
+				w.openHooks().Ask(t.Context(), event)
+			}
+			return verdict
+		}
+		for _, k := range []string{"1", "2"} {
+			require.Equal(t, gate.Pass, call("Read", `{"":`+k+`,"k":`+k+`,"all":"a"}`))
+		}
+		require.Equal(t, gate.Pass, call("Bash", `{"k":1}`), rule)
+		require.Equal(t, gate.Refuse, call("Bash", `{"k":2}`), rule)
+	}
+}
+
+// TestAKeyWithoutAName is looked up as any other.
+func TestAKeyWithoutAName(t *testing.T) {
+	w := newWorld(t, `rules: [{id: once, before: Bash, require: "none(calls['Bash'], .input[''] == input.k)"}]`)
+	ask := func(input string) gate.Verdict {
+		return w.openHooks().Ask(t.Context(), gate.Event{Client: "codex", Session: "s", Kind: gate.BeforeTool, Tool: "Bash", Input: json.RawMessage(input)}).Verdict
+	}
+	require.Equal(t, gate.Pass, ask(`{"":5,"k":6}`))
+	require.Equal(t, gate.Refuse, ask(`{"k":5}`))
+}
+
+// TestAServerSeesWhatOthersWroteSinceItsFirstLook, at which it wrote nothing itself.
+func TestAServerSeesWhatOthersWroteSinceItsFirstLook(t *testing.T) {
+	w := newWorld(t, `rules: [{id: big, before: pay.refund, approve: "Refund?"}]`)
+	require.ErrorIs(t, invoke(w.start(), lasting, "pay.refund", `{}`), fault.ApprovalRequired)
+	restarted := w.start()
+	require.ErrorIs(t, invoke(restarted, lasting, "pay.refund", `{}`), fault.ApprovalRequired)
+	person := w.openHooks()
+	waiting, err := person.Questions()
+	require.NoError(t, err)
+	_, err = person.Answer(t.Context(), waiting[0].Name, true, "terminal")
+	require.NoError(t, err)
+	require.NoError(t, invoke(restarted, lasting, "pay.refund", `{}`))
 }

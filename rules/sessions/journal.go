@@ -148,6 +148,7 @@ func (j *journals) locked(ctx context.Context, session string, all bool, since t
 		return err
 	}
 	own, names := j.fileOf(session), []string{}
+	j.sizes = nil // those of an earlier time say nothing
 	if all {
 		if names, err = j.names(since); err != nil {
 			return err
