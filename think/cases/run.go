@@ -144,6 +144,27 @@ type trial struct {
 	// issued are the ids in the order in which they were issued first, inputs their inputs.
 	issued []string
 	inputs map[string]any
+	held   int // the size of the inputs
+}
+
+// maxHeld bounds the inputs of the steps of a case, in bytes.
+const maxHeld = 128 << 20
+
+// sizeOf is about how many bytes a value takes.
+func sizeOf(value any) (size int) {
+	switch value := value.(type) {
+	case string:
+		return len(value)
+	case []any:
+		for _, each := range value {
+			size += 16 + sizeOf(each)
+		}
+	case map[string]any:
+		for key, each := range value {
+			size += 16 + len(key) + sizeOf(each)
+		}
+	}
+	return size
 }
 
 func (t *trial) differs(path string, d Difference) {
@@ -160,7 +181,12 @@ func (t *trial) drive(answer func(open []flow.Instruction) bool) bool {
 			if _, seen := t.inputs[next.StepID]; !seen {
 				t.issued = append(t.issued, next.StepID)
 				t.inputs[next.StepID] = next.Input
+				t.held += sizeOf(next.Input)
 			}
+		}
+		if t.held > maxHeld {
+			t.differs(t.test.path, Difference{Message: "the inputs of its steps have more than " + strconv.Itoa(maxHeld>>20) + " MB"})
+			return true
 		}
 		if t.out.Final != nil || t.out.Blocked != nil || len(t.out.Instructions) == 0 || !answer(t.out.Instructions) {
 			return true

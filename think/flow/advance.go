@@ -333,8 +333,15 @@ func (u *unit) succeed(value any) {
 		u.run().block(fault.New(fault.Internal, "%s: encoding a value: %w", u.id, err))
 		return
 	}
+	if u.run().computed += len(data); u.run().computed > maxComputed {
+		u.run().block(fault.New(fault.LimitExceeded, "%s: at step %s, the values that steps of flow.* made since the last answer have more than %d MB", u.file(), u.id, maxComputed>>20))
+		return
+	}
 	u.settle(Done, "", data, nil)
 }
+
+// maxComputed bounds the values that the engine makes in one event, in bytes of JSON.
+const maxComputed = 128 << 20
 
 func (u *unit) assert() {
 	u.attempt = 1

@@ -134,7 +134,7 @@ func (r *Run) forgetEvent() {
 	for _, touched := range r.touched {
 		touched.seen = false
 	}
-	r.touched, r.settled, r.answered, r.rejected, r.fresh = nil, nil, nil, nil, nil
+	r.touched, r.settled, r.answered, r.rejected, r.fresh, r.computed = nil, nil, nil, nil, nil, 0
 }
 
 func (r *Run) changed() Change {

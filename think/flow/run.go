@@ -86,9 +86,11 @@ type Run struct {
 	settled  []*nodeState
 	answered *unit
 	rejected *fault.Error
-	// fresh are the units that the event issued.
-	fresh []*unit
-	terms Terms
+	// fresh are the units that the event issued; computed is the size of the values that the
+	// engine made in it.
+	fresh    []*unit
+	computed int
+	terms    Terms
 	// resuming is set while a recorded answer is replayed; its instructions need not be
 	// rendered.
 	resuming bool
