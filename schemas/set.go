@@ -24,8 +24,6 @@ import (
 type Set struct {
 	sources  map[string]source
 	compiled *cache
-	// validators are those beside the built-in ones, a later one before an earlier.
-	validators []Validator
 }
 
 // With returns a Set that also holds a workflow's own schemas. They replace those
@@ -42,7 +40,7 @@ func (s *Set) With(local map[string]any) (*Set, error) {
 		}
 		sources[name] = own
 	}
-	return &Set{sources: sources, compiled: newCache(), validators: s.validators}, nil
+	return &Set{sources: sources, compiled: newCache()}, nil
 }
 
 // Names returns the names of the schemas, sorted, those of broken files too.

@@ -82,5 +82,5 @@ func (s *Set) WithBroken(reasons map[string]string) *Set {
 	for name, reason := range reasons {
 		sources[name] = source{broken: fault.New(fault.YAMLSchemaViolation, "%s", reason)}
 	}
-	return &Set{sources: sources, compiled: newCache(), validators: s.validators}
+	return &Set{sources: sources, compiled: newCache()}
 }

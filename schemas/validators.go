@@ -82,27 +82,18 @@ func (GitRef) Check(text string) string {
 	return ""
 }
 
-// builtin are the validators that every Set has.
+// builtin are the validators that every Set has, by name.
 var builtin = []Validator{GitRef{}, RepoPath{}}
-
-// WithValidators returns a Set that has more validators. They replace those of the
-// same name.
-func (s *Set) WithValidators(more ...Validator) *Set {
-	return &Set{sources: s.sources, compiled: s.compiled, validators: slices.Concat(s.validators, more)}
-}
 
 // Validator returns the validator of a name: SCHEMA_NOT_FOUND with the nearest.
 func (s *Set) Validator(name string) (Validator, error) {
-	all := slices.Concat(builtin, s.validators)
 	var known []string
-	for _, each := range slices.Backward(all) {
+	for _, each := range builtin {
 		if each.Name() == name {
 			return each, nil
 		}
 		known = append(known, each.Name())
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
 	return nil, fault.New(fault.SchemaNotFound, "no check is named %q; %s", fault.Cut(name, 80), cmp.Or(fault.NearestHint("did you mean %q?", name, known), "the checks are "+strings.Join(known, ", ")))
 }
 

@@ -53,10 +53,6 @@ type ListRead struct {
 // Lists returns the lists of calls that the expression reads, in source order.
 func (p *Program) Lists() []ListRead { return slices.Clone(p.lists) }
 
-// Unclear reports whether it cannot be told of a list whether more calls in it can only
-// make the expression false.
-func (p *Program) Unclear() bool { return p.unclear }
-
 // scale says how many times as long as usual a source may be.
 func (s Scope) scale() uint {
 	if s.Roots != nil {
