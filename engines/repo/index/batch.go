@@ -10,7 +10,7 @@ import (
 // Bounds of one transaction. A build that is stopped loses at most this much work.
 const (
 	batchFiles = 5000
-	batchTerms = 16 << 20 // bytes
+	batchTerms = 4 << 20 // bytes
 )
 
 // batches writes the work of one refresh in several transactions. A file whose content is new
@@ -127,7 +127,8 @@ func (b *batches) commit(ctx context.Context) error {
 	b.done.Updated += b.updated
 	b.done.Removed += len(b.removed)
 	b.index.publish(b.index.catalog.with(next, b.removed, b.put))
-	*b = batches{index: b.index, done: b.done, segment: newSegment(b.index.seed)}
+	b.segment.terms.reset()
+	*b = batches{index: b.index, done: b.done, segment: &segment{b.segment.terms, b.segment.places[:0]}}
 	return nil
 }
 

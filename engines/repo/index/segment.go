@@ -21,7 +21,7 @@ import (
 const blockSize = 3900
 
 // maxMerged bounds a segment that is made of others.
-const maxMerged = 2 << 20 // places
+const maxMerged = 1 << 20 // places
 
 // terms are the terms of one document: the sum of each, and their texts with a byte before
 // each that has its length.
