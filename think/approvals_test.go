@@ -1,6 +1,7 @@
 package think_test
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -34,7 +35,7 @@ steps:
 func openApprovals(t *testing.T, folder string, at *clock) (*think.Engine, *state.Dir) {
 	store, err := state.Open(folder, state.Options{Now: at.now})
 	require.NoError(t, err)
-	engine := think.New(think.Options{Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/two.yml": {Data: []byte(twoPersons)}, "workflows/many.yml": {Data: []byte(manyCalls)}}}), Store: store, Now: at.now, Imports: store})
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/two.yml": {Data: []byte(twoPersons)}, "workflows/many.yml": {Data: []byte(manyCalls)}, "workflows/paid.yml": {Data: []byte(oneParameter)}}}), Store: store, Now: at.now, Imports: store})
 	t.Cleanup(func() { engine.Close(); _ = store.Close() })
 	return engine, store
 }
@@ -141,4 +142,47 @@ func TestManyUsesOfAnApprovalAreVerified(t *testing.T) {
 		}))
 	}
 	require.Less(t, work[2]-work[1], 1.5*(work[1]-work[0]))
+}
+
+const oneParameter = `name: paid
+version: "1.0"
+params: {sum: {type: integer, required: true}, note: {type: string, default: none}}
+steps:
+  - {id: sure, call: human.approve, input_template: {message: "Pay {{params.sum}}?"}}
+`
+
+// TestACallResumesItsOwnRun: what a call brings may name any run, but the call goes on with none
+// that it could not have begun, and gives no new run a name.
+func TestACallResumesItsOwnRun(t *testing.T) {
+	engine, store := openApprovals(t, t.TempDir(), &clock{at: time.Unix(1000, 0)})
+	for _, each := range []think.PlanInput{{Workflow: "paid", RunID: "r.1", Params: map[string]any{"sum": 5}}, {Workflow: "two", RunID: "other"}} {
+		_, err := engine.Plan(t.Context(), each)
+		require.NoError(t, err)
+	}
+	for name, each := range map[string]struct {
+		in      think.PlanInput
+		resumes bool
+		refused error
+	}{
+		"the same":            {think.PlanInput{Resumes: "r.1", Params: map[string]any{"sum": "5"}}, true, nil},
+		"a person gave it":    {think.PlanInput{Resumes: "r.1"}, true, nil},
+		"other parameters":    {think.PlanInput{Resumes: "r.1", Params: map[string]any{"sum": 6}}, false, fault.StateConflict},
+		"other by default":    {think.PlanInput{Resumes: "r.1", Params: map[string]any{"note": "x"}}, false, fault.StateConflict},
+		"named, others":       {think.PlanInput{RunID: "r.1", Resumes: "other", Params: map[string]any{"sum": 6}}, false, fault.StateConflict},
+		"another workflow's":  {think.PlanInput{Resumes: "other", Params: map[string]any{"sum": 7}}, false, nil},
+		"gone":                {think.PlanInput{Resumes: "gone", Params: map[string]any{"sum": 7}}, false, nil},
+		"no name":             {think.PlanInput{Resumes: "../paid/r.1", Params: map[string]any{"sum": 7}}, false, nil},
+		"long, and no name":   {think.PlanInput{Resumes: strings.Repeat("a", 10_000), Params: map[string]any{"sum": 7}}, false, nil},
+		"letters, other case": {think.PlanInput{Resumes: "R.1", Params: map[string]any{"sum": 7}}, false, nil},
+	} {
+		each.in.Workflow = "paid"
+		reply, err := engine.Plan(t.Context(), each.in)
+		require.ErrorIs(t, err, each.refused, name)
+		if err == nil {
+			require.Equal(t, each.resumes, reply.State.RunID == "r.1", name)
+			require.NotContains(t, []string{"other", "gone", "R.1"}, reply.State.RunID, name)
+		}
+	}
+	_, err := store.Records(t.Context(), state.Key{Workflow: "paid", Run: "gone"}, 0, 0)
+	require.ErrorIs(t, err, fault.UnknownRun)
 }

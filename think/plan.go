@@ -44,8 +44,8 @@ type PlanInput struct {
 func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	given := in.Params
 	name := PlainName(in.Workflow)
-	key := state.Key{Workflow: name, Run: cmp.Or(in.RunID, in.Resumes)}
-	if key.Run == "" || in.RunID == "" && key.Validate() != nil { // what is resumed may be made up
+	key := state.Key{Workflow: name, Run: in.RunID}
+	if in.RunID == "" {
 		key.Run = e.NewID()
 	}
 	if in.Workflow == "" {
@@ -57,8 +57,9 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		}
 		return nil, err
 	}
-	if in.RunID != "" || in.Resumes != "" {
-		reply, err := e.existing(ctx, in, key, given)
+	known := state.Key{Workflow: name, Run: cmp.Or(in.RunID, in.Resumes)}
+	if known.Validate() == nil { // what is resumed may be made up
+		reply, err := e.existing(ctx, in, known, given)
 		if !errors.Is(err, fault.UnknownRun) {
 			return reply, err
 		}
@@ -184,9 +185,15 @@ func (e *Engine) standing(ctx context.Context, in PlanInput, key state.Key, give
 		return reply, err
 	}
 	defer l.mu.Unlock()
-	if given != nil && in.Resumes == "" { // a call without parameters continues any run
-		workflow := l.run.View().Graph().Workflow
-		params, err := workflow.Bind(workflow.ConvertTexts(given))
+	if given != nil || in.RunID == "" { // a call that names a run continues it without parameters
+		workflow, all := l.run.View().Graph().Workflow, map[string]any{}
+		if in.Resumes != "" { // their person gave those that are missing
+			for _, each := range workflow.Missing(given) {
+				all[each.Name] = l.run.View().Params()[each.Name]
+			}
+		}
+		maps.Copy(all, given)
+		params, err := workflow.Bind(workflow.ConvertTexts(all))
 		if err != nil {
 			return reply, err
 		}

@@ -22,14 +22,20 @@ type Questions struct {
 	Project string
 }
 
-// forgotten is after how long a note is removed. It is longer than any question waits.
-const forgotten = 24 * time.Hour
+const (
+	// forgotten is after how long a note is removed. It is longer than any question waits.
+	forgotten = time.Hour
+	// maxNotes bounds the notes, which are all looked at for each question.
+	maxNotes = 10_000
+)
 
 // Asked notes a question: STATE_NOT_SAVED.
 func (q Questions) Asked(_ context.Context, question string) error {
 	err := os.MkdirAll(q.Folder, 0o700)
 	if err == nil {
-		q.forget()
+		err = q.forget()
+	}
+	if err == nil {
 		var note *os.File
 		if note, err = os.OpenFile(q.note(question), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 			err = note.Close()
@@ -61,15 +67,19 @@ func (q Questions) note(question string) string {
 	return filepath.Join(q.Folder, jsonvalue.HexSum(fmt.Appendf(nil, "%d %s%s", len(q.Project), q.Project, question)))
 }
 
-// forget removes the notes of questions that nobody answered.
-func (q Questions) forget() {
+// forget removes the notes of questions that nobody answered, and refuses more than are kept.
+func (q Questions) forget() error {
 	entries, err := os.ReadDir(q.Folder)
-	if err != nil {
-		return
-	}
+	left := 0
 	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > forgotten {
 			_ = os.Remove(filepath.Join(q.Folder, entry.Name())) // it counts no more either way
+		} else {
+			left++
 		}
 	}
+	if err == nil && left >= maxNotes {
+		err = fmt.Errorf("%d questions wait there already", left)
+	}
+	return err
 }

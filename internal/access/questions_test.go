@@ -3,6 +3,7 @@ package access_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -62,4 +63,10 @@ func TestAQuestionCountsOnce(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
 	require.ErrorIs(t, access.Questions{Folder: filepath.Join(folder, "file")}.Asked(t.Context(), "x"), fault.StateNotSaved)
+
+	full := access.Questions{Folder: t.TempDir()}
+	for i := range 10_000 {
+		require.NoError(t, os.WriteFile(filepath.Join(full.Folder, strconv.Itoa(i)), nil, 0o600))
+	}
+	require.ErrorIs(t, full.Asked(t.Context(), "x"), fault.StateNotSaved, "a client that asks on and on fills no disk")
 }

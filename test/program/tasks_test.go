@@ -3,6 +3,7 @@ package program
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +17,16 @@ import (
 // pollsTasks returns how a client that takes tasks and has forms sends a request, and calls a
 // tool.
 func pollsTasks(t *testing.T, s *server) (ask, call func(string, map[string]any) map[string]any) {
+	return hasForms(t, s, map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}})
+}
+
+// hasForms is pollsTasks for a client with these extensions.
+func hasForms(t *testing.T, s *server, extensions map[string]any) (ask, call func(string, map[string]any) map[string]any) {
 	number := 0
 	ask = func(method string, params map[string]any) map[string]any {
 		number++
 		params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-			"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{"form": map[string]any{}}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}}
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{"form": map[string]any{}}, "extensions": extensions}}
 		text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 		require.NoError(t, err)
 		_, err = fmt.Fprintf(s.stdin, "%s\n", text)
@@ -192,15 +198,25 @@ func TestAnAnswerOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	folder, configuration := shipsIn(t), "XDG_CONFIG_HOME="+t.TempDir()
 	first := serveIn(t, folder, configuration)
-	_, call := pollsTasks(t, first)
+	_, call := hasForms(t, first, nil) // one that takes tasks gets one from a slow server
+	_, err := os.Stat(strings.TrimPrefix(configuration, "XDG_CONFIG_HOME=") + "/savant/questions")
+	require.ErrorIs(t, err, fs.ErrNotExist, "nothing was asked yet")
 	asked := call("think_plan", map[string]any{"workflow": "ships"})
 	require.Equal(t, "input_required", asked["resultType"])
 	require.NoError(t, first.command.Process.Kill())
 	_ = first.wait(t)
-	ask, _ := pollsTasks(t, serveIn(t, folder, configuration))
-	got := ask("tools/call", map[string]any{"name": "think_plan", "arguments": map[string]any{"workflow": "ships"}, "requestState": asked["requestState"],
-		"inputResponses": map[string]any{"question": map[string]any{"action": "accept", "content": map[string]any{"approved": true}}}})
-	require.Contains(t, fmt.Sprint(got), "Where to?")
+	retry := func(configuration string) map[string]any {
+		ask, _ := hasForms(t, serveIn(t, folder, configuration), nil)
+		return ask("tools/call", map[string]any{"name": "think_plan", "arguments": map[string]any{"workflow": "ships"}, "requestState": asked["requestState"],
+			"inputResponses": map[string]any{"question": map[string]any{"action": "accept", "content": map[string]any{"approved": true}}}})
+	}
+	broken := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(broken, nil, 0o600))
+	for _, other := range []string{t.TempDir(), broken, folder} {
+		require.Contains(t, fmt.Sprint(retry("XDG_CONFIG_HOME="+other)), "Ship it?", "these notes do not have the question")
+	}
+	require.Contains(t, fmt.Sprint(retry(configuration)), "Where to?")
+	require.NotContains(t, fmt.Sprint(retry(configuration)), "isError:true")
 	runs, err := filepath.Glob(filepath.Join(folder, ".savant", "state", "ships", "*.journal"))
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
