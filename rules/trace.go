@@ -55,16 +55,7 @@ func traceOf(tool, member string) Trace {
 	return Trace{`"tool":` + encoded(tool), member}
 }
 
-// zero finds what may be a zero: older records may have it with a sign, so it is no trace.
-var zero = pattern.Lazy(`[:,[]0`)
-
-func member(key string, value any) string {
-	text := encoded(key) + ":" + encoded(value)
-	if zero().MatchString(text) {
-		return ""
-	}
-	return text
-}
+func member(key string, value any) string { return encoded(key) + ":" + encoded(value) }
 
 // plainInput returns the k of input.k, none for another operand.
 func plainInput(of operand) []string {
@@ -77,6 +68,9 @@ func plainInput(of operand) []string {
 	return nil
 }
 
+// zero finds a zero: older records may have it with a sign.
+var zero = pattern.Lazy(`[:,[]0([]},]|$)`)
+
 // member returns a member of the input of calls that have the call's values: each key has that of
 // one of the call's inputs. "": it cannot be told, or one of the values is missing.
 func (c Call) member(keys, inputs []string) (longest string) {
@@ -84,7 +78,7 @@ func (c Call) member(keys, inputs []string) (longest string) {
 		if c.Input[name] == nil || len(keys) != len(inputs) {
 			return ""
 		}
-		if text := member(keys[i], c.Input[name]); len(text) > len(longest) {
+		if text := member(keys[i], c.Input[name]); len(text) > len(longest) && !zero().MatchString(text) {
 			longest = text
 		}
 	}

@@ -183,3 +183,19 @@ func TestAServerSeesWhatOthersWroteSinceItsFirstLook(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, invoke(restarted, lasting, "pay.refund", `{}`))
 }
+
+// TestADamagedRecordMayBeAnyCall: a hook leaves out only what it knows to be another one.
+func TestADamagedRecordMayBeAnyCall(t *testing.T) {
+	for _, damage := range []string{"\x00\x00\x00\x00\x00\x00", "\n"} {
+		w := newWorld(t, "rules: [{id: once, before: Bash, once: input.k}]")
+		ask := func(k string) gate.Verdict {
+			return w.openHooks().Ask(t.Context(), gate.Event{Client: "codex", Session: "s", Kind: gate.BeforeTool, Tool: "Bash", Input: json.RawMessage(`{"k":"` + k + `"}`)}).Verdict
+		}
+		require.Equal(t, gate.Pass, ask("first"))
+		require.Equal(t, gate.Pass, ask("second"))
+		text, err := os.ReadFile(w.journal())
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(w.journal(), []byte(strings.Replace(string(text), `"first"`, damage, 1)), 0o600))
+		require.Equal(t, gate.Refuse, ask("first"), "%q", damage)
+	}
+}

@@ -147,7 +147,7 @@ func TestAHookReadsNoCallsThatChangeNothing(t *testing.T) {
 	old := func(kind string, tool string, member string) {
 		file, err := os.OpenFile(w.journal(), os.O_APPEND|os.O_WRONLY, 0)
 		require.NoError(t, err)
-		_, err = file.WriteString(`{"kind":"` + kind + `","call":"x` + tool + `","session":"hook codex a","tool":"` + tool + `","input":{` + member + "}} no record\n")
+		_, err = file.WriteString(`{"kind":"` + kind + `","call":"x` + tool + `","session":"hook codex a","tool":"` + tool + `","input":{` + member + "}} no record}\n")
 		require.NoError(t, err)
 		require.NoError(t, file.Close())
 	}

@@ -104,7 +104,8 @@ const (
 	endStart  = `{"kind":"` + kindEnd + `","call":"`
 )
 
-// passes reports whether a record is left out, and how many calls it is.
+// passes reports whether a record is left out, and how many calls it is. One that the disk lost
+// a part of is not: it may have been any call.
 func (g *glance) passes(line []byte) (passes bool, calls int) {
 	rest, ends := bytes.CutPrefix(line, []byte(endStart))
 	rest, begins := bytes.CutPrefix(rest, []byte(callStart))
@@ -112,7 +113,7 @@ func (g *glance) passes(line []byte) (passes bool, calls int) {
 	switch {
 	case ends:
 		return !g.calls[string(name)], 0
-	case begins && !slices.ContainsFunc(g.traces, func(each rules.Trace) bool {
+	case begins && line[len(line)-1] == '}' && bytes.IndexByte(line, 0) < 0 && !slices.ContainsFunc(g.traces, func(each rules.Trace) bool {
 		return bytes.Contains(line, []byte(each.Member)) && bytes.Contains(line, []byte(each.Tool))
 	}):
 		return true, 1
