@@ -4,17 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 )
 
 // Bounds of one transaction. A build that is stopped loses at most this much work.
 const (
-	batchFiles = 5000
-	batchTerms = 4 << 20 // bytes
+	batchFiles = 1000
+	batchTerms = 8 << 20 // bytes
 )
 
-// batches writes the work of one refresh in several transactions. A file whose content is new
-// gets a new id, larger than all before, so that the terms of its old content are nobody's.
+// batches writes the work of one refresh in several transactions. Documents must
+// come by ascending file id, because FTS5 flushes its pending terms when an id is
+// smaller than the one before.
 type batches struct {
 	index *Index
 	done  Changes
@@ -22,7 +24,6 @@ type batches struct {
 	// The fields below belong to the open transaction; tx is nil if there is none.
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt // closed with the transaction
-	segment  *segment
 	put      []*file
 	updated  int // files of put whose content is new
 	renamed  bool
@@ -44,61 +45,56 @@ func (b *batches) exec(ctx context.Context, statement string, args ...any) sql.R
 	if b.err != nil {
 		return nil
 	}
-	ready := b.statement(ctx, statement)
+	ready := b.prepared[statement]
 	if ready == nil {
-		return nil
+		if ready, b.err = b.tx.PrepareContext(ctx, statement); b.err != nil {
+			return nil
+		}
+		b.prepared[statement] = ready
 	}
 	result, err := ready.ExecContext(ctx, args...)
 	b.err = err
 	return result
 }
 
-// statement returns a prepared statement, or nil if it cannot be prepared.
-func (b *batches) statement(ctx context.Context, text string) *sql.Stmt {
-	ready := b.prepared[text]
-	if ready == nil {
-		if ready, b.err = b.tx.PrepareContext(ctx, text); b.err != nil {
-			return nil
-		}
-		b.prepared[text] = ready
-	}
-	return ready
-}
-
-// remove deletes files from the index.
+// remove deletes files from the index. They must be sorted by id.
 func (b *batches) remove(ctx context.Context, gone []*file) {
 	for _, each := range gone {
 		b.begin(ctx)
+		if each.skipped == "" {
+			b.exec(ctx, "DELETE FROM terms WHERE rowid = ?", each.id)
+		}
 		b.exec(ctx, "DELETE FROM files WHERE id = ?", each.id)
 	}
 	b.removed, b.renamed = gone, len(gone) > 0
 }
 
-// add writes a document unless the index already has that state of its file.
+// add writes a document unless the index already has that state of its file. A
+// known file keeps its id.
 func (b *batches) add(ctx context.Context, d document) {
 	f, known := d.file, d.known
 	if known != nil && d.same && f.stamp == known.stamp && f.racy == known.racy {
 		return
 	}
 	b.begin(ctx)
-	if known != nil && d.same {
+	if known != nil {
 		f.id = known.id
 		b.exec(ctx, "UPDATE files SET state = ? WHERE id = ?", f.state(), f.id)
-		b.put = append(b.put, &f)
-		return
-	}
-	if known != nil {
-		b.exec(ctx, "DELETE FROM files WHERE id = ?", known.id)
-	}
-	if result := b.exec(ctx, "INSERT INTO files(path, state) VALUES(?, ?)", f.path, f.state()); b.err == nil {
+	} else if result := b.exec(ctx, "INSERT INTO files(path, state) VALUES(?, ?)", f.path, f.state()); b.err == nil {
 		f.id, b.err = result.LastInsertId()
-		b.renamed = b.renamed || known == nil
+		b.renamed = true
 	}
 	b.put = append(b.put, &f)
+	if d.same {
+		return
+	}
 	b.updated++
-	b.terms += len(d.terms.text)
+	b.terms += len(d.terms)
+	if known != nil && known.skipped == "" {
+		b.exec(ctx, "DELETE FROM terms WHERE rowid = ?", f.id)
+	}
 	if f.skipped == "" {
-		b.segment.add(f.id, d.terms)
+		b.exec(ctx, "INSERT INTO terms(rowid, held) VALUES(?, ?)", f.id, d.terms)
 	}
 }
 
@@ -108,9 +104,6 @@ func (b *batches) full() bool { return len(b.put) >= batchFiles || b.terms >= ba
 func (b *batches) commit(ctx context.Context) error {
 	if b.tx == nil {
 		return b.err
-	}
-	if len(b.segment.places) > 0 {
-		b.save(ctx)
 	}
 	b.exec(ctx, "UPDATE meta SET generation = generation + 1, built = ?", time.Now().UnixMilli())
 	if b.renamed {
@@ -127,8 +120,7 @@ func (b *batches) commit(ctx context.Context) error {
 	b.done.Updated += b.updated
 	b.done.Removed += len(b.removed)
 	b.index.publish(b.index.catalog.with(next, b.removed, b.put))
-	b.segment.terms.reset()
-	*b = batches{index: b.index, done: b.done, segment: &segment{b.segment.terms, b.segment.places[:0]}}
+	*b = batches{index: b.index, done: b.done}
 	return nil
 }
 
@@ -137,4 +129,17 @@ func (b *batches) rollback() {
 	if b.tx != nil {
 		_ = b.tx.Rollback() // the next refresh reads these files again
 	}
+}
+
+// byID sorts candidates by id, as batches needs them. New files come last, since
+// they get the largest ids.
+func byID(candidates []candidate) {
+	slices.SortStableFunc(candidates, func(x, y candidate) int { return int(x.id() - y.id()) })
+}
+
+func (c candidate) id() int64 {
+	if c.known == nil {
+		return maxID + 1
+	}
+	return c.known.id
 }

@@ -126,11 +126,7 @@ func readCatalog(ctx context.Context, db *sql.DB) (read *catalog, listing []byte
 	if err != nil {
 		return nil, nil, err
 	}
-	read = newCatalog(of, sorted)
-	if len(read.byID) > maxUnused+2*len(sorted) {
-		return nil, nil, errStale
-	}
-	return read, listing, nil
+	return newCatalog(of, sorted), listing, nil
 }
 
 func readFiles(ctx context.Context, tx *sql.Tx) (read []*file, err error) {
@@ -162,10 +158,6 @@ func readFiles(ctx context.Context, tx *sql.Tx) (read []*file, err error) {
 // maxID bounds the ids of files, because tables in memory are as long as the
 // largest id. An index that reaches it is rebuilt.
 const maxID = 4_000_000
-
-// maxUnused is how many ids more than half may be those of earlier contents, which the index still
-// has, before it is rebuilt.
-const maxUnused = 20_000
 
 // querier is a database or a transaction.
 type querier interface {

@@ -16,12 +16,8 @@ type counts struct {
 
 type counted struct {
 	sum        uint64
-	start, end uint32
+	start, end int
 	times      int
-}
-
-func newCounts(seed maphash.Seed) *counts {
-	return &counts{seed: seed, slots: make([]uint32, minSlots)}
 }
 
 // Bounds of the slots that a table begins with.
@@ -32,35 +28,31 @@ const (
 
 // reset empties the table, which keeps its memory unless that is much.
 func (c *counts) reset() {
-	if len(c.slots) > maxSlots {
-		*c = *newCounts(c.seed)
+	if len(c.slots) == 0 || len(c.slots) > maxSlots {
+		*c = counts{seed: maphash.MakeSeed(), slots: make([]uint32, minSlots)}
 	}
 	clear(c.slots)
 	c.entries, c.text = c.entries[:0], c.text[:0]
 }
 
 // add counts a text some more times.
-func (c *counts) add(text []byte, times int) { c.put(maphash.Bytes(c.seed, text), text, times) }
-
-// put is add of a text whose sum is known. It returns the text's index.
-func (c *counts) put(sum uint64, text []byte, times int) uint32 {
+func (c *counts) add(text []byte, times int) {
+	sum := maphash.Bytes(c.seed, text)
 	slot := c.slot(sum, text)
 	if at := c.slots[slot]; at > 0 {
 		c.entries[at-1].times += times
-		return at - 1
+		return
 	}
-	start := uint32(len(c.text)) //nolint:gosec // the texts of a batch are bounded
+	start := len(c.text)
 	c.text = append(c.text, text...)
-	c.entries = append(c.entries, counted{sum, start, uint32(len(c.text)), times}) //nolint:gosec // as above
-	made := uint32(len(c.entries)) - 1                                             //nolint:gosec // as above
-	if c.slots[slot] = made + 1; 2*len(c.entries) < len(c.slots) {
-		return made
+	c.entries = append(c.entries, counted{sum, start, len(c.text), times})
+	if c.slots[slot] = uint32(len(c.entries)); 2*len(c.entries) < len(c.slots) {
+		return
 	}
 	c.slots = make([]uint32, 4*len(c.slots))
 	for i := range c.entries {
-		c.slots[c.slot(c.entries[i].sum, c.textAt(i))] = uint32(i + 1) //nolint:gosec // as above
+		c.slots[c.slot(c.entries[i].sum, c.textAt(i))] = uint32(i + 1)
 	}
-	return made
 }
 
 // slot returns the slot of a text, or the free one that it gets.

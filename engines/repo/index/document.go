@@ -2,8 +2,7 @@ package index
 
 import (
 	"bytes"
-	"hash/maphash"
-	"slices"
+	"strings"
 )
 
 // A file is indexed as the set of its terms. The index only says which files have a
@@ -23,15 +22,13 @@ type reader struct {
 	written, terms *counts // words in their original case, and the terms of the text
 	marks          *counts
 	fold, marking  []byte
-	made           terms
 }
 
-func newReader(seed maphash.Seed) *reader {
-	return &reader{written: newCounts(seed), terms: newCounts(seed), marks: newCounts(seed)}
-}
+func newReader() any { return &reader{written: new(counts), terms: new(counts), marks: new(counts)} }
 
-// termsOf returns the terms of a file, and the number of its words.
-func (r *reader) termsOf(path string, text []byte, language string) (found terms, words int) {
+// termsOf returns the terms of a file, separated by spaces, and the number of its
+// words.
+func (r *reader) termsOf(path string, text []byte, language string) (terms string, words int) {
 	for _, each := range []*counts{r.written, r.terms, r.marks} {
 		each.reset()
 	}
@@ -89,23 +86,22 @@ func (r *reader) addMarked(mark byte, text []byte) {
 	}
 }
 
-func (r *reader) join() terms {
-	r.made.sums, r.made.text = r.made.sums[:0], r.made.text[:0]
+func (r *reader) join() string {
+	var out strings.Builder
+	out.Grow(len(r.terms.text) + len(r.marks.text) + 2*len(r.terms.entries))
 	for i := range r.terms.entries {
 		term := r.terms.textAt(i)
-		r.put(r.terms.entries[i].sum, term)
+		out.Write(term)
+		out.WriteByte(' ')
 		if r.terms.entries[i].times >= often {
-			r.marking = append(append(r.marking[:0], markFrequent), term...)
-			r.put(maphash.Bytes(r.terms.seed, r.marking), r.marking)
+			out.WriteByte(markFrequent)
+			out.Write(term)
+			out.WriteByte(' ')
 		}
 	}
 	for i := range r.marks.entries {
-		r.put(r.marks.entries[i].sum, r.marks.textAt(i))
+		out.Write(r.marks.textAt(i))
+		out.WriteByte(' ')
 	}
-	return terms{slices.Clone(r.made.sums), bytes.Clone(r.made.text)}
-}
-
-func (r *reader) put(sum uint64, term []byte) {
-	r.made.sums = append(r.made.sums, sum)
-	r.made.text = append(append(r.made.text, byte(len(term))), term...) //nolint:gosec // at most maxWord and a mark
+	return out.String()
 }

@@ -1,5 +1,5 @@
-// Package index is full-text search over the files of a folder. An SQLite
-// database in the user's cache folder says which files have a term. Each query reads
+// Package index is full-text search over the files of a folder. An SQLite FTS5
+// table in the user's cache folder says which files have a term. Each query reads
 // lines and snippets from the files, so they are never stale.
 package index
 
@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"hash/maphash"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -38,8 +37,7 @@ type Options struct {
 type Index struct {
 	folder, file string
 	root         *os.Root
-	readers      sync.Pool    // of *reader
-	seed         maphash.Seed // of the sums of terms
+	readers      sync.Pool // of *reader
 
 	// refreshing is a lock: only its holder uses tree, saved and current.
 	refreshing chan struct{}
@@ -72,8 +70,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		return nil, files.NotRead(err)
 	}
 	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
-		tree: files.NewTree(folder, options.Withheld), kept: options.Withheld, seed: maphash.MakeSeed()}
-	ix.readers.New = func() any { return newReader(ix.seed) }
+		tree: files.NewTree(folder, options.Withheld), kept: options.Withheld, readers: sync.Pool{New: newReader}}
 	err = ix.load(ctx)
 	if isStale(err) {
 		err = ix.renew(ctx)
@@ -132,7 +129,7 @@ func place(cache, folder string) (string, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be created: %w; %s", fault.WithoutPath(err), otherCache())
 	}
-	return filepath.Join(cache, jsonvalue.HexSum([]byte(folder))[:32]+"-v3.sqlite"), nil
+	return filepath.Join(cache, jsonvalue.HexSum([]byte(folder))[:32]+"-v2.sqlite"), nil
 }
 
 // otherCache says how to choose another cache folder, see os.UserCacheDir.

@@ -3,8 +3,8 @@ package index
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,127 +16,89 @@ type postings struct {
 	path     []int64 // files whose path has it
 }
 
-// lookup finds the files of a catalog by their terms.
-type lookup struct {
-	blocks  *sql.Stmt
-	catalog *catalog
-}
-
-// blocksOf selects the blocks that may have the terms from one on and below another. The join is
-// a CROSS JOIN so that SQLite does not begin with all blocks.
-const blocksOf = `SELECT data FROM segments CROSS JOIN blocks ON segment = segments.id AND first < ?2 AND first >=
-	coalesce((SELECT first FROM blocks WHERE segment = segments.id AND first <= ?1 ORDER BY first DESC LIMIT 1), x'')`
-
-// ids returns the files that have a term, or one that begins with it.
-func (l *lookup) ids(ctx context.Context, term string, prefix bool) (found []int64, err error) {
-	beyond := term + "\x00"
-	if prefix {
-		beyond = term + "\xff" // which no term has
-	}
-	rows, err := l.blocks.QueryContext(ctx, []byte(term), []byte(beyond))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var data sql.RawBytes
-	for rows.Next() {
-		if err := rows.Scan(&data); err != nil {
-			return nil, err
-		}
-		block := blockReader{data: data}
-		for block.next() {
-			if string(block.term) == term || prefix && strings.HasPrefix(string(block.term), term) {
-				block.eachID(func(id int64) {
-					if l.catalog.fileByID(id) != nil { // else it was the file's before it changed
-						found = append(found, id)
-					}
-				})
-			}
-		}
-		if block.damaged {
-			return nil, errStale
-		}
-	}
-	return union(found), rows.Err()
-}
-
-// union returns the ids of several lists, sorted.
-func union(lists ...[]int64) []int64 {
-	all := slices.Concat(lists...)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// intersection returns the ids of the first list that the second one has. Both are sorted.
-func intersection(first, second []int64) []int64 {
-	return slices.DeleteFunc(slices.Clone(first), func(id int64) bool {
-		_, has := slices.BinarySearch(second, id)
-		return !has
-	})
-}
-
 // fetch asks the index for a leaf. The answer has every file with the leaf. It may
 // also have files where the parts are not together; reading the file decides.
-func (l *leaf) fetch(ctx context.Context, from *lookup) (found postings, err error) {
+func (l *leaf) fetch(ctx context.Context, db *sql.DB) (found postings, err error) {
 	for _, each := range []struct {
 		mark string
 		into *[]int64
 	}{{"", &found.body}, {string(markFrequent), &found.frequent}, {string(markDefined), &found.defined}, {string(markPath), &found.path}} {
-		if *each.into, err = l.ids(ctx, from, each.mark); err != nil {
+		if *each.into, err = ids(ctx, db, l.match(each.mark)); err != nil {
 			return postings{}, err
 		}
 	}
 	return found, nil
 }
 
-// ids returns the files that have a leaf's terms with a mark: all its parts, or the whole, or
-// another form.
-func (l *leaf) ids(ctx context.Context, from *lookup, mark string) ([]int64, error) {
-	var all []int64
+// match returns the leaf as an FTS5 expression over terms with a mark. Terms are
+// quoted, so that nothing in them is read as FTS5 syntax.
+func (l *leaf) match(mark string) string {
+	var parts []string
 	for i, part := range l.parts {
-		found, err := from.ids(ctx, mark+part, l.prefix && i == len(l.parts)-1)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			found = intersection(all, found)
-		}
-		all = found
+		parts = append(parts, quoteTerm(mark+part, l.prefix && i == len(l.parts)-1))
 	}
-	others := slices.Clone(l.forms)
+	expression := "(" + strings.Join(parts, " AND ") + ")"
 	if l.whole != "" && (len(l.parts) > 1 || l.whole != l.parts[0]) {
-		others = append(others, l.whole)
+		expression += " OR " + quoteTerm(mark+l.whole, l.prefix)
+	}
+	for _, form := range l.forms {
+		expression += " OR " + quoteTerm(mark+form, false)
 	}
 	if mark == string(markPath) {
-		others = append(others, l.short...)
+		for _, short := range l.short {
+			expression += " OR " + quoteTerm(mark+short, false)
+		}
 	}
-	for _, other := range others {
-		found, err := from.ids(ctx, mark+other, l.prefix && other == l.whole)
+	return expression
+}
+
+func quoteTerm(term string, prefix bool) string {
+	if prefix {
+		return `"` + term + `"*`
+	}
+	return `"` + term + `"`
+}
+
+// ids runs an FTS5 query. It reads the ids as one text, because reading a row for
+// each would cost more than finding them.
+func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
+	var list sql.NullString
+	if err := db.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM terms WHERE terms MATCH ?", match).Scan(&list); err != nil {
+		return nil, err
+	}
+	if list.String == "" {
+		return nil, nil
+	}
+	found := make([]int64, 0, strings.Count(list.String, ",")+1)
+	for text := range strings.SplitSeq(list.String, ",") {
+		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return nil, err
 		}
-		all = union(all, found)
+		found = append(found, id)
 	}
-	return all, nil
+	slices.Sort(found)
+	return found, nil
 }
 
-// ids returns every file that a node may match, and maybe others. Negated nodes are left out;
-// reading the file decides about them.
-func (n *node) ids(found []postings) (all []int64) {
+// match returns a node as an FTS5 expression that finds every matching file, and
+// maybe others. Negated nodes are left out; reading the file decides about them.
+func (n *node) match(leaves []leaf) string {
 	if n.operator == opLeaf {
-		return union(found[n.leaf].body, found[n.leaf].path)
+		l := &leaves[n.leaf]
+		return "(" + l.match("") + " OR " + l.match(string(markPath)) + ")"
 	}
-	for i, each := range slices.DeleteFunc(slices.Clone(n.nodes), func(each *node) bool { return !each.positive() }) {
-		switch these := each.ids(found); {
-		case n.operator == opAny:
-			all = union(all, these)
-		case i == 0:
-			all = these
-		default:
-			all = intersection(all, these)
+	between := " AND "
+	if n.operator == opAny {
+		between = " OR "
+	}
+	var parts []string
+	for _, each := range n.nodes {
+		if each.positive() {
+			parts = append(parts, each.match(leaves))
 		}
 	}
-	return all
+	return "(" + strings.Join(parts, between) + ")"
 }
 
 // holds reports whether a node is true for a file, given which leaves the file has.

@@ -66,7 +66,7 @@ func childCommand(folder, cache string) *exec.Cmd {
 // another process continues it.
 func TestKilledWhileBuilding(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
-	const files = 5500
+	const files = 1100
 	for i := range files {
 		write(t, folder, filepath.Join(fmt.Sprint("d", i%20), fmt.Sprint(i, ".txt")), "needle number\n")
 	}

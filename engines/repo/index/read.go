@@ -32,7 +32,7 @@ type document struct {
 	file  file
 	known *file // its entry in the catalog, or nil
 	same  bool  // its content has not changed
-	terms terms
+	terms string
 }
 
 // read returns a file's content, or why it is not indexed. It opens only regular

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"savant/engines/repo/files"
 )
@@ -180,7 +181,9 @@ func (ix *Index) saveListing(ctx context.Context) {
 // meanwhile.
 func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	b := &batches{index: ix, segment: newSegment(ix.seed), done: Changes{First: ix.catalog.edition.generation == 0}}
+	byID(todo.updated)
+	slices.SortFunc(todo.removed, func(x, y *file) int { return int(x.id - y.id) })
+	b := &batches{index: ix, done: Changes{First: ix.catalog.edition.generation == 0}}
 	documents := ix.readAll(ctx, todo.updated)
 	defer func() { // ends the reading and waits for it
 		cancel()
@@ -205,6 +208,9 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 	}
 	if err := errors.Join(ctx.Err(), b.commit(ctx)); err != nil {
 		return b.done, err
+	}
+	if 2*b.done.Updated >= len(ix.catalog.files) {
+		_, _ = ix.db.ExecContext(ctx, optimize) // without it, the index is correct but slower
 	}
 	progress(done, len(todo.updated))
 	ix.saveListing(ctx)

@@ -148,24 +148,26 @@ func (s *search) rank(ctx context.Context) ([]*file, error) {
 	if s.db = ix.db; s.db == nil {
 		return nil, errStale
 	}
-	known := ix.catalog
-	if err := s.fetch(ctx, known); err != nil {
+	var err error
+	if s.found, err = fetchAll(ctx, s.db, s.leaves); err != nil {
 		return nil, err
 	}
-	s.average = known.averageWords()
-	s.counts = s.count(known)
-	scores := s.estimate(known)
+	s.average = ix.catalog.averageWords()
+	s.counts = s.count(ix.catalog)
+	scores := s.estimate(ix.catalog)
 	var fitting []int64
 	if s.literal {
-		fitting = s.root.ids(s.found)
+		if fitting, err = ids(ctx, s.db, s.root.match(s.leaves)); err != nil {
+			return nil, err
+		}
 	}
 	var ranked []scored
 	for id, score := range scores {
-		if score == 0 || !s.filter.fits(known.byID[id].path) {
+		if score == 0 || !s.filter.fits(ix.catalog.byID[id].path) {
 			continue
 		}
 		if _, fits := slices.BinarySearch(fitting, int64(id)); fits || !s.literal {
-			ranked = append(ranked, scored{known.byID[id], score})
+			ranked = append(ranked, scored{ix.catalog.byID[id], score})
 		}
 	}
 	slices.SortFunc(ranked, func(a, b scored) int {
@@ -183,17 +185,12 @@ type scored struct {
 	score float64
 }
 
-// fetch fetches all leaves.
-func (s *search) fetch(ctx context.Context, known *catalog) error {
-	blocks, err := s.db.PrepareContext(ctx, blocksOf)
-	if err != nil {
-		return err
-	}
-	defer blocks.Close()
-	s.found = make([]postings, len(s.leaves))
-	failed := make([]error, len(s.leaves))
-	files.InParallel(len(s.leaves), func(i int) { s.found[i], failed[i] = s.leaves[i].fetch(ctx, &lookup{blocks, known}) })
-	return errors.Join(failed...)
+// fetchAll fetches all leaves, several at once.
+func fetchAll(ctx context.Context, db *sql.DB, leaves []leaf) ([]postings, error) {
+	found := make([]postings, len(leaves))
+	failed := make([]error, len(leaves))
+	files.InParallel(len(leaves), func(i int) { found[i], failed[i] = leaves[i].fetch(ctx, db) })
+	return found, errors.Join(failed...)
 }
 
 // examine reads files and returns the findings of those that match.
