@@ -132,6 +132,8 @@ func TestALastAnswerSentAgainIsOfTheRunThatEnded(t *testing.T) {
 	ask(t, client, "think.next", `{"run_id":"more","step_id":"b","result_snapshot":"no"}`)
 	_, again = ask(t, client, "think.next", `{"step_id":"b","result_snapshot":"no"}`)
 	require.Contains(t, again, `"run_id":"more"`, "one other is open")
+	_, again = ask(t, client, "think.next", `{"step_id":"b","result_snapshot":"no"}`)
+	require.Contains(t, again, `"run_id":"more"`, "that reply was lost, too")
 	refused, _ := ask(t, client, "think.next", `{"step_id":"b"}`)
 	require.Equal(t, "other", refused.RunID, "the open run is asked about")
 	answered, _ := ask(t, client, "think.next", `{"step_id":"b","result_snapshot":"its own"}`)

@@ -80,6 +80,7 @@ func (e *Engine) lastReply(ctx context.Context, in NextInput, ended state.Key) *
 	if err != nil || replied.Reply == nil || !replied.Reply.Done {
 		return nil
 	}
+	e.callers.note(in.Caller, ended) // it may be sent once more
 	return replied.Reply
 }
 
