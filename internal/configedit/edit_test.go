@@ -188,6 +188,19 @@ func TestTablesAsClientsWriteThem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "[other]\na = 1\n", string(back))
 
+	said := "[mcp_servers.savant]\ncommand = \"old\"\n\n# about the next one\n\n# and more\n[other]\na = 1\n"
+	made, err = configedit.Set([]byte(said), configedit.TOML, list)
+	require.NoError(t, err)
+	back, err = configedit.Remove(made, configedit.TOML, list)
+	require.NoError(t, err)
+	require.Equal(t, "# about the next one\n\n# and more\n[other]\na = 1\n", string(back), "what a person wrote above their own table stays")
+
+	several := "[mcp_servers.savant]\nargs = [\n  \"old\",\n]\n"
+	_, err = configedit.Set([]byte(several), configedit.TOML, []configedit.Entry{merging})
+	require.NoError(t, err)
+	_, err = configedit.Set([]byte(several+"slow = 7\n"), configedit.TOML, []configedit.Entry{merging})
+	require.ErrorIs(t, err, fault.InvalidParams, "what a person added is not lost")
+
 	for _, text := range []string{"mcp_servers = {other = {command = \"x\"}}\n", "mcp_servers = 3\n", "[[mcp_servers]]\na = 1\n"} {
 		_, err := configedit.Set([]byte(text), configedit.TOML, list)
 		require.ErrorIs(t, err, fault.InvalidParams, text)

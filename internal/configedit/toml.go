@@ -2,6 +2,7 @@ package configedit
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -38,11 +39,6 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 		return nil, err
 	}
 	now := tableAt(before, entry.Path)
-	if entry.Merge && now != nil {
-		if made, err := mergeTOML(text, entry); err == nil {
-			return made, nil
-		} // a value of several lines: the whole table is written anew
-	}
 	header := headerOf(entry.Path)
 	block := writeTable(header, entry.Value.(Table))
 	alone, err := parseTOML([]byte(block))
@@ -50,6 +46,14 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 		return nil, fault.New(fault.Internal, "encode an entry: %w", err)
 	}
 	value := tableAt(alone, entry.Path)
+	if entry.Merge && now != nil {
+		switch made, err := mergeTOML(text, entry); {
+		case err == nil:
+			return made, nil
+		case !within(now, value):
+			return nil, fault.New(fault.InvalidParams, "%s has more than Savant wrote, and values that are not in a line of their own; write each as key = value", header)
+		} // else the whole table is written anew
+	}
 	if reflect.DeepEqual(now, value) {
 		return text, nil
 	}
@@ -73,6 +77,17 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 		return nil, fault.New(fault.InvalidParams, "%s cannot be added: write %s as a table with a header of its own", header, entry.Path[0])
 	}
 	return made, nil
+}
+
+// within reports whether a table has no key that the other one lacks.
+func within(table, other map[string]any) bool {
+	for key, value := range table {
+		below, _ := value.(map[string]any)
+		if _, has := other[key]; !has || !within(below, tableAt(other, []string{key})) {
+			return false
+		}
+	}
+	return true
 }
 
 // mergeTOML sets each key of an existing table in its line; all others stay.
@@ -180,23 +195,26 @@ func replaceBlock(text []byte, path []string, wanted map[string]any, change func
 	return nil, failed
 }
 
-// blockOf finds the next lines that look like a table with the header, from an offset.
+// blockOf finds the next lines that look like a table with the header, from an offset. The
+// comments above the next table are not part of it.
 func blockOf(text []byte, at int, header string) (from, to int, ok bool) {
-	from, to = -1, len(text)
+	from = -1
 	for line := range bytes.Lines(text[at:]) {
-		trimmed, _, _ := strings.Cut(string(line), "#")
+		trimmed, comment, _ := strings.Cut(string(line), "#")
 		trimmed = strings.NewReplacer(" ", "", "\t", "", `"`, "", "'", "").Replace(strings.TrimSpace(trimmed))
 		switch {
 		case from < 0 && trimmed == header:
 			from = at
 		case from >= 0 && strings.HasPrefix(trimmed, "[") && !strings.HasPrefix(strings.TrimLeft(trimmed, "["), strings.Trim(header, "[]")+"."):
-			to = at
+			return from, cmp.Or(to, at), true
+		case trimmed == "" && comment != "":
+			to = cmp.Or(to, at)
 		}
-		if at += len(line); to < len(text) {
-			break
+		if at += len(line); trimmed != "" {
+			to = 0
 		}
 	}
-	return from, to, from >= 0
+	return from, cmp.Or(to, len(text)), from >= 0
 }
 
 func writeTable(header string, table Table) string {
