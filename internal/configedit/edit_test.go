@@ -208,6 +208,14 @@ func TestTablesAsClientsWriteThem(t *testing.T) {
 	}
 }
 
+// Two programs of Savant each set their hook up, and both are removed.
+func TestEveryOwnElementIsRemoved(t *testing.T) {
+	text := `{"hooks": {"PreToolUse": [{"command": "a/savant hook x"}, {"command": "mine"}, {"command": "b/savant hook x"}]}}`
+	made, err := configedit.Remove([]byte(text), configedit.JSON, entries)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"hooks": {"PreToolUse": [{"command": "mine"}]}}`, string(made))
+}
+
 // TestAnyFileIsLeftAsItWas makes files of any shape.
 func TestAnyFileIsLeftAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

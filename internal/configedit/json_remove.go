@@ -7,6 +7,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
+// maxOwn is how many elements of a list are removed: several set-ups may have added one each.
+const maxOwn = 100
+
 func removeJSON(text []byte, entry Entry) ([]byte, error) {
 	if blank(text) {
 		return text, nil
@@ -15,9 +18,11 @@ func removeJSON(text []byte, entry Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, removed, err := removeItem(text, entry)
-	if err != nil || !removed {
-		return text, err
+	made, removed := text, true
+	for n := 0; removed && n < maxOwn; n++ {
+		if made, removed, err = removeItem(made, entry); err != nil || n == 0 && !removed {
+			return text, err
+		}
 	}
 	if made, err = prune(made, entry.Path); err != nil {
 		return nil, err
@@ -98,11 +103,7 @@ func withoutEntry(at any, entry Entry) any {
 		if entry.Own == nil || len(entry.Path) > 0 {
 			return at
 		}
-		v = slices.Clone(v)
-		if i := slices.IndexFunc(v, entry.Own); i >= 0 {
-			v = slices.Delete(v, i, i+1)
-		}
-		return v
+		return slices.DeleteFunc(slices.Clone(v), entry.Own)
 	case map[string]any:
 		if len(entry.Path) == 0 {
 			return at
