@@ -231,10 +231,21 @@ func TestALargeFileOfTheGitFolder(t *testing.T) {
 	w := newWorkshop(t)
 	w.write("a.txt", "a")
 	w.commit("first")
+	w.write(".git/refs/heads/large", "x")
+	require.NoError(t, os.Symlink("refs", filepath.Join(w.root, ".git", "backup"))) // whose files may be large
+	require.NoError(t, os.Truncate(filepath.Join(w.root, ".git", "refs", "heads", "large"), 1<<30))
+	require.Contains(t, w.refuses(fault.LimitExceeded, "git.status", `{}`), "heads/large of the repository")
+
+	w = newWorkshop(t)
+	w.write("a.txt", "a")
+	w.commit("first")
 	for _, name := range []string{"objects/pack/large.keep", "sharedindex.1f", "svn/refs/large.map", "jj/store", "backup.bundle"} {
 		w.write(".git/"+name, "x")
 		require.NoError(t, os.Truncate(filepath.Join(w.root, ".git", filepath.FromSlash(name)), 1<<30))
 	}
+	require.NoError(t, os.Rename(filepath.Join(w.root, ".git", "objects"), filepath.Join(w.root, "a.objects")))
+	w.write(".git/objects/info/alternates", "../../a.objects\n") // a clone that borrows
+	w.write(".git/info/exclude", "a.objects\n")
 	require.Equal(t, true, w.must("git.status", `{}`)["clean"])
 }
 

@@ -19,8 +19,14 @@ import (
 type links struct {
 	ctx   context.Context
 	roots []string
-	seen  map[string]bool // folders that were walked
-	data  bool            // the files may be large: no stateName has them
+	seen  map[place]bool // that were walked
+	data  bool           // the files may be large: no stateName has them
+}
+
+// place is a folder, whose files may be large where they are data.
+type place struct {
+	folder string
+	data   bool
 }
 
 // maxState bounds a file of the git folder that stateName matches or that is below one, in bytes:
@@ -50,7 +56,7 @@ func (r *repository) checkSubmodule(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return links{ctx: ctx, roots: roots, seen: map[string]bool{}}.checkNamed(filepath.Join(r.top, filepath.FromSlash(path)), ".git")
+	return links{ctx: ctx, roots: roots, seen: map[place]bool{}}.checkNamed(filepath.Join(r.top, filepath.FromSlash(path)), ".git")
 }
 
 // checkTop checks the files at the top of the working tree that git itself reads.
@@ -108,10 +114,10 @@ var stateName = pattern.Lazy(`^([A-Z_]+|(?i:head|config|config\.worktree|packed-
 
 // walk checks a folder and its subfolders.
 func (l links) walk(folder string) error {
-	if l.seen[folder] {
+	if l.seen[place{folder, l.data}] {
 		return nil
 	}
-	l.seen[folder] = true
+	l.seen[place{folder, l.data}] = true
 	if err := l.ctx.Err(); err != nil {
 		return fault.New(fault.ToolFailed, "stopped: %w", err)
 	}

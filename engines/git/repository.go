@@ -51,7 +51,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	if shared := linkedData(start, root); shared != "" {
 		roots = append(roots, shared)
 	}
-	l := links{ctx: ctx, roots: roots, seen: map[string]bool{}}
+	l := links{ctx: ctx, roots: roots, seen: map[place]bool{}}
 	if err := l.check(start, root); err != nil {
 		return nil, err
 	}
@@ -229,6 +229,7 @@ func (r *repository) checkObjects(l links) error {
 	if err != nil {
 		return err
 	}
+	l.data = true
 	return l.checkAlternates(objects, 0)
 }
 
