@@ -30,6 +30,8 @@ type exchange struct {
 	id     json.RawMessage
 	// skipped is the last part of the answer that is no message, as errors show it.
 	skipped string
+	// silence ends the request where a message does not go on.
+	silence *time.Timer
 }
 
 // errUnfinished ends a stream without the answer.
@@ -48,10 +50,10 @@ func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Mes
 		return nil, err
 	}
 	defer response.Body.Close()
-	silence := time.AfterFunc(maxSilent, end)
-	defer silence.Stop()
-	silence.Stop() // before a message, a server may be silent
-	response.Body = &watchedBody{response.Body, silence, mediaTypeOf(response) == typeEvents}
+	x.silence = time.AfterFunc(maxSilent, end)
+	defer x.silence.Stop()
+	x.silence.Stop() // before a message, a server may be silent
+	response.Body = &watchedBody{response.Body, x.silence, mediaTypeOf(response) == typeEvents}
 	if response.StatusCode >= http.StatusMultipleChoices {
 		why := explanation(response)
 		if why == nil || x.method == string(mcp.MethodInitialize) && response.StatusCode < 500 || sessionLost(response, why) {
@@ -76,8 +78,8 @@ type watchedBody struct {
 	events  bool
 }
 
-// eventEnd matches the end of an event or of a comment.
-var eventEnd = pattern.Lazy(`(?:^|\n)(?::.*)?\n$`)
+// eventEnd matches the end of an event or of a comment, and lines without data.
+var eventEnd = pattern.Lazy(`(?:^|\n)(?::.*)?\n$|^(?:(?:event|id|retry):.*\n)+$`)
 
 func (w *watchedBody) Read(into []byte) (int, error) {
 	n, err := w.ReadCloser.Read(into)
@@ -173,7 +175,7 @@ func (x *exchange) resume(ctx context.Context, last string, pause time.Duration,
 			continue
 		}
 		if response.StatusCode == http.StatusOK && mediaTypeOf(response) == typeEvents {
-			return response.Body, nil
+			return &watchedBody{response.Body, x.silence, true}, nil
 		}
 		_ = response.Body.Close()
 		break
