@@ -37,6 +37,9 @@ func eachJoined(text string, yield func(plain string, places []int) bool) {
 			continue
 		}
 		if at > end && len(places) > 0 {
+			end = min(at, endOfRun(text, end)) // no part of a word
+		}
+		if at > end && len(places) > 0 {
 			if add(end); !yield(plain.String(), places) {
 				return
 			}
@@ -44,13 +47,13 @@ func eachJoined(text string, yield func(plain string, places []int) bool) {
 			places = nil
 		}
 		if len(places) == 0 {
-			last = max(end, startOfRun(text, at)-nearCut)
+			last = max(end, startOfRun(text, max(end, startOfRun(text, at)-nearCut)))
 		}
 		add(at)
 		last, end, at = to, max(min(len(text), to+nearCut), endOfRun(text, to)), to-1
 	}
 	if len(places) > 0 {
-		add(end)
+		add(endOfRun(text, end))
 		yield(plain.String(), places)
 	}
 }
@@ -99,7 +102,12 @@ func concatenated(text string, at int) int {
 	for to < len(text) && (gapBytes[text[to]] || text[to] == 'n' && text[to-1] == '\\') {
 		to++
 	}
-	if to == quote+1 || to >= len(text) || text[to] != text[quote] {
+	switch {
+	case to >= len(text) || text[to] != text[quote]:
+		return 0
+	case strings.Trim(text[quote+1:to], " \t\\") == "", address().MatchString(text[to+1:]): // two arguments of a command
+		return 0
+	case strings.HasSuffix(text[:at], `\n`): // a whole line
 		return 0
 	}
 	return to + 1
@@ -167,18 +175,20 @@ func goesOn(text string, from int) bool {
 		to++
 	}
 	rest, tail := text[from:to], strings.TrimLeft(text[to:], " \t")
-	if !isPart(rest) || areWords(rest) || tail == "" || len(rest) > 2*longWord { // longer than names
+	adjacent := len(tail) == len(text)-to
+	if !isPart(rest) || areWords(rest) || tail == "" || len(rest) > 2*longWord && adjacent && !called[tail[0]] { // longer than names
 		return isPart(rest) && !areWords(rest)
 	}
 	sign, behind := tail[0], strings.TrimLeft(tail, ":=")
 	if sign != ':' && sign != '=' {
-		return sign != '('
+		return !called[sign]
 	}
-	adjacent := len(tail) == len(text)-to && behind != ""
-	return adjacent && (sign == '=' && !tokenBytes[behind[0]] || sign == ':' && changes(rest) > 0 && !blanks[behind[0]])
+	return adjacent && behind != "" && (sign == '=' && !tokenBytes[behind[0]] || sign == ':' && changes(rest) > 0 && !blanks[behind[0]])
 }
 
 // isPart reports whether a word may be a part of a key.
-func isPart(word string) bool { return len(word) >= 4 && (mixed(word) || changes(word) > 0) }
+func isPart(word string) bool {
+	return len(word) >= 4 && (mixed(word) || changes(word) > 0 && !selector().MatchString(word))
+}
 
 var inKey = bytesOf(letters + digits + "._~+/-")

@@ -57,6 +57,24 @@ func TestWhatIsNoCut(t *testing.T) {
 	for _, text := range []string{"\tTOKEN_KIND = 0x000C\n\tIMAGE_REL_ARM64_SECTION = 0x1", `method {"client_secret_basic" | "basic" | "post"}`, "key: k8s2Node\nname2: app3Two", "S3_PATH=a1b2c3d4\nS4_PATH=x"} {
 		require.Equal(t, text, New().Certain().Text(text))
 	}
+	for _, text := range []string{"\tNL80211_TKIP_DATA_OFFSET_RX_MIC_KEY                     = 0x18\n\tNL80211_TKIP_DATA_OFFSET_TX_MIC_KEY                     = 0x10",
+		"config.PrivateKey = testPrivateKey\n\tserverConfig.BuildNameToCertificate()", "vector.PrivateKey = privateKey\n\tvector.PublicKey, _ = publicKey(it)", "x._password?x._password+=M:x._username+=M"} {
+		require.Equal(t, text, New().Certain().Text(text))
+	}
 	key := made(letters+digits, 24)
+	for text, want := range map[string]string{
+		`-H "Authorization: Bearer ` + key + `" "https://example.org/v2/a1"`:               `-H "Authorization: ` + Mark + `" "https://example.org/v2/a1"`,
+		`-H "Authorization: Bearer ` + key + `" \` + "\n" + ` "https://example.org/v2/a1"`: `-H "Authorization: ` + Mark + `" \` + "\n" + ` "https://example.org/v2/a1"`,
+		"https://" + key + "%3D@example.org/":                                              "https://" + Mark + "@example.org/",
+		`"Cookie: a=` + key + `\n" + "Accept: a1"`:                                         `"Cookie: ` + Mark + `" + "Accept: a1"`,
+	} {
+		require.Equal(t, want, New().Text(text))
+	}
+	// What is joined ends between words, wherever a cut is near.
+	for pad := range nearCut + 50 {
+		for _, text := range []string{"PUBLIC_KEY=A1b2c3D4e5F6g7 " + strings.Repeat("-", pad) + "\n X1y2Zz\nA1b2Cc3", "X1y2Zz\nA1b2Cc3 " + strings.Repeat("-", pad) + " " + strings.Repeat("aAKIAABCDEFGHIJKLMNOP", 9)} {
+			require.Equal(t, text, New().Certain().Text(text))
+		}
+	}
 	require.Equal(t, "API_KEY="+Mark+"\nS3_REGION=eu-1", New().Text("API_KEY="+key+"\nS3_REGION=eu-1"))
 }

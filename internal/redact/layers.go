@@ -101,7 +101,7 @@ func escapeAt(text string, at int) (stands byte, length int) {
 	if strings.HasPrefix(rest, "=3D") { // of quoted-printable
 		return '=', len("=3D")
 	}
-	if rest[0] == '+' && (strings.HasPrefix(rest, "+-") || inQuery(text[max(0, at-maxLabel):at])) { // tool+--token+X
+	if rest[0] == '+' && !strings.HasPrefix(rest, "+=") && (strings.HasPrefix(rest, "+-") || inQuery(text[max(0, at-maxLabel):at])) { // tool+--token+X
 		return ' ', 1
 	}
 	for _, begin := range hexEscapes {

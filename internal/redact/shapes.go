@@ -265,7 +265,7 @@ func userInfo(r *scanner, at, end int) span {
 		return span{}
 	}
 	to := end + max(0, strings.LastIndexByte(r.text[end:r.run(end, userBytes)], '@'))
-	if user := r.text[end:min(to, end+maxJudged)]; !strings.Contains(user, ":") && (strings.ContainsAny(user, "%@") || typeName().MatchString(user)) {
+	if user := r.text[end:min(to, end+maxJudged)]; !strings.Contains(user, ":") && (strings.Contains(user, "%40") || strings.Contains(user, "@") || typeName().MatchString(user)) {
 		return span{} // a person's address, the name of a part: no password
 	}
 	return span{end, to}
