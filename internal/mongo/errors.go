@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Failure is the error of a call that failed, or whose effect is unknown.
@@ -144,10 +145,16 @@ func innermost(err error) error {
 	}
 }
 
+var quotedPart = pattern.Lazy(`"(?:[^"\\]|\\.)*"`)
+
 // withoutSecrets removes what a connection string may keep secret from a text.
 func withoutSecrets(text, uri string) string {
 	text = strings.ReplaceAll(text, uri, "the URI")
-	if address, err := url.Parse(uri); err == nil && address.User != nil {
+	address, err := url.Parse(uri)
+	if err != nil { // what is quoted may be a part of the password
+		return quotedPart().ReplaceAllString(text, `"[redacted]"`)
+	}
+	if address.User != nil {
 		if password, set := address.User.Password(); set && password != "" {
 			text = strings.ReplaceAll(text, password, "[redacted]")
 		}

@@ -51,10 +51,11 @@ func TestNames(t *testing.T) {
 		require.Equal(t, each.host, database.Host())
 		require.NoError(t, database.Close(context.Background()))
 	}
-	for _, address := range []mongo.Address{{}, {URI: "http://ada:secret@a/"}, {URI: "mongodb://ada:secret@a:b/"}, {Host: "ada:secret@h"}, {URI: "mongodb://ada:secret@/x"}} {
+	for _, address := range []mongo.Address{{}, {URI: "http://ada:secret@a/"}, {URI: "mongodb://ada:secret@a:b/"}, {Host: "ada:secret@h"}, {URI: "mongodb://ada:secret@/x"}, {URI: "mongodb://ada:p@ss:secret/x@h/"}, {URI: "mongodb://ada:p%secret@h/"}} {
 		_, err := mongo.Open(mongo.Options{Address: address})
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "secret")
+		require.NotContains(t, err.Error(), "%se")
 	}
 }
 
