@@ -52,6 +52,24 @@ func TestKeysThatAreCut(t *testing.T) {
 	require.Equal(t, "GET /run?cmd=tool+--token+"+Mark, New().Certain().Text("GET /run?cmd=tool+--token+k3e9Ssi4kZcvTI"))
 }
 
+// A stream leaves neither part of a key in view that the end of a line cuts.
+func TestAKeyThatIsCutInAStream(t *testing.T) {
+	key := "ghp_" + made(letters+digits, 36)
+	for _, cut := range []string{"\n", "\r\n", "\n    ", "=\n", "\n+"} {
+		for part := 1; part < 9; part++ {
+			var out strings.Builder
+			stream := NewStream(New(), func(text string) { out.WriteString(text) })
+			for rest := "use " + key[:20] + cut + key[20:] + " now\n"; rest != ""; rest = rest[min(len(rest), part):] {
+				stream.Add(rest[:min(len(rest), part)])
+			}
+			stream.Flush()
+			require.NotContains(t, out.String(), key[24:], "%q", cut)
+			require.Contains(t, out.String(), "use "+Mark, "%q", cut)
+			require.True(t, strings.HasSuffix(out.String(), " now\n"), "%q", out.String())
+		}
+	}
+}
+
 // What only resembles a cut joins nothing.
 func TestWhatIsNoCut(t *testing.T) {
 	for _, text := range []string{"\tTOKEN_KIND = 0x000C\n\tIMAGE_REL_ARM64_SECTION = 0x1", `method {"client_secret_basic" | "basic" | "post"}`, "key: k8s2Node\nname2: app3Two", "S3_PATH=a1b2c3d4\nS4_PATH=x"} {

@@ -19,7 +19,7 @@ const (
 type Stream struct {
 	mu    sync.Mutex
 	held  strings.Builder
-	said  string // the line that was begun: its words may make the next one a secret
+	said  string // the line of the last word: its words may make the next one a secret
 	clean *Redactor
 	tell  func(string)
 }
@@ -89,6 +89,6 @@ func (s *Stream) pass(text string, end int) {
 	s.held.WriteString(text[end:])
 	whole := s.said + text[:end]
 	s.tell(s.clean.from(whole, len(s.said)))
-	line := whole[strings.LastIndexByte(whole, '\n')+1:]
+	line := whole[strings.LastIndexByte(strings.TrimRight(whole, whiteSpace+"\r"), '\n')+1:]
 	s.said = line[max(0, len(line)-maxHeldBack):]
 }
