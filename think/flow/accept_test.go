@@ -125,6 +125,20 @@ func TestAnUnknownOutcomeIsHeldByTheTermsOfTheRun(t *testing.T) {
 	}
 }
 
+// A run whose values an earlier version took goes on; a new one is blocked.
+func TestValuesAreBoundedByTheTermsOfTheRun(t *testing.T) {
+	workflow, err := flow.Parse("w.yaml", []byte("name: w\nversion: \"1\"\nlimits: {items: 200}\nsteps:\n  - {id: a, call: flow.set, foreach: 1..200, input_template: {value: \"{{ repeat('0123456789', 70000) }}\"}}\n"), noSchemas(t))
+	require.NoError(t, err)
+	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
+	require.NoError(t, err)
+	for _, bounds := range []bool{false, true} {
+		terms := flow.CurrentTerms()
+		terms.BoundValues = bounds
+		_, out := graph.Start("r", map[string]any{}, terms)
+		require.Equal(t, bounds, out.Blocked != nil)
+	}
+}
+
 // A result that somebody states and that does not fit is asked for again: the call was done,
 // however often its result is mistyped. A run of an earlier version fails, as it did.
 func TestAStatementThatDoesNotFitUsesNoAttemptUp(t *testing.T) {

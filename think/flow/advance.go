@@ -333,7 +333,7 @@ func (u *unit) succeed(value any) {
 		u.run().block(fault.New(fault.Internal, "%s: encoding a value: %w", u.id, err))
 		return
 	}
-	if u.run().computed += len(data); u.run().computed > maxComputed {
+	if u.run().computed += len(data); u.run().terms.BoundValues && u.run().computed > maxComputed {
 		u.run().block(fault.New(fault.LimitExceeded, "%s: at step %s, the values that steps of flow.* made since the last answer have more than %d MB", u.file(), u.id, maxComputed>>20))
 		return
 	}

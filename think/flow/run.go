@@ -50,11 +50,14 @@ type Terms struct {
 	// SpareStatements reports that a statement after a call with an unknown outcome uses no
 	// attempt up if its result does not fit. Without it, the last attempt fails the step.
 	SpareStatements bool `json:"spare_statements,omitempty"`
+	// BoundValues reports that the values that the engine makes in one event are bounded, or
+	// the run is blocked. Without it, they have no bound.
+	BoundValues bool `json:"bound_values,omitempty"`
 }
 
 // CurrentTerms returns the terms of a run that is planned now.
 func CurrentTerms() Terms {
-	return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true, ExtraMembers: true, SpareStatements: true}
+	return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true, ExtraMembers: true, SpareStatements: true, BoundValues: true}
 }
 
 // Run is one run of a graph: a state machine without I/O. Each Start or Settle
