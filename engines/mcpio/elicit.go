@@ -102,7 +102,12 @@ func (r *request) ask(ctx context.Context, question mcp.ElicitationParams) (engi
 		_ = r.Send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked has ended"}))
 		return engines.Answer{}, noAnswer(ctx)
 	case <-r.Gone:
-		return engines.Answer{}, errClientLeft()
+		select {
+		case m := <-answer: // it was read before the client left
+			return answerOf(m, asked)
+		default:
+			return engines.Answer{}, errClientLeft()
+		}
 	}
 }
 
