@@ -239,6 +239,19 @@ func TestClientNamesTheLineThatWasSkipped(t *testing.T) {
 	require.ErrorContains(t, err, `no message: "Traceback: no module named x"`)
 }
 
+// An answer counts, whatever the server prints right behind it: both are there at once.
+func TestClientAnswerBeforeABrokenLine(t *testing.T) {
+	for range 200 {
+		c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+			read()
+			fmt.Fprint(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[]}}`+"\n"+`{"jsonrpc":"2.0","id":]}`+"\n")
+		})
+		_, err := c.Invoke(t.Context(), "x", nil, nil)
+		require.NoError(t, err)
+		_ = c.Close()
+	}
+}
+
 // A list whose cursor stands still, or goes in a circle, has each tool once.
 func TestClientCursorsThatDoNotMove(t *testing.T) {
 	for name, cursors := range map[string][]string{"the same": {"a", "a", "a"}, "always another": {"a", "b"}, "a circle": {"a", "b", "a", "b"}, "none": {""}} {

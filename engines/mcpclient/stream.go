@@ -214,9 +214,9 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 		case m := <-answer:
 			return m, nil
 		case <-s.ended():
-			return s.last(answer, method)
+			return answerOr(answer, fault.New(fault.EngineOffline, "the server ended before it answered %s", method))
 		case <-lost.happened:
-			return nil, lost.err
+			return answerOr(answer, lost.err)
 		case <-ctx.Done():
 			s.send(cancellation(id))
 			return nil, s.unanswered(ctx, method)
@@ -246,13 +246,13 @@ func (s *streamLink) unanswered(ctx context.Context, method string) error {
 	return unanswered(ctx, method)
 }
 
-// last returns the answer if it was the last line of the server's output.
-func (s *streamLink) last(answer <-chan *jsonrpc.Message, method string) (*jsonrpc.Message, error) {
+// answerOr returns the answer if it was read before the wait for it ended with err.
+func answerOr(answer <-chan *jsonrpc.Message, err error) (*jsonrpc.Message, error) {
 	select {
 	case m := <-answer:
 		return m, nil
 	default:
-		return nil, fault.New(fault.EngineOffline, "the server ended before it answered %s", method)
+		return nil, err
 	}
 }
 
