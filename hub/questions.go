@@ -242,7 +242,7 @@ func (h *Hub) answer(ctx context.Context, key state.Key, q *question, sent url.V
 func (q *question) read(sent url.Values) (answer any, ok bool) {
 	if q.Approval {
 		q.Comment = strings.ReplaceAll(sent.Get("comment"), "\r\n", "\n")
-		decision := strings.Join(sent["decision"], " ") // two are none
+		decision := strings.Join(sent["decision"], " ") // a form with two decisions decides nothing
 		switch {
 		case decision == "approve" && q.Hidden:
 			q.Problem = "Not all of it is shown here, so it cannot be approved here."

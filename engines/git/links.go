@@ -19,12 +19,12 @@ import (
 type links struct {
 	ctx   context.Context
 	roots []string
-	seen  map[place]bool // that were walked
+	seen  map[visit]bool // that were walked
 	data  bool           // the files may be large: no stateName has them
 }
 
-// place is a folder, whose files may be large where they are data.
-type place struct {
+// visit is a walk through a folder, whose files may be large if they are data.
+type visit struct {
 	folder string
 	data   bool
 }
@@ -56,7 +56,7 @@ func (r *repository) checkSubmodule(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return links{ctx: ctx, roots: roots, seen: map[place]bool{}}.checkNamed(filepath.Join(r.top, filepath.FromSlash(path)), ".git")
+	return links{ctx: ctx, roots: roots, seen: map[visit]bool{}}.checkNamed(filepath.Join(r.top, filepath.FromSlash(path)), ".git")
 }
 
 // checkTop checks the files at the top of the working tree that git itself reads.
@@ -114,10 +114,10 @@ var stateName = pattern.Lazy(`^([A-Z_]+|(?i:head|config|config\.worktree|packed-
 
 // walk checks a folder and its subfolders.
 func (l links) walk(folder string) error {
-	if l.seen[place{folder, l.data}] {
+	if l.seen[visit{folder, l.data}] {
 		return nil
 	}
-	l.seen[place{folder, l.data}] = true
+	l.seen[visit{folder, l.data}] = true
 	if err := l.ctx.Err(); err != nil {
 		return fault.New(fault.ToolFailed, "stopped: %w", err)
 	}

@@ -51,7 +51,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	if shared := linkedData(start, root); shared != "" {
 		roots = append(roots, shared)
 	}
-	l := links{ctx: ctx, roots: roots, seen: map[place]bool{}}
+	l := links{ctx: ctx, roots: roots, seen: map[visit]bool{}}
 	if err := l.check(start, root); err != nil {
 		return nil, err
 	}

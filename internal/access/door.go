@@ -92,8 +92,8 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 	return Caller{}, fault.New(fault.ToolDenied, "%w", ErrWrongToken)
 }
 
-// NameInRecords is the name of a token in records. One that is called as records call who has
-// none, such as local, is not taken for that person.
+// NameInRecords returns the name by which records call the holder of a token. Records call
+// people without a token local, terminal, hub or hook: a token of such a name gets a prefix.
 func NameInRecords(name string) string {
 	if slices.Contains([]string{Local().Name, "terminal", "hub", "hook"}, name) {
 		return "token " + name

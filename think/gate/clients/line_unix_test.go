@@ -33,7 +33,7 @@ func answerOf(t *testing.T, line, folder string, event []byte, more ...string) c
 	return clients.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Exit: shell.ProcessState.ExitCode()}
 }
 
-// identityOf is the identity of a folder, "" where there is none.
+// identityOf returns the identity of a folder; it is empty if the folder cannot be opened.
 func identityOf(folder string) string {
 	opened, err := os.Open(folder)
 	if err != nil {

@@ -545,7 +545,7 @@ func TestLinksLeadOut(t *testing.T) {
 }
 
 // filesOf lists the files of sessions, relative to the project.
-// identityOf is the identity of a folder, "" where there is none.
+// identityOf returns the identity of a folder; it is empty if the folder cannot be opened.
 func identityOf(folder string) string {
 	opened, err := os.Open(folder)
 	if err != nil {

@@ -29,7 +29,7 @@ type breaking struct{ because func() error }
 
 func (b breaking) Read([]byte) (int, error) { return 0, b.because() }
 
-// identityOf is the identity of a folder, "" where there is none.
+// identityOf returns the identity of a folder; it is empty if the folder cannot be opened.
 func identityOf(folder string) string {
 	opened, err := os.Open(folder)
 	if err != nil {
