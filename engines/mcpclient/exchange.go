@@ -83,7 +83,8 @@ var eventEnd = pattern.Lazy(`(?:^|\n)(?::.*)?\n$|^(?:(?:event|id|retry):.*\n)+$`
 
 func (w *watchedBody) Read(into []byte) (int, error) {
 	n, err := w.ReadCloser.Read(into)
-	text := bytes.ReplaceAll(bytes.ReplaceAll(into[:n], []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+	text := into[max(0, n-longestAnswer):n] // its end says enough
+	text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	switch {
 	case err != nil, w.events && eventEnd().Match(text):
 		w.silence.Stop()
