@@ -70,6 +70,12 @@ func holds(words string) bool {
 	return is != plain
 }
 
+// demands reports whether a cell of a table holds more than a case of it.
+func demands(words string) bool {
+	is, _, _ := meaningOf(words)
+	return is == obliges || is == approves || is == forbids
+}
+
 // unchecked takes the box of a task list away.
 func unchecked(words string) string {
 	for _, box := range []string{"[ ]", "[x]", "[X]"} {
@@ -95,6 +101,8 @@ func (p *page) pointed(points []point, numbered bool) {
 	switch {
 	case slices.ContainsFunc(points, func(each point) bool { return each.box }):
 		add, verdict, why = p.hold, Enforced, "the model says that it is done and what shows it, and nothing below happens before that"
+	case ruled().MatchString(p.nearest()):
+		add, verdict, why = p.hold, Enforced, heldWhy
 	case numbered:
 		add = p.task
 	}

@@ -217,6 +217,9 @@ func (p *page) follow(s *Step) {
 	p.used(s.ID)
 }
 
+// heldWhy says what became of a duty.
+const heldWhy = "the model keeps it, says so and what shows it, and nothing below happens before that"
+
 // maxBranches bounds the sentences that are read as one condition.
 const maxBranches = 8
 
@@ -304,15 +307,15 @@ func (p *page) sentence(words, below string, line int, quote string) (verdict, s
 		return Enforced, made.ID, "a person answers it before what stands below"
 	case is == obliges:
 		made := p.hold(words, words, line, quote)
-		return Enforced, made.ID, "the model keeps it, says so and what shows it, and nothing below happens before that"
+		return Enforced, made.ID, heldWhy
 	}
 	made := p.task(words, words, line, quote)
 	return Asked, made.ID, "its words are the task"
 }
 
-// table reads a table: its rows are one task.
+// table reads a table: its rows are one task, and those that hold something a duty behind it.
 func (p *page) table(table *tables.Table) {
-	var rows []string
+	var rows, held []string
 	var lines []int
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
@@ -320,10 +323,21 @@ func (p *page) table(table *tables.Table) {
 			cells = append(cells, p.words(cell))
 		}
 		rows, lines = append(rows, strings.Join(cells, " | ")), append(lines, p.line(row))
+		if row != table.FirstChild() && slices.ContainsFunc(cells, demands) {
+			held = append(held, rows[len(rows)-1])
+		}
 	}
 	quote, _, _ := strings.Cut(rows[0], " | ") // a table has a head
 	step := p.tell(cmp.Or(p.nearest(), rows[0]), "Follow this table:\n"+strings.Join(rows, "\n"), lines[0], quote)
+	kept := step
+	if len(held) > 0 {
+		kept = p.hold("", "the table's rows:\n"+strings.Join(held, "\n"), lines[0], quote)
+	}
 	for i, each := range rows {
+		if slices.Contains(held, each) {
+			p.draft.note(lines[i], each, Enforced, kept.ID, heldWhy)
+			continue
+		}
 		p.draft.note(lines[i], each, Asked, step.ID, "the table is a part of the task")
 	}
 }

@@ -90,15 +90,20 @@ const people = `\b(?:user|human|person|customer|owner|maintainer|reviewer|team l
 var (
 	// approval is a sentence that has a person asked first: it wants a consent, or names a
 	// person who is asked or agrees, and an order.
-	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|reach|receive|await|wait for|require|request|seek|need|without)(?:s|ing)?\b[^.]{0,80}\b(?:approvals?|permission|confirmation|consent|sign-?offs?|go-?ahead|ok|okay)\b|\b(?:unless|until|once|only (?:when|if|after|once)) (?:(?:it|they|explicitly|is|are|was|been|has|have) ){0,3}(?:approved|authori[sz]ed|signed off)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b|^\W*ask first\b|\bwithout (?:first )?asking\b|\b(?:approval|confirmation|permission|consent|sign-?off)s? (?:is |are )?(?:required|needed|mandatory)\b`)
+	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|reach|receive|await|wait for|require|request|seek|need|without|until)(?:s|ing)?\b[^.]{0,80}\b(?:approvals?|permission|confirmation|consent|sign-?offs?|go-?ahead|ok|okay|(?:explicit|clear) (?:\pL+ )?\W?yes)\b|\b(?:after|on|upon|with) (?:(?:the|an?|your|their|explicit|clear|written|` + people + `)(?:'s)? ){0,3}\W?(?:approval|consent|permission|sign-?off|yes)\b|\b(?:after|upon) (?:(?:explicit|` + people + `) ){1,2}confirmation\b|\b(?:have|let) (?:an? |the |another )?` + people + `[^.,;:]{0,40} (?:approve|authori[sz]e|confirm|agree|accept|review|sign|check)\b|\b(?:unless|until|once|only (?:when|if|after|once)) (?:(?:it|they|explicitly|is|are|was|been|has|have) ){0,3}(?:approved|authori[sz]ed|signed off)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b|^\W*ask first\b|\bwithout (?:first )?asking\b|\b(?:approval|confirmation|permission|consent|sign-?off)s? (?:is |are )?(?:required|needed|mandatory)\b`)
 	asking   = pattern.Lazy(`(?i)\b(?:ask|confirm|check|verify)\b[^.]{0,60}` + people + `|(?:` + people + `|\bI\b)[^.,;:]{0,40} (?:approve|authori[sz]e|confirm|agree|consent|sign|accept)`)
 	// unasked is a clause by which nobody is asked.
 	unasked = pattern.Lazy(`(?i)\b(?:not|don't|never)\s+(?:(?:to|ever|then|again|need|have)\s+)*(?:ask|wait|request|require|seek|confirm)\b[^.;]*`)
 	order   = pattern.Lazy(`(?i)\b(?:before|first|prior to|until|unless|once|after|only)\b`)
 	// question has a person asked what the model is to know, whatever comes of it.
-	question = pattern.Lazy(`(?i)^\W*(?:(?:then|first|next|always|please|and),? )*ask (?:the |a |your )?` + people + `(?:.{0,80}:$| (?:for|about|to|wh\pL+|how|(?:if|whether) (?:they|he|she)\b)|\W*$)|^\W*(?:(?:then|first|next|always),? )*ask(?:(?: (?:in|for|with|one|each|all|them|him|her|first)\b[^.:]{0,50})?:(?:$|\W)| (?:which|what|whether|how|where|who)\b)`)
+	question = pattern.Lazy(`(?i)^\W*(?:[^:.?]{1,60}: )?(?:(?:then|first|next|always|please|and|else|otherwise),? )*ask (?:the |a |your )?` + people + `(?:.{0,80}:$| (?:for|about|to|wh\pL+|how|(?:if|whether) (?:they|he|she)\b)|\W*$)|^\W*(?:(?:then|first|next|always),? )*ask(?:(?: (?:in|for|with|one|each|all|them|him|her|first)\b[^.:]{0,50})?:(?:$|\W)| (?:which|what|whether|how|where|who)\b)`)
 	// duty is a sentence that must hold; a wait, an order and what has to be verified hold, too.
-	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|make sure|ensure that|only)\b|^\W*(?:stop\b|refuse\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b|(?:^\W*|[:;,—–]\W+|\b(?:and|then|first|next|finally|now|please),? )(?:ensure|verify|confirm|check that|wait (?:for|until))\b|^\W*(?:important|critical|mandatory)\b\W*:|.\b(?:before|prior to) \pL+ing\b|^\W*(?:re-?run|repeat|retry|iterate|continue|keep)\b.*\buntil\b|^\W*ask\b[^.]{0,40}\b(?:one|at most|a single)\b|\bnot (?:complete|done|finished|ready) until\b)`)
+	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|NOT|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|requires?|(?:is|are) (?:required|mandatory|forbidden|prohibited|(?:not|never) (?:allowed|permitted|acceptable))|make sure|ensure that|only|before any(?:thing)?)\b|[—–:(] ?required\b|^\W*(?:(?:when to )?(?:stop|refuse)\b|avoid\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL|(?:this|the) (?:skill|agent|workflow|procedure|runbook|role) (?:does|do) not\b)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b|(?:^\W*|[:;,—–]\W+|\b(?:and|then|first|next|finally|now|please),? )(?:ensure|verify|confirm|check that|wait (?:for|until))\b|^\W*(?:important|critical|mandatory)\b\W*:|^\W*(?:\pL+ )?(?:rules?|policy|constraint|requirement|invariant)\b[^.:]{0,60}: |.\b(?:before|prior to) \pL+ing\b|^\W*ask\b[^.]{0,40}\b(?:one|at most|a single)\b|\bnot (?:complete|done|finished|ready) until\b)`)
+	// aside is what demands nothing in a sentence: the condition above it, and what others may need.
+	aside = pattern.Lazy(`(?i)^\W*(?:if|when|where|whenever|in case) (?:[^t]|t[^o])[^,:;.]*[,:]|\b(?:that|which|who|may|might|not|n't|longer) (?:be )?requires?d?\b|\b(?:second|minute|hour|day|week|month)s? before\b`)
+	// bound ends an order; telling is before it where a sentence tells what is so.
+	bound   = pattern.Lazy(`(?i)\b(?:until|unless|before|prior to)\b`)
+	telling = pattern.Lazy(`(?i)(?:^|[.;:—–] )\W*(?:the|an?|this|that|these|those|its?|they|their|we|our|you|your|he|she|i|my|there|here|some|many|most|nothing|everything|who|what)\b|\b(?:is|are|was|were|will|would|has|have|had|can|could|may|might|does|did)\b`)
 	// condition is if … then … else in its usual forms.
 	condition = pattern.Lazy(`(?i)^(?:if|when|in case|where) (.{3,200}?)(?:, then |,? then:? |: |, | — | - |\s→\s)(.+)$`)
 	// ending is a condition before an arrow that leads to an end.
@@ -120,9 +125,11 @@ var (
 	// lets says where it does not: then no rule can.
 	forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:(?:ever|run|use|execute|call|invoke|issue|type|do|try|the|a|an|any|command)\\s+){0,3}((?:`[a-z][a-z0-9_.-]* [^`]{1,120}`(?:,? (?:or|and|nor) |, )?)+)(?:[.,;:!?)]|\\s+[(—–-]|\\s*$)")
 	lets      = pattern.Lazy("(?i)^\\W*(?:unless|except|if|when|without|until|in|on|to|from|while)\\b|^\\W*(?:(?:or|and|nor) )?`")
-	// numbered is a heading that is a step of its own, refused one above what shall not be.
+	// numbered is a heading that is a step of its own, refused one above what shall not be, and
+	// ruled one above what shall.
 	numbered = pattern.Lazy(`(?i)^(?:(?:step|task|phase) )?\d+\pL?[.):] `)
-	refused  = pattern.Lazy(`(?i)\b(?:red flags?|anti-?patterns?|not to do|don'?ts|never|must not|do not|prohibited|forbidden)\b`)
+	refused  = pattern.Lazy(`(?i)\b(?:red flags?|out of scope|anti-?patterns?|not to do|don'?ts|never|must not|do not|prohibited|forbidden)\b`)
+	ruled    = pattern.Lazy(`(?i)\b(?:rules|constraints|guardrails|invariants|requirements|boundaries|non-negotiables?)\W*$`)
 	tag      = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
 )
 
@@ -166,7 +173,8 @@ func meaningOf(words string) (is meaning, about string, parts branches) {
 	if question().MatchString(words) {
 		return asks, "", parts
 	}
-	if duty().MatchString(words) {
+	words = aside().ReplaceAllString(words, "")
+	if at := bound().FindStringIndex(words); duty().MatchString(words) || at != nil && !telling().MatchString(words[:at[0]]) {
 		return obliges, "", parts
 	}
 	return plain, "", parts
