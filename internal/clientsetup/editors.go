@@ -39,7 +39,7 @@ func Editors(schemas Schemas) []Client {
 		{Name: "zed", Title: "Zed", projects: true, files: func(t Target) []wantedFile { return append(schemaFiles(t, schemas), zed(t)...) },
 			Notes: []string{"Zed starts no language server without an extension of Zed's, so it completes and checks by the schemas alone."}},
 		{Name: "neovim", Title: "Neovim", projects: true, files: neovim,
-			Notes: []string{"Neovim 0.11 and later read .nvim.lua where vim.o.exrc is true, and ask once whether you trust it."}},
+			Notes: []string{"Neovim 0.9 and later read .nvim.lua where vim.o.exrc is true, and ask once whether you trust it."}},
 		{Name: "jetbrains", Title: "JetBrains", projects: true, files: func(t Target) []wantedFile { return append(schemaFiles(t, schemas), jetbrains(t)...) },
 			Notes: []string{"The schemas hold at once. For the server add the plugin LSP4IJ, and in Languages & Frameworks > Language Servers a new one from the template in .idea/savant-lsp4ij."}},
 	}
@@ -96,8 +96,10 @@ const editorMark = "savant setup editor"
 
 func neovim(t Target) []wantedFile {
 	return []wantedFile{{path: t.in(".nvim.lua"), mark: editorMark, whole: "-- Written by " + editorMark + ", which also removes it (--undo).\n" +
-		"vim.lsp.config('savant', {\n  cmd = { " + luaText(t.Program) + ", 'lsp' },\n  filetypes = { 'yaml' },\n" +
-		"  root_markers = { '.savant', 'workflows' },\n})\nvim.lsp.enable('savant')\n"}}
+		"vim.api.nvim_create_autocmd('FileType', {\n  pattern = 'yaml',\n  callback = function(event)\n" +
+		"    local folder = vim.fn.finddir('workflows', vim.fn.fnamemodify(event.file, ':p:h') .. ';')\n" +
+		"    vim.lsp.start({\n      name = 'savant',\n      cmd = { " + luaText(t.Program) + ", 'lsp' },\n" +
+		"      root_dir = folder == '' and vim.fn.getcwd() or vim.fn.fnamemodify(folder, ':p:h:h'),\n    })\n  end,\n})\n"}}
 }
 
 // luaText is a text of Lua, which reads the escapes of JSON for what a path can have.
