@@ -45,6 +45,12 @@ func TestSources(t *testing.T) {
 		"./some repo.tar.gz":                   {"./some repo.tar.gz||", "local/some-repo"},
 		"/abs/path/repo@v1":                    {"/abs/path/repo||v1", "local/repo"},
 		"https://host/Owner Name/re%20po@v1.0": {"https://host/Owner Name/re%20po||v1.0", "Owner-Name/re-20po"},
+		"https://host/o/mono@flows@1.0.0":      {"https://host/o/mono||flows@1.0.0", "o/mono"},
+		"https://host/o/mono@@acme/x@1.2.0":    {"https://host/o/mono||@acme/x@1.2.0", "o/mono"},
+		"git@host:o/r.git@flows@1":             {"git@host:o/r.git||flows@1", "o/r"},
+		"https://host/o/r//of/@acme/x@v1":      {"https://host/o/r|of/@acme/x|v1", "o/r/of--acme-x"},
+		"https://host/o/r@versión-1":           {"https://host/o/r||versión-1", "o/r"},
+		"file:///srv/me@work/r@v1":             {"file:///srv/me@work/r||v1", "me-work/r"},
 	} {
 		source, err := packages.ParseSource(text)
 		require.NoError(t, err, text)
@@ -120,6 +126,8 @@ func TestSourcesThatReachElsewhere(t *testing.T) {
 		"a link to a file":    {func(t *testing.T, f string) { link(t, "/etc/passwd", f, "workflows/b.yaml") }, fault.ToolDenied, ""},
 		"a link within":       {func(t *testing.T, f string) { link(t, "a.yaml", f, "workflows/b.yaml") }, fault.ToolDenied, ""},
 		"a link of schemas":   {func(t *testing.T, f string) { link(t, "/etc", f, "schemas/x.json") }, fault.ToolDenied, ""},
+		"a linked folder":     {func(t *testing.T, f string) { link(t, "/etc", f, "schemas") }, fault.ToolDenied, ""},
+		"a pointer of LFS":    {func(t *testing.T, f string) { pointer(t, f) }, fault.InvalidParams, ""},
 		"a large file":        {func(t *testing.T, f string) { write(t, f, "workflows/b.yaml", 2<<20) }, fault.LimitExceeded, ""},
 		"many files":          {func(t *testing.T, f string) { many(t, f, 600) }, fault.LimitExceeded, ""},
 		"settings":            {func(t *testing.T, f string) { write(t, f, "savant.json", 10) }, "", "savant.json"},
@@ -170,11 +178,30 @@ func write(t *testing.T, folder, name string, size int) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name), bytes.Repeat([]byte("a"), size), 0o600))
 }
 
+func pointer(t *testing.T, folder string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "b.yaml"), []byte("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"), 0o600))
+}
+
 func many(t *testing.T, folder string, count int) {
 	t.Helper()
 	for i := range count {
 		write(t, folder, fmt.Sprintf("workflows/w%d.yaml", i), 1)
 	}
+}
+
+// A repository whose objects have longer names is read; what is no tag is told.
+func TestRepositoriesOfSHA256(t *testing.T) {
+	folder := source(t)
+	run(t, folder, "init", "-q", "--object-format=sha256")
+	run(t, folder, "add", "-A")
+	run(t, folder, "commit", "-qm", "x")
+	run(t, folder, "tag", "v1")
+	found, err := fetch(t, folder+"@v1")
+	check(t, found, err, "", "")
+	require.Len(t, found.Commit, 64)
+	_, err = fetch(t, folder+"@v2")
+	require.ErrorContains(t, err, "has no tag v2")
 }
 
 // A submodule, a hook and a filter of a repository do nothing.

@@ -44,6 +44,8 @@ func (f *Fetched) leave(name string) {
 // take adds a file, or refuses it: in the folders of a package there are only files.
 func (f *Fetched) take(source Source, name string, mode fs.FileMode, size int64) (taken bool, err error) {
 	switch {
+	case mode&fs.ModeSymlink != 0 && !strings.Contains(name, "/") && belowPackage(name):
+		return false, fault.New(fault.ToolDenied, "%s: %s is a link, and a package has only folders and files", source, name)
 	case !IsPackageFile(name):
 		f.leave(name)
 		return false, nil
@@ -181,14 +183,22 @@ func (f Fetcher) repository(ctx context.Context, source Source) (Fetched, error)
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	git := f.git(folder)
-	if _, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Project: f.Base, Limit: maxListing, Args: []string{"init", "--quiet", "--bare", "--template=", folder}}); err != nil {
-		return found, notRead(source, err)
-	}
 	tag := "refs/tags/" + source.Tag
 	stop := watchSize(ctx, folder, cancel)
-	_, err = git(ctx, "", "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", f.address(source), "+"+tag+":"+tag)
+	for _, format := range []string{"sha1", "sha256"} {
+		if _, err := gitrun.Run(ctx, gitrun.Command{Folder: f.Scratch, Project: f.Base, Limit: maxListing, Args: []string{"init", "--quiet", "--bare", "--template=", "--object-format=" + format, folder}}); err != nil {
+			return found, notRead(source, err)
+		}
+		if _, err = git(ctx, "", "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", f.address(source), "+"+tag+":"+tag); err == nil || !strings.Contains(err.Error(), "mismatched algorithms") {
+			break
+		}
+		_ = os.RemoveAll(folder) // git init says what is left
+	}
 	if tooLarge := stop(); tooLarge {
 		return found, fault.New(fault.LimitExceeded, "%s: the repository has more than %d MB in its tag", source, maxFetched>>20)
+	}
+	if err != nil && strings.Contains(err.Error(), "couldn't find remote ref") {
+		return found, fault.New(fault.ToolFailed, "%s: the repository has no tag %s; a package is taken by a tag, not by a branch or a commit", source, source.Tag)
 	}
 	if err != nil {
 		return found, notRead(source, err)
@@ -299,9 +309,12 @@ func (f Fetcher) readTree(ctx context.Context, git gitCall, source Source, found
 		if len(fields) != 4 {
 			continue
 		}
-		mode := fs.ModeSymlink
-		if fields[0] == "100644" || fields[0] == "100755" {
+		mode := fs.ModeIrregular // a submodule
+		switch fields[0] {
+		case "100644", "100755":
 			mode = 0
+		case "120000":
+			mode = fs.ModeSymlink
 		}
 		size, _ := strconv.ParseInt(fields[3], 10, 64) // - for a submodule
 		taken, err := found.take(source, name, mode, size)

@@ -37,6 +37,9 @@ const (
 // unsharable is a part of a name that is hidden, or that another system cannot have.
 var unsharable = pattern.Lazy(`(?i)^\.|[\x00-\x1f\x7f:*?"<>|]|[. ]$|^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)`)
 
+// pointerHead begins a file whose content Git LFS has elsewhere.
+const pointerHead = "version https://git-lfs.github.com/spec/"
+
 // Content is what a package consists of: the bytes of its files by their names.
 type Content map[string][]byte
 
@@ -106,13 +109,16 @@ func (c Content) check(source Source) error {
 		bytes += len(data)
 		folded := norm.NFC.String(strings.ToLower(name))
 		if other, twin := lower[folded]; twin {
-			return fault.New(fault.InvalidParams, "%s: %s and %s are one file where the case of letters does not matter", source, other, name)
+			return fault.New(fault.InvalidParams, "%s: %s and %s are one file where the case and the coding of letters do not matter", source, other, name)
 		}
 		lower[folded] = name
 		for folder := path.Dir(folded); folder != "."; folder = path.Dir(folder) {
 			if other, twin := lower[folder]; twin {
 				return fault.New(fault.InvalidParams, "%s: %s is a file, and %s lies below it", source, other, name)
 			}
+		}
+		if strings.HasPrefix(string(data), pointerHead) {
+			return fault.New(fault.InvalidParams, "%s: %s is a pointer of Git LFS, whose content a package does not fetch: its owner keeps it in git itself", source, name)
 		}
 		if len(data) > maxFile {
 			return fault.New(fault.LimitExceeded, "%s: %s has %d bytes, and a file of a package has at most %d", source, name, len(data), maxFile)

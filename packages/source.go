@@ -36,7 +36,7 @@ var schemes = []string{"https", "ssh", "file"}
 var shellAddress = pattern.Lazy(`^([A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:[^/].*$`)
 
 // tagName is a tag that git cannot take for an option or an expression.
-var tagName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._/+-]{0,127}$`)
+var tagName = pattern.Lazy(`^[\pL\pN@][\pL\pM\pN@._/+-]{0,127}$`)
 
 // ParseSource reads ADDRESS[//FOLDER][@TAG]: INVALID_PARAMS. The address is a git address,
 // the path of a folder, or that of an archive.
@@ -82,22 +82,27 @@ func ParseSource(text string) (Source, error) {
 	return source, nil
 }
 
-// cutTag separates the tag: what follows the last @, unless that belongs to the user's name
-// before a host.
+// cutTag separates the tag: what follows the last @, but behind a host without a folder the
+// first one, since repositories have no @ there and tags of their packages do (name@1.0.0).
 func cutTag(text string) (address, tag string) {
-	at := strings.LastIndexByte(text, '@')
+	from := 0
+	if scheme, behind, is := strings.Cut(text, "://"); is {
+		path := strings.IndexByte(behind, '/')
+		if path < 0 {
+			return text, "" // scheme://user@host
+		}
+		from = len(scheme) + len("://") + path
+	} else if shellAddress().MatchString(text) && !isDrive(text) {
+		from = strings.IndexByte(text, ':')
+	}
+	at := strings.LastIndexByte(text[from:], '@')
+	if from > 0 && !strings.Contains(text[from:], "//") && !strings.HasPrefix(text, "file:") {
+		at = strings.IndexByte(text[from:], '@')
+	}
 	if at < 0 {
 		return text, ""
 	}
-	address, tag = text[:at], text[at+1:]
-	_, behind, has := strings.Cut(address, "://")
-	switch {
-	case has && !strings.Contains(behind, "/"): // scheme://user@host/…
-		return text, ""
-	case !has && !strings.ContainsAny(address, "/:") && strings.Contains(tag, ":"): // user@host:path
-		return text, ""
-	}
-	return address, tag
+	return text[:from+at], text[from+at+1:]
 }
 
 // cutFolder separates the folder behind the // that is not the scheme's.

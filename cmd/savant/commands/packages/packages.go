@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -401,13 +400,3 @@ func (p *program) pack(ctx context.Context, a *app.App, file string) error {
 
 // decoded reads a file of a package as JSON values, to compare it.
 func decoded(name string, data []byte) (any, error) { return flow.ReadYAML(name, data) }
-
-// newest returns the newest of some tags by their numbers, and whether it is newer than one.
-func newest(tags []string, than string) (tag string, newer bool) {
-	numbered := slices.DeleteFunc(slices.Clone(tags), func(each string) bool { return !isVersion(each) })
-	if len(numbered) == 0 {
-		return "", false
-	}
-	tag = slices.MaxFunc(numbered, compareVersions)
-	return tag, isVersion(than) && compareVersions(tag, than) > 0
-}

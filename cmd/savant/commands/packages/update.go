@@ -15,19 +15,39 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/packages"
 )
 
-// versionOf returns a tag in the form of package semver: v1.2.3.
-func versionOf(tag string) string {
-	return "v" + strings.TrimPrefix(tag[strings.LastIndex(tag, "/")+1:], "v")
+// versionTag is a tag with a version behind the name of the package in its repository.
+var versionTag = pattern.Lazy(`^((?:.*[/@])?(?:[A-Za-z_-]*[A-Za-z_]-)?)v?0*(\d+)((?:\.\d+){0,2})(-[^+]+)?(?:\+.*)?$`)
+
+// versionOf returns what a tag has before its version, and that in the form of package semver.
+func versionOf(tag string) (line, version string, is bool) {
+	found := versionTag().FindStringSubmatch(tag)
+	if found == nil {
+		return "", "", false
+	}
+	version = "v" + found[2] + leadingZeros().ReplaceAllString(found[3], ".$1")
+	version = semver.Canonical(version) + found[4]
+	return found[1], version, semver.IsValid(version)
 }
 
-func isVersion(tag string) bool {
-	return semver.IsValid(versionOf(tag)) && semver.Prerelease(versionOf(tag)) == ""
-}
+var leadingZeros = pattern.Lazy(`\.0+(\d)`)
 
-func compareVersions(a, b string) int { return semver.Compare(versionOf(a), versionOf(b)) }
+// newest returns the newest release that some tags have of the package of a tag, and whether
+// it is newer than that one.
+func newest(tags []string, than string) (tag string, newer bool) {
+	line, at, is := versionOf(than)
+	best := ""
+	for _, each := range tags {
+		of, version, numbered := versionOf(each)
+		if numbered && (of == line || !is) && semver.Prerelease(version) == "" && semver.Compare(version, best) > 0 {
+			tag, best = each, version
+		}
+	}
+	return tag, is && semver.Compare(best, at) > 0
+}
 
 func (p *program) updateCommand() *cobra.Command {
 	var dry, yes bool
