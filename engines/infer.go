@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -24,20 +25,35 @@ import (
 //		Result   json.RawMessage `json:"result,omitempty"`
 //	}
 //
-// The tag example is for Tool.Describe alone; of a field that is no text it is JSON. A
+// The tag list is of Tool.ListedInput. The tag example is for Tool.Describe alone; of a field
+// that is no text it is JSON. A
 // field is required unless it has omitempty or omitzero. json.RawMessage and any
 // accept any value. SchemaOf panics for a recursive type and for one that JSON Schema
 // cannot describe: both are programming errors.
 func SchemaOf[T any]() json.RawMessage {
-	shape := shapeOf(reflect.TypeFor[T](), enclosing{})
+	return schemaOf(reflect.TypeFor[T](), enclosing{})
+}
+
+func schemaOf(t reflect.Type, within enclosing) json.RawMessage {
+	shape := shapeOf(t, within)
 	if shape.Type != "object" {
-		panic(fmt.Sprintf("engines: %v is not a struct", reflect.TypeFor[T]()))
+		panic(fmt.Sprintf("engines: %v is not a struct", t))
 	}
 	data, err := json.Marshal(shape)
 	if err != nil {
-		panic(fmt.Sprintf("engines: %v: %v", reflect.TypeFor[T](), err))
+		panic(fmt.Sprintf("engines: %v: %v", t, err))
 	}
 	return data
+}
+
+// ListedInput is the input schema that models read with each request. Of a tool that Bind
+// made it has no field with the tag `list:"no"`, which a model does not need, and of one with
+// `list:"brief"`, which a model passes on as it got it, the type. Calls may have all.
+func (t Tool) ListedInput() json.RawMessage {
+	if t.takes == nil || !bytes.Equal(t.Input, t.derived) {
+		return t.Input
+	}
+	return schemaOf(t.takes, enclosing{listed: true})
 }
 
 // shape is a JSON Schema whose members are written in a readable order.
@@ -59,7 +75,9 @@ type shape struct {
 // is open need not have a schema: what contains itself, or writes its own JSON, is any value
 // there, and no member is required.
 type enclosing struct {
-	open    bool
+	open bool
+	// listed: the schema is a tool's ListedInput.
+	listed  bool
 	structs []reflect.Type
 }
 
@@ -135,15 +153,34 @@ func (s *shape) addField(field reflect.StructField, within enclosing) {
 		s.Required = append(s.Required, inner.Required...)
 		return
 	}
-	if !field.IsExported() || name == "-" {
+	list := field.Tag.Get("list")
+	if !field.IsExported() || name == "-" || within.listed && list == "no" {
 		return
 	}
 	name = cmp.Or(name, field.Name)
 	described := shapeOf(field.Type, within)
 	described.annotate(field.Tag)
+	if within.listed {
+		described.shorten(list == "brief")
+	}
 	s.Properties.Add(name, described)
 	if !within.open && !strings.Contains(options, "omit") {
 		s.Required = append(s.Required, name)
+	}
+}
+
+// shorten omits the least count that goes without saying and, where brief is asked, all but
+// the type. A list keeps the type of its items, since some models' APIs take none without.
+func (s *shape) shorten(brief bool) {
+	if least := string(s.Minimum); least == "0" || least == "1" {
+		s.Minimum = nil
+	}
+	if !brief {
+		return
+	}
+	s.Properties, s.Required = nil, nil
+	if s.Items != nil {
+		s.Items.shorten(true)
 	}
 }
 

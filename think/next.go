@@ -25,7 +25,7 @@ type NextInput struct {
 	// ResultRef is given, and to ask where a person's step stands.
 	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" doc:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps and with result_ref" example:"{\"text\":\"Good to see you, Ada!\"}"`
 	// ResultRef is the receipt of the call, instead of its result.
-	ResultRef string `json:"result_ref,omitempty" doc:"in place of result_snapshot: the _receipt of the tool's reply"`
+	ResultRef string `json:"result_ref,omitempty" doc:"instead: the _receipt of the tool's reply"`
 	Attempt   int    `json:"attempt,omitempty" doc:"the attempt this answers"`
 	// Caller makes the call: without a RunID, it means a run of its own.
 	Caller Caller `json:"-"`

@@ -25,9 +25,9 @@ import (
 // PlanInput asks for a run.
 type PlanInput struct {
 	Workflow    string         `json:"workflow" doc:"name or name@version" example:"hello"`
-	Params      map[string]any `json:"params,omitempty" doc:"the workflow's parameters" example:"{\"name\":\"Ada\"}"`
+	Params      map[string]any `json:"params,omitempty" doc:"its parameters" example:"{\"name\":\"Ada\"}"`
 	RunID       string         `json:"run_id,omitempty" doc:"continue or name a run; omit for a new one"`
-	StrictTools bool           `json:"strict_tools,omitempty" doc:"refuse tools this server does not know"`
+	StrictTools bool           `json:"strict_tools,omitempty" list:"no" doc:"refuse tools this server does not know"`
 	// Caller makes the call: the run is its own.
 	Caller Caller `json:"-"`
 	// Driven says that this program carries the steps out itself, also with tools that

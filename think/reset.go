@@ -15,12 +15,12 @@ import (
 // ResetInput names the checkpoint that a run returns to.
 type ResetInput struct {
 	Workflow   string `json:"workflow,omitempty"`
-	RunID      string `json:"run_id,omitempty" doc:"default: your open run" example:"r1"`
-	Checkpoint string `json:"checkpoint,omitempty" doc:"a version such as v3, a step id (before its answer), a named checkpoint, or start" example:"start"`
-	Save       string `json:"save,omitempty" doc:"name a checkpoint of the present state instead"`
+	RunID      string `json:"run_id,omitempty" example:"r1"`
+	Checkpoint string `json:"checkpoint,omitempty" doc:"a version (v3), a step id (before its answer), a saved name, or start" example:"start"`
+	Save       string `json:"save,omitempty" doc:"instead: the name of a new one"`
 	// Caller makes the call, see NextInput.
 	Caller Caller `json:"-"`
-	Force  bool   `json:"force,omitempty" doc:"also reset a finished run; without a checkpoint: move the run to the trash"`
+	Force  bool   `json:"force,omitempty" doc:"reset a finished run too; without checkpoint: move the run to the trash"`
 }
 
 // ResetOutput is the state after a reset, with the issued instructions.

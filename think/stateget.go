@@ -19,14 +19,14 @@ type StateGetInput struct {
 	// Caller makes the call, see NextInput.
 	Caller   Caller `json:"-"`
 	Var      string `json:"var,omitempty" doc:"one capture, or params.NAME"`
-	List     string `json:"list,omitempty" doc:"the list of one loop, by its step id"`
-	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history" doc:"a page of one section"`
-	After    string `json:"after,omitempty" doc:"with section: the page after this name, see more"`
-	Artifact string `json:"artifact,omitempty" doc:"instead of a run: what a reference stands for"`
-	Offset   int    `json:"offset,omitempty" min:"0"`
+	List     string `json:"list,omitempty" doc:"a loop's list, by its step id"`
+	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history"`
+	After    string `json:"after,omitempty" doc:"with section: the name in more"`
+	Artifact string `json:"artifact,omitempty" list:"no" doc:"instead of a run: the value of a reference"`
+	Offset   int    `json:"offset,omitempty" list:"no" min:"0"`
 	// Limit bounds what is returned, in bytes; below 0, which no client can
 	// send, nothing does.
-	Limit int `json:"limit,omitempty" min:"4" max:"64000" doc:"bytes"`
+	Limit int `json:"limit,omitempty" list:"no" min:"4" max:"64000" doc:"bytes"`
 }
 
 // StateGet is the state of a run, or a page of it.

@@ -17,11 +17,11 @@ import (
 // ValidateInput asks for one check: a response against a schema, a workflow
 // by name, or a workflow's text.
 type ValidateInput struct {
-	Schema       json.RawMessage `json:"schema,omitempty" doc:"a schema's name, or a JSON Schema" example:"\"Finding\""`
-	Response     json.RawMessage `json:"response,omitempty" doc:"any JSON" example:"{\"path\":\"pay.go\"}"`
+	Schema       json.RawMessage `json:"schema,omitempty" doc:"a name or JSON Schema" example:"\"Finding\""`
+	Response     json.RawMessage `json:"response,omitempty" example:"{\"path\":\"pay.go\"}"`
 	Workflow     string          `json:"workflow,omitempty"`
 	WorkflowYAML string          `json:"workflow_yaml,omitempty"`
-	StrictTools  bool            `json:"strict_tools,omitempty"`
+	StrictTools  bool            `json:"strict_tools,omitempty" list:"no"`
 }
 
 // ValidateOutput is the result of a validation, with its findings.

@@ -14,7 +14,7 @@ import (
 
 // readFirst is in the descriptions of the two main tools, since some clients drop the
 // server's instructions.
-const readFirst = " Read think.driver_prompt once before you start."
+const readFirst = " First read think.driver_prompt once."
 
 // Tools returns the tools of Think. hooks says how clients' hooks take part.
 func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
@@ -37,18 +37,18 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 		t.Judge = advising
 	}
 	return []engines.Tool{
-		tool(engines.BindCall("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, takesParams),
-		tool(engines.BindCall("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, waits),
-		tool(engines.BindCall("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", adapted(driverPromptOf(e), adaptPrompt)), "Driver prompt", eager),
-		tool(engines.BindCall("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", adapted(hooks.explain(e), adaptExplanation)), "Explain a run or a step"),
-		tool(engines.BindCall("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", adapted(hooks.reset(e), adaptReset)), "Reset a run", writes, repeats, destroys),
-		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
-		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
-		tool(engines.BindCall("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", hooks.stateGet(e)), "State of a run"),
-		tool(engines.Bind("think.artifact", "The value that {\"$artifact\": ref} stands for, in parts.", e.Artifact), "Read a long value"),
-		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", listRuns(e)), "List runs"),
-		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
-		tool(engines.BindCall("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", debug(e)), "Debug a run", writes, repeats),
+		tool(engines.BindCall("think.plan", "Start a run of a workflow, or go on with one. Answers an instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, takesParams),
+		tool(engines.BindCall("think.next", "Give the result of the current instruction; answers the next one. Repeat until done is true. An error says what to mend and repeats the instruction."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, waits),
+		tool(engines.BindCall("think.driver_prompt", "How to follow a workflow: loop, tool names, results, errors.", adapted(driverPromptOf(e), adaptPrompt)), "Driver prompt", eager),
+		tool(engines.BindCall("think.explain", "Where a run stands: steps done, skipped or failed and why, what waits, what is next. With step_id: its conditions with operands, its success schema.", adapted(hooks.explain(e), adaptExplanation)), "Explain a run"),
+		tool(engines.BindCall("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept.", adapted(hooks.reset(e), adaptReset)), "Reset a run", writes, repeats, destroys),
+		tool(engines.Bind("think.workflows.list", "The workflows, with their parameters.", e.Library.Catalog), "List workflows"),
+		tool(engines.Bind("think.workflows.read", "A workflow: YAML, parsed form, graph, Mermaid picture.", e.Library.Read), "Read a workflow"),
+		tool(engines.BindCall("think.state.get", "A run's state: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", hooks.stateGet(e)), "State of a run"),
+		tool(engines.Bind("think.artifact", "The value behind {\"$artifact\": ref}, in parts.", e.Artifact), "Read a long value"),
+		tool(engines.Bind("think.state.list", "The runs, the last changed first.", listRuns(e)), "List runs"),
+		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text.", e.Validate), "Validate"),
+		tool(engines.BindCall("think.debug", "Replay a run against its record, diff or show (step) its states, or fork it.", debug(e)), "Debug a run", writes, repeats),
 	}
 }
 

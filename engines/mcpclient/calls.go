@@ -104,7 +104,7 @@ func (d Definition) Tool() (engines.Tool, error) {
 		Mounted:     true,
 		ReadOnly:    hints.ReadOnly,
 		Destructive: !hints.ReadOnly && (hints.Destructive == nil || *hints.Destructive),
-		Idempotent:  hints.Idempotent,
+		Idempotent:  hints.ReadOnly || hints.Idempotent,
 		OpenWorld:   hints.OpenWorld == nil || *hints.OpenWorld,
 		Eager:       string(listed.Meta[engines.MetaAlwaysLoad]) == "true",
 	}, nil

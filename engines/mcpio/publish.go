@@ -37,6 +37,9 @@ func (s *Server) tools(client Peer, apps bool) []mcp.Tool {
 		if client.takesIcons() {
 			entry.Icons = s.icons(engines.EngineOf(tool.Name))
 		}
+		if !client.takesTitles() {
+			entry.Title, entry.Annotations.Title = "", entry.Title
+		}
 		if !dotted {
 			entry.Name = engines.Underscored(entry.Name)
 		}
@@ -45,22 +48,28 @@ func (s *Server) tools(client Peer, apps bool) []mcp.Tool {
 	return list
 }
 
-// publishTool returns a tool as tools/list shows it, under its canonical name. All four
-// hints are set explicitly, since the defaults of mcp-go and of the protocol say
-// destructive.
+// annotate returns the hints of a tool. What could do harm is said explicitly, since clients
+// disagree about the defaults; the rest has no meaning where the tool only reads.
+func annotate(tool engines.Tool) (hints mcp.ToolAnnotation) {
+	hints.ReadOnlyHint, hints.OpenWorldHint = &tool.ReadOnly, &tool.OpenWorld
+	if tool.ReadOnly {
+		return hints
+	}
+	hints.DestructiveHint = &tool.Destructive
+	if tool.Idempotent {
+		hints.IdempotentHint = &tool.Idempotent
+	}
+	return hints
+}
+
+// publishTool returns a tool as tools/list shows it, under its canonical name.
 func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	entry := mcp.Tool{
 		Name:            tool.Name,
 		Title:           visible.Line(tool.Title),
 		Description:     visible.Characters(tool.Description),
 		RawOutputSchema: tool.PublishedOutput().Published,
-		Annotations: mcp.ToolAnnotation{
-			Title:           visible.Line(tool.Title),
-			ReadOnlyHint:    &tool.ReadOnly,
-			DestructiveHint: &tool.Destructive,
-			IdempotentHint:  &tool.Idempotent,
-			OpenWorldHint:   &tool.OpenWorld,
-		},
+		Annotations:     annotate(tool),
 	}
 	if tool.Eager {
 		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{engines.MetaAlwaysLoad: true}}
@@ -74,7 +83,7 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	for what, schema := range map[string]struct {
 		raw  json.RawMessage
 		into *json.RawMessage
-	}{"input": {tool.Input, &entry.RawInputSchema}, "output": {entry.RawOutputSchema, &entry.RawOutputSchema}} {
+	}{"input": {tool.ListedInput(), &entry.RawInputSchema}, "output": {entry.RawOutputSchema, &entry.RawOutputSchema}} {
 		shown, whole := visibleSchema(schema.raw)
 		if !whole {
 			return entry, unpublishable(tool.Name, "has invisible characters in a name or value of its %s schema", what)

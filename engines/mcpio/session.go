@@ -50,6 +50,10 @@ func (p *Peer) declare(has mcp.ClientCapabilities) {
 	_, p.tasks = has.Extensions[tasksExtension].(map[string]any)
 }
 
+// takesTitles reports whether the client shows the title of a tool, which revision 2025-06-18
+// brought. Others, and Claude Code to this day, show the title of its annotations.
+func (p *Peer) takesTitles() bool { return p.Protocol >= "2025-06-18" && p.Name != "claude-code" }
+
 // takesIcons reports whether tools may have icons, which revision 2025-11-25 brought.
 func (p *Peer) takesIcons() bool { return p.Protocol >= "2025-11-25" }
 

@@ -93,7 +93,7 @@ func (s *Search) Tools() []engines.Tool {
 
 type searchIn struct {
 	Query    string   `json:"query,omitempty" doc:"What to look for." example:"retry limit"`
-	Q        string   `json:"q,omitempty" doc:"The same as query."`
+	Q        string   `json:"q,omitempty" list:"no" doc:"The same as query."`
 	Limit    int      `json:"limit,omitempty" min:"1" max:"50" doc:"Most rows to return; default 10."`
 	PerFile  int      `json:"per_file,omitempty" min:"1" max:"5" doc:"Most rows of one file; default 1."`
 	Counts   bool     `json:"counts,omitempty" doc:"Also say how many files have each word: a word of few files says most."`

@@ -12,7 +12,7 @@ import (
 const reviewMark = "Savant review of "
 
 type commentIn struct {
-	Source   source `json:"source" doc:"Of review.change." example:"{\"base\":\"main\",\"head\":\"feature\",\"merge_base\":true}"`
+	Source   source `json:"source" list:"brief" doc:"Of review.change." example:"{\"base\":\"main\",\"head\":\"feature\",\"merge_base\":true}"`
 	Markdown string `json:"markdown" doc:"Of review.report." example:"# Review of pull request 12"`
 }
 

@@ -83,7 +83,7 @@ type changeIn struct {
 // placeIn identifies the change of a call.
 type placeIn struct {
 	Repo   string `json:"repo,omitempty" doc:"As review.change got it."`
-	Source source `json:"source" doc:"Of review.change." example:"{\"base\":\"main\",\"head\":\"feature\",\"merge_base\":true}"`
+	Source source `json:"source" list:"brief" doc:"Of review.change." example:"{\"base\":\"main\",\"head\":\"feature\",\"merge_base\":true}"`
 	Digest string `json:"digest,omitempty" doc:"Of review.change: a working tree that changed since is refused."`
 	Bytes  int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"As review.change got it."`
 }

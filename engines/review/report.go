@@ -11,14 +11,14 @@ import (
 
 // Report is the result of a review.
 type Report struct {
-	Change   Manifest `json:"change" example:"{\"source\":{\"base\":\"main\",\"head\":\"feature\",\"merge_base\":true},\"digest\":\"sha256:6f1e\",\"files\":[],\"parts\":[],\"lines\":{\"all\":3,\"reviewed\":3,\"left_out\":0},\"checked_out\":true,\"title\":\"main...feature\"}"`
+	Change   Manifest `json:"change" list:"brief" doc:"Of review.change." example:"{\"source\":{\"base\":\"main\",\"head\":\"feature\",\"merge_base\":true},\"digest\":\"sha256:6f1e\",\"files\":[],\"parts\":[],\"lines\":{\"all\":3,\"reviewed\":3,\"left_out\":0},\"checked_out\":true,\"title\":\"main...feature\"}"`
 	Decision string   `json:"decision" example:"request changes"`
 	Summary  string   `json:"summary" example:"A failed transfer is reported as paid."`
 	Reasons  []string `json:"reasons,omitempty"`
 	// Vetoes are why the verdict, an approval, does not count: Decision is not its own.
 	Vetoes   []string  `json:"vetoes,omitempty"`
 	Findings []Finding `json:"findings" example:"[{\"path\":\"pay.go\",\"line\":7,\"severity\":\"blocker\",\"message\":\"The error is dropped.\",\"evidence\":\"_ = transfer()\"}]"`
-	Dropped  []Dropped `json:"dropped,omitempty"`
+	Dropped  []Dropped `json:"dropped,omitempty" list:"brief" doc:"Of review.check."`
 	// Tests is the outcome of the tests, or why they were not run.
 	Tests string `json:"tests,omitempty"`
 	// Warnings say which inputs of models were truncated.

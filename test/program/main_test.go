@@ -280,21 +280,51 @@ func TestEveryToolIsSound(t *testing.T) {
 	require.NoError(t, a.Close(t.Context()))
 }
 
-// maxThinkList is what the list of think's tools may take of a model's context,
-// in bytes of JSON.
+// maxThinkList and maxSetupList are what the lists of think's tools and of what setup
+// publishes may take of a model's context, in bytes of JSON.
 const (
 	maxThinkList = 8 << 10
 	maxSetupList = 40_000
 )
 
-// A model reads the list of what setup publishes with each request.
-func TestTheListOfASetupIsShort(t *testing.T) {
+// TestListsAreShort holds what the server answers clients of each revision, and Claude Code,
+// to its length: with a title for each tool where the client looks for it, and an icon.
+func TestListsAreShort(t *testing.T) {
 	t.Parallel()
-	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"tools", "--json"}, []string{"MCP_SERVICE=" + clientsetup.Services, "SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
-	require.Zero(t, code, stderr.String())
-	require.Less(t, stdout.Len(), maxSetupList)
-	require.Contains(t, stdout.String(), "review_report")
+	clients := map[string]string{
+		"2025-11-25 host":        "2025-11-25",
+		"2025-11-25 claude-code": "2025-11-25",
+		"2025-03-26 host":        "2025-03-26",
+		"2026-07-28 host":        "2026-07-28",
+	}
+	for services, longest := range map[string]int{"think": maxThinkList, clientsetup.Services: maxSetupList} {
+		for client, revision := range clients {
+			list := listFor(t, services, revision, strings.TrimPrefix(client, revision+" "))
+			require.Less(t, len(list), longest, "%s for %s", services, client)
+			tools := strings.Count(list, `"inputSchema":`)
+			require.NotZero(t, tools, list)
+			inAnnotations := revision < "2025-06-18" || strings.HasSuffix(client, "claude-code")
+			require.Equal(t, inAnnotations, strings.Count(list, `"annotations":{"title":"`) == tools, client)
+			require.Equal(t, tools, strings.Count(list, `"title":"`)-strings.Count(list, `"title":"Savant"`), client)
+			require.Equal(t, revision >= "2025-11-25", strings.Count(list, `"icons":[{"src":"data:image/png;base64,iVBOR`) == tools, client)
+		}
+	}
+}
+
+// listFor returns the reply of tools/list for a client of a revision.
+func listFor(t *testing.T, services, revision, client string) string {
+	t.Helper()
+	c := formClient{t, serveIn(t, t.TempDir(), "MCP_SERVICE="+services)}
+	meta := `{}`
+	if revision >= "2026-07-28" {
+		meta = `{"io.modelcontextprotocol/protocolVersion":"` + revision + `","io.modelcontextprotocol/clientInfo":{"name":"` + client + `","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	} else {
+		c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + revision + `","capabilities":{},"clientInfo":{"name":"` + client + `","version":"1"}}}`)
+		c.hear()
+	}
+	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":` + meta + `}}`)
+	require.True(t, c.s.lines.Scan())
+	return c.s.lines.Text()
 }
 
 // TestPublishedList holds the list of tools that clients of think see.

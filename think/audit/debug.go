@@ -30,12 +30,12 @@ type DebugInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id" example:"r1"`
 	Action   string `json:"action" enum:"replay,diff,step,fork"`
-	FromStep string `json:"from_step,omitempty" doc:"a version such as v3, or a step id"`
-	ToStep   string `json:"to_step,omitempty" doc:"for diff; default the present"`
+	FromStep string `json:"from_step,omitempty" doc:"a version (v3) or step id"`
+	ToStep   string `json:"to_step,omitempty" doc:"for diff; default: now"`
 	NewRunID string `json:"new_run_id,omitempty" doc:"for fork"`
 	// Caller makes the call: a fork is its own.
 	Caller think.Caller `json:"-"`
-	Adopt  bool         `json:"adopt,omitempty" doc:"for fork: follow the workflow's file as it is now"`
+	Adopt  bool         `json:"adopt,omitempty" doc:"for fork: follow the file as it is now"`
 }
 
 // DebugOutput is the answer to one action.

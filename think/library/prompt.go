@@ -16,7 +16,7 @@ import (
 
 // DriverPromptInput selects a version of the driver prompt.
 type DriverPromptInput struct {
-	Version string `json:"version,omitempty" doc:"default: the latest"`
+	Version string `json:"version,omitempty" doc:"default: latest"`
 }
 
 // DriverPrompt instructs a model how to follow a run.
