@@ -356,7 +356,7 @@ func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
 func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("steps:\n  - {id: s0, call: llm.generate, input_template: {task: x}}\n")
-	for i := 1; i < 300; i++ {
+	for i := 1; i < 500; i++ {
 		fmt.Fprintf(&text, "  - {id: s%d, deps: [s%d], call: llm.generate, input_template: {task: x}}\n", i, i-1)
 	}
 	s := newSite(t, "large", text.String())
@@ -367,7 +367,7 @@ func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	require.NotContains(t, part, "s0")
 	require.Contains(t, nodes(s.page("/runs/large/r1")), "s0", "where the run stands")
 	whole := s.page("/runs/large/r1?graph=whole")
-	require.Len(t, nodes(whole), 300)
+	require.Len(t, nodes(whole), 500)
 	require.Less(t, len(whole), 200<<10)
 	require.Contains(t, whole, "<title>s200: llm.generate\npending</title>", "the name alone is drawn, and the tooltip has the rest")
 	require.NotContains(t, whole, `class="call"`)

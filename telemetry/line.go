@@ -123,7 +123,7 @@ func Elapsed(milliseconds float64) string {
 	case milliseconds < 999.5:
 		return strconv.FormatFloat(milliseconds, 'f', 0, 64) + "ms"
 	}
-	took := time.Duration(milliseconds * float64(time.Millisecond))
+	took := time.Duration(min(milliseconds*float64(time.Millisecond), 1<<62)) // clocks jump, also by more than a duration holds
 	if took < time.Hour {
 		return took.Round(100 * time.Millisecond).String()
 	}

@@ -6,6 +6,7 @@ import { listen } from "./live.js";
 
 const main = document.getElementById("main");
 const note = document.getElementById("live-note");
+const silent = "The hub does not answer. Trying again…";
 
 const here = document.querySelector(".top nav [aria-current]");
 if (here) here.parentElement.scrollLeft = here.offsetLeft - 24; // a phone shows a part of the menu
@@ -190,7 +191,7 @@ async function refresh() {
     if (failed.name !== "AbortError") {
       behind = true;
       pause = 1000;
-      say(failed instanceof TypeError ? "The hub does not answer. Trying again…" : failed.message);
+      say(failed instanceof TypeError ? silent : failed.message);
     }
     loading = null;
   }
@@ -209,7 +210,7 @@ if (main.dataset.live !== undefined) {
   const come = () => { behind = true; refresh(); };
   listen((message) => {
     if (message.kind === "state") {
-      if (message.state === "retrying") say("The hub does not answer. Trying again…");
+      if (message.state === "retrying") say(silent);
       if (message.state === "closed") say("The session has ended. Open the link that savant hub prints.");
       if (message.state === "open" && state !== "open" && state !== "connecting") come();
       else if (message.state === "open") say("");
@@ -218,6 +219,8 @@ if (main.dataset.live !== undefined) {
     } else if (live === "any" || message.runs === null || live.split(" ").some((each) => message.runs.includes(each))) come();
   });
   document.addEventListener("visibilitychange", come);
+  addEventListener("offline", () => say(silent));
+  addEventListener("online", come);
   addEventListener("pageshow", (event) => { if (event.persisted) come(); });
   setInterval(come, 15000); // what no file says: a process that has ended, an engine's state
 }
@@ -225,10 +228,10 @@ if (main.dataset.live !== undefined) {
 // Times are the reader's: how long ago in lists and facts, exactly where order matters;
 // pointing at one shows it in the reader's zone.
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
-function ago(at) {
-  const minutes = (Date.now() - at) / 60000;
-  if (minutes < 0 || minutes >= 30 * 24 * 60) return at.toLocaleDateString();
-  for (const [unit, length] of [["d", 24 * 60], ["h", 60], ["min", 1]]) if (minutes >= length) return `${Math.floor(minutes / length)} ${unit} ago`;
+function ago(at) { // a clock that is ahead of the reader's writes what has yet to come
+  const passed = (Date.now() - at) / 60000, minutes = Math.abs(passed);
+  if (minutes >= 30 * 24 * 60) return at.toLocaleDateString();
+  for (const [unit, length] of [["d", 24 * 60], ["h", 60], ["min", 1]]) if (minutes >= length) return `${passed < 0 ? "in " : ""}${Math.floor(minutes / length)} ${unit}${passed < 0 ? "" : " ago"}`;
   return "just now";
 }
 function tellTimes() {
@@ -244,10 +247,21 @@ setInterval(tellTimes, 30000);
 const zone = document.getElementById("zone");
 if (zone) zone.textContent = `exact times: on hover, in ${exact.resolvedOptions().timeZone}; others in UTC`;
 
-// A form is sent once: a second click would find what the first has changed.
+// A form is sent once: a second click would find what the first has changed. While the hub
+// does not answer it is not sent: the page, and what was written in it, would be gone.
+const unsent = document.createElement("p");
+unsent.className = "wrong text";
+unsent.setAttribute("role", "alert");
+unsent.dataset.own = "";
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (event.defaultPrevented || form.method !== "post" || form.dataset.again !== undefined) return;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (!navigator.onLine || note.textContent === silent) {
+    event.preventDefault();
+    unsent.textContent = "Nothing was sent, because the hub does not answer. What you wrote stays here.";
+    return form.append(unsent);
+  }
+  if (form.dataset.again !== undefined) return;
   if (form.dataset.sent !== undefined) return event.preventDefault();
   form.dataset.sent = "";
 });

@@ -41,10 +41,7 @@ var hardFiles = map[string]string{
 // hardRuns makes runs that are hard to show in a folder of runs.
 func hardRuns(t testing.TB, folder string) {
 	t.Helper()
-	for name, text := range hardFiles {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
-	}
+	writeHard(t, folder)
 	savantIn(t, folder, "workflows", "run", "loops", "--name", "loop300")
 	savantIn(t, folder, "workflows", "run", "scripts", "--name", "scripts")
 	savantIn(t, folder, "workflows", "run", "looks", "--name", "refused")
@@ -54,6 +51,15 @@ func hardRuns(t testing.TB, folder string) {
 	savantIn(t, folder, "workflows", "run", "large", "--name", "megabyte", "--params", "@"+params)
 	oldRuns(t, folder, time.Now().Add(-49*time.Hour))
 	longAgent(t, folder, 1000)
+}
+
+// writeHard writes their workflows.
+func writeHard(t testing.TB, folder string) {
+	t.Helper()
+	for name, text := range hardFiles {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
 }
 
 // oldRuns makes a run that waits for a person since a time, and one that was declined then.

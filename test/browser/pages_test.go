@@ -103,7 +103,7 @@ func lookedAt(t *testing.T, folder string, pages map[string]string) {
 		for _, theme := range []string{"light", "dark"} {
 			for _, width := range []int{390, 1280, 2560} {
 				p.look(width, theme)
-				found := eval[[]string](p, `axe.run(document, {resultTypes: ["violations"]}).then((all) => all.violations.map((each) =>
+				found := eval[[]string](p, `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then((all) => all.violations.map((each) =>
 					each.id + ": " + each.help + "\n" + each.nodes.map((node) => "  " + node.target + "\n  " + node.failureSummary).join("\n")))`)
 				assert.Empty(t, found, "%s, %s, %d wide", name, theme, width)
 				assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), width, "%s at %d: the page is wider than the screen", name, width)

@@ -1,6 +1,11 @@
 package browser
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
 
 // TestARunMovesOnAcrossARestart: the page of a run says that the hub is away, and shows what
 // came meanwhile once another is there, for the same session.
@@ -42,4 +47,56 @@ func TestARunIsDeletedWhileItIsShown(t *testing.T) {
 	answer("each_0", `"x"`)
 	p.says("#version-shown", "v2 of v2")
 	p.until(`document.getElementById("live-note").textContent === ""`)
+}
+
+// TestNothingIsSentToAHubThatIsAway: the page stays, with what was written, until the hub is
+// back; then it is sent.
+func TestNothingIsSentToAHubThatIsAway(t *testing.T) {
+	t.Parallel()
+	wanted(t)
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--name", "r1")
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + "/runs/ships/r1")
+	p.types(`textarea[name="comment"]`, "It took long to write this.")
+	p.stays()
+	h.stop()
+	p.says("#live-note", "The hub does not answer.")
+	p.click(`button[value="approve"]`)
+	p.says(".ask .wrong", "Nothing was sent")
+	p.stayed()
+	h.again(folder)
+	p.until(`document.getElementById("live-note").textContent === ""`)
+	p.follow(`button[value="approve"]`)
+	p.says(".said", "The answer is recorded.")
+	require.JSONEq(t, `{"approved":true,"comment":"It took long to write this."}`, captured(t, folder, "r1", "sure"))
+}
+
+// TestABrowserWithoutANetworkSaysSo at once, without a word from the hub.
+func TestABrowserWithoutANetworkSaysSo(t *testing.T) {
+	t.Parallel()
+	wanted(t)
+	folder, _ := planned(t, "r1")
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + "/runs/steps/r1")
+	eval[bool](p, `dispatchEvent(new Event("offline"))`)
+	p.says("#live-note", "The hub does not answer.")
+	eval[bool](p, `dispatchEvent(new Event("online"))`)
+	p.until(`document.getElementById("live-note").textContent === ""`)
+}
+
+// TestAClockThatIsAheadOfTheReaders: what it wrote just now is from now, and a date is none
+// that passed.
+func TestAClockThatIsAheadOfTheReaders(t *testing.T) {
+	t.Parallel()
+	wanted(t)
+	for ahead, says := range map[time.Duration]string{30 * time.Second: "just now", 150 * time.Minute: "in 2 h", 50 * time.Hour: "in 2 d", -150 * time.Minute: "2 h ago"} {
+		folder := t.TempDir()
+		writeHard(t, folder)
+		oldRuns(t, folder, time.Now().Add(ahead))
+		p := serve(t, folder, "127.0.0.1:0").enter()
+		p.says(`tr[data-key="asks/two-days"] time`, says)
+	}
 }
